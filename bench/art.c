@@ -5,6 +5,7 @@
  * Where the runtime is not installed it says so, and that is all. Exit status 0 also when a target is missed: a busy
  * machine is no failure. */
 #include "bench/bench.h"
+#include "engine/base/error.h"
 
 #include "engine/backend/art/hooks/events.h"
 #include "sim/genuine/detour.h"
@@ -126,7 +127,7 @@ static void begin(uint64_t interval_ns)
     struct strobe_session s;
     struct strobe_art_options o = {
         .session_path = session_path, .library = art.library_name, .api = art.api, .hooker = &sim_detour};
-    char why[256];
+    struct strobe_error error;
     strobe_config_default(&c);
     c.interval_main_ns = c.interval_other_ns = interval_ns;
     c.async_interval_ns = 0;
@@ -136,8 +137,8 @@ static void begin(uint64_t interval_ns)
     if (strobe_session_create(session_path, &c, "bench", 1, &s) != STROBE_OK)
         exit(2);
     strobe_session_unmap(&s);
-    if (strobe_art_start(art.vm, &o, NULL, why, sizeof why) != STROBE_OK) {
-        fprintf(stderr, "%s\n", why);
+    if (strobe_art_start(art.vm, &o, NULL, &error) != STROBE_OK) {
+        fprintf(stderr, "%s\n", error.text);
         exit(2);
     }
 }
@@ -215,7 +216,8 @@ int main(int argc, char **argv)
     static const struct strobe_jni_native natives[] = {{"sample", "(I)V", (void *)(uintptr_t)sample}};
     struct sim_art_options options = {.dex = dex};
     const char *json = "bench-art.json";
-    char why[512], path[] = "/tmp/strobe-bench-XXXXXX";
+    struct strobe_error error;
+    char path[] = "/tmp/strobe-bench-XXXXXX";
     int repetitions = 9, option;
     while ((option = getopt(argc, argv, "r:o:")) != -1)
         switch (option) {
@@ -229,9 +231,9 @@ int main(int argc, char **argv)
     if (fd < 0 || close(fd) != 0)
         return 2;
     session_path = path;
-    if (sim_art_start("art11", &options, &art, why, sizeof why) != STROBE_OK ||
-        strobe_libart_open(art.library_name, art.api, &libart, why, sizeof why) != STROBE_OK) {
-        printf("SKIPPED, nothing measured: %s\n", why);
+    if (sim_art_start("art11", &options, &art, &error) != STROBE_OK ||
+        strobe_libart_open(art.library_name, art.api, &libart, &error) != STROBE_OK) {
+        printf("SKIPPED, nothing measured: %s\n", error.text);
         unlink(path);
         return 0;
     }

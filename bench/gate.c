@@ -5,6 +5,7 @@
  *
  * What is counted is what the function measured_MODE calls; see gate.py. */
 #include "bench/stackgen.h"
+#include "engine/base/error.h"
 
 #include "engine/base/hint.h"
 #include "engine/store/ring.h"
@@ -112,7 +113,8 @@ static void ring(void)
 /* A session of one thread with many equal neighbours, read. */
 static struct strobe_reader *session(void)
 {
-    char path[] = "/tmp/strobe-gate-XXXXXX", why[200];
+    struct strobe_error error;
+    char path[] = "/tmp/strobe-gate-XXXXXX";
     struct stackgen_options options = {
         .samples = SAMPLES,
         .tree_nodes = 5000,
@@ -143,7 +145,7 @@ static struct strobe_reader *session(void)
     stackgen_free(g);
     strobe_build_end(&b, ticks);
     struct strobe_reader *reader;
-    check(strobe_reader_open(path, &reader, why, sizeof why));
+    check(strobe_reader_open(path, &reader, &error));
     unlink(path);
     return reader;
 }

@@ -4,6 +4,7 @@
  *     gate-lab modes
  *
  * What is counted is what the function measured_MODE calls, on the virtual threads that it starts too; see gate.py. */
+#include "engine/base/error.h"
 #include "engine/base/hint.h"
 #include "sim/explore/access.h"
 #include "sim/explore/explore.h"
@@ -63,8 +64,8 @@ static void check(bool good, const char *why)
 static struct sim_scenario *parse_app(void)
 {
     struct sim_scenario *s;
-    char why[1024] = "";
-    check(sim_scenario_parse(app, "app.scn", &s, why, sizeof why) == STROBE_OK, why);
+    struct strobe_error error = {""};
+    check(sim_scenario_parse(app, "app.scn", &s, &error) == STROBE_OK, error.text);
     return s;
 }
 
@@ -88,8 +89,8 @@ static void yields(void *arg)
 
 void measured_switch(struct sim_kernel *kernel)
 {
-    char why[256] = "";
-    check(sim_kernel_run(kernel, why, sizeof why) == SIM_END_DONE, why);
+    struct strobe_error error = {""};
+    check(sim_kernel_run(kernel, &error) == SIM_END_DONE, error.text);
 }
 
 static void switches(void)
@@ -106,8 +107,8 @@ void measured_play(const struct sim_scenario *scenario)
 {
     struct sim_trial trial;
     struct sim_trial_options options = {.policy = "strobe", .seed = 1};
-    char why[1024] = "";
-    check(sim_trial_run(scenario, &options, &trial, why, sizeof why) == STROBE_OK, why);
+    struct strobe_error error = {""};
+    check(sim_trial_run(scenario, &options, &trial, &error) == STROBE_OK, error.text);
     check(!trial.result.violation[0], trial.result.violation);
     sim_trial_free(&trial);
 }

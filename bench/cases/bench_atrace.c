@@ -1,8 +1,9 @@
 /* The atrace proxy: a message that is written to the marker file, against the same call led to the ring, as libcutils'
  * own slot leads it. The marker is a file in memory; the kernel's own costs more than that. */
 #include "bench/bench.h"
+#include "engine/base/error.h"
 
-#include "engine/backend/art/instrument/rhea.h"
+#include "engine/method/rhea/art/rhea.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -51,7 +52,8 @@ static ssize_t on_top(int fd, const void *from, size_t bytes)
 /* A capture in front of the lab's libcutils, and the proxy's address: what a hook on top of it finds there. */
 static bool start_capture(void)
 {
-    char path[500], why[200] = "";
+    struct strobe_error error = {""};
+    char path[500];
     static struct strobe_hook hook;
     snprintf(path, sizeof path, "%s/../cutils/26/libcutils.so", folder);
     cutils = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -59,7 +61,7 @@ static bool start_capture(void)
     if (!cutils || marker < 0)
         return false;
     struct strobe_rhea_options o = {.cutils = "libcutils.so"};
-    enum strobe_status status = strobe_rhea_start(&o, why, sizeof why);
+    enum strobe_status status = strobe_rhea_start(&o, &error);
     if (status != STROBE_OK)
         return false;
     *(int *)dlsym(cutils, "atrace_marker_fd") = marker;

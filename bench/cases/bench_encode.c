@@ -3,6 +3,7 @@
  * would have merged: the harder input. Also: what a slice takes in the trace, and how memory grows with samples. */
 #include "bench/bench.h"
 #include "bench/stackgen.h"
+#include "engine/base/error.h"
 
 #include "engine/base/mix.h"
 #include "engine/trace/build/timeline.h"
@@ -82,13 +83,14 @@ static void build_session(const struct input *in, const char *path)
 
 static void load(struct input *in)
 {
-    char path[] = "/tmp/strobe-bench-XXXXXX", why[200];
+    struct strobe_error error;
+    char path[] = "/tmp/strobe-bench-XXXXXX";
     int fd = mkstemp(path);
     if (fd < 0)
         abort();
     close(fd);
     build_session(in, path);
-    check(strobe_reader_open(path, &in->reader, why, sizeof why), path);
+    check(strobe_reader_open(path, &in->reader, &error), path);
     unlink(path);
 }
 

@@ -1,6 +1,7 @@
 /* The lab's virtual kernel: what a switch between virtual threads costs, by hand and through the scheduler, beside the
  * C library's swapcontext; and the calls that most of a simulated app is made of. */
 #include "bench/bench.h"
+#include "engine/base/error.h"
 #include "sim/kernel/fiber.h"
 #include "sim/kernel/kernel.h"
 
@@ -131,10 +132,10 @@ static void play(struct gbench_state *s, const void *arg)
     struct sim_kernel *k = sim_kernel_open(&options, NULL);
     const struct sim_thread_options first = {.entry = leads, .arg = &act};
     const struct sim_thread_options second = {.entry = play->second, .arg = &act};
-    char why[80];
+    struct strobe_error error;
     if (!k || !sim_thread_start(k, &first) || (play->second && !sim_thread_start(k, &second)))
         abort();
-    sim_kernel_run(k, why, sizeof why);
+    sim_kernel_run(k, &error);
     sim_kernel_close(k);
 }
 

@@ -1,6 +1,7 @@
 /* ftrace text of an instrumented app to calls, in memory, beside one pass of memchr over its lines, which whoever reads
  * lines must make; then what makes a trace of them, and the same calls from a log of btrace 2.0. */
 #include "bench/bench.h"
+#include "engine/base/error.h"
 
 #include "engine/base/mix.h"
 #include "engine/trace/build/calls_timeline.h"
@@ -56,9 +57,9 @@ static void make_text(void)
 
 static void read_text(struct strobe_calls *calls)
 {
-    char why[256];
+    struct strobe_error error;
     const struct strobe_ftrace_options options = {.marks = STROBE_FTRACE_AUTO};
-    check(strobe_ftrace_read(text, text_bytes, &options, calls, NULL, why, sizeof why), "ftrace");
+    check(strobe_ftrace_read(text, text_bytes, &options, calls, NULL, &error), "ftrace");
 }
 
 static void make_log(void)
@@ -107,8 +108,8 @@ static void import_log(struct gbench_state *s, const void *arg)
     while (gbench_loop(s)) {
         struct strobe_calls calls;
         const struct strobe_btrace2_options options = {.system_ns = 0};
-        char why[256];
-        check(strobe_btrace2_read(log_file.at, log_file.bytes, &options, &calls, NULL, why, sizeof why), "log");
+        struct strobe_error error;
+        check(strobe_btrace2_read(log_file.at, log_file.bytes, &options, &calls, NULL, &error), "log");
         strobe_calls_close(&calls);
     }
 }

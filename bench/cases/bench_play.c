@@ -1,6 +1,7 @@
 /* Whole trials of the lab: played under the engine, claimed, scored. Run it from the top of the tree, where the
  * fixtures are. */
 #include "bench/bench.h"
+#include "engine/base/error.h"
 #include "sim/trial/trial.h"
 
 /* Ten seconds of an app with 40 threads and two million calls; and what a swarm plays by the thousand, in 20 s. */
@@ -20,15 +21,15 @@ static void play(struct gbench_state *s, const void *arg)
     const struct piece *piece = arg;
     struct sim_scenario *scenario;
     struct sim_trial trial;
-    char why[1024] = "";
-    if (sim_scenario_read(piece->path, &scenario, why, sizeof why) != STROBE_OK) {
+    struct strobe_error error = {""};
+    if (sim_scenario_read(piece->path, &scenario, &error) != STROBE_OK) {
         gbench_give_up(s, "no fixture here");
         return;
     }
     while (gbench_loop(s))
         for (uint64_t seed = 1; seed <= piece->seeds; seed++) {
             const struct sim_trial_options options = {.policy = "strobe", .seed = seed};
-            if (sim_trial_run(scenario, &options, &trial, why, sizeof why) != STROBE_OK) {
+            if (sim_trial_run(scenario, &options, &trial, &error) != STROBE_OK) {
                 gbench_give_up(s, "a trial failed");
                 break;
             }

@@ -74,7 +74,7 @@ static void all(struct gbench_state *s, const void *arg)
         struct strobe_watcher *w = strobe_watch_all(&options, &view, sink);
         found = 0;
         for (size_t i = 0; w && i < stream.count; i++)
-            w->tell(w, &stream.events[i]);
+            w->take_event(w, &stream.events[i]);
         if (!w || w->close(w) != STROBE_OK)
             abort();
     }

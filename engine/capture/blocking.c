@@ -127,7 +127,7 @@ void strobe_wait_drop_all(struct strobe_thread *t)
         strobe_wait_drop(t, &t->scope[i]);
 }
 
-bool strobe_wait_is_told(const struct strobe_thread *t, uint64_t what)
+bool strobe_wait_has_release(const struct strobe_thread *t, uint64_t what)
 {
     for (uint32_t i = t->scope_count; i--;) {
         const struct strobe_wait *w = &t->scope[i].wait;

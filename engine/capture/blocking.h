@@ -114,7 +114,7 @@ void strobe_wait_end(struct strobe_thread *t, uint64_t what, enum strobe_wake ho
 /* Returns true when a release meant for the thread's wait for `what` is noted, so that the release may have ended
  * the wait. Also returns true when the wait found no free entry in the table, so that this is unknown. Returns false
  * when no such release is noted. Between strobe_wait_begin and strobe_wait_end. */
-bool strobe_wait_is_told(const struct strobe_thread *t, uint64_t what);
+bool strobe_wait_has_release(const struct strobe_thread *t, uint64_t what);
 
 /* Removes the registration of a wait that the thread left without strobe_wait_end. Has no effect when the scope has
  * no registered wait. Called by the scope's own thread, or by any thread once that one is proven to have ended. */

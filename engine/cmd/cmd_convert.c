@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/interrupts.h"
@@ -130,7 +131,7 @@ static int choose_convert_format(struct request *q)
 
 static int convert_session(const struct request *q)
 {
-    char why[1024] = "";
+    struct strobe_error error = {""};
     struct strobe_convert_stats stats;
     int to_stdout = !strcmp(q->output, "-");
     const char *output = to_stdout ? "standard output" : q->output;
@@ -141,14 +142,14 @@ static int convert_session(const struct request *q)
     strobe_progress_begin(&progress, "converting");
     options.timeline.progress = q->quiet ? NULL : strobe_progress_step;
     options.timeline.progress_ctx = &progress;
-    enum strobe_status status = strobe_convert(q->session, q->output, &options, &stats, why, sizeof why);
+    enum strobe_status status = strobe_convert(q->session, q->output, &options, &stats, &error);
     strobe_progress_end(&progress);
     if (status == STROBE_EXISTS)
         return strobe_complain("%s: exists already; --force overwrites it", q->output);
     if (status != STROBE_OK && errno == EPIPE)
         return strobe_end_of_pipe();
     if (status != STROBE_OK)
-        return strobe_complain("%s", why[0] ? why : strobe_status_text(status));
+        return strobe_complain("%s", error.text[0] ? error.text : strobe_status_text(status));
     if (!q->quiet && isatty(STDERR_FILENO)) /* like all that only tells of success */
         fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", output, (unsigned long long)stats.slices,
                 (unsigned long long)stats.threads, (double)stats.bytes / 1e6);
@@ -160,14 +161,14 @@ static int convert_session(const struct request *q)
 /* The same, with what is found in the session as marks of the trace. */
 static int convert_with_findings(struct request *q)
 {
-    char why[512] = "";
+    struct strobe_error error = {""};
     struct strobe_findings *found;
     struct strobe_findings_marks marks;
     q->look.symbols = q->options.symbols;
     q->look.timeline = q->options.timeline;
-    enum strobe_status status = strobe_findings_of_session(q->session, &q->look, &found, why, sizeof why);
+    enum strobe_status status = strobe_findings_of_session(q->session, &q->look, &found, &error);
     if (status != STROBE_OK)
-        return strobe_complain("%s: %s", q->session, why[0] ? why : strobe_status_text(status));
+        return strobe_complain("%s: %s", q->session, error.text[0] ? error.text : strobe_status_text(status));
     status = strobe_findings_marks(found, &marks);
     q->options.timeline.marks = marks.marks;
     q->options.timeline.mark_count = marks.count;

@@ -1,4 +1,5 @@
 /* strobe record: runs a program with the engine inside, and makes a trace of what it left. */
+#include "engine/base/error.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/record.h"
 #include "engine/trace/export/convert.h"
@@ -36,9 +37,9 @@ static int convert_recording(const struct strobe_record_options *o, const struct
 {
     struct strobe_convert_options how = {.format = o->format, .deflate = o->deflate, .replace = o->replace};
     struct strobe_convert_stats stats;
-    char why[1024];
-    if (strobe_convert_set(sessions, o->trace, &how, &stats, why, sizeof why) != STROBE_OK)
-        return strobe_complain("%s", why);
+    struct strobe_error error;
+    if (strobe_convert_set(sessions, o->trace, &how, &stats, &error) != STROBE_OK)
+        return strobe_complain("%s", error.text);
     print_recording_summary(o, o->trace, &stats);
     if (!o->quiet)
         strobe_convert_print_nameless(&stats, stderr);

@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/report_findings.h"
@@ -212,7 +213,7 @@ static int findings(const struct request *q)
 
 static int report_session(const struct request *q)
 {
-    char why[512] = "";
+    struct strobe_error error = {""};
     struct strobe_report *r;
     if (strobe_session_set_is_folder(q->path))
         return strobe_report_folder(q->path, q->options.top, q->json);
@@ -221,10 +222,10 @@ static int report_session(const struct request *q)
         return STROBE_EXIT_BAD;
     if (!session && q->for_sessions_only)
         return strobe_complain("report: %s is a trace: %s is for sessions", q->path, q->for_sessions_only);
-    enum strobe_status status = session ? strobe_report_session(q->path, &q->options, &r, why, sizeof why)
-                                        : strobe_report_trace(q->path, &q->options, &r, why, sizeof why);
+    enum strobe_status status = session ? strobe_report_session(q->path, &q->options, &r, &error)
+                                        : strobe_report_trace(q->path, &q->options, &r, &error);
     if (status != STROBE_OK)
-        return strobe_complain("%s: %s", q->path, why[0] ? why : strobe_status_text(status));
+        return strobe_complain("%s: %s", q->path, error.text[0] ? error.text : strobe_status_text(status));
     strobe_output_begin();
     if (q->json)
         strobe_report_print_json(r, stdout);

@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/cmd/cmd.h"
 
 #include "engine/trace/symbols/dsym.h"
@@ -45,13 +46,12 @@ struct request {
 
 static int find_images(const struct request *q)
 {
-    char why[1024] = "";
+    struct strobe_error error = {""};
     struct strobe_dsym_found found;
     strobe_output_begin();
-    enum strobe_status status =
-        strobe_dsym(q->session, q->output, q->dsyms, q->dsym_count, q->replace, &found, why, sizeof why);
+    enum strobe_status status = strobe_dsym(q->session, q->output, q->dsyms, q->dsym_count, q->replace, &found, &error);
     if (status != STROBE_OK)
-        return strobe_complain("%s", why);
+        return strobe_complain("%s", error.text);
     if (!q->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "%s: %u of %u images found, %u with debug information\n", q->output, found.found, found.images,
                 found.with_dwarf);
@@ -62,16 +62,16 @@ static int find_images(const struct request *q)
 
 static int symbolize(const struct request *q)
 {
-    char why[1024] = "";
+    struct strobe_error error = {""};
     struct strobe_mapping *mapping;
     struct strobe_symbolized made;
     strobe_output_begin();
-    if (strobe_mapping_read(q->mapping, &mapping, why, sizeof why) != STROBE_OK)
-        return strobe_complain("%s", why);
-    enum strobe_status status = strobe_symbolize(q->session, q->output, mapping, q->replace, &made, why, sizeof why);
+    if (strobe_mapping_read(q->mapping, &mapping, &error) != STROBE_OK)
+        return strobe_complain("%s", error.text);
+    enum strobe_status status = strobe_symbolize(q->session, q->output, mapping, q->replace, &made, &error);
     strobe_mapping_free(mapping);
     if (status != STROBE_OK)
-        return strobe_complain("%s", why[0] ? why : strobe_status_text(status));
+        return strobe_complain("%s", error.text[0] ? error.text : strobe_status_text(status));
     if (!q->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "%s: %llu of %llu methods renamed\n", q->output, (unsigned long long)made.changed,
                 (unsigned long long)made.names);

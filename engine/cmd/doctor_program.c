@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/cmd/doctor.h"
 
 #include "engine/trace/symbols/elf_info.h"
@@ -106,21 +107,21 @@ static int macho(struct strobe_findings *f, const char *path)
     struct strobe_macho_slice slices[STROBE_MACHO_SLICES_MAX];
     struct strobe_macho_file file;
     uint32_t count;
-    char why[160];
+    struct strobe_error error;
     if (strobe_macho_map(path, &file) != STROBE_OK)
         return 0;
-    enum strobe_status status = strobe_macho_slices(file.at, file.bytes, slices, &count, why, sizeof why);
+    enum strobe_status status = strobe_macho_slices(file.at, file.bytes, slices, &count, &error);
     if (status == STROBE_OK)
         strobe_find(f, STROBE_HEALTH_MISSING, "program",
                     "%s is a Mach-O file: it is recorded on its own system, and strobe symbolize --dsym takes it.",
                     path);
     for (uint32_t i = 0; i < count && status == STROBE_OK; i++) {
-        status = strobe_macho_read(file.at, &slices[i], &m, why, sizeof why);
+        status = strobe_macho_read(file.at, &slices[i], &m, &error);
         if (status == STROBE_OK)
             slice(f, &m);
     }
     if (status != STROBE_OK && status != STROBE_NO_ENTRY)
-        strobe_find(f, STROBE_HEALTH_MISSING, "symbols", "%s: %s.", path, why);
+        strobe_find(f, STROBE_HEALTH_MISSING, "symbols", "%s: %s.", path, error.text);
     strobe_macho_unmap(&file);
     return status != STROBE_NO_ENTRY;
 }

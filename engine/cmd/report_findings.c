@@ -1,4 +1,5 @@
 #include "engine/cmd/report_findings.h"
+#include "engine/base/error.h"
 
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
@@ -98,19 +99,19 @@ bool strobe_is_findings_text(const char *path)
 static enum strobe_status find_session_problems(const char *path, const struct strobe_findings_options *options,
                                                 struct strobe_findings **out)
 {
-    char why[512] = "";
+    struct strobe_error error = {""};
     enum strobe_status status;
     if (strobe_is_findings_text(path)) {
         char *text = read_findings_text(path);
         if (!text)
             return STROBE_BAD_INPUT;
-        status = strobe_findings_of_text(text, options, out, why, sizeof why);
+        status = strobe_findings_of_text(text, options, out, &error);
         free(text);
     } else {
-        status = strobe_findings_of_session(path, options, out, why, sizeof why);
+        status = strobe_findings_of_session(path, options, out, &error);
     }
     if (status != STROBE_OK)
-        strobe_complain("%s: %s", path, why[0] ? why : strobe_status_text(status));
+        strobe_complain("%s: %s", path, error.text[0] ? error.text : strobe_status_text(status));
     return status;
 }
 

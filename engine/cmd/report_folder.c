@@ -1,4 +1,5 @@
 #include "engine/cmd/report_folder.h"
+#include "engine/base/error.h"
 
 #include "engine/cmd/cmd.h"
 #include "engine/trace/model/sink.h"
@@ -57,10 +58,10 @@ static uint64_t cpu_of(const struct strobe_reader *r)
 static int read_process(const char *path, uint64_t first_ns, struct process *out)
 {
     struct strobe_reader *r;
-    char why[300] = "";
+    struct strobe_error error = {""};
     size_t bytes;
-    if (strobe_reader_open(path, &r, why, sizeof why) != STROBE_OK)
-        return strobe_complain("%s: %s", path, why);
+    if (strobe_reader_open(path, &r, &error) != STROBE_OK)
+        return strobe_complain("%s: %s", path, error.text);
     const char *name = strobe_sink_process_name(r->session.header, &bytes);
     *out = (struct process){.path = path,
                             .pid = r->session.header->pid,
@@ -71,7 +72,9 @@ static int read_process(const char *path, uint64_t first_ns, struct process *out
                             .samples = r->samples,
                             .state = strobe_load_relaxed(&r->session.header->state)};
     snprintf(out->program, sizeof out->program, "%.*s", (int)bytes, name);
-    out->balanced = strobe_reader_check(r, out->verdict, sizeof out->verdict);
+    struct strobe_error verdict = {""};
+    out->balanced = strobe_reader_check(r, &verdict);
+    strobe_error_copy(&verdict, out->verdict, sizeof out->verdict);
     strobe_reader_close(r);
     return 0;
 }

@@ -11,21 +11,21 @@ enum { SIGNAL_QUIT = 3, SIGNAL_DEBUGGER = 35, BLAME_BYTES = 1000 };
 #define LATE_BEHIND_NS 10000000000u
 #define POLL_NS        20000000000u
 
-/* What is being found out about a signal. */
+/* The question that is open about a signal. */
 enum question { NONE, IS_HEAD_LATE, IS_NOT_RESPONDING };
 
 struct anr {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
     int64_t pid;       /* 0 = not known */
-    uint64_t messages; /* begun so far */
-    bool is_busy;      /* with the last of them */
+    uint64_t messages; /* number of messages begun so far */
+    bool is_busy;      /* the last message still runs */
     uint64_t message_ns;
     const char *message;
     enum question question;
-    uint64_t signal_ns, block_ns; /* of the signal that is asked about: when, and since when its message ran */
+    uint64_t signal_ns, block_ns; /* of the signal in question: its time, and the begin of the message that ran then */
     const char *blame;
-    uint64_t block; /* which message that was */
+    uint64_t block; /* number of that message */
     unsigned signals;
     bool reported;
     uint64_t reported_ns, reported_block;
@@ -59,18 +59,19 @@ static void anr_report(struct anr *a, uint64_t late_ns, bool by_system)
 
 /* ---- events */
 
-/* Of one block, when no message began between; where none are told, within 20 s. */
-static bool is_known(const struct anr *a, uint64_t time_ns)
+/* Returns true when the current block was reported already: no message has begun since the report. In a stream without
+ * messages, reports within 20 s belong to one block. */
+static bool anr_is_reported(const struct anr *a, uint64_t time_ns)
 {
     return a->reported && a->reported_block == a->messages && (a->messages || time_ns - a->reported_ns < POLL_NS);
 }
 
-static void signalled(struct anr *a, const struct strobe_watch_event *e)
+static void anr_take_signal(struct anr *a, const struct strobe_watch_event *e)
 {
     bool by_debugger = e->code == SIGNAL_DEBUGGER;
     if ((e->code != SIGNAL_QUIT && !by_debugger) || (a->pid && e->value == a->pid))
         return;
-    if ((by_debugger && a->reported && e->time_ns - a->reported_ns < POLL_NS) || is_known(a, e->time_ns))
+    if ((by_debugger && a->reported && e->time_ns - a->reported_ns < POLL_NS) || anr_is_reported(a, e->time_ns))
         return;
     if (a->question != NONE && a->block == a->messages) {
         a->signals++;
@@ -86,7 +87,8 @@ static void signalled(struct anr *a, const struct strobe_watch_event *e)
         anr_report(a, a->signal_ns - a->message_ns, false);
 }
 
-/* The message that begins was the head of the queue when the signal came. One of which no time is told says nothing. */
+/* The message that begins was the head of the queue when the signal came. A message without a due time answers
+ * nothing. */
 static void anr_begin_message(struct anr *a, const struct strobe_watch_event *e)
 {
     if (a->question == IS_HEAD_LATE) {
@@ -100,8 +102,8 @@ static void anr_begin_message(struct anr *a, const struct strobe_watch_event *e)
     a->message = strobe_watch_keep(a->context, e->text);
 }
 
-/* The queue was never looked at again: the message that ran is all there is to go by. */
-static void anr_end_message(struct anr *a)
+/* The queue's head is unknown at the end of the stream, so the message that ran decides. */
+static void anr_end_stream(struct anr *a)
 {
     if (a->question == IS_HEAD_LATE && a->signal_ns - a->block_ns > limit_ns(a))
         anr_report(a, a->signal_ns - a->block_ns, false);
@@ -117,7 +119,7 @@ static void not_responding(struct anr *a, const struct strobe_watch_event *e)
         a->question = NONE;
 }
 
-static void deadlock(void *ctx, const struct strobe_deadlock *d)
+static void anr_report_deadlock(void *ctx, const struct strobe_deadlock *d)
 {
     struct anr *a = ctx;
     char blame[BLAME_BYTES];
@@ -141,20 +143,21 @@ static void anr_take_event(struct strobe_watcher *w, const struct strobe_watch_e
     if (e->what == STROBE_WATCH_PROCESS)
         a->pid = e->value;
     else if (e->what == STROBE_WATCH_SIGNAL)
-        signalled(a, e);
+        anr_take_signal(a, e);
     else if (e->what == STROBE_WATCH_MESSAGE_BEGIN && e->thread == 0)
         anr_begin_message(a, e);
     else if (e->what == STROBE_WATCH_MESSAGE_END && e->thread == 0)
         a->is_busy = false;
     else if (e->what == STROBE_WATCH_NOT_RESPONDING)
         not_responding(a, e);
-    else if (e->what == STROBE_WATCH_THREADS_TEXT && strobe_deadlocks_find(e->text, strlen(e->text), deadlock, a) < 0)
+    else if (e->what == STROBE_WATCH_THREADS_TEXT &&
+             strobe_deadlocks_find(e->text, strlen(e->text), anr_report_deadlock, a) < 0)
         a->context->failed = true;
     else if (e->what == STROBE_WATCH_END)
-        anr_end_message(a);
+        anr_end_stream(a);
 }
 
-static enum strobe_status anr_end(struct strobe_watcher *w)
+static enum strobe_status anr_close(struct strobe_watcher *w)
 {
     free(w);
     return STROBE_OK;
@@ -170,7 +173,7 @@ struct strobe_watcher *strobe_watch_anr(struct strobe_watch_context *c)
     struct anr *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
-    a->watcher = (struct strobe_watcher){anr_take_event, anr_end, ~(uint32_t)MINE};
+    a->watcher = (struct strobe_watcher){anr_take_event, anr_close, ~(uint32_t)MINE};
     a->context = c;
     a->message = a->blame = "";
     return &a->watcher;

@@ -1,15 +1,20 @@
-/* SIGQUIT, by which Android asks an app that does not respond for its threads; and what such a text of threads tells.
+/* Android sends SIGQUIT to an app that does not respond, to request a dump of its threads. This watcher decides whether
+ * a SIGQUIT means an ANR, and finds deadlocks in the text of the dump.
  *
- * A SIGQUIT (or signal 35, the debugger's, unless there was a report less than 20 s before) that the process did not
- * send to itself may mean an ANR. It does when the head of the main queue was due more than 2 s before (10 s behind
- * others): that is the message that begins next, where the teller knows when messages were due, else the one that
- * runs. Otherwise when the system says within 20 s that this process does not respond; not when it says so of another.
- * Signals of one block are one "sigquit-anr" finding, however many come.
+ * A SIGQUIT that the process did not send to itself may mean an ANR. The same holds for signal 35 (the debugger's),
+ * unless a report was made less than 20 s before. The watcher reports an ANR in these cases:
  *
- * A text of threads gives a "deadlock" finding for each cycle of threads that wait for one another's locks.
+ *   - the head of the main queue was overdue by more than 2 s (10 s in the background). The head is the next message
+ * that begins, when due times are known, else the running message
+ *   - else, the system reports within 20 s that this process does not respond (a report on another process does not
+ * count)
  *
- * Source: Tencent Matrix (3b8293bd) SignalAnrTracer, SignalHandler and its deadlock finder, as studied; its two
- * reports for one block (#849) are mended. */
+ * All signals during one block make one "sigquit-anr" finding.
+ *
+ * The text of a thread dump gives one "deadlock" finding for each cycle of threads that wait for one another's locks.
+ *
+ * Source: Tencent Matrix (3b8293bd) SignalAnrTracer, SignalHandler and its deadlock finder. Matrix makes two reports
+ * for one block (#849); this is corrected here. */
 #ifndef STROBE_WATCH_ANR_H
 #define STROBE_WATCH_ANR_H
 
@@ -17,22 +22,25 @@
 
 strobe_watch_open_fn strobe_watch_anr;
 
-/* A thread of a cycle: waits for a lock that the next one holds, the last one for one of the first. */
+/* A thread of a cycle. It waits for a lock that the next thread holds. The last thread waits for a lock of the
+ * first. */
 struct strobe_deadlock_thread {
     uint32_t tid;
     const char *name;
 };
 
-/* A cycle, from its thread of the lowest tid on. `main_waits`: the main thread (tid 1) is in it, or waits for it. */
+/* A cycle, beginning with the thread of the lowest tid. `main_waits`: the main thread (tid 1) is in the cycle, or waits
+ * for a thread of it. */
 struct strobe_deadlock {
     const struct strobe_deadlock_thread *threads;
     size_t thread_count;
     bool main_waits;
 };
 
-/* Finds all cycles in a dump of threads as ART writes it: lines `"NAME" ... tid=N STATE`, each followed by those of its
- * stack, of which `... held by thread N` says whom it waits for. In order of their lowest tid; texts are good during
- * the call. Returns how many, or -1 when memory ran out. Any bytes will do; reads no more than `bytes`. */
+/* Finds all cycles in a dump of threads in ART's format: a line `"NAME" ... tid=N STATE` for each thread, followed by
+ * the lines of its stack. In the stack, `... held by thread N` names the thread that it waits for. Calls `found` for
+ * each cycle in order of the lowest tid; texts are valid during that call. Returns the number of cycles, or -1 when
+ * memory runs out. Accepts any bytes and reads no more than `bytes`. */
 long strobe_deadlocks_find(const char *text, size_t bytes, void (*found)(void *ctx, const struct strobe_deadlock *d),
                            void *ctx);
 

@@ -1,6 +1,5 @@
 #include "engine/watch/blame.h"
 
-#include "engine/store/matrix_entry.h"
 #include "engine/watch/finding.h"
 #include "engine/watch/looper.h"
 
@@ -9,16 +8,16 @@
 
 enum {
     ENTRIES_MAX = 1 << 20,
-    DEPTH_MAX = 1 << 16, /* well below half of it, so that giving up makes room */
+    DEPTH_MAX = 1 << 16, /* well below half of ENTRIES_MAX, so that discarding calls frees entries */
     NAME_MAX_BYTES = 512,
     SPANS_MAX = sizeof((struct strobe_blame *)0)->span_depth / sizeof(size_t),
-    LINE_NUMBERS_BYTES = 64, /* depth, count and ms of a line, with what is between and after */
+    LINE_NUMBERS_BYTES = 64, /* depth, count and ms of a line, with separators and newline */
     NS_PER_MS = 1000000,
 };
 
 struct strobe_blame_entry {
     uint64_t time_ns;
-    uint32_t method; /* 0 = given up */
+    uint32_t method; /* 0 = discarded */
     bool enters;
 };
 
@@ -57,7 +56,7 @@ static bool blame_grow(struct strobe_blame *b, void **at, size_t *room, size_t c
     return true;
 }
 
-/* 0: it can't be told apart from others any more. */
+/* Returns 0 when there are too many methods to number, or memory ran out. */
 static uint32_t blame_method_id(struct strobe_blame *b, const char *text)
 {
     struct strobe_blame_known *known = &b->known[((uintptr_t)text >> 4 ^ (uintptr_t)text >> 12) % 256];
@@ -74,8 +73,7 @@ static uint32_t blame_method_id(struct strobe_blame *b, const char *text)
     return number + 1;
 }
 
-/* Takes out the calls shorter than `below_ns`, with all that is within them. `nesting`: room for as many numbers as
- * there are entries. */
+/* Removes calls shorter than `below_ns`, with all calls within them. `nesting` has b->count elements. */
 static void give_up_below(struct strobe_blame *b, uint64_t below_ns, size_t *nesting)
 {
     size_t depth = 0, kept = 0;
@@ -139,7 +137,7 @@ static void blame_enter_call(struct strobe_blame *b, const char *text, uint64_t 
     blame_add_entry(b, e);
 }
 
-/* An end without a name is that of the innermost. */
+/* Ends the innermost call of that name. An end without a name ends the innermost call. */
 static void blame_leave_call(struct strobe_blame *b, const char *text, uint64_t time_ns)
 {
     if (b->too_deep) {
@@ -156,8 +154,8 @@ static void blame_leave_call(struct strobe_blame *b, const char *text, uint64_t 
     blame_add_entry(b, (struct strobe_blame_entry){time_ns, method, false});
 }
 
-/* Only what goes on is kept. */
-static void blame_cut_frames(struct strobe_blame *b)
+/* Drops all entries but those of open calls. */
+static void blame_keep_open_calls(struct strobe_blame *b)
 {
     b->given_up = b->given_up_ns = 0;
     b->count = 0;
@@ -180,7 +178,7 @@ static bool is_end_of_span(const struct strobe_watch_event *e)
 static void begin_span(struct strobe_blame *b, const struct strobe_watch_event *e)
 {
     if (!b->spans)
-        blame_cut_frames(b);
+        blame_keep_open_calls(b);
     if (b->spans < SPANS_MAX)
         b->span_depth[b->spans] = b->depth;
     if (b->spans)
@@ -188,7 +186,7 @@ static void begin_span(struct strobe_blame *b, const struct strobe_watch_event *
     b->spans++;
 }
 
-/* What began in the innermost span is left; a nested one is such a call itself. */
+/* Ends all calls that began in the innermost span. A nested span is such a call itself. */
 static void leave_span(struct strobe_blame *b, uint64_t time_ns)
 {
     if (!b->spans || b->spans > SPANS_MAX || b->depth <= b->span_depth[b->spans - 1])
@@ -219,13 +217,13 @@ void strobe_blame_after(struct strobe_blame *b, const struct strobe_watch_event 
     if (is_end_of_span(e))
         b->spans -= b->spans != 0;
     if (!b->spans && (is_end_of_span(e) || e->what == STROBE_WATCH_FRAME))
-        blame_cut_frames(b);
+        blame_keep_open_calls(b);
 }
 
 /* ---- stacks */
 
-/* Calls that go on after an entry, of `depth` that did before it. */
-static size_t blame_step(struct strobe_blame *b, size_t depth, const struct strobe_blame_entry *e)
+/* Applies an entry to the walk, on which `depth` calls are open. Returns the number of calls open after it. */
+static size_t blame_walk_entry(struct strobe_blame *b, size_t depth, const struct strobe_blame_entry *e)
 {
     if (e->enters) {
         if (blame_grow(b, (void **)&b->walk, &b->walk_room, depth + 1, sizeof *b->walk))
@@ -245,7 +243,8 @@ static void pack(struct strobe_blame *b, size_t *count, bool enters, uint32_t me
     b->packed[(*count)++] = strobe_matrix_entry(enters, method, ns / NS_PER_MS);
 }
 
-/* Whether a call is the root by another telling: a nested message, a method that the message was known by. */
+/* Returns true when a call is the root itself: a nested message, or a method by whose name the message was
+ * recognised. */
 static bool is_root(const struct strobe_blame *b, const struct strobe_blame_entry *e, const char *root)
 {
     size_t bytes = strlen(root);
@@ -253,7 +252,7 @@ static bool is_root(const struct strobe_blame *b, const struct strobe_blame_entr
     return e->enters && !strncmp(name, root, bytes) && (!name[bytes] || bytes == STROBE_LOOPER_TEXT - 1);
 }
 
-/* The entries of a span, packed, with its root; their number. */
+/* Packs the entries of a span, with its root. Returns their number. *any: the span has a call. */
 static size_t pack_span(struct strobe_blame *b, const char *root, uint64_t begin_ns, uint64_t end_ns, bool *any)
 {
     size_t first = 0, depth = 0, count = 0, last;
@@ -261,20 +260,21 @@ static size_t pack_span(struct strobe_blame *b, const char *root, uint64_t begin
         const struct strobe_blame_entry *e = &b->entries[first];
         if (e->time_ns > begin_ns || (e->time_ns == begin_ns && e->enters))
             break;
-        depth = blame_step(b, depth, e);
+        depth = blame_walk_entry(b, depth, e);
     }
     pack(b, &count, true, STROBE_MATRIX_DISPATCH, 0);
-    /* Calls that began before it belong to it from the outermost that ends in it. */
+    /* Of the calls that began before the span, those from the outermost that ends in it belong to it. */
     size_t at_begin = depth, around = depth;
-    bool covered = first < b->count && b->entries[first].time_ns == begin_ns; /* by its first call, wholly */
+    bool covered = first < b->count && b->entries[first].time_ns == begin_ns; /* one call covers the whole span */
     for (last = first; last < b->count && b->entries[last].time_ns <= end_ns; last++) {
-        depth = blame_step(b, depth, &b->entries[last]);
+        depth = blame_walk_entry(b, depth, &b->entries[last]);
         around = depth < around ? depth : around;
         covered &= depth > at_begin || b->entries[last].time_ns == end_ns;
     }
     if (around < at_begin) {
         for (size_t i = depth = 0; i < first; i++)
-            depth = blame_step(b, depth, &b->entries[i]); /* anew: the walk has gone on since */
+            depth = blame_walk_entry(b, depth, &b->entries[i]); /* walks again from the start, because the walk has
+                                                                   advanced */
         for (size_t i = around; i < at_begin; i++)
             pack(b, &count, true, b->walk[i].method, 0);
     }
@@ -286,7 +286,7 @@ static size_t pack_span(struct strobe_blame *b, const char *root, uint64_t begin
     return count;
 }
 
-/* One line of text, whatever the name is made of. */
+/* Appends one line of text, whatever characters the name has. */
 static void add_line(struct strobe_blame *b, size_t *used, const struct strobe_matrix_item *item, const char *name)
 {
     char plain[NAME_MAX_BYTES];

@@ -1,19 +1,19 @@
-/* The calls of the main thread, kept as long as a finding may want to blame them: since the outermost message or idle
- * handler began, or, outside, since the last one or the last frame ended.
+/* The calls of the main thread that a finding may have to blame. They are kept since the begin of the outermost message
+ * or idle handler. Outside of these, they are kept since the end of the last one or of the last frame.
  *
- * A stack is what strobe_matrix_build's documented contract makes of the calls of a span of time, trimmed to 30 items,
- * in ms. Calls that were there before the span and after it are around it, and left out; those that reach into it are
- * cut to it. The outermost item is the root: the message, the handler, the frame. Nested messages are calls; a call
- * that is the root by another telling, of its name and as long as the span, is not told twice.
+ * A stack for a finding is what strobe_matrix_build makes of the calls of a span of time, by its documented rules,
+ * trimmed to 30 items, in ms. A call that covers the whole span is left out. A call that begins or ends within the span
+ * is cut to it. The outermost item is the root: the message, the handler or the frame. Nested messages count as calls.
+ * A call with the root's name and the span's length is the root itself and is not repeated.
  *
- * When there are too many calls to keep (a million entries and exits), those shorter than 1 ms are given up, then than
- * 2, 4, ... until half of the room is free; a stack made afterwards says so.
+ * When there are more than a million entries and exits, calls shorter than 1 ms are discarded, then calls shorter than
+ * 2 ms, 4 ms and so on, until half of the capacity is free. A stack made after that states so.
  *
  * Not thread-safe; reading half only. */
 #ifndef STROBE_WATCH_BLAME_H
 #define STROBE_WATCH_BLAME_H
 
-#include "engine/trace/import/matrix/matrix_stack.h"
+#include "engine/trace/import/matrix/matrix.h"
 #include "engine/util/text_pool.h"
 #include "engine/watch/watch.h"
 
@@ -24,18 +24,19 @@ struct strobe_blame_known {
 };
 
 struct strobe_blame {
-    struct strobe_text_pool methods;      /* a method's id is its number + 1 */
-    struct strobe_blame_known known[256]; /* by address of the text: what it was last */
+    struct strobe_text_pool methods;      /* the id of a method is its number + 1 */
+    struct strobe_blame_known known[256]; /* cache by address of the text: the method of the last text there */
     struct strobe_blame_entry *entries;
     size_t count, room;
-    struct strobe_blame_entry *open; /* calls that go on, outermost first */
+    struct strobe_blame_entry *open; /* open calls, outermost first */
     size_t depth, open_room;
-    size_t too_deep;                 /* calls above that */
-    struct strobe_blame_entry *walk; /* for looking back: calls that went on at some time */
+    size_t too_deep;                 /* open calls beyond the maximum depth */
+    struct strobe_blame_entry *walk; /* for walking back: calls that were open at some time */
     size_t walk_room;
-    uint32_t spans;                 /* messages and idle handlers that go on; how many calls did at */
-    size_t span_depth[32];          /* the begin of each, which can't outlive those that began later */
-    uint64_t given_up_ns, given_up; /* calls shorter than this were given up in this span; how many */
+    uint32_t spans;                 /* open messages and idle handlers */
+    size_t span_depth[32];          /* calls open at the begin of each span; a span ends all calls that began after
+                                       it */
+    uint64_t given_up_ns, given_up; /* calls shorter than given_up_ns were discarded in this span; their number */
     struct strobe_matrix_builder *builder;
     uint64_t *packed;
     size_t packed_room;
@@ -44,18 +45,18 @@ struct strobe_blame {
     bool failed; /* out of memory */
 };
 
-/* What a span's calls came to. Texts are good until the next stack. */
+/* The calls of a span. Texts are valid until the next strobe_blame_stack. */
 struct strobe_blamed {
-    const char *stack;   /* lines of "depth,method,count,ms"; "" = no call was told within it */
-    const char *method;  /* the one to blame: the key's, or "" */
-    uint64_t longest_ns; /* of the items, to the ms */
+    const char *stack;   /* lines of "depth,method,count,ms"; "" = the capture has no call within the span */
+    const char *method;  /* the method to blame, or "" */
+    uint64_t longest_ns; /* longest item, to the ms */
     uint64_t given_up, given_up_ns;
 };
 
 void strobe_blame_open(struct strobe_blame *b);
 void strobe_blame_close(struct strobe_blame *b);
 
-/* Before and after the watchers are told an event. */
+/* strobe_watch_all calls these before and after it passes an event to the watchers. */
 void strobe_blame_before(struct strobe_blame *b, const struct strobe_watch_event *e);
 void strobe_blame_after(struct strobe_blame *b, const struct strobe_watch_event *e);
 

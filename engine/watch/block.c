@@ -15,24 +15,24 @@ struct stack {
     uint64_t *frames;
     const char **names;
     uint32_t count, room;
-    uint32_t repeat; /* how often its innermost frame had been seen in a row before */
+    uint32_t repeat; /* number of stacks in a row before it with the same innermost frame */
 };
 
 struct block {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
-    uint64_t period_ns; /* of checks */
+    uint64_t period_ns; /* time between checks */
     bool began, running;
     uint64_t turn_ns;                /* begin of the turn */
-    uint64_t check_ns;               /* when the next check is */
-    uint64_t interval_ns, before_ns; /* between checks, and the one before: a Fibonacci pair */
-    uint64_t day_ns;                 /* begin of the day that is counted */
-    uint32_t found;                  /* in it */
+    uint64_t check_ns;               /* time of the next check */
+    uint64_t interval_ns, before_ns; /* time to the next check, and the one before it: a Fibonacci pair */
+    uint64_t day_ns;                 /* begin of the day for which `found` counts */
+    uint32_t found;                  /* blocks found in that day */
 
-    struct stack *ring; /* those of one period */
+    struct stack *ring; /* the stacks of one period */
     size_t ring_room, kept, next;
-    uint64_t sampled_ns; /* when the latest was taken */
-    struct stack last;   /* of the last finding; none: has_last is false */
+    uint64_t sampled_ns; /* time of the latest stack */
+    struct stack last;   /* stack of the last block, when has_last */
     bool has_last, failed;
     char text[LINES * LINE_BYTES];
 };
@@ -77,7 +77,7 @@ static void keep_sample(struct block *b, const struct strobe_watch_event *e)
     b->sampled_ns = e->time_ns;
 }
 
-/* The stack to blame. NULL: none is kept. */
+/* Returns the stack to blame, or NULL when no stack is kept. */
 static const struct stack *point_stack(const struct block *b)
 {
     const struct stack *best = NULL;
@@ -89,7 +89,7 @@ static const struct stack *point_stack(const struct block *b)
     return best;
 }
 
-/* In how many kept stacks this frame is. */
+/* Returns the number of kept stacks that contain the frame. */
 static uint32_t seen_in(const struct block *b, uint64_t frame)
 {
     uint32_t stacks = 0;
@@ -110,7 +110,8 @@ static bool is_last(const struct block *b, const struct stack *s)
 
 /* ---- findings */
 
-/* Lines of "depth,method,count,ms", outermost first; of more frames than there is room for, the innermost. */
+/* Writes lines of "depth,method,count,ms", outermost first. When there are too many frames, it writes the innermost
+ * ones. */
 static const char *write_stack(struct block *b, const struct stack *s)
 {
     size_t used = 0;
@@ -144,7 +145,7 @@ static void block_report(struct block *b, const struct stack *s)
     strobe_watch_found(c, &f);
 }
 
-/* The same stack again: the next check comes later and later. */
+/* Makes the time to the next check longer, because the same stack was found again. */
 static void anneal(struct block *b)
 {
     uint64_t next_ns = b->interval_ns + b->before_ns;
@@ -157,7 +158,7 @@ static void relax(struct block *b)
     b->interval_ns = b->before_ns = b->period_ns;
 }
 
-static void block_report_stack(struct block *b)
+static void block_judge_stack(struct block *b)
 {
     const struct stack *s = point_stack(b);
     if (!s || s->count <= 1)
@@ -176,23 +177,23 @@ static void block_report_stack(struct block *b)
         block_report(b, s);
 }
 
-static void block_check_stack(struct block *b)
+static void block_check_turn(struct block *b)
 {
     if (b->running && b->check_ns > b->turn_ns && b->check_ns - b->turn_ns > b->context->options.block_ns) {
-        block_report_stack(b);
+        block_judge_stack(b);
     } else {
         b->has_last = false;
         relax(b);
     }
 }
 
-/* All checks before time_ns. Where one can't find other than the one before did, the rest are passed over. */
+/* Makes all checks before time_ns. Skips checks that must have the same result as the one before them. */
 static void block_advance_to(struct block *b, uint64_t time_ns)
 {
     while (b->check_ns < time_ns) {
         bool had_last = b->has_last;
         uint64_t interval_ns = b->interval_ns;
-        block_check_stack(b);
+        block_check_turn(b);
         bool same = b->has_last == had_last && b->interval_ns == interval_ns;
         bool due = b->running && b->check_ns - b->turn_ns <= b->context->options.block_ns;
         uint64_t steps = same && !due ? (time_ns - 1 - b->check_ns) / b->interval_ns : 0;
@@ -205,7 +206,7 @@ static void block_advance_to(struct block *b, uint64_t time_ns)
 
 /* ---- events */
 
-static void block_turn_message(struct block *b, const struct strobe_watch_event *e)
+static void block_take_loop_event(struct block *b, const struct strobe_watch_event *e)
 {
     switch (e->code) {
     case STROBE_LOOP_BEFORE_TIMERS:
@@ -235,7 +236,7 @@ static void block_take_event(struct strobe_watcher *w, const struct strobe_watch
     }
     block_advance_to(b, e->time_ns);
     if (e->what == STROBE_WATCH_LOOP)
-        block_turn_message(b, e);
+        block_take_loop_event(b, e);
     else if (e->what == STROBE_WATCH_SAMPLE)
         keep_sample(b, e);
 }
@@ -246,7 +247,7 @@ static void free_stack(struct stack *s)
     free(s->names);
 }
 
-static enum strobe_status block_end(struct strobe_watcher *w)
+static enum strobe_status block_close(struct strobe_watcher *w)
 {
     struct block *b = (struct block *)w;
     enum strobe_status status = b->failed ? STROBE_IO : STROBE_OK;
@@ -268,7 +269,7 @@ struct strobe_watcher *strobe_watch_block(struct strobe_watch_context *c)
     struct block *b = calloc(1, sizeof *b);
     if (!b)
         return NULL;
-    b->watcher = (struct strobe_watcher){block_take_event, block_end, ~(uint32_t)MINE};
+    b->watcher = (struct strobe_watcher){block_take_event, block_close, ~(uint32_t)MINE};
     b->context = c;
     b->period_ns = c->options.block_ns > 1 ? c->options.block_ns / 2 : 1;
     b->ring_room = b->period_ns / STROBE_BLOCK_SAMPLE_NS;

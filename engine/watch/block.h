@@ -1,19 +1,22 @@
-/* iOS: the main run loop is blocked. What a checking thread of the app would find, that looks each half of the
- * threshold (2 s: each 1 s) and takes a stack of the main thread each 50 ms. It keeps those of one check period (20).
+/* iOS: the main run loop is blocked. The watcher reports what a checking thread in the app would find. That thread
+ * checks once in each half of the threshold (2 s: every 1 s) and takes a stack of the main thread every 50 ms. It keeps
+ * the stacks of one check period (20).
  *
- *   turn      begins BEFORE_TIMERS, and BEFORE_SOURCES or AFTER_WAITING where none is under way; ends BEFORE_WAITING
- *             and with EXIT. A check that finds one older than the threshold finds a block
- *   stack     to blame: of those kept, the one whose innermost frame had then been seen most times in a row; of equal
- *             ones the latest. Each of its frames is told with the number of kept stacks that it occurs in
- *   told      unless the stack is of one frame or none; or it is the one of the last finding, frame by frame, when the
- *             next check comes only after 2, 3, 5, 8, ... periods; or more than `block_limit` were found in 24 h. The
- *             stack is remembered in any case; a check without a block forgets it
+ *   turn      begins at BEFORE_TIMERS, or at BEFORE_SOURCES or AFTER_WAITING when no turn is open. It ends at
+ *             BEFORE_WAITING and at EXIT. A check that finds a turn older than the threshold finds a block
+ *   stack     the stack to blame is the kept stack whose innermost frame was then seen most times in a row; among equal
+ *             ones, the latest. The report shows for each of its frames how many kept stacks contain it
+ *   report    a block is not reported in these cases: the stack has at most one frame; the stack equals the stack of
+ * the last block, frame by frame (the next checks then follow after 2, 3, 5, 8, ... periods); more than `block_limit`
+ * blocks were found in 24 h. The stack is remembered in any case. A check without a block forgets it
  *
- * "main-block" findings from the turn's begin to the check: block_ms, samples, repeat, dump_type (2001, behind others
- * 2002). Mended here: a turn that begins at a full second is seen; turns of a loop that never sleeps are turns of their
- * own (#288); there is no limit of 300 to frames that are compared; checks begin at once, not after 5 s.
+ * A "main-block" finding lasts from the begin of the turn to the check. Values: block_ms, samples, repeat, dump_type
+ * (2001, in the background 2002).
  *
- * Source: Tencent Matrix (3b8293bd) WCBlockMonitorMgr and WCMainThreadHandler, as studied. */
+ * Corrected defects of Matrix: a turn that begins at a full second is seen; turns of a loop that never sleeps are
+ * separate turns (#288); comparison is not limited to 300 frames; checks begin at once, not after 5 s.
+ *
+ * Source: Tencent Matrix (3b8293bd) WCBlockMonitorMgr and WCMainThreadHandler. */
 #ifndef STROBE_WATCH_BLOCK_H
 #define STROBE_WATCH_BLOCK_H
 

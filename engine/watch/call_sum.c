@@ -11,10 +11,11 @@ enum { NONE = UINT32_MAX, LINE_BYTES = 400, NAME_BYTES = 301 };
 
 struct strobe_call_path {
     const char *text;
-    uint64_t total_ns, begin_ns; /* begin: of the open call */
+    uint64_t total_ns, begin_ns; /* begin_ns: of the open call */
     uint64_t calls;
-    uint32_t parent, child, next; /* child: the one called last; NONE */
-    uint32_t first, last;         /* by order of first call, for printing: child, and next of the same caller */
+    uint32_t parent, child, next; /* child: the callee called last, or NONE */
+    uint32_t first, last;         /* callees in order of their first call, for printing: first callee; next callee of
+                                     the same caller */
     uint32_t newest;
     uint32_t depth;
     bool is_open, shown;
@@ -58,7 +59,8 @@ static uint32_t call_sum_add_node(struct strobe_call_sum *s, uint32_t parent, co
     return n;
 }
 
-/* The path of `text` from where we are; it comes first from now on, since what is called once is soon called again. */
+/* Returns the path of a call of `text` by the innermost open call. Moves the path to the front of its list, because a
+ * method is often called again soon. */
 static uint32_t call_sum_step(struct strobe_call_sum *s, const char *text)
 {
     uint32_t before = NONE, n = s->paths[s->at].child;
@@ -105,7 +107,7 @@ void strobe_call_sum_end(struct strobe_call_sum *s, uint64_t time_ns)
     s->at = p->parent;
 }
 
-static uint64_t total(const struct strobe_call_path *p, uint64_t time_ns)
+static uint64_t path_total_ns(const struct strobe_call_path *p, uint64_t time_ns)
 {
     return p->total_ns + (p->is_open ? time_ns - p->begin_ns : 0);
 }
@@ -115,7 +117,7 @@ struct rank {
     uint32_t path;
 };
 
-/* Longest first; of equal ones the caller, which was there before. */
+/* Longest first. Among equal ones the caller comes first, because it was added first. */
 static int compare_nodes_by_total(const void *a, const void *b)
 {
     const struct rank *x = a, *y = b;
@@ -124,15 +126,15 @@ static int compare_nodes_by_total(const void *a, const void *b)
     return x->path < y->path ? -1 : x->path > y->path;
 }
 
-static uint32_t call_sum_choose_child(struct strobe_call_sum *s, uint64_t time_ns)
+static uint32_t call_sum_choose_shown(struct strobe_call_sum *s, uint64_t time_ns)
 {
     struct rank *rank = malloc(s->count * sizeof *rank);
     uint32_t count = 0, shown = 0;
     s->failed |= !rank;
     for (uint32_t i = 1; i < s->count && rank; i++) {
         s->paths[i].shown = false;
-        if (s->paths[i].calls && total(&s->paths[i], time_ns))
-            rank[count++] = (struct rank){total(&s->paths[i], time_ns), i};
+        if (s->paths[i].calls && path_total_ns(&s->paths[i], time_ns))
+            rank[count++] = (struct rank){path_total_ns(&s->paths[i], time_ns), i};
     }
     if (count)
         qsort(rank, count, sizeof *rank, compare_nodes_by_total);
@@ -142,7 +144,7 @@ static uint32_t call_sum_choose_child(struct strobe_call_sum *s, uint64_t time_n
     return shown;
 }
 
-static const char *to_blame(const struct strobe_call_sum *s, uint64_t time_ns)
+static const char *call_sum_blamed_method(const struct strobe_call_sum *s, uint64_t time_ns)
 {
     uint32_t at = 0;
     uint64_t has_ns = 0;
@@ -151,7 +153,7 @@ static const char *to_blame(const struct strobe_call_sum *s, uint64_t time_ns)
         at = best;
         best = NONE;
         for (uint32_t n = s->paths[at].first; n != NONE; n = s->paths[n].last) {
-            uint64_t ns = s->paths[n].calls ? total(&s->paths[n], time_ns) : 0;
+            uint64_t ns = s->paths[n].calls ? path_total_ns(&s->paths[n], time_ns) : 0;
             if (ns > most_ns && (at == 0 || ns >= has_ns - ns)) {
                 most_ns = ns;
                 best = n;
@@ -162,7 +164,7 @@ static const char *to_blame(const struct strobe_call_sum *s, uint64_t time_ns)
     return s->paths[at].text;
 }
 
-/* The next path in the order of a walk, among those that are shown. */
+/* Returns the next shown path in depth-first order. */
 static uint32_t call_sum_next_node(const struct strobe_call_sum *s, uint32_t n)
 {
     uint32_t next = s->paths[n].shown || n == 0 ? s->paths[n].first : NONE;
@@ -176,7 +178,7 @@ static uint32_t call_sum_next_node(const struct strobe_call_sum *s, uint32_t n)
 const char *strobe_call_sum_stack(struct strobe_call_sum *s, uint64_t time_ns, const char **blame)
 {
     *blame = "";
-    uint32_t shown = s->count ? call_sum_choose_child(s, time_ns) : 0;
+    uint32_t shown = s->count ? call_sum_choose_shown(s, time_ns) : 0;
     char *text = shown ? realloc(s->text, (size_t)shown * LINE_BYTES) : NULL;
     if (!text) {
         s->failed |= shown > 0;
@@ -191,9 +193,9 @@ const char *strobe_call_sum_stack(struct strobe_call_sum *s, uint64_t time_ns, c
         char name[NAME_BYTES];
         strobe_finding_line_name(p->text, name, sizeof name);
         int bytes = snprintf(text + used, LINE_BYTES, "%" PRIu32 ",%s,%" PRIu64 ",%" PRIu64 "\n", p->depth - 1, name,
-                             p->calls, total(p, time_ns) / 1000000);
+                             p->calls, path_total_ns(p, time_ns) / 1000000);
         used += bytes > 0 ? (size_t)bytes : 0;
     }
-    *blame = to_blame(s, time_ns);
+    *blame = call_sum_blamed_method(s, time_ns);
     return text;
 }

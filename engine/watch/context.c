@@ -43,7 +43,7 @@ void strobe_watch_before(struct strobe_watch_context *c, const struct strobe_wat
         c->nice = e->value;
         c->knows_nice = true;
     }
-    strobe_looper_tell(c->looper, e);
+    strobe_looper_take_event(c->looper, e);
 }
 
 void strobe_watch_after(struct strobe_watch_context *c, const struct strobe_watch_event *e)
@@ -61,7 +61,8 @@ uint64_t strobe_watch_blame(struct strobe_watch_context *c, struct strobe_findin
     f->stack = calls.stack;
     f->key = calls.method;
     if (!*calls.stack)
-        strobe_unseen_add(unseen, c->view.sampled ? "no sample shows a call within it" : "no call within it was told");
+        strobe_unseen_add(unseen,
+                          c->view.sampled ? "no sample shows a call within it" : "the capture has no call within it");
     if (calls.given_up)
         strobe_unseen_add(unseen, "%llu calls shorter than %llu ms were given up for want of room",
                           (unsigned long long)calls.given_up, (unsigned long long)calls.given_up_ns / 1000000);
@@ -75,7 +76,7 @@ void strobe_watch_unseen_of(const struct strobe_watch_context *c, const struct s
     if (m->in_flight)
         strobe_unseen_add(unseen, "its end was not seen");
     if (unmatched)
-        strobe_unseen_add(unseen, "of %llu messages so far one end only was told", (unsigned long long)unmatched);
+        strobe_unseen_add(unseen, "only one end of %llu messages so far was captured", (unsigned long long)unmatched);
 }
 
 void strobe_watch_found(struct strobe_watch_context *c, struct strobe_finding *f)

@@ -1,6 +1,6 @@
-/* What all watchers of one stream share: what they were asked for, how well the teller sees, and what is known of the
- * app at this moment. strobe_watch_all keeps it: `before` is told an event before the watchers are, `after` after them.
- * Not thread-safe; reading half only. */
+/* State that all watchers of one stream share: the options, the precision of the event source, and the current state of
+ * the app. strobe_watch_all keeps it. It calls strobe_watch_before before it passes an event to the watchers, and
+ * strobe_watch_after after that. Not thread-safe; reading half only. */
 #ifndef STROBE_WATCH_CONTEXT_H
 #define STROBE_WATCH_CONTEXT_H
 
@@ -11,41 +11,42 @@
 
 struct strobe_watch_context {
     struct strobe_watch_options options;
-    struct strobe_watch_view view; /* its refresh_hz is 1 to 1000 */
+    struct strobe_watch_view view; /* its refresh_hz is in 1 .. 1000 */
     struct strobe_finding_sink sink;
-    struct strobe_text_pool texts; /* for texts that have to last; equal texts have one address */
-    const char *scene;             /* class of the activity that took the focus last and still lives, or "" */
-    int foreground;                /* 1, 0, or -1: not told */
+    struct strobe_text_pool texts; /* texts that must outlive an event; equal texts have one address */
+    const char *scene;             /* class of the live activity that got the focus last, or "" */
+    int foreground;                /* 1, 0, or -1 = unknown */
     bool knows_nice;
-    int64_t nice;                 /* of main */
-    struct strobe_looper *looper; /* the main thread's; watchers may listen */
-    struct strobe_blame blame;    /* its calls */
-    uint64_t now_ns;              /* time of the event */
+    int64_t nice;                 /* of the main thread */
+    struct strobe_looper *looper; /* of the main thread; watchers may listen */
+    struct strobe_blame blame;    /* calls of the main thread */
+    uint64_t now_ns;              /* time of the current event */
     bool failed;                  /* out of memory */
 };
 
-/* Whatever it returns, to be closed. STROBE_IO: out of memory. */
+/* Opens a context. The caller closes it, also after a failure. STROBE_IO: memory ran out. */
 enum strobe_status strobe_watch_context_open(struct strobe_watch_context *c, const struct strobe_watch_options *options,
                                              const struct strobe_watch_view *view, struct strobe_finding_sink sink);
 void strobe_watch_context_close(struct strobe_watch_context *c);
 
-/* Listeners of the looper are told by `before`. */
+/* strobe_watch_before also notifies the listeners of the looper. */
 void strobe_watch_before(struct strobe_watch_context *c, const struct strobe_watch_event *e);
 void strobe_watch_after(struct strobe_watch_context *c, const struct strobe_watch_event *e);
 
-/* A text that lasts as long as the context; "" when there is no memory for it. */
+/* Returns a copy of a text that stays valid as long as the context, or "" when memory runs out. */
 const char *strobe_watch_keep(struct strobe_watch_context *c, const char *text);
 
-/* Gives a finding the calls of the main thread within its span: stack, blame and key, and what was not seen of them.
- * Where none is known the blame is the root, and the finding says so. Returns the longest item, ns. */
+/* Adds the calls of the main thread within the finding's span: stack, blame and key, and the reasons why calls may be
+ * missing. When no call is known, the root is the blame, and the finding says so. Returns the longest item in ns. */
 uint64_t strobe_watch_blame(struct strobe_watch_context *c, struct strobe_finding *f, const char *root,
                             struct strobe_unseen *unseen);
 
-/* What the message itself leaves open: that its end was not seen, that ends before it were lost. */
+/* Adds the reasons why the message itself is uncertain: its end was not captured, or ends of earlier messages were
+ * lost. */
 void strobe_watch_unseen_of(const struct strobe_watch_context *c, const struct strobe_message *m,
                             struct strobe_unseen *unseen);
 
-/* Hands a finding over; one whose scene is NULL gets that of now. */
+/* Reports a finding. A finding without a scene gets the current scene. */
 void strobe_watch_found(struct strobe_watch_context *c, struct strobe_finding *f);
 
 #endif

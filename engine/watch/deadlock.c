@@ -3,18 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A thread of the text. */
+/* A thread of the dump. */
 struct thread {
-    uint32_t tid, waits_for; /* tid of the holder; 0 = waits for nobody */
-    size_t next;             /* index of the holder; NOBODY */
-    size_t order;            /* of the text */
-    unsigned walk;           /* number of the walk that came by; 0 = none yet */
+    uint32_t tid, waits_for; /* waits_for: tid of the holder; 0 = waits for no thread */
+    size_t next;             /* index of the holder, or NOBODY */
+    size_t order;            /* position in the text */
+    unsigned walk;           /* number of the walk that visited the thread; 0 = not visited */
     const char *name;        /* not terminated */
     size_t name_bytes;
 };
 
 struct graph {
-    struct thread *threads; /* by tid */
+    struct thread *threads; /* by tid, once sorted */
     size_t count, room;
 };
 
@@ -36,7 +36,7 @@ static const char *line_find_word(struct line l, const char *word)
     return NULL;
 }
 
-/* A number from 1 to UINT32_MAX right there; 0 = none. */
+/* Returns the number at `at`, in 1 .. UINT32_MAX, or 0 when there is none. */
 static uint32_t line_number_at(struct line l, const char *at)
 {
     uint64_t n = 0;
@@ -45,7 +45,7 @@ static uint32_t line_number_at(struct line l, const char *at)
     return n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
-/* A name may hold quotes, also one followed by tid=: it ends at the last quote of the line. */
+/* A name may contain quotes, also a quote followed by tid=. The name ends at the last quote of the line. */
 static bool read_thread_header(struct line l, struct thread *out)
 {
     size_t close = l.bytes;
@@ -77,7 +77,8 @@ static bool graph_add_thread(struct graph *g, struct thread t)
     return true;
 }
 
-/* A thread is in one call of wait: what it holds it has on lines further down. */
+/* The first wait in a thread's stack counts, because a thread makes one call of wait at a time. Lines below name the
+ * locks that it holds. */
 static bool graph_read_text(struct graph *g, const char *text, size_t bytes)
 {
     bool of_thread = false;
@@ -121,7 +122,8 @@ static size_t of_tid(const struct graph *g, uint32_t tid)
     return low < g->count && g->threads[low].tid == tid ? low : NOBODY;
 }
 
-/* Of threads with one tid the first told counts: a text may hold more than one dump. */
+/* Resolves the holders. Among threads with one tid the first in the text counts, because a text may contain several
+ * dumps. */
 static void connect(struct graph *g)
 {
     size_t kept = 0;
@@ -136,7 +138,8 @@ static void connect(struct graph *g)
             g->threads[i].next = of_tid(g, g->threads[i].waits_for);
 }
 
-/* Names need their ends; all in one block. */
+/* Copies the names of a cycle's threads into one block, with terminators, and reports the cycle. Returns false when
+ * memory runs out. */
 static bool graph_report_cycle(const struct graph *g, size_t first, bool main_waits,
                                void (*found)(void *, const struct strobe_deadlock *), void *ctx)
 {
@@ -171,8 +174,8 @@ long strobe_deadlocks_find(const char *text, size_t bytes, void (*found)(void *c
     long cycles = 0;
     bool room = graph_read_text(&g, text, bytes);
     connect(&g);
-    /* From each thread on along the one it waits for, to one that this walk has met (a cycle) or another has. Walks
-     * begin at the lowest tid, main's. */
+    /* Each walk follows the waits from one thread. It ends at a thread that this walk has visited (a cycle) or an
+     * earlier walk has. Walks begin with the lowest tid, which is the main thread's. */
     for (size_t i = 0; room && i < g.count; i++) {
         size_t at = i;
         for (; at != NOBODY && !g.threads[at].walk; at = g.threads[at].next)

@@ -10,7 +10,7 @@ struct evil {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
     struct strobe_looper_listener listener;
-    struct strobe_watch_frame frame; /* the last of a vsync; zeroed: none */
+    struct strobe_watch_frame frame; /* the last vsync frame; zero: none */
     uint64_t cpu_sum, cpu_count;     /* since the outermost message began */
 };
 
@@ -77,8 +77,9 @@ struct strobe_watcher *strobe_watch_evil(struct strobe_watch_context *c)
     struct evil *w = calloc(1, sizeof *w);
     if (!w)
         return NULL;
-    w->watcher = (struct strobe_watcher){
-        .tell = evil_take_event, .close = close_evil, .deaf = ~(BIT(STROBE_WATCH_FRAME) | BIT(STROBE_WATCH_CPU))};
+    w->watcher = (struct strobe_watcher){.take_event = evil_take_event,
+                                         .close = close_evil,
+                                         .ignored = ~(BIT(STROBE_WATCH_FRAME) | BIT(STROBE_WATCH_CPU))};
     w->context = c;
     w->listener = (struct strobe_looper_listener){evil_message_begins, evil_message_ends, w, c->options.evil_ns != 0};
     if (strobe_looper_listen(c->looper, &w->listener) != STROBE_OK) {

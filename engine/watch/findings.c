@@ -55,7 +55,7 @@ static bool is_before(const struct strobe_finding *a, const struct strobe_findin
     return a->end_ns > b->end_ns;
 }
 
-/* Stable, and quick where little is out of order: findings come by end. */
+/* Merge sort: stable, and fast for nearly sorted input. Findings come sorted by their end. */
 static void merge_findings(struct strobe_finding *at, size_t count, struct strobe_finding *scratch)
 {
     size_t half = count / 2, left = 0, right = half;
@@ -84,7 +84,7 @@ uint64_t strobe_finding_cost_ns(const struct strobe_finding *f)
 {
     static const char *const keys[] = {"cost_ms", "cold_ms", "warm_ms", "block_ms", "application_ms"};
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-        double ms = strobe_finding_value(f, keys[k]); /* NaN, where it isn't there, is neither */
+        double ms = strobe_finding_value(f, keys[k]); /* NaN when the key is missing: both comparisons are then false */
         if (ms >= 0 && ms < 1e12)
             return (uint64_t)(ms * 1e6 + 0.5);
     }

@@ -1,5 +1,5 @@
-/* Findings as a list that keeps its texts: what reports, traces and pages are made from. Allocates; not thread-safe;
- * the first lack of memory sticks in `failed`. Reading half only. */
+/* A list of findings with copies of their texts, for reports, traces and pages. It allocates memory, is not
+ * thread-safe, and sets `failed` when memory runs out. Reading half only. */
 #ifndef STROBE_WATCH_FINDINGS_H
 #define STROBE_WATCH_FINDINGS_H
 
@@ -10,29 +10,30 @@
 #include <stdio.h>
 
 struct strobe_findings {
-    struct strobe_finding *at; /* by begin, longer ones first, then as found, once sorted */
+    struct strobe_finding *at; /* once sorted: by begin, longer ones first, then in the order found */
     size_t count, room;
     struct strobe_text_pool texts;
     struct strobe_watch_view view;
     struct strobe_watch_seen seen;
-    uint64_t origin_ns; /* times are printed since then: the session's begin */
-    bool of_text;       /* of a text of threads: there is no view, and nothing was seen */
-    bool of_events;     /* of a text of events (watch_text.h): any of them may be told */
+    uint64_t origin_ns; /* begin of the session; printed times are relative to it */
+    bool of_text;       /* from a thread dump: there is no view and no counts */
+    bool of_events;     /* from a text of events (watch_text.h), which may contain any event */
     bool failed;        /* out of memory */
 };
 
 /* Zeroed memory is an empty list. */
 void strobe_findings_free(struct strobe_findings *f);
 
-/* Adds to the list whatever it is told. */
+/* Returns a sink that adds findings to the list. */
 struct strobe_finding_sink strobe_findings_sink(struct strobe_findings *f);
 
 void strobe_findings_sort(struct strobe_findings *f);
 
-/* Cost of a finding in ns: the value "cost_ms" or the like where there is one, else its length. */
+/* Returns the cost of a finding in ns: its value "cost_ms" or the like, else its length. */
 uint64_t strobe_finding_cost_ns(const struct strobe_finding *f);
 
-/* What no finding of this list could have been about, line by line. Texts are good as long as *out is where it was. */
+/* Kinds of findings that this list cannot contain, with the reason, one line each. Texts are valid as long as *out
+ * stays at its address. */
 struct strobe_unseen_lines {
     const char *line[8];
     size_t count;
@@ -40,8 +41,8 @@ struct strobe_unseen_lines {
 };
 void strobe_findings_unseen(const struct strobe_findings *f, struct strobe_unseen_lines *out);
 
-/* Prints them: a table for people, at most `width` columns (0 = any number), or one JSON object. `source` is the file's
- * name. Errors are the stream's. */
+/* Prints the list as a table of at most `width` columns (0 = no limit), or as one JSON object. `source` is the file
+ * name. Errors are those of the stream. */
 void strobe_findings_print(const struct strobe_findings *f, const char *source, uint32_t width, FILE *out);
 void strobe_findings_print_json(const struct strobe_findings *f, const char *source, FILE *out);
 

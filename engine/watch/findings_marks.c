@@ -43,7 +43,7 @@ static size_t take_notes(struct strobe_mark_note *notes, const struct strobe_fin
     return count;
 }
 
-/* The first lane that is free by then; what finds none becomes an instant. */
+/* Puts an annotation on the first track that is free at its begin. When all tracks are taken, it becomes an instant. */
 static void place_mark(struct strobe_mark *m, uint64_t *ends)
 {
     while (m->track < LANES_MOST && ends[m->track] > m->begin_ns)

@@ -60,9 +60,9 @@ void strobe_findings_unseen(const struct strobe_findings *f, struct strobe_unsee
     out->count = n;
 }
 
-/* ---- for people */
+/* ---- table */
 
-/* "key value" of all values but that of the cost. */
+/* Writes "key value" for all values except the cost. */
 static const char *finding_rest(const struct strobe_finding *f, char *text)
 {
     size_t used = 0;
@@ -77,7 +77,7 @@ static const char *finding_rest(const struct strobe_finding *f, char *text)
     return text;
 }
 
-/* The number of a note, from 1; new ones are told after the table. 0: there are too many. */
+/* Returns the number of a note, from 1, or 0 when there are too many notes. Notes are printed after the table. */
 static size_t number_of_note(const char **notes, size_t *count, const char *note)
 {
     size_t i = 0;
@@ -90,7 +90,7 @@ static size_t number_of_note(const char **notes, size_t *count, const char *note
     return i + 1;
 }
 
-/* Text as far as there is room, control characters as blanks. */
+/* Prints text as far as *room allows, with blanks for control characters. */
 static void print_within_width(FILE *out, const char *text, size_t *room)
 {
     for (; *text && *room; text++, --*room)
@@ -157,9 +157,9 @@ void strobe_findings_print(const struct strobe_findings *f, const char *source, 
         fprintf(out, "       %s\n", lines.line[i]);
 }
 
-/* ---- for programs */
+/* ---- JSON */
 
-/* A line of "depth,method,count,ms": a method may hold commas. */
+/* Prints a line of "depth,method,count,ms". The method may contain commas. */
 static void print_frame(struct strobe_json *j, const char *line, size_t bytes)
 {
     char text[LINE_BYTES];

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define NS_PER_S  UINT64_C(1000000000)
-#define SPAN_MAX  ((uint64_t)INT64_MAX / 2) /* metrics from here on are no measurements */
+#define SPAN_MAX  ((uint64_t)INT64_MAX / 2) /* longer times are no plausible measurements */
 #define BIT(what) (1u << (what))
 
 uint64_t strobe_frame_interval(uint32_t refresh_hz)
@@ -79,7 +79,7 @@ struct frames {
     const char *scene; /* of the span */
     struct strobe_frame_sum sum;
     uint64_t rejected;
-    uint64_t begin_ns, end_ns; /* of the span: first frame's begin, last one's end */
+    uint64_t begin_ns, end_ns; /* of the span: begin of the first frame, end of the last frame */
 };
 
 static void frames_close_span(struct frames *w, bool partial)
@@ -131,7 +131,7 @@ static const char *blame_of(const struct strobe_watch_frame *f, uint64_t late_ns
     return f->animation_ns > f->traversal_ns ? "animation" : "traversal";
 }
 
-static void tell_drop(struct frames *w, const struct strobe_watch_frame *frame, uint64_t dropped)
+static void frames_report_drop(struct frames *w, const struct strobe_watch_frame *frame, uint64_t dropped)
 {
     struct strobe_watch_context *c = w->context;
     uint64_t cost_ns = strobe_frame_cost(frame), due_ns = frame->end_ns - cost_ns;
@@ -177,7 +177,7 @@ static void frames_take_frame(struct frames *w, const struct strobe_watch_frame 
     if (f->end_ns > w->end_ns)
         w->end_ns = f->end_ns;
     if (o->drop[0] && dropped >= o->drop[0])
-        tell_drop(w, f, dropped);
+        frames_report_drop(w, f, dropped);
     if (!window_ns)
         return;
     strobe_frame_count(&w->sum, f, w->interval_ns, o->drop);
@@ -211,9 +211,9 @@ struct strobe_watcher *strobe_watch_frames(struct strobe_watch_context *c)
     if (!w)
         return NULL;
     w->watcher = (struct strobe_watcher){
-        .tell = frames_take_event,
+        .take_event = frames_take_event,
         .close = close_frames,
-        .deaf = ~(BIT(STROBE_WATCH_FRAME) | BIT(STROBE_WATCH_ACTIVITY) | BIT(STROBE_WATCH_END))};
+        .ignored = ~(BIT(STROBE_WATCH_FRAME) | BIT(STROBE_WATCH_ACTIVITY) | BIT(STROBE_WATCH_END))};
     w->context = c;
     w->scene = c->scene;
     w->interval_ns =

@@ -13,8 +13,8 @@ struct hang {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
     struct strobe_looper_listener listener;
-    bool ticks;                                  /* the other thread runs at TICKs */
-    uint64_t begin_ns[STROBE_LOOPER_DEPTH];      /* of the messages in flight, outermost first */
+    bool ticks;                                  /* the stream has TICKs: the other thread runs then */
+    uint64_t begin_ns[STROBE_LOOPER_DEPTH];      /* of the running messages, outermost first */
     uint64_t ran_ns[STROBE_LOOPER_DEPTH][TASKS]; /* when their timers ran; 0 = not yet */
     uint32_t depth;
 };
@@ -29,7 +29,8 @@ bool strobe_anr_upstream(uint64_t ran_after_ns, uint64_t anr_ns)
     return ran_after_ns / NS_PER_MS < (anr_ns + STROBE_ANR_TOO_LATE_NS) / NS_PER_MS;
 }
 
-/* Messages in flight are in order of their begin, and so are the tasks of one kind; the two kinds do not touch. */
+/* The running messages are in order of their begin, and so are the tasks of one kind. Tasks of different kinds are
+ * independent. */
 static void run_tasks(struct hang *w, uint64_t now_ns)
 {
     for (int task = 0; task < TASKS; task++)
@@ -47,7 +48,7 @@ static void hang_message_begins(void *ctx, const struct strobe_message *m)
         w->ran_ns[w->depth - 1][task] = 0;
 }
 
-static void longest(void *ctx, const struct strobe_message *m)
+static void history_longest(void *ctx, const struct strobe_message *m)
 {
     uint64_t *most = ctx, ns = m->end_ns - m->begin_ns;
     if (!m->in_flight && ns > *most)
@@ -58,7 +59,7 @@ static void add_history(struct strobe_watch_context *c, struct strobe_finding *f
 {
     struct strobe_looper_recent recent = strobe_looper_recent(c->looper);
     uint64_t longest_ns = 0;
-    strobe_looper_history(c->looper, longest, &longest_ns);
+    strobe_looper_history(c->looper, history_longest, &longest_ns);
     strobe_finding_add(f, "recent_messages", (double)recent.count);
     strobe_finding_add_ms(f, "recent_ms", recent.total_ns);
     strobe_finding_add_ms(f, "longest_ms", longest_ns);
@@ -123,7 +124,8 @@ struct strobe_watcher *strobe_watch_hang(struct strobe_watch_context *c)
     struct hang *w = calloc(1, sizeof *w);
     if (!w)
         return NULL;
-    w->watcher = (struct strobe_watcher){.tell = hang_take_event, .close = close_hang, .deaf = ~BIT(STROBE_WATCH_TICK)};
+    w->watcher =
+        (struct strobe_watcher){.take_event = hang_take_event, .close = close_hang, .ignored = ~BIT(STROBE_WATCH_TICK)};
     w->context = c;
     w->listener = (struct strobe_looper_listener){hang_message_begins, hang_message_ends, w,
                                                   c->options.lag_ns || c->options.anr_ns};

@@ -1,22 +1,22 @@
-/* Messages of the main thread that hang: a lag from `lag_ns` (2 s) on, an ANR from `anr_ns` (5 s) on, at most one of
- * each for a message.
+/* Messages of the main thread that hang: a lag from `lag_ns` (2 s) on, an ANR from `anr_ns` (5 s) on. A message has at
+ * most one finding of each kind.
  *
- * Matrix sets two timers on another thread when a message begins, and takes them back when it ends; its reports are
- * what a timer finds when it runs. That thread may be late: then the message may have ended in time and be reported all
- * the same, or an ANR's timer runs a second late or more and drops the report. Here a message is judged by its true
- * length when it ends (or the stream does), and so neither happens. What the other thread did is told beside:
+ * Matrix starts two timers on another thread when a message begins, and cancels them when it ends. It reports when a
+ * timer runs. That thread may be late: a message that ended in time is then reported nevertheless, and an ANR whose
+ * timer runs a second late or more is not reported. Strobe judges a message by its true length when it ends, or when
+ * the stream ends, so it has neither defect. These values show what Matrix's timer thread did:
  *
- *   - it runs its tasks in the order they are due, at TICKs. In a stream without TICKs it is never late.
- *   - timer_ms: when the task ran, after the begin; missing: it did not run before the message ended.
- *   - late_ms: of that, behind its due.
- *   - upstream: 1 = Matrix reports this too; 0 = it does not: its timer did not run, or, of an ANR, ran so late that
- *     the cost by then was anr_ns + 1 s or more (it takes that for a task that was "not executed on time").
+ *   - the thread runs its tasks at TICKs, in the order they are due. In a stream without TICKs it is never late
+ *   - timer_ms: the time from the begin until the task ran; missing when the task did not run before the message ended
+ *   - late_ms: how late the task was
+ *   - upstream: 1 = Matrix reports this message. 0 = it does not: the timer did not run, or the timer of an ANR ran
+ * when the cost was anr_ns + 1 s or more (Matrix takes that for a task that was "not executed on time")
  *
- * Other values: cost_ms, nested_ms (of it, in messages within), waited_ms (due to begin, where known), foreground and
- * nice where told, recent_messages and recent_ms (what ran before it, of the last 5000), longest_ms (the longest of the
- * last 200), unfinished (1: the stream ended in it). Blame, stack and key are those of its calls.
+ * Other values: cost_ms; nested_ms (time of it in nested messages); waited_ms (from due time to begin, when known);
+ * foreground and nice when known; recent_messages and recent_ms (of the last 5000 messages before it); longest_ms (the
+ * longest of the last 200); unfinished (1: the stream ended in it). Blame, stack and key come from its calls.
  *
- * Source: Tencent Matrix 3b8293bd LooperAnrTracer, as studied. */
+ * Source: Tencent Matrix 3b8293bd LooperAnrTracer. */
 #ifndef STROBE_WATCH_HANG_H
 #define STROBE_WATCH_HANG_H
 
@@ -24,7 +24,7 @@
 
 #define STROBE_ANR_TOO_LATE_NS 1000000000u
 
-/* Whether Matrix reports an ANR whose timer runs so long after the message began. */
+/* Returns true when Matrix reports an ANR whose timer runs `ran_after_ns` after the message began. */
 bool strobe_anr_upstream(uint64_t ran_after_ns, uint64_t anr_ns);
 
 strobe_watch_open_fn strobe_watch_hang;

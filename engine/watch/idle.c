@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { DEPTH_MAX = 16 }; /* of loops that an idle handler runs, whose queue is idle in turn */
+enum { DEPTH_MAX = 16 }; /* nesting of loops that idle handlers run */
 
 #define BIT(what) (1u << (what))
 
@@ -15,10 +15,10 @@ struct idle {
         const char *handler;
         uint64_t begin_ns;
     } open[DEPTH_MAX];
-    unsigned depth; /* may exceed DEPTH_MAX: those are not measured */
+    unsigned depth; /* may exceed DEPTH_MAX; deeper handlers are not measured */
 };
 
-static void idle_judge_window(struct idle *i, bool unfinished)
+static void idle_end_handler(struct idle *i, bool unfinished)
 {
     struct strobe_watch_context *c = i->context;
     if (--i->depth >= DEPTH_MAX)
@@ -37,12 +37,12 @@ static void idle_judge_window(struct idle *i, bool unfinished)
     strobe_watch_found(c, &f);
 }
 
-static void tell_idle(struct strobe_watcher *w, const struct strobe_watch_event *e)
+static void idle_take_event(struct strobe_watcher *w, const struct strobe_watch_event *e)
 {
     struct idle *i = (struct idle *)w;
     if (e->what == STROBE_WATCH_END) {
         while (i->depth)
-            idle_judge_window(i, true);
+            idle_end_handler(i, true);
     } else if (e->thread == 0 && e->what == STROBE_WATCH_IDLE_BEGIN) {
         if (i->depth < DEPTH_MAX) {
             i->open[i->depth].handler = strobe_watch_keep(i->context, e->text);
@@ -50,7 +50,7 @@ static void tell_idle(struct strobe_watcher *w, const struct strobe_watch_event 
         }
         i->depth++;
     } else if (e->thread == 0 && e->what == STROBE_WATCH_IDLE_END && i->depth) {
-        idle_judge_window(i, false);
+        idle_end_handler(i, false);
     }
 }
 
@@ -66,9 +66,9 @@ struct strobe_watcher *strobe_watch_idle(struct strobe_watch_context *c)
     if (!i)
         return NULL;
     i->watcher = (struct strobe_watcher){
-        .tell = tell_idle,
+        .take_event = idle_take_event,
         .close = close_any,
-        .deaf = ~(BIT(STROBE_WATCH_IDLE_BEGIN) | BIT(STROBE_WATCH_IDLE_END) | BIT(STROBE_WATCH_END))};
+        .ignored = ~(BIT(STROBE_WATCH_IDLE_BEGIN) | BIT(STROBE_WATCH_IDLE_END) | BIT(STROBE_WATCH_END))};
     i->context = c;
     return &i->watcher;
 }
@@ -84,7 +84,7 @@ struct touch {
     uint64_t reported_ns, held_back;
 };
 
-static void answered(struct touch *t, bool unfinished)
+static void touch_report_answer(struct touch *t, bool unfinished)
 {
     struct strobe_watch_context *c = t->context;
     t->open = false;
@@ -111,12 +111,12 @@ static void answered(struct touch *t, bool unfinished)
     t->held_back = 0;
 }
 
-static void tell_touch(struct strobe_watcher *w, const struct strobe_watch_event *e)
+static void touch_take_event(struct strobe_watcher *w, const struct strobe_watch_event *e)
 {
     struct touch *t = (struct touch *)w;
     bool begins = e->what == STROBE_WATCH_TOUCH_BEGIN;
     if (t->open && (e->what == STROBE_WATCH_END || e->what == STROBE_WATCH_TOUCH_END || e->value != t->fd))
-        answered(t, e->what == STROBE_WATCH_END);
+        touch_report_answer(t, e->what == STROBE_WATCH_END);
     if (!begins || t->open || (e->code && e->code < STROBE_TOUCH_BYTES_MIN))
         return;
     t->open = true;
@@ -131,9 +131,9 @@ struct strobe_watcher *strobe_watch_touch(struct strobe_watch_context *c)
     if (!t)
         return NULL;
     t->watcher = (struct strobe_watcher){
-        .tell = tell_touch,
+        .take_event = touch_take_event,
         .close = close_any,
-        .deaf = ~(BIT(STROBE_WATCH_TOUCH_BEGIN) | BIT(STROBE_WATCH_TOUCH_END) | BIT(STROBE_WATCH_END))};
+        .ignored = ~(BIT(STROBE_WATCH_TOUCH_BEGIN) | BIT(STROBE_WATCH_TOUCH_END) | BIT(STROBE_WATCH_END))};
     t->context = c;
     return &t->watcher;
 }

@@ -10,17 +10,17 @@ struct ended {
 
 struct flight {
     struct strobe_message message;
-    uint32_t told; /* a bit for each listener that was told its begin */
+    uint32_t notified; /* one bit for each listener that got the begin */
     char text[STROBE_LOOPER_TEXT];
 };
 
 struct strobe_looper {
     struct flight flights[STROBE_LOOPER_DEPTH];
     uint32_t depth, too_deep;
-    struct strobe_looper_listener *listeners[STROBE_LOOPER_LISTENERS]; /* NULL: free */
+    struct strobe_looper_listener *listeners[STROBE_LOOPER_LISTENERS]; /* NULL: free entry */
     uint64_t now_ns, unmatched;
-    uint64_t ended_count; /* ever */
-    uint64_t recent_ns;   /* of those in the queue */
+    uint64_t ended_count; /* total number */
+    uint64_t recent_ns;   /* total time of the messages in the queue */
     struct ended ended[STROBE_LOOPER_RECENT];
 };
 
@@ -50,7 +50,7 @@ void strobe_looper_leave(struct strobe_looper *l, const struct strobe_looper_lis
         if (l->listeners[i] == listener) {
             l->listeners[i] = NULL;
             for (uint32_t f = 0; f < l->depth; f++)
-                l->flights[f].told &= ~(1u << i);
+                l->flights[f].notified &= ~(1u << i);
         }
 }
 
@@ -72,12 +72,12 @@ static void looper_begin_message(struct strobe_looper *l, const struct strobe_wa
     looper_copy_text(f->text, e->text);
     f->message = (struct strobe_message){
         .text = f->text, .begin_ns = e->time_ns, .due_ns = e->when_ns, .end_ns = e->time_ns, .in_flight = true};
-    f->told = 0;
+    f->notified = 0;
     for (unsigned i = 0; i < STROBE_LOOPER_LISTENERS; i++) {
         struct strobe_looper_listener *to = l->listeners[i];
         if (!to || !to->on)
             continue;
-        f->told |= 1u << i;
+        f->notified |= 1u << i;
         if (to->begin)
             to->begin(to->ctx, &f->message);
     }
@@ -93,14 +93,14 @@ static void keep_ended(struct strobe_looper *l, const struct flight *f)
     memcpy(slot->text, f->text, strlen(f->text) + 1);
 }
 
-/* Ends the innermost. */
+/* Ends the innermost message. */
 static void looper_end_message(struct strobe_looper *l, bool in_flight)
 {
     struct flight *f = &l->flights[--l->depth];
     f->message.end_ns = l->now_ns;
     f->message.in_flight = in_flight;
     for (unsigned i = 0; i < STROBE_LOOPER_LISTENERS; i++) {
-        struct strobe_looper_listener *to = f->told & 1u << i ? l->listeners[i] : NULL;
+        struct strobe_looper_listener *to = f->notified & 1u << i ? l->listeners[i] : NULL;
         if (to && to->end)
             to->end(to->ctx, &f->message);
     }
@@ -113,7 +113,7 @@ static void looper_end_message(struct strobe_looper *l, bool in_flight)
     }
 }
 
-/* The one that is meant becomes the innermost. */
+/* Drops messages whose ends were lost, so that the message named `text` becomes the innermost. */
 static void drop_lost(struct strobe_looper *l, const char *text)
 {
     char name[STROBE_LOOPER_TEXT];
@@ -128,7 +128,7 @@ static void drop_lost(struct strobe_looper *l, const char *text)
         }
 }
 
-void strobe_looper_tell(struct strobe_looper *l, const struct strobe_watch_event *e)
+void strobe_looper_take_event(struct strobe_looper *l, const struct strobe_watch_event *e)
 {
     l->now_ns = e->time_ns;
     if (e->what == STROBE_WATCH_END) {

@@ -1,18 +1,19 @@
-/* The message loop of the main thread: which message runs, what ran before, and who wants to know.
+/* The message loop of the main thread: the running messages, the messages before them, and the listeners.
  *
- * Messages may nest, where one runs the loop itself; each is a message of its own. An end that names a message that is
- * not the innermost ends that one: the ends of those within were lost, and nobody is told of them. An end of nothing is
- * counted.
+ * Messages may nest, when a message runs the loop itself. Each is a message of its own. When an end names a message
+ * that is not the innermost, that message ends. The ends of the messages within it were lost, and listeners get no end
+ * for them. An end without a running message is counted.
  *
- * A listener is told the end of exactly those messages whose begin it was told, even if it was switched off in between;
- * Matrix's one flag a listener, kept when it is switched off in mid-message, hands it the end of another message later
- * on. One that leaves is told nothing more, and the loop stays the others' (issue 450: who quit took it with him).
+ * A listener gets the end of exactly those messages whose begin it got, even if it was switched off in between. Matrix
+ * has one flag for each listener, which stays set when the listener is switched off during a message, so the listener
+ * later gets the end of another message. A listener that leaves gets no more calls, and the other listeners are not
+ * affected (issue 450: a listener that quit took the looper with it).
  *
- * One queue keeps the last 5000 messages that ended (`recent`: their number and time in sum); the last 200 of them are
- * the history. Reading changes nothing; in Matrix each reading adds the message in flight once more, and pushes an
- * older one out.
+ * One queue keeps the last 5000 messages that ended (`recent`: their number and total time). The last 200 of them are
+ * the history. Reading the history does not change it. In Matrix, each reading adds the running message once more and
+ * removes an older one.
  *
- * Source: Tencent Matrix 3b8293bd LooperMonitor, as studied. Not thread-safe; reading half only. */
+ * Source: Tencent Matrix 3b8293bd LooperMonitor. Not thread-safe; reading half only. */
 #ifndef STROBE_WATCH_LOOPER_H
 #define STROBE_WATCH_LOOPER_H
 
@@ -29,50 +30,51 @@ enum {
 struct strobe_message {
     const char *text; /* cut to STROBE_LOOPER_TEXT - 1 bytes */
     uint64_t begin_ns;
-    uint64_t due_ns;    /* 0 = not known */
-    uint64_t end_ns;    /* of one in flight: time of the last event */
-    uint64_t nested_ns; /* of that, in messages directly within it; and their number */
+    uint64_t due_ns;    /* 0 = unknown */
+    uint64_t end_ns;    /* of a running message: time of the last event */
+    uint64_t nested_ns; /* time in messages directly within it; `nested` is their number */
     uint32_t nested;
     bool in_flight;
 };
 
-/* Kept by its owner, who may change `on` at any time. */
+/* The owner keeps the listener and may change `on` at any time. */
 struct strobe_looper_listener {
     void (*begin)(void *ctx, const struct strobe_message *m); /* either may be NULL */
-    void (*end)(void *ctx, const struct strobe_message *m);   /* in_flight: the stream ended in it */
+    void (*end)(void *ctx, const struct strobe_message *m);   /* in_flight: the stream ended in the message */
     void *ctx;
     bool on;
 };
 
 struct strobe_looper_recent {
-    uint64_t count, total_ns; /* of those in the queue */
+    uint64_t count, total_ns; /* of the messages in the queue */
 };
 
 struct strobe_looper;
 
-/* NULL: out of memory. */
+/* Returns NULL when memory runs out. */
 struct strobe_looper *strobe_looper_open(void);
-void strobe_looper_close(struct strobe_looper *l); /* NULL is fine */
+void strobe_looper_close(struct strobe_looper *l); /* accepts NULL */
 
-/* STROBE_FULL: there are STROBE_LOOPER_LISTENERS already. */
+/* Adds a listener. STROBE_FULL: there are STROBE_LOOPER_LISTENERS already. */
 enum strobe_status strobe_looper_listen(struct strobe_looper *l, struct strobe_looper_listener *listener);
 
-/* Nothing happens if it does not listen. */
+/* Removes a listener. Has no effect when it does not listen. */
 void strobe_looper_leave(struct strobe_looper *l, const struct strobe_looper_listener *listener);
 
-/* Events of all threads and kinds; times do not go back. */
-void strobe_looper_tell(struct strobe_looper *l, const struct strobe_watch_event *e);
+/* Takes events of all threads and kinds, in time order. */
+void strobe_looper_take_event(struct strobe_looper *l, const struct strobe_watch_event *e);
 
-/* How many messages run, one in the other. */
+/* Returns the number of nested messages that run. */
 uint32_t strobe_looper_depth(const struct strobe_looper *l);
 
-/* Visits the last 200 that ended, oldest first, and then those in flight, outermost first. */
+/* Visits the last 200 messages that ended, oldest first, and then the running messages, outermost first. */
 void strobe_looper_history(const struct strobe_looper *l, void (*visit)(void *ctx, const struct strobe_message *m),
                            void *ctx);
 
 struct strobe_looper_recent strobe_looper_recent(const struct strobe_looper *l);
 
-/* Ends of messages that had not begun, and messages whose end was lost or that were nested too deep to be followed. */
+/* Returns the number of ends without a begin, plus the number of messages whose end was lost or that were nested too
+ * deep. */
 uint64_t strobe_looper_unmatched(const struct strobe_looper *l);
 
 #endif

@@ -41,7 +41,7 @@ static void priority_take_event(struct strobe_watcher *w, const struct strobe_wa
     }
 }
 
-static enum strobe_status priority_end(struct strobe_watcher *w)
+static enum strobe_status priority_close(struct strobe_watcher *w)
 {
     free(w);
     return STROBE_OK;
@@ -51,7 +51,7 @@ struct strobe_watcher *strobe_watch_priority(struct strobe_watch_context *c)
 {
     struct priority *p = malloc(sizeof *p);
     if (p)
-        *p = (struct priority){.watcher = {priority_take_event, priority_end, ~(1u << STROBE_WATCH_PRIORITY)},
+        *p = (struct priority){.watcher = {priority_take_event, priority_close, ~(1u << STROBE_WATCH_PRIORITY)},
                                .context = c,
                                .slack_ns = SLACK_NS};
     return p ? &p->watcher : NULL;

@@ -1,7 +1,7 @@
-/* The main thread's priority: a "priority" finding when its nice value changes, or its timer slack is set to more than
- * 50 us, by which its sleeps and waits end late. `nice_before` and `nice_after`, or `slack_before_us` and
- * `slack_after_us`; `lowered` is 1 when the main thread is served worse than before. A process starts with nice 0 and
- * 50 us. Source: Tencent Matrix (3b8293bd) ThreadPriorityTracer, as studied. */
+/* The main thread's priority. A "priority" finding is made when its nice value changes, or when its timer slack is set
+ * to more than 50 us, so that its sleeps and waits end late. Values: `nice_before` and `nice_after`, or
+ * `slack_before_us` and `slack_after_us`; `lowered` is 1 when the new value is worse for the main thread. A process
+ * starts with nice 0 and 50 us. Source: Tencent Matrix (3b8293bd) ThreadPriorityTracer. */
 #ifndef STROBE_WATCH_PRIORITY_H
 #define STROBE_WATCH_PRIORITY_H
 

@@ -28,7 +28,7 @@ static bool is_stat_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* A number of up to 64 bits and its sign; false when there is none, or it is larger. */
+/* Reads a number of up to 64 bits and its sign. Returns false when there is none, or it is too large. */
 static bool stat_take_number(struct text *t, uint64_t *out, bool *negative)
 {
     uint64_t n = 0;
@@ -54,7 +54,7 @@ static bool to_signed(uint64_t n, bool negative, int64_t *out)
     return true;
 }
 
-/* Field `field` of the line has come. */
+/* Stores field `field` of the line. Returns false when its value is out of range. */
 static bool proc_stat_keep_field(struct strobe_proc_stat *s, int field, uint64_t n, bool negative)
 {
     int64_t value;
@@ -86,7 +86,7 @@ static const char *last_bracket(const char *text, const char *end)
     return end > text ? end - 1 : NULL;
 }
 
-/* pid (comm) state, the first three; leaves `t` behind them. */
+/* Reads the first three fields, pid (comm) state, and moves `t` past them. */
 static bool take_head(struct text *t, struct strobe_proc_stat *s)
 {
     uint64_t pid;
@@ -113,7 +113,7 @@ enum strobe_status strobe_proc_stat_read(const char *text, size_t bytes, struct 
 {
     const char *line = memchr(text, '\n', bytes);
     struct text t = {text, text + bytes};
-    /* A name may hold a line's end too, but not the kernel's: it is written as \n there. */
+    /* A name may contain a newline, but the kernel writes it as \n. */
     if (line)
         t.end = line;
     *out = (struct strobe_proc_stat){0};

@@ -16,7 +16,7 @@ enum {
 };
 #define TOO_LONG_NS 30000000000u
 
-/* An activity that lives. */
+/* A live activity. */
 struct activity {
     const char *class;
     uint64_t created_ns;
@@ -28,15 +28,15 @@ struct startup {
     struct strobe_watch_context *context;
     struct strobe_call_sum calls;
     bool began, has_application, for_activity, shown, splash_shown;
-    bool is_cold; /* the cold start goes on */
-    bool is_warm; /* a warm start goes on */
+    bool is_cold; /* the cold start is not over */
+    bool is_warm; /* a warm start is not over */
     uint64_t begin_ns, application_ns, first_screen_ns, warm_ns;
     uint32_t code;
     struct activity *activities;
     size_t count, room;
 };
 
-static bool sums(const struct startup *s)
+static bool startup_sums_calls(const struct startup *s)
 {
     return s->began && (s->is_cold || s->is_warm);
 }
@@ -103,7 +103,7 @@ static struct activity *startup_add_activity(struct startup *s, const char *clas
     return a;
 }
 
-static void created(struct startup *s, const char *class)
+static void startup_activity_created(struct startup *s, const char *class)
 {
     if (!s->count && !s->is_cold) {
         s->is_warm = true;
@@ -118,7 +118,7 @@ static void created(struct startup *s, const char *class)
     }
 }
 
-static void destroyed(struct startup *s, const char *class)
+static void startup_activity_destroyed(struct startup *s, const char *class)
 {
     struct activity *a = startup_find_activity(s, class);
     if (!a)
@@ -128,7 +128,7 @@ static void destroyed(struct startup *s, const char *class)
     s->count--;
 }
 
-/* True when the cold start is over with the first focus of this activity; how long it took. */
+/* Returns true when the cold start ends with the first focus of this activity. *span_ns is then its length. */
 static bool cold_ends(struct startup *s, const char *class, uint64_t *span_ns)
 {
     const char *splash = s->context->options.splash;
@@ -149,12 +149,12 @@ static bool cold_ends(struct startup *s, const char *class, uint64_t *span_ns)
     return true;
 }
 
-static void focused(struct startup *s, const char *class)
+static void startup_activity_focused(struct startup *s, const char *class)
 {
     struct activity *a = startup_find_activity(s, class);
     if (!s->began || (a && a->focused))
         return;
-    /* What has the focus lives, also when its creation was not seen. */
+    /* An activity that gets the focus is alive, also when its creation was not captured. */
     a = a ? a : startup_add_activity(s, class);
     if (!a)
         return;
@@ -174,7 +174,7 @@ static void focused(struct startup *s, const char *class)
 
 /* ---- events */
 
-static void asked_for(struct startup *s, const struct strobe_watch_event *e)
+static void startup_take_component(struct startup *s, const struct strobe_watch_event *e)
 {
     bool activity = e->code == LAUNCH_ACTIVITY || e->code == RELAUNCH_ACTIVITY ||
                     (e->code == EXECUTE_TRANSACTION && strstr(e->text, "LaunchActivityItem"));
@@ -190,28 +190,28 @@ static void startup_take_event(struct strobe_watcher *w, const struct strobe_wat
 {
     struct startup *s = (struct startup *)w;
     if (e->what == STROBE_WATCH_CALL_BEGIN) {
-        if (e->thread == 0 && sums(s))
+        if (e->thread == 0 && startup_sums_calls(s))
             strobe_call_sum_begin(&s->calls, strobe_watch_keep(s->context, e->text), e->time_ns);
     } else if (e->what == STROBE_WATCH_CALL_END) {
-        if (e->thread == 0 && sums(s))
+        if (e->thread == 0 && startup_sums_calls(s))
             strobe_call_sum_end(&s->calls, e->time_ns);
     } else if (e->what == STROBE_WATCH_APP_BEGIN && !s->began) {
         s->began = true;
         s->begin_ns = e->time_ns;
     } else if (e->what == STROBE_WATCH_COMPONENT) {
-        asked_for(s, e);
+        startup_take_component(s, e);
     } else if (e->what == STROBE_WATCH_ACTIVITY && e->code == STROBE_ACTIVITY_CREATED) {
-        created(s, e->text);
+        startup_activity_created(s, e->text);
     } else if (e->what == STROBE_WATCH_ACTIVITY && e->code == STROBE_ACTIVITY_FOCUSED) {
-        focused(s, e->text);
+        startup_activity_focused(s, e->text);
     } else if (e->what == STROBE_WATCH_ACTIVITY && e->code == STROBE_ACTIVITY_DESTROYED) {
-        destroyed(s, e->text);
+        startup_activity_destroyed(s, e->text);
     } else if (e->what == STROBE_WATCH_END && s->is_cold && s->has_application && !s->for_activity) {
         startup_report(s, "", "cold", s->begin_ns, s->application_ns);
     }
 }
 
-static enum strobe_status startup_end(struct strobe_watcher *w)
+static enum strobe_status startup_close(struct strobe_watcher *w)
 {
     struct startup *s = (struct startup *)w;
     enum strobe_status status = s->calls.failed ? STROBE_IO : STROBE_OK;
@@ -230,7 +230,7 @@ struct strobe_watcher *strobe_watch_startup(struct strobe_watch_context *c)
     struct startup *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->watcher = (struct strobe_watcher){startup_take_event, startup_end, ~(uint32_t)MINE};
+    s->watcher = (struct strobe_watcher){startup_take_event, startup_close, ~(uint32_t)MINE};
     s->context = c;
     s->is_cold = true;
     return &s->watcher;

@@ -1,21 +1,21 @@
-/* How long a start took. The app begins (APP_BEGIN); its application is created when the system first asks for a
- * component: the handler's messages LAUNCH_ACTIVITY 100, RELAUNCH_ACTIVITY 126, EXECUTE_TRANSACTION 159 with a
- * LaunchActivityItem (Android 9 and later), CREATE_SERVICE 114, RECEIVER 113. Then
+/* Duration of app starts. The app begins at APP_BEGIN. Its application is created when the system first requests a
+ * component by one of these handler messages: LAUNCH_ACTIVITY 100, RELAUNCH_ACTIVITY 126, EXECUTE_TRANSACTION 159 with
+ * a LaunchActivityItem (Android 9 and later), CREATE_SERVICE 114, RECEIVER 113.
  *
- *   first screen   the first activity gains the focus
- *   cold start     the same, unless a splash activity is configured: then the first focus after it. Of a process that
- *                  was made for a service or a receiver, the application's creation is all of it
- *   warm start     an activity is created while there is none, and gains the focus
+ *   first screen   the first activity gets the focus
+ *   cold start     the same; when a splash activity is configured, the first focus after it. For a process that was
+ *                  created for a service or a receiver, the creation of the application is the whole cold start
+ *   warm start     an activity is created while there is none, and gets the focus
  *
- * One "startup" finding each, at any length: application_ms, first_screen_ms and cold_ms, or warm_ms; `slow` is 1 at
- * or above the threshold (10 s cold, 4 s warm), and only then there is a stack of the calls meanwhile to blame. A
- * process in which no activity ever came is told at the end. A start is not told when its activity took 30 s from
- * creation to focus: somebody's screen was off.
+ * Each start makes one "startup" finding, however short: application_ms, first_screen_ms and cold_ms, or warm_ms.
+ * `slow` is 1 from the threshold on (10 s cold, 4 s warm); only then the finding has a stack of the calls to blame. A
+ * process without any activity is reported at the end. A start is not reported when its activity took 30 s from
+ * creation to focus, because the screen was then off.
  *
- * Where upstream goes wrong, ours does not: an activity whose creation was not seen is not taken for one created at
- * boot; one that is destroyed, but was never seen created, does not make the live count negative; the empty and the
- * missing splash list are lists of nothing; the focus of an activity whose name is not known counts; a start of length
- * zero is one. Source: Tencent Matrix (3b8293bd) StartupTracer and ActivityThreadHacker, as studied. */
+ * Corrected defects of Matrix: an activity whose creation was not seen does not count as created at boot; destroying an
+ * activity that was not seen created does not make the count negative; an empty and a missing splash list are the same;
+ * the focus of an activity without a known name counts; a start of length zero counts. Source: Tencent Matrix
+ * (3b8293bd) StartupTracer and ActivityThreadHacker. */
 #ifndef STROBE_WATCH_STARTUP_H
 #define STROBE_WATCH_STARTUP_H
 

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* Every watcher there is, in the order they are told. */
+/* All watchers, in the order in which they get events. */
 static strobe_watch_open_fn *const openers[] = {
     strobe_watch_evil,    strobe_watch_hang, strobe_watch_frames,   strobe_watch_idle,  strobe_watch_touch,
     strobe_watch_startup, strobe_watch_anr,  strobe_watch_priority, strobe_watch_block,
@@ -55,8 +55,8 @@ struct all {
     struct strobe_watcher watcher;
     struct strobe_watch_context context;
     struct strobe_watcher *watchers[WATCHERS];
-    struct strobe_watcher *told[WHATS][WATCHERS]; /* of an event, those who are not deaf to it */
-    unsigned told_count[WHATS];
+    struct strobe_watcher *takers[WHATS][WATCHERS]; /* for each kind of event, the watchers that do not ignore it */
+    unsigned taker_count[WHATS];
 };
 
 static void watch_take_event(struct strobe_watcher *w, const struct strobe_watch_event *e)
@@ -71,8 +71,8 @@ static void watch_take_event(struct strobe_watcher *w, const struct strobe_watch
         e = &in_order;
     }
     strobe_watch_before(&a->context, e);
-    for (unsigned i = 0; i < a->told_count[e->what]; i++)
-        a->told[e->what][i]->tell(a->told[e->what][i], e);
+    for (unsigned i = 0; i < a->taker_count[e->what]; i++)
+        a->takers[e->what][i]->take_event(a->takers[e->what][i], e);
     strobe_watch_after(&a->context, e);
 }
 
@@ -96,7 +96,7 @@ struct strobe_watcher *strobe_watch_all(const struct strobe_watch_options *optio
     struct all *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
-    a->watcher = (struct strobe_watcher){.tell = watch_take_event, .close = close_all};
+    a->watcher = (struct strobe_watcher){.take_event = watch_take_event, .close = close_all};
     bool whole = strobe_watch_context_open(&a->context, options, view, sink) == STROBE_OK;
     for (unsigned i = 0; i < WATCHERS; i++) {
         struct strobe_watcher *one = a->watchers[i] = whole ? openers[i](&a->context) : NULL;
@@ -105,8 +105,8 @@ struct strobe_watcher *strobe_watch_all(const struct strobe_watch_options *optio
             return NULL;
         }
         for (unsigned what = 0; what < WHATS; what++)
-            if (!(one->deaf & 1u << what))
-                a->told[what][a->told_count[what]++] = one;
+            if (!(one->ignored & 1u << what))
+                a->takers[what][a->taker_count[what]++] = one;
     }
     return &a->watcher;
 }

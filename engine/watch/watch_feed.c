@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRETCH = 64 }; /* samples told at begin and end of a long stretch in which nothing changes */
+enum { STRETCH = 64 }; /* number of samples passed at the begin, and at the end, of a long time without change */
 enum { LAUNCH_ACTIVITY = 100, CLASS_BYTES = 256 };
 #define NOWHERE SIZE_MAX
 
 struct call {
     uint64_t begin_ns;
     uint32_t name, node;
-    unsigned says;
+    unsigned roles;
     enum strobe_watch_call class;
     const char *text;
 };
@@ -30,24 +30,24 @@ struct strobe_watch_feed {
 
     struct call *open; /* outermost first */
     size_t depth, room;
-    uint64_t *frames; /* of a sample; as much room as `open` */
+    uint64_t *frames; /* stack of a sample; same capacity as `open` */
     const char **names;
-    unsigned *says; /* by name: what it says + 1; 0 = not asked yet */
-    size_t says_room;
+    unsigned *roles; /* by name: its roles + 1; 0 = not looked up yet */
+    size_t roles_room;
 
-    enum { NO_MESSAGE, HELD, TOLD } message; /* HELD: until its text is known */
+    enum { NO_MESSAGE, HELD, PASSED } message; /* HELD: the event waits until the message's text is known */
     uint64_t message_ns, due_ns;
-    size_t message_depth; /* of the call that is the message, where its name said so; else NOWHERE */
+    size_t message_depth; /* depth of the call that is the message, when its name said so; else NOWHERE */
     uint64_t sample_ns;   /* when the next sample is due */
 
-    size_t frame_depth; /* of the open frame; NOWHERE */
-    size_t phase_depth; /* of the open phase in it */
+    size_t frame_depth; /* depth of the open frame, or NOWHERE */
+    size_t phase_depth; /* depth of the open phase in it, or NOWHERE */
     uint64_t phase_ns;
     struct strobe_watch_frame frame;
 
-    bool asked;                /* for a component */
-    size_t create_depth;       /* of the open onCreate that is to bring the focus; NOWHERE */
-    char awaited[CLASS_BYTES]; /* activity that has no focus yet; "" = none */
+    bool asked;                /* a component was requested */
+    size_t create_depth;       /* depth of the open onCreate whose activity will get the focus, or NOWHERE */
+    char awaited[CLASS_BYTES]; /* class of the activity that has no focus yet; "" = none */
     uint64_t created_ns;
 };
 
@@ -55,7 +55,7 @@ static void feed_pass_event(struct strobe_watch_feed *f, struct strobe_watch_eve
 {
     e.time_ns = f->now_ns;
     e.text = e.text ? e.text : "";
-    f->watcher->tell(f->watcher, &e);
+    f->watcher->take_event(f->watcher, &e);
 }
 
 /* ---- samples of iOS */
@@ -64,13 +64,13 @@ static void feed_pass_sample(struct strobe_watch_feed *f, uint64_t time_ns)
 {
     struct strobe_watch_stack stack = {f->frames, (uint32_t)f->depth, f->names};
     struct strobe_watch_event e = {.what = STROBE_WATCH_SAMPLE, .time_ns = time_ns, .text = "", .stack = &stack};
-    f->watcher->tell(f->watcher, &e);
+    f->watcher->take_event(f->watcher, &e);
 }
 
-/* Samples of the time up to time_ns, in which nothing changes. */
+/* Passes the samples of the time up to time_ns, during which nothing changes. */
 static void feed_pass_samples(struct strobe_watch_feed *f, uint64_t time_ns)
 {
-    if (f->message != TOLD || !f->is_ios || f->sample_ns >= time_ns || !f->depth)
+    if (f->message != PASSED || !f->is_ios || f->sample_ns >= time_ns || !f->depth)
         return;
     for (size_t i = 0; i < f->depth; i++) {
         f->frames[i] = (uint64_t)f->open[f->depth - 1 - i].name + 1;
@@ -105,19 +105,19 @@ static void feed_reach_time(struct strobe_watch_feed *f, uint64_t time_ns)
 
 /* ---- messages */
 
-static void tell_held(struct strobe_watch_feed *f, const char *text)
+static void feed_pass_held_message(struct strobe_watch_feed *f, const char *text)
 {
     if (f->message != HELD)
         return;
-    f->message = TOLD;
+    f->message = PASSED;
     f->seen.messages++;
     struct strobe_watch_event e = {
         .what = STROBE_WATCH_MESSAGE_BEGIN, .time_ns = f->message_ns, .text = text, .when_ns = f->due_ns};
     struct strobe_watch_event turn = {
         .what = STROBE_WATCH_LOOP, .time_ns = f->message_ns, .text = "", .code = STROBE_LOOP_BEFORE_TIMERS};
     if (f->is_ios)
-        f->watcher->tell(f->watcher, &turn);
-    f->watcher->tell(f->watcher, &e);
+        f->watcher->take_event(f->watcher, &turn);
+    f->watcher->take_event(f->watcher, &e);
     uint64_t steps = (f->message_ns - f->seen.begin_ns) / STROBE_BLOCK_SAMPLE_NS + 1;
     f->sample_ns = f->seen.begin_ns + steps * STROBE_BLOCK_SAMPLE_NS;
 }
@@ -126,7 +126,7 @@ static void feed_end_message(struct strobe_watch_feed *f)
 {
     if (f->message == NO_MESSAGE)
         return;
-    tell_held(f, "");
+    feed_pass_held_message(f, "");
     f->message = NO_MESSAGE;
     f->message_depth = NOWHERE;
     feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_MESSAGE_END});
@@ -157,21 +157,21 @@ void strobe_watch_feed_message_end(struct strobe_watch_feed *f, uint64_t time_ns
 
 /* ---- activities */
 
-static void tell_activity(struct strobe_watch_feed *f, enum strobe_activity what, const char *class)
+static void feed_pass_activity(struct strobe_watch_feed *f, enum strobe_activity what, const char *class)
 {
     f->seen.activities += what == STROBE_ACTIVITY_CREATED;
     feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_ACTIVITY, .code = what, .text = class});
 }
 
-static void focus(struct strobe_watch_feed *f, const char *class)
+static void feed_pass_focus(struct strobe_watch_feed *f, const char *class)
 {
     char text[CLASS_BYTES];
     memcpy(text, class, strlen(class) + 1);
     f->awaited[0] = 0;
-    tell_activity(f, STROBE_ACTIVITY_FOCUSED, text);
+    feed_pass_activity(f, STROBE_ACTIVITY_FOCUSED, text);
 }
 
-static void feed_live_call(struct strobe_watch_feed *f, const struct call *c, size_t depth)
+static void feed_take_activity_call(struct strobe_watch_feed *f, const struct call *c, size_t depth)
 {
     char class[CLASS_BYTES];
     size_t length;
@@ -179,20 +179,20 @@ static void feed_live_call(struct strobe_watch_feed *f, const struct call *c, si
     length = length < sizeof class - 1 ? length : sizeof class - 1;
     memcpy(class, at, length);
     class[length] = 0;
-    if (c->says & STROBE_SAYS_CREATE) {
+    if (c->roles & STROBE_ROLE_CREATE) {
         if (!f->asked)
             feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_COMPONENT, .code = LAUNCH_ACTIVITY});
         f->asked = true;
-        /* Base classes have an onCreate too, called by that of the activity: one creation is told. */
+        /* The activity's onCreate calls the onCreate of its base classes. Only one creation is reported. */
         if (f->create_depth != NOWHERE)
             return;
         memcpy(f->awaited, class, length + 1);
         f->create_depth = depth;
-        tell_activity(f, STROBE_ACTIVITY_CREATED, class);
-    } else if (c->says & STROBE_SAYS_FOCUS) {
-        focus(f, class);
+        feed_pass_activity(f, STROBE_ACTIVITY_CREATED, class);
+    } else if (c->roles & STROBE_ROLE_FOCUS) {
+        feed_pass_focus(f, class);
     } else {
-        tell_activity(f, c->says & STROBE_SAYS_PAUSE ? STROBE_ACTIVITY_PAUSED : STROBE_ACTIVITY_DESTROYED, class);
+        feed_pass_activity(f, c->roles & STROBE_ROLE_PAUSE ? STROBE_ACTIVITY_PAUSED : STROBE_ACTIVITY_DESTROYED, class);
     }
 }
 
@@ -200,11 +200,11 @@ static void feed_live_call(struct strobe_watch_feed *f, const struct call *c, si
 
 static void begin_in_frame(struct strobe_watch_feed *f, const struct call *c, size_t depth)
 {
-    const unsigned phases = STROBE_SAYS_INPUT | STROBE_SAYS_ANIMATION | STROBE_SAYS_TRAVERSAL;
-    if (f->frame_depth == NOWHERE && c->says & STROBE_SAYS_FRAME) {
+    const unsigned phases = STROBE_ROLE_INPUT | STROBE_ROLE_ANIMATION | STROBE_ROLE_TRAVERSAL;
+    if (f->frame_depth == NOWHERE && c->roles & STROBE_ROLE_FRAME) {
         f->frame_depth = depth;
         f->frame = (struct strobe_watch_frame){.begin_ns = f->now_ns, .is_vsync = true};
-    } else if (f->frame_depth != NOWHERE && f->phase_depth == NOWHERE && c->says & phases) {
+    } else if (f->frame_depth != NOWHERE && f->phase_depth == NOWHERE && c->roles & phases) {
         f->phase_depth = depth;
         f->phase_ns = f->now_ns;
     }
@@ -214,9 +214,9 @@ static void end_in_frame(struct strobe_watch_feed *f, const struct call *c, size
 {
     if (depth == f->phase_depth) {
         uint64_t span = f->now_ns - f->phase_ns;
-        *(c->says & STROBE_SAYS_INPUT       ? &f->frame.input_ns
-          : c->says & STROBE_SAYS_ANIMATION ? &f->frame.animation_ns
-                                            : &f->frame.traversal_ns) += span;
+        *(c->roles & STROBE_ROLE_INPUT       ? &f->frame.input_ns
+          : c->roles & STROBE_ROLE_ANIMATION ? &f->frame.animation_ns
+                                             : &f->frame.traversal_ns) += span;
         f->phase_depth = NOWHERE;
     }
     if (depth != f->frame_depth)
@@ -226,7 +226,7 @@ static void end_in_frame(struct strobe_watch_feed *f, const struct call *c, size
     f->seen.frames++;
     feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_FRAME, .frame = &f->frame});
     if (f->awaited[0] && f->create_depth == NOWHERE && f->frame.begin_ns >= f->created_ns)
-        focus(f, f->awaited);
+        feed_pass_focus(f, f->awaited);
 }
 
 /* ---- calls */
@@ -247,34 +247,34 @@ static bool feed_make_space(struct strobe_watch_feed *f)
     return open && frames && names;
 }
 
-static unsigned says(struct strobe_watch_feed *f, uint32_t name, const char *text)
+static unsigned feed_name_roles(struct strobe_watch_feed *f, uint32_t name, const char *text)
 {
-    if (name >= f->says_room) {
-        size_t more = f->says_room ? f->says_room : 256;
+    if (name >= f->roles_room) {
+        size_t more = f->roles_room ? f->roles_room : 256;
         while (more <= name)
             more *= 2;
-        unsigned *bigger = realloc(f->says, more * sizeof *bigger);
+        unsigned *bigger = realloc(f->roles, more * sizeof *bigger);
         if (!bigger) {
             f->failed = true;
             return 0;
         }
-        memset(bigger + f->says_room, 0, (more - f->says_room) * sizeof *bigger);
-        f->says = bigger;
-        f->says_room = more;
+        memset(bigger + f->roles_room, 0, (more - f->roles_room) * sizeof *bigger);
+        f->roles = bigger;
+        f->roles_room = more;
     }
-    if (!f->says[name])
-        f->says[name] = strobe_name_says(text, f->options.frames) + 1;
-    return f->says[name] - 1;
+    if (!f->roles[name])
+        f->roles[name] = strobe_name_roles(text, f->options.frames) + 1;
+    return f->roles[name] - 1;
 }
 
-/* True when this call is a message, by its name or by its caller's. */
+/* Returns true when this call is a message, by its own name or by its caller's name. */
 static bool is_message(const struct strobe_watch_feed *f, const struct call *c)
 {
     const struct call *caller = f->depth ? &f->open[f->depth - 1] : NULL;
-    if (f->options.tells_messages || f->message != NO_MESSAGE || c->class != STROBE_WATCH_METHOD)
+    if (f->options.has_messages || f->message != NO_MESSAGE || c->class != STROBE_WATCH_METHOD)
         return false;
-    return c->says & STROBE_SAYS_DISPATCH ||
-           (caller && caller->says & STROBE_SAYS_LOOP && !(c->says & (STROBE_SAYS_QUEUE | STROBE_SAYS_LOOP)));
+    return c->roles & STROBE_ROLE_DISPATCH ||
+           (caller && caller->roles & STROBE_ROLE_LOOP && !(c->roles & (STROBE_ROLE_QUEUE | STROBE_ROLE_LOOP)));
 }
 
 void strobe_watch_feed_call(struct strobe_watch_feed *f, uint64_t time_ns, uint32_t name, const char *text,
@@ -286,21 +286,23 @@ void strobe_watch_feed_call(struct strobe_watch_feed *f, uint64_t time_ns, uint3
         f->failed = true;
         return;
     }
-    struct call c = {f->now_ns, name, node, class == STROBE_WATCH_METHOD ? says(f, name, text) : 0, class, text};
-    f->is_ios |= (c.says & STROBE_SAYS_IOS) != 0;
+    struct call c = {f->now_ns, name, node, class == STROBE_WATCH_METHOD ? feed_name_roles(f, name, text) : 0,
+                     class,     text};
+    f->is_ios |= (c.roles & STROBE_ROLE_IOS) != 0;
     if (first)
         feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_APP_BEGIN});
     if (is_message(f, &c))
         feed_begin_message(f, 0, f->depth);
-    tell_held(f, text);
-    /* Before the call, so that who sums calls up from there on has it, too. */
-    if (c.says & STROBE_SAYS_COMPONENT) {
+    feed_pass_held_message(f, text);
+    /* This event comes before the call's begin, so that a watcher that begins to sum up calls here includes the
+     * call. */
+    if (c.roles & STROBE_ROLE_COMPONENT) {
         f->asked = true;
         feed_pass_event(f,
                         (struct strobe_watch_event){.what = STROBE_WATCH_COMPONENT, .code = strobe_component_of(text)});
     }
-    if (c.says & STROBE_SAYS_ACTIVITY)
-        feed_live_call(f, &c, f->depth);
+    if (c.roles & STROBE_ROLE_ACTIVITY)
+        feed_take_activity_call(f, &c, f->depth);
     feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_CALL_BEGIN, .text = text, .node = node});
     begin_in_frame(f, &c, f->depth);
     f->open[f->depth++] = c;
@@ -313,7 +315,7 @@ void strobe_watch_feed_return(struct strobe_watch_feed *f, uint64_t time_ns)
         return;
     size_t depth = --f->depth;
     struct call c = f->open[depth];
-    tell_held(f, "");
+    feed_pass_held_message(f, "");
     feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_CALL_END, .text = c.text, .node = c.node});
     if (depth == f->create_depth) {
         f->create_depth = NOWHERE;
@@ -353,7 +355,7 @@ enum strobe_status strobe_watch_feed_close(struct strobe_watch_feed *f, uint64_t
     free(f->open);
     free(f->frames);
     free(f->names);
-    free(f->says);
+    free(f->roles);
     free(f);
     return failed ? STROBE_IO : STROBE_OK;
 }

@@ -1,22 +1,19 @@
-/* From the calls and messages of a main thread to what watchers are told. Whoever knows calls tells them here, in time
- * order: a timeline of samples or of calls (watch_timeline.h), the lab's truth and claims (sim/score/found.h). Frames,
- * an app's begin, activities and, where the teller has none, messages are known by the names of the methods:
+/* Converts calls and messages of a main thread into events for watchers. The caller reports calls and messages in time
+ * order: a timeline of samples or of calls (watch_timeline.h), or the lab's true and reconstructed timelines
+ * (sim/score/found.h). The feed recognises the following by the names of methods:
  *
- *   frame       a call of one of `frames`; its phases are the outermost calls in it whose names speak of input, of
- *               animation and of traversal
- *   message     where the teller tells none: a call of Handler.dispatchMessage, or one right in Looper.loop or
- *               CFRunLoopRun; none within another
- *   text        of a message: the first call begun in it
- *   app         begins with the first call that is seen
- *   component   handleLaunchActivity, handleCreateService, ... of the ActivityThread; where none of them is seen, an
- *               activity's onCreate
- *   activity    CLASS.onCreate, .onWindowFocusChanged, .onPause and .onDestroy of a class that ends in Activity. It
- *               gains the focus at the latest when the first frame ends that begins after its creation
- *   iOS         a name such as -[C m], or CFRunLoopRun, or UIApplicationMain, tells that this is one: only then the run
- *               loop's turns, and a sample each 50 ms of one, are told
+ *   frame       a call of one of `frames`. Its phases are the outermost calls in it whose names contain words for
+ * input, animation or traversal message     when the event source has no messages: a call of Handler.dispatchMessage,
+ * or a call directly in Looper.loop or CFRunLoopRun. Such messages do not nest text        of a message: the first call
+ * that begins in it app         begins with the first call component   handleLaunchActivity, handleCreateService, ...
+ * of ActivityThread; when none of these occurs, an activity's onCreate activity    CLASS.onCreate,
+ * .onWindowFocusChanged, .onPause and .onDestroy of a class whose name ends in Activity. The activity gets the focus at
+ * the latest at the end of the first frame that begins after its creation iOS         a name such as -[C m],
+ * CFRunLoopRun or UIApplicationMain shows that the app is an iOS app. Only then the feed reports turns of the run loop,
+ * and one sample in each 50 ms of a turn
  *
- * Names are numbered by the teller, each text by one number of its own, dense from 0. Not thread-safe; allocates, the
- * paths of open calls only. Reading half only. */
+ * The caller numbers the names: each text has one number, dense from 0. Not thread-safe. The feed allocates memory only
+ * for the paths of open calls. Reading half only. */
 #ifndef STROBE_WATCH_WATCH_FEED_H
 #define STROBE_WATCH_WATCH_FEED_H
 
@@ -25,14 +22,14 @@
 enum strobe_watch_call { STROBE_WATCH_METHOD, STROBE_WATCH_WAIT, STROBE_WATCH_GAP };
 
 struct strobe_watch_feed_options {
-    const char *frames;  /* names of frames, separated by ';', each whole or from a '.' or blank on; NULL = of
-                            Choreographer and CADisplayLink */
-    bool tells_messages; /* the teller tells them */
-    const char *process; /* name, copied; "" or NULL = not known */
-    uint32_t pid;        /* 0 = not known */
+    const char *frames;  /* names of frame methods, separated by ';'. A name matches a whole method name, or its end
+                            after a '.' or blank. NULL = the methods of Choreographer and CADisplayLink */
+    bool has_messages;   /* the event source reports messages */
+    const char *process; /* process name, copied; "" or NULL = unknown */
+    uint32_t pid;        /* 0 = unknown */
 };
 
-/* What has gone by: where nothing is found, what nothing was found in. */
+/* Counts of what the feed has processed. A report without findings shows what was examined. */
 struct strobe_watch_seen {
     uint64_t begin_ns, end_ns;
     uint64_t calls, messages, frames, activities;
@@ -40,22 +37,25 @@ struct strobe_watch_seen {
 
 struct strobe_watch_feed;
 
-/* Tells `watcher`, which stays the caller's, from the first call or message on. NULL: out of memory. */
+/* Opens a feed that passes events to `watcher`, beginning with the first call or message. The caller keeps ownership of
+ * `watcher`. Returns NULL when memory runs out. */
 struct strobe_watch_feed *strobe_watch_feed_open(const struct strobe_watch_feed_options *options,
                                                  struct strobe_watcher *watcher);
 
-/* A call begins; `name` is the number of `text`, which is good as long as the feed; `node` as in events. */
+/* Reports that a call begins. `name` is the number of `text`; `text` must stay valid as long as the feed. `node` is the
+ * value for struct strobe_watch_event. */
 void strobe_watch_feed_call(struct strobe_watch_feed *f, uint64_t time_ns, uint32_t name, const char *text,
                             enum strobe_watch_call class, uint32_t node);
 
-/* The innermost call ends. */
+/* Reports that the innermost call ends. */
 void strobe_watch_feed_return(struct strobe_watch_feed *f, uint64_t time_ns);
 
-/* A message begins; it was due at `due_ns`, 0 = not known. One that has not ended ends. */
+/* Reports that a message begins, which was due at `due_ns` (0 = unknown). A message that is still open ends. */
 void strobe_watch_feed_message(struct strobe_watch_feed *f, uint64_t time_ns, uint64_t due_ns);
 void strobe_watch_feed_message_end(struct strobe_watch_feed *f, uint64_t time_ns);
 
-/* Ends what is open, tells the end, and frees the feed. *seen may be NULL. STROBE_IO: memory ran out at some time. */
+/* Ends all that is open, passes STROBE_WATCH_END, and frees the feed. *seen may be NULL. STROBE_IO: memory ran out at
+ * some time. */
 enum strobe_status strobe_watch_feed_close(struct strobe_watch_feed *f, uint64_t time_ns,
                                            struct strobe_watch_seen *seen);
 

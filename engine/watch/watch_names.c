@@ -14,7 +14,7 @@ static bool is_objc(const char *text)
     return (text[0] == '-' || text[0] == '+') && text[1] == '[';
 }
 
-/* A method without the types that stand before and after it. */
+/* Returns a method without the types before and after it. */
 static struct part method_part_of(const char *text)
 {
     size_t length = strcspn(text, "("), begin = length;
@@ -68,17 +68,17 @@ const char *strobe_class_of(const char *text, size_t *length)
     return p.at;
 }
 
-static unsigned life(const char *text, struct part p)
+static unsigned activity_role(const char *text, struct part p)
 {
     static const char tail[] = "Activity";
     size_t length;
     const char *class = strobe_class_of(text, &length);
     if (length < sizeof tail - 1 || memcmp(class + length - (sizeof tail - 1), tail, sizeof tail - 1) != 0)
         return 0;
-    return part_is_one_of(p, "onCreate")               ? STROBE_SAYS_CREATE
-           : part_is_one_of(p, "onWindowFocusChanged") ? STROBE_SAYS_FOCUS
-           : part_is_one_of(p, "onPause")              ? STROBE_SAYS_PAUSE
-           : part_is_one_of(p, "onDestroy")            ? STROBE_SAYS_DESTROY
+    return part_is_one_of(p, "onCreate")               ? STROBE_ROLE_CREATE
+           : part_is_one_of(p, "onWindowFocusChanged") ? STROBE_ROLE_FOCUS
+           : part_is_one_of(p, "onPause")              ? STROBE_ROLE_PAUSE
+           : part_is_one_of(p, "onDestroy")            ? STROBE_ROLE_DESTROY
                                                        : 0;
 }
 
@@ -99,26 +99,26 @@ uint32_t strobe_component_of(const char *text)
     return 0;
 }
 
-unsigned strobe_name_says(const char *text, const char *frames)
+unsigned strobe_name_roles(const char *text, const char *frames)
 {
     struct part p = method_part_of(text);
-    unsigned says = life(text, p);
-    says |= part_is_one_of(p, frames ? frames : FRAMES) ? STROBE_SAYS_FRAME : 0;
-    says |= part_has_word(p, "Input") || part_has_word(p, "input") ? STROBE_SAYS_INPUT
-            : part_has_word(p, "Animat")                           ? STROBE_SAYS_ANIMATION
-            : part_has_word(p, "raversal")                         ? STROBE_SAYS_TRAVERSAL
-                                                                   : 0;
-    says |= part_is_one_of(p, "Looper.loop;Looper.loopOnce;CFRunLoopRun;CFRunLoopRunSpecific;__CFRunLoopRun")
-                ? STROBE_SAYS_LOOP
-                : 0;
-    says |= part_is_one_of(p, "MessageQueue.next;MessageQueue.nativePollOnce;__CFRunLoopServiceMachPort;mach_msg;"
-                              "mach_msg_trap;mach_msg2_trap")
-                ? STROBE_SAYS_QUEUE
-                : 0;
-    says |= part_is_one_of(p, "Handler.dispatchMessage") ? STROBE_SAYS_DISPATCH : 0;
-    says |= strobe_component_of(text) ? STROBE_SAYS_COMPONENT : 0;
-    says |= is_objc(text) || part_is_one_of(p, "CFRunLoopRun;CFRunLoopRunSpecific;__CFRunLoopRun;UIApplicationMain")
-                ? STROBE_SAYS_IOS
-                : 0;
-    return says;
+    unsigned roles = activity_role(text, p);
+    roles |= part_is_one_of(p, frames ? frames : FRAMES) ? STROBE_ROLE_FRAME : 0;
+    roles |= part_has_word(p, "Input") || part_has_word(p, "input") ? STROBE_ROLE_INPUT
+             : part_has_word(p, "Animat")                           ? STROBE_ROLE_ANIMATION
+             : part_has_word(p, "raversal")                         ? STROBE_ROLE_TRAVERSAL
+                                                                    : 0;
+    roles |= part_is_one_of(p, "Looper.loop;Looper.loopOnce;CFRunLoopRun;CFRunLoopRunSpecific;__CFRunLoopRun")
+                 ? STROBE_ROLE_LOOP
+                 : 0;
+    roles |= part_is_one_of(p, "MessageQueue.next;MessageQueue.nativePollOnce;__CFRunLoopServiceMachPort;mach_msg;"
+                               "mach_msg_trap;mach_msg2_trap")
+                 ? STROBE_ROLE_QUEUE
+                 : 0;
+    roles |= part_is_one_of(p, "Handler.dispatchMessage") ? STROBE_ROLE_DISPATCH : 0;
+    roles |= strobe_component_of(text) ? STROBE_ROLE_COMPONENT : 0;
+    roles |= is_objc(text) || part_is_one_of(p, "CFRunLoopRun;CFRunLoopRunSpecific;__CFRunLoopRun;UIApplicationMain")
+                 ? STROBE_ROLE_IOS
+                 : 0;
+    return roles;
 }

@@ -1,4 +1,5 @@
 #include "engine/watch/watch_text.h"
+#include "engine/base/error_format.h"
 
 #include "engine/util/text_pool.h"
 #include "engine/watch/proc_stat.h"
@@ -9,11 +10,11 @@
 #include <string.h>
 
 #define MAGIC   "strobe-watch 1"
-#define MS_MOST 1e12 /* of a time; doubles are exact to the ns up to there and beyond */
+#define MS_MOST 1e12 /* largest time; a double represents it to the ns */
 
-enum { FRAMES_MOST = 1000, TICK_NS = 10000000 }; /* of a sample; of CPU time in stat */
+enum { FRAMES_MOST = 1000, TICK_NS = 10000000 }; /* frames of a sample; CPU time of one tick in stat */
 
-/* What stands behind a word. */
+/* The arguments that follow a word. */
 enum arguments { NOTHING, TEXT, NUMBER, NUMBER_TEXT, TWO_NUMBERS, DUE_TEXT, FRAME, LOOP, STACK, STAT, BLOCK };
 
 static const struct word {
@@ -53,22 +54,22 @@ static const struct word {
 };
 
 struct reader {
-    char *at;    /* what has not been read; NULL = all has */
-    size_t line; /* number of the line that was read last */
+    char *at;    /* unread text; NULL = none */
+    size_t line; /* number of the last line read */
     struct strobe_watcher *watcher;
     struct strobe_watch_seen seen;
     bool begun;
     struct {
         const char *of;
         uint64_t cpu_ns, time_ns;
-    } cpu; /* told last, by which word */
+    } cpu; /* the last reading, and the word that it came with */
     struct strobe_text_pool methods;
-    const char *expected; /* what is wrong with the line */
+    const char *expected; /* what the erroneous line should have had */
 };
 
 /* ---- words and numbers of a line */
 
-/* Cuts off the next word; "" when there is none. */
+/* Splits off the next word; "" when there is none. */
 static char *take_word(char **line)
 {
     char *word = *line + strspn(*line, " \t");
@@ -93,7 +94,7 @@ static bool take_ms(struct reader *r, char **line, uint64_t *ns)
 {
     char *word = take_word(line), *end;
     double ms = strtod(word, &end);
-    /* Digits, and no names of numbers such as nan. */
+    /* Accepts digits only, not names of numbers such as nan. */
     if (word[strspn(word, "0123456789.")] || end == word || *end || !(ms >= 0 && ms <= MS_MOST)) {
         r->expected = "a time in ms";
         return false;
@@ -123,7 +124,7 @@ static char *reader_next_line(struct reader *r)
     return line;
 }
 
-/* The lines up to a dot as one text. */
+/* Returns the lines up to a single dot as one text. */
 static char *reader_take_block(struct reader *r)
 {
     char *text = r->at;
@@ -152,11 +153,11 @@ static void reader_pass_event(struct reader *r, const struct strobe_watch_event 
     r->seen.messages += e->what == STROBE_WATCH_MESSAGE_BEGIN;
     r->seen.frames += e->what == STROBE_WATCH_FRAME;
     r->seen.activities += e->what == STROBE_WATCH_ACTIVITY && e->code == STROBE_ACTIVITY_CREATED;
-    r->watcher->tell(r->watcher, e);
+    r->watcher->take_event(r->watcher, e);
 }
 
-/* CPU time used since the same word told it last. */
-static void tell_cpu(struct reader *r, const char *of, uint64_t cpu_ns, uint64_t time_ns)
+/* Passes the CPU use since the last reading with the same word. */
+static void reader_pass_cpu(struct reader *r, const char *of, uint64_t cpu_ns, uint64_t time_ns)
 {
     struct strobe_watch_event e = {.what = STROBE_WATCH_CPU, .time_ns = time_ns, .text = ""};
     if (r->cpu.of == of && time_ns > r->cpu.time_ns && cpu_ns >= r->cpu.cpu_ns) {
@@ -168,20 +169,20 @@ static void tell_cpu(struct reader *r, const char *of, uint64_t cpu_ns, uint64_t
     r->cpu.time_ns = time_ns;
 }
 
-static bool tell_stat(struct reader *r, struct strobe_watch_event *e, const char *line)
+static bool reader_pass_stat(struct reader *r, struct strobe_watch_event *e, const char *line)
 {
     struct strobe_proc_stat s;
     if (strobe_proc_stat_read(line, strlen(line), &s) != STROBE_OK) {
         r->expected = "a line of /proc/PID/stat";
         return false;
     }
-    tell_cpu(r, "stat", (s.user_ticks + s.system_ticks) * TICK_NS, e->time_ns);
+    reader_pass_cpu(r, "stat", (s.user_ticks + s.system_ticks) * TICK_NS, e->time_ns);
     e->value = s.nice;
     reader_pass_event(r, e);
     return true;
 }
 
-static bool tell_block(struct reader *r, struct strobe_watch_event *e)
+static bool reader_pass_block(struct reader *r, struct strobe_watch_event *e)
 {
     int64_t millionths;
     const char *text = reader_take_block(r);
@@ -192,12 +193,12 @@ static bool tell_block(struct reader *r, struct strobe_watch_event *e)
         reader_pass_event(r, e);
         return true;
     }
-    /* Its unit is the ms. */
+    /* The unit is ms. */
     if (strobe_proc_sched_read(text, strlen(text), "se.sum_exec_runtime", &millionths) != STROBE_OK || millionths < 0) {
         r->expected = "se.sum_exec_runtime among the lines of sched";
         return false;
     }
-    tell_cpu(r, "sched", (uint64_t)millionths, e->time_ns);
+    reader_pass_cpu(r, "sched", (uint64_t)millionths, e->time_ns);
     return true;
 }
 
@@ -239,7 +240,7 @@ static bool reader_pass_sample(struct reader *r, struct strobe_watch_event *e, c
     return true;
 }
 
-static bool tell_loop(struct reader *r, struct strobe_watch_event *e, char *line)
+static bool reader_pass_loop(struct reader *r, struct strobe_watch_event *e, char *line)
 {
     static const char *const names[] = {"entry", "timers", "sources", "waiting", "woken", "exit"};
     const char *word = take_word(&line);
@@ -254,7 +255,7 @@ static bool tell_loop(struct reader *r, struct strobe_watch_event *e, char *line
     return false;
 }
 
-/* What of an event stands in words and numbers; false: complained, or told already. */
+/* Reads the arguments that are words and numbers. Returns false when one is wrong. */
 static bool take_plain(struct reader *r, const struct word *w, struct strobe_watch_event *e, char *line)
 {
     int64_t first = 0, second = 0;
@@ -285,7 +286,7 @@ static bool take_plain(struct reader *r, const struct word *w, struct strobe_wat
     return true;
 }
 
-static bool tell_line(struct reader *r, char *line)
+static bool reader_pass_line(struct reader *r, char *line)
 {
     struct strobe_watch_event e = {.text = ""};
     if (!take_ms(r, &line, &e.time_ns))
@@ -302,10 +303,10 @@ static bool tell_line(struct reader *r, char *line)
     e.code = w->code;
     switch (w->arguments) {
     case FRAME: return reader_pass_frame(r, &e, line);
-    case LOOP: return tell_loop(r, &e, line);
+    case LOOP: return reader_pass_loop(r, &e, line);
     case STACK: return reader_pass_sample(r, &e, line_rest(line));
-    case STAT: return tell_stat(r, &e, line_rest(line));
-    case BLOCK: return tell_block(r, &e);
+    case STAT: return reader_pass_stat(r, &e, line_rest(line));
+    case BLOCK: return reader_pass_block(r, &e);
     default: break;
     }
     if (!take_plain(r, w, &e, line))
@@ -316,7 +317,7 @@ static bool tell_line(struct reader *r, char *line)
 
 /* ---- the text */
 
-enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, char *why, size_t why_bytes)
+enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, struct strobe_error *error)
 {
     char head[256], *line = head;
     size_t bytes = strcspn(text, "\r\n");
@@ -335,15 +336,15 @@ enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_
         } else if (sscanf(word, "within=%15llu%c", &n, &more) == 1 && n) {
             out->resolution_ns = out->unseen_below_ns = n;
         } else {
-            snprintf(why, why_bytes, "line 1: %.60s: expected due, refresh=HZ or within=NS", word);
+            strobe_error_set(error, "line 1: %.60s: expected due, refresh=HZ or within=NS", word);
             return STROBE_BAD_INPUT;
         }
     }
     return STROBE_OK;
 }
 
-enum strobe_status strobe_watch_text_tell(char *text, struct strobe_watcher *watcher, struct strobe_watch_seen *seen,
-                                          char *why, size_t why_bytes)
+enum strobe_status strobe_watch_text_read(char *text, struct strobe_watcher *watcher, struct strobe_watch_seen *seen,
+                                          struct strobe_error *error)
 {
     struct reader r = {.at = text, .watcher = watcher};
     bool good = true;
@@ -351,13 +352,13 @@ enum strobe_status strobe_watch_text_tell(char *text, struct strobe_watcher *wat
     for (char *line; good && (line = reader_next_line(&r));) {
         char *first = line_rest(line);
         if (*first && *first != '#')
-            good = tell_line(&r, line);
+            good = reader_pass_line(&r, line);
     }
     if (good)
         reader_pass_event(&r,
                           &(struct strobe_watch_event){.what = STROBE_WATCH_END, .time_ns = r.seen.end_ns, .text = ""});
     else if (r.expected)
-        snprintf(why, why_bytes, "line %zu: expected %s", r.line, r.expected);
+        strobe_error_set(error, "line %zu: expected %s", r.line, r.expected);
     strobe_text_pool_free(&r.methods);
     if (seen)
         *seen = r.seen;

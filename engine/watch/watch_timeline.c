@@ -1,4 +1,5 @@
 #include "engine/watch/watch_timeline.h"
+#include "engine/base/error_format.h"
 
 #include "engine/trace/symbols/symbols.h"
 #include "engine/watch/watch_text.h"
@@ -8,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COARSE_NS = 5000000 }; /* between ticks of the clock thread */
+enum { COARSE_NS = 5000000 }; /* time between ticks of the clock thread */
 
-/* A turn of the run loop that took too long, for sessions without messages. */
+/* An overlong turn of the run loop, for sessions without messages. */
 struct turn {
     uint64_t begin_ns, end_ns;
 };
 
-struct teller {
+struct watch_sink {
     struct strobe_sink sink;
     struct strobe_watcher *watcher;
     const char *frames;
@@ -24,11 +25,11 @@ struct teller {
     const struct strobe_reader_thread *main;
     struct strobe_function_tree *tree;
     struct strobe_watch_feed *feed;
-    bool is_main; /* the thread that is told now */
+    bool is_main; /* the current thread is the main thread */
     bool has_messages, failed;
     uint64_t now_ns; /* latest time of the main thread */
     struct turn *turns;
-    size_t turn_count, turn_room, turn; /* turn: the next to begin, or the one that is open */
+    size_t turn_count, turn_room, turn; /* turn: index of the next turn to begin, or of the open turn */
     bool in_turn;
 };
 
@@ -42,7 +43,7 @@ static const struct strobe_reader_thread *find_main_thread(const struct strobe_r
     return NULL;
 }
 
-/* A thread of which calls are known is shown by them alone: without messages. */
+/* A thread whose calls were recorded is shown by its calls alone, without messages. */
 static bool has_messages(const struct strobe_reader_thread *t)
 {
     if (t && t->calls.present)
@@ -62,7 +63,7 @@ static const char *last_part(const char *path)
 static void watch_sink_start(struct strobe_sink *sink, const struct strobe_reader *reader,
                              struct strobe_function_tree *tree)
 {
-    struct teller *t = (struct teller *)sink;
+    struct watch_sink *t = (struct watch_sink *)sink;
     const struct strobe_session_header *h = reader->session.header;
     t->reader = reader;
     t->tree = tree;
@@ -74,18 +75,18 @@ static void watch_sink_start(struct strobe_sink *sink, const struct strobe_reade
     t->now_ns = strobe_reader_ns(reader, reader->first_ticks);
     t->feed = strobe_watch_feed_open(
         &(struct strobe_watch_feed_options){.frames = t->frames,
-                                            .tells_messages = t->has_messages || reader->hitch_count,
+                                            .has_messages = t->has_messages || reader->hitch_count,
                                             .process = last_part(exe),
                                             .pid = h->pid},
         t->watcher);
     t->failed |= !t->feed;
 }
 
-/* ---- turns of the run loop that were too long */
+/* ---- overlong turns of the run loop */
 
 static void watch_sink_hitch(struct strobe_sink *sink, const struct strobe_late *l)
 {
-    struct teller *t = (struct teller *)sink;
+    struct watch_sink *t = (struct watch_sink *)sink;
     if (t->has_messages || &t->reader->threads[l->thread] != t->main)
         return;
     if (t->turn_count == t->turn_room) {
@@ -101,8 +102,8 @@ static void watch_sink_hitch(struct strobe_sink *sink, const struct strobe_late 
     t->turns[t->turn_count++] = (struct turn){l->begin_ns, l->end_ns};
 }
 
-/* Tells the turns that begin or end up to time_ns. */
-static void tell_turns(struct teller *t, uint64_t time_ns)
+/* Passes the turns that begin or end up to time_ns. */
+static void feed_long_turns(struct watch_sink *t, uint64_t time_ns)
 {
     for (; t->turn < t->turn_count; t->turn++) {
         const struct turn *turn = &t->turns[t->turn];
@@ -119,18 +120,18 @@ static void tell_turns(struct teller *t, uint64_t time_ns)
 
 /* ---- slices */
 
-static bool is_thread_reported(struct teller *t, uint64_t time_ns)
+static bool is_main_thread_slice(struct watch_sink *t, uint64_t time_ns)
 {
     if (!t->is_main || !t->feed)
         return false;
     t->now_ns = time_ns;
-    tell_turns(t, time_ns);
+    feed_long_turns(t, time_ns);
     return true;
 }
 
 static void watch_sink_thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *thread)
 {
-    struct teller *t = (struct teller *)sink;
+    struct watch_sink *t = (struct watch_sink *)sink;
     t->is_main = thread == t->main;
 }
 
@@ -141,8 +142,8 @@ static void watch_sink_slice_begin(struct strobe_sink *sink, const struct strobe
         [STROBE_SLICE_GAP] = STROBE_WATCH_GAP,         [STROBE_SLICE_PLACEHOLDER] = STROBE_WATCH_GAP,
         [STROBE_SLICE_OFF_CPU] = STROBE_WATCH_GAP,
     };
-    struct teller *t = (struct teller *)sink;
-    if (is_thread_reported(t, s->begin.time_ns))
+    struct watch_sink *t = (struct watch_sink *)sink;
+    if (is_main_thread_slice(t, s->begin.time_ns))
         strobe_watch_feed_call(t->feed, s->begin.time_ns, s->name, strobe_function_tree_name(t->tree, s->name)->text,
                                class_of[s->class], s->node);
 }
@@ -150,16 +151,16 @@ static void watch_sink_slice_begin(struct strobe_sink *sink, const struct strobe
 static void watch_sink_slice_end(struct strobe_sink *sink, const struct strobe_slice *s,
                                  const struct strobe_moment *now)
 {
-    struct teller *t = (struct teller *)sink;
+    struct watch_sink *t = (struct watch_sink *)sink;
     (void)s;
-    if (is_thread_reported(t, now->time_ns))
+    if (is_main_thread_slice(t, now->time_ns))
         strobe_watch_feed_return(t->feed, now->time_ns);
 }
 
 static void watch_sink_message(struct strobe_sink *sink, const struct strobe_loop_message *m)
 {
-    struct teller *t = (struct teller *)sink;
-    if (!is_thread_reported(t, m->time_ns))
+    struct watch_sink *t = (struct watch_sink *)sink;
+    if (!is_main_thread_slice(t, m->time_ns))
         return;
     if (m->id)
         strobe_watch_feed_message(t->feed, m->time_ns, 0);
@@ -169,10 +170,10 @@ static void watch_sink_message(struct strobe_sink *sink, const struct strobe_loo
 
 static enum strobe_status watch_sink_finish(struct strobe_sink *sink)
 {
-    struct teller *t = (struct teller *)sink;
+    struct watch_sink *t = (struct watch_sink *)sink;
     bool failed = t->failed;
     if (t->feed) {
-        tell_turns(t, UINT64_MAX);
+        feed_long_turns(t, UINT64_MAX);
         uint64_t end_ns = strobe_reader_ns(t->reader, t->reader->last_ticks);
         failed |= strobe_watch_feed_close(t->feed, end_ns > t->now_ns ? end_ns : t->now_ns, t->seen) != STROBE_OK;
     }
@@ -184,7 +185,7 @@ static enum strobe_status watch_sink_finish(struct strobe_sink *sink)
 struct strobe_sink *strobe_watch_sink(struct strobe_watcher *watcher, const char *frames,
                                       struct strobe_watch_seen *seen)
 {
-    struct teller *t = calloc(1, sizeof *t);
+    struct watch_sink *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
     t->sink = (struct strobe_sink){.start = watch_sink_start,
@@ -225,7 +226,7 @@ static size_t watch_resolve_address(void *ctx, uint64_t return_address, struct s
     return strobe_symbols_resolve(ctx, return_address, out, max);
 }
 
-static enum strobe_status timeline_find_problems(struct job *j, const struct strobe_findings_options *options)
+static enum strobe_status find_in_timeline(struct job *j, const struct strobe_findings_options *options)
 {
     struct strobe_timeline_options timeline = options->timeline;
     timeline.no_samples = 1;
@@ -245,10 +246,11 @@ static enum strobe_status timeline_find_problems(struct job *j, const struct str
     return status == STROBE_OK && j->out->failed ? STROBE_IO : status;
 }
 
-static enum strobe_status watch_run_session(struct job *j, const char *path,
-                                            const struct strobe_findings_options *options, char *why, size_t why_bytes)
+static enum strobe_status find_in_session_file(struct job *j, const char *path,
+                                               const struct strobe_findings_options *options,
+                                               struct strobe_error *error)
 {
-    enum strobe_status status = strobe_reader_open(path, &j->reader, why, why_bytes);
+    enum strobe_status status = strobe_reader_open(path, &j->reader, error);
     if (status != STROBE_OK)
         return status;
     j->out = calloc(1, sizeof *j->out);
@@ -257,17 +259,17 @@ static enum strobe_status watch_run_session(struct job *j, const char *path,
         status = strobe_function_tree_open(&j->reader->session.stacks,
                                            (struct strobe_resolver){watch_resolve_address, j->symbols}, &j->tree);
     if (status == STROBE_OK)
-        status = timeline_find_problems(j, options);
-    if (status != STROBE_OK && why && why_bytes)
-        snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+        status = find_in_timeline(j, options);
+    if (status != STROBE_OK)
+        strobe_error_set(error, "%s", strerror(ENOMEM));
     return status;
 }
 
 enum strobe_status strobe_findings_of_session(const char *path, const struct strobe_findings_options *options,
-                                              struct strobe_findings **out, char *why, size_t why_bytes)
+                                              struct strobe_findings **out, struct strobe_error *error)
 {
     struct job j = {0};
-    enum strobe_status status = watch_run_session(&j, path, options, why, why_bytes);
+    enum strobe_status status = find_in_session_file(&j, path, options, error);
     strobe_function_tree_close(j.tree);
     strobe_symbols_close(j.symbols);
     strobe_reader_close(j.reader);
@@ -279,28 +281,28 @@ enum strobe_status strobe_findings_of_session(const char *path, const struct str
     return status;
 }
 
-static enum strobe_status tell_text(char *text, bool events, struct strobe_watcher *w, struct strobe_findings *f,
-                                    char *why, size_t why_bytes)
+static enum strobe_status read_findings_source(char *text, bool events, struct strobe_watcher *w,
+                                               struct strobe_findings *f, struct strobe_error *error)
 {
     if (events)
-        return strobe_watch_text_tell(text, w, &f->seen, why, why_bytes);
-    w->tell(w, &(struct strobe_watch_event){.what = STROBE_WATCH_THREADS_TEXT, .text = text});
-    w->tell(w, &(struct strobe_watch_event){.what = STROBE_WATCH_END, .text = ""});
+        return strobe_watch_text_read(text, w, &f->seen, error);
+    w->take_event(w, &(struct strobe_watch_event){.what = STROBE_WATCH_THREADS_TEXT, .text = text});
+    w->take_event(w, &(struct strobe_watch_event){.what = STROBE_WATCH_END, .text = ""});
     return STROBE_OK;
 }
 
 enum strobe_status strobe_findings_of_text(char *text, const struct strobe_findings_options *options,
-                                           struct strobe_findings **out, char *why, size_t why_bytes)
+                                           struct strobe_findings **out, struct strobe_error *error)
 {
     struct strobe_findings *f = *out = calloc(1, sizeof *f);
-    enum strobe_status status = f ? strobe_watch_text_view(text, &f->view, why, why_bytes) : STROBE_IO;
+    enum strobe_status status = f ? strobe_watch_text_view(text, &f->view, error) : STROBE_IO;
     bool events = status == STROBE_OK;
     if (status == STROBE_OK || status == STROBE_NO_ENTRY) {
         f->of_events = events;
         f->of_text = !events;
         f->view.refresh_hz = options->refresh_hz ? options->refresh_hz : f->view.refresh_hz;
         struct strobe_watcher *w = strobe_watch_all(&options->watch, &f->view, strobe_findings_sink(f));
-        status = w ? tell_text(text, events, w, f, why, why_bytes) : STROBE_IO;
+        status = w ? read_findings_source(text, events, w, f, error) : STROBE_IO;
         enum strobe_status closed = w ? w->close(w) : STROBE_IO;
         status = status == STROBE_OK ? closed : status;
         strobe_findings_sort(f);

@@ -9,6 +9,7 @@
 #ifndef STROBE_SIM_APP_PARSER_H
 #define STROBE_SIM_APP_PARSER_H
 
+#include "engine/base/error.h"
 #include "sim/app/lexer.h"
 #include "sim/app/syntax.h"
 
@@ -101,8 +102,7 @@ struct sim_parser {
     uint64_t settings_said; /* a bit each */
 
     enum strobe_status status;
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
 };
 
 /* Each returns false with the fault noted: the functions below, too, wherever they return bool and do not say

@@ -10,6 +10,7 @@
 #ifndef STROBE_SIM_APP_SCENARIO_H
 #define STROBE_SIM_APP_SCENARIO_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 #include "engine/store/session.h"
 #include "sim/app/dist.h"
@@ -202,13 +203,13 @@ struct sim_scenario {
     struct sim_scenario_memory *memory; /* owns all of the above */
 };
 
-/* Reads a scenario file and what it includes. On failure *out is NULL and `why` holds one line: "FILE:LINE:COLUMN: what
- * was expected, and what is there". STROBE_BAD_INPUT, STROBE_IO. */
-enum strobe_status sim_scenario_read(const char *path, struct sim_scenario **out, char *why, size_t why_bytes);
+/* Reads a scenario file and what it includes. On failure *out is NULL and `error` holds one line: "FILE:LINE:COLUMN:
+ * what was expected, and what is there". STROBE_BAD_INPUT, STROBE_IO. */
+enum strobe_status sim_scenario_read(const char *path, struct sim_scenario **out, struct strobe_error *error);
 
 /* The same for text in memory; `path` is what errors call it and what includes are relative to. */
-enum strobe_status sim_scenario_parse(const char *text, const char *path, struct sim_scenario **out, char *why,
-                                      size_t why_bytes);
+enum strobe_status sim_scenario_parse(const char *text, const char *path, struct sim_scenario **out,
+                                      struct strobe_error *error);
 
 /* A random valid scenario of about `size` operations: the same for the same seed everywhere. Ends by itself; cannot
  * deadlock unless `may_deadlock`. NULL: out of memory. */

@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/outputs.h"
@@ -117,7 +118,7 @@ static int take_seeds(struct request *q, int c, const char *text)
     return 0;
 }
 
-static int take_option(struct request *q, int c)
+static int run_take_option(struct request *q, int c)
 {
     struct sim_trial_options *t = &q->trial;
     switch (c) {
@@ -179,7 +180,7 @@ static int take_option(struct request *q, int c)
 
 /* ---- what is said of a broken promise ---- */
 
-static void print_command(FILE *out, const struct request *q, const char *path, uint64_t seed)
+static void run_print_command(FILE *out, const struct request *q, const char *path, uint64_t seed)
 {
     fputs("strobe run ", out);
     if (path)
@@ -206,7 +207,7 @@ static void print_command(FILE *out, const struct request *q, const char *path, 
     fputc('\n', out);
 }
 
-static void print_text(void *text, FILE *out)
+static void run_print_text(void *text, FILE *out)
 {
     fputs(text, out);
 }
@@ -236,9 +237,9 @@ static void leave_shrunk(const struct request *q, const struct sim_scenario *s, 
         return;
     snprintf(name, sizeof name, "%s-seed-%llu.scn", s->name, (unsigned long long)seed);
     const char *path = strobe_path_in(q->folder ? q->folder : ".", name);
-    if (path && !strobe_write_file(path, true, print_text, text)) {
+    if (path && !strobe_write_file(path, true, run_print_text, text)) {
         fprintf(stderr, "shrunk:  %s (%u lines, %u tries)\n         ", path, lines_of(text), tries);
-        print_command(stderr, q, path, seed);
+        run_print_command(stderr, q, path, seed);
     }
     free(text);
 }
@@ -247,7 +248,7 @@ static int say_broken(const struct request *q, const struct sim_scenario *s, uin
 {
     strobe_complain("seed %llu: %s", (unsigned long long)seed, violation);
     fputs("replay:  ", stderr);
-    print_command(stderr, q, q->path, seed);
+    run_print_command(stderr, q, q->path, seed);
     struct sim_scenario *random = s ? NULL : sim_scenario_random(seed, q->size, false);
     if (s || random)
         leave_shrunk(q, s ? s : random, seed, violation);
@@ -287,7 +288,7 @@ static uint64_t places(const struct request *q)
     return all > before ? (all - before - 1) / q->shards + 1 : 0;
 }
 
-static void trial_at(void *ctx, uint64_t place, struct sim_swarm_trial *out)
+static void swarm_trial_at(void *ctx, uint64_t place, struct sim_swarm_trial *out)
 {
     const struct swarm *m = ctx;
     out->scenario = m->scenario;
@@ -298,7 +299,7 @@ static void trial_at(void *ctx, uint64_t place, struct sim_swarm_trial *out)
         out->options.policy = m->q->against;
 }
 
-static void reap(void *ctx, uint64_t place, const struct sim_result *result, const char *line)
+static void swarm_take_result(void *ctx, uint64_t place, const struct sim_result *result, const char *line)
 {
     struct swarm *m = ctx;
     bool judged = place % trials_a_seed(m->q) == 0;
@@ -313,7 +314,7 @@ static void reap(void *ctx, uint64_t place, const struct sim_result *result, con
 }
 
 /* What a swarm has to say when it has ended. */
-static int tell(const struct request *q, struct swarm *m, const struct sim_swarm_outcome *outcome)
+static int swarm_report(const struct request *q, struct swarm *m, const struct sim_swarm_outcome *outcome)
 {
     int bad = q->folder ? strobe_results_leave(&m->results, q->folder, q->trial.replace) : 0;
     if (bad)
@@ -337,21 +338,21 @@ static int run_swarm(const struct request *q, const struct sim_scenario *s)
     struct sim_swarm_options options = {.count = places(q) * trials_a_seed(q),
                                         .jobs = q->jobs,
                                         .line_parts = 4096,
-                                        .trial = trial_at,
-                                        .each = reap,
+                                        .trial = swarm_trial_at,
+                                        .each = swarm_take_result,
                                         .ctx = &m,
                                         .progress = strobe_progress_step,
                                         .progress_ctx = &progress};
-    char why[1024] = "";
+    struct strobe_error error = {""};
     if (q->folder && strobe_results_open(&m.results))
         return STROBE_EXIT_BAD;
     sim_summary_open(&m.summary);
     strobe_progress_begin(&progress, "playing");
-    enum strobe_status status = sim_swarm_run(&options, &outcome, why, sizeof why);
+    enum strobe_status status = sim_swarm_run(&options, &outcome, &error);
     strobe_progress_end(&progress);
     if (status == STROBE_OK)
         status = m.status;
-    int exit_status = status == STROBE_OK ? tell(q, &m, &outcome) : strobe_trial_complaint(status, why);
+    int exit_status = status == STROBE_OK ? swarm_report(q, &m, &outcome) : strobe_trial_complaint(status, error.text);
     sim_summary_close(&m.summary);
     strobe_results_close(&m.results);
     strobe_against_close(&m.against);
@@ -360,7 +361,7 @@ static int run_swarm(const struct request *q, const struct sim_scenario *s)
 
 /* ---- one trial ---- */
 
-static void print_json(void *result, FILE *out)
+static void run_print_json(void *result, FILE *out)
 {
     sim_result_print_json(result, out);
 }
@@ -369,14 +370,14 @@ static int leave_trial(const struct request *q, const struct sim_scenario *s, st
 {
     bool replace = q->trial.replace;
     const char *path = strobe_path_in(q->folder, "score.json");
-    int bad = path ? strobe_write_file(path, replace, print_json, result) : STROBE_EXIT_BAD;
+    int bad = path ? strobe_write_file(path, replace, run_print_json, result) : STROBE_EXIT_BAD;
     if (!bad)
         bad = strobe_leave_page(result, 1, q->folder, replace);
     if (bad || !q->random)
         return bad;
     char *text = sim_scenario_print(s);
     path = strobe_path_in(q->folder, "scenario.scn");
-    bad = text && path ? strobe_write_file(path, replace, print_text, text) : STROBE_EXIT_BAD;
+    bad = text && path ? strobe_write_file(path, replace, run_print_text, text) : STROBE_EXIT_BAD;
     free(text);
     return bad;
 }
@@ -384,13 +385,13 @@ static int leave_trial(const struct request *q, const struct sim_scenario *s, st
 static int run_one(struct request *q, const struct sim_scenario *s)
 {
     struct sim_trial trial;
-    char why[1024] = "";
+    struct strobe_error error = {""};
     q->trial.seed = q->seeds.first;
     q->trial.folder = q->folder;
     q->trial.findings = q->folder;
-    enum strobe_status status = sim_trial_run(s, &q->trial, &trial, why, sizeof why);
+    enum strobe_status status = sim_trial_run(s, &q->trial, &trial, &error);
     if (status != STROBE_OK)
-        return strobe_trial_complaint(status, why);
+        return strobe_trial_complaint(status, error.text);
     int exit_status = q->folder ? leave_trial(q, s, &trial.result) : 0;
     if (!exit_status && q->json)
         sim_result_print_json(&trial.result, stdout);
@@ -448,7 +449,7 @@ static int print_scenario(const struct sim_scenario *s)
     return strobe_output_end(STROBE_EXIT_OK);
 }
 
-static int run(struct request *q)
+static int run_request(struct request *q)
 {
     struct sim_scenario *s = NULL;
     strobe_output_begin();
@@ -494,7 +495,7 @@ int strobe_cmd_run(int argc, char **argv)
     for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_run);
-        int bad = take_option(&q, c);
+        int bad = run_take_option(&q, c);
         if (bad)
             return bad;
     }
@@ -504,5 +505,5 @@ int strobe_cmd_run(int argc, char **argv)
     if (bad)
         return bad;
     q.path = argv[optind];
-    return run(&q);
+    return run_request(&q);
 }

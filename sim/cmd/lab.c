@@ -1,4 +1,5 @@
 #include "sim/cmd/lab.h"
+#include "engine/base/error.h"
 
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/outputs.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 /* A number at *text, which is moved behind it. */
-static bool take_number(const char **text, uint64_t *out)
+static bool lab_parse_number(const char **text, uint64_t *out)
 {
     uint64_t n = 0;
     const char *p = *text;
@@ -28,12 +29,12 @@ static bool take_number(const char **text, uint64_t *out)
 bool strobe_parse_seeds(const char *text, struct strobe_seeds *out)
 {
     struct strobe_seeds s;
-    if (!take_number(&text, &s.first))
+    if (!lab_parse_number(&text, &s.first))
         return false;
     s.last = s.first;
     if (!strncmp(text, "..", 2)) {
         text += 2;
-        if (!take_number(&text, &s.last) || s.last < s.first || s.last - s.first >= (uint64_t)1 << 40)
+        if (!lab_parse_number(&text, &s.last) || s.last < s.first || s.last - s.first >= (uint64_t)1 << 40)
             return false;
     }
     if (*text)
@@ -73,13 +74,13 @@ const char *strobe_policy_list(void)
 
 struct sim_scenario *strobe_read_scenario(const char *path)
 {
-    char why[1024] = "";
+    struct strobe_error error = {""};
     struct sim_scenario *s;
-    enum strobe_status status = sim_scenario_read(path, &s, why, sizeof why);
+    enum strobe_status status = sim_scenario_read(path, &s, &error);
     if (status == STROBE_OK)
         return s;
-    if (why[0])
-        strobe_complain("%s", why);
+    if (error.text[0])
+        strobe_complain("%s", error.text);
     else
         strobe_complain("%s: %s", path, strobe_status_text(status));
     return NULL;
@@ -87,10 +88,10 @@ struct sim_scenario *strobe_read_scenario(const char *path)
 
 int strobe_read_costs(const char *path, struct sim_costs *out)
 {
-    char why[1024] = "";
-    if (sim_costs_read(path, out, why, sizeof why) == STROBE_OK)
+    struct strobe_error error = {""};
+    if (sim_costs_read(path, out, &error) == STROBE_OK)
         return 0;
-    return strobe_complain("%s", why);
+    return strobe_complain("%s", error.text);
 }
 
 int strobe_results_open(struct strobe_results *r)
@@ -99,9 +100,9 @@ int strobe_results_open(struct strobe_results *r)
     return r->lines ? 0 : strobe_complain("cannot make a temporary file: %s", strerror(errno));
 }
 
-static void keep(struct strobe_results *r, const char *line)
+static void results_append_line(struct strobe_results *r, const char *line)
 {
-    char why[256];
+    struct strobe_error error;
     if (r->count == r->room) {
         size_t room = r->room ? 2 * r->room : 16;
         struct sim_result *list = realloc(r->list, room * sizeof *list);
@@ -112,7 +113,7 @@ static void keep(struct strobe_results *r, const char *line)
         r->list = list;
         r->room = room;
     }
-    if (sim_result_read_line(line, &r->list[r->count], why, sizeof why) == STROBE_OK)
+    if (sim_result_read_line(line, &r->list[r->count], &error) == STROBE_OK)
         r->count++;
     else
         r->failed = true;
@@ -123,7 +124,7 @@ void strobe_results_add(struct strobe_results *r, const char *line, bool kept)
     if (fprintf(r->lines, "%s\n", line) < 0)
         r->failed = true;
     if (kept)
-        keep(r, line);
+        results_append_line(r, line);
 }
 
 static void copy_lines(void *ctx, FILE *out)

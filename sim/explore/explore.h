@@ -17,6 +17,7 @@
 #ifndef STROBE_SIM_EXPLORE_EXPLORE_H
 #define STROBE_SIM_EXPLORE_EXPLORE_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 #include "sim/explore/program.h"
 
@@ -135,13 +136,13 @@ bool explore_as_expected(const struct explore_program *program, const struct exp
  * name (*program_name allocated), then threads' operations with the store each read from. STROBE_IO, or
  * STROBE_BAD_INPUT with a line "file:line: expected ..." in why. An existing file is replaced only when `force`. */
 enum strobe_status explore_save(const char *path, bool force, const struct explore_program *program,
-                                const struct explore_options *options, const struct explore_result *result, char *why,
-                                size_t why_bytes);
+                                const struct explore_options *options, const struct explore_result *result,
+                                struct strobe_error *error);
 
 /* Runs the execution of a saved file again, once: as under explore_run, so a debugger can stand in its threads' code.
  * `find` returns the program of a name or NULL. */
 enum strobe_status explore_replay(const char *path, const struct explore_program *(*find)(const char *name),
-                                  struct explore_result *out, char *why, size_t why_bytes);
+                                  struct explore_result *out, struct strobe_error *error);
 
 const char *explore_fault_name(enum explore_fault fault);    /* "data race" */
 const char *explore_memory_name(enum explore_memory memory); /* "sc" "tso" "c11" */

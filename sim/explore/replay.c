@@ -1,5 +1,6 @@
 /* Runs a saved execution again: a chooser that makes each choice as the file has it. Operations go in the file's order;
  * those behind its last one, which a program may still do before it fails, go as they come. */
+#include "engine/base/error_format.h"
 #include "sim/explore/machine.h"
 #include "sim/explore/saved.h"
 
@@ -193,7 +194,7 @@ static void replay_name_places(const struct guide *g, struct explore_failure *f)
 }
 
 static enum strobe_status replay_saved(const struct explore_saved *saved, const struct explore_program *program,
-                                       const char *path, struct explore_result *out, char *why, size_t why_bytes)
+                                       const char *path, struct explore_result *out, struct strobe_error *error)
 {
     struct guide g;
     struct explore_options options = saved->options;
@@ -201,7 +202,7 @@ static enum strobe_status replay_saved(const struct explore_saved *saved, const 
     options.size = explore_size_for(program, options.size);
     if (!options.steps_max)
         options.steps_max = EXPLORE_STEPS_DEFAULT;
-    snprintf(why, why_bytes, "%s: out of memory, or too large an execution", path);
+    strobe_error_set(error, "%s: out of memory, or too large an execution", path);
     if (guide_open(&g, saved))
         status = replay_run(&g, program, &options, out);
     /* Whether a thread that makes no operation had run by then, no file says. */
@@ -213,8 +214,8 @@ static enum strobe_status replay_saved(const struct explore_saved *saved, const 
     }
     replay_name_places(&g, &out->failure);
     if (status == STROBE_OK && g.wrong != NO_STEP) {
-        snprintf(why, why_bytes, "%s:%u: expected what %s does there; it has changed since", path, saved->line[g.wrong],
-                 program->name);
+        strobe_error_set(error, "%s:%u: expected what %s does there; it has changed since", path, saved->line[g.wrong],
+                         program->name);
         explore_result_free(out);
         status = STROBE_BAD_INPUT;
     }
@@ -223,16 +224,16 @@ static enum strobe_status replay_saved(const struct explore_saved *saved, const 
 }
 
 enum strobe_status explore_replay(const char *path, const struct explore_program *(*find)(const char *name),
-                                  struct explore_result *out, char *why, size_t why_bytes)
+                                  struct explore_result *out, struct strobe_error *error)
 {
     struct explore_saved saved;
     *out = (struct explore_result){0};
-    enum strobe_status status = explore_saved_read(path, &saved, why, why_bytes);
+    enum strobe_status status = explore_saved_read(path, &saved, error);
     const struct explore_program *program = status == STROBE_OK ? find(saved.program) : NULL;
     if (program) {
-        status = replay_saved(&saved, program, path, out, why, why_bytes);
+        status = replay_saved(&saved, program, path, out, error);
     } else if (status == STROBE_OK) {
-        snprintf(why, why_bytes, "%s:2: expected the name of a program, not %s", path, saved.program);
+        strobe_error_set(error, "%s:2: expected the name of a program, not %s", path, saved.program);
         status = STROBE_BAD_INPUT;
     }
     explore_saved_free(&saved);

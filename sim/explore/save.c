@@ -1,3 +1,4 @@
+#include "engine/base/error_format.h"
 #include "engine/util/outfile.h"
 #include "sim/explore/saved.h"
 
@@ -86,15 +87,15 @@ static bool save_failure(FILE *out, const char *program, const struct explore_op
 }
 
 enum strobe_status explore_save(const char *path, bool force, const struct explore_program *program,
-                                const struct explore_options *options, const struct explore_result *result, char *why,
-                                size_t why_bytes)
+                                const struct explore_options *options, const struct explore_result *result,
+                                struct strobe_error *error)
 {
     char *text = NULL;
     size_t bytes = 0;
     struct strobe_outfile file;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) {
-        snprintf(why, why_bytes, "%s: out of memory", path);
+        strobe_error_set(error, "%s: out of memory", path);
         return STROBE_IO;
     }
     bool printed = save_failure(out, program->name, options, &result->failure);
@@ -105,8 +106,8 @@ enum strobe_status explore_save(const char *path, bool force, const struct explo
     }
     free(text);
     if (status == STROBE_EXISTS)
-        snprintf(why, why_bytes, "%s: exists already", path);
+        strobe_error_set(error, "%s: exists already", path);
     else if (status != STROBE_OK)
-        snprintf(why, why_bytes, "%s: cannot write: %s", path, strerror(errno));
+        strobe_error_set(error, "%s: cannot write: %s", path, strerror(errno));
     return status;
 }

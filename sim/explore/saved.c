@@ -1,4 +1,5 @@
 #include "sim/explore/saved.h"
+#include "engine/base/error_format.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -16,13 +17,12 @@ struct reader {
     uint32_t number; /* of the present line, from 1 */
     char line[LINE_MAX_BYTES];
     struct explore_saved *out;
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
 };
 
 static enum strobe_status saved_expected(const struct reader *r, const char *what)
 {
-    snprintf(r->why, r->why_bytes, "%s:%u: expected %s", r->path, r->number, what);
+    strobe_error_set(r->error, "%s:%u: expected %s", r->path, r->number, what);
     return STROBE_BAD_INPUT;
 }
 
@@ -268,16 +268,16 @@ static enum strobe_status read_steps(struct reader *r)
     return saved_resolve(r);
 }
 
-enum strobe_status explore_saved_read(const char *path, struct explore_saved *out, char *why, size_t why_bytes)
+enum strobe_status explore_saved_read(const char *path, struct explore_saved *out, struct strobe_error *error)
 {
-    struct reader r = {.path = path, .out = out, .why = why, .why_bytes = why_bytes};
+    struct reader r = {.path = path, .out = out, .error = error};
     struct stat st;
     *out = (struct explore_saved){0};
     explore_options_default(&out->options);
-    snprintf(why, why_bytes, "%s: out of memory", path);
+    strobe_error_set(error, "%s: out of memory", path);
     r.in = fopen(path, "r");
     if (!r.in || fstat(fileno(r.in), &st) || !S_ISREG(st.st_mode)) {
-        snprintf(why, why_bytes, "%s: %s", path, r.in ? "expected a file" : strerror(errno));
+        strobe_error_set(error, "%s: %s", path, r.in ? "expected a file" : strerror(errno));
         if (r.in)
             fclose(r.in);
         return STROBE_IO;

@@ -23,6 +23,7 @@
 #ifndef STROBE_SIM_EXPLORE_SAVED_H
 #define STROBE_SIM_EXPLORE_SAVED_H
 
+#include "engine/base/error.h"
 #include "sim/explore/explore.h"
 
 struct explore_saved {
@@ -32,8 +33,8 @@ struct explore_saved {
     uint32_t *line;                 /* of the file, for each step */
 };
 
-/* Reads a file. STROBE_IO or STROBE_BAD_INPUT with a line in `why`. explore_saved_free in any case. */
-enum strobe_status explore_saved_read(const char *path, struct explore_saved *out, char *why, size_t why_bytes);
+/* Reads a file. STROBE_IO or STROBE_BAD_INPUT with a line in `error`. explore_saved_free in any case. */
+enum strobe_status explore_saved_read(const char *path, struct explore_saved *out, struct strobe_error *error);
 void explore_saved_free(struct explore_saved *saved);
 
 #endif

@@ -1,4 +1,5 @@
 #include "sim/genuine/genuine.h"
+#include "engine/base/error_format.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -45,16 +46,14 @@ static bool genuine_folder_of(int release, char *out, size_t bytes)
     return snprintf(out, bytes, "%s/usr/lib/" TRIPLET "/android", root) < (int)bytes && access(out, X_OK) == 0;
 }
 
-static enum strobe_status report_missing_library(int release, char *why, size_t why_bytes)
+static enum strobe_status report_missing_library(int release, struct strobe_error *error)
 {
     if (release == 14)
-        snprintf(why, why_bytes,
-                 "Android 14's runtime is not there: unpack android-libart 14 and what it depends on "
-                 "into a folder, and name that in STROBE_ART14");
+        strobe_error_set(error, "Android 14's runtime is not there: unpack android-libart 14 and what it depends on "
+                                "into a folder, and name that in STROBE_ART14");
     else
-        snprintf(why, why_bytes,
-                 "Android 11's runtime is not installed: apt-get install android-libart "
-                 "android-libnativeloader android-libziparchive android-libbacktrace");
+        strobe_error_set(error, "Android 11's runtime is not installed: apt-get install android-libart "
+                                "android-libnativeloader android-libziparchive android-libbacktrace");
     return STROBE_UNSUPPORTED;
 }
 
@@ -227,29 +226,29 @@ static int library_release_of(void *library)
     return dlsym(library, "_ZN3art10ThreadList19SuspendThreadByPeerEP8_jobjectbNS_13SuspendReasonEPb") ? 11 : 14;
 }
 
-enum strobe_status sim_art_open_genuine(int release, const char *library, void **out, char *why, size_t why_bytes)
+enum strobe_status sim_art_open_genuine(int release, const char *library, void **out, struct strobe_error *error)
 {
     static const char *const empty[] = {"libicu_jni.so", "libjavacore.so", "libopenjdk.so"};
     char folder[PATH_MAX];
     if (!genuine_folder_of(release, folder, sizeof folder))
-        return report_missing_library(release, why, why_bytes);
+        return report_missing_library(release, error);
     for (size_t i = 0; i < sizeof providers / sizeof providers[0]; i++) {
         const struct provider *p = &providers[i];
         if (p->since <= release && !open_one(p->where == BESIDE ? folder : NULL, p->name))
-            return report_missing_library(release, why, why_bytes);
+            return report_missing_library(release, error);
     }
     *out = open_one(library ? NULL : folder, library ? library : "libart.so.0");
     if (!*out) {
-        snprintf(why, why_bytes, "%s", dlerror());
+        strobe_error_set(error, "%s", dlerror());
         return STROBE_UNSUPPORTED;
     }
     if (library_release_of(*out) != release || (release == 14 && !repair_14(*out))) {
-        snprintf(why, why_bytes, "%s/libart.so.0: not Android %d's, or not the build known", folder, release);
+        strobe_error_set(error, "%s/libart.so.0: not Android %d's, or not the build known", folder, release);
         return STROBE_UNSUPPORTED;
     }
     for (size_t i = 0; i < sizeof empty / sizeof empty[0]; i++)
         if (!sim_art_open_empty(empty[i])) {
-            snprintf(why, why_bytes, "%s: %s", empty[i], dlerror());
+            strobe_error_set(error, "%s: %s", empty[i], dlerror());
             return STROBE_IO;
         }
     return STROBE_OK;

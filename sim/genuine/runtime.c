@@ -1,4 +1,5 @@
 #include "sim/genuine/runtime.h"
+#include "engine/base/error_format.h"
 
 #include "sim/genuine/genuine.h"
 #include "sim/genuine/jni_calls.h"
@@ -76,17 +77,17 @@ static bool find_fake(int api, char *out, size_t bytes)
     return false;
 }
 
-static enum strobe_status open_fake(struct sim_art *a, const char *library, char *why, size_t why_bytes)
+static enum strobe_status open_fake(struct sim_art *a, const char *library, struct strobe_error *error)
 {
     char path[PATH_MAX + 48];
     if (!library && !find_fake(a->api, path, sizeof path)) {
-        snprintf(why, why_bytes, "%s: not built: make art", path);
+        strobe_error_set(error, "%s: not built: make art", path);
         return STROBE_UNSUPPORTED;
     }
     a->library = dlopen(library ? library : path, RTLD_NOW | RTLD_GLOBAL);
     if (a->library)
         return STROBE_OK;
-    snprintf(why, why_bytes, "%s", dlerror());
+    strobe_error_set(error, "%s", dlerror());
     return STROBE_IO;
 }
 
@@ -102,24 +103,24 @@ static bool file_in_path_list(const char *begin, const char *end, char *path, si
 }
 
 static enum strobe_status class_path(const struct sim_art *a, const char *const *more, char *out, size_t out_bytes,
-                                     char *why, size_t why_bytes)
+                                     struct strobe_error *error)
 {
     char core[64];
     bool newer = a->api >= CORE14_SINCE;
     if (!file_in_path_list(newer ? sim_art_core14 : sim_art_core11, newer ? sim_art_core14_end : sim_art_core11_end,
                            core, sizeof core)) {
-        snprintf(why, why_bytes, "the boot class path: %s", strerror(errno));
+        strobe_error_set(error, "the boot class path: %s", strerror(errno));
         return STROBE_IO;
     }
     size_t n = (size_t)snprintf(out, out_bytes, "-Xbootclasspath:%s", core);
     for (; more && *more; more++) {
         if (access(*more, R_OK) != 0) {
-            snprintf(why, why_bytes, "%s: %s", *more, strerror(errno));
+            strobe_error_set(error, "%s: %s", *more, strerror(errno));
             return STROBE_IO;
         }
         n += (size_t)snprintf(out + n, n < out_bytes ? out_bytes - n : 0, ":%s", *more);
         if (n >= out_bytes) {
-            snprintf(why, why_bytes, "the boot class path is too long");
+            strobe_error_set(error, "the boot class path is too long");
             return STROBE_IO;
         }
     }
@@ -128,8 +129,8 @@ static enum strobe_status class_path(const struct sim_art *a, const char *const 
 
 /* ---- start ---- */
 
-static enum strobe_status create_genuine_runtime(struct sim_art *a, const struct sim_art_options *options, char *why,
-                                                 size_t why_bytes)
+static enum strobe_status create_genuine_runtime(struct sim_art *a, const struct sim_art_options *options,
+                                                 struct strobe_error *error)
 {
     char path[CLASS_PATH_BYTES];
     struct vm_option list[OPTIONS_MAX] = {
@@ -142,7 +143,7 @@ static enum strobe_status create_genuine_runtime(struct sim_art *a, const struct
         {"-Xmx64m", NULL},
     };
     struct vm_arguments arguments = {STROBE_JNI_VERSION, 7, list, 0};
-    enum strobe_status status = class_path(a, options->dex, path, sizeof path, why, why_bytes);
+    enum strobe_status status = class_path(a, options->dex, path, sizeof path, error);
     if (status != STROBE_OK)
         return status;
     if (options->interpreted)
@@ -157,28 +158,28 @@ static enum strobe_status create_genuine_runtime(struct sim_art *a, const struct
     if (made == STROBE_JNI_OK)
         return STROBE_OK;
     a->vm = NULL;
-    snprintf(why, why_bytes, "%s did not start: JNI_CreateJavaVM %s", a->name, make ? "failed" : "is missing");
+    strobe_error_set(error, "%s did not start: JNI_CreateJavaVM %s", a->name, make ? "failed" : "is missing");
     return STROBE_IO;
 }
 
 enum strobe_status sim_art_start(const char *name, const struct sim_art_options *options, struct sim_art *out,
-                                 char *why, size_t why_bytes)
+                                 struct strobe_error *error)
 {
     int api;
     *out = (struct sim_art){.name = name};
     if (!sim_art_known(name, &api)) {
-        snprintf(why, why_bytes, "%s: expected art11, art14 or fake%d to fake%d", name, FAKE_FIRST, FAKE_LAST);
+        strobe_error_set(error, "%s: expected art11, art14 or fake%d to fake%d", name, FAKE_FIRST, FAKE_LAST);
         return STROBE_NO_ENTRY;
     }
     out->api = api;
     out->genuine = name[0] == 'a';
     out->library_name = "libart.so";
-    enum strobe_status status =
-        out->genuine ? sim_art_open_genuine(api == 30 ? 11 : 14, options->library, &out->library, why, why_bytes)
-                     : open_fake(out, options->library, why, why_bytes);
+    enum strobe_status status = out->genuine
+                                    ? sim_art_open_genuine(api == 30 ? 11 : 14, options->library, &out->library, error)
+                                    : open_fake(out, options->library, error);
     if (status == STROBE_OK && !out->genuine && options->prepare)
         options->prepare(out->library);
-    return status == STROBE_OK ? create_genuine_runtime(out, options, why, why_bytes) : status;
+    return status == STROBE_OK ? create_genuine_runtime(out, options, error) : status;
 }
 
 void sim_art_collect(const struct sim_art *a, struct strobe_jni *env)

@@ -10,6 +10,7 @@
 #define STROBE_SIM_GENUINE_RUNTIME_H
 
 #include "engine/backend/art/jni.h"
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 
 #include <stdbool.h>
@@ -36,11 +37,11 @@ struct sim_art {
 /* True for a name of the above; *api its level. */
 bool sim_art_known(const char *name, int *api);
 
-/* Starts one. STROBE_NO_ENTRY: no such name. STROBE_UNSUPPORTED: it is not installed; `why` has one line, with what to
- * install. STROBE_IO: it did not start. Of its own log only what is fatal
- * goes to standard error, unless ANDROID_LOG_TAGS says otherwise. */
+/* Starts one. STROBE_NO_ENTRY: no such name. STROBE_UNSUPPORTED: it is not installed; `error` has one line, with what
+ * to install. STROBE_IO: it did not start. Of its own log only what is fatal goes to standard error, unless
+ * ANDROID_LOG_TAGS says otherwise. */
 enum strobe_status sim_art_start(const char *name, const struct sim_art_options *options, struct sim_art *out,
-                                 char *why, size_t why_bytes);
+                                 struct strobe_error *error);
 
 /* A whole collection on the calling thread, as System.gc has it. By a thread in native code. */
 void sim_art_collect(const struct sim_art *art, struct strobe_jni *env);

@@ -8,6 +8,7 @@
 #ifndef STROBE_SIM_KERNEL_INSIDE_H
 #define STROBE_SIM_KERNEL_INSIDE_H
 
+#include "engine/base/error.h"
 #include "sim/kernel/fiber.h"
 #include "sim/kernel/heap.h"
 #include "sim/kernel/kernel.h"
@@ -143,7 +144,7 @@ struct sim_kernel {
     struct sim_node limit;
     bool ended;
     enum sim_end end;
-    char why[512];
+    struct strobe_error error; /* of a run that ended in a deadlock or by a forbidden call */
     struct sim_kernel_stats stats;
     struct sim_random random; /* adversary */
     struct sim_random chance; /* lateness */

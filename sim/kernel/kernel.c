@@ -1,3 +1,4 @@
+#include "engine/base/error_format.h"
 #include "sim/kernel/inside.h"
 
 #include <stdio.h>
@@ -65,7 +66,7 @@ void sim_kernel_close(struct sim_kernel *k)
 }
 
 /* The first and last of a thread's own code. */
-static void live(void *thread)
+static void thread_fiber_main(void *thread)
 {
     struct sim_thread_inside *t = thread;
     struct sim_kernel *k = t->kernel;
@@ -85,7 +86,7 @@ static void live(void *thread)
     sim_leave(k, t);
 }
 
-static bool make_room(struct sim_kernel *k)
+static bool kernel_grow_threads(struct sim_kernel *k)
 {
     return k->alive < ALIVE_MAX && sim_heap_reserve(&k->ready, k->alive + 1) &&
            sim_heap_reserve(&k->events, sim_events_most(k) + 2);
@@ -95,7 +96,7 @@ struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_threa
 {
     sim_enter_any(k);
     struct sim_thread_inside *t = calloc(1, sizeof *t);
-    if (!t || !make_room(k) || !sim_fiber_open(&t->fiber, live, t)) {
+    if (!t || !kernel_grow_threads(k) || !sim_fiber_open(&t->fiber, thread_fiber_main, t)) {
         free(t);
         return NULL;
     }
@@ -127,20 +128,20 @@ struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_threa
     return &t->shown;
 }
 
-static void say_why(const struct sim_kernel *k, char *why, size_t why_bytes)
+static void say_why(const struct sim_kernel *k, struct strobe_error *error)
 {
     unsigned long long us = k->now_ns / 1000;
     switch (k->end) {
-    case SIM_END_DONE: snprintf(why, why_bytes, "all threads have ended"); break;
-    case SIM_END_LIMIT: snprintf(why, why_bytes, "limit reached at %llu.%06llu s", us / 1000000, us % 1000000); break;
-    case SIM_END_ASKED: snprintf(why, why_bytes, "ended as asked"); break;
+    case SIM_END_DONE: strobe_error_set(error, "all threads have ended"); break;
+    case SIM_END_LIMIT: strobe_error_set(error, "limit reached at %llu.%06llu s", us / 1000000, us % 1000000); break;
+    case SIM_END_ASKED: strobe_error_set(error, "ended as asked"); break;
     case SIM_END_DEADLOCK:
-    case SIM_END_FORBIDDEN: snprintf(why, why_bytes, "%s", k->why); break;
-    case SIM_END_MEMORY: snprintf(why, why_bytes, "out of memory"); break;
+    case SIM_END_FORBIDDEN: strobe_error_set(error, "%s", k->error.text); break;
+    case SIM_END_MEMORY: strobe_error_set(error, "out of memory"); break;
     }
 }
 
-enum sim_end sim_kernel_run(struct sim_kernel *k, char *why, size_t why_bytes)
+enum sim_end sim_kernel_run(struct sim_kernel *k, struct strobe_error *error)
 {
     assert(!k->running && k->host == &k->outside);
     sim_kernel_current = k;
@@ -150,7 +151,7 @@ enum sim_end sim_kernel_run(struct sim_kernel *k, char *why, size_t why_bytes)
         sim_finish_run(k, SIM_END_DONE);
     sim_leave(k, NULL);
     sim_adversary_rest();
-    say_why(k, why, why_bytes);
+    say_why(k, error);
     return k->end;
 }
 
@@ -164,7 +165,7 @@ _Noreturn void sim_forbidden(const char *why)
 {
     struct sim_kernel *k = sim_kernel_current;
     if (!k->ended) {
-        snprintf(k->why, sizeof k->why, "%s", why);
+        strobe_error_set(&k->error, "%s", why);
         sim_finish_run(k, SIM_END_FORBIDDEN);
     }
     for (;;)

@@ -20,6 +20,7 @@
 #ifndef STROBE_SIM_KERNEL_KERNEL_H
 #define STROBE_SIM_KERNEL_KERNEL_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 #include "sim/kernel/lateness.h"
 
@@ -125,13 +126,13 @@ void sim_kernel_close(struct sim_kernel *k);
  * that is woken. Any. NULL: out of memory, or more than 2^20 alive. */
 struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_thread_options *options);
 
-/* Runs until the end; `why` then tells it in one line: for a deadlock the cycle, with threads and locks by name. */
-enum sim_end sim_kernel_run(struct sim_kernel *k, char *why, size_t why_bytes);
+/* Runs until the end; `error` then tells it in one line: for a deadlock the cycle, with threads and locks by name. */
+enum sim_end sim_kernel_run(struct sim_kernel *k, struct strobe_error *error);
 
 /* Asks the run to end at the present time. Any. */
 void sim_kernel_end(struct sim_kernel *k);
 
-/* The running thread has done what it must not: the run ends here, and `why` tells it. Does not return. Fiber. */
+/* The running thread has done what it must not: the run ends here, and `error` tells it. Does not return. Fiber. */
 _Noreturn void sim_forbidden(const char *why);
 
 /* The kernel opened or run last, until it is closed; and the running thread. NULL when there is none. Any. */

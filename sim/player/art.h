@@ -2,7 +2,8 @@
 #ifndef STROBE_SIM_PLAYER_ART_H
 #define STROBE_SIM_PLAYER_ART_H
 
-#include "engine/backend/art/instrument/netease.h"
+#include "engine/base/error.h"
+#include "engine/method/netease/art/netease.h"
 #include "sim/genuine/runtime.h"
 #include "sim/player/play.h"
 
@@ -33,11 +34,11 @@ struct sim_art_play {
  */
 struct sim_real_seat {
     void (*prepare)(void *library); /* a fake runtime's, opened and not yet started; NULL = nothing to do */
-    enum strobe_status (*begin)(struct strobe_jvm *vm, const struct strobe_art_options *options, char *why,
-                                size_t why_bytes);
+    enum strobe_status (*begin)(struct strobe_jvm *vm, const struct strobe_art_options *options,
+                                struct strobe_error *error);
     void (*end)(void); /* after begin */
-    enum strobe_status (*begin_netease)(struct strobe_jvm *vm, const struct strobe_netease_options *options, char *why,
-                                        size_t why_bytes);
+    enum strobe_status (*begin_netease)(struct strobe_jvm *vm, const struct strobe_netease_options *options,
+                                        struct strobe_error *error);
     void (*end_netease)(void);
     uint64_t (*charged_ns)(void); /* CPU time that the engine has been charged so far; NULL = not known */
 };

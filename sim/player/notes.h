@@ -6,6 +6,7 @@
 #ifndef STROBE_SIM_PLAYER_NOTES_H
 #define STROBE_SIM_PLAYER_NOTES_H
 
+#include "engine/base/error.h"
 #include "sim/app/scenario.h"
 #include "sim/score/tracks.h"
 
@@ -55,9 +56,9 @@ struct sim_notes_thread {
 /* Writes one thread and its notes so far. Errors are the stream's. */
 void sim_notes_write(const struct sim_notes *n, struct sim_notes_thread thread, FILE *out);
 
-/* Reads the file as tracks, in its order of threads. STROBE_IO with `why`. */
+/* Reads the file as tracks, in its order of threads. STROBE_IO with `error`. */
 enum strobe_status sim_notes_read(const char *path, const struct sim_scenario *scenario, struct sim_notes_head *head,
-                                  struct sim_tracks *out, char *why, size_t why_bytes);
+                                  struct sim_tracks *out, struct strobe_error *error);
 
 /* The name of the index-th thread of a spec. */
 void sim_notes_name(const struct sim_thread_spec *spec, uint32_t index, char out[32]);

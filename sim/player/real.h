@@ -33,6 +33,7 @@
 #ifndef STROBE_SIM_PLAYER_REAL_H
 #define STROBE_SIM_PLAYER_REAL_H
 
+#include "engine/base/error.h"
 #include "sim/runtime/run.h"
 #include "sim/score/view.h"
 
@@ -63,11 +64,11 @@ const char *sim_real_file(const char *policy);
  * time it is played twice, which takes twice the scenario's time: first alone, to know what its work takes; *cpu then
  * holds that for the traced run, and what that took besides. `folder`: gets what is captured (sim_real_file) and
  * trace.pftrace, overwritten; NULL = nothing is left.
- * Otherwise `why` has one line. STROBE_UNSUPPORTED: not on this machine. STROBE_BAD_INPUT: not this scenario.
+ * Otherwise `error` has one line. STROBE_UNSUPPORTED: not on this machine. STROBE_BAD_INPUT: not this scenario.
  * STROBE_IO. */
 enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struct sim_real_options *options,
                                 struct sim_tracks *truth, struct sim_tracks *claim, struct sim_view *view,
-                                struct sim_run_cpu *cpu, char *why, size_t why_bytes);
+                                struct sim_run_cpu *cpu, struct strobe_error *error);
 
 /* The played process is a program of its own, which stands beside strobe-lab or in ../libexec/strobe. */
 #define SIM_REAL_PLAYER "strobe-player"

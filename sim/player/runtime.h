@@ -4,6 +4,7 @@
 #ifndef STROBE_SIM_PLAYER_RUNTIME_H
 #define STROBE_SIM_PLAYER_RUNTIME_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 #include "sim/player/play.h"
 
@@ -11,10 +12,10 @@ struct sim_real_runtime {
     const struct sim_stage *stage;
     size_t stack_bytes; /* of a thread */
 
-    /* Starts it in the calling thread, which becomes the main thread. With a session, capture begins. `why` has one
+    /* Starts it in the calling thread, which becomes the main thread. With a session, capture begins. `error` has one
      * line when it does not. */
-    enum strobe_status (*open)(struct sim_real_play *p, const char *name, const char *session, char *why,
-                               size_t why_bytes);
+    enum strobe_status (*open)(struct sim_real_play *p, const char *name, const char *session,
+                               struct strobe_error *error);
     void (*end)(struct sim_real_play *p); /* of the capture, if there is one. Any thread */
     uint64_t (*charged_ns)(void);         /* CPU time that the engine has been charged so far; 0 = not known */
     uint32_t (*tid)(void);                /* by which the engine knows the caller; NULL: the system's */

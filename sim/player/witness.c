@@ -1,27 +1,27 @@
 #include "sim/player/witness.h"
+#include "engine/base/error_format.h"
 
 #include "engine/cmd/preload.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 
-static enum strobe_status fail(char *why, size_t why_bytes, enum strobe_status status, const char *reason)
+static enum strobe_status probes_load_fail(struct strobe_error *error, enum strobe_status status, const char *reason)
 {
-    snprintf(why, why_bytes, "libstrobe-witness.so: %s", reason);
+    strobe_error_set(error, "libstrobe-witness.so: %s", reason);
     return status;
 }
 
-enum strobe_status sim_real_witness_open(const char *policy, const struct sim_witness **out, char *why,
-                                         size_t why_bytes)
+enum strobe_status sim_real_witness_open(const char *policy, const struct sim_witness **out, struct strobe_error *error)
 {
     char path[STROBE_PRELOAD_BYTES];
     sim_witness_of_fn *witness_of;
     if (!strobe_library_find("libstrobe-witness.so", path, sizeof path))
-        return fail(why, why_bytes, STROBE_IO, "not found beside the command nor in ../lib/strobe");
+        return probes_load_fail(error, STROBE_IO, "not found beside the command nor in ../lib/strobe");
     void *library = dlopen(path, RTLD_NOW);
     if (!library)
-        return fail(why, why_bytes, STROBE_IO, dlerror());
+        return probes_load_fail(error, STROBE_IO, dlerror());
     *(void **)&witness_of = dlsym(library, SIM_WITNESS_OF);
     *out = witness_of ? witness_of(policy) : NULL;
-    return *out ? STROBE_OK : fail(why, why_bytes, STROBE_UNSUPPORTED, "it has no such scheme");
+    return *out ? STROBE_OK : probes_load_fail(error, STROBE_UNSUPPORTED, "it has no such scheme");
 }

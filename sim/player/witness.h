@@ -12,6 +12,7 @@
 #ifndef STROBE_SIM_PLAYER_WITNESS_H
 #define STROBE_SIM_PLAYER_WITNESS_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 
 #include <stdbool.h>
@@ -30,8 +31,8 @@ struct sim_witness {
     const char *policy;
 
     /* Before the first thread. names[id]: of a method that has probes, id 1 .. count; they stay. `path`: of the file to
-     * be written. False: `why` has one line. */
-    bool (*open)(const char *const *names, uint32_t count, const char *path, char *why, size_t why_bytes);
+     * be written. False: `error` has one line. */
+    bool (*open)(const char *const *names, uint32_t count, const char *path, struct strobe_error *error);
 
     /* By the thread itself; `thread` is what its begin has returned. NULL = it is not listened to. Methods by
      * id; `depth` of their frame: the same from its enter to its end, and more in what it calls. */
@@ -47,17 +48,17 @@ struct sim_witness {
     void (*read_begin)(void *thread, const char *method);
     void (*read_end)(void *thread);
 
-    /* Writes the file. By any thread, once. False: `why` has one line. */
-    bool (*close)(char *why, size_t why_bytes);
+    /* Writes the file. By any thread, once. False: `error` has one line. */
+    bool (*close)(struct strobe_error *error);
 };
 
 /* What the library exports: the scheme of a policy, NULL = none of that name. */
 typedef const struct sim_witness *sim_witness_of_fn(const char *policy);
 #define SIM_WITNESS_OF "sim_witness_of"
 
-/* Opens the library beside the command, and the scheme of a policy. STROBE_IO, STROBE_UNSUPPORTED: `why` has one
+/* Opens the library beside the command, and the scheme of a policy. STROBE_IO, STROBE_UNSUPPORTED: `error` has one
  * line. */
-enum strobe_status sim_real_witness_open(const char *policy, const struct sim_witness **out, char *why,
-                                         size_t why_bytes);
+enum strobe_status sim_real_witness_open(const char *policy, const struct sim_witness **out,
+                                         struct strobe_error *error);
 
 #endif

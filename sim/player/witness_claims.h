@@ -3,6 +3,7 @@
 #ifndef STROBE_SIM_PLAYER_WITNESS_CLAIMS_H
 #define STROBE_SIM_PLAYER_WITNESS_CLAIMS_H
 
+#include "engine/base/error.h"
 #include "sim/player/notes.h"
 #include "sim/score/view.h"
 
@@ -10,9 +11,9 @@
 bool sim_real_is_witness(const char *policy);
 
 /* Reads the file as tracks whose time 0 is the begin of the run; *view says what the scheme could tell of `truth`, and
- * is the caller's to close. STROBE_IO, STROBE_BAD_INPUT with `why`. */
+ * is the caller's to close. STROBE_IO, STROBE_BAD_INPUT with `error`. */
 enum strobe_status sim_real_witness_claims(const char *policy, const char *path, const struct sim_scenario *scenario,
                                            const struct sim_notes_head *head, struct sim_tracks *truth,
-                                           struct sim_tracks *out, struct sim_view *view, char *why, size_t why_bytes);
+                                           struct sim_tracks *out, struct sim_view *view, struct strobe_error *error);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef STROBE_SIM_POLICY_BTRACE_H
 #define STROBE_SIM_POLICY_BTRACE_H
 
+#include "engine/base/error.h"
 #include "sim/runtime/run.h"
 
 /* Charges a sum of the cost table, to the nearest ns. Fiber. */
@@ -11,7 +12,7 @@ static inline void sim_btrace_charge(struct sim_vthread *v, double ns)
 }
 
 /* Writes the trace that tells the tracer's claims to folder/trace.pftrace: the `save` of a struct sim_tracer. */
-enum strobe_status sim_btrace_save(struct sim_tracer *t, struct sim_run *run, const char *folder, char *why,
-                                   size_t why_bytes);
+enum strobe_status sim_btrace_save(struct sim_tracer *t, struct sim_run *run, const char *folder,
+                                   struct strobe_error *error);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef STROBE_SIM_POLICY_BTRACE2_CLAIMS_H
 #define STROBE_SIM_POLICY_BTRACE2_CLAIMS_H
 
+#include "engine/base/error.h"
 #include "engine/trace/model/calls.h"
 #include "sim/policy/instrument.h"
 #include "sim/score/tracks.h"
@@ -19,9 +20,9 @@ struct sim_btrace2_capture {
     const void *ctx;
 };
 
-/* Appends the tracks of all threads that the log tells of. STROBE_BAD_INPUT and its like, STROBE_IO with `why`. */
+/* Appends the tracks of all threads that the log tells of. STROBE_BAD_INPUT and its like, STROBE_IO with `error`. */
 enum strobe_status sim_btrace2_claims(const struct sim_btrace2_capture *capture, const struct sim_instrument *probes,
-                                      const struct sim_scenario *scenario, struct sim_tracks *out, char *why,
-                                      size_t why_bytes);
+                                      const struct sim_scenario *scenario, struct sim_tracks *out,
+                                      struct strobe_error *error);
 
 #endif

@@ -13,6 +13,7 @@
 #ifndef STROBE_SIM_POLICY_INSTRUMENT_H
 #define STROBE_SIM_POLICY_INSTRUMENT_H
 
+#include "engine/base/error.h"
 #include "engine/trace/import/matrix/matrix_map.h"
 #include "sim/app/scenario.h"
 #include "sim/score/view.h"
@@ -37,9 +38,9 @@ bool sim_instrument_open(struct sim_instrument *out, const struct sim_scenario *
 void sim_instrument_close(struct sim_instrument *i);
 
 /* Writes the pass's files to a folder, as the build plugin leaves them: methodMapping.txt, which names the ids, and
- * ignoreMethodMapping.txt, the methods without. On failure `why` says which and why. */
-enum strobe_status sim_instrument_save(const struct sim_scenario *scenario, const char *folder, bool replace, char *why,
-                                       size_t why_bytes);
+ * ignoreMethodMapping.txt, the methods without. On failure `error` says which and why. */
+enum strobe_status sim_instrument_save(const struct sim_scenario *scenario, const char *folder, bool replace,
+                                       struct strobe_error *error);
 
 /* What a policy with these probes can tell; the methods' names are the scenario's. False: out of memory. */
 bool sim_instrument_view(const struct sim_instrument *i, const struct sim_scenario *scenario, struct sim_tracks *truth,

@@ -1,4 +1,5 @@
 #include "sim/policy/policy.h"
+#include "engine/base/error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,10 @@ static void close_none(struct sim_tracer *t)
 }
 
 /* Claims nothing. */
-static enum strobe_status claim_none(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
-                                     size_t why_bytes)
+static enum strobe_status claim_none(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                     struct strobe_error *error)
 {
-    (void)t, (void)run, (void)out, (void)why, (void)why_bytes;
+    (void)t, (void)run, (void)out, (void)error;
     return STROBE_OK;
 }
 

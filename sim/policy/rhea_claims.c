@@ -1,4 +1,5 @@
 #include "sim/policy/rhea_claims.h"
+#include "engine/base/error_format.h"
 
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/import/rhea/rhea_read.h"
@@ -47,7 +48,7 @@ static const char *frame_method(const struct naming *n)
     return NULL;
 }
 
-static struct sim_call_name name_of(const void *ctx, const char *name)
+static struct sim_call_name rhea_call_name(const void *ctx, const char *name)
 {
     if (!strcmp(name, SIM_RHEA_FRAME_MARK))
         return (struct sim_call_name){.name = frame_method(ctx)};
@@ -77,26 +78,26 @@ bool sim_rhea_view(const struct sim_instrument *probes, const struct sim_scenari
 }
 
 enum strobe_status sim_rhea_claims(const struct sim_rhea_capture *capture, const struct sim_instrument *probes,
-                                   const struct sim_scenario *scenario, struct sim_tracks *out, char *why,
-                                   size_t why_bytes)
+                                   const struct sim_scenario *scenario, struct sim_tracks *out,
+                                   struct strobe_error *error)
 {
     struct naming naming = {probes, scenario};
     struct strobe_rhea_read_stats stats = {0};
     struct strobe_calls calls;
     strobe_calls_open(&calls);
-    enum strobe_status status = strobe_rhea_read(capture->log, capture->bytes, &calls, &stats, why, why_bytes);
+    enum strobe_status status = strobe_rhea_read(capture->log, capture->bytes, &calls, &stats, error);
     if (status == STROBE_OK)
         status = strobe_calls_repair(&calls, STROBE_REPAIR_LAST, NULL);
     if (status == STROBE_OK)
         status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls,
                                                            .origin_ns = capture->origin_ns,
                                                            .end_ns = capture->end_ns,
-                                                           .name = name_of,
+                                                           .name = rhea_call_name,
                                                            .ctx = &naming},
                                  out);
     out->lost += stats.lost;
     strobe_calls_close(&calls);
-    if (status == STROBE_IO && why_bytes && !why[0])
-        snprintf(why, why_bytes, "out of memory");
+    if (status == STROBE_IO && error && !error->text[0])
+        strobe_error_set(error, "out of memory");
     return status;
 }

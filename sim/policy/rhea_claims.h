@@ -2,6 +2,7 @@
 #ifndef STROBE_SIM_POLICY_RHEA_CLAIMS_H
 #define STROBE_SIM_POLICY_RHEA_CLAIMS_H
 
+#include "engine/base/error.h"
 #include "sim/policy/instrument.h"
 #include "sim/score/tracks.h"
 
@@ -20,10 +21,10 @@ struct sim_rhea_capture {
     uint64_t end_ns;    /* of the run, from its begin */
 };
 
-/* Appends the tracks of all threads that the log tells of. STROBE_BAD_INPUT, STROBE_IO with `why`. */
+/* Appends the tracks of all threads that the log tells of. STROBE_BAD_INPUT, STROBE_IO with `error`. */
 enum strobe_status sim_rhea_claims(const struct sim_rhea_capture *capture, const struct sim_instrument *probes,
-                                   const struct sim_scenario *scenario, struct sim_tracks *out, char *why,
-                                   size_t why_bytes);
+                                   const struct sim_scenario *scenario, struct sim_tracks *out,
+                                   struct strobe_error *error);
 
 /* What it can tell of the truth: methods with probes, files, frames. False: out of memory. */
 bool sim_rhea_view(const struct sim_instrument *probes, const struct sim_scenario *scenario, struct sim_tracks *truth,

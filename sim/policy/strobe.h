@@ -9,6 +9,7 @@
 #ifndef STROBE_SIM_POLICY_STROBE_H
 #define STROBE_SIM_POLICY_STROBE_H
 
+#include "engine/base/error.h"
 #include "engine/capture/sampler.h"
 #include "engine/trace/session/reader.h"
 #include "sim/policy/policy.h"
@@ -87,14 +88,14 @@ static inline uint64_t sim_strobe_ticks(const struct sim_strobe *s, uint64_t now
     return now_ns + SIM_STROBE_ORIGIN_NS + (uint64_t)s->clock_offset_ns;
 }
 
-enum strobe_status sim_strobe_claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
-                                     size_t why_bytes);
+enum strobe_status sim_strobe_claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                     struct strobe_error *error);
 
 /* After claims: builds the session's timeline once more, into another sink, which frees itself. */
 enum strobe_status sim_strobe_build(const struct sim_strobe *s, struct strobe_sink *sink);
 
-enum strobe_status sim_strobe_save(struct sim_tracer *t, struct sim_run *run, const char *folder, char *why,
-                                   size_t why_bytes);
-bool sim_strobe_check(struct sim_tracer *t, struct sim_run *run, char *why, size_t why_bytes);
+enum strobe_status sim_strobe_save(struct sim_tracer *t, struct sim_run *run, const char *folder,
+                                   struct strobe_error *error);
+bool sim_strobe_check(struct sim_tracer *t, struct sim_run *run, struct strobe_error *error);
 
 #endif

@@ -14,6 +14,7 @@
 #ifndef STROBE_SIM_RUNTIME_COSTS_H
 #define STROBE_SIM_RUNTIME_COSTS_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 #include "sim/kernel/lateness.h"
 
@@ -71,8 +72,8 @@ struct sim_costs {
     struct sim_span_lateness wake_late;   /* a thread that another one wakes */
 };
 
-/* Reads a table; every member must be there. `why` gets "FILE: what was expected". */
-enum strobe_status sim_costs_read(const char *path, struct sim_costs *out, char *why, size_t why_bytes);
+/* Reads a table; every member must be there. `error` gets "FILE: what was expected". */
+enum strobe_status sim_costs_read(const char *path, struct sim_costs *out, struct strobe_error *error);
 
 /* What the kernel needs of it. */
 struct sim_machine;

@@ -1,4 +1,5 @@
 #include "sim/runtime/run.h"
+#include "engine/base/error_format.h"
 
 #include "engine/host/host.h"
 #include "sim/runtime/others.h"
@@ -100,10 +101,9 @@ static void close_truth(struct sim_run *run)
     }
 }
 
-static enum strobe_status fail(char *why, size_t why_bytes, const char *what, enum strobe_status status)
+static enum strobe_status run_fail(struct strobe_error *error, const char *what, enum strobe_status status)
 {
-    if (why_bytes)
-        snprintf(why, why_bytes, "%s", what);
+    strobe_error_set(error, "%s", what);
     return status;
 }
 
@@ -130,41 +130,40 @@ static bool open_run(struct sim_run *run)
 }
 
 /* Most likely for the file it keeps; errno tells. */
-static enum strobe_status not_started(const struct sim_run *run, char *why, size_t why_bytes, enum strobe_status status)
+static enum strobe_status not_started(const struct sim_run *run, struct strobe_error *error, enum strobe_status status)
 {
     const char *path = run->options.session_path;
-    if (why_bytes)
-        snprintf(why, why_bytes, "%s: %s", path ? path : "the policy could not start",
-                 status == STROBE_EXISTS        ? "exists already"
-                 : status == STROBE_IO && errno ? strerror(errno)
-                                                : strobe_status_text(status));
+    strobe_error_set(error, "%s: %s", path ? path : "the policy could not start",
+                     status == STROBE_EXISTS        ? "exists already"
+                     : status == STROBE_IO && errno ? strerror(errno)
+                                                    : strobe_status_text(status));
     return status;
 }
 
 enum strobe_status sim_run_play(struct sim_run *run, const struct sim_scenario *scenario,
-                                const struct sim_run_options *options, struct sim_tracer *tracer, char *why,
-                                size_t why_bytes)
+                                const struct sim_run_options *options, struct sim_tracer *tracer,
+                                struct strobe_error *error)
 {
     *run = (struct sim_run){.scenario = scenario, .options = *options, .tracer = tracer};
     sim_tracks_open(&run->truth);
     if (!open_run(run))
-        return fail(why, why_bytes, "out of memory", STROBE_IO);
+        return run_fail(error, "out of memory", STROBE_IO);
     if (tracer && tracer->start) {
         errno = 0;
         enum strobe_status status = tracer->start(tracer, run);
         if (status != STROBE_OK)
-            return not_started(run, why, why_bytes, status);
+            return not_started(run, error, status);
     }
     start_threads(run->world);
-    char end_why[sizeof run->end_why] = "";
-    run->end = sim_kernel_run(run->kernel, end_why, sizeof end_why);
+    struct strobe_error end = {""};
+    run->end = sim_kernel_run(run->kernel, &end);
     run->end_ns = sim_now();
     if (run->world->failed)
-        return fail(why, why_bytes, run->end_why, run->world->failed);
-    memcpy(run->end_why, end_why, sizeof end_why);
+        return run_fail(error, run->end_why, run->world->failed);
+    strobe_error_copy(&end, run->end_why, sizeof run->end_why);
     close_truth(run);
     if (run->truth.failed || run->end == SIM_END_MEMORY)
-        return fail(why, why_bytes, "out of memory", STROBE_IO);
+        return run_fail(error, "out of memory", STROBE_IO);
     return STROBE_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef STROBE_SIM_RUNTIME_RUN_H
 #define STROBE_SIM_RUNTIME_RUN_H
 
+#include "engine/base/error.h"
 #include "sim/runtime/fault.h"
 #include "sim/runtime/tracer.h"
 
@@ -32,8 +33,8 @@ struct sim_run {
 /* Plays the scenario to its end and closes the truth. The run holds the kernel and the threads until sim_run_close.
  * STROBE_IO: out of memory, or what tracer->start said. */
 enum strobe_status sim_run_play(struct sim_run *run, const struct sim_scenario *scenario,
-                                const struct sim_run_options *options, struct sim_tracer *tracer, char *why,
-                                size_t why_bytes);
+                                const struct sim_run_options *options, struct sim_tracer *tracer,
+                                struct strobe_error *error);
 void sim_run_close(struct sim_run *run);
 
 /* The app's thread of a tid that lives, or NULL. */

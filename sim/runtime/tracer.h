@@ -7,6 +7,7 @@
 #ifndef STROBE_SIM_RUNTIME_TRACER_H
 #define STROBE_SIM_RUNTIME_TRACER_H
 
+#include "engine/base/error.h"
 #include "engine/capture/blocking.h"
 #include "sim/runtime/costs.h"
 #include "sim/runtime/vthread.h"
@@ -87,18 +88,18 @@ struct sim_tracer {
     void (*message_begin)(struct sim_tracer *, struct sim_vthread *, const struct sim_loop_message *);
     void (*message_end)(struct sim_tracer *, struct sim_vthread *, uint32_t id);
 
-    /* After the run (the kernel has ended, its threads are still there): what was captured, as claims. `why` gets
+    /* After the run (the kernel has ended, its threads are still there): what was captured, as claims. `error` gets
      * one line on failure. */
-    enum strobe_status (*claims)(struct sim_tracer *, struct sim_run *, struct sim_tracks *out, char *why,
-                                 size_t why_bytes);
+    enum strobe_status (*claims)(struct sim_tracer *, struct sim_run *, struct sim_tracks *out,
+                                 struct strobe_error *error);
 
     /* Writes what the policy leaves behind (session, trace) into the folder; NULL for those that leave nothing. After
      * claims. */
-    enum strobe_status (*save)(struct sim_tracer *, struct sim_run *, const char *folder, char *why, size_t why_bytes);
+    enum strobe_status (*save)(struct sim_tracer *, struct sim_run *, const char *folder, struct strobe_error *error);
 
-    /* Checks what the policy promises of itself (accounting identities, suspends = resumes); false with `why`. After
+    /* Checks what the policy promises of itself (accounting identities, suspends = resumes); false with `error`. After
      * claims. May be NULL. */
-    bool (*check)(struct sim_tracer *, struct sim_run *, char *why, size_t why_bytes);
+    bool (*check)(struct sim_tracer *, struct sim_run *, struct strobe_error *error);
 
     void (*close)(struct sim_tracer *);
 

@@ -3,14 +3,15 @@
 #ifndef STROBE_SIM_SCORE_JSON_READ_H
 #define STROBE_SIM_SCORE_JSON_READ_H
 
+#include "engine/base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct sim_json {
     const char *line, *p;
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
     bool failed, no_memory;
 };
 

@@ -3,6 +3,7 @@
 #ifndef STROBE_SIM_SCORE_RESULT_H
 #define STROBE_SIM_SCORE_RESULT_H
 
+#include "engine/base/error.h"
 #include "sim/score/found.h"
 #include "sim/score/score.h"
 
@@ -46,8 +47,8 @@ void sim_result_free(struct sim_result *r);
 void sim_result_print_line(const struct sim_result *r, size_t most, FILE *out);
 void sim_result_print_json(const struct sim_result *r, FILE *out);
 
-/* Reads a line back. STROBE_BAD_INPUT with `why` ("column N: what was expected"), STROBE_IO. */
-enum strobe_status sim_result_read_line(const char *line, struct sim_result *out, char *why, size_t why_bytes);
+/* Reads a line back. STROBE_BAD_INPUT with `error` ("column N: what was expected"), STROBE_IO. */
+enum strobe_status sim_result_read_line(const char *line, struct sim_result *out, struct strobe_error *error);
 
 /* Prints it for people: the run, its threads, the methods with the largest errors. */
 void sim_result_print(const struct sim_result *r, FILE *out);

@@ -1,4 +1,5 @@
 #include "sim/trial/shrink.h"
+#include "engine/base/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,19 +76,19 @@ static bool fails(struct shrinker *k, const struct sim_scenario *s)
     struct attempt a = {k, s};
     struct sim_swarm_options swarm = {.count = 1, .jobs = 1, .trial = attempt, .ctx = &a};
     struct sim_swarm_outcome outcome;
-    char why[256];
+    struct strobe_error error;
     k->tries++;
     if (k->o->progress)
         k->o->progress(k->o->progress_ctx, k->tries, k->o->tries);
-    return sim_swarm_run(&swarm, &outcome, why, sizeof why) == STROBE_OK && outcome.broken &&
+    return sim_swarm_run(&swarm, &outcome, &error) == STROBE_OK && outcome.broken &&
            same_kind(outcome.violation, k->o->violation);
 }
 
 static struct sim_scenario *read_back(const struct shrinker *k, const char *text)
 {
     struct sim_scenario *s = NULL;
-    char why[256];
-    return sim_scenario_parse(text, k->now->path, &s, why, sizeof why) == STROBE_OK ? s : NULL;
+    struct strobe_error error;
+    return sim_scenario_parse(text, k->now->path, &s, &error) == STROBE_OK ? s : NULL;
 }
 
 /* Takes the text, which may be NULL, for the new best when it is another valid scenario that fails in the same way.
@@ -117,7 +118,7 @@ static bool keep_if_fails(struct shrinker *k, struct draft *d)
     return kept;
 }
 
-static bool start(struct shrinker *k, struct draft *d)
+static bool shrink_start_try(struct shrinker *k, struct draft *d)
 {
     if (draft_open(d, k->now))
         return k->tries < k->o->tries;
@@ -137,7 +138,7 @@ static bool fewer_threads(struct shrinker *k)
             continue;
         for (uint32_t next = 0; next < count; next = next ? count : (count > 1 ? count / 2 : count)) {
             struct draft d;
-            if (!start(k, &d))
+            if (!shrink_start_try(k, &d))
                 return any;
             d.s.threads[i].count = next;
             if (keep_if_fails(k, &d)) {
@@ -159,7 +160,7 @@ static bool fewer_operations(struct shrinker *k)
         for (uint32_t size = k->now->blocks[b].count; size; size /= 2) {
             for (uint32_t at = 0; b < k->now->block_count && at + size <= k->now->blocks[b].count;) {
                 struct draft d;
-                if (!start(k, &d))
+                if (!shrink_start_try(k, &d))
                     return any;
                 struct sim_block *block = &d.s.blocks[b];
                 struct sim_op *first = d.s.ops + block->first + at;
@@ -187,7 +188,7 @@ static bool smaller_amounts(struct shrinker *k)
         uint64_t amount = (uint64_t)sim_dist_mean(&op.amount), next = counts ? 1 : amount / 10;
         while (next && next < amount) {
             struct draft d;
-            if (!start(k, &d))
+            if (!shrink_start_try(k, &d))
                 return any;
             d.s.ops[i].amount = sim_dist_constant(next);
             if (keep_if_fails(k, &d)) {
@@ -203,7 +204,7 @@ static bool smaller_amounts(struct shrinker *k)
 static bool shorter_run(struct shrinker *k)
 {
     struct draft d;
-    if (k->now->duration_ns < 2000000 || !start(k, &d))
+    if (k->now->duration_ns < 2000000 || !shrink_start_try(k, &d))
         return false;
     d.s.duration_ns /= 2;
     return keep_if_fails(k, &d);
@@ -214,7 +215,7 @@ static bool fewer_faults(struct shrinker *k)
     bool any = false;
     for (uint32_t i = k->now->fault_count; i-- > 0;) {
         struct draft d;
-        if (!start(k, &d))
+        if (!shrink_start_try(k, &d))
             return any;
         d.s.faults[i] = d.s.faults[--d.s.fault_count];
         any |= keep_if_fails(k, &d);
@@ -247,7 +248,7 @@ static bool waits_to_be_named(const char *line, size_t bytes)
     return begins_with(line, "thread") && memmem(line, bytes, " x0 ", 4);
 }
 
-static char *without(const char *text, const char *line, size_t bytes)
+static char *text_without_line(const char *text, const char *line, size_t bytes)
 {
     size_t before = (size_t)(line - text), after = strlen(line + bytes) + 1;
     char *out = malloc(before + after);
@@ -321,7 +322,7 @@ static bool fewer_declarations(struct shrinker *k)
     for (size_t at = strlen(k->best); k->tries < k->o->tries && (line = next_line_up(k->best, &at));) {
         size_t bytes = bytes_of_line(line);
         if (is_declaration(line, bytes))
-            any |= keep_text_if_fails(k, without(k->best, line, bytes));
+            any |= keep_text_if_fails(k, text_without_line(k->best, line, bytes));
     }
     return any;
 }
@@ -329,10 +330,9 @@ static bool fewer_declarations(struct shrinker *k)
 enum strobe_status sim_shrink(const struct sim_scenario *scenario, const struct sim_shrink_options *o, char **text,
                               uint32_t *tries)
 {
-    char why[256];
+    struct strobe_error error;
     struct shrinker k = {.o = o, .best = sim_scenario_print(scenario)};
-    enum strobe_status status =
-        k.best ? sim_scenario_parse(k.best, scenario->path, &k.now, why, sizeof why) : STROBE_IO;
+    enum strobe_status status = k.best ? sim_scenario_parse(k.best, scenario->path, &k.now, &error) : STROBE_IO;
     if (status != STROBE_OK) {
         free(k.best);
         return status;

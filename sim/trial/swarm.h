@@ -6,6 +6,7 @@
 #ifndef STROBE_SIM_TRIAL_SWARM_H
 #define STROBE_SIM_TRIAL_SWARM_H
 
+#include "engine/base/error.h"
 #include "sim/trial/trial.h"
 
 struct sim_swarm_trial {
@@ -38,7 +39,7 @@ struct sim_swarm_outcome {
 };
 
 /* STROBE_OK also when a promise was broken; else as sim_trial_run. */
-enum strobe_status sim_swarm_run(const struct sim_swarm_options *options, struct sim_swarm_outcome *out, char *why,
-                                 size_t why_bytes);
+enum strobe_status sim_swarm_run(const struct sim_swarm_options *options, struct sim_swarm_outcome *out,
+                                 struct strobe_error *error);
 
 #endif

@@ -1,4 +1,5 @@
 #include "sim/trial/trial.h"
+#include "engine/base/error_format.h"
 
 #include "engine/trace/model/function_tree.h"
 #include "sim/player/real.h"
@@ -12,7 +13,8 @@
 /* ---- promises ---- */
 
 /* The claim's track of the same thread. Both sides are in order of start as a rule, so `near` is where it will be. */
-static const struct sim_track *claim_of(const struct sim_tracks *claim, const struct sim_track *truth, size_t near)
+static const struct sim_track *trial_track_of(const struct sim_tracks *claim, const struct sim_track *truth,
+                                              size_t near)
 {
     for (size_t i = 0; i < claim->track_count; i++) {
         const struct sim_track *c = &claim->tracks[(near + i) % claim->track_count];
@@ -23,14 +25,14 @@ static const struct sim_track *claim_of(const struct sim_tracks *claim, const st
 }
 
 /* What every run must keep, whatever the scenario: the first that is broken, in words. */
-static bool keeps_promises(struct sim_run *run, char *why, size_t why_bytes)
+static bool keeps_promises(struct sim_run *run, struct strobe_error *error)
 {
     struct sim_tracer *t = run->tracer;
     if (run->end == SIM_END_DEADLOCK || run->end == SIM_END_MEMORY) {
-        snprintf(why, why_bytes, "%s", run->end_why);
+        strobe_error_set(error, "%s", run->end_why);
         return false;
     }
-    if (t && t->check && !t->check(t, run, why, why_bytes))
+    if (t && t->check && !t->check(t, run, error))
         return false;
     return true;
 }
@@ -76,19 +78,19 @@ static bool knows_waker(const struct sim_track *truth, const struct sim_wait *cl
 
 /* The engine with its hooks promises more: whom it names as a waker was the one. Threads that it has no room for leave
  * no word of what they release, so it must know all. */
-static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_tracks *claim, char *why,
-                              size_t why_bytes)
+static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_tracks *claim,
+                              struct strobe_error *error)
 {
     for (size_t i = 0; i < truth->track_count; i++) {
-        const struct sim_track *t = &truth->tracks[i], *c = claim_of(claim, t, i);
+        const struct sim_track *t = &truth->tracks[i], *c = trial_track_of(claim, t, i);
         for (size_t k = 0; c && k < c->wait_count; k++) {
             const struct sim_wait *w = &c->waits[k];
             if (w->waker == SIM_NOBODY || !has_certain_waker(w->kind) || !knows_waker(t, w) ||
                 is_true_wait(t, w, &claim->tracks[w->waker], truth))
                 continue;
-            snprintf(why, why_bytes, "wrong waker: %s did not end the %s of %s from %llu to %llu ns",
-                     claim->tracks[w->waker].name, strobe_wait_name(w->kind), t->name, (unsigned long long)w->begin_ns,
-                     (unsigned long long)w->end_ns);
+            strobe_error_set(error, "wrong waker: %s did not end the %s of %s from %llu to %llu ns",
+                             claim->tracks[w->waker].name, strobe_wait_name(w->kind), t->name,
+                             (unsigned long long)w->begin_ns, (unsigned long long)w->end_ns);
             return false;
         }
     }
@@ -96,7 +98,7 @@ static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_t
 }
 
 /* A clock that jumps is the engine's only one: what it says of times is worth nothing then. */
-static bool clock_jumps(const struct sim_scenario *s)
+static bool scenario_clock_jumps(const struct sim_scenario *s)
 {
     for (uint32_t i = 0; i < s->fault_count; i++)
         if (s->faults[i].kind == SIM_FAULT_CLOCK_BACK || s->faults[i].kind == SIM_FAULT_CLOCK_FORWARD)
@@ -111,7 +113,7 @@ static bool has_our_hooks(const char *policy)
 }
 
 /* What a scenario expects is meant of the fair schedule: an adversary may starve whom it likes. */
-static bool meets_expectations(const struct sim_run *run, const struct sim_result *r, char *why, size_t why_bytes)
+static bool meets_expectations(const struct sim_run *run, const struct sim_result *r, struct strobe_error *error)
 {
     const struct sim_scenario *s = run->scenario;
     if (run->options.schedule != SIM_FAIR)
@@ -123,23 +125,23 @@ static bool meets_expectations(const struct sim_run *run, const struct sim_resul
             continue;
         if (value >= e->low && value <= e->high)
             continue;
-        snprintf(why, why_bytes, "%s:%u:%u: expected %s of %s in %.6g..%.6g, and it is %.6g", s->path, e->line,
-                 e->column, e->score, e->policy, e->low, e->high, value);
+        strobe_error_set(error, "%s:%u:%u: expected %s of %s in %.6g..%.6g, and it is %.6g", s->path, e->line,
+                         e->column, e->score, e->policy, e->low, e->high, value);
         return false;
     }
     return true;
 }
 
-static void judge(const struct sim_scenario *s, struct sim_run *run, const struct sim_tracks *claim,
-                  struct sim_result *r)
+static void judge_trial(const struct sim_scenario *s, struct sim_run *run, const struct sim_tracks *claim,
+                        struct sim_result *r)
 {
-    char why[640] = "";
-    bool good = keeps_promises(run, why, sizeof why) &&
-                (!has_our_hooks(r->policy) || clock_jumps(s) || claim->track_count < run->truth.track_count ||
-                 names_true_wakers(&run->truth, claim, why, sizeof why)) &&
-                meets_expectations(run, r, why, sizeof why);
+    struct strobe_error error = {""};
+    bool good = keeps_promises(run, &error) &&
+                (!has_our_hooks(r->policy) || scenario_clock_jumps(s) || claim->track_count < run->truth.track_count ||
+                 names_true_wakers(&run->truth, claim, &error)) &&
+                meets_expectations(run, r, &error);
     if (!good) {
-        char *text = strdup(why);
+        char *text = strdup(error.text);
         if (text) {
             free(r->violation);
             r->violation = text;
@@ -149,33 +151,34 @@ static void judge(const struct sim_scenario *s, struct sim_run *run, const struc
 
 /* ---- files ---- */
 
-static enum strobe_status path_in(char *out, size_t bytes, const char *folder, const char *name, char *why,
-                                  size_t why_bytes)
+static enum strobe_status path_in(char *out, size_t bytes, const char *folder, const char *name,
+                                  struct strobe_error *error)
 {
     int n = snprintf(out, bytes, "%s/%s", folder, name);
     if (n >= 0 && (size_t)n < bytes)
         return STROBE_OK;
-    snprintf(why, why_bytes, "%s: path too long", folder);
+    strobe_error_set(error, "%s: path too long", folder);
     return STROBE_IO;
 }
 
 static enum strobe_status save_truth(const struct sim_tracks *truth, const struct sim_scenario *scenario,
-                                     const struct sim_trial_options *o, char *why, size_t why_bytes)
+                                     const struct sim_trial_options *o, struct strobe_error *error)
 {
     char path[4096];
-    if (path_in(path, sizeof path, o->folder, "truth.pftrace", why, why_bytes) != STROBE_OK)
+    if (path_in(path, sizeof path, o->folder, "truth.pftrace", error) != STROBE_OK)
         return STROBE_IO;
     enum strobe_status status = sim_tracks_write(truth, scenario->name, path, o->replace);
     if (status != STROBE_OK)
-        snprintf(why, why_bytes, "%s: %s", path, status == STROBE_EXISTS ? "exists already" : strerror(errno));
+        strobe_error_set(error, "%s: %s", path, status == STROBE_EXISTS ? "exists already" : strerror(errno));
     return status;
 }
 
-static enum strobe_status save(struct sim_run *run, const struct sim_trial_options *o, char *why, size_t why_bytes)
+static enum strobe_status save_trial_files(struct sim_run *run, const struct sim_trial_options *o,
+                                           struct strobe_error *error)
 {
     struct sim_tracer *t = run->tracer;
-    enum strobe_status status = save_truth(&run->truth, run->scenario, o, why, why_bytes);
-    return status == STROBE_OK && t && t->save ? t->save(t, run, o->folder, why, why_bytes) : status;
+    enum strobe_status status = save_truth(&run->truth, run->scenario, o, error);
+    return status == STROBE_OK && t && t->save ? t->save(t, run, o->folder, error) : status;
 }
 
 /* ---- the trial ---- */
@@ -185,7 +188,7 @@ static uint64_t *samples_by_spec(const struct sim_run *run, const struct sim_tra
     uint64_t *out = calloc(run->scenario->thread_count + 1u, sizeof *out);
     for (uint32_t i = 0; out && i < run->thread_count; i++) {
         const struct sim_vthread *v = run->threads[i];
-        const struct sim_track *c = claim_of(claim, &run->truth.tracks[v->track], i);
+        const struct sim_track *c = trial_track_of(claim, &run->truth.tracks[v->track], i);
         out[v->spec] += c ? c->samples : 0;
     }
     return out;
@@ -223,10 +226,10 @@ static enum strobe_status score_claim(const struct sim_tracks *truth, const stru
 
 /* What the policy took of each thread, and the score of what it made of that. */
 static enum strobe_status assess(struct sim_run *run, struct sim_tracks *claim, const struct sim_trial_options *o,
-                                 struct sim_trial *out, char *why, size_t why_bytes)
+                                 struct sim_trial *out, struct strobe_error *error)
 {
     struct sim_tracer *t = run->tracer;
-    enum strobe_status status = t ? t->claims(t, run, claim, why, why_bytes) : STROBE_OK;
+    enum strobe_status status = t ? t->claims(t, run, claim, error) : STROBE_OK;
     if (status != STROBE_OK)
         return status;
     struct sim_score_options options = {.interval_ns = t ? t->interval_main_ns : 0,
@@ -235,12 +238,12 @@ static enum strobe_status assess(struct sim_run *run, struct sim_tracks *claim, 
     if (status != STROBE_OK)
         return status;
     out->samples = samples_by_spec(run, claim);
-    judge(run->scenario, run, claim, &out->result);
+    judge_trial(run->scenario, run, claim, &out->result);
     return out->samples ? STROBE_OK : STROBE_IO;
 }
 
-static enum strobe_status play(const struct sim_scenario *scenario, const struct sim_trial_options *o,
-                               struct sim_tracer *tracer, struct sim_trial *out, char *why, size_t why_bytes)
+static enum strobe_status play_trial(const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                                     struct sim_tracer *tracer, struct sim_trial *out, struct strobe_error *error)
 {
     char session[4096];
     struct sim_run run = {0};
@@ -249,17 +252,17 @@ static enum strobe_status play(const struct sim_scenario *scenario, const struct
                                       .replace = o->replace,
                                       .costs = o->costs ? *o->costs : sim_costs_default};
     if (o->folder) {
-        if (path_in(session, sizeof session, o->folder, "session.strobe", why, why_bytes) != STROBE_OK)
+        if (path_in(session, sizeof session, o->folder, "session.strobe", error) != STROBE_OK)
             return STROBE_IO;
         options.session_path = session;
     }
     struct sim_tracks claim;
     sim_tracks_open(&claim);
-    enum strobe_status status = sim_run_play(&run, scenario, &options, tracer, why, why_bytes);
+    enum strobe_status status = sim_run_play(&run, scenario, &options, tracer, error);
     if (status == STROBE_OK)
-        status = assess(&run, &claim, o, out, why, why_bytes);
+        status = assess(&run, &claim, o, out, error);
     if (status == STROBE_OK && o->folder)
-        status = save(&run, o, why, why_bytes);
+        status = save_trial_files(&run, o, error);
     sim_tracks_close(&claim);
     sim_run_close(&run);
     return status;
@@ -268,16 +271,16 @@ static enum strobe_status play(const struct sim_scenario *scenario, const struct
 /* ---- real mode ---- */
 
 /* The files that real mode writes without asking. */
-static enum strobe_status may_write(const struct sim_trial_options *o, char *why, size_t why_bytes)
+static enum strobe_status may_write(const struct sim_trial_options *o, struct strobe_error *error)
 {
     const char *const names[] = {sim_real_file(o->policy), "trace.pftrace"};
     char path[4096];
     struct stat there;
     for (size_t i = 0; o->folder && !o->replace && i < sizeof names / sizeof *names; i++) {
-        if (path_in(path, sizeof path, o->folder, names[i], why, why_bytes) != STROBE_OK)
+        if (path_in(path, sizeof path, o->folder, names[i], error) != STROBE_OK)
             return STROBE_IO;
         if (stat(path, &there) == 0) {
-            snprintf(why, why_bytes, "%s: exists already", path);
+            strobe_error_set(error, "%s: exists already", path);
             return STROBE_EXISTS;
         }
     }
@@ -288,9 +291,9 @@ static enum strobe_status may_write(const struct sim_trial_options *o, char *why
  * expect is meant of the policies. */
 static void judge_wakers(const struct sim_tracks *truth, const struct sim_tracks *claim, struct sim_result *r)
 {
-    char why[640];
-    bool good = claim->track_count < truth->track_count || names_true_wakers(truth, claim, why, sizeof why);
-    char *text = good ? NULL : strdup(why);
+    struct strobe_error error;
+    bool good = claim->track_count < truth->track_count || names_true_wakers(truth, claim, &error);
+    char *text = good ? NULL : strdup(error.text);
     if (text) {
         free(r->violation);
         r->violation = text;
@@ -315,13 +318,13 @@ static struct sim_score_options real_intervals(const struct sim_scenario *scenar
 }
 
 static enum strobe_status play_real(const struct sim_scenario *scenario, const struct sim_trial_options *o,
-                                    struct sim_trial *out, char *why, size_t why_bytes)
+                                    struct sim_trial *out, struct strobe_error *error)
 {
     struct sim_score_options options = real_intervals(scenario, o->policy);
     struct sim_tracks truth, claim;
     struct sim_view view;
     struct sim_run_cpu cpu;
-    enum strobe_status status = may_write(o, why, why_bytes);
+    enum strobe_status status = may_write(o, error);
     if (status != STROBE_OK)
         return status;
     struct sim_real_options real = {.policy = o->policy,
@@ -331,14 +334,14 @@ static enum strobe_status play_real(const struct sim_scenario *scenario, const s
                                     .schedule = o->schedule,
                                     .costs = o->costs ? o->costs : &sim_costs_default,
                                     .folder = o->folder};
-    status = sim_real_run(scenario, &real, &truth, &claim, &view, &cpu, why, why_bytes);
+    status = sim_real_run(scenario, &real, &truth, &claim, &view, &cpu, error);
     if (status == STROBE_OK)
         status = score_claim(&truth, &claim, &view, &options, cpu, scenario, o, out);
     sim_view_close(&view);
     if (status == STROBE_OK && o->is_virtual)
         judge_wakers(&truth, &claim, &out->result);
     if (status == STROBE_OK && o->folder)
-        status = save_truth(&truth, scenario, o, why, why_bytes);
+        status = save_truth(&truth, scenario, o, error);
     sim_tracks_close(&truth);
     sim_tracks_close(&claim);
     out->samples = calloc(scenario->thread_count + 1u, sizeof *out->samples);
@@ -349,7 +352,7 @@ static enum strobe_status play_real(const struct sim_scenario *scenario, const s
 
 /* As many samples of each thread as the engine takes. */
 static enum strobe_status open_ideal(const struct sim_scenario *scenario, const struct sim_trial_options *o,
-                                     struct sim_tracer **out, char *why, size_t why_bytes)
+                                     struct sim_tracer **out, struct strobe_error *error)
 {
     if (o->ideal_samples)
         return sim_policy_ideal(o->ideal_samples, scenario->thread_count, out);
@@ -357,7 +360,7 @@ static enum strobe_status open_ideal(const struct sim_scenario *scenario, const 
     struct sim_trial engine;
     first.policy = "strobe";
     first.folder = NULL;
-    enum strobe_status status = sim_trial_run(scenario, &first, &engine, why, why_bytes);
+    enum strobe_status status = sim_trial_run(scenario, &first, &engine, error);
     if (status != STROBE_OK)
         return status;
     status = sim_policy_ideal(engine.samples, scenario->thread_count, out);
@@ -366,41 +369,40 @@ static enum strobe_status open_ideal(const struct sim_scenario *scenario, const 
 }
 
 static enum strobe_status play_policy(const struct sim_scenario *scenario, const struct sim_trial_options *o,
-                                      struct sim_trial *out, char *why, size_t why_bytes)
+                                      struct sim_trial *out, struct strobe_error *error)
 {
     struct sim_tracer *tracer = NULL;
     enum strobe_status status = STROBE_OK;
     if (o->real)
-        return play_real(scenario, o, out, why, why_bytes);
+        return play_real(scenario, o, out, error);
     if (!strcmp(o->policy, "ideal"))
-        status = open_ideal(scenario, o, &tracer, why, why_bytes);
+        status = open_ideal(scenario, o, &tracer, error);
     else if (strcmp(o->policy, "none") != 0)
         status = sim_policy_open(o->policy, &tracer);
     if (status == STROBE_OK)
-        status = play(scenario, o, tracer, out, why, why_bytes);
+        status = play_trial(scenario, o, tracer, out, error);
     if (tracer)
         tracer->close(tracer);
     return status;
 }
 
 enum strobe_status sim_trial_run(const struct sim_scenario *scenario, const struct sim_trial_options *o,
-                                 struct sim_trial *out, char *why, size_t why_bytes)
+                                 struct sim_trial *out, struct strobe_error *error)
 {
     struct sim_scenario changed = *scenario;
     *out = (struct sim_trial){0};
-    if (why_bytes)
-        why[0] = 0;
+    strobe_error_clear(error);
     if (o->cores)
         changed.cores = o->cores;
     if (o->sets_busy)
         changed.busy = o->busy;
     if (o->cores || o->sets_busy)
         changed.expect_count = 0; /* they are meant of the scenario as it is */
-    enum strobe_status status = play_policy(&changed, o, out, why, why_bytes);
+    enum strobe_status status = play_policy(&changed, o, out, error);
     if (status != STROBE_OK)
         sim_trial_free(out);
-    if (status == STROBE_IO && why_bytes && !why[0])
-        snprintf(why, why_bytes, "out of memory");
+    if (status == STROBE_IO && error && !error->text[0])
+        strobe_error_set(error, "out of memory");
     return status;
 }
 

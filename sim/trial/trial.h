@@ -4,6 +4,7 @@
 #ifndef STROBE_SIM_TRIAL_TRIAL_H
 #define STROBE_SIM_TRIAL_TRIAL_H
 
+#include "engine/base/error.h"
 #include "sim/policy/policy.h"
 #include "sim/score/result.h"
 
@@ -29,10 +30,10 @@ struct sim_trial {
     uint64_t *samples;        /* taken of each thread spec; scenario->thread_count of them; real mode: 0 */
 };
 
-/* STROBE_NO_ENTRY: no such policy. STROBE_IO, STROBE_EXISTS, in real mode STROBE_BAD_INPUT, STROBE_UNSUPPORTED: `why`
+/* STROBE_NO_ENTRY: no such policy. STROBE_IO, STROBE_EXISTS, in real mode STROBE_BAD_INPUT, STROBE_UNSUPPORTED: `error`
  * has one line. On STROBE_OK the caller frees *out. */
 enum strobe_status sim_trial_run(const struct sim_scenario *scenario, const struct sim_trial_options *options,
-                                 struct sim_trial *out, char *why, size_t why_bytes);
+                                 struct sim_trial *out, struct strobe_error *error);
 void sim_trial_free(struct sim_trial *trial);
 
 #endif

@@ -1,6 +1,7 @@
 /* The contract's engine, where it is not linked in: the library built for Android, named by STROBE_ANDROID_LIBRARY and
  * loaded through the stand-ins of shim.c. */
 #include "engine/backend/art/art.h"
+#include "engine/base/error_format.h"
 #include "tests/contract_art/support/contract.h"
 
 #include <dlfcn.h>
@@ -24,13 +25,14 @@ static void *function(const char *name)
 }
 
 enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *options,
-                                    struct strobe_art_status *status, char *why, size_t why_bytes)
+                                    struct strobe_art_status *status, struct strobe_error *error)
 {
-    enum strobe_status (*start)(void *, const struct strobe_art_options *, struct strobe_art_status *, char *, size_t);
+    enum strobe_status (*start)(void *, const struct strobe_art_options *, struct strobe_art_status *,
+                                struct strobe_error *);
     *(void **)&start = function("strobe_art_start");
     if (start)
-        return start(vm, options, status, why, why_bytes);
-    snprintf(why, why_bytes, "the library for Android can't be loaded");
+        return start(vm, options, status, error);
+    strobe_error_set(error, "the library for Android can't be loaded");
     return STROBE_IO;
 }
 

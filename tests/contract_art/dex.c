@@ -1,4 +1,5 @@
 /* Scenarios as dex files: taken by the runtime, and played as their player says. */
+#include "engine/base/error.h"
 #include "tests/contract_art/support/contract.h"
 
 #include "sim/genuine/jni_calls.h"
@@ -76,12 +77,12 @@ static const struct sim_scenario *app(void)
 
 static bool write_dex(struct contract *c, char *path)
 {
-    char why[256];
+    struct strobe_error error;
     void *bytes;
     size_t count;
     int fd = mkstemp(path);
-    bool made = sim_dex_of_scenario(app(), &bytes, &count, why, sizeof why) == STROBE_OK;
-    CHECK(c, made, "%s", why);
+    bool made = sim_dex_of_scenario(app(), &bytes, &count, &error) == STROBE_OK;
+    CHECK(c, made, "%s", error.text);
     bool written = made && fd >= 0 && write(fd, bytes, count) == (ssize_t)count;
     close(fd);
     return written;
@@ -95,16 +96,17 @@ static bool start(struct contract *c)
         {"thrown", "(J)Ljava/lang/Throwable;", (void *)(uintptr_t)thrown},
     };
     static const struct strobe_jni_native own[] = {{"sum", "(J)V", (void *)(uintptr_t)native}};
-    char why[512], path[] = "/tmp/strobe-contract-XXXXXX";
+    struct strobe_error error;
+    char path[] = "/tmp/strobe-contract-XXXXXX";
     const char *const dex[] = {path, NULL};
     if (!CHECK(c, write_dex(c, path), "no file %s", path))
         return false;
     c->options.dex = dex;
-    enum strobe_status status = sim_art_start(c->runtime, &c->options, &c->art, why, sizeof why);
+    enum strobe_status status = sim_art_start(c->runtime, &c->options, &c->art, &error);
     unlink(path);
     if (status == STROBE_UNSUPPORTED)
-        contract_skip(c, why);
-    return CHECK(c, status == STROBE_OK, "%s", why) &&
+        contract_skip(c, error.text);
+    return CHECK(c, status == STROBE_OK, "%s", error.text) &&
            CHECK(c, sim_jni_bind(c->art.env, "strobe/Player", player, 3), "natives of strobe.Player bound") &&
            CHECK(c, sim_jni_bind(c->art.env, "App", own, 1), "the native method bound");
 }

@@ -1,4 +1,5 @@
 /* The life of captures: refused, begun, ended, begun again; threads that come and go, overflow and throw meanwhile. */
+#include "engine/base/error.h"
 #include "sim/genuine/detour.h"
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
@@ -51,29 +52,32 @@ static uint64_t code_of(const struct contract *c)
 static void *starts_unattached(void *p)
 {
     struct contract *c = p;
-    char why[512];
+    struct strobe_error error;
     struct strobe_art_options o = {.session_path = "/nonexistent", .library = c->art.library_name, .api = c->art.api};
-    enum strobe_status status = strobe_art_start(c->art.vm, &o, NULL, why, sizeof why);
+    enum strobe_status status = strobe_art_start(c->art.vm, &o, NULL, &error);
     CHECK(c, status == STROBE_UNSUPPORTED, "%s", strobe_status_text(status));
     return NULL;
 }
 
 static void a_start_that_is_refused_changes_nothing(struct contract *c)
 {
-    char why[512];
+    struct strobe_error error;
     uint64_t before = code_of(c);
     pthread_t unattached;
     struct strobe_art_options o = {
         .session_path = "/nonexistent", .library = c->art.library_name, .api = c->art.api, .hooker = &sim_detour};
-    enum strobe_status status = strobe_art_start(c->art.vm, &o, NULL, why, sizeof why);
-    CHECK(c, status == STROBE_IO && strstr(why, "/nonexistent"), "%s: %s", strobe_status_text(status), why);
+    enum strobe_status status = strobe_art_start(c->art.vm, &o, NULL, &error);
+    CHECK(c, status == STROBE_IO && strstr(error.text, "/nonexistent"), "%s: %s", strobe_status_text(status),
+          error.text);
     o.api = 99;
-    status = strobe_art_start(c->art.vm, &o, NULL, why, sizeof why);
-    CHECK(c, status == STROBE_UNSUPPORTED && strstr(why, "99"), "%s: %s", strobe_status_text(status), why);
+    status = strobe_art_start(c->art.vm, &o, NULL, &error);
+    CHECK(c, status == STROBE_UNSUPPORTED && strstr(error.text, "99"), "%s: %s", strobe_status_text(status),
+          error.text);
     o.library = "libnone.so";
     o.api = c->art.api;
-    status = strobe_art_start(c->art.vm, &o, NULL, why, sizeof why);
-    CHECK(c, status == STROBE_NO_ENTRY && strstr(why, "libnone.so"), "%s: %s", strobe_status_text(status), why);
+    status = strobe_art_start(c->art.vm, &o, NULL, &error);
+    CHECK(c, status == STROBE_NO_ENTRY && strstr(error.text, "libnone.so"), "%s: %s", strobe_status_text(status),
+          error.text);
     pthread_create(&unattached, NULL, starts_unattached, c);
     pthread_join(unattached, NULL);
     CHECK(c, code_of(c) == before, "the runtime's code is as it was");
@@ -88,11 +92,11 @@ static void the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin(str
     config.async_interval_ns = 1000000;
     for (int i = 0; i < 3; i++) {
         struct capture k;
-        char why[512];
+        struct strobe_error error;
         if (!capture_begin(c, &config, &k))
             return;
         struct strobe_art_options o = {.session_path = k.path, .library = c->art.library_name, .api = c->art.api};
-        CHECK(c, strobe_art_start(c->art.vm, &o, NULL, why, sizeof why) == STROBE_EXISTS, "one at a time: %s", why);
+        CHECK(c, strobe_art_start(c->art.vm, &o, NULL, &error) == STROBE_EXISTS, "one at a time: %s", error.text);
         CHECK(c, code_of(c) != before, "hooks are in place");
         capture_call(c, "alloc", "(I)V", 1000);
         capture_end(&k);

@@ -1,6 +1,7 @@
-/* Capture of pointers by suspension (engine/backend/art/instrument/netease.h): what is in the ring and in the session,
+/* Capture of pointers by suspension (engine/method/netease/art/netease.h): what is in the ring and in the session,
  * and what becomes of threads that can't be stopped, of pointers that lead nowhere, of methods that have gone. */
-#include "engine/backend/art/instrument/netease.h"
+#include "engine/method/netease/art/netease.h"
+#include "engine/base/error.h"
 #include "sim/genuine/jni_calls.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/window.h"
@@ -361,15 +362,16 @@ static void threads_are_captured_in_their_period_and_named_at_the_end(struct con
     struct strobe_netease_options o = {.library = c->art.library_name, .api = c->art.api};
     struct strobe_netease_result result;
     struct strobe_session s;
-    char path[64], why[256] = "";
+    struct strobe_error error = {""};
+    char path[64];
     if (!session_new(c, path, sizeof path, &s))
         return;
     strobe_session_unmap(&s);
     o.session_path = path;
     CHECK(c, strobe_netease_stop(NULL) == STROBE_NO_ENTRY, "none is under way");
-    if (!CHECK(c, strobe_netease_start(c->art.vm, &o, why, sizeof why) == STROBE_OK, "%s", why))
+    if (!CHECK(c, strobe_netease_start(c->art.vm, &o, &error) == STROBE_OK, "%s", error.text))
         return;
-    CHECK(c, strobe_netease_start(c->art.vm, &o, why, sizeof why) == STROBE_EXISTS, "a second one");
+    CHECK(c, strobe_netease_start(c->art.vm, &o, &error) == STROBE_EXISTS, "a second one");
     workload_pause(30);
     CHECK(c, strobe_netease_stop(&result) == STROBE_OK, "stop");
     check_counts(c, &result.counts);
@@ -394,12 +396,13 @@ static void of_more_captures_than_the_ring_holds_the_newest_are_left(struct cont
         .library = c->art.library_name, .api = c->art.api, .capacity = CAPACITY, .tids = &tid, .tid_count = 1};
     struct strobe_netease_result result;
     struct strobe_session s;
-    char path[64], why[256] = "";
+    struct strobe_error error = {""};
+    char path[64];
     if (!session_new(c, path, sizeof path, &s))
         return;
     strobe_session_unmap(&s);
     o.session_path = path;
-    if (!CHECK(c, strobe_netease_start(c->art.vm, &o, why, sizeof why) == STROBE_OK, "%s", why))
+    if (!CHECK(c, strobe_netease_start(c->art.vm, &o, &error) == STROBE_OK, "%s", error.text))
         return;
     while (strobe_netease_ring_drawn(strobe_netease_running()->ring) <= CAPACITY)
         workload_pause(1);

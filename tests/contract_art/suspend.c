@@ -1,4 +1,5 @@
 /* The runtime's objects, its threads' ids, and stopping other threads by them. */
+#include "engine/base/error.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/workload.h"
 
@@ -163,7 +164,7 @@ static void members_at_other_places_are_refused(struct contract *c)
     strobe_linux_init(&here, clock_gettime);
     for (int which = 0; which < 3; which++)
         for (int by = -2; by <= 2; by++) {
-            char why[256] = "";
+            struct strobe_error error = {""};
             struct strobe_art_runtime r;
             uint8_t *before[] = {other.thread_list_before, other.class_linker_before, other.heap_before};
             other = level;
@@ -176,9 +177,10 @@ static void members_at_other_places_are_refused(struct contract *c)
                                                        : level.heap_before)[0] +
                                          by);
             c->libart.level = &other;
-            enum strobe_status status = strobe_art_discover(
-                &c->libart, &here.host, c->art.vm, strobe_art_current(&c->libart), workload_tid(), &r, why, sizeof why);
-            CHECK(c, status == STROBE_NO_ENTRY && why[0], "member %d, %+d words: %d, %s", which, by, status, why);
+            enum strobe_status status = strobe_art_discover(&c->libart, &here.host, c->art.vm,
+                                                            strobe_art_current(&c->libart), workload_tid(), &r, &error);
+            CHECK(c, status == STROBE_NO_ENTRY && error.text[0], "member %d, %+d words: %d, %s", which, by, status,
+                  error.text);
         }
 }
 

@@ -1,5 +1,6 @@
 /* What the engine asks of a runtime's library is there, and where the linker says; copies of it that lack something,
  * or are cut off, or another processor's, are refused, and the runtime goes on. */
+#include "engine/base/error.h"
 #include "tests/contract_art/support/contract.h"
 
 #include <dlfcn.h>
@@ -127,16 +128,16 @@ static bool copy_library(struct contract *c, struct copy *out)
 }
 
 /* Opens the copy's first bytes; STROBE_OK when all that is needed is there. */
-static enum strobe_status resolve_copy(struct copy *copy, size_t count, int api, char *why, size_t why_bytes)
+static enum strobe_status resolve_copy(struct copy *copy, size_t count, int api, struct strobe_error *error)
 {
     struct strobe_module m;
     struct strobe_libart a;
     if (ftruncate(copy->fd, 0) || pwrite(copy->fd, copy->bytes, count, 0) != (ssize_t)count)
         return STROBE_IO;
-    enum strobe_status s = strobe_module_open_file(copy->path, 0, &m, why, why_bytes);
+    enum strobe_status s = strobe_module_open_file(copy->path, 0, &m, error);
     if (s != STROBE_OK)
         return s;
-    s = strobe_libart_resolve(&m, api, &a, why, why_bytes);
+    s = strobe_libart_resolve(&m, api, &a, error);
     strobe_module_close(&m);
     return s;
 }
@@ -153,20 +154,20 @@ static void rename_symbol(struct copy *copy, const char *name, char first)
 static void a_library_without_a_needed_symbol_is_refused_by_its_name(struct contract *c)
 {
     struct copy copy;
-    char why[1024] = "";
+    struct strobe_error error = {""};
     size_t count;
     const struct strobe_art_candidate *candidates = strobe_art_candidates(&count);
     if (!copy_library(c, &copy))
         return;
-    enum strobe_status s = resolve_copy(&copy, copy.count, c->art.api, why, sizeof why);
-    CHECK(c, s == STROBE_OK, "the whole library: %s", why);
+    enum strobe_status s = resolve_copy(&copy, copy.count, c->art.api, &error);
+    CHECK(c, s == STROBE_OK, "the whole library: %s", error.text);
     for (size_t i = 0; i < count; i++) {
         if (strobe_art_symbol_use(candidates[i].symbol) != STROBE_ART_NEEDED || !is_for(&candidates[i], c->art.api) ||
             !dlsym(c->art.library, candidates[i].mangled))
             continue;
         rename_symbol(&copy, candidates[i].mangled, '#');
-        s = resolve_copy(&copy, copy.count, c->art.api, why, sizeof why);
-        CHECK(c, s == STROBE_UNSUPPORTED && strstr(why, candidates[i].mangled), "%d, %s", s, why);
+        s = resolve_copy(&copy, copy.count, c->art.api, &error);
+        CHECK(c, s == STROBE_UNSUPPORTED && strstr(error.text, candidates[i].mangled), "%d, %s", s, error.text);
         rename_symbol(&copy, candidates[i].mangled, '_');
     }
     free(copy.bytes);
@@ -175,20 +176,20 @@ static void a_library_without_a_needed_symbol_is_refused_by_its_name(struct cont
 static void a_truncated_or_foreign_library_or_level_is_refused(struct contract *c)
 {
     struct copy copy;
-    char why[1024] = "";
+    struct strobe_error error = {""};
     if (!copy_library(c, &copy))
         return;
     for (size_t i = 0; i < 16; i++) {
-        enum strobe_status s = resolve_copy(&copy, copy.count * i / 16, c->art.api, why, sizeof why);
-        CHECK(c, s == STROBE_BAD_INPUT && !strchr(why, '\n'), "%zu of 16: %d, %s", i, s, why);
+        enum strobe_status s = resolve_copy(&copy, copy.count * i / 16, c->art.api, &error);
+        CHECK(c, s == STROBE_BAD_INPUT && !strchr(error.text, '\n'), "%zu of 16: %d, %s", i, s, error.text);
     }
     for (int api = 23; api <= 37; api += 14) {
-        enum strobe_status s = resolve_copy(&copy, copy.count, api, why, sizeof why);
-        CHECK(c, s == STROBE_UNSUPPORTED && strstr(why, "is none of 24 to 36"), "%d, %s", s, why);
+        enum strobe_status s = resolve_copy(&copy, copy.count, api, &error);
+        CHECK(c, s == STROBE_UNSUPPORTED && strstr(error.text, "is none of 24 to 36"), "%d, %s", s, error.text);
     }
     ((ElfW(Ehdr) *)(void *)copy.bytes)->e_machine = EM_S390;
-    enum strobe_status s = resolve_copy(&copy, copy.count, c->art.api, why, sizeof why);
-    CHECK(c, s == STROBE_BAD_INPUT && strstr(why, "for another processor"), "%d, %s", s, why);
+    enum strobe_status s = resolve_copy(&copy, copy.count, c->art.api, &error);
+    CHECK(c, s == STROBE_BAD_INPUT && strstr(error.text, "for another processor"), "%d, %s", s, error.text);
     CHECK(c, strobe_jni_find_class(c->art.env, "java/lang/Object") != NULL, "the runtime goes on");
     free(copy.bytes);
 }

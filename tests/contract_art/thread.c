@@ -1,4 +1,5 @@
 /* Threads: their beginning and end, what the runtime says of them, their ids; what has to happen on fakes. */
+#include "engine/base/error.h"
 #include "sim/genuine/jni_calls.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/workload.h"
@@ -339,38 +340,38 @@ static void who_does_not_stop_in_time_is_not_suspended(struct contract *c)
     java_thread_join(&t);
 }
 
-static enum strobe_status discover_among(struct contract *c, const char *decoys, char *why, size_t why_bytes)
+static enum strobe_status discover_among(struct contract *c, const char *decoys, struct strobe_error *error)
 {
     struct strobe_art_runtime r;
     struct strobe_linux here;
     strobe_linux_init(&here, clock_gettime);
     setenv("FAKE_ART_DECOYS", decoys, 1);
-    enum strobe_status status = sim_art_start(c->runtime, &c->options, &c->art, why, why_bytes);
+    enum strobe_status status = sim_art_start(c->runtime, &c->options, &c->art, error);
     if (status == STROBE_OK)
-        status = strobe_libart_open(c->art.library_name, c->art.api, &c->libart, why, why_bytes);
-    if (!CHECK(c, status == STROBE_OK, "%s", why))
+        status = strobe_libart_open(c->art.library_name, c->art.api, &c->libart, error);
+    if (!CHECK(c, status == STROBE_OK, "%s", error ? error->text : ""))
         return STROBE_OK;
     return strobe_art_discover(&c->libart, &here.host, c->art.vm, strobe_art_current(&c->libart), workload_tid(), &r,
-                               why, why_bytes);
+                               error);
 }
 
 static void another_word_like_the_java_vm_misleads_nobody(struct contract *c)
 {
-    char why[256] = "";
-    CHECK(c, discover_among(c, "before", why, sizeof why) == STROBE_OK, "%s", why);
+    struct strobe_error error = {""};
+    CHECK(c, discover_among(c, "before", &error) == STROBE_OK, "%s", error.text);
 }
 
 static void a_misaligned_java_vm_misleads_nobody(struct contract *c)
 {
-    char why[256] = "";
-    CHECK(c, discover_among(c, "misaligned", why, sizeof why) == STROBE_OK, "%s", why);
+    struct strobe_error error = {""};
+    CHECK(c, discover_among(c, "misaligned", &error) == STROBE_OK, "%s", error.text);
 }
 
 static void a_runtime_without_its_java_vm_is_refused(struct contract *c)
 {
-    char why[256] = "";
-    enum strobe_status status = discover_among(c, "absent", why, sizeof why);
-    CHECK(c, status == STROBE_NO_ENTRY && why[0], "%d, %s", status, why);
+    struct strobe_error error = {""};
+    enum strobe_status status = discover_among(c, "absent", &error);
+    CHECK(c, status == STROBE_NO_ENTRY && error.text[0], "%d, %s", status, error.text);
 }
 
 const struct contract_case contract_cases_thread[] = {

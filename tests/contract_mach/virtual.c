@@ -1,4 +1,5 @@
 /* The table of Mach rules on the lab's fake over virtual threads: contract_mach_virtual [xnu|gnu]. */
+#include "engine/base/error.h"
 #include "sim/fake/mach/kernel.h"
 #include "sim/kernel/fiber.h"
 #include "sim/kernel/kernel.h"
@@ -30,7 +31,7 @@ static void *check(void *unused)
 
 int main(int argc, char **argv)
 {
-    char why[512];
+    struct strobe_error error;
     struct sim_kernel_options options = {
         .seed = 1, .cores = CORES, .switch_ns = SWITCH_NS, .limit_ns = UINT64_C(600000000000)};
     run.argc = argc;
@@ -39,9 +40,9 @@ int main(int argc, char **argv)
     sim_fiber_local(fake_thread_local(), sizeof(void *));
     if (!sim_kernel_open(&options, NULL) || !sim_posix_start(check, NULL))
         return 2;
-    enum sim_end end = sim_kernel_run(sim_kernel_current, why, sizeof why);
+    enum sim_end end = sim_kernel_run(sim_kernel_current, &error);
     if (end == SIM_END_ASKED || end == SIM_END_DONE)
         return run.status;
-    printf("FAIL the run: %s\n", why);
+    printf("FAIL the run: %s\n", error.text);
     return 1;
 }

@@ -1,5 +1,6 @@
 /* The same on virtual threads: deadlock_virtual FILE MS. DEADLOCK_UNGUARDED in the environment: nothing is caught, and
  * what is planted runs its course. */
+#include "engine/base/error.h"
 #include "engine/capture/guard.h"
 #include "engine/capture/thread.h"
 #include "sim/fake/mach/kernel.h"
@@ -29,7 +30,7 @@ static void *capture(void *unused)
 
 int main(int argc, char **argv)
 {
-    char why[512];
+    struct strobe_error error;
     struct sim_kernel_options options = {
         .seed = 1, .cores = CORES, .switch_ns = SWITCH_NS, .limit_ns = UINT64_C(60000000000)};
     run.argc = argc;
@@ -41,10 +42,10 @@ int main(int argc, char **argv)
     sim_fiber_local(&strobe_guard_window, sizeof strobe_guard_window);
     if (!sim_kernel_open(&options, NULL) || !sim_posix_start(capture, NULL))
         return 2;
-    enum sim_end end = sim_kernel_run(sim_kernel_current, why, sizeof why);
+    enum sim_end end = sim_kernel_run(sim_kernel_current, &error);
     if (end == SIM_END_ASKED)
         return run.status;
-    puts(why);
+    puts(error.text);
     fflush(stdout);
     _exit(1); /* what the engine does at an exit is done by a thread that runs, and none will */
 }

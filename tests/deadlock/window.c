@@ -1,4 +1,5 @@
 #include "tests/deadlock/window.h"
+#include "engine/base/error.h"
 
 #include "engine/backend/mach/mach.h"
 #include "engine/trace/session/reader.h"
@@ -26,7 +27,7 @@ static void *allocate(void *unused)
 
 static bool begin(const char *path)
 {
-    char why[256];
+    struct strobe_error error;
     struct strobe_config config;
     struct strobe_session session;
     strobe_config_default(&config);
@@ -38,21 +39,21 @@ static bool begin(const char *path)
     strobe_session_unmap(&session);
     close(session.fd);
     const struct strobe_mach_options options = {.session_path = path, .without = SAMPLER_ALONE};
-    if (strobe_mach_start(&options, NULL, why, sizeof why) == STROBE_OK)
+    if (strobe_mach_start(&options, NULL, &error) == STROBE_OK)
         return true;
-    fprintf(stderr, "%s\n", why);
+    fprintf(stderr, "%s\n", error.text);
     return false;
 }
 
 static bool in_order(const char *path)
 {
-    char why[256];
+    struct strobe_error error;
     struct strobe_reader *r;
-    if (strobe_reader_open(path, &r, why, sizeof why) != STROBE_OK) {
-        fprintf(stderr, "%s\n", why);
+    if (strobe_reader_open(path, &r, &error) != STROBE_OK) {
+        fprintf(stderr, "%s\n", error.text);
         return false;
     }
-    bool fine = r->closed && r->suspends && r->suspends == r->resumes && strobe_reader_check(r, why, sizeof why);
+    bool fine = r->closed && r->suspends && r->suspends == r->resumes && strobe_reader_check(r, &error);
     struct strobe_stop_times stops = strobe_stops_read(&r->session.header->stops);
     printf("%llu stops, the longest of %llu us\n", (unsigned long long)r->suspends,
            (unsigned long long)strobe_reader_span_ns(r, stops.longest) / 1000);

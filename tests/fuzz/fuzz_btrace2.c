@@ -1,5 +1,6 @@
 /* Method logs of btrace 2.0: whatever their bytes say, reading one ends, within its bounds, and what is read nests.
  * What comes before the input's first NUL is its mapping, the rest the log. */
+#include "engine/base/error.h"
 #include "engine/trace/export/btrace2_write.h"
 #include "engine/trace/import/btrace/btrace2_read.h"
 #include "engine/trace/model/calls_repair.h"
@@ -16,15 +17,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct strobe_matrix_map *map = NULL;
     struct strobe_repair_stats stats;
     struct strobe_outfile out;
-    char why[256];
+    struct strobe_error error;
     const uint8_t *end = bytes ? memchr(data, 0, bytes) : NULL;
     if (!end)
         return 0;
     size_t used = (size_t)(end - data) + 1;
-    if (strobe_matrix_map_parse((const char *)data, used - 1, "mapping", &map, why, sizeof why) != STROBE_OK)
+    if (strobe_matrix_map_parse((const char *)data, used - 1, "mapping", &map, &error) != STROBE_OK)
         map = NULL;
     struct strobe_btrace2_options options = {.map = map};
-    if (strobe_btrace2_read(end + 1, bytes - used, &options, &calls, NULL, why, sizeof why) == STROBE_OK) {
+    if (strobe_btrace2_read(end + 1, bytes - used, &options, &calls, NULL, &error) == STROBE_OK) {
         if (strobe_calls_repair(&calls, STROBE_REPAIR_LAST, &stats) != STROBE_OK || stats.closed || stats.open_at_end ||
             stats.unmatched)
             abort();

@@ -1,5 +1,6 @@
 /* ftrace text: whatever it says, reading it ends, within its bounds; what is read can be repaired, and nests then; and
  * what is written of that reads back whole. The input's first byte says how marks are to be taken. */
+#include "engine/base/error.h"
 #include "engine/trace/build/calls_timeline.h"
 #include "engine/trace/export/ftrace_write.h"
 #include "engine/trace/import/ftrace/ftrace_read.h"
@@ -42,12 +43,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct strobe_calls calls;
     struct strobe_outfile out;
-    char why[256];
+    struct strobe_error error;
     if (!bytes)
         return 0;
     struct strobe_ftrace_options options = {.marks = (enum strobe_ftrace_marks)(data[0] % 3)};
-    enum strobe_status status =
-        strobe_ftrace_read((const char *)data + 1, bytes - 1, &options, &calls, NULL, why, sizeof why);
+    enum strobe_status status = strobe_ftrace_read((const char *)data + 1, bytes - 1, &options, &calls, NULL, &error);
     if (status == STROBE_OK && strobe_calls_repair(&calls, (enum strobe_repair)(data[0] >> 7), NULL) == STROBE_OK) {
         struct strobe_sink sink = {.start = start,
                                    .thread_begin = thread_begin,

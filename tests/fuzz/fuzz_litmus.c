@@ -1,5 +1,6 @@
 /* Damaged litmus tests: whatever the bytes are, reading them ends in a test or in a line that says what is wrong; and a
  * test that was read can be explored, if only for a few executions. The input is the file itself. */
+#include "engine/base/error.h"
 #include "sim/explore/litmus/litmus.h"
 
 #include <stdio.h>
@@ -33,16 +34,16 @@ static void explore(struct explore_litmus *test)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct explore_litmus *test;
-    char why[256] = "";
+    struct strobe_error error = {""};
     char *exact = malloc(bytes ? bytes : 1); /* not a byte behind it may be read */
     must(exact != NULL, "malloc");
     memcpy(exact, data, bytes);
-    if (explore_litmus_parse(exact, bytes, "tests/fuzz/fuzz.litmus", &test, why, sizeof why) == STROBE_OK) {
-        must(explore_litmus_name(test)[0] != '\0' && !why[0], "a test has a name");
+    if (explore_litmus_parse(exact, bytes, "tests/fuzz/fuzz.litmus", &test, &error) == STROBE_OK) {
+        must(explore_litmus_name(test)[0] != '\0' && !error.text[0], "a test has a name");
         explore(test);
         explore_litmus_free(test);
     } else {
-        must(test == NULL && why[0] && !strchr(why, '\n'), "a failure says why in a line");
+        must(test == NULL && error.text[0] && !strchr(error.text, '\n'), "a failure says why in a line");
     }
     free(exact);
     return 0;

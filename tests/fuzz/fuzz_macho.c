@@ -1,5 +1,6 @@
 /* Mach-O files: whatever their bytes are, reading one and making an ELF file of it ends, within its bounds, and what
  * reads ELF files takes the result. */
+#include "engine/base/error.h"
 #include "engine/trace/symbols/function_index.h"
 #include "engine/trace/symbols/macho_elf.h"
 
@@ -35,11 +36,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     static struct strobe_macho m;
     struct strobe_macho_slice slices[STROBE_MACHO_SLICES_MAX];
     uint32_t count;
-    char why[200];
-    if (strobe_macho_slices(data, bytes, slices, &count, why, sizeof why) != STROBE_OK)
+    struct strobe_error error;
+    if (strobe_macho_slices(data, bytes, slices, &count, &error) != STROBE_OK)
         return 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (strobe_macho_read(data, &slices[i], &m, why, sizeof why) != STROBE_OK)
+        if (strobe_macho_read(data, &slices[i], &m, &error) != STROBE_OK)
             continue;
         int fd = memfd_create("elf", MFD_CLOEXEC);
         if (fd < 0 || strobe_macho_write_elf(&m, fd) != STROBE_OK)

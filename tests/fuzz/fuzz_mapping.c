@@ -1,5 +1,6 @@
 /* Mapping files of shrinkers: whatever their text is, reading one and asking it for names ends, within its bounds. What
  * stands before the input's first NUL is the method asked for, the rest the file. */
+#include "engine/base/error.h"
 #include "engine/trace/symbols/mapping.h"
 
 #include <stdint.h>
@@ -11,12 +12,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct strobe_mapping *m;
-    char why[256];
+    struct strobe_error error;
     const uint8_t *end = bytes ? memchr(data, 0, bytes) : NULL;
     if (!end)
         return 0;
     size_t used = (size_t)(end - data) + 1;
-    if (strobe_mapping_parse((const char *)end + 1, bytes - used, "input", &m, why, sizeof why) == STROBE_OK) {
+    if (strobe_mapping_parse((const char *)end + 1, bytes - used, "input", &m, &error) == STROBE_OK) {
         free(strobe_mapping_method(m, (const char *)data));
         free(strobe_mapping_method(m, "void a.b.c(int, a.d[])"));
         strobe_mapping_free(m);

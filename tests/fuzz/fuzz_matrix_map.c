@@ -1,5 +1,6 @@
 /* Method mappings and black lists of Matrix: whatever their text is, reading one ends within its bounds, and a mapping
  * that was read is the same when it is asked for by id, and takes new methods. The first byte says which it is. */
+#include "engine/base/error.h"
 #include "engine/trace/import/matrix/matrix_map.h"
 
 #include <stdint.h>
@@ -11,10 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 static void map(const char *text, size_t bytes)
 {
     struct strobe_matrix_map *m;
-    char why[256];
+    struct strobe_error error;
     uint32_t id;
-    if (strobe_matrix_map_parse(text, bytes, "input", &m, why, sizeof why) != STROBE_OK) {
-        if (strncmp(why, "input:", 6))
+    if (strobe_matrix_map_parse(text, bytes, "input", &m, &error) != STROBE_OK) {
+        if (strncmp(error.text, "input:", 6))
             abort();
         return;
     }
@@ -33,7 +34,7 @@ static void map(const char *text, size_t bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    char why[256];
+    struct strobe_error error;
     if (!bytes)
         return 0;
     if (*data & 1) {
@@ -41,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         return 0;
     }
     struct strobe_matrix_blacklist *l = strobe_matrix_blacklist_open();
-    strobe_matrix_blacklist_parse(l, (const char *)data + 1, bytes - 1, "input", why, sizeof why);
+    strobe_matrix_blacklist_parse(l, (const char *)data + 1, bytes - 1, "input", &error);
     if (strobe_matrix_blacklist_has(l, "") || !strobe_matrix_blacklist_has(l, "android/os/A"))
         abort();
     strobe_matrix_blacklist_close(l);

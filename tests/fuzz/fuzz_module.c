@@ -4,6 +4,7 @@
  * libFuzzer's input is a list of edits to a small valid library that has every table there is, .gnu_debugdata too:
  * after two bytes that say where the file ends, every four are a place (3, modulo the size) and a value. */
 #include "engine/backend/art/module.h"
+#include "engine/base/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct strobe_module m;
-    char why[160];
+    struct strobe_error error;
     if (bytes < 2)
         return 0;
     size_t end = data[0] ? valid_bytes : valid_bytes * data[1] / 255;
@@ -60,8 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     for (size_t at = 2; at + 4 <= bytes; at += 4)
         edited[((size_t)data[at] << 16 | (size_t)data[at + 1] << 8 | data[at + 2]) % valid_bytes] = data[at + 3];
     must(ftruncate(fd, 0) == 0 && pwrite(fd, edited, end, 0) == (ssize_t)end, "pwrite");
-    if (strobe_module_open_file(path, 0, &m, why, sizeof why) != STROBE_OK) {
-        must(memchr(why, 0, sizeof why) != NULL && why[0] && !strchr(why, '\n'), "one line");
+    if (strobe_module_open_file(path, 0, &m, &error) != STROBE_OK) {
+        must(memchr(error.text, 0, sizeof error.text) != NULL && error.text[0] && !strchr(error.text, '\n'),
+             "one line");
         return 0;
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -1,5 +1,6 @@
 /* Damaged traces: whatever the bytes of a Perfetto trace are, importing it and adding it up ends in a status, never in
  * a crash, a hang or a read out of bounds. The input is the file itself. */
+#include "engine/base/error.h"
 #include "engine/trace/import/perfetto/import_perfetto.h"
 #include "engine/trace/report/report.h"
 
@@ -24,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     static FILE *nowhere;
     static char path[64];
     static int fd = -1;
-    char why[256] = "";
+    struct strobe_error error = {""};
     struct strobe_report *report;
     struct strobe_report_options options = {.top = 5};
     if (fd < 0) {
@@ -34,12 +35,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     }
     must(ftruncate(fd, 0) == 0 && pwrite(fd, data, bytes, 0) == (ssize_t)bytes, "pwrite");
-    if (strobe_report_trace(path, &options, &report, why, sizeof why) == STROBE_OK) {
+    if (strobe_report_trace(path, &options, &report, &error) == STROBE_OK) {
         strobe_report_print(report, nowhere);
         strobe_report_print_json(report, nowhere);
         strobe_report_close(report);
     } else {
-        must(why[0] != 0, "a failure says why");
+        must(error.text[0] != 0, "a failure says why");
     }
     return 0;
 }

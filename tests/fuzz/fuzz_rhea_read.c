@@ -1,6 +1,7 @@
 /* Damaged logs of RheaTrace and of profilo: whatever the bytes are, reading and repairing them ends in a status,
  * never in a crash, a hang or a read out of bounds; what is read is in order, and repaired it nests. The input is
  * the log. */
+#include "engine/base/error.h"
 #include "engine/trace/import/rhea/profilo_text.h"
 #include "engine/trace/import/rhea/rhea_read.h"
 #include "engine/trace/model/calls_repair.h"
@@ -33,17 +34,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct strobe_rhea_read_stats stats;
     struct strobe_profilo_stats other;
     const char *text = (const char *)data;
-    char why[128] = "";
+    struct strobe_error error = {""};
     strobe_calls_open(&calls);
     enum strobe_status status = strobe_profilo_is(text, bytes)
-                                    ? strobe_profilo_read(text, bytes, &calls, &other, why, sizeof why)
-                                    : strobe_rhea_read(text, bytes, &calls, &stats, why, sizeof why);
+                                    ? strobe_profilo_read(text, bytes, &calls, &other, &error)
+                                    : strobe_rhea_read(text, bytes, &calls, &stats, &error);
     if (status == STROBE_OK) {
         check_order(&calls);
         must(strobe_calls_repair(&calls, bytes & 1 ? STROBE_REPAIR_LAST : STROBE_REPAIR_ENCLOSING, NULL) == STROBE_OK);
         check_order(&calls);
     } else {
-        must(why[0] != 0);
+        must(error.text[0] != 0);
     }
     strobe_calls_close(&calls);
     return 0;

@@ -1,6 +1,7 @@
 /* Damaged scenarios: whatever the bytes of a scenario are, reading it ends in a scenario or in a line that says what is
  * wrong, never in a crash, a hang or a read out of bounds; and what was read prints as it reads. The input is the file
  * itself. */
+#include "engine/base/error.h"
 #include "sim/app/scenario.h"
 
 #include <stdio.h>
@@ -20,14 +21,15 @@ static void must(int ok, const char *what)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct sim_scenario *s, *again;
-    char why[256] = "", *text = malloc(bytes + 1);
+    struct strobe_error error = {""};
+    char *text = malloc(bytes + 1);
     must(text != NULL, "malloc");
     memcpy(text, data, bytes);
     text[bytes] = '\0';
-    if (sim_scenario_parse(text, "tests/fuzz/fuzz.scn", &s, why, sizeof why) == STROBE_OK) {
+    if (sim_scenario_parse(text, "tests/fuzz/fuzz.scn", &s, &error) == STROBE_OK) {
         char *printed = sim_scenario_print(s), *printed_again;
         must(printed != NULL, "print");
-        must(sim_scenario_parse(printed, "printed.scn", &again, why, sizeof why) == STROBE_OK, why);
+        must(sim_scenario_parse(printed, "printed.scn", &again, &error) == STROBE_OK, error.text);
         printed_again = sim_scenario_print(again);
         must(printed_again != NULL && !strcmp(printed, printed_again), "prints as it reads");
         free(printed);
@@ -35,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         sim_scenario_free(again);
         sim_scenario_free(s);
     } else {
-        must(why[0] != 0 && !strchr(why, '\n'), "a failure says why in a line");
+        must(error.text[0] != 0 && !strchr(error.text, '\n'), "a failure says why in a line");
     }
     free(text);
     return 0;

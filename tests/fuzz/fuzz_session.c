@@ -5,6 +5,7 @@
  * small valid session: the first byte picks the output format, whether there is a call log, and how calls are
  * repaired, the next two where the file ends, and every ten after that are a place (2), a width (1) and a value (7) to
  * write there. */
+#include "engine/base/error.h"
 #include "engine/store/session.h"
 #include "engine/trace/export/convert.h"
 
@@ -145,7 +146,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct strobe_convert_options options = {.symbols = STROBE_SYMBOLS_NO_LINES, .replace = 1};
-    char why[256];
+    struct strobe_error error;
     if (bytes < 3)
         return 0;
     options.format = (enum strobe_format)(data[0] & 3);
@@ -165,11 +166,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     }
     /* A record may claim millions of merged samples: a large output, not a hang. */
     struct strobe_reader *reader;
-    if (strobe_reader_open(path, &reader, why, sizeof why) == STROBE_OK) {
+    if (strobe_reader_open(path, &reader, &error) == STROBE_OK) {
         options.timeline.no_samples = reader->all.present > 100000;
-        strobe_reader_check(reader, why, sizeof why);
+        strobe_reader_check(reader, &error);
         strobe_reader_close(reader);
     }
-    strobe_convert(path, "/dev/null", &options, NULL, why, sizeof why);
+    strobe_convert(path, "/dev/null", &options, NULL, &error);
     return 0;
 }

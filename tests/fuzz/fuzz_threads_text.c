@@ -1,6 +1,7 @@
 /* Texts that captures bring along: dumps of threads, /proc/PID/stat and sched, events. Whatever they hold, reading ends
  * within their bounds; a deadlock is a cycle of different threads that begins with the lowest tid. What stands before
  * the input's first NUL is the key that is looked for in sched; the rest is each of the texts. */
+#include "engine/base/error.h"
 #include "engine/watch/anr.h"
 #include "engine/watch/proc_stat.h"
 #include "engine/watch/watch_text.h"
@@ -37,15 +38,16 @@ static void check_event(struct strobe_watcher *w, const struct strobe_watch_even
 /* As the text of events, ended by NUL. Changes the text. */
 static void read_events(const char *text, size_t length)
 {
-    struct strobe_watcher watcher = {.tell = check_event};
+    struct strobe_watcher watcher = {.take_event = check_event};
     struct strobe_watch_view view;
-    char why[200] = "", *copy = malloc(length + 1);
+    struct strobe_error error = {""};
+    char *copy = malloc(length + 1);
     if (!copy)
         return;
     memcpy(copy, text, length);
     copy[length] = 0;
-    strobe_watch_text_view(copy, &view, why, sizeof why);
-    if (strobe_watch_text_tell(copy, &watcher, NULL, why, sizeof why) == STROBE_BAD_INPUT && strncmp(why, "line ", 5))
+    strobe_watch_text_view(copy, &view, &error);
+    if (strobe_watch_text_read(copy, &watcher, NULL, &error) == STROBE_BAD_INPUT && strncmp(error.text, "line ", 5))
         abort();
     free(copy);
 }

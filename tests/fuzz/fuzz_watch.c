@@ -129,10 +129,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         e.text = name == 7 ? rest : names[name];
         if (data[3] > 250)
             e.code = UINT32_MAX - data[3];
-        w->tell(w, &e);
+        w->take_event(w, &e);
     }
     struct strobe_watch_event end = {.what = STROBE_WATCH_END, .time_ns = now_ns, .text = ""};
-    w->tell(w, &end);
+    w->take_event(w, &end);
     if (w->close(w) != STROBE_OK)
         abort();
     return 0;

@@ -2,6 +2,7 @@
  * an array of JSON objects, for check_trace.mjs.
  *
  *   make_traces DIR [NAME...]      also converts the recorded sessions DIR/NAME.strobe */
+#include "engine/base/error.h"
 #include "engine/trace/export/convert.h"
 #include "tests/unit/support/session_builder.h"
 
@@ -160,13 +161,14 @@ static uint32_t pid_of(const char *session)
 static void convert(const char *dir, const char *name, const char *ending, enum strobe_format format, int deflate)
 {
     static int more;
-    char session[512], trace[512], why[512];
+    struct strobe_error error;
+    char session[512], trace[512];
     struct strobe_convert_options options = {.format = format, .deflate = deflate, .replace = 1};
     struct strobe_convert_stats s;
     snprintf(session, sizeof session, "%s/%s.strobe", dir, name);
     snprintf(trace, sizeof trace, "%s/%s%s", dir, name, ending);
-    if (strobe_convert(session, trace, &options, &s, why, sizeof why) != STROBE_OK) {
-        fprintf(stderr, "%s\n", why);
+    if (strobe_convert(session, trace, &options, &s, &error) != STROBE_OK) {
+        fprintf(stderr, "%s\n", error.text);
         exit(2);
     }
     uint64_t instants = format == STROBE_FORMAT_PERFETTO ? s.perfetto.instants : s.timeline.instants;

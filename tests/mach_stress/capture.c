@@ -4,6 +4,7 @@
  *
  * A capture with a fast sampler, of which each stack is judged (graph.h), those that hooks took and those of stopped
  * threads; the books must balance, and the app be as it was. Prints what there was, and `N passed, N failed` last. */
+#include "engine/base/error.h"
 #include "tests/mach_stress/crew.h"
 
 #include "engine/backend/mach/mach.h"
@@ -105,9 +106,9 @@ static void print_stacks(int who, const char *name)
 static void look_at(const char *path)
 {
     struct strobe_reader *reader;
-    char why[256] = "";
-    if (strobe_reader_open(path, &reader, why, sizeof why) != STROBE_OK) {
-        printf("%s\n", why);
+    struct strobe_error error = {""};
+    if (strobe_reader_open(path, &reader, &error) != STROBE_OK) {
+        printf("%s\n", error.text);
         is(false, "the session can be read");
         return;
     }
@@ -128,7 +129,7 @@ static void look_at(const char *path)
     print_stacks(0, "stacks that hooks took");
     print_stacks(1, "stacks of stopped threads");
     is(reader->closed && reader->malformed == 0, "the session is whole");
-    is(strobe_reader_check(reader, why, sizeof why), *why ? why : "its books balance");
+    is(strobe_reader_check(reader, &error), *error.text ? error.text : "its books balance");
     is(reader->suspends == reader->resumes && reader->suspends > 0, "each suspend is resumed");
     is(verdicts[0][GRAPH_WHOLE] > 0 && verdicts[1][GRAPH_WHOLE] + !STACK_BOUNDS_ARE_KNOWN > 0, "there were stacks");
     is(verdicts[0][GRAPH_IMPOSSIBLE] == 0, "no stack of a hook is impossible");
@@ -142,7 +143,8 @@ static void look_at(const char *path)
 
 static int play(double seconds, uint64_t seed)
 {
-    char path[64], why[256] = "";
+    struct strobe_error error = {""};
+    char path[64];
     snprintf(path, sizeof path, "/tmp/strobe-mach-stress-%d", (int)getpid());
     crew.place.app = fake_mach_app();
     graph_learn(&crew.place);
@@ -150,8 +152,8 @@ static int play(double seconds, uint64_t seed)
     int64_t rights = fake_mach_rights();
     if (!create(path))
         return 2;
-    if (strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, why, sizeof why) != STROBE_OK) {
-        printf("%s\n", why);
+    if (strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, &error) != STROBE_OK) {
+        printf("%s\n", error.text);
         unlink(path);
         return 2;
     }

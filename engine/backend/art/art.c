@@ -1,4 +1,5 @@
 #include "engine/backend/art/art.h"
+#include "engine/base/error_format.h"
 
 #include "engine/backend/art/hooks/events.h"
 #include "engine/backend/art/names.h"
@@ -96,9 +97,9 @@ static void switch_on(void)
 
 /* ---- start ---- */
 
-static enum strobe_status refuse(enum strobe_status status, char *why, size_t why_bytes, const char *reason)
+static enum strobe_status refuse(enum strobe_status status, struct strobe_error *error, const char *reason)
 {
-    snprintf(why, why_bytes, "%s", reason);
+    strobe_error_set(error, "%s", reason);
     return status;
 }
 
@@ -117,7 +118,7 @@ static int level_of(const struct strobe_art_options *o)
 }
 
 /* The session is looked at before it is attached to: from then on nothing fails any more. */
-static enum strobe_status look_at_session(const char *path, struct strobe_config *config, char *why, size_t why_bytes)
+static enum strobe_status look_at_session(const char *path, struct strobe_config *config, struct strobe_error *error)
 {
     struct strobe_session s;
     enum strobe_status status = strobe_session_open(path, &s);
@@ -125,27 +126,27 @@ static enum strobe_status look_at_session(const char *path, struct strobe_config
         *config = s.header->config;
         strobe_session_unmap(&s);
     } else {
-        snprintf(why, why_bytes, "%s: %s", path, strobe_status_text(status));
+        strobe_error_set(error, "%s: %s", path, strobe_status_text(status));
     }
     return status;
 }
 
 /* What was known before stays to be read meanwhile: a thread may yet come to a suspension point with something of the
  * last capture's to do there. */
-static enum strobe_status find_runtime(void *vm, const struct strobe_art_options *o, char *why, size_t why_bytes)
+static enum strobe_status find_runtime(void *vm, const struct strobe_art_options *o, struct strobe_error *error)
 {
     struct strobe_art *a = &strobe_art;
     struct strobe_libart libart;
     struct strobe_art_runtime runtime;
-    enum strobe_status status = strobe_libart_open(o->library, level_of(o), &libart, why, why_bytes);
+    enum strobe_status status = strobe_libart_open(o->library, level_of(o), &libart, error);
     if (status != STROBE_OK)
         return status;
     void *self = strobe_art_current(&libart);
     if (!self)
-        return refuse(STROBE_UNSUPPORTED, why, why_bytes, "the calling thread is not attached to the runtime");
+        return refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
     strobe_linux_init(&a->host.linux, clock_gettime);
-    status = strobe_art_discover(&libart, &a->host.linux.host, vm, self, (uint32_t)syscall(SYS_gettid), &runtime, why,
-                                 why_bytes);
+    status =
+        strobe_art_discover(&libart, &a->host.linux.host, vm, self, (uint32_t)syscall(SYS_gettid), &runtime, error);
     if (status != STROBE_OK)
         return status;
     a->vm = vm;
@@ -196,16 +197,18 @@ static void start_feature(int i, struct strobe_jni *env)
 {
     const struct strobe_art_feature *f = features[i];
     struct strobe_art_status *s = &strobe_art.status;
-    char *off = s->off[f->use];
+    struct strobe_error off = {""};
     const struct strobe_libart *l = &strobe_art.libart;
     if (f->use != STROBE_ART_NEEDED && f->use != STROBE_ART_THREADS && !strobe_libart_has(l, f->use))
-        snprintf(off, sizeof s->off[0], "the runtime has no %s",
-                 strobe_art_symbol_name((enum strobe_art_symbol)(l->missing[f->use] - 1)));
-    in_place[i] = f->start(env, off, sizeof s->off[0]);
-    if (!in_place[i])
-        return;
-    s->on |= 1u << f->use;
-    off[0] = '\0';
+        strobe_error_set(&off, "the runtime has no %s",
+                         strobe_art_symbol_name((enum strobe_art_symbol)(l->missing[f->use] - 1)));
+    in_place[i] = f->start(env, &off);
+    if (in_place[i]) {
+        strobe_error_clear(&off);
+        s->on |= 1u << f->use;
+    }
+    if (in_place[i] || strobe_error_is_set(&off))
+        strobe_error_copy(&off, s->off[f->use], sizeof s->off[0]);
 }
 
 /* What is no event. */
@@ -231,45 +234,48 @@ static void start_sampler(void)
 {
     struct strobe_art_status *s = &strobe_art.status;
     char *off = s->off[STROBE_ART_SUSPEND];
+    struct strobe_error error = {""};
     const struct strobe_libart *l = &strobe_art.libart;
     if (!strobe_art.engine.config.async_interval_ns)
         snprintf(off, sizeof s->off[0], "not asked for");
     else if (!strobe_libart_has(l, STROBE_ART_SUSPEND))
         snprintf(off, sizeof s->off[0], "the runtime has no %s",
                  strobe_art_symbol_name((enum strobe_art_symbol)(l->missing[STROBE_ART_SUSPEND] - 1)));
-    else if (strobe_art_own_threads_start(off, sizeof s->off[0]))
+    else if (strobe_art_own_threads_start(&error))
         s->on |= 1u << STROBE_ART_SUSPEND;
+    else
+        strobe_error_copy(&error, off, sizeof s->off[0]);
 }
 
 /* The last that can fail. */
-static enum strobe_status take_session(const char *path, struct memory *m, char *why, size_t why_bytes)
+static enum strobe_status take_session(const char *path, struct memory *m, struct strobe_error *error)
 {
     struct strobe_config config;
-    enum strobe_status status = look_at_session(path, &config, why, why_bytes);
+    enum strobe_status status = look_at_session(path, &config, error);
     if (status != STROBE_OK)
         return status;
     if (!reserve(&config, m) || !place_switch()) {
-        status = refuse(STROBE_IO, why, why_bytes, "there is no memory for the engine");
+        status = refuse(STROBE_IO, error, "there is no memory for the engine");
     } else {
         status = strobe_session_attach(path, strobe_art.host.linux.pid, &m->session);
         if (status != STROBE_OK)
-            snprintf(why, why_bytes, "%s: %s", path, strobe_status_text(status));
+            strobe_error_set(error, "%s: %s", path, strobe_status_text(status));
     }
     if (status != STROBE_OK)
         release(m);
     return status;
 }
 
-static enum strobe_status start(void *vm, const struct strobe_art_options *o, char *why, size_t why_bytes)
+static enum strobe_status start(void *vm, const struct strobe_art_options *o, struct strobe_error *error)
 {
     struct strobe_art *a = &strobe_art;
     struct memory next = {0};
     struct strobe_jni *env = strobe_jvm_env(vm);
     if (!env)
-        return refuse(STROBE_UNSUPPORTED, why, why_bytes, "the calling thread is not attached to the runtime");
-    enum strobe_status status = find_runtime(vm, o, why, why_bytes);
+        return refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
+    enum strobe_status status = find_runtime(vm, o, error);
     if (status == STROBE_OK)
-        status = take_session(o->session_path, &next, why, why_bytes);
+        status = take_session(o->session_path, &next, error);
     if (status != STROBE_OK)
         return status;
     release(&previous);
@@ -294,15 +300,15 @@ static enum strobe_status start(void *vm, const struct strobe_art_options *o, ch
 }
 
 enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *options,
-                                    struct strobe_art_status *status, char *why, size_t why_bytes)
+                                    struct strobe_art_status *status, struct strobe_error *error)
 {
     uint32_t idle = IDLE;
     if (!strobe_cas_acquire(&life, &idle, STARTING))
-        return refuse(STROBE_EXISTS, why, why_bytes,
+        return refuse(STROBE_EXISTS, error,
                       idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
-    enum strobe_status started = start(vm, options, why, why_bytes);
+    enum strobe_status started = start(vm, options, error);
     strobe_local.busy = busy;
     if (started == STROBE_OK && status)
         *status = strobe_art.status;

@@ -6,13 +6,14 @@
  *
  * Start finds the runtime's functions and objects (libart.h, discover.h), makes one thread of the runtime's for the
  * sampler and one for the watchdog, puts the hooks of events.h in place, and turns the switch on. Whatever fails on the
- * way is taken back: the app runs on as if it had not been asked, with one line in `why`. What a feature lacks leaves
+ * way is taken back: the app runs on as if it had not been asked, with one line in `error`. What a feature lacks leaves
  * that feature off, in strobe_art_status's words. */
 #ifndef STROBE_BACKEND_ART_ART_H
 #define STROBE_BACKEND_ART_ART_H
 
 #include "engine/backend/art/hooks/hook.h"
 #include "engine/backend/art/libart.h"
+#include "engine/base/error.h"
 #include "engine/store/session.h"
 
 #define STROBE_ART_API __attribute__((visibility("default")))
@@ -32,10 +33,10 @@ struct strobe_art_status {
 };
 
 /* Begins a capture. By a thread that is attached to the runtime. STROBE_EXISTS: one is under way. STROBE_UNSUPPORTED,
- * STROBE_NO_ENTRY, STROBE_BAD_INPUT, STROBE_IO and what strobe_session_attach says: nothing was changed, `why` has one
- * line. `vm` is the JavaVM; `status` may be NULL. */
+ * STROBE_NO_ENTRY, STROBE_BAD_INPUT, STROBE_IO and what strobe_session_attach says: nothing was changed, `error` has
+ * one line. `vm` is the JavaVM; `status` may be NULL. */
 STROBE_ART_API enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *options,
-                                                   struct strobe_art_status *status, char *why, size_t why_bytes);
+                                                   struct strobe_art_status *status, struct strobe_error *error);
 
 /* Ends it: no hook is left in place, no thread suspended, methods are named, the session is CLOSED. Harmless when none
  * is under way. By an attached thread. */

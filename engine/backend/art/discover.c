@@ -1,4 +1,5 @@
 #include "engine/backend/art/discover.h"
+#include "engine/base/error_format.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -220,7 +221,7 @@ static void try_java_vm(struct search *s, size_t java_vm)
     }
 }
 
-static enum strobe_status find_objects(struct search *s, char *why, size_t why_bytes)
+static enum strobe_status find_objects(struct search *s, struct strobe_error *error)
 {
     s->count = copy(s->host, s->runtime, s->at, RUNTIME_WORDS);
     for (size_t i = 0; i < s->count; i++)
@@ -229,23 +230,23 @@ static enum strobe_status find_objects(struct search *s, char *why, size_t why_b
     if (s->found == 1)
         return STROBE_OK;
     if (s->found)
-        snprintf(why, why_bytes, "the Runtime has %zu places that could all be its thread list, class linker and heap",
-                 s->found);
+        strobe_error_set(error, "the Runtime has %zu places that could all be its thread list, class linker and heap",
+                         s->found);
     else if (s->candidates)
-        snprintf(why, why_bytes, "the Runtime holds the JavaVM in %zu places, but the %s", s->candidates, s->lacks);
+        strobe_error_set(error, "the Runtime holds the JavaVM in %zu places, but the %s", s->candidates, s->lacks);
     else
-        snprintf(why, why_bytes, "the JavaVM is not found in the first %zu bytes of the Runtime, all that %s",
-                 s->count * sizeof(word), s->count == RUNTIME_WORDS ? "is looked at" : "can be read");
+        strobe_error_set(error, "the JavaVM is not found in the first %zu bytes of the Runtime, all that %s",
+                         s->count * sizeof(word), s->count == RUNTIME_WORDS ? "is looked at" : "can be read");
     return s->found ? STROBE_BAD_INPUT : STROBE_NO_ENTRY;
 }
 
 /* JavaVMExt begins with its function table and the Runtime. */
 static enum strobe_status find_runtime(const struct strobe_libart *a, struct search *s, enum strobe_art_proof *proof,
-                                       char *why, size_t why_bytes)
+                                       struct strobe_error *error)
 {
     word java_vm[2], instance, probe;
     if (copy(s->host, s->vm, java_vm, 2) != 2 || copy(s->host, java_vm[1], &probe, 1) != 1) {
-        snprintf(why, why_bytes, "the JavaVM does not lead to a Runtime");
+        strobe_error_set(error, "the JavaVM does not lead to a Runtime");
         return STROBE_NO_ENTRY;
     }
     s->runtime = java_vm[1];
@@ -254,7 +255,7 @@ static enum strobe_status find_runtime(const struct strobe_libart *a, struct sea
     if (!variable)
         return STROBE_OK;
     if (copy(s->host, variable, &instance, 1) != 1 || instance != s->runtime) {
-        snprintf(why, why_bytes, "the JavaVM's Runtime is not Runtime::instance_");
+        strobe_error_set(error, "the JavaVM's Runtime is not Runtime::instance_");
         return STROBE_BAD_INPUT;
     }
     *proof = STROBE_ART_PROOF_INSTANCE;
@@ -288,7 +289,7 @@ static bool others_agree(const struct strobe_host *host, const struct list *l, s
 }
 
 static enum strobe_status find_thread_ids(const struct strobe_host *host, const struct list *l, uint32_t tid,
-                                          uint16_t *offset, char *why, size_t why_bytes)
+                                          uint16_t *offset, struct strobe_error *error)
 {
     size_t found = 0;
     for (size_t at = 0; at + 8 <= IDS_BYTES; at += 4) {
@@ -300,8 +301,9 @@ static enum strobe_status find_thread_ids(const struct strobe_host *host, const 
     }
     if (found == 1)
         return STROBE_OK;
-    snprintf(why, why_bytes, "%s in the first %d bytes of a Thread",
-             found ? "several pairs could be thin-lock id and tid" : "thin-lock id and tid are not found", IDS_BYTES);
+    strobe_error_set(error, "%s in the first %d bytes of a Thread",
+                     found ? "several pairs could be thin-lock id and tid" : "thin-lock id and tid are not found",
+                     IDS_BYTES);
     return found ? STROBE_BAD_INPUT : STROBE_NO_ENTRY;
 }
 
@@ -320,16 +322,16 @@ static void *callbacks_of(const struct strobe_libart *a, void *runtime)
 }
 
 enum strobe_status strobe_art_discover(const struct strobe_libart *a, const struct strobe_host *host, void *vm,
-                                       void *self, uint32_t tid, struct strobe_art_runtime *out, char *why,
-                                       size_t why_bytes)
+                                       void *self, uint32_t tid, struct strobe_art_runtime *out,
+                                       struct strobe_error *error)
 {
     struct search s = {.host = host, .level = a->level, .vm = (word)vm, .list.self = (word)self};
     struct strobe_art_runtime r = {.vm = vm};
-    enum strobe_status status = find_runtime(a, &s, &r.proof, why, why_bytes);
+    enum strobe_status status = find_runtime(a, &s, &r.proof, error);
     if (status == STROBE_OK)
-        status = find_objects(&s, why, why_bytes);
+        status = find_objects(&s, error);
     if (status == STROBE_OK)
-        status = find_thread_ids(host, &s.list, tid, &r.thread_ids_offset, why, why_bytes);
+        status = find_thread_ids(host, &s.list, tid, &r.thread_ids_offset, error);
     if (status != STROBE_OK)
         return status;
     r.runtime = (void *)s.runtime;

@@ -30,6 +30,7 @@
 #define STROBE_BACKEND_ART_DISCOVER_H
 
 #include "engine/backend/art/libart.h"
+#include "engine/base/error.h"
 #include "engine/host/host.h"
 
 enum { STROBE_ART_SCAN_BYTES = 4096 }; /* of a Runtime, at most */
@@ -50,11 +51,11 @@ struct strobe_art_runtime {
     uint16_t thread_ids_offset; /* in Thread: thin-lock id, then tid */
 };
 
-/* Finds all of it. `self`: the calling thread, attached; `tid`: its kernel id. STROBE_NO_ENTRY with one line in `why`:
- * what could not be found or proven. STROBE_BAD_INPUT: what there is contradicts itself. */
+/* Finds all of it. `self`: the calling thread, attached; `tid`: its kernel id. STROBE_NO_ENTRY with one line in
+ * `error`: what could not be found or proven. STROBE_BAD_INPUT: what there is contradicts itself. */
 enum strobe_status strobe_art_discover(const struct strobe_libart *a, const struct strobe_host *host, void *vm,
-                                       void *self, uint32_t tid, struct strobe_art_runtime *out, char *why,
-                                       size_t why_bytes);
+                                       void *self, uint32_t tid, struct strobe_art_runtime *out,
+                                       struct strobe_error *error);
 
 /* A thread's ids; false when what stands there is no pair of ids. Any; of another thread by safe copy. */
 bool strobe_art_thread_ids(const struct strobe_art_runtime *r, const struct strobe_host *host, void *thread,

@@ -1,4 +1,5 @@
 #include "engine/backend/art/libart.h"
+#include "engine/base/error_format.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,46 +43,34 @@ static void look_up(struct strobe_module *m, int api, struct strobe_libart *out)
 
 /* ---- what is missing */
 
-__attribute__((format(printf, 3, 4))) static void add(char *text, size_t bytes, const char *format, ...)
-{
-    size_t at = bytes ? strlen(text) : 0;
-    va_list args;
-    va_start(args, format);
-    if (at < bytes)
-        vsnprintf(text + at, bytes - at, format, args);
-    va_end(args);
-}
-
 static void say_missing(const struct strobe_module *m, const char *name, int api, enum strobe_art_symbol symbol,
-                        char *why, size_t why_bytes)
+                        struct strobe_error *error)
 {
     size_t count, looked = 0;
     const struct strobe_art_candidate *c = strobe_art_candidates(&count);
-    if (why_bytes)
-        why[0] = 0;
-    add(why, why_bytes, "%s (%s): no %s, which nothing goes without (looked for ", name, m->path,
-        strobe_art_symbol_name(symbol));
+    strobe_error_clear(error);
+    strobe_error_add(error, "%s (%s): no %s, which nothing goes without (looked for ", name, m->path,
+                     strobe_art_symbol_name(symbol));
     for (size_t i = 0; i < count; i++)
         if (c[i].symbol == symbol && (is_for(&c[i], api) || is_later(&c[i], api)))
-            add(why, why_bytes, "%s%s", looked++ ? " or " : "", c[i].mangled);
+            strobe_error_add(error, "%s%s", looked++ ? " or " : "", c[i].mangled);
     if (m->not_in_file)
-        add(why, why_bytes, " in .dynsym; its file: %s)", m->not_in_file);
+        strobe_error_add(error, " in .dynsym; its file: %s)", m->not_in_file);
     else if (m->no_debugdata)
-        add(why, why_bytes, " in .dynsym, .symtab; .gnu_debugdata: %s)", m->no_debugdata);
+        strobe_error_add(error, " in .dynsym, .symtab; .gnu_debugdata: %s)", m->no_debugdata);
     else
-        add(why, why_bytes, " in .dynsym, .symtab, .gnu_debugdata)");
+        strobe_error_add(error, " in .dynsym, .symtab, .gnu_debugdata)");
 }
 
 static enum strobe_status resolve(struct strobe_module *m, const char *name, int api, struct strobe_libart *out,
-                                  char *why, size_t why_bytes)
+                                  struct strobe_error *error)
 {
     memset(out, 0, sizeof *out);
     snprintf(out->path, sizeof out->path, "%s", m->path);
     out->level = strobe_art_level(api);
     if (!out->level) {
-        if (why_bytes)
-            snprintf(why, why_bytes, "%s (%s): level %d is none of %d to %d", name, m->path, api,
-                     STROBE_ART_LEVEL_FIRST, STROBE_ART_LEVEL_LAST);
+        strobe_error_set(error, "%s (%s): level %d is none of %d to %d", name, m->path, api, STROBE_ART_LEVEL_FIRST,
+                         STROBE_ART_LEVEL_LAST);
         return STROBE_UNSUPPORTED;
     }
     look_up(m, api, out);
@@ -90,26 +79,26 @@ static enum strobe_status resolve(struct strobe_module *m, const char *name, int
             out->missing[strobe_art_symbol_use(i)] = (uint32_t)i + 1;
     if (!out->missing[STROBE_ART_NEEDED])
         return STROBE_OK;
-    say_missing(m, name, api, out->missing[STROBE_ART_NEEDED] - 1, why, why_bytes);
+    say_missing(m, name, api, out->missing[STROBE_ART_NEEDED] - 1, error);
     return STROBE_UNSUPPORTED;
 }
 
-enum strobe_status strobe_libart_resolve(struct strobe_module *module, int api, struct strobe_libart *out, char *why,
-                                         size_t why_bytes)
+enum strobe_status strobe_libart_resolve(struct strobe_module *module, int api, struct strobe_libart *out,
+                                         struct strobe_error *error)
 {
     const char *slash = strrchr(module->path, '/');
-    return resolve(module, slash ? slash + 1 : module->path, api, out, why, why_bytes);
+    return resolve(module, slash ? slash + 1 : module->path, api, out, error);
 }
 
-enum strobe_status strobe_libart_open(const char *name, int api, struct strobe_libart *out, char *why, size_t why_bytes)
+enum strobe_status strobe_libart_open(const char *name, int api, struct strobe_libart *out, struct strobe_error *error)
 {
     struct strobe_module m;
     if (!name)
         name = "libart.so";
-    enum strobe_status s = strobe_module_open(name, &m, why, why_bytes);
+    enum strobe_status s = strobe_module_open(name, &m, error);
     if (s != STROBE_OK)
         return s;
-    s = resolve(&m, name, api, out, why, why_bytes);
+    s = resolve(&m, name, api, out, error);
     strobe_module_close(&m);
     return s;
 }

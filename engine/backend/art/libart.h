@@ -10,6 +10,7 @@
 
 #include "engine/backend/art/level.h"
 #include "engine/backend/art/module.h"
+#include "engine/base/error.h"
 
 /* What a symbol is for. NEEDED: nothing goes without. Others name the feature that is off without them. */
 enum strobe_art_use {
@@ -124,13 +125,12 @@ struct strobe_libart {
 
 /* Looks all symbols up in the loaded `name` (NULL = "libart.so") for a level. STROBE_NO_ENTRY: no such library is
  * loaded. STROBE_UNSUPPORTED: the level is none of the table, or a needed symbol is missing. STROBE_BAD_INPUT: see
- * strobe_module_open. `why` has one line: what, and where it was looked for. */
-enum strobe_status strobe_libart_open(const char *name, int api, struct strobe_libart *out, char *why,
-                                      size_t why_bytes);
+ * strobe_module_open. `error` has one line: what, and where it was looked for. */
+enum strobe_status strobe_libart_open(const char *name, int api, struct strobe_libart *out, struct strobe_error *error);
 
 /* The same from a module that is open already, which it leaves open. */
-enum strobe_status strobe_libart_resolve(struct strobe_module *module, int api, struct strobe_libart *out, char *why,
-                                         size_t why_bytes);
+enum strobe_status strobe_libart_resolve(struct strobe_module *module, int api, struct strobe_libart *out,
+                                         struct strobe_error *error);
 
 /* True when all that a use can't do without is there. */
 static inline bool strobe_libart_has(const struct strobe_libart *a, enum strobe_art_use use)

@@ -1,6 +1,7 @@
 /* How an app comes to have it: System.loadLibrary("strobe"), and STROBE_SESSION in its environment. */
 #include "engine/backend/art/art.h"
 #include "engine/backend/art/jni.h"
+#include "engine/base/error.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -30,10 +31,9 @@ static void say(const char *text)
 int32_t JNI_OnLoad(void *vm, void *reserved)
 {
     const char *path = getenv("STROBE_SESSION");
-    char why[512];
+    struct strobe_error error;
     (void)reserved;
-    if (path &&
-        strobe_art_start(vm, &(struct strobe_art_options){.session_path = path}, NULL, why, sizeof why) != STROBE_OK)
-        say(why);
+    if (path && strobe_art_start(vm, &(struct strobe_art_options){.session_path = path}, NULL, &error) != STROBE_OK)
+        say(error.text);
     return STROBE_JNI_VERSION;
 }

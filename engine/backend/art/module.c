@@ -1,5 +1,6 @@
 #include "engine/backend/art/module.h"
 #include "engine/backend/art/module_table.h"
+#include "engine/base/error_format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,11 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum strobe_status refuse(enum strobe_status status, char *why, size_t why_bytes, const char *path,
+static enum strobe_status refuse(enum strobe_status status, struct strobe_error *error, const char *path,
                                  const char *fault)
 {
-    if (why_bytes)
-        snprintf(why, why_bytes, "%s: %s", path, fault);
+    strobe_error_set(error, "%s: %s", path, fault);
     return status;
 }
 
@@ -218,8 +218,8 @@ static const char *read_file(struct strobe_module *m, struct strobe_elf_source *
     return fault;
 }
 
-enum strobe_status strobe_module_open_file(const char *path, uint64_t bias, struct strobe_module *out, char *why,
-                                           size_t why_bytes)
+enum strobe_status strobe_module_open_file(const char *path, uint64_t bias, struct strobe_module *out,
+                                           struct strobe_error *error)
 {
     struct strobe_elf_source file = {.fd = -1};
     memset(out, 0, sizeof *out);
@@ -229,10 +229,10 @@ enum strobe_status strobe_module_open_file(const char *path, uint64_t bias, stru
     const char *fault;
     enum strobe_status s = open_source(path, &file, &fault);
     if (s != STROBE_OK)
-        return refuse(s, why, why_bytes, path, fault);
+        return refuse(s, error, path, fault);
     fault = read_file(out, &file);
     close(file.fd);
-    return fault ? refuse(STROBE_BAD_INPUT, why, why_bytes, path, fault) : STROBE_OK;
+    return fault ? refuse(STROBE_BAD_INPUT, error, path, fault) : STROBE_OK;
 }
 
 static void look_in_file(struct strobe_module *m)
@@ -290,16 +290,16 @@ static int take_loaded(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 1;
 }
 
-enum strobe_status strobe_module_open(const char *name, struct strobe_module *out, char *why, size_t why_bytes)
+enum strobe_status strobe_module_open(const char *name, struct strobe_module *out, struct strobe_error *error)
 {
     struct wanted w = {name, out};
     memset(out, 0, sizeof *out);
     if (!dl_iterate_phdr(take_loaded, &w))
-        return refuse(STROBE_NO_ENTRY, why, why_bytes, name, "no such library is loaded");
+        return refuse(STROBE_NO_ENTRY, error, name, "no such library is loaded");
     const char *fault = check_loaded_head(out);
     if (!fault)
         fault = read_dynamic_symbols(out);
-    return fault ? refuse(STROBE_BAD_INPUT, why, why_bytes, out->path, fault) : STROBE_OK;
+    return fault ? refuse(STROBE_BAD_INPUT, error, out->path, fault) : STROBE_OK;
 }
 
 uint64_t strobe_module_symbol(struct strobe_module *m, const char *name)

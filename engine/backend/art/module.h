@@ -17,6 +17,7 @@
 #ifndef STROBE_BACKEND_ART_MODULE_H
 #define STROBE_BACKEND_ART_MODULE_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 
 #include <stdbool.h>
@@ -50,15 +51,15 @@ struct strobe_module {
 
 /* Finds the loaded library whose file name is `name` ("libart.so": also libart.so.0, but not libart.so.bak); with a
  * slash in it, whose path it is. STROBE_NO_ENTRY: no such library is loaded. STROBE_BAD_INPUT: what is loaded under
- * that name can't be read as a library of this processor. `why` gets one line then. Closed by the caller only after
+ * that name can't be read as a library of this processor. `error` gets one line then. Closed by the caller only after
  * STROBE_OK. */
-enum strobe_status strobe_module_open(const char *name, struct strobe_module *out, char *why, size_t why_bytes);
+enum strobe_status strobe_module_open(const char *name, struct strobe_module *out, struct strobe_error *error);
 
 /* The same for a file that is loaded at `bias`, or not at all (bias 0: symbols then are addresses in the file). All
  * tables are read from the file, .dynsym too. STROBE_NO_ENTRY: there is no such file. STROBE_IO: it can't be opened.
  * STROBE_BAD_INPUT: it is no library of this processor, or not all of one. For tools and tests. */
-enum strobe_status strobe_module_open_file(const char *path, uint64_t bias, struct strobe_module *out, char *why,
-                                           size_t why_bytes);
+enum strobe_status strobe_module_open_file(const char *path, uint64_t bias, struct strobe_module *out,
+                                           struct strobe_error *error);
 
 /* Address of a defined function or object; 0 = there is none of that name. The first lookup that .dynsym can't answer
  * opens the file. */

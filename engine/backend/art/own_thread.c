@@ -1,4 +1,5 @@
 #include "engine/backend/art/own_thread.h"
+#include "engine/base/error_format.h"
 
 #include "engine/capture/thread.h"
 
@@ -50,23 +51,23 @@ static uint32_t wait_while(struct strobe_art_own *o, uint32_t state)
     return strobe_load_acquire(&o->state);
 }
 
-bool strobe_art_own_begin(struct strobe_art_own *o, struct strobe_jvm *vm, char *why, size_t why_bytes)
+bool strobe_art_own_begin(struct strobe_art_own *o, struct strobe_jvm *vm, struct strobe_error *error)
 {
     sigset_t rest, before;
     o->vm = vm;
     strobe_store_relaxed(&o->state, NOT_YET);
     sigfillset(&rest); /* none of the app's is ever delivered to it */
     pthread_sigmask(SIG_SETMASK, &rest, &before);
-    int error = pthread_create(&o->thread, NULL, run, o);
+    int failure = pthread_create(&o->thread, NULL, run, o);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    o->there = error == 0;
-    if (error) {
-        snprintf(why, why_bytes, "%s can't be made: error %d", o->name, error);
+    o->there = failure == 0;
+    if (failure) {
+        strobe_error_set(error, "%s can't be made: error %d", o->name, failure);
         return false;
     }
     if (wait_while(o, NOT_YET) == RUNS)
         return true;
-    snprintf(why, why_bytes, "%s can't be attached to the runtime", o->name);
+    strobe_error_set(error, "%s can't be attached to the runtime", o->name);
     return false;
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/backend/art/jni.h"
 #include "engine/base/atomic.h"
+#include "engine/base/error.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,8 +21,8 @@ struct strobe_art_own {
     bool there;
 };
 
-/* It runs and is attached; false with one phrase in `why`: it is not there, or not attached within a few seconds. */
-bool strobe_art_own_begin(struct strobe_art_own *o, struct strobe_jvm *vm, char *why, size_t why_bytes);
+/* It runs and is attached; false with one phrase in `error`: it is not there, or not attached within a few seconds. */
+bool strobe_art_own_begin(struct strobe_art_own *o, struct strobe_jvm *vm, struct strobe_error *error);
 
 /* Waits for the end of its work, which the caller has asked for, for a few seconds at most: true when it has ended.
  * Harmless when it is not there. */

@@ -1,4 +1,5 @@
 #include "engine/backend/art/own_threads.h"
+#include "engine/base/error.h"
 
 #include "engine/backend/art/own_thread.h"
 #include "engine/capture/sampler.h"
@@ -37,12 +38,12 @@ static struct strobe_art_own owns[] = {{.name = "strobe-watchdog", .work = watch
                                        {.name = "strobe-sampler", .work = sample}};
 enum { OWNS = sizeof owns / sizeof owns[0] };
 
-bool strobe_art_own_threads_start(char *why, size_t why_bytes)
+bool strobe_art_own_threads_start(struct strobe_error *error)
 {
     bool all = true;
     strobe_store_relaxed(&watchdog_stop, 0);
     for (int i = 0; i < OWNS && all; i++)
-        all = strobe_art_own_begin(&owns[i], strobe_art.vm, why, why_bytes);
+        all = strobe_art_own_begin(&owns[i], strobe_art.vm, error);
     if (!all)
         strobe_art_own_threads_stop();
     return all;

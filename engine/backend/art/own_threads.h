@@ -4,9 +4,10 @@
 #define STROBE_BACKEND_ART_OWN_THREADS_H
 
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/error.h"
 
-/* Both are running and attached, or neither is: false with one phrase in `why`. */
-bool strobe_art_own_threads_start(char *why, size_t why_bytes);
+/* Both are running and attached, or neither is: false with one phrase in `error`. */
+bool strobe_art_own_threads_start(struct strobe_error *error);
 
 /* Asks both to end and waits for them, for a few seconds at most: true when they have ended. Harmless when there are
  * none. */

@@ -1,4 +1,5 @@
 #include "engine/backend/art/module_table.h"
+#include "engine/base/error.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -171,8 +172,7 @@ static bool function(const struct strobe_module *m, const char *name, void *out)
 static bool find_sdk(const char *name, struct sdk *out)
 {
     struct strobe_module m;
-    char why[1];
-    if (strobe_module_open(name, &m, why, 0) != STROBE_OK)
+    if (strobe_module_open(name, &m, NULL) != STROBE_OK)
         return false;
     bool found = function(&m, "CrcGenerateTable", &out->make_crc) &&
                  function(&m, "Crc64GenerateTable", &out->make_crc64) &&

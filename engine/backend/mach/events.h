@@ -30,6 +30,7 @@
 #include "engine/backend/mach/host_mach.h"
 #include "engine/backend/mach/mach.h"
 #include "engine/backend/mach/rebind.h"
+#include "engine/base/error.h"
 #include "engine/base/hint.h"
 #include "engine/capture/blocking.h"
 #include "engine/capture/guard.h"
@@ -62,11 +63,11 @@ struct strobe_mach {
 };
 extern struct strobe_mach strobe_mach;
 
-/* A group's part. `rebindings` end with a symbol NULL. start: false with one phrase in `why`. Either may be NULL. */
+/* A group's part. `rebindings` end with a symbol NULL. start: false with one phrase in `error`. Either may be NULL. */
 struct strobe_mach_feature {
     enum strobe_mach_use use;
     const struct strobe_rebinding *rebindings;
-    bool (*start)(char *why, size_t why_bytes);
+    bool (*start)(struct strobe_error *error);
     void (*end)(void);
 };
 extern const struct strobe_mach_feature strobe_mach_feature_malloc, strobe_mach_feature_locks,

@@ -10,6 +10,7 @@
  * Where asynchronous work is kept is a pool of fixed size: when that is empty, work goes unwrapped. */
 #include "engine/backend/mach/events.h"
 #include "engine/backend/mach/images.h"
+#include "engine/base/error.h"
 
 #include <block_abi.h>
 #include <mach/semaphore.h>
@@ -34,9 +35,9 @@ static bool is_plain(const void *block)
     return STROBE_MACH_OBJECT(function_of(block)) - libdispatch.start >= libdispatch.end - libdispatch.start;
 }
 
-static bool start(char *why, size_t why_bytes)
+static bool start(struct strobe_error *error)
 {
-    (void)why, (void)why_bytes;
+    (void)error;
     strobe_mach_images_code((const void *)dispatch_async_f, &libdispatch.start, &libdispatch.end);
     return true;
 }

@@ -8,6 +8,7 @@
  * The main thread notes its turns, the sampler writes those that were too long (engine/capture/series.h), and one that
  * lasts while it does. */
 #include "engine/backend/mach/events.h"
+#include "engine/base/error.h"
 #include "engine/capture/series.h"
 
 #include <dlfcn.h>
@@ -154,9 +155,9 @@ static void observe_no_more(void)
     observer = NULL;
 }
 
-static bool start(char *why, size_t why_bytes)
+static bool start(struct strobe_error *error)
 {
-    (void)why, (void)why_bytes;
+    (void)error;
     strobe_store_relaxed(&turn_began, 0);
     strobe_store_relaxed(&turns_told, strobe_load_relaxed(&turns_noted));
     strobe_store_relaxed(&main_thread, 0);

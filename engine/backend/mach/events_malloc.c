@@ -1,5 +1,6 @@
 /* Allocation: every one is counted, and is a point behind the gate. A logger that was there before is still told. */
 #include "engine/backend/mach/events.h"
+#include "engine/base/error.h"
 
 #include <malloc_logger.h>
 
@@ -25,10 +26,10 @@ static strobe_a64 *word(void)
     return (strobe_a64 *)(void *)&malloc_logger;
 }
 
-static bool start(char *why, size_t why_bytes)
+static bool start(struct strobe_error *error)
 {
     uint64_t was = strobe_load_acquire(word());
-    (void)why, (void)why_bytes;
+    (void)error;
     if (was != STROBE_MACH_OBJECT(logger)) /* it stays when somebody has put another beside it */
         before = (malloc_logger_t *)(uintptr_t)was;
     strobe_store_release(word(), STROBE_MACH_OBJECT(logger));

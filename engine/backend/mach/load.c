@@ -1,6 +1,7 @@
 /* How an app comes to have it: the library is linked, or inserted (DYLD_INSERT_LIBRARIES), and STROBE_SESSION in its
  * environment. */
 #include "engine/backend/mach/mach.h"
+#include "engine/base/error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,9 @@ static void say(const char *why)
 __attribute__((constructor)) static void enter(void)
 {
     const char *path = getenv("STROBE_SESSION");
-    char why[512];
-    if (path &&
-        strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, why, sizeof why) != STROBE_OK)
-        say(why);
+    struct strobe_error error;
+    if (path && strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, &error) != STROBE_OK)
+        say(error.text);
 }
 
 __attribute__((destructor)) static void leave(void)

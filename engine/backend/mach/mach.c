@@ -1,4 +1,5 @@
 #include "engine/backend/mach/mach.h"
+#include "engine/base/error.h"
 
 #include "engine/backend/mach/events.h"
 #include "engine/backend/mach/images.h"
@@ -104,21 +105,9 @@ static void switch_on(bool samples)
 
 /* ---- start ---- */
 
-/* "a: b", or one of both; cut where there is no room. */
-static void tell(char *why, size_t why_bytes, const char *a, const char *b)
+static enum strobe_status refuse(enum strobe_status status, struct strobe_error *error, const char *reason)
 {
-    const char *const parts[] = {a, *a && *b ? ": " : "", b};
-    size_t at = 0;
-    for (int i = 0; i < 3; i++)
-        for (const char *p = parts[i]; *p && at + 1 < why_bytes; p++)
-            why[at++] = *p;
-    if (why_bytes)
-        why[at] = '\0';
-}
-
-static enum strobe_status refuse(enum strobe_status status, char *why, size_t why_bytes, const char *reason)
-{
-    tell(why, why_bytes, "", reason);
+    strobe_error_join(error, "", reason);
     return status;
 }
 
@@ -153,7 +142,7 @@ static void fill_header(struct strobe_session_header *h)
 }
 
 /* The session is looked at before it is attached to, since that can't be taken back. */
-static enum strobe_status take_session(const char *path, struct memory *m, char *why, size_t why_bytes)
+static enum strobe_status take_session(const char *path, struct memory *m, struct strobe_error *error)
 {
     struct strobe_session s;
     enum strobe_status status = strobe_session_open(path, &s);
@@ -161,12 +150,12 @@ static enum strobe_status take_session(const char *path, struct memory *m, char 
         struct strobe_config config = s.header->config;
         strobe_session_unmap(&s);
         if (!reserve(&config, m))
-            return refuse(STROBE_IO, why, why_bytes, "there is no memory for the engine");
+            return refuse(STROBE_IO, error, "there is no memory for the engine");
         status = strobe_session_attach(path, (uint32_t)getpid(), &m->session);
     }
     if (status != STROBE_OK) {
         release(m);
-        tell(why, why_bytes, path, strobe_status_text(status));
+        strobe_error_join(error, path, strobe_status_text(status));
     }
     return status;
 }
@@ -209,14 +198,16 @@ static void start_features(uint32_t without, bool samples)
     struct strobe_mach_status *s = &strobe_mach.status;
     for (int i = 0; i < FEATURES; i++) {
         const struct strobe_mach_feature *f = features[i];
-        char *off = s->off[f->use];
+        struct strobe_error off = {""};
         in_place[i] = false;
         if (!wanted(i, without))
-            tell(off, sizeof s->off[0], "", "not wanted");
+            strobe_error_join(&off, "", "not wanted");
         else if (f->use == STROBE_MACH_SERIES && !samples)
-            tell(off, sizeof s->off[0], "", "without a sampler there is nobody to write them");
+            strobe_error_join(&off, "", "without a sampler there is nobody to write them");
         else
-            in_place[i] = !f->start || f->start(off, sizeof s->off[0]);
+            in_place[i] = !f->start || f->start(&off);
+        if (strobe_error_is_set(&off))
+            strobe_error_copy(&off, s->off[f->use], sizeof s->off[0]);
         s->on |= (uint32_t)in_place[i] << f->use;
     }
 }
@@ -241,11 +232,11 @@ static void keep_metrics_that_are_counted(void)
     present.session.header->config.metrics = a->engine.config.metrics;
 }
 
-static enum strobe_status start(const struct strobe_mach_options *o, char *why, size_t why_bytes)
+static enum strobe_status start(const struct strobe_mach_options *o, struct strobe_error *error)
 {
     struct strobe_mach *a = &strobe_mach;
     struct memory next = {0};
-    enum strobe_status status = take_session(o->session_path, &next, why, why_bytes);
+    enum strobe_status status = take_session(o->session_path, &next, error);
     if (status != STROBE_OK)
         return status;
     release(&previous);
@@ -261,7 +252,7 @@ static enum strobe_status start(const struct strobe_mach_options *o, char *why, 
         struct strobe_clock_pair now = clock_pair();
         strobe_mach_threads_leave();
         strobe_session_finish(&a->engine.session, &now);
-        return refuse(STROBE_IO, why, why_bytes, "the sampler's threads can't be made");
+        return refuse(STROBE_IO, error, "the sampler's threads can't be made");
     }
     strobe_mach_images_begin(rebindings, gather(o->without), rebound);
     start_features(o->without, samples);
@@ -272,18 +263,18 @@ static enum strobe_status start(const struct strobe_mach_options *o, char *why, 
 }
 
 enum strobe_status strobe_mach_start(const struct strobe_mach_options *options, struct strobe_mach_status *status,
-                                     char *why, size_t why_bytes)
+                                     struct strobe_error *error)
 {
     uint32_t idle = IDLE;
     if (!strobe_cas_acquire(&life, &idle, STARTING))
-        return refuse(STROBE_EXISTS, why, why_bytes,
+        return refuse(STROBE_EXISTS, error,
                       idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
     if (!strobe_mach_threads_begin()) {
         strobe_store_release(&life, IDLE);
-        return refuse(STROBE_UNSUPPORTED, why, why_bytes, "the app has used up its thread-specific keys");
+        return refuse(STROBE_UNSUPPORTED, error, "the app has used up its thread-specific keys");
     }
     void *was = strobe_mach_become_own();
-    enum strobe_status started = start(options, why, why_bytes);
+    enum strobe_status started = start(options, error);
     strobe_mach_become(was);
     if (started == STROBE_OK && status)
         *status = strobe_mach.status;

@@ -6,10 +6,11 @@
  *
  * Start makes a thread for the sampler (of time-constraint policy) and one for the watchdog, puts the hooks of events.h
  * in place in all images, and turns the switch on. Whatever fails on the way is taken back: the app runs on as if it
- * had not been asked, with one line in `why`. */
+ * had not been asked, with one line in `error`. */
 #ifndef STROBE_BACKEND_MACH_MACH_H
 #define STROBE_BACKEND_MACH_MACH_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 
 #include <stddef.h>
@@ -39,10 +40,10 @@ struct strobe_mach_status {
 };
 
 /* Begins a capture. STROBE_EXISTS: one is under way. STROBE_UNSUPPORTED, STROBE_BAD_INPUT, STROBE_IO and what
- * strobe_session_attach says: nothing was changed, `why` has one line. `status` may be NULL. Any thread, with no lock
+ * strobe_session_attach says: nothing was changed, `error` has one line. `status` may be NULL. Any thread, with no lock
  * of the loader's held. */
 STROBE_MACH_API enum strobe_status strobe_mach_start(const struct strobe_mach_options *options,
-                                                     struct strobe_mach_status *status, char *why, size_t why_bytes);
+                                                     struct strobe_mach_status *status, struct strobe_error *error);
 
 /* Ends it: no hook is left in place, no thread suspended, no right held, the session is CLOSED. Harmless when none is
  * under way. When a thread of the app's stays in the engine for longer than a second, for somebody has suspended it

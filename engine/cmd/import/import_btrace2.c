@@ -1,4 +1,5 @@
 /* `strobe import btrace2`: method logs of btrace 2.0. */
+#include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/import/import.h"
@@ -51,11 +52,11 @@ static int import_log(struct request *q)
     struct strobe_whole_file file;
     struct strobe_calls calls;
     struct strobe_btrace2_stats stats;
-    char why[256] = "";
+    struct strobe_error error = {""};
     const char *input = q->common.input;
     if (strobe_whole_file_open(input, &file) != STROBE_OK)
         return strobe_complain("%s: %s", input, strerror(errno));
-    enum strobe_status status = strobe_btrace2_read(file.at, file.bytes, &q->options, &calls, &stats, why, sizeof why);
+    enum strobe_status status = strobe_btrace2_read(file.at, file.bytes, &q->options, &calls, &stats, &error);
     strobe_whole_file_close(&file);
     int exit_status;
     if (status == STROBE_OK) {
@@ -63,7 +64,7 @@ static int import_log(struct request *q)
         if (exit_status == STROBE_EXIT_OK)
             print_btrace2_stats(q, &stats);
     } else {
-        exit_status = strobe_complain("%s: %s", input, why);
+        exit_status = strobe_complain("%s: %s", input, error.text);
     }
     strobe_calls_close(&calls);
     return exit_status;
@@ -72,9 +73,9 @@ static int import_log(struct request *q)
 static int import_btrace2_log(struct request *q)
 {
     struct strobe_matrix_map *map = NULL;
-    char why[1024] = "";
-    if (q->mapping && strobe_matrix_map_read(q->mapping, &map, why, sizeof why) != STROBE_OK)
-        return strobe_complain("%s", why);
+    struct strobe_error error = {""};
+    if (q->mapping && strobe_matrix_map_read(q->mapping, &map, &error) != STROBE_OK)
+        return strobe_complain("%s", error.text);
     q->options.map = map;
     int exit_status = import_log(q);
     strobe_matrix_map_close(map);

@@ -1,4 +1,5 @@
 #include "engine/cmd/import/import_calls.h"
+#include "engine/base/error.h"
 
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
@@ -103,7 +104,7 @@ int strobe_import_calls_write(const struct strobe_import_calls *q, struct strobe
 {
     struct strobe_repair_stats repaired;
     struct strobe_calls_convert_stats stats;
-    char why[1024] = "";
+    struct strobe_error error = {""};
     size_t marks = 0;
     if (strobe_calls_repair(calls, q->repair, &repaired) != STROBE_OK)
         return strobe_complain("%s: not enough memory", q->input);
@@ -112,13 +113,13 @@ int strobe_import_calls_write(const struct strobe_import_calls *q, struct strobe
     if (!repaired.calls && !marks)
         return strobe_complain("%s: holds no call, and no other mark: there is nothing to write", q->input);
     strobe_output_begin();
-    enum strobe_status status = strobe_calls_convert(calls, q->output, &q->options, &stats, why, sizeof why);
+    enum strobe_status status = strobe_calls_convert(calls, q->output, &q->options, &stats, &error);
     if (status == STROBE_EXISTS)
-        return strobe_complain("%s; --force overwrites it", why);
+        return strobe_complain("%s; --force overwrites it", error.text);
     if (status != STROBE_OK && errno == EPIPE)
         return strobe_end_of_pipe();
     if (status != STROBE_OK)
-        return strobe_complain("%s", why);
+        return strobe_complain("%s", error.text);
     tell_repairs(q, &repaired, orphans);
     print_calls_losses(q, &stats);
     if (!q->quiet && isatty(STDERR_FILENO)) /* like all that only tells of success */

@@ -1,4 +1,5 @@
 /* `strobe import ftrace`: what atrace, systrace and RheaTrace write as text. */
+#include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/import/import.h"
@@ -51,10 +52,10 @@ static int import_ftrace_text(const struct strobe_import_calls *q, const struct 
     struct strobe_whole_file file;
     struct strobe_calls calls;
     struct strobe_ftrace_stats stats;
-    char why[256] = "";
+    struct strobe_error error = {""};
     if (strobe_whole_file_open(q->input, &file) != STROBE_OK)
         return strobe_complain("%s: %s", q->input, strerror(errno));
-    enum strobe_status status = strobe_ftrace_read(file.at, file.bytes, options, &calls, &stats, why, sizeof why);
+    enum strobe_status status = strobe_ftrace_read(file.at, file.bytes, options, &calls, &stats, &error);
     strobe_whole_file_close(&file);
     int exit_status;
     if (status == STROBE_OK) {
@@ -62,7 +63,7 @@ static int import_ftrace_text(const struct strobe_import_calls *q, const struct 
         if (exit_status == STROBE_EXIT_OK)
             print_ftrace_stats(q, &stats);
     } else {
-        exit_status = strobe_complain("%s: %s", q->input, why);
+        exit_status = strobe_complain("%s: %s", q->input, error.text);
     }
     strobe_calls_close(&calls);
     return exit_status;

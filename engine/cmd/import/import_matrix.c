@@ -1,12 +1,9 @@
 /* `strobe import matrix-events` and `matrix-log`: what Matrix's reports would say of streams of events, and of the
  * messages in dumps of its log. */
+#include "engine/base/error.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/import/import.h"
-#include "engine/store/matrix_entry.h"
-#include "engine/trace/import/matrix/matrix_events.h"
-#include "engine/trace/import/matrix/matrix_map.h"
-#include "engine/trace/import/matrix/matrix_raw.h"
-#include "engine/trace/import/matrix/matrix_stack.h"
+#include "engine/trace/import/matrix/matrix.h"
 #include "engine/util/json.h"
 
 #include <errno.h>
@@ -88,10 +85,10 @@ static int report_messages(const struct request *q, struct strobe_matrix_builder
 {
     uint64_t *entries;
     size_t count, at = 0, begin;
-    char why[1024];
+    struct strobe_error error;
     strobe_output_begin();
-    if (strobe_matrix_raw_read(q->path, &entries, &count, why, sizeof why) != STROBE_OK)
-        return strobe_complain("%s", why);
+    if (strobe_matrix_raw_read(q->path, &entries, &count, &error) != STROBE_OK)
+        return strobe_complain("%s", error.text);
     int status = STROBE_EXIT_OK;
     while (status == STROBE_EXIT_OK && strobe_matrix_next_message(entries, count, &at, &begin)) {
         if (!print_report(b, q, entries + begin, at - begin, STROBE_MATRIX_NO_END))
@@ -147,7 +144,7 @@ static int import_matrix_log(int argc, char **argv, const char *kind, const stru
 {
     struct request q = {.contract = STROBE_MATRIX_DOCUMENTED};
     const char *mapping = NULL;
-    char why[1024];
+    struct strobe_error error;
     for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
         switch (c) {
         case 'h': return strobe_print_usage(strobe_usage_import);
@@ -164,8 +161,8 @@ static int import_matrix_log(int argc, char **argv, const char *kind, const stru
     if (argc - optind > 1)
         return strobe_complain("import: one file at a time, not %s too", argv[optind + 1]);
     q.path = argv[optind];
-    if (mapping && strobe_matrix_map_read(mapping, &q.map, why, sizeof why) != STROBE_OK)
-        return strobe_complain("%s", why);
+    if (mapping && strobe_matrix_map_read(mapping, &q.map, &error) != STROBE_OK)
+        return strobe_complain("%s", error.text);
     struct strobe_matrix_builder *b = strobe_matrix_builder_open(q.contract);
     int status = b ? report(&q, b) : strobe_complain("not enough memory");
     strobe_matrix_builder_close(b);

@@ -1,12 +1,11 @@
 /* `strobe import rhea`: what RheaTrace 1.0 leaves of a capture: its raw log, the ring's own file (of a process that was
  * killed, or whose log was never written), or a trace in profilo's text. */
+#include "engine/base/error_format.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/import/import.h"
 #include "engine/cmd/import/import_calls.h"
 
-#include "engine/method/rhea_log.h"
-#include "engine/trace/import/rhea/profilo_text.h"
-#include "engine/trace/import/rhea/rhea_read.h"
+#include "engine/trace/import/rhea/rhea.h"
 #include "engine/util/whole_file.h"
 
 #include <errno.h>
@@ -15,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { NS_DIGITS = 9, RING_ALIGNED = 128 };
 
 static void tell_log(const struct strobe_import_calls *q, const struct strobe_rhea_read_stats *s)
 {
@@ -32,21 +29,21 @@ static void tell_log(const struct strobe_import_calls *q, const struct strobe_rh
 }
 
 static enum strobe_status read_rhea_log(const struct strobe_import_calls *q, const char *text, size_t bytes,
-                                        struct strobe_calls *calls, char *why, size_t why_bytes)
+                                        struct strobe_calls *calls, struct strobe_error *error)
 {
     struct strobe_rhea_read_stats stats;
-    enum strobe_status status = strobe_rhea_read(text, bytes, calls, &stats, why, why_bytes);
+    enum strobe_status status = strobe_rhea_read(text, bytes, calls, &stats, error);
     if (status == STROBE_OK)
         tell_log(q, &stats);
     return status;
 }
 
 static enum strobe_status read_profilo(const struct strobe_import_calls *q, const char *text, size_t bytes,
-                                       struct strobe_calls *calls, char *why, size_t why_bytes)
+                                       struct strobe_calls *calls, struct strobe_error *error)
 {
     struct strobe_profilo_stats s;
     char unknown[80];
-    enum strobe_status status = strobe_profilo_read(text, bytes, calls, &s, why, why_bytes);
+    enum strobe_status status = strobe_profilo_read(text, bytes, calls, &s, error);
     if (status != STROBE_OK)
         return status;
     snprintf(unknown, sizeof unknown, "lines not understood, left out, the first is line %" PRIu64, s.first_unknown);
@@ -55,77 +52,27 @@ static enum strobe_status read_profilo(const struct strobe_import_calls *q, cons
     return STROBE_OK;
 }
 
-/* ---- a ring's file: its log is made, and read as any other */
+/* ---- a ring's file */
 
-struct made {
-    char *text;
-    size_t bytes, room;
-};
-
-static bool append_log_text(void *ctx, const char *text, size_t bytes)
-{
-    struct made *m = ctx;
-    if (bytes > m->room - m->bytes) {
-        size_t room = (m->bytes + bytes) * 2;
-        char *more = realloc(m->text, room);
-        if (!more)
-            return false;
-        m->text = more;
-        m->room = room;
-    }
-    memcpy(m->text + m->bytes, text, bytes);
-    m->bytes += bytes;
-    return true;
-}
-
-static enum strobe_status read_ring(const struct strobe_import_calls *q, const struct strobe_packet_ring *ring,
-                                    struct strobe_calls *calls, char *why, size_t why_bytes)
-{
-    struct made log = {0};
-    struct strobe_rhea_log_stats stats;
-    enum strobe_status status = strobe_rhea_log(ring, NS_DIGITS, append_log_text, &log, &stats);
-    if (status == STROBE_OK) {
-        strobe_import_calls_note(q, stats.strange, "entries that are none of a capture's, left out");
-        status = read_rhea_log(q, log.text, log.bytes, calls, why, why_bytes);
-    } else {
-        snprintf(why, why_bytes, "%s", status == STROBE_IO ? "not enough memory" : "a ring to which no capture wrote");
-    }
-    free(log.text);
-    return status;
-}
-
-/* What was read of a pipe lies anywhere; a ring's lines have to lie right. */
 static enum strobe_status read_ring_file(const struct strobe_import_calls *q, const struct strobe_whole_file *file,
-                                         struct strobe_calls *calls, char *why, size_t why_bytes)
+                                         struct strobe_calls *calls, struct strobe_error *error)
 {
-    struct strobe_packet_ring ring;
-    size_t room = (file->bytes + RING_ALIGNED - 1) / RING_ALIGNED * RING_ALIGNED;
-    void *aligned = (uintptr_t)file->at % RING_ALIGNED ? aligned_alloc(RING_ALIGNED, room) : NULL;
-    if (aligned)
-        memcpy(aligned, file->at, file->bytes);
-    enum strobe_status status =
-        strobe_packet_ring_open(aligned ? aligned : (void *)(uintptr_t)file->at, file->bytes, &ring);
+    struct strobe_rhea_ring_stats stats;
+    enum strobe_status status = strobe_rhea_ring_read(file->at, file->bytes, calls, &stats, error);
+    strobe_import_calls_note(q, stats.strange, "entries that are none of a capture's, left out");
     if (status == STROBE_OK)
-        status = read_ring(q, &ring, calls, why, why_bytes);
-    else if (status == STROBE_BAD_VERSION)
-        snprintf(why, why_bytes, "a ring of another version, expected %d", STROBE_PACKET_VERSION);
-    else if (status == STROBE_TRUNCATED)
-        snprintf(why, why_bytes, "a ring's file that is cut off at %zu bytes, expected more", file->bytes);
-    else
-        snprintf(why, why_bytes, "a ring's file whose head is damaged, expected 1 to %d slots",
-                 STROBE_PACKET_SLOTS_MOST);
-    free(aligned);
+        tell_log(q, &stats.log);
     return status;
 }
 
 static enum strobe_status read_any(const struct strobe_import_calls *q, const struct strobe_whole_file *file,
-                                   struct strobe_calls *calls, char *why, size_t why_bytes)
+                                   struct strobe_calls *calls, struct strobe_error *error)
 {
     if (strobe_profilo_is(file->at, file->bytes))
-        return read_profilo(q, file->at, file->bytes, calls, why, why_bytes);
-    if (strobe_packet_ring_is(file->at, file->bytes))
-        return read_ring_file(q, file, calls, why, why_bytes);
-    return read_rhea_log(q, file->at, file->bytes, calls, why, why_bytes);
+        return read_profilo(q, file->at, file->bytes, calls, error);
+    if (strobe_rhea_ring_is(file->at, file->bytes))
+        return read_ring_file(q, file, calls, error);
+    return read_rhea_log(q, file->at, file->bytes, calls, error);
 }
 
 /* ---- what is written */
@@ -154,13 +101,13 @@ static int import_rhea_log(const struct strobe_import_calls *q, bool profilo)
 {
     struct strobe_whole_file file;
     struct strobe_calls calls;
-    char why[256] = "";
+    struct strobe_error error = {""};
     if (strobe_whole_file_open(q->input, &file) != STROBE_OK)
         return strobe_complain("%s: %s", q->input, strerror(errno));
     strobe_calls_open(&calls);
-    enum strobe_status status = read_any(q, &file, &calls, why, sizeof why);
+    enum strobe_status status = read_any(q, &file, &calls, &error);
     strobe_whole_file_close(&file);
-    int exit_status = status != STROBE_OK ? strobe_complain("%s: %s", q->input, why)
+    int exit_status = status != STROBE_OK ? strobe_complain("%s: %s", q->input, error.text)
                       : profilo           ? write_profilo(q, &calls)
                                           : strobe_import_calls_write(q, &calls, 0);
     strobe_calls_close(&calls);

@@ -1,4 +1,5 @@
 #include "engine/trace/export/calls_convert.h"
+#include "engine/base/error_format.h"
 
 #include "engine/trace/export/ftrace_write.h"
 #include "engine/trace/import/calls_store.h"
@@ -8,20 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum strobe_status fail(enum strobe_status status, const char *path, const char *what, char *why,
-                               size_t why_bytes)
+static enum strobe_status fail(enum strobe_status status, const char *path, const char *what,
+                               struct strobe_error *error)
 {
-    snprintf(why, why_bytes, "%s: %s", path, what);
+    strobe_error_set(error, "%s: %s", path, what);
     return status;
 }
 
-static enum strobe_status open_out(struct strobe_outfile *out, const char *path, int replace, char *why,
-                                   size_t why_bytes)
+static enum strobe_status open_out(struct strobe_outfile *out, const char *path, int replace,
+                                   struct strobe_error *error)
 {
     enum strobe_status status = strobe_outfile_open(out, path, replace);
     return status == STROBE_OK
                ? status
-               : fail(status, path, status == STROBE_EXISTS ? "exists already" : strerror(errno), why, why_bytes);
+               : fail(status, path, status == STROBE_EXISTS ? "exists already" : strerror(errno), error);
 }
 
 static enum strobe_status write_calls(const struct strobe_calls *calls, struct strobe_outfile *out,
@@ -42,7 +43,7 @@ static enum strobe_status write_calls(const struct strobe_calls *calls, struct s
 
 enum strobe_status strobe_calls_convert(const struct strobe_calls *calls, const char *out_path,
                                         const struct strobe_calls_convert_options *options,
-                                        struct strobe_calls_convert_stats *stats, char *why, size_t why_bytes)
+                                        struct strobe_calls_convert_stats *stats, struct strobe_error *error)
 {
     struct strobe_outfile out, mapping;
     char mapping_path[PATH_MAX];
@@ -50,13 +51,13 @@ enum strobe_status strobe_calls_convert(const struct strobe_calls *calls, const 
     *stats = (struct strobe_calls_convert_stats){0};
     if (mapped && !strcmp(out_path, "-"))
         return fail(STROBE_BAD_INPUT, "standard output", "expected the name of a file, which has its mapping beside it",
-                    why, why_bytes);
+                    error);
     if (mapped && snprintf(mapping_path, sizeof mapping_path, "%s.mapping", out_path) >= (int)sizeof mapping_path)
-        return fail(STROBE_IO, out_path, strerror(ENAMETOOLONG), why, why_bytes);
-    enum strobe_status status = open_out(&out, out_path, options->replace, why, why_bytes);
+        return fail(STROBE_IO, out_path, strerror(ENAMETOOLONG), error);
+    enum strobe_status status = open_out(&out, out_path, options->replace, error);
     if (status != STROBE_OK)
         return status;
-    if (mapped && (status = open_out(&mapping, mapping_path, options->replace, why, why_bytes)) != STROBE_OK) {
+    if (mapped && (status = open_out(&mapping, mapping_path, options->replace, error)) != STROBE_OK) {
         strobe_outfile_finish(&out, 1);
         return status;
     }
@@ -64,17 +65,17 @@ enum strobe_status strobe_calls_convert(const struct strobe_calls *calls, const 
     bool give_up = made != STROBE_OK;
     stats->bytes = out.bytes + out.used;
     if (mapped && (status = strobe_outfile_finish(&mapping, give_up)) != STROBE_OK) {
-        fail(status, mapping_path, strerror(errno), why, why_bytes);
+        fail(status, mapping_path, strerror(errno), error);
         strobe_outfile_finish(&out, 1);
         return status;
     }
     status = strobe_outfile_finish(&out, give_up);
     if (status != STROBE_OK)
-        return fail(status, out_path, strerror(errno), why, why_bytes);
+        return fail(status, out_path, strerror(errno), error);
     return give_up ? fail(made, out_path,
                           made == STROBE_BAD_INPUT ? "calls are not whole"
                           : made == STROBE_FULL    ? "more calls than a session holds"
                                                    : strerror(ENOMEM),
-                          why, why_bytes)
+                          error)
                    : STROBE_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef STROBE_TRACE_EXPORT_CALLS_CONVERT_H
 #define STROBE_TRACE_EXPORT_CALLS_CONVERT_H
 
+#include "engine/base/error.h"
 #include "engine/trace/build/calls_timeline.h"
 #include "engine/trace/export/btrace2_write.h"
 #include "engine/trace/export/convert.h"
@@ -28,10 +29,10 @@ struct strobe_calls_convert_stats {
     uint64_t bytes; /* size of the output */
 };
 
-/* Writes the file, which appears under its name only when whole. On failure `why` has one line: file, what was
+/* Writes the file, which appears under its name only when whole. On failure `error` has one line: file, what was
  * expected. */
 enum strobe_status strobe_calls_convert(const struct strobe_calls *calls, const char *out_path,
                                         const struct strobe_calls_convert_options *options,
-                                        struct strobe_calls_convert_stats *stats, char *why, size_t why_bytes);
+                                        struct strobe_calls_convert_stats *stats, struct strobe_error *error);
 
 #endif

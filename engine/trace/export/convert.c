@@ -1,4 +1,5 @@
 #include "engine/trace/export/convert.h"
+#include "engine/base/error_format.h"
 
 #include "engine/trace/export/sinks.h"
 #include "engine/trace/model/sink_window.h"
@@ -16,8 +17,7 @@ struct job {
     const char *session_path, *out_path; /* the session at hand */
     const struct strobe_convert_options *options;
     struct strobe_convert_stats *stats;
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
     struct strobe_reader *reader;
     struct strobe_symbols *symbols;
     struct strobe_function_tree *tree;
@@ -25,8 +25,7 @@ struct job {
 
 static enum strobe_status fail(const struct job *j, const char *file, const char *what, enum strobe_status status)
 {
-    if (j->why && j->why_bytes)
-        snprintf(j->why, j->why_bytes, "%s: %s", file, what);
+    strobe_error_set(j->error, "%s: %s", file, what);
     return status;
 }
 
@@ -102,11 +101,11 @@ static enum strobe_status open_tree(struct job *j)
 /* Opens the session and makes it the one that symbols and tree are about. */
 static enum strobe_status enter_session(struct job *j, const char *path)
 {
-    char what[200];
+    struct strobe_error what = {""};
     j->session_path = path;
-    enum strobe_status status = strobe_reader_open(path, &j->reader, what, sizeof what);
+    enum strobe_status status = strobe_reader_open(path, &j->reader, &what);
     if (status != STROBE_OK)
-        return fail(j, path, what, status);
+        return fail(j, path, what.text, status);
     if (j->sessions->count == 1)
         status = strobe_symbols_open(&j->reader->session, j->options->symbols, &j->symbols);
     else if (j->symbols || (status = strobe_symbols_open_shared(j->options->symbols, &j->symbols)) == STROBE_OK)
@@ -209,43 +208,42 @@ void strobe_convert_print_nameless(const struct strobe_convert_stats *stats, FIL
 
 enum strobe_status strobe_convert_set(const struct strobe_session_set *sessions, const char *out_path,
                                       const struct strobe_convert_options *options, struct strobe_convert_stats *stats,
-                                      char *why, size_t why_bytes)
+                                      struct strobe_error *error)
 {
     struct strobe_convert_stats unasked;
     struct job j = {.sessions = sessions,
                     .out_path = out_path,
                     .options = options,
                     .stats = stats ? stats : &unasked,
-                    .why = why,
-                    .why_bytes = why_bytes};
+                    .error = error};
     memset(j.stats, 0, sizeof *j.stats);
     enum strobe_status status = enter_session(&j, sessions->paths[0]);
     if (status == STROBE_OK)
         status = write_trace(&j);
     if (j.symbols)
         count_files(&j);
-    int error = errno;
+    int saved = errno;
     strobe_function_tree_close(j.tree);
     strobe_symbols_close(j.symbols);
     strobe_reader_close(j.reader);
-    errno = error;
+    errno = saved;
     return status;
 }
 
 enum strobe_status strobe_convert(const char *session_path, const char *out_path,
                                   const struct strobe_convert_options *options, struct strobe_convert_stats *stats,
-                                  char *why, size_t why_bytes)
+                                  struct strobe_error *error)
 {
     struct strobe_session_set sessions;
     enum strobe_status status = strobe_session_set_list(session_path, &sessions);
     if (status != STROBE_OK) {
-        struct job j = {.why = why, .why_bytes = why_bytes};
+        struct job j = {.error = error};
         return fail(&j, session_path, status == STROBE_NO_ENTRY ? "a folder without sessions" : strerror(errno),
                     status == STROBE_NO_ENTRY ? STROBE_BAD_INPUT : status);
     }
-    status = strobe_convert_set(&sessions, out_path, options, stats, why, why_bytes);
-    int error = errno;
+    status = strobe_convert_set(&sessions, out_path, options, stats, error);
+    int saved = errno;
     strobe_session_set_free(&sessions);
-    errno = error;
+    errno = saved;
     return status;
 }

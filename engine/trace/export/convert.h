@@ -2,6 +2,7 @@
 #ifndef STROBE_TRACE_EXPORT_CONVERT_H
 #define STROBE_TRACE_EXPORT_CONVERT_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 #include "engine/store/session.h"
 #include "engine/trace/build/timeline.h"
@@ -54,15 +55,15 @@ struct strobe_sink *strobe_format_sink(enum strobe_format format, struct strobe_
 void strobe_convert_print_nameless(const struct strobe_convert_stats *stats, FILE *out);
 
 /* Reads the session, or all those of a folder (session_set.h), and writes one trace. The output appears under its name
- * only when whole. On failure `why`
+ * only when whole. On failure `error`
  * (may be NULL) has one line: file, place, what was expected. `stats` may be NULL. */
 enum strobe_status strobe_convert(const char *session_path, const char *out_path,
                                   const struct strobe_convert_options *options, struct strobe_convert_stats *stats,
-                                  char *why, size_t why_bytes);
+                                  struct strobe_error *error);
 
 /* The same for sessions that are listed already: at least one. */
 enum strobe_status strobe_convert_set(const struct strobe_session_set *sessions, const char *out_path,
                                       const struct strobe_convert_options *options, struct strobe_convert_stats *stats,
-                                      char *why, size_t why_bytes);
+                                      struct strobe_error *error);
 
 #endif

@@ -9,6 +9,7 @@
 #ifndef STROBE_TRACE_REPORT_REPORT_H
 #define STROBE_TRACE_REPORT_REPORT_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 #include "engine/trace/model/allocations.h"
 #include "engine/trace/model/calls_repair.h"
@@ -165,13 +166,13 @@ struct strobe_report {
     struct strobe_report_options options;
 };
 
-/* Builds the report of a session file. On failure *out is NULL and `why` has one line without the path. */
+/* Builds the report of a session file. On failure *out is NULL and `error` has one line without the path. */
 enum strobe_status strobe_report_session(const char *path, const struct strobe_report_options *options,
-                                         struct strobe_report **out, char *why, size_t why_bytes);
+                                         struct strobe_report **out, struct strobe_error *error);
 
 /* Builds the report of a Perfetto trace that strobe wrote. Methods of one name are one method there. */
 enum strobe_status strobe_report_trace(const char *path, const struct strobe_report_options *options,
-                                       struct strobe_report **out, char *why, size_t why_bytes);
+                                       struct strobe_report **out, struct strobe_error *error);
 
 void strobe_report_close(struct strobe_report *report);
 

@@ -1,3 +1,4 @@
+#include "engine/base/error_format.h"
 #include "engine/trace/report/report_process.h"
 
 #include "engine/trace/build/timeline.h"
@@ -35,8 +36,7 @@ struct job {
     struct strobe_function_tree *tree;
     struct adder adder;
     struct strobe_allocation_sum allocations;
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
 };
 
 static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
@@ -264,9 +264,10 @@ static void take_losses(struct strobe_report *r, const struct strobe_reader *rea
     r->passes = strobe_load_relaxed(&h->async_passes);
     r->late_passes = strobe_load_relaxed(&h->async_late_passes);
     r->lag_ns = strobe_reader_span_ns(reader, strobe_load_relaxed(&h->async_lag_ticks));
-    r->balanced = strobe_reader_check(reader, r->verdict, sizeof r->verdict);
-    if (r->balanced)
-        r->verdict[0] = 0;
+    struct strobe_error verdict = {""};
+    r->balanced = strobe_reader_check(reader, &verdict);
+    if (!r->balanced)
+        strobe_error_copy(&verdict, r->verdict, sizeof r->verdict);
 }
 
 static void take_calls(struct strobe_report *r, const struct strobe_reader *reader,
@@ -360,14 +361,14 @@ static enum strobe_status check_part(const struct job *j)
     uint64_t whole_ns = strobe_reader_span_ns(j->reader, j->reader->last_ticks - j->reader->first_ticks);
     uint32_t i = 0;
     if (o->from_ns && o->from_ns >= whole_ns) {
-        snprintf(j->why, j->why_bytes, "--from is behind its end: it lasts %.3f ms", (double)whole_ns / 1e6);
+        strobe_error_set(j->error, "--from is behind its end: it lasts %.3f ms", (double)whole_ns / 1e6);
         return STROBE_NO_ENTRY;
     }
     while (o->thread && i < j->reader->thread_count && !strobe_is_thread(&j->reader->threads[i], o->thread))
         i++;
     if (!o->thread || i < j->reader->thread_count)
         return STROBE_OK;
-    snprintf(j->why, j->why_bytes, "no thread has the name or tid %s", o->thread);
+    strobe_error_set(j->error, "no thread has the name or tid %s", o->thread);
     return STROBE_NO_ENTRY;
 }
 
@@ -477,7 +478,7 @@ static enum strobe_status build(struct job *j)
     if (status == STROBE_OK)
         status = strobe_report_take_parts(j->report, &j->adder.breakdown, &j->allocations, &j->adder.lines, j->tree);
     if (status == STROBE_NO_ENTRY)
-        snprintf(j->why, j->why_bytes, "no function is called %s here", options->function);
+        strobe_error_set(j->error, "no function is called %s here", options->function);
     if (status == STROBE_OK)
         status = warn_of_images(j);
     if (status == STROBE_OK)
@@ -486,21 +487,20 @@ static enum strobe_status build(struct job *j)
 }
 
 enum strobe_status strobe_report_session(const char *path, const struct strobe_report_options *options,
-                                         struct strobe_report **out, char *why, size_t why_bytes)
+                                         struct strobe_report **out, struct strobe_error *error)
 {
-    struct job j = {.report = calloc(1, sizeof *j.report), .why = why, .why_bytes = why ? why_bytes : 0};
+    struct job j = {.report = calloc(1, sizeof *j.report), .error = error};
     enum strobe_status status = STROBE_IO;
     *out = NULL;
-    if (why && why_bytes)
-        snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+    strobe_error_set(error, "%s", strerror(ENOMEM));
     if (j.report) {
         j.report->source = "session";
         j.report->options = *options;
-        status = strobe_reader_open(path, &j.reader, why, why_bytes);
+        status = strobe_reader_open(path, &j.reader, error);
         if (status == STROBE_OK) {
             status = build(&j);
-            if (status != STROBE_OK && status != STROBE_NO_ENTRY && why && why_bytes)
-                snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+            if (status != STROBE_OK && status != STROBE_NO_ENTRY)
+                strobe_error_set(error, "%s", strerror(ENOMEM));
         }
     }
     strobe_profile_close(&j.adder.profile);

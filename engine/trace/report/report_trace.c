@@ -1,3 +1,4 @@
+#include "engine/base/error_format.h"
 #include "engine/trace/report/report_process.h"
 
 #include "engine/trace/import/perfetto/import_perfetto.h"
@@ -287,7 +288,7 @@ static enum strobe_status finish(struct job *j, const struct strobe_import_stats
 }
 
 enum strobe_status strobe_report_trace(const char *path, const struct strobe_report_options *options,
-                                       struct strobe_report **out, char *why, size_t why_bytes)
+                                       struct strobe_report **out, struct strobe_error *error)
 {
     static const struct strobe_import_visitor visitor = {
         .process = on_process,
@@ -304,17 +305,17 @@ enum strobe_status strobe_report_trace(const char *path, const struct strobe_rep
         .report = calloc(1, sizeof *j.report), .first_ns = UINT64_MAX, .woken_thread = STROBE_IMPORT_NO_THREAD};
     enum strobe_status status = STROBE_IO;
     *out = NULL;
-    snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+    strobe_error_set(error, "%s", strerror(ENOMEM));
     if (j.report &&
         strobe_profile_open(&j.profile, options->top ? options->top : STROBE_REPORT_WAITS_MAX) == STROBE_OK) {
         *j.report = (struct strobe_report){.source = "trace", .command = "", .exe = "", .options = *options};
-        status = strobe_import_perfetto(path, &visitor, &j, &stats, why, why_bytes);
+        status = strobe_import_perfetto(path, &visitor, &j, &stats, error);
         if (status == STROBE_OK) {
             status = finish(&j, &stats);
             if (status != STROBE_OK)
-                snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+                strobe_error_set(error, "%s", strerror(ENOMEM));
         } else if (status == STROBE_BAD_INPUT && !stats.packets) {
-            snprintf(why, why_bytes, "not a Strobe session or a Perfetto trace");
+            strobe_error_set(error, "not a Strobe session or a Perfetto trace");
         }
     }
     strobe_profile_close(&j.profile);

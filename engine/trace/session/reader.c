@@ -1,4 +1,5 @@
 #include "engine/trace/session/reader.h"
+#include "engine/base/error_format.h"
 
 #include "engine/trace/session/code_split.h"
 #include "engine/trace/session/reader_calls.h"
@@ -13,26 +14,25 @@
  * began on top of it. */
 enum { UNDER_WAY_MAX = 2 };
 
-static void say(char *why, size_t why_bytes, const char *format, ...)
+static void say(struct strobe_error *error, const char *format, ...)
 {
-    if (!why || !why_bytes)
-        return;
     va_list args;
     va_start(args, format);
-    vsnprintf(why, why_bytes, format, args);
+    strobe_error_clear(error);
+    strobe_error_add_list(error, format, args);
     va_end(args);
 }
 
-static void say_status(char *why, size_t why_bytes, enum strobe_status status)
+static void say_status(struct strobe_error *error, enum strobe_status status)
 {
     switch (status) {
-    case STROBE_BAD_INPUT: say(why, why_bytes, "header: expected a Strobe session whose parts fit together"); break;
+    case STROBE_BAD_INPUT: say(error, "header: expected a Strobe session whose parts fit together"); break;
     case STROBE_BAD_VERSION:
-        say(why, why_bytes, "header: expected a session of format version %d", STROBE_SESSION_VERSION);
+        say(error, "header: expected a session of format version %d", STROBE_SESSION_VERSION);
         break;
-    case STROBE_TRUNCATED: say(why, why_bytes, "end of file: expected as many bytes as the header promises"); break;
-    case STROBE_IO: say(why, why_bytes, "%s", strerror(errno)); break;
-    default: say(why, why_bytes, "%s", strobe_status_text(status));
+    case STROBE_TRUNCATED: say(error, "end of file: expected as many bytes as the header promises"); break;
+    case STROBE_IO: say(error, "%s", strerror(errno)); break;
+    default: say(error, "%s", strobe_status_text(status));
     }
 }
 
@@ -584,28 +584,28 @@ static int read_whole(struct strobe_reader *r)
     return strobe_code_split(r) == STROBE_OK;
 }
 
-enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **out, char *why, size_t why_bytes)
+enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **out, struct strobe_error *error)
 {
     *out = NULL;
     struct strobe_reader *r = calloc(1, sizeof *r);
     if (!r) {
-        say_status(why, why_bytes, STROBE_IO);
+        say_status(error, STROBE_IO);
         return STROBE_IO;
     }
     enum strobe_status status = strobe_session_open(path, &r->session);
     if (status != STROBE_OK) {
-        say_status(why, why_bytes, status);
+        say_status(error, status);
         free(r);
         return status;
     }
     if (!r->session.header->ticks_per_second) {
-        say(why, why_bytes, "header: expected a clock rate above zero");
+        say(error, "header: expected a clock rate above zero");
         strobe_reader_close(r);
         return STROBE_BAD_INPUT;
     }
     if (!read_whole(r)) {
         errno = ENOMEM;
-        say_status(why, why_bytes, STROBE_IO);
+        say_status(error, STROBE_IO);
         strobe_reader_close(r);
         return STROBE_IO;
     }
@@ -642,13 +642,12 @@ const struct strobe_image_entry *strobe_reader_image(const struct strobe_reader 
 
 /* ---- identities */
 
-static int check_thread(const struct strobe_reader *r, const struct strobe_reader_thread *t, char *why,
-                        size_t why_bytes)
+static int check_thread(const struct strobe_reader *r, const struct strobe_reader_thread *t, struct strobe_error *error)
 {
     for (unsigned k = 0; k < STROBE_KIND_COUNT; k++) {
         const struct strobe_tally *a = &t->kind[k];
         if (a->in_flight < 0 || (a->in_flight && r->closed && t->state != STROBE_THREAD_CUT_SHORT)) {
-            say(why, why_bytes,
+            say(error,
                 "thread %u, %s: %llu requests, but %lld outcomes (%llu sampled, %llu gated, %llu paused, "
                 "%llu re-entrant, %llu unwind failed, %llu dropped)",
                 t->tid, strobe_kind_name(k), (unsigned long long)a->requests,
@@ -659,7 +658,7 @@ static int check_thread(const struct strobe_reader *r, const struct strobe_reade
         }
     }
     if (t->all.in_flight > UNDER_WAY_MAX) {
-        say(why, why_bytes, "thread %u: %lld requests without an outcome, expected at most %d", t->tid,
+        say(error, "thread %u: %lld requests without an outcome, expected at most %d", t->tid,
             (long long)t->all.in_flight, UNDER_WAY_MAX);
         return 0;
     }
@@ -686,26 +685,26 @@ static uint64_t samples_under_way(const struct strobe_reader *r)
     return count_interrupted_writers(r) * UNDER_WAY_MAX * (r->largest ? r->largest : 1);
 }
 
-int strobe_reader_check(const struct strobe_reader *r, char *why, size_t why_bytes)
+int strobe_reader_check(const struct strobe_reader *r, struct strobe_error *error)
 {
     for (uint32_t i = 0; i < r->thread_count; i++)
-        if (!check_thread(r, &r->threads[i], why, why_bytes))
+        if (!check_thread(r, &r->threads[i], error))
             return 0;
     int64_t adrift = (int64_t)(r->all.sampled - r->all.present - r->overwrote);
     int64_t slack = (int64_t)(samples_under_way(r) + (r->closed ? r->half_written : 0));
     if (r->malformed) {
-        say(why, why_bytes, "ring: %llu records hold what no writer writes", (unsigned long long)r->malformed);
+        say(error, "ring: %llu records hold what no writer writes", (unsigned long long)r->malformed);
         return 0;
     }
     if (adrift > slack || adrift < -slack) {
-        say(why, why_bytes, "ring: %llu samples taken, but %llu present and %llu overwritten",
+        say(error, "ring: %llu samples taken, but %llu present and %llu overwritten",
             (unsigned long long)r->all.sampled, (unsigned long long)r->all.present, (unsigned long long)r->overwrote);
         return 0;
     }
     if (r->suspends - r->resumes > (r->closed ? 0 : 1)) {
-        say(why, why_bytes, "sampler: %llu suspends, but %llu resumes", (unsigned long long)r->suspends,
+        say(error, "sampler: %llu suspends, but %llu resumes", (unsigned long long)r->suspends,
             (unsigned long long)r->resumes);
         return 0;
     }
-    return strobe_reader_check_calls(r, count_interrupted_writers(r) * UNDER_WAY_MAX, why, why_bytes);
+    return strobe_reader_check_calls(r, count_interrupted_writers(r) * UNDER_WAY_MAX, error);
 }

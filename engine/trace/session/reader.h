@@ -9,6 +9,7 @@
 #ifndef STROBE_TRACE_SESSION_READER_H
 #define STROBE_TRACE_SESSION_READER_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 #include "engine/store/session.h"
 
@@ -146,10 +147,10 @@ struct strobe_reader {
     unsigned tick_shift;
 };
 
-/* Opens the session and reads it whole. On failure *out is NULL and `why` (may be NULL) has one line that says
+/* Opens the session and reads it whole. On failure *out is NULL and `error` (may be NULL) has one line that says
  * what was expected, without the path. Status as for strobe_session_open; STROBE_IO with errno ENOMEM when memory
  * runs out. */
-enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **out, char *why, size_t why_bytes);
+enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **out, struct strobe_error *error);
 
 void strobe_reader_close(struct strobe_reader *reader);
 
@@ -182,7 +183,7 @@ enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *reader
  *   of calls, over all        told = present + overwritten + refused, exactly when closed; otherwise off by no more
  *                             than a block a writer, which it was claiming or finishing
  *
- * Returns 1 when all hold; else 0 with the first that fails told in `why` (may be NULL) in words and numbers. */
-int strobe_reader_check(const struct strobe_reader *reader, char *why, size_t why_bytes);
+ * Returns 1 when all hold; else 0 with the first that fails told in `error` (may be NULL) in words and numbers. */
+int strobe_reader_check(const struct strobe_reader *reader, struct strobe_error *error);
 
 #endif

@@ -1,4 +1,5 @@
 #include "engine/trace/session/reader_calls.h"
+#include "engine/base/error_format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,23 +143,22 @@ enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *r, uin
 
 /* ---- the books */
 
-static void say(char *why, size_t why_bytes, const char *format, uint64_t a, uint64_t b, uint64_t c)
+static void say(struct strobe_error *error, const char *format, uint64_t a, uint64_t b, uint64_t c)
 {
-    if (why && why_bytes)
-        snprintf(why, why_bytes, format, (unsigned long long)a, (unsigned long long)b, (unsigned long long)c);
+    strobe_error_set(error, format, (unsigned long long)a, (unsigned long long)b, (unsigned long long)c);
 }
 
-int strobe_reader_check_calls(const struct strobe_reader *r, uint64_t writers, char *why, size_t why_bytes)
+int strobe_reader_check_calls(const struct strobe_reader *r, uint64_t writers, struct strobe_error *error)
 {
     if (r->call_blocks_damaged || r->call_entries_damaged) {
-        say(why, why_bytes, "call log: %llu blocks and %llu entries hold what no writer writes%.0llu",
-            r->call_blocks_damaged, r->call_entries_damaged, 0);
+        say(error, "call log: %llu blocks and %llu entries hold what no writer writes%.0llu", r->call_blocks_damaged,
+            r->call_entries_damaged, 0);
         return 0;
     }
     int64_t adrift = r->calls.overwritten - (int64_t)r->calls_overwrote;
     int64_t slack = (int64_t)((r->call_blocks_taken + (r->closed ? 0 : writers)) * STROBE_CALL_ENTRIES);
     if (adrift > slack || adrift < -slack) {
-        say(why, why_bytes, "call log: %llu entries told and not refused, but %llu present and %llu overwritten",
+        say(error, "call log: %llu entries told and not refused, but %llu present and %llu overwritten",
             r->calls.told - r->calls.refused, r->calls.present, r->calls_overwrote);
         return 0;
     }

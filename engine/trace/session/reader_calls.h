@@ -4,6 +4,7 @@
 #ifndef STROBE_TRACE_SESSION_READER_CALLS_H
 #define STROBE_TRACE_SESSION_READER_CALLS_H
 
+#include "engine/base/error.h"
 #include "engine/trace/session/reader.h"
 
 /* Looks at every block of the log. Threads have been read. 0: out of memory. */
@@ -11,6 +12,6 @@ int strobe_reader_look_at_calls(struct strobe_reader *reader);
 
 /* Checks told = present + overwritten + refused; as strobe_reader_check. `writers`: how many can have been stopped in
  * the middle of a claim. */
-int strobe_reader_check_calls(const struct strobe_reader *reader, uint64_t writers, char *why, size_t why_bytes);
+int strobe_reader_check_calls(const struct strobe_reader *reader, uint64_t writers, struct strobe_error *error);
 
 #endif

@@ -1,4 +1,5 @@
 #include "engine/trace/symbols/dsym.h"
+#include "engine/base/error_format.h"
 
 #include "engine/store/session.h"
 #include "engine/trace/session/reader.h"
@@ -26,13 +27,12 @@ struct search {
     uint32_t in_this; /* files that belong to the session, of the path being searched */
     uint32_t damaged;
     char uuid[40]; /* of the file looked at last, in words */
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
 };
 
 static enum strobe_status say(const struct search *s, enum strobe_status status, const char *path, const char *what)
 {
-    snprintf(s->why, s->why_bytes, "%s: %s", path, what);
+    strobe_error_set(s->error, "%s: %s", path, what);
     return status;
 }
 
@@ -72,15 +72,15 @@ static enum strobe_status take(struct search *s, const char *path, const struct 
 }
 
 static enum strobe_status look_at_slices(struct search *s, const char *path, const struct strobe_macho_file *file,
-                                         struct strobe_macho *m, char *what, size_t what_bytes)
+                                         struct strobe_macho *m, struct strobe_error *error)
 {
     struct strobe_macho_slice slices[STROBE_MACHO_SLICES_MAX];
     uint32_t count;
-    enum strobe_status status = strobe_macho_slices(file->at, file->bytes, slices, &count, what, what_bytes);
+    enum strobe_status status = strobe_macho_slices(file->at, file->bytes, slices, &count, error);
     if (status == STROBE_NO_ENTRY)
-        snprintf(what, what_bytes, "expected a Mach-O file");
+        strobe_error_set(error, "expected a Mach-O file");
     for (uint32_t i = 0; i < count && status == STROBE_OK; i++) {
-        status = strobe_macho_read(file->at, &slices[i], m, what, what_bytes);
+        status = strobe_macho_read(file->at, &slices[i], m, error);
         if (status == STROBE_OK && m->has_uuid && (status = take(s, path, m)) != STROBE_OK)
             return status == STROBE_BAD_INPUT ? STROBE_FULL : status;
     }
@@ -91,16 +91,16 @@ static enum strobe_status look_at_slices(struct search *s, const char *path, con
 static enum strobe_status look_at_file(struct search *s, const char *path, int named)
 {
     struct strobe_macho_file file;
-    char what[200] = "";
+    struct strobe_error error = {""};
     struct strobe_macho *m = malloc(sizeof *m);
     if (!m)
         return say(s, STROBE_IO, path, strerror(ENOMEM));
     enum strobe_status status = strobe_macho_map(path, &file);
     if (status == STROBE_OK) {
-        status = look_at_slices(s, path, &file, m, what, sizeof what);
+        status = look_at_slices(s, path, &file, m, &error);
         strobe_macho_unmap(&file);
     } else {
-        snprintf(what, sizeof what, "%s", status == STROBE_IO ? strerror(errno) : "expected a file or a folder");
+        strobe_error_set(&error, "%s", status == STROBE_IO ? strerror(errno) : "expected a file or a folder");
         status = STROBE_BAD_INPUT;
     }
     free(m);
@@ -109,7 +109,7 @@ static enum strobe_status look_at_file(struct search *s, const char *path, int n
     if (status == STROBE_OK)
         return STROBE_OK;
     if (named)
-        return say(s, STROBE_BAD_INPUT, path, what);
+        return say(s, STROBE_BAD_INPUT, path, error.text);
     s->damaged += status != STROBE_NO_ENTRY;
     return STROBE_OK;
 }
@@ -186,15 +186,15 @@ static enum strobe_status write_session(const struct search *s, const char *outp
 }
 
 enum strobe_status strobe_dsym(const char *session, const char *output, const char *const *paths, size_t path_count,
-                               int replace, struct strobe_dsym_found *out, char *why, size_t why_bytes)
+                               int replace, struct strobe_dsym_found *out, struct strobe_error *error)
 {
     struct strobe_reader *reader;
-    char what[200];
-    struct search s = {.why = why, .why_bytes = why_bytes};
+    struct strobe_error what = {""};
+    struct search s = {.error = error};
     *out = (struct strobe_dsym_found){0};
-    enum strobe_status status = strobe_reader_open(session, &reader, what, sizeof what);
+    enum strobe_status status = strobe_reader_open(session, &reader, &what);
     if (status != STROBE_OK)
-        return say(&s, status, session, what);
+        return say(&s, status, session, what.text);
     uint32_t with_uuid = 0;
     s.session = &reader->session;
     s.image_count = reader->image_count;

@@ -6,6 +6,7 @@
 #ifndef STROBE_TRACE_SYMBOLS_DSYM_H
 #define STROBE_TRACE_SYMBOLS_DSYM_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 
 #include <stddef.h>
@@ -26,8 +27,8 @@ struct strobe_dsym_found {
  * also by itself.
  *
  * STROBE_BAD_INPUT: no session, or none with UUIDs; a path with nothing in it that belongs to the session; a file that
- * was named and can't be read. STROBE_EXISTS, STROBE_IO. `why` has one line. */
+ * was named and can't be read. STROBE_EXISTS, STROBE_IO. `error` has one line. */
 enum strobe_status strobe_dsym(const char *session, const char *output, const char *const *paths, size_t path_count,
-                               int replace, struct strobe_dsym_found *out, char *why, size_t why_bytes);
+                               int replace, struct strobe_dsym_found *out, struct strobe_error *error);
 
 #endif

@@ -1,4 +1,5 @@
 #include "engine/trace/symbols/macho_elf.h"
+#include "engine/base/error_format.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -310,38 +311,38 @@ void strobe_macho_unmap(struct strobe_macho_file *file)
 }
 
 static enum strobe_status find_slice(const struct strobe_macho_file *file, const uint8_t *uuid, struct strobe_macho *m,
-                                     char *why, size_t why_bytes)
+                                     struct strobe_error *error)
 {
     struct strobe_macho_slice slices[STROBE_MACHO_SLICES_MAX];
     uint32_t count;
-    enum strobe_status status = strobe_macho_slices(file->at, file->bytes, slices, &count, why, why_bytes);
+    enum strobe_status status = strobe_macho_slices(file->at, file->bytes, slices, &count, error);
     for (uint32_t i = 0; i < count && status == STROBE_OK; i++) {
-        status = strobe_macho_read(file->at, &slices[i], m, why, why_bytes);
+        status = strobe_macho_read(file->at, &slices[i], m, error);
         if (status == STROBE_OK && m->has_uuid && !memcmp(m->uuid, uuid, STROBE_MACHO_UUID_BYTES))
             return STROBE_OK;
     }
     return status == STROBE_OK ? STROBE_BAD_VERSION : status;
 }
 
-enum strobe_status strobe_macho_open(const char *path, const uint8_t uuid[STROBE_MACHO_UUID_BYTES], int *fd, char *why,
-                                     size_t why_bytes)
+enum strobe_status strobe_macho_open(const char *path, const uint8_t uuid[STROBE_MACHO_UUID_BYTES], int *fd,
+                                     struct strobe_error *error)
 {
     struct strobe_macho_file file;
     struct strobe_macho *m = malloc(sizeof *m);
     *fd = -1;
     enum strobe_status status = m ? strobe_macho_map(path, &file) : STROBE_IO;
     if (status == STROBE_OK) {
-        status = find_slice(&file, uuid, m, why, why_bytes);
+        status = find_slice(&file, uuid, m, error);
         if (status == STROBE_OK) {
             *fd = memfd_create("macho", MFD_CLOEXEC);
             status = *fd < 0 ? STROBE_IO : strobe_macho_write_elf(m, *fd);
         }
-        int error = errno;
+        int saved = errno;
         strobe_macho_unmap(&file);
-        errno = error;
+        errno = saved;
     }
-    if (status == STROBE_IO && why && why_bytes)
-        snprintf(why, why_bytes, "%s", strerror(errno));
+    if (status == STROBE_IO)
+        strobe_error_set(error, "%s", strerror(errno));
     if (status != STROBE_OK && *fd >= 0) {
         close(*fd);
         *fd = -1;

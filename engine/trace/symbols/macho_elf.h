@@ -13,6 +13,7 @@
 #ifndef STROBE_TRACE_SYMBOLS_MACHO_ELF_H
 #define STROBE_TRACE_SYMBOLS_MACHO_ELF_H
 
+#include "engine/base/error.h"
 #include "engine/trace/symbols/macho_info.h"
 
 /* Writes the ELF file to `fd`, from its begin. STROBE_IO (errno). */
@@ -20,9 +21,9 @@ enum strobe_status strobe_macho_write_elf(const struct strobe_macho *m, int fd);
 
 /* Opens the slice of the file `path` that has that UUID, as an ELF file in memory: *fd is the caller's to close.
  * STROBE_NO_ENTRY: the file is no Mach-O file. STROBE_BAD_VERSION: it is, but none of its slices has the UUID.
- * STROBE_BAD_INPUT, STROBE_TRUNCATED, STROBE_IO: `why` (may be NULL) has one line without the path. */
-enum strobe_status strobe_macho_open(const char *path, const uint8_t uuid[STROBE_MACHO_UUID_BYTES], int *fd, char *why,
-                                     size_t why_bytes);
+ * STROBE_BAD_INPUT, STROBE_TRUNCATED, STROBE_IO: `error` (may be NULL) has one line without the path. */
+enum strobe_status strobe_macho_open(const char *path, const uint8_t uuid[STROBE_MACHO_UUID_BYTES], int *fd,
+                                     struct strobe_error *error);
 
 /* A file in memory, read-only. bytes 0: an empty one, and at NULL. */
 struct strobe_macho_file {

@@ -1,4 +1,5 @@
 #include "engine/trace/symbols/macho_info.h"
+#include "engine/base/error_format.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -59,8 +60,7 @@ static uint64_t big64(const uint8_t *p)
 struct input {
     const uint8_t *file;
     uint64_t from, bytes; /* the slice: file + from, bytes long */
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
 };
 
 static enum strobe_status fail(const struct input *in, enum strobe_status status, uint64_t offset, const char *format,
@@ -70,12 +70,9 @@ static enum strobe_status fail(const struct input *in, enum strobe_status status
                                ...)
 {
     va_list args;
-    if (!in->why || !in->why_bytes)
-        return status;
-    int n = snprintf(in->why, in->why_bytes, "byte %" PRIu64 ": ", in->from + offset);
+    strobe_error_set(in->error, "byte %" PRIu64 ": ", in->from + offset);
     va_start(args, format);
-    if (n > 0 && (size_t)n < in->why_bytes)
-        vsnprintf(in->why + n, in->why_bytes - (size_t)n, format, args);
+    strobe_error_add_list(in->error, format, args);
     va_end(args);
     return status;
 }
@@ -116,9 +113,9 @@ static enum strobe_status fat_slices(const struct input *in, int wide, struct st
 
 enum strobe_status strobe_macho_slices(const uint8_t *file, uint64_t bytes,
                                        struct strobe_macho_slice out[STROBE_MACHO_SLICES_MAX], uint32_t *count,
-                                       char *why, size_t why_bytes)
+                                       struct strobe_error *error)
 {
-    struct input in = {file, 0, bytes, why, why_bytes};
+    struct input in = {file, 0, bytes, error};
     *count = 0;
     if (bytes < 8)
         return STROBE_NO_ENTRY;
@@ -239,9 +236,9 @@ static enum strobe_status read_command(const struct input *in, const uint8_t *p,
 }
 
 enum strobe_status strobe_macho_read(const uint8_t *file, const struct strobe_macho_slice *slice,
-                                     struct strobe_macho *out, char *why, size_t why_bytes)
+                                     struct strobe_macho *out, struct strobe_error *error)
 {
-    struct input in = {file, slice->offset, slice->bytes, why, why_bytes};
+    struct input in = {file, slice->offset, slice->bytes, error};
     const uint8_t *head = part(&in, 0, MACH_HEADER_64);
     memset(out, 0, sizeof *out);
     out->start = UINT64_MAX;

@@ -8,6 +8,7 @@
 #ifndef STROBE_TRACE_SYMBOLS_MACHO_INFO_H
 #define STROBE_TRACE_SYMBOLS_MACHO_INFO_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 
 #include <stddef.h>
@@ -51,14 +52,14 @@ struct strobe_macho_slice {
 };
 
 /* Finds the slices of a file in memory; those of other machines than the two above are left out. STROBE_NO_ENTRY: no
- * Mach-O file. STROBE_BAD_INPUT, STROBE_TRUNCATED: `why` (may be NULL) has one line, "byte 123: expected ...". */
+ * Mach-O file. STROBE_BAD_INPUT, STROBE_TRUNCATED: `error` (may be NULL) has one line, "byte 123: expected ...". */
 enum strobe_status strobe_macho_slices(const uint8_t *file, uint64_t bytes,
                                        struct strobe_macho_slice out[STROBE_MACHO_SLICES_MAX], uint32_t *count,
-                                       char *why, size_t why_bytes);
+                                       struct strobe_error *error);
 
 /* Reads one slice. Statuses as above; bytes are counted from the file's begin. */
 enum strobe_status strobe_macho_read(const uint8_t *file, const struct strobe_macho_slice *slice,
-                                     struct strobe_macho *out, char *why, size_t why_bytes);
+                                     struct strobe_macho *out, struct strobe_error *error);
 
 /* One function's symbol, by name and address as linked. */
 struct strobe_macho_symbol {

@@ -1,4 +1,5 @@
 #include "engine/trace/symbols/mapping.h"
+#include "engine/base/error_format.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -125,9 +126,9 @@ static bool add_class(struct strobe_mapping *m, struct class c)
     return true;
 }
 
-static enum strobe_status expected(const char *path, size_t line, const char *what, char *why, size_t why_bytes)
+static enum strobe_status expected(const char *path, size_t line, const char *what, struct strobe_error *error)
 {
-    snprintf(why, why_bytes, "%s:%zu: expected %s", path, line, what);
+    strobe_error_set(error, "%s:%zu: expected %s", path, line, what);
     return STROBE_BAD_INPUT;
 }
 
@@ -142,8 +143,8 @@ static bool class_line(struct text line, struct class *out)
     return out->before.bytes && out->after.bytes;
 }
 
-static enum strobe_status read_classes(struct strobe_mapping *m, size_t bytes, const char *path, char *why,
-                                       size_t why_bytes)
+static enum strobe_status read_classes(struct strobe_mapping *m, size_t bytes, const char *path,
+                                       struct strobe_error *error)
 {
     struct text rest = {m->content, bytes}, line;
     for (size_t number = 1; next_line(&rest, &line); number++) {
@@ -153,31 +154,31 @@ static enum strobe_status read_classes(struct strobe_mapping *m, size_t bytes, c
         if (!t.bytes || t.at[0] == '#')
             continue;
         if (indented && !m->count)
-            return expected(path, number, "a class, \"NAME -> NEW:\", before its members", why, why_bytes);
+            return expected(path, number, "a class, \"NAME -> NEW:\", before its members", error);
         if (indented && !find(t, " -> "))
-            return expected(path, number, "a member, \"TYPE NAME -> NEW\"", why, why_bytes);
+            return expected(path, number, "a member, \"TYPE NAME -> NEW\"", error);
         if (indented)
             continue;
         if (!class_line(t, &c))
-            return expected(path, number, "a class, \"NAME -> NEW:\"", why, why_bytes);
+            return expected(path, number, "a class, \"NAME -> NEW:\"", error);
         if (m->count)
             m->classes[m->count - 1].end = line.at;
         if (!add_class(m, c))
             return STROBE_IO;
     }
     if (!m->count)
-        return expected(path, 1, "a class, \"NAME -> NEW:\"", why, why_bytes);
+        return expected(path, 1, "a class, \"NAME -> NEW:\"", error);
     m->classes[m->count - 1].end = m->content + bytes;
     qsort(m->classes, m->count, sizeof *m->classes, by_after);
     return STROBE_OK;
 }
 
 enum strobe_status strobe_mapping_parse(const char *text, size_t bytes, const char *path, struct strobe_mapping **out,
-                                        char *why, size_t why_bytes)
+                                        struct strobe_error *error)
 {
     struct strobe_mapping *m = calloc(1, sizeof *m);
     *out = NULL;
-    snprintf(why, why_bytes, "out of memory");
+    strobe_error_set(error, "out of memory");
     if (!m)
         return STROBE_IO;
     m->content = malloc(bytes + 1);
@@ -185,7 +186,7 @@ enum strobe_status strobe_mapping_parse(const char *text, size_t bytes, const ch
     if (m->content) {
         memcpy(m->content, text, bytes);
         m->content[bytes] = '\0';
-        status = read_classes(m, bytes, path, why, why_bytes);
+        status = read_classes(m, bytes, path, error);
     }
     if (status == STROBE_OK)
         *out = m;
@@ -203,16 +204,16 @@ static enum strobe_status read_all(FILE *in, struct string *out)
     return ferror(in) || out->failed ? STROBE_IO : STROBE_OK;
 }
 
-enum strobe_status strobe_mapping_read(const char *path, struct strobe_mapping **out, char *why, size_t why_bytes)
+enum strobe_status strobe_mapping_read(const char *path, struct strobe_mapping **out, struct strobe_error *error)
 {
     struct string content = {0};
     *out = NULL;
     FILE *in = fopen(path, "r");
     enum strobe_status status = in ? read_all(in, &content) : STROBE_IO;
     if (status != STROBE_OK)
-        snprintf(why, why_bytes, "%s: cannot read: %s", path, strerror(errno));
+        strobe_error_set(error, "%s: cannot read: %s", path, strerror(errno));
     else
-        status = strobe_mapping_parse(content.at ? content.at : "", content.bytes, path, out, why, why_bytes);
+        status = strobe_mapping_parse(content.at ? content.at : "", content.bytes, path, out, error);
     if (in)
         fclose(in);
     free(content.at);

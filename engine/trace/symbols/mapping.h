@@ -17,18 +17,19 @@
 #ifndef STROBE_TRACE_SYMBOLS_MAPPING_H
 #define STROBE_TRACE_SYMBOLS_MAPPING_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 
 #include <stddef.h>
 
 struct strobe_mapping;
 
-/* Reads a file. STROBE_IO, or STROBE_BAD_INPUT with `FILE:LINE: expected ...` in `why`; *out is NULL then. */
-enum strobe_status strobe_mapping_read(const char *path, struct strobe_mapping **out, char *why, size_t why_bytes);
+/* Reads a file. STROBE_IO, or STROBE_BAD_INPUT with `FILE:LINE: expected ...` in `error`; *out is NULL then. */
+enum strobe_status strobe_mapping_read(const char *path, struct strobe_mapping **out, struct strobe_error *error);
 
 /* The same for text in memory, which is copied; `path` is what errors call it. */
 enum strobe_status strobe_mapping_parse(const char *text, size_t bytes, const char *path, struct strobe_mapping **out,
-                                        char *why, size_t why_bytes);
+                                        struct strobe_error *error);
 
 /* A method as the runtime prints it, "java.lang.String a.b.c(int, a.d)", with its names as they were:
  * "java.lang.String com.example.Cache.get(int, com.example.Key)". What the mapping does not know stays as it is.

@@ -85,7 +85,7 @@ static int open_macho(const struct strobe_symbol_image *image, int *fd)
 {
     if (image->build_id_bytes != STROBE_MACHO_UUID_BYTES)
         return 1;
-    enum strobe_status status = strobe_macho_open(image->path, image->build_id, fd, NULL, 0);
+    enum strobe_status status = strobe_macho_open(image->path, image->build_id, fd, NULL);
     return status == STROBE_OK || status == STROBE_NO_ENTRY;
 }
 

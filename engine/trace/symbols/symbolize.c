@@ -1,4 +1,5 @@
 #include "engine/trace/symbols/symbolize.h"
+#include "engine/base/error_format.h"
 
 #include "engine/store/session.h"
 #include "engine/trace/session/reader.h"
@@ -96,32 +97,31 @@ static enum strobe_status write_file(const struct strobe_session *s, const struc
     return status;
 }
 
-static enum strobe_status say(enum strobe_status status, const char *path, const char *what, char *why,
-                              size_t why_bytes)
+static enum strobe_status say(enum strobe_status status, const char *path, const char *what, struct strobe_error *error)
 {
-    snprintf(why, why_bytes, "%s: %s", path, what);
+    strobe_error_set(error, "%s: %s", path, what);
     return status;
 }
 
 enum strobe_status strobe_symbolize(const char *session, const char *output, const struct strobe_mapping *mapping,
-                                    int replace, struct strobe_symbolized *out, char *why, size_t why_bytes)
+                                    int replace, struct strobe_symbolized *out, struct strobe_error *error)
 {
     struct strobe_reader *reader;
     struct region r = {0};
-    enum strobe_status status = strobe_reader_open(session, &reader, why, why_bytes);
+    enum strobe_status status = strobe_reader_open(session, &reader, error);
     if (status != STROBE_OK)
         return status;
     const struct strobe_session *s = &reader->session;
     if (!s->names.head)
-        status = say(STROBE_BAD_INPUT, session, "expected a session with names of managed methods", why, why_bytes);
+        status = say(STROBE_BAD_INPUT, session, "expected a session with names of managed methods", error);
     else if ((status = make_region(s, mapping, &r, out)) == STROBE_FULL)
-        say(status, session, "its names take more room than a session has", why, why_bytes);
+        say(status, session, "its names take more room than a session has", error);
     else if (status != STROBE_OK)
-        say(status, session, "out of memory", why, why_bytes);
+        say(status, session, "out of memory", error);
     else if ((status = write_file(s, &r, output, replace)) == STROBE_EXISTS)
-        say(status, output, "exists already; --force overwrites it", why, why_bytes);
+        say(status, output, "exists already; --force overwrites it", error);
     else if (status != STROBE_OK)
-        say(status, output, strerror(errno), why, why_bytes);
+        say(status, output, strerror(errno), error);
     free(r.at);
     strobe_reader_close(reader);
     return status;

@@ -43,6 +43,7 @@
 #ifndef STROBE_SIM_EXPLORE_LITMUS_LITMUS_H
 #define STROBE_SIM_EXPLORE_LITMUS_LITMUS_H
 
+#include "engine/base/error.h"
 #include "sim/explore/explore.h"
 
 struct explore_litmus;
@@ -70,11 +71,11 @@ struct explore_outcomes {
 
 /* Reads a file of at most 1 MiB. STROBE_IO or STROBE_BAD_INPUT with a line in why: "FILE:LINE:COLUMN: expected ...,
  * found ...". */
-enum strobe_status explore_litmus_read(const char *path, struct explore_litmus **out, char *why, size_t why_bytes);
+enum strobe_status explore_litmus_read(const char *path, struct explore_litmus **out, struct strobe_error *error);
 
 /* The same of text in memory, which need not end in a NUL; `path` stands in messages only. */
 enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const char *path, struct explore_litmus **out,
-                                        char *why, size_t why_bytes);
+                                        struct strobe_error *error);
 void explore_litmus_free(struct explore_litmus *test);
 
 const char *explore_litmus_name(const struct explore_litmus *test);      /* "SB+rlx" */

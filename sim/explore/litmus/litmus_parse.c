@@ -1,3 +1,4 @@
+#include "engine/base/error_format.h"
 #include "sim/explore/litmus/litmus_parser.h"
 
 #include <errno.h>
@@ -17,10 +18,9 @@ __attribute__((format(printf, 3, 4))) static void fault(struct litmus_parser *p,
     if (p->status != STROBE_OK)
         return;
     p->status = STROBE_BAD_INPUT;
-    int n = snprintf(p->why, p->why_bytes, "%s:%u:%u: ", p->path, at->line, at->column);
+    strobe_error_set(p->error, "%s:%u:%u: ", p->path, at->line, at->column);
     va_start(args, format);
-    if (n >= 0 && (size_t)n < p->why_bytes)
-        vsnprintf(p->why + n, p->why_bytes - (size_t)n, format, args);
+    strobe_error_add_list(p->error, format, args);
     va_end(args);
     p->now =
         (struct litmus_token){.kind = LITMUS_TOKEN_END, .begin = p->lexer.end, .line = at->line, .column = at->column};
@@ -590,9 +590,9 @@ static void whole(struct litmus_parser *p)
 }
 
 enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const char *path, struct explore_litmus **out,
-                                        char *why, size_t why_bytes)
+                                        struct strobe_error *error)
 {
-    struct litmus_parser p = {.path = path, .why = why, .why_bytes = why_bytes, .now.begin = text, .last_end = text};
+    struct litmus_parser p = {.path = path, .error = error, .now.begin = text, .last_end = text};
     *out = NULL;
     explore_litmus_lexer_open(&p.lexer, text, bytes);
     p.test = calloc(1, sizeof *p.test);
@@ -615,7 +615,7 @@ enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const ch
     return STROBE_OK;
 }
 
-enum strobe_status explore_litmus_read(const char *path, struct explore_litmus **out, char *why, size_t why_bytes)
+enum strobe_status explore_litmus_read(const char *path, struct explore_litmus **out, struct strobe_error *error)
 {
     enum { BYTES_MAX = 1 << 20 };
     char *text = malloc(BYTES_MAX + 1);
@@ -624,13 +624,13 @@ enum strobe_status explore_litmus_read(const char *path, struct explore_litmus *
     enum strobe_status status = STROBE_IO;
     *out = NULL;
     if (!text)
-        snprintf(why, why_bytes, "%s: expected a litmus test: no memory", path);
+        strobe_error_set(error, "%s: expected a litmus test: no memory", path);
     else if (!file || ferror(file))
-        snprintf(why, why_bytes, "%s: expected a litmus test: %s", path, strerror(errno));
+        strobe_error_set(error, "%s: expected a litmus test: %s", path, strerror(errno));
     else if (bytes > BYTES_MAX)
-        snprintf(why, why_bytes, "%s: expected a litmus test: larger than 1 MiB", path);
+        strobe_error_set(error, "%s: expected a litmus test: larger than 1 MiB", path);
     else
-        status = explore_litmus_parse(text, bytes, path, out, why, why_bytes);
+        status = explore_litmus_parse(text, bytes, path, out, error);
     if (file)
         fclose(file);
     free(text);

@@ -3,6 +3,7 @@
 #ifndef STROBE_SIM_EXPLORE_LITMUS_LITMUS_PARSER_H
 #define STROBE_SIM_EXPLORE_LITMUS_LITMUS_PARSER_H
 
+#include "engine/base/error.h"
 #include "sim/explore/litmus/litmus_lexer.h"
 #include "sim/explore/litmus/litmus_tree.h"
 
@@ -15,8 +16,7 @@ struct litmus_parser {
     uint32_t text;   /* of the statement that is read */
     uint32_t depth;
     const char *path;
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
     enum strobe_status status;
 };
 

@@ -37,6 +37,7 @@
 #ifndef STROBE_SIM_FAKE_ART_FAKE_H
 #define STROBE_SIM_FAKE_ART_FAKE_H
 
+#include "engine/base/error.h"
 #include "sim/fake/art/system.h"
 
 /* An exported function: by its mangled name, never inlined or copied, so that who patches it catches every call. */
@@ -93,8 +94,8 @@ static inline fake_ref fake_ref_of(const void *o)
 
 /* ---- dex, class ---- */
 
-/* Maps and checks a dex file and defines its classes; false with a line in `why`. */
-bool fake_dex_open(const char *path, char *why, size_t why_bytes);
+/* Maps and checks a dex file and defines its classes; false with a line in `error`. */
+bool fake_dex_open(const char *path, struct strobe_error *error);
 struct fake_class *fake_class_find(const char *descriptor);         /* "Ljava/lang/Object;"; NULL = none */
 struct fake_class *fake_class_of(const struct fake_object *object); /* of a Class object: java.lang.Class */
 struct fake_class *fake_class_mirrored(const struct fake_object *class_object);

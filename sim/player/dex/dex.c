@@ -4,6 +4,7 @@
  *   type lists, strings, code, class data, map                            whose offsets the above name
  */
 #include "sim/player/dex/dex.h"
+#include "engine/base/error_format.h"
 
 #include "sim/player/dex/dex_code.h"
 #include "sim/player/dex/dex_ids.h"
@@ -53,8 +54,7 @@ struct maker {
     uint32_t strings_at, types_at, protos_at, methods_at, classes_at;
     uint32_t type_lists_at[SIM_DEX_PROTOS], string_data_at, first_code_at, code_count, class_data_at;
     struct sim_dex_bytes out;
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
 };
 
 /* ---- names ---- */
@@ -95,10 +95,10 @@ static bool make_names(struct maker *m, struct sim_dex_id *ids)
         if (fits)
             sim_dex_method_name(m->scenario, i, class + 1, name, NAME_BYTES - 2);
         if (!fits || !is_java_name(class + 1, name)) {
-            snprintf(m->why, m->why_bytes,
-                     "%s: method \"%.200s\": expected a name that Java can have, such as "
-                     "Cache.get, in no package of the runtime's own",
-                     m->scenario->path, whole);
+            strobe_error_set(m->error,
+                             "%s: method \"%.200s\": expected a name that Java can have, such as "
+                             "Cache.get, in no package of the runtime's own",
+                             m->scenario->path, whole);
             return false;
         }
         class[0] = 'L';
@@ -125,8 +125,8 @@ static bool find_places(struct maker *m)
                                               : &m->player.thrown) = i;
         bool same_class = i && !strcmp(at[i].class, at[i - 1].class);
         if (same_class && !strcmp(at[i].name, at[i - 1].name)) {
-            snprintf(m->why, m->why_bytes, "%s: two methods are %s in Java, expected one", m->scenario->path,
-                     m->scenario->methods[at[i].number].name);
+            strobe_error_set(m->error, "%s: two methods are %s in Java, expected one", m->scenario->path,
+                             m->scenario->methods[at[i].number].name);
             return false;
         }
         m->class_count += own && !same_class;
@@ -151,7 +151,7 @@ static void add_messages(const struct calls *c, uint32_t queue)
         c->called[s->queues[queue].frame_method] = true;
 }
 
-static void add_block(const struct calls *c, uint32_t block)
+static void dex_add_calls(const struct calls *c, uint32_t block)
 {
     const struct sim_block *b = &c->s->blocks[block];
     for (uint32_t i = b->first; i < b->first + b->count; i++) {
@@ -163,14 +163,14 @@ static void add_block(const struct calls *c, uint32_t block)
         case SIM_OP_LOOP: add_messages(c, op->object); break;
         case SIM_OP_CHOOSE:
             for (uint32_t k = op->first; k < op->first + op->count; k++)
-                add_block(c, c->s->arms[k].block);
+                dex_add_calls(c, c->s->arms[k].block);
             break;
         default: break;
         }
         if (op->block)
-            add_block(c, op->block);
+            dex_add_calls(c, op->block);
         if (op->other_block)
-            add_block(c, op->other_block);
+            dex_add_calls(c, op->other_block);
     }
 }
 
@@ -179,7 +179,7 @@ static void find_callees(const struct sim_scenario *s, uint32_t method, bool *ca
 {
     struct calls c = {s, called};
     memset(called, 0, s->method_count * sizeof *called);
-    add_block(&c, s->methods[method].block);
+    dex_add_calls(&c, s->methods[method].block);
     for (uint32_t i = 0; i < s->op_count; i++)
         if (s->ops[i].kind == SIM_OP_RECURSE && s->ops[i].object == method)
             called[method] = true;
@@ -249,8 +249,8 @@ static bool put_code(struct maker *m, uint32_t method, bool *called, struct sim_
         if (called[i])
             callees[count++] = (struct sim_dex_callee){i, m->place[i]};
     if (count > SIM_DEX_CALLEES_MAX) {
-        snprintf(m->why, m->why_bytes, "%s: %s calls %u methods, expected at most %d", m->scenario->path,
-                 m->scenario->methods[method].name, count, SIM_DEX_CALLEES_MAX);
+        strobe_error_set(m->error, "%s: %s calls %u methods, expected at most %d", m->scenario->path,
+                         m->scenario->methods[method].name, count, SIM_DEX_CALLEES_MAX);
         return false;
     }
     sim_dex_align(&m->out, 4);
@@ -399,11 +399,11 @@ static bool make_ids(struct maker *m)
     return !m->out.failed && find_places(m);
 }
 
-static bool make(struct maker *m)
+static bool dex_make_file(struct maker *m)
 {
     if (m->scenario->method_count + 3 > METHODS_MAX) {
-        snprintf(m->why, m->why_bytes, "%s: %u methods, expected at most %d", m->scenario->path,
-                 m->scenario->method_count, METHODS_MAX - 3);
+        strobe_error_set(m->error, "%s: %u methods, expected at most %d", m->scenario->path, m->scenario->method_count,
+                         METHODS_MAX - 3);
         return false;
     }
     if (!make_ids(m))
@@ -418,14 +418,14 @@ static bool make(struct maker *m)
     return !m->out.failed;
 }
 
-enum strobe_status sim_dex_of_scenario(const struct sim_scenario *s, void **out, size_t *bytes, char *why,
-                                       size_t why_bytes)
+enum strobe_status sim_dex_of_scenario(const struct sim_scenario *s, void **out, size_t *bytes,
+                                       struct strobe_error *error)
 {
-    struct maker m = {.scenario = s, .why = why, .why_bytes = why_bytes};
-    bool made = make(&m);
+    struct maker m = {.scenario = s, .error = error};
+    bool made = dex_make_file(&m);
     enum strobe_status status = made ? STROBE_OK : m.out.failed ? STROBE_IO : STROBE_BAD_INPUT;
     if (m.out.failed)
-        snprintf(why, why_bytes, "out of memory");
+        strobe_error_set(error, "out of memory");
     *out = made ? m.out.at : NULL;
     *bytes = made ? m.out.count : 0;
     if (!made)

@@ -16,12 +16,13 @@
 #ifndef STROBE_SIM_PLAYER_DEX_DEX_H
 #define STROBE_SIM_PLAYER_DEX_DEX_H
 
+#include "engine/base/error.h"
 #include "sim/app/scenario.h"
 
-/* The file in memory (*out by malloc). STROBE_BAD_INPUT with `why`: names that make no Java names, or more methods than
- * the format holds. STROBE_IO: out of memory. */
-enum strobe_status sim_dex_of_scenario(const struct sim_scenario *s, void **out, size_t *bytes, char *why,
-                                       size_t why_bytes);
+/* The file in memory (*out by malloc). STROBE_BAD_INPUT with `error`: names that make no Java names, or more methods
+ * than the format holds. STROBE_IO: out of memory. */
+enum strobe_status sim_dex_of_scenario(const struct sim_scenario *s, void **out, size_t *bytes,
+                                       struct strobe_error *error);
 
 /* Where a scenario's method is: class ("Cache", packages by slashes) and name. `room` bytes for each. */
 void sim_dex_method_name(const struct sim_scenario *s, uint32_t method, char *class, char *name, size_t room);

@@ -3,13 +3,14 @@
 #ifndef STROBE_SIM_PLAYER_MACH_SEAT_H
 #define STROBE_SIM_PLAYER_MACH_SEAT_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct sim_real_mach_seat {
-    enum strobe_status (*begin)(const char *session, char *why, size_t why_bytes);
+    enum strobe_status (*begin)(const char *session, struct strobe_error *error);
     void (*end)(void);
     uint64_t (*charged_ns)(void);
 };

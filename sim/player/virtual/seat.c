@@ -1,5 +1,6 @@
 /* The engine, linked, with what its work costs charged; and the runtime's system. */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/error.h"
 #include "sim/fake/art/system.h"
 #include "sim/kernel/fiber.h"
 #include "sim/player/art.h"
@@ -20,7 +21,7 @@ static void collecting(void)
         sim_compute(a->pause_ns);
 }
 
-static void prepare(void *library)
+static void virtual_prepare_library(void *library)
 {
     static struct fake_system system;
     void **(*use)(const struct fake_system *);
@@ -49,10 +50,10 @@ struct strobe_thread *__wrap_strobe_art_thread(uint32_t on)
     return __real_strobe_art_thread(on);
 }
 
-static enum strobe_status begin(struct strobe_jvm *vm, const struct strobe_art_options *options, char *why,
-                                size_t why_bytes)
+static enum strobe_status virtual_art_begin(struct strobe_jvm *vm, const struct strobe_art_options *options,
+                                            struct strobe_error *error)
 {
-    enum strobe_status status = strobe_art_start(vm, options, NULL, why, why_bytes);
+    enum strobe_status status = strobe_art_start(vm, options, NULL, error);
     if (status == STROBE_OK)
         sim_virtual_put_costs(&strobe_art.engine, &strobe_art.host.linux.host);
     return status;
@@ -73,24 +74,24 @@ enum strobe_walk_end __wrap_strobe_art_walk_methods(struct strobe_art_walk *w, c
     return end;
 }
 
-static enum strobe_status begin_netease(struct strobe_jvm *vm, const struct strobe_netease_options *options, char *why,
-                                        size_t why_bytes)
+static enum strobe_status virtual_netease_begin(struct strobe_jvm *vm, const struct strobe_netease_options *options,
+                                                struct strobe_error *error)
 {
-    enum strobe_status status = strobe_netease_start(vm, options, why, why_bytes);
+    enum strobe_status status = strobe_netease_start(vm, options, error);
     struct strobe_netease_sampler *s = strobe_netease_running();
     if (s)
         sim_virtual_put_host_costs(&s->host.linux.host);
     return status;
 }
 
-static void end_netease(void)
+static void virtual_netease_end(void)
 {
     strobe_netease_stop(NULL);
 }
 
-const struct sim_real_seat sim_real_seat = {.prepare = prepare,
-                                            .begin = begin,
+const struct sim_real_seat sim_real_seat = {.prepare = virtual_prepare_library,
+                                            .begin = virtual_art_begin,
                                             .end = strobe_art_stop,
-                                            .begin_netease = begin_netease,
-                                            .end_netease = end_netease,
+                                            .begin_netease = virtual_netease_begin,
+                                            .end_netease = virtual_netease_end,
                                             .charged_ns = sim_virtual_charged_ns};

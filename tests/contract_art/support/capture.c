@@ -1,4 +1,5 @@
 #include "tests/contract_art/support/capture.h"
+#include "engine/base/error.h"
 
 #include "sim/genuine/detour.h"
 #include "sim/genuine/jni_calls.h"
@@ -27,7 +28,7 @@ bool capture_begin_by(struct contract *c, const struct strobe_config *config, co
                       struct capture *out)
 {
     static int number;
-    char why[512] = "";
+    struct strobe_error error = {""};
     *out = (struct capture){.contract = c};
     snprintf(out->path, sizeof out->path, "/tmp/contract_art.%d.%d", (int)getpid(), ++number);
     if (!CHECK(c, strobe_session_create(out->path, config, NULL, 1, &out->session) == STROBE_OK, "%s", out->path))
@@ -35,8 +36,8 @@ bool capture_begin_by(struct contract *c, const struct strobe_config *config, co
     strobe_session_unmap(&out->session);
     struct strobe_art_options o = {
         .session_path = out->path, .library = c->art.library_name, .api = c->art.api, .hooker = hooker};
-    enum strobe_status status = strobe_art_start(c->art.vm, &o, &out->status, why, sizeof why);
-    if (!CHECK(c, status == STROBE_OK, "%s", why))
+    enum strobe_status status = strobe_art_start(c->art.vm, &o, &out->status, &error);
+    if (!CHECK(c, status == STROBE_OK, "%s", error.text))
         unlink(out->path);
     return status == STROBE_OK;
 }

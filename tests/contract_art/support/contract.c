@@ -1,4 +1,5 @@
 #include "tests/contract_art/support/contract.h"
+#include "engine/base/error.h"
 
 #include "tests/contract_art/support/window.h"
 
@@ -44,16 +45,16 @@ void contract_skip(const struct contract *c, const char *why)
 /* In a process of its own. */
 _Noreturn static void run_here(struct contract *c, const struct contract_case *k)
 {
-    char why[512];
+    struct strobe_error error;
     alarm(CASE_SECONDS);
     if (!(k->needs & CONTRACT_STOPPED)) {
-        enum strobe_status status = sim_art_start(c->runtime, &c->options, &c->art, why, sizeof why);
+        enum strobe_status status = sim_art_start(c->runtime, &c->options, &c->art, &error);
         if (status == STROBE_OK)
-            status = strobe_libart_open(c->art.library_name, c->art.api, &c->libart, why, sizeof why);
+            status = strobe_libart_open(c->art.library_name, c->art.api, &c->libart, &error);
         if (status != STROBE_OK) {
             if (status == STROBE_UNSUPPORTED && !c->art.vm)
-                contract_skip(c, why);
-            fprintf(stderr, "%s\n", why);
+                contract_skip(c, error.text);
+            fprintf(stderr, "%s\n", error.text);
             _exit(1);
         }
     }

@@ -1,4 +1,5 @@
 #include "tests/contract_art/support/workload.h"
+#include "engine/base/error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,11 +92,11 @@ struct strobe_art_runtime workload_runtime(struct contract *c)
 {
     struct strobe_linux here;
     struct strobe_art_runtime found;
-    char why[256];
+    struct strobe_error error;
     strobe_linux_init(&here, clock_gettime);
     if (strobe_art_discover(&c->libart, &here.host, c->art.vm, strobe_art_current(&c->libart), workload_tid(), &found,
-                            why, sizeof why) != STROBE_OK)
-        must(NULL, "discovery:", why);
+                            &error) != STROBE_OK)
+        must(NULL, "discovery:", error.text);
     return found;
 }
 

@@ -11,7 +11,7 @@ int lone_main(void);
 int exact_main(void);
 int churn_main(void);
 
-enum { WORKERS = 4, BLOCK_BYTES = 100, TICKS_PER_MS = 24000, DEPTH = 6, WHY_BYTES = 256 };
+enum { WORKERS = 4, BLOCK_BYTES = 100, TICKS_PER_MS = 24000, DEPTH = 6 };
 #define APART __attribute__((noinline))
 
 static uint32_t over;
@@ -117,12 +117,12 @@ static uint64_t setting(const char *name)
 
 static int begin(void)
 {
-    char why[WHY_BYTES];
+    struct strobe_error error;
     struct strobe_mach_options options = {.without = (uint32_t)setting("EMULATED_WITHOUT")};
     options.session_path = getenv("EMULATED_SESSION");
-    enum strobe_status status = strobe_mach_start(&options, NULL, why, sizeof why);
+    enum strobe_status status = strobe_mach_start(&options, NULL, &error);
     if (status != STROBE_OK)
-        puts(why);
+        puts(error.text);
     return status != STROBE_OK;
 }
 

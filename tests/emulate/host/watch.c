@@ -1,4 +1,5 @@
 #include "tests/emulate/host/watch.h"
+#include "engine/base/error.h"
 
 #include "engine/trace/session/reader.h"
 
@@ -140,10 +141,10 @@ static uint32_t compare_record(const struct strobe_reader *reader, const struct 
 bool watch_compare(const char *session_path)
 {
     struct strobe_reader *reader;
-    char why[256];
+    struct strobe_error error;
     uint32_t next = 0, wrong = 0;
-    if (strobe_reader_open(session_path, &reader, why, sizeof why) != STROBE_OK) {
-        printf("FAIL exact: %s\n", why);
+    if (strobe_reader_open(session_path, &reader, &error) != STROBE_OK) {
+        printf("FAIL exact: %s\n", error.text);
         return false;
     }
     for (uint32_t n = 0; n < reader->thread_count; n++) {

@@ -5,6 +5,7 @@
  * met; each then waits for a short random time. Nothing orders them in between, so the thread sanitizer sees the
  * program's own orders alone. Random numbers begin with the seed; when threads are scheduled does not: a seed repeats
  * the choices and the waits of a round, not its interleaving. */
+#include "engine/base/error_format.h"
 #include "sim/explore/program.h"
 
 #include <errno.h>
@@ -128,9 +129,9 @@ static _Noreturn void fail(const char *why)
 
 _Noreturn void explore_broken(const char *condition, const char *file, int line)
 {
-    char why[256];
-    snprintf(why, sizeof why, "%s:%d: does not hold: %s", file, line, condition);
-    fail(why);
+    struct strobe_error error;
+    strobe_error_set(&error, "%s:%d: does not hold: %s", file, line, condition);
+    fail(error.text);
 }
 
 #if WATCHED

@@ -1,4 +1,5 @@
 /* A saved failure is that failure: also one in which the stores of two places stand in orders that no schedule has. */
+#include "engine/base/error.h"
 #include "sim/explore/access.h"
 #include "sim/explore/explore.h"
 
@@ -56,7 +57,8 @@ static const struct explore_program *find(const char *name)
 static void a_failure_that_no_schedule_has_is_found_again_by_its_file(void **state)
 {
     (void)state;
-    char path[] = "/tmp/strobe-saved-XXXXXX", why[1024] = "";
+    struct strobe_error error = {""};
+    char path[] = "/tmp/strobe-saved-XXXXXX";
     struct explore_options options;
     struct explore_result first, again;
     int fd = mkstemp(path);
@@ -65,11 +67,11 @@ static void a_failure_that_no_schedule_has_is_found_again_by_its_file(void **sta
     explore_options_default(&options);
     assert_int_equal(explore_run(&both_first, &options, &first), STROBE_OK);
     assert_int_equal(first.failure.fault, EXPLORE_REQUIRE);
-    assert_int_equal(explore_save(path, false, &both_first, &options, &first, why, sizeof why), STROBE_EXISTS);
-    assert_int_equal(explore_save(path, true, &both_first, &options, &first, why, sizeof why), STROBE_OK);
-    enum strobe_status status = explore_replay(path, find, &again, why, sizeof why);
+    assert_int_equal(explore_save(path, false, &both_first, &options, &first, &error), STROBE_EXISTS);
+    assert_int_equal(explore_save(path, true, &both_first, &options, &first, &error), STROBE_OK);
+    enum strobe_status status = explore_replay(path, find, &again, &error);
     unlink(path);
-    assert_string_equal(status == STROBE_OK ? "" : why, "");
+    assert_string_equal(status == STROBE_OK ? "" : error.text, "");
     assert_int_equal(again.failure.fault, EXPLORE_REQUIRE);
     assert_string_equal(again.failure.message, first.failure.message);
     assert_int_equal(again.failure.step_count, 4);

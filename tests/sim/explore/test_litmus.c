@@ -1,5 +1,6 @@
 /* Litmus tests as people write them: what is refused, and in which words; and what each construct means when the test
  * is explored. */
+#include "engine/base/error.h"
 #include "sim/explore/litmus/litmus.h"
 
 #include <setjmp.h>
@@ -98,12 +99,14 @@ static void what_is_wrong_is_said_in_one_line(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct explore_litmus *test;
-        char why[256] = "", expected[256];
+        struct strobe_error error = {""};
+        char expected[256];
         enum strobe_status status =
-            explore_litmus_parse(refused[i].text, strlen(refused[i].text), "a.litmus", &test, why, sizeof why);
+            explore_litmus_parse(refused[i].text, strlen(refused[i].text), "a.litmus", &test, &error);
         snprintf(expected, sizeof expected, "a.litmus:%s", refused[i].why);
-        if (status != STROBE_BAD_INPUT || strcmp(why, expected))
-            fail_msg("%zu: \"%s\"\n is refused with \"%s\"\n  expected was \"%s\"", i, refused[i].text, why, expected);
+        if (status != STROBE_BAD_INPUT || strcmp(error.text, expected))
+            fail_msg("%zu: \"%s\"\n is refused with \"%s\"\n  expected was \"%s\"", i, refused[i].text, error.text,
+                     expected);
         assert_null(test);
     }
 }
@@ -124,10 +127,10 @@ static char *repeated(const char *before, const char *piece, size_t count, const
 static void refused_with(char *text, const char *what)
 {
     struct explore_litmus *test;
-    char why[256] = "";
-    assert_int_equal(explore_litmus_parse(text, strlen(text), "a.litmus", &test, why, sizeof why), STROBE_BAD_INPUT);
-    if (!strstr(why, what))
-        fail_msg("refused with \"%s\", expected was \"%s\"", why, what);
+    struct strobe_error error = {""};
+    assert_int_equal(explore_litmus_parse(text, strlen(text), "a.litmus", &test, &error), STROBE_BAD_INPUT);
+    if (!strstr(error.text, what))
+        fail_msg("refused with \"%s\", expected was \"%s\"", error.text, what);
     free(text);
 }
 
@@ -157,14 +160,15 @@ static void tests_cut_anywhere_are_refused_in_order(void **state)
     (void)state;
     for (size_t n = sizeof text; n-- > 0;) {
         struct explore_litmus *test;
-        char why[256] = "", *exact = malloc(n ? n : 1);
+        struct strobe_error error = {""};
+        char *exact = malloc(n ? n : 1);
         assert_non_null(exact);
         memcpy(exact, text, n);
-        if (explore_litmus_parse(exact, n, "cut.litmus", &test, why, sizeof why) == STROBE_OK)
+        if (explore_litmus_parse(exact, n, "cut.litmus", &test, &error) == STROBE_OK)
             explore_litmus_free(test);
         else
-            assert_int_equal(strncmp(why, "cut.litmus:", 11), 0);
-        assert_true(n < sizeof text - 1 || why[0] == '\0'); /* the whole is one */
+            assert_int_equal(strncmp(error.text, "cut.litmus:", 11), 0);
+        assert_true(n < sizeof text - 1 || error.text[0] == '\0'); /* the whole is one */
         free(exact);
     }
 }
@@ -172,14 +176,14 @@ static void tests_cut_anywhere_are_refused_in_order(void **state)
 static void files_that_cannot_be_read_are_said(void **state)
 {
     struct explore_litmus *test;
-    char why[256] = "";
+    struct strobe_error error = {""};
     (void)state;
-    assert_int_equal(explore_litmus_read("none.litmus", &test, why, sizeof why), STROBE_IO);
-    assert_string_equal(why, "none.litmus: expected a litmus test: No such file or directory");
-    assert_int_equal(explore_litmus_read("/dev/zero", &test, why, sizeof why), STROBE_IO);
-    assert_string_equal(why, "/dev/zero: expected a litmus test: larger than 1 MiB");
-    assert_int_equal(explore_litmus_read("tests", &test, why, sizeof why), STROBE_IO);
-    assert_string_equal(why, "tests: expected a litmus test: Is a directory");
+    assert_int_equal(explore_litmus_read("none.litmus", &test, &error), STROBE_IO);
+    assert_string_equal(error.text, "none.litmus: expected a litmus test: No such file or directory");
+    assert_int_equal(explore_litmus_read("/dev/zero", &test, &error), STROBE_IO);
+    assert_string_equal(error.text, "/dev/zero: expected a litmus test: larger than 1 MiB");
+    assert_int_equal(explore_litmus_read("tests", &test, &error), STROBE_IO);
+    assert_string_equal(error.text, "tests: expected a litmus test: Is a directory");
 }
 
 /* ---- what it means */
@@ -190,11 +194,11 @@ static struct explore_outcomes found;
 static void explore_as(const char *text, enum explore_memory memory)
 {
     struct explore_options options;
-    char why[256];
+    struct strobe_error error;
     explore_outcomes_free(&found);
     explore_litmus_free(present);
-    if (explore_litmus_parse(text, strlen(text), "a.litmus", &present, why, sizeof why) != STROBE_OK)
-        fail_msg("%s in\n%s", why, text);
+    if (explore_litmus_parse(text, strlen(text), "a.litmus", &present, &error) != STROBE_OK)
+        fail_msg("%s in\n%s", error.text, text);
     explore_options_default(&options);
     options.memory = memory;
     options.all_failures = true;

@@ -1,6 +1,7 @@
 /* The classic litmus tests (tests/explore/litmus): the explorer finds exactly the outcomes, each in as many executions,
  * that stand in the head of each file, and so do the axioms. What is there was worked out by the axioms and agrees with
  * what the sources named there say of the outcome that the condition asks for. */
+#include "engine/base/error.h"
 #include "tests/sim/support/litmus_axioms.h"
 
 #include <dirent.h>
@@ -110,11 +111,12 @@ static uint64_t sum(const struct table *t, enum explore_memory m, uint32_t *outc
 
 static struct explore_litmus *read_test(const char *name, struct table *t)
 {
-    char path[512], why[512];
+    struct strobe_error error;
+    char path[512];
     struct explore_litmus *test;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (explore_litmus_read(path, &test, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (explore_litmus_read(path, &test, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     read_table(path, t);
     if (!t->count || !t->source)
         fail_msg("%s: expected a table of outcomes and their source", path);

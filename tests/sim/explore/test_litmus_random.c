@@ -2,6 +2,7 @@
  * outcomes, each in as many executions, that the axioms allow when all candidates are judged by them.
  *
  *     test_litmus_random [SEED [COUNT]] */
+#include "engine/base/error.h"
 #include "sim/kernel/random.h"
 #include "tests/sim/support/litmus_axioms.h"
 
@@ -328,11 +329,11 @@ static void compare(uint64_t seed, struct sums *sums)
     static struct axioms_outcomes allowed[EXPLORE_MEMORIES];
     struct draw d;
     struct explore_litmus *test;
-    char why[256];
+    struct strobe_error error;
     draw(&d, seed);
     char *text = litmus(&d.p, seed);
-    if (explore_litmus_parse(text, strlen(text), "random.litmus", &test, why, sizeof why) != STROBE_OK)
-        fail_msg("%s in\n%s", why, text);
+    if (explore_litmus_parse(text, strlen(text), "random.litmus", &test, &error) != STROBE_OK)
+        fail_msg("%s in\n%s", error.text, text);
     for (enum explore_memory m = EXPLORE_SC; m < EXPLORE_MEMORIES; m++) {
         struct explore_options options;
         struct explore_outcomes found;

@@ -106,7 +106,7 @@ static void a_run_ends_where_it_is_asked_to_or_must(void **state)
     stage_open(&(struct sim_kernel_options){.cores = 1, .limit_ns = 7 * MS});
     enter("a", computes, &ns);
     play(SIM_END_LIMIT);
-    assert_string_equal(why, "limit reached at 0.007000 s");
+    assert_string_equal(error.text, "limit reached at 0.007000 s");
     assert_int_equal(sim_now(), 7 * MS);
     stage_close();
 

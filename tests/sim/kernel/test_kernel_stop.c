@@ -557,8 +557,8 @@ static void who_waits_for_what_it_has_stopped_is_named_at_once(void **state)
     enter("sampler", allocates_in_the_window, NULL);
     enter("other", sleeps_till_20, NULL);
     play(SIM_END_DEADLOCK);
-    assert_string_equal(why, "deadlock: sampler waits for malloc zone held by worker-1, "
-                             "worker-1 is stopped by sampler");
+    assert_string_equal(error.text, "deadlock: sampler waits for malloc zone held by worker-1, "
+                                    "worker-1 is stopped by sampler");
     assert_int_equal(sim_now(), 10 * US);
     stage_close();
 }
@@ -586,8 +586,8 @@ static void circles_of_three_are_found_through_stops(void **state)
     enter("worker-2", allocates_under_a_lock, NULL);
     enter("sampler", locks_in_the_window, NULL);
     play(SIM_END_DEADLOCK);
-    assert_string_equal(why, "deadlock: sampler waits for L2 held by worker-2, "
-                             "worker-2 waits for malloc zone held by worker-1, worker-1 is stopped by sampler");
+    assert_string_equal(error.text, "deadlock: sampler waits for L2 held by worker-2, "
+                                    "worker-2 waits for malloc zone held by worker-1, worker-1 is stopped by sampler");
     stage_close();
 }
 
@@ -600,7 +600,7 @@ static void who_waits_and_is_stopped_does_both(void **state)
     target = enter("worker-1", allocates_under_a_lock, NULL);
     enter("sampler", locks_in_the_window, NULL);
     play(SIM_END_DEADLOCK);
-    assert_string_equal(why, "deadlock: sampler waits for L2 held by worker-1, worker-1 is stopped by sampler");
+    assert_string_equal(error.text, "deadlock: sampler waits for L2 held by worker-1, worker-1 is stopped by sampler");
     stage_close();
 }
 
@@ -700,8 +700,8 @@ static void a_hand_over_may_close_a_circle(void **state)
     second = enter("watchdog", allocates_at_12, NULL);
     enter("sampler", hands_over_at_15, NULL);
     play(SIM_END_DEADLOCK);
-    assert_string_equal(why, "deadlock: worker-1 is stopped by watchdog, "
-                             "watchdog waits for malloc zone held by worker-1");
+    assert_string_equal(error.text, "deadlock: worker-1 is stopped by watchdog, "
+                                    "watchdog waits for malloc zone held by worker-1");
     assert_int_equal(note_count, 0);
     stage_close();
 }
@@ -729,8 +729,8 @@ static void who_alone_posts_a_semaphore_is_waited_for_while_time_can_not_do(void
     enter("worker-1", waits_to_be_let_go, &ever);
     s.giver = enter("sampler", allocates_before_it_posts, NULL);
     play(SIM_END_DEADLOCK);
-    assert_string_equal(why, "deadlock: sampler waits for malloc zone held by worker-1, "
-                             "worker-1 waits for s from sampler");
+    assert_string_equal(error.text, "deadlock: sampler waits for malloc zone held by worker-1, "
+                                    "worker-1 waits for s from sampler");
     stage_close();
 
     fresh_locks(2);

@@ -541,7 +541,7 @@ static void a_cycle_of_owners_is_named_though_others_go_on(void **state)
     enter("worker-1", locks_two, back);
     enter("other", naps, NULL);
     play(SIM_END_DEADLOCK);
-    assert_string_equal(why, "deadlock: worker-1 waits for L1 held by main, main waits for L2 held by worker-1");
+    assert_string_equal(error.text, "deadlock: worker-1 waits for L1 held by main, main waits for L2 held by worker-1");
     assert_int_equal(sim_now(), US);
     stage_close();
 }
@@ -572,14 +572,14 @@ static void cycles_go_through_joins_writers_and_oneself(void **state)
     fresh(1);
     enter("main", locks_itself_out, NULL);
     play(SIM_END_DEADLOCK);
-    assert_string_equal(why, "deadlock: main waits for L1 held by main");
+    assert_string_equal(error.text, "deadlock: main waits for L1 held by main");
     stage_close();
 
     fresh(2);
     struct sim_thread *t = enter("reader", reads_later, NULL);
     enter("main", writes_then_joins, t);
     play(SIM_END_DEADLOCK);
-    assert_string_equal(why, "deadlock: reader waits for RW held by main, main waits for the end of reader");
+    assert_string_equal(error.text, "deadlock: reader waits for RW held by main, main waits for the end of reader");
     stage_close();
 }
 
@@ -611,8 +611,8 @@ static void when_nothing_can_run_all_waits_are_reported(void **state)
     enter("gone", locks_and_leaves, NULL);
     enter(NULL, locks_what_was_left, NULL);
     play(SIM_END_DEADLOCK);
-    assert_string_equal(why, "deadlock: nothing can move: main waits for C, "
-                             "thread 3 waits for L2 held by gone, which has ended");
+    assert_string_equal(error.text, "deadlock: nothing can move: main waits for C, "
+                                    "thread 3 waits for L2 held by gone, which has ended");
     stage_close();
 }
 

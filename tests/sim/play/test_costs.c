@@ -1,4 +1,5 @@
 /* Cost tables: what is built in is what was measured; a table is read whole or refused with a line that says why. */
+#include "engine/base/error.h"
 #include "sim/runtime/costs.h"
 
 #include <setjmp.h>
@@ -12,7 +13,8 @@
 
 static const char measured[] = "fixtures/costs/x86-64.json";
 
-static char text[4096], path[64], why[256];
+static struct strobe_error error;
+static char text[4096], path[64];
 
 static int make_file(void **state)
 {
@@ -43,8 +45,8 @@ static enum strobe_status read_text(struct sim_costs *out)
     assert_non_null(f);
     fputs(text, f);
     assert_int_equal(fclose(f), 0);
-    why[0] = '\0';
-    return sim_costs_read(path, out, why, sizeof why);
+    error.text[0] = '\0';
+    return sim_costs_read(path, out, &error);
 }
 
 /* Puts `with` in the place of the first `what`. */
@@ -61,15 +63,15 @@ static void is_refused(void)
 {
     struct sim_costs costs;
     assert_int_equal(read_text(&costs), STROBE_BAD_INPUT);
-    assert_memory_equal(why, path, strlen(path));
-    assert_null(strchr(why, '\n'));
+    assert_memory_equal(error.text, path, strlen(path));
+    assert_null(strchr(error.text, '\n'));
 }
 
 static void what_is_built_in_is_what_was_measured(void **state)
 {
     struct sim_costs costs;
     (void)state;
-    assert_int_equal(sim_costs_read(measured, &costs, why, sizeof why), STROBE_OK);
+    assert_int_equal(sim_costs_read(measured, &costs, &error), STROBE_OK);
     assert_memory_equal(&costs, &sim_costs_default, sizeof costs);
 }
 
@@ -141,7 +143,7 @@ static void with_value(const char *member, const char *value, const char *expect
         return;
     }
     is_refused();
-    assert_non_null(strstr(why, expects));
+    assert_non_null(strstr(error.text, expects));
 }
 
 static void what_depends_on_a_waits_length_has_a_value_for_each(void **state)
@@ -235,8 +237,8 @@ static void a_file_that_is_not_there_is_named(void **state)
 {
     struct sim_costs costs;
     (void)state;
-    assert_int_equal(sim_costs_read("no/such/table.json", &costs, why, sizeof why), STROBE_IO);
-    assert_non_null(strstr(why, "no/such/table.json"));
+    assert_int_equal(sim_costs_read("no/such/table.json", &costs, &error), STROBE_IO);
+    assert_non_null(strstr(error.text, "no/such/table.json"));
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* A scenario's dex file: its form by the rules of the format, and what its code does, by carrying it out here. That
  * runtimes take it is shown by tests/contract_art. */
+#include "engine/base/error.h"
 #include "sim/player/dex/dex.h"
 #include "sim/player/dex/dex_bytes.h"
 
@@ -22,11 +23,11 @@ struct file {
 static struct file open_text(const char *text)
 {
     struct file f;
-    char why[512] = "";
+    struct strobe_error error = {""};
     void *out = NULL;
-    if (sim_scenario_parse(text, "t.scn", &f.scenario, why, sizeof why) != STROBE_OK ||
-        sim_dex_of_scenario(f.scenario, &out, &f.bytes, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (sim_scenario_parse(text, "t.scn", &f.scenario, &error) != STROBE_OK ||
+        sim_dex_of_scenario(f.scenario, &out, &f.bytes, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     f.at = out;
     return f;
 }
@@ -295,17 +296,18 @@ static void what_is_thrown_goes_out_unless_the_player_catches_it(void **state)
 static void refused(const char *method, const char *expected)
 {
     struct sim_scenario *s;
-    char text[512], why[512] = "";
+    struct strobe_error error = {""};
+    char text[512];
     void *out;
     size_t bytes;
     snprintf(text, sizeof text,
              "scenario t \"A test\"\nduration 1ms\nimage app managed {\n"
              " method %s { }\n method App.x { }\n}\nthread main main run App.x\n",
              method);
-    assert_int_equal(sim_scenario_parse(text, "t.scn", &s, why, sizeof why), STROBE_OK);
-    assert_int_equal(sim_dex_of_scenario(s, &out, &bytes, why, sizeof why), STROBE_BAD_INPUT);
+    assert_int_equal(sim_scenario_parse(text, "t.scn", &s, &error), STROBE_OK);
+    assert_int_equal(sim_dex_of_scenario(s, &out, &bytes, &error), STROBE_BAD_INPUT);
     assert_null(out);
-    assert_non_null(strstr(why, expected));
+    assert_non_null(strstr(error.text, expected));
     sim_scenario_free(s);
 }
 

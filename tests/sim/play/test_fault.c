@@ -1,6 +1,7 @@
 /* Faults strike where they can, and the engine keeps its promises through all of them: its accounts add up, nobody
  * stays stopped, the app goes on.
  * takes: 4 s */
+#include "engine/base/error.h"
 #include "sim/policy/policy.h"
 #include "tests/sim/support/app.h"
 #include "tests/sim/support/played.h"
@@ -36,9 +37,9 @@ static void play_with(const char *fault, uint64_t seed, enum sim_schedule schedu
 
 static void check_promises(const char *fault, uint64_t seed)
 {
-    char why[512] = "";
-    if (!p.tracer->check(p.tracer, &p.run, why, sizeof why))
-        fail_msg("%s, seed %llu: %s", fault, (unsigned long long)seed, why);
+    struct strobe_error error = {""};
+    if (!p.tracer->check(p.tracer, &p.run, &error))
+        fail_msg("%s, seed %llu: %s", fault, (unsigned long long)seed, error.text);
 }
 
 static uint64_t struck(enum sim_fault_kind kind)
@@ -163,10 +164,10 @@ static void a_fault_draws_from_nobody_elses_chances(void **state)
 
 /* ---- files ---- */
 
-static enum strobe_status save_with(const char *fault, const char *folder, char *why, size_t why_bytes)
+static enum strobe_status save_with(const char *fault, const char *folder, struct strobe_error *error)
 {
     play_with(fault, 1, SIM_FAIR);
-    enum strobe_status status = p.tracer->save(p.tracer, &p.run, folder, why, why_bytes);
+    enum strobe_status status = p.tracer->save(p.tracer, &p.run, folder, error);
     played_close(&p);
     return status;
 }
@@ -174,20 +175,20 @@ static enum strobe_status save_with(const char *fault, const char *folder, char 
 static void a_file_is_whole_or_not_there(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/strobe-test-XXXXXX", session[128], trace[128], why[512] = "", expected[256];
+    struct strobe_error error = {""};
+    char folder[] = "/tmp/strobe-test-XXXXXX", session[128], trace[128], expected[256];
     assert_non_null(mkdtemp(folder));
     snprintf(session, sizeof session, "%s/session.strobe", folder);
     snprintf(trace, sizeof trace, "%s/trace.pftrace", folder);
-    assert_int_equal(save_with("fault no_space chance 0.1", folder, why, sizeof why), STROBE_IO);
+    assert_int_equal(save_with("fault no_space chance 0.1", folder, &error), STROBE_IO);
     snprintf(expected, sizeof expected, "%s: %s", session, strerror(ENOSPC));
-    assert_string_equal(why, expected);
+    assert_string_equal(error.text, expected);
     assert_int_not_equal(access(session, F_OK), 0);
-    assert_int_equal(save_with("fault unwritable", folder, why, sizeof why), STROBE_IO);
+    assert_int_equal(save_with("fault unwritable", folder, &error), STROBE_IO);
     snprintf(expected, sizeof expected, "%s: %s", session, strerror(EACCES));
-    assert_string_equal(why, expected);
-    assert_int_equal(
-        save_with("fault short_write chance 0.5\nfault write_interrupted chance 0.5", folder, why, sizeof why),
-        STROBE_OK);
+    assert_string_equal(error.text, expected);
+    assert_int_equal(save_with("fault short_write chance 0.5\nfault write_interrupted chance 0.5", folder, &error),
+                     STROBE_OK);
     struct strobe_session s;
     assert_int_equal(strobe_session_open(session, &s), STROBE_OK);
     strobe_session_unmap(&s);

@@ -2,6 +2,7 @@
  * true. Nothing here asserts how long anything took.
  *
  * alone: who waits for whom is a matter of sleeps that end in time. */
+#include "engine/base/error.h"
 #include "sim/player/notes.h"
 #include "sim/player/real.h"
 
@@ -61,12 +62,12 @@ static int play_in_child(const char *text, const char *seed)
 
 static void play(struct played *p, const char *text, const char *seed)
 {
-    char why[512] = "";
+    struct strobe_error error = {""};
     assert_int_equal(play_in_child(text, seed), 0);
     sim_tracks_open(&p->truth);
-    if (sim_scenario_parse(text, "test.scn", &p->scenario, why, sizeof why) != STROBE_OK ||
-        sim_notes_read(notes_path, p->scenario, &p->head, &p->truth, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (sim_scenario_parse(text, "test.scn", &p->scenario, &error) != STROBE_OK ||
+        sim_notes_read(notes_path, p->scenario, &p->head, &p->truth, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
 }
 
 static void close_played(struct played *p)
@@ -134,11 +135,12 @@ static void the_same_seed_does_the_same_in_real_and_in_virtual_time(void **state
         struct played p;
         struct sim_run virtual;
         struct sim_run_options options = {.seed = seed};
-        char digits[24], why[512] = "";
+        struct strobe_error error = {""};
+        char digits[24];
         snprintf(digits, sizeof digits, "%llu", (unsigned long long)seed);
         play(&p, drawn, digits);
-        if (sim_run_play(&virtual, p.scenario, &options, NULL, why, sizeof why) != STROBE_OK)
-            fail_msg("%s", why);
+        if (sim_run_play(&virtual, p.scenario, &options, NULL, &error) != STROBE_OK)
+            fail_msg("%s", error.text);
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
             char *real_calls = calls(&p.truth, names[i]), *virtual_calls = calls(&virtual.truth, names[i]);
             assert_string_equal(real_calls, virtual_calls);
@@ -283,7 +285,8 @@ static void more_methods_than_there_are_frames_are_refused(void **state)
     struct sim_tracks truth, claim;
     struct sim_view view;
     struct sim_run_cpu cpu;
-    char *text = NULL, why[256] = "";
+    struct strobe_error error = {""};
+    char *text = NULL;
     size_t bytes;
     (void)state;
     FILE *f = open_memstream(&text, &bytes);
@@ -292,10 +295,10 @@ static void more_methods_than_there_are_frames_are_refused(void **state)
         fprintf(f, "method M%d { compute 1us }\n", i);
     fputs("}\nthread main main run M0\n", f);
     fclose(f);
-    assert_int_equal(sim_scenario_parse(text, "many.scn", &scenario, why, sizeof why), STROBE_OK);
+    assert_int_equal(sim_scenario_parse(text, "many.scn", &scenario, &error), STROBE_OK);
     struct sim_real_options options = {.seed = 1};
-    assert_int_equal(sim_real_run(scenario, &options, &truth, &claim, &view, &cpu, why, sizeof why), STROBE_BAD_INPUT);
-    assert_string_equal(why, "many.scn: 1025 methods, expected at most 1024 in real mode");
+    assert_int_equal(sim_real_run(scenario, &options, &truth, &claim, &view, &cpu, &error), STROBE_BAD_INPUT);
+    assert_string_equal(error.text, "many.scn: 1025 methods, expected at most 1024 in real mode");
     sim_tracks_close(&truth);
     sim_tracks_close(&claim);
     sim_scenario_free(scenario);

@@ -1,4 +1,5 @@
 /* The runtime plays what the scenario says, and the truth says what was played. */
+#include "engine/base/error.h"
 #include "tests/sim/support/app.h"
 #include "tests/sim/support/played.h"
 
@@ -91,16 +92,16 @@ static void a_deep_recursion_needs_no_stack_of_the_host(void **state)
 static void a_stack_that_is_full_is_said_with_its_place(void **state)
 {
     (void)state;
-    char why[512] = "";
+    struct strobe_error error = {""};
     struct sim_scenario *s;
     struct sim_run run;
     struct sim_run_options options = {.seed = 1};
     static const char text[] = "scenario s \"\"\nduration 1ms\ncores 1\nimage a.so {\n"
                                "method f frame 1024 { compute 1us }\nmethod top { recurse f 2000 }\n}\n"
                                "thread main main run top\n";
-    assert_int_equal(sim_scenario_parse(text, "deep.scn", &s, why, sizeof why), STROBE_OK);
-    assert_int_equal(sim_run_play(&run, s, &options, NULL, why, sizeof why), STROBE_BAD_INPUT);
-    assert_string_equal(why, "deep.scn:6:14: expected a call within the stack's 1 MiB");
+    assert_int_equal(sim_scenario_parse(text, "deep.scn", &s, &error), STROBE_OK);
+    assert_int_equal(sim_run_play(&run, s, &options, NULL, &error), STROBE_BAD_INPUT);
+    assert_string_equal(error.text, "deep.scn:6:14: expected a call within the stack's 1 MiB");
     sim_run_close(&run);
     sim_scenario_free(s);
 }

@@ -1,4 +1,5 @@
 /* Scenarios: what is read means what is written, prints as it reads, and is random only where that was asked for. */
+#include "engine/base/error.h"
 #include "sim/app/syntax.h"
 #include "sim/runtime/run.h"
 
@@ -14,9 +15,9 @@
 static struct sim_scenario *parsed(const char *text)
 {
     struct sim_scenario *s;
-    char why[512] = "";
-    if (sim_scenario_parse(text, "test.scn", &s, why, sizeof why) != STROBE_OK)
-        fail_msg("%s\n%s", why, text);
+    struct strobe_error error = {""};
+    if (sim_scenario_parse(text, "test.scn", &s, &error) != STROBE_OK)
+        fail_msg("%s\n%s", error.text, text);
     return s;
 }
 
@@ -317,13 +318,13 @@ static void a_scenario_with_everything_prints_as_it_reads(void **state)
 static unsigned files_print_as_they_read(const char *pattern)
 {
     glob_t found;
-    char why[512] = "";
+    struct strobe_error error = {""};
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     unsigned count = (unsigned)found.gl_pathc;
     for (unsigned i = 0; i < count; i++) {
         struct sim_scenario *s;
-        if (sim_scenario_read(found.gl_pathv[i], &s, why, sizeof why) != STROBE_OK)
-            fail_msg("%s", why);
+        if (sim_scenario_read(found.gl_pathv[i], &s, &error) != STROBE_OK)
+            fail_msg("%s", error.text);
         assert_string_equal(s->path, found.gl_pathv[i]);
         assert_prints_as_it_reads(s);
         sim_scenario_free(s);
@@ -431,9 +432,9 @@ static enum sim_end played(const struct sim_scenario *s, uint64_t seed, char *en
     static struct sim_run run;
     struct sim_run_options options = {
         .seed = seed, .schedule = seed & 1 ? SIM_ADVERSARIAL : SIM_FAIR, .costs = sim_costs_default};
-    char why[512] = "";
-    if (sim_run_play(&run, s, &options, NULL, why, sizeof why) != STROBE_OK)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, why);
+    struct strobe_error error = {""};
+    if (sim_run_play(&run, s, &options, NULL, &error) != STROBE_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
     enum sim_end end = run.end;
     strcpy(end_why, run.end_why);
     sim_run_close(&run);
@@ -443,18 +444,18 @@ static enum sim_end played(const struct sim_scenario *s, uint64_t seed, char *en
 static void random_scenarios_play_to_their_end(void **state)
 {
     unsigned deadlocks = 0;
-    char why[512];
+    struct strobe_error error;
     (void)state;
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct sim_scenario *s = sim_scenario_random(seed, (uint32_t)(20 + seed), false);
         assert_non_null(s);
-        enum sim_end end = played(s, seed, why);
+        enum sim_end end = played(s, seed, error.text);
         if (end != SIM_END_DONE && end != SIM_END_LIMIT)
-            fail_msg("seed %llu: %s", (unsigned long long)seed, why);
+            fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
         sim_scenario_free(s);
         s = sim_scenario_random(seed, (uint32_t)(20 + seed), true);
         assert_non_null(s);
-        deadlocks += played(s, seed, why) == SIM_END_DEADLOCK;
+        deadlocks += played(s, seed, error.text) == SIM_END_DEADLOCK;
         sim_scenario_free(s);
     }
     assert_in_range(deadlocks, 10, 150);

@@ -1,4 +1,5 @@
 /* What is refused, and in which words: one line that says where, what was expected and what is there. */
+#include "engine/base/error.h"
 #include "sim/app/scenario.h"
 
 #include <setjmp.h>
@@ -159,13 +160,14 @@ static void what_is_wrong_is_said_in_one_line(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct sim_scenario *s;
-        char why[512] = "", expected[512];
+        struct strobe_error error = {""};
+        char expected[512];
         snprintf(expected, sizeof expected, "x.scn:%s", refused[i].why);
-        if (sim_scenario_parse(refused[i].text, "x.scn", &s, why, sizeof why) != STROBE_BAD_INPUT)
+        if (sim_scenario_parse(refused[i].text, "x.scn", &s, &error) != STROBE_BAD_INPUT)
             fail_msg("accepted: %s", refused[i].text);
         assert_null(s);
-        if (strcmp(why, expected) != 0)
-            fail_msg("of\n%s\nit says\n%s\ninstead of\n%s", refused[i].text, why, expected);
+        if (strcmp(error.text, expected) != 0)
+            fail_msg("of\n%s\nit says\n%s\ninstead of\n%s", refused[i].text, error.text, expected);
     }
 }
 
@@ -185,9 +187,9 @@ static void what_is_odd_but_right_is_accepted(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
         struct sim_scenario *s;
-        char why[512] = "";
-        if (sim_scenario_parse(accepted[i], "x.scn", &s, why, sizeof why) != STROBE_OK)
-            fail_msg("%s\n%s", why, accepted[i]);
+        struct strobe_error error = {""};
+        if (sim_scenario_parse(accepted[i], "x.scn", &s, &error) != STROBE_OK)
+            fail_msg("%s\n%s", error.text, accepted[i]);
         sim_scenario_free(s);
     }
 }
@@ -208,14 +210,15 @@ static char *nested(unsigned depth)
 static void nesting_has_a_limit(void **state)
 {
     struct sim_scenario *s;
-    char why[512] = "", *text = nested(64);
+    struct strobe_error error = {""};
+    char *text = nested(64);
     (void)state;
-    assert_int_equal(sim_scenario_parse(text, "x.scn", &s, why, sizeof why), STROBE_OK);
+    assert_int_equal(sim_scenario_parse(text, "x.scn", &s, &error), STROBE_OK);
     sim_scenario_free(s);
     free(text);
     text = nested(65);
-    assert_int_equal(sim_scenario_parse(text, "x.scn", &s, why, sizeof why), STROBE_BAD_INPUT);
-    assert_non_null(strstr(why, "expected blocks nested at most 64 deep, found '{'"));
+    assert_int_equal(sim_scenario_parse(text, "x.scn", &s, &error), STROBE_BAD_INPUT);
+    assert_non_null(strstr(error.text, "expected blocks nested at most 64 deep, found '{'"));
     free(text);
 }
 
@@ -252,10 +255,11 @@ static const char *file(const char *name, const char *text)
 static void assert_refused(const char *path, enum strobe_status status, const char *expected)
 {
     struct sim_scenario *s;
-    char why[512] = "", plain[512] = "", *out = plain;
-    assert_int_equal(sim_scenario_read(path, &s, why, sizeof why), status);
+    struct strobe_error error = {""};
+    char plain[512] = "", *out = plain;
+    assert_int_equal(sim_scenario_read(path, &s, &error), status);
     assert_null(s);
-    for (const char *p = why; *p;) {
+    for (const char *p = error.text; *p;) {
         bool is_folder = !strncmp(p, folder, strlen(folder)) && p[strlen(folder)] == '/';
         if (is_folder)
             p += strlen(folder) + 1;
@@ -268,13 +272,13 @@ static void assert_refused(const char *path, enum strobe_status status, const ch
 static void includes_are_read_beside_the_file_that_includes(void **state)
 {
     struct sim_scenario *s;
-    char why[512] = "";
+    struct strobe_error error = {""};
     (void)state;
     file("part.scn", "method M { call N }\n");
     file("last.scn", "method N { compute 1ms }");
-    assert_int_equal(sim_scenario_read(file("whole.scn", HEAD "include \"part.scn\"; include \"last.scn\"\ncores 1"),
-                                       &s, why, sizeof why),
-                     STROBE_OK);
+    assert_int_equal(
+        sim_scenario_read(file("whole.scn", HEAD "include \"part.scn\"; include \"last.scn\"\ncores 1"), &s, &error),
+        STROBE_OK);
     assert_int_equal(s->method_count, 2);
     assert_int_equal(s->cores, 1);
     sim_scenario_free(s);
@@ -336,12 +340,12 @@ static void scenarios_cut_anywhere_are_refused_in_order(void **state)
     sim_scenario_free(s);
     assert_non_null(text);
     for (size_t n = strlen(text); n-- > 0;) {
-        char why[512] = "";
+        struct strobe_error error = {""};
         text[n] = '\0';
-        if (sim_scenario_parse(text, "cut.scn", &s, why, sizeof why) == STROBE_OK)
+        if (sim_scenario_parse(text, "cut.scn", &s, &error) == STROBE_OK)
             sim_scenario_free(s);
         else
-            assert_int_equal(strncmp(why, "cut.scn:", 8), 0);
+            assert_int_equal(strncmp(error.text, "cut.scn:", 8), 0);
     }
     free(text);
 }

@@ -1,6 +1,7 @@
 /* Virtual stacks are memory: wherever a thread is stopped, the engine's own unwinder, which sees nothing but
  * registers and bytes, finds the path of methods that the player knows (S-43).
  * takes: 3 s */
+#include "engine/base/error.h"
 #include "engine/capture/engine.h"
 #include "tests/sim/support/played.h"
 
@@ -106,10 +107,10 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
     return sim_thread_start(run->kernel, &options) ? STROBE_OK : STROBE_IO;
 }
 
-static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
-                                 size_t why_bytes)
+static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                 struct strobe_error *error)
 {
-    (void)t, (void)run, (void)out, (void)why, (void)why_bytes;
+    (void)t, (void)run, (void)out, (void)error;
     return STROBE_OK;
 }
 

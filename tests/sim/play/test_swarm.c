@@ -1,4 +1,5 @@
 /* Swarms report the trials in order, crashes too; what fails is made as small as it can be. */
+#include "engine/base/error.h"
 #include "sim/trial/shrink.h"
 
 #include <setjmp.h>
@@ -44,9 +45,9 @@ static struct sim_swarm_outcome swarm(uint32_t jobs, trial_fn *trial, struct hea
     struct sim_swarm_options o = {
         .count = COUNT, .jobs = jobs, .line_parts = 4, .trial = trial, .each = hear, .ctx = h};
     struct sim_swarm_outcome outcome;
-    char why[256] = "";
-    if (sim_swarm_run(&o, &outcome, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    struct strobe_error error = {""};
+    if (sim_swarm_run(&o, &outcome, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     return outcome;
 }
 
@@ -84,9 +85,10 @@ static void what_nothing_refers_to_goes_from_a_failing_scenario(void **state)
         "expect samples none 1..2\n";
     struct sim_scenario *s;
     struct sim_shrink_options o = {.trial = {.policy = "none", .seed = 1}, .tries = 500, .violation = "test.scn: ..."};
-    char why[256], *small;
+    struct strobe_error error;
+    char *small;
     uint32_t tries;
-    assert_int_equal(sim_scenario_parse(text, "test.scn", &s, why, sizeof why), STROBE_OK);
+    assert_int_equal(sim_scenario_parse(text, "test.scn", &s, &error), STROBE_OK);
     assert_int_equal(sim_shrink(s, &o, &small, &tries), STROBE_OK);
     const char *gone[] = {"mutex", "monitor", "cond", "queue", "leaf", "work", "thread w", "sleep"};
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)

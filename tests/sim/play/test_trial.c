@@ -1,4 +1,5 @@
 /* Trials: what every run must keep, judged on whole runs of small scenarios. */
+#include "engine/base/error.h"
 #include "sim/trial/trial.h"
 
 #include <setjmp.h>
@@ -15,11 +16,11 @@ static struct {
 
 static void try_out(const char *text, const char *policy, uint64_t seed, enum sim_schedule schedule)
 {
-    char why[1024] = "";
+    struct strobe_error error = {""};
     struct sim_trial_options options = {.policy = policy, .seed = seed, .schedule = schedule};
-    if (sim_scenario_parse(text, "test.scn", &run.scenario, why, sizeof why) != STROBE_OK ||
-        sim_trial_run(run.scenario, &options, &run.trial, why, sizeof why) != STROBE_OK)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, why);
+    if (sim_scenario_parse(text, "test.scn", &run.scenario, &error) != STROBE_OK ||
+        sim_trial_run(run.scenario, &options, &run.trial, &error) != STROBE_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
 }
 
 static void done(void)

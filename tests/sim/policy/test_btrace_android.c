@@ -1,5 +1,6 @@
 /* btrace-android has the failures that were seen of btrace 3.0 on Android, each by its rule: rows S-n of the
  * properties, and what its trace builder was seen to do with hand-made records. */
+#include "engine/base/error.h"
 #include "sim/policy/btrace_android.h"
 #include "sim/policy/btrace_android_trace.h"
 #include "tests/sim/support/played.h"
@@ -265,9 +266,9 @@ static void drive(void (*entry)(void *arg))
 
 static void run_driver(void)
 {
-    char why[256];
-    assert_int_equal(sim_kernel_run(d->run.kernel, why, sizeof why), SIM_END_DONE);
-    assert_int_equal(d->tracer->claims(d->tracer, &d->run, &tracks, why, sizeof why), STROBE_OK);
+    struct strobe_error error;
+    assert_int_equal(sim_kernel_run(d->run.kernel, &error), SIM_END_DONE);
+    assert_int_equal(d->tracer->claims(d->tracer, &d->run, &tracks, &error), STROBE_OK);
 }
 
 static void begin(struct sim_vthread *v, const char *letters)

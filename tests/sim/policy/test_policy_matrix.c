@@ -1,5 +1,6 @@
 /* Matrix's scheme on apps small enough to read: what its filter leaves out, what its clock says, what its log loses. */
-#include "engine/store/matrix_entry.h"
+#include "engine/base/error.h"
+#include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
 #include "sim/policy/instrument.h"
 #include "sim/policy/policy.h"
@@ -41,7 +42,7 @@ static struct sim_score judged(void)
 static void methods_get_probes_by_what_they_do_and_whose_they_are(void **state)
 {
     (void)state;
-    char why[256] = "";
+    struct strobe_error error = {""};
     struct sim_scenario *s;
     struct sim_instrument probes;
     static const char text[] =
@@ -52,7 +53,7 @@ static void methods_get_probes_by_what_they_do_and_whose_they_are(void **state)
         "method news { alloc 16 }\nmethod throws { choose { 1 { throw } 1 { sleep 1us } } }\n"
         "method deep { try { repeat 2 { choose { 1 { call leaf } 1 { } } } } catch { compute 1us } }\n}\n"
         "thread main main run calls\n";
-    assert_int_equal(sim_scenario_parse(text, "s.scn", &s, why, sizeof why), STROBE_OK);
+    assert_int_equal(sim_scenario_parse(text, "s.scn", &s, &error), STROBE_OK);
     struct sim_instrument_options options = {.probe_bytes = 12, .throws = true};
     assert_true(sim_instrument_open(&probes, s, &options));
     for (uint32_t i = 0; i < s->method_count; i++) {

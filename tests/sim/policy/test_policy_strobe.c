@@ -1,5 +1,6 @@
 /* The real engine under the virtual kernel: the same for the same seed, true to its promises, and no part of the
  * app. */
+#include "engine/base/error.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/strobe.h"
 #include "sim/score/score.h"
@@ -29,9 +30,9 @@ static const char *everything(const char *lines)
 
 static void check_promises(uint64_t seed)
 {
-    char why[512] = "";
-    if (!p.tracer->check(p.tracer, &p.run, why, sizeof why))
-        fail_msg("seed %llu: %s", (unsigned long long)seed, why);
+    struct strobe_error error = {""};
+    if (!p.tracer->check(p.tracer, &p.run, &error))
+        fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
 }
 
 /* ---- the same for the same seed ---- */
@@ -51,12 +52,12 @@ static size_t read_file(const char *path, char **out)
 
 static void play_into(const char *folder, uint64_t seed, enum sim_schedule schedule)
 {
-    char why[512] = "";
+    struct strobe_error error = {""};
     struct sim_run_options options = {.seed = seed, .schedule = schedule, .costs = sim_costs_default, .replace = true};
     play_as(&p, everything(""), sim_policy_strobe(), &options);
     check_promises(seed);
-    if (p.tracer->save(p.tracer, &p.run, folder, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (p.tracer->save(p.tracer, &p.run, folder, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     played_close(&p);
 }
 

@@ -1,5 +1,6 @@
 /* What an instrumented app reports to its tracer: each enter and exit in the truth's order, a throw where it came from
  * and no exit of what it unwound, messages with their frames. */
+#include "engine/base/error.h"
 #include "tests/sim/support/played.h"
 
 #include <setjmp.h>
@@ -73,10 +74,10 @@ static void message_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t id
     hear("<", v, text);
 }
 
-static enum strobe_status claim_nothing(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *claims, char *why,
-                                        size_t why_bytes)
+static enum strobe_status claim_nothing(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *claims,
+                                        struct strobe_error *error)
 {
-    (void)t, (void)run, (void)claims, (void)why, (void)why_bytes;
+    (void)t, (void)run, (void)claims, (void)error;
     return STROBE_OK;
 }
 

@@ -2,6 +2,7 @@
  * cold_start, by samples (strobe), by a log with a clock of 5 ms (matrix), by exact marks (rheatrace).
  *
  * Thresholds are lowered, so that there is something to find in apps that are well. */
+#include "engine/base/error.h"
 #include "engine/watch/watch_timeline.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/strobe.h"
@@ -25,12 +26,13 @@ static uint64_t origin_ns; /* when the capture's times begin */
 
 static void play_fixture(const char *name, struct sim_tracer *tracer)
 {
-    char path[256], why[512] = "";
+    struct strobe_error error = {""};
+    char path[256];
     struct sim_scenario *s;
     struct sim_run_options run = {.seed = 1, .costs = sim_costs_default};
     snprintf(path, sizeof path, "fixtures/scenarios/%s.scn", name);
-    if (sim_scenario_read(path, &s, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (sim_scenario_read(path, &s, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     play_scenario(&p, s, tracer, &run);
     strobe_watch_defaults(&options);
     options.evil_ns = 2 * MS;

@@ -1,4 +1,5 @@
 /* Results: what is written reads back, what is damaged is refused, and pages and tables hold what was measured. */
+#include "engine/base/error.h"
 #include "sim/score/page.h"
 #include "sim/score/summary.h"
 
@@ -54,9 +55,10 @@ static void a_line_reads_back_as_what_it_was_written_from(void **state)
 {
     (void)state;
     struct sim_result r = make("a \"scenario\"", "strobe", UINT64_MAX, "0 A 12 B 40 . 70 . 100 !"), back;
-    char why[200] = "", *line = line_of(&r, 100);
+    struct strobe_error error = {""};
+    char *line = line_of(&r, 100);
     assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
-    assert_int_equal(sim_result_read_line(line, &back, why, sizeof why), STROBE_OK);
+    assert_int_equal(sim_result_read_line(line, &back, &error), STROBE_OK);
     assert_string_equal(back.scenario, r.scenario);
     assert_string_equal(back.policy, "strobe");
     assert_true(back.seed == UINT64_MAX && back.score.samples == r.score.samples);
@@ -81,8 +83,9 @@ static void a_line_holds_no_more_than_asked_for(void **state)
 {
     (void)state;
     struct sim_result r = make("s", "p", 1, "0 A 12 B 40 . 70 . 100 !"), back;
-    char why[200], *line = line_of(&r, 1);
-    assert_int_equal(sim_result_read_line(line, &back, why, sizeof why), STROBE_OK);
+    struct strobe_error error;
+    char *line = line_of(&r, 1);
+    assert_int_equal(sim_result_read_line(line, &back, &error), STROBE_OK);
     assert_int_equal(back.method_count, 1);
     assert_int_equal(back.thread_count, 1);
     assert_string_equal(back.methods[0].name, r.methods[0].name);
@@ -148,10 +151,11 @@ static void a_damaged_line_is_refused_with_its_column(void **state)
     struct sim_result r = make("s", "p", 7, "0 A 12 B 40 . 70 . 100 !"), back;
     char *line = line_of(&r, 100);
     for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
-        char why[200] = "", *bad = edited(line, damage[i].from, damage[i].to);
-        assert_int_equal(sim_result_read_line(bad, &back, why, sizeof why), STROBE_BAD_INPUT);
-        if (strncmp(why, "column ", 7) || !strstr(why, damage[i].why))
-            fail_msg("%s -> %s: %s", damage[i].from, damage[i].to, why);
+        struct strobe_error error = {""};
+        char *bad = edited(line, damage[i].from, damage[i].to);
+        assert_int_equal(sim_result_read_line(bad, &back, &error), STROBE_BAD_INPUT);
+        if (strncmp(error.text, "column ", 7) || !strstr(error.text, damage[i].why))
+            fail_msg("%s -> %s: %s", damage[i].from, damage[i].to, error.text);
         free(bad);
     }
     free(line);
@@ -162,10 +166,11 @@ static void a_line_cut_anywhere_is_refused(void **state)
 {
     (void)state;
     struct sim_result r = make("s", "p", 7, "0 A 12 B 40 . 70 . 100 !"), back;
-    char why[200], *line = line_of(&r, 100);
+    struct strobe_error error;
+    char *line = line_of(&r, 100);
     for (size_t n = strlen(line) - 2; n; n--) {
         line[n] = 0;
-        assert_int_equal(sim_result_read_line(line, &back, why, sizeof why), STROBE_BAD_INPUT);
+        assert_int_equal(sim_result_read_line(line, &back, &error), STROBE_BAD_INPUT);
     }
     free(line);
     sim_result_free(&r);

@@ -1,4 +1,5 @@
 #include "tests/sim/support/played.h"
+#include "engine/base/error.h"
 
 #include "sim/policy/strobe.h"
 
@@ -12,31 +13,32 @@
 void play_scenario(struct played *p, struct sim_scenario *scenario, struct sim_tracer *tracer,
                    const struct sim_run_options *options)
 {
-    char why[512] = "";
+    struct strobe_error error = {""};
     *p = (struct played){.tracer = tracer, .scenario = scenario};
-    if (sim_run_play(&p->run, p->scenario, options, tracer, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (sim_run_play(&p->run, p->scenario, options, tracer, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     sim_tracks_open(&p->claims);
-    if (tracer && tracer->claims(tracer, &p->run, &p->claims, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (tracer && tracer->claims(tracer, &p->run, &p->claims, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
 }
 
 void play_as(struct played *p, const char *text, struct sim_tracer *tracer, const struct sim_run_options *options)
 {
-    char why[512] = "";
+    struct strobe_error error = {""};
     struct sim_scenario *scenario;
-    if (sim_scenario_parse(text, "test.scn", &scenario, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (sim_scenario_parse(text, "test.scn", &scenario, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     play_scenario(p, scenario, tracer, options);
 }
 
 struct sim_scenario *scenario_called(const char *name)
 {
-    char path[256], why[512] = "";
+    struct strobe_error error = {""};
+    char path[256];
     struct sim_scenario *scenario;
     snprintf(path, sizeof path, "tests/sim/scenarios/%s.scn", name);
-    if (sim_scenario_read(path, &scenario, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (sim_scenario_read(path, &scenario, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     return scenario;
 }
 
@@ -78,9 +80,9 @@ struct sim_tracer *with_outer_calls(struct sim_tracer *tracer, enum strobe_kind 
 
 const struct strobe_reader *captured(struct played *p)
 {
-    char why[512] = "";
-    if (!p->tracer->check(p->tracer, &p->run, why, sizeof why))
-        fail_msg("seed %llu: %s", (unsigned long long)p->run.options.seed, why);
+    struct strobe_error error = {""};
+    if (!p->tracer->check(p->tracer, &p->run, &error))
+        fail_msg("seed %llu: %s", (unsigned long long)p->run.options.seed, error.text);
     return ((const struct sim_strobe *)p->tracer)->reader;
 }
 

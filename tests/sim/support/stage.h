@@ -3,6 +3,7 @@
 #ifndef STROBE_SIM_SUPPORT_STAGE_H
 #define STROBE_SIM_SUPPORT_STAGE_H
 
+#include "engine/base/error.h"
 #include "engine/base/mix.h"
 #include "sim/kernel/kernel.h"
 
@@ -17,7 +18,7 @@
 static const uint64_t US = 1000, MS = 1000000, FOREVER = UINT64_MAX;
 
 static struct sim_kernel *kernel;
-static char why[512];
+static struct strobe_error error;
 
 enum { NOTES_MAX = 256 };
 static uint64_t notes[NOTES_MAX];
@@ -87,9 +88,9 @@ static inline struct sim_thread *enter(const char *name, void (*entry)(void *arg
 /* Runs to the end that is expected and leaves the kernel open. */
 static inline void play(enum sim_end end)
 {
-    enum sim_end is = sim_kernel_run(kernel, why, sizeof why);
+    enum sim_end is = sim_kernel_run(kernel, &error);
     if (is != end)
-        print_error("the run ended %d: %s\n", is, why);
+        print_error("the run ended %d: %s\n", is, error.text);
     assert_int_equal(is, end);
 }
 

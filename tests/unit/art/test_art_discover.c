@@ -6,6 +6,7 @@
  * level's layout (members_at_other_places_are_refused, in tests/contract_art/suspend.c), and methods that have gone
  * (tests/contract_art/engine.c and netease.c). */
 #include "engine/backend/art/discover.h"
+#include "engine/base/error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +86,7 @@ static const struct strobe_host host = {.read = read_memory, .thread_cpu_ns = th
 static struct strobe_art_level level;
 static struct strobe_libart libart;
 static struct strobe_art_runtime found;
-static char why[256];
+static struct strobe_error error;
 
 static uint64_t runtime_word(size_t i)
 {
@@ -133,14 +134,13 @@ static int start(void **state)
     *at(SELF + 0xa0) = CARD_BEGIN;
     put_ids(SELF, 12, 1, TID);
     put_ids(OTHER, 12, 2, OTHER_TID);
-    why[0] = '\0';
+    error.text[0] = '\0';
     return 0;
 }
 
 static enum strobe_status discover(void)
 {
-    return strobe_art_discover(&libart, &host, (void *)(uintptr_t)VM, (void *)(uintptr_t)SELF, TID, &found, why,
-                               sizeof why);
+    return strobe_art_discover(&libart, &host, (void *)(uintptr_t)VM, (void *)(uintptr_t)SELF, TID, &found, &error);
 }
 
 static void assert_all_found(void)
@@ -158,8 +158,8 @@ static void assert_all_found(void)
 static void assert_refused(enum strobe_status status, const char *because)
 {
     assert_int_equal(discover(), status);
-    if (!strstr(why, because))
-        fail_msg("'%s' says nothing of '%s'", why, because);
+    if (!strstr(error.text, because))
+        fail_msg("'%s' says nothing of '%s'", error.text, because);
 }
 
 /* ---- the JavaVM in the Runtime ---- */
@@ -274,7 +274,7 @@ static void a_pointer_that_is_none_is_refused(void **state)
                 continue;
             *at(runtime_word(places[p])) = wrong[i];
             assert_refused(STROBE_NO_ENTRY, "");
-            assert_true(why[0]);
+            assert_true(error.text[0]);
         }
 }
 

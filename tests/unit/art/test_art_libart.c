@@ -2,6 +2,7 @@
  * library that this test has the linker make, of every name there is, and on Debian's own where it is installed.
  * Properties: R-16. */
 #include "engine/backend/art/libart.h"
+#include "engine/base/error.h"
 
 #include "tests/unit/support/workshop.h"
 
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-static char why[1024];
+static struct strobe_error error;
 static char *all; /* a library that defines every candidate */
 static size_t all_bytes;
 
@@ -66,8 +67,8 @@ static enum strobe_status resolve_without(int symbol, const char *but, int api, 
     const char *path = strobe_workshop_write("libart.so", library, all_bytes, 0644);
     free(library);
     struct strobe_module m;
-    assert_int_equal(strobe_module_open_file(path, 0, &m, why, sizeof why), STROBE_OK);
-    enum strobe_status s = strobe_libart_resolve(&m, api, out, why, sizeof why);
+    assert_int_equal(strobe_module_open_file(path, 0, &m, &error), STROBE_OK);
+    enum strobe_status s = strobe_libart_resolve(&m, api, out, &error);
     strobe_module_close(&m);
     return s;
 }
@@ -159,7 +160,7 @@ static void levels_are_those_of_the_table_and_no_others(void **state)
     make_library();
     struct strobe_libart a;
     assert_int_equal(resolve_without(-1, NULL, 23, &a), STROBE_UNSUPPORTED);
-    assert_non_null(strstr(why, "level 23 is none of 24 to 36"));
+    assert_non_null(strstr(error.text, "level 23 is none of 24 to 36"));
 }
 
 static void a_library_without_a_needed_symbol_is_refused_by_its_name(void **state)
@@ -174,12 +175,12 @@ static void a_library_without_a_needed_symbol_is_refused_by_its_name(void **stat
             char words[128];
             assert_int_equal(resolve_without(s, NULL, api, &a), STROBE_UNSUPPORTED);
             snprintf(words, sizeof words, "libart.so (%.64s", strobe_workshop_path("libart.so"));
-            assert_ptr_equal(strstr(why, words), why);
+            assert_ptr_equal(strstr(error.text, words), error.text);
             snprintf(words, sizeof words, "): no %s, which nothing goes without (looked for _Z",
                      strobe_art_symbol_name(s));
-            assert_non_null(strstr(why, words));
-            assert_non_null(strstr(why, " in .dynsym, .symtab, .gnu_debugdata)"));
-            assert_null(strchr(why, '\n'));
+            assert_non_null(strstr(error.text, words));
+            assert_non_null(strstr(error.text, " in .dynsym, .symtab, .gnu_debugdata)"));
+            assert_null(strchr(error.text, '\n'));
         }
     }
 }
@@ -244,11 +245,9 @@ static void what_is_not_loaded_is_said_to_be_not(void **state)
 {
     (void)state;
     struct strobe_libart a;
-    assert_int_equal(strobe_libart_open("libno-such-runtime.so", 30, &a, why, sizeof why), STROBE_NO_ENTRY);
-    assert_string_equal(why, "libno-such-runtime.so: no such library is loaded");
-    char small[8];
-    assert_int_equal(strobe_libart_open("libno-such-runtime.so", 30, &a, small, sizeof small), STROBE_NO_ENTRY);
-    assert_string_equal(small, "libno-s");
+    assert_int_equal(strobe_libart_open("libno-such-runtime.so", 30, &a, &error), STROBE_NO_ENTRY);
+    assert_string_equal(error.text, "libno-such-runtime.so: no such library is loaded");
+    assert_int_equal(strobe_libart_open("libno-such-runtime.so", 30, &a, NULL), STROBE_NO_ENTRY);
 }
 
 /* Debian's library needs others that it does not name: they are opened first, for all to see. */
@@ -278,7 +277,7 @@ static void debians_runtime_has_all_that_level_30_asks_for(void **state)
     }
     globfree(&found);
     struct strobe_libart a;
-    assert_int_equal(strobe_libart_open(NULL, 30, &a, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_libart_open(NULL, 30, &a, &error), STROBE_OK);
     size_t count;
     const struct strobe_art_candidate *c = strobe_art_candidates(&count);
     for (int s = 0; s < STROBE_ART_SYMBOLS; s++) {

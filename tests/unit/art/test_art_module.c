@@ -2,6 +2,7 @@
  * (R-16).
  * takes: 7 s */
 #include "engine/backend/art/module_table.h"
+#include "engine/base/error.h"
 
 #include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"
@@ -21,7 +22,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char why[512];
+static struct strobe_error error;
 
 static const char *const library =
     "#include <unistd.h>\n"
@@ -74,10 +75,10 @@ static uint64_t address_from(void *handle, const char *name)
 
 static void open_module(const char *name, struct strobe_module *m)
 {
-    why[0] = 0;
-    enum strobe_status s = strobe_module_open(name, m, why, sizeof why);
+    error.text[0] = 0;
+    enum strobe_status s = strobe_module_open(name, m, &error);
     if (s != STROBE_OK)
-        print_message("%s\n", why);
+        print_message("%s\n", error.text);
     assert_int_equal(s, STROBE_OK);
 }
 
@@ -165,8 +166,8 @@ static void a_librarys_name_may_have_a_version_and_nothing_else(void **state)
     (void)state;
     struct strobe_module m;
     void *bak = loaded(make("libt_named.so.bak", "")), *longer = loaded(make("libt_named.so.1x", ""));
-    assert_int_equal(strobe_module_open("libt_named.so", &m, why, sizeof why), STROBE_NO_ENTRY);
-    assert_string_equal(why, "libt_named.so: no such library is loaded");
+    assert_int_equal(strobe_module_open("libt_named.so", &m, &error), STROBE_NO_ENTRY);
+    assert_string_equal(error.text, "libt_named.so: no such library is loaded");
     void *version = loaded(make("libt_named.so.12.3", ""));
     open_module("libt_named.so", &m);
     assert_string_equal(m.path, strobe_workshop_path("libt_named.so.12.3"));
@@ -174,7 +175,7 @@ static void a_librarys_name_may_have_a_version_and_nothing_else(void **state)
     open_module(strobe_workshop_path("libt_named.so.bak"), &m);
     assert_int_equal(strobe_module_symbol(&m, "t_exported"), by_dlsym(bak, "t_exported"));
     strobe_module_close(&m);
-    assert_int_equal(strobe_module_open("t_named.so", &m, why, sizeof why), STROBE_NO_ENTRY);
+    assert_int_equal(strobe_module_open("t_named.so", &m, &error), STROBE_NO_ENTRY);
     dlclose(bak);
     dlclose(longer);
     dlclose(version);
@@ -239,14 +240,14 @@ static enum strobe_status open_bytes(const char *bytes, size_t count)
     static const char *const names[] = {"t_exported", "t_object", "t_hidden", "t_local", "t_absent", ""};
     const char *path = strobe_workshop_write("damaged.so", bytes, count, 0644);
     struct strobe_module m;
-    memset(why, '?', sizeof why);
-    enum strobe_status s = strobe_module_open_file(path, 0, &m, why, sizeof why);
+    memset(error.text, '?', sizeof error.text);
+    enum strobe_status s = strobe_module_open_file(path, 0, &m, &error);
     if (s != STROBE_OK) {
         assert_int_equal(s, STROBE_BAD_INPUT);
-        assert_non_null(memchr(why, 0, sizeof why));
-        assert_ptr_equal(strstr(why, path), why);
-        assert_true(strlen(why) > strlen(path) + 4);
-        assert_null(strchr(why, '\n'));
+        assert_non_null(memchr(error.text, 0, sizeof error.text));
+        assert_ptr_equal(strstr(error.text, path), error.text);
+        assert_true(strlen(error.text) > strlen(path) + 4);
+        assert_null(strchr(error.text, '\n'));
         return s;
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -260,9 +261,9 @@ static enum strobe_status open_bytes(const char *bytes, size_t count)
 static void is_refused(const char *bytes, size_t count, const char *words)
 {
     assert_int_equal(open_bytes(bytes, count), STROBE_BAD_INPUT);
-    if (!strstr(why, words))
-        print_message("%s\n", why);
-    assert_non_null(strstr(why, words));
+    if (!strstr(error.text, words))
+        print_message("%s\n", error.text);
+    assert_non_null(strstr(error.text, words));
 }
 
 static void a_files_symbols_are_its_addresses_and_the_bias_moves_them(void **state)
@@ -270,8 +271,8 @@ static void a_files_symbols_are_its_addresses_and_the_bias_moves_them(void **sta
     (void)state;
     struct strobe_module m, moved;
     const char *path = make("libt_file.so", "");
-    assert_int_equal(strobe_module_open_file(path, 0, &m, why, sizeof why), STROBE_OK);
-    assert_int_equal(strobe_module_open_file(path, 0x10000000, &moved, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_module_open_file(path, 0, &m, &error), STROBE_OK);
+    assert_int_equal(strobe_module_open_file(path, 0x10000000, &moved, &error), STROBE_OK);
     void *handle = loaded(path);
     struct link_map *map;
     assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, &map), 0);
@@ -285,8 +286,8 @@ static void a_files_symbols_are_its_addresses_and_the_bias_moves_them(void **sta
     dlclose(handle);
     strobe_module_close(&m);
     strobe_module_close(&moved);
-    assert_int_equal(strobe_module_open_file(strobe_workshop_path("absent"), 0, &m, why, sizeof why), STROBE_NO_ENTRY);
-    assert_int_equal(strobe_module_open_file(strobe_workshop_path("."), 0, &m, why, sizeof why), STROBE_IO);
+    assert_int_equal(strobe_module_open_file(strobe_workshop_path("absent"), 0, &m, &error), STROBE_NO_ENTRY);
+    assert_int_equal(strobe_module_open_file(strobe_workshop_path("."), 0, &m, &error), STROBE_IO);
 }
 
 /* How far to step through `count` things to try them all, or fewer where everything is slow. */
@@ -460,8 +461,8 @@ static void wild_values_in_memory_lead_nowhere(void **state)
             for (size_t w = 0; w < sizeof wild / sizeof *wild; w++) {
                 struct strobe_module d;
                 table[at] = wild[w];
-                why[0] = 0;
-                enum strobe_status s = strobe_module_open(names[i], &d, why, sizeof why);
+                error.text[0] = 0;
+                enum strobe_status s = strobe_module_open(names[i], &d, &error);
                 if (s == STROBE_OK) {
                     uint64_t found = strobe_module_symbol(&d, "t_exported");
                     assert_true(!found || found == exported);
@@ -469,7 +470,7 @@ static void wild_values_in_memory_lead_nowhere(void **state)
                     strobe_module_close(&d);
                 } else {
                     assert_int_equal(s, STROBE_BAD_INPUT);
-                    assert_non_null(strstr(why, "damaged: its "));
+                    assert_non_null(strstr(error.text, "damaged: its "));
                 }
                 table[at] = was;
             }

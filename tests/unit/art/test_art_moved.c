@@ -1,6 +1,7 @@
 /* What a detour moves does in its new place what it did in the old one: all functions of two libraries are detoured,
  * and what became of their first instructions is compared with what they were. */
 #include "engine/backend/art/module.h"
+#include "engine/base/error.h"
 #include "sim/genuine/detour.h"
 #include "sim/genuine/detour_code.h"
 
@@ -94,10 +95,10 @@ static void instructions_are_the_same_in_their_new_place(void **state)
     cs_option(capstone, CS_OPT_DETAIL, CS_OPT_ON);
     for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
         struct strobe_module m;
-        char why[256];
+        struct strobe_error error;
         if (!dlopen(names[n], RTLD_NOW | RTLD_LOCAL))
             continue;
-        assert_int_equal(strobe_module_open(names[n], &m, why, sizeof why), STROBE_OK);
+        assert_int_equal(strobe_module_open(names[n], &m, &error), STROBE_OK);
         const Elf64_Sym *symbol = (const void *)m.dynamic.symbols;
         for (size_t i = 0; i < m.dynamic.count; i += 4) { /* each leaves a page behind */
             uint8_t *function = (uint8_t *)(uintptr_t)(m.bias + symbol[i].st_value), before[SEEN_BYTES];

@@ -1,7 +1,8 @@
 /* The atrace proxy in front of libcutils, of three ages, called by a library as an app's are: what goes to the marker
  * goes to the ring, exactly that, and afterwards all is as it was. */
-#include "engine/backend/art/instrument/rhea.h"
+#include "engine/base/error.h"
 #include "engine/capture/thread.h"
+#include "engine/method/rhea/art/rhea.h"
 #include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"
 
@@ -119,13 +120,13 @@ static void load(int level, bool real_marker)
 static void start(const struct strobe_rhea_options *options)
 {
     struct strobe_rhea_options o = *options;
-    char why[256] = "";
+    struct strobe_error error = {""};
     o.cutils = app.path;
     if (o.slots == 0)
         o.slots = 10000;
-    enum strobe_status status = strobe_rhea_start(&o, why, sizeof why);
+    enum strobe_status status = strobe_rhea_start(&o, &error);
     if (status != STROBE_OK)
-        fail_msg("%s: %s", strobe_status_text(status), why);
+        fail_msg("%s: %s", strobe_status_text(status), error.text);
 }
 
 static int unload(void **state)
@@ -617,24 +618,23 @@ static void libraries_loaded_later_are_hooked_when_one_looks_again(void **state)
 static void what_is_missing_is_said_and_nothing_changed(void **state)
 {
     struct strobe_rhea_options o = {.cutils = "libnowhere.so"};
-    char why[128] = "";
+    struct strobe_error error = {""};
     (void)state;
     load(26, false);
-    assert_int_equal(strobe_rhea_start(&o, why, sizeof why), STROBE_NO_ENTRY);
-    assert_string_equal(why, "libnowhere.so: no such library is loaded");
+    assert_int_equal(strobe_rhea_start(&o, &error), STROBE_NO_ENTRY);
+    assert_string_equal(error.text, "libnowhere.so: no such library is loaded");
     o.cutils = "libcmocka.so";
-    assert_int_equal(strobe_rhea_start(&o, why, sizeof why), STROBE_NO_ENTRY);
-    assert_non_null(strstr(why, "atrace_enabled_tags"));
+    assert_int_equal(strobe_rhea_start(&o, &error), STROBE_NO_ENTRY);
+    assert_non_null(strstr(error.text, "atrace_enabled_tags"));
     o.cutils = app.path;
     o.ring_path = strobe_workshop_write("there", "x", 1, 0600);
-    assert_int_equal(strobe_rhea_start(&o, why, sizeof why), STROBE_EXISTS);
+    assert_int_equal(strobe_rhea_start(&o, &error), STROBE_EXISTS);
     assert_int_equal(*app.tags, 0);
     assert_int_equal(*app.marker, -1);
     o.ring_path = "/nowhere/at/all/ring";
-    assert_int_equal(strobe_rhea_start(&o, why, sizeof why), STROBE_IO);
+    assert_int_equal(strobe_rhea_start(&o, &error), STROBE_IO);
     start(&(struct strobe_rhea_options){0});
-    assert_int_equal(strobe_rhea_start(&(struct strobe_rhea_options){.cutils = app.path}, why, sizeof why),
-                     STROBE_EXISTS);
+    assert_int_equal(strobe_rhea_start(&(struct strobe_rhea_options){.cutils = app.path}, &error), STROBE_EXISTS);
 }
 
 static void a_ring_file_of_a_killed_process_gives_its_log(void **state)

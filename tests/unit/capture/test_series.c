@@ -1,4 +1,5 @@
 /* Time series: written by the sampler between its passes, read back from the session, and never taken for samples. */
+#include "engine/base/error.h"
 #include "engine/capture/series.h"
 #include "engine/trace/session/reader.h"
 #include "tests/unit/support/capture_rig.h"
@@ -43,12 +44,12 @@ static int stop(void **state)
 /* Ends the session and reads it. The books must balance whatever was written. */
 static void read_back(void)
 {
-    char why[200];
+    struct strobe_error error;
     struct strobe_clock_pair end = {rig.now, rig.now, rig.now, rig.now};
     strobe_session_finish(&rig.engine.session, &end);
-    assert_int_equal(strobe_reader_open(rig.path, &reader, why, sizeof why), STROBE_OK);
-    if (!strobe_reader_check(reader, why, sizeof why))
-        fail_msg("%s", why);
+    assert_int_equal(strobe_reader_open(rig.path, &reader, &error), STROBE_OK);
+    if (!strobe_reader_check(reader, &error))
+        fail_msg("%s", error.text);
 }
 
 static void pass(uint64_t ms)
@@ -228,8 +229,8 @@ static void a_series_that_no_writer_writes_is_left_out(void **state)
         strobe_bump(&a[r.kind].requests, 1);
         strobe_bump(&a[r.kind].sampled, 1);
     }
-    char why[200];
-    assert_int_equal(strobe_reader_open(rig.path, &reader, why, sizeof why), STROBE_OK);
+    struct strobe_error error;
+    assert_int_equal(strobe_reader_open(rig.path, &reader, &error), STROBE_OK);
     assert_int_equal(reader->malformed, 4);
     assert_int_equal(reader->counter_count + reader->hitch_count + reader->item_count, 0);
 }

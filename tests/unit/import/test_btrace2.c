@@ -1,5 +1,6 @@
 /* Method logs of btrace 2.0: what was logged is read as calls that nest, and a log of ours reads back to the same.
  * The regressions R-8. */
+#include "engine/base/error.h"
 #include "engine/trace/export/btrace2_write.h"
 #include "engine/trace/import/btrace/btrace2.h"
 #include "engine/trace/import/btrace/btrace2_read.h"
@@ -21,7 +22,7 @@ static size_t log_used;
 static struct strobe_calls calls;
 static struct strobe_btrace2_stats stats;
 static struct strobe_btrace2_options options;
-static char why[256];
+static struct strobe_error error;
 
 static void put(uint64_t value, unsigned bytes)
 {
@@ -57,7 +58,7 @@ static int open_all(void **state)
     size_t n = 0;
     for (char c = 'a'; c <= 'z'; c++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%d,1,- %c\n", c, c);
-    assert_int_equal(strobe_matrix_map_parse(text, n, "letters", &letters, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_matrix_map_parse(text, n, "letters", &letters, &error), STROBE_OK);
     return strobe_workshop_open(state);
 }
 
@@ -86,8 +87,8 @@ static const char *calls_text(void)
 static enum strobe_status read_log(void)
 {
     options.map = letters;
-    why[0] = 0;
-    return strobe_btrace2_read(log_bytes, log_used, &options, &calls, &stats, why, sizeof why);
+    error.text[0] = 0;
+    return strobe_btrace2_read(log_bytes, log_used, &options, &calls, &stats, &error);
 }
 
 static void reads_as(const char *expected)
@@ -218,7 +219,7 @@ static void other_versions_are_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         start_log(bad[i].version, 0, 0, 0);
         assert_int_equal(read_log(), STROBE_BAD_VERSION);
-        assert_string_equal(why, bad[i].why);
+        assert_string_equal(error.text, bad[i].why);
         strobe_calls_close(&calls);
     }
 }
@@ -232,7 +233,7 @@ static void a_log_cut_in_its_header_is_refused(void **state)
         assert_int_equal(read_log(), STROBE_TRUNCATED);
         strobe_calls_close(&calls);
     }
-    assert_string_equal(why, "ends within its header, after 31 of 32 bytes");
+    assert_string_equal(error.text, "ends within its header, after 31 of 32 bytes");
     start_log(5, UINT64_MAX, 5, 5);
     assert_int_equal(read_log(), STROBE_BAD_INPUT);
     strobe_calls_close(&calls);
@@ -425,9 +426,9 @@ static void names_are_mapped_and_come_back(void **state)
     assert_int_equal(write_log(0), STROBE_OK);
     strobe_calls_close(&calls);
     struct strobe_matrix_map *map;
-    assert_int_equal(strobe_matrix_map_read(strobe_workshop_path("log.mapping"), &map, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_matrix_map_read(strobe_workshop_path("log.mapping"), &map, &error), STROBE_OK);
     struct strobe_btrace2_options named = {.map = map};
-    assert_int_equal(strobe_btrace2_read(log_bytes, log_used, &named, &calls, &stats, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_btrace2_read(log_bytes, log_used, &named, &calls, &stats, &error), STROBE_OK);
     assert_int_equal(stats.nameless_calls, 0);
     for (size_t i = 0; i < COUNT; i++)
         assert_string_equal(calls.names.texts[calls.threads[0].calls[2 * i].name], names[i][1]);
@@ -508,9 +509,9 @@ static void random_calls_read_back_the_same(void **state)
         assert_int_equal(write_log(0), STROBE_OK);
         struct strobe_calls before = calls;
         struct strobe_matrix_map *map;
-        assert_int_equal(strobe_matrix_map_read(strobe_workshop_path("log.mapping"), &map, why, sizeof why), STROBE_OK);
+        assert_int_equal(strobe_matrix_map_read(strobe_workshop_path("log.mapping"), &map, &error), STROBE_OK);
         struct strobe_btrace2_options named = {.map = map};
-        assert_int_equal(strobe_btrace2_read(log_bytes, log_used, &named, &calls, &stats, why, sizeof why), STROBE_OK);
+        assert_int_equal(strobe_btrace2_read(log_bytes, log_used, &named, &calls, &stats, &error), STROBE_OK);
         for (size_t i = 0; i < before.thread_count; i++) {
             const struct strobe_calls_thread *was = &before.threads[i];
             const struct strobe_calls_thread *is = &calls.threads[strobe_calls_thread(&calls, was->tid)];

@@ -1,5 +1,6 @@
 /* ftrace text is read for what it says, whoever wrote it, and written so that it reads back to the same. Of the
  * regressions R-7: names with bars in them, and a last line that was cut. */
+#include "engine/base/error.h"
 #include "engine/trace/export/ftrace_write.h"
 #include "engine/trace/import/ftrace/ftrace_line.h"
 #include "engine/trace/import/ftrace/ftrace_read.h"
@@ -20,12 +21,12 @@
 static struct strobe_calls calls;
 static struct strobe_ftrace_stats stats;
 static struct strobe_ftrace_options options;
-static char why[256];
+static struct strobe_error error;
 
 static enum strobe_status read_text(const char *text)
 {
-    why[0] = 0;
-    return strobe_ftrace_read(text, strlen(text), &options, &calls, &stats, why, sizeof why);
+    error.text[0] = 0;
+    return strobe_ftrace_read(text, strlen(text), &options, &calls, &stats, &error);
 }
 
 /* Threads one a line: `tid name: calls; marks`. */
@@ -59,7 +60,7 @@ static void reads_as(const char *text, const char *expected)
 static void refuses(const char *text, const char *expected)
 {
     assert_int_equal(read_text(text), STROBE_BAD_INPUT);
-    assert_string_equal(why, expected);
+    assert_string_equal(error.text, expected);
     strobe_calls_close(&calls);
 }
 
@@ -406,7 +407,7 @@ static void random_streams_read_back_the_same(void **state)
         size_t bytes;
         char *out = write_text(&bytes), *first = strdup(calls_text());
         strobe_calls_close(&calls);
-        assert_int_equal(strobe_ftrace_read(out, bytes, &options, &calls, &stats, why, sizeof why), STROBE_OK);
+        assert_int_equal(strobe_ftrace_read(out, bytes, &options, &calls, &stats, &error), STROBE_OK);
         char *again = write_text(&bytes);
         assert_string_equal(again, out);
         assert_string_equal(calls_text(), first);

@@ -1,4 +1,5 @@
 /* Reading Perfetto traces back, on traces that the test puts together byte by byte. */
+#include "engine/base/error.h"
 #include "engine/trace/import/perfetto/import_perfetto.h"
 
 #include "engine/base/varint.h"
@@ -219,13 +220,13 @@ static const struct strobe_import_visitor visitor = {
     .sample = on_sample,
 };
 static struct strobe_import_stats stats;
-static char why[256];
+static struct strobe_error error;
 
 static enum strobe_status import(const void *content, size_t count)
 {
     imported_bytes = 0;
-    imported[0] = why[0] = 0;
-    return strobe_import_perfetto_bytes(content, count, &visitor, NULL, &stats, why, sizeof why);
+    imported[0] = error.text[0] = 0;
+    return strobe_import_perfetto_bytes(content, count, &visitor, NULL, &stats, &error);
 }
 
 static void expect(const char *content)
@@ -286,7 +287,7 @@ static void deflated_packets_read_the_same(void **state)
     raw(&p, 50, deflated, packed);
     packet(&p);
     assert_int_equal(import(trace.at, trace.count), STROBE_BAD_INPUT);
-    assert_non_null(strstr(why, "in the deflated packet there, byte 0: expected a packet"));
+    assert_non_null(strstr(error.text, "in the deflated packet there, byte 0: expected a packet"));
 
     /* What does not inflate is no input. */
     deflated[10] ^= 0xff;
@@ -295,7 +296,7 @@ static void deflated_packets_read_the_same(void **state)
     raw(&p, 50, deflated, packed / 2);
     packet(&p);
     assert_int_equal(import(trace.at, trace.count), STROBE_BAD_INPUT);
-    assert_non_null(strstr(why, "expected deflated packets"));
+    assert_non_null(strstr(error.text, "expected deflated packets"));
 }
 
 /* A small packet that inflates without end must not take the machine's memory. */
@@ -323,7 +324,7 @@ static void a_bomb_of_zeros_is_refused(void **state)
     at += i - inner;
     memcpy(at, deflated, packed);
     assert_int_equal(import(file, (size_t)(at - file) + packed), STROBE_BAD_INPUT);
-    assert_non_null(strstr(why, "at most 64 MB"));
+    assert_non_null(strstr(error.text, "at most 64 MB"));
     free(file);
     free(zeros);
     free(deflated);
@@ -404,7 +405,7 @@ static void an_unknown_clock_is_a_fault_with_its_place(void **state)
     assert_int_equal(import(trace.at, trace.count), STROBE_BAD_INPUT);
     char place[64];
     snprintf(place, sizeof place, "byte %zu: expected a snapshot of clock 70", where + 2);
-    assert_non_null(strstr(why, place));
+    assert_non_null(strstr(error.text, place));
 }
 
 /* A snapshot that is cut off, in a packet whose defaults are fine. */
@@ -456,9 +457,9 @@ static void a_trace_cut_anywhere_says_where(void **state)
         enum strobe_status status = import(copy, keep);
         if (status != STROBE_OK) { /* it is, where a packet ends */
             assert_int_equal(status, STROBE_TRUNCATED);
-            assert_int_equal(strncmp(why, "byte ", 5), 0);
-            assert_true(strtoul(why + 5, NULL, 10) < keep);
-            assert_non_null(strstr(why, "expected"));
+            assert_int_equal(strncmp(error.text, "byte ", 5), 0);
+            assert_true(strtoul(error.text + 5, NULL, 10) < keep);
+            assert_non_null(strstr(error.text, "expected"));
         }
         free(copy);
     }
@@ -479,7 +480,7 @@ static void damaged_traces_end_in_a_status(void **state)
         enum strobe_status status = import(copy, count);
         assert_true(status == STROBE_OK || status == STROBE_BAD_INPUT || status == STROBE_TRUNCATED);
         if (status != STROBE_OK)
-            assert_int_equal(strncmp(why, "byte ", 5), 0);
+            assert_int_equal(strncmp(error.text, "byte ", 5), 0);
         free(copy);
     }
 }
@@ -487,7 +488,7 @@ static void damaged_traces_end_in_a_status(void **state)
 static void a_fault_is_one_whether_or_not_it_is_asked_for_in_words(void **state)
 {
     (void)state;
-    assert_int_equal(strobe_import_perfetto_bytes("hello", 5, &visitor, NULL, NULL, NULL, 0), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_import_perfetto_bytes("hello", 5, &visitor, NULL, NULL, NULL), STROBE_BAD_INPUT);
 }
 
 static void files_that_are_no_traces_say_so(void **state)
@@ -495,14 +496,13 @@ static void files_that_are_no_traces_say_so(void **state)
     (void)state;
     strobe_workshop_write("empty", "", 0, 0644);
     strobe_workshop_write("text", "hello\n", 6, 0644);
-    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("empty"), &visitor, NULL, NULL, why, sizeof why),
+    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("empty"), &visitor, NULL, NULL, &error),
                      STROBE_BAD_INPUT);
-    assert_non_null(strstr(why, "empty file"));
-    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("text"), &visitor, NULL, NULL, why, sizeof why),
+    assert_non_null(strstr(error.text, "empty file"));
+    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("text"), &visitor, NULL, NULL, &error),
                      STROBE_BAD_INPUT);
-    assert_string_equal(why, "byte 0: expected a packet (0x0a), found 0x68");
-    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("none"), &visitor, NULL, NULL, why, sizeof why),
-                     STROBE_IO);
+    assert_string_equal(error.text, "byte 0: expected a packet (0x0a), found 0x68");
+    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("none"), &visitor, NULL, NULL, &error), STROBE_IO);
 }
 
 /* Says of every descriptor that was closed before the import whether a started program would get it. */
@@ -533,7 +533,7 @@ static void a_trace_being_read_is_not_handed_to_programs_started_meanwhile(void 
         open_before[fd] = fcntl(fd, F_GETFD) != -1;
     imported_bytes = 0;
     imported[0] = 0;
-    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("trace"), &look, open_before, NULL, why, sizeof why),
+    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("trace"), &look, open_before, NULL, &error),
                      STROBE_OK);
     assert_string_equal(imported, "kept;");
 }

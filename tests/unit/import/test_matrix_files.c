@@ -1,6 +1,7 @@
 /* What of Matrix's is read from files and written to them: dumps of the log, streams of events, method mappings, black
  * lists; and which methods get ids. */
-#include "engine/store/matrix_entry.h"
+#include "engine/base/error.h"
+#include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_events.h"
 #include "engine/trace/import/matrix/matrix_map.h"
 #include "engine/trace/import/matrix/matrix_raw.h"
@@ -18,7 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char why[512];
+static struct strobe_error error;
 
 static const char *path_of(const char *name)
 {
@@ -58,7 +59,7 @@ static void a_dump_is_read_back_as_it_was_written(void **state)
         uint64_t *back;
         size_t count;
         assert_int_equal(strobe_matrix_raw_write(path_of("dump"), entries, counts[i], 1), STROBE_OK);
-        assert_int_equal(strobe_matrix_raw_read(path_of("dump"), &back, &count, why, sizeof why), STROBE_OK);
+        assert_int_equal(strobe_matrix_raw_read(path_of("dump"), &back, &count, &error), STROBE_OK);
         assert_int_equal(count, counts[i]);
         assert_memory_equal(back, entries, count * sizeof *back);
         free(back);
@@ -81,22 +82,22 @@ static void a_dump_of_a_part_of_an_entry_is_refused(void **state)
         uint64_t *entries;
         size_t count;
         write_file("dump", "123456781234567812345678", bytes);
-        enum strobe_status status = strobe_matrix_raw_read(path_of("dump"), &entries, &count, why, sizeof why);
+        enum strobe_status status = strobe_matrix_raw_read(path_of("dump"), &entries, &count, &error);
         assert_int_equal(status, bytes % 8 ? STROBE_BAD_INPUT : STROBE_OK);
         assert_int_equal(count, bytes % 8 ? 0 : bytes / 8);
         if (bytes % 8) {
             char place[32];
             snprintf(place, sizeof place, "byte %zu: expected", bytes / 8 * 8);
-            assert_non_null(strstr(why, place));
+            assert_non_null(strstr(error.text, place));
             assert_null(entries);
         }
         free(entries);
     }
     uint64_t *entries;
     size_t count;
-    assert_int_equal(strobe_matrix_raw_read("/nowhere/at/all", &entries, &count, why, sizeof why), STROBE_IO);
-    assert_non_null(strstr(why, "/nowhere/at/all: No such file"));
-    assert_int_equal(strobe_matrix_raw_read("/", &entries, &count, why, sizeof why), STROBE_IO);
+    assert_int_equal(strobe_matrix_raw_read("/nowhere/at/all", &entries, &count, &error), STROBE_IO);
+    assert_non_null(strstr(error.text, "/nowhere/at/all: No such file"));
+    assert_int_equal(strobe_matrix_raw_read("/", &entries, &count, &error), STROBE_IO);
 }
 
 /* Messages that are cut out of a log: outermost ones, whole; what is open reaches to the end. */
@@ -186,7 +187,7 @@ static void what_is_no_event_is_refused_by_its_column(void **state)
 static struct strobe_matrix_map *parsed(const char *text)
 {
     struct strobe_matrix_map *m;
-    assert_int_equal(strobe_matrix_map_parse(text, strlen(text), "map", &m, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_matrix_map_parse(text, strlen(text), "map", &m, &error), STROBE_OK);
     return m;
 }
 
@@ -205,7 +206,7 @@ static void a_mapping_is_written_by_id_with_the_dispatch_last(void **state)
     const char *text = "2,257,a.B native\n3,1,a.B <init> ()V\n7,1,a.B c (I)V\n"
                        "1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V\n";
     file_is("map", text);
-    assert_int_equal(strobe_matrix_map_read(path_of("map"), &m, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_matrix_map_read(path_of("map"), &m, &error), STROBE_OK);
     assert_int_equal(strobe_matrix_map_count(m), 4);
     strobe_matrix_map_close(m);
 }
@@ -235,13 +236,13 @@ static void what_is_no_mapping_is_refused_by_its_line(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct strobe_matrix_map *m;
-        assert_int_equal(strobe_matrix_map_parse(bad[i].text, strlen(bad[i].text), "map", &m, why, sizeof why),
+        assert_int_equal(strobe_matrix_map_parse(bad[i].text, strlen(bad[i].text), "map", &m, &error),
                          STROBE_BAD_INPUT);
         assert_null(m);
-        assert_ptr_equal(strstr(why, bad[i].says), why);
+        assert_ptr_equal(strstr(error.text, bad[i].says), error.text);
     }
     struct strobe_matrix_map *m;
-    assert_int_equal(strobe_matrix_map_read("/nowhere/at/all", &m, why, sizeof why), STROBE_IO);
+    assert_int_equal(strobe_matrix_map_read("/nowhere/at/all", &m, &error), STROBE_IO);
     assert_null(m);
 }
 
@@ -252,7 +253,7 @@ static void a_black_list_takes_classes_and_packages_whole(void **state)
     (void)state;
     struct strobe_matrix_blacklist *l = strobe_matrix_blacklist_open();
     const char *text = "[package]\n# ads\n-keepclass com/example/Feed\n\n-keeppackage com.example.ads/\n";
-    assert_int_equal(strobe_matrix_blacklist_parse(l, text, strlen(text), "list", why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_matrix_blacklist_parse(l, text, strlen(text), "list", &error), STROBE_OK);
     static const char *const in[] = {"com.example.Feed",    "com/example/Feed",       "com.example.Feed$Row",
                                      "android.os.Handler",  "com.example.ads.Banner", "com/example/ads/x/Y",
                                      "com.tencent.matrix.A"};
@@ -265,14 +266,13 @@ static void a_black_list_takes_classes_and_packages_whole(void **state)
         assert_false(strobe_matrix_blacklist_has(l, out[i]));
     static const char *const bad[] = {"com.example.Feed", "-keep x", "-keepclass", "-keepclass a b", "-keeppackage /"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(strobe_matrix_blacklist_parse(l, bad[i], strlen(bad[i]), "list", why, sizeof why),
-                         STROBE_BAD_INPUT);
-        assert_ptr_equal(strstr(why, "list:1: expected "), why);
+        assert_int_equal(strobe_matrix_blacklist_parse(l, bad[i], strlen(bad[i]), "list", &error), STROBE_BAD_INPUT);
+        assert_ptr_equal(strstr(error.text, "list:1: expected "), error.text);
     }
     write_file("list", "-keepclass q.Q\n", 15);
-    assert_int_equal(strobe_matrix_blacklist_read(l, path_of("list"), why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_matrix_blacklist_read(l, path_of("list"), &error), STROBE_OK);
     assert_true(strobe_matrix_blacklist_has(l, "q.Q"));
-    assert_int_equal(strobe_matrix_blacklist_read(l, "/nowhere/at/all", why, sizeof why), STROBE_IO);
+    assert_int_equal(strobe_matrix_blacklist_read(l, "/nowhere/at/all", &error), STROBE_IO);
     strobe_matrix_blacklist_close(l);
 }
 
@@ -329,14 +329,14 @@ static void ids_go_on_after_the_largest_of_the_base_mapping(void **state)
     enum { COUNT = sizeof build / sizeof *build };
     uint32_t ids[COUNT];
     const uint32_t wanted[COUNT] = {10, 0, 5, 10, 11, 0};
-    assert_int_equal(strobe_matrix_assign(m, l, build, COUNT, ids, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_matrix_assign(m, l, build, COUNT, ids, &error), STROBE_OK);
     assert_memory_equal(ids, wanted, sizeof ids);
     assert_string_equal(strobe_matrix_map_of(m, 10)->name, "z.Z new (La.C;)V");
     assert_int_equal(strobe_matrix_ignored_write(build, COUNT, ids, path_of("ignored"), 1), STROBE_OK);
     file_is("ignored", "ignore methods:\na.A nat\na.B getX ()I\n");
     strobe_matrix_map_close(m);
     m = strobe_matrix_map_open();
-    assert_int_equal(strobe_matrix_assign(m, l, build, 1, ids, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_matrix_assign(m, l, build, 1, ids, &error), STROBE_OK);
     assert_int_equal(ids[0], 1);
     strobe_matrix_map_close(m);
     strobe_matrix_blacklist_close(l);
@@ -351,10 +351,10 @@ static void more_methods_than_ids_are_refused(void **state)
     static const struct strobe_matrix_candidate build[] = {{"a.C", "a", "()V", 1, false, BODY},
                                                            {"a.C", "b", "()V", 1, false, BODY}};
     uint32_t ids[2];
-    assert_int_equal(strobe_matrix_assign(m, l, build, 2, ids, why, sizeof why), STROBE_FULL);
+    assert_int_equal(strobe_matrix_assign(m, l, build, 2, ids, &error), STROBE_FULL);
     assert_int_equal(ids[0], STROBE_MATRIX_ID_MAX);
     assert_int_equal(ids[1], 0);
-    assert_string_equal(why, "a.C b ()V: expected at most 1048573 methods with ids, a log has no more");
+    assert_string_equal(error.text, "a.C b ()V: expected at most 1048573 methods with ids, a log has no more");
     strobe_matrix_map_close(m);
     strobe_matrix_blacklist_close(l);
 }

@@ -1,5 +1,6 @@
 /* profilo's text form: numbers by their differences, wrapping around; texts whole in a line; marks as calls.
  * The regressions R-10. */
+#include "engine/base/error.h"
 #include "engine/trace/import/rhea/profilo_text.h"
 #include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"
@@ -150,13 +151,13 @@ static void random_entries_come_back_in_both_forms(void **state)
 
 static struct strobe_calls calls;
 static struct strobe_profilo_stats stats;
-static char why[200];
+static struct strobe_error error;
 
 static enum strobe_status read_text(const char *text)
 {
     strobe_calls_close(&calls);
     strobe_calls_open(&calls);
-    return strobe_profilo_read(text, strlen(text), &calls, &stats, why, sizeof why);
+    return strobe_profilo_read(text, strlen(text), &calls, &stats, &error);
 }
 
 static int close_calls(void **state)
@@ -204,9 +205,9 @@ static void a_trace_without_a_head_or_its_end_is_refused(void **state)
 {
     (void)state;
     assert_int_equal(read_text("1|TRACE_START|1000|7|0|0|0\n"), STROBE_BAD_INPUT);
-    assert_string_equal(why, "line 1: expected `dt`");
+    assert_string_equal(error.text, "line 1: expected `dt`");
     assert_int_equal(read_text("dt\nver|3\n"), STROBE_BAD_INPUT);
-    assert_string_equal(why, "expected an empty line after its head of 2 lines");
+    assert_string_equal(error.text, "expected an empty line after its head of 2 lines");
     assert_int_equal(read_text("dt\n\n1|MARK_PUSH|1|7|0|0"), STROBE_OK);
     assert_true(stats.cut_off);
     assert_int_equal(calls.thread_count, 0);

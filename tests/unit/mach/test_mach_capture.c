@@ -1,6 +1,7 @@
 /* A whole capture on the fake Mach: the app calls through its image's pointers, and what it did stands in the session;
  * afterwards the app is as it was. */
 #include "engine/backend/mach/mach.h"
+#include "engine/base/error.h"
 #include "engine/trace/session/reader.h"
 #include "sim/fake/mach/app.h"
 #include "sim/fake/mach/fake.h"
@@ -42,14 +43,14 @@ static void begin_with(const struct strobe_config *c, uint32_t without)
 {
     struct strobe_session session;
     struct strobe_mach_status status;
-    char why[256] = "";
+    struct strobe_error error = {""};
     assert_int_equal(strobe_session_create(path, c, "app", 1, &session), STROBE_OK);
     strobe_session_unmap(&session);
     close(session.fd);
-    enum strobe_status began = strobe_mach_start(
-        &(struct strobe_mach_options){.session_path = path, .without = without}, &status, why, sizeof why);
+    enum strobe_status began =
+        strobe_mach_start(&(struct strobe_mach_options){.session_path = path, .without = without}, &status, &error);
     if (began != STROBE_OK)
-        fail_msg("%s: %s", strobe_status_text(began), why);
+        fail_msg("%s: %s", strobe_status_text(began), error.text);
     assert_int_equal(status.on, ((1u << STROBE_MACH_USES) - 1) & ~without);
 }
 
@@ -61,14 +62,14 @@ static void begin(void)
 
 static void end(void)
 {
-    char why[256];
+    struct strobe_error error;
     strobe_mach_stop();
-    if (strobe_reader_open(path, &seen, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (strobe_reader_open(path, &seen, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     assert_true(seen->closed);
     assert_int_equal(seen->malformed, 0);
     assert_int_equal(seen->suspends, seen->resumes);
-    assert_true(strobe_reader_check(seen, why, sizeof why));
+    assert_true(strobe_reader_check(seen, &error));
 }
 
 static int set_up(void **state)
@@ -666,10 +667,10 @@ static void await_samples(const char *name, uint64_t samples)
 {
     for (bool met = false; !met;) {
         struct strobe_reader *now;
-        char why[256] = "";
+        struct strobe_error error = {""};
         sleep_ns(5000000);
-        if (strobe_reader_open(path, &now, why, sizeof why) != STROBE_OK)
-            fail_msg("%s", why);
+        if (strobe_reader_open(path, &now, &error) != STROBE_OK)
+            fail_msg("%s", error.text);
         for (uint32_t i = 0; i < now->thread_count; i++)
             met |= strcmp(now->threads[i].name, name) == 0 && now->threads[i].kind[STROBE_KIND_ASYNC].sampled > samples;
         strobe_reader_close(now);
@@ -842,8 +843,8 @@ static void the_end_leaves_the_app_as_it_was_and_another_capture_can_begin(void 
     int64_t rights = fake_mach_rights();
     for (int i = 0; i < 3; i++) {
         begin();
-        char why[256] = "";
-        assert_int_equal(strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, why, sizeof why),
+        struct strobe_error error = {""};
+        assert_int_equal(strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, &error),
                          STROBE_EXISTS);
         assert_memory_not_equal(before, app, sizeof before);
         app->free(app->malloc(8));

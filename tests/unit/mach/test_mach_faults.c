@@ -2,6 +2,7 @@
  * is as it was. STROBE_STRESS_SECONDS: how long to go on; 2 when it is not set.
  * takes: 5 s */
 #include "engine/backend/mach/events.h"
+#include "engine/base/error.h"
 #include "engine/trace/session/reader.h"
 #include "sim/fake/mach/app.h"
 #include "sim/fake/mach/fake.h"
@@ -89,12 +90,12 @@ static void create_session(void)
 static void check_session(const char *failed)
 {
     struct strobe_reader *seen;
-    char why[256] = "";
-    if (strobe_reader_open(path, &seen, why, sizeof why) != STROBE_OK)
-        fail_msg("%s failed: %s", failed, why);
-    if (!seen->closed || seen->malformed || !strobe_reader_check(seen, why, sizeof why))
+    struct strobe_error error = {""};
+    if (strobe_reader_open(path, &seen, &error) != STROBE_OK)
+        fail_msg("%s failed: %s", failed, error.text);
+    if (!seen->closed || seen->malformed || !strobe_reader_check(seen, &error))
         fail_msg("%s failed: closed %d, malformed %llu, %s", failed, seen->closed, (unsigned long long)seen->malformed,
-                 why);
+                 error.text);
     if (seen->suspends != seen->resumes)
         fail_msg("%s failed: %llu suspends, %llu resumes", failed, (unsigned long long)seen->suspends,
                  (unsigned long long)seen->resumes);
@@ -110,9 +111,8 @@ static void check_session(const char *failed)
 static bool capture(const char *failed)
 {
     static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-    char why[256] = "";
-    bool began =
-        strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, why, sizeof why) == STROBE_OK;
+    struct strobe_error error = {""};
+    bool began = strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, &error) == STROBE_OK;
     if (began)
         live(&m);
     strobe_mach_stop();
@@ -120,8 +120,8 @@ static bool capture(const char *failed)
     fake_mach_fail_none();
     if (began)
         check_session(failed ? failed : "nothing");
-    else if (!failed || !*why || strchr(why, '\n'))
-        fail_msg("%s failed: refused: %s", failed, why);
+    else if (!failed || !*error.text || strchr(error.text, '\n'))
+        fail_msg("%s failed: refused: %s", failed, error.text);
     return began;
 }
 
@@ -221,12 +221,11 @@ static void a_sampler_without_its_own_thread_id_does_not_begin(void **state)
 
 static void a_session_that_is_not_there_changes_nothing(void **state)
 {
-    char why[256] = "";
+    struct strobe_error error = {""};
     (void)state;
-    assert_int_equal(
-        strobe_mach_start(&(struct strobe_mach_options){.session_path = "/not/there"}, NULL, why, sizeof why),
-        STROBE_IO);
-    assert_string_equal(why, "/not/there: input/output error");
+    assert_int_equal(strobe_mach_start(&(struct strobe_mach_options){.session_path = "/not/there"}, NULL, &error),
+                     STROBE_IO);
+    assert_string_equal(error.text, "/not/there: input/output error");
     is_as_it_was(NULL, 0);
     create_session();
     assert_true(capture("nothing"));
@@ -248,16 +247,15 @@ static void metrics_that_nobody_counts_are_not_in_the_session(void **state)
 /* What it uses is left alone: no other capture begins. Last, for that is for good. */
 static void a_thread_that_stays_in_the_engine_keeps_its_memory(void **state)
 {
-    char why[256] = "";
+    struct strobe_error error = {""};
     (void)state;
     create_session();
-    assert_int_equal(strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, why, sizeof why),
-                     STROBE_OK);
+    assert_int_equal(strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, &error), STROBE_OK);
     strobe_add_acq_rel(&strobe_mach.registering, 1);
     strobe_mach_stop();
-    assert_int_equal(strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, why, sizeof why),
+    assert_int_equal(strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, &error),
                      STROBE_EXISTS);
-    assert_string_equal(why, "the last capture's threads have not ended");
+    assert_string_equal(error.text, "the last capture's threads have not ended");
     assert_memory_equal(before, app, sizeof before);
 }
 

@@ -2,6 +2,7 @@
  * logger beside it, waits for the end of threads, and turns of the main loop by a clock of the test's own. What samples
  * say of time is scored in virtual time: tests/mach. */
 #include "engine/backend/mach/events.h"
+#include "engine/base/error.h"
 #include "engine/trace/session/reader.h"
 #include "sim/fake/mach/app.h"
 #include "sim/fake/mach/system.h"
@@ -25,23 +26,23 @@ static void begin(void)
 {
     struct strobe_config c;
     struct strobe_session session;
-    char why[256] = "";
+    struct strobe_error error = {""};
     strobe_config_default(&c);
     c.interval_main_ns = c.interval_other_ns = 0;
     c.threads_max = 64;
     assert_int_equal(strobe_session_create(path, &c, "app", 1, &session), STROBE_OK);
     strobe_session_unmap(&session);
     close(session.fd);
-    if (strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
 }
 
 static void end(void)
 {
-    char why[256] = "";
+    struct strobe_error error = {""};
     strobe_mach_stop();
-    if (strobe_reader_open(path, &seen, why, sizeof why) != STROBE_OK || !strobe_reader_check(seen, why, sizeof why))
-        fail_msg("%s", why);
+    if (strobe_reader_open(path, &seen, &error) != STROBE_OK || !strobe_reader_check(seen, &error))
+        fail_msg("%s", error.text);
 }
 
 static int set_up(void **state)

@@ -1,6 +1,6 @@
 /* Matrix's packed method log: its words, its ring and marks, its clock and states. A model of upstream's log runs
  * beside ours: the regressions R-1 and R-3. */
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 
 #include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"

@@ -1,5 +1,6 @@
 /* RheaTrace's raw log: what is written of a ring, what is read of a log, and that the two agree. */
-#include "engine/method/rhea_log.h"
+#include "engine/base/error.h"
+#include "engine/method/rhea/rhea_log.h"
 #include "engine/trace/import/rhea/rhea_read.h"
 #include "engine/trace/model/calls_repair.h"
 #include "tests/unit/support/trial.h"
@@ -17,14 +18,14 @@
 
 static struct strobe_calls calls;
 static struct strobe_rhea_read_stats read_stats;
-static char why[256];
+static struct strobe_error error;
 
 static enum strobe_status read_text(const char *text, size_t bytes)
 {
     strobe_calls_close(&calls);
     strobe_calls_open(&calls);
-    why[0] = 0;
-    return strobe_rhea_read(text, bytes, &calls, &read_stats, why, sizeof why);
+    error.text[0] = 0;
+    return strobe_rhea_read(text, bytes, &calls, &read_stats, &error);
 }
 
 /* Reads lines that stand behind a head. */
@@ -142,7 +143,7 @@ static void a_log_that_never_starts_is_refused_with_what_was_expected(void **sta
 {
     (void)state;
     assert_int_equal(read_text("0.5 7: B|7|x\n", 13), STROBE_BAD_INPUT);
-    assert_string_equal(why, "no line `ID|TRACE_START|TIME|PID|...` in its 1 lines");
+    assert_string_equal(error.text, "no line `ID|TRACE_START|TIME|PID|...` in its 1 lines");
     assert_int_equal(read_text("", 0), STROBE_BAD_INPUT);
     assert_int_equal(read_text("1|TRACE_START|5|0|0|0|0\n", 24), STROBE_BAD_INPUT);
 }

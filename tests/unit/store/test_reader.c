@@ -1,4 +1,5 @@
 /* What a reader finds in sessions, whole and damaged. */
+#include "engine/base/error.h"
 #include "engine/trace/session/reader.h"
 
 #include "engine/trace/build/timeline.h"
@@ -44,18 +45,18 @@ static void sample(uint32_t thread, uint64_t ticks, uint64_t duration, uint32_t 
 
 static void open_reader(void)
 {
-    char why[200] = "";
-    if (strobe_reader_open(strobe_workshop_path("session"), &reader, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    struct strobe_error error = {""};
+    if (strobe_reader_open(strobe_workshop_path("session"), &reader, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
 }
 
 static void assert_sound(int sound, const char *wanted)
 {
-    char why[400] = "";
-    int found = strobe_reader_check(reader, why, sizeof why);
-    if (found != sound || !strstr(why, wanted))
+    struct strobe_error error = {""};
+    int found = strobe_reader_check(reader, &error);
+    if (found != sound || !strstr(error.text, wanted))
         fail_msg("expected %s '%s', found %s '%s'", sound ? "sound" : "unsound", wanted, found ? "sound" : "unsound",
-                 why);
+                 error.text);
     strobe_reader_close(reader);
 }
 
@@ -298,23 +299,23 @@ static void a_record_that_no_writer_writes_is_left_out(void **state)
 static void what_is_no_session_is_refused_in_words(void **state)
 {
     (void)state;
-    char why[200];
+    struct strobe_error error;
     strobe_workshop_write("session", "not a session at all, but long enough to be looked at", 53, 0644);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, why, sizeof why), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_BAD_INPUT);
     assert_null(reader);
-    assert_string_equal(why, "header: expected a Strobe session whose parts fit together");
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("nothing"), &reader, why, sizeof why), STROBE_IO);
-    assert_string_equal(why, "No such file or directory");
+    assert_string_equal(error.text, "header: expected a Strobe session whose parts fit together");
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("nothing"), &reader, &error), STROBE_IO);
+    assert_string_equal(error.text, "No such file or directory");
 
     begin();
     build.session.header->version = STROBE_SESSION_VERSION + 1;
     strobe_build_kill(&build);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, why, sizeof why), STROBE_BAD_VERSION);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_BAD_VERSION);
     begin();
     strobe_build_kill(&build);
     assert_int_equal(truncate(strobe_workshop_path("session"), 10000), 0);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, why, sizeof why), STROBE_TRUNCATED);
-    assert_string_equal(why, "end of file: expected as many bytes as the header promises");
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_TRUNCATED);
+    assert_string_equal(error.text, "end of file: expected as many bytes as the header promises");
 }
 
 /* Flips bits, mostly where something stands: header, entries, nodes and slots in use. */
@@ -341,7 +342,7 @@ static void an_image_that_was_not_written_in_full_is_none_and_every_path_ends(vo
     strobe_store_release(&build.session.images[1].published, 0);
     memset(build.session.images[2].path, 'x', sizeof build.session.images[2].path);
     strobe_build_end(&build, 1000000);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL), STROBE_OK);
     assert_non_null(strobe_reader_image(reader, 0));
     assert_string_equal(strobe_reader_image(reader, 0)->path, "/lib/whole.so");
     assert_null(strobe_reader_image(reader, 1));
@@ -379,12 +380,12 @@ static void a_damaged_session_is_read_or_refused_but_harms_nobody(void **state)
         memcpy(bad, good, bytes);
         flip_bits(bad, bytes, 1 + strobe_trial_below(&seed, 30));
         strobe_workshop_write("session", bad, bytes, 0644);
-        if (strobe_reader_open(strobe_workshop_path("session"), &reader, NULL, 0) != STROBE_OK) {
+        if (strobe_reader_open(strobe_workshop_path("session"), &reader, NULL) != STROBE_OK) {
             refused++;
             continue;
         }
-        char why[400];
-        strobe_reader_check(reader, why, sizeof why);
+        struct strobe_error error;
+        strobe_reader_check(reader, &error);
         strobe_reader_close(reader);
         struct strobe_tape tape;
         strobe_tape_record(&tape, strobe_workshop_path("session"), NULL);

@@ -1,4 +1,5 @@
 /* Calls of a session as the reader gives them: by thread, in time order, with books that are checked. */
+#include "engine/base/error.h"
 #include "engine/trace/session/reader.h"
 #include "tests/unit/support/workshop.h"
 
@@ -47,7 +48,7 @@ static void read_back(int closed)
 {
     if (closed)
         strobe_session_finish(&made, &(struct strobe_clock_pair){TICKS + 1, TICKS + 1, TICKS + 1, TICKS + 1});
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("calls"), &reader, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("calls"), &reader, NULL), STROBE_OK);
 }
 
 static int end(void **state)
@@ -86,7 +87,7 @@ static void calls_of_handlers_are_sorted_into_those_of_their_thread(void **state
     free(calls);
     assert_int_equal(reader->last_ticks, TICKS + 30); /* later than the clock pair of the end */
     assert_int_equal(reader->threads[0].calls.told, 5);
-    assert_true(strobe_reader_check(reader, NULL, 0));
+    assert_true(strobe_reader_check(reader, NULL));
 }
 
 static void entries_overwritten_by_other_threads_are_counted_by_thread(void **state)
@@ -108,21 +109,21 @@ static void entries_overwritten_by_other_threads_are_counted_by_thread(void **st
     assert_int_equal(first->refused, 3);
     assert_int_equal(second->told, second->present);
     assert_int_equal(reader->calls_overwrote, 2 * STROBE_CALL_ENTRIES);
-    assert_true(strobe_reader_check(reader, NULL, 0));
+    assert_true(strobe_reader_check(reader, NULL));
 }
 
 static void inconsistent_accounting_of_calls_is_reported(void **state)
 {
     (void)state;
     struct strobe_call_writer a = {0};
-    char why[200] = "";
+    struct strobe_error error = {""};
     begin();
     for (uint64_t i = 0; i < 3 * STROBE_CALL_ENTRIES; i++)
         put_entry(&a, 0, TICKS + i, 1 + i);
     strobe_bump(&made.calls.accounts[0].told, 1);
     read_back(1);
-    assert_false(strobe_reader_check(reader, why, sizeof why));
-    assert_string_equal(why, "call log: 3067 entries told and not refused, but 3066 present and 0 overwritten");
+    assert_false(strobe_reader_check(reader, &error));
+    assert_string_equal(error.text, "call log: 3067 entries told and not refused, but 3066 present and 0 overwritten");
 }
 
 /* Killed in the middle of a claim: what the block held is lost, and no more than that is forgiven. */
@@ -137,11 +138,11 @@ static void a_claim_that_a_kill_cut_off_is_forgiven_a_block(void **state)
     read_back(0);
     assert_int_equal(reader->call_blocks_taken, 1);
     assert_int_equal(reader->threads[0].calls.overwritten, STROBE_CALL_ENTRIES);
-    assert_true(strobe_reader_check(reader, NULL, 0));
+    assert_true(strobe_reader_check(reader, NULL));
     strobe_reader_close(reader);
     strobe_bump(&made.calls.accounts[0].told, 9 * STROBE_CALL_ENTRIES);
     read_back(0);
-    assert_false(strobe_reader_check(reader, NULL, 0));
+    assert_false(strobe_reader_check(reader, NULL));
 }
 
 int main(void)

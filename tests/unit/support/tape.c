@@ -1,4 +1,5 @@
 #include "tests/unit/support/tape.h"
+#include "engine/base/error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -196,7 +197,7 @@ void strobe_tape_record(struct strobe_tape *t, const char *path, const struct st
     const struct strobe_timeline_options none = {0};
     struct strobe_reader *reader;
     struct strobe_function_tree *tree;
-    char why[200] = "";
+    struct strobe_error error = {""};
     memset(t, 0, sizeof *t);
     t->sink = (struct strobe_sink){.start = start,
                                    .thread_begin = thread_begin,
@@ -207,8 +208,8 @@ void strobe_tape_record(struct strobe_tape *t, const char *path, const struct st
                                    .samples = samples,
                                    .thread_end = thread_end,
                                    .finish = finish};
-    if (strobe_reader_open(path, &reader, why, sizeof why) != STROBE_OK)
-        fail_msg("%s: %s", path, why);
+    if (strobe_reader_open(path, &reader, &error) != STROBE_OK)
+        fail_msg("%s: %s", path, error.text);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, strobe_tape_resolver(), &tree), STROBE_OK);
     assert_int_equal(strobe_timeline_build(reader, tree, options ? options : &none, &t->sink, &t->stats), STROBE_OK);
     assert_true(t->finished);

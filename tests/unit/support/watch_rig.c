@@ -82,7 +82,7 @@ void watch_notify(struct watch_rig *r, const struct strobe_watch_event *e)
     if (!r->watcher)
         r->watcher = strobe_watch_all(&r->options, &r->view, (struct strobe_finding_sink){keep, r});
     assert_non_null(r->watcher);
-    r->watcher->tell(r->watcher, e);
+    r->watcher->take_event(r->watcher, e);
 }
 
 void watch_notify_ns(struct watch_rig *r, enum strobe_watch_what what, uint64_t ns, const char *text)

@@ -1,4 +1,5 @@
 /* Names of generated code are kept with the session, and each stack gets those that held when it was taken (S-57). */
+#include "engine/base/error.h"
 #include "engine/trace/symbols/jit_names.h"
 
 #include "engine/trace/model/function_tree.h"
@@ -58,8 +59,8 @@ static void expect_leaf(size_t item, const char *name)
     struct strobe_symbol found;
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
     uint32_t count;
-    char why[200];
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, why, sizeof why), STROBE_OK);
+    struct strobe_error error;
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_OK);
     assert_int_equal(strobe_symbols_open(&reader->session, 0, &symbols), STROBE_OK);
     assert_in_range(item, 0, reader->threads[0].item_count - 1);
     uint32_t stack = reader->threads[0].items[item].record.stack;
@@ -70,7 +71,7 @@ static void expect_leaf(size_t item, const char *name)
     assert_int_equal(strobe_symbols_resolve(symbols, frames[1], &found, 1), 1);
     assert_string_equal(found.function, name);
     assert_string_equal(found.image, name[0] == '0' ? "" : "[jit]");
-    assert_true(strobe_reader_check(reader, why, sizeof why));
+    assert_true(strobe_reader_check(reader, &error));
     strobe_symbols_close(symbols);
     strobe_reader_close(reader);
 }
@@ -96,14 +97,14 @@ static void code_of_equal_names_is_one_function(void **state)
     struct strobe_reader *reader;
     struct strobe_symbols *symbols;
     struct strobe_symbol a, b;
-    char why[200];
+    struct strobe_error error;
     (void)state;
     begin();
     sample(1000, 0x7000);
     sample(2000, 0x9000);
     strobe_build_end(&build, 4000);
     add_map("7000 40 f\n9000 40 f\n");
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_OK);
     assert_int_equal(strobe_symbols_open(&reader->session, 0, &symbols), STROBE_OK);
     strobe_symbols_resolve(symbols, 0x7011, &a, 1);
     strobe_symbols_resolve(symbols, 0x9011, &b, 1);
@@ -227,7 +228,7 @@ static void equal_stacks_of_one_time_stay_equal(void **state)
 {
     struct dump d;
     struct strobe_reader *reader;
-    char why[200];
+    struct strobe_error error;
     (void)state;
     begin();
     sample(1500, 0x7010);
@@ -240,7 +241,7 @@ static void equal_stacks_of_one_time_stay_equal(void **state)
     put_load(&d, 2000, 0x7000, "second");
     put_load(&d, 2100, 0x8000, "alone");
     add_file("jit.dump", d.at, d.bytes);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_OK);
     const struct strobe_item *items = reader->threads[0].items;
     assert_int_equal(items[0].record.stack, items[1].record.stack);
     assert_int_not_equal(items[1].record.stack, items[2].record.stack);
@@ -275,8 +276,8 @@ static int read_all(void)
     struct strobe_reader *reader;
     struct strobe_symbols *symbols;
     struct strobe_symbol found;
-    char why[200];
-    if (strobe_reader_open(strobe_workshop_path("session"), &reader, why, sizeof why) != STROBE_OK)
+    struct strobe_error error;
+    if (strobe_reader_open(strobe_workshop_path("session"), &reader, &error) != STROBE_OK)
         return 0;
     assert_int_equal(strobe_symbols_open(&reader->session, STROBE_SYMBOLS_NO_LINES, &symbols), STROBE_OK);
     for (uint32_t i = 1; i <= strobe_stack_node_count(&reader->session.stacks); i++) {

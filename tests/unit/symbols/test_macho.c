@@ -1,5 +1,6 @@
 /* Names for addresses in Mach-O images, by the files of fixtures/macho: what dSYM bundles, symbol tables and function
  * starts give, which file is the right one, and that no file, however damaged, does harm. */
+#include "engine/base/error.h"
 #include "engine/trace/symbols/dsym.h"
 #include "engine/trace/symbols/macho_elf.h"
 #include "engine/trace/symbols/symbols.h"
@@ -43,10 +44,10 @@ static void read_uuids(void)
     static struct strobe_macho m;
     uint32_t count;
     assert_int_equal(strobe_macho_map(strobe_workshop_path("universal.dylib"), &file), STROBE_OK);
-    assert_int_equal(strobe_macho_slices(file.at, file.bytes, slices, &count, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_macho_slices(file.at, file.bytes, slices, &count, NULL), STROBE_OK);
     assert_int_equal(count, 2);
     for (uint32_t i = 0; i < count; i++) {
-        assert_int_equal(strobe_macho_read(file.at, &slices[i], &m, NULL, 0), STROBE_OK);
+        assert_int_equal(strobe_macho_read(file.at, &slices[i], &m, NULL), STROBE_OK);
         assert_true(m.has_uuid);
         memcpy(m.machine == STROBE_MACHO_ARM64 ? arm_uuid : intel_uuid, m.uuid, sizeof m.uuid);
     }
@@ -232,15 +233,15 @@ static void a_file_of_another_build_is_not_used(void **state)
 
 /* ---- finding files */
 
-static char why[700];
+static struct strobe_error error;
 
 static enum strobe_status find(const char *path, struct strobe_dsym_found *out)
 {
     char from[300], to[300];
     snprintf(from, sizeof from, "%s", strobe_workshop_path("session"));
     snprintf(to, sizeof to, "%s", strobe_workshop_path("named"));
-    why[0] = '\0';
-    return strobe_dsym(from, to, &path, 1, 1, out, why, sizeof why);
+    error.text[0] = '\0';
+    return strobe_dsym(from, to, &path, 1, 1, out, &error);
 }
 
 static void the_file_is_found_by_uuid_in_whatever_is_named(void **state)
@@ -258,7 +259,7 @@ static void the_file_is_found_by_uuid_in_whatever_is_named(void **state)
     for (unsigned i = 0; i < sizeof where / sizeof *where; i++) {
         make_session("/private/var/containers/Shop.app/Shop", arm_uuid);
         if (find(at(0, where[i].name), &f) != STROBE_OK)
-            fail_msg("%s", why);
+            fail_msg("%s", error.text);
         assert_int_equal(f.images, 1);
         assert_int_equal(f.found, 1);
         assert_int_equal(f.with_dwarf, where[i].dwarf);
@@ -291,16 +292,16 @@ static void what_does_not_belong_to_the_session_is_refused_in_words(void **state
     (void)state;
     make_session("/private/var/Shop", intel_uuid);
     assert_int_equal(find(at(0, "libshop.dylib.dSYM"), &f), STROBE_BAD_INPUT);
-    assert_non_null(strstr(why, "libshop.dylib.dSYM: UUID "));
-    assert_non_null(strstr(why, " is of no image of the session"));
+    assert_non_null(strstr(error.text, "libshop.dylib.dSYM: UUID "));
+    assert_non_null(strstr(error.text, " is of no image of the session"));
     strobe_workshop_write("text", "no Mach-O file", 14, 0644);
     assert_int_equal(find(at(0, "text"), &f), STROBE_BAD_INPUT);
-    assert_non_null(strstr(why, "text: expected a Mach-O file"));
+    assert_non_null(strstr(error.text, "text: expected a Mach-O file"));
     assert_int_equal(find(at(0, "nowhere"), &f), STROBE_BAD_INPUT);
-    assert_non_null(strstr(why, "nowhere: No such file or directory"));
+    assert_non_null(strstr(error.text, "nowhere: No such file or directory"));
     make_session("/private/var/Shop", NULL);
     assert_int_equal(find(at(0, "universal.dylib"), &f), STROBE_BAD_INPUT);
-    assert_non_null(strstr(why, "session: expected a session with images that have UUIDs"));
+    assert_non_null(strstr(error.text, "session: expected a session with images that have UUIDs"));
 }
 
 static void a_file_that_is_cut_is_refused_when_named_and_passed_over_in_a_folder(void **state)
@@ -313,10 +314,10 @@ static void a_file_that_is_cut_is_refused_when_named_and_passed_over_in_a_folder
     strobe_workshop_write("cut.dylib", whole, 0x4100, 0644);
     free(whole);
     assert_int_equal(find(at(0, "cut.dylib"), &f), STROBE_BAD_INPUT);
-    assert_non_null(strstr(why, "cut.dylib: byte "));
-    assert_non_null(strstr(why, "within the file"));
+    assert_non_null(strstr(error.text, "cut.dylib: byte "));
+    assert_non_null(strstr(error.text, "within the file"));
     if (find(at(0, "."), &f) != STROBE_OK)
-        fail_msg("%s", why);
+        fail_msg("%s", error.text);
     assert_int_equal(f.found, 1);
     assert_int_equal(f.damaged, 1);
     unlink(strobe_workshop_path("cut.dylib"));
@@ -328,8 +329,8 @@ static void a_session_that_is_there_is_not_overwritten_unasked(void **state)
     (void)state;
     make_session("/private/var/Shop", arm_uuid);
     const char *path = at(0, DSYM), *from = at(1, "session");
-    assert_int_equal(strobe_dsym(from, from, &path, 1, 0, &f, why, sizeof why), STROBE_EXISTS);
-    assert_int_equal(strobe_dsym(from, from, &path, 1, 1, &f, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_dsym(from, from, &path, 1, 0, &f, &error), STROBE_EXISTS);
+    assert_int_equal(strobe_dsym(from, from, &path, 1, 1, &f, &error), STROBE_OK);
 }
 
 /* ---- damage */

@@ -1,4 +1,5 @@
 /* Names of a shrinker's making get back to what they were, by mapping files of ProGuard and R8. */
+#include "engine/base/error.h"
 #include "engine/trace/symbols/mapping.h"
 #include "engine/trace/symbols/symbolize.h"
 
@@ -37,8 +38,8 @@ static const char mapping[] = "# compiler: R8\n"
 static void expect(const char *method, const char *was)
 {
     struct strobe_mapping *m;
-    char why[200];
-    assert_int_equal(strobe_mapping_parse(mapping, strlen(mapping), "mapping.txt", &m, why, sizeof why), STROBE_OK);
+    struct strobe_error error;
+    assert_int_equal(strobe_mapping_parse(mapping, strlen(mapping), "mapping.txt", &m, &error), STROBE_OK);
     char *found = strobe_mapping_method(m, method);
     assert_string_equal(found, was);
     free(found);
@@ -103,10 +104,10 @@ static void line_ends_of_other_systems_do_not_matter(void **state)
 static void expect_refused(const char *text, const char *why_expected)
 {
     struct strobe_mapping *m;
-    char why[200] = "";
-    assert_int_equal(strobe_mapping_parse(text, strlen(text), "m.txt", &m, why, sizeof why), STROBE_BAD_INPUT);
+    struct strobe_error error = {""};
+    assert_int_equal(strobe_mapping_parse(text, strlen(text), "m.txt", &m, &error), STROBE_BAD_INPUT);
     assert_null(m);
-    assert_string_equal(why, why_expected);
+    assert_string_equal(error.text, why_expected);
 }
 
 static void what_is_no_mapping_is_refused_with_its_place(void **state)
@@ -146,9 +147,9 @@ static enum strobe_status symbolize(const char *from, const char *to, const char
                                     struct strobe_symbolized *made)
 {
     struct strobe_mapping *m;
-    char why[500];
-    assert_int_equal(strobe_mapping_parse(text, strlen(text), "mapping.txt", &m, why, sizeof why), STROBE_OK);
-    enum strobe_status status = strobe_symbolize(from, to, m, replace, made, why, sizeof why);
+    struct strobe_error error;
+    assert_int_equal(strobe_mapping_parse(text, strlen(text), "mapping.txt", &m, &error), STROBE_OK);
+    enum strobe_status status = strobe_symbolize(from, to, m, replace, made, &error);
     strobe_mapping_free(m);
     return status;
 }

@@ -1,4 +1,5 @@
 /* Calls stored as a session are those that were stored: by its own books, and by the traces made of it. */
+#include "engine/base/error.h"
 #include "engine/trace/import/calls_store.h"
 
 #include "engine/trace/export/calls_convert.h"
@@ -60,13 +61,12 @@ static void a_stored_session_has_the_same_calls(void **state)
         const struct strobe_calls_convert_options direct = {.trace = STROBE_FORMAT_FOLDED, .replace = 1};
         const struct strobe_convert_options converted = {.format = STROBE_FORMAT_FOLDED, .replace = 1};
         struct strobe_calls_convert_stats stats;
-        char why[256];
+        struct strobe_error error;
         make_calls(1 + strobe_trial_below(&seed, 8), strobe_trial_below(&seed, round ? 400 : 9000));
         const char *session = store();
-        assert_int_equal(
-            strobe_calls_convert(&calls, strobe_workshop_path("a.folded"), &direct, &stats, why, sizeof why),
-            STROBE_OK);
-        assert_int_equal(strobe_convert(session, strobe_workshop_path("b.folded"), &converted, NULL, why, sizeof why),
+        assert_int_equal(strobe_calls_convert(&calls, strobe_workshop_path("a.folded"), &direct, &stats, &error),
+                         STROBE_OK);
+        assert_int_equal(strobe_convert(session, strobe_workshop_path("b.folded"), &converted, NULL, &error),
                          STROBE_OK);
         char *a = strobe_workshop_read("a.folded", &(size_t){0}), *b = strobe_workshop_read("b.folded", &(size_t){0});
         assert_string_equal(a, b);
@@ -80,19 +80,19 @@ static void a_stored_session_keeps_its_books(void **state)
 {
     (void)state;
     struct strobe_reader *reader;
-    char why[256];
+    struct strobe_error error;
     make_calls(3, 5000);
     size_t events = 0;
     for (size_t i = 0; i < calls.thread_count; i++)
         events += calls.threads[i].call_count;
-    assert_int_equal(strobe_reader_open(store(), &reader, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_reader_open(store(), &reader, &error), STROBE_OK);
     assert_true(reader->closed);
     assert_int_equal(reader->thread_count, calls.thread_count);
     assert_int_equal(reader->session.header->pid, calls.pid);
     assert_string_equal(reader->session.header->exe, "com.app");
     assert_int_equal(reader->calls.told, events);
     assert_int_equal(reader->calls.present, events);
-    assert_true(strobe_reader_check(reader, why, sizeof why));
+    assert_true(strobe_reader_check(reader, &error));
     assert_int_equal(strobe_reader_ns(reader, 0), calls.begin_ns);
     strobe_reader_close(reader);
     strobe_calls_close(&calls);

@@ -1,5 +1,6 @@
 /* Whose the CPU time of a thread is: periods of its clock go to the frames of ticks, the rest to calls and the kernel.
  * Sessions are made of letters (letters.h); what comes out is a sum for each path of frames (S-6, S-54). */
+#include "engine/base/error.h"
 #include "tests/unit/support/letters.h"
 
 #include "engine/trace/model/sink_threads.h"
@@ -111,11 +112,11 @@ static struct strobe_sink adder = {.start = start_sink,
 static void add_up(uint64_t end_ticks, struct strobe_sink *sink)
 {
     struct strobe_reader *reader;
-    char why[200] = "";
+    struct strobe_error error = {""};
     strobe_build_end(&build, end_ticks);
     memset(sums, 0, sizeof sums);
     sum_count = 0;
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, strobe_tape_resolver(), &tree), STROBE_OK);
     strobe_function_tree_show_syscalls(tree, in_syscall);
     struct strobe_timeline_options options = {0};

@@ -46,7 +46,7 @@ static void write_timeline(struct strobe_sink *(*open)(struct strobe_outfile *ou
     struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     struct strobe_outfile out;
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){resolve, NULL}, &tree),
                      STROBE_OK);
     assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("out"), 1), STROBE_OK);

@@ -1,4 +1,5 @@
 /* Sessions of several processes in one trace, and ids that let traces be joined. */
+#include "engine/base/error.h"
 #include "engine/trace/export/convert.h"
 #include "engine/trace/export/packets.h"
 #include "engine/trace/import/perfetto/proto_read.h"
@@ -66,9 +67,9 @@ static void make_session(const struct made *m, enum strobe_session_state state)
 static char *convert(const char *from, enum strobe_format format, struct strobe_convert_stats *stats, size_t *bytes)
 {
     struct strobe_convert_options options = {.format = format, .replace = 1};
-    char why[300] = "";
-    if (strobe_convert(strobe_workshop_path(from), strobe_workshop_path("out"), &options, stats, why, sizeof why))
-        fail_msg("%s", why);
+    struct strobe_error error = {""};
+    if (strobe_convert(strobe_workshop_path(from), strobe_workshop_path("out"), &options, stats, &error))
+        fail_msg("%s", error.text);
     return strobe_workshop_read("out", bytes);
 }
 
@@ -230,11 +231,11 @@ static void a_window_of_several_processes_begins_with_the_first(void **state)
     (void)state;
     size_t bytes;
     struct strobe_convert_options options = {.format = STROBE_FORMAT_FOLDED, .replace = 1, .from_ns = 2 * MS + MS / 2};
-    char why[300] = "";
+    struct strobe_error error = {""};
     make_session(&first, STROBE_SESSION_CLOSED);
     make_session(&second, STROBE_SESSION_CLOSED);
-    if (strobe_convert(strobe_workshop_path("set"), strobe_workshop_path("out"), &options, NULL, why, sizeof why))
-        fail_msg("%s", why);
+    if (strobe_convert(strobe_workshop_path("set"), strobe_workshop_path("out"), &options, NULL, &error))
+        fail_msg("%s", error.text);
     char *text = strobe_workshop_read("out", &bytes);
     assert_null(strstr(text, "shell"));
     assert_non_null(strstr(text, "tool one;main;0x100;0x200;[read] 500\n"));
@@ -261,10 +262,10 @@ static void a_set_holds_the_sessions_that_a_process_has_attached_to_by_their_beg
     mkdir(strobe_workshop_path("empty"), 0700);
     assert_int_equal(strobe_session_set_list(strobe_workshop_path("empty"), &set), STROBE_NO_ENTRY);
     struct strobe_convert_options options = {.replace = 1};
-    char why[300];
-    assert_int_equal(strobe_convert(strobe_workshop_path("empty"), "/dev/null", &options, NULL, why, sizeof why),
+    struct strobe_error error;
+    assert_int_equal(strobe_convert(strobe_workshop_path("empty"), "/dev/null", &options, NULL, &error),
                      STROBE_BAD_INPUT);
-    assert_non_null(strstr(why, "empty: a folder without sessions"));
+    assert_non_null(strstr(error.text, "empty: a folder without sessions"));
 }
 
 int main(void)

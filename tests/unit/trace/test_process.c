@@ -1,4 +1,5 @@
 /* What is the process's own in traces and reports: values over time, hitches and hangs of its run loop. */
+#include "engine/base/error.h"
 #include "engine/trace/export/convert.h"
 #include "engine/trace/import/perfetto/import_perfetto.h"
 #include "engine/trace/report/report.h"
@@ -16,7 +17,7 @@
 enum { MS = 1000000 };
 
 static struct strobe_build build;
-static char why[300];
+static struct strobe_error error;
 
 static void value(enum strobe_series what, uint64_t ticks, uint64_t value)
 {
@@ -68,8 +69,8 @@ static void convert(const char *name, enum strobe_format format, uint64_t from_m
     struct strobe_convert_stats stats;
     char out[200];
     snprintf(out, sizeof out, "%s", strobe_workshop_path(name));
-    if (strobe_convert(strobe_workshop_path("session"), out, &options, &stats, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (strobe_convert(strobe_workshop_path("session"), out, &options, &stats, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
 }
 
 /* ---- traces */
@@ -125,8 +126,8 @@ static struct found read_trace(const char *name)
     static struct found f;
     struct strobe_import_stats stats;
     f = (struct found){.values = 0};
-    if (strobe_import_perfetto(strobe_workshop_path(name), &visitor, &f, &stats, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (strobe_import_perfetto(strobe_workshop_path(name), &visitor, &f, &stats, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     assert_int_equal(stats.unknown_tracks, 0);
     return f;
 }
@@ -218,8 +219,8 @@ static void a_report_has_the_peaks_and_the_place_of_the_longest_hitch(void **sta
     struct strobe_report *report;
     (void)state;
     make_session();
-    if (strobe_report_session(strobe_workshop_path("session"), &options, &report, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (strobe_report_session(strobe_workshop_path("session"), &options, &report, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     assert_process(report);
     assert_true(report->balanced);
     strobe_report_close(report);
@@ -232,8 +233,8 @@ static void a_report_of_the_trace_has_the_same_values(void **state)
     (void)state;
     make_session();
     convert("whole.pftrace", STROBE_FORMAT_PERFETTO, 0, 0);
-    if (strobe_report_trace(strobe_workshop_path("whole.pftrace"), &options, &report, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (strobe_report_trace(strobe_workshop_path("whole.pftrace"), &options, &report, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     assert_process(report);
     assert_int_equal(report->warning_count, 0);
     assert_int_equal(report->thread_count, 1);
@@ -249,8 +250,7 @@ static void the_printed_report_says_it_in_words(void **state)
     char text[8192] = "";
     (void)state;
     make_session();
-    assert_int_equal(strobe_report_session(strobe_workshop_path("session"), &options, &report, why, sizeof why),
-                     STROBE_OK);
+    assert_int_equal(strobe_report_session(strobe_workshop_path("session"), &options, &report, &error), STROBE_OK);
     FILE *f = fmemopen(text, sizeof text, "w");
     assert_non_null(f);
     strobe_report_print(report, f);

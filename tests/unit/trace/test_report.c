@@ -1,4 +1,5 @@
 /* The report of sessions built by hand; and of traces made from random sessions, which must give the same report. */
+#include "engine/base/error.h"
 #include "engine/trace/report/report.h"
 
 #include "engine/trace/export/convert.h"
@@ -20,7 +21,7 @@ static const uint64_t MS = 1000000;
 enum { A = 0x1000, B = 0x2000, C = 0x3000 };
 
 static struct strobe_build build;
-static char why[512];
+static struct strobe_error error;
 
 static void begin(void)
 {
@@ -44,8 +45,8 @@ static struct strobe_report *of_session(uint32_t top)
 {
     struct strobe_report *r;
     const struct strobe_report_options options = {.top = top};
-    if (strobe_report_session(strobe_workshop_path("s.strobe"), &options, &r, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (strobe_report_session(strobe_workshop_path("s.strobe"), &options, &r, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     return r;
 }
 
@@ -354,9 +355,9 @@ static struct strobe_report *of_part(int deflate, uint64_t from_ns, uint64_t to_
     const struct strobe_convert_options how = {
         .format = STROBE_FORMAT_PERFETTO, .deflate = deflate, .replace = 1, .from_ns = from_ns, .to_ns = to_ns};
     const char *session = strobe_workshop_path("s.strobe"), *trace = strobe_workshop_path("s.perfetto-trace");
-    if (strobe_convert(session, trace, &how, NULL, why, sizeof why) != STROBE_OK ||
-        strobe_report_trace(trace, &options, &r, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (strobe_convert(session, trace, &how, NULL, &error) != STROBE_OK ||
+        strobe_report_trace(trace, &options, &r, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     return r;
 }
 
@@ -538,12 +539,12 @@ static void failures_name_what_was_expected(void **state)
     struct strobe_report *r;
     const struct strobe_report_options options = {.top = 1};
     strobe_workshop_write("x", "nonsense", 8, 0644);
-    assert_int_not_equal(strobe_report_session(strobe_workshop_path("x"), &options, &r, why, sizeof why), STROBE_OK);
+    assert_int_not_equal(strobe_report_session(strobe_workshop_path("x"), &options, &r, &error), STROBE_OK);
     assert_null(r);
-    assert_non_null(strstr(why, "expected"));
-    assert_int_equal(strobe_report_trace(strobe_workshop_path("x"), &options, &r, why, sizeof why), STROBE_BAD_INPUT);
+    assert_non_null(strstr(error.text, "expected"));
+    assert_int_equal(strobe_report_trace(strobe_workshop_path("x"), &options, &r, &error), STROBE_BAD_INPUT);
     assert_null(r);
-    assert_non_null(strstr(why, "not a Strobe session or a Perfetto trace"));
+    assert_non_null(strstr(error.text, "not a Strobe session or a Perfetto trace"));
 }
 
 int main(void)

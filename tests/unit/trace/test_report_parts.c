@@ -1,4 +1,5 @@
 /* Parts of a report: what stacks get of a thread's allocations, and times of callers and callees. */
+#include "engine/base/error.h"
 #include "engine/trace/model/allocations.h"
 #include "engine/trace/report/breakdown.h"
 
@@ -58,9 +59,9 @@ static void sample(uint64_t ms, enum strobe_kind kind, uint64_t total, const uin
 
 static void add(uint64_t from_ms, uint64_t to_ms)
 {
-    char why[200];
+    struct strobe_error error;
     strobe_build_end(&build, 100 * MS);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("s.strobe"), &reader, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("s.strobe"), &reader, &error), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){resolve, NULL}, &tree),
                      STROBE_OK);
     sum = (struct strobe_allocation_sum){0};

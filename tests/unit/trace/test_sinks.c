@@ -1,4 +1,5 @@
 /* The output formats, on one small session: what each writes, byte by byte or message by message. */
+#include "engine/base/error.h"
 #include "engine/trace/export/convert.h"
 #include "engine/trace/export/pb.h"
 #include "engine/trace/export/sinks.h"
@@ -56,7 +57,7 @@ static char *convert(enum strobe_format format, int deflate, size_t *bytes)
     struct strobe_function_tree *tree;
     struct strobe_outfile out;
     make_session();
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, strobe_tape_resolver(), &tree), STROBE_OK);
     assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("out"), 1), STROBE_OK);
     struct strobe_sink *sink = format == STROBE_FORMAT_PERFETTO ? strobe_sink_perfetto(&out, deflate, &wrote)
@@ -85,7 +86,7 @@ static void what_is_no_function_starts_at_no_address(void **state)
     struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     make_session();
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, strobe_tape_resolver(), &tree), STROBE_OK);
     for (uint32_t name = 0; name < STROBE_NAME_FUNCTIONS; name++)
         assert_int_equal(strobe_function_tree_name(tree, name)->address, 0);
@@ -106,7 +107,7 @@ static void weights_are_rounded_and_each_threads_own(void **state)
     struct strobe_build build;
     struct strobe_config config = strobe_build_config();
     const uint64_t outer[] = {0x100}, inner[] = {0x100, 0x200};
-    char why[300];
+    struct strobe_error error;
     strobe_build_begin(&build, strobe_workshop_path("session"), &config);
     for (uint32_t t = 0; t < 2; t++) {
         uint32_t thread = strobe_build_thread(&build, t + 1, t ? "two" : "one");
@@ -121,8 +122,8 @@ static void weights_are_rounded_and_each_threads_own(void **state)
     strobe_build_end(&build, 3 * 1000600);
     struct strobe_convert_options options = {.format = STROBE_FORMAT_FOLDED, .replace = 1};
     size_t bytes;
-    if (strobe_convert(strobe_workshop_path("session"), strobe_workshop_path("out"), &options, NULL, why, sizeof why))
-        fail_msg("%s", why);
+    if (strobe_convert(strobe_workshop_path("session"), strobe_workshop_path("out"), &options, NULL, &error))
+        fail_msg("%s", error.text);
     char *found = strobe_workshop_read("out", &bytes);
     assert_string_equal(found, "one;0x100 2001\none;0x100;0x200 1001\ntwo;0x100 2001\ntwo;0x100;0x200 1001\n");
     free(found);
@@ -354,11 +355,11 @@ static void a_nested_message_of_any_length_is_closed_right(void **state)
 /* Counts the names that the session `path` makes a trace say. */
 static uint64_t names_in_trace_of(const char *path)
 {
-    char why[300];
+    struct strobe_error error;
     size_t bytes;
     struct strobe_convert_options options = {.format = STROBE_FORMAT_PERFETTO, .replace = 1};
-    if (strobe_convert(path, strobe_workshop_path("out"), &options, NULL, why, sizeof why) != STROBE_OK)
-        fail_msg("%s", why);
+    if (strobe_convert(path, strobe_workshop_path("out"), &options, NULL, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
     char *trace = strobe_workshop_read("out", &bytes);
     struct seen s = look_at_trace(trace, bytes);
     free(trace);
@@ -387,22 +388,23 @@ static void a_failed_conversion_names_the_file_and_the_fault(void **state)
 {
     (void)state;
     struct strobe_convert_options options = {.format = STROBE_FORMAT_FOLDED};
-    char session[256], wanted[600], why[600];
+    struct strobe_error error;
+    char session[256], wanted[600];
     make_session();
     snprintf(session, sizeof session, "%s", strobe_workshop_path("session"));
-    assert_int_equal(strobe_convert(session, session, &options, NULL, why, sizeof why), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_convert(session, session, &options, NULL, &error), STROBE_BAD_INPUT);
     snprintf(wanted, sizeof wanted, "%s: is the session itself, expected another file", session);
-    assert_string_equal(why, wanted);
+    assert_string_equal(error.text, wanted);
     const char *out = strobe_workshop_write("there", "kept", 4, 0644);
-    assert_int_equal(strobe_convert(session, out, &options, NULL, why, sizeof why), STROBE_EXISTS);
+    assert_int_equal(strobe_convert(session, out, &options, NULL, &error), STROBE_EXISTS);
     snprintf(wanted, sizeof wanted, "%s: exists already", out);
-    assert_string_equal(why, wanted);
-    assert_int_equal(strobe_convert(out, "/dev/null", &options, NULL, why, sizeof why), STROBE_BAD_INPUT);
-    assert_int_equal(strncmp(why, out, strlen(out)), 0);
-    assert_int_equal(strobe_convert(session, "/dev/full", &options, NULL, why, sizeof why), STROBE_IO);
-    assert_string_equal(why, "/dev/full: No space left on device");
+    assert_string_equal(error.text, wanted);
+    assert_int_equal(strobe_convert(out, "/dev/null", &options, NULL, &error), STROBE_BAD_INPUT);
+    assert_int_equal(strncmp(error.text, out, strlen(out)), 0);
+    assert_int_equal(strobe_convert(session, "/dev/full", &options, NULL, &error), STROBE_IO);
+    assert_string_equal(error.text, "/dev/full: No space left on device");
     options.replace = 1;
-    assert_int_equal(strobe_convert(session, out, &options, NULL, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_convert(session, out, &options, NULL, &error), STROBE_OK);
 }
 
 int main(void)

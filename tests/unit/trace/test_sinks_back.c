@@ -1,6 +1,7 @@
 /* What sinks write, read back: the importer reads from a Perfetto trace each event that its sink received; arrows have
  * two ends that find each other; names survive whatever is in them. The session has two threads that wait for one
  * another, all counters, merged and cut samples. */
+#include "engine/base/error.h"
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/export/convert.h"
 #include "engine/trace/export/packets.h"
@@ -291,7 +292,7 @@ static void build(struct strobe_sink *sink, const char *session,
     struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     assert_non_null(sink);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path(session), &reader, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path(session), &reader, NULL), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, resolver, &tree), STROBE_OK);
     assert_int_equal(strobe_timeline_build(reader, tree, &options, sink, NULL), STROBE_OK);
     strobe_function_tree_close(tree);
@@ -337,10 +338,10 @@ static void a_perfetto_trace_reads_back_as_what_its_sink_received(void **state)
                                                   .note = read_note,
                                                   .sample = read_sample};
     struct strobe_import_stats stats;
-    char why[200];
+    struct strobe_error error;
     size_t bytes;
     char *trace = written(STROBE_FORMAT_PERFETTO, &bytes);
-    assert_int_equal(strobe_import_perfetto_bytes(trace, bytes, &visitor, NULL, &stats, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_import_perfetto_bytes(trace, bytes, &visitor, NULL, &stats, &error), STROBE_OK);
     assert_true(expected.length > 4000);
     assert_string_equal(found.text, expected.text);
     assert_int_equal(stats.unknown_tracks + stats.unknown_names + stats.unstated, 0);

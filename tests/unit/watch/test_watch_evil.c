@@ -87,7 +87,7 @@ static void a_report_without_a_stack_says_that_no_call_was_received_842(void **s
     assert_string_equal(evil(0)->stack, "");
     assert_string_equal(evil(0)->key, "");
     assert_string_equal(evil(0)->blame, "Handler (Main)");
-    assert_string_equal(evil(0)->unseen, "no call within it was told");
+    assert_string_equal(evil(0)->unseen, "the capture has no call within it");
     assert_true(watch_value(evil(0), "cost_ms") == 879);
     watch_rig_again(&rig);
     rig.view.sampled = true;

@@ -348,7 +348,7 @@ static void who_does_not_know_when_a_frame_was_due_says_so(void **state)
     rig.view.knows_due = false;
     frame(MS(100), MS(100));
     assert_string_equal(watch_found(&rig, DROP, 0)->unseen,
-                        "no call within it was told; "
+                        "the capture has no call within it; "
                         "when it was due is not known, so that what it waited is not counted");
 }
 

@@ -46,7 +46,7 @@ static void an_idle_handler_lags_from_two_seconds_on(void **state)
     assert_int_equal(watch_count(&rig, IDLE), 1);
     const struct strobe_finding *f = watch_found(&rig, IDLE, 0);
     assert_string_equal(f->blame, "Slow");
-    assert_string_equal(f->unseen, "no call within it was told");
+    assert_string_equal(f->unseen, "the capture has no call within it");
     assert_true(f->begin_ns == 3000000000 && f->end_ns == 5000000000);
     assert_true(watch_value(f, "cost_ms") == 2000 && watch_value(f, "unfinished") == 0);
 }

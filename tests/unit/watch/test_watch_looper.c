@@ -41,7 +41,7 @@ static int stop(void **state)
 static void notify_looper(enum strobe_watch_what what, uint64_t ms, const char *text)
 {
     struct strobe_watch_event e = {.what = what, .time_ns = MS(ms), .text = text};
-    strobe_looper_tell(looper, &e);
+    strobe_looper_take_event(looper, &e);
 }
 
 static void message(uint64_t begin_ms, uint64_t end_ms, const char *text)
@@ -235,7 +235,7 @@ static void other_threads_messages_are_not_the_main_threads(void **state)
 {
     struct strobe_watch_event e = {.what = STROBE_WATCH_MESSAGE_BEGIN, .thread = 2, .text = "worker"};
     (void)state;
-    strobe_looper_tell(looper, &e);
+    strobe_looper_take_event(looper, &e);
     assert_true(strobe_looper_depth(looper) == 0 && history().count == 0);
 }
 
@@ -390,7 +390,7 @@ static void a_hang_says_that_ends_of_messages_were_lost(void **state)
     watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 30, "its end is lost");
     watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_END, 2500, "outer");
     assert_int_equal(watch_count(&rig, LAG), 1);
-    assert_non_null(strstr(watch_found(&rig, LAG, 0)->unseen, "of 2 messages so far one end only was told"));
+    assert_non_null(strstr(watch_found(&rig, LAG, 0)->unseen, "only one end of 2 messages so far was captured"));
 }
 
 static void a_hang_reports_what_ran_before_and_the_state_of_the_app(void **state)

@@ -63,7 +63,7 @@ static void notify_event(enum strobe_watch_what what, uint64_t ms, uint32_t code
     struct strobe_watch_stack stack = {.frames = addresses, .count = 3};
     struct strobe_watch_event e = {
         .what = what, .time_ns = MS(ms), .code = code, .text = text, .frame = &frame, .stack = &stack};
-    watcher->tell(watcher, &e);
+    watcher->take_event(watcher, &e);
 }
 
 static const char threads[] =

@@ -1,4 +1,5 @@
 /* Events as text: each word is the event it stands for. */
+#include "engine/base/error.h"
 #include "engine/watch/watch_text.h"
 
 #include <inttypes.h>
@@ -33,11 +34,12 @@ static struct strobe_watch_seen seen;
 /* The events that the lines after the first are read as, with the number of the word. */
 static void is(const char *lines, enum strobe_watch_what what, const char *format)
 {
-    struct strobe_watcher watcher = {.tell = write_event};
-    char text[1000], why[200] = "", expected[1000];
+    struct strobe_watcher watcher = {.take_event = write_event};
+    struct strobe_error error = {""};
+    char text[1000], expected[1000];
     snprintf(text, sizeof text, "strobe-watch 1\n%s", lines);
     written_bytes = 0;
-    assert_int_equal(strobe_watch_text_tell(text, &watcher, &seen, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_watch_text_read(text, &watcher, &seen, &error), STROBE_OK);
     int bytes = snprintf(expected, sizeof expected, format, (int)what);
     assert_true(bytes > 0);
     assert_memory_equal(written, expected, (size_t)bytes);
@@ -88,16 +90,15 @@ static void every_received_event_is_counted(void **state)
 static void the_first_line_says_how_well_it_was_seen(void **state)
 {
     struct strobe_watch_view v;
-    char why[200];
+    struct strobe_error error;
     (void)state;
-    assert_int_equal(strobe_watch_text_view("strobe-watch 1 due refresh=90 within=5000\n1 app", &v, why, sizeof why),
-                     STROBE_OK);
+    assert_int_equal(strobe_watch_text_view("strobe-watch 1 due refresh=90 within=5000\n1 app", &v, &error), STROBE_OK);
     assert_true(v.knows_due);
     assert_int_equal(v.refresh_hz, 90);
     assert_int_equal(v.resolution_ns, 5000);
-    assert_int_equal(strobe_watch_text_view("strobe-watch 2\n", &v, why, sizeof why), STROBE_NO_ENTRY);
-    assert_int_equal(strobe_watch_text_view("", &v, why, sizeof why), STROBE_NO_ENTRY);
-    assert_int_equal(strobe_watch_text_view("strobe-watch 1 refresh=0", &v, why, sizeof why), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_watch_text_view("strobe-watch 2\n", &v, &error), STROBE_NO_ENTRY);
+    assert_int_equal(strobe_watch_text_view("", &v, &error), STROBE_NO_ENTRY);
+    assert_int_equal(strobe_watch_text_view("strobe-watch 1 refresh=0", &v, &error), STROBE_BAD_INPUT);
 }
 
 int main(void)

@@ -66,7 +66,7 @@ static enum strobe_status end(struct strobe_watcher *w)
     return STROBE_OK;
 }
 
-static struct strobe_watcher writer = {.tell = write_event, .close = end};
+static struct strobe_watcher writer = {.take_event = write_event, .close = end};
 static struct strobe_watch_feed *feed;
 
 static int start(void **state)
@@ -78,10 +78,10 @@ static int start(void **state)
     return 0;
 }
 
-static void open_feed(bool with_messages)
+static void open_feed(bool has_messages)
 {
     char name[] = "app";
-    struct strobe_watch_feed_options options = {.tells_messages = with_messages, .process = name, .pid = 7};
+    struct strobe_watch_feed_options options = {.has_messages = has_messages, .process = name, .pid = 7};
     feed = strobe_watch_feed_open(&options, &writer);
     assert_non_null(feed);
     memset(name, '-', sizeof name - 1); /* the feed has its own */
@@ -229,8 +229,8 @@ static void count(struct strobe_watcher *w, const struct strobe_watch_event *e)
 
 static void a_turn_of_years_is_sampled_at_its_ends_only(void **state)
 {
-    struct strobe_watcher counter = {.tell = count, .close = end};
-    struct strobe_watch_feed_options options = {.tells_messages = true};
+    struct strobe_watcher counter = {.take_event = count, .close = end};
+    struct strobe_watch_feed_options options = {.has_messages = true};
     (void)state;
     sampled = 0;
     feed = strobe_watch_feed_open(&options, &counter);
@@ -254,15 +254,15 @@ static void times_that_go_back_stand_still(void **state)
 static void names_say_what_they_are_of(void **state)
 {
     (void)state;
-    assert_true(strobe_name_says("android.view.Choreographer.doFrame", NULL) & STROBE_SAYS_FRAME);
-    assert_false(strobe_name_says("MyChoreographer.doFrame", NULL) & STROBE_SAYS_FRAME);
-    assert_true(strobe_name_says("-[CADisplayLink fire]", NULL) & STROBE_SAYS_FRAME);
-    assert_true(strobe_name_says("void draw(Canvas)", "tick;draw") & STROBE_SAYS_FRAME);
-    assert_true(strobe_name_says("tick", ";tick") & STROBE_SAYS_FRAME);
-    assert_false(strobe_name_says("", ";;") & STROBE_SAYS_FRAME);
-    assert_false(strobe_name_says("a.Main.onCreate", NULL) & STROBE_SAYS_ACTIVITY);
-    assert_false(strobe_name_says("onCreate", NULL) & STROBE_SAYS_ACTIVITY);
-    assert_true(strobe_name_says("a.MainActivity.onPause", NULL) & STROBE_SAYS_PAUSE);
+    assert_true(strobe_name_roles("android.view.Choreographer.doFrame", NULL) & STROBE_ROLE_FRAME);
+    assert_false(strobe_name_roles("MyChoreographer.doFrame", NULL) & STROBE_ROLE_FRAME);
+    assert_true(strobe_name_roles("-[CADisplayLink fire]", NULL) & STROBE_ROLE_FRAME);
+    assert_true(strobe_name_roles("void draw(Canvas)", "tick;draw") & STROBE_ROLE_FRAME);
+    assert_true(strobe_name_roles("tick", ";tick") & STROBE_ROLE_FRAME);
+    assert_false(strobe_name_roles("", ";;") & STROBE_ROLE_FRAME);
+    assert_false(strobe_name_roles("a.Main.onCreate", NULL) & STROBE_ROLE_ACTIVITY);
+    assert_false(strobe_name_roles("onCreate", NULL) & STROBE_ROLE_ACTIVITY);
+    assert_true(strobe_name_roles("a.MainActivity.onPause", NULL) & STROBE_ROLE_PAUSE);
 }
 
 /* ---- sessions */
@@ -331,7 +331,7 @@ static struct strobe_watch_seen watch_session(struct strobe_watcher *w)
     struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     struct strobe_watch_seen seen;
-    assert_int_equal(strobe_reader_open(PATH, &reader, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_reader_open(PATH, &reader, NULL), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){by_page, NULL}, &tree),
                      STROBE_OK);
     origin_ns = strobe_reader_ns(reader, reader->first_ticks);
@@ -366,7 +366,7 @@ static void a_long_message_of_a_session_is_found_and_says_what_is_unseen(void **
     (void)state;
     strobe_watch_defaults(&options.watch);
     build_session(0);
-    assert_int_equal(strobe_findings_of_session(PATH, &options, &f, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_findings_of_session(PATH, &options, &f, NULL), STROBE_OK);
     remove(PATH);
     assert_true(f->view.sampled);
     assert_int_equal(f->view.resolution_ns, MS(5));

@@ -1,4 +1,5 @@
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/error_format.h"
 
 #include "engine/backend/art/mapping.h"
 
@@ -7,17 +8,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
-bool strobe_art_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void *replacement, char *why,
-                     size_t why_bytes)
+bool strobe_art_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void *replacement,
+                     struct strobe_error *error)
 {
     uint64_t address = strobe_art.libart.address[symbol];
     const char *name = strobe_art_symbol_name(symbol);
     if (!address)
-        snprintf(why, why_bytes, "the runtime has no %s", name);
+        strobe_error_set(error, "the runtime has no %s", name);
     else if (!strobe_art.hooker)
-        snprintf(why, why_bytes, "%s can't be hooked without an inline hooker", name);
+        strobe_error_set(error, "%s can't be hooked without an inline hooker", name);
     else if (strobe_hook_inline(h, strobe_art.hooker, (void *)(uintptr_t)address, replacement) != STROBE_OK)
-        snprintf(why, why_bytes, "%s refused to hook %s: error %d", strobe_art.hooker->name, name, errno);
+        strobe_error_set(error, "%s refused to hook %s: error %d", strobe_art.hooker->name, name, errno);
     else
         return true;
     return false;
@@ -67,7 +68,7 @@ uint32_t strobe_art_native_offset(struct strobe_jni *env)
 }
 
 bool strobe_art_hook_native(struct strobe_hook *h, struct strobe_jni *env, const char *class, const char *name,
-                            const char *signature, bool is_static, void *replacement, char *why, size_t why_bytes)
+                            const char *signature, bool is_static, void *replacement, struct strobe_error *error)
 {
     strobe_jclass c = strobe_jni_find_class(env, class);
     strobe_jmethod id = !c          ? NULL
@@ -75,11 +76,11 @@ bool strobe_art_hook_native(struct strobe_hook *h, struct strobe_jni *env, const
                                     : strobe_jni_method(env, c, name, signature);
     void *method = id ? method_of(env, c, id, is_static) : NULL;
     if (!method)
-        snprintf(why, why_bytes, "%s has no method %s that can be found", class, name);
+        strobe_error_set(error, "%s has no method %s that can be found", class, name);
     else if (!strobe_art.native_offset)
-        snprintf(why, why_bytes, "where a method keeps its native function is not known");
+        strobe_error_set(error, "where a method keeps its native function is not known");
     else if (strobe_hook_native(h, method, strobe_art.native_offset, replacement) != STROBE_OK)
-        snprintf(why, why_bytes, "%s.%s has no native function", class, name);
+        strobe_error_set(error, "%s.%s has no native function", class, name);
     else
         return true;
     return false;

@@ -44,6 +44,7 @@
 #include "engine/backend/art/art.h"
 #include "engine/backend/art/host_art.h"
 #include "engine/backend/art/jni.h"
+#include "engine/base/error.h"
 #include "engine/base/hint.h"
 #include "engine/capture/blocking.h"
 #include "engine/capture/sample.h"
@@ -91,10 +92,10 @@ void strobe_art_wait_is_over(struct strobe_thread *t);
 /* Registers those threads that run and have met no hook. Start, and sampler. */
 void strobe_art_look_for_threads(void);
 
-/* Start and end of each feature. start: `env` of the calling thread; false with one phrase in `why`. */
+/* Start and end of each feature. start: `env` of the calling thread; false with one phrase in `error`. */
 struct strobe_art_feature {
     enum strobe_art_use use; /* STROBE_ART_NEEDED for those of no use: their absence is no failure */
-    bool (*start)(struct strobe_jni *env, char *why, size_t why_bytes);
+    bool (*start)(struct strobe_jni *env, struct strobe_error *error);
     void (*end)(void);
 };
 extern const struct strobe_art_feature strobe_art_feature_alloc, strobe_art_feature_jni, strobe_art_feature_monitor,
@@ -103,16 +104,16 @@ extern const struct strobe_art_feature strobe_art_feature_alloc, strobe_art_feat
 
 /* ---- what hooks are made of ---- */
 
-/* Hooks one of the runtime's functions inline; false with one phrase in `why`. */
-bool strobe_art_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void *replacement, char *why,
-                     size_t why_bytes);
+/* Hooks one of the runtime's functions inline; false with one phrase in `error`. */
+bool strobe_art_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void *replacement,
+                     struct strobe_error *error);
 
 /* Where an ArtMethod keeps its native function, in bytes; 0: not known. */
 uint32_t strobe_art_native_offset(struct strobe_jni *env);
 
-/* Exchanges the native function of a Java method: of an object's, or static. False with one phrase in `why`. */
+/* Exchanges the native function of a Java method: of an object's, or static. False with one phrase in `error`. */
 bool strobe_art_hook_native(struct strobe_hook *h, struct strobe_jni *env, const char *class, const char *name,
-                            const char *signature, bool is_static, void *replacement, char *why, size_t why_bytes);
+                            const char *signature, bool is_static, void *replacement, struct strobe_error *error);
 
 #define STROBE_ART_HERE                                                                                                \
     (struct strobe_site)                                                                                               \

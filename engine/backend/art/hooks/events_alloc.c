@@ -1,5 +1,6 @@
 /* Allocations: the runtime's own listener, put in place without stopping the world (events.h, "Allocation"). */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/error.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -101,9 +102,9 @@ static bool can_spare_the_stop(void)
            address(STROBE_ART_RESET_ALLOC_ENTRYPOINTS) && address(STROBE_ART_RUN_CHECKPOINT);
 }
 
-static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
+static bool start(struct strobe_jni *env, struct strobe_error *error)
 {
-    (void)env, (void)why, (void)why_bytes; /* what it lacks is said already */
+    (void)env, (void)error; /* what it lacks is said already */
     if (!address(STROBE_ART_SET_LISTENER) || !address(STROBE_ART_REMOVE_LISTENER))
         return false;
     listener.vtable = strobe_art.libart.level->listener_has_pre ? pre_vtable : plain_vtable;

@@ -1,5 +1,6 @@
 /* Calls that may take long: into another process by Binder, and loading a library. */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/error.h"
 
 static struct strobe_hook transact_hook, load_hook;
 
@@ -28,7 +29,7 @@ static strobe_jobject load(struct strobe_jni *env, strobe_jclass class, strobe_j
     return error;
 }
 
-static bool hook_load(struct strobe_jni *env, char *why, size_t why_bytes)
+static bool hook_load(struct strobe_jni *env, struct strobe_error *error)
 {
     static const char *const signatures[] = {
         "(Ljava/lang/String;Ljava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/String;",  /* 10 on */
@@ -37,15 +38,15 @@ static bool hook_load(struct strobe_jni *env, char *why, size_t why_bytes)
     };
     for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++)
         if (strobe_art_hook_native(&load_hook, env, "java/lang/Runtime", "nativeLoad", signatures[i], true,
-                                   (void *)load, why, why_bytes))
+                                   (void *)load, error))
             return true;
     return false;
 }
 
-static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
+static bool start(struct strobe_jni *env, struct strobe_error *error)
 {
     bool calls = strobe_hook_slots(&transact_hook, TRANSACT, (void *)transact) == STROBE_OK;
-    return hook_load(env, why, why_bytes) || calls;
+    return hook_load(env, error) || calls;
 }
 
 static void end(void)

@@ -5,6 +5,7 @@
  * These hooks run with locks of the collector held: nothing of the runtime's is called here but the walk of the own
  * stack, which takes none of them. */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/error.h"
 
 enum { COLLECTION = 2 }; /* what is waited for: no address, and no monitor's number (monitor.h) */
 
@@ -54,13 +55,13 @@ static void end(void)
 }
 
 /* Without the end of a collection its waits have no waker. */
-static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
+static bool start(struct strobe_jni *env, struct strobe_error *error)
 {
     (void)env;
     void *collects = strobe_art.libart.level->gc_has_sequence ? (void *)collect_numbered : (void *)collect;
-    if (strobe_art_hook(&wait_hook, STROBE_ART_GC_WAIT, (void *)wait_for_collection, why, why_bytes) &&
-        strobe_art_hook(&collect_hook, STROBE_ART_GC_COLLECT, collects, why, why_bytes)) {
-        strobe_art_hook(&finish_hook, STROBE_ART_GC_FINISH, (void *)finish, why, why_bytes);
+    if (strobe_art_hook(&wait_hook, STROBE_ART_GC_WAIT, (void *)wait_for_collection, error) &&
+        strobe_art_hook(&collect_hook, STROBE_ART_GC_COLLECT, collects, error)) {
+        strobe_art_hook(&finish_hook, STROBE_ART_GC_FINISH, (void *)finish, error);
         return true;
     }
     end();

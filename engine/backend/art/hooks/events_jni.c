@@ -1,6 +1,7 @@
 /* Calls of native methods: the runtime's generic trampoline, which is run through before each that has no stub compiled
  * for it. What it returned has to come out whole: two registers, by which the assembly that called it goes on. */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/error.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,12 +40,12 @@ static two_words trampoline_of_two(void *thread, void **frame)
     return r;
 }
 
-static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
+static bool start(struct strobe_jni *env, struct strobe_error *error)
 {
     (void)env;
     bool reserved = strobe_art.libart.level->jni_trampoline_reserved;
     return strobe_art_hook(&hook, STROBE_ART_JNI_TRAMPOLINE, reserved ? (void *)trampoline : (void *)trampoline_of_two,
-                           why, why_bytes);
+                           error);
 }
 
 static void end(void)

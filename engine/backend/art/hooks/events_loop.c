@@ -1,5 +1,6 @@
 /* The message loop: each return from MessageQueue.nativePollOnce begins a new message. */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/error.h"
 
 static struct strobe_hook hook;
 
@@ -14,10 +15,10 @@ static void poll_once(struct strobe_jni *env, strobe_jobject queue, int64_t nati
         strobe_bump(&s.thread->entry->message, 1);
 }
 
-static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
+static bool start(struct strobe_jni *env, struct strobe_error *error)
 {
     return strobe_art_hook_native(&hook, env, "android/os/MessageQueue", "nativePollOnce", "(JI)V", false,
-                                  (void *)poll_once, why, why_bytes);
+                                  (void *)poll_once, error);
 }
 
 static void end(void)

@@ -8,6 +8,7 @@
  * Leaving tells who hands over. Who leaves one of several entries does not, but that is not told apart: the last
  * release before the waiter has the monitor is the one that counts (STROBE_RELEASE_LOCK), and that is the real one. */
 #include "engine/backend/art/monitor.h"
+#include "engine/base/error.h"
 
 static struct strobe_hook lock_hook, lock_for_wait_hook, unlock_hook;
 
@@ -138,18 +139,17 @@ static void end(void)
     strobe_hook_remove(&unlock_hook);
 }
 
-static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
+static bool start(struct strobe_jni *env, struct strobe_error *error)
 {
     (void)env;
     strobe_art_monitor_learn();
     called_back = has_callbacks();
     if (called_back)
         call_callbacks(STROBE_ART_ADD_MONITOR_CALLBACK);
-    bool tells = called_back || strobe_art_hook(&lock_hook, STROBE_ART_MONITOR_LOCK, (void *)lock, why, why_bytes);
+    bool tells = called_back || strobe_art_hook(&lock_hook, STROBE_ART_MONITOR_LOCK, (void *)lock, error);
     if (tells) /* without these there are no wakers, and no entries after waits */
-        (void)(strobe_art_hook(&unlock_hook, STROBE_ART_MONITOR_UNLOCK, (void *)unlock, why, why_bytes) &&
-               strobe_art_hook(&lock_for_wait_hook, STROBE_ART_MONITOR_LOCK_FOR_WAIT, (void *)lock_for_wait, why,
-                               why_bytes));
+        (void)(strobe_art_hook(&unlock_hook, STROBE_ART_MONITOR_UNLOCK, (void *)unlock, error) &&
+               strobe_art_hook(&lock_for_wait_hook, STROBE_ART_MONITOR_LOCK_FOR_WAIT, (void *)lock_for_wait, error));
     return tells;
 }
 

@@ -1,6 +1,7 @@
 /* Parking. A thread's permit is its Thread + 1. An interrupt ends a park by an unpark of the runtime's own, so its
  * waker is who interrupted. */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/error.h"
 
 #include <time.h>
 
@@ -66,12 +67,12 @@ static void jdk_park(struct strobe_jni *env, strobe_jobject unsafe, uint8_t is_a
     park_native(&jdk_hook, env, unsafe, is_absolute, time, STROBE_ART_HERE);
 }
 
-static bool start_native(struct strobe_jni *env, char *why, size_t why_bytes)
+static bool start_native(struct strobe_jni *env, struct strobe_error *error)
 {
-    bool sun = strobe_art_hook_native(&sun_hook, env, "sun/misc/Unsafe", "park", "(ZJ)V", false, (void *)sun_park, why,
-                                      why_bytes);
+    bool sun =
+        strobe_art_hook_native(&sun_hook, env, "sun/misc/Unsafe", "park", "(ZJ)V", false, (void *)sun_park, error);
     bool jdk = strobe_art_hook_native(&jdk_hook, env, "jdk/internal/misc/Unsafe", "park", "(ZJ)V", false,
-                                      (void *)jdk_park, why, why_bytes);
+                                      (void *)jdk_park, error);
     return sun || jdk;
 }
 
@@ -83,13 +84,13 @@ static void end(void)
     strobe_hook_remove(&jdk_hook);
 }
 
-static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
+static bool start(struct strobe_jni *env, struct strobe_error *error)
 {
-    if (strobe_art_hook(&park_hook, STROBE_ART_PARK_THREAD, (void *)park, why, why_bytes) &&
-        strobe_art_hook(&unpark_hook, STROBE_ART_UNPARK_THREAD, (void *)unpark, why, why_bytes))
+    if (strobe_art_hook(&park_hook, STROBE_ART_PARK_THREAD, (void *)park, error) &&
+        strobe_art_hook(&unpark_hook, STROBE_ART_UNPARK_THREAD, (void *)unpark, error))
         return true;
     end();
-    return start_native(env, why, why_bytes);
+    return start_native(env, error);
 }
 
 const struct strobe_art_feature strobe_art_feature_park = {STROBE_ART_PARK, start, end};

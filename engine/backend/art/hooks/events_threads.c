@@ -3,6 +3,7 @@
  * runtime, and signed off when they end. Between these two the runtime wakes those who wait for the end (Thread.join),
  * which is an event like others. */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/error.h"
 
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -215,9 +216,9 @@ static void call_callbacks(enum strobe_art_symbol symbol)
     ((void (*)(void *, void *))(uintptr_t)strobe_art.libart.address[symbol])(strobe_art.runtime.callbacks, &callback);
 }
 
-static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
+static bool start(struct strobe_jni *env, struct strobe_error *error)
 {
-    (void)env, (void)why, (void)why_bytes;
+    (void)env, (void)error;
     if (!end_key_made && pthread_key_create(&end_key, sign_off) == 0)
         end_key_made = true;
     called_back = strobe_art.runtime.callbacks && strobe_art.libart.address[STROBE_ART_ADD_THREAD_CALLBACK] &&

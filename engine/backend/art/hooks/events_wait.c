@@ -142,12 +142,12 @@ static void native_sleep(struct strobe_jni *env, strobe_jclass class, strobe_job
     strobe_art_close(&s);
 }
 
-static bool start_native(struct strobe_jni *env, char *why, size_t why_bytes)
+static bool start_native(struct strobe_jni *env, struct strobe_error *error)
 {
     strobe_art_hook_native(&native_sleep_hook, env, "java/lang/Thread", "sleep", "(Ljava/lang/Object;JI)V", true,
-                           (void *)native_sleep, why, why_bytes);
+                           (void *)native_sleep, error);
     return strobe_art_hook_native(&native_wait_hook, env, "java/lang/Object", "wait", "(JI)V", false,
-                                  (void *)native_wait, why, why_bytes);
+                                  (void *)native_wait, error);
 }
 
 static void end(void)
@@ -160,14 +160,14 @@ static void end(void)
     strobe_hook_remove(&native_sleep_hook);
 }
 
-static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
+static bool start(struct strobe_jni *env, struct strobe_error *error)
 {
-    if (!strobe_art_hook(&wait_hook, STROBE_ART_MONITOR_WAIT, (void *)wait, why, why_bytes))
-        return start_native(env, why, why_bytes);
+    if (!strobe_art_hook(&wait_hook, STROBE_ART_MONITOR_WAIT, (void *)wait, error))
+        return start_native(env, error);
     /* Any of these may be a part of its caller; without all of them waits have no wakers. */
-    strobe_art_hook(&do_notify_hook, STROBE_ART_MONITOR_DO_NOTIFY, (void *)do_notify, why, why_bytes);
-    strobe_art_hook(&notify_hook, STROBE_ART_MONITOR_NOTIFY, (void *)notify, why, why_bytes);
-    strobe_art_hook(&notify_all_hook, STROBE_ART_MONITOR_NOTIFY_ALL, (void *)notify_all, why, why_bytes);
+    strobe_art_hook(&do_notify_hook, STROBE_ART_MONITOR_DO_NOTIFY, (void *)do_notify, error);
+    strobe_art_hook(&notify_hook, STROBE_ART_MONITOR_NOTIFY, (void *)notify, error);
+    strobe_art_hook(&notify_all_hook, STROBE_ART_MONITOR_NOTIFY_ALL, (void *)notify_all, error);
     return true;
 }
 

@@ -1,4 +1,5 @@
 #include "engine/trace/import/btrace/btrace2_read.h"
+#include "engine/base/error_format.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -44,22 +45,22 @@ static uint64_t word_at(const uint8_t *p, unsigned bytes)
     return v;
 }
 
-static enum strobe_status read_header(const uint8_t *p, size_t bytes, struct strobe_btrace2_header *h, char *why,
-                                      size_t why_bytes)
+static enum strobe_status read_header(const uint8_t *p, size_t bytes, struct strobe_btrace2_header *h,
+                                      struct strobe_error *error)
 {
     if (bytes < STROBE_BTRACE2_HEADER_BYTES) {
-        snprintf(why, why_bytes, "ends within its header, after %zu of %d bytes", bytes, STROBE_BTRACE2_HEADER_BYTES);
+        strobe_error_set(error, "ends within its header, after %zu of %d bytes", bytes, STROBE_BTRACE2_HEADER_BYTES);
         return STROBE_TRUNCATED;
     }
     *h = (struct strobe_btrace2_header){(uint32_t)word_at(p, 4), (uint32_t)word_at(p + 4, 4), word_at(p + 8, 8),
                                         word_at(p + 16, 8), word_at(p + 24, 8)};
     if (h->version != STROBE_BTRACE2_VERSION) {
-        snprintf(why, why_bytes, "byte 0: version %u, expected a btrace 2.0 log, which has version %d", h->version,
-                 STROBE_BTRACE2_VERSION);
+        strobe_error_set(error, "byte 0: version %u, expected a btrace 2.0 log, which has version %d", h->version,
+                         STROBE_BTRACE2_VERSION);
         return STROBE_BAD_VERSION;
     }
     if (h->first_ns > INT64_MAX / 2 || h->boottime_ns > INT64_MAX / 2 || h->begin_ns > INT64_MAX / 2) {
-        snprintf(why, why_bytes, "byte 8: expected times in ns since the machine was started, not centuries");
+        strobe_error_set(error, "byte 8: expected times in ns since the machine was started, not centuries");
         return STROBE_BAD_INPUT;
     }
     return STROBE_OK;
@@ -199,14 +200,14 @@ static bool read_records(struct import *m, const uint8_t *p, size_t bytes)
 }
 
 enum strobe_status strobe_btrace2_read(const void *log, size_t bytes, const struct strobe_btrace2_options *options,
-                                       struct strobe_calls *out, struct strobe_btrace2_stats *stats, char *why,
-                                       size_t why_bytes)
+                                       struct strobe_calls *out, struct strobe_btrace2_stats *stats,
+                                       struct strobe_error *error)
 {
     struct strobe_btrace2_stats unasked;
     struct import m = {.options = options, .stats = stats ? stats : &unasked, .calls = out};
     *m.stats = (struct strobe_btrace2_stats){0};
     strobe_calls_open(out);
-    enum strobe_status status = read_header(log, bytes, &m.stats->header, why, why_bytes);
+    enum strobe_status status = read_header(log, bytes, &m.stats->header, error);
     if (status != STROBE_OK)
         return status;
     m.stats->shift_ns = strobe_btrace2_shift(&m.stats->header, options->system_ns);
@@ -214,6 +215,6 @@ enum strobe_status strobe_btrace2_read(const void *log, size_t bytes, const stru
     snprintf(out->process, sizeof out->process, "process %u", out->pid);
     if (read_records(&m, (const uint8_t *)log + STROBE_BTRACE2_HEADER_BYTES, bytes - STROBE_BTRACE2_HEADER_BYTES))
         return STROBE_OK;
-    snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+    strobe_error_set(error, "%s", strerror(ENOMEM));
     return STROBE_IO;
 }

@@ -16,9 +16,10 @@
 #ifndef STROBE_TRACE_IMPORT_BTRACE_BTRACE2_READ_H
 #define STROBE_TRACE_IMPORT_BTRACE_BTRACE2_READ_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 #include "engine/trace/import/btrace/btrace2.h"
-#include "engine/trace/import/matrix/matrix_map.h"
+#include "engine/trace/import/matrix/matrix.h"
 #include "engine/trace/model/calls.h"
 
 #include <stddef.h>
@@ -47,11 +48,11 @@ struct strobe_btrace2_stats {
 };
 
 /* Reads `bytes` of a log into *out, which it opens; close it in any case. STROBE_TRUNCATED, STROBE_BAD_INPUT,
- * STROBE_BAD_VERSION with what was expected in `why`, without the file's name; STROBE_IO: out of memory. `stats` may be
- * NULL. */
+ * STROBE_BAD_VERSION with what was expected in `error`, without the file's name; STROBE_IO: out of memory. `stats` may
+ * be NULL. */
 enum strobe_status strobe_btrace2_read(const void *log, size_t bytes, const struct strobe_btrace2_options *options,
-                                       struct strobe_calls *out, struct strobe_btrace2_stats *stats, char *why,
-                                       size_t why_bytes);
+                                       struct strobe_calls *out, struct strobe_btrace2_stats *stats,
+                                       struct strobe_error *error);
 
 /* What is added to MONOTONIC times, by the rule above. */
 int64_t strobe_btrace2_shift(const struct strobe_btrace2_header *header, uint64_t system_ns);

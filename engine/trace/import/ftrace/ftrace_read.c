@@ -1,6 +1,7 @@
 /* Lines first, each told to its thread; what marks mean depends on all of them (is it RheaTrace? which process?), so a
  * second pass over the events in memory settles it. */
 #include "engine/trace/import/ftrace/ftrace_read.h"
+#include "engine/base/error_format.h"
 
 #include "engine/trace/import/ftrace/ftrace_line.h"
 
@@ -487,32 +488,31 @@ static void keep_process(struct import *m, uint32_t pid)
 }
 
 static enum strobe_status judge(const struct import *m, const struct strobe_ftrace_options *options, size_t bytes,
-                                char *why, size_t why_bytes)
+                                struct strobe_error *error)
 {
     if (m->failed || m->calls->failed) {
-        snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+        strobe_error_set(error, "%s", strerror(ENOMEM));
         return STROBE_IO;
     }
     if (!bytes) {
-        snprintf(why, why_bytes, "is empty, expected ftrace text");
+        strobe_error_set(error, "is empty, expected ftrace text");
         return STROBE_BAD_INPUT;
     }
     if (!m->headed) {
-        snprintf(why, why_bytes,
-                 "line 1: expected ftrace text, such as `app-123 (123) [000] ...1 5.000001: "
-                 "tracing_mark_write: B|123|name`");
+        strobe_error_set(error, "line 1: expected ftrace text, such as `app-123 (123) [000] ...1 5.000001: "
+                                "tracing_mark_write: B|123|name`");
         return STROBE_BAD_INPUT;
     }
     if (!m->calls->thread_count && options->pid) {
-        snprintf(why, why_bytes, "holds no mark of process %u", options->pid);
+        strobe_error_set(error, "holds no mark of process %u", options->pid);
         return STROBE_BAD_INPUT;
     }
     return STROBE_OK;
 }
 
 enum strobe_status strobe_ftrace_read(const char *at, size_t bytes, const struct strobe_ftrace_options *options,
-                                      struct strobe_calls *out, struct strobe_ftrace_stats *stats, char *why,
-                                      size_t why_bytes)
+                                      struct strobe_calls *out, struct strobe_ftrace_stats *stats,
+                                      struct strobe_error *error)
 {
     struct strobe_ftrace_stats unasked;
     struct import *m = calloc(1, sizeof *m);
@@ -520,7 +520,7 @@ enum strobe_status strobe_ftrace_read(const char *at, size_t bytes, const struct
     *stats = (struct strobe_ftrace_stats){0};
     strobe_calls_open(out);
     if (!m) {
-        snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+        strobe_error_set(error, "%s", strerror(ENOMEM));
         return STROBE_IO;
     }
     m->calls = out;
@@ -531,7 +531,7 @@ enum strobe_status strobe_ftrace_read(const char *at, size_t bytes, const struct
     if (!m->failed)
         keep_process(m, pid);
     settle_all(m);
-    enum strobe_status status = judge(m, options, bytes, why, why_bytes);
+    enum strobe_status status = judge(m, options, bytes, error);
     free(m->told);
     free(m);
     return status;

@@ -23,6 +23,7 @@
 #ifndef STROBE_TRACE_IMPORT_FTRACE_FTRACE_READ_H
 #define STROBE_TRACE_IMPORT_FTRACE_FTRACE_READ_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 #include "engine/trace/model/calls.h"
 
@@ -48,10 +49,10 @@ struct strobe_ftrace_stats {
 };
 
 /* Reads `bytes` of text into *out, which it opens; close it in any case. STROBE_BAD_INPUT: no line of it is ftrace's,
- * or no mark is of the process asked for; STROBE_IO: out of memory. `why` gets one line, without the file's name: what
- * was expected where. `stats` may be NULL. Allocates. */
+ * or no mark is of the process asked for; STROBE_IO: out of memory. `error` gets one line, without the file's name:
+ * what was expected where. `stats` may be NULL. Allocates. */
 enum strobe_status strobe_ftrace_read(const char *text, size_t bytes, const struct strobe_ftrace_options *options,
-                                      struct strobe_calls *out, struct strobe_ftrace_stats *stats, char *why,
-                                      size_t why_bytes);
+                                      struct strobe_calls *out, struct strobe_ftrace_stats *stats,
+                                      struct strobe_error *error);
 
 #endif

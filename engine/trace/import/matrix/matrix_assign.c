@@ -1,5 +1,6 @@
 /* Which methods get probes, and their ids; see matrix_map.h. */
-#include "engine/store/matrix_entry.h"
+#include "engine/base/error_format.h"
+#include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_map.h"
 #include "engine/util/outfile.h"
 
@@ -70,7 +71,7 @@ static char *whole_name(const struct strobe_matrix_candidate *c)
 
 enum strobe_status strobe_matrix_assign(struct strobe_matrix_map *m, const struct strobe_matrix_blacklist *l,
                                         const struct strobe_matrix_candidate *candidates, size_t count, uint32_t *ids,
-                                        char *why, size_t why_bytes)
+                                        struct strobe_error *error)
 {
     for (size_t i = 0; i < count; i++) {
         const struct strobe_matrix_candidate *c = &candidates[i];
@@ -80,10 +81,10 @@ enum strobe_status strobe_matrix_assign(struct strobe_matrix_map *m, const struc
         char *name = whole_name(c);
         enum strobe_status status = name ? strobe_matrix_map_id(m, c->access, name, &ids[i]) : STROBE_IO;
         if (status == STROBE_FULL)
-            snprintf(why, why_bytes, "%s: expected at most %d methods with ids, a log has no more", name,
-                     STROBE_MATRIX_ID_MAX);
+            strobe_error_set(error, "%s: expected at most %d methods with ids, a log has no more", name,
+                             STROBE_MATRIX_ID_MAX);
         else if (status != STROBE_OK)
-            snprintf(why, why_bytes, "not enough memory");
+            strobe_error_set(error, "not enough memory");
         free(name);
         if (status != STROBE_OK)
             return status;

@@ -1,6 +1,7 @@
 #include "engine/trace/import/matrix/matrix_map.h"
+#include "engine/base/error_format.h"
 
-#include "engine/store/matrix_entry.h"
+#include "engine/method/matrix/matrix_entry.h"
 #include "engine/util/outfile.h"
 #include "engine/util/text_pool.h"
 
@@ -21,19 +22,18 @@ struct strobe_matrix_map {
 struct place {
     const char *path;
     size_t line;
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
 };
 
 static enum strobe_status expected(const struct place *p, const char *what)
 {
-    snprintf(p->why, p->why_bytes, "%s:%zu: expected %s", p->path, p->line, what);
+    strobe_error_set(p->error, "%s:%zu: expected %s", p->path, p->line, what);
     return STROBE_BAD_INPUT;
 }
 
 static enum strobe_status no_memory(const struct place *p)
 {
-    snprintf(p->why, p->why_bytes, "%s: not enough memory", p->path);
+    strobe_error_set(p->error, "%s: not enough memory", p->path);
     return STROBE_IO;
 }
 
@@ -195,10 +195,10 @@ static enum strobe_status map_line(struct strobe_matrix_map *m, const char *at, 
 
 /* Hands each line that says something to `line`, without blanks at its end. */
 static enum strobe_status
-each_line(const char *text, size_t bytes, const char *path, char *why, size_t why_bytes,
+each_line(const char *text, size_t bytes, const char *path, struct strobe_error *error,
           enum strobe_status (*line)(void *to, const char *at, const char *end, const struct place *p), void *to)
 {
-    struct place p = {.path = path, .why = why, .why_bytes = why_bytes};
+    struct place p = {.path = path, .error = error};
     enum strobe_status status = STROBE_OK;
     for (const char *at = text, *all = text + bytes; at < all && status == STROBE_OK;) {
         const char *newline = memchr(at, '\n', (size_t)(all - at)), *end = newline ? newline : all, *next = end + 1;
@@ -220,12 +220,12 @@ static enum strobe_status map_line_of(void *to, const char *at, const char *end,
 }
 
 enum strobe_status strobe_matrix_map_parse(const char *text, size_t bytes, const char *path,
-                                           struct strobe_matrix_map **out, char *why, size_t why_bytes)
+                                           struct strobe_matrix_map **out, struct strobe_error *error)
 {
     struct strobe_matrix_map *m = open_empty();
-    struct place whole = {.path = path, .why = why, .why_bytes = why_bytes};
+    struct place whole = {.path = path, .error = error};
     *out = NULL;
-    enum strobe_status status = m ? each_line(text, bytes, path, why, why_bytes, map_line_of, m) : no_memory(&whole);
+    enum strobe_status status = m ? each_line(text, bytes, path, error, map_line_of, m) : no_memory(&whole);
     if (status == STROBE_OK && !add_dispatch(m))
         status = no_memory(&whole);
     if (status != STROBE_OK)
@@ -236,7 +236,7 @@ enum strobe_status strobe_matrix_map_parse(const char *text, size_t bytes, const
 }
 
 /* A whole file, in memory to be freed. */
-static enum strobe_status read_all(const char *path, char **text, size_t *bytes, char *why, size_t why_bytes)
+static enum strobe_status read_all(const char *path, char **text, size_t *bytes, struct strobe_error *error)
 {
     FILE *in = fopen(path, "r");
     size_t room = 0, got = 1;
@@ -255,7 +255,7 @@ static enum strobe_status read_all(const char *path, char **text, size_t *bytes,
     }
     bool failed = !in || got || ferror(in);
     if (failed) {
-        snprintf(why, why_bytes, "%s: %s", path, strerror(errno ? errno : EIO));
+        strobe_error_set(error, "%s: %s", path, strerror(errno ? errno : EIO));
         free(*text);
         *text = NULL;
     }
@@ -264,14 +264,14 @@ static enum strobe_status read_all(const char *path, char **text, size_t *bytes,
     return failed ? STROBE_IO : STROBE_OK;
 }
 
-enum strobe_status strobe_matrix_map_read(const char *path, struct strobe_matrix_map **out, char *why, size_t why_bytes)
+enum strobe_status strobe_matrix_map_read(const char *path, struct strobe_matrix_map **out, struct strobe_error *error)
 {
     char *text;
     size_t bytes;
     *out = NULL;
-    enum strobe_status status = read_all(path, &text, &bytes, why, why_bytes);
+    enum strobe_status status = read_all(path, &text, &bytes, error);
     if (status == STROBE_OK)
-        status = strobe_matrix_map_parse(text, bytes, path, out, why, why_bytes);
+        status = strobe_matrix_map_parse(text, bytes, path, out, error);
     free(text);
     return status;
 }
@@ -355,19 +355,19 @@ static enum strobe_status blacklist_line(void *to, const char *at, const char *e
 }
 
 enum strobe_status strobe_matrix_blacklist_parse(struct strobe_matrix_blacklist *l, const char *text, size_t bytes,
-                                                 const char *path, char *why, size_t why_bytes)
+                                                 const char *path, struct strobe_error *error)
 {
-    return each_line(text, bytes, path, why, why_bytes, blacklist_line, l);
+    return each_line(text, bytes, path, error, blacklist_line, l);
 }
 
-enum strobe_status strobe_matrix_blacklist_read(struct strobe_matrix_blacklist *l, const char *path, char *why,
-                                                size_t why_bytes)
+enum strobe_status strobe_matrix_blacklist_read(struct strobe_matrix_blacklist *l, const char *path,
+                                                struct strobe_error *error)
 {
     char *text;
     size_t bytes;
-    enum strobe_status status = read_all(path, &text, &bytes, why, why_bytes);
+    enum strobe_status status = read_all(path, &text, &bytes, error);
     if (status == STROBE_OK)
-        status = strobe_matrix_blacklist_parse(l, text, bytes, path, why, why_bytes);
+        status = strobe_matrix_blacklist_parse(l, text, bytes, path, error);
     free(text);
     return status;
 }
@@ -376,8 +376,8 @@ struct strobe_matrix_blacklist *strobe_matrix_blacklist_open(void)
 {
     static const char usual[] = "-keeppackage android/\n-keeppackage com/tencent/matrix/\n";
     struct strobe_matrix_blacklist *l = calloc(1, sizeof *l);
-    char why[64];
-    if (l && strobe_matrix_blacklist_parse(l, usual, sizeof usual - 1, "usual", why, sizeof why) != STROBE_OK) {
+    struct strobe_error error;
+    if (l && strobe_matrix_blacklist_parse(l, usual, sizeof usual - 1, "usual", &error) != STROBE_OK) {
         strobe_matrix_blacklist_close(l);
         return NULL;
     }

@@ -23,6 +23,7 @@
 #ifndef STROBE_TRACE_IMPORT_MATRIX_MATRIX_MAP_H
 #define STROBE_TRACE_IMPORT_MATRIX_MATRIX_MAP_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 
 #include <stdbool.h>
@@ -43,13 +44,12 @@ struct strobe_matrix_map;
 struct strobe_matrix_map *strobe_matrix_map_open(void);
 void strobe_matrix_map_close(struct strobe_matrix_map *m); /* NULL is fine */
 
-/* Reads a mapping. STROBE_IO, or STROBE_BAD_INPUT with `FILE:LINE: expected ...` in `why`; *out is NULL then. */
-enum strobe_status strobe_matrix_map_read(const char *path, struct strobe_matrix_map **out, char *why,
-                                          size_t why_bytes);
+/* Reads a mapping. STROBE_IO, or STROBE_BAD_INPUT with `FILE:LINE: expected ...` in `error`; *out is NULL then. */
+enum strobe_status strobe_matrix_map_read(const char *path, struct strobe_matrix_map **out, struct strobe_error *error);
 
 /* The same of text in memory; `path` is what errors call it. */
 enum strobe_status strobe_matrix_map_parse(const char *text, size_t bytes, const char *path,
-                                           struct strobe_matrix_map **out, char *why, size_t why_bytes);
+                                           struct strobe_matrix_map **out, struct strobe_error *error);
 
 /* Writes a mapping; see outfile.h for `replace`, and for what happens to the file. */
 enum strobe_status strobe_matrix_map_write(const struct strobe_matrix_map *m, const char *path, int replace);
@@ -74,10 +74,10 @@ struct strobe_matrix_blacklist *strobe_matrix_blacklist_open(void);
 void strobe_matrix_blacklist_close(struct strobe_matrix_blacklist *l); /* NULL is fine */
 
 /* Adds those of a file, of text. Errors as above; what came before the line at fault has been added. */
-enum strobe_status strobe_matrix_blacklist_read(struct strobe_matrix_blacklist *l, const char *path, char *why,
-                                                size_t why_bytes);
+enum strobe_status strobe_matrix_blacklist_read(struct strobe_matrix_blacklist *l, const char *path,
+                                                struct strobe_error *error);
 enum strobe_status strobe_matrix_blacklist_parse(struct strobe_matrix_blacklist *l, const char *text, size_t bytes,
-                                                 const char *path, char *why, size_t why_bytes);
+                                                 const char *path, struct strobe_error *error);
 
 bool strobe_matrix_blacklist_has(const struct strobe_matrix_blacklist *l, const char *class_name);
 
@@ -110,10 +110,10 @@ enum strobe_matrix_verdict strobe_matrix_judge(const struct strobe_matrix_blackl
 
 /* Gives the methods that are worth it ids, in their order; ids[i] is 0 for the others. `m`: empty, or the base
  * mapping; gets what is new. A method that is there twice has one id. STROBE_IO: out of memory. STROBE_FULL: there
- * are more than the log has ids for; `why` says at which it ran out. */
+ * are more than the log has ids for; `error` says at which it ran out. */
 enum strobe_status strobe_matrix_assign(struct strobe_matrix_map *m, const struct strobe_matrix_blacklist *l,
                                         const struct strobe_matrix_candidate *candidates, size_t count, uint32_t *ids,
-                                        char *why, size_t why_bytes);
+                                        struct strobe_error *error);
 
 /* Writes the file of those that have none (ids[i] = 0), by class. */
 enum strobe_status strobe_matrix_ignored_write(const struct strobe_matrix_candidate *candidates, size_t count,

@@ -1,6 +1,7 @@
 #include "engine/trace/import/matrix/matrix_raw.h"
+#include "engine/base/error_format.h"
 
-#include "engine/store/matrix_entry.h"
+#include "engine/method/matrix/matrix_entry.h"
 #include "engine/util/outfile.h"
 
 #include <errno.h>
@@ -61,8 +62,8 @@ static int read_words(FILE *in, uint64_t **entries, size_t *count)
     return (int)(have % WORD);
 }
 
-enum strobe_status strobe_matrix_raw_read(const char *path, uint64_t **entries, size_t *count, char *why,
-                                          size_t why_bytes)
+enum strobe_status strobe_matrix_raw_read(const char *path, uint64_t **entries, size_t *count,
+                                          struct strobe_error *error)
 {
     bool is_stdin = !strcmp(path, "-");
     *entries = NULL;
@@ -71,9 +72,9 @@ enum strobe_status strobe_matrix_raw_read(const char *path, uint64_t **entries, 
     FILE *in = is_stdin ? stdin : fopen(path, "rb");
     int left = in ? read_words(in, entries, count) : -1;
     if (left < 0)
-        snprintf(why, why_bytes, "%s: %s", path, strerror(errno ? errno : EIO));
+        strobe_error_set(error, "%s: %s", path, strerror(errno ? errno : EIO));
     else if (left)
-        snprintf(why, why_bytes, "%s: byte %zu: expected a whole entry of 8 bytes, got %d", path, *count * WORD, left);
+        strobe_error_set(error, "%s: byte %zu: expected a whole entry of 8 bytes, got %d", path, *count * WORD, left);
     if (in && !is_stdin)
         fclose(in);
     if (left > 0) {

@@ -1,4 +1,5 @@
 #include "engine/trace/import/perfetto/import_perfetto.h"
+#include "engine/base/error_format.h"
 
 #include "engine/trace/import/perfetto/import_state.h"
 
@@ -496,11 +497,10 @@ static enum strobe_status read_deflated(struct strobe_import *m, struct strobe_p
 
 enum strobe_status strobe_import_perfetto_bytes(const void *bytes, size_t count,
                                                 const struct strobe_import_visitor *visitor, void *ctx,
-                                                struct strobe_import_stats *stats, char *why, size_t why_bytes)
+                                                struct strobe_import_stats *stats, struct strobe_error *error)
 {
     struct strobe_import_stats own;
-    struct strobe_import m = {
-        .visitor = visitor, .ctx = ctx, .stats = stats ? stats : &own, .why = why, .why_bytes = why ? why_bytes : 0};
+    struct strobe_import m = {.visitor = visitor, .ctx = ctx, .stats = stats ? stats : &own, .error = error};
     *m.stats = (struct strobe_import_stats){0};
     m.file = bytes;
     enum strobe_status status = read_packets(&m, (struct strobe_proto){m.file, m.file + count});
@@ -509,24 +509,24 @@ enum strobe_status strobe_import_perfetto_bytes(const void *bytes, size_t count,
 }
 
 enum strobe_status strobe_import_perfetto(const char *path, const struct strobe_import_visitor *visitor, void *ctx,
-                                          struct strobe_import_stats *stats, char *why, size_t why_bytes)
+                                          struct strobe_import_stats *stats, struct strobe_error *error)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     enum strobe_status status = STROBE_IO;
     if (fd < 0 || fstat(fd, &st)) {
-        snprintf(why, why_bytes, "%s", strerror(errno));
+        strobe_error_set(error, "%s", strerror(errno));
     } else if (!S_ISREG(st.st_mode) || st.st_size == 0) {
-        snprintf(why, why_bytes, "byte 0: expected a Perfetto trace, found %s",
-                 S_ISREG(st.st_mode) ? "an empty file" : "no regular file");
+        strobe_error_set(error, "byte 0: expected a Perfetto trace, found %s",
+                         S_ISREG(st.st_mode) ? "an empty file" : "no regular file");
         status = STROBE_BAD_INPUT;
     } else {
         size_t bytes = (size_t)st.st_size;
         void *map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map == MAP_FAILED) {
-            snprintf(why, why_bytes, "%s", strerror(errno));
+            strobe_error_set(error, "%s", strerror(errno));
         } else {
-            status = strobe_import_perfetto_bytes(map, bytes, visitor, ctx, stats, why, why_bytes);
+            status = strobe_import_perfetto_bytes(map, bytes, visitor, ctx, stats, error);
             munmap(map, bytes);
         }
     }

@@ -9,6 +9,7 @@
 #ifndef STROBE_TRACE_IMPORT_PERFETTO_IMPORT_PERFETTO_H
 #define STROBE_TRACE_IMPORT_PERFETTO_IMPORT_PERFETTO_H
 
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 
 #include <stddef.h>
@@ -50,14 +51,14 @@ struct strobe_import_stats {
     uint64_t unstated;       /* events lost since their sequence's state was never told */
 };
 
-/* Imports a file. On failure `why` has one line, without the path, that says where and what was expected:
+/* Imports a file. On failure `error` has one line, without the path, that says where and what was expected:
  * "byte 1234: ...". STROBE_BAD_INPUT, STROBE_TRUNCATED, STROBE_IO. What came before the fault has been told. */
 enum strobe_status strobe_import_perfetto(const char *path, const struct strobe_import_visitor *visitor, void *ctx,
-                                          struct strobe_import_stats *stats, char *why, size_t why_bytes);
+                                          struct strobe_import_stats *stats, struct strobe_error *error);
 
 /* The same for a trace in memory. */
 enum strobe_status strobe_import_perfetto_bytes(const void *bytes, size_t count,
                                                 const struct strobe_import_visitor *visitor, void *ctx,
-                                                struct strobe_import_stats *stats, char *why, size_t why_bytes);
+                                                struct strobe_import_stats *stats, struct strobe_error *error);
 
 #endif

@@ -1,4 +1,5 @@
 #include "engine/trace/import/perfetto/import_state.h"
+#include "engine/base/error_format.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,20 +17,17 @@ enum strobe_status strobe_import_fail(struct strobe_import *m, enum strobe_statu
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (!m->why_bytes)
-        return status;
     if (m->outer)
-        snprintf(m->why, m->why_bytes, "byte %zu: in the deflated packet there, byte %zu: %s",
-                 (size_t)(m->outer - m->file), (size_t)(at - m->inner), text);
+        strobe_error_set(m->error, "byte %zu: in the deflated packet there, byte %zu: %s", (size_t)(m->outer - m->file),
+                         (size_t)(at - m->inner), text);
     else
-        snprintf(m->why, m->why_bytes, "byte %zu: %s", (size_t)(at - m->file), text);
+        strobe_error_set(m->error, "byte %zu: %s", (size_t)(at - m->file), text);
     return status;
 }
 
 enum strobe_status strobe_import_no_memory(struct strobe_import *m)
 {
-    if (m->why_bytes)
-        snprintf(m->why, m->why_bytes, "out of memory");
+    strobe_error_set(m->error, "out of memory");
     errno = ENOMEM;
     return STROBE_IO;
 }

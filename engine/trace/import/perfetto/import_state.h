@@ -3,6 +3,7 @@
 #ifndef STROBE_TRACE_IMPORT_PERFETTO_IMPORT_STATE_H
 #define STROBE_TRACE_IMPORT_PERFETTO_IMPORT_STATE_H
 
+#include "engine/base/error.h"
 #include "engine/trace/import/perfetto/import_perfetto.h"
 #include "engine/trace/import/perfetto/proto_read.h"
 #include "engine/util/idmap.h"
@@ -61,8 +62,7 @@ struct strobe_import {
     const struct strobe_import_visitor *visitor;
     void *ctx;
     struct strobe_import_stats *stats;
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
     const uint8_t *file;
     const uint8_t *outer; /* the deflated packet that is being read, in the file; else NULL */
     const uint8_t *inner; /* where its inflated bytes begin */
@@ -76,7 +76,7 @@ struct strobe_import {
     uint64_t offsets[STROBE_CLOCK_PRIVATE]; /* what to add to a clock to get STROBE_CLOCK_BOOT */
 };
 
-/* Says where, in `why`, and what was expected there; returns `status`. */
+/* Says where, in `error`, and what was expected there; returns `status`. */
 enum strobe_status strobe_import_fail(struct strobe_import *m, enum strobe_status status, const uint8_t *at,
                                       const char *format, ...) __attribute__((format(printf, 4, 5)));
 enum strobe_status strobe_import_no_memory(struct strobe_import *m);

@@ -1,4 +1,5 @@
 #include "engine/trace/import/rhea/profilo_text.h"
+#include "engine/base/error_format.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -251,13 +252,13 @@ bool strobe_profilo_is(const char *text, size_t bytes)
 }
 
 enum strobe_status strobe_profilo_read(const char *text, size_t bytes, struct strobe_calls *out,
-                                       struct strobe_profilo_stats *stats, char *why, size_t why_bytes)
+                                       struct strobe_profilo_stats *stats, struct strobe_error *error)
 {
     struct reading r = {.calls = out, .stats = stats, .state.delta = true, .scale = 1000};
     bool in_head = true;
     *stats = (struct strobe_profilo_stats){0};
     if (!strobe_profilo_is(text, bytes)) {
-        snprintf(why, why_bytes, "line 1: expected `dt`");
+        strobe_error_set(error, "line 1: expected `dt`");
         return STROBE_BAD_INPUT;
     }
     for (size_t at = 0; at < bytes && !out->failed;) {
@@ -280,11 +281,11 @@ enum strobe_status strobe_profilo_read(const char *text, size_t bytes, struct st
         }
     }
     if (out->failed) {
-        snprintf(why, why_bytes, "out of memory");
+        strobe_error_set(error, "out of memory");
         return STROBE_IO;
     }
     if (!in_head)
         return STROBE_OK;
-    snprintf(why, why_bytes, "expected an empty line after its head of %" PRIu64 " lines", stats->lines);
+    strobe_error_set(error, "expected an empty line after its head of %" PRIu64 " lines", stats->lines);
     return STROBE_BAD_INPUT;
 }

@@ -19,6 +19,7 @@
 #ifndef STROBE_TRACE_IMPORT_RHEA_PROFILO_TEXT_H
 #define STROBE_TRACE_IMPORT_RHEA_PROFILO_TEXT_H
 
+#include "engine/base/error.h"
 #include "engine/trace/model/calls.h"
 #include "engine/util/outfile.h"
 
@@ -61,10 +62,10 @@ struct strobe_profilo_stats {
 /* Whether a file that begins so is one of these. */
 bool strobe_profilo_is(const char *text, size_t bytes);
 
-/* Reads a trace into calls, which were opened. STROBE_BAD_INPUT: no head; STROBE_IO: out of memory. `why` then has a
+/* Reads a trace into calls, which were opened. STROBE_BAD_INPUT: no head; STROBE_IO: out of memory. `error` then has a
  * line. */
 enum strobe_status strobe_profilo_read(const char *text, size_t bytes, struct strobe_calls *out,
-                                       struct strobe_profilo_stats *stats, char *why, size_t why_bytes);
+                                       struct strobe_profilo_stats *stats, struct strobe_error *error);
 
 /* Writes repaired calls in the delta form, times in ns, thread after thread. STROBE_BAD_INPUT: a throw is among them,
  * or there are more than ids. What became of the file itself its finish says. */

@@ -1,4 +1,5 @@
 #include "engine/trace/import/rhea/rhea_read.h"
+#include "engine/base/error_format.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -194,7 +195,7 @@ static void set_range(struct reading *r)
 }
 
 enum strobe_status strobe_rhea_read(const char *text, size_t bytes, struct strobe_calls *out,
-                                    struct strobe_rhea_read_stats *stats, char *why, size_t why_bytes)
+                                    struct strobe_rhea_read_stats *stats, struct strobe_error *error)
 {
     struct reading r = {.calls = out, .stats = stats};
     *stats = (struct strobe_rhea_read_stats){0};
@@ -212,15 +213,13 @@ enum strobe_status strobe_rhea_read(const char *text, size_t bytes, struct strob
         line(&r, t);
     }
     if (!r.started) {
-        if (why_bytes)
-            snprintf(why, why_bytes, "no line `ID|TRACE_START|TIME|PID|...` in its %llu lines",
-                     (unsigned long long)stats->lines);
+        strobe_error_set(error, "no line `ID|TRACE_START|TIME|PID|...` in its %llu lines",
+                         (unsigned long long)stats->lines);
         return STROBE_BAD_INPUT;
     }
     set_range(&r);
     if (!out->failed)
         return STROBE_OK;
-    if (why_bytes)
-        snprintf(why, why_bytes, "out of memory");
+    strobe_error_set(error, "out of memory");
     return STROBE_IO;
 }

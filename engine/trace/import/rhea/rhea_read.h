@@ -1,4 +1,4 @@
-/* Reads RheaTrace's raw log (engine/method/rhea_log.h tells its form) into calls of threads:
+/* Reads RheaTrace's raw log (engine/method/rhea/rhea_log.h tells its form) into calls of threads:
  *
  *   B|pid|B:name, E:name, T:name   BEGIN, END, THROW of that method
  *   B|pid|name                     BEGIN of a section; the name is all that follows, `|` and `:` included
@@ -15,6 +15,7 @@
 #ifndef STROBE_TRACE_IMPORT_RHEA_RHEA_READ_H
 #define STROBE_TRACE_IMPORT_RHEA_RHEA_READ_H
 
+#include "engine/base/error.h"
 #include "engine/trace/model/calls.h"
 
 struct strobe_rhea_read_stats {
@@ -29,8 +30,8 @@ struct strobe_rhea_read_stats {
 };
 
 /* Reads a log of `bytes` in memory. `out` was opened, and is the caller's to close in any case. STROBE_BAD_INPUT: no
- * TRACE_START; STROBE_IO: out of memory. `why` then has one line that says what was expected. */
+ * TRACE_START; STROBE_IO: out of memory. `error` then has one line that says what was expected. */
 enum strobe_status strobe_rhea_read(const char *text, size_t bytes, struct strobe_calls *out,
-                                    struct strobe_rhea_read_stats *stats, char *why, size_t why_bytes);
+                                    struct strobe_rhea_read_stats *stats, struct strobe_error *error);
 
 #endif

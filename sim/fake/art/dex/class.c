@@ -1,4 +1,5 @@
 #include "sim/fake/art/dex/class.h"
+#include "engine/base/error_format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,11 +191,11 @@ struct fake_class *fake_class_find(const char *descriptor)
     return c;
 }
 
-bool fake_dex_open(const char *path, char *why, size_t why_bytes)
+bool fake_dex_open(const char *path, struct strobe_error *error)
 {
     struct fake_dex *d = malloc(sizeof *d);
     FAKE_CHECK(d);
-    if (!fake_dex_map(path, d, why, why_bytes)) {
+    if (!fake_dex_map(path, d, error)) {
         free(d);
         return false;
     }
@@ -212,7 +213,7 @@ bool fake_dex_open(const char *path, char *why, size_t why_bytes)
     bool begun = classes.class || class_table_begin();
     fake_class_unlock();
     if (!begun)
-        snprintf(why, why_bytes, "%s: has no java.lang.Object and java.lang.Class to begin with", path);
+        strobe_error_set(error, "%s: has no java.lang.Object and java.lang.Class to begin with", path);
     return begun;
 }
 

@@ -1,3 +1,4 @@
+#include "engine/base/error_format.h"
 #include "sim/fake/art/dex/dexfile.h"
 
 #include <fcntl.h>
@@ -312,13 +313,13 @@ static void *zeroed(size_t count, size_t bytes)
     return out;
 }
 
-bool fake_dex_map(const char *path, struct fake_dex *out, char *why, size_t why_bytes)
+bool fake_dex_map(const char *path, struct fake_dex *out, struct strobe_error *error)
 {
     *out = (struct fake_dex){0};
     struct stat st = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0 || st.st_size <= 0 || st.st_size > INT32_MAX) {
-        snprintf(why, why_bytes, "%s: can't be read", path);
+        strobe_error_set(error, "%s: can't be read", path);
         if (fd >= 0)
             close(fd);
         return false;
@@ -327,13 +328,13 @@ bool fake_dex_map(const char *path, struct fake_dex *out, char *why, size_t why_
     void *data = mmap(NULL, out->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (data == MAP_FAILED) {
-        snprintf(why, why_bytes, "%s: can't be mapped", path);
+        strobe_error_set(error, "%s: can't be mapped", path);
         return false;
     }
     out->data = data;
     const char *wrong = dex_find_fault(out);
     if (wrong) {
-        snprintf(why, why_bytes, "%s: %s", path, wrong);
+        strobe_error_set(error, "%s: %s", path, wrong);
         munmap(data, out->bytes);
         return false;
     }

@@ -4,6 +4,7 @@
 #ifndef STROBE_SIM_FAKE_ART_DEX_DEXFILE_H
 #define STROBE_SIM_FAKE_ART_DEX_DEXFILE_H
 
+#include "engine/base/error.h"
 #include "sim/fake/art/fake.h"
 
 struct fake_field;
@@ -54,8 +55,8 @@ struct fake_dex_reader {
     bool bad;
 };
 
-/* Maps and checks; false with a line in `why`. What it was given stays mapped. */
-bool fake_dex_map(const char *path, struct fake_dex *out, char *why, size_t why_bytes);
+/* Maps and checks; false with a line in `error`. What it was given stays mapped. */
+bool fake_dex_map(const char *path, struct fake_dex *out, struct strobe_error *error);
 
 struct fake_dex_reader fake_dex_read_at(const struct fake_dex *d, uint32_t offset);
 uint8_t fake_dex_byte(struct fake_dex_reader *r);

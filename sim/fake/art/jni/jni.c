@@ -1,5 +1,6 @@
 /* The tables of JNIEnv and JavaVM, and the functions that libart exports for making a virtual machine. */
 #include "sim/fake/art/jni/jni.h"
+#include "engine/base/error.h"
 
 #include "engine/backend/art/jni.h"
 #include "sim/fake/art/jni/natives.h"
@@ -141,12 +142,13 @@ struct arguments {
 
 static bool open_class_path(const char *path)
 {
-    char why[512] = "", *copy = strdup(path), *rest = copy;
+    struct strobe_error error = {""};
+    char *copy = strdup(path), *rest = copy;
     bool opened = copy != NULL;
     for (char *one; opened && (one = strsep(&rest, ":")) != NULL;)
-        opened = *one == 0 || fake_dex_open(one, why, sizeof why);
+        opened = *one == 0 || fake_dex_open(one, &error);
     if (!opened)
-        fprintf(stderr, "fake libart: %s\n", why);
+        fprintf(stderr, "fake libart: %s\n", error.text);
     free(copy);
     return opened;
 }

@@ -1,5 +1,6 @@
 /* The engine's backend for Mach, with what its work costs charged; and the fake Mach's threads. */
 #include "sim/player/mach/seat.h"
+#include "engine/base/error.h"
 
 #include "engine/backend/mach/events.h"
 #include "sim/fake/mach/kernel.h"
@@ -25,14 +26,14 @@ struct strobe_thread *__wrap_strobe_mach_thread(uint32_t on, const char *call)
     return t;
 }
 
-static enum strobe_status begin(const char *session, char *why, size_t why_bytes)
+static enum strobe_status virtual_mach_begin(const char *session, struct strobe_error *error)
 {
     struct strobe_mach_options options = {.session_path = session};
-    enum strobe_status status = strobe_mach_start(&options, NULL, why, why_bytes);
+    enum strobe_status status = strobe_mach_start(&options, NULL, error);
     if (status == STROBE_OK)
         sim_virtual_put_costs(&strobe_mach.engine, &strobe_mach.host.host);
     return status;
 }
 
 const struct sim_real_mach_seat sim_real_mach_seat = {
-    .begin = begin, .end = strobe_mach_stop, .charged_ns = sim_virtual_charged_ns};
+    .begin = virtual_mach_begin, .end = strobe_mach_stop, .charged_ns = sim_virtual_charged_ns};

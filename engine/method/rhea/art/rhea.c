@@ -1,4 +1,5 @@
-#include "engine/backend/art/instrument/rhea.h"
+#include "engine/method/rhea/art/rhea.h"
+#include "engine/base/error_format.h"
 
 #include "engine/backend/art/module.h"
 #include "engine/store/reserve.h"
@@ -54,10 +55,9 @@ static uint32_t tid(void *ctx)
 
 static const struct strobe_atrace_system bionic = {boot_ns, tid, NULL};
 
-static enum strobe_status refuse(enum strobe_status status, char *why, size_t why_bytes, const char *text)
+static enum strobe_status refuse(enum strobe_status status, struct strobe_error *error, const char *text)
 {
-    if (why_bytes)
-        snprintf(why, why_bytes, "%s", text);
+    strobe_error_set(error, "%s", text);
     return status;
 }
 
@@ -111,8 +111,8 @@ void strobe_rhea_release(void)
     capture.memory = NULL;
 }
 
-static enum strobe_status make_ring(const struct strobe_rhea_options *o, struct strobe_packet_ring *ring, char *why,
-                                    size_t why_bytes)
+static enum strobe_status make_ring(const struct strobe_rhea_options *o, struct strobe_packet_ring *ring,
+                                    struct strobe_error *error)
 {
     uint32_t slots = strobe_packet_ring_slots(o->slots);
     size_t bytes = strobe_packet_ring_bytes(slots);
@@ -120,9 +120,9 @@ static enum strobe_status make_ring(const struct strobe_rhea_options *o, struct 
     strobe_rhea_release();
     enum strobe_status status = map_ring(o->ring_path, bytes, &memory);
     if (status == STROBE_EXISTS)
-        return refuse(status, why, why_bytes, "the ring's file exists already");
+        return refuse(status, error, "the ring's file exists already");
     if (status != STROBE_OK)
-        return refuse(STROBE_IO, why, why_bytes, "no room for the ring");
+        return refuse(STROBE_IO, error, "no room for the ring");
     strobe_packet_ring_create(memory, slots);
     capture.memory = memory;
     capture.bytes = bytes;
@@ -131,10 +131,10 @@ static enum strobe_status make_ring(const struct strobe_rhea_options *o, struct 
 
 /* ---- libcutils */
 
-static enum strobe_status find_cutils(const char *name, char *why, size_t why_bytes)
+static enum strobe_status find_cutils(const char *name, struct strobe_error *error)
 {
     struct strobe_module m;
-    enum strobe_status status = strobe_module_open(name ? name : "libcutils.so", &m, why, why_bytes);
+    enum strobe_status status = strobe_module_open(name ? name : "libcutils.so", &m, error);
     if (status != STROBE_OK)
         return status;
     uintptr_t tags = (uintptr_t)strobe_module_symbol(&m, "atrace_enabled_tags");
@@ -142,7 +142,7 @@ static enum strobe_status find_cutils(const char *name, char *why, size_t why_by
     uintptr_t setup = (uintptr_t)strobe_module_symbol(&m, "atrace_setup");
     strobe_module_close(&m);
     if (!tags || !fd)
-        return refuse(STROBE_NO_ENTRY, why, why_bytes, "libcutils has no atrace_enabled_tags or no atrace_marker_fd");
+        return refuse(STROBE_NO_ENTRY, error, "libcutils has no atrace_enabled_tags or no atrace_marker_fd");
     capture.enabled_tags = (uint64_t *)tags;
     capture.marker_fd = (int *)fd;
     /* Or its first use sets both, after us. */
@@ -179,20 +179,20 @@ static void give_up(const char *ring_path)
         unlink(ring_path);
 }
 
-enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *o, char *why, size_t why_bytes)
+enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *o, struct strobe_error *error)
 {
     struct strobe_packet_ring ring;
     if (capture.under_way)
-        return refuse(STROBE_EXISTS, why, why_bytes, "a capture is under way");
-    enum strobe_status status = find_cutils(o->cutils, why, why_bytes);
+        return refuse(STROBE_EXISTS, error, "a capture is under way");
+    enum strobe_status status = find_cutils(o->cutils, error);
     if (status == STROBE_OK)
-        status = make_ring(o, &ring, why, why_bytes);
+        status = make_ring(o, &ring, error);
     if (status != STROBE_OK)
         return status;
     struct strobe_rhea_capture *c = make_page();
     if (!c) {
         give_up(o->ring_path);
-        return refuse(STROBE_IO, why, why_bytes, "no room for the capture");
+        return refuse(STROBE_IO, error, "no room for the capture");
     }
     c->marker_fd = capture.marker_fd;
     c->forward = o->forward;
@@ -202,7 +202,7 @@ enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *o, char *
     status = strobe_rhea_hook(o->main_only, o->io);
     if (status != STROBE_OK) {
         give_up(o->ring_path);
-        return refuse(status, why, why_bytes, "slots of write can't be exchanged");
+        return refuse(status, error, "slots of write can't be exchanged");
     }
     capture.under_way = true;
     strobe_store_release(&c->on, 1);

@@ -7,7 +7,7 @@
  *   atrace_begin_body,       with main_only: calls of other threads end there, before anything is put together
  *   atrace_end_body
  *   open, read, pread, readv, write, pwrite, fsync, fdatasync, sync and their checked and 64-bit kin
- *                            with io: a begin with a label before, an end after (labels: engine/method/atrace.h)
+ *                            with io: a begin with a label before, an end after (labels: engine/method/rhea/atrace.h)
  *
  * Hooks are slots (hook.h), the one way of this tree. There is no hub and no list of frames a thread: a proxy calls the
  * original itself and keeps nothing between the two, so a call may recurse, be left by longjmp, end its thread or have
@@ -20,11 +20,12 @@
  * A forked child keeps the hooks and writes nothing to its parent's ring.
  *
  * Source: RheaTrace btrace v1.0.1, profilo's atrace snooper, as studied. */
-#ifndef STROBE_BACKEND_ART_INSTRUMENT_RHEA_H
-#define STROBE_BACKEND_ART_INSTRUMENT_RHEA_H
+#ifndef STROBE_METHOD_RHEA_ART_RHEA_H
+#define STROBE_METHOD_RHEA_ART_RHEA_H
 
 #include "engine/backend/art/art.h"
-#include "engine/method/rhea_log.h"
+#include "engine/base/error.h"
+#include "engine/method/rhea/rhea_log.h"
 
 /* Tags whose messages are asked for: graphics, view, webview, window and activity manager, app, resources, dalvik
  * (ATRACE_TAG_* of libcutils). */
@@ -44,9 +45,9 @@ struct strobe_rhea_options {
 
 /* Begins. STROBE_EXISTS: one is under way, or the file is there already. STROBE_NO_ENTRY: no such library, or it has
  * not what is needed. STROBE_UNSUPPORTED: nothing that is loaded writes through slots. STROBE_IO: errno. Nothing was
- * changed then, and `why` has one line. */
-STROBE_ART_API enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *options, char *why,
-                                                    size_t why_bytes);
+ * changed then, and `error` has one line. */
+STROBE_ART_API enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *options,
+                                                    struct strobe_error *error);
 
 /* Looks for libraries that were loaded since, whose slots are not exchanged yet. While one is under way. */
 STROBE_ART_API void strobe_rhea_look_again(void);

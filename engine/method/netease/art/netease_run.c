@@ -1,6 +1,7 @@
 /* The life of a capture: one in a process, in memory that is reserved once and stays. */
-#include "engine/backend/art/instrument/netease.h"
 #include "engine/backend/art/own_thread.h"
+#include "engine/base/error_format.h"
+#include "engine/method/netease/art/netease.h"
 
 #include "engine/capture/thread.h"
 
@@ -121,43 +122,42 @@ static bool end_threads(void)
 
 /* ---- start ---- */
 
-static enum strobe_status refuse(enum strobe_status status, char *why, size_t why_bytes, const char *reason)
+static enum strobe_status refuse(enum strobe_status status, struct strobe_error *error, const char *reason)
 {
-    snprintf(why, why_bytes, "%s", reason);
+    strobe_error_set(error, "%s", reason);
     return status;
 }
 
 /* A use that the scheme can't do without. */
-static bool has(enum strobe_art_use use, char *why, size_t why_bytes)
+static bool has(enum strobe_art_use use, struct strobe_error *error)
 {
     if (strobe_libart_has(&run.libart, use))
         return true;
-    snprintf(why, why_bytes, "the runtime has no %s",
-             strobe_art_symbol_name((enum strobe_art_symbol)(run.libart.missing[use] - 1)));
+    strobe_error_set(error, "the runtime has no %s",
+                     strobe_art_symbol_name((enum strobe_art_symbol)(run.libart.missing[use] - 1)));
     return false;
 }
 
-static enum strobe_status find_runtime(void *vm, const struct strobe_netease_options *o, char *why, size_t why_bytes)
+static enum strobe_status find_runtime(void *vm, const struct strobe_netease_options *o, struct strobe_error *error)
 {
     struct strobe_art_runtime runtime;
     struct strobe_libart libart;
     struct strobe_linux host;
-    enum strobe_status status = strobe_libart_open(o->library, o->api, &libart, why, why_bytes);
+    enum strobe_status status = strobe_libart_open(o->library, o->api, &libart, error);
     if (status != STROBE_OK)
         return status;
     void *self = strobe_art_current(&libart);
     if (!self)
-        return refuse(STROBE_UNSUPPORTED, why, why_bytes, "the calling thread is not attached to the runtime");
+        return refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
     strobe_linux_init(&host, clock_gettime);
-    status =
-        strobe_art_discover(&libart, &host.host, vm, self, (uint32_t)syscall(SYS_gettid), &runtime, why, why_bytes);
+    status = strobe_art_discover(&libart, &host.host, vm, self, (uint32_t)syscall(SYS_gettid), &runtime, error);
     if (status != STROBE_OK)
         return status;
     run.libart = libart;
     run.runtime = runtime;
     if (!run.libart.address[STROBE_ART_RUN_CHECKPOINT])
-        return refuse(STROBE_UNSUPPORTED, why, why_bytes, "the runtime has no ThreadList::RunCheckpoint");
-    return has(STROBE_ART_SUSPEND, why, why_bytes) ? STROBE_OK : STROBE_UNSUPPORTED;
+        return refuse(STROBE_UNSUPPORTED, error, "the runtime has no ThreadList::RunCheckpoint");
+    return has(STROBE_ART_SUSPEND, error) ? STROBE_OK : STROBE_UNSUPPORTED;
 }
 
 /* An empty ring, where the last one was if that has the room. */
@@ -187,51 +187,51 @@ static void fill_header(struct strobe_session_header *h)
 }
 
 /* Of threads that are asked for by name there must be room for each. */
-static enum strobe_status take_options(const struct strobe_netease_options *o, char *why, size_t why_bytes)
+static enum strobe_status take_options(const struct strobe_netease_options *o, struct strobe_error *error)
 {
     uint32_t capacity = o->capacity ? o->capacity : STROBE_NETEASE_CAPACITY;
     if (o->tids && o->tid_count > STROBE_NETEASE_THREADS)
-        return refuse(STROBE_BAD_INPUT, why, why_bytes, "more threads than can be captured");
+        return refuse(STROBE_BAD_INPUT, error, "more threads than can be captured");
     if (!reserve_ring(capacity))
-        return refuse(STROBE_IO, why, why_bytes, "there is no memory for the ring");
+        return refuse(STROBE_IO, error, "there is no memory for the ring");
     run.only_count = o->tids ? o->tid_count : 0;
     if (run.only_count)
         memcpy(run.only, o->tids, run.only_count * sizeof run.only[0]);
     return STROBE_OK;
 }
 
-static enum strobe_status take_session(const char *path, char *why, size_t why_bytes)
+static enum strobe_status take_session(const char *path, struct strobe_error *error)
 {
     struct strobe_netease_sampler *s = &run.sampler;
     enum strobe_status status = strobe_session_attach(path, s->host.linux.pid, &run.session);
     if (status != STROBE_OK) {
-        snprintf(why, why_bytes, "%s: %s", path, strobe_status_text(status));
+        strobe_error_set(error, "%s: %s", path, strobe_status_text(status));
         return status;
     }
     run.period_ticks = strobe_ticks_of_ns(&s->host.linux.host, run.session.header->config.async_interval_ns);
     if (!run.period_ticks) {
         strobe_session_unmap(&run.session);
-        return refuse(STROBE_BAD_INPUT, why, why_bytes, "the session's config has no period");
+        return refuse(STROBE_BAD_INPUT, error, "the session's config has no period");
     }
     fill_header(run.session.header);
     return STROBE_OK;
 }
 
-static enum strobe_status start(void *vm, const struct strobe_netease_options *o, char *why, size_t why_bytes)
+static enum strobe_status start(void *vm, const struct strobe_netease_options *o, struct strobe_error *error)
 {
     if (!strobe_jvm_env(vm))
-        return refuse(STROBE_UNSUPPORTED, why, why_bytes, "the calling thread is not attached to the runtime");
-    enum strobe_status status = find_runtime(vm, o, why, why_bytes);
+        return refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
+    enum strobe_status status = find_runtime(vm, o, error);
     if (status == STROBE_OK)
-        status = take_options(o, why, why_bytes);
+        status = take_options(o, error);
     if (status != STROBE_OK)
         return status;
     strobe_netease_sampler_init(&run.sampler, &run.libart, &run.runtime, &run.threads, &run.ring);
-    status = take_session(o->session_path, why, why_bytes);
+    status = take_session(o->session_path, error);
     if (status != STROBE_OK)
         return status;
     strobe_store_relaxed(&run.stop, 0);
-    if (strobe_art_own_begin(&watchdog, vm, why, why_bytes) && strobe_art_own_begin(&sampler, vm, why, why_bytes))
+    if (strobe_art_own_begin(&watchdog, vm, error) && strobe_art_own_begin(&sampler, vm, error))
         return STROBE_OK;
     bool ended = end_threads();
     if (ended)
@@ -239,16 +239,16 @@ static enum strobe_status start(void *vm, const struct strobe_netease_options *o
     return STROBE_IO;
 }
 
-enum strobe_status strobe_netease_start(void *vm, const struct strobe_netease_options *options, char *why,
-                                        size_t why_bytes)
+enum strobe_status strobe_netease_start(void *vm, const struct strobe_netease_options *options,
+                                        struct strobe_error *error)
 {
     uint32_t idle = IDLE;
     if (!strobe_cas_acquire(&run.life, &idle, STARTING))
-        return refuse(STROBE_EXISTS, why, why_bytes,
+        return refuse(STROBE_EXISTS, error,
                       idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
-    enum strobe_status status = start(vm, options, why, why_bytes);
+    enum strobe_status status = start(vm, options, error);
     strobe_local.busy = busy;
     bool lingers = watchdog.there || sampler.there;
     strobe_store_release(&run.life, status == STROBE_OK ? RUNNING : lingers ? STUCK : IDLE);
