@@ -1,6 +1,6 @@
 #include "sim/policy/call_claims.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 
 #include <stdlib.h>
 
@@ -59,7 +59,7 @@ static void tell_messages(struct claiming *c, uint64_t until_ns)
 static bool begin(struct claiming *c, const struct strobe_call *call)
 {
     struct sim_call_name name = name_of(c, call->name);
-    if (!sim_grow(&c->open, c->depth + 1, &c->room, sizeof *c->open))
+    if (!strobe_array_reserve(&c->open, &c->room, c->depth + 1))
         return false;
     uint64_t now = when(c, call->time_ns);
     c->open[c->depth++] = (struct open_call){now, name.wait, !name.name};

@@ -6,13 +6,14 @@
  * no names in scenarios: they are called after the method that uses them. */
 #include "engine/base/error_format.h"
 #include "engine/method/rhea_log.h"
+#include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/rhea_claims.h"
-#include "sim/score/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define ORIGIN_NS ((uint64_t)1000000000) /* what the device's clock shows when the run begins */
@@ -189,7 +190,7 @@ static void message_begin(struct sim_tracer *t, struct sim_vthread *v, const str
     char text[64];
     if (!m->is_frame || !r->run->scenario->methods[m->method].managed)
         return;
-    if (!sim_grow(&r->frames, r->frame_count + 1, &r->frame_room, sizeof(struct sim_vthread *))) {
+    if (!strobe_array_reserve(&r->frames, &r->frame_room, r->frame_count + 1)) {
         r->failed = true;
         return;
     }
@@ -218,7 +219,7 @@ static void message_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t id
 static bool take_text(void *ctx, const char *text, size_t bytes)
 {
     struct rheatrace *r = ctx;
-    if (!sim_grow(&r->log, r->log_bytes + bytes + 1, &r->log_room, 1))
+    if (!strobe_array_reserve(&r->log, &r->log_room, r->log_bytes + bytes + 1))
         return false;
     memcpy(r->log + r->log_bytes, text, bytes);
     r->log_bytes += bytes;

@@ -8,6 +8,7 @@
 #include "engine/method/rhea_log.h"
 #include "engine/trace/import/rhea/profilo_text.h"
 #include "engine/trace/import/rhea/rhea_read.h"
+#include "engine/util/array.h"
 #include "engine/util/whole_file.h"
 
 #include <errno.h>
@@ -66,14 +67,8 @@ struct made {
 static bool append_log_text(void *ctx, const char *text, size_t bytes)
 {
     struct made *m = ctx;
-    if (bytes > m->room - m->bytes) {
-        size_t room = (m->bytes + bytes) * 2;
-        char *more = realloc(m->text, room);
-        if (!more)
-            return false;
-        m->text = more;
-        m->room = room;
-    }
+    if (!strobe_array_reserve(&m->text, &m->room, m->bytes + bytes))
+        return false;
     memcpy(m->text + m->bytes, text, bytes);
     m->bytes += bytes;
     return true;
