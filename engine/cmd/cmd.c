@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,9 +31,29 @@ static void hold_closed_streams(void)
             open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
+bool strobe_lists_words(void)
+{
+    return getenv("STROBE_COMPLETE") != NULL;
+}
+
+void strobe_list_word(const char *word, const char *meaning)
+{
+    printf("%s\t%s\n", word, meaning);
+}
+
+static int list_command_words(void)
+{
+    strobe_output_begin();
+    for (const struct strobe_cmd *c = strobe_cmds; c->name; c++)
+        strobe_list_word(c->name, c->summary);
+    return strobe_output_end(STROBE_EXIT_OK);
+}
+
 int strobe_main(int argc, char **argv)
 {
     hold_closed_streams();
+    if (argc < 2 && strobe_lists_words())
+        return list_command_words();
     if (argc < 2)
         return strobe_complain("which command? `%s help` lists them", strobe_program);
     const char *name = argv[1];
@@ -120,10 +141,27 @@ static void complain_of_option(const char *command, const char *word, const stru
         strobe_complain("%s: no such option: %s; `strobe help %s` lists them", command, word, command);
 }
 
+_Noreturn static void list_option_words(const struct option *options)
+{
+    char word[64];
+    strobe_output_begin();
+    for (const struct option *o = options; o->name; o++) {
+        snprintf(word, sizeof word, "--%s%s", o->name, o->has_arg == required_argument ? "=" : "");
+        strobe_list_word(word, "");
+        if (o->val > ' ' && o->val <= '~') {
+            snprintf(word, sizeof word, "-%c%s", o->val, o->has_arg == required_argument ? "=" : "");
+            strobe_list_word(word, "");
+        }
+    }
+    exit(strobe_output_end(STROBE_EXIT_OK));
+}
+
 /* `order`: what getopt does with arguments between options; see getopt(3). */
 static int next_option(int argc, char **argv, const struct option *options, const char *order)
 {
     char letters[128];
+    if (strobe_lists_words())
+        list_option_words(options);
     size_t n = (size_t)snprintf(letters, sizeof letters, "%s:", order); /* ':': we complain ourselves */
     for (const struct option *o = options; o->name; o++) {
         if (o->val <= ' ' || o->val > '~' || n + 2 >= sizeof letters)

@@ -5,6 +5,8 @@
 #ifndef STROBE_CMD_CMD_H
 #define STROBE_CMD_CMD_H
 
+#include <stdbool.h>
+
 enum { STROBE_EXIT_OK = 0, STROBE_EXIT_CHECK = 1, STROBE_EXIT_BAD = 2 };
 
 /* One subcommand. argv[0] is its name; returns the exit status. */
@@ -55,6 +57,14 @@ int strobe_next_option(int argc, char **argv, const struct option *options);
 
 /* The same, wherever among the other arguments options stand; in the end those others are argv[optind] and on. */
 int strobe_any_option(int argc, char **argv, const struct option *options);
+
+/* Completion in shells. With STROBE_COMPLETE=1 in its environment, a program prints the words that may come next on its
+ * command line instead of running: its commands, the kinds of an import, or the options of a command. One word a line;
+ * `=` behind an option means that it takes a value. ci/completion writes the completion scripts from these lines. */
+bool strobe_lists_words(void);
+
+/* Prints one such line: the word, a tab, what it means ("" = nothing). */
+void strobe_list_word(const char *word, const char *meaning);
 
 /* Prints a usage text to standard output, as `--help` does. Returns the exit status. */
 int strobe_print_usage(const char *usage);

@@ -1,6 +1,5 @@
 #include "engine/watch/blame.h"
 
-#include "engine/store/matrix_entry.h"
 #include "engine/util/array.h"
 #include "engine/watch/finding.h"
 #include "engine/watch/looper.h"

@@ -6,7 +6,7 @@
 
 enum { WORST = 10, NEAR_POINTS = 1, FAR_POINTS = 5 };
 
-static double part(double ns, double of_ns)
+static double fraction_of_ns(double ns, double of_ns)
 {
     return of_ns > 0 ? ns / of_ns : 0;
 }
@@ -19,13 +19,13 @@ static void note_causes(struct strobe_against_row *row, const struct sim_result 
     double wrong = all - (double)s->agree_ns;
     for (size_t i = 0; i < r->thread_count; i++)
         longest = (double)r->threads[i].thread_ns > longest ? (double)r->threads[i].thread_ns : longest;
-    row->unseen = part(unseen, all);
-    row->running = part(running, all);
-    row->waiting = part(wrong - running, all);
+    row->unseen = fraction_of_ns(unseen, all);
+    row->running = fraction_of_ns(running, all);
+    row->waiting = fraction_of_ns(wrong - running, all);
     row->blocked_error = s->blocked_error;
     row->overhead = s->overhead;
-    row->wanted = part((double)s->running_ns, longest);
-    row->had = part((double)s->app_cpu_ns, longest);
+    row->wanted = fraction_of_ns((double)s->running_ns, longest);
+    row->had = fraction_of_ns((double)s->app_cpu_ns, longest);
     row->threads = (uint32_t)r->thread_count;
 }
 

@@ -47,7 +47,7 @@ void sim_btrace_ios_store_close(struct sim_btrace_ios_store *s)
 }
 
 /* Takes room in a ring of the table: its number there, or SIM_BTRACE_SUB_BUFFERS when all are full. */
-static uint32_t reserve(struct sim_btrace_ios_store *s, enum sim_btrace_table table, uint64_t bytes)
+static uint32_t ios_store_reserve(struct sim_btrace_ios_store *s, enum sim_btrace_table table, uint64_t bytes)
 {
     bool single = table == SIM_BTRACE_CPU;
     uint32_t first = single ? 0 : (uint32_t)((bytes - HEADER_BYTES) % SIM_BTRACE_SUB_BUFFERS);
@@ -65,7 +65,7 @@ static uint32_t reserve(struct sim_btrace_ios_store *s, enum sim_btrace_table ta
 bool sim_btrace_ios_put(struct sim_btrace_ios_store *s, struct sim_btrace_item item, const uint64_t *addresses,
                         uint32_t count)
 {
-    uint32_t ring = reserve(s, item.table, HEADER_BYTES + item_bytes[item.table] + 8 * (uint64_t)count);
+    uint32_t ring = ios_store_reserve(s, item.table, HEADER_BYTES + item_bytes[item.table] + 8 * (uint64_t)count);
     if (ring == SIM_BTRACE_SUB_BUFFERS) {
         s->dropped++;
         return false;
@@ -96,7 +96,7 @@ static int by_ring(const void *x, const void *y)
     return a->serial < b->serial ? -1 : 1;
 }
 
-static uint32_t stack_of(struct sim_btrace_ios_store *s, const struct sim_btrace_item *item)
+static uint32_t ios_store_stack_of(struct sim_btrace_ios_store *s, const struct sim_btrace_item *item)
 {
     uint64_t *inner = &s->frames[item->first];
     for (uint32_t i = 0; i < item->count / 2; i++) {
@@ -128,7 +128,7 @@ static void note_row(struct sim_btrace_ios_store *s, uint32_t thread, size_t row
 
 static void drain_item(struct sim_btrace_ios_store *s, const struct sim_btrace_item *item)
 {
-    uint32_t stack = stack_of(s, item), time = (uint32_t)(item->time_ns / SIM_BTRACE_TICK_NS);
+    uint32_t stack = ios_store_stack_of(s, item), time = (uint32_t)(item->time_ns / SIM_BTRACE_TICK_NS);
     uint32_t cpu = (uint32_t)(item->cpu_ns / SIM_BTRACE_TICK_NS);
     bool sampler = item->table == SIM_BTRACE_CPU;
     struct sim_btrace_row *last = sampler ? row_before(s, item->thread) : NULL;

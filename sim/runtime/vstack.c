@@ -28,7 +28,7 @@ uint32_t sim_site_mask(uint64_t bytes)
 
 /* ---- stacks ---- */
 
-static struct sim_stack_block *add_block(struct sim_stacks *stacks)
+static struct sim_stack_block *stacks_add_block(struct sim_stacks *stacks)
 {
     struct sim_stack_block **end = &stacks->blocks;
     uintptr_t place = FIRST_BLOCK;
@@ -68,7 +68,7 @@ bool sim_stack_take(struct sim_stacks *stacks, struct sim_vthread *v)
     for (struct sim_stack_block *b = stacks->blocks; b; b = b->next)
         if (take_from(b, v))
             return true;
-    struct sim_stack_block *b = add_block(stacks);
+    struct sim_stack_block *b = stacks_add_block(stacks);
     return b && take_from(b, v);
 }
 

@@ -54,7 +54,7 @@ static bool add_value(struct values *v, double value)
     return true;
 }
 
-static struct method *method_of(struct sim_bias_inside *in, const char *name)
+static struct method *bias_method_of(struct sim_bias_inside *in, const char *name)
 {
     uint32_t number = strobe_text_number(&in->names, name, strlen(name));
     if (number == UINT32_MAX || !strobe_array_reserve(&in->methods, &in->room, (size_t)number + 1))
@@ -70,7 +70,7 @@ enum strobe_status sim_bias_add(struct sim_bias *b, const struct sim_result *res
         return STROBE_IO;
     for (size_t i = 0; i < result->method_count; i++) {
         const struct sim_result_method *r = &result->methods[i];
-        struct method *m = method_of(b->inside, r->name);
+        struct method *m = bias_method_of(b->inside, r->name);
         if (!m || !add_value(&m->errors, r->claimed_self - r->true_self) || !add_value(&m->shares, r->true_self))
             return STROBE_IO;
     }
@@ -87,7 +87,7 @@ static double mean_of(struct values *v)
     return sum / (double)v->count;
 }
 
-static struct sim_bias_method sum_up(const char *name, struct method *m)
+static struct sim_bias_method bias_sum_method(const char *name, struct method *m)
 {
     size_t n = m->errors.count;
     struct sim_bias_method out = {.name = name,
@@ -119,7 +119,7 @@ size_t sim_bias_methods(struct sim_bias *b, const struct sim_bias_method **out)
     if (!in || !in->count || !strobe_array_reserve(&in->answer, &in->answer_room, in->count))
         return 0;
     for (size_t i = 0; i < in->count; i++)
-        in->answer[i] = sum_up(in->names.texts[i], &in->methods[i]);
+        in->answer[i] = bias_sum_method(in->names.texts[i], &in->methods[i]);
     qsort(in->answer, in->count, sizeof *in->answer, by_size);
     *out = in->answer;
     return in->count;

@@ -115,7 +115,7 @@ static const struct {
 };
 enum { COLUMNS = sizeof column / sizeof column[0] };
 
-static enum sim_field_unit unit_of(const char *name)
+static enum sim_field_unit summary_unit_of(const char *name)
 {
     size_t i = 0;
     while (strcmp(sim_fields[i].name, name))
@@ -124,14 +124,14 @@ static enum sim_field_unit unit_of(const char *name)
 }
 
 /* The medians, and in a second line how far the middle half of the seeds lies around them. */
-static void print_line(const struct sim_summary *s, bool spread, FILE *out)
+static void print_summary_line(const struct sim_summary *s, bool spread, FILE *out)
 {
     char text[SIM_FIELD_TEXT_BYTES], cell[SIM_FIELD_TEXT_BYTES + 4];
     fprintf(out, "  %-14s", spread ? "" : s->policy);
     for (size_t i = 0; i < COLUMNS; i++) {
         struct sim_spread v = {0};
         sim_summary_spread(s, column[i].field, &v);
-        sim_field_text(unit_of(column[i].field), spread ? (v.three_quarters - v.quarter) / 2 : v.median, text);
+        sim_field_text(summary_unit_of(column[i].field), spread ? (v.three_quarters - v.quarter) / 2 : v.median, text);
         snprintf(cell, sizeof cell, spread ? "+-%s" : "%s", text);
         fprintf(out, "%*s", column[i].width, cell);
     }
@@ -150,9 +150,9 @@ void sim_summary_print_table(const struct sim_summary *summaries, size_t count, 
                 fprintf(out, "%*s", column[c].width, column[c].title);
             fputc('\n', out);
         }
-        print_line(s, false, out);
+        print_summary_line(s, false, out);
         if (s->count > 1)
-            print_line(s, true, out);
+            print_summary_line(s, true, out);
     }
 }
 

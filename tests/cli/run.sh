@@ -597,6 +597,7 @@ fi
 # ---- what the texts promise
 
 source "$home/tests/cli/pages.sh"
+source "$home/tests/cli/completion.sh"
 if wanted help_of_scenarios_is_a_page; then
     run "$strobe" help scenario
     cp out help-scenario

@@ -1,6 +1,6 @@
-/* Capture of pointers by suspension (engine/backend/art/instrument/netease.h): what is in the ring and in the session,
+/* Capture of pointers by suspension (engine/method/netease/art/netease.h): what is in the ring and in the session,
  * and what becomes of threads that can't be stopped, of pointers that lead nowhere, of methods that have gone. */
-#include "engine/backend/art/instrument/netease.h"
+#include "engine/method/netease/art/netease.h"
 #include "engine/base/error.h"
 #include "sim/genuine/jni_calls.h"
 #include "tests/contract_art/support/java.h"

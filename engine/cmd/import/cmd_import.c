@@ -74,6 +74,11 @@ static const char *kinds(char *line, size_t bytes)
 int strobe_cmd_import(int argc, char **argv)
 {
     char known[256];
+    if (argc < 2 && strobe_lists_words()) {
+        for (const struct strobe_import *i = strobe_imports; i->name; i++)
+            strobe_list_word(i->name, "");
+        return STROBE_EXIT_OK;
+    }
     if (argc < 2)
         return strobe_complain("import: which kind? expected %s", kinds(known, sizeof known));
     for (const struct strobe_import *i = strobe_imports; i->name; i++)

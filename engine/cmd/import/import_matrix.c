@@ -3,11 +3,7 @@
 #include "engine/base/error.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/import/import.h"
-#include "engine/store/matrix_entry.h"
-#include "engine/trace/import/matrix/matrix_events.h"
-#include "engine/trace/import/matrix/matrix_map.h"
-#include "engine/trace/import/matrix/matrix_raw.h"
-#include "engine/trace/import/matrix/matrix_stack.h"
+#include "engine/trace/import/matrix/matrix.h"
 #include "engine/util/json.h"
 
 #include <errno.h>

@@ -5,10 +5,7 @@
 #include "engine/cmd/import/import.h"
 #include "engine/cmd/import/import_calls.h"
 
-#include "engine/method/rhea_log.h"
-#include "engine/trace/import/rhea/profilo_text.h"
-#include "engine/trace/import/rhea/rhea_read.h"
-#include "engine/util/array.h"
+#include "engine/trace/import/rhea/rhea.h"
 #include "engine/util/whole_file.h"
 
 #include <errno.h>
@@ -17,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { NS_DIGITS = 9, RING_ALIGNED = 128 };
 
 static void tell_log(const struct strobe_import_calls *q, const struct strobe_rhea_read_stats *s)
 {
@@ -57,60 +52,16 @@ static enum strobe_status read_profilo(const struct strobe_import_calls *q, cons
     return STROBE_OK;
 }
 
-/* ---- a ring's file: its log is made, and read as any other */
+/* ---- a ring's file */
 
-struct made {
-    char *text;
-    size_t bytes, room;
-};
-
-static bool append_log_text(void *ctx, const char *text, size_t bytes)
-{
-    struct made *m = ctx;
-    if (!strobe_array_reserve(&m->text, &m->room, m->bytes + bytes))
-        return false;
-    memcpy(m->text + m->bytes, text, bytes);
-    m->bytes += bytes;
-    return true;
-}
-
-static enum strobe_status read_ring(const struct strobe_import_calls *q, const struct strobe_packet_ring *ring,
-                                    struct strobe_calls *calls, struct strobe_error *error)
-{
-    struct made log = {0};
-    struct strobe_rhea_log_stats stats;
-    enum strobe_status status = strobe_rhea_log(ring, NS_DIGITS, append_log_text, &log, &stats);
-    if (status == STROBE_OK) {
-        strobe_import_calls_note(q, stats.strange, "entries that are none of a capture's, left out");
-        status = read_rhea_log(q, log.text, log.bytes, calls, error);
-    } else {
-        strobe_error_set(error, "%s", status == STROBE_IO ? "not enough memory" : "a ring to which no capture wrote");
-    }
-    free(log.text);
-    return status;
-}
-
-/* What was read of a pipe lies anywhere; a ring's lines have to lie right. */
 static enum strobe_status read_ring_file(const struct strobe_import_calls *q, const struct strobe_whole_file *file,
                                          struct strobe_calls *calls, struct strobe_error *error)
 {
-    struct strobe_packet_ring ring;
-    size_t room = (file->bytes + RING_ALIGNED - 1) / RING_ALIGNED * RING_ALIGNED;
-    void *aligned = (uintptr_t)file->at % RING_ALIGNED ? aligned_alloc(RING_ALIGNED, room) : NULL;
-    if (aligned)
-        memcpy(aligned, file->at, file->bytes);
-    enum strobe_status status =
-        strobe_packet_ring_open(aligned ? aligned : (void *)(uintptr_t)file->at, file->bytes, &ring);
+    struct strobe_rhea_ring_stats stats;
+    enum strobe_status status = strobe_rhea_ring_read(file->at, file->bytes, calls, &stats, error);
+    strobe_import_calls_note(q, stats.strange, "entries that are none of a capture's, left out");
     if (status == STROBE_OK)
-        status = read_ring(q, &ring, calls, error);
-    else if (status == STROBE_BAD_VERSION)
-        strobe_error_set(error, "a ring of another version, expected %d", STROBE_PACKET_VERSION);
-    else if (status == STROBE_TRUNCATED)
-        strobe_error_set(error, "a ring's file that is cut off at %zu bytes, expected more", file->bytes);
-    else
-        strobe_error_set(error, "a ring's file whose head is damaged, expected 1 to %d slots",
-                         STROBE_PACKET_SLOTS_MOST);
-    free(aligned);
+        tell_log(q, &stats.log);
     return status;
 }
 
@@ -119,7 +70,7 @@ static enum strobe_status read_any(const struct strobe_import_calls *q, const st
 {
     if (strobe_profilo_is(file->at, file->bytes))
         return read_profilo(q, file->at, file->bytes, calls, error);
-    if (strobe_packet_ring_is(file->at, file->bytes))
+    if (strobe_rhea_ring_is(file->at, file->bytes))
         return read_ring_file(q, file, calls, error);
     return read_rhea_log(q, file->at, file->bytes, calls, error);
 }

@@ -1,6 +1,6 @@
-/* Matrix's method log (engine/method/matrix_log.h): copies while its thread writes, its clock between ticks and
+/* Matrix's method log (engine/method/matrix/matrix_log.h): copies while its thread writes, its clock between ticks and
  * messages, its end while its thread begins. Entries are told apart by their ids, which count from 1. */
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 #include "tests/explore/programs.h"
 
 enum { CAPACITY = 2, WRITES_MOST = 6, MS = 1000000 };

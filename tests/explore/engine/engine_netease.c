@@ -1,6 +1,6 @@
-/* The ring of captured stacks (engine/method/netease_ring.c): samplers that lap each other, against readers that must
- * get whole captures or be told that there is none. */
-#include "engine/method/netease_ring.h"
+/* The ring of captured stacks (engine/method/netease/netease_ring.c): samplers that lap each other, against readers
+ * that must get whole captures or be told that there is none. */
+#include "engine/method/netease/netease_ring.h"
 #include "tests/explore/programs.h"
 
 enum { FRAMES = 1, PLACES = 2, TID = 7 };

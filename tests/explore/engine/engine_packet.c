@@ -1,6 +1,6 @@
 /* The packet ring: what readers take for a message is one, whole; every ticket is accounted for; nobody waits for a
  * writer that stopped. Packets are small here (STROBE_SMALL): 12 bytes of data. */
-#include "engine/method/packet_ring.h"
+#include "engine/method/rhea/packet_ring.h"
 #include "tests/explore/programs.h"
 
 #include <stdalign.h>

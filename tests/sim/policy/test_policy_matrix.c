@@ -1,6 +1,6 @@
 /* Matrix's scheme on apps small enough to read: what its filter leaves out, what its clock says, what its log loses. */
 #include "engine/base/error.h"
-#include "engine/store/matrix_entry.h"
+#include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
 #include "sim/policy/instrument.h"
 #include "sim/policy/policy.h"

@@ -1,8 +1,8 @@
 /* The atrace proxy in front of libcutils, of three ages, called by a library as an app's are: what goes to the marker
  * goes to the ring, exactly that, and afterwards all is as it was. */
-#include "engine/backend/art/instrument/rhea.h"
 #include "engine/base/error.h"
 #include "engine/capture/thread.h"
+#include "engine/method/rhea/art/rhea.h"
 #include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"
 

@@ -1,7 +1,7 @@
 /* Random streams of Matrix's method log. Under the documented contract, what was written to a log, cut out of it and
  * built again is the tree of calls that were made, by an oracle that keeps the tree itself; under the upstream one, it
  * is what a slow model of Matrix's parser makes, that has its lists as the parser has them. */
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
 
 #include "tests/unit/support/trial.h"

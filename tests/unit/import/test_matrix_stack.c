@@ -5,7 +5,7 @@
 #include "engine/trace/import/matrix/matrix_events.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
 
-#include "engine/store/matrix_entry.h"
+#include "engine/method/matrix/matrix_entry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Matrix's packed method log: its words, its ring and marks, its clock and states. What upstream's log does is told
  * by a model of it, beside ours: the regressions R-1 and R-3. */
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 
 #include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"

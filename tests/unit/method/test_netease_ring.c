@@ -1,5 +1,5 @@
 /* The ring of captured stacks of method pointers: what is in it, in which order, and what is told of the rest. */
-#include "engine/method/netease_ring.h"
+#include "engine/method/netease/netease_ring.h"
 
 #include "engine/base/mix.h"
 

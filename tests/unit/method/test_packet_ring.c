@@ -1,6 +1,6 @@
 /* The packet ring: sizes at their limits, messages of every length whole or told as missing, what a crash leaves.
  * The regressions R-9. */
-#include "engine/method/packet_ring.h"
+#include "engine/method/rhea/packet_ring.h"
 #include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"
 

@@ -1,6 +1,6 @@
 /* RheaTrace's raw log: what is written of a ring, what is read of a log, and that the two agree. */
 #include "engine/base/error.h"
-#include "engine/method/rhea_log.h"
+#include "engine/method/rhea/rhea_log.h"
 #include "engine/trace/import/rhea/rhea_read.h"
 #include "engine/trace/model/calls_repair.h"
 #include "tests/unit/support/trial.h"

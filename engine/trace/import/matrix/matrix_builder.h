@@ -3,7 +3,7 @@
 #ifndef STROBE_TRACE_IMPORT_MATRIX_MATRIX_BUILDER_H
 #define STROBE_TRACE_IMPORT_MATRIX_MATRIX_BUILDER_H
 
-#include "engine/store/matrix_entry.h"
+#include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
 #include "engine/util/array.h"
 

@@ -1,6 +1,6 @@
 #include "engine/trace/import/matrix/matrix_events.h"
 
-#include "engine/store/matrix_entry.h"
+#include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
 #include "engine/util/array.h"
 

@@ -1,4 +1,4 @@
-#include "engine/backend/art/instrument/rhea.h"
+#include "engine/method/rhea/art/rhea.h"
 #include "engine/base/error_format.h"
 
 #include "engine/backend/art/module.h"

@@ -1,4 +1,4 @@
-#include "engine/method/rhea_log.h"
+#include "engine/method/rhea/rhea_log.h"
 
 #include <string.h>
 

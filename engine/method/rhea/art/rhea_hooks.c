@@ -1,6 +1,6 @@
 /* The proxies of rhea.h. Each calls the original once, whatever happens, unless the message was the ring's to take; and
  * leaves errno as the original did. */
-#include "engine/backend/art/instrument/rhea.h"
+#include "engine/method/rhea/art/rhea.h"
 
 #include "engine/backend/art/hooks/hook.h"
 #include "engine/capture/thread.h"

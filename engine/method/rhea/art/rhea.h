@@ -7,7 +7,7 @@
  *   atrace_begin_body,       with main_only: calls of other threads end there, before anything is put together
  *   atrace_end_body
  *   open, read, pread, readv, write, pwrite, fsync, fdatasync, sync and their checked and 64-bit kin
- *                            with io: a begin with a label before, an end after (labels: engine/method/atrace.h)
+ *                            with io: a begin with a label before, an end after (labels: engine/method/rhea/atrace.h)
  *
  * Hooks are slots (hook.h), the one way of this tree. There is no hub and no list of frames a thread: a proxy calls the
  * original itself and keeps nothing between the two, so a call may recurse, be left by longjmp, end its thread or have
@@ -20,12 +20,12 @@
  * A forked child keeps the hooks and writes nothing to its parent's ring.
  *
  * Source: RheaTrace btrace v1.0.1, profilo's atrace snooper, as studied. */
-#ifndef STROBE_BACKEND_ART_INSTRUMENT_RHEA_H
-#define STROBE_BACKEND_ART_INSTRUMENT_RHEA_H
+#ifndef STROBE_METHOD_RHEA_ART_RHEA_H
+#define STROBE_METHOD_RHEA_ART_RHEA_H
 
 #include "engine/backend/art/art.h"
 #include "engine/base/error.h"
-#include "engine/method/rhea_log.h"
+#include "engine/method/rhea/rhea_log.h"
 
 /* Tags whose messages are asked for: graphics, view, webview, window and activity manager, app, resources, dalvik
  * (ATRACE_TAG_* of libcutils). */

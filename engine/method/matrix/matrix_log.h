@@ -21,13 +21,13 @@
  * alive.
  *
  * Source: Tencent Matrix 3b8293bd, AppMethodBeat, as studied. Capture half: no heap, no locks, no system calls. */
-#ifndef STROBE_METHOD_MATRIX_LOG_H
-#define STROBE_METHOD_MATRIX_LOG_H
+#ifndef STROBE_METHOD_MATRIX_MATRIX_LOG_H
+#define STROBE_METHOD_MATRIX_MATRIX_LOG_H
 
 #include "engine/base/atomic.h"
 #include "engine/base/hint.h"
 #include "engine/base/status.h"
-#include "engine/store/matrix_entry.h"
+#include "engine/method/matrix/matrix_entry.h"
 
 #include <stdbool.h>
 #include <stddef.h>

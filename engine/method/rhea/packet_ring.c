@@ -1,4 +1,4 @@
-#include "engine/method/packet_ring.h"
+#include "engine/method/rhea/packet_ring.h"
 
 #include <stdalign.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-#include "engine/backend/art/instrument/netease.h"
 #include "engine/backend/art/names.h"
+#include "engine/method/netease/art/netease.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -13,10 +13,10 @@
  * is ours: its losses, which RheaTrace does not tell. A ring whose capture never ended (a crash) gives no TRACE_END.
  *
  * Any thread, after the capture or while it goes on; no heap, no stdio: for the end of a capture. */
-#ifndef STROBE_METHOD_RHEA_LOG_H
-#define STROBE_METHOD_RHEA_LOG_H
+#ifndef STROBE_METHOD_RHEA_RHEA_LOG_H
+#define STROBE_METHOD_RHEA_RHEA_LOG_H
 
-#include "engine/method/atrace.h"
+#include "engine/method/rhea/atrace.h"
 
 /* Takes the next bytes of the log. False: it can't, and no more comes. */
 typedef bool strobe_rhea_put(void *ctx, const char *text, size_t bytes);

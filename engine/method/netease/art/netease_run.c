@@ -1,7 +1,7 @@
 /* The life of a capture: one in a process, in memory that is reserved once and stays. */
-#include "engine/backend/art/instrument/netease.h"
 #include "engine/backend/art/own_thread.h"
 #include "engine/base/error_format.h"
+#include "engine/method/netease/art/netease.h"
 
 #include "engine/capture/thread.h"
 

@@ -1,6 +1,6 @@
 /* What becomes of an atrace message: the part of RheaTrace's proxy that needs no runtime. A message that libcutils
  * would write to the kernel's marker goes to a packet ring instead, which costs a small part of that. The hooks that
- * bring it here are the backend's (engine/backend/art/instrument/rhea.h).
+ * bring it here are the backend's (engine/method/rhea/art/rhea.h).
  *
  *   kept         B (begin) and E (end), as they are, with a time and a thread
  *   passed by    S, F (asynchronous), C (counter) and what later versions have: counted, nothing else
@@ -18,10 +18,10 @@
  *
  * Any thread, also in a signal handler: no state but the ring's, and counters. Source: RheaTrace btrace v1.0.1, as
  * studied. */
-#ifndef STROBE_METHOD_ATRACE_H
-#define STROBE_METHOD_ATRACE_H
+#ifndef STROBE_METHOD_RHEA_ATRACE_H
+#define STROBE_METHOD_RHEA_ATRACE_H
 
-#include "engine/method/packet_ring.h"
+#include "engine/method/rhea/packet_ring.h"
 
 enum strobe_atrace_kind {
     STROBE_ATRACE_TEXT,  /* a message as it was written: "B|123|inflate", "E|123", "E" */

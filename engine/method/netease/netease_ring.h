@@ -20,8 +20,8 @@
  * explored: netease/look, netease/two, netease/lapped, netease/frozen).
  *
  * Source of the scheme: NetEase Cloud Music's article on native capture of Java stacks (its code is not public). */
-#ifndef STROBE_METHOD_NETEASE_RING_H
-#define STROBE_METHOD_NETEASE_RING_H
+#ifndef STROBE_METHOD_NETEASE_NETEASE_RING_H
+#define STROBE_METHOD_NETEASE_NETEASE_RING_H
 
 #include "engine/base/atomic.h"
 #include "engine/base/status.h"

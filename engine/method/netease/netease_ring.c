@@ -10,7 +10,7 @@
  *                         the other half of both. Explored: netease/look, netease/lapped
  *
  * Who can hold up whom: nobody. A sampler meets one place, and either takes it or gives up. Readers write nothing. */
-#include "engine/method/netease_ring.h"
+#include "engine/method/netease/netease_ring.h"
 
 enum { TICKS, ABOUT, FRAMES }; /* words of a place behind its first */
 #define BUSY       UINT64_C(1)

@@ -1,6 +1,6 @@
 /* NetEase Cloud Music's native capture of Java stacks: a thread is suspended by its id, walked by the runtime's own
  * StackVisitor, which stores pointers to methods and nothing else, and resumed. Pointers go into a fixed ring
- * (engine/method/netease_ring.h); names are made at the end, of all methods in one batch.
+ * (engine/method/netease/netease_ring.h); names are made at the end, of all methods in one batch.
  *
  *   start    runtime found (discover.h), ring reserved, sampler and watchdog attached. No hook is put anywhere
  *   sampler  each period, each thread: suspend, walk, resume, look, put
@@ -18,13 +18,13 @@
  *
  * Source of the scheme: NetEase Cloud Music's article (its code is not public); suspend failures, illegal addresses and
  * stale pointers are handled as told there. */
-#ifndef STROBE_BACKEND_ART_INSTRUMENT_NETEASE_H
-#define STROBE_BACKEND_ART_INSTRUMENT_NETEASE_H
+#ifndef STROBE_METHOD_NETEASE_ART_NETEASE_H
+#define STROBE_METHOD_NETEASE_ART_NETEASE_H
 
 #include "engine/backend/art/art.h"
 #include "engine/backend/art/host_art.h"
 #include "engine/base/error.h"
-#include "engine/method/netease_ring.h"
+#include "engine/method/netease/netease_ring.h"
 
 #define STROBE_NETEASE_LOOK_NS UINT64_C(100000000)
 

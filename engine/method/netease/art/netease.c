@@ -1,4 +1,4 @@
-#include "engine/backend/art/instrument/netease.h"
+#include "engine/method/netease/art/netease.h"
 
 #include "engine/capture/guard.h"
 

@@ -1,4 +1,4 @@
-#include "engine/method/atrace.h"
+#include "engine/method/rhea/atrace.h"
 
 #include <string.h>
 

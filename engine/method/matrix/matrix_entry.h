@@ -1,7 +1,7 @@
 /* Entry of Matrix's packed method log: one word that records the entry into or the exit from a method, and its time.
  *
- * The capture half writes such entries (engine/method/matrix_log.h), dumps contain them, and the reading half decodes
- * them (engine/trace/import/matrix/matrix_stack.h).
+ * The capture half writes such entries (engine/method/matrix/matrix_log.h), dumps contain them, and the reading half
+ * decodes them (engine/trace/import/matrix/matrix_stack.h).
  *
  *     bit 63       1 = entered, 0 = left
  *     bits 62..43  the method's id
@@ -12,8 +12,8 @@
  * little-endian, and nothing else.
  *
  * Source: Tencent Matrix 3b8293bd, AppMethodBeat, as studied. Any context. */
-#ifndef STROBE_STORE_MATRIX_ENTRY_H
-#define STROBE_STORE_MATRIX_ENTRY_H
+#ifndef STROBE_METHOD_MATRIX_MATRIX_ENTRY_H
+#define STROBE_METHOD_MATRIX_MATRIX_ENTRY_H
 
 #include <stdbool.h>
 #include <stdint.h>

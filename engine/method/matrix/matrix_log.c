@@ -22,7 +22,7 @@
  *
  * Nobody waits for anybody: a clock that isn't ticked stands, a reader that stops writes nothing, a thread that stops
  * in the middle of an entry has the reader find everything before it. */
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 
 void strobe_matrix_clock_open(struct strobe_matrix_clock *c, uint64_t now_ns, bool freezes)
 {

@@ -28,8 +28,8 @@
  * Turns count to 2^31: with 10,000 slots, 2 * 10^13 packets.
  *
  * Source: facebookarchive/profilo 5a66b937 LockFreeRingBuffer and PacketReassembler, RheaTrace 1.0.1, as studied. */
-#ifndef STROBE_METHOD_PACKET_RING_H
-#define STROBE_METHOD_PACKET_RING_H
+#ifndef STROBE_METHOD_RHEA_PACKET_RING_H
+#define STROBE_METHOD_RHEA_PACKET_RING_H
 
 #include "engine/base/atomic.h"
 #include "engine/base/status.h"
