@@ -48,7 +48,7 @@ static void add_unseen(const struct startup *s, struct strobe_unseen *unseen)
 {
     strobe_unseen_view(unseen, &s->context->view, STROBE_NEEDS_TIMES);
     if (!s->has_application)
-        strobe_unseen_add(unseen, "what the application was made for");
+        strobe_unseen_add(unseen, "why the application was created");
     if (s->is_cold)
         strobe_unseen_add(unseen, "what the process did before the capture began");
 }

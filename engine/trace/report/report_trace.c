@@ -264,8 +264,8 @@ static enum strobe_status finish(struct job *j, const struct strobe_import_stats
     if (status == STROBE_OK && odd)
         status =
             strobe_report_warn(r,
-                               "%" PRIu64 " slices do not both begin and end, %" PRIu64 " names are not told, %" PRIu64
-                               " events lack what came before them: the trace is not whole",
+                               "%" PRIu64 " slices do not both begin and end, %" PRIu64 " names are missing, %" PRIu64
+                               " events lack what came before them: the trace is not complete",
                                j->profile.unmatched, stats->unknown_names, stats->unstated);
     if (status == STROBE_OK && stats->unknown_tracks)
         status =
