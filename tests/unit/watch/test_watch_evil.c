@@ -282,7 +282,7 @@ static void an_unfinished_message_says_so(void **state)
     enter(10, "hangs");
     watch_end(&rig, 1000);
     assert_true(watch_value(evil(0), "unfinished") == 1);
-    assert_string_equal(evil(0)->unseen, "its end was not seen");
+    assert_string_equal(evil(0)->unseen, "its end was not captured");
     assert_string_equal(evil(0)->blame, "hangs");
 }
 

@@ -347,9 +347,8 @@ static void who_does_not_know_when_a_frame_was_due_says_so(void **state)
     (void)state;
     rig.view.knows_due = false;
     frame(MS(100), MS(100));
-    assert_string_equal(watch_found(&rig, DROP, 0)->unseen,
-                        "the capture has no call within it; "
-                        "when it was due is not known, so that what it waited is not counted");
+    assert_string_equal(watch_found(&rig, DROP, 0)->unseen, "the capture has no call within it; "
+                                                            "the due time is unknown, so its wait is not counted");
 }
 
 /* Issue 416: with the rate of frames off the others fell over. */

@@ -161,7 +161,7 @@ static void a_touch_that_is_never_answered_says_so(void **state)
     watch_end(&rig, 4100);
     const struct strobe_finding *f = watch_found(&rig, TOUCH, 0);
     assert_true(watch_value(f, "unfinished") == 1 && watch_value(f, "cost_ms") == 4000);
-    assert_string_equal(f->unseen, "its answer was not seen");
+    assert_string_equal(f->unseen, "its answer was not captured");
 }
 
 static void a_finding_has_the_scene_in_front_and_says_what_could_not_be_seen(void **state)

@@ -378,7 +378,7 @@ static void a_message_that_never_ends_is_reported_when_the_stream_ends(void **st
     watch_end(&rig, 7000);
     const struct strobe_finding *f = watch_found(&rig, ANR, 0);
     assert_true(watch_value(f, "unfinished") == 1 && watch_value(f, "cost_ms") == 7000);
-    assert_non_null(strstr(f->unseen, "its end was not seen"));
+    assert_non_null(strstr(f->unseen, "its end was not captured"));
     assert_int_equal(watch_count(&rig, ANR), 1);
 }
 

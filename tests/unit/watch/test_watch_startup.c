@@ -201,7 +201,7 @@ static void a_focus_before_any_component_is_known_counts(void **state)
     end(1000);
     is(only(), "cold_ms", 700);
     assert_false(has(only(), "application_ms"));
-    assert_non_null(strstr(only()->unseen, "what the application was made for"));
+    assert_non_null(strstr(only()->unseen, "why the application was created"));
 }
 
 /* Issue 84: an application of which no end was seen had taken minus all of the wall clock. */
