@@ -74,11 +74,10 @@ endif
 
 # ---- what there is
 
-capture_src := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c \
-                 engine/backend/linux/*.c)
+engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c engine/method/*/*.c)
+capture_src := $(engine_src) $(wildcard engine/backend/linux/*.c)
 preload_src := $(wildcard engine/backend/linux/preload/*.c engine/backend/linux/preload/*.S)
 trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/watch/*.c)
-engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c)
 player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \
                  sim/trial/*.c sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \

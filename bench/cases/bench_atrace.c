@@ -3,7 +3,7 @@
 #include "bench/bench.h"
 #include "engine/base/error.h"
 
-#include "engine/backend/art/instrument/rhea.h"
+#include "engine/method/rhea/art/rhea.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * stack, beside a pass over the entries. */
 #include "bench/bench.h"
 
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "bench/costs/costs.h"
 
 #include "engine/base/hint.h"
-#include "engine/method/atrace.h"
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
+#include "engine/method/rhea/atrace.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
 #ifndef STROBE_WATCH_BLAME_H
 #define STROBE_WATCH_BLAME_H
 
-#include "engine/trace/import/matrix/matrix_stack.h"
+#include "engine/trace/import/matrix/matrix.h"
 #include "engine/util/text_pool.h"
 #include "engine/watch/watch.h"
 

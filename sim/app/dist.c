@@ -15,7 +15,7 @@ static const double ln2 = 0x1.62e42fefa39efp-1;
 static const double draw_max = 0x1p62;
 
 /* x = f * 2^exponent with f in [sqrt(1/2), sqrt(2)); x is positive and normal. */
-static double split(double x, int *exponent)
+static double dist_split_float(double x, int *exponent)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -32,7 +32,7 @@ static double split(double x, int *exponent)
 static double logarithm(double x)
 {
     int exponent;
-    double f = split(x, &exponent), s = (f - 1) / (f + 1), s2 = s * s, sum = 0;
+    double f = dist_split_float(x, &exponent), s = (f - 1) / (f + 1), s2 = s * s, sum = 0;
     for (int n = 23; n >= 1; n -= 2)
         sum = sum * s2 + 1.0 / n;
     return exponent * ln2 + 2 * s * sum;

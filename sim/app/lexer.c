@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool is_digit(char c)
+static bool scenario_lexer_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -12,9 +12,9 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_of_word(char c)
+static bool scenario_lexer_is_word_char(char c)
 {
-    return is_letter(c) || is_digit(c) || c == '.' || c == '$' || c == ':' || c == '-';
+    return is_letter(c) || scenario_lexer_is_digit(c) || c == '.' || c == '$' || c == ':' || c == '-';
 }
 
 void sim_lexer_open(struct sim_lexer *l, const char *text, size_t bytes)
@@ -22,12 +22,12 @@ void sim_lexer_open(struct sim_lexer *l, const char *text, size_t bytes)
     *l = (struct sim_lexer){.at = text, .end = text + bytes, .line = 1, .column = 1};
 }
 
-static char peek(const struct sim_lexer *l, size_t ahead)
+static char scenario_lexer_peek(const struct sim_lexer *l, size_t ahead)
 {
     return (size_t)(l->end - l->at) > ahead ? l->at[ahead] : '\0';
 }
 
-static void step(struct sim_lexer *l)
+static void scenario_lexer_advance(struct sim_lexer *l)
 {
     char c = *l->at++;
     if (c == '\n') {
@@ -38,23 +38,23 @@ static void step(struct sim_lexer *l)
     }
 }
 
-static void step_by(struct sim_lexer *l, size_t bytes)
+static void scenario_lexer_advance_by(struct sim_lexer *l, size_t bytes)
 {
     while (bytes--)
-        step(l);
+        scenario_lexer_advance(l);
 }
 
-static void skip_blanks(struct sim_lexer *l)
+static void scenario_lexer_skip_blanks(struct sim_lexer *l)
 {
     while (l->at < l->end && (*l->at == ' ' || *l->at == '\t' || *l->at == '\r'))
-        step(l);
+        scenario_lexer_advance(l);
     if (l->at < l->end && *l->at == '#')
         while (l->at < l->end && *l->at != '\n')
-            step(l);
+            scenario_lexer_advance(l);
 }
 
 /* Bytes of the character of UTF-8 at `p`, 0 when there is none (RFC 3629: no overlong forms, no surrogates). */
-static size_t utf8_bytes(const char *p, const char *end)
+static size_t scenario_lexer_utf8_bytes(const char *p, const char *end)
 {
     const unsigned char *u = (const unsigned char *)p;
     size_t have = (size_t)(end - p), n = u[0] < 0x80 ? 1 : u[0] >= 0xf0 ? 4 : u[0] >= 0xe0 ? 3 : 2;
@@ -73,9 +73,9 @@ static size_t utf8_bytes(const char *p, const char *end)
 static void text(struct sim_lexer *l, struct sim_token *t)
 {
     t->kind = SIM_TOKEN_TEXT;
-    step(l);
+    scenario_lexer_advance(l);
     while (l->at < l->end && *l->at != '"') {
-        size_t n = utf8_bytes(l->at, l->end);
+        size_t n = scenario_lexer_utf8_bytes(l->at, l->end);
         bool escape = *l->at == '\\';
         if (*l->at == '\n')
             break;
@@ -83,62 +83,62 @@ static void text(struct sim_lexer *l, struct sim_token *t)
             t->wrong = "a text with bytes in it that are no characters";
             break;
         }
-        if (escape && peek(l, 1) != '"' && peek(l, 1) != '\\') {
+        if (escape && scenario_lexer_peek(l, 1) != '"' && scenario_lexer_peek(l, 1) != '\\') {
             t->wrong = "a text with a '\\' in it that is before neither '\"' nor '\\'";
             break;
         }
-        step_by(l, escape ? 2 : n);
+        scenario_lexer_advance_by(l, escape ? 2 : n);
     }
     if (!t->wrong && (l->at == l->end || *l->at != '"'))
         t->wrong = "a text without its closing '\"'";
     if (t->wrong)
         t->kind = SIM_TOKEN_WRONG;
     else
-        step(l);
+        scenario_lexer_advance(l);
 }
 
-static void number(struct sim_lexer *l, struct sim_token *t)
+static void lex_number(struct sim_lexer *l, struct sim_token *t)
 {
     t->kind = SIM_TOKEN_NUMBER;
     if (*l->at == '-')
-        step(l);
-    while (is_digit(peek(l, 0)))
-        step(l);
-    if (peek(l, 0) == '.' && is_digit(peek(l, 1))) {
-        step(l);
-        while (is_digit(peek(l, 0)))
-            step(l);
+        scenario_lexer_advance(l);
+    while (scenario_lexer_is_digit(scenario_lexer_peek(l, 0)))
+        scenario_lexer_advance(l);
+    if (scenario_lexer_peek(l, 0) == '.' && scenario_lexer_is_digit(scenario_lexer_peek(l, 1))) {
+        scenario_lexer_advance(l);
+        while (scenario_lexer_is_digit(scenario_lexer_peek(l, 0)))
+            scenario_lexer_advance(l);
     }
-    while (is_letter(peek(l, 0)) || is_digit(peek(l, 0)))
-        step(l);
+    while (is_letter(scenario_lexer_peek(l, 0)) || scenario_lexer_is_digit(scenario_lexer_peek(l, 0)))
+        scenario_lexer_advance(l);
 }
 
 struct sim_token sim_lexer_next(struct sim_lexer *l)
 {
-    skip_blanks(l);
+    scenario_lexer_skip_blanks(l);
     struct sim_token t = {.kind = SIM_TOKEN_MARK, .line = l->line, .column = l->column, .begin = l->at};
-    char c = peek(l, 0);
+    char c = scenario_lexer_peek(l, 0);
     if (l->at == l->end) {
         t.kind = SIM_TOKEN_FILE_END;
     } else if (c == '\n' || c == ';') {
         t.kind = SIM_TOKEN_LINE_END;
-        step(l);
+        scenario_lexer_advance(l);
     } else if (is_letter(c)) {
         t.kind = SIM_TOKEN_WORD;
-        while (is_of_word(peek(l, 0)))
-            step(l);
-    } else if (is_digit(c) || (c == '-' && is_digit(peek(l, 1)))) {
-        number(l, &t);
+        while (scenario_lexer_is_word_char(scenario_lexer_peek(l, 0)))
+            scenario_lexer_advance(l);
+    } else if (scenario_lexer_is_digit(c) || (c == '-' && scenario_lexer_is_digit(scenario_lexer_peek(l, 1)))) {
+        lex_number(l, &t);
     } else if (c == '"') {
         text(l, &t);
-    } else if (c == '.' && peek(l, 1) == '.') {
-        step_by(l, 2);
+    } else if (c == '.' && scenario_lexer_peek(l, 1) == '.') {
+        scenario_lexer_advance_by(l, 2);
     } else if (c != '\0' && strchr("{}(),", c)) {
-        step(l);
+        scenario_lexer_advance(l);
     } else {
         t.kind = SIM_TOKEN_WRONG;
-        size_t n = utf8_bytes(l->at, l->end);
-        step_by(l, n ? n : 1);
+        size_t n = scenario_lexer_utf8_bytes(l->at, l->end);
+        scenario_lexer_advance_by(l, n ? n : 1);
     }
     t.bytes = (size_t)(l->at - t.begin);
     return t;
@@ -157,7 +157,7 @@ bool sim_token_number(const struct sim_token *t, struct sim_number *out)
     unsigned count = 0;
     *out = (struct sim_number){.negative = *p == '-'};
     p += out->negative;
-    for (bool fraction = false; p < end && (is_digit(*p) || *p == '.'); p++) {
+    for (bool fraction = false; p < end && (scenario_lexer_is_digit(*p) || *p == '.'); p++) {
         if (*p == '.') {
             fraction = true;
             continue;

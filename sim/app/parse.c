@@ -36,7 +36,7 @@ bool sim_parse_no_memory(struct sim_parser *p)
 }
 
 /* What the token is, for a sentence: its text, cut where it is long. */
-static const char *found(const struct sim_token *t, char *out, size_t out_bytes)
+static const char *describe_token(const struct sim_token *t, char *out, size_t out_bytes)
 {
     enum { SHOWN = 40 };
     if (t->kind == SIM_TOKEN_FILE_END)
@@ -67,7 +67,7 @@ bool sim_parse_expected(struct sim_parser *p, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    return sim_parse_fault(p, &place, "expected %s, found %s", what, found(&p->token, text, sizeof text));
+    return sim_parse_fault(p, &place, "expected %s, found %s", what, describe_token(&p->token, text, sizeof text));
 }
 
 /* ---- tokens ---- */
@@ -134,7 +134,7 @@ static struct sim_source *new_source(struct sim_parser *p, const char *path, str
 }
 
 /* Reads a regular file of limited size; anything else could be endless. NULL, or what is wrong. */
-static const char *load(struct sim_source *source)
+static const char *load_source(struct sim_source *source)
 {
     static const char too_large[] = "larger than 4 MiB";
     struct stat st;
@@ -199,7 +199,7 @@ bool sim_parse_include(struct sim_parser *p)
     struct sim_source *includer = p->source, *source = new_source(p, path, includer);
     if (!source)
         return sim_parse_no_memory(p);
-    const char *why = load(source);
+    const char *why = load_source(source);
     if (why)
         return sim_parse_fault(p, &place, "expected a file, found \"%s\": %s", path, why);
     for (const struct sim_source *s = includer; s; s = s->includer)
@@ -235,7 +235,7 @@ static void close_parser(struct sim_parser *p)
     free(p->open_arms);
 }
 
-static enum strobe_status finish(struct sim_parser *p, struct sim_scenario **out)
+static enum strobe_status finish_parse(struct sim_parser *p, struct sim_scenario **out)
 {
     if (p->status == STROBE_OK)
         *out = p->s;
@@ -245,8 +245,8 @@ static enum strobe_status finish(struct sim_parser *p, struct sim_scenario **out
     return p->status;
 }
 
-static enum strobe_status begin(struct sim_parser *p, const char *path, struct sim_scenario **out,
-                                struct strobe_error *error)
+static enum strobe_status begin_parse(struct sim_parser *p, const char *path, struct sim_scenario **out,
+                                      struct strobe_error *error)
 {
     *out = NULL;
     *p = (struct sim_parser){.error = error, .s = sim_scenario_new()};
@@ -264,27 +264,27 @@ static enum strobe_status begin(struct sim_parser *p, const char *path, struct s
 enum strobe_status sim_scenario_read(const char *path, struct sim_scenario **out, struct strobe_error *error)
 {
     struct sim_parser p;
-    if (begin(&p, path, out, error) != STROBE_OK)
+    if (begin_parse(&p, path, out, error) != STROBE_OK)
         return STROBE_IO;
-    const char *cannot = load(p.source);
+    const char *cannot = load_source(p.source);
     if (cannot) {
         p.status = STROBE_IO;
         strobe_error_set(error, "%s: expected a scenario: %s", path, cannot);
     } else if (declarations(&p, p.source)) {
         sim_parse_resolve(&p);
     }
-    return finish(&p, out);
+    return finish_parse(&p, out);
 }
 
 enum strobe_status sim_scenario_parse(const char *text, const char *path, struct sim_scenario **out,
                                       struct strobe_error *error)
 {
     struct sim_parser p;
-    if (begin(&p, path, out, error) != STROBE_OK)
+    if (begin_parse(&p, path, out, error) != STROBE_OK)
         return STROBE_IO;
     p.source->text = (char *)text;
     p.source->bytes = strlen(text);
     if (declarations(&p, p.source))
         sim_parse_resolve(&p);
-    return finish(&p, out);
+    return finish_parse(&p, out);
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool once(struct sim_parser *p, struct sim_place *said, const struct sim_place *here, const char *word)
+static bool declare_once(struct sim_parser *p, struct sim_place *said, const struct sim_place *here, const char *word)
 {
     if (said->source)
         return sim_parse_fault(p, here, "expected '%s' only once, found another after %s:%u:%u", word,
@@ -14,7 +14,7 @@ static bool once(struct sim_parser *p, struct sim_place *said, const struct sim_
 static bool once_here(struct sim_parser *p, struct sim_place *said, const char *word)
 {
     struct sim_place here = sim_parse_place(p);
-    if (!once(p, said, &here, word))
+    if (!declare_once(p, said, &here, word))
         return false;
     sim_parse_next(p);
     return true;
@@ -32,9 +32,9 @@ static bool attribute(struct sim_parser *p, const char *word, unsigned bit, unsi
     return true;
 }
 
-#define ADD(p, array, count, item) add(p, (void **)&(array), &(count), &(item), sizeof(item))
+#define ADD(p, array, count, item) append_declared(p, (void **)&(array), &(count), &(item), sizeof(item))
 
-static bool add(struct sim_parser *p, void **items, uint32_t *count, const void *item, size_t bytes)
+static bool append_declared(struct sim_parser *p, void **items, uint32_t *count, const void *item, size_t bytes)
 {
     if (*count >= SIM_DECLARED_MAX)
         return sim_parse_expected(p, "at most %d declarations of a kind", SIM_DECLARED_MAX);
@@ -229,7 +229,7 @@ static bool image(struct sim_parser *p)
     return methods_of_image(p, i.name, &place, said & MANAGED);
 }
 
-static bool lock_of(struct sim_parser *p, enum sim_lock_kind kind, const char *what)
+static bool declare_lock(struct sim_parser *p, enum sim_lock_kind kind, const char *what)
 {
     struct sim_scenario *s = p->s;
     struct sim_lock l = {.kind = kind};
@@ -239,22 +239,22 @@ static bool lock_of(struct sim_parser *p, enum sim_lock_kind kind, const char *w
            ADD(p, s->locks, s->lock_count, l);
 }
 
-static bool mutex(struct sim_parser *p)
+static bool declare_mutex(struct sim_parser *p)
 {
-    return lock_of(p, SIM_LOCK_MUTEX, "a name for the mutex");
+    return declare_lock(p, SIM_LOCK_MUTEX, "a name for the mutex");
 }
 
-static bool monitor(struct sim_parser *p)
+static bool declare_monitor(struct sim_parser *p)
 {
-    return lock_of(p, SIM_LOCK_MONITOR, "a name for the monitor");
+    return declare_lock(p, SIM_LOCK_MONITOR, "a name for the monitor");
 }
 
-static bool rwlock(struct sim_parser *p)
+static bool declare_rwlock(struct sim_parser *p)
 {
-    return lock_of(p, SIM_LOCK_RWLOCK, "a name for the rwlock");
+    return declare_lock(p, SIM_LOCK_RWLOCK, "a name for the rwlock");
 }
 
-static bool cond(struct sim_parser *p)
+static bool declare_cond(struct sim_parser *p)
 {
     struct sim_scenario *s = p->s;
     struct sim_named c = {NULL};
@@ -279,7 +279,7 @@ static bool semaphore(struct sim_parser *p)
     return sim_parse_declare(p, SIM_TABLE_SEM, m.name, s->sem_count, &place) && ADD(p, s->sems, s->sem_count, m);
 }
 
-static bool queue(struct sim_parser *p)
+static bool declare_queue(struct sim_parser *p)
 {
     struct sim_scenario *s = p->s;
     struct sim_queue q = {.frame_method = UINT32_MAX};
@@ -338,7 +338,7 @@ static bool thread_attributes(struct sim_parser *p, struct sim_thread_spec *t)
     return true;
 }
 
-static bool thread(struct sim_parser *p)
+static bool declare_thread(struct sim_parser *p)
 {
     struct sim_scenario *s = p->s;
     struct sim_thread_spec t = {.count = 1, .start = sim_dist_constant(0)};
@@ -351,7 +351,7 @@ static bool thread(struct sim_parser *p)
     if (p->threads_started > SIM_THREADS_MAX)
         return sim_parse_fault(p, &place, "expected at most %d threads in all, found %llu", SIM_THREADS_MAX,
                                (unsigned long long)p->threads_started);
-    if (t.is_main && once(p, &p->main_place, &place, "main") && t.count != 1)
+    if (t.is_main && declare_once(p, &p->main_place, &place, "main") && t.count != 1)
         return sim_parse_fault(p, &place, "expected one main thread, found x%u", t.count);
     if (t.tid && t.count > 1)
         return sim_parse_fault(p, &place, "expected one thread of a given tid, found x%u", t.count);
@@ -398,7 +398,7 @@ bool sim_parse_injected(struct sim_parser *p, const struct sim_place *place, str
     return fine;
 }
 
-static bool fault(struct sim_parser *p)
+static bool declare_fault(struct sim_parser *p)
 {
     struct sim_place place = sim_parse_place(p);
     struct sim_fault f;
@@ -406,7 +406,7 @@ static bool fault(struct sim_parser *p)
     return sim_parse_injected(p, &place, &f) && ADD(p, p->s->faults, p->s->fault_count, f);
 }
 
-static bool expectation(struct sim_parser *p)
+static bool declare_expectation(struct sim_parser *p)
 {
     struct sim_scenario *s = p->s;
     struct sim_expect e = {.line = p->token.line, .column = p->token.column};
@@ -429,15 +429,15 @@ bool sim_parse_declaration(struct sim_parser *p)
         {"config", config},
         {"image", image},
         {"method", free_method},
-        {"mutex", mutex},
-        {"monitor", monitor},
-        {"rwlock", rwlock},
-        {"cond", cond},
+        {"mutex", declare_mutex},
+        {"monitor", declare_monitor},
+        {"rwlock", declare_rwlock},
+        {"cond", declare_cond},
         {"semaphore", semaphore},
-        {"queue", queue},
-        {"thread", thread},
-        {"fault", fault},
-        {"expect", expectation},
+        {"queue", declare_queue},
+        {"thread", declare_thread},
+        {"fault", declare_fault},
+        {"expect", declare_expectation},
         {"include", sim_parse_include},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool block(struct sim_parser *p, uint32_t *out);
+static bool parse_op_block(struct sim_parser *p, uint32_t *out);
 
 /* ---- locks that are held where we are ---- */
 
@@ -14,7 +14,7 @@ static const struct sim_held *held_by_name(const struct sim_parser *p, const cha
     return NULL;
 }
 
-static bool holds(const struct sim_op *op)
+static bool op_holds_lock(const struct sim_op *op)
 {
     return op->kind == SIM_OP_LOCK || op->kind == SIM_OP_MONITOR || op->kind == SIM_OP_READ_LOCK ||
            op->kind == SIM_OP_WRITE_LOCK || op->kind == SIM_OP_SPIN;
@@ -32,10 +32,10 @@ static bool taken_once(struct sim_parser *p, const struct sim_op *op)
 
 static bool held_block(struct sim_parser *p, const struct sim_op *op, uint32_t *out)
 {
-    if (!holds(op))
-        return block(p, out);
+    if (!op_holds_lock(op))
+        return parse_op_block(p, out);
     p->held[p->held_count++] = (struct sim_held){p->mentions[op->object].name, op->kind};
-    bool fine = block(p, out);
+    bool fine = parse_op_block(p, out);
     p->held_count--;
     return fine;
 }
@@ -57,7 +57,7 @@ static bool arm(struct sim_parser *p)
 {
     struct sim_arm a;
     uint64_t weight;
-    if (!sim_parse_count(p, "the weight of a choice", 1, SIM_TIMES_MAX, &weight) || !block(p, &a.block))
+    if (!sim_parse_count(p, "the weight of a choice", 1, SIM_TIMES_MAX, &weight) || !parse_op_block(p, &a.block))
         return false;
     a.weight = (uint32_t)weight;
     struct sim_arm *arms = sim_array_grow(p->open_arms, p->open_arm_count, sizeof *arms);
@@ -101,7 +101,7 @@ static bool arms(struct sim_parser *p, struct sim_op *op)
     return settle_arms(p, begin, op);
 }
 
-static bool fault(struct sim_parser *p, struct sim_op *op)
+static bool parse_fault_op(struct sim_parser *p, struct sim_op *op)
 {
     struct sim_place place = {p->source, op->line, op->column};
     struct sim_fault told;
@@ -116,7 +116,7 @@ static bool fault(struct sim_parser *p, struct sim_op *op)
     return true;
 }
 
-static bool step(struct sim_parser *p, enum sim_arg arg, struct sim_op *op)
+static bool parse_op_step(struct sim_parser *p, enum sim_arg arg, struct sim_op *op)
 {
     switch (arg) {
     case SIM_ARG_NONE: return true;
@@ -141,9 +141,9 @@ static bool step(struct sim_parser *p, enum sim_arg arg, struct sim_op *op)
     case SIM_ARG_HELD: return held_lock(p, &op->other);
     case SIM_ARG_PRIORITY: return sim_parse_int(p, "a priority", -SIM_PRIORITY_MAX, SIM_PRIORITY_MAX, &op->priority);
     case SIM_ARG_BLOCK: return held_block(p, op, &op->block);
-    case SIM_ARG_ELSE: return block(p, &op->other_block);
+    case SIM_ARG_ELSE: return parse_op_block(p, &op->other_block);
     case SIM_ARG_ARMS: return arms(p, op);
-    case SIM_ARG_FAULT: return fault(p, op);
+    case SIM_ARG_FAULT: return parse_fault_op(p, op);
     }
     return false;
 }
@@ -157,7 +157,7 @@ static bool steps(struct sim_parser *p, struct sim_op *op)
                 continue;
             return sim_parse_expected(p, "'%s'", s->word);
         }
-        if (!step(p, s->arg, op))
+        if (!parse_op_step(p, s->arg, op))
             return false;
     }
     return sim_parse_statement_end(p);
@@ -228,7 +228,7 @@ static bool settle_block(struct sim_parser *p, uint32_t begin, uint32_t *out)
     return true;
 }
 
-static bool block(struct sim_parser *p, uint32_t *out)
+static bool parse_op_block(struct sim_parser *p, uint32_t *out)
 {
     uint32_t begin = p->open_op_count;
     if (p->depth == SIM_NESTING_MAX)
@@ -252,5 +252,5 @@ static bool block(struct sim_parser *p, uint32_t *out)
 bool sim_parse_body(struct sim_parser *p, bool frameless, uint32_t *out)
 {
     p->in_frameless = frameless;
-    return block(p, out);
+    return parse_op_block(p, out);
 }

@@ -51,7 +51,7 @@ static struct sim_declared *slot(struct sim_declared *declared, uint32_t room, e
     return &declared[i];
 }
 
-static bool widen(struct sim_parser *p)
+static bool grow_value_buffer(struct sim_parser *p)
 {
     uint32_t room = p->declared_room ? p->declared_room * 2 : 64;
     struct sim_declared *wider = calloc(room, sizeof *wider);
@@ -69,7 +69,7 @@ static bool widen(struct sim_parser *p)
 bool sim_parse_declare(struct sim_parser *p, enum sim_table table, const char *name, uint32_t index,
                        const struct sim_place *place)
 {
-    if (p->declared_count * 2 >= p->declared_room && !widen(p))
+    if (p->declared_count * 2 >= p->declared_room && !grow_value_buffer(p))
         return false;
     struct sim_declared *d = slot(p->declared, p->declared_room, table, name);
     if (d->name)
@@ -227,7 +227,7 @@ static const struct class sizes = {"a size (as 64 or 4KiB) of at most 1024GiB", 
 static const struct class counts = {"a number from 0 to 1000000", no_units, 0, SIM_TIMES_MAX};
 static const struct class depths = {"a depth from 1 to 10000", no_units, 1, SIM_DEPTH_MAX};
 
-static const struct class *class_of(enum sim_arg arg)
+static const struct class *value_class_of(enum sim_arg arg)
 {
     switch (arg) {
     case SIM_ARG_TIME: return &times;
@@ -238,7 +238,7 @@ static const struct class *class_of(enum sim_arg arg)
     }
 }
 
-static bool value(struct sim_parser *p, const struct class *class, uint64_t *out)
+static bool parse_one_value(struct sim_parser *p, const struct class *class, uint64_t *out)
 {
     if (!in_units(&p->token, class->units, class->low, class->high, out))
         return sim_parse_expected(p, "%s", class->what);
@@ -277,13 +277,13 @@ bool sim_parse_any_amount(struct sim_parser *p, uint64_t *out)
     return true;
 }
 
-static bool list(struct sim_parser *p, const struct class *class, struct sim_dist *out)
+static bool parse_value_list(struct sim_parser *p, const struct class *class, struct sim_dist *out)
 {
     uint64_t values[SIM_LIST_MAX];
     do {
         if (out->count == SIM_LIST_MAX)
             return sim_parse_expected(p, "at most %d values", SIM_LIST_MAX);
-        if (!value(p, class, &values[out->count]))
+        if (!parse_one_value(p, class, &values[out->count]))
             return false;
         out->count++;
     } while (sim_parse_accept(p, ","));
@@ -300,8 +300,8 @@ static bool arguments(struct sim_parser *p, const struct class *class, struct si
     if (!sim_parse_expect(p, "("))
         return false;
     if (out->kind == SIM_DIST_LIST)
-        return list(p, class, out) && sim_parse_expect(p, ")");
-    if (!value(p, class, &out->a))
+        return parse_value_list(p, class, out) && sim_parse_expect(p, ")");
+    if (!parse_one_value(p, class, &out->a))
         return false;
     if (out->kind == SIM_DIST_LOGNORMAL &&
         (!sim_parse_expect(p, ",") || !sim_parse_decimal(p, "a sigma", 0, SIM_SIGMA_MAX, &out->sigma)))
@@ -311,7 +311,7 @@ static bool arguments(struct sim_parser *p, const struct class *class, struct si
 
 static bool constant_or_uniform(struct sim_parser *p, const struct class *class, struct sim_dist *out)
 {
-    if (!value(p, class, &out->a))
+    if (!parse_one_value(p, class, &out->a))
         return false;
     if (!sim_parse_accept(p, ".."))
         return true;
@@ -334,7 +334,7 @@ bool sim_parse_dist(struct sim_parser *p, enum sim_arg arg, struct sim_dist *out
         {"lognormal", SIM_DIST_LOGNORMAL},
         {"one_of", SIM_DIST_LIST},
     };
-    const struct class *class = class_of(arg);
+    const struct class *class = value_class_of(arg);
     *out = sim_dist_constant(0);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (!sim_token_is(&p->token, words[i].word))

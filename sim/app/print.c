@@ -32,7 +32,7 @@ static void put_text(struct out *o, const char *text)
     put(o, "\"");
 }
 
-static void put_name(struct out *o, const char *name)
+static void print_name(struct out *o, const char *name)
 {
     if (is_word(name))
         put(o, " %s", name);
@@ -85,7 +85,7 @@ static void put_dist(struct out *o, const struct sim_dist *d, const struct sim_u
 
 /* ---- operations ---- */
 
-static void put_block(struct out *o, uint32_t block, unsigned indent);
+static void print_block(struct out *o, uint32_t block, unsigned indent);
 
 static void put_fault(struct out *o, const struct sim_fault *f)
 {
@@ -104,7 +104,7 @@ static void put_fault(struct out *o, const struct sim_fault *f)
     }
     if (f->thread) {
         put(o, " thread");
-        put_name(o, o->s->threads[f->thread - 1].name);
+        print_name(o, o->s->threads[f->thread - 1].name);
     }
 }
 
@@ -113,7 +113,7 @@ static void put_arms(struct out *o, const struct sim_op *op, unsigned indent)
     put(o, " {\n");
     for (uint32_t a = op->first; a < op->first + op->count; a++) {
         put(o, "%*s%u", (int)indent + 4, "", o->s->arms[a].weight);
-        put_block(o, o->s->arms[a].block, indent + 4);
+        print_block(o, o->s->arms[a].block, indent + 4);
         put(o, "\n");
     }
     put(o, "%*s}", (int)indent, "");
@@ -138,27 +138,27 @@ static void put_step(struct out *o, const struct sim_op *op, enum sim_arg arg, u
     case SIM_ARG_AMOUNT: put_dist(o, &op->amount, sim_size_units); break;
     case SIM_ARG_SIZE: put_dist(o, &op->size, sim_size_units); break;
     case SIM_ARG_METHOD:
-    case SIM_ARG_NATIVE: put_name(o, s->methods[op->object].name); break;
-    case SIM_ARG_POSTED: put_name(o, s->methods[op->method].name); break;
+    case SIM_ARG_NATIVE: print_name(o, s->methods[op->object].name); break;
+    case SIM_ARG_POSTED: print_name(o, s->methods[op->method].name); break;
     case SIM_ARG_MUTEX:
     case SIM_ARG_MONITOR:
-    case SIM_ARG_RWLOCK: put_name(o, s->locks[op->object].name); break;
-    case SIM_ARG_HELD: put_name(o, s->locks[op->other].name); break;
-    case SIM_ARG_COND: put_name(o, s->conds[op->object].name); break;
-    case SIM_ARG_SEM: put_name(o, s->sems[op->object].name); break;
-    case SIM_ARG_QUEUE: put_name(o, s->queues[op->object].name); break;
-    case SIM_ARG_THREAD: put_name(o, s->threads[op->object].name); break;
+    case SIM_ARG_RWLOCK: print_name(o, s->locks[op->object].name); break;
+    case SIM_ARG_HELD: print_name(o, s->locks[op->other].name); break;
+    case SIM_ARG_COND: print_name(o, s->conds[op->object].name); break;
+    case SIM_ARG_SEM: print_name(o, s->sems[op->object].name); break;
+    case SIM_ARG_QUEUE: print_name(o, s->queues[op->object].name); break;
+    case SIM_ARG_THREAD: print_name(o, s->threads[op->object].name); break;
     case SIM_ARG_IMAGE:
-    case SIM_ARG_ANY_IMAGE: put_name(o, s->images[op->object].name); break;
+    case SIM_ARG_ANY_IMAGE: print_name(o, s->images[op->object].name); break;
     case SIM_ARG_PRIORITY: put(o, " %d", op->priority); break;
-    case SIM_ARG_BLOCK: put_block(o, op->block, indent); break;
-    case SIM_ARG_ELSE: put_block(o, op->other_block, indent); break;
+    case SIM_ARG_BLOCK: print_block(o, op->block, indent); break;
+    case SIM_ARG_ELSE: print_block(o, op->other_block, indent); break;
     case SIM_ARG_ARMS: put_arms(o, op, indent); break;
     case SIM_ARG_FAULT: break;
     }
 }
 
-static void put_op(struct out *o, const struct sim_op *op, unsigned indent)
+static void print_op(struct out *o, const struct sim_op *op, unsigned indent)
 {
     const struct sim_syntax *row = &sim_syntax[op->kind];
     put(o, "%*s", (int)indent, "");
@@ -176,7 +176,7 @@ static void put_op(struct out *o, const struct sim_op *op, unsigned indent)
     put(o, "\n");
 }
 
-static void put_block(struct out *o, uint32_t block, unsigned indent)
+static void print_block(struct out *o, uint32_t block, unsigned indent)
 {
     const struct sim_block *b = &o->s->blocks[block];
     if (b->count == 0) {
@@ -185,7 +185,7 @@ static void put_block(struct out *o, uint32_t block, unsigned indent)
     }
     put(o, " {\n");
     for (uint32_t i = b->first; i < b->first + b->count; i++)
-        put_op(o, &o->s->ops[i], indent + 4);
+        print_op(o, &o->s->ops[i], indent + 4);
     put(o, "%*s}", (int)indent, "");
 }
 
@@ -224,56 +224,56 @@ static void put_objects(struct out *o)
     const struct sim_scenario *s = o->s;
     for (uint32_t i = 0; i < s->image_count; i++) {
         put(o, "image");
-        put_name(o, s->images[i].name);
+        print_name(o, s->images[i].name);
         put(o, s->images[i].loaded_at_start ? "\n" : " later\n");
     }
     for (uint32_t i = 0; i < s->lock_count; i++) {
         put(o, "%s", lock_words[s->locks[i].kind]);
-        put_name(o, s->locks[i].name);
+        print_name(o, s->locks[i].name);
         put(o, "\n");
     }
     for (uint32_t i = 0; i < s->cond_count; i++) {
         put(o, "cond");
-        put_name(o, s->conds[i].name);
+        print_name(o, s->conds[i].name);
         put(o, "\n");
     }
     for (uint32_t i = 0; i < s->sem_count; i++) {
         put(o, "semaphore");
-        put_name(o, s->sems[i].name);
+        print_name(o, s->sems[i].name);
         put(o, " %u\n", s->sems[i].count);
     }
     for (uint32_t i = 0; i < s->queue_count; i++) {
         put(o, "queue");
-        put_name(o, s->queues[i].name);
+        print_name(o, s->queues[i].name);
         if (s->queues[i].vsync_period_ns) {
             put(o, " vsync ");
             put_value(o, s->queues[i].vsync_period_ns, sim_time_units);
             put(o, " frame");
-            put_name(o, s->methods[s->queues[i].frame_method].name);
+            print_name(o, s->methods[s->queues[i].frame_method].name);
         }
         put(o, "\n");
     }
 }
 
-static void put_method(struct out *o, const struct sim_method *m)
+static void print_method(struct out *o, const struct sim_method *m)
 {
     put(o, "method");
-    put_name(o, m->name);
+    print_name(o, m->name);
     put(o, "%s%s", m->managed ? " managed" : "", m->frameless ? " frameless" : "");
     if (m->frame_bytes != (m->frameless ? 0 : SIM_FRAME_DEFAULT))
         put(o, " frame %u", m->frame_bytes);
     if (m->image) {
         put(o, " in");
-        put_name(o, o->s->images[m->image].name);
+        print_name(o, o->s->images[m->image].name);
     }
-    put_block(o, m->block, 0);
+    print_block(o, m->block, 0);
     put(o, "\n");
 }
 
-static void put_thread(struct out *o, const struct sim_thread_spec *t)
+static void print_thread_spec(struct out *o, const struct sim_thread_spec *t)
 {
     put(o, "thread");
-    put_name(o, t->name);
+    print_name(o, t->name);
     put(o, "%s", t->is_main ? " main" : "");
     if (t->count != 1)
         put(o, " x%u", t->count);
@@ -286,7 +286,7 @@ static void put_thread(struct out *o, const struct sim_thread_spec *t)
     if (t->tid)
         put(o, " tid %llu", (unsigned long long)t->tid);
     put(o, "%s run", t->reuse_tid ? " reuse_tid" : "");
-    put_name(o, o->s->methods[t->entry].name);
+    print_name(o, o->s->methods[t->entry].name);
     put(o, "\n");
 }
 
@@ -310,8 +310,8 @@ static void put_expects(struct out *o)
     for (uint32_t i = 0; i < o->s->expect_count; i++) {
         const struct sim_expect *e = &o->s->expects[i];
         put(o, "expect");
-        put_name(o, e->score);
-        put_name(o, e->policy);
+        print_name(o, e->score);
+        print_name(o, e->policy);
         put(o, " ");
         put_decimal(o, e->low);
         put(o, "..");
@@ -333,9 +333,9 @@ char *sim_scenario_print(const struct sim_scenario *s)
     put_settings(&o);
     put_objects(&o);
     for (uint32_t i = 0; i < s->method_count; i++)
-        put_method(&o, &s->methods[i]);
+        print_method(&o, &s->methods[i]);
     for (uint32_t i = 0; i < s->thread_count; i++)
-        put_thread(&o, &s->threads[i]);
+        print_thread_spec(&o, &s->threads[i]);
     put_faults(&o);
     put_expects(&o);
     if (o.text.failed)

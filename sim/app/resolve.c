@@ -43,7 +43,7 @@ static enum sim_table table_of(enum sim_arg arg)
 }
 
 /* What an object is, beyond its table. */
-static enum sim_arg kind_of(const struct sim_scenario *s, enum sim_table table, uint32_t index)
+static enum sim_arg object_kind_of(const struct sim_scenario *s, enum sim_table table, uint32_t index)
 {
     static const enum sim_arg locks[] = {
         [SIM_LOCK_MUTEX] = SIM_ARG_MUTEX,
@@ -61,7 +61,7 @@ static enum sim_arg kind_of(const struct sim_scenario *s, enum sim_table table, 
     }
 }
 
-static bool fits(enum sim_arg wanted, enum sim_arg kind)
+static bool arg_accepts_kind(enum sim_arg wanted, enum sim_arg kind)
 {
     switch (wanted) {
     case SIM_ARG_METHOD:
@@ -80,7 +80,7 @@ static const char *kind_text(enum sim_arg kind)
 }
 
 /* Turns the number of a mention into that of the object it means. */
-static bool resolve(struct sim_parser *p, uint32_t *number)
+static bool resolve_mention(struct sim_parser *p, uint32_t *number)
 {
     const struct sim_mention *m = &p->mentions[*number];
     enum sim_table table = table_of(m->wanted);
@@ -90,8 +90,8 @@ static bool resolve(struct sim_parser *p, uint32_t *number)
     if (!d)
         return sim_parse_fault(p, &m->place, "expected %s, found '%s', which is not declared", sim_arg_text(m->wanted),
                                m->name);
-    enum sim_arg kind = kind_of(p->s, d->table, d->index);
-    if (d->table != table || !fits(m->wanted, kind))
+    enum sim_arg kind = object_kind_of(p->s, d->table, d->index);
+    if (d->table != table || !arg_accepts_kind(m->wanted, kind))
         return sim_parse_fault(p, &m->place, "expected %s, found '%s', which is %s (%s:%u:%u)", sim_arg_text(m->wanted),
                                m->name, kind_text(kind), d->place.source->path, d->place.line, d->place.column);
     *number = d->index;
@@ -103,11 +103,11 @@ static bool resolve_op(struct sim_parser *p, struct sim_op *op)
     const struct sim_syntax *row = &sim_syntax[op->kind];
     for (const struct sim_step *s = row->steps; s < row->steps + SIM_STEPS_MAX && s->arg; s++) {
         bool is_object = s->arg >= SIM_ARG_METHOD && s->arg <= SIM_ARG_IMAGE && s->arg != SIM_ARG_POSTED;
-        if (is_object && !resolve(p, &op->object))
+        if (is_object && !resolve_mention(p, &op->object))
             return false;
-        if (s->arg == SIM_ARG_POSTED && !resolve(p, &op->method))
+        if (s->arg == SIM_ARG_POSTED && !resolve_mention(p, &op->method))
             return false;
-        if (s->arg == SIM_ARG_HELD && !resolve(p, &op->other))
+        if (s->arg == SIM_ARG_HELD && !resolve_mention(p, &op->other))
             return false;
     }
     return true;
@@ -126,7 +126,7 @@ static bool resolve_images(struct sim_parser *p)
     for (uint32_t i = 0; i < s->method_count; i++) {
         if (s->methods[i].image == UINT32_MAX)
             s->methods[i].image = 0;
-        else if (!resolve(p, &s->methods[i].image))
+        else if (!resolve_mention(p, &s->methods[i].image))
             return false;
     }
     return true;
@@ -157,20 +157,20 @@ static bool resolve_all(struct sim_parser *p)
         if (!resolve_op(p, &s->ops[i]))
             return false;
     for (uint32_t i = 0; i < s->thread_count; i++)
-        if (!resolve(p, &s->threads[i].entry))
+        if (!resolve_mention(p, &s->threads[i].entry))
             return false;
     for (uint32_t i = 0; i < s->queue_count; i++) {
         struct sim_queue *q = &s->queues[i];
         if (!q->vsync_period_ns)
             q->frame_method = 0;
-        else if (!resolve(p, &q->frame_method))
+        else if (!resolve_mention(p, &q->frame_method))
             return false;
     }
     if (!append_told_faults(p))
         return false;
     for (uint32_t i = 0; i < s->fault_count; i++) {
         uint32_t thread = s->faults[i].thread - 1;
-        if (s->faults[i].thread && !resolve(p, &thread))
+        if (s->faults[i].thread && !resolve_mention(p, &thread))
             return false;
         s->faults[i].thread = s->faults[i].thread ? thread + 1 : 0;
     }
@@ -193,7 +193,7 @@ static uint32_t ops_within(const struct sim_scenario *s, uint32_t block)
 }
 
 /* Methods one behind the other in the order of their declaration, 16 bytes of code for each operation. */
-static void lay_out(struct sim_scenario *s)
+static void lay_out_methods(struct sim_scenario *s)
 {
     const uint64_t first = UINT64_C(0x550000000000), apart = UINT64_C(1) << 32, page = 4096;
     enum { PROLOGUE = 16, OP = 16, LEAST = 64 };
@@ -230,7 +230,7 @@ struct graph {
     uint32_t order_count;
 };
 
-static uint64_t least(const struct sim_dist *d)
+static uint64_t dist_least(const struct sim_dist *d)
 {
     uint64_t min = d->a;
     if (d->kind == SIM_DIST_LIST) {
@@ -241,22 +241,22 @@ static uint64_t least(const struct sim_dist *d)
     return min;
 }
 
-static bool is_call(const struct sim_op *op)
+static bool op_is_call(const struct sim_op *op)
 {
     return op->kind == SIM_OP_CALL || op->kind == SIM_OP_RECURSE || op->kind == SIM_OP_JNI;
 }
 
 static bool runs_for_sure(const struct sim_op *op)
 {
-    return op->kind != SIM_OP_REPEAT || least(&op->amount) > 0;
+    return op->kind != SIM_OP_REPEAT || dist_least(&op->amount) > 0;
 }
 
-static bool add_calls(struct sim_parser *p, struct graph *g, uint32_t method, uint32_t block)
+static bool graph_add_calls(struct sim_parser *p, struct graph *g, uint32_t method, uint32_t block)
 {
     const struct sim_block *b = &p->s->blocks[block];
     for (uint32_t i = b->first; i < b->first + b->count; i++) {
         const struct sim_op *op = &p->s->ops[i];
-        if (is_call(op)) {
+        if (op_is_call(op)) {
             struct call *calls = sim_array_grow(g->calls, g->call_count, sizeof *calls);
             if (!calls)
                 return sim_parse_no_memory(p);
@@ -265,13 +265,13 @@ static bool add_calls(struct sim_parser *p, struct graph *g, uint32_t method, ui
             g->calls_of[op->object] = g->call_count++;
             g->left[method]++;
         }
-        if (runs_for_sure(op) && !add_calls(p, g, method, op->block))
+        if (runs_for_sure(op) && !graph_add_calls(p, g, method, op->block))
             return false;
     }
     return true;
 }
 
-static void sort(struct graph *g, uint32_t method_count)
+static void graph_sort_methods(struct graph *g, uint32_t method_count)
 {
     for (uint32_t m = 0; m < method_count; m++)
         if (g->left[m] == 0)
@@ -389,9 +389,9 @@ static bool check_graph(struct sim_parser *p, struct graph *g, bool *passing)
     for (uint32_t m = 0; m < s->method_count; m++)
         g->calls_of[m] = UINT32_MAX;
     for (uint32_t m = 0; m < s->method_count; m++)
-        if (!add_calls(p, g, m, s->methods[m].block))
+        if (!graph_add_calls(p, g, m, s->methods[m].block))
             return false;
-    sort(g, s->method_count);
+    graph_sort_methods(g, s->method_count);
     if (g->order_count < s->method_count)
         return complain_of_cycle(p, g);
     for (uint32_t i = 0; i < s->method_count; i++)
@@ -434,6 +434,6 @@ bool sim_parse_resolve(struct sim_parser *p)
 {
     if (!all_said(p) || !resolve_all(p) || !check_calls(p))
         return false;
-    lay_out(p->s);
+    lay_out_methods(p->s);
     return true;
 }

@@ -75,22 +75,22 @@ struct maker {
 /* At most one draw in the arguments of a call: C does not say in which order they are evaluated. */
 #define put(m, ...) sim_text_put(&(m)->text, __VA_ARGS__)
 
-static bool has(const struct maker *m, enum feature f)
+static bool maker_has_feature(const struct maker *m, enum feature f)
 {
     return m->features >> f & 1;
 }
 
-static uint32_t below(struct maker *m, uint32_t n)
+static uint32_t maker_draw_below(struct maker *m, uint32_t n)
 {
     return (uint32_t)sim_random_below(&m->random, n);
 }
 
 static bool one_in(struct maker *m, uint32_t n)
 {
-    return below(m, n) == 0;
+    return maker_draw_below(m, n) == 0;
 }
 
-static void indent(struct maker *m)
+static void maker_indent(struct maker *m)
 {
     put(m, "%*s", (int)(4 * m->depth), "");
 }
@@ -98,12 +98,12 @@ static void indent(struct maker *m)
 /* A time around `us`. */
 static void put_time(struct maker *m, uint32_t us)
 {
-    uint32_t a = 1 + below(m, us);
-    switch (has(m, WIDE_DISTS) ? below(m, 5) : below(m, 2)) {
+    uint32_t a = 1 + maker_draw_below(m, us);
+    switch (maker_has_feature(m, WIDE_DISTS) ? maker_draw_below(m, 5) : maker_draw_below(m, 2)) {
     case 0: put(m, "%uus", a); break;
     case 1: put(m, "%uns..%uus", a * 500, a); break;
     case 2: put(m, "exp(%uus)", a); break;
-    case 3: put(m, "lognormal(%uus, 0.%u)", a, 1 + below(m, 9)); break;
+    case 3: put(m, "lognormal(%uus, 0.%u)", a, 1 + maker_draw_below(m, 9)); break;
     default: put(m, "one_of(%uus, %uus, %uus)", a, 1 + a / 10, a * 2); break;
     }
 }
@@ -112,15 +112,15 @@ static void put_timeout(struct maker *m)
 {
     if (m->may_deadlock && one_in(m, 3))
         return;
-    put(m, " timeout %uus", 100 + below(m, 8000));
+    put(m, " timeout %uus", 100 + maker_draw_below(m, 8000));
 }
 
-static void put_block(struct maker *m, uint32_t ops);
-static void put_op(struct maker *m);
+static void maker_put_block(struct maker *m, uint32_t ops);
+static void maker_put_op(struct maker *m);
 
 static void put_compute(struct maker *m)
 {
-    indent(m);
+    maker_indent(m);
     put(m, "compute ");
     put_time(m, one_in(m, 8) ? 4000 : 200);
     put(m, "\n");
@@ -129,10 +129,10 @@ static void put_compute(struct maker *m)
 /* ---- calls ---- */
 
 /* A method that may be called here at that cost, 0 when there is none. */
-static uint32_t callee(struct maker *m, uint32_t times, bool must_be_native)
+static uint32_t maker_choose_callee(struct maker *m, uint32_t times, bool must_be_native)
 {
     for (int tries = 0; tries < 8 && m->method + 1 < m->method_count; tries++) {
-        uint32_t to = m->method + 1 + below(m, m->method_count - m->method - 1);
+        uint32_t to = m->method + 1 + maker_draw_below(m, m->method_count - m->method - 1);
         const struct made *made = &m->methods[to];
         bool in_order = made->lowest_lock > m->held || (m->may_deadlock && one_in(m, 2));
         if ((made->calls + 1) * times + m->methods[m->method].calls > CALLS_MAX || !in_order ||
@@ -147,16 +147,18 @@ static uint32_t callee(struct maker *m, uint32_t times, bool must_be_native)
     return 0;
 }
 
-static void put_call(struct maker *m)
+static void maker_put_call(struct maker *m)
 {
-    bool jni = has(m, CALLS_THROUGH_JNI) && one_in(m, 3), recurse = !jni && has(m, RECURSION) && one_in(m, 3);
-    uint32_t depth = recurse ? 2 + below(m, one_in(m, 6) ? 300 : 20) : 1, times = recurse ? 1 : 1 + below(m, 3);
-    uint32_t to = callee(m, depth > times ? depth : times, jni);
+    bool jni = maker_has_feature(m, CALLS_THROUGH_JNI) && one_in(m, 3),
+         recurse = !jni && maker_has_feature(m, RECURSION) && one_in(m, 3);
+    uint32_t depth = recurse ? 2 + maker_draw_below(m, one_in(m, 6) ? 300 : 20) : 1,
+             times = recurse ? 1 : 1 + maker_draw_below(m, 3);
+    uint32_t to = maker_choose_callee(m, depth > times ? depth : times, jni);
     if (!to) {
         put_compute(m);
         return;
     }
-    indent(m);
+    maker_indent(m);
     if (recurse)
         put(m, "recurse m%u %u\n", to, depth);
     else if (times > 1)
@@ -170,12 +172,12 @@ static void put_call(struct maker *m)
 static bool can_be(const struct maker *m, enum lock_kind kind)
 {
     static const enum feature of[] = {[MUTEX] = LOCKS, [MONITOR] = MONITORS, [RWLOCK] = RWLOCKS};
-    return has(m, of[kind]) || (kind == MUTEX && has(m, SPINS));
+    return maker_has_feature(m, of[kind]) || (kind == MUTEX && maker_has_feature(m, SPINS));
 }
 
 static int lock_to_take(struct maker *m)
 {
-    int lock = (int)below(m, LOCKS_MAX);
+    int lock = (int)maker_draw_below(m, LOCKS_MAX);
     bool in_order = lock > m->held || (m->may_deadlock && one_in(m, 2));
     return in_order && !(m->all_held >> lock & 1) && can_be(m, m->lock[lock]) ? lock : NO_LOCK;
 }
@@ -189,8 +191,8 @@ static void put_locked(struct maker *m)
         put_compute(m);
         return;
     }
-    indent(m);
-    bool spin = m->lock[lock] == MUTEX && has(m, SPINS) && (!has(m, LOCKS) || one_in(m, 3));
+    maker_indent(m);
+    bool spin = m->lock[lock] == MUTEX && maker_has_feature(m, SPINS) && (!maker_has_feature(m, LOCKS) || one_in(m, 3));
     if (spin)
         put(m, "spin l%d every 20us", lock);
     else if (m->lock[lock] == RWLOCK)
@@ -201,7 +203,7 @@ static void put_locked(struct maker *m)
     m->held = lock;
     m->all_held |= 1u << lock;
     m->held_can_wait = m->lock[lock] != RWLOCK;
-    put_block(m, 1 + below(m, 3));
+    maker_put_block(m, 1 + maker_draw_below(m, 3));
     m->held = held;
     m->all_held &= ~(1u << lock);
     m->held_can_wait = can_wait;
@@ -210,13 +212,13 @@ static void put_locked(struct maker *m)
 
 static void put_wait(struct maker *m)
 {
-    indent(m);
+    maker_indent(m);
     if (!m->held_can_wait || one_in(m, 3)) {
         put(m, one_in(m, 3) ? "notify_all" : "notify");
-        put(m, " c%u\n", below(m, 2));
+        put(m, " c%u\n", maker_draw_below(m, 2));
         return;
     }
-    put(m, "wait c%u holding l%d", below(m, 2), m->held);
+    put(m, "wait c%u holding l%d", maker_draw_below(m, 2), m->held);
     put_timeout(m);
     put(m, "\n");
 }
@@ -225,24 +227,24 @@ static void put_wait(struct maker *m)
 
 static void put_choice(struct maker *m)
 {
-    indent(m);
+    maker_indent(m);
     put(m, "choose {\n");
     m->depth++;
-    for (uint32_t arms = 2 + below(m, 2); arms > 0; arms--) {
-        indent(m);
-        put(m, "%u", 1 + below(m, 9));
-        put_block(m, below(m, 3));
+    for (uint32_t arms = 2 + maker_draw_below(m, 2); arms > 0; arms--) {
+        maker_indent(m);
+        put(m, "%u", 1 + maker_draw_below(m, 9));
+        maker_put_block(m, maker_draw_below(m, 3));
         put(m, "\n");
     }
     m->depth--;
-    indent(m);
+    maker_indent(m);
     put(m, "}\n");
 }
 
 static void put_try(struct maker *m)
 {
     bool in_try = m->in_try;
-    indent(m);
+    maker_indent(m);
     if (in_try || (!m->is_entry && one_in(m, 3))) {
         put(m, "choose { 3 { } 1 { throw } }\n");
         m->methods[m->method].throws |= !in_try;
@@ -250,22 +252,22 @@ static void put_try(struct maker *m)
     }
     put(m, "try");
     m->in_try = true;
-    put_block(m, 1 + below(m, 3));
+    maker_put_block(m, 1 + maker_draw_below(m, 3));
     m->in_try = in_try;
     put(m, " catch");
-    put_block(m, below(m, 2));
+    maker_put_block(m, maker_draw_below(m, 2));
     put(m, "\n");
 }
 
 static void put_io(struct maker *m)
 {
     static const char *const calls[] = {"read", "write", "net"};
-    indent(m);
+    maker_indent(m);
     if (one_in(m, 4)) {
         put(m, one_in(m, 2) ? "open" : "sync");
     } else {
-        put(m, "%s", calls[has(m, SOCKETS) ? below(m, 3) : below(m, 2)]);
-        put(m, " %uKiB", 1 + below(m, 64));
+        put(m, "%s", calls[maker_has_feature(m, SOCKETS) ? maker_draw_below(m, 3) : maker_draw_below(m, 2)]);
+        put(m, " %uKiB", 1 + maker_draw_below(m, 64));
     }
     put(m, " takes ");
     put_time(m, 900);
@@ -274,32 +276,32 @@ static void put_io(struct maker *m)
 
 static void put_memory(struct maker *m)
 {
-    indent(m);
+    maker_indent(m);
     if (one_in(m, 3))
-        put(m, "free %u\n", 1 + below(m, 5));
+        put(m, "free %u\n", 1 + maker_draw_below(m, 5));
     else
-        put(m, "alloc 16..%u\n", 16 + below(m, 100000));
+        put(m, "alloc 16..%u\n", 16 + maker_draw_below(m, 100000));
 }
 
 static void put_post(struct maker *m)
 {
-    uint32_t to = m->method + 1 < m->method_count ? callee(m, 1, false) : 0;
+    uint32_t to = m->method + 1 < m->method_count ? maker_choose_callee(m, 1, false) : 0;
     if (!to || m->methods[to].throws) {
         put_compute(m);
         return;
     }
-    indent(m);
+    maker_indent(m);
     put(m, "post m%u to q", to);
     if (one_in(m, 2))
-        put(m, " after %uus", below(m, 5000));
+        put(m, " after %uus", maker_draw_below(m, 5000));
     if (one_in(m, 3))
-        put(m, " priority %d", (int)below(m, 5) - 2);
+        put(m, " priority %d", (int)maker_draw_below(m, 5) - 2);
     put(m, "\n");
 }
 
 static void put_brief(struct maker *m, const char *text)
 {
-    indent(m);
+    maker_indent(m);
     put(m, "%s", text);
 }
 
@@ -324,7 +326,7 @@ static void put_featured(struct maker *m, enum feature f)
     case WAITS: put_wait(m); break;
     case SEMAPHORES: put_pair(m, "release s", "acquire s"); break;
     case PARKS:
-        snprintf(unpark, sizeof unpark, "unpark t%u", below(m, m->spec_count));
+        snprintf(unpark, sizeof unpark, "unpark t%u", maker_draw_below(m, m->spec_count));
         put_pair(m, unpark, "park");
         break;
     case SLEEPS:
@@ -345,47 +347,47 @@ static void put_featured(struct maker *m, enum feature f)
     case EXCEPTIONS: put_try(m); break;
     case COLLECTIONS: put_brief(m, one_in(m, 8) ? "gc takes 500us..2ms\n" : "alloc 1KiB\n"); break;
     case CLOCKS: put_brief(m, "clock\n"); break;
-    default: put_call(m); break;
+    default: maker_put_call(m); break;
     }
 }
 
-static void put_op(struct maker *m)
+static void maker_put_op(struct maker *m)
 {
-    enum feature f = (enum feature)below(m, FEATURES);
+    enum feature f = (enum feature)maker_draw_below(m, FEATURES);
     bool is_deep = m->depth >= NESTING && (f <= SPINS || f == CHOICES || f == EXCEPTIONS);
     if (one_in(m, 4))
         put_compute(m);
-    else if (has(m, f) && !is_deep)
+    else if (maker_has_feature(m, f) && !is_deep)
         put_featured(m, f);
     else
-        put_call(m);
+        maker_put_call(m);
 }
 
-static void put_block(struct maker *m, uint32_t ops)
+static void maker_put_block(struct maker *m, uint32_t ops)
 {
     put(m, " {\n");
     m->depth++;
     while (ops--)
-        put_op(m);
+        maker_put_op(m);
     m->depth--;
-    indent(m);
+    maker_indent(m);
     put(m, "}");
 }
 
 /* ---- the whole ---- */
 
-static void put_method(struct maker *m, uint32_t number)
+static void maker_put_method(struct maker *m, uint32_t number)
 {
     struct made *made = &m->methods[number];
-    *made = (struct made){.lowest_lock = LOCKS_MAX, .native = !has(m, MANAGED) || one_in(m, 3)};
-    made->frameless = has(m, FRAMELESS) && one_in(m, 6);
+    *made = (struct made){.lowest_lock = LOCKS_MAX, .native = !maker_has_feature(m, MANAGED) || one_in(m, 3)};
+    made->frameless = maker_has_feature(m, FRAMELESS) && one_in(m, 6);
     m->method = number;
     m->held = NO_LOCK;
     m->held_can_wait = m->in_try = false;
     m->is_entry = number < m->worker_count || number == m->method_count - 1; /* the last is run for frames */
     put(m, "method m%u%s%s", number, made->native ? "" : " managed", made->frameless ? " frameless" : "");
     if (one_in(m, 8))
-        put(m, " frame %u", 16 * below(m, 40));
+        put(m, " frame %u", 16 * maker_draw_below(m, 40));
     put(m, one_in(m, 3) ? " in lib.so" : " in app");
     if (made->frameless) {
         put(m, " { compute ");
@@ -393,7 +395,7 @@ static void put_method(struct maker *m, uint32_t number)
         put(m, " }\n");
         return;
     }
-    put_block(m, 2 + below(m, 5));
+    maker_put_block(m, 2 + maker_draw_below(m, 5));
     put(m, "\n");
 }
 
@@ -401,26 +403,26 @@ static void put_method(struct maker *m, uint32_t number)
 static void put_entries(struct maker *m)
 {
     for (uint32_t i = m->worker_count; i-- > 1;)
-        put_method(m, i);
+        maker_put_method(m, i);
     m->methods[0] = (struct made){.lowest_lock = LOCKS_MAX};
     m->method = 0;
     m->is_entry = true;
     put(m, "method m0 managed {\n");
     m->depth = 1;
-    if (has(m, LATE_IMAGE))
+    if (maker_has_feature(m, LATE_IMAGE))
         put(m, "    load late.so takes 1ms..5ms\n    call late\n");
-    for (uint32_t n = 3 + below(m, 5); n > 0; n--) {
-        if (has(m, SPAWNS) && one_in(m, 2))
+    for (uint32_t n = 3 + maker_draw_below(m, 5); n > 0; n--) {
+        if (maker_has_feature(m, SPAWNS) && one_in(m, 2))
             put(m, "    spawn child\n%s", one_in(m, 2) ? "    join child\n" : "");
-        put_op(m);
+        maker_put_op(m);
     }
     m->depth = 0;
-    put(m, has(m, MESSAGES) || has(m, FRAMES) ? "    loop q\n}\n" : "}\n");
-    if (has(m, SPAWNS)) {
+    put(m, maker_has_feature(m, MESSAGES) || maker_has_feature(m, FRAMES) ? "    loop q\n}\n" : "}\n");
+    if (maker_has_feature(m, SPAWNS)) {
         uint32_t to = m->worker_count;
         put(m, "method child_run { %s%u%s }\n", m->methods[to].throws ? "try { call m" : "call m", to,
             m->methods[to].throws ? " } catch { }" : "");
-        put(m, "thread child x0%s run child_run\n", has(m, REUSED_TIDS) ? " reuse_tid" : "");
+        put(m, "thread child x0%s run child_run\n", maker_has_feature(m, REUSED_TIDS) ? " reuse_tid" : "");
     }
 }
 
@@ -429,15 +431,15 @@ static void put_threads(struct maker *m)
     put(m, "thread t0 main run m0\n");
     for (uint32_t t = 1; t < m->spec_count; t++) {
         put(m, "thread t%u", t);
-        if (has(m, MANY_THREADS) && one_in(m, 2))
-            put(m, " x%u", 1 + below(m, 6));
+        if (maker_has_feature(m, MANY_THREADS) && one_in(m, 2))
+            put(m, " x%u", 1 + maker_draw_below(m, 6));
         if (one_in(m, 2)) {
             put(m, " start ");
             put_time(m, 20000);
         }
         if (one_in(m, 3))
-            put(m, " nice %d", (int)below(m, 30) - 10);
-        put(m, " run m%u\n", 1 + below(m, m->worker_count - 1));
+            put(m, " nice %d", (int)maker_draw_below(m, 30) - 10);
+        put(m, " run m%u\n", 1 + maker_draw_below(m, m->worker_count - 1));
     }
 }
 
@@ -445,36 +447,36 @@ static void put_declarations(struct maker *m, uint64_t seed)
 {
     static const char *const words[] = {[MUTEX] = "mutex", [MONITOR] = "monitor", [RWLOCK] = "rwlock"};
     put(m, "scenario random \"Written by chance from the seed %llu\"\n", (unsigned long long)seed);
-    put(m, "duration %ums\n", 50 + below(m, 400));
-    put(m, "cores %u\n", 1 + below(m, 6));
+    put(m, "duration %ums\n", 50 + maker_draw_below(m, 400));
+    put(m, "cores %u\n", 1 + maker_draw_below(m, 6));
     put(m, "image app\nimage lib.so\n");
-    if (has(m, LATE_IMAGE))
+    if (maker_has_feature(m, LATE_IMAGE))
         put(m, "image late.so later {\n    method late { compute 100us..900us }\n}\n");
     for (int i = 0; i < LOCKS_MAX; i++) {
-        m->lock[i] = (enum lock_kind)below(m, 3);
+        m->lock[i] = (enum lock_kind)maker_draw_below(m, 3);
         put(m, "%s l%d\n", words[m->lock[i]], i);
     }
-    put(m, "cond c0\ncond c1\nsemaphore s %u\n", below(m, 3));
+    put(m, "cond c0\ncond c1\nsemaphore s %u\n", maker_draw_below(m, 3));
     put(m, "queue q");
-    if (has(m, FRAMES))
-        put(m, " vsync %uus frame m%u", 4000 + below(m, 14000), m->method_count - 1);
+    if (maker_has_feature(m, FRAMES))
+        put(m, " vsync %uus frame m%u", 4000 + maker_draw_below(m, 14000), m->method_count - 1);
     put(m, "\n");
 }
 
-static bool write_all(struct maker *m, uint64_t seed, uint32_t size)
+static bool maker_write_scenario(struct maker *m, uint64_t seed, uint32_t size)
 {
     enum { OPS_OF_METHOD = 4 };
     uint32_t methods = 2 + size / OPS_OF_METHOD;
     m->features = sim_random_u64(&m->random);
-    m->worker_count = 2 + below(m, 4);
+    m->worker_count = 2 + maker_draw_below(m, 4);
     m->method_count = m->worker_count + (methods < METHODS_MAX ? methods : METHODS_MAX);
-    m->spec_count = 1 + below(m, 2 + size / 40 < SPECS_MAX ? 2 + size / 40 : SPECS_MAX);
+    m->spec_count = 1 + maker_draw_below(m, 2 + size / 40 < SPECS_MAX ? 2 + size / 40 : SPECS_MAX);
     m->methods = calloc(m->method_count, sizeof *m->methods);
     if (!m->methods)
         return false;
     put_declarations(m, seed);
     for (uint32_t i = m->method_count; i-- > m->worker_count;)
-        put_method(m, i);
+        maker_put_method(m, i);
     put_entries(m);
     put_threads(m);
     free(m->methods);
@@ -486,7 +488,8 @@ struct sim_scenario *sim_scenario_random(uint64_t seed, uint32_t size, bool may_
     struct maker m = {.random = sim_random_seed(seed, 0x5ce7a210), .may_deadlock = may_deadlock};
     struct sim_scenario *s = NULL;
     struct strobe_error error;
-    if (write_all(&m, seed, size) && sim_scenario_parse(m.text.text, "random", &s, &error) == STROBE_BAD_INPUT) {
+    if (maker_write_scenario(&m, seed, size) &&
+        sim_scenario_parse(m.text.text, "random", &s, &error) == STROBE_BAD_INPUT) {
         fprintf(stderr, "seed %llu writes what is no scenario: %s\n", (unsigned long long)seed, error.text);
         abort();
     }

@@ -1,10 +1,12 @@
 #include "sim/cmd/against.h"
 
+#include "engine/util/array.h"
+
 #include <stdlib.h>
 
 enum { WORST = 10, NEAR_POINTS = 1, FAR_POINTS = 5 };
 
-static double part(double ns, double of_ns)
+static double fraction_of_ns(double ns, double of_ns)
 {
     return of_ns > 0 ? ns / of_ns : 0;
 }
@@ -17,13 +19,13 @@ static void note_causes(struct strobe_against_row *row, const struct sim_result 
     double wrong = all - (double)s->agree_ns;
     for (size_t i = 0; i < r->thread_count; i++)
         longest = (double)r->threads[i].thread_ns > longest ? (double)r->threads[i].thread_ns : longest;
-    row->unseen = part(unseen, all);
-    row->running = part(running, all);
-    row->waiting = part(wrong - running, all);
+    row->unseen = fraction_of_ns(unseen, all);
+    row->running = fraction_of_ns(running, all);
+    row->waiting = fraction_of_ns(wrong - running, all);
     row->blocked_error = s->blocked_error;
     row->overhead = s->overhead;
-    row->wanted = part((double)s->running_ns, longest);
-    row->had = part((double)s->app_cpu_ns, longest);
+    row->wanted = fraction_of_ns((double)s->running_ns, longest);
+    row->had = fraction_of_ns((double)s->app_cpu_ns, longest);
     row->threads = (uint32_t)r->thread_count;
 }
 
@@ -34,14 +36,8 @@ enum strobe_status strobe_against_add(struct strobe_against *a, bool judged, con
             a->rows[a->count - 1].other = result->score.agreement;
         return STROBE_OK;
     }
-    if (a->count == a->room) {
-        size_t room = a->room ? a->room * 2 : 64;
-        struct strobe_against_row *rows = realloc(a->rows, room * sizeof *rows);
-        if (!rows)
-            return STROBE_IO;
-        a->rows = rows;
-        a->room = room;
-    }
+    if (!strobe_array_reserve(&a->rows, &a->room, a->count + 1))
+        return STROBE_IO;
     struct strobe_against_row *row = &a->rows[a->count++];
     *row = (struct strobe_against_row){.seed = result->seed, .judged = result->score.agreement};
     note_causes(row, result);

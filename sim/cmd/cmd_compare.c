@@ -49,7 +49,7 @@ struct comparison {
     enum strobe_status status;
 };
 
-static int take_option(struct request *q, int c)
+static int compare_take_option(struct request *q, int c)
 {
     switch (c) {
     case SEEDS:
@@ -75,7 +75,7 @@ static int take_option(struct request *q, int c)
     }
 }
 
-static const char *folder_of(const struct comparison *c, const struct sim_scenario *s, const char *policy)
+static const char *comparison_folder(const struct comparison *c, const struct sim_scenario *s, const char *policy)
 {
     static char folder[4096];
     int n = snprintf(folder, sizeof folder, "%s/%s/%s", c->q->folder, s->name, policy);
@@ -83,7 +83,7 @@ static const char *folder_of(const struct comparison *c, const struct sim_scenar
 }
 
 /* Traces are left of each cell's first seed. */
-static void trial_at(void *ctx, uint64_t place, struct sim_swarm_trial *out)
+static void comparison_trial_at(void *ctx, uint64_t place, struct sim_swarm_trial *out)
 {
     const struct comparison *c = ctx;
     const struct request *q = c->q;
@@ -94,10 +94,10 @@ static void trial_at(void *ctx, uint64_t place, struct sim_swarm_trial *out)
                                               .seed = q->seeds.first + seed,
                                               .replace = q->replace};
     if (q->folder && seed == 0)
-        out->options.folder = folder_of(c, out->scenario, out->options.policy);
+        out->options.folder = comparison_folder(c, out->scenario, out->options.policy);
 }
 
-static void reap(void *ctx, uint64_t place, const struct sim_result *result, const char *line)
+static void comparison_take_result(void *ctx, uint64_t place, const struct sim_result *result, const char *line)
 {
     struct comparison *c = ctx;
     if (c->status == STROBE_OK)
@@ -116,7 +116,7 @@ static int make_folders(const struct comparison *c)
         return STROBE_EXIT_BAD;
     for (uint32_t i = 0; i < c->scenario_count; i++) {
         for (uint32_t p = 0; p < c->q->policy_count; p++) {
-            const char *folder = folder_of(c, c->scenarios[i], c->q->policies[p]);
+            const char *folder = comparison_folder(c, c->scenarios[i], c->q->policies[p]);
             if (!folder || strobe_make_folder(folder))
                 return folder ? STROBE_EXIT_BAD : strobe_complain("%s: path too long", c->q->folder);
         }
@@ -124,7 +124,7 @@ static int make_folders(const struct comparison *c)
     return 0;
 }
 
-static int read_all(struct comparison *c, int count, char **paths)
+static int comparison_read_scenarios(struct comparison *c, int count, char **paths)
 {
     for (int i = 0; i < count; i++) {
         struct sim_scenario *s = strobe_read_scenario(paths[i]);
@@ -140,7 +140,7 @@ static int read_all(struct comparison *c, int count, char **paths)
     return c->q->folder ? make_folders(c) : 0;
 }
 
-static int play(struct comparison *c)
+static int comparison_play(struct comparison *c)
 {
     struct strobe_error error = {""};
     struct strobe_progress progress;
@@ -150,8 +150,8 @@ static int play(struct comparison *c)
                                   .jobs = c->q->jobs,
                                   .line_parts = 64,
                                   .go_on = true,
-                                  .trial = trial_at,
-                                  .each = reap,
+                                  .trial = comparison_trial_at,
+                                  .each = comparison_take_result,
                                   .ctx = c,
                                   .progress = strobe_progress_step,
                                   .progress_ctx = &progress};
@@ -170,7 +170,7 @@ static int play(struct comparison *c)
     return outcome.broken ? STROBE_EXIT_CHECK : STROBE_EXIT_OK;
 }
 
-static void print(const struct comparison *c)
+static void comparison_print(const struct comparison *c)
 {
     size_t cells = (size_t)c->scenario_count * c->q->policy_count;
     if (!c->q->json) {
@@ -185,11 +185,11 @@ static void print(const struct comparison *c)
     puts("]");
 }
 
-static int tell(struct comparison *c, int status)
+static int comparison_report(struct comparison *c, int status)
 {
     int bad = c->q->folder ? strobe_results_leave(&c->results, c->q->folder, c->q->replace) : 0;
     if (!bad)
-        print(c);
+        comparison_print(c);
     return bad ? bad : status;
 }
 
@@ -204,7 +204,7 @@ static void comparison_close(struct comparison *c)
     strobe_results_close(&c->results);
 }
 
-static int compare(const struct request *q, int count, char **paths)
+static int compare_scenarios(const struct request *q, int count, char **paths)
 {
     struct comparison c = {.q = q, .seeds = q->seeds.last - q->seeds.first + 1};
     strobe_output_begin();
@@ -212,11 +212,12 @@ static int compare(const struct request *q, int count, char **paths)
         return STROBE_EXIT_BAD;
     c.scenarios = calloc((size_t)count, sizeof(struct sim_scenario *));
     c.cells = calloc((size_t)count * q->policy_count, sizeof *c.cells);
-    int status = c.scenarios && c.cells ? read_all(&c, count, paths) : strobe_complain("compare: out of memory");
+    int status = c.scenarios && c.cells ? comparison_read_scenarios(&c, count, paths)
+                                        : strobe_complain("compare: out of memory");
     if (!status) {
-        status = play(&c);
+        status = comparison_play(&c);
         if (status != STROBE_EXIT_BAD)
-            status = tell(&c, status);
+            status = comparison_report(&c, status);
     }
     comparison_close(&c);
     return strobe_output_end(status);
@@ -239,7 +240,7 @@ int strobe_cmd_compare(int argc, char **argv)
     for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_compare);
-        int bad = take_option(&q, c);
+        int bad = compare_take_option(&q, c);
         if (bad)
             return bad;
     }
@@ -248,5 +249,5 @@ int strobe_cmd_compare(int argc, char **argv)
     if (!q.policy_count)
         for (; sim_policy_names[q.policy_count]; q.policy_count++)
             q.policies[q.policy_count] = sim_policy_names[q.policy_count];
-    return compare(&q, argc - optind, argv + optind);
+    return compare_scenarios(&q, argc - optind, argv + optind);
 }

@@ -1,6 +1,7 @@
 #include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
+#include "engine/util/array.h"
 #include "sim/cmd/commands.h"
 #include "sim/cmd/explore.h"
 
@@ -108,14 +109,14 @@ static int take_count(const char *option, const char *text, uint32_t low, uint32
                : strobe_complain("explore: %s %s: expected a number from %u to %u", option, text, low, high);
 }
 
-static int take_number(const char *option, const char *text, uint64_t *out)
+static int explore_take_number(const char *option, const char *text, uint64_t *out)
 {
     return strobe_parse_number(text, UINT64_MAX, out)
                ? 0
                : strobe_complain("explore: %s %s: expected a whole number", option, text);
 }
 
-static int take_option(struct command *c, int option)
+static int explore_take_option(struct command *c, int option)
 {
     struct strobe_explore_request *q = &c->q;
     uint32_t seconds = 0;
@@ -127,9 +128,9 @@ static int take_option(struct command *c, int option)
     case STRATEGY: return take_strategy(c, optarg);
     case PREEMPTIONS: return take_count("--preemptions", optarg, 0, 1000, &q->options.preemptions);
     case DEPTH: return take_count("--depth", optarg, 1, 1000, &q->options.depth);
-    case SEED: return take_number("--seed", optarg, &q->options.seed);
+    case SEED: return explore_take_number("--seed", optarg, &q->options.seed);
     case EXECUTIONS:
-        bad = take_number("--executions", optarg, &q->options.executions_max);
+        bad = explore_take_number("--executions", optarg, &q->options.executions_max);
         return bad || q->options.executions_max ? bad : strobe_complain("explore: --executions 0: expected at least 1");
     case SECONDS:
         bad = take_count("--seconds", optarg, 1, 1000000, &seconds);
@@ -150,19 +151,14 @@ static int take_option(struct command *c, int option)
 
 /* ---- which programs */
 
-static int add(struct command *c, struct strobe_explore_job job)
+static int explore_add_job(struct command *c, struct strobe_explore_job job)
 {
     struct strobe_explore_request *q = &c->q;
     unsigned first = c->every_memory ? 0 : (unsigned)q->options.memory;
     unsigned last = c->every_memory ? EXPLORE_MEMORIES - 1 : first;
     for (unsigned m = first; m <= last; m++) {
-        if (q->job_count == c->room) {
-            c->room = c->room ? 2 * c->room : 64;
-            struct strobe_explore_job *list = realloc(q->job, c->room * sizeof *list);
-            if (!list)
-                return strobe_complain("explore: out of memory");
-            q->job = list;
-        }
+        if (!strobe_array_reserve(&q->job, &c->room, q->job_count + 1))
+            return strobe_complain("explore: out of memory");
         job.memory = (enum explore_memory)m;
         q->job[q->job_count++] = job;
     }
@@ -173,7 +169,7 @@ static int add_group(struct command *c, const struct explore_group *g)
 {
     int bad = 0;
     for (const struct explore_program *const *p = g->program; *p && !bad; p++)
-        bad = add(c, (struct strobe_explore_job){.program = *p});
+        bad = explore_add_job(c, (struct strobe_explore_job){.program = *p});
     return bad;
 }
 
@@ -195,7 +191,7 @@ static int add_litmus(struct command *c, const char *path)
         return strobe_complain("%s%s%s", error.text[0] ? error.text : path, error.text[0] ? "" : ": ",
                                error.text[0] ? "" : strobe_status_text(status));
     job.program = explore_litmus_program(job.litmus);
-    return job.program ? add(c, job) : strobe_complain("%s: out of memory", path);
+    return job.program ? explore_add_job(c, job) : strobe_complain("%s: out of memory", path);
 }
 
 static bool is_litmus(const char *name)
@@ -209,7 +205,7 @@ static int add_named(struct command *c, const char *name)
 {
     const struct explore_program *program = program_of(name);
     if (program)
-        return add(c, (struct strobe_explore_job){.program = program});
+        return explore_add_job(c, (struct strobe_explore_job){.program = program});
     for (const struct explore_group *g = explore_groups; g->name; g++)
         if (!strcmp(g->name, name))
             return add_group(c, g);
@@ -221,7 +217,7 @@ static int add_named(struct command *c, const char *name)
 
 /* ---- list */
 
-static void list(void)
+static void explore_list_programs(void)
 {
     if (!explore_groups[0].name)
         puts("This build holds no programs.");
@@ -242,7 +238,7 @@ static void list(void)
 
 static const struct command *replaying; /* explore_replay's find has no argument for it */
 
-static const struct explore_program *find(const char *name)
+static const struct explore_program *explore_find_program(const char *name)
 {
     const struct strobe_explore_request *q = &replaying->q;
     for (uint32_t i = 0; i < q->job_count; i++)
@@ -251,12 +247,12 @@ static const struct explore_program *find(const char *name)
     return program_of(name);
 }
 
-static int replay(const struct command *c)
+static int explore_replay_file(const struct command *c)
 {
     struct strobe_error error = {""};
     struct explore_result result;
     replaying = c;
-    enum strobe_status status = explore_replay(c->replay, find, &result, &error);
+    enum strobe_status status = explore_replay(c->replay, explore_find_program, &result, &error);
     if (status != STROBE_OK)
         return strobe_complain("%s%s%s", error.text[0] ? error.text : c->replay, error.text[0] ? "" : ": ",
                                error.text[0] ? "" : strobe_status_text(status));
@@ -271,7 +267,7 @@ static int replay(const struct command *c)
 
 /* ---- command */
 
-static int check(const struct command *c, int words)
+static int explore_check_options(const struct command *c, int words)
 {
     const struct strobe_explore_request *q = &c->q;
     if (c->all && words)
@@ -295,9 +291,9 @@ static int check_save(const struct strobe_explore_request *q)
     return 0;
 }
 
-static int run(struct command *c, int words, char **word)
+static int explore_run_jobs(struct command *c, int words, char **word)
 {
-    int bad = check(c, words);
+    int bad = explore_check_options(c, words);
     strobe_output_begin();
     for (const struct explore_group *g = explore_groups; c->all && g->name && !bad; g++)
         bad = add_group(c, g);
@@ -306,9 +302,9 @@ static int run(struct command *c, int words, char **word)
     if (bad)
         return bad;
     if (c->replay)
-        return replay(c);
+        return explore_replay_file(c);
     if (!c->q.job_count) {
-        list();
+        explore_list_programs();
         return strobe_output_end(STROBE_EXIT_OK);
     }
     bad = check_save(&c->q);
@@ -344,11 +340,11 @@ int strobe_cmd_explore(int argc, char **argv)
     for (int o; (o = strobe_any_option(argc, argv, options)) != -1;) {
         if (o == 'h')
             return strobe_print_usage(strobe_usage_explore);
-        int bad = take_option(&c, o);
+        int bad = explore_take_option(&c, o);
         if (bad)
             return bad;
     }
-    int status = run(&c, argc - optind, argv + optind);
+    int status = explore_run_jobs(&c, argc - optind, argv + optind);
     for (uint32_t i = 0; i < c.q.job_count; i++)
         if (c.q.job[i].litmus && (i == 0 || c.q.job[i].litmus != c.q.job[i - 1].litmus))
             explore_litmus_free(c.q.job[i].litmus);

@@ -118,7 +118,7 @@ static int take_seeds(struct request *q, int c, const char *text)
     return 0;
 }
 
-static int take_option(struct request *q, int c)
+static int run_take_option(struct request *q, int c)
 {
     struct sim_trial_options *t = &q->trial;
     switch (c) {
@@ -180,7 +180,7 @@ static int take_option(struct request *q, int c)
 
 /* ---- what is said of a broken promise ---- */
 
-static void print_command(FILE *out, const struct request *q, const char *path, uint64_t seed)
+static void run_print_command(FILE *out, const struct request *q, const char *path, uint64_t seed)
 {
     fputs("strobe run ", out);
     if (path)
@@ -207,7 +207,7 @@ static void print_command(FILE *out, const struct request *q, const char *path, 
     fputc('\n', out);
 }
 
-static void print_text(void *text, FILE *out)
+static void run_print_text(void *text, FILE *out)
 {
     fputs(text, out);
 }
@@ -237,9 +237,9 @@ static void leave_shrunk(const struct request *q, const struct sim_scenario *s, 
         return;
     snprintf(name, sizeof name, "%s-seed-%llu.scn", s->name, (unsigned long long)seed);
     const char *path = strobe_path_in(q->folder ? q->folder : ".", name);
-    if (path && !strobe_write_file(path, true, print_text, text)) {
+    if (path && !strobe_write_file(path, true, run_print_text, text)) {
         fprintf(stderr, "shrunk:  %s (%u lines, %u tries)\n         ", path, lines_of(text), tries);
-        print_command(stderr, q, path, seed);
+        run_print_command(stderr, q, path, seed);
     }
     free(text);
 }
@@ -248,7 +248,7 @@ static int say_broken(const struct request *q, const struct sim_scenario *s, uin
 {
     strobe_complain("seed %llu: %s", (unsigned long long)seed, violation);
     fputs("replay:  ", stderr);
-    print_command(stderr, q, q->path, seed);
+    run_print_command(stderr, q, q->path, seed);
     struct sim_scenario *random = s ? NULL : sim_scenario_random(seed, q->size, false);
     if (s || random)
         leave_shrunk(q, s ? s : random, seed, violation);
@@ -288,7 +288,7 @@ static uint64_t places(const struct request *q)
     return all > before ? (all - before - 1) / q->shards + 1 : 0;
 }
 
-static void trial_at(void *ctx, uint64_t place, struct sim_swarm_trial *out)
+static void swarm_trial_at(void *ctx, uint64_t place, struct sim_swarm_trial *out)
 {
     const struct swarm *m = ctx;
     out->scenario = m->scenario;
@@ -299,7 +299,7 @@ static void trial_at(void *ctx, uint64_t place, struct sim_swarm_trial *out)
         out->options.policy = m->q->against;
 }
 
-static void reap(void *ctx, uint64_t place, const struct sim_result *result, const char *line)
+static void swarm_take_result(void *ctx, uint64_t place, const struct sim_result *result, const char *line)
 {
     struct swarm *m = ctx;
     bool judged = place % trials_a_seed(m->q) == 0;
@@ -314,7 +314,7 @@ static void reap(void *ctx, uint64_t place, const struct sim_result *result, con
 }
 
 /* What a swarm has to say when it has ended. */
-static int tell(const struct request *q, struct swarm *m, const struct sim_swarm_outcome *outcome)
+static int swarm_report(const struct request *q, struct swarm *m, const struct sim_swarm_outcome *outcome)
 {
     int bad = q->folder ? strobe_results_leave(&m->results, q->folder, q->trial.replace) : 0;
     if (bad)
@@ -338,8 +338,8 @@ static int run_swarm(const struct request *q, const struct sim_scenario *s)
     struct sim_swarm_options options = {.count = places(q) * trials_a_seed(q),
                                         .jobs = q->jobs,
                                         .line_parts = 4096,
-                                        .trial = trial_at,
-                                        .each = reap,
+                                        .trial = swarm_trial_at,
+                                        .each = swarm_take_result,
                                         .ctx = &m,
                                         .progress = strobe_progress_step,
                                         .progress_ctx = &progress};
@@ -352,7 +352,7 @@ static int run_swarm(const struct request *q, const struct sim_scenario *s)
     strobe_progress_end(&progress);
     if (status == STROBE_OK)
         status = m.status;
-    int exit_status = status == STROBE_OK ? tell(q, &m, &outcome) : strobe_trial_complaint(status, error.text);
+    int exit_status = status == STROBE_OK ? swarm_report(q, &m, &outcome) : strobe_trial_complaint(status, error.text);
     sim_summary_close(&m.summary);
     strobe_results_close(&m.results);
     strobe_against_close(&m.against);
@@ -361,7 +361,7 @@ static int run_swarm(const struct request *q, const struct sim_scenario *s)
 
 /* ---- one trial ---- */
 
-static void print_json(void *result, FILE *out)
+static void run_print_json(void *result, FILE *out)
 {
     sim_result_print_json(result, out);
 }
@@ -370,14 +370,14 @@ static int leave_trial(const struct request *q, const struct sim_scenario *s, st
 {
     bool replace = q->trial.replace;
     const char *path = strobe_path_in(q->folder, "score.json");
-    int bad = path ? strobe_write_file(path, replace, print_json, result) : STROBE_EXIT_BAD;
+    int bad = path ? strobe_write_file(path, replace, run_print_json, result) : STROBE_EXIT_BAD;
     if (!bad)
         bad = strobe_leave_page(result, 1, q->folder, replace);
     if (bad || !q->random)
         return bad;
     char *text = sim_scenario_print(s);
     path = strobe_path_in(q->folder, "scenario.scn");
-    bad = text && path ? strobe_write_file(path, replace, print_text, text) : STROBE_EXIT_BAD;
+    bad = text && path ? strobe_write_file(path, replace, run_print_text, text) : STROBE_EXIT_BAD;
     free(text);
     return bad;
 }
@@ -449,7 +449,7 @@ static int print_scenario(const struct sim_scenario *s)
     return strobe_output_end(STROBE_EXIT_OK);
 }
 
-static int run(struct request *q)
+static int run_request(struct request *q)
 {
     struct sim_scenario *s = NULL;
     strobe_output_begin();
@@ -495,7 +495,7 @@ int strobe_cmd_run(int argc, char **argv)
     for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_run);
-        int bad = take_option(&q, c);
+        int bad = run_take_option(&q, c);
         if (bad)
             return bad;
     }
@@ -505,5 +505,5 @@ int strobe_cmd_run(int argc, char **argv)
     if (bad)
         return bad;
     q.path = argv[optind];
-    return run(&q);
+    return run_request(&q);
 }

@@ -66,7 +66,7 @@ struct explore_options strobe_explore_options(const struct strobe_explore_reques
 
 /* ---- one job */
 
-static bool stop(void *ctx)
+static bool explore_should_stop(void *ctx)
 {
     (void)ctx;
     return interrupted;
@@ -98,7 +98,7 @@ static bool as_expected(const struct strobe_explore_job *job, const struct explo
 static void explore(struct run *r, const struct strobe_explore_job *job, struct strobe_explore_finding *f)
 {
     struct explore_options o = strobe_explore_options(r->q, job);
-    o.stop = stop;
+    o.stop = explore_should_stop;
     o.progress = r->beside ? NULL : show_progress;
     o.ctx = r;
     snprintf(r->label, sizeof r->label, "%s %s", strobe_explore_name(job), explore_memory_name(job->memory));
@@ -128,7 +128,7 @@ static void minimise(const struct run *r, const struct strobe_explore_job *job, 
         explore_minimise(job->program, &o, MINIMISE_SECONDS, &f->result);
 }
 
-static void forget(const struct strobe_explore_job *job, struct strobe_explore_finding *f)
+static void finding_clear(const struct strobe_explore_job *job, struct strobe_explore_finding *f)
 {
     if (job->litmus)
         explore_outcomes_free(&f->outcomes);
@@ -137,8 +137,8 @@ static void forget(const struct strobe_explore_job *job, struct strobe_explore_f
 }
 
 /* Leaves the failure in the file that was asked for. What can't be done is said in the details. */
-static void save(const struct strobe_explore_request *q, const struct strobe_explore_job *job,
-                 struct strobe_explore_finding *f, FILE *detail)
+static void finding_save_failure(const struct strobe_explore_request *q, const struct strobe_explore_job *job,
+                                 struct strobe_explore_finding *f, FILE *detail)
 {
     struct strobe_error error = {""};
     struct explore_options o = strobe_explore_options(q, job);
@@ -154,7 +154,7 @@ static void save(const struct strobe_explore_request *q, const struct strobe_exp
         fputs(error.text[0] ? error.text : strobe_status_text(status), detail);
 }
 
-static bool work(struct run *r, uint32_t index, struct outcome *out)
+static bool worker_run_job(struct run *r, uint32_t index, struct outcome *out)
 {
     const struct strobe_explore_request *q = r->q;
     const struct strobe_explore_job *job = &q->job[index];
@@ -167,7 +167,7 @@ static bool work(struct run *r, uint32_t index, struct outcome *out)
     explore(r, job, &f);
     minimise(r, job, &f);
     if (q->save)
-        save(q, job, &f, detail);
+        finding_save_failure(q, job, &f, detail);
     strobe_explore_print_row(row, q, job, &f);
     if (f.verdict != STROBE_EXPLORE_IMPOSSIBLE)
         strobe_explore_print_detail(detail, q, job, &f);
@@ -175,7 +175,7 @@ static bool work(struct run *r, uint32_t index, struct outcome *out)
     out->executions = f.result.executions;
     out->operations = f.result.operations;
     out->seconds = f.result.seconds;
-    forget(job, &f);
+    finding_clear(job, &f);
     bool good = !fclose(row);
     return !fclose(detail) && good;
 }
@@ -201,7 +201,7 @@ static void print_ended(struct run *r)
 static int one_by_one(struct run *r)
 {
     for (; r->begun < r->q->job_count && !interrupted; r->begun++) {
-        if (!work(r, r->begun, &r->outcome[r->begun]))
+        if (!worker_run_job(r, r->begun, &r->outcome[r->begun]))
             return strobe_complain("explore: out of memory");
         print_ended(r);
     }
@@ -210,7 +210,7 @@ static int one_by_one(struct run *r)
 
 /* ---- in processes */
 
-static bool write_all(int fd, const void *data, size_t bytes)
+static bool worker_write_pipe(int fd, const void *data, size_t bytes)
 {
     for (const char *p = data; bytes;) {
         ssize_t n = write(fd, p, bytes);
@@ -224,7 +224,7 @@ static bool write_all(int fd, const void *data, size_t bytes)
     return true;
 }
 
-static bool hire(struct run *r, struct worker *w)
+static bool explore_start_worker(struct run *r, struct worker *w)
 {
     int ends[2];
     *w = (struct worker){.job = r->begun, .fd = -1};
@@ -234,8 +234,9 @@ static bool hire(struct run *r, struct worker *w)
     if (w->pid == 0) {
         struct outcome out;
         close(ends[0]);
-        bool good = work(r, r->begun, &out) && write_all(ends[1], &out, sizeof out) &&
-                    write_all(ends[1], out.row, out.row_bytes) && write_all(ends[1], out.detail, out.detail_bytes);
+        bool good = worker_run_job(r, r->begun, &out) && worker_write_pipe(ends[1], &out, sizeof out) &&
+                    worker_write_pipe(ends[1], out.row, out.row_bytes) &&
+                    worker_write_pipe(ends[1], out.detail, out.detail_bytes);
         _exit(good ? 0 : 1);
     }
     close(ends[1]);
@@ -244,14 +245,14 @@ static bool hire(struct run *r, struct worker *w)
     return w->pid > 0;
 }
 
-static char *copy(const char *text, size_t bytes)
+static char *copy_bytes_as_text(const char *text, size_t bytes)
 {
     char *to = malloc(bytes + 1);
     return to ? memcpy(to, text, bytes) : NULL;
 }
 
 /* A process that ended without its whole word crashed: which is a verdict on its program. */
-static void take(struct run *r, struct worker *w, int status)
+static void worker_take_end(struct run *r, struct worker *w, int status)
 {
     struct outcome *out = &r->outcome[w->job], said;
     FILE *row;
@@ -259,8 +260,8 @@ static void take(struct run *r, struct worker *w, int status)
         memcpy(&said, w->text, sizeof said);
         if (w->bytes == sizeof said + said.row_bytes + said.detail_bytes) {
             const char *text = w->text + sizeof said;
-            said.row = copy(text, said.row_bytes);
-            said.detail = copy(text + said.row_bytes, said.detail_bytes);
+            said.row = copy_bytes_as_text(text, said.row_bytes);
+            said.detail = copy_bytes_as_text(text + said.row_bytes, said.detail_bytes);
             *out = said;
             return;
         }
@@ -278,7 +279,7 @@ static void take(struct run *r, struct worker *w, int status)
 }
 
 /* Reads what there is. True when the worker is done. */
-static bool hear(struct run *r, struct worker *w)
+static bool worker_read_pipe(struct run *r, struct worker *w)
 {
     int status = 0;
     if (w->room - w->bytes < 4096) {
@@ -297,12 +298,12 @@ static bool hear(struct run *r, struct worker *w)
     w->fd = -1;
     while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
         ;
-    take(r, w, status);
+    worker_take_end(r, w, status);
     free(w->text);
     return true;
 }
 
-static void dismiss(const struct worker *workers, uint32_t count)
+static void explore_end_workers(const struct worker *workers, uint32_t count)
 {
     for (uint32_t w = 0; w < count; w++)
         if (workers[w].fd >= 0)
@@ -319,7 +320,7 @@ static int beside_each_other(struct run *r, struct worker *workers, struct pollf
     for (;;) {
         for (uint32_t w = 0; w < q->processes && r->begun < q->job_count && !interrupted; w++)
             if (workers[w].fd < 0) {
-                if (!hire(r, &workers[w]))
+                if (!explore_start_worker(r, &workers[w]))
                     return strobe_complain("explore: cannot start a process: %s", strerror(errno));
                 busy++;
             }
@@ -328,10 +329,10 @@ static int beside_each_other(struct run *r, struct worker *workers, struct pollf
         for (uint32_t w = 0; w < q->processes; w++)
             polls[w] = (struct pollfd){.fd = workers[w].fd, .events = POLLIN};
         if (interrupted && patience-- == 0) /* one that is deep in an execution does not hear of it */
-            dismiss(workers, q->processes);
+            explore_end_workers(workers, q->processes);
         if (poll(polls, q->processes, 200) > 0)
             for (uint32_t w = 0; w < q->processes; w++)
-                if (polls[w].revents && hear(r, &workers[w])) {
+                if (polls[w].revents && worker_read_pipe(r, &workers[w])) {
                     busy--;
                     ended++;
                     strobe_progress_end(&r->progress);
@@ -358,7 +359,7 @@ static int in_processes(struct run *r)
 
 /* ---- all */
 
-static int tell(const struct run *r)
+static int explore_report_outcomes(const struct run *r)
 {
     const struct strobe_explore_request *q = r->q;
     struct outcome all = {0};
@@ -403,7 +404,7 @@ int strobe_explore_all(const struct strobe_explore_request *q)
     sigaction(SIGTERM, &action, NULL);
     int status = q->processes > 1 ? in_processes(&r) : one_by_one(&r);
     if (!status)
-        status = tell(&r);
+        status = explore_report_outcomes(&r);
     for (uint32_t i = 0; i < q->job_count; i++) {
         free(r.outcome[i].row);
         free(r.outcome[i].detail);

@@ -107,8 +107,8 @@ static double rate_of(const struct explore_result *r)
     return r->seconds > 0 ? (double)r->operations / r->seconds : 0;
 }
 
-static void print_line(FILE *to, const struct strobe_explore_request *q, const struct strobe_explore_job *job,
-                       const struct strobe_explore_finding *found)
+static void print_finding_line(FILE *to, const struct strobe_explore_request *q, const struct strobe_explore_job *job,
+                               const struct strobe_explore_finding *found)
 {
     const struct explore_result *r = &found->result;
     char operations[24], rate[24], size[16] = "-";
@@ -184,13 +184,14 @@ void strobe_explore_print_row(FILE *to, const struct strobe_explore_request *q, 
     if (q->json)
         print_object(to, q, job, found);
     else
-        print_line(to, q, job, found);
+        print_finding_line(to, q, job, found);
 }
 
 /* ---- details */
 
 /* The command that explores the job again, but for what it prints. */
-static void print_command(FILE *to, const struct strobe_explore_request *q, const struct strobe_explore_job *job)
+static void print_explore_command(FILE *to, const struct strobe_explore_request *q,
+                                  const struct strobe_explore_job *job)
 {
     struct explore_options o = strobe_explore_options(q, job);
     fputs("strobe explore ", to);
@@ -219,7 +220,7 @@ static void print_interleaving(FILE *to, const struct strobe_explore_request *q,
     explore_print_failure(to, &r->failure);
     if (!q->save) {
         fputs("save it: ", to);
-        print_command(to, q, job);
+        print_explore_command(to, q, job);
         fputs(" --save FILE\n", to);
     }
     fputs("again:   strobe explore --replay ", to);

@@ -3,6 +3,7 @@
 
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/outputs.h"
+#include "engine/util/array.h"
 #include "sim/score/page.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 
 /* A number at *text, which is moved behind it. */
-static bool take_number(const char **text, uint64_t *out)
+static bool lab_parse_number(const char **text, uint64_t *out)
 {
     uint64_t n = 0;
     const char *p = *text;
@@ -29,12 +30,12 @@ static bool take_number(const char **text, uint64_t *out)
 bool strobe_parse_seeds(const char *text, struct strobe_seeds *out)
 {
     struct strobe_seeds s;
-    if (!take_number(&text, &s.first))
+    if (!lab_parse_number(&text, &s.first))
         return false;
     s.last = s.first;
     if (!strncmp(text, "..", 2)) {
         text += 2;
-        if (!take_number(&text, &s.last) || s.last < s.first || s.last - s.first >= (uint64_t)1 << 40)
+        if (!lab_parse_number(&text, &s.last) || s.last < s.first || s.last - s.first >= (uint64_t)1 << 40)
             return false;
     }
     if (*text)
@@ -100,18 +101,12 @@ int strobe_results_open(struct strobe_results *r)
     return r->lines ? 0 : strobe_complain("cannot make a temporary file: %s", strerror(errno));
 }
 
-static void keep(struct strobe_results *r, const char *line)
+static void results_append_line(struct strobe_results *r, const char *line)
 {
     struct strobe_error error;
-    if (r->count == r->room) {
-        size_t room = r->room ? 2 * r->room : 16;
-        struct sim_result *list = realloc(r->list, room * sizeof *list);
-        if (!list) {
-            r->failed = true;
-            return;
-        }
-        r->list = list;
-        r->room = room;
+    if (!strobe_array_reserve(&r->list, &r->room, r->count + 1)) {
+        r->failed = true;
+        return;
     }
     if (sim_result_read_line(line, &r->list[r->count], &error) == STROBE_OK)
         r->count++;
@@ -124,7 +119,7 @@ void strobe_results_add(struct strobe_results *r, const char *line, bool kept)
     if (fprintf(r->lines, "%s\n", line) < 0)
         r->failed = true;
     if (kept)
-        keep(r, line);
+        results_append_line(r, line);
 }
 
 static void copy_lines(void *ctx, FILE *out)

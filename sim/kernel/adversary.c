@@ -12,7 +12,7 @@ _Thread_local uint64_t sim_atomic_fuse = UINT64_MAX;
 
 static const uint64_t STREAM = 0x6b65726e656c;
 
-static uint64_t below(struct sim_kernel *k, uint64_t n)
+static uint64_t adversary_draw_below(struct sim_kernel *k, uint64_t n)
 {
     return sim_random_below(&k->random, n);
 }
@@ -20,25 +20,25 @@ static uint64_t below(struct sim_kernel *k, uint64_t n)
 /* Of any order of magnitude up to `most`, each with the same chance. */
 static uint64_t any_magnitude(struct sim_kernel *k, uint64_t most)
 {
-    return below(k, (most >> below(k, 16)) + 1);
+    return adversary_draw_below(k, (most >> adversary_draw_below(k, 16)) + 1);
 }
 
 void sim_adversary_open(struct sim_kernel *k)
 {
     k->random = sim_random_seed(k->options.seed, STREAM);
-    k->by_priority = below(k, 2) == 0;
-    k->fuse_scale = (uint64_t)8 << 2 * below(k, 5);
+    k->by_priority = adversary_draw_below(k, 2) == 0;
+    k->fuse_scale = (uint64_t)8 << 2 * adversary_draw_below(k, 5);
     k->lowest_rank = (uint64_t)1 << 62;
 }
 
 void sim_adversary_meet(struct sim_kernel *k, struct sim_thread_inside *t)
 {
-    t->rank = below(k, (uint64_t)1 << 62);
+    t->rank = adversary_draw_below(k, (uint64_t)1 << 62);
 }
 
 void sim_adversary_arm(struct sim_kernel *k)
 {
-    sim_atomic_fuse = 1 + below(k, 2 * k->fuse_scale);
+    sim_atomic_fuse = 1 + adversary_draw_below(k, 2 * k->fuse_scale);
 }
 
 void sim_adversary_rest(void)
@@ -66,12 +66,12 @@ void sim_atomic_preempt(void)
     k->stats.atomic_preemptions++;
     if (t->shown.debt_ns)
         sim_pay_debt(k, t);
-    if (k->by_priority && below(k, 4) == 0)
+    if (k->by_priority && adversary_draw_below(k, 4) == 0)
         lower(k, t);
-    if (k->ready.count && below(k, 2) == 0)
+    if (k->ready.count && adversary_draw_below(k, 2) == 0)
         sim_yield();
     else
-        sim_delay(k, t, any_magnitude(k, below(k, 16) ? 20000 : 2000000));
+        sim_delay(k, t, any_magnitude(k, adversary_draw_below(k, 16) ? 20000 : 2000000));
 }
 
 uint64_t sim_adversary_slice(struct sim_kernel *k)
@@ -81,14 +81,14 @@ uint64_t sim_adversary_slice(struct sim_kernel *k)
 
 uint64_t sim_adversary_compute(struct sim_kernel *k, uint64_t ns)
 {
-    return ns + below(k, ns / 64 + 1);
+    return ns + adversary_draw_below(k, ns / 64 + 1);
 }
 
 uint64_t sim_adversary_line_key(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     if (!k->by_priority)
-        return below(k, (uint64_t)1 << 62);
-    if (below(k, 64) == 0)
+        return adversary_draw_below(k, (uint64_t)1 << 62);
+    if (adversary_draw_below(k, 64) == 0)
         lower(k, t);
     return t->rank;
 }
@@ -96,12 +96,12 @@ uint64_t sim_adversary_line_key(struct sim_kernel *k, struct sim_thread_inside *
 bool sim_adversary_preempts(struct sim_kernel *k, const struct sim_thread_inside *woken,
                             const struct sim_thread_inside *on_core)
 {
-    return k->by_priority ? woken->rank < on_core->rank : below(k, 4) == 0;
+    return k->by_priority ? woken->rank < on_core->rank : adversary_draw_below(k, 4) == 0;
 }
 
 bool sim_adversary_spurious(struct sim_kernel *k, uint64_t *after_ns)
 {
-    if (below(k, 64))
+    if (adversary_draw_below(k, 64))
         return false;
     *after_ns = 1 + any_magnitude(k, 10000000);
     return true;
@@ -113,7 +113,7 @@ struct sim_thread_inside *sim_adversary_waiter(struct sim_kernel *k, const struc
     struct sim_thread_inside *t;
     for (t = line->first; t; t = t->next)
         count++;
-    uint64_t nth = below(k, count);
+    uint64_t nth = adversary_draw_below(k, count);
     for (t = line->first; nth; nth--)
         t = t->next;
     return t;
@@ -127,7 +127,7 @@ uint64_t sim_adversary_signal(struct sim_kernel *k)
 /* An idle one; there must be one. */
 struct sim_core *sim_adversary_core(struct sim_kernel *k)
 {
-    uint64_t nth = below(k, k->idle_cores);
+    uint64_t nth = adversary_draw_below(k, k->idle_cores);
     struct sim_core *core = k->cores;
     for (;; core++)
         if (!core->thread && nth-- == 0)

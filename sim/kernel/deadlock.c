@@ -26,8 +26,8 @@ static const struct sim_thread *waits_for(const struct sim_thread_inside *t)
     }
 }
 
-static void say(struct sim_kernel *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct sim_kernel *k, const char *format, ...)
+static void deadlock_append_text(struct sim_kernel *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void deadlock_append_text(struct sim_kernel *k, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -38,14 +38,14 @@ static void say(struct sim_kernel *k, const char *format, ...)
 static void say_thread(struct sim_kernel *k, const struct sim_thread *t)
 {
     if (t->name)
-        say(k, "%s", t->name);
+        deadlock_append_text(k, "%s", t->name);
     else
-        say(k, "thread %u", t->tid);
+        deadlock_append_text(k, "thread %u", t->tid);
 }
 
 static void say_name(struct sim_kernel *k, const char *name, const char *otherwise)
 {
-    say(k, "%s", name ? name : otherwise);
+    deadlock_append_text(k, "%s", name ? name : otherwise);
 }
 
 static void say_object(struct sim_kernel *k, const struct sim_thread_inside *t)
@@ -56,23 +56,23 @@ static void say_object(struct sim_kernel *k, const struct sim_thread_inside *t)
     case SIM_WAIT_WRITE: say_name(k, ((const struct sim_rwlock *)t->object)->name, "a read-write lock"); break;
     case SIM_WAIT_COND: say_name(k, ((const struct sim_cond *)t->object)->name, "a condition"); break;
     case SIM_WAIT_SEM: say_name(k, ((const struct sim_sem *)t->object)->name, "a semaphore"); break;
-    case SIM_WAIT_PARK: say(k, "an unpark"); break;
+    case SIM_WAIT_PARK: deadlock_append_text(k, "an unpark"); break;
     case SIM_WAIT_JOIN:
-        say(k, "the end of ");
+        deadlock_append_text(k, "the end of ");
         say_thread(k, waits_for(t));
         break;
-    case SIM_WAIT_STOP: say(k, "a stop"); break;
+    case SIM_WAIT_STOP: deadlock_append_text(k, "a stop"); break;
     case SIM_WAIT_SLEEP:
-    case SIM_WAIT_IO: say(k, "time"); break;
-    case SIM_WAIT_NONE: say(k, "nothing"); break;
+    case SIM_WAIT_IO: deadlock_append_text(k, "time"); break;
+    case SIM_WAIT_NONE: deadlock_append_text(k, "nothing"); break;
     }
 }
 
 static void say_stop(struct sim_kernel *k, const struct sim_thread_inside *t)
 {
-    say(k, " is stopped");
+    deadlock_append_text(k, " is stopped");
     if (t->held_by) {
-        say(k, " by ");
+        deadlock_append_text(k, " by ");
         say_thread(k, t->held_by);
     }
 }
@@ -86,13 +86,13 @@ static void say_wait(struct sim_kernel *k, const struct sim_thread_inside *t)
         say_stop(k, t);
         return;
     }
-    say(k, " waits for ");
+    deadlock_append_text(k, " waits for ");
     say_object(k, t);
     if (owner && t->waits != SIM_WAIT_JOIN) {
-        say(k, t->waits == SIM_WAIT_SEM ? " from " : " held by ");
+        deadlock_append_text(k, t->waits == SIM_WAIT_SEM ? " from " : " held by ");
         say_thread(k, owner);
         if (owner->state == SIM_ENDED)
-            say(k, ", which has ended");
+            deadlock_append_text(k, ", which has ended");
     }
 }
 
@@ -141,7 +141,7 @@ void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t)
     at->search_next = NULL;
     for (; at != t; at = at->search_from)
         at->search_from->search_next = at;
-    say(k, "deadlock: ");
+    deadlock_append_text(k, "deadlock: ");
     for (; at; at = at->search_next) {
         const struct sim_thread_inside *next = at->search_next ? at->search_next : t;
         if (waits_for(at) == &next->shown) {
@@ -151,7 +151,7 @@ void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t)
             say_stop(k, at);
         }
         if (at->search_next)
-            say(k, ", ");
+            deadlock_append_text(k, ", ");
     }
     sim_finish_run(k, SIM_END_DEADLOCK);
 }
@@ -163,7 +163,7 @@ void sim_deadlock_tell_all(struct sim_kernel *k)
     for (struct sim_thread_inside *t = k->all; t; t = t->next_all) {
         if (t->shown.state == SIM_ENDED)
             continue;
-        say(k, "%s", before);
+        deadlock_append_text(k, "%s", before);
         say_wait(k, t);
         before = ", ";
     }

@@ -161,7 +161,7 @@ static void arrived(struct sim_fiber *here)
     (void)here;
 }
 
-static void begin(void *fiber)
+static void fiber_entry(void *fiber)
 {
     struct sim_fiber *f = fiber;
     arrived(f);
@@ -172,7 +172,7 @@ static void begin(void *fiber)
 #ifdef SIM_FIBER_UCONTEXT
 static void begin_entered(void)
 {
-    begin(entered);
+    fiber_entry(entered);
 }
 
 static void lay_first_frame(struct sim_fiber *f, uint8_t *high)
@@ -203,7 +203,7 @@ static void lay_first_frame(struct sim_fiber *f, uint8_t *high)
         void (*r13)(void *);
         void *r12, *rbx, *rbp;
         void (*rip)(void);
-    } frame = {.mxcsr = MXCSR, .fcw = FCW, .r13 = begin, .r12 = f, .rip = sim_fiber_begin};
+    } frame = {.mxcsr = MXCSR, .fcw = FCW, .r13 = fiber_entry, .r12 = f, .rip = sim_fiber_begin};
 #else
     struct {
         void *x19;
@@ -211,7 +211,7 @@ static void lay_first_frame(struct sim_fiber *f, uint8_t *high)
         void *x21_28[8], *x29;
         void (*x30)(void);
         uint64_t d8_15[8], fpcr, unused;
-    } frame = {.x19 = f, .x20 = begin, .x30 = sim_fiber_begin};
+    } frame = {.x19 = f, .x20 = fiber_entry, .x30 = sim_fiber_begin};
 #endif
     high -= 16; /* a frame record of zeros ends the walk of frame pointers */
     memset(high, 0, 16);

@@ -11,7 +11,7 @@ static uint32_t parent(uint32_t i)
     return (i + 2) / WAYS;
 }
 
-static bool before(const struct sim_heap_entry *a, const struct sim_heap_entry *b)
+static bool heap_entry_before(const struct sim_heap_entry *a, const struct sim_heap_entry *b)
 {
     return a->key < b->key || (a->key == b->key && a->order < b->order);
 }
@@ -42,7 +42,7 @@ void sim_heap_free(struct sim_heap *h)
 
 static void rise(struct sim_heap *h, uint32_t place, struct sim_heap_entry e)
 {
-    while (place > 1 && before(&e, &h->entries[parent(place)])) {
+    while (place > 1 && heap_entry_before(&e, &h->entries[parent(place)])) {
         set(h, place, h->entries[parent(place)]);
         place = parent(place);
     }
@@ -57,9 +57,9 @@ static void sink(struct sim_heap *h, uint32_t place, struct sim_heap_entry e)
             break;
         uint32_t least = first;
         for (uint32_t c = first + 1; c < end; c++)
-            if (before(&h->entries[c], &h->entries[least]))
+            if (heap_entry_before(&h->entries[c], &h->entries[least]))
                 least = c;
-        if (!before(&h->entries[least], &e))
+        if (!heap_entry_before(&h->entries[least], &e))
             break;
         set(h, place, h->entries[least]);
         place = least;
@@ -73,12 +73,12 @@ void sim_heap_put(struct sim_heap *h, struct sim_node *n, uint64_t key)
     rise(h, ++h->count, (struct sim_heap_entry){key, h->puts++, n});
 }
 
-static void fill(struct sim_heap *h, uint32_t place)
+static void heap_fill_place(struct sim_heap *h, uint32_t place)
 {
     struct sim_heap_entry last = h->entries[h->count--];
     if (place > h->count)
         return;
-    if (place > 1 && before(&last, &h->entries[parent(place)]))
+    if (place > 1 && heap_entry_before(&last, &h->entries[parent(place)]))
         rise(h, place, last);
     else
         sink(h, place, last);
@@ -88,14 +88,14 @@ struct sim_node *sim_heap_take(struct sim_heap *h)
 {
     struct sim_node *n = h->entries[1].node;
     n->place = 0;
-    fill(h, 1);
+    heap_fill_place(h, 1);
     return n;
 }
 
 struct sim_heap_entry sim_heap_exchange(struct sim_heap *h, struct sim_node *n, uint64_t key)
 {
     struct sim_heap_entry in = {key, h->puts++, n};
-    if (!h->count || before(&in, &h->entries[1]))
+    if (!h->count || heap_entry_before(&in, &h->entries[1]))
         return in;
     struct sim_heap_entry least = h->entries[1];
     least.node->place = 0;
@@ -109,5 +109,5 @@ void sim_heap_remove(struct sim_heap *h, struct sim_node *n)
         return;
     uint32_t place = n->place;
     n->place = 0;
-    fill(h, place);
+    heap_fill_place(h, place);
 }

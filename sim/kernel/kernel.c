@@ -66,7 +66,7 @@ void sim_kernel_close(struct sim_kernel *k)
 }
 
 /* The first and last of a thread's own code. */
-static void live(void *thread)
+static void thread_fiber_main(void *thread)
 {
     struct sim_thread_inside *t = thread;
     struct sim_kernel *k = t->kernel;
@@ -86,7 +86,7 @@ static void live(void *thread)
     sim_leave(k, t);
 }
 
-static bool make_room(struct sim_kernel *k)
+static bool kernel_grow_threads(struct sim_kernel *k)
 {
     return k->alive < ALIVE_MAX && sim_heap_reserve(&k->ready, k->alive + 1) &&
            sim_heap_reserve(&k->events, sim_events_most(k) + 2);
@@ -96,7 +96,7 @@ struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_threa
 {
     sim_enter_any(k);
     struct sim_thread_inside *t = calloc(1, sizeof *t);
-    if (!t || !make_room(k) || !sim_fiber_open(&t->fiber, live, t)) {
+    if (!t || !kernel_grow_threads(k) || !sim_fiber_open(&t->fiber, thread_fiber_main, t)) {
         free(t);
         return NULL;
     }

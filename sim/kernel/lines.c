@@ -181,7 +181,8 @@ void sim_line_leave(const struct sim_kernel *k, struct sim_thread_inside *t, boo
 }
 
 /* Where a thread begins in a line: its lag from the average, which its coming moves. */
-static void begin(const struct sim_kernel *k, struct sim_core *core, struct sim_thread_inside *t, bool is_new)
+static void line_place_newcomer(const struct sim_kernel *k, struct sim_core *core, struct sim_thread_inside *t,
+                                bool is_new)
 {
     int64_t weight = (int64_t)weight_of(core), own = (int64_t)t->weight;
     uint64_t due = average(k, core);
@@ -226,7 +227,7 @@ static bool looks_for_idle(struct sim_kernel *k)
 }
 
 /* Its own core when that is idle, perhaps an idle one; else its own, unless the waker's has clearly less to do. */
-static struct sim_core *choose(struct sim_kernel *k, const struct sim_thread_inside *t)
+static struct sim_core *line_choose_core(struct sim_kernel *k, const struct sim_thread_inside *t)
 {
     struct sim_core *last = t->last_core, *wakers = k->running ? k->running->core : NULL;
     if (last && !last->thread)
@@ -252,10 +253,10 @@ struct sim_core *sim_line_come(struct sim_kernel *k, struct sim_thread_inside *t
         sim_line_drop(t);
         t->lag_ns = 0;
         if (rested)
-            begin(k, core, t, false);
+            line_place_newcomer(k, core, t, false);
     } else {
-        core = choose(k, t);
-        begin(k, core, t, !t->last_core);
+        core = line_choose_core(k, t);
+        line_place_newcomer(k, core, t, !t->last_core);
     }
     sim_line_add(core, t);
     return core;
@@ -285,7 +286,7 @@ static struct sim_thread_inside *pull(struct sim_kernel *k, struct sim_core *cor
         uint64_t left = t->deadline_ns - t->fair_ns;
         sim_line_drop(t);
         t->lag_ns = lag;
-        begin(k, core, t, false);
+        line_place_newcomer(k, core, t, false);
         t->deadline_ns = t->turn_end_ns = t->fair_ns + left;
     }
     return t;

@@ -57,7 +57,7 @@ static void raise_floor(struct sim_kernel *k)
 
 /* ---- cores */
 
-static void observe(struct sim_kernel *k, struct sim_thread_inside *t, int core, bool blocked)
+static void observe_thread(struct sim_kernel *k, struct sim_thread_inside *t, int core, bool blocked)
 {
     if (k->observer.core)
         k->observer.core(k->observer.ctx, &t->shown, core, blocked, k->now_ns);
@@ -79,7 +79,7 @@ static uint64_t event_time(const struct sim_kernel *k, const struct sim_core *co
 }
 
 /* Sees to the core's next event. One that would come out of the heap next needs not go in. */
-static void plan(struct sim_kernel *k, struct sim_core *core)
+static void core_plan_event(struct sim_kernel *k, struct sim_core *core)
 {
     uint64_t end = event_time(k, core);
     if (!k->running && !k->due_now && end == k->now_ns && sim_heap_least(&k->events) > k->now_ns)
@@ -128,7 +128,7 @@ static void new_slice(struct sim_kernel *k, struct sim_core *core)
         sim_later(k->now_ns, k->options.schedule == SIM_FAIR ? k->options.slice_ns : sim_adversary_slice(k));
 }
 
-static void arrive(struct sim_kernel *k, struct sim_core *core)
+static void core_handle_arrival(struct sim_kernel *k, struct sim_core *core)
 {
     struct sim_thread_inside *t = core->thread;
     core->arriving = false;
@@ -142,8 +142,8 @@ static void arrive(struct sim_kernel *k, struct sim_core *core)
     t->shown.state = SIM_RUNNING;
     t->since_ns = k->now_ns;
     new_slice(k, core);
-    observe(k, t, (int)core->index, false);
-    plan(k, core);
+    observe_thread(k, t, (int)core->index, false);
+    core_plan_event(k, core);
 }
 
 /* What the wake-up of a thread costs the one that wakes it and itself. */
@@ -166,7 +166,7 @@ __attribute__((noinline)) static uint64_t wake_on_core(struct sim_kernel *k, con
     return sim_span_lateness_draw(&k->options.machine.wake, idle_ns, &k->chance);
 }
 
-static void place(struct sim_kernel *k, struct sim_core *core, struct sim_thread_inside *t)
+static void core_run_thread(struct sim_kernel *k, struct sim_core *core, struct sim_thread_inside *t)
 {
     core->thread = t;
     t->core = core;
@@ -179,7 +179,7 @@ static void place(struct sim_kernel *k, struct sim_core *core, struct sim_thread
     t->woken_late = false;
     if (!takes_ns) {
         k->stats.switches += core->last != t;
-        arrive(k, core);
+        core_handle_arrival(k, core);
         return;
     }
     k->stats.switches += core->last != t;
@@ -205,7 +205,7 @@ void sim_off_core(struct sim_kernel *k, struct sim_thread_inside *t, bool blocke
     t->shown.debt_ns = t->left_ns - computes;
     if (t->shown.state == SIM_RUNNING)
         t->shown.state = SIM_READY;
-    observe(k, t, -1, blocked);
+    observe_thread(k, t, -1, blocked);
 }
 
 /* ---- the line */
@@ -217,7 +217,7 @@ static uint64_t line_key(struct sim_kernel *k, struct sim_thread_inside *t)
     return NOT_REALTIME | (k->options.schedule == SIM_FAIR ? t->fair_ns : sim_adversary_line_key(k, t));
 }
 
-static void queue(struct sim_kernel *k, struct sim_thread_inside *t)
+static void core_queue_thread(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     if (k->has_lines && !t->realtime) {
         sim_line_add(t->last_core, t);
@@ -261,9 +261,9 @@ static void put_displaced_back(struct sim_kernel *k)
             continue;
         sim_leave_line(k, t);
         if (k->ready.count && sim_heap_least(&k->ready) < line_key(k, t))
-            queue(k, t);
+            core_queue_thread(k, t);
         else
-            place(k, core, t);
+            core_run_thread(k, core, t);
     }
 }
 
@@ -275,7 +275,7 @@ static void fill_from_lines(struct sim_kernel *k, struct sim_core *core)
         t = sim_line_pull(k, core);
     core->fell_idle = false;
     if (t)
-        place(k, core, t);
+        core_run_thread(k, core, t);
 }
 
 /* Gives idle cores to those in the line. */
@@ -285,7 +285,7 @@ void sim_refill(struct sim_kernel *k)
         put_displaced_back(k);
     while (k->idle_cores && k->ready.count) {
         struct sim_thread_inside *t = OWNER(sim_heap_take(&k->ready), struct sim_thread_inside, ready);
-        place(k, idle_core(k, t), t);
+        core_run_thread(k, idle_core(k, t), t);
     }
     for (uint32_t i = 0; k->has_lines && i < k->options.cores && k->idle_cores; i++)
         fill_from_lines(k, &k->cores[i]);
@@ -314,7 +314,7 @@ static void preempt(struct sim_kernel *k, struct sim_core *core)
         k->stats.preemptions++;
     }
     sim_off_core(k, t, false);
-    queue(k, t);
+    core_queue_thread(k, t);
     sim_refill(k);
 }
 
@@ -330,14 +330,14 @@ static void take_own_core(struct sim_kernel *k, struct sim_thread_inside *t)
     }
     sim_off_core(k, other, false);
     if (core->displaced || k->has_lines) {
-        queue(k, other);
+        core_queue_thread(k, other);
     } else {
         core->displaced = other;
         other->displaced_from = core;
         k->displaced++;
     }
     t->woken_late = false;
-    place(k, core, t);
+    core_run_thread(k, core, t);
 }
 
 static bool takes_own_core(const struct sim_kernel *k, const struct sim_thread_inside *t)
@@ -365,7 +365,7 @@ static void make_ready_in_line(struct sim_kernel *k, struct sim_thread_inside *t
     struct sim_core *core = sim_line_come(k, t);
     if (!core->thread) {
         sim_line_drop(t);
-        place(k, core, t);
+        core_run_thread(k, core, t);
         return;
     }
     if (t->woken_late)
@@ -393,13 +393,13 @@ void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t)
         return;
     }
     if (k->idle_cores) {
-        place(k, idle_core(k, t), t);
+        core_run_thread(k, idle_core(k, t), t);
         return;
     }
     if (t->woken_late)
         charge_wake(k, t, 0);
     t->woken_late = false;
-    queue(k, t);
+    core_queue_thread(k, t);
     struct sim_core *core = core_to_preempt(k);
     if (core && preempts(k, t, core->thread))
         preempt(k, core);
@@ -415,7 +415,7 @@ static bool line_gives_way(struct sim_kernel *k, struct sim_core *core)
     for (uint32_t i = 0; i < k->options.cores && k->idle_cores && core->line_ready; i++) {
         struct sim_thread_inside *t = k->cores[i].thread ? NULL : sim_line_pull(k, &k->cores[i]);
         if (t)
-            place(k, &k->cores[i], t);
+            core_run_thread(k, &k->cores[i], t);
     }
     sim_line_balance(k, core);
     if (sim_line_gives_way(k, core, asked))
@@ -433,7 +433,7 @@ static bool gives_way(struct sim_kernel *k, struct sim_core *core)
     if (core->displaced) { /* the realtime thread stays: the other one goes where it can */
         struct sim_thread_inside *other = core->displaced;
         sim_leave_line(k, other);
-        queue(k, other);
+        core_queue_thread(k, other);
         sim_refill(k);
     }
     if (k->ready.count && !t->realtime && sim_heap_least(&k->ready) <= line_key(k, t))
@@ -513,7 +513,7 @@ void sim_finish_run(struct sim_kernel *k, enum sim_end end)
 static struct sim_thread_inside *core_event(struct sim_kernel *k, struct sim_core *core)
 {
     if (core->arriving) {
-        arrive(k, core);
+        core_handle_arrival(k, core);
         return NULL;
     }
     struct sim_thread_inside *t = core->thread;
@@ -521,17 +521,17 @@ static struct sim_thread_inside *core_event(struct sim_kernel *k, struct sim_cor
     if (!t->left_ns || (t->clock_rings && !t->in_kernel) || (t->clock.period_ns && sim_cpu_timer_check(t)))
         return t;
     if (core->slice_end_ns > k->now_ns) {
-        plan(k, core);
+        core_plan_event(k, core);
     } else if (gives_way(k, core)) {
         t->shown.involuntary_switches++;
         k->stats.preemptions++;
         sim_off_core(k, t, false);
         if (!k->has_lines)
             sim_refill(k);
-        queue(k, t);
+        core_queue_thread(k, t);
         sim_refill(k);
     } else {
-        plan(k, core);
+        core_plan_event(k, core);
     }
     return NULL;
 }
@@ -559,7 +559,7 @@ static bool stands_still(const struct sim_kernel *k)
     return k->events.count == 1 && !k->due_now && k->idle_cores == k->options.cores;
 }
 
-static struct sim_node *next_event(struct sim_kernel *k)
+static struct sim_node *kernel_next_event(struct sim_kernel *k)
 {
     struct sim_node *n = k->taken.node;
     k->now_ns = n ? k->taken.key : sim_heap_least(&k->events);
@@ -582,7 +582,7 @@ static struct sim_thread_inside *next_thread(struct sim_kernel *k)
             sim_deadlock_tell_all(k);
             continue;
         }
-        struct sim_node *n = next_event(k);
+        struct sim_node *n = kernel_next_event(k);
         k->stats.events++;
         switch ((enum sim_event)n->kind) {
         case SIM_EVENT_CORE: t = core_event(k, OWNER(n, struct sim_core, event)); break;
@@ -634,7 +634,7 @@ static void interrupt_compute(struct sim_kernel *k, struct sim_thread_inside *t)
 }
 
 /* Has the thread compute what it was charged and `ns` more. */
-static void compute(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns)
+static void thread_compute(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns)
 {
     sim_account(k, t);
     t->left_ns = t->shown.debt_ns + ns;
@@ -679,7 +679,7 @@ void sim_compute(uint64_t ns)
     if (k->options.schedule == SIM_ADVERSARIAL)
         ns = sim_adversary_compute(k, ns);
     if (!passes_quietly(k, t, t->shown.debt_ns + ns))
-        compute(k, t, ns);
+        thread_compute(k, t, ns);
 }
 
 void sim_compute_in_kernel(uint64_t ns)
@@ -689,7 +689,7 @@ void sim_compute_in_kernel(uint64_t ns)
     sim_compute(ns);
     t->in_kernel = false;
     if (t->clock_rings)
-        compute(t->kernel, t, 0);
+        thread_compute(t->kernel, t, 0);
 }
 
 void sim_leave_kernel(void)
@@ -703,7 +703,7 @@ void sim_leave_kernel(void)
 void sim_pay_debt(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     if (!passes_quietly(k, t, t->shown.debt_ns))
-        compute(k, t, 0);
+        thread_compute(k, t, 0);
 }
 
 void sim_yield(void)
@@ -724,7 +724,7 @@ void sim_yield(void)
     sim_off_core(k, t, false);
     if (!k->has_lines)
         sim_refill(k);
-    queue(k, t);
+    core_queue_thread(k, t);
     sim_refill(k);
     sim_leave(k, t);
 }

@@ -13,7 +13,7 @@ static void stopper_done(struct sim_thread_inside *t, enum strobe_status status)
     sim_rouse(stopper, SIM_WAKE_THREAD, t);
 }
 
-static void hold(struct sim_thread_inside *t, const struct sim_thread_inside *by)
+static void thread_set_hold(struct sim_thread_inside *t, const struct sim_thread_inside *by)
 {
     t->stopped = true;
     t->held_by = &by->shown;
@@ -26,7 +26,7 @@ void sim_stop_taken(struct sim_thread_inside *t)
 {
     t->stop_due = false;
     t->errand = false;
-    hold(t, t->stopper);
+    thread_set_hold(t, t->stopper);
     stopper_done(t, STROBE_OK);
 }
 
@@ -101,7 +101,7 @@ enum strobe_status sim_stop(struct sim_thread *thread, enum sim_stop_way way, ui
         return STROBE_LATE;
     if (way == SIM_STOP_AT_ONCE) {
         set_aside(t);
-        hold(t, self);
+        thread_set_hold(t, self);
         sim_refill(k);
         return STROBE_OK;
     }
@@ -123,7 +123,7 @@ bool sim_charge_stopped(struct sim_thread *thread, uint64_t ns)
     return true;
 }
 
-static void let_go(struct sim_thread_inside *t)
+static void thread_release_hold(struct sim_thread_inside *t)
 {
     struct sim_kernel *k = t->kernel;
     t->stopped = false;
@@ -139,7 +139,7 @@ enum strobe_status sim_continue(struct sim_thread *thread)
     sim_enter_any(t->kernel);
     if (!t->stopped)
         return STROBE_NO_ENTRY;
-    let_go(t);
+    thread_release_hold(t);
     if (thread->state != SIM_BLOCKED)
         sim_make_ready(t->kernel, t);
     return STROBE_OK;
@@ -165,7 +165,7 @@ void sim_bury(struct sim_thread_inside *t, struct sim_thread_inside *by)
 {
     struct sim_kernel *k = t->kernel;
     if (t->stopped)
-        let_go(t);
+        thread_release_hold(t);
     sim_heap_remove(&k->events, &t->signal);
     t->stop_due = false;
     t->errand = false;

@@ -3,7 +3,7 @@
 
 /* ---- waiting and being woken */
 
-static void append(struct sim_waiters *line, struct sim_thread_inside *t)
+static void waiters_append(struct sim_waiters *line, struct sim_thread_inside *t)
 {
     t->previous = line->last;
     t->next = NULL;
@@ -47,7 +47,7 @@ enum sim_wake sim_block(struct sim_thread_inside *t, enum sim_wait wait, const v
     t->taking = SIM_WAIT_NONE;
     t->shown.waker = NULL;
     if (line)
-        append(line, t);
+        waiters_append(line, t);
     if (deadline_ns != UINT64_MAX) {
         uint64_t span_ns = deadline_ns > k->now_ns ? deadline_ns - k->now_ns : 0;
         sim_heap_put(&k->events, &t->timer, sim_later(deadline_ns, late_ns(k, t, wait, span_ns)));
@@ -109,7 +109,7 @@ void sim_rouse_all(struct sim_waiters *line, struct sim_thread_inside *waker)
         sim_rouse(line->first, hand_of(waker), waker);
 }
 
-static struct sim_thread_inside *chosen(struct sim_kernel *k, const struct sim_waiters *line)
+static struct sim_thread_inside *waiters_choose(struct sim_kernel *k, const struct sim_waiters *line)
 {
     return k->options.schedule == SIM_ADVERSARIAL ? sim_adversary_waiter(k, line) : line->first;
 }
@@ -168,7 +168,7 @@ static void mutex_own_after_wait(struct sim_mutex *m, struct sim_thread_inside *
 static void mutex_invite(struct sim_mutex *m, struct sim_kernel *k, struct sim_thread_inside *by)
 {
     if (m->waiters.first)
-        invite(chosen(k, &m->waiters), m, by);
+        invite(waiters_choose(k, &m->waiters), m, by);
 }
 
 static void mutex_free(struct sim_mutex *m, struct sim_thread_inside *t)
@@ -236,7 +236,7 @@ static void rwlock_invite(struct sim_rwlock *l, struct sim_kernel *k, struct sim
 {
     if (!l->waiters.first)
         return;
-    struct sim_thread_inside *t = chosen(k, &l->waiters);
+    struct sim_thread_inside *t = waiters_choose(k, &l->waiters);
     if (t->waits == SIM_WAIT_WRITE) {
         invite(t, l, by);
         return;
@@ -344,7 +344,7 @@ uint32_t sim_cond_notify(struct sim_cond *c)
     struct sim_thread_inside *t = sim_enter();
     if (!c->waiters.first)
         return 0;
-    sim_rouse(chosen(t->kernel, &c->waiters), SIM_WAKE_THREAD, t);
+    sim_rouse(waiters_choose(t->kernel, &c->waiters), SIM_WAKE_THREAD, t);
     return 1;
 }
 
@@ -353,7 +353,7 @@ uint32_t sim_cond_notify_all(struct sim_cond *c)
     struct sim_thread_inside *t = sim_enter();
     uint32_t woken = 0;
     for (; c->waiters.first; woken++)
-        sim_rouse(chosen(t->kernel, &c->waiters), SIM_WAKE_THREAD, t);
+        sim_rouse(waiters_choose(t->kernel, &c->waiters), SIM_WAKE_THREAD, t);
     return woken;
 }
 
@@ -373,7 +373,7 @@ void sim_sem_post(struct sim_sem *s)
     struct sim_kernel *k = sim_kernel_current;
     struct sim_thread_inside *self = sim_enter_any(k);
     if (s->waiters.first)
-        sim_rouse(chosen(k, &s->waiters), hand_of(self), self);
+        sim_rouse(waiters_choose(k, &s->waiters), hand_of(self), self);
     else
         s->count++;
 }

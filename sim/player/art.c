@@ -22,7 +22,8 @@ struct opening {
     struct strobe_error *error;
 };
 
-static enum strobe_status fail(const struct opening *o, enum strobe_status status, const char *what, const char *why)
+static enum strobe_status art_fail(const struct opening *o, enum strobe_status status, const char *what,
+                                   const char *why)
 {
     strobe_error_set(o->error, "%s: %s", what, why);
     return status;
@@ -42,10 +43,10 @@ static enum strobe_status make_dex(const struct opening *o, char *path, size_t p
     snprintf(path, path_bytes, "/proc/self/fd/%d", fd);
     bool written = fd >= 0 && write(fd, bytes, count) == (ssize_t)count;
     free(bytes);
-    return written ? STROBE_OK : fail(o, STROBE_IO, "scenario.dex", strerror(errno));
+    return written ? STROBE_OK : art_fail(o, STROBE_IO, "scenario.dex", strerror(errno));
 }
 
-static enum strobe_status start(const struct opening *o, const char *runtime)
+static enum strobe_status art_start_runtime(const struct opening *o, const char *runtime)
 {
     char path[64];
     const char *const dex[] = {path, NULL};
@@ -56,7 +57,7 @@ static enum strobe_status start(const struct opening *o, const char *runtime)
 
 /* ---- what is called in it ---- */
 
-static strobe_jclass class_of(const struct opening *o, const char *name)
+static strobe_jclass art_find_class(const struct opening *o, const char *name)
 {
     strobe_jclass local = strobe_jni_find_class(o->env, name);
     return local ? sim_jni_global(o->env, local) : NULL;
@@ -65,15 +66,15 @@ static strobe_jclass class_of(const struct opening *o, const char *name)
 static struct sim_art_method static_method(const struct opening *o, const char *class, const char *name,
                                            const char *signature)
 {
-    struct sim_art_method m = {.class = class_of(o, class)};
+    struct sim_art_method m = {.class = art_find_class(o, class)};
     if (m.class)
         m.method = strobe_jni_static_method(o->env, m.class, name, signature);
     return m;
 }
 
 /* An object of a class, made without its constructor, and a method of it. */
-static strobe_jmethod method_of(const struct opening *o, const char *class, const char *name, const char *signature,
-                                strobe_jobject *object)
+static strobe_jmethod art_find_method(const struct opening *o, const char *class, const char *name,
+                                      const char *signature, strobe_jobject *object)
 {
     strobe_jclass c = strobe_jni_find_class(o->env, class);
     strobe_jmethod m = c ? strobe_jni_method(o->env, c, name, signature) : NULL;
@@ -85,23 +86,23 @@ static strobe_jmethod method_of(const struct opening *o, const char *class, cons
 static bool find_runtimes_own(const struct opening *o)
 {
     struct sim_art_play *a = o->art;
-    a->object = class_of(o, "java/lang/Object");
-    a->wait = method_of(o, "java/lang/Object", "wait", "(JI)V", NULL);
-    a->notify = method_of(o, "java/lang/Object", "notify", "()V", NULL);
-    a->notify_all = method_of(o, "java/lang/Object", "notifyAll", "()V", NULL);
+    a->object = art_find_class(o, "java/lang/Object");
+    a->wait = art_find_method(o, "java/lang/Object", "wait", "(JI)V", NULL);
+    a->notify = art_find_method(o, "java/lang/Object", "notify", "()V", NULL);
+    a->notify_all = art_find_method(o, "java/lang/Object", "notifyAll", "()V", NULL);
     struct sim_art_method current = static_method(o, "java/lang/Thread", "currentThread", "()Ljava/lang/Thread;");
     a->thread = current.class;
     a->current = current.method;
     a->sleep = static_method(o, "java/lang/Thread", "sleep", "(Ljava/lang/Object;JI)V").method;
-    a->park = method_of(o, "sun/misc/Unsafe", "park", "(ZJ)V", &a->unsafe);
-    a->unpark = method_of(o, "sun/misc/Unsafe", "unpark", "(Ljava/lang/Object;)V", NULL);
-    a->poll = method_of(o, "android/os/MessageQueue", "nativePollOnce", "(JI)V", &a->queue);
-    a->transact = method_of(o, "android/os/BinderProxy", "transactNative",
-                            "(ILandroid/os/Parcel;Landroid/os/Parcel;I)Z", &a->binder);
+    a->park = art_find_method(o, "sun/misc/Unsafe", "park", "(ZJ)V", &a->unsafe);
+    a->unpark = art_find_method(o, "sun/misc/Unsafe", "unpark", "(Ljava/lang/Object;)V", NULL);
+    a->poll = art_find_method(o, "android/os/MessageQueue", "nativePollOnce", "(JI)V", &a->queue);
+    a->transact = art_find_method(o, "android/os/BinderProxy", "transactNative",
+                                  "(ILandroid/os/Parcel;Landroid/os/Parcel;I)Z", &a->binder);
     a->load = static_method(o, "java/lang/Runtime", "nativeLoad",
                             "(Ljava/lang/String;Ljava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/String;");
     a->allocate = static_method(o, "strobe/Player", "allocate", "(I)[B");
-    strobe_jclass error = class_of(o, "java/lang/RuntimeException");
+    strobe_jclass error = art_find_class(o, "java/lang/RuntimeException");
     a->thrown = error ? sim_jni_global(o->env, sim_jni_allocate(o->env, error)) : NULL;
     return a->object && a->wait && a->notify && a->notify_all && a->current && a->sleep && a->park && a->unpark &&
            a->poll && a->transact && a->load.method && a->allocate.method && a->thrown;
@@ -135,16 +136,16 @@ static enum strobe_status find_methods(const struct opening *o)
     const struct sim_scenario *s = o->play->scenario;
     o->art->methods = calloc(s->method_count + 1u, sizeof *o->art->methods);
     if (!o->art->methods)
-        return fail(o, STROBE_IO, s->path, strerror(ENOMEM));
+        return art_fail(o, STROBE_IO, s->path, strerror(ENOMEM));
     for (uint32_t i = 0; i < s->method_count; i++) {
         char class[512], name[512];
         struct strobe_jni_native native = {name, "(J)V", (void *)(uintptr_t)sim_real_art_native};
         sim_dex_method_name(s, i, class, name, sizeof class);
         if (!s->methods[i].managed && !sim_jni_bind(o->env, class, &native, 1))
-            return fail(o, STROBE_BAD_INPUT, s->methods[i].name, "the runtime binds no native function to it");
+            return art_fail(o, STROBE_BAD_INPUT, s->methods[i].name, "the runtime binds no native function to it");
         o->art->methods[i] = static_method(o, class, name, "(J)V");
         if (!o->art->methods[i].method)
-            return fail(o, STROBE_BAD_INPUT, s->methods[i].name, "the runtime does not find it");
+            return art_fail(o, STROBE_BAD_INPUT, s->methods[i].name, "the runtime does not find it");
     }
     return STROBE_OK;
 }
@@ -211,12 +212,12 @@ static enum strobe_status open_runtime(struct sim_real_play *p, const char *runt
     static struct sim_art_play art;
     struct opening o = {.play = p, .art = &art, .error = error};
     p->art = &art;
-    enum strobe_status status = start(&o, runtime);
+    enum strobe_status status = art_start_runtime(&o, runtime);
     if (status != STROBE_OK)
         return status;
     o.env = art.art.env;
     if (!bind_runtimes_own(&o) || !find_runtimes_own(&o))
-        return fail(&o, STROBE_UNSUPPORTED, runtime, "its boot class path lacks what the player calls");
+        return art_fail(&o, STROBE_UNSUPPORTED, runtime, "its boot class path lacks what the player calls");
     status = find_methods(&o);
     if (status != STROBE_OK)
         return status;
@@ -226,7 +227,7 @@ static enum strobe_status open_runtime(struct sim_real_play *p, const char *runt
     return session ? begin_capture(&o, session) : STROBE_OK;
 }
 
-static uint64_t charged_ns(void)
+static uint64_t art_no_charge_ns(void)
 {
     return sim_real_seat.charged_ns ? sim_real_seat.charged_ns() : 0;
 }
@@ -238,5 +239,5 @@ const struct sim_real_runtime sim_real_runtime = {
     .stack_bytes = STACK_BYTES,
     .open = open_runtime,
     .end = end_capture,
-    .charged_ns = charged_ns,
+    .charged_ns = art_no_charge_ns,
 };

@@ -2,8 +2,8 @@
 #ifndef STROBE_SIM_PLAYER_ART_H
 #define STROBE_SIM_PLAYER_ART_H
 
-#include "engine/backend/art/instrument/netease.h"
 #include "engine/base/error.h"
+#include "engine/method/netease/art/netease.h"
 #include "sim/genuine/runtime.h"
 #include "sim/player/play.h"
 

@@ -3,6 +3,7 @@
 
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/export/sink_perfetto.h"
+#include "engine/util/array.h"
 #include "engine/util/outfile.h"
 #include "sim/player/dex/dex.h"
 #include "sim/player/frames.h"
@@ -25,7 +26,7 @@ struct names {
 };
 
 /* A frame's address tells its method: no symbols are looked at. */
-static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
+static size_t resolve_player_frame(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
 {
     const struct names *n = ctx;
     uint64_t method = (return_address - 1 - n->frames) / SIM_REAL_FRAME_BYTES;
@@ -75,13 +76,8 @@ static enum strobe_status read_names(struct names *n, const struct strobe_sessio
         uint32_t method = method_of_text(n->scenario, told.text, told.bytes);
         if (method == n->scenario->method_count)
             continue;
-        if (n->count == n->room) {
-            n->room = n->room ? n->room * 2 : 64;
-            struct named *list = realloc(n->list, n->room * sizeof *list);
-            if (!list)
-                return STROBE_IO;
-            n->list = list;
-        }
+        if (!strobe_array_reserve(&n->list, &n->room, n->count + 1))
+            return STROBE_IO;
         n->list[n->count++] = (struct named){told.address, method};
     }
     if (n->count)
@@ -106,8 +102,8 @@ static size_t resolve_named(void *ctx, uint64_t address, struct strobe_symbol *o
 
 /* ---- the session as tracks ---- */
 
-static enum strobe_status write_trace(const struct strobe_reader *reader, struct strobe_function_tree *tree,
-                                      const char *path)
+static enum strobe_status player_write_trace(const struct strobe_reader *reader, struct strobe_function_tree *tree,
+                                             const char *path)
 {
     static const struct strobe_timeline_options options;
     struct strobe_perfetto_stats stats;
@@ -133,8 +129,8 @@ static void fit_to_truth(struct sim_tracks *t)
     }
 }
 
-static enum strobe_status claim(const struct strobe_reader *reader, struct strobe_function_tree *tree,
-                                uint64_t begin_ns, struct sim_tracks *out)
+static enum strobe_status tracks_from_session(const struct strobe_reader *reader, struct strobe_function_tree *tree,
+                                              uint64_t begin_ns, struct sim_tracks *out)
 {
     static const struct strobe_timeline_options options = {.no_samples = 1};
     /* Ticks count CLOCK_MONOTONIC from its begin, which the notes' times are ns of. */
@@ -165,15 +161,15 @@ enum strobe_status sim_real_claims(const char *session_path, const struct sim_sc
         strobe_reader_close(reader);
         return STROBE_BAD_INPUT;
     }
-    struct strobe_resolver resolver = {named ? resolve_named : resolve, &names};
+    struct strobe_resolver resolver = {named ? resolve_named : resolve_player_frame, &names};
     status = named ? read_names(&names, &reader->session) : STROBE_OK;
     if (status == STROBE_OK)
         status = strobe_function_tree_open(&reader->session.stacks, resolver, &tree);
     if (status == STROBE_OK)
-        status = claim(reader, tree, head->begin_ns, out);
+        status = tracks_from_session(reader, tree, head->begin_ns, out);
     if (status == STROBE_OK && trace_path) {
         file = trace_path;
-        status = write_trace(reader, tree, trace_path);
+        status = player_write_trace(reader, tree, trace_path);
     }
     if (status != STROBE_OK)
         strobe_error_set(error, "%s: %s", file, strerror(errno ? errno : ENOMEM));

@@ -17,7 +17,7 @@ struct sim_notes_part {
     struct sim_note notes[PART_NOTES];
 };
 
-static bool add_part(struct sim_notes *n)
+static bool notes_add_part(struct sim_notes *n)
 {
     struct sim_notes_part *new = sim_work_pages(sizeof *new);
     if (!new) {
@@ -36,7 +36,7 @@ void sim_note(struct sim_notes *n, enum sim_note_kind kind, uint64_t time_ns, ui
 {
     uint32_t count = n->last ? atomic_load_explicit(&n->last->count, memory_order_relaxed) : PART_NOTES;
     if (count == PART_NOTES) {
-        if (atomic_load(&n->failed) || !add_part(n))
+        if (atomic_load(&n->failed) || !notes_add_part(n))
             return;
         count = 0;
     }
@@ -94,7 +94,7 @@ struct open_wait {
     bool open;
 };
 
-static bool take(struct input *in, uint32_t track, const struct sim_note *note, struct open_wait *w)
+static bool notes_take(struct input *in, uint32_t track, const struct sim_note *note, struct open_wait *w)
 {
     uint64_t now = since_begin(in, note->time_ns);
     switch ((enum sim_note_kind)note->kind) {
@@ -131,7 +131,7 @@ static bool take(struct input *in, uint32_t track, const struct sim_note *note, 
 }
 
 /* A wait that the run's end cut off. */
-static void cut(struct input *in, uint32_t track, struct open_wait *w, uint64_t end_ns)
+static void notes_end_cut_wait(struct input *in, uint32_t track, struct open_wait *w, uint64_t end_ns)
 {
     if (!w->open)
         return;
@@ -149,7 +149,7 @@ static uint32_t generation_of(const struct sim_tracks *tracks, uint32_t tid)
     return generation;
 }
 
-static bool read_thread(struct input *in)
+static bool notes_read_thread(struct input *in)
 {
     struct sim_notes_thread t;
     struct sim_note note;
@@ -168,17 +168,17 @@ static bool read_thread(struct input *in)
             return false;
         /* What a thread that was still alive did after the run's end is nobody's concern. */
         over = over || (note.kind != SIM_NOTE_WAKER && since_begin(in, note.time_ns) > end_ns);
-        if (!over && !take(in, track, &note, &wait))
+        if (!over && !notes_take(in, track, &note, &wait))
             return false;
     }
-    cut(in, track, &wait, end_ns);
+    notes_end_cut_wait(in, track, &wait, end_ns);
     sim_track_end(in->out, track, end_ns);
     if (!in->out->failed)
         in->out->tracks[track].totals = t.totals;
     return true;
 }
 
-static bool read_all(struct input *in, struct sim_notes_head *head)
+static bool notes_read_threads(struct input *in, struct sim_notes_head *head)
 {
     if (fread(head, sizeof *head, 1, in->file) != 1 || head->failed)
         return false;
@@ -190,7 +190,7 @@ static bool read_all(struct input *in, struct sim_notes_head *head)
     for (unsigned i = 0; i < STROBE_KIND_COUNT; i++)
         in->wait_names[i] = sim_tracks_name(in->out, strobe_wait_name(i));
     for (uint32_t i = 0; i < head->threads; i++)
-        if (!read_thread(in))
+        if (!notes_read_thread(in))
             return false;
     in->out->end_ns = since_begin(in, head->end_ns);
     return !in->out->failed;
@@ -204,7 +204,7 @@ enum strobe_status sim_notes_read(const char *path, const struct sim_scenario *s
         strobe_error_set(error, "%s: %s", path, strerror(errno));
         return STROBE_IO;
     }
-    bool whole = read_all(&in, head);
+    bool whole = notes_read_threads(&in, head);
     free(in.method_names);
     fclose(in.file);
     if (whole)

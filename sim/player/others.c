@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void *compute_always(void *unused)
+static void *burn_processor(void *unused)
 {
     for (volatile uint64_t turns = 0;; turns++)
         continue;
@@ -23,9 +23,9 @@ _Noreturn static void be_busy(uint32_t threads, uint32_t cores, pid_t parent)
     if (getppid() != parent)
         _exit(0);
     for (uint32_t i = 1; i < threads; i++)
-        if (pthread_create(&thread, NULL, compute_always, NULL) != 0)
+        if (pthread_create(&thread, NULL, burn_processor, NULL) != 0)
             _exit(1);
-    compute_always(NULL);
+    burn_processor(NULL);
     _exit(0);
 }
 

@@ -115,8 +115,8 @@ static void open_cond(pthread_cond_t *c)
 }
 
 /* An actor without a thread yet. Its place in the list is its track. */
-static struct sim_actor *cast(struct sim_real_play *p, uint32_t spec, uint32_t index, struct sim_actor *parent,
-                              const struct sim_random *drawn)
+static struct sim_actor *player_create_actor(struct sim_real_play *p, uint32_t spec, uint32_t index,
+                                             struct sim_actor *parent, const struct sim_random *drawn)
 {
     struct sim_actor *a = sim_work_pages(sizeof *a);
     if (!a) {
@@ -149,7 +149,7 @@ static struct sim_actor *cast(struct sim_real_play *p, uint32_t spec, uint32_t i
 struct sim_actor *sim_real_start(struct sim_real_play *p, uint32_t spec, uint32_t index, struct sim_actor *parent,
                                  const struct sim_random *drawn)
 {
-    struct sim_actor *a = cast(p, spec, index, parent, drawn);
+    struct sim_actor *a = player_create_actor(p, spec, index, parent, drawn);
     if (!a)
         return NULL;
     pthread_attr_t attributes;
@@ -188,7 +188,7 @@ struct direction {
     bool has_main;
 };
 
-static void draw_starts(struct direction *d)
+static void player_draw_starts(struct direction *d)
 {
     const struct sim_scenario *s = d->play->scenario;
     for (uint32_t spec = 0; spec < s->thread_count; spec++) {
@@ -234,7 +234,7 @@ static struct sim_notes_thread facts_of(const struct sim_actor *a, uint64_t end_
     return t;
 }
 
-static bool write_notes(struct sim_real_play *p, const char *path, struct sim_notes_head head)
+static bool player_write_notes(struct sim_real_play *p, const char *path, struct sim_notes_head head)
 {
     FILE *out = fopen(path, "wb");
     if (!out)
@@ -292,7 +292,7 @@ static void *direct(void *arg)
     end_run(p);
     stage->status = 2;
     if (!atomic_load(&p->failed)) {
-        stage->status = write_notes(p, stage->notes_path, head) ? 0 : 2;
+        stage->status = player_write_notes(p, stage->notes_path, head) ? 0 : 2;
         if (stage->status)
             fprintf(stderr, "%s: %s\n", stage->notes_path, strerror(errno));
         else if (p->witness)
@@ -311,12 +311,13 @@ static void play_main(struct sim_real_play *p, const struct start *start)
     uint64_t at = p->begin_ns + start->time_ns;
     while (!atomic_load(&p->over) && sim_work_now_ns() < at)
         sim_work_wait(&p->over, 0, at);
-    struct sim_actor *a = atomic_load(&p->over) ? NULL : cast(p, start->spec, start->index, NULL, &start->random);
+    struct sim_actor *a =
+        atomic_load(&p->over) ? NULL : player_create_actor(p, start->spec, start->index, NULL, &start->random);
     if (a)
         act(a);
 }
 
-static void *array(uint32_t count, size_t bytes)
+static void *player_allocate_array(uint32_t count, size_t bytes)
 {
     return calloc(count ? count : 1, bytes);
 }
@@ -342,12 +343,12 @@ static void open_sem(struct sim_real_sem *s, uint32_t count)
 static bool open_play(struct sim_real_play *p)
 {
     const struct sim_scenario *s = p->scenario;
-    p->locks = array(s->lock_count, sizeof *p->locks);
-    p->conds = array(s->cond_count, sizeof *p->conds);
-    p->sems = array(s->sem_count, sizeof *p->sems);
-    p->queues = array(s->queue_count, sizeof *p->queues);
-    p->started = array(s->thread_count, sizeof *p->started);
-    p->actors = array(SIM_ACTORS_MAX, sizeof *p->actors);
+    p->locks = player_allocate_array(s->lock_count, sizeof *p->locks);
+    p->conds = player_allocate_array(s->cond_count, sizeof *p->conds);
+    p->sems = player_allocate_array(s->sem_count, sizeof *p->sems);
+    p->queues = player_allocate_array(s->queue_count, sizeof *p->queues);
+    p->started = player_allocate_array(s->thread_count, sizeof *p->started);
+    p->actors = player_allocate_array(SIM_ACTORS_MAX, sizeof *p->actors);
     if (!p->locks || !p->conds || !p->sems || !p->queues || !p->started || !p->actors)
         return false;
     for (uint32_t i = 0; i < s->lock_count; i++)
@@ -373,7 +374,7 @@ static enum strobe_status open_witness(struct sim_real_play *p, const char *path
 {
     const struct sim_scenario *s = p->scenario;
     static struct sim_instrument probes;
-    const char **names = array(s->method_count + 1, sizeof *names);
+    const char **names = player_allocate_array(s->method_count + 1, sizeof *names);
     enum strobe_status status = sim_real_witness_open(p->policy, &p->witness, error);
     if (status != STROBE_OK)
         return status;
@@ -423,7 +424,7 @@ int sim_real_child(int argc, char **argv)
     play.turns_per_ms = strtoull(argv[TURNS], NULL, 10);
     stage.notes_path = argv[NOTES];
     stage.direction.play = &play;
-    stage.direction.starts = array(count_starts(scenario), sizeof *stage.direction.starts);
+    stage.direction.starts = player_allocate_array(count_starts(scenario), sizeof *stage.direction.starts);
     if (!stage.direction.starts || !open_play(&play)) {
         fprintf(stderr, "%s: %s\n", argv[SCENARIO], strerror(errno));
         return 2;
@@ -436,7 +437,7 @@ int sim_real_child(int argc, char **argv)
         fprintf(stderr, "%s\n", error.text);
         return 2;
     }
-    draw_starts(&stage.direction);
+    player_draw_starts(&stage.direction);
     play.begin_ns = sim_work_now_ns();
     if (pthread_create(&director, NULL, direct, &stage) != 0) {
         fprintf(stderr, "%s: %s\n", argv[SCENARIO], strerror(errno));

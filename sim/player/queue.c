@@ -17,7 +17,7 @@
 /* ---- what is in it; with its lock held ---- */
 
 /* By pages, since the engine hooks the allocator. */
-static bool make_room(struct sim_messages *q)
+static bool messages_grow(struct sim_messages *q)
 {
     enum { AT_FIRST = 256 };
     for (struct sim_message_heap *h; (h = sim_messages_full(q));) {
@@ -56,7 +56,7 @@ static uint64_t next_due(const struct sim_real_queue *q)
 
 /* ---- posting; who waits is in a list, with the queue's lock held ---- */
 
-static void join(struct sim_real_queue *q, struct sim_actor *a)
+static void queue_add_waiter(struct sim_real_queue *q, struct sim_actor *a)
 {
     struct sim_actor **at = &q->waiting;
     atomic_store(&a->notifier, 0);
@@ -66,7 +66,7 @@ static void join(struct sim_real_queue *q, struct sim_actor *a)
     *at = a;
 }
 
-static void leave(struct sim_real_queue *q, const struct sim_actor *a)
+static void queue_remove_waiter(struct sim_real_queue *q, const struct sim_actor *a)
 {
     struct sim_actor **at = &q->waiting;
     while (*at && *at != a)
@@ -101,7 +101,7 @@ void sim_real_queue_put(struct sim_actor *a, const struct sim_op *op, uint64_t d
     uint64_t now = sim_work_now_ns();
     struct sim_message m = {.due_ns = now + delay_ns, .method = op->method, .priority = op->priority};
     sim_spin_lock(&q->spin);
-    bool calls = delay_ns == 0 || m.due_ns < next_due(q), added = make_room(&q->messages);
+    bool calls = delay_ns == 0 || m.due_ns < next_due(q), added = messages_grow(&q->messages);
     if (added)
         sim_messages_put(&q->messages, m, now);
     const struct sim_actor *looper = calls ? take_waiter(a, q) : NULL;
@@ -130,7 +130,7 @@ void sim_real_queue_begin_loop(struct sim_actor *a, struct sim_real_queue *q)
 }
 
 /* 0: the one before has been run. */
-static void set_message(struct sim_actor *a, uint32_t id, bool is_frame)
+static void actor_set_message(struct sim_actor *a, uint32_t id, bool is_frame)
 {
     if (a->witness && !id)
         a->play->witness->message_end(a->witness, a->message);
@@ -155,22 +155,22 @@ struct look {
 
 /* The looper joins those that wait unless a message is due. The time is read with the queue's lock held: a message that
  * was posted before is then due. */
-static struct look look(struct sim_actor *a, struct sim_real_queue *q)
+static struct look queue_poll(struct sim_actor *a, struct sim_real_queue *q)
 {
     sim_spin_lock(&q->spin);
     struct look l = {.now_ns = sim_work_now_ns()};
     l.due_ns = next_due(q);
     if (l.due_ns > l.now_ns)
-        join(q, a);
+        queue_add_waiter(q, a);
     sim_spin_unlock(&q->spin);
     return l;
 }
 
-static bool take(struct sim_actor *a, struct sim_real_queue *q, uint32_t *method, bool *is_frame)
+static bool queue_take_message(struct sim_actor *a, struct sim_real_queue *q, uint32_t *method, bool *is_frame)
 {
     struct sim_message m;
     sim_spin_lock(&q->spin);
-    leave(q, a);
+    queue_remove_waiter(q, a);
     uint64_t now = sim_work_now_ns();
     *is_frame = take_frame(q, now);
     bool got = *is_frame || sim_messages_take(&q->messages, now, &m);
@@ -195,20 +195,20 @@ bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t
 {
     bool first = true, got = false, is_frame = false;
     if (a->message)
-        set_message(a, 0, false);
+        actor_set_message(a, 0, false);
     atomic_store(&a->notifier, 0);
     while (!got && !atomic_load_explicit(&a->play->over, memory_order_relaxed)) {
-        struct look l = look(a, q);
+        struct look l = queue_poll(a, q);
         if (first)
             sim_real_wait_begin(a, STROBE_KIND_POLL, l.due_ns > l.now_ns);
         else if (l.due_ns > l.now_ns) /* another looper was faster */
             sim_real_wait_goes_on(a);
         first = false;
         poll_event(a, &l);
-        got = take(a, q, method, &is_frame);
+        got = queue_take_message(a, q, method, &is_frame);
     }
     sim_real_wait_end(a, atomic_load(&a->notifier));
     if (got)
-        set_message(a, ++a->message_count, is_frame && a->play->scenario->methods[*method].managed);
+        actor_set_message(a, ++a->message_count, is_frame && a->play->scenario->methods[*method].managed);
     return got;
 }

@@ -35,7 +35,7 @@ struct job {
     struct strobe_error *error;
 };
 
-static enum strobe_status fail(const struct job *j, enum strobe_status status, const char *what, const char *why)
+static enum strobe_status job_fail(const struct job *j, enum strobe_status status, const char *what, const char *why)
 {
     strobe_error_set(j->error, "%s: %s", what, why);
     return status;
@@ -51,7 +51,7 @@ static enum strobe_status write_scenario(const struct job *j)
     if (out)
         written = fclose(out) == 0 && written;
     free(text);
-    return written ? STROBE_OK : fail(j, STROBE_IO, j->text, strerror(errno));
+    return written ? STROBE_OK : job_fail(j, STROBE_IO, j->text, strerror(errno));
 }
 
 static bool on_mach(const struct job *j)
@@ -60,7 +60,7 @@ static bool on_mach(const struct job *j)
 }
 
 /* In a runtime of managed code methods are known by the names that it gives them. */
-static bool is_managed(const struct job *j)
+static bool job_is_managed(const struct job *j)
 {
     return j->options->runtime && !on_mach(j);
 }
@@ -83,7 +83,7 @@ static void config_netease(struct strobe_config *config)
     config->metrics = 0;
 }
 
-static enum strobe_status create_session(const struct job *j)
+static enum strobe_status create_empty_session(const struct job *j)
 {
     struct strobe_config config = j->scenario->config;
     struct strobe_session made;
@@ -91,16 +91,16 @@ static enum strobe_status create_session(const struct job *j)
     if (is_policy(j, "netease"))
         config_netease(&config);
     config.message_per_poll = j->scenario->queue_count > 0;
-    if (is_managed(j))
+    if (job_is_managed(j))
         config.names_bytes = NAMES_BYTES;
     config.depth_max += OWN_FRAMES;
     if (config.depth_max > STROBE_STACK_DEPTH_MAX)
         config.depth_max = STROBE_STACK_DEPTH_MAX;
     enum strobe_status status = strobe_session_create(j->session, &config, j->scenario->name, 1, &made);
     if (status == STROBE_BAD_INPUT)
-        return fail(j, status, j->scenario->path, "its config does not fit together");
+        return job_fail(j, status, j->scenario->path, "its config does not fit together");
     if (status != STROBE_OK)
-        return fail(j, status, j->session, strerror(errno));
+        return job_fail(j, status, j->session, strerror(errno));
     if (made.fd >= 0)
         close(made.fd);
     strobe_session_unmap(&made);
@@ -169,7 +169,7 @@ static enum strobe_status run_child(const struct job *j, bool traced, const char
     int complaints[2], ended;
     char said[512];
     if (pipe2(complaints, O_CLOEXEC) != 0)
-        return fail(j, STROBE_IO, "pipe", strerror(errno));
+        return job_fail(j, STROBE_IO, "pipe", strerror(errno));
     fflush(NULL);
     pid_t child = fork();
     if (child == 0)
@@ -177,7 +177,7 @@ static enum strobe_status run_child(const struct job *j, bool traced, const char
     close(complaints[1]);
     if (child < 0) {
         close(complaints[0]);
-        return fail(j, STROBE_IO, "fork", strerror(errno));
+        return job_fail(j, STROBE_IO, "fork", strerror(errno));
     }
     uint64_t limit_ns = sim_work_now_ns() + j->scenario->duration_ns + PATIENCE_MS * 1000000ull;
     bool in_time = listen(complaints[0], limit_ns, said, sizeof said);
@@ -188,9 +188,9 @@ static enum strobe_status run_child(const struct job *j, bool traced, const char
         continue;
     said[strcspn(said, "\n")] = '\0';
     if (!in_time)
-        return fail(j, STROBE_IO, j->scenario->path, "the played process does not end");
+        return job_fail(j, STROBE_IO, j->scenario->path, "the played process does not end");
     if (WIFSIGNALED(ended))
-        return fail(j, STROBE_IO, "the played process", strsignal(WTERMSIG(ended)));
+        return job_fail(j, STROBE_IO, "the played process", strsignal(WTERMSIG(ended)));
     if (WEXITSTATUS(ended) == 0)
         return STROBE_OK;
     strobe_error_set(j->error, "%s", *said ? said : "the played process failed");
@@ -226,10 +226,10 @@ static enum strobe_status run_preloaded(const struct job *j)
     char library[STROBE_PRELOAD_BYTES];
     struct strobe_plain_name plain;
     if (!strobe_library_find("libstrobe-preload.so", library, sizeof library))
-        return fail(j, STROBE_IO, "libstrobe-preload.so", "not found beside the command nor in ../lib/strobe");
+        return job_fail(j, STROBE_IO, "libstrobe-preload.so", "not found beside the command nor in ../lib/strobe");
     enum strobe_status status = strobe_preload_give_name(&plain, library, sizeof library)
                                     ? run_child(j, true, library)
-                                    : fail(j, STROBE_IO, "/tmp", strerror(errno));
+                                    : job_fail(j, STROBE_IO, "/tmp", strerror(errno));
     strobe_preload_drop_name(&plain);
     return status;
 }
@@ -240,7 +240,7 @@ static enum strobe_status claim_instrumented(const struct job *j, const char *tr
     enum strobe_status status =
         sim_real_witness_claims(j->options->policy, j->session, j->scenario, head, truth, claim, view, j->error);
     if (status == STROBE_OK && trace && sim_tracks_write(claim, j->scenario->name, trace, 1) != STROBE_OK)
-        return fail(j, STROBE_IO, trace, strerror(errno));
+        return job_fail(j, STROBE_IO, trace, strerror(errno));
     return status;
 }
 
@@ -248,7 +248,7 @@ static enum strobe_status play_traced(const struct job *j, const char *trace, st
                                       struct sim_tracks *claim, struct sim_view *view, struct sim_notes_head *head)
 {
     bool instrumented = is_instrumented(j);
-    enum strobe_status status = instrumented ? STROBE_OK : create_session(j);
+    enum strobe_status status = instrumented ? STROBE_OK : create_empty_session(j);
     if (status == STROBE_OK)
         status = instrumented || j->options->runtime ? run_child(j, true, NULL) : run_preloaded(j);
     if (status != STROBE_OK)
@@ -260,7 +260,7 @@ static enum strobe_status play_traced(const struct job *j, const char *trace, st
         return status;
     if (instrumented)
         return claim_instrumented(j, trace, head, truth, claim, view);
-    return sim_real_claims(j->session, j->scenario, head, is_managed(j), trace, claim, j->error);
+    return sim_real_claims(j->session, j->scenario, head, job_is_managed(j), trace, claim, j->error);
 }
 
 bool sim_real_has(const char *policy)
@@ -289,17 +289,17 @@ const char *sim_real_file(const char *policy)
     return name;
 }
 
-static enum strobe_status check(const struct job *j)
+static enum strobe_status check_job(const struct job *j)
 {
     struct strobe_error error;
-    if (is_managed(j))
+    if (job_is_managed(j))
         return STROBE_OK;
     if (!SIM_REAL_FRAMES)
-        return fail(j, STROBE_UNSUPPORTED, "real mode", "not on this machine, expected x86-64 or aarch64");
+        return job_fail(j, STROBE_UNSUPPORTED, "real mode", "not on this machine, expected x86-64 or aarch64");
     strobe_error_set(&error, "%u methods, expected at most %d in real mode", j->scenario->method_count,
                      SIM_REAL_METHODS);
     return j->scenario->method_count <= SIM_REAL_METHODS ? STROBE_OK
-                                                         : fail(j, STROBE_BAD_INPUT, j->scenario->path, error.text);
+                                                         : job_fail(j, STROBE_BAD_INPUT, j->scenario->path, error.text);
 }
 
 static enum strobe_status write_costs(const struct job *j)
@@ -308,18 +308,18 @@ static enum strobe_status write_costs(const struct job *j)
     bool written = out && fwrite(j->options->costs, sizeof *j->options->costs, 1, out) == 1;
     if (out)
         written = fclose(out) == 0 && written;
-    return written ? STROBE_OK : fail(j, STROBE_IO, j->costs, strerror(errno));
+    return written ? STROBE_OK : job_fail(j, STROBE_IO, j->costs, strerror(errno));
 }
 
 static enum strobe_status open_job(struct job *j)
 {
     const char *folder = j->options->folder;
     if (!strobe_library_find(player_name(j), j->player, sizeof j->player))
-        return fail(j, STROBE_IO, player_name(j), "not found beside the command nor in ../libexec/strobe");
+        return job_fail(j, STROBE_IO, player_name(j), "not found beside the command nor in ../libexec/strobe");
     const char *temporary = getenv("TMPDIR");
     snprintf(j->folder, sizeof j->folder, "%s/strobe-real-XXXXXX", temporary && *temporary ? temporary : "/tmp");
     if (!mkdtemp(j->folder)) {
-        enum strobe_status status = fail(j, STROBE_IO, j->folder, strerror(errno));
+        enum strobe_status status = job_fail(j, STROBE_IO, j->folder, strerror(errno));
         j->folder[0] = '\0';
         return status;
     }
@@ -328,11 +328,11 @@ static enum strobe_status open_job(struct job *j)
     snprintf(j->costs, sizeof j->costs, "%s/costs", j->folder);
     char *whole = realpath(folder ? folder : j->folder, NULL);
     if (!whole)
-        return fail(j, STROBE_IO, folder, strerror(errno));
+        return job_fail(j, STROBE_IO, folder, strerror(errno));
     int n = snprintf(j->session, sizeof j->session, "%s/%s", whole, sim_real_file(j->options->policy));
     free(whole);
     if (n >= (int)sizeof j->session)
-        return fail(j, STROBE_IO, folder, strerror(ENAMETOOLONG));
+        return job_fail(j, STROBE_IO, folder, strerror(ENAMETOOLONG));
     enum strobe_status status = write_scenario(j);
     return status == STROBE_OK && j->options->is_virtual ? write_costs(j) : status;
 }
@@ -362,11 +362,11 @@ enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struc
     *cpu = (struct sim_run_cpu){0};
     *view = (struct sim_view){0};
     snprintf(trace, sizeof trace, "%s/trace.pftrace", folder ? folder : "");
-    enum strobe_status status = check(&j);
+    enum strobe_status status = check_job(&j);
     if (status != STROBE_OK)
         return status;
     if (!sim_work_begin() && !options->is_virtual)
-        return fail(&j, STROBE_IO, "mq_open", strerror(errno));
+        return job_fail(&j, STROBE_IO, "mq_open", strerror(errno));
     if (!options->is_virtual)
         j.turns_per_ms = sim_work_calibrate();
     status = open_job(&j);
@@ -374,7 +374,7 @@ enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struc
     if (status == STROBE_OK && !options->is_virtual) {
         others = sim_real_others_start(scenario->busy, scenario->cores);
         if (others < 0)
-            status = fail(&j, STROBE_IO, "fork", strerror(errno));
+            status = job_fail(&j, STROBE_IO, "fork", strerror(errno));
     }
     if (status == STROBE_OK && !options->is_virtual)
         status = play_alone(&j, &alone);

@@ -10,8 +10,8 @@
 static void (*stop)(void);
 static enum strobe_status (*stop_netease)(struct strobe_netease_result *);
 
-static enum strobe_status fail(struct strobe_error *error, enum strobe_status status, const char *what,
-                               const char *reason)
+static enum strobe_status engine_load_fail(struct strobe_error *error, enum strobe_status status, const char *what,
+                                           const char *reason)
 {
     strobe_error_set(error, "%s: %s", what, reason);
     return status;
@@ -21,14 +21,14 @@ static enum strobe_status open_library(void **library, struct strobe_error *erro
 {
     char path[STROBE_PRELOAD_BYTES];
     if (!strobe_library_find("libstrobe-art.so", path, sizeof path))
-        return fail(error, STROBE_IO, "libstrobe-art.so",
-                    "not found beside the command nor in ../lib/strobe: make art");
+        return engine_load_fail(error, STROBE_IO, "libstrobe-art.so",
+                                "not found beside the command nor in ../lib/strobe: make art");
     *library = dlopen(path, RTLD_NOW);
-    return *library ? STROBE_OK : fail(error, STROBE_IO, "libstrobe-art.so", dlerror());
+    return *library ? STROBE_OK : engine_load_fail(error, STROBE_IO, "libstrobe-art.so", dlerror());
 }
 
-static enum strobe_status begin(struct strobe_jvm *vm, const struct strobe_art_options *options,
-                                struct strobe_error *error)
+static enum strobe_status art_engine_begin(struct strobe_jvm *vm, const struct strobe_art_options *options,
+                                           struct strobe_error *error)
 {
     void *library;
     enum strobe_status status = open_library(&library, error);
@@ -39,12 +39,12 @@ static enum strobe_status begin(struct strobe_jvm *vm, const struct strobe_art_o
     *(void **)&start = dlsym(library, "strobe_art_start");
     *(void **)&stop = dlsym(library, "strobe_art_stop");
     if (!start || !stop)
-        return fail(error, STROBE_UNSUPPORTED, "libstrobe-art.so", "it has no strobe_art_start");
+        return engine_load_fail(error, STROBE_UNSUPPORTED, "libstrobe-art.so", "it has no strobe_art_start");
     return start(vm, options, NULL, error);
 }
 
-static enum strobe_status begin_netease(struct strobe_jvm *vm, const struct strobe_netease_options *options,
-                                        struct strobe_error *error)
+static enum strobe_status netease_engine_begin(struct strobe_jvm *vm, const struct strobe_netease_options *options,
+                                               struct strobe_error *error)
 {
     void *library;
     enum strobe_status status = open_library(&library, error);
@@ -54,19 +54,21 @@ static enum strobe_status begin_netease(struct strobe_jvm *vm, const struct stro
     *(void **)&start = dlsym(library, "strobe_netease_start");
     *(void **)&stop_netease = dlsym(library, "strobe_netease_stop");
     if (!start || !stop_netease)
-        return fail(error, STROBE_UNSUPPORTED, "libstrobe-art.so", "it has no strobe_netease_start");
+        return engine_load_fail(error, STROBE_UNSUPPORTED, "libstrobe-art.so", "it has no strobe_netease_start");
     return start(vm, options, error);
 }
 
-static void end(void)
+static void art_engine_end(void)
 {
     stop();
 }
 
-static void end_netease(void)
+static void netease_engine_end(void)
 {
     stop_netease(NULL);
 }
 
-const struct sim_real_seat sim_real_seat = {
-    .begin = begin, .end = end, .begin_netease = begin_netease, .end_netease = end_netease};
+const struct sim_real_seat sim_real_seat = {.begin = art_engine_begin,
+                                            .end = art_engine_end,
+                                            .begin_netease = netease_engine_begin,
+                                            .end_netease = netease_engine_end};

@@ -20,7 +20,7 @@ static void make_key(void)
     pthread_key_create(&acting, NULL);
 }
 
-static bool enter(struct sim_actor *a, const char *name)
+static bool art_exec_enter(struct sim_actor *a, const char *name)
 {
     struct sim_art_play *p = a->play->art;
     struct strobe_jvm *vm = p->art.vm;
@@ -44,7 +44,7 @@ static bool enter(struct sim_actor *a, const char *name)
     return true;
 }
 
-static void leave(struct sim_actor *a)
+static void art_exec_leave(struct sim_actor *a)
 {
     struct strobe_jvm *vm = a->play->art->art.vm;
     int32_t (*detach)(struct strobe_jvm *) =
@@ -57,7 +57,7 @@ static void leave(struct sim_actor *a)
 
 /* ---- frames ---- */
 
-static void call(struct sim_actor *a, uint32_t method)
+static void art_exec_call(struct sim_actor *a, uint32_t method)
 {
     const struct sim_art_method *m = &a->play->art->methods[method];
     sim_jni_call_static(a->env, m->class, m->method, (const union strobe_jvalue[]){{.j = (int64_t)(uintptr_t)a}});
@@ -75,7 +75,7 @@ void sim_real_art_native(struct strobe_jni *env, strobe_jclass class, int64_t pl
         if (next.kind == SIM_NEXT_THROW) {
             thrown = sim_jni_local(env, sim_real_art_thrown(env, class, player));
         } else {
-            call(a, next.method);
+            art_exec_call(a, next.method);
             thrown = sim_jni_take_exception(env);
         }
         if (thrown && !sim_real_caught(a)) {
@@ -87,12 +87,12 @@ void sim_real_art_native(struct strobe_jni *env, strobe_jclass class, int64_t pl
     }
 }
 
-static void perform(struct sim_actor *a)
+static void art_exec_perform(struct sim_actor *a)
 {
     struct sim_next first = sim_real_next(a);
     if (first.kind != SIM_NEXT_CALL)
         return;
-    call(a, first.method);
+    art_exec_call(a, first.method);
     strobe_jobject thrown = sim_jni_take_exception(a->env);
     if (thrown)
         sim_jni_drop_local(a->env, thrown);
@@ -123,7 +123,7 @@ strobe_jobject sim_real_art_thrown(struct strobe_jni *env, strobe_jclass class, 
 
 /* ---- monitors ---- */
 
-static void lock(struct sim_actor *a, struct sim_real_lock *l)
+static void art_exec_lock(struct sim_actor *a, struct sim_real_lock *l)
 {
     if (l->object)
         sim_jni_monitor(a->env, l->object, true);
@@ -131,7 +131,7 @@ static void lock(struct sim_actor *a, struct sim_real_lock *l)
         sim_stage_frames.lock(a, l);
 }
 
-static void unlock(struct sim_actor *a, struct sim_real_lock *l)
+static void art_exec_unlock(struct sim_actor *a, struct sim_real_lock *l)
 {
     if (l->object)
         sim_jni_monitor(a->env, l->object, false);
@@ -148,7 +148,7 @@ static void wait_until(struct sim_actor *a, struct sim_real_lock *l, uint64_t un
     sim_jni_call(a->env, l->object, p->wait, until_ns ? timed : forever);
 }
 
-static void wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, uint64_t timeout_ns)
+static void art_exec_wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, uint64_t timeout_ns)
 {
     if (!l->object) {
         sim_stage_frames.wait(a, l, depth, timeout_ns);
@@ -164,7 +164,7 @@ static void wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, u
 
 /* The runtime lets go who waits longest for the monitor, whatever for: where that may be another one than is meant, all
  * are let go, and those that are not meant wait on. */
-static void wake(struct sim_actor *a, struct sim_actor *b)
+static void art_exec_wake(struct sim_actor *a, struct sim_actor *b)
 {
     const struct sim_art_play *p = a->play->art;
     struct sim_real_lock *l = b->waits_with;
@@ -182,7 +182,7 @@ static void wake(struct sim_actor *a, struct sim_actor *b)
 
 /* ---- permits ---- */
 
-static bool park(struct sim_actor *a, uint64_t timeout_ns)
+static bool art_exec_park(struct sim_actor *a, uint64_t timeout_ns)
 {
     const struct sim_art_play *p = a->play->art;
     uint64_t begin_ns = sim_work_now_ns(), waited_ns = 0;
@@ -194,7 +194,7 @@ static bool park(struct sim_actor *a, uint64_t timeout_ns)
     return atomic_load(&a->permit);
 }
 
-static void unpark(struct sim_actor *a, struct sim_actor *b)
+static void art_exec_unpark(struct sim_actor *a, struct sim_actor *b)
 {
     const struct sim_art_play *p = a->play->art;
     if (b->peer)
@@ -214,7 +214,7 @@ static bool keeps_more(struct sim_art_play *p)
     return false;
 }
 
-static void *allocate(struct sim_actor *a, uint64_t *bytes)
+static void *art_exec_allocate(struct sim_actor *a, uint64_t *bytes)
 {
     enum { HEAD_BYTES = 12, ALIGNMENT = 8 };
     const struct sim_art_method *m = &a->play->art->allocate;
@@ -231,13 +231,13 @@ static void *allocate(struct sim_actor *a, uint64_t *bytes)
     return kept;
 }
 
-static void release(struct sim_actor *a, void *object)
+static void art_exec_release(struct sim_actor *a, void *object)
 {
     sim_jni_drop_global(a->env, object);
     atomic_fetch_sub(&a->play->art->kept, 1);
 }
 
-static void collect(struct sim_actor *a, uint64_t amount_ns)
+static void art_exec_collect(struct sim_actor *a, uint64_t amount_ns)
 {
     a->pause_ns = amount_ns;
     sim_real_wait_begin(a, STROBE_KIND_GC, true);
@@ -296,7 +296,7 @@ strobe_jobject sim_real_art_load(struct strobe_jni *env, strobe_jclass class, st
     return NULL;
 }
 
-static void wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns)
+static void art_exec_wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns)
 {
     const struct sim_art_play *p = a->play->art;
     union strobe_jvalue none[4] = {{.l = NULL}};
@@ -323,7 +323,7 @@ void sim_real_art_poll(struct strobe_jni *env, strobe_jobject queue, int64_t pla
     ppoll(a->poll_what, 1, a->poll_patience, NULL);
 }
 
-static void poll_queue(struct sim_actor *a, struct pollfd *what, const struct timespec *patience)
+static void art_exec_poll_queue(struct sim_actor *a, struct pollfd *what, const struct timespec *patience)
 {
     const struct sim_art_play *p = a->play->art;
     union strobe_jvalue v[2] = {{.j = (int64_t)(uintptr_t)a}, {.i = (int32_t)(patience->tv_sec * 1000)}};
@@ -333,7 +333,7 @@ static void poll_queue(struct sim_actor *a, struct pollfd *what, const struct ti
 }
 
 /* As Thread.sleep(long) does it, with a lock of the thread's own. */
-static void sleep_for(struct sim_actor *a, uint64_t ns)
+static void art_exec_sleep_for(struct sim_actor *a, uint64_t ns)
 {
     const struct sim_art_play *p = a->play->art;
     union strobe_jvalue v[3] = {{.l = a->sleeper}, {.j = (int64_t)(ns / 1000000)}, {.i = (int32_t)(ns % 1000000)}};
@@ -345,21 +345,21 @@ static void sleep_for(struct sim_actor *a, uint64_t ns)
 }
 
 const struct sim_stage sim_stage_art = {
-    .enter = enter,
-    .perform = perform,
-    .leave = leave,
+    .enter = art_exec_enter,
+    .perform = art_exec_perform,
+    .leave = art_exec_leave,
     .throws = true,
-    .lock = lock,
-    .unlock = unlock,
-    .wait = wait,
-    .wake = wake,
+    .lock = art_exec_lock,
+    .unlock = art_exec_unlock,
+    .wait = art_exec_wait,
+    .wake = art_exec_wake,
     .park_kind = STROBE_KIND_PARK,
-    .park = park,
-    .unpark = unpark,
-    .allocate = allocate,
-    .release = release,
-    .collect = collect,
-    .wait_for = wait_for,
-    .sleep = sleep_for,
-    .poll = poll_queue,
+    .park = art_exec_park,
+    .unpark = art_exec_unpark,
+    .allocate = art_exec_allocate,
+    .release = art_exec_release,
+    .collect = art_exec_collect,
+    .wait_for = art_exec_wait_for,
+    .sleep = art_exec_sleep_for,
+    .poll = art_exec_poll_queue,
 };

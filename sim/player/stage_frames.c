@@ -6,14 +6,14 @@
 
 /* ---- frames ---- */
 
-static bool enter(struct sim_actor *a, const char *name)
+static bool frames_exec_enter(struct sim_actor *a, const char *name)
 {
     (void)a;
     (void)name;
     return true;
 }
 
-static void leave(struct sim_actor *a)
+static void frames_exec_leave(struct sim_actor *a)
 {
     (void)a;
 }
@@ -26,7 +26,7 @@ struct sim_real_next sim_real_step(void *player)
     return (struct sim_real_next){sim_real_frame_of(next.method), next.bytes};
 }
 
-static void perform(struct sim_actor *a)
+static void frames_exec_perform(struct sim_actor *a)
 {
     struct sim_real_next first = sim_real_step(a);
     if (first.call)
@@ -35,19 +35,19 @@ static void perform(struct sim_actor *a)
 
 /* ---- locks, conditions ---- */
 
-static void lock(struct sim_actor *a, struct sim_real_lock *l)
+static void frames_exec_lock(struct sim_actor *a, struct sim_real_lock *l)
 {
     (void)a;
     pthread_mutex_lock(&l->mutex);
 }
 
-static void unlock(struct sim_actor *a, struct sim_real_lock *l)
+static void frames_exec_unlock(struct sim_actor *a, struct sim_real_lock *l)
 {
     (void)a;
     pthread_mutex_unlock(&l->mutex);
 }
 
-static void wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, uint64_t timeout_ns)
+static void frames_exec_wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, uint64_t timeout_ns)
 {
     struct timespec until = sim_work_time_in(timeout_ns);
     int result = 0;
@@ -62,7 +62,7 @@ static void wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, u
 
 /* A waiter is in the queue before it sleeps. It sleeps for sure when somebody else has its lock: whoever notifies
  * without it has it for a moment. */
-static void wake(struct sim_actor *a, struct sim_actor *b)
+static void frames_exec_wake(struct sim_actor *a, struct sim_actor *b)
 {
     struct sim_real_lock *l = b->waits_with;
     bool took = false;
@@ -80,12 +80,12 @@ static void wake(struct sim_actor *a, struct sim_actor *b)
     }
 }
 
-static bool park(struct sim_actor *a, uint64_t timeout_ns)
+static bool frames_exec_park(struct sim_actor *a, uint64_t timeout_ns)
 {
     return sim_real_sem_had(&a->parking, timeout_ns);
 }
 
-static void unpark(struct sim_actor *a, struct sim_actor *b)
+static void frames_exec_unpark(struct sim_actor *a, struct sim_actor *b)
 {
     (void)a;
     sem_post(&b->parking);
@@ -93,7 +93,7 @@ static void unpark(struct sim_actor *a, struct sim_actor *b)
 
 /* ---- the collector, devices, messages ---- */
 
-static void collect(struct sim_actor *a, uint64_t amount_ns)
+static void frames_exec_collect(struct sim_actor *a, uint64_t amount_ns)
 {
     struct sim_real_play *p = a->play;
     sim_real_wait_begin(a, STROBE_KIND_MUTEX, atomic_load(&p->collecting));
@@ -116,7 +116,7 @@ void sim_real_wait_for_collector(struct sim_actor *a)
     pthread_mutex_unlock(&p->collector);
 }
 
-static void wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns)
+static void frames_exec_wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns)
 {
     const struct sim_witness *w = a->witness ? a->play->witness : NULL;
     (void)kind;
@@ -129,7 +129,7 @@ static void wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64_t latenc
         w->read_end(a->witness);
 }
 
-static void sleep_for(struct sim_actor *a, uint64_t ns)
+static void frames_exec_sleep_for(struct sim_actor *a, uint64_t ns)
 {
     struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     sim_real_wait_begin(a, STROBE_KIND_SLEEP, true);
@@ -137,25 +137,25 @@ static void sleep_for(struct sim_actor *a, uint64_t ns)
     sim_real_wait_end(a, 0);
 }
 
-static void poll_queue(struct sim_actor *a, struct pollfd *p, const struct timespec *patience)
+static void frames_exec_poll_queue(struct sim_actor *a, struct pollfd *p, const struct timespec *patience)
 {
     (void)a;
     ppoll(p, 1, patience, NULL);
 }
 
 const struct sim_stage sim_stage_frames = {
-    .enter = enter,
-    .perform = perform,
-    .leave = leave,
-    .lock = lock,
-    .unlock = unlock,
-    .wait = wait,
-    .wake = wake,
+    .enter = frames_exec_enter,
+    .perform = frames_exec_perform,
+    .leave = frames_exec_leave,
+    .lock = frames_exec_lock,
+    .unlock = frames_exec_unlock,
+    .wait = frames_exec_wait,
+    .wake = frames_exec_wake,
     .park_kind = STROBE_KIND_SEM,
-    .park = park,
-    .unpark = unpark,
-    .collect = collect,
-    .wait_for = wait_for,
-    .sleep = sleep_for,
-    .poll = poll_queue,
+    .park = frames_exec_park,
+    .unpark = frames_exec_unpark,
+    .collect = frames_exec_collect,
+    .wait_for = frames_exec_wait_for,
+    .sleep = frames_exec_sleep_for,
+    .poll = frames_exec_poll_queue,
 };

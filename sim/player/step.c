@@ -26,7 +26,7 @@ static struct sim_level *top(struct sim_actor *a)
     return &a->levels[a->level_count - 1];
 }
 
-static struct sim_level *push(struct sim_actor *a, enum sim_level_kind kind, uint32_t op, uint32_t block)
+static struct sim_level *actor_push_level(struct sim_actor *a, enum sim_level_kind kind, uint32_t op, uint32_t block)
 {
     if (!sim_real_room(a, &a->levels, a->level_count, &a->level_room, sizeof *a->levels)) {
         a->leaving = true;
@@ -55,7 +55,7 @@ const char *sim_real_method_name(const struct sim_actor *a)
 }
 
 /* A probe, if the innermost method has it. */
-static void tell(const struct sim_actor *a, void (*probe)(void *thread, uint32_t id, uint32_t depth))
+static void actor_call_probe(const struct sim_actor *a, void (*probe)(void *thread, uint32_t id, uint32_t depth))
 {
     const struct sim_level *body = body_of(a);
     uint32_t id = a->play->probes[body->op];
@@ -64,7 +64,7 @@ static void tell(const struct sim_actor *a, void (*probe)(void *thread, uint32_t
 }
 
 /* Calls a method that calls itself `deeper` times before it does anything. */
-static struct sim_next call(struct sim_actor *a, uint32_t method, uint64_t deeper, const struct sim_op *op)
+static struct sim_next actor_call(struct sim_actor *a, uint32_t method, uint64_t deeper, const struct sim_op *op)
 {
     const struct sim_method *m = &a->play->scenario->methods[method];
     size_t bytes = (m->frame_bytes + 15) & ~(size_t)15;
@@ -73,14 +73,14 @@ static struct sim_next call(struct sim_actor *a, uint32_t method, uint64_t deepe
         a->leaving = true;
         return goes_on;
     }
-    struct sim_level *l = push(a, SIM_LEVEL_BODY, method, m->block);
+    struct sim_level *l = actor_push_level(a, SIM_LEVEL_BODY, method, m->block);
     if (!l)
         return goes_on;
     l->count = deeper;
     a->stack_bytes += bytes + RECORD_BYTES;
     sim_note(&a->notes, SIM_NOTE_CALL, sim_work_now_ns(), method);
     if (a->witness)
-        tell(a, a->play->witness->enter);
+        actor_call_probe(a, a->play->witness->enter);
     return (struct sim_next){SIM_NEXT_CALL, method, bytes};
 }
 
@@ -88,7 +88,7 @@ static struct sim_next leave_method(struct sim_actor *a, bool thrown)
 {
     const struct sim_method *m = &a->play->scenario->methods[top(a)->op];
     if (a->witness && !thrown && !a->leaving)
-        tell(a, a->play->witness->leave);
+        actor_call_probe(a, a->play->witness->leave);
     a->stack_bytes -= ((m->frame_bytes + 15) & ~(size_t)15) + RECORD_BYTES;
     a->level_count--;
     sim_note(&a->notes, SIM_NOTE_RETURN, sim_work_now_ns(), thrown);
@@ -103,12 +103,12 @@ static struct sim_next recurse(struct sim_actor *a)
     uint32_t method = l->op;
     l->count = 0;
     l->next = l->end;
-    return call(a, method, deeper, NULL);
+    return actor_call(a, method, deeper, NULL);
 }
 
 /* ---- ends of blocks ---- */
 
-static struct sim_next next_message(struct sim_actor *a, const struct sim_level *loop)
+static struct sim_next actor_next_message(struct sim_actor *a, const struct sim_level *loop)
 {
     const struct sim_op *op = op_at(a, loop->op);
     uint32_t method;
@@ -116,10 +116,10 @@ static struct sim_next next_message(struct sim_actor *a, const struct sim_level 
         a->leaving = true;
         return goes_on;
     }
-    return call(a, method, 0, op);
+    return actor_call(a, method, 0, op);
 }
 
-static struct sim_next finish(struct sim_actor *a)
+static struct sim_next actor_finish_block(struct sim_actor *a)
 {
     struct sim_level *l = top(a);
     switch (l->kind) {
@@ -139,7 +139,7 @@ static struct sim_next finish(struct sim_actor *a)
         a->level_count--;
         sim_real_wait_unlock(a, op_at(a, l->op));
         return goes_on;
-    case SIM_LEVEL_LOOP: return next_message(a, l);
+    case SIM_LEVEL_LOOP: return actor_next_message(a, l);
     case SIM_LEVEL_PLAIN:
     case SIM_LEVEL_CATCH: a->level_count--; return goes_on;
     }
@@ -147,7 +147,7 @@ static struct sim_next finish(struct sim_actor *a)
 }
 
 /* One level outwards, with an exception or on the way out of the thread. */
-static struct sim_next unwind(struct sim_actor *a)
+static struct sim_next actor_unwind_level(struct sim_actor *a)
 {
     struct sim_level l = *top(a);
     if (l.kind == SIM_LEVEL_BODY)
@@ -157,24 +157,24 @@ static struct sim_next unwind(struct sim_actor *a)
         sim_real_wait_unlock(a, op_at(a, l.op));
     } else if (l.kind == SIM_LEVEL_CATCH && !a->leaving) {
         a->throwing = false;
-        push(a, SIM_LEVEL_PLAIN, l.op, op_at(a, l.op)->other_block);
+        actor_push_level(a, SIM_LEVEL_PLAIN, l.op, op_at(a, l.op)->other_block);
     }
     return goes_on;
 }
 
 /* ---- operations ---- */
 
-static bool is_managed(const struct sim_actor *a)
+static bool actor_is_managed(const struct sim_actor *a)
 {
     return a->level_count && a->play->scenario->methods[body_of(a)->op].managed;
 }
 
-static void allocate(struct sim_actor *a, uint64_t bytes)
+static void actor_allocate(struct sim_actor *a, uint64_t bytes)
 {
     const struct sim_stage *stage = a->play->stage;
     if (!sim_real_room(a, &a->kept, a->kept_count, &a->kept_room, sizeof *a->kept))
         return;
-    struct sim_kept k = {.managed = stage->allocate && is_managed(a)};
+    struct sim_kept k = {.managed = stage->allocate && actor_is_managed(a)};
     k.object = k.managed ? stage->allocate(a, &bytes) : malloc(bytes);
     a->kept[a->kept_count] = k;
     a->kept_count += k.object != NULL;
@@ -182,7 +182,7 @@ static void allocate(struct sim_actor *a, uint64_t bytes)
     sim_real_add(&a->alloc_bytes, bytes);
 }
 
-static void free_last(struct sim_actor *a, uint64_t count)
+static void actor_free_last(struct sim_actor *a, uint64_t count)
 {
     for (; count && a->kept_count; count--) {
         struct sim_kept k = a->kept[--a->kept_count];
@@ -195,30 +195,30 @@ static void free_last(struct sim_actor *a, uint64_t count)
 
 void sim_real_free_kept(struct sim_actor *a)
 {
-    free_last(a, a->kept_count);
+    actor_free_last(a, a->kept_count);
 }
 
-static void read_clock(void)
+static void actor_read_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
 }
 
-static void repeat(struct sim_actor *a, const struct sim_op *op, uint32_t number, uint64_t rounds)
+static void actor_repeat_block(struct sim_actor *a, const struct sim_op *op, uint32_t number, uint64_t rounds)
 {
-    struct sim_level *l = rounds ? push(a, SIM_LEVEL_REPEAT, number, op->block) : NULL;
+    struct sim_level *l = rounds ? actor_push_level(a, SIM_LEVEL_REPEAT, number, op->block) : NULL;
     if (l)
         l->count = rounds;
 }
 
-static void spawn(struct sim_actor *a, uint32_t spec)
+static void actor_spawn(struct sim_actor *a, uint32_t spec)
 {
     struct sim_real_play *p = a->play;
     atomic_fetch_add(&p->living, 1);
     sim_real_start(p, spec, sim_real_next_index(p, spec), a, NULL);
 }
 
-static struct sim_next play(struct sim_actor *a, uint32_t number)
+static struct sim_next actor_play_op(struct sim_actor *a, uint32_t number)
 {
     const struct sim_op *op = op_at(a, number);
     const struct sim_scenario *s = a->play->scenario;
@@ -226,41 +226,43 @@ static struct sim_next play(struct sim_actor *a, uint32_t number)
     switch (op->kind) {
     case SIM_OP_COMPUTE: sim_real_work(a, amount); break;
     case SIM_OP_CALL:
-    case SIM_OP_JNI: return call(a, op->object, 0, op);
-    case SIM_OP_RECURSE: return amount ? call(a, op->object, amount - 1, op) : goes_on;
-    case SIM_OP_REPEAT: repeat(a, op, number, amount); break;
+    case SIM_OP_JNI: return actor_call(a, op->object, 0, op);
+    case SIM_OP_RECURSE: return amount ? actor_call(a, op->object, amount - 1, op) : goes_on;
+    case SIM_OP_REPEAT: actor_repeat_block(a, op, number, amount); break;
     case SIM_OP_FOREVER:
         a->forever_ns = sim_work_now_ns();
-        push(a, SIM_LEVEL_FOREVER, number, op->block);
+        actor_push_level(a, SIM_LEVEL_FOREVER, number, op->block);
         break;
-    case SIM_OP_CHOOSE: push(a, SIM_LEVEL_PLAIN, number, s->arms[sim_draw_arm(s, op, &a->random)].block); break;
-    case SIM_OP_ALLOC: allocate(a, amount); break;
-    case SIM_OP_FREE: free_last(a, amount); break;
+    case SIM_OP_CHOOSE:
+        actor_push_level(a, SIM_LEVEL_PLAIN, number, s->arms[sim_draw_arm(s, op, &a->random)].block);
+        break;
+    case SIM_OP_ALLOC: actor_allocate(a, amount); break;
+    case SIM_OP_FREE: actor_free_last(a, amount); break;
     case SIM_OP_LOCK:
     case SIM_OP_MONITOR:
     case SIM_OP_READ_LOCK:
     case SIM_OP_WRITE_LOCK:
         sim_real_wait_lock(a, op);
-        push(a, SIM_LEVEL_LOCKED, number, op->block);
+        actor_push_level(a, SIM_LEVEL_LOCKED, number, op->block);
         break;
     case SIM_OP_SPIN:
         if (sim_real_wait_spin(a, op, amount))
-            push(a, SIM_LEVEL_LOCKED, number, op->block);
+            actor_push_level(a, SIM_LEVEL_LOCKED, number, op->block);
         break;
-    case SIM_OP_CLOCK: read_clock(); break;
+    case SIM_OP_CLOCK: actor_read_clock(); break;
     case SIM_OP_POST: sim_real_queue_put(a, op, amount); break;
     case SIM_OP_LOOP:
         sim_real_queue_begin_loop(a, &a->play->queues[op->object]);
-        push(a, SIM_LEVEL_LOOP, number, 0);
+        actor_push_level(a, SIM_LEVEL_LOOP, number, 0);
         break;
     case SIM_OP_THROW:
         if (a->witness)
-            tell(a, a->play->witness->throws);
+            actor_call_probe(a, a->play->witness->throws);
         a->throwing = true;
         break;
-    case SIM_OP_CATCH: push(a, SIM_LEVEL_CATCH, number, op->block); break;
+    case SIM_OP_CATCH: actor_push_level(a, SIM_LEVEL_CATCH, number, op->block); break;
     case SIM_OP_GC: a->play->stage->collect(a, amount); break;
-    case SIM_OP_SPAWN: spawn(a, op->object); break;
+    case SIM_OP_SPAWN: actor_spawn(a, op->object); break;
     case SIM_OP_EXIT: a->leaving = true; break;
     case SIM_OP_FAULT: break;
     default: sim_real_wait_op(a, op, amount);
@@ -275,7 +277,7 @@ bool sim_real_caught(struct sim_actor *a)
         a->leaving = true;
     }
     while ((a->throwing || a->leaving) && a->level_count)
-        if (unwind(a).kind == SIM_NEXT_RETURN)
+        if (actor_unwind_level(a).kind == SIM_NEXT_RETURN)
             return false;
     return a->level_count > 0;
 }
@@ -284,7 +286,7 @@ struct sim_next sim_real_next(struct sim_actor *a)
 {
     if (a->level_count == 0) { /* the thread's first method is entered; later there is always one */
         uint32_t entry = a->play->scenario->threads[a->spec].entry;
-        return call(a, entry, 0, NULL);
+        return actor_call(a, entry, 0, NULL);
     }
     for (;;) {
         struct sim_level *l = top(a);
@@ -294,15 +296,15 @@ struct sim_next sim_real_next(struct sim_actor *a)
         if (a->throwing && !a->leaving && a->play->stage->throws) {
             next = throws;
         } else if (a->throwing || a->leaving) {
-            next = unwind(a);
+            next = actor_unwind_level(a);
         } else if (l->kind == SIM_LEVEL_BODY && l->count) {
             next = recurse(a);
         } else if (l->next == l->end) {
-            next = finish(a);
+            next = actor_finish_block(a);
         } else {
-            if (atomic_load_explicit(&a->play->collecting, memory_order_relaxed) && is_managed(a))
+            if (atomic_load_explicit(&a->play->collecting, memory_order_relaxed) && actor_is_managed(a))
                 sim_real_wait_for_collector(a);
-            next = play(a, l->next++);
+            next = actor_play_op(a, l->next++);
         }
         if (next.kind != goes_on.kind)
             return next;

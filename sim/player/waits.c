@@ -48,7 +48,7 @@ void sim_real_wait_goes_on(struct sim_actor *a)
 }
 
 /* The kernel's count of switches costs a call, so it is looked at only where it can have changed. */
-static bool switched(struct sim_actor *a)
+static bool actor_was_switched(struct sim_actor *a)
 {
     uint64_t before = a->switches;
     a->switches = sim_work_switches().voluntary;
@@ -61,7 +61,7 @@ void sim_real_wait_end(struct sim_actor *a, uint64_t handoff)
     uint64_t end_ns = sim_work_now_ns(), took = end_ns - a->wait.begin_ns;
     if (!a->wait.told && took < sim_work_limits.wait_ns)
         return;
-    bool blocked = took >= sim_work_limits.block_ns && switched(a);
+    bool blocked = took >= sim_work_limits.block_ns && actor_was_switched(a);
     if (!a->wait.told)
         sim_note(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, a->wait.kind);
     uint64_t release_ns = a->play->begin_ns + (handoff >> TRACK_BITS);
@@ -79,12 +79,12 @@ static bool is_rwlock(const struct sim_op *op)
     return op->kind == SIM_OP_READ_LOCK || op->kind == SIM_OP_WRITE_LOCK;
 }
 
-static struct sim_real_lock *lock_of(const struct sim_actor *a, const struct sim_op *op)
+static struct sim_real_lock *actor_lock_of_op(const struct sim_actor *a, const struct sim_op *op)
 {
     return &a->play->locks[op->object];
 }
 
-static void own(struct sim_actor *a, struct sim_real_lock *l)
+static void actor_own_lock(struct sim_actor *a, struct sim_real_lock *l)
 {
     atomic_store_explicit(&l->owner, a, memory_order_relaxed);
     l->depth++;
@@ -96,7 +96,7 @@ void sim_real_lock_mutex(struct sim_actor *a, struct sim_real_lock *l)
     sim_real_wait_begin(a, l->object ? STROBE_KIND_MONITOR : STROBE_KIND_MUTEX, owner && owner != a);
     a->play->stage->lock(a, l);
     sim_real_wait_end(a, sim_handed(&l->released));
-    own(a, l);
+    actor_own_lock(a, l);
 }
 
 void sim_real_unlock_mutex(struct sim_actor *a, struct sim_real_lock *l)
@@ -136,29 +136,29 @@ static void unlock_rwlock(struct sim_actor *a, struct sim_real_lock *l, bool wri
 void sim_real_wait_lock(struct sim_actor *a, const struct sim_op *op)
 {
     if (is_rwlock(op))
-        lock_rwlock(a, lock_of(a, op), op->kind == SIM_OP_WRITE_LOCK);
+        lock_rwlock(a, actor_lock_of_op(a, op), op->kind == SIM_OP_WRITE_LOCK);
     else
-        sim_real_lock_mutex(a, lock_of(a, op));
+        sim_real_lock_mutex(a, actor_lock_of_op(a, op));
 }
 
 bool sim_real_wait_spin(struct sim_actor *a, const struct sim_op *op, uint64_t amount_ns)
 {
-    struct sim_real_lock *l = lock_of(a, op);
+    struct sim_real_lock *l = actor_lock_of_op(a, op);
     while (pthread_mutex_trylock(&l->mutex) != 0) {
         if (atomic_load_explicit(&a->play->over, memory_order_relaxed))
             return false;
         sim_real_work(a, amount_ns ? amount_ns : SPIN_LEAST_NS);
     }
-    own(a, l);
+    actor_own_lock(a, l);
     return true;
 }
 
 void sim_real_wait_unlock(struct sim_actor *a, const struct sim_op *op)
 {
     if (is_rwlock(op))
-        unlock_rwlock(a, lock_of(a, op), op->kind == SIM_OP_WRITE_LOCK);
+        unlock_rwlock(a, actor_lock_of_op(a, op), op->kind == SIM_OP_WRITE_LOCK);
     else
-        sim_real_unlock_mutex(a, lock_of(a, op));
+        sim_real_unlock_mutex(a, actor_lock_of_op(a, op));
 }
 
 /* ---- conditions ---- */
@@ -233,7 +233,7 @@ static uint32_t take_waiters(const struct sim_actor *a, struct sim_real_cond *c,
     return count;
 }
 
-static void notify(struct sim_actor *a, uint32_t cond, bool all)
+static void actor_notify(struct sim_actor *a, uint32_t cond, bool all)
 {
     enum { AT_ONCE = 64 };
     struct sim_actor *woken[AT_ONCE];
@@ -286,7 +286,7 @@ static void post_sem(struct sim_actor *a, uint32_t number)
     sem_post(&s->sem);
 }
 
-static void park(struct sim_actor *a, uint64_t timeout_ns)
+static void actor_park(struct sim_actor *a, uint64_t timeout_ns)
 {
     atomic_store(&a->parked, 1);
     sim_real_wait_begin(a, a->play->stage->park_kind, true);
@@ -299,7 +299,7 @@ static void park(struct sim_actor *a, uint64_t timeout_ns)
 }
 
 /* Of several threads of a spec, one that is parked, else any that lives: the first in order of start. */
-static struct sim_actor *to_unpark(struct sim_real_play *p, uint32_t spec)
+static struct sim_actor *choose_actor_to_unpark(struct sim_real_play *p, uint32_t spec)
 {
     struct sim_actor *living = NULL;
     uint32_t count = atomic_load(&p->actor_count);
@@ -314,9 +314,9 @@ static struct sim_actor *to_unpark(struct sim_real_play *p, uint32_t spec)
     return living;
 }
 
-static void unpark(struct sim_actor *a, uint32_t spec)
+static void actor_unpark(struct sim_actor *a, uint32_t spec)
 {
-    struct sim_actor *b = to_unpark(a->play, spec);
+    struct sim_actor *b = choose_actor_to_unpark(a->play, spec);
     if (!b || atomic_exchange(&b->permit, 1))
         return;
     sim_hand_off(a, &b->unparked);
@@ -325,7 +325,7 @@ static void unpark(struct sim_actor *a, uint32_t spec)
 
 /* ---- threads ---- */
 
-static void join(struct sim_actor *a, uint32_t spec)
+static void actor_join(struct sim_actor *a, uint32_t spec)
 {
     for (uint32_t i = atomic_load(&a->play->actor_count); i-- > 0;) {
         struct sim_actor *b = a->play->actors[i];
@@ -346,12 +346,12 @@ void sim_real_wait_op(struct sim_actor *a, const struct sim_op *op, uint64_t amo
 {
     switch (op->kind) {
     case SIM_OP_WAIT: wait_for_cond(a, op, amount); break;
-    case SIM_OP_NOTIFY: notify(a, op->object, false); break;
-    case SIM_OP_NOTIFY_ALL: notify(a, op->object, true); break;
+    case SIM_OP_NOTIFY: actor_notify(a, op->object, false); break;
+    case SIM_OP_NOTIFY_ALL: actor_notify(a, op->object, true); break;
     case SIM_OP_SEM_WAIT: wait_for_sem(a, op->object, amount); break;
     case SIM_OP_SEM_POST: post_sem(a, op->object); break;
-    case SIM_OP_PARK: park(a, amount); break;
-    case SIM_OP_UNPARK: unpark(a, op->object); break;
+    case SIM_OP_PARK: actor_park(a, amount); break;
+    case SIM_OP_UNPARK: actor_unpark(a, op->object); break;
     case SIM_OP_READ:
     case SIM_OP_WRITE:
     case SIM_OP_OPEN:
@@ -363,7 +363,7 @@ void sim_real_wait_op(struct sim_actor *a, const struct sim_op *op, uint64_t amo
             a->play->stage->wait_for(a, op->kind, amount);
         break;
     case SIM_OP_SLEEP: a->play->stage->sleep(a, amount); break;
-    case SIM_OP_JOIN: join(a, op->object); break;
+    case SIM_OP_JOIN: actor_join(a, op->object); break;
     default: break;
     }
 }

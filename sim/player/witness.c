@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-static enum strobe_status fail(struct strobe_error *error, enum strobe_status status, const char *reason)
+static enum strobe_status probes_load_fail(struct strobe_error *error, enum strobe_status status, const char *reason)
 {
     strobe_error_set(error, "libstrobe-witness.so: %s", reason);
     return status;
@@ -17,11 +17,11 @@ enum strobe_status sim_real_witness_open(const char *policy, const struct sim_wi
     char path[STROBE_PRELOAD_BYTES];
     sim_witness_of_fn *witness_of;
     if (!strobe_library_find("libstrobe-witness.so", path, sizeof path))
-        return fail(error, STROBE_IO, "not found beside the command nor in ../lib/strobe");
+        return probes_load_fail(error, STROBE_IO, "not found beside the command nor in ../lib/strobe");
     void *library = dlopen(path, RTLD_NOW);
     if (!library)
-        return fail(error, STROBE_IO, dlerror());
+        return probes_load_fail(error, STROBE_IO, dlerror());
     *(void **)&witness_of = dlsym(library, SIM_WITNESS_OF);
     *out = witness_of ? witness_of(policy) : NULL;
-    return *out ? STROBE_OK : fail(error, STROBE_UNSUPPORTED, "it has no such scheme");
+    return *out ? STROBE_OK : probes_load_fail(error, STROBE_UNSUPPORTED, "it has no such scheme");
 }

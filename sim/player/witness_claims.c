@@ -24,7 +24,7 @@ struct reading {
     struct strobe_error *error;
 };
 
-static enum strobe_status fail(const struct reading *r, enum strobe_status status, const char *reason)
+static enum strobe_status probe_tracks_fail(const struct reading *r, enum strobe_status status, const char *reason)
 {
     strobe_error_set(r->error, "%s: %s", r->path, reason);
     return status;
@@ -36,13 +36,13 @@ static enum strobe_status read_matrix_entries(struct reading *r, FILE *in)
 {
     struct sim_witness_matrix head;
     if (fread(&head, sizeof head, 1, in) != 1)
-        return fail(r, STROBE_BAD_INPUT, "expected the head of a method log");
+        return probe_tracks_fail(r, STROBE_BAD_INPUT, "expected the head of a method log");
     uint64_t *entries = malloc((head.count + 1) * sizeof *entries);
     if (!entries)
-        return fail(r, STROBE_IO, strerror(ENOMEM));
+        return probe_tracks_fail(r, STROBE_IO, strerror(ENOMEM));
     enum strobe_status status = STROBE_BAD_INPUT;
     if (fread(entries, sizeof *entries, head.count, in) != head.count)
-        fail(r, status, "expected as many entries as its head says");
+        probe_tracks_fail(r, status, "expected as many entries as its head says");
     else
         status = sim_matrix_claims(&(struct sim_matrix_capture){.tid = head.tid,
                                                                 .name = head.name,
@@ -53,14 +53,14 @@ static enum strobe_status read_matrix_entries(struct reading *r, FILE *in)
                                                                 .end_ns = r->head->end_ns - r->head->begin_ns},
                                    &r->probes, r->scenario, r->out);
     free(entries);
-    return status == STROBE_IO ? fail(r, status, strerror(ENOMEM)) : status;
+    return status == STROBE_IO ? probe_tracks_fail(r, status, strerror(ENOMEM)) : status;
 }
 
 static enum strobe_status read_matrix(struct reading *r)
 {
     FILE *in = fopen(r->path, "rb");
     if (!in)
-        return fail(r, STROBE_IO, strerror(errno));
+        return probe_tracks_fail(r, STROBE_IO, strerror(errno));
     enum strobe_status status = read_matrix_entries(r, in);
     fclose(in);
     return status;
@@ -83,7 +83,7 @@ static enum strobe_status read_rhea(struct reading *r)
 {
     struct strobe_whole_file log;
     if (strobe_whole_file_open(r->path, &log) != STROBE_OK)
-        return fail(r, STROBE_IO, strerror(errno));
+        return probe_tracks_fail(r, STROBE_IO, strerror(errno));
     struct strobe_error error = {""};
     enum strobe_status status =
         sim_rhea_claims(&(struct sim_rhea_capture){.log = log.at,
@@ -93,7 +93,7 @@ static enum strobe_status read_rhea(struct reading *r)
                         &r->probes, r->scenario, r->out, &error);
     r->out->bytes += log.bytes;
     strobe_whole_file_close(&log);
-    return status == STROBE_OK ? status : fail(r, status, error.text);
+    return status == STROBE_OK ? status : probe_tracks_fail(r, status, error.text);
 }
 
 /* ---- btrace2 ---- */
@@ -114,7 +114,7 @@ static enum strobe_status read_btrace2(struct reading *r)
 {
     struct strobe_whole_file log;
     if (strobe_whole_file_open(r->path, &log) != STROBE_OK)
-        return fail(r, STROBE_IO, strerror(errno));
+        return probe_tracks_fail(r, STROBE_IO, strerror(errno));
     struct strobe_error error = {""};
     enum strobe_status status =
         sim_btrace2_claims(&(struct sim_btrace2_capture){.log = log.at,
@@ -125,7 +125,7 @@ static enum strobe_status read_btrace2(struct reading *r)
                                                          .ctx = r->truth},
                            &r->probes, r->scenario, r->out, &error);
     strobe_whole_file_close(&log);
-    return status == STROBE_OK ? status : fail(r, status, error.text);
+    return status == STROBE_OK ? status : probe_tracks_fail(r, status, error.text);
 }
 
 /* ---- which of them ---- */
@@ -168,7 +168,7 @@ enum strobe_status sim_real_witness_claims(const char *policy, const char *path,
     enum strobe_status status = STROBE_OK;
     if (!sim_instrument_open(&r.probes, scenario, s->probes) ||
         !s->view(&r.probes, scenario, truth, s->main_only, view))
-        status = fail(&r, STROBE_IO, strerror(ENOMEM));
+        status = probe_tracks_fail(&r, STROBE_IO, strerror(ENOMEM));
     if (status == STROBE_OK)
         status = s->read(&r);
     sim_instrument_close(&r.probes);

@@ -24,20 +24,20 @@ static clock_fn *vdso_clock;
  * time, so that no other call has to set a timer before, which costs as much as a short wait. */
 static mqd_t empty_queue = -1;
 
-static uint64_t ns_of(const struct timespec *t)
+static uint64_t work_timespec_ns(const struct timespec *t)
 {
     return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t work_clock_ns(clockid_t clock)
 {
     struct timespec t = {0};
     if (syscall(SYS_clock_gettime, clock, &t) != 0)
         return 0;
-    return ns_of(&t);
+    return work_timespec_ns(&t);
 }
 
-static struct timespec timespec_of(uint64_t ns)
+static struct timespec work_timespec_from_ns(uint64_t ns)
 {
     return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 }
@@ -72,12 +72,12 @@ uint64_t sim_work_now_ns(void)
 {
     struct timespec t;
     if (!vdso_clock || vdso_clock(CLOCK_MONOTONIC, &t) != 0)
-        return clock_ns(CLOCK_MONOTONIC);
-    return ns_of(&t);
+        return work_clock_ns(CLOCK_MONOTONIC);
+    return work_timespec_ns(&t);
 }
 
 /* Each turn waits for the one before: a chain of multiplications runs at one pace whatever else the core does. */
-static void turn(uint64_t turns)
+static void work_run_turns(uint64_t turns)
 {
     uint64_t x = turns;
     for (uint64_t i = 0; i < turns; i++) {
@@ -101,7 +101,7 @@ uint64_t sim_work_calibrate(void)
     uint64_t took[TRIES];
     for (int i = 0; i < TRIES; i++) {
         uint64_t begin = sim_work_now_ns();
-        turn(TURNS);
+        work_run_turns(TURNS);
         took[i] = sim_work_now_ns() - begin;
     }
     qsort(took, TRIES, sizeof took[0], compare_ns);
@@ -112,33 +112,33 @@ uint64_t sim_work_calibrate(void)
 void sim_work_do(uint64_t ns, uint64_t turns_per_ms)
 {
     const uint64_t ms = 1000000;
-    turn(ns / ms * turns_per_ms + ns % ms * turns_per_ms / ms);
+    work_run_turns(ns / ms * turns_per_ms + ns % ms * turns_per_ms / ms);
 }
 
 void sim_work_device(int *device, uint64_t latency_ns)
 {
     char nothing[DEVICE_BYTES];
     (void)device;
-    struct timespec until = timespec_of(clock_ns(CLOCK_REALTIME) + latency_ns);
+    struct timespec until = work_timespec_from_ns(work_clock_ns(CLOCK_REALTIME) + latency_ns);
     while (mq_timedreceive(empty_queue, nothing, sizeof nothing, NULL, &until) < 0 && errno == EINTR)
         continue;
 }
 
 uint64_t sim_work_thread_cpu_ns(void)
 {
-    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return work_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* A thread's clock is named by its id: (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
  * include/linux/posix-timers.h). */
 uint64_t sim_work_cpu_ns_of(uint32_t tid)
 {
-    return clock_ns((clockid_t)(~tid << 3 | 4 | 2));
+    return work_clock_ns((clockid_t)(~tid << 3 | 4 | 2));
 }
 
 uint64_t sim_work_process_cpu_ns(void)
 {
-    return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    return work_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 const struct sim_work_limits sim_work_limits = {.wait_ns = 2000, .block_ns = 5000};
@@ -153,19 +153,19 @@ struct sim_work_switches sim_work_switches(void)
 
 struct timespec sim_work_time_in(uint64_t span_ns)
 {
-    return timespec_of(sim_work_now_ns() + span_ns);
+    return work_timespec_from_ns(sim_work_now_ns() + span_ns);
 }
 
 void sim_work_sleep_until(uint64_t deadline_ns)
 {
-    struct timespec t = timespec_of(deadline_ns);
+    struct timespec t = work_timespec_from_ns(deadline_ns);
     while (sim_work_now_ns() < deadline_ns)
         syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
 void sim_work_wait(const void *word, uint32_t value, uint64_t deadline_ns)
 {
-    struct timespec t = timespec_of(deadline_ns);
+    struct timespec t = work_timespec_from_ns(deadline_ns);
     syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, value, &t, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 

@@ -3,13 +3,14 @@
  * or never, leaves none. The buffer takes what comes until it is full. */
 #include "engine/trace/import/btrace/btrace2.h"
 #include "engine/base/error_format.h"
+#include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/btrace2_claims.h"
 #include "sim/policy/policy.h"
-#include "sim/score/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { BUFFER_BYTES = 500000000 }; /* the original's default */
@@ -39,12 +40,12 @@ struct btrace2 {
     bool failed;
 };
 
-static struct btrace2 *of(struct sim_tracer *t)
+static struct btrace2 *btrace2_of(struct sim_tracer *t)
 {
     return (struct btrace2 *)t;
 }
 
-static void charge(struct btrace2 *b, struct sim_vthread *v, double ns)
+static void btrace2_charge(struct btrace2 *b, struct sim_vthread *v, double ns)
 {
     b->owed_ns += ns;
     uint64_t whole = (uint64_t)b->owed_ns;
@@ -54,9 +55,9 @@ static void charge(struct btrace2 *b, struct sim_vthread *v, double ns)
 
 /* ---- capture ---- */
 
-static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
+static enum strobe_status btrace2_start(struct sim_tracer *t, struct sim_run *run)
 {
-    struct btrace2 *b = of(t);
+    struct btrace2 *b = btrace2_of(t);
     b->run = run;
     b->costs = run->options.costs;
     b->buffer = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -68,9 +69,9 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
     return sim_instrument_open(&b->probes, run->scenario, &sim_btrace2_probes) ? STROBE_OK : STROBE_IO;
 }
 
-static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
+static void btrace2_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
 {
-    struct btrace2 *b = of(t);
+    struct btrace2 *b = btrace2_of(t);
     struct local *l = calloc(1, sizeof *l);
     v->tracer = l;
     b->failed |= !l;
@@ -82,30 +83,30 @@ static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
         b->main_tid = v->tid;
 }
 
-static void method_in(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+static void btrace2_method_in(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
 {
-    struct btrace2 *b = of(t);
+    struct btrace2 *b = btrace2_of(t);
     struct local *l = v->tracer;
     if (!l || !b->probes.id[method])
         return;
     while (l->count && l->at[l->count - 1].frame >= v->frame_count)
         l->count--; /* left by an exception: its variable went with its frame */
-    if (!sim_grow(&l->at, l->count + 1, &l->room, sizeof *l->at)) {
+    if (!strobe_array_reserve(&l->at, &l->room, l->count + 1)) {
         b->failed = true;
         return;
     }
-    charge(b, v, b->costs.clock);
+    btrace2_charge(b, v, b->costs.clock);
     l->at[l->count++] = (struct entered){v->frame_count, sim_now()};
 }
 
-static void record(struct btrace2 *b, struct sim_vthread *v, uint32_t method, uint64_t begin_ns)
+static void btrace2_record(struct btrace2 *b, struct sim_vthread *v, uint32_t method, uint64_t begin_ns)
 {
     uint64_t now_ns = sim_now(), word[2];
     struct strobe_btrace2_record r = {
         .start_ns = begin_ns, .duration_ns = now_ns - begin_ns, .tid = v->tid, .method = b->probes.id[method]};
     if (r.duration_ns <= SIM_BTRACE2_THRESHOLD_NS)
         return;
-    charge(b, v, b->costs.call_record);
+    btrace2_charge(b, v, b->costs.call_record);
     if (!strobe_btrace2_pack(&r, word)) {
         b->refused++;
         return;
@@ -126,36 +127,36 @@ static const struct entered *entered_of(struct btrace2 *b, struct sim_vthread *v
         return NULL;
     while (l->count && l->at[l->count - 1].frame > v->frame_count)
         l->count--;
-    charge(b, v, b->costs.clock);
+    btrace2_charge(b, v, b->costs.clock);
     return l->count && l->at[l->count - 1].frame == v->frame_count ? &l->at[l->count - 1] : NULL;
 }
 
-static void method_out(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+static void btrace2_method_out(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
 {
-    struct btrace2 *b = of(t);
+    struct btrace2 *b = btrace2_of(t);
     const struct entered *e = entered_of(b, v, method);
     if (!e)
         return;
-    record(b, v, method, e->time_ns);
+    btrace2_record(b, v, method, e->time_ns);
     ((struct local *)v->tracer)->count--;
 }
 
 /* Its variable lives on, in case that the method catches what it threw. */
-static void method_throw(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+static void btrace2_method_throw(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
 {
-    struct btrace2 *b = of(t);
+    struct btrace2 *b = btrace2_of(t);
     const struct entered *e = entered_of(b, v, method);
     if (e)
-        record(b, v, method, e->time_ns);
+        btrace2_record(b, v, method, e->time_ns);
 }
 
 /* ---- claims ---- */
 
 /* The file: the header before the records. Clocks are one, and begin with the run. */
-static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                 struct strobe_error *error)
+static enum strobe_status btrace2_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                              struct strobe_error *error)
 {
-    struct btrace2 *b = of(t);
+    struct btrace2 *b = btrace2_of(t);
     uint32_t version = STROBE_BTRACE2_VERSION;
     size_t bytes = b->offset < BUFFER_BYTES ? (size_t)b->offset : BUFFER_BYTES;
     enum strobe_status status = STROBE_IO;
@@ -173,7 +174,7 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
 
 static void close_btrace2(struct sim_tracer *t)
 {
-    struct btrace2 *b = of(t);
+    struct btrace2 *b = btrace2_of(t);
     for (struct local *l = b->locals, *next; l; l = next) {
         next = l->next;
         free(l->at);
@@ -192,12 +193,12 @@ struct sim_tracer *sim_policy_btrace2(void)
     if (!b)
         return NULL;
     b->tracer = (struct sim_tracer){
-        .start = start,
-        .thread_begin = thread_begin,
-        .method_in = method_in,
-        .method_out = method_out,
-        .method_throw = method_throw,
-        .claims = claims,
+        .start = btrace2_start,
+        .thread_begin = btrace2_thread_begin,
+        .method_in = btrace2_method_in,
+        .method_out = btrace2_method_out,
+        .method_throw = btrace2_method_throw,
+        .claims = btrace2_reconstruct,
         .save = sim_btrace_save,
         .close = close_btrace2,
         .policy = "btrace2",

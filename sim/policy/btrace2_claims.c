@@ -15,7 +15,7 @@ struct naming {
     const struct sim_scenario *scenario;
 };
 
-static const char *name_of(void *ctx, uint32_t method)
+static const char *btrace2_method_name(void *ctx, uint32_t method)
 {
     const struct naming *n = ctx;
     return method && method <= n->probes->count ? n->scenario->methods[n->probes->method[method]].name : NULL;
@@ -26,7 +26,7 @@ enum strobe_status sim_btrace2_claims(const struct sim_btrace2_capture *capture,
                                       struct strobe_error *error)
 {
     struct naming naming = {probes, scenario};
-    struct strobe_btrace2_options options = {.name = name_of, .ctx = &naming};
+    struct strobe_btrace2_options options = {.name = btrace2_method_name, .ctx = &naming};
     struct strobe_calls calls;
     enum strobe_status status = strobe_btrace2_read(capture->log, capture->bytes, &options, &calls, NULL, error);
     for (size_t i = 0; status == STROBE_OK && capture->rename && i < calls.thread_count; i++)

@@ -1,12 +1,14 @@
 #include "sim/policy/btrace_android.h"
 #include "engine/base/error_format.h"
 
+#include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/btrace_android_trace.h"
-#include "sim/score/grow.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { INTERVAL_NS = 1000000, DEPTH_MAX = 128 };
 
@@ -56,14 +58,14 @@ struct android {
     bool failed;
 };
 
-static struct android *of(struct sim_tracer *t)
+static struct android *android_of(struct sim_tracer *t)
 {
     return (struct android *)t;
 }
 
 /* ---- a sample ---- */
 
-static bool is_managed(const struct android *a, uint32_t method)
+static bool android_is_managed(const struct android *a, uint32_t method)
 {
     return method < a->scenario->method_count && a->scenario->methods[method].managed;
 }
@@ -73,7 +75,7 @@ static bool has_method(const struct android *a, const struct sim_vthread *v, uin
 {
     uint32_t method = v->frames[frame].method;
     return method < a->scenario->method_count &&
-           (is_managed(a, method) || (frame > 0 && is_managed(a, v->frames[frame - 1].method)));
+           (android_is_managed(a, method) || (frame > 0 && android_is_managed(a, v->frames[frame - 1].method)));
 }
 
 /* Whether the hook is reached from managed code; the hook's own frame is not the app's. */
@@ -82,7 +84,7 @@ static bool from_managed(const struct android *a, const struct sim_vthread *v)
     uint32_t frame = v->frame_count;
     while (frame > 0 && v->frames[frame - 1].method >= a->scenario->method_count)
         frame--;
-    return frame > 0 && is_managed(a, v->frames[frame - 1].method);
+    return frame > 0 && android_is_managed(a, v->frames[frame - 1].method);
 }
 
 /* Whether the call that waits is a native Java method, which stands on the stack; the others' leaves are invented when
@@ -92,7 +94,7 @@ static bool has_frame(enum sim_btrace_type type)
     return type != SIM_BTRACE_MONITOR && type != SIM_BTRACE_GC;
 }
 
-static void visit(struct android *a, uint32_t *depth, uint64_t frame)
+static void android_visit_frame(struct android *a, uint32_t *depth, uint64_t frame)
 {
     if (*depth < DEPTH_MAX)
         a->frames[*depth] = frame;
@@ -101,7 +103,7 @@ static void visit(struct android *a, uint32_t *depth, uint64_t frame)
 
 /* All frames of the managed stack, outermost first, the native method `leaf` (number + 1) as the last one; keeps those
  * that fit, counts them all. */
-static uint32_t walk(struct android *a, const struct local *l, uint64_t leaf)
+static uint32_t android_walk(struct android *a, const struct local *l, uint64_t leaf)
 {
     const struct sim_vthread *v = l->v;
     uint32_t depth = 0;
@@ -109,19 +111,19 @@ static uint32_t walk(struct android *a, const struct local *l, uint64_t leaf)
     for (uint32_t i = 0; i <= v->frame_count; i++) {
         for (; scope < l->open_count && (l->open[scope].frames <= i || i == v->frame_count); scope++)
             if (has_frame(l->open[scope].type))
-                visit(a, &depth, SIM_BTRACE_WAIT | sim_btrace_wait_of(l->open[scope].type));
+                android_visit_frame(a, &depth, SIM_BTRACE_WAIT | sim_btrace_wait_of(l->open[scope].type));
         if (i < v->frame_count && has_method(a, v, i))
-            visit(a, &depth, (uint64_t)v->frames[i].method + 1);
+            android_visit_frame(a, &depth, (uint64_t)v->frames[i].method + 1);
     }
     if (leaf)
-        visit(a, &depth, leaf);
+        android_visit_frame(a, &depth, leaf);
     return depth;
 }
 
-static void put(struct android *a, const struct sim_btrace_record *r)
+static void android_put_record(struct android *a, const struct sim_btrace_record *r)
 {
     size_t slot = a->tickets % a->capacity;
-    if (!sim_grow(&a->ring, slot + 1, &a->ring_room, sizeof *a->ring)) {
+    if (!strobe_array_reserve(&a->ring, &a->ring_room, slot + 1)) {
         a->failed = true;
         return;
     }
@@ -141,9 +143,10 @@ static bool granted(struct local *l, uint64_t now_ns, bool forced)
 }
 
 /* Takes the stack, and writes the record whose times and type are in `r`. */
-static void sample(struct android *a, struct local *l, struct sim_btrace_record *r, bool with_cpu, uint64_t leaf)
+static void android_take_sample(struct android *a, struct local *l, struct sim_btrace_record *r, bool with_cpu,
+                                uint64_t leaf)
 {
-    uint32_t depth = walk(a, l, leaf);
+    uint32_t depth = android_walk(a, l, leaf);
     double cost = a->costs.sample + a->costs.usage + depth * a->costs.frame + (with_cpu ? a->costs.thread_clock : 0);
     sim_btrace_charge(l->v, cost);
     if (depth == 0 || depth > DEPTH_MAX) {
@@ -156,7 +159,7 @@ static void sample(struct android *a, struct local *l, struct sim_btrace_record 
     r->voluntary_switches = (uint32_t)l->v->thread->voluntary_switches;
     r->involuntary_switches = (uint32_t)l->v->thread->involuntary_switches;
     r->stack = sim_btrace_stack(&a->stacks, a->frames, depth);
-    put(a, r);
+    android_put_record(a, r);
 }
 
 static void sample_point(struct android *a, struct local *l, enum sim_btrace_type type, uint64_t leaf)
@@ -165,14 +168,14 @@ static void sample_point(struct android *a, struct local *l, enum sim_btrace_typ
     if (!granted(l, now_ns, false))
         return;
     struct sim_btrace_record r = {.nano = now_ns, .cpu = sim_cpu_ns(l->v->thread), .type = (uint16_t)type};
-    sample(a, l, &r, true, leaf);
+    android_take_sample(a, l, &r, true, leaf);
 }
 
 /* ---- hooks ---- */
 
-static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
+static enum strobe_status android_start(struct sim_tracer *t, struct sim_run *run)
 {
-    struct android *a = of(t);
+    struct android *a = android_of(t);
     const struct sim_scenario *s = run->scenario;
     a->scenario = s;
     a->costs = run->options.costs;
@@ -185,12 +188,12 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
     return STROBE_OK;
 }
 
-static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
+static void android_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
 {
-    struct android *a = of(t);
+    struct android *a = android_of(t);
     struct local *l = calloc(1, sizeof *l);
     v->tracer = NULL;
-    if (!l || !sim_grow(&a->locals, a->local_count + 1, &a->local_room, sizeof(struct local *))) {
+    if (!l || !strobe_array_reserve(&a->locals, &a->local_room, a->local_count + 1)) {
         free(l);
         a->failed = true;
         return;
@@ -205,7 +208,7 @@ static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
     v->tracer = l;
 }
 
-static void thread_end(struct sim_tracer *t, struct sim_vthread *v)
+static void android_thread_end(struct sim_tracer *t, struct sim_vthread *v)
 {
     (void)t;
     struct local *l = v->tracer;
@@ -214,9 +217,9 @@ static void thread_end(struct sim_tracer *t, struct sim_vthread *v)
     v->tracer = NULL;
 }
 
-static void point(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t arg)
+static void android_point(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t arg)
 {
-    struct android *a = of(t);
+    struct android *a = android_of(t);
     struct local *l = v->tracer;
     if (!l || (kind == STROBE_KIND_ALLOC ? !from_managed(a, v) : kind != STROBE_KIND_JNI))
         return;
@@ -259,14 +262,14 @@ static struct marker *marker_of(struct android *a, enum sim_btrace_type type)
     }
 }
 
-static uint32_t scope_begin(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t what)
+static uint32_t android_scope_begin(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t what)
 {
-    struct android *a = of(t);
+    struct android *a = android_of(t);
     struct local *l = v->tracer;
     enum sim_btrace_type type;
     if (!l || !hooked(a, kind, what, &type))
         return NOT_HOOKED;
-    if (!sim_grow(&l->open, l->open_count + 1, &l->open_room, sizeof *l->open)) {
+    if (!strobe_array_reserve(&l->open, &l->open_room, l->open_count + 1)) {
         a->failed = true;
         return NOT_HOOKED;
     }
@@ -280,13 +283,13 @@ static uint32_t scope_begin(struct sim_tracer *t, struct sim_vthread *v, enum st
     return (uint32_t)(l->open_count - 1);
 }
 
-static void scope_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t token, enum strobe_kind kind, uint64_t what,
-                      enum strobe_wake how)
+static void android_scope_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t token, enum strobe_kind kind,
+                              uint64_t what, enum strobe_wake how)
 {
     (void)kind;
     (void)what;
     (void)how;
-    struct android *a = of(t);
+    struct android *a = android_of(t);
     struct local *l = v->tracer;
     if (!l || token == NOT_HOOKED)
         return;
@@ -304,18 +307,18 @@ static void scope_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t toke
                                           .end_nano = now_ns,
                                           .end_cpu = sim_cpu_ns(v->thread),
                                           .type = (uint16_t)scope.type};
-            sample(a, l, &r, true, 0);
+            android_take_sample(a, l, &r, true, 0);
         }
     }
     l->open_count = token;
 }
 
 /* What a release is to main: the marker that it matches, or NULL. *seen: there is a hook at all. */
-static const struct marker *met(struct android *a, const struct local *l, uint64_t what, enum sim_btrace_type *type,
-                                bool *seen)
+static const struct marker *android_match_release(struct android *a, const struct local *l, uint64_t what,
+                                                  enum sim_btrace_type *type, bool *seen)
 {
     const struct marker *m = NULL;
-    bool met = false;
+    bool matches = false;
     *seen = false;
     switch (sim_what_class(what)) {
     case SIM_WHAT_LOCK:
@@ -324,35 +327,35 @@ static const struct marker *met(struct android *a, const struct local *l, uint64
                 a->scenario->ops[l->v->op].kind != SIM_OP_WAIT;
         *type = SIM_BTRACE_UNLOCK;
         m = &a->monitor;
-        met = m->what == what && !l->is_main;
+        matches = m->what == what && !l->is_main;
         break;
     case SIM_WHAT_COND:
         *seen = is_object(a, what);
         *type = SIM_BTRACE_NOTIFY;
         m = &a->object;
-        met = m->what == what;
+        matches = m->what == what;
         break;
     case SIM_WHAT_PARK:
         *seen = true;
         *type = SIM_BTRACE_UNPARK;
         m = &a->park;
-        met = (uint32_t)what == a->main_serial;
+        matches = (uint32_t)what == a->main_serial;
         break;
     default: break;
     }
-    return *seen && met && m->waits ? m : NULL;
+    return *seen && matches && m->waits ? m : NULL;
 }
 
-static void release(struct sim_tracer *t, struct sim_vthread *v, uint64_t what, enum strobe_release how)
+static void android_release(struct sim_tracer *t, struct sim_vthread *v, uint64_t what, enum strobe_release how)
 {
     (void)how;
-    struct android *a = of(t);
+    struct android *a = android_of(t);
     struct local *l = v->tracer;
     enum sim_btrace_type type;
     bool seen;
     if (!l)
         return;
-    const struct marker *marker = met(a, l, what, &type, &seen);
+    const struct marker *marker = android_match_release(a, l, what, &type, &seen);
     if (seen)
         sim_btrace_charge(v, a->costs.hook);
     if (!marker)
@@ -361,17 +364,17 @@ static void release(struct sim_tracer *t, struct sim_vthread *v, uint64_t what, 
     uint64_t now_ns = sim_now();
     granted(l, now_ns, true);
     struct sim_btrace_record r = {.nano = marker->begin_ns, .end_nano = now_ns, .type = (uint16_t)type};
-    sample(a, l, &r, false, 0);
+    android_take_sample(a, l, &r, false, 0);
 }
 
-static void message(struct sim_tracer *t, struct sim_vthread *v, uint32_t id)
+static void android_message(struct sim_tracer *t, struct sim_vthread *v, uint32_t id)
 {
     (void)id;
     struct local *l = v->tracer;
     if (!l)
         return;
     l->messages++;
-    sim_btrace_charge(v, of(t)->costs.hook);
+    sim_btrace_charge(v, android_of(t)->costs.hook);
 }
 
 /* ---- what is left of it ---- */
@@ -387,7 +390,7 @@ static struct sim_btrace_record *dump_ring(const struct android *a, size_t *coun
 }
 
 /* As the dump finds threads: those that live then, by 16 bits of their tid. */
-static const char *thread_name(const void *ctx, uint16_t tid)
+static const char *android_thread_name(const void *ctx, uint16_t tid)
 {
     const struct android *a = ctx;
     for (size_t i = a->local_count; i-- > 0 && tid < 1 << 15;)
@@ -396,7 +399,7 @@ static const char *thread_name(const void *ctx, uint16_t tid)
     return "Thread";
 }
 
-static uint64_t bytes_of(const struct android *a, const struct sim_btrace_record *records, size_t count)
+static uint64_t android_bytes_of(const struct android *a, const struct sim_btrace_record *records, size_t count)
 {
     enum { HEADER = 28, MAPPING_HEADER = 16, RECORD = 76, METHOD = 10, THREAD = 3 };
     uint64_t bytes = HEADER + MAPPING_HEADER;
@@ -416,11 +419,11 @@ static uint64_t bytes_of(const struct android *a, const struct sim_btrace_record
     return bytes;
 }
 
-static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                 struct strobe_error *error)
+static enum strobe_status android_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                              struct strobe_error *error)
 {
     (void)run;
-    struct android *a = of(t);
+    struct android *a = android_of(t);
     size_t count = 0;
     struct sim_btrace_record *records = dump_ring(a, &count);
     enum strobe_status status = STROBE_IO;
@@ -429,7 +432,7 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
                                                .count = count,
                                                .stacks = &a->stacks,
                                                .scenario = a->scenario,
-                                               .thread_name = thread_name,
+                                               .thread_name = android_thread_name,
                                                .ctx = a,
                                                .pid = a->pid};
         status = sim_btrace_android_build(&dump, out);
@@ -439,7 +442,7 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
     } else {
         out->samples = a->tickets;
         out->lost = a->tickets - count + a->too_deep;
-        out->bytes = bytes_of(a, records, count);
+        out->bytes = android_bytes_of(a, records, count);
         for (size_t i = 0; i < out->track_count; i++)
             out->tracks[i].samples = a->samples_of[out->tracks[i].tid];
     }
@@ -449,7 +452,7 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
 
 static void close_android(struct sim_tracer *t)
 {
-    struct android *a = of(t);
+    struct android *a = android_of(t);
     for (size_t i = 0; i < a->local_count; i++) {
         free(a->locals[i]->open);
         free(a->locals[i]);
@@ -468,15 +471,15 @@ struct sim_tracer *sim_btrace_android_open(uint32_t ring_records)
         return NULL;
     a->capacity = ring_records;
     a->tracer = (struct sim_tracer){
-        .start = start,
-        .thread_begin = thread_begin,
-        .thread_end = thread_end,
-        .point = point,
-        .scope_begin = scope_begin,
-        .scope_end = scope_end,
-        .release = release,
-        .message = message,
-        .claims = claims,
+        .start = android_start,
+        .thread_begin = android_thread_begin,
+        .thread_end = android_thread_end,
+        .point = android_point,
+        .scope_begin = android_scope_begin,
+        .scope_end = android_scope_end,
+        .release = android_release,
+        .message = android_message,
+        .claims = android_reconstruct,
         .save = sim_btrace_save,
         .close = close_android,
         .policy = "btrace-android",

@@ -1,7 +1,10 @@
 #include "sim/policy/btrace_android_trace.h"
 
 #include "engine/trace/model/function_tree.h"
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { SINGLE_SAMPLE_NS = 10 };
 
@@ -55,7 +58,7 @@ static bool is_release(unsigned type)
 static bool add_item(struct build *b, const struct sim_btrace_record *r, uint64_t time_ns, uint64_t cpu_ns, bool begins,
                      bool ends)
 {
-    if (!sim_grow(&b->items, b->item_count + 1, &b->item_room, sizeof *b->items))
+    if (!strobe_array_reserve(&b->items, &b->item_room, b->item_count + 1))
         return false;
     b->items[b->item_count] = (struct item){r, time_ns, cpu_ns, b->item_count, (int16_t)r->tid, begins, ends};
     b->item_count++;
@@ -64,7 +67,7 @@ static bool add_item(struct build *b, const struct sim_btrace_record *r, uint64_
 
 static bool add_link(struct build *b, const struct sim_btrace_record *r)
 {
-    if (!sim_grow(&b->links, b->link_count + 1, &b->link_room, sizeof *b->links))
+    if (!strobe_array_reserve(&b->links, &b->link_room, b->link_count + 1))
         return false;
     b->links[b->link_count] = (struct link){r->nano, r->end_nano, b->link_count, (int16_t)r->tid};
     b->link_count++;
@@ -98,7 +101,7 @@ static int by_thread_and_time(const void *x, const void *y)
     return a->order < b->order ? -1 : 1;
 }
 
-static int by_begin(const void *x, const void *y)
+static int compare_item_begins(const void *x, const void *y)
 {
     const struct link *a = x, *b = y;
     if (a->begin_ns != b->begin_ns)
@@ -107,7 +110,7 @@ static int by_begin(const void *x, const void *y)
 }
 
 /* The release that was noted last for a wait begun then, or NULL. */
-static const struct link *release_of(const struct build *b, uint64_t begin_ns)
+static const struct link *android_release_of(const struct build *b, uint64_t begin_ns)
 {
     size_t low = 0, high = b->link_count;
     while (low < high) {
@@ -144,7 +147,7 @@ struct stack {
 };
 
 /* What the record's stack is called, outermost first; monitors and the collector get a leaf of their own. */
-static void resolve(struct build *b, const struct sim_btrace_record *r, struct stack *out)
+static void android_resolve_record(struct build *b, const struct sim_btrace_record *r, struct stack *out)
 {
     out->depth = sim_btrace_frames(b->dump->stacks, r->stack, b->frames);
     if (r->type == SIM_BTRACE_MONITOR || r->type == SIM_BTRACE_GC)
@@ -153,12 +156,12 @@ static void resolve(struct build *b, const struct sim_btrace_record *r, struct s
         out->calls[i] = call_of(b, b->frames[i]);
 }
 
-static void push(struct build *b, uint32_t track, uint64_t time_ns, struct call call)
+static void android_push_call(struct build *b, uint32_t track, uint64_t time_ns, struct call call)
 {
     sim_track_call(b->out, track, time_ns, call.name, call.class);
 }
 
-static void tell_wait(struct build *b, uint32_t track, const struct item *end)
+static void android_add_wait(struct build *b, uint32_t track, const struct item *end)
 {
     const struct sim_btrace_record *r = end->record;
     struct sim_wait wait = {.begin_ns = r->nano,
@@ -168,7 +171,7 @@ static void tell_wait(struct build *b, uint32_t track, const struct item *end)
                             .release_ns = r->end_nano};
     wait.blocked = r->end_cpu - r->cpu < (r->end_nano - r->nano) / 2;
     bool linked = r->type == SIM_BTRACE_MONITOR || r->type == SIM_BTRACE_PARK || r->type == SIM_BTRACE_OBJECT_WAIT;
-    const struct link *link = linked && end->tid == (int64_t)b->dump->pid ? release_of(b, r->nano) : NULL;
+    const struct link *link = linked && end->tid == (int64_t)b->dump->pid ? android_release_of(b, r->nano) : NULL;
     if (link) {
         wait.waker = (int32_t)b->track_of[(uint16_t)link->tid];
         wait.release_ns = link->release_ns;
@@ -177,8 +180,8 @@ static void tell_wait(struct build *b, uint32_t track, const struct item *end)
 }
 
 /* From one stack to the next. */
-static void step(struct build *b, uint32_t track, const struct item *before, const struct stack *was,
-                 const struct item *now, const struct stack *is)
+static void android_switch_stack(struct build *b, uint32_t track, const struct item *before, const struct stack *was,
+                                 const struct item *now, const struct stack *is)
 {
     uint32_t common = 0;
     while (common < was->depth && common < is->depth && was->calls[common].name == is->calls[common].name)
@@ -191,14 +194,14 @@ static void step(struct build *b, uint32_t track, const struct item *before, con
     for (uint32_t i = 0; i < pops; i++)
         sim_track_return(b->out, track, popped_ns, false);
     for (uint32_t i = common - (again && same); i < is->depth; i++)
-        push(b, track, now->time_ns, is->calls[i]);
+        android_push_call(b, track, now->time_ns, is->calls[i]);
     if (again && !same) {
         sim_track_return(b->out, track, now->time_ns, false);
-        push(b, track, now->time_ns, is->calls[is->depth - 1]);
+        android_push_call(b, track, now->time_ns, is->calls[is->depth - 1]);
     }
 }
 
-static void tell_totals(struct sim_track *track, const struct item *items, size_t count)
+static void android_set_totals(struct sim_track *track, const struct item *items, size_t count)
 {
     const struct sim_btrace_record *first = items[0].record, *last = items[count - 1].record;
     size_t from = 0, to = count;
@@ -218,17 +221,17 @@ static void tell_totals(struct sim_track *track, const struct item *items, size_
     };
 }
 
-static bool build_thread(struct build *b, const struct item *items, size_t count, uint32_t deepest)
+static bool android_build_thread(struct build *b, const struct item *items, size_t count, uint32_t deepest)
 {
     uint32_t track = b->track_of[(uint16_t)items[0].tid];
     size_t bytes = (deepest + 1) * sizeof(struct call);
     struct stack was = {malloc(bytes), 0}, is = {malloc(bytes), 0};
     bool fits = was.calls && is.calls;
     for (size_t i = 0; fits && i < count; i++) {
-        resolve(b, items[i].record, &is);
-        step(b, track, &items[i ? i - 1 : 0], &was, &items[i], &is);
+        android_resolve_record(b, items[i].record, &is);
+        android_switch_stack(b, track, &items[i ? i - 1 : 0], &was, &items[i], &is);
         if (items[i].ends)
-            tell_wait(b, track, &items[i]);
+            android_add_wait(b, track, &items[i]);
         struct stack spare = was;
         was = is;
         is = spare;
@@ -239,13 +242,13 @@ static bool build_thread(struct build *b, const struct item *items, size_t count
     free(is.calls);
     if (!fits || b->out->failed)
         return false;
-    tell_totals(&b->out->tracks[track], items, count);
+    android_set_totals(&b->out->tracks[track], items, count);
     return true;
 }
 
 /* ---- all ---- */
 
-static uint32_t deepest_of(const struct sim_btrace_android_dump *d)
+static uint32_t android_deepest_stack(const struct sim_btrace_android_dump *d)
 {
     uint32_t deepest = 0;
     for (size_t i = 0; i < d->count; i++) {
@@ -256,7 +259,7 @@ static uint32_t deepest_of(const struct sim_btrace_android_dump *d)
     return deepest;
 }
 
-static void add_track(struct build *b, const struct item *first)
+static void android_add_track(struct build *b, const struct item *first)
 {
     uint16_t tid = (uint16_t)first->tid;
     bool is_main = first->tid == (int64_t)b->dump->pid;
@@ -270,17 +273,17 @@ static bool build_all(struct build *b)
     if (b->item_count)
         qsort(b->items, b->item_count, sizeof *b->items, by_thread_and_time);
     if (b->link_count)
-        qsort(b->links, b->link_count, sizeof *b->links, by_begin);
+        qsort(b->links, b->link_count, sizeof *b->links, compare_item_begins);
     for (size_t i = 0; i < b->item_count; i++)
         if (i == 0 || b->items[i].tid != b->items[i - 1].tid)
-            add_track(b, &b->items[i]);
-    uint32_t deepest = deepest_of(b->dump) + 1;
+            android_add_track(b, &b->items[i]);
+    uint32_t deepest = android_deepest_stack(b->dump) + 1;
     b->frames = malloc(deepest * sizeof *b->frames);
     bool fits = b->frames != NULL;
     for (size_t from = 0, to; fits && from < b->item_count; from = to) {
         for (to = from + 1; to < b->item_count && b->items[to].tid == b->items[from].tid;)
             to++;
-        fits = build_thread(b, &b->items[from], to - from, deepest);
+        fits = android_build_thread(b, &b->items[from], to - from, deepest);
     }
     return fits;
 }

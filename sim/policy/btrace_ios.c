@@ -3,11 +3,13 @@
 
 #include "engine/base/mix.h"
 #include "engine/host/host.h"
+#include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/btrace_ios_store.h"
-#include "sim/score/grow.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define PERIOD_NS      UINT64_C(1000000)
 #define TICK_NS        UINT64_C(30000000)
@@ -53,23 +55,23 @@ struct ios {
     bool failed;
 };
 
-static struct ios *of(struct sim_tracer *t)
+static struct ios *ios_of(struct sim_tracer *t)
 {
     return (struct ios *)t;
 }
 
 /* ---- the walk ---- */
 
-static bool readable(const struct sim_vthread *v, uint64_t low, uint64_t fp)
+static bool ios_can_read(const struct sim_vthread *v, uint64_t low, uint64_t fp)
 {
     return fp >= low && fp <= (uint64_t)(uintptr_t)v->stack_high - 16 && !(fp & 1);
 }
 
 /* Return addresses from the frame record at fp on, innermost first. */
-static uint32_t walk(const struct sim_vthread *v, uint64_t sp, uint64_t fp, uint64_t *out, uint32_t room)
+static uint32_t ios_walk(const struct sim_vthread *v, uint64_t sp, uint64_t fp, uint64_t *out, uint32_t room)
 {
     uint32_t count = 0;
-    for (uint64_t low = sp; count < room && readable(v, low, fp);) {
+    for (uint64_t low = sp; count < room && ios_can_read(v, low, fp);) {
         uint64_t record[2];
         memcpy(record, (const void *)(uintptr_t)fp, sizeof record);
         if (record[1] < PAGE_BYTES)
@@ -83,8 +85,8 @@ static uint32_t walk(const struct sim_vthread *v, uint64_t sp, uint64_t fp, uint
     return count;
 }
 
-static bool put(struct ios *a, struct local *l, enum sim_btrace_table table, uint64_t time_ns, uint64_t cpu_ns,
-                const uint64_t *frames, uint32_t count)
+static bool ios_put_record(struct ios *a, struct local *l, enum sim_btrace_table table, uint64_t time_ns,
+                           uint64_t cpu_ns, const uint64_t *frames, uint32_t count)
 {
     struct sim_btrace_item item = {
         .time_ns = time_ns, .cpu_ns = cpu_ns, .tid = l->tid, .thread = l->number, .table = table};
@@ -96,7 +98,7 @@ static bool put(struct ios *a, struct local *l, enum sim_btrace_table table, uin
 /* ---- samples at hooks ---- */
 
 /* The decision, and the stack when it is yes: the number of frames, or 0. */
-static uint32_t take(struct ios *a, struct local *l, uint64_t period_ns, bool forced, uint64_t *frames)
+static uint32_t ios_take_stack(struct ios *a, struct local *l, uint64_t period_ns, bool forced, uint64_t *frames)
 {
     struct sim_vthread *v = l->v;
     sim_btrace_charge(v, a->costs.clock);
@@ -105,28 +107,29 @@ static uint32_t take(struct ios *a, struct local *l, uint64_t period_ns, bool fo
         return 0;
     l->accessed = true;
     l->access_ns = now_ns;
-    uint32_t count = walk(v, v->sp, v->fp, frames, SIM_BTRACE_IOS_DEPTH);
+    uint32_t count = ios_walk(v, v->sp, v->fp, frames, SIM_BTRACE_IOS_DEPTH);
     sim_btrace_charge(v, a->costs.sample + a->costs.thread_clock + count * a->costs.frame_known);
     return count;
 }
 
-static void sample(struct ios *a, struct local *l, enum sim_btrace_table table, uint64_t period_ns, bool forced)
+static void ios_sample_self(struct ios *a, struct local *l, enum sim_btrace_table table, uint64_t period_ns,
+                            bool forced)
 {
     uint64_t frames[SIM_BTRACE_IOS_DEPTH];
-    uint32_t count = take(a, l, period_ns, forced, frames);
+    uint32_t count = ios_take_stack(a, l, period_ns, forced, frames);
     if (count)
-        put(a, l, table, l->access_ns, sim_cpu_ns(l->v->thread), frames, count);
+        ios_put_record(a, l, table, l->access_ns, sim_cpu_ns(l->v->thread), frames, count);
 }
 
 /* Main had to wait for a lock. */
 static void sample_contention(struct ios *a, struct local *l)
 {
     uint64_t frames[SIM_BTRACE_IOS_DEPTH];
-    uint32_t count = take(a, l, PERIOD_NS, true, frames);
+    uint32_t count = ios_take_stack(a, l, PERIOD_NS, true, frames);
     uint64_t cpu_ns = sim_cpu_ns(l->v->thread);
     if (count) {
-        put(a, l, SIM_BTRACE_LOCK, l->access_ns, cpu_ns, frames, count);
-        put(a, l, SIM_BTRACE_LOCK, l->contended_ns, cpu_ns, frames, count);
+        ios_put_record(a, l, SIM_BTRACE_LOCK, l->access_ns, cpu_ns, frames, count);
+        ios_put_record(a, l, SIM_BTRACE_LOCK, l->contended_ns, cpu_ns, frames, count);
     }
 }
 
@@ -138,60 +141,60 @@ static bool address_counts(struct ios *a, uint64_t bytes)
     return sixteenths % a->options.memory_interval == 0;
 }
 
-static void point(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t arg)
+static void ios_point(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t arg)
 {
-    struct ios *a = of(t);
+    struct ios *a = ios_of(t);
     struct local *l = v->tracer;
     bool memory = kind == STROBE_KIND_ALLOC || kind == STROBE_KIND_FREE;
     if (!l || (!memory && kind != STROBE_KIND_CLOCK))
         return;
     sim_btrace_charge(v, a->costs.hook);
     if (!memory)
-        sample(a, l, SIM_BTRACE_DATE, PERIOD_NS, false);
+        ios_sample_self(a, l, SIM_BTRACE_DATE, PERIOD_NS, false);
     else if (address_counts(a, arg))
-        sample(a, l, SIM_BTRACE_MEM, a->options.memory_period_ns, false);
+        ios_sample_self(a, l, SIM_BTRACE_MEM, a->options.memory_period_ns, false);
 }
 
-static bool is_lock(enum strobe_kind kind)
+static bool ios_is_lock(enum strobe_kind kind)
 {
     return kind == STROBE_KIND_MUTEX || kind == STROBE_KIND_RWLOCK || kind == STROBE_KIND_MONITOR;
 }
 
-static uint32_t scope_begin(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t what)
+static uint32_t ios_scope_begin(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t what)
 {
-    struct ios *a = of(t);
+    struct ios *a = ios_of(t);
     struct local *l = v->tracer;
-    if (!l || (!is_lock(kind) && kind != STROBE_KIND_COND))
+    if (!l || (!ios_is_lock(kind) && kind != STROBE_KIND_COND))
         return 0;
     sim_btrace_charge(v, a->costs.hook);
-    if (l->is_main && is_lock(kind)) {
+    if (l->is_main && ios_is_lock(kind)) {
         a->main_lock = what;
         l->contended_ns = sim_now();
     }
     return 0;
 }
 
-static void scope_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t token, enum strobe_kind kind, uint64_t what,
-                      enum strobe_wake how)
+static void ios_scope_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t token, enum strobe_kind kind,
+                          uint64_t what, enum strobe_wake how)
 {
     (void)token;
     (void)what;
-    struct ios *a = of(t);
+    struct ios *a = ios_of(t);
     struct local *l = v->tracer;
-    if (!l || (!is_lock(kind) && kind != STROBE_KIND_COND))
+    if (!l || (!ios_is_lock(kind) && kind != STROBE_KIND_COND))
         return;
-    if (is_lock(kind))
+    if (ios_is_lock(kind))
         a->main_lock = 0;
-    if (l->is_main && is_lock(kind) && how != STROBE_WAKE_NONE)
+    if (l->is_main && ios_is_lock(kind) && how != STROBE_WAKE_NONE)
         sample_contention(a, l);
     else
-        sample(a, l, SIM_BTRACE_LOCK, PERIOD_NS, false);
+        ios_sample_self(a, l, SIM_BTRACE_LOCK, PERIOD_NS, false);
 }
 
-static void release(struct sim_tracer *t, struct sim_vthread *v, uint64_t what, enum strobe_release how)
+static void ios_release(struct sim_tracer *t, struct sim_vthread *v, uint64_t what, enum strobe_release how)
 {
     (void)how;
-    struct ios *a = of(t);
+    struct ios *a = ios_of(t);
     struct local *l = v->tracer;
     enum sim_what class = sim_what_class(what);
     bool lock = class == SIM_WHAT_LOCK || class == SIM_WHAT_COND;
@@ -200,19 +203,19 @@ static void release(struct sim_tracer *t, struct sim_vthread *v, uint64_t what, 
     if (!l || within || (!lock && class != SIM_WHAT_QUEUE))
         return;
     sim_btrace_charge(v, a->costs.hook);
-    sample(a, l, lock ? SIM_BTRACE_LOCK : SIM_BTRACE_DISPATCH, PERIOD_NS, lock && a->main_lock == what);
+    ios_sample_self(a, l, lock ? SIM_BTRACE_LOCK : SIM_BTRACE_DISPATCH, PERIOD_NS, lock && a->main_lock == what);
 }
 
 /* ---- the registry ---- */
 
-static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
+static void ios_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
 {
-    struct ios *a = of(t);
+    struct ios *a = ios_of(t);
     struct local *l = calloc(1, sizeof *l);
     v->tracer = NULL;
     sim_mutex_lock(&a->registry);
-    if (!l || !sim_grow(&a->locals, a->local_count + 1, &a->local_room, sizeof(struct local *)) ||
-        !sim_grow(&a->alive, a->alive_count + 1, &a->alive_room, sizeof(struct local *))) {
+    if (!l || !strobe_array_reserve(&a->locals, &a->local_room, a->local_count + 1) ||
+        !strobe_array_reserve(&a->alive, &a->alive_room, a->alive_count + 1)) {
         free(l);
         a->failed = true;
     } else {
@@ -226,9 +229,9 @@ static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
     sim_mutex_unlock(&a->registry);
 }
 
-static void thread_end(struct sim_tracer *t, struct sim_vthread *v)
+static void ios_thread_end(struct sim_tracer *t, struct sim_vthread *v)
 {
-    struct ios *a = of(t);
+    struct ios *a = ios_of(t);
     sim_mutex_lock(&a->registry);
     size_t kept = 0;
     for (size_t i = 0; i < a->alive_count; i++)
@@ -256,13 +259,13 @@ static bool sample_stopped(struct ios *a, struct local *l)
     if (regs.fp == 0)
         return false;
     frames[0] = regs.pc;
-    uint32_t count = 1 + walk(l->v, regs.sp, regs.fp, &frames[1], SIM_BTRACE_IOS_DEPTH - 1);
+    uint32_t count = 1 + ios_walk(l->v, regs.sp, regs.fp, &frames[1], SIM_BTRACE_IOS_DEPTH - 1);
     uint64_t now_ns = sim_now();
     sim_compute((uint64_t)(a->costs.sample + count * a->costs.frame_known + 0.5));
-    return put(a, l, SIM_BTRACE_CPU, now_ns, l->info_cpu_us * US, frames, count);
+    return ios_put_record(a, l, SIM_BTRACE_CPU, now_ns, l->info_cpu_us * US, frames, count);
 }
 
-static void visit(struct ios *a, struct local *l, uint64_t pass_ns)
+static void ios_visit_thread(struct ios *a, struct local *l, uint64_t pass_ns)
 {
     struct sim_thread *thread = l->v->thread;
     if (l->v->ended)
@@ -288,7 +291,7 @@ static void visit(struct ios *a, struct local *l, uint64_t pass_ns)
     spend(a->costs.resume);
 }
 
-static void sampler(void *arg)
+static void ios_run_sampler(void *arg)
 {
     struct ios *a = arg;
     for (;;) {
@@ -296,7 +299,7 @@ static void sampler(void *arg)
         spend(a->costs.clock);
         uint64_t pass_ns = sim_now();
         for (size_t i = 0; i < a->alive_count; i++)
-            visit(a, a->alive[i], pass_ns);
+            ios_visit_thread(a, a->alive[i], pass_ns);
         sim_mutex_unlock(&a->registry);
         sim_sleep_until(sim_now() + PERIOD_NS);
     }
@@ -334,16 +337,16 @@ static void event_loop(void *arg)
     }
 }
 
-static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
+static enum strobe_status ios_start(struct sim_tracer *t, struct sim_run *run)
 {
-    struct ios *a = of(t);
+    struct ios *a = ios_of(t);
     a->run = run;
     a->costs = run->options.costs;
     struct sim_thread_options interrupter = {.name = "BTrace ThreadInterrupter",
                                              .tid = SIM_SAMPLER_TID,
                                              .realtime = true,
                                              .daemon = true,
-                                             .entry = sampler,
+                                             .entry = ios_run_sampler,
                                              .arg = a};
     struct sim_thread_options loop = {
         .name = "BTrace Event Loop", .tid = SIM_SAMPLER_TID - 1, .daemon = true, .entry = event_loop, .arg = a};
@@ -360,7 +363,7 @@ static uint32_t method_at(const void *ctx, uint64_t address)
 }
 
 /* The first one that a thread of that id had. */
-static const char *thread_name(const void *ctx, uint32_t tid)
+static const char *ios_thread_name(const void *ctx, uint32_t tid)
 {
     const struct ios *a = ctx;
     size_t i = 0;
@@ -386,17 +389,17 @@ static void count_samples(const struct ios *a, struct sim_tracks *out)
     }
 }
 
-static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                 struct strobe_error *error)
+static enum strobe_status ios_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                          struct strobe_error *error)
 {
-    struct ios *a = of(t);
+    struct ios *a = ios_of(t);
     sim_btrace_ios_drain(&a->store);
     struct sim_btrace_ios_dump dump = {.rows = a->store.rows,
                                        .count = a->store.row_count,
                                        .stacks = &a->store.stacks,
                                        .scenario = run->scenario,
                                        .method_at = method_at,
-                                       .thread_name = thread_name,
+                                       .thread_name = ios_thread_name,
                                        .ctx = a};
     if (a->failed || a->store.failed || sim_btrace_ios_build(&dump, out) != STROBE_OK) {
         strobe_error_set(error, "out of memory");
@@ -411,7 +414,7 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
 
 static void close_ios(struct sim_tracer *t)
 {
-    struct ios *a = of(t);
+    struct ios *a = ios_of(t);
     for (size_t i = 0; i < a->local_count; i++)
         free(a->locals[i]);
     free(a->locals);
@@ -429,14 +432,14 @@ struct sim_tracer *sim_btrace_ios_open(const struct sim_btrace_ios_options *opti
     a->registry.name = "btrace registry";
     sim_btrace_ios_store_open(&a->store, PERIOD_NS, options->memory_period_ns);
     a->tracer = (struct sim_tracer){
-        .start = start,
-        .thread_begin = thread_begin,
-        .thread_end = thread_end,
-        .point = point,
-        .scope_begin = scope_begin,
-        .scope_end = scope_end,
-        .release = release,
-        .claims = claims,
+        .start = ios_start,
+        .thread_begin = ios_thread_begin,
+        .thread_end = ios_thread_end,
+        .point = ios_point,
+        .scope_begin = ios_scope_begin,
+        .scope_end = ios_scope_end,
+        .release = ios_release,
+        .claims = ios_reconstruct,
         .save = sim_btrace_save,
         .close = close_ios,
         .policy = "btrace-ios",

@@ -1,6 +1,9 @@
 #include "sim/policy/btrace_ios_store.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { HEADER_BYTES = 8, SAMPLE_BYTES = 40, USUAL_DEPTH = 16, DRAIN_NS = 200000000, PAGE_BYTES = 16384 };
 
@@ -44,7 +47,7 @@ void sim_btrace_ios_store_close(struct sim_btrace_ios_store *s)
 }
 
 /* Takes room in a ring of the table: its number there, or SIM_BTRACE_SUB_BUFFERS when all are full. */
-static uint32_t reserve(struct sim_btrace_ios_store *s, enum sim_btrace_table table, uint64_t bytes)
+static uint32_t ios_store_reserve(struct sim_btrace_ios_store *s, enum sim_btrace_table table, uint64_t bytes)
 {
     bool single = table == SIM_BTRACE_CPU;
     uint32_t first = single ? 0 : (uint32_t)((bytes - HEADER_BYTES) % SIM_BTRACE_SUB_BUFFERS);
@@ -62,13 +65,13 @@ static uint32_t reserve(struct sim_btrace_ios_store *s, enum sim_btrace_table ta
 bool sim_btrace_ios_put(struct sim_btrace_ios_store *s, struct sim_btrace_item item, const uint64_t *addresses,
                         uint32_t count)
 {
-    uint32_t ring = reserve(s, item.table, HEADER_BYTES + item_bytes[item.table] + 8 * (uint64_t)count);
+    uint32_t ring = ios_store_reserve(s, item.table, HEADER_BYTES + item_bytes[item.table] + 8 * (uint64_t)count);
     if (ring == SIM_BTRACE_SUB_BUFFERS) {
         s->dropped++;
         return false;
     }
-    if (!sim_grow(&s->items, s->item_count + 1, &s->item_room, sizeof *s->items) ||
-        !sim_grow(&s->frames, s->frame_count + count, &s->frame_room, sizeof *s->frames)) {
+    if (!strobe_array_reserve(&s->items, &s->item_room, s->item_count + 1) ||
+        !strobe_array_reserve(&s->frames, &s->frame_room, s->frame_count + count)) {
         s->failed = 1;
         return false;
     }
@@ -93,7 +96,7 @@ static int by_ring(const void *x, const void *y)
     return a->serial < b->serial ? -1 : 1;
 }
 
-static uint32_t stack_of(struct sim_btrace_ios_store *s, const struct sim_btrace_item *item)
+static uint32_t ios_store_stack_of(struct sim_btrace_ios_store *s, const struct sim_btrace_item *item)
 {
     uint64_t *inner = &s->frames[item->first];
     for (uint32_t i = 0; i < item->count / 2; i++) {
@@ -114,7 +117,7 @@ static struct sim_btrace_row *row_before(struct sim_btrace_ios_store *s, uint32_
 static void note_row(struct sim_btrace_ios_store *s, uint32_t thread, size_t row)
 {
     size_t old = s->last_row_room;
-    if (!sim_grow(&s->last_row, (size_t)thread + 1, &s->last_row_room, sizeof *s->last_row)) {
+    if (!strobe_array_reserve(&s->last_row, &s->last_row_room, (size_t)thread + 1)) {
         s->failed = 1;
         return;
     }
@@ -125,7 +128,7 @@ static void note_row(struct sim_btrace_ios_store *s, uint32_t thread, size_t row
 
 static void drain_item(struct sim_btrace_ios_store *s, const struct sim_btrace_item *item)
 {
-    uint32_t stack = stack_of(s, item), time = (uint32_t)(item->time_ns / SIM_BTRACE_TICK_NS);
+    uint32_t stack = ios_store_stack_of(s, item), time = (uint32_t)(item->time_ns / SIM_BTRACE_TICK_NS);
     uint32_t cpu = (uint32_t)(item->cpu_ns / SIM_BTRACE_TICK_NS);
     bool sampler = item->table == SIM_BTRACE_CPU;
     struct sim_btrace_row *last = sampler ? row_before(s, item->thread) : NULL;
@@ -135,7 +138,7 @@ static void drain_item(struct sim_btrace_ios_store *s, const struct sim_btrace_i
         last->table = last->start == time ? SIM_BTRACE_CPU : SIM_BTRACE_INTERVAL;
         return;
     }
-    if (!sim_grow(&s->rows, s->row_count + 1, &s->row_room, sizeof *s->rows)) {
+    if (!strobe_array_reserve(&s->rows, &s->row_room, s->row_count + 1)) {
         s->failed = 1;
         return;
     }

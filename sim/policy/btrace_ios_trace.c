@@ -2,8 +2,11 @@
 
 #include "engine/base/mix.h"
 #include "engine/trace/model/function_tree.h"
+#include "engine/util/array.h"
 #include "sim/runtime/vthread.h"
-#include "sim/score/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { TICK_US = 10, TAIL_US = 1000, NS_PER_US = 1000 };
 
@@ -52,16 +55,16 @@ struct build {
 
 /* ---- samples of a thread ---- */
 
-static bool add(struct samples *s, struct sample sample)
+static bool ios_add_sample(struct samples *s, struct sample sample)
 {
-    if (!sim_grow(&s->at, s->count + 1, &s->room, sizeof *s->at))
+    if (!strobe_array_reserve(&s->at, &s->room, s->count + 1))
         return false;
     s->at[s->count++] = sample;
     return true;
 }
 
 /* Where the sample that starts then is, or where it would be. */
-static size_t *slot_of(struct build *b, uint64_t start)
+static size_t *ios_sample_slot(struct build *b, uint64_t start)
 {
     size_t i = strobe_mix64(start) & b->mask;
     while (b->slots[i] && b->keyed.at[b->slots[i] - 1].start != start)
@@ -71,19 +74,19 @@ static size_t *slot_of(struct build *b, uint64_t start)
 
 static bool insert(struct build *b, struct sample s)
 {
-    size_t *slot = slot_of(b, s.start);
+    size_t *slot = ios_sample_slot(b, s.start);
     if (*slot) {
         int64_t shift = s.cpu_start - b->keyed.at[*slot - 1].cpu_start;
         s.start = shift < 0 && (uint64_t)-shift > s.start ? 0 : s.start + (uint64_t)shift;
         s.end = s.end < s.start ? s.start : s.end;
-        slot = slot_of(b, s.start);
+        slot = ios_sample_slot(b, s.start);
     }
     if (*slot) {
         b->keyed.at[*slot - 1] = s;
         return true;
     }
     *slot = b->keyed.count + 1;
-    return add(&b->keyed, s);
+    return ios_add_sample(&b->keyed, s);
 }
 
 static struct sample sample_of(const struct sim_btrace_row *r)
@@ -114,7 +117,7 @@ static bool clear_slots(struct build *b, size_t count)
     return true;
 }
 
-static int by_start(const void *x, const void *y)
+static int compare_sample_starts(const void *x, const void *y)
 {
     const struct sample *a = x, *b = y;
     return a->start < b->start ? -1 : a->start > b->start;
@@ -127,7 +130,7 @@ static bool split_at(struct build *b, struct sample *rest, const struct sample *
     struct sample before = *rest;
     before.end = now->start;
     before.cpu_end = now->cpu_start;
-    if (before.start < before.end && !add(&b->split, before))
+    if (before.start < before.end && !ios_add_sample(&b->split, before))
         return false;
     if (now->start < now->end) {
         *rest = *now;
@@ -135,7 +138,7 @@ static bool split_at(struct build *b, struct sample *rest, const struct sample *
     }
     rest->start = now->end + 1;
     rest->cpu_start = now->cpu_end;
-    return add(&b->split, *now);
+    return ios_add_sample(&b->split, *now);
 }
 
 static bool split_all(struct build *b)
@@ -149,11 +152,11 @@ static bool split_all(struct build *b)
             pending = rest.start <= rest.end;
             continue;
         }
-        fits = !pending || add(&b->split, rest);
+        fits = !pending || ios_add_sample(&b->split, rest);
         rest = *s;
         pending = true;
     }
-    return fits && (!pending || add(&b->split, rest));
+    return fits && (!pending || ios_add_sample(&b->split, rest));
 }
 
 /* The thread's samples in order of time, none within another. */
@@ -165,14 +168,14 @@ static bool order_samples(struct build *b, size_t from, size_t to)
     for (size_t i = from; i < to; i++)
         if (!insert(b, sample_of(&b->dump->rows[b->order[i]])))
             return false;
-    qsort(b->keyed.at, b->keyed.count, sizeof *b->keyed.at, by_start);
+    qsort(b->keyed.at, b->keyed.count, sizeof *b->keyed.at, compare_sample_starts);
     return split_all(b);
 }
 
 /* ---- the tree ---- */
 
 /* The stack's frames that have a symbol. */
-static uint32_t resolve(struct build *b, uint32_t stack)
+static uint32_t ios_resolve_stack(struct build *b, uint32_t stack)
 {
     uint32_t depth = sim_btrace_frames(b->dump->stacks, stack, b->addresses), kept = 0;
     for (uint32_t i = 0; i < depth; i++) {
@@ -189,9 +192,9 @@ static uint32_t resolve(struct build *b, uint32_t stack)
     return kept;
 }
 
-static bool add_node(struct build *b, uint32_t parent, struct frame frame, const struct sample *s)
+static bool ios_add_node(struct build *b, uint32_t parent, struct frame frame, const struct sample *s)
 {
-    if (!sim_grow(&b->nodes, b->node_count + 1, &b->node_room, sizeof *b->nodes))
+    if (!strobe_array_reserve(&b->nodes, &b->node_room, b->node_count + 1))
         return false;
     uint32_t number = (uint32_t)b->node_count++;
     b->nodes[number] = (struct node){frame.name, frame.class, parent, NO_NODE, NO_NODE, s->start, s->end};
@@ -213,7 +216,7 @@ static bool grow_tree(struct build *b, const struct sample *s, uint32_t count)
         b->nodes[b->path[common++]].end = s->end;
     b->depth = common;
     for (uint32_t i = common; i < count; i++)
-        if (!add_node(b, i ? b->path[i - 1] : 0, b->frames[i], s))
+        if (!ios_add_node(b, i ? b->path[i - 1] : 0, b->frames[i], s))
             return false;
     return true;
 }
@@ -229,7 +232,7 @@ static void lengthen(struct build *b)
 }
 
 /* Nodes are in the order in which calls begin. */
-static void emit(struct build *b, uint32_t track)
+static void ios_emit_calls(struct build *b, uint32_t track)
 {
     uint32_t open = 0;
     for (size_t i = 1; i <= b->node_count; i++) {
@@ -253,14 +256,14 @@ static void show(struct build *b, uint32_t tid, bool lowest, const struct sample
     lengthen(b);
     uint32_t track =
         sim_track_add(b->out, tid, 1, b->dump->thread_name(b->dump->ctx, tid), lowest, first->start * NS_PER_US);
-    emit(b, track);
+    ios_emit_calls(b, track);
     if (b->out->failed)
         return;
     b->out->tracks[track].known_cpu = true;
     b->out->tracks[track].totals.cpu_ns = (uint64_t)(last->cpu_end - first->cpu_start) * NS_PER_US;
 }
 
-static bool build_thread(struct build *b, size_t from, size_t to)
+static bool ios_build_thread(struct build *b, size_t from, size_t to)
 {
     if (!order_samples(b, from, to))
         return false;
@@ -268,10 +271,10 @@ static bool build_thread(struct build *b, size_t from, size_t to)
     b->node_count = b->depth = 0;
     for (size_t i = 0; i < b->split.count; i++) {
         const struct sample *s = &b->split.at[i];
-        uint32_t count = resolve(b, s->stack);
+        uint32_t count = ios_resolve_stack(b, s->stack);
         if (count == 0)
             continue;
-        if (!first && !add_node(b, NO_NODE, (struct frame){0, SIM_CALL_METHOD}, s))
+        if (!first && !ios_add_node(b, NO_NODE, (struct frame){0, SIM_CALL_METHOD}, s))
             return false;
         first = first ? first : s;
         last = s;
@@ -287,7 +290,7 @@ static bool build_thread(struct build *b, size_t from, size_t to)
 
 /* ---- all ---- */
 
-static bool before(const struct sim_btrace_ios_dump *d, uint32_t x, uint32_t y)
+static bool ios_stack_before(const struct sim_btrace_ios_dump *d, uint32_t x, uint32_t y)
 {
     const struct sim_btrace_row *a = &d->rows[x], *b = &d->rows[y];
     if (a->tid != b->tid)
@@ -303,7 +306,7 @@ static void sort_rows(const struct sim_btrace_ios_dump *d, uint32_t *order, uint
             size_t middle = at + width < d->count ? at + width : d->count;
             size_t end = middle + width < d->count ? middle + width : d->count;
             for (size_t i = at, left = at, right = middle; i < end; i++) {
-                bool from_left = left < middle && (right == end || before(d, order[left], order[right]));
+                bool from_left = left < middle && (right == end || ios_stack_before(d, order[left], order[right]));
                 spare[i] = order[from_left ? left++ : right++];
             }
         }
@@ -311,7 +314,7 @@ static void sort_rows(const struct sim_btrace_ios_dump *d, uint32_t *order, uint
     }
 }
 
-static uint32_t deepest_of(const struct sim_btrace_ios_dump *d)
+static uint32_t ios_deepest_stack(const struct sim_btrace_ios_dump *d)
 {
     uint32_t deepest = 0;
     for (size_t i = 0; i < d->count; i++) {
@@ -321,10 +324,10 @@ static uint32_t deepest_of(const struct sim_btrace_ios_dump *d)
     return deepest;
 }
 
-static bool prepare(struct build *b)
+static bool ios_prepare_samples(struct build *b)
 {
     const struct sim_btrace_ios_dump *d = b->dump;
-    size_t deepest = deepest_of(d) + 1, methods = d->scenario->method_count;
+    size_t deepest = ios_deepest_stack(d) + 1, methods = d->scenario->method_count;
     uint32_t *spare = malloc((d->count + 1) * sizeof *spare);
     b->order = malloc((d->count + 1) * sizeof *b->order);
     b->path = malloc(deepest * sizeof *b->path);
@@ -345,12 +348,12 @@ static bool prepare(struct build *b)
 enum strobe_status sim_btrace_ios_build(const struct sim_btrace_ios_dump *dump, struct sim_tracks *out)
 {
     struct build b = {.dump = dump, .out = out};
-    bool fits = prepare(&b);
+    bool fits = ios_prepare_samples(&b);
     for (size_t from = 0, to; fits && from < dump->count; from = to) {
         uint32_t tid = dump->rows[b.order[from]].tid;
         for (to = from + 1; to < dump->count && dump->rows[b.order[to]].tid == tid;)
             to++;
-        fits = build_thread(&b, from, to);
+        fits = ios_build_thread(&b, from, to);
     }
     free(b.order);
     free(b.keyed.at);

@@ -1,11 +1,12 @@
 #include "sim/policy/btrace_stacks.h"
 
 #include "engine/base/mix.h"
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
-static size_t slot_of(const struct sim_btrace_stacks *s, uint32_t parent, uint64_t frame)
+static size_t btrace_stacks_slot(const struct sim_btrace_stacks *s, uint32_t parent, uint64_t frame)
 {
     size_t i = strobe_mix_pair(parent, frame) & s->mask;
     while (s->slots[i] && (s->nodes[s->slots[i]].parent != parent || s->nodes[s->slots[i]].frame != frame))
@@ -14,7 +15,7 @@ static size_t slot_of(const struct sim_btrace_stacks *s, uint32_t parent, uint64
 }
 
 /* Twice the slots, so that at most half of them are taken. */
-static bool widen(struct sim_btrace_stacks *s)
+static bool btrace_stacks_double_slots(struct sim_btrace_stacks *s)
 {
     enum { FIRST = 1024 };
     size_t slots = s->slots ? 2 * (s->mask + 1) : FIRST;
@@ -25,17 +26,17 @@ static bool widen(struct sim_btrace_stacks *s)
     s->slots = wider;
     s->mask = slots - 1;
     for (size_t n = 1; n < s->count; n++)
-        s->slots[slot_of(s, s->nodes[n].parent, s->nodes[n].frame)] = (uint32_t)n;
+        s->slots[btrace_stacks_slot(s, s->nodes[n].parent, s->nodes[n].frame)] = (uint32_t)n;
     return true;
 }
 
-static bool make_room(struct sim_btrace_stacks *s)
+static bool btrace_stacks_grow(struct sim_btrace_stacks *s)
 {
-    if (!sim_grow(&s->nodes, s->count + 2, &s->room, sizeof *s->nodes))
+    if (!strobe_array_reserve(&s->nodes, &s->room, s->count + 2))
         return false;
     if (!s->count)
         s->nodes[s->count++] = (struct sim_btrace_node){0, 0, 0};
-    return (s->slots && 2 * s->count <= s->mask) || widen(s);
+    return (s->slots && 2 * s->count <= s->mask) || btrace_stacks_double_slots(s);
 }
 
 uint32_t sim_btrace_stack(struct sim_btrace_stacks *s, const uint64_t *frames, uint32_t count)
@@ -43,11 +44,11 @@ uint32_t sim_btrace_stack(struct sim_btrace_stacks *s, const uint64_t *frames, u
     uint32_t node = 0;
     for (uint32_t i = 0; i < count; i++) {
         assert(frames[i]);
-        if (!make_room(s)) {
+        if (!btrace_stacks_grow(s)) {
             s->failed = 1;
             return node;
         }
-        size_t slot = slot_of(s, node, frames[i]);
+        size_t slot = btrace_stacks_slot(s, node, frames[i]);
         if (!s->slots[slot]) {
             if (s->limit && s->count > s->limit) {
                 s->shortened++;

@@ -1,6 +1,6 @@
 #include "sim/policy/call_claims.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 
 #include <stdlib.h>
 
@@ -22,14 +22,14 @@ struct claiming {
     bool *asked;
 };
 
-static uint64_t when(const struct claiming *c, uint64_t time_ns)
+static uint64_t call_tracks_run_time(const struct claiming *c, uint64_t time_ns)
 {
     uint64_t told = c->out->failed ? 0 : c->out->tracks[c->track].end_ns;
     uint64_t ns = time_ns > c->in->origin_ns ? time_ns - c->in->origin_ns : 0;
     return ns > told ? ns : told;
 }
 
-static struct sim_call_name name_of(struct claiming *c, uint32_t number)
+static struct sim_call_name call_tracks_call_name(struct claiming *c, uint32_t number)
 {
     if (!c->asked[number]) {
         const char *text = c->in->calls->names.texts[number];
@@ -39,14 +39,14 @@ static struct sim_call_name name_of(struct claiming *c, uint32_t number)
     return c->names[number];
 }
 
-static void tell_messages(struct claiming *c, uint64_t until_ns)
+static void call_tracks_add_messages(struct claiming *c, uint64_t until_ns)
 {
     const struct sim_call_claims *in = c->in;
     for (; c->message < in->message_count && in->messages[c->message].time_ns <= until_ns; c->message++) {
         const struct sim_call_message *m = &in->messages[c->message];
         if (m->tid != c->thread->tid)
             continue;
-        uint64_t now = when(c, m->time_ns);
+        uint64_t now = call_tracks_run_time(c, m->time_ns);
         sim_track_message(c->out, c->track, now, m->id);
         if (m->id && in->turn) {
             struct sim_loop_turn turn = in->turn(in->ctx, m->tid, m->id);
@@ -56,12 +56,12 @@ static void tell_messages(struct claiming *c, uint64_t until_ns)
     }
 }
 
-static bool begin(struct claiming *c, const struct strobe_call *call)
+static bool call_tracks_begin_call(struct claiming *c, const struct strobe_call *call)
 {
-    struct sim_call_name name = name_of(c, call->name);
-    if (!sim_grow(&c->open, c->depth + 1, &c->room, sizeof *c->open))
+    struct sim_call_name name = call_tracks_call_name(c, call->name);
+    if (!strobe_array_reserve(&c->open, &c->room, c->depth + 1))
         return false;
-    uint64_t now = when(c, call->time_ns);
+    uint64_t now = call_tracks_run_time(c, call->time_ns);
     c->open[c->depth++] = (struct open_call){now, name.wait, !name.name};
     if (name.name)
         sim_track_call(c->out, c->track, now, sim_tracks_name(c->out, name.name),
@@ -69,12 +69,12 @@ static bool begin(struct claiming *c, const struct strobe_call *call)
     return true;
 }
 
-static void end(struct claiming *c, const struct strobe_call *call)
+static void call_tracks_end_call(struct claiming *c, const struct strobe_call *call)
 {
     const struct open_call *o = &c->open[--c->depth];
     if (o->left_out)
         return;
-    uint64_t now = when(c, call->time_ns);
+    uint64_t now = call_tracks_run_time(c, call->time_ns);
     sim_track_return(c->out, c->track, now, false);
     if (o->wait != STROBE_KIND_NONE)
         sim_track_wait(c->out, c->track,
@@ -99,17 +99,17 @@ static bool claim_thread(struct claiming *c, const struct strobe_calls_thread *t
         ended--;
     for (size_t i = 0; i < ended; i++) {
         const struct strobe_call *call = &t->calls[i];
-        tell_messages(c, call->time_ns);
-        if (call->what == STROBE_CALL_BEGIN ? !begin(c, call) : (end(c, call), false))
+        call_tracks_add_messages(c, call->time_ns);
+        if (call->what == STROBE_CALL_BEGIN ? !call_tracks_begin_call(c, call) : (call_tracks_end_call(c, call), false))
             return false;
     }
-    tell_messages(c, UINT64_MAX);
+    call_tracks_add_messages(c, UINT64_MAX);
     for (struct strobe_call last = {.time_ns = c->in->origin_ns + c->in->end_ns}; c->depth;)
-        end(c, &last);
+        call_tracks_end_call(c, &last);
     c->out->tracks[c->track].samples = t->call_count;
     c->out->samples += t->call_count;
     c->out->lost += t->lost;
-    sim_track_end(c->out, c->track, when(c, c->in->origin_ns));
+    sim_track_end(c->out, c->track, call_tracks_run_time(c, c->in->origin_ns));
     return !c->out->failed;
 }
 

@@ -6,6 +6,7 @@
  * too, get their share. */
 #include "engine/base/error_format.h"
 #include "engine/trace/build/timeline.h"
+#include "engine/util/array.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/scratch.h"
 
@@ -45,21 +46,16 @@ static bool look_until(struct view *v, uint64_t time_ns)
             v->depth--;
             continue;
         }
-        if (v->depth == v->room) {
-            size_t room = v->room ? 2 * v->room : 64;
-            uint32_t *path = realloc(v->path, room * sizeof *path);
-            if (!path)
-                return false;
-            v->path = path;
-            v->room = room;
-        }
+        if (!strobe_array_reserve(&v->path, &v->room, v->depth + 1))
+            return false;
         v->path[v->depth++] = name;
     }
     return true;
 }
 
 /* The innermost frames, as many as a stack may have. */
-static uint16_t intern(const struct ideal *d, struct strobe_stack_cursor *cursor, const struct view *v, uint32_t *stack)
+static uint16_t ideal_intern_stack(const struct ideal *d, struct strobe_stack_cursor *cursor, const struct view *v,
+                                   uint32_t *stack)
 {
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
     uint32_t count = v->depth < STROBE_STACK_DEPTH_MAX ? (uint32_t)v->depth : STROBE_STACK_DEPTH_MAX;
@@ -88,7 +84,7 @@ static bool sample_track(struct ideal *d, struct strobe_ring_writer *w, struct s
         good = look_until(&v, time_ns);
         if (!good || v.depth == 0)
             continue;
-        r.flags = intern(d, cursor, &v, &r.stack);
+        r.flags = ideal_intern_stack(d, cursor, &v, &r.stack);
         good = strobe_ring_write(&d->session.ring, w, &r, NULL) == STROBE_OK;
         strobe_bump(&a->requests, 1);
         strobe_bump(&a->sampled, 1);
@@ -123,7 +119,7 @@ static uint64_t life_of(const struct sim_run *run, uint32_t spec)
     return life;
 }
 
-static uint32_t power_of_two(uint64_t least, uint32_t from, uint32_t most)
+static uint32_t ideal_power_of_two(uint64_t least, uint32_t from, uint32_t most)
 {
     uint32_t n = from;
     while (n < least && n < most)
@@ -132,7 +128,7 @@ static uint32_t power_of_two(uint64_t least, uint32_t from, uint32_t most)
 }
 
 /* Periods, and room for all samples. */
-static struct strobe_config plan(struct ideal *d)
+static struct strobe_config ideal_plan_config(struct ideal *d)
 {
     enum { NODES_PER_SAMPLE = 8, NODES_MAX = 1 << 22, SLOTS_MAX = 1 << 26 };
     struct strobe_config c = d->run->scenario->config;
@@ -149,8 +145,8 @@ static struct strobe_config plan(struct ideal *d)
     }
     c.ring_subs = 1;
     c.ring_mode = STROBE_KEEP_OLDEST;
-    c.ring_slots = power_of_two(all + STROBE_CHUNK_SLOTS, 1024, SLOTS_MAX);
-    c.stack_nodes = power_of_two(all * NODES_PER_SAMPLE, 1 << 14, NODES_MAX);
+    c.ring_slots = ideal_power_of_two(all + STROBE_CHUNK_SLOTS, 1024, SLOTS_MAX);
+    c.stack_nodes = ideal_power_of_two(all * NODES_PER_SAMPLE, 1 << 14, NODES_MAX);
     c.threads_max = d->run->thread_count ? d->run->thread_count : 1;
     c.images_max = 1;
     d->tracer.interval_main_ns = c.interval_main_ns;
@@ -158,7 +154,7 @@ static struct strobe_config plan(struct ideal *d)
     return c;
 }
 
-static bool add_threads(const struct ideal *d)
+static bool ideal_add_threads(const struct ideal *d)
 {
     for (uint32_t i = 0; i < d->run->thread_count; i++) {
         const struct sim_track *t = &d->run->truth.tracks[i];
@@ -172,7 +168,7 @@ static bool add_threads(const struct ideal *d)
     return true;
 }
 
-static bool fill(struct ideal *d)
+static bool ideal_fill_session(struct ideal *d)
 {
     struct strobe_stack_cursor *cursor = calloc(1, sizeof *cursor);
     struct strobe_ring_writer w = {0};
@@ -181,7 +177,7 @@ static bool fill(struct ideal *d)
     h->pid = 1;
     h->begin = (struct strobe_clock_pair){ORIGIN_NS, ORIGIN_NS, ORIGIN_NS, ORIGIN_NS};
     strobe_ring_writer_init(&d->session.ring, &w, 1);
-    bool good = cursor && add_threads(d);
+    bool good = cursor && ideal_add_threads(d);
     for (uint32_t i = 0; good && i < d->spec_count; i++)
         good = sample_spec(d, &w, cursor, i);
     strobe_ring_writer_close(&d->session.ring, &w);
@@ -192,7 +188,7 @@ static bool fill(struct ideal *d)
 
 /* ---- the trace ---- */
 
-static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
+static size_t ideal_resolve_frame(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
 {
     const struct sim_tracks *truth = ctx;
     uint64_t name = return_address / CODE_BYTES - 1;
@@ -206,13 +202,13 @@ static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *
     return 1;
 }
 
-static enum strobe_status build(struct ideal *d, struct sim_tracks *out)
+static enum strobe_status ideal_build_timeline(struct ideal *d, struct sim_tracks *out)
 {
     /* Evenly spaced samples leave no gap, however far they are apart. */
     struct strobe_timeline_options options = {.gap_ns = d->run->scenario->duration_ns + 1};
     struct strobe_function_tree *tree = NULL;
     struct strobe_sink *sink = sim_tracks_sink(out, ORIGIN_NS);
-    struct strobe_resolver resolver = {resolve, (void *)(uintptr_t)&d->run->truth};
+    struct strobe_resolver resolver = {ideal_resolve_frame, (void *)(uintptr_t)&d->run->truth};
     if (!sink)
         return STROBE_IO;
     enum strobe_status status = strobe_function_tree_open(&d->reader->session.stacks, resolver, &tree);
@@ -224,20 +220,20 @@ static enum strobe_status build(struct ideal *d, struct sim_tracks *out)
     return status;
 }
 
-static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                 struct strobe_error *error)
+static enum strobe_status ideal_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                            struct strobe_error *error)
 {
     struct ideal *d = (struct ideal *)t;
     size_t first = out->track_count;
     d->run = run;
-    struct strobe_config config = plan(d);
+    struct strobe_config config = ideal_plan_config(d);
     enum strobe_status status = sim_scratch_session(&config, run->scenario->name, &d->session, d->path, sizeof d->path);
-    if (status == STROBE_OK && !fill(d))
+    if (status == STROBE_OK && !ideal_fill_session(d))
         status = STROBE_IO;
     if (status == STROBE_OK)
         status = strobe_reader_open(d->path, &d->reader, error);
     if (status == STROBE_OK)
-        status = build(d, out);
+        status = ideal_build_timeline(d, out);
     if (status != STROBE_OK) {
         strobe_error_set(error, "ideal: %s", strobe_status_text(status));
         return status;
@@ -266,7 +262,7 @@ enum strobe_status sim_policy_ideal(const uint64_t *samples, uint32_t spec_count
         return STROBE_IO;
     d->session.fd = -1;
     d->spec_count = spec_count;
-    d->tracer = (struct sim_tracer){.claims = claims, .close = close_ideal, .policy = "ideal"};
+    d->tracer = (struct sim_tracer){.claims = ideal_reconstruct, .close = close_ideal, .policy = "ideal"};
     d->samples = malloc((spec_count + 1) * sizeof *d->samples);
     d->period_ns = calloc(spec_count + 1, sizeof *d->period_ns);
     if (!d->samples || !d->period_ns) {

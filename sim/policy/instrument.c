@@ -11,7 +11,7 @@ struct body {
     uint32_t ops, calls, throws;
 };
 
-static void look_at(const struct sim_scenario *s, uint32_t block, struct body *out)
+static void scan_method_body(const struct sim_scenario *s, uint32_t block, struct body *out)
 {
     const struct sim_block *b = &s->blocks[block];
     for (uint32_t i = b->first; i < b->first + b->count; i++) {
@@ -21,37 +21,37 @@ static void look_at(const struct sim_scenario *s, uint32_t block, struct body *o
         case SIM_OP_COMPUTE: break;
         case SIM_OP_THROW: out->throws++; break;
         case SIM_OP_REPEAT:
-        case SIM_OP_FOREVER: look_at(s, op->block, out); break;
+        case SIM_OP_FOREVER: scan_method_body(s, op->block, out); break;
         case SIM_OP_CATCH:
-            look_at(s, op->block, out);
-            look_at(s, op->other_block, out);
+            scan_method_body(s, op->block, out);
+            scan_method_body(s, op->other_block, out);
             break;
         case SIM_OP_CHOOSE:
             for (uint32_t arm = op->first; arm < op->first + op->count; arm++)
-                look_at(s, s->arms[arm].block, out);
+                scan_method_body(s, s->arms[arm].block, out);
             break;
         case SIM_OP_LOCK:
         case SIM_OP_READ_LOCK:
         case SIM_OP_WRITE_LOCK:
         case SIM_OP_SPIN:
             out->calls++;
-            look_at(s, op->block, out);
+            scan_method_body(s, op->block, out);
             break;
-        case SIM_OP_MONITOR: look_at(s, op->block, out); break; /* an instruction of its own */
+        case SIM_OP_MONITOR: scan_method_body(s, op->block, out); break; /* an instruction of its own */
         default: out->calls++;
         }
     }
 }
 
 /* "Class.method" is of that class, other names of one named after the image. Names are kept in `text`. */
-static void describe(const struct sim_scenario *s, const struct sim_method *m, struct strobe_matrix_candidate *out,
-                     char *text, size_t bytes)
+static void describe_candidate(const struct sim_scenario *s, const struct sim_method *m,
+                               struct strobe_matrix_candidate *out, char *text, size_t bytes)
 {
     const char *image = s->images[m->image].name, *dot = strrchr(m->name, '.');
     int class_bytes = dot ? (int)(dot - m->name) : (int)strlen(image);
     snprintf(text, bytes, "%s%.*s", strncmp(image, "boot", 4) ? "" : "android.", class_bytes, dot ? m->name : image);
     struct body body = {0};
-    look_at(s, m->block, &body);
+    scan_method_body(s, m->block, &body);
     *out = (struct strobe_matrix_candidate){.class_name = text,
                                             .method = dot ? dot + 1 : m->name,
                                             .access = m->managed ? 1 : STROBE_ACCESS_NATIVE | 1,
@@ -73,7 +73,7 @@ static bool run_pass(struct pass *p, struct sim_instrument *out, const struct si
 {
     struct strobe_error error;
     for (uint32_t i = 0; i < s->method_count; i++) {
-        describe(s, &s->methods[i], &p->candidates[i], p->texts[i], sizeof p->texts[i]);
+        describe_candidate(s, &s->methods[i], &p->candidates[i], p->texts[i], sizeof p->texts[i]);
         out->verdicts[strobe_matrix_judge(p->list, &p->candidates[i])]++;
     }
     if (strobe_matrix_assign(p->map, p->list, p->candidates, s->method_count, out->id, &error) != STROBE_OK)
@@ -82,7 +82,7 @@ static bool run_pass(struct pass *p, struct sim_instrument *out, const struct si
         if (!out->id[i])
             continue;
         struct body body = {0};
-        look_at(s, s->methods[i].block, &body);
+        scan_method_body(s, s->methods[i].block, &body);
         out->method[out->id[i]] = i;
         out->count++;
         out->code_bytes += (2 + (options->throws ? (uint64_t)body.throws : 0)) * options->probe_bytes;

@@ -4,12 +4,12 @@
  * What is left is read back as exact calls at the grain of that clock, by the rules of the documented contract
  * (engine/trace/import/matrix/matrix_stack.h): calls left by an exception end with the one that encloses them. */
 #include "engine/base/error_format.h"
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/import/matrix/matrix_raw.h"
+#include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/matrix_claims.h"
 #include "sim/policy/policy.h"
-#include "sim/score/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,12 +32,12 @@ struct matrix {
     bool failed;
 };
 
-static struct matrix *of(struct sim_tracer *t)
+static struct matrix *matrix_of(struct sim_tracer *t)
 {
     return (struct matrix *)t;
 }
 
-static void charge(struct matrix *m, struct sim_vthread *v, double ns)
+static void matrix_charge(struct matrix *m, struct sim_vthread *v, double ns)
 {
     m->owed_ns += ns;
     uint64_t whole = (uint64_t)m->owed_ns;
@@ -61,9 +61,9 @@ static void run_clock(void *arg)
     }
 }
 
-static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
+static enum strobe_status matrix_start(struct sim_tracer *t, struct sim_run *run)
 {
-    struct matrix *m = of(t);
+    struct matrix *m = matrix_of(t);
     size_t bytes = strobe_matrix_log_bytes(STROBE_MATRIX_ENTRIES_DEFAULT);
     m->run = run;
     m->wake.name = "matrix clock";
@@ -80,9 +80,9 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
     return m->tracer.sampler ? status : STROBE_IO;
 }
 
-static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
+static void matrix_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
 {
-    struct matrix *m = of(t);
+    struct matrix *m = matrix_of(t);
     if (!v->is_main)
         return;
     m->tid = v->tid;
@@ -94,35 +94,35 @@ static bool is_probed(struct matrix *m, struct sim_vthread *v, uint32_t method)
 {
     if (!m->probes.id[method])
         return false;
-    charge(m, v, v->is_main ? m->costs.probe : m->costs.probe_other);
+    matrix_charge(m, v, v->is_main ? m->costs.probe : m->costs.probe_other);
     return v->is_main;
 }
 
-static void method_in(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+static void matrix_method_in(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
 {
-    struct matrix *m = of(t);
+    struct matrix *m = matrix_of(t);
     if (is_probed(m, v, method))
         strobe_matrix_enter(&m->log, m->probes.id[method]);
 }
 
-static void method_out(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+static void matrix_method_out(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
 {
-    struct matrix *m = of(t);
+    struct matrix *m = matrix_of(t);
     if (is_probed(m, v, method))
         strobe_matrix_leave(&m->log, m->probes.id[method]);
 }
 
-static void message_begin(struct sim_tracer *t, struct sim_vthread *v, const struct sim_loop_message *message)
+static void matrix_message_begin(struct sim_tracer *t, struct sim_vthread *v, const struct sim_loop_message *message)
 {
-    struct matrix *m = of(t);
+    struct matrix *m = matrix_of(t);
     if (!v->is_main)
         return;
-    if (!sim_grow(&m->is_frame, m->handed_out + 1, &m->frame_room, sizeof *m->is_frame)) {
+    if (!strobe_array_reserve(&m->is_frame, &m->frame_room, m->handed_out + 1)) {
         m->failed = true;
         return;
     }
     m->is_frame[m->handed_out++] = message->is_frame;
-    charge(m, v, m->costs.clock + m->costs.probe);
+    matrix_charge(m, v, m->costs.clock + m->costs.probe);
     strobe_matrix_message_begin(&m->log, sim_now());
     m->paused = false;
     if (m->waits)
@@ -130,23 +130,23 @@ static void message_begin(struct sim_tracer *t, struct sim_vthread *v, const str
     m->waits = false;
 }
 
-static void message_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t id)
+static void matrix_message_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t id)
 {
-    struct matrix *m = of(t);
+    struct matrix *m = matrix_of(t);
     (void)id;
     if (!v->is_main)
         return;
-    charge(m, v, m->costs.clock + m->costs.probe);
+    matrix_charge(m, v, m->costs.clock + m->costs.probe);
     strobe_matrix_message_end(&m->log, sim_now());
     m->paused = true;
 }
 
 /* ---- claims ---- */
 
-static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                 struct strobe_error *error)
+static enum strobe_status matrix_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                             struct strobe_error *error)
 {
-    struct matrix *m = of(t);
+    struct matrix *m = matrix_of(t);
     uint64_t *entries = malloc((STROBE_MATRIX_ENTRIES_DEFAULT + 1) * sizeof *entries);
     enum strobe_status status = STROBE_IO;
     if (entries && !m->failed && sim_instrument_view(&m->probes, run->scenario, &run->truth, true, &m->tracer.view)) {
@@ -172,10 +172,10 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
 }
 
 /* The trace of its claims, and what such an app leaves: a dump of the log and the build's mapping files. */
-static enum strobe_status save(struct sim_tracer *t, struct sim_run *run, const char *folder,
-                               struct strobe_error *error)
+static enum strobe_status matrix_save(struct sim_tracer *t, struct sim_run *run, const char *folder,
+                                      struct strobe_error *error)
 {
-    struct matrix *m = of(t);
+    struct matrix *m = matrix_of(t);
     char path[4096];
     enum strobe_status status = sim_btrace_save(t, run, folder, error);
     if (status == STROBE_OK)
@@ -192,9 +192,9 @@ static enum strobe_status save(struct sim_tracer *t, struct sim_run *run, const 
     return status;
 }
 
-static void close_matrix(struct sim_tracer *t)
+static void matrix_close(struct sim_tracer *t)
 {
-    struct matrix *m = of(t);
+    struct matrix *m = matrix_of(t);
     sim_instrument_close(&m->probes);
     sim_view_close(&m->tracer.view);
     free(m->is_frame);
@@ -208,15 +208,15 @@ struct sim_tracer *sim_policy_matrix(void)
     if (!m)
         return NULL;
     m->tracer = (struct sim_tracer){
-        .start = start,
-        .thread_begin = thread_begin,
-        .method_in = method_in,
-        .method_out = method_out,
-        .message_begin = message_begin,
-        .message_end = message_end,
-        .claims = claims,
-        .save = save,
-        .close = close_matrix,
+        .start = matrix_start,
+        .thread_begin = matrix_thread_begin,
+        .method_in = matrix_method_in,
+        .method_out = matrix_method_out,
+        .message_begin = matrix_message_begin,
+        .message_end = matrix_message_end,
+        .claims = matrix_reconstruct,
+        .save = matrix_save,
+        .close = matrix_close,
         .policy = "matrix",
         .interval_main_ns = SIM_MATRIX_TICK_NS,
         .interval_other_ns = SIM_MATRIX_TICK_NS,

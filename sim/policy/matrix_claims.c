@@ -1,9 +1,9 @@
 #include "sim/policy/matrix_claims.h"
 
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/model/calls_repair.h"
+#include "engine/util/array.h"
 #include "sim/policy/call_claims.h"
-#include "sim/score/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@ struct messages {
     size_t count, room;
 };
 
-static bool add_message(struct messages *m, uint32_t tid, uint64_t time_ns, uint32_t id)
+static bool matrix_add_message(struct messages *m, uint32_t tid, uint64_t time_ns, uint32_t id)
 {
-    if (!sim_grow(&m->at, m->count + 1, &m->room, sizeof *m->at))
+    if (!strobe_array_reserve(&m->at, &m->room, m->count + 1))
         return false;
     m->at[m->count++] = (struct sim_call_message){tid, time_ns, id};
     return true;
@@ -52,8 +52,8 @@ static void add_call(struct strobe_calls *calls, uint32_t thread, bool in, uint6
 }
 
 /* The log as a stream of calls; messages beside them. */
-static bool read_log(const struct sim_matrix_capture *c, const struct sim_instrument *probes,
-                     const struct sim_scenario *s, struct strobe_calls *calls, struct messages *messages)
+static bool matrix_read_calls(const struct sim_matrix_capture *c, const struct sim_instrument *probes,
+                              const struct sim_scenario *s, struct strobe_calls *calls, struct messages *messages)
 {
     const char *frame = c->is_frame ? sim_matrix_frame(probes, s) : NULL;
     uint32_t thread = strobe_calls_thread(calls, c->tid);
@@ -65,7 +65,7 @@ static bool read_log(const struct sim_matrix_capture *c, const struct sim_instru
         uint64_t time_ns = strobe_matrix_ms(c->entries[i]) * MS;
         if (id == STROBE_MATRIX_DISPATCH) {
             message += in;
-            if (!add_message(messages, c->tid, time_ns, in ? (uint32_t)message : 0))
+            if (!matrix_add_message(messages, c->tid, time_ns, in ? (uint32_t)message : 0))
                 return false;
             if (frame && message && c->is_frame[message - 1])
                 add_call(calls, thread, in, time_ns, frame);
@@ -91,7 +91,7 @@ enum strobe_status sim_matrix_claims(const struct sim_matrix_capture *capture, c
     if (!capture->tid)
         return STROBE_OK;
     strobe_calls_open(&calls);
-    status = read_log(capture, probes, scenario, &calls, &messages)
+    status = matrix_read_calls(capture, probes, scenario, &calls, &messages)
                  ? strobe_calls_repair(&calls, STROBE_REPAIR_ENCLOSING, NULL)
                  : STROBE_IO;
     if (status == STROBE_OK)

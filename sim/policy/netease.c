@@ -5,7 +5,7 @@
  * A pointer is the address of a method's structure, 16 bytes apart in scenario order; a pointer that leads to none, or
  * into an image that was not loaded, is stale, and gets a placeholder. */
 #include "engine/base/error_format.h"
-#include "engine/method/netease_ring.h"
+#include "engine/method/netease/netease_ring.h"
 #include "engine/trace/build/timeline.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/policy.h"
@@ -35,14 +35,14 @@ struct netease {
     struct strobe_reader *reader;
 };
 
-static struct netease *of(struct sim_tracer *t)
+static struct netease *netease_of(struct sim_tracer *t)
 {
     return (struct netease *)t;
 }
 
 /* ---- capture ---- */
 
-static bool is_managed(const struct netease *n, uint32_t method)
+static bool netease_is_managed(const struct netease *n, uint32_t method)
 {
     return method < n->run->scenario->method_count && n->run->scenario->methods[method].managed;
 }
@@ -62,7 +62,7 @@ static uint64_t pointer_of(const struct netease *n, const struct sim_vthread *v,
         return 0;
     while (caller && v->frames[caller - 1].method == SIM_HOOK_METHOD)
         caller--;
-    if (!is_managed(n, method) && (!caller || !is_managed(n, v->frames[caller - 1].method)))
+    if (!netease_is_managed(n, method) && (!caller || !netease_is_managed(n, v->frames[caller - 1].method)))
         return 0;
     return waits ? WAITS + (uint64_t)sim_wait_kind(method) * METHOD_BYTES : METHODS + (uint64_t)method * METHOD_BYTES;
 }
@@ -98,7 +98,7 @@ static void capture(struct netease *n, struct sim_vthread *v)
         strobe_netease_ring_put(&n->ring, &c, frames, count, &number);
 }
 
-static void sampler(void *arg)
+static void netease_sampler_main(void *arg)
 {
     struct netease *n = arg;
     for (uint64_t due_ns = PERIOD_NS;; due_ns += PERIOD_NS) {
@@ -109,12 +109,12 @@ static void sampler(void *arg)
     }
 }
 
-static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
+static enum strobe_status netease_start(struct sim_tracer *t, struct sim_run *run)
 {
-    struct netease *n = of(t);
+    struct netease *n = netease_of(t);
     size_t bytes = strobe_netease_ring_bytes(CAPACITY, FRAMES);
     struct sim_thread_options options = {
-        .name = "netease sampler", .tid = SIM_SAMPLER_TID, .daemon = true, .entry = sampler, .arg = n};
+        .name = "netease sampler", .tid = SIM_SAMPLER_TID, .daemon = true, .entry = netease_sampler_main, .arg = n};
     n->run = run;
     n->costs = run->options.costs;
     n->memory = calloc(1, bytes);
@@ -128,7 +128,7 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
 
 /* ---- what the ring holds, as a session ---- */
 
-static struct strobe_config plan(const struct netease *n)
+static struct strobe_config netease_plan_config(const struct netease *n)
 {
     struct strobe_config c = n->run->scenario->config;
     c.interval_main_ns = c.interval_other_ns = c.async_interval_ns = PERIOD_NS;
@@ -141,7 +141,7 @@ static struct strobe_config plan(const struct netease *n)
     return c;
 }
 
-static bool add_threads(struct netease *n)
+static bool netease_add_threads(struct netease *n)
 {
     for (uint32_t i = 0; i < n->run->thread_count; i++) {
         const struct sim_track *t = &n->run->truth.tracks[i];
@@ -156,7 +156,7 @@ static bool add_threads(struct netease *n)
 }
 
 /* Threads that had the id one after the other are told apart by when they lived. UINT32_MAX: none of them did. */
-static uint32_t thread_of(const struct netease *n, const struct strobe_netease_capture *c)
+static uint32_t netease_thread_of(const struct netease *n, const struct strobe_netease_capture *c)
 {
     for (uint32_t i = 0; i < n->run->thread_count; i++) {
         const struct sim_track *t = &n->run->truth.tracks[i];
@@ -170,7 +170,7 @@ static bool add_capture(struct netease *n, struct strobe_ring_writer *w, struct 
                         const struct strobe_netease_capture *c, const uint64_t *frames)
 {
     struct strobe_record r = {.ticks = c->ticks,
-                              .thread = thread_of(n, c),
+                              .thread = netease_thread_of(n, c),
                               .kind = STROBE_KIND_ASYNC,
                               .count = 1,
                               .flags = c->cut ? STROBE_FLAG_CUT : 0};
@@ -186,7 +186,7 @@ static bool add_capture(struct netease *n, struct strobe_ring_writer *w, struct 
 }
 
 /* Oldest first. */
-static bool fill(struct netease *n)
+static bool netease_fill_session(struct netease *n)
 {
     struct strobe_stack_cursor *cursor = calloc(1, sizeof *cursor);
     struct strobe_ring_writer w = {0};
@@ -195,7 +195,7 @@ static bool fill(struct netease *n)
     h->pid = 1;
     h->begin = (struct strobe_clock_pair){ORIGIN_NS, ORIGIN_NS, ORIGIN_NS, ORIGIN_NS};
     strobe_ring_writer_init(&n->session.ring, &w, 1);
-    bool fits = cursor && add_threads(n);
+    bool fits = cursor && netease_add_threads(n);
     for (uint64_t i = strobe_netease_ring_overwritten(&n->ring); fits && i < drawn; i++) {
         struct strobe_netease_capture c;
         if (strobe_netease_ring_read(&n->ring, i, &c, frames) != STROBE_OK)
@@ -211,7 +211,7 @@ static bool fill(struct netease *n)
 
 /* ---- names, in one batch, and the trace ---- */
 
-static const char *name_of(const struct netease *n, uint64_t pointer)
+static const char *netease_name_of(const struct netease *n, uint64_t pointer)
 {
     const struct sim_scenario *s = n->run->scenario;
     if (pointer >= METHODS && (pointer - METHODS) / METHOD_BYTES < s->method_count)
@@ -222,12 +222,12 @@ static const char *name_of(const struct netease *n, uint64_t pointer)
 }
 
 /* Frames are pointers, not return addresses: the engine's resolvers are asked for one less of what calls. */
-static size_t resolve(void *ctx, uint64_t pointer, struct strobe_symbol *out, size_t max)
+static size_t netease_resolve_pointer(void *ctx, uint64_t pointer, struct strobe_symbol *out, size_t max)
 {
     const struct netease *n = ctx;
     if (max == 0)
         return 0;
-    *out = (struct strobe_symbol){.function = name_of(n, pointer),
+    *out = (struct strobe_symbol){.function = netease_name_of(n, pointer),
                                   .image = "",
                                   .file = "",
                                   .function_id = (uint32_t)(pointer / METHOD_BYTES),
@@ -235,12 +235,12 @@ static size_t resolve(void *ctx, uint64_t pointer, struct strobe_symbol *out, si
     return 1;
 }
 
-static enum strobe_status build(struct netease *n, struct sim_tracks *out)
+static enum strobe_status netease_build_timeline(struct netease *n, struct sim_tracks *out)
 {
     struct strobe_timeline_options options = {0};
     struct strobe_function_tree *tree = NULL;
     struct strobe_sink *sink = sim_tracks_sink(out, ORIGIN_NS);
-    struct strobe_resolver resolver = {resolve, n};
+    struct strobe_resolver resolver = {netease_resolve_pointer, n};
     if (!sink)
         return STROBE_IO;
     enum strobe_status status = strobe_function_tree_open(&n->reader->session.stacks, resolver, &tree);
@@ -252,19 +252,19 @@ static enum strobe_status build(struct netease *n, struct sim_tracks *out)
     return status;
 }
 
-static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                 struct strobe_error *error)
+static enum strobe_status netease_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                              struct strobe_error *error)
 {
-    struct netease *n = of(t);
+    struct netease *n = netease_of(t);
     size_t first = out->track_count;
-    struct strobe_config config = plan(n);
+    struct strobe_config config = netease_plan_config(n);
     enum strobe_status status = sim_scratch_session(&config, run->scenario->name, &n->session, n->path, sizeof n->path);
-    if (status == STROBE_OK && !fill(n))
+    if (status == STROBE_OK && !netease_fill_session(n))
         status = STROBE_IO;
     if (status == STROBE_OK)
         status = strobe_reader_open(n->path, &n->reader, error);
     if (status == STROBE_OK)
-        status = build(n, out);
+        status = netease_build_timeline(n, out);
     if (status != STROBE_OK) {
         strobe_error_set(error, "netease: %s", strobe_status_text(status));
         return status;
@@ -278,7 +278,7 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
 
 static void close_netease(struct sim_tracer *t)
 {
-    struct netease *n = of(t);
+    struct netease *n = netease_of(t);
     strobe_reader_close(n->reader);
     if (n->session.header)
         strobe_session_unmap(&n->session);
@@ -292,8 +292,8 @@ struct sim_tracer *sim_policy_netease(void)
     if (!n)
         return NULL;
     n->session.fd = -1;
-    n->tracer = (struct sim_tracer){.start = start,
-                                    .claims = claims,
+    n->tracer = (struct sim_tracer){.start = netease_start,
+                                    .claims = netease_reconstruct,
                                     .save = sim_btrace_save,
                                     .close = close_netease,
                                     .policy = "netease",

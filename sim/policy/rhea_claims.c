@@ -48,7 +48,7 @@ static const char *frame_method(const struct naming *n)
     return NULL;
 }
 
-static struct sim_call_name name_of(const void *ctx, const char *name)
+static struct sim_call_name rhea_call_name(const void *ctx, const char *name)
 {
     if (!strcmp(name, SIM_RHEA_FRAME_MARK))
         return (struct sim_call_name){.name = frame_method(ctx)};
@@ -92,7 +92,7 @@ enum strobe_status sim_rhea_claims(const struct sim_rhea_capture *capture, const
         status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls,
                                                            .origin_ns = capture->origin_ns,
                                                            .end_ns = capture->end_ns,
-                                                           .name = name_of,
+                                                           .name = rhea_call_name,
                                                            .ctx = &naming},
                                  out);
     out->lost += stats.lost;

@@ -5,14 +5,15 @@
  * The ring is as large as RheaTrace lets one choose: capture is to be judged here, not the size of a buffer. Files have
  * no names in scenarios: they are called after the method that uses them. */
 #include "engine/base/error_format.h"
-#include "engine/method/rhea_log.h"
+#include "engine/method/rhea/rhea_log.h"
+#include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/rhea_claims.h"
-#include "sim/score/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define ORIGIN_NS ((uint64_t)1000000000) /* what the device's clock shows when the run begins */
@@ -38,12 +39,12 @@ struct rheatrace {
     bool failed;
 };
 
-static struct rheatrace *of(struct sim_tracer *t)
+static struct rheatrace *rheatrace_of(struct sim_tracer *t)
 {
     return (struct rheatrace *)t;
 }
 
-static void charge(struct rheatrace *r, struct sim_vthread *v, double ns)
+static void rheatrace_charge(struct rheatrace *r, struct sim_vthread *v, double ns)
 {
     r->owed_ns += ns;
     uint64_t whole = (uint64_t)r->owed_ns;
@@ -53,7 +54,7 @@ static void charge(struct rheatrace *r, struct sim_vthread *v, double ns)
 
 /* ---- capture ---- */
 
-static uint64_t boot_ns(void *ctx)
+static uint64_t rheatrace_boot_ns(void *ctx)
 {
     (void)ctx;
     return ORIGIN_NS + sim_now();
@@ -65,10 +66,10 @@ static uint32_t tid_of_writer(void *ctx)
     return r->writes ? r->writes->tid : r->pid;
 }
 
-static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
+static enum strobe_status rheatrace_start(struct sim_tracer *t, struct sim_run *run)
 {
-    struct rheatrace *r = of(t);
-    struct strobe_atrace_system system = {boot_ns, tid_of_writer, r};
+    struct rheatrace *r = rheatrace_of(t);
+    struct strobe_atrace_system system = {rheatrace_boot_ns, tid_of_writer, r};
     struct strobe_packet_ring ring;
     r->run = run;
     r->costs = run->options.costs;
@@ -88,9 +89,9 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
 }
 
 /* A process has the id of its main thread, which is known when that begins. */
-static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
+static void rheatrace_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
 {
-    struct rheatrace *r = of(t);
+    struct rheatrace *r = rheatrace_of(t);
     if (!v->is_main)
         return;
     r->pid = r->atrace.main_tid = v->tid;
@@ -101,12 +102,13 @@ static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
 static bool writes(struct rheatrace *r, struct sim_vthread *v)
 {
     bool kept = !r->main_only || v->is_main;
-    charge(r, v, kept ? r->costs.clock + r->costs.mark : r->costs.probe_other);
+    rheatrace_charge(r, v, kept ? r->costs.clock + r->costs.mark : r->costs.probe_other);
     r->writes = v;
     return kept;
 }
 
-static void mark(struct rheatrace *r, struct sim_vthread *v, enum strobe_atrace_kind kind, const char *name)
+static void rheatrace_write_event(struct rheatrace *r, struct sim_vthread *v, enum strobe_atrace_kind kind,
+                                  const char *name)
 {
     if (writes(r, v))
         strobe_atrace_mark(&r->atrace, kind, name, strlen(name));
@@ -114,22 +116,22 @@ static void mark(struct rheatrace *r, struct sim_vthread *v, enum strobe_atrace_
 
 static void mark_method(struct sim_tracer *t, struct sim_vthread *v, uint32_t method, enum strobe_atrace_kind kind)
 {
-    struct rheatrace *r = of(t);
+    struct rheatrace *r = rheatrace_of(t);
     if (r->probes.id[method])
-        mark(r, v, kind, r->run->scenario->methods[method].name);
+        rheatrace_write_event(r, v, kind, r->run->scenario->methods[method].name);
 }
 
-static void method_in(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+static void rheatrace_method_in(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
 {
     mark_method(t, v, method, STROBE_ATRACE_ENTER);
 }
 
-static void method_out(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+static void rheatrace_method_out(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
 {
     mark_method(t, v, method, STROBE_ATRACE_LEAVE);
 }
 
-static void method_throw(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+static void rheatrace_method_throw(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
 {
     mark_method(t, v, method, STROBE_ATRACE_THROW);
 }
@@ -141,7 +143,7 @@ static uint64_t size_of(const struct rheatrace *r, const struct sim_vthread *v)
     return op->size.kind == SIM_DIST_CONSTANT ? op->size.a : STROBE_ATRACE_NONE;
 }
 
-static const char *file_of(const struct rheatrace *r, const struct sim_vthread *v)
+static const char *rheatrace_file_of(const struct rheatrace *r, const struct sim_vthread *v)
 {
     const struct sim_scenario *s = r->run->scenario;
     uint32_t i = v->frame_count;
@@ -150,9 +152,9 @@ static const char *file_of(const struct rheatrace *r, const struct sim_vthread *
     return i ? s->methods[v->frames[i - 1].method].name : "";
 }
 
-static uint32_t scope_begin(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t what)
+static uint32_t rheatrace_scope_begin(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t what)
 {
-    struct rheatrace *r = of(t);
+    struct rheatrace *r = rheatrace_of(t);
     char path[LABEL_BYTES / 2], label[LABEL_BYTES];
     const char *word = sim_rhea_label(kind);
     (void)what;
@@ -160,7 +162,7 @@ static uint32_t scope_begin(struct sim_tracer *t, struct sim_vthread *v, enum st
     uint64_t size = moves ? size_of(r, v) : STROBE_ATRACE_NONE;
     if (!word || size < IO_LEAST || !writes(r, v))
         return 0;
-    int path_bytes = snprintf(path, sizeof path, "/data/%s", file_of(r, v));
+    int path_bytes = snprintf(path, sizeof path, "/data/%s", rheatrace_file_of(r, v));
     size_t bytes = strobe_atrace_label(label, sizeof label, word, path,
                                        (size_t)path_bytes < sizeof path ? (size_t)path_bytes : sizeof path - 1, size,
                                        STROBE_ATRACE_NONE);
@@ -168,39 +170,39 @@ static uint32_t scope_begin(struct sim_tracer *t, struct sim_vthread *v, enum st
     return 1;
 }
 
-static void scope_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t token, enum strobe_kind kind, uint64_t what,
-                      enum strobe_wake how)
+static void rheatrace_scope_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t token, enum strobe_kind kind,
+                                uint64_t what, enum strobe_wake how)
 {
     (void)kind, (void)what, (void)how;
     if (token)
-        mark(of(t), v, STROBE_ATRACE_END, "");
+        rheatrace_write_event(rheatrace_of(t), v, STROBE_ATRACE_END, "");
 }
 
 /* The framework's own marks, through the trace library: of frames. */
-static void write_text(struct rheatrace *r, struct sim_vthread *v, const char *text)
+static void rheatrace_write_text(struct rheatrace *r, struct sim_vthread *v, const char *text)
 {
     if (writes(r, v))
         strobe_atrace_message(&r->atrace, text, strlen(text));
 }
 
-static void message_begin(struct sim_tracer *t, struct sim_vthread *v, const struct sim_loop_message *m)
+static void rheatrace_message_begin(struct sim_tracer *t, struct sim_vthread *v, const struct sim_loop_message *m)
 {
-    struct rheatrace *r = of(t);
+    struct rheatrace *r = rheatrace_of(t);
     char text[64];
     if (!m->is_frame || !r->run->scenario->methods[m->method].managed)
         return;
-    if (!sim_grow(&r->frames, r->frame_count + 1, &r->frame_room, sizeof(struct sim_vthread *))) {
+    if (!strobe_array_reserve(&r->frames, &r->frame_room, r->frame_count + 1)) {
         r->failed = true;
         return;
     }
     r->frames[r->frame_count++] = v;
     snprintf(text, sizeof text, "B|%u|%s", r->pid, SIM_RHEA_FRAME_MARK);
-    write_text(r, v, text);
+    rheatrace_write_text(r, v, text);
 }
 
-static void message_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t id)
+static void rheatrace_message_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t id)
 {
-    struct rheatrace *r = of(t);
+    struct rheatrace *r = rheatrace_of(t);
     char text[32];
     size_t i = 0;
     (void)id;
@@ -210,15 +212,15 @@ static void message_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t id
         return;
     r->frames[i] = r->frames[--r->frame_count];
     snprintf(text, sizeof text, "E|%u", r->pid);
-    write_text(r, v, text);
+    rheatrace_write_text(r, v, text);
 }
 
 /* ---- claims ---- */
 
-static bool take_text(void *ctx, const char *text, size_t bytes)
+static bool rheatrace_take_text(void *ctx, const char *text, size_t bytes)
 {
     struct rheatrace *r = ctx;
-    if (!sim_grow(&r->log, r->log_bytes + bytes + 1, &r->log_room, 1))
+    if (!strobe_array_reserve(&r->log, &r->log_room, r->log_bytes + bytes + 1))
         return false;
     memcpy(r->log + r->log_bytes, text, bytes);
     r->log_bytes += bytes;
@@ -226,14 +228,14 @@ static bool take_text(void *ctx, const char *text, size_t bytes)
     return true;
 }
 
-static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                 struct strobe_error *error)
+static enum strobe_status rheatrace_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                                struct strobe_error *error)
 {
-    struct rheatrace *r = of(t);
+    struct rheatrace *r = rheatrace_of(t);
     enum strobe_status status = STROBE_IO;
     strobe_atrace_end(&r->atrace);
     if (!r->failed && sim_rhea_view(&r->probes, run->scenario, &run->truth, r->main_only, &r->tracer.view) &&
-        strobe_rhea_log(&r->atrace.ring, SIM_RHEA_DIGITS, take_text, r, NULL) == STROBE_OK)
+        strobe_rhea_log(&r->atrace.ring, SIM_RHEA_DIGITS, rheatrace_take_text, r, NULL) == STROBE_OK)
         status = sim_rhea_claims(
             &(struct sim_rhea_capture){
                 .log = r->log, .bytes = r->log_bytes, .origin_ns = ORIGIN_NS, .end_ns = run->end_ns},
@@ -247,7 +249,7 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
 
 static void close_rheatrace(struct sim_tracer *t)
 {
-    struct rheatrace *r = of(t);
+    struct rheatrace *r = rheatrace_of(t);
     sim_instrument_close(&r->probes);
     sim_view_close(&r->tracer.view);
     if (r->memory)
@@ -264,16 +266,16 @@ struct sim_tracer *sim_policy_rheatrace(bool main_only)
         return NULL;
     r->main_only = main_only;
     r->tracer = (struct sim_tracer){
-        .start = start,
-        .thread_begin = thread_begin,
-        .method_in = method_in,
-        .method_out = method_out,
-        .method_throw = method_throw,
-        .scope_begin = scope_begin,
-        .scope_end = scope_end,
-        .message_begin = message_begin,
-        .message_end = message_end,
-        .claims = claims,
+        .start = rheatrace_start,
+        .thread_begin = rheatrace_thread_begin,
+        .method_in = rheatrace_method_in,
+        .method_out = rheatrace_method_out,
+        .method_throw = rheatrace_method_throw,
+        .scope_begin = rheatrace_scope_begin,
+        .scope_end = rheatrace_scope_end,
+        .message_begin = rheatrace_message_begin,
+        .message_end = rheatrace_message_end,
+        .claims = rheatrace_reconstruct,
         .save = sim_btrace_save,
         .close = close_rheatrace,
         .policy = main_only ? "rheatrace-main" : "rheatrace",

@@ -15,7 +15,7 @@
 /* The engine's switch, off between runs. */
 static strobe_a32 switched;
 
-static struct sim_strobe *of(struct sim_tracer *t)
+static struct sim_strobe *strobe_policy_of(struct sim_tracer *t)
 {
     return (struct sim_strobe *)t;
 }
@@ -78,7 +78,7 @@ void sim_strobe_charge(struct sim_strobe *s, uint64_t cost_ps)
 }
 
 /* Charges the sample that the hook took, if it did: what it shares with the one before was only compared. */
-static void charge_sample(struct sim_strobe *s, struct sim_traced *t)
+static void strobe_policy_charge_sample(struct sim_strobe *s, struct sim_traced *t)
 {
     uint32_t samples = strobe_load_relaxed(&t->thread->sync_samples);
     if (samples == t->samples)
@@ -107,7 +107,7 @@ static void charge_rest(struct sim_strobe *s, const struct sim_traced *t, uint64
 
 /* ---- hooks ---- */
 
-static struct strobe_site site(const struct sim_vthread *v)
+static struct strobe_site strobe_policy_hook_site(const struct sim_vthread *v)
 {
     return (struct strobe_site){v->fp, ((const struct strobe_frame_record *)(uintptr_t)v->fp)->return_address};
 }
@@ -123,17 +123,17 @@ static struct sim_traced *heard(struct sim_strobe *s, struct sim_vthread *v)
     return NULL;
 }
 
-static void point(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_kind kind, uint64_t arg)
+static void strobe_policy_point(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_kind kind, uint64_t arg)
 {
-    struct sim_strobe *s = of(tracer);
+    struct sim_strobe *s = strobe_policy_of(tracer);
     struct sim_traced *t = heard(s, v);
     if (!t)
         return;
     if (kind == STROBE_KIND_ALLOC)
-        strobe_point_alloc(t->thread, strobe_switched(), arg, site(v));
+        strobe_point_alloc(t->thread, strobe_switched(), arg, strobe_policy_hook_site(v));
     else
-        strobe_point_called(t->thread, strobe_switched(), kind, arg, site(v));
-    charge_sample(s, t);
+        strobe_point_called(t->thread, strobe_switched(), kind, arg, strobe_policy_hook_site(v));
+    strobe_policy_charge_sample(s, t);
 }
 
 /* The hooks of a wait run before and after it. Both together take what was measured for a wait of that length: the rest
@@ -154,26 +154,27 @@ static void charge_wait(struct sim_strobe *s, struct sim_traced *t, uint64_t wai
     t->wait_switches = t->v->thread->voluntary_switches; /* a call around this one has not waited beside it */
 }
 
-static uint32_t scope_begin(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_kind kind, uint64_t what)
+static uint32_t strobe_policy_scope_begin(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_kind kind,
+                                          uint64_t what)
 {
-    struct sim_strobe *s = of(tracer);
+    struct sim_strobe *s = strobe_policy_of(tracer);
     const struct sim_traced *known = v->tracer;
     uint64_t before_ps = known ? charged_ps(known) : 0;
     struct sim_traced *t = heard(s, v);
     if (!t)
         return 0;
     sim_strobe_charge(s, s->costs.scope / 2);
-    uint32_t token = strobe_scope_begin(t->thread, kind, what, site(v));
+    uint32_t token = strobe_scope_begin(t->thread, kind, what, strobe_policy_hook_site(v));
     if (what && token)
         strobe_wait_begin(t->thread, what);
     leave_hook_of_wait(t, before_ps);
     return token;
 }
 
-static void scope_end(struct sim_tracer *tracer, struct sim_vthread *v, uint32_t token, enum strobe_kind kind,
-                      uint64_t what, enum strobe_wake how)
+static void strobe_policy_scope_end(struct sim_tracer *tracer, struct sim_vthread *v, uint32_t token,
+                                    enum strobe_kind kind, uint64_t what, enum strobe_wake how)
 {
-    struct sim_strobe *s = of(tracer);
+    struct sim_strobe *s = strobe_policy_of(tracer);
     struct sim_traced *t = v->tracer;
     (void)kind;
     if (!t || !t->thread)
@@ -182,25 +183,26 @@ static void scope_end(struct sim_tracer *tracer, struct sim_vthread *v, uint32_t
     if (what && token)
         strobe_wait_end(t->thread, what, how, v->shared);
     sim_strobe_charge(s, s->costs.scope / 2);
-    strobe_scope_end(t->thread, token, site(v));
-    charge_sample(s, t);
+    strobe_scope_end(t->thread, token, strobe_policy_hook_site(v));
+    strobe_policy_charge_sample(s, t);
     charge_wait(s, t, waited_ns, before_ps);
 }
 
-static void release(struct sim_tracer *tracer, struct sim_vthread *v, uint64_t what, enum strobe_release how)
+static void strobe_policy_release(struct sim_tracer *tracer, struct sim_vthread *v, uint64_t what,
+                                  enum strobe_release how)
 {
-    struct sim_strobe *s = of(tracer);
+    struct sim_strobe *s = strobe_policy_of(tracer);
     struct sim_traced *t = heard(s, v);
     if (!t)
         return;
     uint32_t samples = t->samples;
-    strobe_release(t->thread, strobe_switched(), what, how, site(v));
-    charge_sample(s, t);
+    strobe_release(t->thread, strobe_switched(), what, how, strobe_policy_hook_site(v));
+    strobe_policy_charge_sample(s, t);
     if (t->samples != samples)
         sim_strobe_charge(s, s->costs.release);
 }
 
-static void message(struct sim_tracer *tracer, struct sim_vthread *v, uint32_t id)
+static void strobe_policy_message(struct sim_tracer *tracer, struct sim_vthread *v, uint32_t id)
 {
     const struct sim_traced *t = v->tracer;
     (void)tracer;
@@ -212,7 +214,7 @@ static void message(struct sim_tracer *tracer, struct sim_vthread *v, uint32_t i
 
 /* The forced point of a thread's begin or end, as the backends have it, for all threads but main. It is taken in the
  * hook's function that the thread begins in, which stands below all of the app's. */
-static void tell_life(struct sim_strobe *s, struct sim_traced *t, uint64_t begins)
+static void strobe_policy_point_of_life(struct sim_strobe *s, struct sim_traced *t, uint64_t begins)
 {
     uint64_t outermost = t->v->sp - 16, frame = outermost - 16, code = SIM_HOOK_CODE + 1;
     if (!s->tracer.point || t->v->is_main)
@@ -222,12 +224,12 @@ static void tell_life(struct sim_strobe *s, struct sim_traced *t, uint64_t begin
     sim_stack_word(frame, outermost);
     sim_stack_word(frame + 8, code);
     strobe_point_forced(t->thread, STROBE_KIND_THREAD, begins, (struct strobe_site){frame, code});
-    charge_sample(s, t);
+    strobe_policy_charge_sample(s, t);
 }
 
-static void thread_begin(struct sim_tracer *tracer, struct sim_vthread *v)
+static void strobe_policy_thread_begin(struct sim_tracer *tracer, struct sim_vthread *v)
 {
-    struct sim_strobe *s = of(tracer);
+    struct sim_strobe *s = strobe_policy_of(tracer);
     struct sim_traced *t = s->spare ? s->spare : calloc(1, sizeof *t);
     v->tracer = t;
     if (!t)
@@ -240,20 +242,20 @@ static void thread_begin(struct sim_tracer *tracer, struct sim_vthread *v)
     t->thread = strobe_thread_attach(&s->engine, v->tid, v->is_main, v->thread->name, &stack);
     if (!t->thread)
         return;
-    tell_life(s, t, 1);
+    strobe_policy_point_of_life(s, t, 1);
     if (!v->is_main)
         charge_rest(s, t, before_ps, s->costs.attach);
 }
 
-static void thread_end(struct sim_tracer *tracer, struct sim_vthread *v)
+static void strobe_policy_thread_end(struct sim_tracer *tracer, struct sim_vthread *v)
 {
-    struct sim_strobe *s = of(tracer);
+    struct sim_strobe *s = strobe_policy_of(tracer);
     struct sim_traced *t = v->tracer, **link = &s->live;
     if (!t)
         return;
     if (t->thread) {
         uint64_t before_ps = charged_ps(t);
-        tell_life(s, t, 0);
+        strobe_policy_point_of_life(s, t, 0);
         strobe_thread_detach(t->thread);
         charge_rest(s, t, before_ps, s->costs.detach);
     }
@@ -275,7 +277,7 @@ static void free_all(struct sim_traced *t)
 
 /* ---- the session ---- */
 
-static uint32_t power_of_two(uint64_t least, uint32_t from, uint32_t most)
+static uint32_t strobe_policy_power_of_two(uint64_t least, uint32_t from, uint32_t most)
 {
     uint32_t n = from;
     while (n < least && n < most)
@@ -303,17 +305,17 @@ static void fit(struct strobe_config *c, const struct sim_scenario *sc)
     for (uint32_t i = 0; i < sc->thread_count; i++)
         threads += sc->threads[i].count;
     if (c->threads_max == usual.threads_max && !starts_more(sc))
-        c->threads_max = power_of_two(threads, LEAST_THREADS, usual.threads_max);
+        c->threads_max = strobe_policy_power_of_two(threads, LEAST_THREADS, usual.threads_max);
     if (c->images_max == usual.images_max && sc->image_count < usual.images_max)
         c->images_max = sc->image_count + 1;
     uint64_t slots = threads * (sc->duration_ns / 1000000 + 1) * SLOTS_PER_MS;
     if (c->ring_slots == usual.ring_slots)
-        c->ring_slots = power_of_two(slots, LEAST_SLOTS, usual.ring_slots);
+        c->ring_slots = strobe_policy_power_of_two(slots, LEAST_SLOTS, usual.ring_slots);
     if (c->stack_nodes == usual.stack_nodes)
-        c->stack_nodes = power_of_two(slots * NODES_PER_SLOT, LEAST_NODES, usual.stack_nodes);
+        c->stack_nodes = strobe_policy_power_of_two(slots * NODES_PER_SLOT, LEAST_NODES, usual.stack_nodes);
 }
 
-static enum strobe_status create_session(struct sim_strobe *s)
+static enum strobe_status strobe_policy_create_session(struct sim_strobe *s)
 {
     const struct sim_run *run = s->run;
     char command[1024];
@@ -338,20 +340,20 @@ static void tell_images(const struct sim_strobe *s)
     }
 }
 
-static void run_sampler(void *arg)
+static void strobe_policy_run_sampler(void *arg)
 {
     struct sim_strobe *s = arg;
     strobe_sampler_init(s->sampler, &s->engine, SIM_SAMPLER_TID);
     strobe_sampler_run(s->sampler);
 }
 
-static bool start_sampler(struct sim_strobe *s)
+static bool strobe_policy_start_sampler(struct sim_strobe *s)
 {
     struct sim_thread_options options = {.name = "strobe sampler",
                                          .tid = SIM_SAMPLER_TID,
                                          .realtime = true,
                                          .daemon = true,
-                                         .entry = run_sampler,
+                                         .entry = strobe_policy_run_sampler,
                                          .arg = s};
     s->sampler = calloc(1, sizeof *s->sampler);
     s->sampler_thread = s->sampler ? sim_thread_start(s->run->kernel, &options) : NULL;
@@ -378,15 +380,15 @@ static void choose_config(struct sim_strobe *s)
     s->tracer.interval_other_ns = async > c->interval_other_ns ? async : c->interval_other_ns;
 }
 
-static enum strobe_status start(struct sim_tracer *tracer, struct sim_run *run)
+static enum strobe_status strobe_policy_start(struct sim_tracer *tracer, struct sim_run *run)
 {
-    struct sim_strobe *s = of(tracer);
+    struct sim_strobe *s = strobe_policy_of(tracer);
     s->run = run;
     sim_fiber_local(&strobe_local, sizeof strobe_local);
     sim_fiber_local(&strobe_guard_window, sizeof strobe_guard_window);
     s->costs = costs_in_ps(&run->options.costs);
     choose_config(s);
-    enum strobe_status status = create_session(s);
+    enum strobe_status status = strobe_policy_create_session(s);
     if (status != STROBE_OK)
         return status;
     struct strobe_session_header *h = s->session.header;
@@ -406,12 +408,12 @@ static enum strobe_status start(struct sim_tracer *tracer, struct sim_run *run)
     strobe_engine_init(&s->engine, &s->session, &s->host, unwinder, s->memory);
     strobe_store_relaxed(&switched, s->config.delay_ns ? STROBE_PAUSED : STROBE_ON);
     strobe_switch = &switched;
-    return s->config.async_interval_ns == 0 || start_sampler(s) ? STROBE_OK : STROBE_IO;
+    return s->config.async_interval_ns == 0 || strobe_policy_start_sampler(s) ? STROBE_OK : STROBE_IO;
 }
 
 static void close_strobe(struct sim_tracer *tracer)
 {
-    struct sim_strobe *s = of(tracer);
+    struct sim_strobe *s = strobe_policy_of(tracer);
     strobe_store_relaxed(&switched, STROBE_OFF);
     strobe_reader_close(s->reader);
     if (s->session.header)
@@ -433,14 +435,14 @@ struct sim_tracer *sim_policy_strobe(void)
         return NULL;
     s->session.fd = -1;
     s->tracer = (struct sim_tracer){
-        .start = start,
-        .thread_begin = thread_begin,
-        .thread_end = thread_end,
-        .point = point,
-        .scope_begin = scope_begin,
-        .scope_end = scope_end,
-        .release = release,
-        .message = message,
+        .start = strobe_policy_start,
+        .thread_begin = strobe_policy_thread_begin,
+        .thread_end = strobe_policy_thread_end,
+        .point = strobe_policy_point,
+        .scope_begin = strobe_policy_scope_begin,
+        .scope_end = strobe_policy_scope_end,
+        .release = strobe_policy_release,
+        .message = strobe_policy_message,
         .claims = sim_strobe_claims,
         .save = sim_strobe_save,
         .check = sim_strobe_check,
@@ -458,7 +460,7 @@ struct sim_tracer *sim_policy_strobe_stops(void)
     if (!t)
         return NULL;
     t->policy = "strobe-stops";
-    of(t)->no_ticks = true;
+    strobe_policy_of(t)->no_ticks = true;
     return t;
 }
 
@@ -468,7 +470,7 @@ struct sim_tracer *sim_policy_sync_only(void)
     if (!t)
         return NULL;
     t->policy = "sync-only";
-    of(t)->no_sampler = true;
+    strobe_policy_of(t)->no_sampler = true;
     return t;
 }
 
@@ -484,6 +486,6 @@ struct sim_tracer *sim_policy_async(uint64_t interval_ns)
     t->scope_end = NULL;
     t->release = NULL;
     t->message = NULL;
-    of(t)->interval_ns = interval_ns;
+    strobe_policy_of(t)->interval_ns = interval_ns;
     return t;
 }

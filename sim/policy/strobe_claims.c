@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum strobe_status fail(struct strobe_error *error, const char *what, enum strobe_status status)
+static enum strobe_status strobe_policy_fail(struct strobe_error *error, const char *what, enum strobe_status status)
 {
     strobe_error_set(error, "%s", what);
     return status;
@@ -20,7 +20,7 @@ static enum strobe_status fail(struct strobe_error *error, const char *what, enu
 /* ---- the end of the session ---- */
 
 /* A run that ends while the engine is at work somewhere ends for it as by a kill. */
-static void finish(struct sim_strobe *s)
+static void strobe_policy_finish_session(struct sim_strobe *s)
 {
     uint64_t now = sim_strobe_ticks(s, s->run->end_ns);
     struct strobe_clock_pair end = {now, now, now, now};
@@ -35,7 +35,7 @@ static void finish(struct sim_strobe *s)
 /* ---- names ---- */
 
 /* Ids: the scenario's methods, then what blocks by kind, then all that is nowhere. */
-static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
+static size_t resolve_virtual_frame(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
 {
     const struct sim_run *run = ctx;
     const struct sim_scenario *sc = run->scenario;
@@ -68,7 +68,7 @@ struct of_tid {
     uint32_t tid, index;
 };
 
-static int by_tid(const void *a, const void *b)
+static int compare_traced_tids(const void *a, const void *b)
 {
     const struct of_tid *x = a, *y = b;
     if (x->tid != y->tid)
@@ -86,7 +86,7 @@ static uint32_t *generations(const struct strobe_reader *reader)
     if (generation) {
         for (uint32_t i = 0; i < count; i++)
             threads[i] = (struct of_tid){reader->threads[i].tid, i};
-        qsort(threads, count, sizeof *threads, by_tid);
+        qsort(threads, count, sizeof *threads, compare_traced_tids);
         for (uint32_t i = 0; i < count; i++)
             generation[threads[i].index] =
                 i && threads[i].tid == threads[i - 1].tid ? generation[threads[i - 1].index] + 1 : 1;
@@ -110,8 +110,8 @@ enum strobe_status sim_strobe_build(const struct sim_strobe *s, struct strobe_si
     struct strobe_function_tree *tree;
     if (!sink)
         return STROBE_IO;
-    enum strobe_status status =
-        strobe_function_tree_open(&s->reader->session.stacks, (struct strobe_resolver){resolve, s->run}, &tree);
+    enum strobe_status status = strobe_function_tree_open(
+        &s->reader->session.stacks, (struct strobe_resolver){resolve_virtual_frame, s->run}, &tree);
     if (status == STROBE_OK)
         status = strobe_timeline_build(s->reader, tree, &(struct strobe_timeline_options){0}, sink, NULL);
     else
@@ -126,14 +126,14 @@ enum strobe_status sim_strobe_claims(struct sim_tracer *t, struct sim_run *run, 
     struct sim_strobe *s = (struct sim_strobe *)t;
     size_t first = out->track_count;
     (void)run;
-    finish(s);
+    strobe_policy_finish_session(s);
     enum strobe_status status = strobe_reader_open(s->path, &s->reader, error);
     if (status != STROBE_OK)
         return status;
     status = sim_strobe_build(s, sim_tracks_sink(out, SIM_STROBE_ORIGIN_NS));
     if (status == STROBE_OK && !renumber(s->reader, out, first))
         status = STROBE_IO;
-    return status == STROBE_OK ? status : fail(error, "out of memory", status);
+    return status == STROBE_OK ? status : strobe_policy_fail(error, "out of memory", status);
 }
 
 /* ---- files ---- */
@@ -146,7 +146,7 @@ static enum strobe_status fail_file(const char *path, struct strobe_error *error
 
 enum { BLOCK = 4096 };
 
-static bool strikes(const struct sim_strobe *s, enum sim_fault_kind kind)
+static bool fault_strikes_session(const struct sim_strobe *s, enum sim_fault_kind kind)
 {
     uint64_t amount;
     return sim_fault_strikes(s->run->faults, kind, UINT32_MAX, s->run->end_ns, &amount);
@@ -155,15 +155,15 @@ static bool strikes(const struct sim_strobe *s, enum sim_fault_kind kind)
 /* One write, as the system may do it. */
 static ssize_t write_some(const struct sim_strobe *s, int fd, const char *from, size_t bytes, off_t at)
 {
-    if (strikes(s, SIM_FAULT_WRITE_INTERRUPTED)) {
+    if (fault_strikes_session(s, SIM_FAULT_WRITE_INTERRUPTED)) {
         errno = EINTR;
         return -1;
     }
-    if (strikes(s, SIM_FAULT_NO_SPACE)) {
+    if (fault_strikes_session(s, SIM_FAULT_NO_SPACE)) {
         errno = ENOSPC;
         return -1;
     }
-    return pwrite(fd, from, strikes(s, SIM_FAULT_SHORT_WRITE) ? (bytes + 1) / 2 : bytes, at);
+    return pwrite(fd, from, fault_strikes_session(s, SIM_FAULT_SHORT_WRITE) ? (bytes + 1) / 2 : bytes, at);
 }
 
 static bool write_block(const struct sim_strobe *s, int fd, const char *from, off_t at)
@@ -178,12 +178,12 @@ static bool write_block(const struct sim_strobe *s, int fd, const char *from, of
 }
 
 /* The session as it stands in memory, with holes where it holds nothing. A failure leaves no file. */
-static enum strobe_status write_session(const struct sim_strobe *s, const char *path)
+static enum strobe_status strobe_policy_write_session(const struct sim_strobe *s, const char *path)
 {
     static const char zeros[BLOCK];
     const char *from = (const char *)s->session.header;
     uint64_t bytes = s->session.header->file_bytes;
-    if (strikes(s, SIM_FAULT_UNWRITABLE)) {
+    if (fault_strikes_session(s, SIM_FAULT_UNWRITABLE)) {
         errno = EACCES;
         return STROBE_IO;
     }
@@ -202,7 +202,7 @@ static enum strobe_status write_session(const struct sim_strobe *s, const char *
     return good ? STROBE_OK : STROBE_IO;
 }
 
-static enum strobe_status write_trace(const struct sim_strobe *s, const char *path)
+static enum strobe_status strobe_policy_write_trace(const struct sim_strobe *s, const char *path)
 {
     struct strobe_outfile out;
     struct strobe_perfetto_stats stats;
@@ -224,13 +224,13 @@ enum strobe_status sim_strobe_save(struct sim_tracer *t, struct sim_run *run, co
     enum strobe_status status = STROBE_OK;
     if (!run->options.session_path) {
         snprintf(path, sizeof path, "%s/session.strobe", folder);
-        status = write_session(s, path);
+        status = strobe_policy_write_session(s, path);
     } else {
         strobe_session_trim_closed(run->options.session_path);
     }
     if (status == STROBE_OK) {
         snprintf(path, sizeof path, "%s/trace.pftrace", folder);
-        status = write_trace(s, path);
+        status = strobe_policy_write_trace(s, path);
     }
     return status == STROBE_OK ? status : fail_file(path, error, status);
 }
@@ -319,7 +319,7 @@ static bool samples_name_their_messages(const struct sim_strobe *s, struct strob
     return false;
 }
 
-static bool clock_jumps(const struct sim_scenario *s)
+static bool clock_jumps_in_session(const struct sim_scenario *s)
 {
     for (uint32_t i = 0; i < s->fault_count; i++)
         if (s->faults[i].kind == SIM_FAULT_CLOCK_BACK || s->faults[i].kind == SIM_FAULT_CLOCK_FORWARD)
@@ -332,7 +332,7 @@ bool sim_strobe_check(struct sim_tracer *t, struct sim_run *run, struct strobe_e
     const struct sim_strobe *s = (const struct sim_strobe *)t;
     if (!strobe_reader_check(s->reader, error))
         return false;
-    if (s->tracer.message && !clock_jumps(run->scenario) && !samples_name_their_messages(s, error))
+    if (s->tracer.message && !clock_jumps_in_session(run->scenario) && !samples_name_their_messages(s, error))
         return false;
     /* Nobody but the one at whom the sampler was at work when the run ended. */
     uint32_t stopped = sim_stopped_count(run->kernel);

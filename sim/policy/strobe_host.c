@@ -14,7 +14,7 @@ static uint32_t spec_of_self(void)
     return v ? v->spec : UINT32_MAX;
 }
 
-static bool strikes(struct sim_strobe *s, enum sim_fault_kind kind, uint32_t spec, uint64_t *amount)
+static bool vhost_fault_strikes(struct sim_strobe *s, enum sim_fault_kind kind, uint32_t spec, uint64_t *amount)
 {
     *amount = 0;
     return s->run->scenario->fault_count && sim_fault_strikes(s->run->faults, kind, spec, sim_now(), amount);
@@ -25,12 +25,12 @@ static bool strikes(struct sim_strobe *s, enum sim_fault_kind kind, uint32_t spe
 static void jump(struct sim_strobe *s)
 {
     uint64_t amount;
-    if (strikes(s, SIM_FAULT_CLOCK_BACK, spec_of_self(), &amount)) {
+    if (vhost_fault_strikes(s, SIM_FAULT_CLOCK_BACK, spec_of_self(), &amount)) {
         int64_t back = (int64_t)(amount ? amount : JUMP_NS), most = (int64_t)(sim_now() + SIM_STROBE_ORIGIN_NS / 2);
         if (s->clock_offset_ns - back > -most)
             s->clock_offset_ns -= back;
     }
-    if (strikes(s, SIM_FAULT_CLOCK_FORWARD, spec_of_self(), &amount))
+    if (vhost_fault_strikes(s, SIM_FAULT_CLOCK_FORWARD, spec_of_self(), &amount))
         s->clock_offset_ns += (int64_t)(amount ? amount : JUMP_NS);
 }
 
@@ -42,11 +42,11 @@ static void enter_again(struct sim_strobe *s)
     const struct sim_traced *t = v ? v->tracer : NULL;
     uint64_t amount;
     if (t && t->thread && strobe_load_relaxed(&t->thread->inside) &&
-        strikes(s, SIM_FAULT_HOOK_INSIDE, v->spec, &amount))
+        vhost_fault_strikes(s, SIM_FAULT_HOOK_INSIDE, v->spec, &amount))
         strobe_point_alloc(t->thread, strobe_switched(), 16, (struct strobe_site){v->fp, 0});
 }
 
-static uint64_t ticks(void *ctx)
+static uint64_t vhost_ticks(void *ctx)
 {
     struct sim_strobe *s = ctx;
     sim_strobe_charge(s, s->costs.clock);
@@ -57,14 +57,14 @@ static uint64_t ticks(void *ctx)
     return sim_strobe_ticks(s, sim_now());
 }
 
-static uint64_t self_cpu_ns(void *ctx)
+static uint64_t vhost_self_cpu_ns(void *ctx)
 {
     struct sim_strobe *s = ctx;
     sim_strobe_charge(s, s->costs.thread_clock);
     return sim_cpu_ns(sim_self());
 }
 
-static void self_usage(void *ctx, struct strobe_usage *out)
+static void vhost_self_usage(void *ctx, struct strobe_usage *out)
 {
     struct sim_strobe *s = ctx;
     const struct sim_thread *self = sim_self();
@@ -74,7 +74,7 @@ static void self_usage(void *ctx, struct strobe_usage *out)
 }
 
 /* A thread on a core goes on while its clock is read: two readings at one instant differ. */
-static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
+static enum strobe_status vhost_thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
 {
     struct sim_strobe *s = ctx;
     const struct sim_vthread *v = sim_run_thread(s->run, tid);
@@ -91,7 +91,7 @@ static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
 
 /* ---- stop and go ---- */
 
-static void let_go(struct sim_strobe *s)
+static void vhost_release_hold(struct sim_strobe *s)
 {
     struct sim_vthread *v = s->held;
     s->held = NULL;
@@ -99,7 +99,7 @@ static void let_go(struct sim_strobe *s)
         sim_continue(v->thread);
 }
 
-static void watch(void *ctx)
+static void vhost_watch(void *ctx)
 {
     struct sim_strobe *s = ctx;
     uint64_t now = sim_now();
@@ -107,17 +107,17 @@ static void watch(void *ctx)
     if (!s->held)
         return;
     if (now >= s->held_since_ns + WATCHDOG_NS)
-        let_go(s);
+        vhost_release_hold(s);
     else
-        s->watched = sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, watch, s) == STROBE_OK;
+        s->watched = sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, vhost_watch, s) == STROBE_OK;
 }
 
-static void hold(struct sim_strobe *s, struct sim_vthread *v)
+static void vhost_hold(struct sim_strobe *s, struct sim_vthread *v)
 {
     s->held = v;
     s->held_since_ns = sim_now();
     if (!s->watched)
-        s->watched = sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, watch, s) == STROBE_OK;
+        s->watched = sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, vhost_watch, s) == STROBE_OK;
 }
 
 /* What a stopped thread's handler costs it: at once, or when it next does something if it waits. */
@@ -148,15 +148,15 @@ static enum strobe_status ask_to_stop(struct sim_strobe *s, struct sim_vthread *
 {
     const struct sim_traced *t = v->tracer;
     uint64_t amount;
-    if (strikes(s, SIM_FAULT_SUSPEND_REFUSED, v->spec, &amount))
+    if (vhost_fault_strikes(s, SIM_FAULT_SUSPEND_REFUSED, v->spec, &amount))
         return STROBE_LATE;
-    if ((t && t->stands) || strikes(s, SIM_FAULT_SUSPEND_LATE, v->spec, &amount)) {
+    if ((t && t->stands) || vhost_fault_strikes(s, SIM_FAULT_SUSPEND_LATE, v->spec, &amount)) {
         sim_sleep_until(sim_now() + timeout_ns);
         return STROBE_LATE;
     }
-    if (strikes(s, SIM_FAULT_EXIT_BEFORE_SUSPEND, v->spec, &amount) && sim_run_kill(s->run, v))
+    if (vhost_fault_strikes(s, SIM_FAULT_EXIT_BEFORE_SUSPEND, v->spec, &amount) && sim_run_kill(s->run, v))
         return STROBE_GONE;
-    if (strikes(s, SIM_FAULT_EXIT_IN_SUSPEND, v->spec, &amount)) {
+    if (vhost_fault_strikes(s, SIM_FAULT_EXIT_IN_SUSPEND, v->spec, &amount)) {
         s->doomed = v;
         sim_at(s->run->kernel, sim_now() + s->costs.suspend / 4000, die, s);
     }
@@ -167,8 +167,8 @@ static enum strobe_status ask_to_stop(struct sim_strobe *s, struct sim_vthread *
     return STROBE_GONE;
 }
 
-static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
-                                  struct strobe_regs *out)
+static enum strobe_status vhost_suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
+                                        struct strobe_regs *out)
 {
     struct sim_strobe *s = ctx;
     struct sim_vthread *v = sim_run_thread(s->run, tid);
@@ -191,15 +191,15 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
     if (status != STROBE_OK)
         return status;
     sim_strobe_charge(s, s->held_far ? s->costs.stop_far / 2 : 0);
-    hold(s, v);
+    vhost_hold(s, v);
     charge_target(s, v);
     sim_run_registers(v, out);
-    if (strikes(s, SIM_FAULT_EXIT_BEFORE_READ, v->spec, &amount))
+    if (vhost_fault_strikes(s, SIM_FAULT_EXIT_BEFORE_READ, v->spec, &amount))
         sim_run_kill(s->run, v);
     return STROBE_OK;
 }
 
-static void settle(void *ctx, uint32_t tid)
+static void vhost_settle(void *ctx, uint32_t tid)
 {
     const struct sim_strobe *s = ctx;
     while (s->asked_tid == tid)
@@ -216,9 +216,9 @@ static void end_sampler(void *ctx)
 static void fail_in_window(struct sim_strobe *s, uint32_t spec)
 {
     uint64_t amount;
-    if (strikes(s, SIM_FAULT_SAMPLER_STALL, spec, &amount))
+    if (vhost_fault_strikes(s, SIM_FAULT_SAMPLER_STALL, spec, &amount))
         sim_sleep_until(sim_now() + (amount ? amount : STALL_NS));
-    if (strikes(s, SIM_FAULT_SAMPLER_KILLED, spec, &amount)) {
+    if (vhost_fault_strikes(s, SIM_FAULT_SAMPLER_KILLED, spec, &amount)) {
         sim_at(s->run->kernel, sim_now(), end_sampler, s);
         sim_sleep_until(UINT64_MAX);
     }
@@ -244,7 +244,7 @@ static void lose_resume(struct sim_strobe *s, struct sim_vthread *v)
     s->standing++;
 }
 
-static enum strobe_status resume(void *ctx, uint32_t tid)
+static enum strobe_status vhost_resume(void *ctx, uint32_t tid)
 {
     struct sim_strobe *s = ctx;
     struct sim_vthread *v = s->held;
@@ -254,10 +254,10 @@ static enum strobe_status resume(void *ctx, uint32_t tid)
         sim_compute(0); /* what the window cost is time that the thread stands */
     if (!s->held || v->tid != tid)
         return STROBE_LATE;
-    if (strikes(s, SIM_FAULT_RESUME_LOST, v->spec, &amount))
+    if (vhost_fault_strikes(s, SIM_FAULT_RESUME_LOST, v->spec, &amount))
         lose_resume(s, v);
     else
-        let_go(s);
+        vhost_release_hold(s);
     return STROBE_OK;
 }
 
@@ -265,7 +265,7 @@ static enum strobe_status resume(void *ctx, uint32_t tid)
 
 /* The thread's CPU clock has interrupted it, or the sampler's signal, which takes no timer's interrupt: the handler
  * takes the stack, as the engine's Linux backend does. */
-static void on_tick(struct sim_thread *self, void *ctx)
+static void vhost_on_tick(struct sim_thread *self, void *ctx)
 {
     struct sim_strobe *s = ctx;
     struct sim_vthread *v = self->user;
@@ -295,7 +295,7 @@ static enum strobe_status clock_keep(void *ctx, uint32_t index, uint32_t tid, ui
         sim_strobe_charge(s, s->costs.clock_start);
     t->period_ns = period_ns;
     v->wait_cost = &s->run->options.costs.tick_wait;
-    struct sim_cpu_timer timer = {.way = SIM_CPU_TIMER_EXACT, .period_ns = period_ns, .fn = on_tick, .ctx = s};
+    struct sim_cpu_timer timer = {.way = SIM_CPU_TIMER_EXACT, .period_ns = period_ns, .fn = vhost_on_tick, .ctx = s};
     return sim_cpu_timer(v->thread, &timer);
 }
 
@@ -309,7 +309,7 @@ static enum strobe_status clock_ring(void *ctx, uint32_t index, uint32_t tid)
     if (!t)
         return STROBE_GONE;
     if (!t->period_ns)
-        sim_cpu_timer(v->thread, &(struct sim_cpu_timer){.fn = on_tick, .ctx = s});
+        sim_cpu_timer(v->thread, &(struct sim_cpu_timer){.fn = vhost_on_tick, .ctx = s});
     return sim_cpu_timer_ring(v->thread);
 }
 
@@ -322,7 +322,7 @@ static void clock_end(void *ctx, uint32_t index)
 
 /* ---- memory, sleep ---- */
 
-static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
+static enum strobe_status vhost_read_memory(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
 {
     struct sim_strobe *s = ctx;
     bool in_window = s->held && sim_self() == s->sampler_thread;
@@ -358,27 +358,27 @@ static uint64_t charge_sleep(struct sim_strobe *s, uint64_t deadline_ticks)
     return deadline;
 }
 
-static void sleep_until(void *ctx, uint64_t deadline_ticks)
+static void vhost_sleep_until(void *ctx, uint64_t deadline_ticks)
 {
     sim_sleep_until(charge_sleep(ctx, deadline_ticks));
 }
 
 /* sim_interrupt ends a sleep that has begun: from the look at the word to the sleep no other thread runs. */
-static void rest_until(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value)
+static void vhost_rest_until(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value)
 {
     uint64_t deadline = charge_sleep(ctx, deadline_ticks);
     if (atomic_load_explicit(word, memory_order_acquire) == value)
         sim_sleep_until(deadline);
 }
 
-static void rouse(void *ctx, strobe_a32 *word)
+static void vhost_rouse(void *ctx, strobe_a32 *word)
 {
     struct sim_strobe *s = ctx;
     (void)word;
     sim_interrupt(s->sampler_thread);
 }
 
-static void between_passes(void *ctx)
+static void vhost_between_passes(void *ctx)
 {
     struct sim_strobe *s = ctx;
     uint32_t threads = 0;
@@ -391,16 +391,16 @@ static void between_passes(void *ctx)
 void sim_strobe_host(struct sim_strobe *s)
 {
     s->host = (struct strobe_host){
-        .ticks = ticks,
-        .self_cpu_ns = self_cpu_ns,
-        .self_usage = self_usage,
-        .thread_cpu_ns = thread_cpu_ns,
-        .suspend = suspend,
-        .settle = settle,
-        .resume = resume,
-        .read = read_memory,
-        .sleep_until = sleep_until,
-        .between_passes = between_passes,
+        .ticks = vhost_ticks,
+        .self_cpu_ns = vhost_self_cpu_ns,
+        .self_usage = vhost_self_usage,
+        .thread_cpu_ns = vhost_thread_cpu_ns,
+        .suspend = vhost_suspend,
+        .settle = vhost_settle,
+        .resume = vhost_resume,
+        .read = vhost_read_memory,
+        .sleep_until = vhost_sleep_until,
+        .between_passes = vhost_between_passes,
         .ctx = s,
         .ticks_per_second = 1000000000u,
     };
@@ -408,7 +408,7 @@ void sim_strobe_host(struct sim_strobe *s)
         s->host.clock_keep = clock_keep;
         s->host.clock_ring = clock_ring;
         s->host.clock_end = clock_end;
-        s->host.rest_until = rest_until;
-        s->host.rouse = rouse;
+        s->host.rest_until = vhost_rest_until;
+        s->host.rouse = vhost_rouse;
     }
 }

@@ -11,7 +11,7 @@ struct state {
     uint64_t pc, sp, fp;
 };
 
-static bool read_word(const struct strobe_window *w, uint64_t address, uint64_t *word)
+static bool vunwind_read_word(const struct strobe_window *w, uint64_t address, uint64_t *word)
 {
     if (address < w->low || address >= w->high || w->high - address < sizeof *word || address & 7)
         return false;
@@ -47,7 +47,7 @@ static bool proven_by_code(const struct strobe_host *host, const struct strobe_w
     if (!host || host->read(host->ctx, s->pc, code, sizeof code, &bytes) != STROBE_OK)
         return false;
     if (!strobe_walk_leaf_slot(s->sp, code, bytes, &slot) &&
-        (!read_word(w, s->sp, &caller) || !strobe_leaf_proven(host, s->pc, caller)))
+        (!vunwind_read_word(w, s->sp, &caller) || !strobe_leaf_proven(host, s->pc, caller)))
         return false;
     *depth = slot - s->sp;
     return true;
@@ -55,31 +55,31 @@ static bool proven_by_code(const struct strobe_host *host, const struct strobe_w
 
 /* Goes on to the caller. `host` may be NULL in a caller: its code is not read. False: there is none that can be
  * believed. */
-static bool step(const struct strobe_host *host, const struct strobe_window *w, struct state *s, bool called)
+static bool vunwind_step(const struct strobe_host *host, const struct strobe_window *w, struct state *s, bool called)
 {
     uint64_t depth, next_fp = s->fp, cfa;
     if (goes_by_stack_pointer(s->pc - called, &depth) || (!called && proven_by_code(host, w, s, &depth)))
         cfa = s->sp + depth + 8;
-    else if (s->fp >= s->sp && read_word(w, s->fp, &next_fp))
+    else if (s->fp >= s->sp && vunwind_read_word(w, s->fp, &next_fp))
         cfa = s->fp + 16;
     else
         return false;
-    if (depth && !read_word(w, s->sp, &next_fp))
+    if (depth && !vunwind_read_word(w, s->sp, &next_fp))
         return false;
-    if (!read_word(w, cfa - 8, &s->pc))
+    if (!vunwind_read_word(w, cfa - 8, &s->pc))
         return false;
     s->sp = cfa;
     s->fp = next_fp;
     return true;
 }
 
-static enum strobe_walk_end walk(const struct strobe_host *host, const struct strobe_window *w, struct state s,
-                                 bool called, uint64_t *frames_end, uint32_t max, uint32_t *count)
+static enum strobe_walk_end vunwind_walk(const struct strobe_host *host, const struct strobe_window *w, struct state s,
+                                         bool called, uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
     frames_end[-1] = called ? s.pc : s.pc + 1;
     *count = 1;
     for (;; called = true) {
-        if (!step(host, w, &s, called))
+        if (!vunwind_step(host, w, &s, called))
             return STROBE_WALK_DOUBTFUL;
         if (!s.pc)
             return STROBE_WALK_ROOT;
@@ -89,34 +89,35 @@ static enum strobe_walk_end walk(const struct strobe_host *host, const struct st
     }
 }
 
-static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
-                                      uint64_t *frames_end, uint32_t max, uint32_t *count)
+static enum strobe_walk_end vunwind_walk_self(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
+                                              uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
     struct state s = {.pc = caller, .sp = frame + 16};
-    read_word(stack, frame, &s.fp);
-    return walk(NULL, stack, s, true, frames_end, max, count);
+    vunwind_read_word(stack, frame, &s.fp);
+    return vunwind_walk(NULL, stack, s, true, frames_end, max, count);
 }
 
-static enum strobe_walk_end walk_hooked(uint64_t frame, const struct strobe_window *stack, uint64_t *frames_end,
-                                        uint32_t max, uint32_t *count)
+static enum strobe_walk_end vunwind_walk_hooked(uint64_t frame, const struct strobe_window *stack, uint64_t *frames_end,
+                                                uint32_t max, uint32_t *count)
 {
     struct state s = {.sp = frame + 16};
     *count = 0;
-    if (!read_word(stack, frame, &s.fp) || !read_word(stack, frame + 8, &s.pc))
+    if (!vunwind_read_word(stack, frame, &s.fp) || !vunwind_read_word(stack, frame + 8, &s.pc))
         return STROBE_WALK_DOUBTFUL;
-    return walk(NULL, stack, s, true, frames_end, max, count);
+    return vunwind_walk(NULL, stack, s, true, frames_end, max, count);
 }
 
-static enum strobe_walk_end walk_copied(const struct strobe_host *host, const struct strobe_regs *regs,
-                                        const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
-                                        uint32_t *count)
+static enum strobe_walk_end vunwind_walk_copied(const struct strobe_host *host, const struct strobe_regs *regs,
+                                                const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
+                                                uint32_t *count)
 {
-    return walk(host, stack, (struct state){regs->pc, regs->sp, regs->fp}, false, frames_end, max, count);
+    return vunwind_walk(host, stack, (struct state){regs->pc, regs->sp, regs->fp}, false, frames_end, max, count);
 }
 
 const struct strobe_unwinder *sim_strobe_unwinder_tables(const struct sim_run *of)
 {
-    static const struct strobe_unwinder tables = {.self = walk_self, .hooked = walk_hooked, .copied = walk_copied};
+    static const struct strobe_unwinder tables = {
+        .self = vunwind_walk_self, .hooked = vunwind_walk_hooked, .copied = vunwind_walk_copied};
     run = of;
     return &tables;
 }

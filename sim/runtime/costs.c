@@ -151,7 +151,7 @@ struct input {
     struct strobe_error *error;
 };
 
-static enum strobe_status expected(const struct input *in, const char *what, const char *name)
+static enum strobe_status costs_expected(const struct input *in, const char *what, const char *name)
 {
     strobe_error_set(in->error, "%s: expected %s%s%s", in->path, what, *name ? " " : "", name);
     return STROBE_BAD_INPUT;
@@ -163,7 +163,7 @@ static void skip_space(struct input *in)
         in->at++;
 }
 
-static bool take(struct input *in, char c)
+static bool costs_take_char(struct input *in, char c)
 {
     skip_space(in);
     if (*in->at != c)
@@ -173,10 +173,10 @@ static bool take(struct input *in, char c)
 }
 
 /* A text without escapes but \" and \\, of which the first bytes are kept. */
-static bool take_text(struct input *in, char *out, size_t bytes)
+static bool costs_take_text(struct input *in, char *out, size_t bytes)
 {
     size_t n = 0;
-    if (!take(in, '"'))
+    if (!costs_take_char(in, '"'))
         return false;
     while (*in->at && *in->at != '"' && (unsigned char)*in->at >= ' ') {
         if (*in->at == '\\' && *++in->at != '"' && *in->at != '\\')
@@ -186,10 +186,10 @@ static bool take_text(struct input *in, char *out, size_t bytes)
         in->at++;
     }
     out[n] = '\0';
-    return take(in, '"');
+    return costs_take_char(in, '"');
 }
 
-static bool take_number(struct input *in, double *out)
+static bool costs_take_number(struct input *in, double *out)
 {
     skip_space(in);
     char *end;
@@ -204,35 +204,35 @@ static bool take_lateness(struct input *in, struct sim_lateness *out)
 {
     double before = 0, ns;
     for (int i = 0; i < SIM_LATENESS_POINTS; i++) {
-        if (!take(in, i ? ',' : '[') || !take_number(in, &ns) || ns < before)
+        if (!costs_take_char(in, i ? ',' : '[') || !costs_take_number(in, &ns) || ns < before)
             return false;
         out->ns[i] = (uint64_t)ns;
         before = ns;
     }
-    return take(in, ']');
+    return costs_take_char(in, ']');
 }
 
 static bool take_span_cost(struct input *in, struct sim_span_cost *out)
 {
     for (int i = 0; i < SIM_WAIT_SPANS; i++)
-        if (!take(in, i ? ',' : '[') || !take_number(in, &out->ns[i]))
+        if (!costs_take_char(in, i ? ',' : '[') || !costs_take_number(in, &out->ns[i]))
             return false;
-    return take(in, ']');
+    return costs_take_char(in, ']');
 }
 
 static bool take_span_lateness(struct input *in, struct sim_span_lateness *out)
 {
     for (int i = 0; i < SIM_WAIT_SPANS; i++)
-        if (!take(in, i ? ',' : '[') || !take_lateness(in, &out->at[i]))
+        if (!costs_take_char(in, i ? ',' : '[') || !take_lateness(in, &out->at[i]))
             return false;
-    return take(in, ']');
+    return costs_take_char(in, ']');
 }
 
 /* What is expected of a member of the shape; NULL when it was there. */
-static const char *take_value(struct input *in, enum shape shape, void *out)
+static const char *costs_take_value(struct input *in, enum shape shape, void *out)
 {
     switch (shape) {
-    case NUMBER: return take_number(in, out) ? NULL : "a number not below 0 for";
+    case NUMBER: return costs_take_number(in, out) ? NULL : "a number not below 0 for";
     case SPAN_COST: return take_span_cost(in, out) ? NULL : "a list of 5 numbers not below 0 for";
     case LATENESS: return take_lateness(in, out) ? NULL : "a list of 7 numbers that do not fall for";
     case SPAN_LATENESS: return take_span_lateness(in, out) ? NULL : "5 lists of 7 numbers that do not fall for";
@@ -248,43 +248,43 @@ static const struct member *member_of(const char *key)
     return NULL;
 }
 
-static enum strobe_status take_member(struct input *in, struct sim_costs *out, bool *seen)
+static enum strobe_status costs_take_member(struct input *in, struct sim_costs *out, bool *seen)
 {
     char key[KEY_BYTES], text[KEY_BYTES];
-    if (!take_text(in, key, sizeof key))
-        return expected(in, "a member's name", "");
-    if (!take(in, ':'))
-        return expected(in, "':' after", key);
+    if (!costs_take_text(in, key, sizeof key))
+        return costs_expected(in, "a member's name", "");
+    if (!costs_take_char(in, ':'))
+        return costs_expected(in, "':' after", key);
     if (strcmp(key, "machine") == 0 || strcmp(key, "measured_with") == 0)
-        return take_text(in, text, sizeof text) ? STROBE_OK : expected(in, "a text for", key);
+        return costs_take_text(in, text, sizeof text) ? STROBE_OK : costs_expected(in, "a text for", key);
     const struct member *m = member_of(key);
     if (!m)
-        return expected(in, "no member", key);
+        return costs_expected(in, "no member", key);
     if (seen[m - members])
-        return expected(in, "only once", key);
+        return costs_expected(in, "only once", key);
     seen[m - members] = true;
-    const char *missing = take_value(in, m->shape, (char *)out + m->offset);
-    return missing ? expected(in, missing, key) : STROBE_OK;
+    const char *missing = costs_take_value(in, m->shape, (char *)out + m->offset);
+    return missing ? costs_expected(in, missing, key) : STROBE_OK;
 }
 
-static enum strobe_status parse(struct input *in, struct sim_costs *out)
+static enum strobe_status costs_parse(struct input *in, struct sim_costs *out)
 {
     bool seen[MEMBERS] = {false};
-    if (!take(in, '{'))
-        return expected(in, "a JSON object", "");
+    if (!costs_take_char(in, '{'))
+        return costs_expected(in, "a JSON object", "");
     do {
-        enum strobe_status status = take_member(in, out, seen);
+        enum strobe_status status = costs_take_member(in, out, seen);
         if (status != STROBE_OK)
             return status;
-    } while (take(in, ','));
-    if (!take(in, '}'))
-        return expected(in, "',' or '}'", "");
+    } while (costs_take_char(in, ','));
+    if (!costs_take_char(in, '}'))
+        return costs_expected(in, "',' or '}'", "");
     skip_space(in);
     if (*in->at)
-        return expected(in, "nothing after the object", "");
+        return costs_expected(in, "nothing after the object", "");
     for (size_t i = 0; i < MEMBERS; i++)
         if (!seen[i])
-            return expected(in, "the member", members[i].name);
+            return costs_expected(in, "the member", members[i].name);
     return STROBE_OK;
 }
 
@@ -305,15 +305,15 @@ enum strobe_status sim_costs_read(const char *path, struct sim_costs *out, struc
     struct input in = {.path = path, .at = text, .error = error};
     enum strobe_status status;
     if (failed || bytes == room - 1)
-        status = expected(&in, "a readable file of less than 64 KiB", "");
+        status = costs_expected(&in, "a readable file of less than 64 KiB", "");
     else
-        status = strlen(text) == bytes ? parse(&in, out) : expected(&in, "text", "");
+        status = strlen(text) == bytes ? costs_parse(&in, out) : costs_expected(&in, "text", "");
     free(text);
     return status;
 }
 
 /* What a thread does on its way out of the call is charged to it, and so no part of how late it is. */
-static struct sim_lateness without(const struct sim_lateness *late, double charged_ns)
+static struct sim_lateness lateness_without_charge(const struct sim_lateness *late, double charged_ns)
 {
     struct sim_lateness out;
     uint64_t ns = (uint64_t)charged_ns;
@@ -327,7 +327,7 @@ static struct sim_span_lateness without_calls(const struct sim_span_lateness *la
 {
     struct sim_span_lateness out;
     for (int i = 0; i < SIM_WAIT_SPANS; i++)
-        out.at[i] = without(&late->at[i], call->ns[i] / 2);
+        out.at[i] = lateness_without_charge(&late->at[i], call->ns[i] / 2);
     return out;
 }
 
@@ -340,7 +340,7 @@ void sim_costs_machine(const struct sim_costs *costs, struct sim_machine *out)
         .wake = without_calls(&costs->wake_late, &costs->wait_call),
         .wake_call = costs->wake_call,
         .wait_call = costs->wait_call,
-        .stop = without(&costs->stop_late, costs->stop_far),
+        .stop = lateness_without_charge(&costs->stop_late, costs->stop_far),
         .start_own_ns = (uint64_t)costs->start_own,
         .end_own_ns = (uint64_t)costs->end_own,
         .turn_ns = (uint64_t)costs->turn,

@@ -43,7 +43,7 @@ bool sim_run_is_hook(uint64_t address)
 
 /* ---- registers ---- */
 
-static void stand(struct strobe_regs *r, uint64_t pc, uint64_t sp, uint64_t fp)
+static void set_registers(struct strobe_regs *r, uint64_t pc, uint64_t sp, uint64_t fp)
 {
     enum { DWARF_RBP = 6, DWARF_RSP = 7, DWARF_RIP = 16 };
     r->general[DWARF_RIP] = r->pc = pc;
@@ -59,28 +59,28 @@ static void stand_in_method(const struct sim_vthread *v, const struct sim_vframe
     uint64_t done = t->compute_ns - t->compute_left_ns, left = t->compute_left_ns;
     uint64_t at_call = f->sp_before - 8; /* sp as the call left it: at the return address */
     if (v->fresh && done < INSTRUCTION_NS)
-        stand(r, c->address, at_call, caller_fp);
+        set_registers(r, c->address, at_call, caller_fp);
     else if (v->fresh && done < 2 * INSTRUCTION_NS && !c->frameless)
-        stand(r, c->address + SIM_CODE_AFTER_PUSH, at_call - 8, caller_fp);
+        set_registers(r, c->address + SIM_CODE_AFTER_PUSH, at_call - 8, caller_fp);
     else if (v->ends_with_compute && left <= INSTRUCTION_NS)
-        stand(r, c->address + c->bytes - 1, at_call, caller_fp);
+        set_registers(r, c->address + c->bytes - 1, at_call, caller_fp);
     else
-        stand(r, sim_call_site(c, v->op) - 1, v->sp, v->fp);
+        set_registers(r, sim_call_site(c, v->op) - 1, v->sp, v->fp);
 }
 
 void sim_run_registers(const struct sim_vthread *v, struct strobe_regs *out)
 {
     memset(out, 0, sizeof *out);
     if (!v->frame_count) {
-        stand(out, SIM_HOOK_CODE + HOOK_OFFSET, v->sp, v->fp);
+        set_registers(out, SIM_HOOK_CODE + HOOK_OFFSET, v->sp, v->fp);
         return;
     }
     const struct sim_vframe *f = &v->frames[v->frame_count - 1];
     enum strobe_kind wait = sim_wait_kind(f->method);
     if (f->method == SIM_HOOK_METHOD)
-        stand(out, SIM_HOOK_CODE + HOOK_OFFSET, v->sp, v->fp);
+        set_registers(out, SIM_HOOK_CODE + HOOK_OFFSET, v->sp, v->fp);
     else if (wait != STROBE_KIND_NONE)
-        stand(out, SIM_WAIT_CODE + (uint64_t)wait * SIM_OWN_CODE_BYTES + HOOK_OFFSET, v->sp, v->fp);
+        set_registers(out, SIM_WAIT_CODE + (uint64_t)wait * SIM_OWN_CODE_BYTES + HOOK_OFFSET, v->sp, v->fp);
     else
         stand_in_method(v, f, v->frame_count > 1 ? f[-1].fp : 0, out);
 }

@@ -5,7 +5,7 @@ enum { FIRST_TID = 0x7f000000 };
 
 static const uint64_t PIECE_NS = 1000000000;
 
-static void compute_always(void *arg)
+static void others_compute_forever(void *arg)
 {
     (void)arg;
     for (;;)
@@ -16,7 +16,7 @@ bool sim_others_start(struct sim_kernel *k, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct sim_thread_options options = {
-            .name = "other program", .tid = FIRST_TID + i, .daemon = true, .entry = compute_always};
+            .name = "other program", .tid = FIRST_TID + i, .daemon = true, .entry = others_compute_forever};
         if (!sim_thread_start(k, &options))
             return false;
     }

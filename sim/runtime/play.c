@@ -1,4 +1,5 @@
 /* Operations that call, loop, choose and throw; those that wait are in play_wait.c. */
+#include "engine/util/array.h"
 #include "sim/runtime/draws.h"
 #include "sim/runtime/player.h"
 
@@ -7,7 +8,6 @@
 enum {
     IDLE_ROUND_NS = 1000, /* a round of FOREVER that took no time takes this: time must go on */
     SPIN_LEAST_NS = 100,
-    ACTS_AT_FIRST = 16,
 };
 
 uint64_t sim_player_now(const struct sim_player *p)
@@ -24,17 +24,11 @@ void sim_play_work(struct sim_player *p, uint64_t ns)
 
 /* ---- activations ---- */
 
-static struct sim_act *push(struct sim_player *p, enum sim_act_kind kind, uint32_t block)
+static struct sim_act *player_push_act(struct sim_player *p, enum sim_act_kind kind, uint32_t block)
 {
-    if (p->act_count == p->act_room) {
-        uint32_t room = p->act_room ? p->act_room * 2 : ACTS_AT_FIRST;
-        struct sim_act *acts = realloc(p->acts, room * sizeof *acts);
-        if (!acts) {
-            sim_world_fail(p->world, STROBE_IO, NULL, "out of memory");
-            return NULL;
-        }
-        p->acts = acts;
-        p->act_room = room;
+    if (!strobe_array_reserve(&p->acts, &p->act_room, p->act_count + 1)) {
+        sim_world_fail(p->world, STROBE_IO, NULL, "out of memory");
+        return NULL;
     }
     const struct sim_block *b = &p->world->scenario->blocks[block];
     struct sim_act *a = &p->acts[p->act_count++];
@@ -45,14 +39,14 @@ static struct sim_act *push(struct sim_player *p, enum sim_act_kind kind, uint32
 /* ---- calls ---- */
 
 /* Where the call under way returns to: 0 for the outermost. */
-static uint64_t site(const struct sim_player *p)
+static uint64_t player_return_site(const struct sim_player *p)
 {
     const struct sim_vthread *v = &p->v;
     return v->frame_count ? sim_call_site(&p->world->code[v->frames[v->frame_count - 1].method], v->op) : 0;
 }
 
 /* Lays a method's frame and tells the truth; false when the stack is full, and the run ends. */
-static bool enter(struct sim_player *p, uint32_t method)
+static bool player_enter_method(struct sim_player *p, uint32_t method)
 {
     struct sim_vthread *v = &p->v;
     const struct sim_code *c = &p->world->code[method];
@@ -60,7 +54,7 @@ static bool enter(struct sim_player *p, uint32_t method)
         sim_world_fail(p->world, STROBE_BAD_INPUT, &p->world->scenario->ops[v->op], "a call within the stack's 1 MiB");
         return false;
     }
-    sim_frame_push(v, method, site(p), c->frame_bytes, c->frameless);
+    sim_frame_push(v, method, player_return_site(p), c->frame_bytes, c->frameless);
     v->fresh = true;
     sim_track_call(&p->run->truth, v->track, sim_player_now(p), c->name, SIM_CALL_METHOD);
     struct sim_tracer *tracer = p->run->tracer;
@@ -72,7 +66,7 @@ static bool enter(struct sim_player *p, uint32_t method)
 /* What leaves methods without passing their exits: an exception, or the end of the thread from within. */
 enum leaving { RETURNED, THROWN, EXITED };
 
-static void leave(struct sim_player *p, uint64_t frames, enum leaving how)
+static void player_leave_acts(struct sim_player *p, uint64_t frames, enum leaving how)
 {
     struct sim_tracer *tracer = p->run->tracer;
     bool told = how == RETURNED && tracer && tracer->method_out, thrown = how == THROWN;
@@ -88,16 +82,16 @@ static void leave(struct sim_player *p, uint64_t frames, enum leaving how)
     p->v.fresh = false;
 }
 
-static void call(struct sim_player *p, uint32_t method, uint64_t deep)
+static void player_call(struct sim_player *p, uint32_t method, uint64_t deep)
 {
     uint64_t done = 0;
     if (deep == 0)
         return;
-    while (done < deep && enter(p, method))
+    while (done < deep && player_enter_method(p, method))
         done++;
     const struct sim_code *c = &p->world->code[method];
-    if (p->world->failed || !push(p, SIM_ACT_BODY, p->world->scenario->methods[method].block)) {
-        leave(p, done, EXITED);
+    if (p->world->failed || !player_push_act(p, SIM_ACT_BODY, p->world->scenario->methods[method].block)) {
+        player_leave_acts(p, done, EXITED);
         return;
     }
     struct sim_act *a = &p->acts[p->act_count - 1];
@@ -109,13 +103,13 @@ static void call(struct sim_player *p, uint32_t method, uint64_t deep)
 /* ---- the ends of blocks ---- */
 
 /* Leaves the innermost activation for good, by its end or from within. */
-static void drop(struct sim_player *p, enum leaving how)
+static void player_drop_act(struct sim_player *p, enum leaving how)
 {
     struct sim_act a = p->acts[p->act_count - 1];
     const struct sim_scenario *s = p->world->scenario;
     const struct sim_op *op = s->op_count ? &s->ops[a.op] : NULL; /* a thread may have nothing to do */
     if (a.kind == SIM_ACT_BODY)
-        leave(p, a.count, how);
+        player_leave_acts(p, a.count, how);
     else if (a.kind == SIM_ACT_LOCKED) {
         p->v.op = a.op;
         sim_play_unlock(p, op);
@@ -124,16 +118,16 @@ static void drop(struct sim_player *p, enum leaving how)
     p->act_count--;
 }
 
-static void next_message(struct sim_player *p, const struct sim_act *loop)
+static void player_next_message(struct sim_player *p, const struct sim_act *loop)
 {
     uint32_t method;
     p->v.op = loop->op;
     sim_play_next_message(p, p->world->scenario->ops[loop->op].object, &method);
-    call(p, method, 1);
+    player_call(p, method, 1);
 }
 
 /* The operations of the innermost block are done. */
-static void finish(struct sim_player *p)
+static void player_finish_block(struct sim_player *p)
 {
     struct sim_act *a = &p->acts[p->act_count - 1];
     switch (a->kind) {
@@ -148,34 +142,34 @@ static void finish(struct sim_player *p)
         p->forever_ns = sim_now();
         a->next = a->first;
         break;
-    case SIM_ACT_LOOP: next_message(p, a); break;
-    default: drop(p, RETURNED);
+    case SIM_ACT_LOOP: player_next_message(p, a); break;
+    default: player_drop_act(p, RETURNED);
     }
 }
 
-static void throw(struct sim_player * p)
+static void player_throw(struct sim_player *p)
 {
     struct sim_tracer *tracer = p->run->tracer;
     if (tracer && tracer->method_throw)
         tracer->method_throw(tracer, &p->v, p->v.frames[p->v.frame_count - 1].method);
     while (p->act_count && p->acts[p->act_count - 1].kind != SIM_ACT_CATCH)
-        drop(p, THROWN);
+        player_drop_act(p, THROWN);
     if (p->act_count == 0)
         return;
     uint32_t op = p->acts[--p->act_count].op;
     p->v.op = op;
-    push(p, SIM_ACT_PLAIN, p->world->scenario->ops[op].other_block);
+    player_push_act(p, SIM_ACT_PLAIN, p->world->scenario->ops[op].other_block);
 }
 
 static void leave_all(struct sim_player *p)
 {
     while (p->act_count)
-        drop(p, EXITED);
+        player_drop_act(p, EXITED);
 }
 
 /* ---- operations ---- */
 
-static void compute(struct sim_player *p, uint64_t ns)
+static void player_compute(struct sim_player *p, uint64_t ns)
 {
     struct sim_vthread *v = &p->v;
     if (ns == 0)
@@ -185,7 +179,7 @@ static void compute(struct sim_player *p, uint64_t ns)
     v->ends_with_compute = false;
 }
 
-static void allocate(struct sim_player *p, uint64_t bytes)
+static void player_allocate(struct sim_player *p, uint64_t bytes)
 {
     p->v.allocations++;
     p->v.alloc_bytes += bytes;
@@ -193,16 +187,16 @@ static void allocate(struct sim_player *p, uint64_t bytes)
     sim_tell_point(p, STROBE_KIND_ALLOC, bytes);
 }
 
-static void free_last(struct sim_player *p, uint64_t count)
+static void player_free_last(struct sim_player *p, uint64_t count)
 {
     for (; count && p->kept; count--, p->kept--)
         sim_tell_point(p, STROBE_KIND_FREE, 0);
 }
 
-static void lock(struct sim_player *p, const struct sim_op *op)
+static void player_lock(struct sim_player *p, const struct sim_op *op)
 {
     if (sim_play_lock(p, op))
-        push(p, SIM_ACT_LOCKED, op->block);
+        player_push_act(p, SIM_ACT_LOCKED, op->block);
 }
 
 static void spin(struct sim_player *p, const struct sim_op *op, uint64_t amount)
@@ -210,27 +204,27 @@ static void spin(struct sim_player *p, const struct sim_op *op, uint64_t amount)
     while (!sim_mutex_trylock(&p->world->mutexes[op->object]))
         sim_play_work(p, amount ? amount : SPIN_LEAST_NS);
     p->held++;
-    push(p, SIM_ACT_LOCKED, op->block);
+    player_push_act(p, SIM_ACT_LOCKED, op->block);
 }
 
-static void repeat(struct sim_player *p, const struct sim_op *op, uint64_t rounds)
+static void player_repeat_block(struct sim_player *p, const struct sim_op *op, uint64_t rounds)
 {
-    struct sim_act *a = rounds ? push(p, SIM_ACT_REPEAT, op->block) : NULL;
+    struct sim_act *a = rounds ? player_push_act(p, SIM_ACT_REPEAT, op->block) : NULL;
     if (a)
         a->count = rounds;
 }
 
-static void loop(struct sim_player *p, const struct sim_op *op)
+static void player_loop(struct sim_player *p, const struct sim_op *op)
 {
     struct sim_message_queue *q = &p->world->queues[op->object];
-    if (!push(p, SIM_ACT_LOOP, 0))
+    if (!player_push_act(p, SIM_ACT_LOOP, 0))
         return;
     q->loopers++;
     if (!sim_queue_begin(q))
         sim_world_fail(p->world, STROBE_IO, NULL, "out of memory");
 }
 
-static void spawn(struct sim_player *p, uint32_t spec)
+static void player_spawn(struct sim_player *p, uint32_t spec)
 {
     uint64_t ns = (uint64_t)p->run->options.costs.start_call;
     if (ns)
@@ -243,38 +237,39 @@ static void spawn(struct sim_player *p, uint32_t spec)
 static void call_native(struct sim_player *p, const struct sim_op *op)
 {
     sim_tell_point(p, STROBE_KIND_JNI, op->object);
-    call(p, op->object, 1);
+    player_call(p, op->object, 1);
 }
 
-static void play(struct sim_player *p, const struct sim_op *op)
+static void player_play_op(struct sim_player *p, const struct sim_op *op)
 {
     uint64_t amount = sim_draw_amount(op, &p->random);
     switch (op->kind) {
-    case SIM_OP_COMPUTE: compute(p, amount); break;
-    case SIM_OP_CALL: call(p, op->object, 1); return;
-    case SIM_OP_RECURSE: call(p, op->object, amount); return;
-    case SIM_OP_REPEAT: repeat(p, op, amount); break;
+    case SIM_OP_COMPUTE: player_compute(p, amount); break;
+    case SIM_OP_CALL: player_call(p, op->object, 1); return;
+    case SIM_OP_RECURSE: player_call(p, op->object, amount); return;
+    case SIM_OP_REPEAT: player_repeat_block(p, op, amount); break;
     case SIM_OP_FOREVER:
         p->forever_ns = sim_now();
-        push(p, SIM_ACT_FOREVER, op->block);
+        player_push_act(p, SIM_ACT_FOREVER, op->block);
         break;
     case SIM_OP_CHOOSE:
-        push(p, SIM_ACT_PLAIN, p->world->scenario->arms[sim_draw_arm(p->world->scenario, op, &p->random)].block);
+        player_push_act(p, SIM_ACT_PLAIN,
+                        p->world->scenario->arms[sim_draw_arm(p->world->scenario, op, &p->random)].block);
         break;
-    case SIM_OP_ALLOC: allocate(p, amount); break;
-    case SIM_OP_FREE: free_last(p, amount); break;
+    case SIM_OP_ALLOC: player_allocate(p, amount); break;
+    case SIM_OP_FREE: player_free_last(p, amount); break;
     case SIM_OP_LOCK:
     case SIM_OP_MONITOR:
     case SIM_OP_READ_LOCK:
-    case SIM_OP_WRITE_LOCK: lock(p, op); break;
+    case SIM_OP_WRITE_LOCK: player_lock(p, op); break;
     case SIM_OP_CLOCK: sim_tell_point(p, STROBE_KIND_CLOCK, 0); break;
     case SIM_OP_JNI: call_native(p, op); return;
     case SIM_OP_POST: sim_play_post(p, op, amount); break;
-    case SIM_OP_LOOP: loop(p, op); break;
-    case SIM_OP_THROW: throw(p); break;
-    case SIM_OP_CATCH: push(p, SIM_ACT_CATCH, op->block); break;
+    case SIM_OP_LOOP: player_loop(p, op); break;
+    case SIM_OP_THROW: player_throw(p); break;
+    case SIM_OP_CATCH: player_push_act(p, SIM_ACT_CATCH, op->block); break;
     case SIM_OP_GC: sim_play_collect(p, amount); break;
-    case SIM_OP_SPAWN: spawn(p, op->object); break;
+    case SIM_OP_SPAWN: player_spawn(p, op->object); break;
     case SIM_OP_EXIT: leave_all(p); break;
     case SIM_OP_SPIN: spin(p, op, amount); break;
     case SIM_OP_FAULT: sim_faults_arm(p->run->faults, op->object); break;
@@ -296,7 +291,7 @@ static void play_all(struct sim_player *p)
     while (p->act_count && !p->world->failed) {
         struct sim_act *a = &p->acts[p->act_count - 1];
         if (a->next == a->end) {
-            finish(p);
+            player_finish_block(p);
             continue;
         }
         p->v.op = a->next++;
@@ -304,7 +299,7 @@ static void play_all(struct sim_player *p)
             pay(&p->v);
         if (p->world->collecting)
             sim_play_safepoint(p);
-        play(p, &ops[p->v.op]);
+        player_play_op(p, &ops[p->v.op]);
     }
 }
 
@@ -329,7 +324,7 @@ void sim_player_main(void *arg)
     if (tracer && tracer->thread_begin)
         tracer->thread_begin(tracer, v);
     begin_life(p);
-    call(p, p->world->scenario->threads[v->spec].entry, 1);
+    player_call(p, p->world->scenario->threads[v->spec].entry, 1);
     play_all(p);
     if (p->world->failed)
         return;

@@ -1,6 +1,7 @@
 /* Message queues and who loops over them. As Android's: a message has a time before which it is not run; of those
  * that are due the one of highest priority goes first. Each wait for a message is one poll, also when one is there
  * already. */
+#include "engine/util/array.h"
 #include "sim/runtime/player.h"
 
 #include <limits.h>
@@ -8,22 +9,16 @@
 
 /* ---- queues ---- */
 
-static void out_of_memory(struct sim_message_queue *q)
+static void message_queue_out_of_memory(struct sim_message_queue *q)
 {
     sim_world_fail(q->world, STROBE_IO, NULL, "out of memory");
 }
 
-static bool make_room(struct sim_messages *q)
+static bool message_heap_grow(struct sim_messages *q)
 {
-    enum { AT_FIRST = 16 };
-    for (struct sim_message_heap *h; (h = sim_messages_full(q));) {
-        uint32_t room = h->room ? h->room * 2 : AT_FIRST;
-        struct sim_message *at = realloc(h->at, room * sizeof *at);
-        if (!at)
+    for (struct sim_message_heap *h; (h = sim_messages_full(q));)
+        if (!strobe_array_reserve(&h->at, &h->room, h->room + 1))
             return false;
-        h->at = at;
-        h->room = room;
-    }
     return true;
 }
 
@@ -42,8 +37,8 @@ void sim_queue_post(struct sim_message_queue *q, struct sim_message m, struct si
 {
     uint64_t now = sim_now();
     bool due = m.due_ns <= now, first = m.due_ns < sim_queue_next_ns(q);
-    if (!make_room(&q->messages)) {
-        out_of_memory(q);
+    if (!message_heap_grow(&q->messages)) {
+        message_queue_out_of_memory(q);
         return;
     }
     sim_messages_put(&q->messages, m, now);
@@ -78,7 +73,7 @@ static void tick(void *ctx)
                        NULL);
     }
     if (sim_at(q->world->run->kernel, now + q->about->vsync_period_ns, tick, q) != STROBE_OK)
-        out_of_memory(q);
+        message_queue_out_of_memory(q);
 }
 
 static void nothing(void *ctx)
@@ -109,7 +104,7 @@ bool sim_queue_begin(struct sim_message_queue *q)
 /* ---- loopers ---- */
 
 /* The tracer first: it may be interrupted before it has taken note, and the truth is not. */
-static void set_message(struct sim_player *p, uint32_t id)
+static void player_set_message(struct sim_player *p, uint32_t id)
 {
     struct sim_tracer *tracer = p->run->tracer;
     p->v.message = id;
@@ -119,18 +114,18 @@ static void set_message(struct sim_player *p, uint32_t id)
 }
 
 /* The message under way has run. */
-static void end_message(struct sim_player *p)
+static void player_end_message(struct sim_player *p)
 {
     struct sim_tracer *tracer = p->run->tracer;
     if (tracer && tracer->message_end)
         tracer->message_end(tracer, &p->v, p->v.message);
-    set_message(p, 0);
+    player_set_message(p, 0);
 }
 
-static void begin_message(struct sim_player *p, uint32_t queue, const struct sim_message *m, bool is_frame)
+static void player_begin_message(struct sim_player *p, uint32_t queue, const struct sim_message *m, bool is_frame)
 {
     struct sim_tracer *tracer = p->run->tracer;
-    set_message(p, ++p->message_count);
+    player_set_message(p, ++p->message_count);
     struct sim_loop_message told = {
         .id = p->v.message, .queue = queue, .method = m->method, .due_ns = m->due_ns, .is_frame = is_frame};
     struct sim_loop_turn turn = {.begin_ns = sim_player_now(p),
@@ -150,7 +145,7 @@ void sim_play_next_message(struct sim_player *p, uint32_t queue, uint32_t *metho
     struct sim_message m;
     enum sim_wake how = SIM_WAKE_NONE;
     if (p->v.message)
-        end_message(p);
+        player_end_message(p);
     sim_wait_begin(p, STROBE_KIND_POLL, sim_what(SIM_WHAT_QUEUE, queue));
     uint64_t now = sim_now();
     while (!sim_queue_take(q, now, &m)) {
@@ -166,6 +161,6 @@ void sim_play_next_message(struct sim_player *p, uint32_t queue, uint32_t *metho
     bool is_frame = m.priority == INT_MAX && m.method == q->about->frame_method;
     if (is_frame)
         q->frame_pending = false;
-    begin_message(p, queue, &m, is_frame);
+    player_begin_message(p, queue, &m, is_frame);
     *method = m.method;
 }

@@ -5,7 +5,7 @@
 
 static const struct sim_code hook_code = {.address = SIM_HOOK_CODE, .bytes = SIM_OWN_CODE_BYTES};
 
-static uint64_t call_site(const struct sim_player *p)
+static uint64_t player_call_site(const struct sim_player *p)
 {
     const struct sim_vthread *v = &p->v;
     if (!v->frame_count)
@@ -21,7 +21,7 @@ static bool push_own(struct sim_player *p, uint32_t method)
         sim_world_fail(p->world, STROBE_IO, NULL, "out of memory");
         return false;
     }
-    sim_frame_push(&p->v, method, call_site(p), 0, false);
+    sim_frame_push(&p->v, method, player_call_site(p), 0, false);
     return true;
 }
 
@@ -45,7 +45,7 @@ void sim_tell_release(struct sim_player *p, uint64_t what, enum strobe_release h
 
 /* ---- waits ---- */
 
-static void interrupt(void *thread)
+static void player_interrupt(void *thread)
 {
     sim_interrupt(thread);
 }
@@ -56,7 +56,7 @@ static void meet_signals(const struct sim_player *p)
     enum { SOON_NS = 20000 };
     uint64_t now = sim_now(), amount;
     if (sim_fault_strikes(p->run->faults, SIM_FAULT_SIGNAL_STORM, p->v.spec, now, &amount) &&
-        sim_at(p->run->kernel, now + (amount ? amount : SOON_NS), interrupt, p->v.thread) != STROBE_OK)
+        sim_at(p->run->kernel, now + (amount ? amount : SOON_NS), player_interrupt, p->v.thread) != STROBE_OK)
         sim_world_fail(p->world, STROBE_IO, NULL, "out of memory");
 }
 
@@ -118,7 +118,7 @@ static struct sim_wait ended_wait(const struct sim_player *p, enum sim_wake how)
 }
 
 /* The call is left, its hook with it. One that did not wait, nor took time, is none. */
-static void tell_wait(struct sim_player *p, struct sim_wait *w)
+static void player_add_wait(struct sim_player *p, struct sim_wait *w)
 {
     struct sim_tracks *truth = &p->run->truth;
     uint32_t track = p->v.track;
@@ -173,7 +173,7 @@ void sim_wait_end(struct sim_player *p, enum sim_wake how)
         tracer->scope_end(tracer, v, p->token, kind, p->wait_what, told_wake(how, v->thread));
     if (p->heard)
         sim_frame_pop(v);
-    tell_wait(p, &wait);
+    player_add_wait(p, &wait);
     v->shared = false;
 }
 
@@ -257,7 +257,7 @@ static void wait_cond(struct sim_player *p, const struct sim_op *op, uint64_t ti
 /* ---- threads ---- */
 
 /* Of several threads of a spec, one that is parked, else any that lives: the first in order of start. */
-static struct sim_vthread *to_unpark(const struct sim_run *run, uint32_t spec)
+static struct sim_vthread *choose_thread_to_unpark(const struct sim_run *run, uint32_t spec)
 {
     struct sim_vthread *living = NULL;
     for (uint32_t i = 0; i < run->thread_count; i++) {
@@ -271,9 +271,9 @@ static struct sim_vthread *to_unpark(const struct sim_run *run, uint32_t spec)
     return living;
 }
 
-static void unpark(struct sim_player *p, uint32_t spec)
+static void player_unpark(struct sim_player *p, uint32_t spec)
 {
-    struct sim_vthread *v = to_unpark(p->run, spec);
+    struct sim_vthread *v = choose_thread_to_unpark(p->run, spec);
     if (!v)
         return;
     sim_tell_release(p, sim_what(SIM_WHAT_PARK, v->thread->serial), STROBE_RELEASE_TARGET);
@@ -281,7 +281,7 @@ static void unpark(struct sim_player *p, uint32_t spec)
     sim_leave_kernel();
 }
 
-static void join(struct sim_player *p, uint32_t spec)
+static void player_join(struct sim_player *p, uint32_t spec)
 {
     for (uint32_t i = p->run->thread_count; i-- > 0;) {
         const struct sim_vthread *v = p->run->threads[i];
@@ -331,7 +331,7 @@ void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t am
         sim_wait_begin(p, STROBE_KIND_PARK, sim_what(SIM_WHAT_PARK, p->v.thread->serial));
         sim_wait_end(p, sim_park(timeout));
         break;
-    case SIM_OP_UNPARK: unpark(p, op->object); break;
+    case SIM_OP_UNPARK: player_unpark(p, op->object); break;
     case SIM_OP_READ: device(p, STROBE_KIND_READ, amount); break;
     case SIM_OP_WRITE: device(p, STROBE_KIND_WRITE, amount); break;
     case SIM_OP_OPEN: device(p, STROBE_KIND_OPEN, amount); break;
@@ -344,7 +344,7 @@ void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t am
         amount = amount ? enter_call(p, false, amount) : 0;
         sim_wait_end(p, amount ? sim_sleep_until(sim_now() + amount) : SIM_WAKE_NONE);
         break;
-    case SIM_OP_JOIN: join(p, op->object); break;
+    case SIM_OP_JOIN: player_join(p, op->object); break;
     default: break;
     }
 }

@@ -101,7 +101,7 @@ static void close_truth(struct sim_run *run)
     }
 }
 
-static enum strobe_status fail(struct strobe_error *error, const char *what, enum strobe_status status)
+static enum strobe_status run_fail(struct strobe_error *error, const char *what, enum strobe_status status)
 {
     strobe_error_set(error, "%s", what);
     return status;
@@ -147,7 +147,7 @@ enum strobe_status sim_run_play(struct sim_run *run, const struct sim_scenario *
     *run = (struct sim_run){.scenario = scenario, .options = *options, .tracer = tracer};
     sim_tracks_open(&run->truth);
     if (!open_run(run))
-        return fail(error, "out of memory", STROBE_IO);
+        return run_fail(error, "out of memory", STROBE_IO);
     if (tracer && tracer->start) {
         errno = 0;
         enum strobe_status status = tracer->start(tracer, run);
@@ -159,11 +159,11 @@ enum strobe_status sim_run_play(struct sim_run *run, const struct sim_scenario *
     run->end = sim_kernel_run(run->kernel, &end);
     run->end_ns = sim_now();
     if (run->world->failed)
-        return fail(error, run->end_why, run->world->failed);
+        return run_fail(error, run->end_why, run->world->failed);
     strobe_error_copy(&end, run->end_why, sizeof run->end_why);
     close_truth(run);
     if (run->truth.failed || run->end == SIM_END_MEMORY)
-        return fail(error, "out of memory", STROBE_IO);
+        return run_fail(error, "out of memory", STROBE_IO);
     return STROBE_OK;
 }
 

@@ -1,10 +1,12 @@
 #include "sim/runtime/vstack.h"
 
+#include "engine/util/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BLOCK_STACKS = 64, FRAMES_AT_FIRST = 32 };
+enum { BLOCK_STACKS = 64 };
 
 struct sim_stack_block {
     struct sim_stack_block *next;
@@ -26,7 +28,7 @@ uint32_t sim_site_mask(uint64_t bytes)
 
 /* ---- stacks ---- */
 
-static struct sim_stack_block *add_block(struct sim_stacks *stacks)
+static struct sim_stack_block *stacks_add_block(struct sim_stacks *stacks)
 {
     struct sim_stack_block **end = &stacks->blocks;
     uintptr_t place = FIRST_BLOCK;
@@ -66,7 +68,7 @@ bool sim_stack_take(struct sim_stacks *stacks, struct sim_vthread *v)
     for (struct sim_stack_block *b = stacks->blocks; b; b = b->next)
         if (take_from(b, v))
             return true;
-    struct sim_stack_block *b = add_block(stacks);
+    struct sim_stack_block *b = stacks_add_block(stacks);
     return b && take_from(b, v);
 }
 
@@ -117,11 +119,5 @@ void sim_stacks_close(struct sim_stacks *stacks)
 
 bool sim_frames_grow(struct sim_vthread *v)
 {
-    uint32_t room = v->frame_room ? v->frame_room * 2 : FRAMES_AT_FIRST;
-    struct sim_vframe *frames = realloc(v->frames, room * sizeof *frames);
-    if (!frames)
-        return false;
-    v->frames = frames;
-    v->frame_room = room;
-    return true;
+    return strobe_array_reserve(&v->frames, &v->frame_room, v->frame_room + 1);
 }

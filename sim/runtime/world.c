@@ -2,6 +2,7 @@
 
 #include "engine/base/mix.h"
 #include "engine/trace/model/function_tree.h"
+#include "engine/util/array.h"
 #include "sim/runtime/draws.h"
 #include "sim/runtime/player.h"
 
@@ -62,7 +63,7 @@ static void sort_by_address(struct sim_world *w)
 
 /* ---- open, close ---- */
 
-static void *array(struct sim_world *w, uint32_t count, size_t bytes)
+static void *world_allocate_array(struct sim_world *w, uint32_t count, size_t bytes)
 {
     void *a = calloc(count ? count : 1, bytes);
     if (!a)
@@ -90,7 +91,7 @@ static void fill_objects(struct sim_world *w)
 }
 
 /* Starts in order of time; equal ones in the scenario's. */
-static void draw_starts(struct sim_world *w)
+static void world_draw_starts(struct sim_world *w)
 {
     const struct sim_scenario *s = w->scenario;
     for (uint32_t spec = 0; spec < s->thread_count; spec++) {
@@ -114,22 +115,22 @@ bool sim_world_open(struct sim_world *w, struct sim_run *run)
     *w = (struct sim_world){.run = run, .scenario = s, .next_tid = 1};
     for (uint32_t i = 0; i < s->thread_count; i++)
         starts += s->threads[i].count;
-    w->code = array(w, s->method_count, sizeof *w->code);
-    w->by_address = array(w, s->method_count, sizeof *w->by_address);
-    w->last_of_body = array(w, s->op_count, sizeof *w->last_of_body);
-    w->mutexes = array(w, s->lock_count, sizeof *w->mutexes);
-    w->rwlocks = array(w, s->lock_count, sizeof *w->rwlocks);
-    w->conds = array(w, s->cond_count, sizeof *w->conds);
-    w->sems = array(w, s->sem_count, sizeof *w->sems);
-    w->queues = array(w, s->queue_count, sizeof *w->queues);
-    w->starts = array(w, starts, sizeof *w->starts);
-    w->started = array(w, s->thread_count, sizeof *w->started);
+    w->code = world_allocate_array(w, s->method_count, sizeof *w->code);
+    w->by_address = world_allocate_array(w, s->method_count, sizeof *w->by_address);
+    w->last_of_body = world_allocate_array(w, s->op_count, sizeof *w->last_of_body);
+    w->mutexes = world_allocate_array(w, s->lock_count, sizeof *w->mutexes);
+    w->rwlocks = world_allocate_array(w, s->lock_count, sizeof *w->rwlocks);
+    w->conds = world_allocate_array(w, s->cond_count, sizeof *w->conds);
+    w->sems = world_allocate_array(w, s->sem_count, sizeof *w->sems);
+    w->queues = world_allocate_array(w, s->queue_count, sizeof *w->queues);
+    w->starts = world_allocate_array(w, starts, sizeof *w->starts);
+    w->started = world_allocate_array(w, s->thread_count, sizeof *w->started);
     if (w->failed)
         return false;
     fill_code(w);
     sort_by_address(w);
     fill_objects(w);
-    draw_starts(w);
+    world_draw_starts(w);
     return !run->truth.failed;
 }
 
@@ -223,19 +224,13 @@ static uint32_t choose_tid(struct sim_world *w, uint32_t number)
 
 static bool add_thread(struct sim_run *run, struct sim_vthread *v)
 {
-    if (run->thread_count == run->thread_room) {
-        uint32_t room = run->thread_room ? run->thread_room * 2 : 16;
-        struct sim_vthread **threads = realloc(run->threads, room * sizeof *threads);
-        if (!threads)
-            return false;
-        run->threads = threads;
-        run->thread_room = room;
-    }
+    if (!strobe_array_reserve(&run->threads, &run->thread_room, run->thread_count + 1))
+        return false;
     run->threads[run->thread_count] = v;
     return note_tid(run->world, run->thread_count++);
 }
 
-static void name_thread(struct sim_player *p, const struct sim_thread_spec *spec, uint32_t index)
+static void world_name_thread(struct sim_player *p, const struct sim_thread_spec *spec, uint32_t index)
 {
     if (spec->count == 1 && index == 0)
         snprintf(p->name, sizeof p->name, "%s", spec->name);
@@ -269,7 +264,7 @@ struct sim_vthread *sim_world_start(struct sim_world *w, const struct sim_start 
         p->v.tid = choose_tid(w, start->spec);
         const struct sim_vthread *before = w->by_tid ? last_of_tid(w, p->v.tid) : NULL;
         p->v.generation = before ? before->generation + 1 : 1;
-        name_thread(p, spec, start->index);
+        world_name_thread(p, spec, start->index);
         if (add_thread(w->run, &p->v) && sim_stack_take(&w->stacks, &p->v) && start_fiber(p, spec))
             return &p->v;
     }

@@ -1,10 +1,12 @@
 #include "sim/score/bias.h"
 
+#include "engine/util/array.h"
 #include "engine/util/text_pool.h"
-#include "sim/score/grow.h"
 #include "sim/score/student.h"
 
 #include <math.h> /* INFINITY and fabs, which the compiler has */
+#include <stdlib.h>
+#include <string.h>
 
 /* All values are kept, and summed in order of size: the sums don't depend on the order in which results came. */
 struct values {
@@ -46,16 +48,16 @@ void sim_bias_close(struct sim_bias *b)
 
 static bool add_value(struct values *v, double value)
 {
-    if (!sim_grow(&v->at, v->count + 1, &v->room, sizeof *v->at))
+    if (!strobe_array_reserve(&v->at, &v->room, v->count + 1))
         return false;
     v->at[v->count++] = value;
     return true;
 }
 
-static struct method *method_of(struct sim_bias_inside *in, const char *name)
+static struct method *bias_method_of(struct sim_bias_inside *in, const char *name)
 {
     uint32_t number = strobe_text_number(&in->names, name, strlen(name));
-    if (number == UINT32_MAX || !sim_grow(&in->methods, (size_t)number + 1, &in->room, sizeof *in->methods))
+    if (number == UINT32_MAX || !strobe_array_reserve(&in->methods, &in->room, (size_t)number + 1))
         return NULL;
     if (number == in->count)
         in->methods[in->count++] = (struct method){0};
@@ -68,7 +70,7 @@ enum strobe_status sim_bias_add(struct sim_bias *b, const struct sim_result *res
         return STROBE_IO;
     for (size_t i = 0; i < result->method_count; i++) {
         const struct sim_result_method *r = &result->methods[i];
-        struct method *m = method_of(b->inside, r->name);
+        struct method *m = bias_method_of(b->inside, r->name);
         if (!m || !add_value(&m->errors, r->claimed_self - r->true_self) || !add_value(&m->shares, r->true_self))
             return STROBE_IO;
     }
@@ -85,7 +87,7 @@ static double mean_of(struct values *v)
     return sum / (double)v->count;
 }
 
-static struct sim_bias_method sum_up(const char *name, struct method *m)
+static struct sim_bias_method bias_sum_method(const char *name, struct method *m)
 {
     size_t n = m->errors.count;
     struct sim_bias_method out = {.name = name,
@@ -114,10 +116,10 @@ size_t sim_bias_methods(struct sim_bias *b, const struct sim_bias_method **out)
 {
     struct sim_bias_inside *in = b->inside;
     *out = NULL;
-    if (!in || !in->count || !sim_grow(&in->answer, in->count, &in->answer_room, sizeof *in->answer))
+    if (!in || !in->count || !strobe_array_reserve(&in->answer, &in->answer_room, in->count))
         return 0;
     for (size_t i = 0; i < in->count; i++)
-        in->answer[i] = sum_up(in->names.texts[i], &in->methods[i]);
+        in->answer[i] = bias_sum_method(in->names.texts[i], &in->methods[i]);
     qsort(in->answer, in->count, sizeof *in->answer, by_size);
     *out = in->answer;
     return in->count;

@@ -16,7 +16,7 @@ struct strobe_watch_view sim_claim_view(uint64_t interval_ns, bool exact)
     return (struct strobe_watch_view){.sampled = true, .resolution_ns = gap_ns, .unseen_below_ns = gap_ns};
 }
 
-static const struct sim_track *main_of(const struct sim_tracks *t)
+static const struct sim_track *found_main_track(const struct sim_tracks *t)
 {
     for (size_t i = 0; i < t->track_count; i++)
         if (t->tracks[i].is_main)
@@ -31,7 +31,7 @@ struct messages {
     bool open;
 };
 
-static void tell_messages(struct strobe_watch_feed *f, struct messages *m, uint64_t time_ns, bool begins)
+static void feed_messages(struct strobe_watch_feed *f, struct messages *m, uint64_t time_ns, bool begins)
 {
     while (m->next < m->track->message_count) {
         const struct sim_span *s = &m->track->messages[m->next];
@@ -55,7 +55,7 @@ enum strobe_status sim_tracks_watch(const struct sim_tracks *t, struct strobe_wa
         [SIM_CALL_WAIT] = STROBE_WATCH_WAIT,
         [SIM_CALL_GAP] = STROBE_WATCH_GAP,
     };
-    const struct sim_track *track = main_of(t);
+    const struct sim_track *track = found_main_track(t);
     struct strobe_watch_feed_options options = {.has_messages = track && track->message_count, .process = "app"};
     struct strobe_watch_feed *f = strobe_watch_feed_open(&options, watcher);
     if (!f)
@@ -64,7 +64,7 @@ enum strobe_status sim_tracks_watch(const struct sim_tracks *t, struct strobe_wa
     for (size_t i = 0; track && i < track->event_count; i++) {
         const struct sim_event *e = &track->events[i];
         bool begins = e->name != SIM_CALL_END;
-        tell_messages(f, &m, e->time_ns, begins);
+        feed_messages(f, &m, e->time_ns, begins);
         if (begins)
             strobe_watch_feed_call(f, e->time_ns, e->name, t->names.texts[e->name], class_of[e->class], 0);
         else
@@ -72,7 +72,7 @@ enum strobe_status sim_tracks_watch(const struct sim_tracks *t, struct strobe_wa
     }
     uint64_t end_ns = track ? track->end_ns : t->end_ns;
     if (track)
-        tell_messages(f, &m, end_ns, true);
+        feed_messages(f, &m, end_ns, true);
     return strobe_watch_feed_close(f, end_ns, seen);
 }
 

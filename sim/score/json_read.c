@@ -13,14 +13,14 @@ bool sim_json_fail(struct sim_json *j, const char *at, const char *expected)
     return false;
 }
 
-static void skip_blanks(struct sim_json *j)
+static void sim_json_skip_blanks(struct sim_json *j)
 {
     j->p += strspn(j->p, " \t\r\n");
 }
 
 bool sim_json_accept(struct sim_json *j, char c)
 {
-    skip_blanks(j);
+    sim_json_skip_blanks(j);
     if (j->failed || *j->p != c)
         return false;
     j->p++;
@@ -35,7 +35,7 @@ bool sim_json_expect(struct sim_json *j, char c)
 
 bool sim_json_end(struct sim_json *j)
 {
-    skip_blanks(j);
+    sim_json_skip_blanks(j);
     return !j->failed && (!*j->p || sim_json_fail(j, j->p, "the end of the line"));
 }
 
@@ -84,7 +84,7 @@ static const char *read_escape(const char *p, char **to)
 bool sim_json_text(struct sim_json *j, char **out)
 {
     *out = NULL;
-    skip_blanks(j);
+    sim_json_skip_blanks(j);
     if (j->failed || *j->p != '"')
         return sim_json_fail(j, j->p, "a text in quotes");
     const char *p = ++j->p;
@@ -112,7 +112,7 @@ bool sim_json_text(struct sim_json *j, char **out)
 bool sim_json_uint(struct sim_json *j, uint64_t *out)
 {
     uint64_t value = 0;
-    skip_blanks(j);
+    sim_json_skip_blanks(j);
     size_t digits = strspn(j->p, "0123456789");
     if (j->failed || !digits || (digits > 1 && *j->p == '0') || strchr(".eE", j->p[digits] ? j->p[digits] : ' '))
         return sim_json_fail(j, j->p, "a whole number");
@@ -152,7 +152,7 @@ static const char *number_end(const char *p)
 
 bool sim_json_real(struct sim_json *j, double *out)
 {
-    skip_blanks(j);
+    sim_json_skip_blanks(j);
     const char *end = number_end(j->p);
     if (j->failed || end == j->p)
         return sim_json_fail(j, j->p, "a number");

@@ -1,13 +1,15 @@
 #include "sim/score/page.h"
 
+#include "engine/util/array.h"
 #include "engine/util/text_pool.h"
-#include "sim/score/grow.h"
 #include "sim/score/page_found.h"
 #include "sim/score/plot.h"
 #include "sim/score/summary.h"
 
 #include <math.h> /* NAN, which the compiler has */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { ROWS_MOST = 12, POLICIES_MOST = 32 };
 
@@ -67,7 +69,7 @@ static const char style[] =
 
 /* ---- what there is */
 
-static bool is_of(const struct page *p, const struct sim_result *r)
+static bool page_has_result(const struct page *p, const struct sim_result *r)
 {
     return !strcmp(r->scenario, p->scenario);
 }
@@ -80,12 +82,12 @@ static size_t policy_of(const struct page *p, const struct sim_result *r)
     return i;
 }
 
-static void collect(struct page *p)
+static void page_collect_rows(struct page *p)
 {
     p->policy_count = 0;
     for (size_t i = 0; i < p->result_count; i++) {
         const struct sim_result *r = &p->results[i];
-        if (!is_of(p, r))
+        if (!page_has_result(p, r))
             continue;
         size_t policy = policy_of(p, r);
         if (policy == POLICIES_MOST)
@@ -106,10 +108,10 @@ static double median(const struct page *p, size_t policy, const char *field)
 
 /* ---- rows by name */
 
-static struct row *row_of(struct page *p, struct rows *rows, const char *name)
+static struct row *page_row_of(struct page *p, struct rows *rows, const char *name)
 {
     uint32_t number = strobe_text_number(&rows->names, name, strlen(name));
-    if (number == UINT32_MAX || !sim_grow(&rows->at, (size_t)number + 1, &rows->room, sizeof *rows->at)) {
+    if (number == UINT32_MAX || !strobe_array_reserve(&rows->at, &rows->room, (size_t)number + 1)) {
         p->failed = true;
         return NULL;
     }
@@ -118,10 +120,10 @@ static struct row *row_of(struct page *p, struct rows *rows, const char *name)
     return &rows->at[number];
 }
 
-static void add(struct page *p, struct rows *rows, const char *name, size_t policy, double value, double base,
-                double weight)
+static void page_add_value(struct page *p, struct rows *rows, const char *name, size_t policy, double value,
+                           double base, double weight)
 {
-    struct row *row = row_of(p, rows, name);
+    struct row *row = page_row_of(p, rows, name);
     if (!row)
         return;
     row->sum[policy] += value;
@@ -167,12 +169,13 @@ static void show_threads(struct page *p)
     struct rows rows = {0};
     for (size_t i = 0; i < p->result_count; i++) {
         const struct sim_result *r = &p->results[i];
-        if (!is_of(p, r) || policy_of(p, r) == p->policy_count)
+        if (!page_has_result(p, r) || policy_of(p, r) == p->policy_count)
             continue;
         for (size_t k = 0; k < r->thread_count; k++) {
             const struct sim_result_thread *t = &r->threads[k];
             double lived = (double)t->thread_ns;
-            add(p, &rows, t->name, policy_of(p, r), t->agreement_resolved * lived, lived, (double)t->running_ns);
+            page_add_value(p, &rows, t->name, policy_of(p, r), t->agreement_resolved * lived, lived,
+                           (double)t->running_ns);
         }
     }
     show_rows(p, &rows,
@@ -188,12 +191,12 @@ static void show_methods(struct page *p)
     struct rows rows = {0};
     for (size_t i = 0; i < p->result_count; i++) {
         const struct sim_result *r = &p->results[i];
-        if (!is_of(p, r) || policy_of(p, r) == p->policy_count)
+        if (!page_has_result(p, r) || policy_of(p, r) == p->policy_count)
             continue;
         for (size_t k = 0; k < r->method_count; k++) {
             const struct sim_result_method *m = &r->methods[k];
             double error = m->claimed_self - m->true_self;
-            add(p, &rows, m->name, policy_of(p, r), error, 1, error < 0 ? -error : error);
+            page_add_value(p, &rows, m->name, policy_of(p, r), error, 1, error < 0 ? -error : error);
         }
     }
     show_rows(
@@ -218,7 +221,7 @@ static void show_cloud(struct page *p, bool interval)
     }
     for (size_t i = 0; i < p->result_count; i++) {
         const struct sim_result *r = &p->results[i];
-        size_t policy = is_of(p, r) ? policy_of(p, r) : p->policy_count;
+        size_t policy = page_has_result(p, r) ? policy_of(p, r) : p->policy_count;
         if (policy == p->policy_count || (interval && !r->interval_ns))
             continue;
         interval_ns[policy] = (double)r->interval_ns;
@@ -295,7 +298,7 @@ static void show_scores(struct page *p)
 static void show_scenario(struct page *p, const char *scenario)
 {
     p->scenario = scenario;
-    collect(p);
+    page_collect_rows(p);
     if (!p->failed) {
         strobe_outfile_text(&p->out, "<section><h2>");
         sim_plot_text(&p->out, scenario);
@@ -307,7 +310,7 @@ static void show_scenario(struct page *p, const char *scenario)
         show_cloud(p, true);
         show_losses(p);
         for (size_t i = 0; i < p->result_count; i++)
-            if (is_of(p, &p->results[i]) && p->results[i].found)
+            if (page_has_result(p, &p->results[i]) && p->results[i].found)
                 sim_page_found(&p->out, p->results[i].found);
         strobe_outfile_text(&p->out, "</section>\n");
     }

@@ -45,7 +45,7 @@ static void show_head(struct strobe_outfile *out, const char *caption, size_t co
 }
 
 /* Those in the truth that no claimed one is paired with. */
-static size_t missed(const struct sim_found *found, const uint32_t *of, size_t *indexes)
+static size_t list_missed_findings(const struct sim_found *found, const uint32_t *of, size_t *indexes)
 {
     size_t count = 0;
     for (size_t k = 0; k < found->truth.count; k++) {
@@ -70,7 +70,7 @@ void sim_page_found(struct strobe_outfile *out, const struct sim_found *found)
         for (size_t i = 0; i < claim->count && i < ROWS_MOST; i++)
             show_row(out, &claim->at[i], of[i] ? "yes" : "no");
         strobe_outfile_text(out, "</tbody></table></div>\n");
-        size_t count = missed(found, of, indexes);
+        size_t count = list_missed_findings(found, of, indexes);
         if (count)
             show_head(out, "Findings of the truth that are not in the claim", count, "in the claim");
         for (size_t i = 0; i < count && i < ROWS_MOST; i++)

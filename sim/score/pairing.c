@@ -29,7 +29,7 @@ static struct key *sorted_keys(const struct sim_tracks *t)
 }
 
 /* Both in order of their keys: equal ones meet. */
-static void meet(struct sim_pairing *p, const struct key *truth, const struct key *claim)
+static void pairing_match_keys(struct sim_pairing *p, const struct key *truth, const struct key *claim)
 {
     for (size_t i = 0, j = 0; j < p->claim->track_count; j++) {
         while (i < p->truth->track_count &&
@@ -53,7 +53,7 @@ static bool pair_tracks(struct sim_pairing *p)
     if (ok) {
         for (size_t i = 0; i < p->truth->track_count; i++)
             p->pairs[i].truth = &p->truth->tracks[i];
-        meet(p, truth, claim);
+        pairing_match_keys(p, truth, claim);
         p->pair_count = p->truth->track_count;
         for (size_t j = 0; j < p->claim->track_count; j++)
             if (p->track_of[j] == SIM_UNKNOWN)
@@ -121,7 +121,7 @@ bool sim_score_open(struct sim_score *out, const struct sim_tracks *truth)
     return true;
 }
 
-static double share(uint64_t part, uint64_t whole)
+static double pairing_share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : 1;
 }
@@ -173,16 +173,16 @@ static void total_errors(const struct sim_pairing *p, struct sim_score *out)
 
 void sim_score_ratios(struct sim_score *out)
 {
-    out->agreement = share(out->agree_ns, out->thread_ns);
-    out->agreement_resolved = share(out->resolved_ns, out->thread_ns);
-    out->agreement_running = share(out->running_agree_ns, out->running_ns);
+    out->agreement = pairing_share(out->agree_ns, out->thread_ns);
+    out->agreement_resolved = pairing_share(out->resolved_ns, out->thread_ns);
+    out->agreement_running = pairing_share(out->running_agree_ns, out->running_ns);
     out->agreement_seen = out->seen_ns ? (double)out->seen_agree_ns / (double)out->seen_ns : 0;
     out->unseen = out->thread_ns ? (double)out->unseen_ns / (double)out->thread_ns : 0;
     out->call_error_ns = out->timed_calls ? (double)out->call_error_sum_ns / (double)out->timed_calls : 0;
-    out->recall = share(out->found_calls, out->true_calls);
-    out->precision = share(out->right_calls, out->claimed_calls);
-    out->waker_precision = share(out->right_wakers, out->claimed_wakers);
-    out->waker_recall = share(out->found_wakers, out->true_wakers);
+    out->recall = pairing_share(out->found_calls, out->true_calls);
+    out->precision = pairing_share(out->right_calls, out->claimed_calls);
+    out->waker_precision = pairing_share(out->right_wakers, out->claimed_wakers);
+    out->waker_recall = pairing_share(out->found_wakers, out->true_wakers);
     out->blocked_error = relative((struct error){out->blocked_wrong_ns, out->true_blocked_ns});
     uint64_t cost_ns = out->tracer_cpu_ns + out->held_ns;
     out->overhead = out->app_cpu_ns ? (double)cost_ns / (double)out->app_cpu_ns : 0;
@@ -209,7 +209,7 @@ static void order_methods(struct sim_score *out)
         qsort(out->methods, kept, sizeof *out->methods, by_error);
 }
 
-static void add_threads(struct sim_score *out)
+static void score_add_threads(struct sim_score *out)
 {
     for (size_t i = 0; i < out->thread_count; i++) {
         const struct sim_thread_score *t = &out->threads[i];
@@ -223,7 +223,7 @@ static void add_threads(struct sim_score *out)
 
 void sim_score_finish(const struct sim_pairing *p, struct sim_score *out)
 {
-    add_threads(out);
+    score_add_threads(out);
     out->samples = p->claim->samples;
     out->lost = p->claim->lost;
     out->bytes = p->claim->bytes;

@@ -39,7 +39,7 @@ struct axis {
     int from, to; /* in the picture: where low and high are */
 };
 
-static double place(const struct axis *a, double value)
+static double plot_axis_position(const struct axis *a, double value)
 {
     return a->from + (value - a->low) / (a->high - a->low) * (a->to - a->from);
 }
@@ -91,7 +91,7 @@ static void vertical_lines(struct strobe_outfile *out, const struct axis *x, enu
 {
     char text[SIM_FIELD_TEXT_BYTES];
     for (unsigned i = 0; i < tick_count(x); i++) {
-        double value = x->low + i * x->step, at = place(x, value);
+        double value = x->low + i * x->step, at = plot_axis_position(x, value);
         value = fabs(value) < x->step / 2 ? 0 : value;
         tick_text(x, value, unit, text, sizeof text);
         sim_plot_put(out,
@@ -106,7 +106,7 @@ static void horizontal_lines(struct strobe_outfile *out, const struct axis *y, e
 {
     char text[SIM_FIELD_TEXT_BYTES];
     for (unsigned i = 0; i < tick_count(y); i++) {
-        double value = y->low + i * y->step, at = place(y, value);
+        double value = y->low + i * y->step, at = plot_axis_position(y, value);
         tick_text(y, value, unit, text, sizeof text);
         sim_plot_put(out,
                      "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"tick\" x=\"%d\" y=\"%.1f\" "
@@ -117,7 +117,7 @@ static void horizontal_lines(struct strobe_outfile *out, const struct axis *y, e
 
 /* ---- marks */
 
-static void mark(struct strobe_outfile *out, size_t series, double x, double y, bool faint)
+static void plot_put_symbol(struct strobe_outfile *out, size_t series, double x, double y, bool faint)
 {
     static const char *const shape[SIM_PLOT_SERIES_MOST] = {
         "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
@@ -155,7 +155,7 @@ static void legend(struct strobe_outfile *out, const char **series, size_t count
     for (size_t i = 0; i < count; i++) {
         if (shown && !shown[i])
             continue;
-        mark(out, i, x, 42, false);
+        plot_put_symbol(out, i, x, 42, false);
         strobe_outfile_text(out, "</path>");
         sim_plot_put(out, "<text x=\"%d\" y=\"46\">", x + 10);
         sim_plot_text(out, series[i]);
@@ -180,7 +180,7 @@ static void close_picture(struct strobe_outfile *out)
 
 /* ---- plots */
 
-static void widen(double value, double *low, double *high)
+static void plot_widen_range(double value, double *low, double *high)
 {
     if (isnan(value))
         return;
@@ -193,7 +193,7 @@ void sim_plot_dots(struct strobe_outfile *out, const struct sim_plot_matrix *m)
     double low = m->low, high = m->high;
     int bottom = TOP + (int)m->row_count * ROW;
     for (size_t i = 0; m->low == m->high && i < m->row_count * m->series_count; i++)
-        widen(m->at[i], &low, &high);
+        plot_widen_range(m->at[i], &low, &high);
     struct axis x = make_axis(low, high, LEFT, WIDTH - RIGHT);
     open_picture(out, m->title, bottom + BOTTOM);
     legend(out, m->series, m->series_count, NULL);
@@ -208,7 +208,7 @@ void sim_plot_dots(struct strobe_outfile *out, const struct sim_plot_matrix *m)
             double value = m->at[r * m->series_count + s];
             if (isnan(value))
                 continue;
-            mark(out, s, place(&x, value), y, false);
+            plot_put_symbol(out, s, plot_axis_position(&x, value), y, false);
             tip(out, m->rows[r], m->series[s], m->unit, value);
         }
     }
@@ -246,8 +246,8 @@ void sim_plot_cloud(struct strobe_outfile *out, const struct sim_plot_cloud *c)
     double x_high = 0, y_low = INFINITY, y_high = c->y_high, none = 0;
     bool shown[SHOWN_MOST] = {false};
     for (size_t i = 0; i < c->point_count; i++) {
-        widen(c->points[i].x, &none, &x_high);
-        widen(c->points[i].y, &y_low, &y_high);
+        plot_widen_range(c->points[i].x, &none, &x_high);
+        plot_widen_range(c->points[i].y, &y_low, &y_high);
         if (!c->points[i].faint && c->points[i].series < SHOWN_MOST)
             shown[c->points[i].series] = true;
     }
@@ -268,7 +268,7 @@ void sim_plot_cloud(struct strobe_outfile *out, const struct sim_plot_cloud *c)
             const struct sim_plot_point *p = &c->points[i];
             if (p->faint != faint)
                 continue;
-            mark(out, p->series, place(&x, p->x), place(&y, p->y), p->faint);
+            plot_put_symbol(out, p->series, plot_axis_position(&x, p->x), plot_axis_position(&y, p->y), p->faint);
             tip(out, c->y_title, c->series[p->series], c->y_unit, p->y);
         }
     close_picture(out);

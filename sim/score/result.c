@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double share(uint64_t part, uint64_t whole)
+static double result_share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : 0;
 }
@@ -19,8 +19,8 @@ static bool take_methods(const struct sim_score *s, const struct sim_tracks *tru
         struct sim_result_method *r = &out->methods[i];
         *r = (struct sim_result_method){.name = strdup(truth->names.texts[m->name]),
                                         .calls = m->calls,
-                                        .true_self = share(m->true_self_ns, s->thread_ns),
-                                        .claimed_self = share(m->claimed_self_ns, s->thread_ns),
+                                        .true_self = result_share(m->true_self_ns, s->thread_ns),
+                                        .claimed_self = result_share(m->claimed_self_ns, s->thread_ns),
                                         .true_self_ns = m->true_self_ns,
                                         .claimed_self_ns = m->claimed_self_ns,
                                         .true_total_ns = m->true_total_ns,
@@ -32,7 +32,7 @@ static bool take_methods(const struct sim_score *s, const struct sim_tracks *tru
     return out->methods != NULL;
 }
 
-static bool take_threads(const struct sim_score *s, const struct sim_tracks *truth, struct sim_result *out)
+static bool result_take_threads(const struct sim_score *s, const struct sim_tracks *truth, struct sim_result *out)
 {
     out->threads = calloc(s->thread_count + 1, sizeof *out->threads);
     for (size_t i = 0; out->threads && i < s->thread_count; i++) {
@@ -42,9 +42,9 @@ static bool take_threads(const struct sim_score *s, const struct sim_tracks *tru
                                         .tid = truth->tracks[t->track].tid,
                                         .thread_ns = t->thread_ns,
                                         .running_ns = t->running_ns,
-                                        .agreement = share(t->agree_ns, t->thread_ns),
-                                        .agreement_resolved = share(t->resolved_ns, t->thread_ns),
-                                        .agreement_running = share(t->running_agree_ns, t->running_ns)};
+                                        .agreement = result_share(t->agree_ns, t->thread_ns),
+                                        .agreement_resolved = result_share(t->resolved_ns, t->thread_ns),
+                                        .agreement_running = result_share(t->running_agree_ns, t->running_ns)};
         out->thread_count++;
         if (!r->name)
             return false;
@@ -61,7 +61,7 @@ enum strobe_status sim_result_of(const struct sim_score *score, const struct sim
     out->score.threads = NULL;
     out->score.method_count = out->score.thread_count = 0;
     if (out->scenario && out->policy && out->violation && take_methods(score, truth, out) &&
-        take_threads(score, truth, out))
+        result_take_threads(score, truth, out))
         return STROBE_OK;
     sim_result_free(out);
     return STROBE_IO;
@@ -128,7 +128,7 @@ static void print_threads(struct strobe_json *j, const struct sim_result *r, siz
     strobe_json_array_end(j);
 }
 
-static void print(struct strobe_json j, const struct sim_result *r, size_t most)
+static void print_result_json(struct strobe_json j, const struct sim_result *r, size_t most)
 {
     strobe_json_object(&j, NULL);
     strobe_json_text(&j, "scenario", r->scenario);
@@ -150,12 +150,12 @@ static void print(struct strobe_json j, const struct sim_result *r, size_t most)
 
 void sim_result_print_line(const struct sim_result *r, size_t most, FILE *out)
 {
-    print((struct strobe_json){.out = out, .one_line = 1}, r, most);
+    print_result_json((struct strobe_json){.out = out, .one_line = 1}, r, most);
 }
 
 void sim_result_print_json(const struct sim_result *r, FILE *out)
 {
-    print((struct strobe_json){.out = out}, r, SIZE_MAX);
+    print_result_json((struct strobe_json){.out = out}, r, SIZE_MAX);
 }
 
 /* ---- for people */

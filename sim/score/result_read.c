@@ -1,11 +1,12 @@
 #include "engine/base/error.h"
 #include "sim/score/result.h"
 
+#include "engine/util/array.h"
 #include "sim/score/fields.h"
-#include "sim/score/grow.h"
 #include "sim/score/json_read.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Members that are no scores. */
 enum { SCENARIO, POLICY, SEED, INTERVAL, VIOLATION, METHODS, THREADS, OTHERS };
@@ -19,7 +20,7 @@ struct reading {
 };
 
 /* A key of an object is known and stands there once. */
-static bool once(struct sim_json *j, uint64_t *seen, unsigned number)
+static bool result_key_once(struct sim_json *j, uint64_t *seen, unsigned number)
 {
     if (*seen >> number & 1)
         return sim_json_fail(j, j->p, "each member once");
@@ -34,7 +35,7 @@ static bool all_seen(struct sim_json *j, uint64_t seen, unsigned number, const c
     return seen >> number & 1 || sim_json_fail(j, j->p, expected);
 }
 
-static bool unknown(struct sim_json *j, const char *key)
+static bool result_unknown_key(struct sim_json *j, const char *key)
 {
     char expected[96];
     snprintf(expected, sizeof expected, "a member of a result, not \"%s\"", key);
@@ -56,7 +57,7 @@ struct object {
     uint64_t seen; /* numbers, then the name */
 };
 
-static bool read_number(struct sim_json *j, char *to, bool real)
+static bool result_read_number(struct sim_json *j, char *to, bool real)
 {
     double d;
     uint64_t u;
@@ -73,11 +74,12 @@ static bool object_member(struct sim_json *j, const char *key, void *ctx)
 {
     struct object *o = ctx;
     if (!strcmp(key, "name"))
-        return once(j, &o->seen, o->count) && sim_json_text(j, o->name);
+        return result_key_once(j, &o->seen, o->count) && sim_json_text(j, o->name);
     for (unsigned i = 0; i < o->count; i++)
         if (!strcmp(key, o->numbers[i].name))
-            return once(j, &o->seen, i) && read_number(j, o->item + o->numbers[i].offset, o->numbers[i].real);
-    return unknown(j, key);
+            return result_key_once(j, &o->seen, i) &&
+                   result_read_number(j, o->item + o->numbers[i].offset, o->numbers[i].real);
+    return result_unknown_key(j, key);
 }
 
 static bool read_object(struct sim_json *j, struct object *o)
@@ -90,13 +92,13 @@ static bool read_object(struct sim_json *j, struct object *o)
     return true;
 }
 
-static bool out_of_memory(struct sim_json *j)
+static bool result_out_of_memory(struct sim_json *j)
 {
     j->no_memory = j->failed = true;
     return false;
 }
 
-static bool read_method(struct sim_json *j, void *ctx)
+static bool result_read_method(struct sim_json *j, void *ctx)
 {
 #define NUMBER(field)                                                                                                  \
     {                                                                                                                  \
@@ -107,15 +109,15 @@ static bool read_method(struct sim_json *j, void *ctx)
 #undef NUMBER
     struct reading *reading = ctx;
     struct sim_result *r = reading->r;
-    if (!sim_grow(&r->methods, r->method_count + 1, &reading->method_room, sizeof *r->methods))
-        return out_of_memory(j);
+    if (!strobe_array_reserve(&r->methods, &reading->method_room, r->method_count + 1))
+        return result_out_of_memory(j);
     struct sim_result_method *m = &r->methods[r->method_count++];
     *m = (struct sim_result_method){0};
     struct object o = {(char *)m, &m->name, numbers, sizeof numbers / sizeof *numbers, 0};
     return read_object(j, &o);
 }
 
-static bool read_thread(struct sim_json *j, void *ctx)
+static bool result_read_thread(struct sim_json *j, void *ctx)
 {
 #define NUMBER(field, real)                                                                                            \
     {                                                                                                                  \
@@ -127,8 +129,8 @@ static bool read_thread(struct sim_json *j, void *ctx)
 #undef NUMBER
     struct reading *reading = ctx;
     struct sim_result *r = reading->r;
-    if (!sim_grow(&r->threads, r->thread_count + 1, &reading->thread_room, sizeof *r->threads))
-        return out_of_memory(j);
+    if (!strobe_array_reserve(&r->threads, &reading->thread_room, r->thread_count + 1))
+        return result_out_of_memory(j);
     struct sim_result_thread *t = &r->threads[r->thread_count++];
     *t = (struct sim_result_thread){0};
     struct object o = {(char *)t, &t->name, numbers, sizeof numbers / sizeof *numbers, 0};
@@ -144,8 +146,8 @@ static bool read_other(struct sim_json *j, struct reading *reading, unsigned whi
     case SEED: return sim_json_uint(j, &r->seed);
     case INTERVAL: return sim_json_uint(j, &r->interval_ns);
     case VIOLATION: return sim_json_text(j, &r->violation);
-    case METHODS: return sim_json_array(j, read_method, reading);
-    default: return sim_json_array(j, read_thread, reading);
+    case METHODS: return sim_json_array(j, result_read_method, reading);
+    default: return sim_json_array(j, result_read_thread, reading);
     }
 }
 
@@ -154,12 +156,12 @@ static bool member(struct sim_json *j, const char *key, void *ctx)
     struct reading *reading = ctx;
     for (unsigned i = 0; i < SIM_FIELD_COUNT_ALL; i++)
         if (!strcmp(key, sim_fields[i].name))
-            return once(j, &reading->seen, i) &&
-                   read_number(j, (char *)&reading->r->score + sim_fields[i].offset, sim_fields[i].real);
+            return result_key_once(j, &reading->seen, i) &&
+                   result_read_number(j, (char *)&reading->r->score + sim_fields[i].offset, sim_fields[i].real);
     for (unsigned i = 0; i < OTHERS; i++)
         if (!strcmp(key, other[i]))
-            return once(j, &reading->seen, SIM_FIELD_COUNT_ALL + i) && read_other(j, reading, i);
-    return unknown(j, key);
+            return result_key_once(j, &reading->seen, SIM_FIELD_COUNT_ALL + i) && read_other(j, reading, i);
+    return result_unknown_key(j, key);
 }
 
 /* Ratios are written with few digits; the sums are exact. */

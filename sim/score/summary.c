@@ -1,9 +1,12 @@
 #include "sim/score/summary.h"
 
+#include "engine/util/array.h"
 #include "engine/util/json.h"
 #include "sim/score/fields.h"
-#include "sim/score/grow.h"
 #include "sim/score/student.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 struct sim_summary_row {
     double value[SIM_FIELD_COUNT_ALL];
@@ -34,7 +37,7 @@ enum strobe_status sim_summary_add(struct sim_summary *s, const struct sim_resul
         return STROBE_IO;
     if (strcmp(s->scenario, result->scenario) || strcmp(s->policy, result->policy))
         return STROBE_BAD_INPUT;
-    if (!sim_grow(&s->rows, s->count + 1, &s->room, sizeof *s->rows))
+    if (!strobe_array_reserve(&s->rows, &s->room, s->count + 1))
         return STROBE_IO;
     enum strobe_status status = sim_bias_add(&s->bias, result);
     for (size_t i = 0; status == STROBE_OK && i < SIM_FIELD_COUNT_ALL; i++)
@@ -112,7 +115,7 @@ static const struct {
 };
 enum { COLUMNS = sizeof column / sizeof column[0] };
 
-static enum sim_field_unit unit_of(const char *name)
+static enum sim_field_unit summary_unit_of(const char *name)
 {
     size_t i = 0;
     while (strcmp(sim_fields[i].name, name))
@@ -121,14 +124,14 @@ static enum sim_field_unit unit_of(const char *name)
 }
 
 /* The medians, and in a second line how far the middle half of the seeds lies around them. */
-static void print_line(const struct sim_summary *s, bool spread, FILE *out)
+static void print_summary_line(const struct sim_summary *s, bool spread, FILE *out)
 {
     char text[SIM_FIELD_TEXT_BYTES], cell[SIM_FIELD_TEXT_BYTES + 4];
     fprintf(out, "  %-14s", spread ? "" : s->policy);
     for (size_t i = 0; i < COLUMNS; i++) {
         struct sim_spread v = {0};
         sim_summary_spread(s, column[i].field, &v);
-        sim_field_text(unit_of(column[i].field), spread ? (v.three_quarters - v.quarter) / 2 : v.median, text);
+        sim_field_text(summary_unit_of(column[i].field), spread ? (v.three_quarters - v.quarter) / 2 : v.median, text);
         snprintf(cell, sizeof cell, spread ? "+-%s" : "%s", text);
         fprintf(out, "%*s", column[i].width, cell);
     }
@@ -147,9 +150,9 @@ void sim_summary_print_table(const struct sim_summary *summaries, size_t count, 
                 fprintf(out, "%*s", column[c].width, column[c].title);
             fputc('\n', out);
         }
-        print_line(s, false, out);
+        print_summary_line(s, false, out);
         if (s->count > 1)
-            print_line(s, true, out);
+            print_summary_line(s, true, out);
     }
 }
 

@@ -1,8 +1,9 @@
 #include "sim/score/sweep.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 enum { NEVER_AGREED = 0, WITH_SHORT = 1, WITH_LONG = 2 };
 #define NOBODY_YET SIZE_MAX
@@ -172,13 +173,13 @@ static bool find_ends(struct sim_sweep *s, const struct sim_track *t, uint64_t *
     size_t depth = 0, count = 0;
     if (!t)
         return true;
-    if (!sim_grow(ends, t->event_count / 2 + 1, room, sizeof **ends))
+    if (!strobe_array_reserve(ends, room, t->event_count / 2 + 1))
         return false;
     for (size_t i = 0; i < t->event_count; i++) {
         if (t->events[i].name == SIM_CALL_END) {
             (*ends)[s->open[--depth]] = t->events[i].time_ns;
         } else {
-            if (!sim_grow(&s->open, depth + 1, &s->open_room, sizeof *s->open))
+            if (!strobe_array_reserve(&s->open, &s->open_room, depth + 1))
                 return false;
             s->open[depth++] = count++;
         }
@@ -190,7 +191,7 @@ static bool find_ends(struct sim_sweep *s, const struct sim_track *t, uint64_t *
 /* ---- methods */
 
 /* The innermost method has had the time since the last event of its side. */
-static void pass(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
+static void sweep_pass_time(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
 {
     if (name < s->method_count && now_ns > t->last_ns) {
         uint64_t *sum = t == &s->of_truth ? &s->methods[name].true_self_ns : &s->methods[name].claimed_self_ns;
@@ -199,13 +200,13 @@ static void pass(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t
     t->last_ns = now_ns;
 }
 
-static void enter(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
+static void sweep_enter(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
 {
     if (name < s->method_count && !t->open[name]++)
         t->since_ns[name] = now_ns;
 }
 
-static void leave(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
+static void sweep_leave(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
 {
     if (name >= s->method_count || --t->open[name])
         return;
@@ -215,14 +216,14 @@ static void leave(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_
 
 /* ---- calls that agree */
 
-static void meet(struct sim_sweep *s, uint64_t now_ns)
+static void sweep_extend_match(struct sim_sweep *s, uint64_t now_ns)
 {
     struct true_call *t = &s->truth[s->equal++];
     t->met_ns = now_ns;
     t->met_core_ns = core_ns(s, now_ns);
 }
 
-static void add_message(struct claimed_call *c, uint32_t message, uint64_t ns)
+static void sweep_add_message(struct claimed_call *c, uint32_t message, uint64_t ns)
 {
     if (message != c->message || !c->agreed)
         c->message_ns = 0;
@@ -234,14 +235,14 @@ static void add_message(struct claimed_call *c, uint32_t message, uint64_t ns)
 }
 
 /* The calls of the innermost equal level part. */
-static void part(struct sim_sweep *s, uint64_t now_ns)
+static void sweep_end_match(struct sim_sweep *s, uint64_t now_ns)
 {
     struct true_call *t = &s->truth[--s->equal];
     struct claimed_call *c = &s->claim[s->equal];
     uint64_t both_ns = now_ns - t->met_ns, true_ns = t->end_ns - t->begin_ns;
     if (!both_ns)
         return;
-    add_message(c, t->message, core_ns(s, now_ns) - t->met_core_ns);
+    sweep_add_message(c, t->message, core_ns(s, now_ns) - t->met_core_ns);
     if (both_ns * 2 >= true_ns && both_ns * 2 >= c->end_ns - c->begin_ns)
         t->found = c->right = true;
     if (c->first == NOBODY_YET) {
@@ -253,11 +254,11 @@ static void part(struct sim_sweep *s, uint64_t now_ns)
 
 static bool true_begin(struct sim_sweep *s, const struct sim_event *e)
 {
-    if (!sim_grow(&s->truth, s->true_depth + 1, &s->true_room, sizeof *s->truth))
+    if (!strobe_array_reserve(&s->truth, &s->true_room, s->true_depth + 1))
         return false;
     struct true_call *t = &s->truth[s->true_depth];
-    pass(s, &s->of_truth, e->time_ns, s->true_depth ? t[-1].name : SIM_UNKNOWN);
-    enter(s, &s->of_truth, e->time_ns, e->name);
+    sweep_pass_time(s, &s->of_truth, e->time_ns, s->true_depth ? t[-1].name : SIM_UNKNOWN);
+    sweep_enter(s, &s->of_truth, e->time_ns, e->name);
     *t = (struct true_call){.name = e->name,
                             .message = message_at(&s->messages, e->time_ns),
                             .begin_ns = e->time_ns,
@@ -267,17 +268,17 @@ static bool true_begin(struct sim_sweep *s, const struct sim_event *e)
     s->true_depth++;
     s->methods[e->name].calls++;
     if (s->equal + 1 == s->true_depth && s->claim_depth > s->equal && s->claim[s->equal].name == e->name)
-        meet(s, e->time_ns);
+        sweep_extend_match(s, e->time_ns);
     return true;
 }
 
 static void true_end(struct sim_sweep *s, uint64_t now_ns)
 {
     struct true_call *t = &s->truth[s->true_depth - 1];
-    pass(s, &s->of_truth, now_ns, t->name);
-    leave(s, &s->of_truth, now_ns, t->name);
+    sweep_pass_time(s, &s->of_truth, now_ns, t->name);
+    sweep_leave(s, &s->of_truth, now_ns, t->name);
     if (s->equal == s->true_depth)
-        part(s, now_ns);
+        sweep_end_match(s, now_ns);
     s->true_depth--;
     if (t->end_ns - t->begin_ns < s->long_ns)
         return;
@@ -288,14 +289,14 @@ static void true_end(struct sim_sweep *s, uint64_t now_ns)
 
 static bool claimed_begin(struct sim_sweep *s, const struct sim_event *e)
 {
-    if (!sim_grow(&s->claim, s->claim_depth + 1, &s->claim_room, sizeof *s->claim) ||
-        !sim_grow(&s->folded, s->claim_count + 1, &s->folded_room, 1))
+    if (!strobe_array_reserve(&s->claim, &s->claim_room, s->claim_depth + 1) ||
+        !strobe_array_reserve(&s->folded, &s->folded_room, s->claim_count + 1))
         return false;
     struct claimed_call *c = &s->claim[s->claim_depth];
     uint32_t name = s->p->name_of[e->name];
     uint64_t now_ns = in_life(s, e->time_ns);
-    pass(s, &s->of_claim, now_ns, s->claim_depth ? c[-1].name : SIM_UNKNOWN);
-    enter(s, &s->of_claim, now_ns, name);
+    sweep_pass_time(s, &s->of_claim, now_ns, s->claim_depth ? c[-1].name : SIM_UNKNOWN);
+    sweep_enter(s, &s->of_claim, now_ns, name);
     *c = (struct claimed_call){.name = name,
                                .class = e->class,
                                .begin_ns = e->time_ns,
@@ -306,7 +307,7 @@ static bool claimed_begin(struct sim_sweep *s, const struct sim_event *e)
     s->claim_count++;
     s->claim_depth++;
     if (s->equal + 1 == s->claim_depth && s->true_depth > s->equal && s->truth[s->equal].name == name)
-        meet(s, e->time_ns);
+        sweep_extend_match(s, e->time_ns);
     return true;
 }
 
@@ -314,10 +315,10 @@ static void claimed_end(struct sim_sweep *s, uint64_t time_ns)
 {
     struct claimed_call *c = &s->claim[s->claim_depth - 1];
     uint64_t now_ns = in_life(s, time_ns);
-    pass(s, &s->of_claim, now_ns, c->name);
-    leave(s, &s->of_claim, now_ns, c->name);
+    sweep_pass_time(s, &s->of_claim, now_ns, c->name);
+    sweep_leave(s, &s->of_claim, now_ns, c->name);
     if (s->equal == s->claim_depth)
-        part(s, time_ns);
+        sweep_end_match(s, time_ns);
     s->claim_depth--;
     s->folded[c->number] = c->agreed == WITH_SHORT;
     if (c->class == SIM_CALL_METHOD && c->all_ns - c->most_ns >= s->long_ns)
@@ -350,7 +351,7 @@ static struct merge merge_of(const struct sim_pair *pair)
 }
 
 /* NULL at the end. */
-static const struct sim_event *next_event(struct merge *m, bool *claimed)
+static const struct sim_event *sweep_next_event(struct merge *m, bool *claimed)
 {
     if (m->truth == m->true_end && m->claim == m->claim_end)
         return NULL;
@@ -364,7 +365,7 @@ static bool first_pass(struct sim_sweep *s, const struct sim_pair *pair)
     const struct sim_event *e;
     bool claimed, ok = true;
     agree(s, &s->agreement, s->begin_ns, true);
-    while (ok && (e = next_event(&m, &claimed))) {
+    while (ok && (e = sweep_next_event(&m, &claimed))) {
         if (e->name != SIM_CALL_END)
             ok = claimed ? claimed_begin(s, e) : true_begin(s, e);
         else if (claimed)
@@ -382,23 +383,23 @@ struct left {
     size_t depth[2], count[2], equal;
 };
 
-static bool is_kept(const struct sim_sweep *s, const struct left *l, int side, const struct sim_event *e)
+static bool sweep_keeps_event(const struct sim_sweep *s, const struct left *l, int side, const struct sim_event *e)
 {
     size_t number = l->count[side];
     return side ? !s->folded[number] : s->true_end[number] - e->time_ns >= s->long_ns;
 }
 
-static bool step(struct sim_sweep *s, struct left *l, int side, const struct sim_event *e)
+static bool sweep_step(struct sim_sweep *s, struct left *l, int side, const struct sim_event *e)
 {
     if (e->name == SIM_CALL_END) {
         l->equal -= l->equal == l->depth[side]--;
         return true;
     }
     size_t depth = l->depth[side];
-    if (!sim_grow(&s->levels[side], depth + 1, &s->level_room[side], sizeof **s->levels))
+    if (!strobe_array_reserve(&s->levels[side], &s->level_room[side], depth + 1))
         return false;
     s->levels[side][depth].name = side ? s->p->name_of[e->name] : e->name;
-    s->levels[side][depth].kept = (depth ? s->levels[side][depth - 1].kept : 0) + is_kept(s, l, side, e);
+    s->levels[side][depth].kept = (depth ? s->levels[side][depth - 1].kept : 0) + sweep_keeps_event(s, l, side, e);
     l->depth[side]++;
     l->count[side]++;
     l->equal += l->equal == depth && l->depth[!side] > depth && s->levels[0][depth].name == s->levels[1][depth].name;
@@ -424,15 +425,15 @@ static bool second_pass(struct sim_sweep *s, const struct sim_pair *pair, struct
     const struct sim_event *e;
     bool claimed, ok = true;
     agree(s, a, s->begin_ns, true);
-    while (ok && (e = next_event(&m, &claimed))) {
-        ok = step(s, &l, claimed, e);
+    while (ok && (e = sweep_next_event(&m, &claimed))) {
+        ok = sweep_step(s, &l, claimed, e);
         agree(s, a, e->time_ns, ok && is_resolved(s, &l));
     }
     agree(s, a, s->end_ns, false);
     return ok;
 }
 
-static void start(struct sim_sweep *s, const struct sim_pair *pair, const struct sim_spans *off)
+static void sweep_start(struct sim_sweep *s, const struct sim_pair *pair, const struct sim_spans *off)
 {
     const struct sim_track *t = pair->truth;
     s->begin_ns = t ? t->begin_ns : 0;
@@ -447,7 +448,7 @@ static void start(struct sim_sweep *s, const struct sim_pair *pair, const struct
 bool sim_sweep_pair(struct sim_sweep *s, const struct sim_pair *pair, uint64_t long_ns, const struct sim_spans *off,
                     struct sim_score *out, struct sim_thread_score *thread)
 {
-    start(s, pair, off);
+    sweep_start(s, pair, off);
     s->long_ns = long_ns;
     s->out = out;
     struct agreement resolved = s->agreement;

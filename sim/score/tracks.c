@@ -1,8 +1,9 @@
 #include "sim/score/tracks.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 void sim_tracks_open(struct sim_tracks *t)
@@ -38,7 +39,7 @@ uint32_t sim_track_add(struct sim_tracks *t, uint32_t tid, uint32_t generation, 
 {
     if (t->failed)
         return 0;
-    if (!sim_grow(&t->tracks, t->track_count + 1, &t->track_room, sizeof *t->tracks)) {
+    if (!strobe_array_reserve(&t->tracks, &t->track_room, t->track_count + 1)) {
         t->failed = 1;
         return 0;
     }
@@ -51,16 +52,16 @@ uint32_t sim_track_add(struct sim_tracks *t, uint32_t tid, uint32_t generation, 
 }
 
 /* Each track's end_ns is its latest time yet. */
-static struct sim_track *at(struct sim_tracks *t, uint32_t track, uint64_t time_ns)
+static struct sim_track *tracks_at_time(struct sim_tracks *t, uint32_t track, uint64_t time_ns)
 {
     assert(track < t->track_count && time_ns >= t->tracks[track].end_ns);
     t->tracks[track].end_ns = time_ns;
     return &t->tracks[track];
 }
 
-static void add_event(struct sim_tracks *t, struct sim_track *track, struct sim_event event)
+static void tracks_add_event(struct sim_tracks *t, struct sim_track *track, struct sim_event event)
 {
-    if (!sim_grow(&track->events, track->event_count + 1, &track->event_room, sizeof event)) {
+    if (!strobe_array_reserve(&track->events, &track->event_room, track->event_count + 1)) {
         t->failed = 1;
         return;
     }
@@ -71,9 +72,9 @@ void sim_track_call(struct sim_tracks *t, uint32_t track, uint64_t time_ns, uint
 {
     if (t->failed)
         return;
-    struct sim_track *tr = at(t, track, time_ns);
+    struct sim_track *tr = tracks_at_time(t, track, time_ns);
     assert(name < t->names.count);
-    add_event(t, tr, (struct sim_event){time_ns, name, class});
+    tracks_add_event(t, tr, (struct sim_event){time_ns, name, class});
     tr->depth++;
 }
 
@@ -81,9 +82,9 @@ void sim_track_return(struct sim_tracks *t, uint32_t track, uint64_t time_ns, bo
 {
     if (t->failed)
         return;
-    struct sim_track *tr = at(t, track, time_ns);
+    struct sim_track *tr = tracks_at_time(t, track, time_ns);
     assert(tr->depth);
-    add_event(t, tr, (struct sim_event){time_ns, SIM_CALL_END, thrown});
+    tracks_add_event(t, tr, (struct sim_event){time_ns, SIM_CALL_END, thrown});
     tr->depth--;
 }
 
@@ -91,9 +92,9 @@ void sim_track_wait(struct sim_tracks *t, uint32_t track, const struct sim_wait 
 {
     if (t->failed)
         return;
-    struct sim_track *tr = at(t, track, wait->end_ns);
+    struct sim_track *tr = tracks_at_time(t, track, wait->end_ns);
     assert(wait->begin_ns <= wait->end_ns);
-    if (!sim_grow(&tr->waits, tr->wait_count + 1, &tr->wait_room, sizeof *wait)) {
+    if (!strobe_array_reserve(&tr->waits, &tr->wait_room, tr->wait_count + 1)) {
         t->failed = 1;
         return;
     }
@@ -101,7 +102,7 @@ void sim_track_wait(struct sim_tracks *t, uint32_t track, const struct sim_wait 
 }
 
 /* Ends the last span if it is open; one without length is forgotten. */
-static void close_span(struct sim_span *spans, size_t *count, uint64_t time_ns)
+static void tracks_close_span(struct sim_span *spans, size_t *count, uint64_t time_ns)
 {
     if (!*count || spans[*count - 1].end_ns != SIM_SPAN_OPEN)
         return;
@@ -117,7 +118,7 @@ static void open_span(struct sim_tracks *t, struct sim_span **spans, size_t *cou
         last->end_ns = SIM_SPAN_OPEN;
         return;
     }
-    if (!sim_grow(spans, *count + 1, room, sizeof **spans)) {
+    if (!strobe_array_reserve(spans, room, *count + 1)) {
         t->failed = 1;
         return;
     }
@@ -128,8 +129,8 @@ void sim_track_core(struct sim_tracks *t, uint32_t track, uint64_t time_ns, int 
 {
     if (t->failed)
         return;
-    struct sim_track *tr = at(t, track, time_ns);
-    close_span(tr->cpu, &tr->cpu_count, time_ns);
+    struct sim_track *tr = tracks_at_time(t, track, time_ns);
+    tracks_close_span(tr->cpu, &tr->cpu_count, time_ns);
     if (core >= 0)
         open_span(t, &tr->cpu, &tr->cpu_count, &tr->cpu_room, time_ns, (uint32_t)core);
 }
@@ -144,8 +145,8 @@ void sim_track_message(struct sim_tracks *t, uint32_t track, uint64_t time_ns, u
 {
     if (t->failed)
         return;
-    struct sim_track *tr = at(t, track, time_ns);
-    close_span(tr->messages, &tr->message_count, time_ns);
+    struct sim_track *tr = tracks_at_time(t, track, time_ns);
+    tracks_close_span(tr->messages, &tr->message_count, time_ns);
     close_turn(tr, time_ns);
     if (id)
         open_span(t, &tr->messages, &tr->message_count, &tr->message_room, time_ns, id);
@@ -155,8 +156,8 @@ void sim_track_loop(struct sim_tracks *t, uint32_t track, const struct sim_loop_
 {
     if (t->failed)
         return;
-    struct sim_track *tr = at(t, track, turn->begin_ns);
-    if (!sim_grow(&tr->turns, tr->turn_count + 1, &tr->turn_room, sizeof *turn)) {
+    struct sim_track *tr = tracks_at_time(t, track, turn->begin_ns);
+    if (!strobe_array_reserve(&tr->turns, &tr->turn_room, tr->turn_count + 1)) {
         t->failed = 1;
         return;
     }
@@ -168,11 +169,11 @@ void sim_track_end(struct sim_tracks *t, uint32_t track, uint64_t time_ns)
 {
     if (t->failed)
         return;
-    struct sim_track *tr = at(t, track, time_ns);
+    struct sim_track *tr = tracks_at_time(t, track, time_ns);
     while (tr->depth && !t->failed)
         sim_track_return(t, track, time_ns, false);
-    close_span(tr->cpu, &tr->cpu_count, time_ns);
-    close_span(tr->messages, &tr->message_count, time_ns);
+    tracks_close_span(tr->cpu, &tr->cpu_count, time_ns);
+    tracks_close_span(tr->messages, &tr->message_count, time_ns);
     close_turn(tr, time_ns);
     if (time_ns > t->end_ns)
         t->end_ns = time_ns;

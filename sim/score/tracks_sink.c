@@ -1,7 +1,10 @@
 #include "sim/score/tracks.h"
 
 #include "engine/trace/model/sink.h"
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 struct recorder {
     struct strobe_sink sink;
@@ -20,16 +23,16 @@ struct recorder {
 };
 
 /* The trace's clock may begin before ours, and threads may end before what is shown of them. */
-static uint64_t when(const struct recorder *r, uint64_t time_ns)
+static uint64_t recorder_run_time(const struct recorder *r, uint64_t time_ns)
 {
     uint64_t now = r->tracks->failed ? 0 : r->tracks->tracks[r->track].end_ns;
     return time_ns > r->origin_ns && time_ns - r->origin_ns > now ? time_ns - r->origin_ns : now;
 }
 
-static uint32_t number_of(struct recorder *r, uint32_t name)
+static uint32_t recorder_name_number(struct recorder *r, uint32_t name)
 {
     size_t room = r->number_room;
-    if (!sim_grow(&r->number, (size_t)name + 1, &r->number_room, sizeof *r->number)) {
+    if (!strobe_array_reserve(&r->number, &r->number_room, (size_t)name + 1)) {
         r->tracks->failed = 1;
         return 0;
     }
@@ -39,7 +42,8 @@ static uint32_t number_of(struct recorder *r, uint32_t name)
     return r->number[name] - 1;
 }
 
-static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+static void recorder_start(struct strobe_sink *sink, const struct strobe_reader *reader,
+                           struct strobe_function_tree *tree)
 {
     enum { SLOT_BYTES = 64 };
     struct recorder *r = (struct recorder *)sink;
@@ -54,7 +58,7 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
                         strobe_stack_node_count(&reader->session.stacks) * sizeof(struct strobe_stack_node);
 }
 
-static uint32_t add_track(struct recorder *r, const struct strobe_reader_thread *t)
+static uint32_t recorder_add_track(struct recorder *r, const struct strobe_reader_thread *t)
 {
     uint64_t begin_ns = strobe_reader_ns(r->reader, t->start_ticks);
     uint32_t track = sim_track_add(r->tracks, t->tid, t->generation, t->name, t->is_main,
@@ -64,30 +68,30 @@ static uint32_t add_track(struct recorder *r, const struct strobe_reader_thread 
     return track;
 }
 
-static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
+static void recorder_thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
 {
     struct recorder *r = (struct recorder *)sink;
     r->thread = t;
     r->last = (struct strobe_moment){0};
     r->woken.id = 0;
-    r->track = add_track(r, t);
+    r->track = recorder_add_track(r, t);
 }
 
 /* Told to the waiter right before the end of the wait it is about. */
-static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
+static void recorder_wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     if (!f->at_waker)
         ((struct recorder *)sink)->woken = *f;
 }
 
-static void message(struct strobe_sink *sink, const struct strobe_loop_message *m)
+static void recorder_message(struct strobe_sink *sink, const struct strobe_loop_message *m)
 {
     struct recorder *r = (struct recorder *)sink;
-    sim_track_message(r->tracks, r->track, when(r, m->time_ns), m->id);
+    sim_track_message(r->tracks, r->track, recorder_run_time(r, m->time_ns), m->id);
 }
 
 /* That a thread was off its processor is no call: what it lies in is where the thread is claimed to have stood. */
-static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
+static void recorder_slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
     static const enum sim_call_class class_of[] = {
         [STROBE_SLICE_FUNCTION] = SIM_CALL_METHOD,
@@ -99,8 +103,8 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     r->last = s->begin;
     if (s->class == STROBE_SLICE_OFF_CPU)
         return;
-    uint32_t name = number_of(r, s->name);
-    sim_track_call(r->tracks, r->track, when(r, s->begin.time_ns), name, class_of[s->class]);
+    uint32_t name = recorder_name_number(r, s->name);
+    sim_track_call(r->tracks, r->track, recorder_run_time(r, s->begin.time_ns), name, class_of[s->class]);
 }
 
 /* A trace doesn't say which calls gave the core away. Those did that switched, or that took clearly less CPU time than
@@ -111,10 +115,10 @@ static bool blocked(const struct strobe_slice *s, const struct strobe_moment *no
            now->cpu_ns - s->begin.cpu_ns < (now->time_ns - s->begin.time_ns) / 10 * 9;
 }
 
-static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
+static void recorder_slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
     struct recorder *r = (struct recorder *)sink;
-    uint64_t end_ns = when(r, now->time_ns);
+    uint64_t end_ns = recorder_run_time(r, now->time_ns);
     r->last = *now;
     if (s->class == STROBE_SLICE_OFF_CPU)
         return;
@@ -139,7 +143,7 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
     sim_track_wait(r->tracks, r->track, &wait);
 }
 
-static void tell_totals(const struct recorder *r, struct sim_track *track)
+static void recorder_set_totals(const struct recorder *r, struct sim_track *track)
 {
     uint32_t metrics = r->reader->session.header->config.metrics;
     const uint64_t *counter = r->last.counter;
@@ -159,14 +163,14 @@ static void tell_totals(const struct recorder *r, struct sim_track *track)
     };
 }
 
-static void thread_end(struct strobe_sink *sink)
+static void recorder_thread_end(struct strobe_sink *sink)
 {
     struct recorder *r = (struct recorder *)sink;
     uint64_t ticks = r->thread->end_ticks ? r->thread->end_ticks : r->reader->last_ticks;
-    sim_track_end(r->tracks, r->track, when(r, strobe_reader_ns(r->reader, ticks)));
+    sim_track_end(r->tracks, r->track, recorder_run_time(r, strobe_reader_ns(r->reader, ticks)));
     if (r->tracks->failed)
         return;
-    tell_totals(r, &r->tracks->tracks[r->track]);
+    recorder_set_totals(r, &r->tracks->tracks[r->track]);
     r->tracks->samples += r->thread->samples;
 }
 
@@ -180,7 +184,7 @@ static void name_wakers(struct recorder *r)
             if (waker == SIM_NOBODY)
                 continue;
             if (!r->track_of[waker])
-                add_track(r, &r->reader->threads[waker]);
+                recorder_add_track(r, &r->reader->threads[waker]);
             if (r->tracks->failed)
                 return;
             r->tracks->tracks[i].waits[k].waker = (int32_t)r->track_of[waker] - 1;
@@ -188,7 +192,7 @@ static void name_wakers(struct recorder *r)
     }
 }
 
-static enum strobe_status finish(struct strobe_sink *sink)
+static enum strobe_status recorder_finish(struct strobe_sink *sink)
 {
     struct recorder *r = (struct recorder *)sink;
     if (r->reader)
@@ -207,13 +211,13 @@ struct strobe_sink *sim_tracks_sink(struct sim_tracks *t, uint64_t origin_ns)
         return NULL;
     r->tracks = t;
     r->origin_ns = origin_ns;
-    r->sink = (struct strobe_sink){.start = start,
-                                   .thread_begin = thread_begin,
-                                   .slice_begin = slice_begin,
-                                   .slice_end = slice_end,
-                                   .wake = wake,
-                                   .thread_end = thread_end,
-                                   .finish = finish,
-                                   .message = message};
+    r->sink = (struct strobe_sink){.start = recorder_start,
+                                   .thread_begin = recorder_thread_begin,
+                                   .slice_begin = recorder_slice_begin,
+                                   .slice_end = recorder_slice_end,
+                                   .wake = recorder_wake,
+                                   .thread_end = recorder_thread_end,
+                                   .finish = recorder_finish,
+                                   .message = recorder_message};
     return &r->sink;
 }

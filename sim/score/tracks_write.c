@@ -1,9 +1,10 @@
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 #include "sim/score/tracks.h"
 
 #include "engine/trace/export/packets.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* One sequence of packets a lane: a thread's calls, its messages, or a core. Each has a clock and a dictionary of its
  * own, so that lanes are written one after the other. */
@@ -60,7 +61,7 @@ static uint64_t core_uuid(const struct writer *w, uint32_t core)
 
 /* ---- descriptions */
 
-static void describe_process(struct writer *w, const char *name)
+static void write_process_descriptor(struct writer *w, const char *name)
 {
     size_t bytes = strobe_packets_text_bytes(name);
     uint8_t *p = strobe_packets_room(&w->packets, STROBE_PACKETS_EVENT_BYTES + bytes), *packet;
@@ -80,8 +81,8 @@ static void describe_process(struct writer *w, const char *name)
 }
 
 /* A track of a thread, or one with a name of its own (`thread` NULL). */
-static void describe(struct writer *w, uint64_t uuid, uint64_t parent, uint64_t rank, const char *name,
-                     const struct sim_track *thread)
+static void write_track_descriptor(struct writer *w, uint64_t uuid, uint64_t parent, uint64_t rank, const char *name,
+                                   const struct sim_track *thread)
 {
     uint8_t *p = strobe_packets_room(&w->packets, STROBE_PACKETS_EVENT_BYTES), *packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
@@ -211,14 +212,14 @@ static uint8_t *write_wait(const struct writer *w, uint8_t *p, const struct sim_
     return strobe_packets_note(p, "waker", w->t->tracks[wait->waker].tid);
 }
 
-static void write_call(struct writer *w, const struct sim_event *c)
+static void tracks_write_call(struct writer *w, const struct sim_event *c)
 {
     struct event e;
     uint8_t *p = event_open(w, &e, c->time_ns, TYPE_BEGIN, c->name);
     event_close(w, &e, pb_uint(p, EVENT_CATEGORY, c->class + 1u));
 }
 
-static void write_calls(struct writer *w, uint32_t track, const struct release **next)
+static void tracks_write_calls(struct writer *w, uint32_t track, const struct release **next)
 {
     const struct sim_track *tr = &w->t->tracks[track];
     size_t depth = 0, next_wait = 0;
@@ -228,8 +229,8 @@ static void write_calls(struct writer *w, uint32_t track, const struct release *
         while ((*next)->track == track && (*next)->time_ns < c->time_ns)
             write_release(w, (*next)++);
         if (c->name != SIM_CALL_END) {
-            write_call(w, c);
-            w->failed |= !sim_grow(&w->open, depth + 1, &w->open_room, sizeof *w->open);
+            tracks_write_call(w, c);
+            w->failed |= !strobe_array_reserve(&w->open, &w->open_room, depth + 1);
             if (!w->failed)
                 w->open[depth++] = c;
             continue;
@@ -270,7 +271,7 @@ static int by_place(const void *left, const void *right)
 
 static bool add_release(struct writer *w, struct release r)
 {
-    if (!sim_grow(&w->releases, w->release_count + 1, &w->release_room, sizeof *w->releases))
+    if (!strobe_array_reserve(&w->releases, &w->release_room, w->release_count + 1))
         return false;
     w->releases[w->release_count++] = r;
     return true;
@@ -286,7 +287,7 @@ static bool find_releases(struct writer *w)
         size_t depth = 0, next = 0;
         for (size_t k = 0; k < tr->event_count; k++) {
             if (tr->events[k].name != SIM_CALL_END) {
-                if (!sim_grow(&w->open, depth + 1, &w->open_room, sizeof *w->open))
+                if (!strobe_array_reserve(&w->open, &w->open_room, depth + 1))
                     return false;
                 w->open[depth++] = &tr->events[k];
                 continue;
@@ -320,7 +321,7 @@ static bool write_cores(struct writer *w)
     size_t count = 0, room = 0;
     for (uint32_t i = 0; i < w->t->track_count; i++) {
         const struct sim_track *tr = &w->t->tracks[i];
-        if (!sim_grow(&slots, count + tr->cpu_count, &room, sizeof *slots)) {
+        if (!strobe_array_reserve(&slots, &room, count + tr->cpu_count)) {
             free(slots);
             return false;
         }
@@ -334,7 +335,7 @@ static bool write_cores(struct writer *w)
             char name[32];
             uint32_t core = slots[i].span.value;
             snprintf(name, sizeof name, "core %u", (unsigned)core);
-            describe(w, core_uuid(w, core), PROCESS_TRACK, core, name, NULL);
+            write_track_descriptor(w, core_uuid(w, core), PROCESS_TRACK, core, name, NULL);
             start_lane(w, core_uuid(w, core));
         }
         write_span(w, &slots[i].span, w->t->tracks[slots[i].track].name);
@@ -343,10 +344,10 @@ static bool write_cores(struct writer *w)
     return true;
 }
 
-static void write_all(struct writer *w, const char *process)
+static void write_tracks(struct writer *w, const char *process)
 {
     enum { CORES_MOST = 4096 }; /* ranks below it are those of cores */
-    describe_process(w, process);
+    write_process_descriptor(w, process);
     if (!find_releases(w) || !write_cores(w)) {
         w->failed = 1;
         return;
@@ -354,11 +355,11 @@ static void write_all(struct writer *w, const char *process)
     const struct release *next = w->releases;
     for (uint32_t i = 0; i < w->t->track_count && !w->failed; i++) {
         const struct sim_track *tr = &w->t->tracks[i];
-        describe(w, thread_uuid(i), PROCESS_TRACK, CORES_MOST + i, tr->name, tr);
-        write_calls(w, i, &next);
+        write_track_descriptor(w, thread_uuid(i), PROCESS_TRACK, CORES_MOST + i, tr->name, tr);
+        tracks_write_calls(w, i, &next);
         if (!tr->message_count)
             continue;
-        describe(w, message_uuid(w, i), thread_uuid(i), 0, "messages", NULL);
+        write_track_descriptor(w, message_uuid(w, i), thread_uuid(i), 0, "messages", NULL);
         write_messages(w, i);
     }
 }
@@ -373,7 +374,7 @@ enum strobe_status sim_tracks_write(const struct sim_tracks *t, const char *proc
     w.named_in = calloc(t->names.count + 1, sizeof *w.named_in);
     w.failed = !strobe_packets_open(&w.packets, &out, 0) || !w.named_in;
     if (!w.failed)
-        write_all(&w, process);
+        write_tracks(&w, process);
     if (w.packets.buffer)
         strobe_packets_close(&w.packets);
     free(w.named_in);

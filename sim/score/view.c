@@ -1,6 +1,6 @@
 #include "sim/score/view.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 #include "sim/score/pairing.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct walk {
     uint64_t life_ns, agree_ns, unseen_ns;
 };
 
-static bool is_told(const struct sim_view *v, uint32_t name)
+static bool view_shows_name(const struct sim_view *v, uint32_t name)
 {
     return !v->is_limited || (name < v->told_count && v->told[name]);
 }
@@ -37,18 +37,18 @@ static bool is_told(const struct sim_view *v, uint32_t name)
 static uint32_t open_call(const struct walk *w, const struct side *s, const struct sim_event *e)
 {
     if (s == &w->truth)
-        return e->name | (is_told(w->view, e->name) ? 0 : OFF_PATH);
+        return e->name | (view_shows_name(w->view, e->name) ? 0 : OFF_PATH);
     if (e->class == SIM_CALL_GAP)
         return NO_NAME | BLANK;
     uint32_t name = w->pairing->name_of[e->name];
     return name == SIM_UNKNOWN ? NO_NAME : name;
 }
 
-static bool begin_call(struct walk *w, struct side *s, const struct sim_event *e)
+static bool view_begin_call(struct walk *w, struct side *s, const struct sim_event *e)
 {
     uint32_t call = open_call(w, s, e);
-    if (!sim_grow(&s->open, s->depth + 1, &s->room, sizeof *s->open) ||
-        !sim_grow(&s->path, s->length + 1, &s->path_room, sizeof *s->path))
+    if (!strobe_array_reserve(&s->open, &s->room, s->depth + 1) ||
+        !strobe_array_reserve(&s->path, &s->path_room, s->length + 1))
         return false;
     s->open[s->depth++] = call;
     if (!(call & OFF_PATH))
@@ -56,7 +56,7 @@ static bool begin_call(struct walk *w, struct side *s, const struct sim_event *e
     return true;
 }
 
-static void end_call(struct walk *w, struct side *s)
+static void view_end_call(struct walk *w, struct side *s)
 {
     if (s->open[--s->depth] & OFF_PATH)
         return;
@@ -64,13 +64,13 @@ static void end_call(struct walk *w, struct side *s)
     w->match = w->match < s->length ? w->match : s->length;
 }
 
-static bool step(struct walk *w, struct side *s, uint64_t time_ns)
+static bool view_step(struct walk *w, struct side *s, uint64_t time_ns)
 {
     for (; s->track && s->next < s->track->event_count && s->track->events[s->next].time_ns <= time_ns; s->next++) {
         const struct sim_event *e = &s->track->events[s->next];
         if (e->name == SIM_CALL_END)
-            end_call(w, s);
-        else if (!begin_call(w, s, e))
+            view_end_call(w, s);
+        else if (!view_begin_call(w, s, e))
             return false;
     }
     return true;
@@ -81,7 +81,7 @@ static uint64_t next_ns(const struct side *s)
     return s->track && s->next < s->track->event_count ? s->track->events[s->next].time_ns : UINT64_MAX;
 }
 
-static void count(struct walk *w, bool followed, uint64_t ns)
+static void view_count_time(struct walk *w, bool followed, uint64_t ns)
 {
     const struct side *t = &w->truth, *c = &w->claim;
     while (w->match < t->length && w->match < c->length && t->path[w->match] == c->path[w->match])
@@ -114,12 +114,12 @@ static bool walk_pair(struct walk *w, const struct sim_pair *pair)
     bool followed = !w->view->is_limited || !w->view->main_only || pair->truth->is_main;
     uint64_t now = pair->truth->begin_ns, end = pair->truth->end_ns;
     while (now < end) {
-        if (!step(w, &w->truth, now) || !step(w, &w->claim, now))
+        if (!view_step(w, &w->truth, now) || !view_step(w, &w->claim, now))
             return false;
         uint64_t next = next_ns(&w->truth), other = next_ns(&w->claim);
         next = other < next ? other : next;
         next = next < end ? next : end;
-        count(w, followed, next - now);
+        view_count_time(w, followed, next - now);
         now = next;
     }
     return true;
@@ -135,7 +135,8 @@ struct lengths {
     uint64_t *ns;
 };
 
-static bool measure(const struct sim_track *track, const uint32_t *name_of, size_t names, struct lengths *out)
+static bool view_measure_calls(const struct sim_track *track, const uint32_t *name_of, size_t names,
+                               struct lengths *out)
 {
     size_t *open = malloc((track->event_count + 1) * sizeof *open), depth = 0, *place = NULL;
     out->first = calloc(names + 2, sizeof *out->first);
@@ -172,7 +173,7 @@ static bool measure(const struct sim_track *track, const uint32_t *name_of, size
     return fits;
 }
 
-static void drop(struct lengths *l)
+static void view_drop_lengths(struct lengths *l)
 {
     free(l->first);
     free(l->ns);
@@ -183,10 +184,11 @@ static bool time_pair(const struct sim_pairing *p, const struct sim_pair *pair, 
 {
     struct lengths truth = {0}, claim = {0};
     size_t names = p->truth->names.count;
-    bool fits = measure(pair->truth, NULL, names, &truth) && measure(pair->claim, p->name_of, names, &claim);
+    bool fits = view_measure_calls(pair->truth, NULL, names, &truth) &&
+                view_measure_calls(pair->claim, p->name_of, names, &claim);
     for (uint32_t name = 0; fits && name < names; name++) {
         size_t n = truth.first[name + 1] - truth.first[name];
-        if (!is_told(v, name) || claim.first[name + 1] - claim.first[name] != n)
+        if (!view_shows_name(v, name) || claim.first[name + 1] - claim.first[name] != n)
             continue;
         for (size_t i = 0; i < n; i++) {
             uint64_t a = truth.ns[truth.first[name] + i], b = claim.ns[claim.first[name] + i];
@@ -198,8 +200,8 @@ static bool time_pair(const struct sim_pairing *p, const struct sim_pair *pair, 
             out->call_error_most_ns = error > out->call_error_most_ns ? error : out->call_error_most_ns;
         }
     }
-    drop(&truth);
-    drop(&claim);
+    view_drop_lengths(&truth);
+    view_drop_lengths(&claim);
     return fits;
 }
 

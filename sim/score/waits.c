@@ -1,6 +1,8 @@
 #include "sim/score/waits.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
+
+#include <stdlib.h>
 
 /* A wait on its way through a comparison. */
 struct item {
@@ -16,7 +18,7 @@ struct items {
 };
 
 /* What began at once is in order of nesting. */
-static int by_begin(const void *left, const void *right)
+static int compare_wait_begins(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
     if (a->begin_ns != b->begin_ns)
@@ -33,7 +35,7 @@ static struct items sorted(const struct sim_track *t)
     for (size_t i = 0; items.at && i < count; i++)
         items.at[i] = (struct item){&t->waits[i], t->waits[i].begin_ns, t->waits[i].end_ns, false, false};
     if (items.at && count)
-        qsort(items.at, count, sizeof *items.at, by_begin);
+        qsort(items.at, count, sizeof *items.at, compare_wait_begins);
     return items;
 }
 
@@ -46,7 +48,7 @@ static bool add_off(struct sim_spans *off, const struct sim_track *t, size_t *ne
         const struct sim_span *on = *next < t->cpu_count ? &t->cpu[*next] : NULL;
         uint64_t till = on && on->begin_ns < end_ns ? on->begin_ns : end_ns;
         if (till > begin_ns) {
-            if (!sim_grow(&off->at, off->count + 1, &off->room, sizeof *off->at))
+            if (!strobe_array_reserve(&off->at, &off->room, off->count + 1))
                 return false;
             off->at[off->count++] = (struct sim_span){begin_ns, till, 0};
         }
@@ -103,7 +105,7 @@ static size_t still_open(struct item **open, size_t count, uint64_t now_ns)
     return kept;
 }
 
-static void compare(const struct sim_pairing *p, struct item *truth, struct item *claim)
+static void compare_track_waits(const struct sim_pairing *p, struct item *truth, struct item *claim)
 {
     const struct sim_wait *t = truth->wait, *c = claim->wait;
     if (t->kind != c->kind)
@@ -129,8 +131,8 @@ static bool match(const struct sim_pairing *p, struct items truth, struct items 
         for (int side = 0; side < 2; side++)
             count[side] = still_open(open[side], count[side], now->begin_ns);
         for (size_t k = 0; k < count[!claimed]; k++)
-            compare(p, claimed ? open[0][k] : now, claimed ? now : open[1][k]);
-        ok = sim_grow(&open[claimed], count[claimed] + 1, &room[claimed], sizeof *open[claimed]);
+            compare_track_waits(p, claimed ? open[0][k] : now, claimed ? now : open[1][k]);
+        ok = strobe_array_reserve(&open[claimed], &room[claimed], count[claimed] + 1);
         if (ok)
             open[claimed][count[claimed]++] = now;
     }

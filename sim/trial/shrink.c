@@ -118,7 +118,7 @@ static bool keep_if_fails(struct shrinker *k, struct draft *d)
     return kept;
 }
 
-static bool start(struct shrinker *k, struct draft *d)
+static bool shrink_start_try(struct shrinker *k, struct draft *d)
 {
     if (draft_open(d, k->now))
         return k->tries < k->o->tries;
@@ -138,7 +138,7 @@ static bool fewer_threads(struct shrinker *k)
             continue;
         for (uint32_t next = 0; next < count; next = next ? count : (count > 1 ? count / 2 : count)) {
             struct draft d;
-            if (!start(k, &d))
+            if (!shrink_start_try(k, &d))
                 return any;
             d.s.threads[i].count = next;
             if (keep_if_fails(k, &d)) {
@@ -160,7 +160,7 @@ static bool fewer_operations(struct shrinker *k)
         for (uint32_t size = k->now->blocks[b].count; size; size /= 2) {
             for (uint32_t at = 0; b < k->now->block_count && at + size <= k->now->blocks[b].count;) {
                 struct draft d;
-                if (!start(k, &d))
+                if (!shrink_start_try(k, &d))
                     return any;
                 struct sim_block *block = &d.s.blocks[b];
                 struct sim_op *first = d.s.ops + block->first + at;
@@ -188,7 +188,7 @@ static bool smaller_amounts(struct shrinker *k)
         uint64_t amount = (uint64_t)sim_dist_mean(&op.amount), next = counts ? 1 : amount / 10;
         while (next && next < amount) {
             struct draft d;
-            if (!start(k, &d))
+            if (!shrink_start_try(k, &d))
                 return any;
             d.s.ops[i].amount = sim_dist_constant(next);
             if (keep_if_fails(k, &d)) {
@@ -204,7 +204,7 @@ static bool smaller_amounts(struct shrinker *k)
 static bool shorter_run(struct shrinker *k)
 {
     struct draft d;
-    if (k->now->duration_ns < 2000000 || !start(k, &d))
+    if (k->now->duration_ns < 2000000 || !shrink_start_try(k, &d))
         return false;
     d.s.duration_ns /= 2;
     return keep_if_fails(k, &d);
@@ -215,7 +215,7 @@ static bool fewer_faults(struct shrinker *k)
     bool any = false;
     for (uint32_t i = k->now->fault_count; i-- > 0;) {
         struct draft d;
-        if (!start(k, &d))
+        if (!shrink_start_try(k, &d))
             return any;
         d.s.faults[i] = d.s.faults[--d.s.fault_count];
         any |= keep_if_fails(k, &d);
@@ -248,7 +248,7 @@ static bool waits_to_be_named(const char *line, size_t bytes)
     return begins_with(line, "thread") && memmem(line, bytes, " x0 ", 4);
 }
 
-static char *without(const char *text, const char *line, size_t bytes)
+static char *text_without_line(const char *text, const char *line, size_t bytes)
 {
     size_t before = (size_t)(line - text), after = strlen(line + bytes) + 1;
     char *out = malloc(before + after);
@@ -322,7 +322,7 @@ static bool fewer_declarations(struct shrinker *k)
     for (size_t at = strlen(k->best); k->tries < k->o->tries && (line = next_line_up(k->best, &at));) {
         size_t bytes = bytes_of_line(line);
         if (is_declaration(line, bytes))
-            any |= keep_text_if_fails(k, without(k->best, line, bytes));
+            any |= keep_text_if_fails(k, text_without_line(k->best, line, bytes));
     }
     return any;
 }

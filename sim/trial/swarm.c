@@ -19,7 +19,7 @@ struct worker {
 /* ---- worker ---- */
 
 /* One line a trial: a result, or `!status why`. */
-static void play(const struct sim_swarm_options *o, uint64_t place, FILE *out)
+static void swarm_play_trial(const struct sim_swarm_options *o, uint64_t place, FILE *out)
 {
     struct sim_swarm_trial t = {0};
     struct sim_trial trial;
@@ -39,19 +39,19 @@ static void play(const struct sim_swarm_options *o, uint64_t place, FILE *out)
         sim_scenario_free(random);
 }
 
-static void work(const struct sim_swarm_options *o, uint32_t w, int fd)
+static void swarm_worker_main(const struct sim_swarm_options *o, uint32_t w, int fd)
 {
     FILE *out = fdopen(fd, "w");
     signal(SIGPIPE, SIG_DFL); /* nobody listens any more: done */
     for (uint64_t place = w; out && place < o->count; place += o->jobs) {
         alarm(RUN_SECONDS);
-        play(o, place, out);
+        swarm_play_trial(o, place, out);
         fflush(out);
     }
     _exit(out ? 0 : 1);
 }
 
-static bool hire(const struct sim_swarm_options *o, struct worker *workers, uint32_t w)
+static bool swarm_start_worker(const struct sim_swarm_options *o, struct worker *workers, uint32_t w)
 {
     int ends[2];
     if (pipe(ends))
@@ -61,7 +61,7 @@ static bool hire(const struct sim_swarm_options *o, struct worker *workers, uint
         close(ends[0]);
         for (uint32_t i = 0; i < w; i++)
             fclose(workers[i].lines);
-        work(o, w, ends[1]);
+        swarm_worker_main(o, w, ends[1]);
     }
     close(ends[1]);
     workers[w].pid = pid;
@@ -71,7 +71,7 @@ static bool hire(const struct sim_swarm_options *o, struct worker *workers, uint
     return workers[w].lines != NULL;
 }
 
-static void dismiss(struct worker *workers, uint32_t count)
+static void swarm_end_workers(struct worker *workers, uint32_t count)
 {
     for (uint32_t w = 0; w < count; w++) {
         if (workers[w].lines)
@@ -110,8 +110,8 @@ static void note_violation(struct sim_swarm_outcome *out, uint64_t place, const 
     snprintf(out->violation, sizeof out->violation, "%s", violation);
 }
 
-static enum strobe_status take_line(const struct sim_swarm_options *o, char *line, uint64_t place,
-                                    struct sim_swarm_outcome *out, struct strobe_error *error)
+static enum strobe_status swarm_take_line(const struct sim_swarm_options *o, char *line, uint64_t place,
+                                          struct sim_swarm_outcome *out, struct strobe_error *error)
 {
     line[strcspn(line, "\n")] = 0;
     if (line[0] == '!') {
@@ -145,7 +145,7 @@ static enum strobe_status listen_to(struct worker *workers, const struct sim_swa
         struct worker *worker = &workers[place % o->jobs];
         alive = getline(&line, &room, worker->lines) > 0;
         if (alive)
-            status = take_line(o, line, place, out, error);
+            status = swarm_take_line(o, line, place, out, error);
         else
             died(worker, place, out);
         if (o->progress)
@@ -164,14 +164,14 @@ enum strobe_status sim_swarm_run(const struct sim_swarm_options *o, struct sim_s
     enum strobe_status status = workers ? STROBE_OK : STROBE_IO;
     fflush(NULL); /* what is buffered now must not be written by each worker too */
     while (status == STROBE_OK && hired < o->jobs) {
-        if (!hire(o, workers, hired++))
+        if (!swarm_start_worker(o, workers, hired++))
             status = STROBE_IO;
     }
     if (status != STROBE_OK)
         strobe_error_set(error, "cannot start %u processes: %s", o->jobs, strerror(errno));
     else
         status = listen_to(workers, o, out, error);
-    dismiss(workers, workers ? hired : 0);
+    swarm_end_workers(workers, workers ? hired : 0);
     free(workers);
     return status;
 }

@@ -13,7 +13,8 @@
 /* ---- promises ---- */
 
 /* The claim's track of the same thread. Both sides are in order of start as a rule, so `near` is where it will be. */
-static const struct sim_track *claim_of(const struct sim_tracks *claim, const struct sim_track *truth, size_t near)
+static const struct sim_track *trial_track_of(const struct sim_tracks *claim, const struct sim_track *truth,
+                                              size_t near)
 {
     for (size_t i = 0; i < claim->track_count; i++) {
         const struct sim_track *c = &claim->tracks[(near + i) % claim->track_count];
@@ -81,7 +82,7 @@ static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_t
                               struct strobe_error *error)
 {
     for (size_t i = 0; i < truth->track_count; i++) {
-        const struct sim_track *t = &truth->tracks[i], *c = claim_of(claim, t, i);
+        const struct sim_track *t = &truth->tracks[i], *c = trial_track_of(claim, t, i);
         for (size_t k = 0; c && k < c->wait_count; k++) {
             const struct sim_wait *w = &c->waits[k];
             if (w->waker == SIM_NOBODY || !has_certain_waker(w->kind) || !knows_waker(t, w) ||
@@ -97,7 +98,7 @@ static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_t
 }
 
 /* A clock that jumps is the engine's only one: what it says of times is worth nothing then. */
-static bool clock_jumps(const struct sim_scenario *s)
+static bool scenario_clock_jumps(const struct sim_scenario *s)
 {
     for (uint32_t i = 0; i < s->fault_count; i++)
         if (s->faults[i].kind == SIM_FAULT_CLOCK_BACK || s->faults[i].kind == SIM_FAULT_CLOCK_FORWARD)
@@ -131,12 +132,12 @@ static bool meets_expectations(const struct sim_run *run, const struct sim_resul
     return true;
 }
 
-static void judge(const struct sim_scenario *s, struct sim_run *run, const struct sim_tracks *claim,
-                  struct sim_result *r)
+static void judge_trial(const struct sim_scenario *s, struct sim_run *run, const struct sim_tracks *claim,
+                        struct sim_result *r)
 {
     struct strobe_error error = {""};
     bool good = keeps_promises(run, &error) &&
-                (!has_our_hooks(r->policy) || clock_jumps(s) || claim->track_count < run->truth.track_count ||
+                (!has_our_hooks(r->policy) || scenario_clock_jumps(s) || claim->track_count < run->truth.track_count ||
                  names_true_wakers(&run->truth, claim, &error)) &&
                 meets_expectations(run, r, &error);
     if (!good) {
@@ -172,7 +173,8 @@ static enum strobe_status save_truth(const struct sim_tracks *truth, const struc
     return status;
 }
 
-static enum strobe_status save(struct sim_run *run, const struct sim_trial_options *o, struct strobe_error *error)
+static enum strobe_status save_trial_files(struct sim_run *run, const struct sim_trial_options *o,
+                                           struct strobe_error *error)
 {
     struct sim_tracer *t = run->tracer;
     enum strobe_status status = save_truth(&run->truth, run->scenario, o, error);
@@ -186,7 +188,7 @@ static uint64_t *samples_by_spec(const struct sim_run *run, const struct sim_tra
     uint64_t *out = calloc(run->scenario->thread_count + 1u, sizeof *out);
     for (uint32_t i = 0; out && i < run->thread_count; i++) {
         const struct sim_vthread *v = run->threads[i];
-        const struct sim_track *c = claim_of(claim, &run->truth.tracks[v->track], i);
+        const struct sim_track *c = trial_track_of(claim, &run->truth.tracks[v->track], i);
         out[v->spec] += c ? c->samples : 0;
     }
     return out;
@@ -236,12 +238,12 @@ static enum strobe_status assess(struct sim_run *run, struct sim_tracks *claim, 
     if (status != STROBE_OK)
         return status;
     out->samples = samples_by_spec(run, claim);
-    judge(run->scenario, run, claim, &out->result);
+    judge_trial(run->scenario, run, claim, &out->result);
     return out->samples ? STROBE_OK : STROBE_IO;
 }
 
-static enum strobe_status play(const struct sim_scenario *scenario, const struct sim_trial_options *o,
-                               struct sim_tracer *tracer, struct sim_trial *out, struct strobe_error *error)
+static enum strobe_status play_trial(const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                                     struct sim_tracer *tracer, struct sim_trial *out, struct strobe_error *error)
 {
     char session[4096];
     struct sim_run run = {0};
@@ -260,7 +262,7 @@ static enum strobe_status play(const struct sim_scenario *scenario, const struct
     if (status == STROBE_OK)
         status = assess(&run, &claim, o, out, error);
     if (status == STROBE_OK && o->folder)
-        status = save(&run, o, error);
+        status = save_trial_files(&run, o, error);
     sim_tracks_close(&claim);
     sim_run_close(&run);
     return status;
@@ -378,7 +380,7 @@ static enum strobe_status play_policy(const struct sim_scenario *scenario, const
     else if (strcmp(o->policy, "none") != 0)
         status = sim_policy_open(o->policy, &tracer);
     if (status == STROBE_OK)
-        status = play(scenario, o, tracer, out, error);
+        status = play_trial(scenario, o, tracer, out, error);
     if (tracer)
         tracer->close(tracer);
     return status;

@@ -1,6 +1,6 @@
-/* Capture of pointers by suspension (engine/backend/art/instrument/netease.h): what is in the ring and in the session,
+/* Capture of pointers by suspension (engine/method/netease/art/netease.h): what is in the ring and in the session,
  * and what becomes of threads that can't be stopped, of pointers that lead nowhere, of methods that have gone. */
-#include "engine/backend/art/instrument/netease.h"
+#include "engine/method/netease/art/netease.h"
 #include "engine/base/error.h"
 #include "sim/genuine/jni_calls.h"
 #include "tests/contract_art/support/java.h"
@@ -44,7 +44,7 @@ static struct hand *hand_new(struct contract *c, uint32_t capacity)
 
 /* ---- threads to be captured ---- */
 
-/* In Main.sample, a native method, below DEEP times Main.deep, until told to leave. */
+/* In Main.sample, a native method, below DEEP times Main.deep, until it is asked to leave. */
 struct guest {
     struct java_thread java;
     atomic_int inside, leave, over;

@@ -103,12 +103,21 @@ includes_are_written_from_the_root() {
     done
 }
 
-# Which rooms a file of a room may include. Rooms not named here (tests, bench) may include any.
+# Which rooms a file of a room may include. Rooms not named here (tests, bench) may include any. The room method/art is
+# engine/method/TRACER/art: it stands on the backend. A reader, engine/trace/import/TRACER, may include the formats that
+# engine/method/TRACER writes.
 include_arrows_point_one_way() {
     files '^(engine|sim)/.*\.(c|h|S)$' | xargs -d '\n' -r grep -HnE '^[ ]*#[ ]*include "' | awk -F: '
         function room(path,   part) {
             split(path, part, "/")
+            if (path ~ /^engine\/method\/[^\/]*\/art\//) return "method/art"
             return part[1] == "sim" ? part[1] "/" part[2] : part[1] == "engine" ? part[2] : part[1]
+        }
+        # The tracer of engine/method/TRACER/FILE or engine/trace/import/TRACER/FILE, else nothing.
+        function tracer(path, below) {
+            if (index(path, below) != 1) return ""
+            path = substr(path, length(below) + 1)
+            return path ~ /^[^\/]*\/[^\/]*$/ ? substr(path, 1, index(path, "/") - 1) : ""
         }
         BEGIN {
             may["base"] = "base"
@@ -117,6 +126,7 @@ include_arrows_point_one_way() {
             may["capture"] = "base store host capture"
             may["method"] = "base store host capture method"
             may["backend"] = "base store host capture method backend"
+            may["method/art"] = may["backend"] " method/art"
             may["util"] = "base util"
             may["trace"] = "base store util trace"
             may["watch"] = "base store util trace watch"
@@ -128,7 +138,7 @@ include_arrows_point_one_way() {
             may["sim/policy"] = may["sim/runtime"] " sim/policy"
             may["sim/genuine"] = may["backend"] " sim/kernel sim/app sim/genuine"
             may["sim/fake"] = "base backend sim/fake"
-            may["sim/player"] = may["sim/policy"] " backend cmd sim/genuine sim/fake sim/player"
+            may["sim/player"] = may["sim/policy"] " backend method/art cmd sim/genuine sim/fake sim/player"
             may["sim/trial"] = may["sim/policy"] " sim/player sim/trial"
             may["sim/explore"] = "base util trace sim/kernel sim/explore"
             may["sim/cmd"] = may["backend"] " cmd watch sim/genuine " may["sim/trial"] " sim/explore sim/cmd"
@@ -138,8 +148,30 @@ include_arrows_point_one_way() {
             sub(/^[^"]*"/, "", target)
             sub(/".*/, "", target)
             from = room($1)
+            reader = tracer($1, "engine/trace/import/")
+            if (reader != "" && reader == tracer(target, "engine/method/")) next
             if (index(" " may[from] " ", " " room(target) " ") == 0)
                 print $1 ":" $2 ": " from " may not include " target
+        }'
+}
+
+# A file of the engine includes at most one header of another tracer: of all that is in engine/method/TRACER,
+# engine/trace/import/TRACER and below. A tracer's own files may include each other.
+one_header_of_each_tracer() {
+    files '^engine/.*\.(c|h|S)$' |
+        xargs -d '\n' -r grep -HnE '^[ ]*#[ ]*include "engine/(method|trace/import)/[a-z0-9]+/' | awk -F: '
+        function tracer(path) {
+            if (!match(path, /^engine\/(method|trace\/import)\/[a-z0-9]+\//)) return ""
+            path = substr(path, 1, RLENGTH - 1)
+            sub(/.*\//, "", path)
+            return path
+        }
+        {
+            target = $3
+            sub(/^[^"]*"/, "", target)
+            other = tracer(target)
+            if (other != tracer($1) && count[$1, other]++)
+                print $1 ":" $2 ": includes more than one header of " other
         }'
 }
 
@@ -238,7 +270,8 @@ paths_in_readmes_are_there() {
 # line. Anything else (heap, stdio, locks) must not even be linked. Needs the built objects: $1 is B.
 capture_half_links_only_what_it_may() {
     local objects
-    mapfile -t objects < <(find "$1"/obj/engine/{base,store,capture,method,host} -name '*.o' 2>/dev/null)
+    mapfile -t objects < <(find "$1"/obj/engine/{base,store,capture,method,host} -name '*.o' \
+        -not -path '*/method/*/art/*' 2>/dev/null)
     ((${#objects[@]})) || return 0
     nm -u -A "${objects[@]}" | sed -E 's/^([^:]*):.* [Uw] ([^@ ]*).*/\2 \1/' | sort -u |
         grep -vE '^(__(asan|ubsan|tsan|gcov|sanitizer|llvm)|_GLOBAL_OFFSET_TABLE_|strobe_)' |

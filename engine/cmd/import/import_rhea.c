@@ -1,13 +1,11 @@
-/* `strobe import rhea`: what RheaTrace 1.0 leaves of a capture: its raw log, the ring's own file (of a process that was
- * killed, or whose log was never written), or a trace in profilo's text. */
+/* `strobe import rhea`: captures of RheaTrace 1.0: its raw log, its ring file (of a process that was killed, or that
+ * never wrote its log), or a trace in profilo's text format. */
 #include "engine/base/error_format.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/import/import.h"
 #include "engine/cmd/import/import_calls.h"
 
-#include "engine/method/rhea_log.h"
-#include "engine/trace/import/rhea/profilo_text.h"
-#include "engine/trace/import/rhea/rhea_read.h"
+#include "engine/trace/import/rhea/rhea.h"
 #include "engine/util/whole_file.h"
 
 #include <errno.h>
@@ -17,9 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NS_DIGITS = 9, RING_ALIGNED = 128 };
-
-static void tell_log(const struct strobe_import_calls *q, const struct strobe_rhea_read_stats *s)
+static void print_log_stats(const struct strobe_import_calls *q, const struct strobe_rhea_read_stats *s)
 {
     char unknown[80];
     snprintf(unknown, sizeof unknown, "lines not understood, left out, the first is line %" PRIu64, s->first_unknown);
@@ -38,7 +34,7 @@ static enum strobe_status read_rhea_log(const struct strobe_import_calls *q, con
     struct strobe_rhea_read_stats stats;
     enum strobe_status status = strobe_rhea_read(text, bytes, calls, &stats, error);
     if (status == STROBE_OK)
-        tell_log(q, &stats);
+        print_log_stats(q, &stats);
     return status;
 }
 
@@ -56,66 +52,16 @@ static enum strobe_status read_profilo(const struct strobe_import_calls *q, cons
     return STROBE_OK;
 }
 
-/* ---- a ring's file: its log is made, and read as any other */
+/* ---- ring files */
 
-struct made {
-    char *text;
-    size_t bytes, room;
-};
-
-static bool append_log_text(void *ctx, const char *text, size_t bytes)
-{
-    struct made *m = ctx;
-    if (bytes > m->room - m->bytes) {
-        size_t room = (m->bytes + bytes) * 2;
-        char *more = realloc(m->text, room);
-        if (!more)
-            return false;
-        m->text = more;
-        m->room = room;
-    }
-    memcpy(m->text + m->bytes, text, bytes);
-    m->bytes += bytes;
-    return true;
-}
-
-static enum strobe_status read_ring(const struct strobe_import_calls *q, const struct strobe_packet_ring *ring,
-                                    struct strobe_calls *calls, struct strobe_error *error)
-{
-    struct made log = {0};
-    struct strobe_rhea_log_stats stats;
-    enum strobe_status status = strobe_rhea_log(ring, NS_DIGITS, append_log_text, &log, &stats);
-    if (status == STROBE_OK) {
-        strobe_import_calls_note(q, stats.strange, "entries that are none of a capture's, left out");
-        status = read_rhea_log(q, log.text, log.bytes, calls, error);
-    } else {
-        strobe_error_set(error, "%s", status == STROBE_IO ? "not enough memory" : "a ring to which no capture wrote");
-    }
-    free(log.text);
-    return status;
-}
-
-/* What was read of a pipe lies anywhere; a ring's lines have to lie right. */
 static enum strobe_status read_ring_file(const struct strobe_import_calls *q, const struct strobe_whole_file *file,
                                          struct strobe_calls *calls, struct strobe_error *error)
 {
-    struct strobe_packet_ring ring;
-    size_t room = (file->bytes + RING_ALIGNED - 1) / RING_ALIGNED * RING_ALIGNED;
-    void *aligned = (uintptr_t)file->at % RING_ALIGNED ? aligned_alloc(RING_ALIGNED, room) : NULL;
-    if (aligned)
-        memcpy(aligned, file->at, file->bytes);
-    enum strobe_status status =
-        strobe_packet_ring_open(aligned ? aligned : (void *)(uintptr_t)file->at, file->bytes, &ring);
+    struct strobe_rhea_ring_stats stats;
+    enum strobe_status status = strobe_rhea_ring_read(file->at, file->bytes, calls, &stats, error);
+    strobe_import_calls_note(q, stats.strange, "entries that are none of a capture's, left out");
     if (status == STROBE_OK)
-        status = read_ring(q, &ring, calls, error);
-    else if (status == STROBE_BAD_VERSION)
-        strobe_error_set(error, "a ring of another version, expected %d", STROBE_PACKET_VERSION);
-    else if (status == STROBE_TRUNCATED)
-        strobe_error_set(error, "a ring's file that is cut off at %zu bytes, expected more", file->bytes);
-    else
-        strobe_error_set(error, "a ring's file whose head is damaged, expected 1 to %d slots",
-                         STROBE_PACKET_SLOTS_MOST);
-    free(aligned);
+        print_log_stats(q, &stats.log);
     return status;
 }
 
@@ -124,12 +70,12 @@ static enum strobe_status read_any(const struct strobe_import_calls *q, const st
 {
     if (strobe_profilo_is(file->at, file->bytes))
         return read_profilo(q, file->at, file->bytes, calls, error);
-    if (strobe_packet_ring_is(file->at, file->bytes))
+    if (strobe_rhea_ring_is(file->at, file->bytes))
         return read_ring_file(q, file, calls, error);
     return read_rhea_log(q, file->at, file->bytes, calls, error);
 }
 
-/* ---- what is written */
+/* ---- output */
 
 static int write_profilo(const struct strobe_import_calls *q, struct strobe_calls *calls)
 {

@@ -1,6 +1,6 @@
 #include "engine/trace/export/btrace2_write.h"
 
-#include "engine/store/matrix_entry.h"
+#include "engine/trace/import/matrix/matrix.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Calls as profilo's delta text: see profilo_text.h. */
-#include "engine/trace/import/rhea/profilo_text.h"
+#include "engine/trace/import/rhea/rhea.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -151,7 +151,7 @@ static void add_messages(const struct calls *c, uint32_t queue)
         c->called[s->queues[queue].frame_method] = true;
 }
 
-static void add_block(const struct calls *c, uint32_t block)
+static void dex_add_calls(const struct calls *c, uint32_t block)
 {
     const struct sim_block *b = &c->s->blocks[block];
     for (uint32_t i = b->first; i < b->first + b->count; i++) {
@@ -163,14 +163,14 @@ static void add_block(const struct calls *c, uint32_t block)
         case SIM_OP_LOOP: add_messages(c, op->object); break;
         case SIM_OP_CHOOSE:
             for (uint32_t k = op->first; k < op->first + op->count; k++)
-                add_block(c, c->s->arms[k].block);
+                dex_add_calls(c, c->s->arms[k].block);
             break;
         default: break;
         }
         if (op->block)
-            add_block(c, op->block);
+            dex_add_calls(c, op->block);
         if (op->other_block)
-            add_block(c, op->other_block);
+            dex_add_calls(c, op->other_block);
     }
 }
 
@@ -179,7 +179,7 @@ static void find_callees(const struct sim_scenario *s, uint32_t method, bool *ca
 {
     struct calls c = {s, called};
     memset(called, 0, s->method_count * sizeof *called);
-    add_block(&c, s->methods[method].block);
+    dex_add_calls(&c, s->methods[method].block);
     for (uint32_t i = 0; i < s->op_count; i++)
         if (s->ops[i].kind == SIM_OP_RECURSE && s->ops[i].object == method)
             called[method] = true;
@@ -399,7 +399,7 @@ static bool make_ids(struct maker *m)
     return !m->out.failed && find_places(m);
 }
 
-static bool make(struct maker *m)
+static bool dex_make_file(struct maker *m)
 {
     if (m->scenario->method_count + 3 > METHODS_MAX) {
         strobe_error_set(m->error, "%s: %u methods, expected at most %d", m->scenario->path, m->scenario->method_count,
@@ -422,7 +422,7 @@ enum strobe_status sim_dex_of_scenario(const struct sim_scenario *s, void **out,
                                        struct strobe_error *error)
 {
     struct maker m = {.scenario = s, .error = error};
-    bool made = make(&m);
+    bool made = dex_make_file(&m);
     enum strobe_status status = made ? STROBE_OK : m.out.failed ? STROBE_IO : STROBE_BAD_INPUT;
     if (m.out.failed)
         strobe_error_set(error, "out of memory");

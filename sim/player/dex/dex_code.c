@@ -28,42 +28,42 @@ enum op {
     SPARSE_SWITCH_TABLE = 0x0200,
 };
 
-static void put_op(struct sim_dex_bytes *out, enum op op, uint32_t reg)
+static void dex_put_op(struct sim_dex_bytes *out, enum op op, uint32_t reg)
 {
     sim_dex_put16(out, (uint32_t)op | reg << 8);
 }
 
 /* With v2, v3, and `third` as well when count is 3. */
-static void put_call(struct sim_dex_bytes *out, uint32_t place, uint32_t count, uint32_t third)
+static void dex_put_invoke(struct sim_dex_bytes *out, uint32_t place, uint32_t count, uint32_t third)
 {
     sim_dex_put16(out, INVOKE_STATIC | count << 12);
     sim_dex_put16(out, place);
     sim_dex_put16(out, PLAYER | (PLAYER + 1) << 4 | third << 8);
 }
 
-static void put_jump(struct sim_dex_bytes *out, enum op op, uint32_t reg, uint32_t from, uint32_t to)
+static void dex_put_jump(struct sim_dex_bytes *out, enum op op, uint32_t reg, uint32_t from, uint32_t to)
 {
-    put_op(out, op, reg);
+    dex_put_op(out, op, reg);
     sim_dex_put32(out, to - from);
 }
 
 static void put_calls(struct sim_dex_bytes *out, const struct sim_dex_callee *callees, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        put_call(out, callees[i].place, 2, 0);
-        put_jump(out, GOTO_32, 0, CALLS + i * CALL_UNITS + 3, 0);
+        dex_put_invoke(out, callees[i].place, 2, 0);
+        dex_put_jump(out, GOTO_32, 0, CALLS + i * CALL_UNITS + 3, 0);
     }
 }
 
 static void put_handler(struct sim_dex_bytes *out, const struct sim_dex_player *player, uint32_t at)
 {
-    put_op(out, MOVE_EXCEPTION, 0);
-    put_call(out, player->caught, 3, 0);
-    put_op(out, MOVE_RESULT, 1);
-    put_op(out, IF_EQZ, 1);
+    dex_put_op(out, MOVE_EXCEPTION, 0);
+    dex_put_invoke(out, player->caught, 3, 0);
+    dex_put_op(out, MOVE_RESULT, 1);
+    dex_put_op(out, IF_EQZ, 1);
     sim_dex_put16(out, 5);
-    put_jump(out, GOTO_32, 0, at + 7, 0);
-    put_op(out, THROW, 0);
+    dex_put_jump(out, GOTO_32, 0, at + 7, 0);
+    dex_put_op(out, THROW, 0);
 }
 
 static void put_table(struct sim_dex_bytes *out, const struct sim_dex_callee *callees, uint32_t count)
@@ -92,13 +92,13 @@ void sim_dex_put_code(struct sim_dex_bytes *out, const struct sim_dex_player *pl
     sim_dex_put32(out, 0); /* no debug info */
     sim_dex_put32(out, units);
 
-    put_call(out, player->step, 2, 0);
-    put_op(out, MOVE_RESULT, 0);
-    put_jump(out, SPARSE_SWITCH, 0, 4, table);
-    put_op(out, RETURN_VOID, 0);
-    put_call(out, player->thrown, 2, 0);
-    put_op(out, MOVE_RESULT_OBJECT, 0);
-    put_op(out, THROW, 0);
+    dex_put_invoke(out, player->step, 2, 0);
+    dex_put_op(out, MOVE_RESULT, 0);
+    dex_put_jump(out, SPARSE_SWITCH, 0, 4, table);
+    dex_put_op(out, RETURN_VOID, 0);
+    dex_put_invoke(out, player->thrown, 2, 0);
+    dex_put_op(out, MOVE_RESULT_OBJECT, 0);
+    dex_put_op(out, THROW, 0);
     put_calls(out, callees, count);
     put_handler(out, player, caught);
     if (table > caught + CAUGHT_UNITS)

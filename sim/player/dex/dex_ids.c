@@ -17,7 +17,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int by_id(const void *a, const void *b)
+static int compare_dex_ids(const void *a, const void *b)
 {
     const struct sim_dex_id *x = a, *y = b;
     int order = strcmp(x->class, y->class);
@@ -45,7 +45,7 @@ bool sim_dex_ids_make(struct sim_dex_id *methods, uint32_t count, const char *co
     out->strings = calloc(room * 2, sizeof *out->strings);
     if (!out->types || !out->strings)
         return false;
-    qsort(methods, count, sizeof *methods, by_id);
+    qsort(methods, count, sizeof *methods, compare_dex_ids);
     for (uint32_t i = 0; i < count; i++) {
         out->types[out->type_count++] = methods[i].class;
         out->strings[out->string_count++] = methods[i].name;
@@ -74,7 +74,7 @@ void sim_dex_ids_free(struct sim_dex_ids *ids)
     *ids = (struct sim_dex_ids){0};
 }
 
-static uint32_t place(const char **list, uint32_t count, const char *text)
+static uint32_t dex_text_index(const char **list, uint32_t count, const char *text)
 {
     const char **at = bsearch(&text, list, count, sizeof *list, by_text);
     return at ? (uint32_t)(at - list) : UINT32_MAX;
@@ -82,10 +82,10 @@ static uint32_t place(const char **list, uint32_t count, const char *text)
 
 uint32_t sim_dex_string(const struct sim_dex_ids *ids, const char *text)
 {
-    return place(ids->strings, ids->string_count, text);
+    return dex_text_index(ids->strings, ids->string_count, text);
 }
 
 uint32_t sim_dex_type(const struct sim_dex_ids *ids, const char *descriptor)
 {
-    return place(ids->types, ids->type_count, descriptor);
+    return dex_text_index(ids->types, ids->type_count, descriptor);
 }

@@ -18,7 +18,7 @@ struct counted {
 };
 _Static_assert(sizeof(struct counted) <= sizeof(sem_t), "it takes the place of one");
 
-static struct counted *of(sem_t *s)
+static struct counted *counted_of(sem_t *s)
 {
     return (struct counted *)(void *)s;
 }
@@ -26,24 +26,24 @@ static struct counted *of(sem_t *s)
 int sim_mach_sem_init(sem_t *s, int shared, unsigned value)
 {
     (void)shared;
-    of(s)->semaphore = dispatch_semaphore_create((intptr_t)value);
-    atomic_store(&of(s)->count, (int)value);
-    return of(s)->semaphore ? 0 : -1;
+    counted_of(s)->semaphore = dispatch_semaphore_create((intptr_t)value);
+    atomic_store(&counted_of(s)->count, (int)value);
+    return counted_of(s)->semaphore ? 0 : -1;
 }
 
-static int take(sem_t *s, dispatch_time_t until)
+static int counted_wait(sem_t *s, dispatch_time_t until)
 {
-    if ((fake_mach_app()->dispatch_semaphore_wait)(of(s)->semaphore, until) != 0) {
+    if ((fake_mach_app()->dispatch_semaphore_wait)(counted_of(s)->semaphore, until) != 0) {
         errno = ETIMEDOUT;
         return -1;
     }
-    atomic_fetch_sub(&of(s)->count, 1);
+    atomic_fetch_sub(&counted_of(s)->count, 1);
     return 0;
 }
 
 int sim_mach_sem_wait(sem_t *s)
 {
-    return take(s, DISPATCH_TIME_FOREVER);
+    return counted_wait(s, DISPATCH_TIME_FOREVER);
 }
 
 int sim_mach_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
@@ -51,19 +51,19 @@ int sim_mach_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *unt
     struct timespec now;
     clock_gettime(clock, &now);
     int64_t left = (until->tv_sec - now.tv_sec) * NS + until->tv_nsec - now.tv_nsec;
-    return take(s, dispatch_time(DISPATCH_TIME_NOW, left > 0 ? left : 0));
+    return counted_wait(s, dispatch_time(DISPATCH_TIME_NOW, left > 0 ? left : 0));
 }
 
 int sim_mach_sem_post(sem_t *s)
 {
-    atomic_fetch_add(&of(s)->count, 1);
-    (fake_mach_app()->dispatch_semaphore_signal)(of(s)->semaphore);
+    atomic_fetch_add(&counted_of(s)->count, 1);
+    (fake_mach_app()->dispatch_semaphore_signal)(counted_of(s)->semaphore);
     return 0;
 }
 
 int sim_mach_sem_getvalue(sem_t *s, int *value)
 {
-    *value = atomic_load(&of(s)->count);
+    *value = atomic_load(&counted_of(s)->count);
     return 0;
 }
 

@@ -12,8 +12,8 @@ enum { STACK_BYTES = 4 << 20 };
 
 static bool captured;
 
-static enum strobe_status begin(struct sim_real_play *p, const char *name, const char *session,
-                                struct strobe_error *error)
+static enum strobe_status mach_player_begin(struct sim_real_play *p, const char *name, const char *session,
+                                            struct strobe_error *error)
 {
     (void)p;
     (void)name;
@@ -22,21 +22,21 @@ static enum strobe_status begin(struct sim_real_play *p, const char *name, const
     return status;
 }
 
-static void end(struct sim_real_play *p)
+static void mach_player_end(struct sim_real_play *p)
 {
     (void)p;
     if (captured)
         sim_real_mach_seat.end();
 }
 
-static uint32_t tid(void)
+static uint32_t mach_player_tid(void)
 {
     uint64_t id = 0;
     pthread_threadid_np(0, &id);
     return strobe_mach_tid(id);
 }
 
-static uint64_t charged_ns(void)
+static uint64_t mach_charged_ns(void)
 {
     return sim_real_mach_seat.charged_ns();
 }
@@ -44,8 +44,8 @@ static uint64_t charged_ns(void)
 const struct sim_real_runtime sim_real_runtime = {
     .stage = &sim_stage_frames,
     .stack_bytes = STACK_BYTES,
-    .open = begin,
-    .end = end,
-    .charged_ns = charged_ns,
-    .tid = tid,
+    .open = mach_player_begin,
+    .end = mach_player_end,
+    .charged_ns = mach_charged_ns,
+    .tid = mach_player_tid,
 };

@@ -5,19 +5,19 @@
 #include "engine/backend/mach/mach.h"
 #include "sim/fake/mach/kernel.h"
 
-static enum strobe_status begin(const char *session, struct strobe_error *error)
+static enum strobe_status mach_loader_begin(const char *session, struct strobe_error *error)
 {
     struct strobe_mach_options options = {.session_path = session};
     return strobe_mach_start(&options, NULL, error);
 }
 
-static uint64_t charged_ns(void)
+static uint64_t mach_loader_charged_ns(void)
 {
     return 0;
 }
 
 const struct sim_real_mach_seat sim_real_mach_seat = {
-    .begin = begin, .end = strobe_mach_stop, .charged_ns = charged_ns};
+    .begin = mach_loader_begin, .end = strobe_mach_stop, .charged_ns = mach_loader_charged_ns};
 
 struct played {
     int argc;
@@ -25,7 +25,7 @@ struct played {
     int status;
 };
 
-static void *play(void *p)
+static void *mach_loader_play(void *p)
 {
     struct played *played = p;
     played->status = sim_real_mach_player(played->argc, played->argv);
@@ -35,6 +35,6 @@ static void *play(void *p)
 int sim_real_mach_child(int argc, char **argv)
 {
     struct played played = {argc, argv, 0};
-    fake_rooted(play, &played);
+    fake_rooted(mach_loader_play, &played);
     return played.status;
 }

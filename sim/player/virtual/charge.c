@@ -31,46 +31,46 @@ uint64_t sim_virtual_charged_ns(void)
     return charged;
 }
 
-static uint64_t ticks(void *ctx)
+static uint64_t charge_ticks(void *ctx)
 {
     sim_virtual_charge(sim_virtual_costs.clock);
     return plain.ticks(ctx);
 }
 
-static uint64_t self_cpu_ns(void *ctx)
+static uint64_t charge_self_cpu_ns(void *ctx)
 {
     sim_virtual_charge(sim_virtual_costs.thread_clock);
     return plain.self_cpu_ns(ctx);
 }
 
-static void self_usage(void *ctx, struct strobe_usage *out)
+static void charge_self_usage(void *ctx, struct strobe_usage *out)
 {
     sim_virtual_charge(sim_virtual_costs.usage);
     plain.self_usage(ctx, out);
 }
 
-static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
+static enum strobe_status charge_thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
 {
     sim_virtual_charge(sim_virtual_costs.thread_clock);
     return plain.thread_cpu_ns(ctx, tid, out);
 }
 
-static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
-                                  struct strobe_regs *out)
+static enum strobe_status charge_suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
+                                         struct strobe_regs *out)
 {
     sim_virtual_charge(sim_virtual_costs.suspend);
     return plain.suspend(ctx, tid, blocked, timeout_ns, out);
 }
 
 /* What the window has cost is time that the thread stands. */
-static enum strobe_status resume(void *ctx, uint32_t tid)
+static enum strobe_status charge_resume(void *ctx, uint32_t tid)
 {
     sim_virtual_charge(sim_virtual_costs.resume);
     sim_compute(0);
     return plain.resume(ctx, tid);
 }
 
-static void between_passes(void *ctx)
+static void charge_between_passes(void *ctx)
 {
     uint32_t threads = strobe_session_thread_count(&engine->session);
     sim_virtual_charge(sim_virtual_costs.look * threads);
@@ -79,7 +79,7 @@ static void between_passes(void *ctx)
 }
 
 /* What the sample shares with the thread's last one is only compared. */
-static void charge_sample(uint32_t frames, uint32_t known)
+static void charge_engine_sample(uint32_t frames, uint32_t known)
 {
     sim_virtual_charge(sim_virtual_costs.sample + known * sim_virtual_costs.frame_known +
                        (frames - known) * sim_virtual_costs.frame);
@@ -93,12 +93,12 @@ static uint32_t shared(const uint64_t *a, uint32_t a_count, const uint64_t *b, u
     return n;
 }
 
-static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
-                                      uint64_t *frames_end, uint32_t max, uint32_t *count)
+static enum strobe_walk_end charge_walk_self(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
+                                             uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
     enum strobe_walk_end end = walker->self(frame, caller, stack, frames_end, max, count);
     const struct strobe_stack_cursor *last = &strobe_local.thread->cursor;
-    charge_sample(*count, shared(frames_end - *count, *count, last->address, last->depth));
+    charge_engine_sample(*count, shared(frames_end - *count, *count, last->address, last->depth));
     return end;
 }
 
@@ -124,12 +124,12 @@ void sim_virtual_charge_samples(const struct strobe_thread *t)
     k->samples = samples;
     k->depth = now->depth;
     memcpy(k->address + known, now->address + known, (now->depth - known) * sizeof now->address[0]);
-    charge_sample(now->depth, known);
+    charge_engine_sample(now->depth, known);
 }
 
-static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const struct strobe_regs *regs,
-                                         const struct strobe_window *stack, struct strobe_stack_top *top,
-                                         uint64_t *frames_end, uint32_t max, uint32_t *count)
+static enum strobe_walk_end charge_walk_stopped(const struct strobe_host *host, const struct strobe_regs *regs,
+                                                const struct strobe_window *stack, struct strobe_stack_top *top,
+                                                uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
     enum strobe_walk_end end = walker->stopped(host, regs, stack, top, frames_end, max, count);
     sim_virtual_charge(*count * sim_virtual_costs.unwind_frame);
@@ -139,21 +139,21 @@ static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const s
 void sim_virtual_put_host_costs(struct strobe_host *host)
 {
     plain = *host;
-    host->ticks = ticks;
-    host->self_cpu_ns = self_cpu_ns;
-    host->self_usage = self_usage;
-    host->thread_cpu_ns = thread_cpu_ns;
-    host->suspend = suspend;
-    host->resume = resume;
+    host->ticks = charge_ticks;
+    host->self_cpu_ns = charge_self_cpu_ns;
+    host->self_usage = charge_self_usage;
+    host->thread_cpu_ns = charge_thread_cpu_ns;
+    host->suspend = charge_suspend;
+    host->resume = charge_resume;
 }
 
 void sim_virtual_put_costs(struct strobe_engine *e, struct strobe_host *host)
 {
     engine = e;
     sim_virtual_put_host_costs(host);
-    host->between_passes = between_passes;
+    host->between_passes = charge_between_passes;
     walker = e->unwinder;
     charged_walker = (struct strobe_unwinder){
-        .self = walker->self ? walk_self : NULL, .stopped = walk_stopped, .resumed = walker->resumed};
+        .self = walker->self ? charge_walk_self : NULL, .stopped = charge_walk_stopped, .resumed = walker->resumed};
     e->unwinder = &charged_walker;
 }

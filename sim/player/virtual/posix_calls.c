@@ -7,12 +7,12 @@
 
 enum { SECOND = 1000000000, YIELD_NS = 100 };
 
-static struct timespec time_of(uint64_t ns)
+static struct timespec posix_timespec_from_ns(uint64_t ns)
 {
     return (struct timespec){(time_t)(ns / SECOND), (long)(ns % SECOND)};
 }
 
-static uint64_t ns_of(const struct timespec *t)
+static uint64_t posix_timespec_ns(const struct timespec *t)
 {
     return (uint64_t)t->tv_sec * SECOND + (uint64_t)t->tv_nsec;
 }
@@ -26,7 +26,7 @@ uint64_t sim_posix_now_ns(void)
 
 uint64_t sim_posix_left_ns(const struct timespec *until)
 {
-    uint64_t now = sim_posix_now_ns(), end = ns_of(until);
+    uint64_t now = sim_posix_now_ns(), end = posix_timespec_ns(until);
     return end > now ? end - now : 0;
 }
 
@@ -43,16 +43,16 @@ static const struct sim_thread *thread_of_clock(clockid_t clock)
 int sim_posix_clock_gettime(clockid_t clock, struct timespec *out)
 {
     if (clock == CLOCK_PROCESS_CPUTIME_ID) {
-        *out = time_of(sim_posix_cpu_ns());
+        *out = posix_timespec_from_ns(sim_posix_cpu_ns());
     } else if (clock == CLOCK_THREAD_CPUTIME_ID || clock < 0) {
         const struct sim_thread *t = thread_of_clock(clock);
         if (!t) {
             errno = EINVAL;
             return -1;
         }
-        *out = time_of(sim_cpu_ns(t));
+        *out = posix_timespec_from_ns(sim_cpu_ns(t));
     } else {
-        *out = time_of(sim_posix_now_ns());
+        *out = posix_timespec_from_ns(sim_posix_now_ns());
     }
     return 0;
 }
@@ -61,7 +61,7 @@ int sim_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec 
 {
     (void)clock;
     (void)left;
-    uint64_t end = ns_of(t);
+    uint64_t end = posix_timespec_ns(t);
     if (!(flags & TIMER_ABSTIME))
         end += sim_posix_now_ns();
     if (end > sim_posix_now_ns())
@@ -128,7 +128,7 @@ int sim_posix_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patie
         return -1;
     }
     p->revents = 0;
-    enum sim_wake how = sim_sem_wait(s, patience ? ns_of(patience) : UINT64_MAX);
+    enum sim_wake how = sim_sem_wait(s, patience ? posix_timespec_ns(patience) : UINT64_MAX);
     if (how == SIM_WAKE_TIMEOUT)
         return 0;
     s->count++;
@@ -157,7 +157,7 @@ int sim_posix_timerfd_settime(int fd, int flags, const struct itimerspec *to, st
 {
     (void)flags;
     (void)was;
-    timers[fd - FIRST_TIMER] = ns_of(&to->it_value);
+    timers[fd - FIRST_TIMER] = posix_timespec_ns(&to->it_value);
     return 0;
 }
 
@@ -176,7 +176,7 @@ ssize_t sim_posix_read(int fd, void *out, size_t bytes)
 
 /* ---- system calls */
 
-static long usage(struct rusage *out)
+static long posix_getrusage(struct rusage *out)
 {
     const struct sim_thread *t = sim_self();
     memset(out, 0, sizeof *out);
@@ -191,7 +191,7 @@ static long failed(int error)
     return -1;
 }
 
-static long read_event(struct sim_sem *s)
+static long posix_read_eventfd(struct sim_sem *s)
 {
     if (s->count == 0)
         return failed(EAGAIN);
@@ -218,12 +218,12 @@ long sim_posix_syscall(long number, ...)
     case SYS_nanosleep: return sim_posix_clock_nanosleep(CLOCK_MONOTONIC, 0, (void *)a[0], NULL);
     case SYS_clock_nanosleep: return sim_posix_clock_nanosleep((clockid_t)a[0], (int)a[1], (void *)a[2], NULL);
     case SYS_clock_gettime: return sim_posix_clock_gettime((clockid_t)a[0], (void *)a[1]);
-    case SYS_getrusage: return usage((void *)a[1]);
+    case SYS_getrusage: return posix_getrusage((void *)a[1]);
     case SYS_tgkill: return is_other_thread((uint32_t)a[1]) ? 0 : failed(ESRCH);
     case SYS_process_vm_readv: return syscall(number, (long)getpid(), a[1], a[2], a[3], a[4], a[5]);
     case SYS_read:
         if (event_of(a[0]))
-            return read_event(event_of(a[0]));
+            return posix_read_eventfd(event_of(a[0]));
         break;
     default: break;
     }

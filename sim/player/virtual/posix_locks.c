@@ -19,28 +19,28 @@ static void *made(void *space, size_t bytes)
     return object;
 }
 
-static void *held(void *space, size_t bytes)
+static void *posix_object_in(void *space, size_t bytes)
 {
     void *object;
     memcpy(&object, space, sizeof object);
     return object ? object : made(space, bytes);
 }
 
-static struct sim_mutex *mutex(pthread_mutex_t *m)
+static struct sim_mutex *posix_mutex_of(pthread_mutex_t *m)
 {
-    return held(m, sizeof(struct sim_mutex));
+    return posix_object_in(m, sizeof(struct sim_mutex));
 }
-static struct sim_cond *cond(pthread_cond_t *c)
+static struct sim_cond *posix_cond_of(pthread_cond_t *c)
 {
-    return held(c, sizeof(struct sim_cond));
+    return posix_object_in(c, sizeof(struct sim_cond));
 }
-static struct sim_rwlock *rwlock(pthread_rwlock_t *l)
+static struct sim_rwlock *posix_rwlock_of(pthread_rwlock_t *l)
 {
-    return held(l, sizeof(struct sim_rwlock));
+    return posix_object_in(l, sizeof(struct sim_rwlock));
 }
 static struct sim_sem *sem(sem_t *s)
 {
-    return held(s, sizeof(struct sim_sem));
+    return posix_object_in(s, sizeof(struct sim_sem));
 }
 
 /* ---- mutexes */
@@ -58,18 +58,18 @@ int sim_posix_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attribut
 
 int sim_posix_mutex_lock(pthread_mutex_t *m)
 {
-    sim_mutex_lock(mutex(m));
+    sim_mutex_lock(posix_mutex_of(m));
     return 0;
 }
 
 int sim_posix_mutex_trylock(pthread_mutex_t *m)
 {
-    return sim_mutex_trylock(mutex(m)) ? 0 : EBUSY;
+    return sim_mutex_trylock(posix_mutex_of(m)) ? 0 : EBUSY;
 }
 
 int sim_posix_mutex_unlock(pthread_mutex_t *m)
 {
-    sim_mutex_unlock(mutex(m));
+    sim_mutex_unlock(posix_mutex_of(m));
     return 0;
 }
 
@@ -85,7 +85,7 @@ int sim_posix_cond_init(pthread_cond_t *c, const pthread_condattr_t *attributes)
 
 int sim_posix_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
-    sim_cond_wait(cond(c), mutex(m), UINT64_MAX);
+    sim_cond_wait(posix_cond_of(c), posix_mutex_of(m), UINT64_MAX);
     return 0;
 }
 
@@ -94,18 +94,18 @@ int sim_posix_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct
     uint64_t left = sim_posix_left_ns(until);
     if (left == 0)
         return ETIMEDOUT;
-    return sim_cond_wait(cond(c), mutex(m), left) == SIM_WAKE_TIMEOUT ? ETIMEDOUT : 0;
+    return sim_cond_wait(posix_cond_of(c), posix_mutex_of(m), left) == SIM_WAKE_TIMEOUT ? ETIMEDOUT : 0;
 }
 
 int sim_posix_cond_signal(pthread_cond_t *c)
 {
-    sim_cond_notify(cond(c));
+    sim_cond_notify(posix_cond_of(c));
     return 0;
 }
 
 int sim_posix_cond_broadcast(pthread_cond_t *c)
 {
-    sim_cond_notify_all(cond(c));
+    sim_cond_notify_all(posix_cond_of(c));
     return 0;
 }
 
@@ -121,29 +121,29 @@ int sim_posix_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attri
 
 int sim_posix_rwlock_rdlock(pthread_rwlock_t *l)
 {
-    sim_rwlock_read(rwlock(l));
+    sim_rwlock_read(posix_rwlock_of(l));
     return 0;
 }
 
 int sim_posix_rwlock_tryrdlock(pthread_rwlock_t *l)
 {
-    return sim_rwlock_try_read(rwlock(l)) ? 0 : EBUSY;
+    return sim_rwlock_try_read(posix_rwlock_of(l)) ? 0 : EBUSY;
 }
 
 int sim_posix_rwlock_trywrlock(pthread_rwlock_t *l)
 {
-    return sim_rwlock_try_write(rwlock(l)) ? 0 : EBUSY;
+    return sim_rwlock_try_write(posix_rwlock_of(l)) ? 0 : EBUSY;
 }
 
 int sim_posix_rwlock_wrlock(pthread_rwlock_t *l)
 {
-    sim_rwlock_write(rwlock(l));
+    sim_rwlock_write(posix_rwlock_of(l));
     return 0;
 }
 
 int sim_posix_rwlock_unlock(pthread_rwlock_t *l)
 {
-    sim_rwlock_unlock(rwlock(l));
+    sim_rwlock_unlock(posix_rwlock_of(l));
     return 0;
 }
 

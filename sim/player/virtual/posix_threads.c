@@ -34,7 +34,7 @@ static void end_values(struct sim_posix_thread *t)
     }
 }
 
-static void live(void *p)
+static void posix_thread_entry(void *p)
 {
     struct sim_posix_thread *t = p;
     t->run(t->arg);
@@ -48,7 +48,7 @@ struct sim_posix_thread *sim_posix_start(void *(*run)(void *), void *arg)
         return NULL;
     *t = (struct sim_posix_thread){.run = run, .arg = arg};
     snprintf(t->name, sizeof t->name, "%s", threads ? sim_posix_self()->name : "strobe");
-    struct sim_thread_options options = {.name = t->name, .entry = live, .arg = t, .user = t};
+    struct sim_thread_options options = {.name = t->name, .entry = posix_thread_entry, .arg = t, .user = t};
     t->thread = sim_thread_start(sim_kernel_current, &options);
     if (!t->thread) {
         free(t);

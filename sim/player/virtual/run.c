@@ -20,7 +20,7 @@ struct played {
     char **argv;
 };
 
-static void *play(void *p)
+static void *virtual_play(void *p)
 {
     const struct played *played = p;
     exit(sim_virtual_player(played->argc, played->argv));
@@ -35,7 +35,7 @@ static bool read_costs(const char *path)
     return whole;
 }
 
-static int refuse(const char *what, const char *why)
+static int virtual_refuse(const char *what, const char *why)
 {
     fprintf(stderr, "%s: %s\n", what, why);
     return 2;
@@ -46,11 +46,11 @@ int sim_virtual_child(int argc, char **argv)
     struct sim_scenario *scenario;
     struct strobe_error error;
     if (argc < FEWEST)
-        return refuse(SIM_VIRTUAL_PLAYER, "expected SCHEDULE COSTS, and what " SIM_REAL_PLAYER " has");
+        return virtual_refuse(SIM_VIRTUAL_PLAYER, "expected SCHEDULE COSTS, and what " SIM_REAL_PLAYER " has");
     if (!read_costs(argv[COSTS]))
-        return refuse(argv[COSTS], "expected costs");
+        return virtual_refuse(argv[COSTS], "expected costs");
     if (sim_scenario_read(argv[SCENARIO], &scenario, &error) != STROBE_OK)
-        return refuse("scenario", error.text);
+        return virtual_refuse("scenario", error.text);
     struct sim_kernel_options options = {.seed = strtoull(argv[SEED], NULL, 10),
                                          .cores = scenario->cores,
                                          .schedule = (enum sim_schedule)strtoul(argv[SCHEDULE], NULL, 10),
@@ -64,9 +64,9 @@ int sim_virtual_child(int argc, char **argv)
     sim_fiber_local(&strobe_guard_window, sizeof strobe_guard_window);
     sim_virtual_locals();
     if (!sim_kernel_open(&options, NULL) || !sim_others_start(sim_kernel_current, busy) ||
-        !sim_posix_start(play, &played))
-        return refuse("memory", "there is none");
+        !sim_posix_start(virtual_play, &played))
+        return virtual_refuse("memory", "there is none");
     sim_kernel_run(sim_kernel_current, &error);
     /* Else its director has ended the process. What the engine does at an exit is done by a thread that runs. */
-    _exit(refuse("the run came to no end", error.text));
+    _exit(virtual_refuse("the run came to no end", error.text));
 }

@@ -21,7 +21,7 @@ static void collecting(void)
         sim_compute(a->pause_ns);
 }
 
-static void prepare(void *library)
+static void virtual_prepare_library(void *library)
 {
     static struct fake_system system;
     void **(*use)(const struct fake_system *);
@@ -50,8 +50,8 @@ struct strobe_thread *__wrap_strobe_art_thread(uint32_t on)
     return __real_strobe_art_thread(on);
 }
 
-static enum strobe_status begin(struct strobe_jvm *vm, const struct strobe_art_options *options,
-                                struct strobe_error *error)
+static enum strobe_status virtual_art_begin(struct strobe_jvm *vm, const struct strobe_art_options *options,
+                                            struct strobe_error *error)
 {
     enum strobe_status status = strobe_art_start(vm, options, NULL, error);
     if (status == STROBE_OK)
@@ -74,8 +74,8 @@ enum strobe_walk_end __wrap_strobe_art_walk_methods(struct strobe_art_walk *w, c
     return end;
 }
 
-static enum strobe_status begin_netease(struct strobe_jvm *vm, const struct strobe_netease_options *options,
-                                        struct strobe_error *error)
+static enum strobe_status virtual_netease_begin(struct strobe_jvm *vm, const struct strobe_netease_options *options,
+                                                struct strobe_error *error)
 {
     enum strobe_status status = strobe_netease_start(vm, options, error);
     struct strobe_netease_sampler *s = strobe_netease_running();
@@ -84,14 +84,14 @@ static enum strobe_status begin_netease(struct strobe_jvm *vm, const struct stro
     return status;
 }
 
-static void end_netease(void)
+static void virtual_netease_end(void)
 {
     strobe_netease_stop(NULL);
 }
 
-const struct sim_real_seat sim_real_seat = {.prepare = prepare,
-                                            .begin = begin,
+const struct sim_real_seat sim_real_seat = {.prepare = virtual_prepare_library,
+                                            .begin = virtual_art_begin,
                                             .end = strobe_art_stop,
-                                            .begin_netease = begin_netease,
-                                            .end_netease = end_netease,
+                                            .begin_netease = virtual_netease_begin,
+                                            .end_netease = virtual_netease_end,
                                             .charged_ns = sim_virtual_charged_ns};

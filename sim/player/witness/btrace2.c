@@ -3,6 +3,7 @@
  * would in local variables. Threads go by their number in the run: kernel ids need not fit a record's 15 bits here. */
 #include "engine/trace/import/btrace/btrace2.h"
 #include "engine/base/error_format.h"
+#include "engine/util/array.h"
 #include "sim/player/witness/witness.h"
 #include "sim/policy/btrace2_claims.h"
 
@@ -33,7 +34,7 @@ static struct {
     char path[4096];
 } btrace2;
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t btrace2_clock_ns(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
@@ -51,13 +52,15 @@ static bool open_buffer(const char *const *names, uint32_t count, const char *pa
     }
     btrace2.buffer = p;
     atomic_init(&btrace2.offset, STROBE_BTRACE2_HEADER_BYTES);
-    uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    btrace2.head = (struct strobe_btrace2_header){
-        .version = STROBE_BTRACE2_VERSION, .first_ns = now, .begin_ns = now, .boottime_ns = clock_ns(CLOCK_BOOTTIME)};
+    uint64_t now = btrace2_clock_ns(CLOCK_MONOTONIC);
+    btrace2.head = (struct strobe_btrace2_header){.version = STROBE_BTRACE2_VERSION,
+                                                  .first_ns = now,
+                                                  .begin_ns = now,
+                                                  .boottime_ns = btrace2_clock_ns(CLOCK_BOOTTIME)};
     return true;
 }
 
-static void *thread_begin(const struct sim_witness_thread *about)
+static void *btrace2_probe_thread_begin(const struct sim_witness_thread *about)
 {
     struct thread *t = calloc(1, sizeof *t);
     if (t)
@@ -67,7 +70,7 @@ static void *thread_begin(const struct sim_witness_thread *about)
     return t;
 }
 
-static void thread_end(void *thread)
+static void btrace2_probe_thread_end(void *thread)
 {
     struct thread *t = thread;
     free(t->at);
@@ -75,26 +78,20 @@ static void thread_end(void *thread)
 }
 
 /* What a frame that is no more has left is gone with it. */
-static void enter(void *thread, uint32_t id, uint32_t depth)
+static void btrace2_probe_enter(void *thread, uint32_t id, uint32_t depth)
 {
     struct thread *t = thread;
     (void)id;
     while (t->count && t->at[t->count - 1].depth >= depth)
         t->count--;
-    if (t->count == t->room) {
-        size_t room = t->room ? t->room * 2 : 64;
-        struct entered *more = realloc(t->at, room * sizeof *more);
-        if (!more)
-            return;
-        t->at = more;
-        t->room = room;
-    }
-    t->at[t->count++] = (struct entered){depth, clock_ns(CLOCK_MONOTONIC)};
+    if (!strobe_array_reserve(&t->at, &t->room, t->count + 1))
+        return;
+    t->at[t->count++] = (struct entered){depth, btrace2_clock_ns(CLOCK_MONOTONIC)};
 }
 
-static void record(struct thread *t, uint32_t id, uint64_t begin_ns)
+static void btrace2_probe_record(struct thread *t, uint32_t id, uint64_t begin_ns)
 {
-    uint64_t now = clock_ns(CLOCK_MONOTONIC), word[2];
+    uint64_t now = btrace2_clock_ns(CLOCK_MONOTONIC), word[2];
     struct strobe_btrace2_record r = {
         .start_ns = begin_ns - btrace2.head.first_ns, .duration_ns = now - begin_ns, .tid = t->number, .method = id};
     if (r.duration_ns <= SIM_BTRACE2_THRESHOLD_NS || !strobe_btrace2_pack(&r, word))
@@ -111,30 +108,30 @@ static const struct entered *entered_at(struct thread *t, uint32_t depth)
     return t->count && t->at[t->count - 1].depth == depth ? &t->at[t->count - 1] : NULL;
 }
 
-static void leave(void *thread, uint32_t id, uint32_t depth)
+static void btrace2_probe_leave(void *thread, uint32_t id, uint32_t depth)
 {
     struct thread *t = thread;
     const struct entered *e = entered_at(t, depth);
     if (!e)
         return;
-    record(t, id, e->time_ns);
+    btrace2_probe_record(t, id, e->time_ns);
     t->count--;
 }
 
 /* Its variable lives on, in case that the method catches what it threw. */
-static void throws(void *thread, uint32_t id, uint32_t depth)
+static void btrace2_probe_throw(void *thread, uint32_t id, uint32_t depth)
 {
     const struct entered *e = entered_at(thread, depth);
     if (e)
-        record(thread, id, e->time_ns);
+        btrace2_probe_record(thread, id, e->time_ns);
 }
 
-static void message_begin(void *thread, uint32_t message, bool is_frame)
+static void btrace2_probe_message_begin(void *thread, uint32_t message, bool is_frame)
 {
     (void)thread, (void)message, (void)is_frame;
 }
 
-static void message_end(void *thread, uint32_t message)
+static void btrace2_probe_message_end(void *thread, uint32_t message)
 {
     (void)thread, (void)message;
 }
@@ -158,12 +155,12 @@ _Static_assert(sizeof btrace2.head == STROBE_BTRACE2_HEADER_BYTES, "a header in 
 const struct sim_witness sim_witness_btrace2 = {
     .policy = "btrace2",
     .open = open_buffer,
-    .thread_begin = thread_begin,
-    .thread_end = thread_end,
-    .enter = enter,
-    .leave = leave,
-    .throws = throws,
-    .message_begin = message_begin,
-    .message_end = message_end,
+    .thread_begin = btrace2_probe_thread_begin,
+    .thread_end = btrace2_probe_thread_end,
+    .enter = btrace2_probe_enter,
+    .leave = btrace2_probe_leave,
+    .throws = btrace2_probe_throw,
+    .message_begin = btrace2_probe_message_begin,
+    .message_end = btrace2_probe_message_end,
     .close = close_buffer,
 };

@@ -1,7 +1,7 @@
-/* Matrix's TraceCanary in the played process: the packed log of the main thread (engine/method/matrix_log.h), with its
- * clock kept by a real thread. */
+/* Matrix's TraceCanary in the played process: the packed log of the main thread (engine/method/matrix/matrix_log.h),
+ * with its clock kept by a real thread. */
 #include "engine/base/error_format.h"
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 #include "sim/player/witness/witness.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static struct {
     char path[4096];
 } matrix;
 
-static uint64_t now_ns(void)
+static uint64_t matrix_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -26,12 +26,12 @@ static uint64_t now_ns(void)
 }
 
 /* Until the process ends. */
-static void *keep_clock(void *unused)
+static void *matrix_keep_clock(void *unused)
 {
     struct timespec pause = {0, STROBE_MATRIX_TICK_MS * 1000000};
     (void)unused;
     for (;;) {
-        strobe_matrix_clock_tick(&matrix.clock, now_ns());
+        strobe_matrix_clock_tick(&matrix.clock, matrix_now_ns());
         nanosleep(&pause, NULL);
     }
     return NULL;
@@ -44,17 +44,17 @@ static bool open_matrix(const char *const *names, uint32_t count, const char *pa
     pthread_t clock;
     (void)names, (void)count;
     snprintf(matrix.path, sizeof matrix.path, "%s", path);
-    matrix.head.base_ns = now_ns();
+    matrix.head.base_ns = matrix_now_ns();
     strobe_matrix_clock_open(&matrix.clock, matrix.head.base_ns, true);
     if (memory &&
         strobe_matrix_log_open(&matrix.log, memory, bytes, STROBE_MATRIX_ENTRIES_DEFAULT, &matrix.clock) == STROBE_OK &&
-        pthread_create(&clock, NULL, keep_clock, NULL) == 0)
+        pthread_create(&clock, NULL, matrix_keep_clock, NULL) == 0)
         return true;
     strobe_error_set(error, "matrix: no memory for its log, or no thread for its clock");
     return false;
 }
 
-static void *thread_begin(const struct sim_witness_thread *about)
+static void *matrix_probe_thread_begin(const struct sim_witness_thread *about)
 {
     if (!about->is_main)
         return NULL;
@@ -63,43 +63,43 @@ static void *thread_begin(const struct sim_witness_thread *about)
     return &matrix;
 }
 
-static void thread_end(void *thread)
+static void matrix_probe_thread_end(void *thread)
 {
     (void)thread;
 }
 
-static void enter(void *thread, uint32_t id, uint32_t depth)
+static void matrix_probe_enter(void *thread, uint32_t id, uint32_t depth)
 {
     (void)thread, (void)depth;
     strobe_matrix_enter(&matrix.log, id);
 }
 
-static void leave(void *thread, uint32_t id, uint32_t depth)
+static void matrix_probe_leave(void *thread, uint32_t id, uint32_t depth)
 {
     (void)thread, (void)depth;
     strobe_matrix_leave(&matrix.log, id);
 }
 
 /* A throw is none of Matrix's probes. */
-static void throws(void *thread, uint32_t id, uint32_t depth)
+static void matrix_probe_throw(void *thread, uint32_t id, uint32_t depth)
 {
     (void)thread, (void)id, (void)depth;
 }
 
-static void message_begin(void *thread, uint32_t message, bool is_frame)
+static void matrix_probe_message_begin(void *thread, uint32_t message, bool is_frame)
 {
     (void)thread, (void)message, (void)is_frame;
-    strobe_matrix_message_begin(&matrix.log, now_ns());
+    strobe_matrix_message_begin(&matrix.log, matrix_now_ns());
 }
 
-static void message_end(void *thread, uint32_t message)
+static void matrix_probe_message_end(void *thread, uint32_t message)
 {
     (void)thread, (void)message;
-    strobe_matrix_message_end(&matrix.log, now_ns());
+    strobe_matrix_message_end(&matrix.log, matrix_now_ns());
 }
 
 /* The main thread may go on meanwhile: the copy is of what was there. */
-static bool close_matrix(struct strobe_error *error)
+static bool matrix_probe_close(struct strobe_error *error)
 {
     uint64_t *entries = malloc(STROBE_MATRIX_ENTRIES_DEFAULT * sizeof *entries);
     FILE *out = entries ? fopen(matrix.path, "wb") : NULL;
@@ -121,12 +121,12 @@ static bool close_matrix(struct strobe_error *error)
 const struct sim_witness sim_witness_matrix = {
     .policy = "matrix",
     .open = open_matrix,
-    .thread_begin = thread_begin,
-    .thread_end = thread_end,
-    .enter = enter,
-    .leave = leave,
-    .throws = throws,
-    .message_begin = message_begin,
-    .message_end = message_end,
-    .close = close_matrix,
+    .thread_begin = matrix_probe_thread_begin,
+    .thread_end = matrix_probe_thread_end,
+    .enter = matrix_probe_enter,
+    .leave = matrix_probe_leave,
+    .throws = matrix_probe_throw,
+    .message_begin = matrix_probe_message_begin,
+    .message_end = matrix_probe_message_end,
+    .close = matrix_probe_close,
 };

@@ -1,7 +1,7 @@
 /* RheaTrace 1.0 in the played process: marks of methods, of all threads or the main one alone, through the engine's
- * part of the atrace proxy into its ring (engine/method/atrace.h). What is left is RheaTrace's raw log. */
+ * part of the atrace proxy into its ring (engine/method/rhea/atrace.h). What is left is RheaTrace's raw log. */
 #include "engine/base/error_format.h"
-#include "engine/method/rhea_log.h"
+#include "engine/method/rhea/rhea_log.h"
 #include "sim/player/witness/witness.h"
 #include "sim/policy/rhea_claims.h"
 
@@ -24,20 +24,20 @@ static struct {
 static _Thread_local uint32_t own_tid;
 static _Thread_local bool in_frame;
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t rhea_clock_ns(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t boot_ns(void *ctx)
+static uint64_t rhea_probe_boot_ns(void *ctx)
 {
     (void)ctx;
-    return clock_ns(CLOCK_BOOTTIME);
+    return rhea_clock_ns(CLOCK_BOOTTIME);
 }
 
-static uint32_t tid(void *ctx)
+static uint32_t rhea_probe_tid(void *ctx)
 {
     (void)ctx;
     return own_tid;
@@ -45,7 +45,7 @@ static uint32_t tid(void *ctx)
 
 static bool open_ring(const char *const *names, const char *path, bool main_only, struct strobe_error *error)
 {
-    static const struct strobe_atrace_system system = {boot_ns, tid, NULL};
+    static const struct strobe_atrace_system system = {rhea_probe_boot_ns, rhea_probe_tid, NULL};
     struct strobe_packet_ring ring;
     size_t bytes = strobe_packet_ring_bytes(STROBE_PACKET_SLOTS_MOST);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -54,7 +54,8 @@ static bool open_ring(const char *const *names, const char *path, bool main_only
     if (memory != MAP_FAILED) {
         strobe_packet_ring_create(memory, STROBE_PACKET_SLOTS_MOST);
         if (strobe_packet_ring_open(memory, bytes, &ring) == STROBE_OK) {
-            strobe_atrace_begin(&rhea.atrace, &ring, &system, (uint32_t)getpid(), clock_ns(CLOCK_MONOTONIC), main_only);
+            strobe_atrace_begin(&rhea.atrace, &ring, &system, (uint32_t)getpid(), rhea_clock_ns(CLOCK_MONOTONIC),
+                                main_only);
             return true;
         }
     }
@@ -74,43 +75,43 @@ static bool open_main(const char *const *names, uint32_t count, const char *path
     return open_ring(names, path, true, error);
 }
 
-static void *thread_begin(const struct sim_witness_thread *about)
+static void *rhea_probe_thread_begin(const struct sim_witness_thread *about)
 {
     own_tid = about->tid;
     return &rhea;
 }
 
-static void thread_end(void *thread)
+static void rhea_probe_thread_end(void *thread)
 {
     (void)thread;
 }
 
-static void mark(enum strobe_atrace_kind kind, uint32_t id)
+static void rhea_probe_write_event(enum strobe_atrace_kind kind, uint32_t id)
 {
     const char *name = rhea.names[id];
     strobe_atrace_mark(&rhea.atrace, kind, name, strlen(name));
 }
 
-static void enter(void *thread, uint32_t id, uint32_t depth)
+static void rhea_probe_enter(void *thread, uint32_t id, uint32_t depth)
 {
     (void)thread, (void)depth;
-    mark(STROBE_ATRACE_ENTER, id);
+    rhea_probe_write_event(STROBE_ATRACE_ENTER, id);
 }
 
-static void leave(void *thread, uint32_t id, uint32_t depth)
+static void rhea_probe_leave(void *thread, uint32_t id, uint32_t depth)
 {
     (void)thread, (void)depth;
-    mark(STROBE_ATRACE_LEAVE, id);
+    rhea_probe_write_event(STROBE_ATRACE_LEAVE, id);
 }
 
-static void throws(void *thread, uint32_t id, uint32_t depth)
+static void rhea_probe_throw(void *thread, uint32_t id, uint32_t depth)
 {
     (void)thread, (void)depth;
-    mark(STROBE_ATRACE_THROW, id);
+    rhea_probe_write_event(STROBE_ATRACE_THROW, id);
 }
 
 /* The framework's own mark, through the trace library: of frames. */
-static void message_begin(void *thread, uint32_t message, bool is_frame)
+static void rhea_probe_message_begin(void *thread, uint32_t message, bool is_frame)
 {
     char text[64];
     (void)thread, (void)message;
@@ -119,7 +120,7 @@ static void message_begin(void *thread, uint32_t message, bool is_frame)
     strobe_atrace_message(&rhea.atrace, text, (size_t)bytes);
 }
 
-static void message_end(void *thread, uint32_t message)
+static void rhea_probe_message_end(void *thread, uint32_t message)
 {
     char text[32];
     (void)thread, (void)message;
@@ -146,7 +147,7 @@ static void read_end(void *thread)
     strobe_atrace_mark(&rhea.atrace, STROBE_ATRACE_END, "", 0);
 }
 
-static bool put(void *out, const char *text, size_t bytes)
+static bool rhea_probe_put(void *out, const char *text, size_t bytes)
 {
     return fwrite(text, 1, bytes, out) == bytes;
 }
@@ -156,7 +157,7 @@ static bool close_log(struct strobe_error *error)
 {
     strobe_atrace_end(&rhea.atrace);
     FILE *out = fopen(rhea.path, "wb");
-    bool written = out && strobe_rhea_log(&rhea.atrace.ring, SIM_RHEA_DIGITS, put, out, NULL) == STROBE_OK;
+    bool written = out && strobe_rhea_log(&rhea.atrace.ring, SIM_RHEA_DIGITS, rhea_probe_put, out, NULL) == STROBE_OK;
     if (out)
         written = fclose(out) == 0 && written;
     if (!written)
@@ -167,13 +168,13 @@ static bool close_log(struct strobe_error *error)
 const struct sim_witness sim_witness_rheatrace = {
     .policy = "rheatrace",
     .open = open_all,
-    .thread_begin = thread_begin,
-    .thread_end = thread_end,
-    .enter = enter,
-    .leave = leave,
-    .throws = throws,
-    .message_begin = message_begin,
-    .message_end = message_end,
+    .thread_begin = rhea_probe_thread_begin,
+    .thread_end = rhea_probe_thread_end,
+    .enter = rhea_probe_enter,
+    .leave = rhea_probe_leave,
+    .throws = rhea_probe_throw,
+    .message_begin = rhea_probe_message_begin,
+    .message_end = rhea_probe_message_end,
     .read_begin = read_begin,
     .read_end = read_end,
     .close = close_log,
@@ -182,13 +183,13 @@ const struct sim_witness sim_witness_rheatrace = {
 const struct sim_witness sim_witness_rheatrace_main = {
     .policy = "rheatrace-main",
     .open = open_main,
-    .thread_begin = thread_begin,
-    .thread_end = thread_end,
-    .enter = enter,
-    .leave = leave,
-    .throws = throws,
-    .message_begin = message_begin,
-    .message_end = message_end,
+    .thread_begin = rhea_probe_thread_begin,
+    .thread_end = rhea_probe_thread_end,
+    .enter = rhea_probe_enter,
+    .leave = rhea_probe_leave,
+    .throws = rhea_probe_throw,
+    .message_begin = rhea_probe_message_begin,
+    .message_end = rhea_probe_message_end,
     .read_begin = read_begin,
     .read_end = read_end,
     .close = close_log,

@@ -5,7 +5,7 @@
 
 #include "sim/player/witness.h"
 
-/* matrix: this, and then `count` entries (engine/store/matrix_entry.h). */
+/* matrix: this, and then `count` entries (engine/method/matrix/matrix_entry.h). */
 struct sim_witness_matrix {
     uint64_t base_ns; /* CLOCK_MONOTONIC when the log's clock was 0 */
     uint64_t count, lost;
@@ -13,7 +13,7 @@ struct sim_witness_matrix {
     char name[32];
 };
 
-/* rheatrace: its raw log (engine/method/rhea_log.h). btrace2: its log (engine/trace/import/btrace/btrace2.h), with
+/* rheatrace: its raw log (engine/method/rhea/rhea_log.h). btrace2: its log (engine/trace/import/btrace/btrace2.h), with
  * threads by their number in the run. */
 
 extern const struct sim_witness sim_witness_matrix, sim_witness_rheatrace, sim_witness_rheatrace_main,

@@ -1,6 +1,6 @@
 /* The packet ring: what readers take for a message is one, whole; every ticket is accounted for; nobody waits for a
  * writer that stopped. Packets are small here (STROBE_SMALL): 12 bytes of data. */
-#include "engine/method/packet_ring.h"
+#include "engine/method/rhea/packet_ring.h"
 #include "tests/explore/programs.h"
 
 #include <stdalign.h>
@@ -21,7 +21,7 @@ static void make(struct packet_state *s, uint32_t slots)
     explore_require(strobe_packet_ring_open(s->memory, sizeof s->memory, &s->ring) == STROBE_OK);
 }
 
-/* Message `number` of 3 or 4 words, all of which tell it. */
+/* Message `number` of 3 or 4 words, all of which contain it. */
 static void put(struct packet_state *s, uint32_t number, size_t bytes)
 {
     struct strobe_packet_ring ring = s->ring;

@@ -1,7 +1,7 @@
 /* What of Matrix's is read from files and written to them: dumps of the log, streams of events, method mappings, black
  * lists; and which methods get ids. */
 #include "engine/base/error.h"
-#include "engine/store/matrix_entry.h"
+#include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_events.h"
 #include "engine/trace/import/matrix/matrix_map.h"
 #include "engine/trace/import/matrix/matrix_raw.h"

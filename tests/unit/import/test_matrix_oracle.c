@@ -1,7 +1,7 @@
 /* Random streams of Matrix's method log. Under the documented contract, what was written to a log, cut out of it and
  * built again is the tree of calls that were made, by an oracle that keeps the tree itself; under the upstream one, it
  * is what a slow model of Matrix's parser makes, that has its lists as the parser has them. */
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
 
 #include "tests/unit/support/trial.h"
@@ -49,7 +49,7 @@ static uint64_t now_ms, base_ns = 77000000;
 static struct strobe_matrix_clock clock;
 static struct strobe_matrix_log matrix;
 
-/* Moves on by some ms, of which the clock's thread tells. */
+/* Moves on by some ms, which the clock's thread publishes. */
 static void pass_time(void)
 {
     now_ms += below(4) ? below(3) : below(6000);

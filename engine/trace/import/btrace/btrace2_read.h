@@ -19,7 +19,7 @@
 #include "engine/base/error.h"
 #include "engine/base/status.h"
 #include "engine/trace/import/btrace/btrace2.h"
-#include "engine/trace/import/matrix/matrix_map.h"
+#include "engine/trace/import/matrix/matrix.h"
 #include "engine/trace/model/calls.h"
 
 #include <stddef.h>

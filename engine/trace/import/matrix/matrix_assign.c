@@ -1,6 +1,6 @@
 /* Which methods get probes, and their ids; see matrix_map.h. */
 #include "engine/base/error_format.h"
-#include "engine/store/matrix_entry.h"
+#include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_map.h"
 #include "engine/util/outfile.h"
 

@@ -17,7 +17,7 @@
 
 /* One line, taken apart. Zero at first use; strobe_matrix_events_free afterwards. */
 struct strobe_matrix_events {
-    uint64_t *entries; /* engine/store/matrix_entry.h */
+    uint64_t *entries; /* engine/method/matrix/matrix_entry.h */
     size_t count, room;
     int64_t end_ms; /* STROBE_MATRIX_NO_END (matrix_stack.h): not told */
 };

@@ -1,7 +1,7 @@
 #include "engine/trace/import/matrix/matrix_raw.h"
 #include "engine/base/error_format.h"
 
-#include "engine/store/matrix_entry.h"
+#include "engine/method/matrix/matrix_entry.h"
 #include "engine/util/outfile.h"
 
 #include <errno.h>

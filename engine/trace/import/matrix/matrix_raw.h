@@ -1,4 +1,5 @@
-/* Raw dumps of Matrix's method log (engine/store/matrix_entry.h): little-endian words of 8 bytes and nothing else.
+/* Raw dumps of Matrix's method log (engine/method/matrix/matrix_entry.h): little-endian words of 8 bytes and nothing
+ * else.
  *
  * Reading half: allocates; not thread-safe. */
 #ifndef STROBE_TRACE_IMPORT_MATRIX_MATRIX_RAW_H

@@ -76,8 +76,8 @@ struct strobe_matrix_builder;
 struct strobe_matrix_builder *strobe_matrix_builder_open(enum strobe_matrix_contract contract);
 void strobe_matrix_builder_close(struct strobe_matrix_builder *b); /* NULL is fine */
 
-/* Entries (engine/store/matrix_entry.h), oldest first, and the time of the end, ms on the log's clock. STROBE_IO: out
- * of memory. `stats` may be NULL. */
+/* Entries (engine/method/matrix/matrix_entry.h), oldest first, and the time of the end, ms on the log's clock.
+ * STROBE_IO: out of memory. `stats` may be NULL. */
 enum strobe_status strobe_matrix_build(struct strobe_matrix_builder *b, const uint64_t *entries, size_t count,
                                        bool strict, int64_t end_ms, struct strobe_matrix_stack *out,
                                        struct strobe_matrix_stats *stats);

@@ -1,4 +1,4 @@
-/* Reads RheaTrace's raw log (engine/method/rhea_log.h tells its form) into calls of threads:
+/* Reads RheaTrace's raw log (engine/method/rhea/rhea_log.h tells its form) into calls of threads:
  *
  *   B|pid|B:name, E:name, T:name   BEGIN, END, THROW of that method
  *   B|pid|name                     BEGIN of a section; the name is all that follows, `|` and `:` included

@@ -26,7 +26,7 @@ struct strobe_thread *__wrap_strobe_mach_thread(uint32_t on, const char *call)
     return t;
 }
 
-static enum strobe_status begin(const char *session, struct strobe_error *error)
+static enum strobe_status virtual_mach_begin(const char *session, struct strobe_error *error)
 {
     struct strobe_mach_options options = {.session_path = session};
     enum strobe_status status = strobe_mach_start(&options, NULL, error);
@@ -36,4 +36,4 @@ static enum strobe_status begin(const char *session, struct strobe_error *error)
 }
 
 const struct sim_real_mach_seat sim_real_mach_seat = {
-    .begin = begin, .end = strobe_mach_stop, .charged_ns = sim_virtual_charged_ns};
+    .begin = virtual_mach_begin, .end = strobe_mach_stop, .charged_ns = sim_virtual_charged_ns};

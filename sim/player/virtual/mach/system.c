@@ -44,7 +44,7 @@ static uint64_t id_of(const struct sim_thread *t)
 }
 
 /* One that lives, or NULL. Threads stay in their list when they have ended, and new ones come to its end. */
-static struct sim_posix_thread *by_id(uint64_t id)
+static struct sim_posix_thread *find_live_thread(uint64_t id)
 {
     static struct sim_posix_thread *last;
     struct sim_posix_thread *t = last ? last->next : sim_posix_threads();
@@ -54,23 +54,23 @@ static struct sim_posix_thread *by_id(uint64_t id)
     return t && t->thread->state != SIM_ENDED ? t : NULL;
 }
 
-static uint64_t self(void)
+static uint64_t system_self(void)
 {
     return id_of(sim_self());
 }
 
-static uint64_t of_pthread(pthread_t thread)
+static uint64_t system_id_of_pthread(pthread_t thread)
 {
     const struct sim_posix_thread *t = (const struct sim_posix_thread *)(uintptr_t)thread;
     return t->thread->state == SIM_ENDED ? 0 : id_of(t->thread);
 }
 
-static pthread_t pthread_of(uint64_t id)
+static pthread_t system_pthread_of_id(uint64_t id)
 {
-    return (pthread_t)(uintptr_t)by_id(id);
+    return (pthread_t)(uintptr_t)find_live_thread(id);
 }
 
-static uint32_t threads(uint64_t *ids, uint32_t most)
+static uint32_t system_list_threads(uint64_t *ids, uint32_t most)
 {
     uint32_t n = 0;
     for (struct sim_posix_thread *t = sim_posix_threads(); t && n < most; t = t->next)
@@ -79,14 +79,14 @@ static uint32_t threads(uint64_t *ids, uint32_t most)
     return n;
 }
 
-static void forget(uint64_t id)
+static void system_forget(uint64_t id)
 {
     (void)id; /* no id is used again */
 }
 
-static enum fake_mach_where where(uint64_t id)
+static enum fake_mach_where system_place_of_thread(uint64_t id)
 {
-    const struct sim_posix_thread *t = by_id(id);
+    const struct sim_posix_thread *t = find_live_thread(id);
     if (!t)
         return FAKE_MACH_GONE;
     const struct record *r = record_of(t->thread);
@@ -96,23 +96,23 @@ static enum fake_mach_where where(uint64_t id)
     return waits ? FAKE_MACH_WAITS : FAKE_MACH_RUNS;
 }
 
-static uint64_t cpu_ns(uint64_t id)
+static uint64_t system_cpu_ns(uint64_t id)
 {
-    const struct sim_posix_thread *t = by_id(id);
+    const struct sim_posix_thread *t = find_live_thread(id);
     return t ? sim_cpu_ns(t->thread) : 0;
 }
 
-static void name(uint64_t id, char out[MAXTHREADNAMESIZE])
+static void system_thread_name(uint64_t id, char out[MAXTHREADNAMESIZE])
 {
-    const struct sim_posix_thread *t = by_id(id);
+    const struct sim_posix_thread *t = find_live_thread(id);
     snprintf(out, MAXTHREADNAMESIZE, "%s", t ? t->name : "");
 }
 
 /* ---- stop and go */
 
-static void stop(uint64_t id)
+static void system_suspend(uint64_t id)
 {
-    struct sim_posix_thread *t = by_id(id);
+    struct sim_posix_thread *t = find_live_thread(id);
     struct record *r = t ? record_of(t->thread) : NULL;
     if (!r || r->stands)
         return;
@@ -121,9 +121,9 @@ static void stop(uint64_t id)
         r->stands = sim_stop(t->thread, SIM_STOP_AT_ONCE, 0) == STROBE_OK;
 }
 
-static void go(uint64_t id)
+static void system_resume(uint64_t id)
 {
-    struct sim_posix_thread *t = by_id(id);
+    struct sim_posix_thread *t = find_live_thread(id);
     struct record *r = t ? record_of(t->thread) : NULL;
     if (!r || !r->asked)
         return;
@@ -135,9 +135,9 @@ static void go(uint64_t id)
         sim_sem_post(&r->gone_on);
 }
 
-static void held(uint64_t id, uint64_t by)
+static void system_set_held(uint64_t id, uint64_t by)
 {
-    const struct sim_posix_thread *t = by_id(id), *holder = by_id(by);
+    const struct sim_posix_thread *t = find_live_thread(id), *holder = find_live_thread(by);
     if (!t)
         return;
     struct record *r = record_of(t->thread);
@@ -146,10 +146,10 @@ static void held(uint64_t id, uint64_t by)
     sim_held_by(t->thread, r->gone_on.giver);
 }
 
-static void settle(uint64_t id, bool out)
+static void system_settle(uint64_t id, bool out)
 {
     for (;;) {
-        const struct sim_posix_thread *t = by_id(id);
+        const struct sim_posix_thread *t = find_live_thread(id);
         const struct record *r = t ? record_of(t->thread) : NULL;
         if (!r || !r->asked || r->stands || t->thread == sim_self() || !out || r->waits)
             return;
@@ -157,9 +157,9 @@ static void settle(uint64_t id, bool out)
     }
 }
 
-static bool registers(uint64_t id, fake_mach_registers *out)
+static bool system_registers(uint64_t id, fake_mach_registers *out)
 {
-    const struct sim_posix_thread *t = by_id(id);
+    const struct sim_posix_thread *t = find_live_thread(id);
     struct sim_fiber_place place;
     if (!t)
         return false;
@@ -178,20 +178,20 @@ static bool registers(uint64_t id, fake_mach_registers *out)
 
 /* ---- in and out of the kernel */
 
-static void enter(const struct fake_mach_place *from)
+static void system_enter(const struct fake_mach_place *from)
 {
     struct record *r = record_of(sim_self());
     if (r->depth++ == 0)
         r->from = *from;
 }
 
-static void waits(bool on)
+static void system_set_waiting(bool on)
 {
     record_of(sim_self())->waits = on;
 }
 
 /* It is still in the kernel while it stands there: its registers are those with which it went in. */
-static void leave(void)
+static void system_leave(void)
 {
     struct record *r = record_of(sim_self());
     while (r->depth == 1 && r->asked) {
@@ -201,7 +201,7 @@ static void leave(void)
     r->depth--;
 }
 
-static void sleep_until_ns(uint64_t at)
+static void system_sleep_until(uint64_t at)
 {
     if (at > sim_posix_now_ns())
         sim_sleep_until(at - SIM_POSIX_ORIGIN_NS);
@@ -227,7 +227,7 @@ static struct bed *bed_of(const void *word)
     return b ? b : empty;
 }
 
-static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
+static bool system_sleep_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
 {
     sim_mutex_lock(&bedroom);
     struct bed *b = bed_of(word);
@@ -248,7 +248,7 @@ static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
     return at == UINT64_MAX || sim_posix_now_ns() < at;
 }
 
-static void wake(_Atomic uint32_t *word)
+static void system_wake(_Atomic uint32_t *word)
 {
     sim_mutex_lock(&bedroom);
     struct bed *b = bed_of(word);
@@ -257,38 +257,38 @@ static void wake(_Atomic uint32_t *word)
     sim_mutex_unlock(&bedroom);
 }
 
-static void lock(void)
+static void system_lock(void)
 {
     sim_mutex_lock(&state);
 }
 
-static void unlock(void)
+static void system_unlock(void)
 {
     sim_mutex_unlock(&state);
 }
 
 const struct fake_mach_system sim_virtual_mach = {
-    .self = self,
-    .of_pthread = of_pthread,
-    .pthread_of = pthread_of,
-    .threads = threads,
-    .forget = forget,
-    .where = where,
-    .cpu_ns = cpu_ns,
+    .self = system_self,
+    .of_pthread = system_id_of_pthread,
+    .pthread_of = system_pthread_of_id,
+    .threads = system_list_threads,
+    .forget = system_forget,
+    .where = system_place_of_thread,
+    .cpu_ns = system_cpu_ns,
     .process_cpu_ns = sim_posix_cpu_ns,
-    .name = name,
-    .stop = stop,
-    .go = go,
-    .held = held,
-    .settle = settle,
-    .registers = registers,
-    .enter = enter,
-    .waits = waits,
-    .leave = leave,
+    .name = system_thread_name,
+    .stop = system_suspend,
+    .go = system_resume,
+    .held = system_set_held,
+    .settle = system_settle,
+    .registers = system_registers,
+    .enter = system_enter,
+    .waits = system_set_waiting,
+    .leave = system_leave,
     .now_ns = sim_posix_now_ns,
-    .sleep_until_ns = sleep_until_ns,
-    .sleep_on = sleep_on,
-    .wake = wake,
-    .lock = lock,
-    .unlock = unlock,
+    .sleep_until_ns = system_sleep_until,
+    .sleep_on = system_sleep_on,
+    .wake = system_wake,
+    .lock = system_lock,
+    .unlock = system_unlock,
 };

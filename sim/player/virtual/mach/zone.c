@@ -6,7 +6,7 @@ enum { HELD_NS = 40 };
 
 static struct sim_mutex zone = {.name = "malloc zone"};
 
-static void enter(void)
+static void zone_enter(void)
 {
     if (!sim_self())
         return;
@@ -14,7 +14,7 @@ static void enter(void)
     sim_compute(HELD_NS);
 }
 
-static void leave(void)
+static void zone_leave(void)
 {
     if (sim_self())
         sim_mutex_unlock(&zone);
@@ -22,31 +22,31 @@ static void leave(void)
 
 void *sim_zone_malloc(size_t bytes)
 {
-    enter();
+    zone_enter();
     void *p = malloc(bytes);
-    leave();
+    zone_leave();
     return p;
 }
 
 void *sim_zone_calloc(size_t count, size_t bytes)
 {
-    enter();
+    zone_enter();
     void *p = calloc(count, bytes);
-    leave();
+    zone_leave();
     return p;
 }
 
 void *sim_zone_realloc(void *was, size_t bytes)
 {
-    enter();
+    zone_enter();
     void *p = realloc(was, bytes);
-    leave();
+    zone_leave();
     return p;
 }
 
 void sim_zone_free(void *p)
 {
-    enter();
+    zone_enter();
     free(p);
-    leave();
+    zone_leave();
 }
