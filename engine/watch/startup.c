@@ -1,5 +1,6 @@
 #include "engine/watch/startup.h"
 
+#include "engine/util/array.h"
 #include "engine/watch/call_sum.h"
 #include "engine/watch/context.h"
 #include "engine/watch/watch_names.h"
@@ -88,15 +89,9 @@ static struct activity *startup_find_activity(struct startup *s, const char *cla
 
 static struct activity *startup_add_activity(struct startup *s, const char *class)
 {
-    if (s->count == s->room) {
-        size_t more = s->room ? s->room * 2 : 8;
-        struct activity *bigger = realloc(s->activities, more * sizeof *bigger);
-        if (!bigger) {
-            s->context->failed = true;
-            return NULL;
-        }
-        s->activities = bigger;
-        s->room = more;
+    if (!strobe_array_reserve(&s->activities, &s->room, s->count + 1)) {
+        s->context->failed = true;
+        return NULL;
     }
     struct activity *a = &s->activities[s->count++];
     *a = (struct activity){.class = strobe_watch_keep(s->context, class)};
