@@ -278,14 +278,14 @@ void *fake_heap(void); /* the object of Runtime's heap_; opened at the first cal
 
 /* ---- callbacks: the thread that an event happens to calls these ---- */
 
-void fake_tell_thread_start(struct fake_thread *self); /* on the thread itself, RUNNABLE, its peer set */
-void fake_tell_thread_death(struct fake_thread *self);
-void fake_tell_locking(struct fake_monitor *m);
-void fake_tell_locked(struct fake_monitor *m);
-void fake_tell_wait_start(fake_ref *object, int64_t ms);
-void fake_tell_wait_finished(struct fake_monitor *m, bool timed_out);
-void fake_tell_park_start(bool is_absolute, int64_t time); /* only when there was no permit */
-void fake_tell_park_finished(bool timed_out);
+void fake_notify_thread_start(struct fake_thread *self); /* on the thread itself, RUNNABLE, its peer set */
+void fake_notify_thread_death(struct fake_thread *self);
+void fake_notify_locking(struct fake_monitor *m);
+void fake_notify_locked(struct fake_monitor *m);
+void fake_notify_wait_start(fake_ref *object, int64_t ms);
+void fake_notify_wait_finished(struct fake_monitor *m, bool timed_out);
+void fake_notify_park_start(bool is_absolute, int64_t time); /* only when there was no permit */
+void fake_notify_park_finished(bool timed_out);
 
 /* ---- system ---- */
 
