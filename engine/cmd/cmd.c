@@ -22,8 +22,8 @@ const struct strobe_cmd *strobe_cmd_find(const char *name)
     return NULL;
 }
 
-/* A standard stream that is closed would be the next file opened: output would go into it. What stands in for it fails
- * on use, as a closed one does, and a program that is run finds it closed again. */
+/* When a standard stream is closed, the next file that is opened would get its number, and output would go into that
+ * file. The replacement fails on use, like a closed stream. A program that is executed finds the stream closed. */
 static void hold_closed_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -77,7 +77,7 @@ int strobe_complain(const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    /* A path may hold a newline, or what a terminal would take for a command: one complaint stays one plain line. */
+    /* A path may contain a newline or control characters for a terminal. The complaint stays one plain line. */
     for (unsigned char *p = (unsigned char *)line; *p; p++)
         if (*p < ' ' || *p == 0x7f)
             *p = '?';
@@ -92,7 +92,7 @@ void strobe_output_begin(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Whether the descriptor is a pipe that nobody reads any more. */
+/* Returns true when the descriptor is a pipe whose reader has ended. */
 static bool reader_has_ended(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -156,13 +156,13 @@ _Noreturn static void list_option_words(const struct option *options)
     exit(strobe_output_end(STROBE_EXIT_OK));
 }
 
-/* `order`: what getopt does with arguments between options; see getopt(3). */
+/* `order`: how getopt handles arguments between options; see getopt(3). */
 static int next_option(int argc, char **argv, const struct option *options, const char *order)
 {
     char letters[128];
     if (strobe_lists_words())
         list_option_words(options);
-    size_t n = (size_t)snprintf(letters, sizeof letters, "%s:", order); /* ':': we complain ourselves */
+    size_t n = (size_t)snprintf(letters, sizeof letters, "%s:", order); /* ':': this function complains, not getopt */
     for (const struct option *o = options; o->name; o++) {
         if (o->val <= ' ' || o->val > '~' || n + 2 >= sizeof letters)
             continue;
@@ -175,7 +175,7 @@ static int next_option(int argc, char **argv, const struct option *options, cons
     int c = getopt_long(argc, argv, letters, options, NULL);
     if (c != '?' && c != ':')
         return c;
-    const char *word = argv[optind - 1]; /* where getopt has stepped over a long option that it refuses */
+    const char *word = argv[optind - 1]; /* getopt has advanced past a long option that it refuses */
     int is_long = !strncmp(word, "--", 2);
     if (c == ':')
         strobe_complain("%s: option %s needs a value", argv[0], word);

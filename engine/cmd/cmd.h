@@ -1,7 +1,7 @@
-/* What the files of the commands share, those of `strobe` and of `strobe-lab`: one file a subcommand, each with its
- * entry and its usage text.
+/* Declarations that the files of all commands share, in `strobe` and in `strobe-lab`. Each command is one file, with
+ * its entry function and its usage text.
  *
- * Exit statuses: 0 fine, 1 the check failed, 2 bad use or bad input. */
+ * Exit statuses: 0 success, 1 the check failed, 2 bad use or bad input. */
 #ifndef STROBE_CMD_CMD_H
 #define STROBE_CMD_CMD_H
 
@@ -9,53 +9,54 @@
 
 enum { STROBE_EXIT_OK = 0, STROBE_EXIT_CHECK = 1, STROBE_EXIT_BAD = 2 };
 
-/* One subcommand. argv[0] is its name; returns the exit status. */
+/* One command. `run` gets the name in argv[0] and returns the exit status. */
 struct strobe_cmd {
     const char *name;
     int (*run)(int argc, char **argv);
-    const char *summary; /* half a line for the list */
-    const char *usage;   /* what `strobe help NAME` prints; names every option. NULL: strobe-lab knows */
+    const char *summary; /* half a line, for the list of commands */
+    const char *usage;   /* output of `strobe help NAME`; names every option. NULL: a command of strobe-lab */
 };
 
-/* The program's subcommands, in the order in which they are listed, ended by an entry without a name. */
+/* The program's commands in the order of the list, ended by an entry without a name. */
 extern const struct strobe_cmd strobe_cmds[];
 
-/* The program's own name. */
+/* The name of this program. */
 extern const char strobe_program[];
 
-/* What the main function of each program is: finds the subcommand and runs it. Returns the exit status. */
+/* The body of each program's main function: finds the command and runs it. Returns the exit status. */
 int strobe_main(int argc, char **argv);
 
-/* The subcommand of that name, or NULL. */
+/* Returns the command of that name, or NULL. */
 const struct strobe_cmd *strobe_cmd_find(const char *name);
 
-/* Complains that there is no subcommand of that name, with the one that may have been meant. Returns
- * STROBE_EXIT_BAD. */
+/* Complains that there is no command of that name, and suggests a similar one. Returns STROBE_EXIT_BAD. */
 int strobe_no_such_command(const char *name);
 
-/* Prints the one line `strobe: ...` to standard error and returns STROBE_EXIT_BAD. The text is a printf format and
- * has no newline of its own. */
+/* Prints one line `strobe: ...` to standard error and returns STROBE_EXIT_BAD. `format` is a printf format without a
+ * newline. */
 __attribute__((format(printf, 1, 2))) int strobe_complain(const char *format, ...);
 
-/* Call before the first output of a command: from here on a closed pipe and a file that may not grow are failed writes,
- * not signals. Not in a process that goes on to exec another program. */
+/* Call before the first output of a command. From here on, a closed pipe and the file size limit make writes fail; they
+ * cause no signals. Do not call it in a process that executes another program later. */
 void strobe_output_begin(void);
 
-/* Writes out what standard output still holds. Returns `status`, or STROBE_EXIT_BAD with a line when not all of the
- * output could be written. When the reader of a pipe has ended, does what strobe_end_of_pipe does. */
+/* Flushes standard output. Returns `status`. When some output could not be written, it complains and returns
+ * STROBE_EXIT_BAD. When the reader of a pipe has ended, it does what strobe_end_of_pipe does. */
 int strobe_output_end(int status);
 
-/* The reader of a pipe that the command writes to has ended: dies by SIGPIPE, without a word, as other programs do.
- * Returns the exit status that a shell reports for that where the signal is blocked. */
+/* Ends the command after the reader of its output pipe has ended: the process dies by SIGPIPE without a message, as
+ * other programs do. When the signal is blocked, it returns the exit status that a shell reports for SIGPIPE. */
 int strobe_end_of_pipe(void);
 
 struct option;
 
-/* The next option by getopt_long(3), up to the first argument that is none; -1 when there is no other. Where `val` is a
- * letter, that is the short form. On bad use it prints one line that names the command, and returns '?'. */
+/* Returns the next option by getopt_long(3), up to the first other argument; -1 when there is no further option. An
+ * option whose `val` is a letter has that letter as its short form. On bad use it prints one line that names the
+ * command, and returns '?'. */
 int strobe_next_option(int argc, char **argv, const struct option *options);
 
-/* The same, wherever among the other arguments options stand; in the end those others are argv[optind] and on. */
+/* Does the same, but accepts options anywhere among the arguments. After the last option, the other arguments are
+ * argv[optind] and on. */
 int strobe_any_option(int argc, char **argv, const struct option *options);
 
 /* Completion in shells. With STROBE_COMPLETE=1 in its environment, a program prints the words that may come next on its

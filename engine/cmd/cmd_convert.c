@@ -18,12 +18,12 @@
 const char strobe_usage_convert[] =
     "usage: strobe convert [OPTIONS] SESSION -o OUT\n"
     "\n"
-    "Makes a trace of a session, or one trace of all sessions in a folder (of `record --follow`).\n"
-    "Symbols are looked up now, in the files that the program had loaded and in debug files\n"
-    "installed on this machine.\n"
+    "Makes a trace from a session, or one trace from all sessions in a folder (from\n"
+    "`record --follow`). It reads symbols now, from the files that the program had loaded and\n"
+    "from debug files installed on this machine.\n"
     "\n"
     "  -o, --output OUT   the trace; `-` is standard output\n"
-    "  --format FORMAT    what to write; if not given, OUT's ending says it:\n"
+    "  --format FORMAT    output format; the default follows from OUT's ending:\n"
     "                       perfetto    *.perfetto-trace *.pftrace *.perfetto *.pb, and any name\n"
     "                                   without an ending\n"
     "                       chrome      *.json *.json-trace        Chrome trace events\n"
@@ -31,22 +31,23 @@ const char strobe_usage_convert[] =
     "                       folded      *.folded *.collapsed *.txt stacks for flame graphs\n"
     "  --inlines          show inlined functions as slices of their own\n"
     "  --deflate          compress packets (perfetto only)\n"
-    "  --by WHAT          what folded stacks count: wall (default), time on the clock; cpu, time on a\n"
-    "                     processor; off-cpu, the rest: waits and time without a processor; in us; or\n"
-    "                     alloc, bytes allocated\n"
+    "  --by WHAT          weight of folded stacks: wall (default), elapsed time in us; cpu, time on a\n"
+    "                     processor; off-cpu, the difference: waits and time without a processor; or\n"
+    "                     alloc, allocated bytes\n"
     "  --gap-ms N         time without a sample after which a thread is shown as unseen\n"
     "                     (default: four times the interval of samples, at least 5 ms)\n"
-    "  --repair HOW       when calls ended that did not say so (of `record --method`): last, at\n"
-    "                     the thread's last event before that is known; enclosing, then (last)\n"
-    "  --findings         show what `strobe report --findings` finds: a track of the process\n"
-    "                     (perfetto), or instants (chrome); --frames and --refresh as there\n"
-    "  --frames NAMES     methods that are frames, separated by ;\n"
-    "  --refresh HZ       of the display (60)\n"
-    "  --from TIME        write from there on, after the session's begin (0)\n"
-    "  --to TIME          write up to there (the session's end); a time is a number with ns, us,\n"
+    "  --repair HOW       where calls without an end event end (from `record --method`): last, at\n"
+    "                     the thread's last event before the missing end shows; enclosing, at the\n"
+    "                     event that shows it (last)\n"
+    "  --findings         add the problems that `strobe report --findings` finds: a track of the\n"
+    "                     process (perfetto), or instants (chrome); also --frames and --refresh\n"
+    "  --frames NAMES     methods that draw a frame, separated by ;\n"
+    "  --refresh HZ       refresh rate of the display (60)\n"
+    "  --from TIME        begin of the trace, after the session's begin (0)\n"
+    "  --to TIME          end of the trace (the session's end); a time is a number with ns, us,\n"
     "                     ms or s\n"
     "  -f, --force        overwrite OUT\n"
-    "  -q, --quiet        do not say what was written, and show no progress\n"
+    "  -q, --quiet        print errors only, and show no progress\n"
     "\n"
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
@@ -56,9 +57,9 @@ enum { FORMAT = 256, INLINES, DEFLATE, BY, GAP, REPAIR, FROM, TO };
 struct request {
     struct strobe_convert_options options;
     const char *session, *output, *format;
-    const char *by; /* what folded stacks are to count; NULL = not given */
+    const char *by; /* weight of folded stacks; NULL = not given */
     int quiet, findings;
-    const char *of_findings; /* an option of them that was given */
+    const char *of_findings; /* an option of --findings that was given */
     struct strobe_findings_options look;
 };
 
@@ -123,7 +124,7 @@ static int choose_convert_format(struct request *q)
     if (q->by && q->options.format != STROBE_FORMAT_FOLDED)
         return strobe_complain("convert: --by is for the folded format");
     if (q->of_findings && !q->findings)
-        return strobe_complain("convert: --%s is of --findings", q->of_findings);
+        return strobe_complain("convert: --%s needs --findings", q->of_findings);
     if (q->findings && q->options.format != STROBE_FORMAT_PERFETTO && q->options.format != STROBE_FORMAT_CHROME)
         return strobe_complain("convert: --findings is for the perfetto and chrome formats");
     return 0;
@@ -150,7 +151,7 @@ static int convert_session(const struct request *q)
         return strobe_end_of_pipe();
     if (status != STROBE_OK)
         return strobe_complain("%s", error.text[0] ? error.text : strobe_status_text(status));
-    if (!q->quiet && isatty(STDERR_FILENO)) /* like all that only tells of success */
+    if (!q->quiet && isatty(STDERR_FILENO)) /* messages of success appear on a terminal only */
         fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", output, (unsigned long long)stats.slices,
                 (unsigned long long)stats.threads, (double)stats.bytes / 1e6);
     if (!q->quiet)
@@ -158,7 +159,7 @@ static int convert_session(const struct request *q)
     return STROBE_EXIT_OK;
 }
 
-/* The same, with what is found in the session as marks of the trace. */
+/* Converts, with the problems found in the session as annotations of the trace. */
 static int convert_with_findings(struct request *q)
 {
     struct strobe_error error = {""};

@@ -11,9 +11,9 @@
 const char strobe_usage_doctor[] =
     "usage: strobe doctor [--json] [PROGRAM]\n"
     "\n"
-    "Says in plain words what this machine allows, and with PROGRAM (a path, or a command\n"
-    "along PATH) what that is: whether it can be recorded, which unwinder it gets, and how\n"
-    "much of it has names.\n"
+    "Reports what this machine supports. With PROGRAM (a path, or a command in PATH), also\n"
+    "reports whether the program can be recorded, which unwinder is used, and how many of\n"
+    "its functions have names.\n"
     "\n"
     "  --json   one JSON object: \"ready\", and \"findings\", each with \"health\" (ok, note or\n"
     "           missing), \"about\" and \"text\"\n"
@@ -38,7 +38,7 @@ void strobe_find(struct strobe_findings *f, enum strobe_health health, const cha
 
 static const char *const health_text[] = {"ok", "note", "missing"};
 
-static int print_readiness(const struct strobe_findings *f)
+static int is_machine_ready(const struct strobe_findings *f)
 {
     for (size_t i = 0; i < f->count; i++)
         if (f->list[i].health == STROBE_HEALTH_MISSING)
@@ -50,7 +50,7 @@ static void doctor_print_json(const struct strobe_findings *f)
 {
     struct strobe_json j = {.out = stdout};
     strobe_json_object(&j, NULL);
-    strobe_json_bool(&j, "ready", print_readiness(f));
+    strobe_json_bool(&j, "ready", is_machine_ready(f));
     strobe_json_array(&j, "findings");
     for (size_t i = 0; i < f->count; i++) {
         strobe_json_object(&j, NULL);
@@ -63,7 +63,7 @@ static void doctor_print_json(const struct strobe_findings *f)
     strobe_json_object_end(&j);
 }
 
-/* Prints text at the given column, broken at blanks to fit a terminal. */
+/* Prints text at the given column, with line breaks at blanks to fit a terminal. */
 static void print_wrapped(const char *text, int column)
 {
     enum { WIDTH = 100 };
@@ -90,8 +90,8 @@ static void print_table(const struct strobe_findings *f)
         printf("%-8s %-17s ", health_text[f->list[i].health], f->list[i].about);
         print_wrapped(f->list[i].text, 27);
     }
-    printf("\n%s\n", print_readiness(f) ? "`strobe record` has what it needs."
-                                        : "`strobe record` cannot work: see what is missing above.");
+    printf("\n%s\n", is_machine_ready(f) ? "`strobe record` has what it needs."
+                                         : "`strobe record` does not work here: see the lines `missing` above.");
 }
 
 int strobe_cmd_doctor(int argc, char **argv)
@@ -117,5 +117,5 @@ int strobe_cmd_doctor(int argc, char **argv)
         doctor_print_json(&findings);
     else
         print_table(&findings);
-    return strobe_output_end(print_readiness(&findings) ? STROBE_EXIT_OK : STROBE_EXIT_CHECK);
+    return strobe_output_end(is_machine_ready(&findings) ? STROBE_EXIT_OK : STROBE_EXIT_CHECK);
 }

@@ -8,8 +8,8 @@
 const char strobe_usage_help[] =
     "usage: strobe help [COMMAND | scenario]\n"
     "\n"
-    "Lists the commands, or says all about one of them, or about the language in which scenarios are\n"
-    "written. The man pages say more: strobe(1), strobe-COMMAND(1), strobe-scenario(5), strobe-session(5).\n";
+    "Lists the commands, or describes one of them, or the language of scenarios. The man pages\n"
+    "have more details: strobe(1), strobe-COMMAND(1), strobe-scenario(5), strobe-session(5).\n";
 
 static void print_group(bool of_lab)
 {
@@ -20,14 +20,14 @@ static void print_group(bool of_lab)
 
 static void list_commands(void)
 {
-    printf("strobe: a sampling trace engine. It takes the call stacks of a running program,\n"
-           "cheaply, and turns them into a timeline.\n\n");
+    printf("strobe: a sampling trace engine. It records the call stacks of a running program\n"
+           "at low cost, and turns them into a timeline.\n\n");
     print_group(false);
     printf("\nThe lab, which plays simulated apps and measures the engine:\n\n");
     print_group(true);
     printf("\n  -h, --help        this list; after the name of a command: what the command does\n"
            "  -V, --version     the version\n"
-           "\n`strobe help COMMAND` says all about one, `strobe help scenario` how scenarios are written.\n"
+           "\n`strobe help COMMAND` describes a command, `strobe help scenario` the language of scenarios.\n"
            "Exit status: 0 fine, 1 the check failed, 2 bad use or bad input.\n");
 }
 

@@ -1,4 +1,4 @@
-/* strobe record: runs a program with the engine inside, and makes a trace of what it left. */
+/* `strobe record`: runs a program with the engine inside, and makes a trace from its sessions. */
 #include "engine/base/error.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/record.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Empty for a session that no process has attached to. */
+/* Returns false for a session that no process has attached to. */
 static bool was_attached(const char *path)
 {
     struct strobe_session s;
@@ -46,7 +46,8 @@ static int convert_recording(const struct strobe_record_options *o, const struct
     return 0;
 }
 
-/* Copies the names of generated code to the session: the files that have them are gone when it is read later. */
+/* Copies the names of generated code into the session, because the files with these names do not exist any more when
+ * the session is read later. */
 static void keep_jit_names(const struct strobe_record_options *o, const char *session)
 {
     struct strobe_jit_names kept;
@@ -61,9 +62,9 @@ static void keep_jit_names(const struct strobe_record_options *o, const char *se
                         (unsigned long long)kept.bad);
 }
 
-/* ---- all of it ---- */
+/* ---- the command ---- */
 
-/* A program that tells no calls was most likely not built to. */
+/* A program without calls was probably not built with -finstrument-functions. */
 static void warn_of_no_calls(const char *path, const char *program)
 {
     struct strobe_session s;
@@ -85,9 +86,9 @@ static uint64_t children_left(const char *path)
     return left;
 }
 
-/* Children are easily missed: a build or a script does its work in them. Of those that are followed only the ones are
- * counted whose session could not be made. */
-static void say_children_left(const struct strobe_session_set *sessions, bool follow)
+/* Reports child processes that were not recorded, because a build or a script does its work in them. With --follow,
+ * only children whose session could not be made are counted. */
+static void print_children_left(const struct strobe_session_set *sessions, bool follow)
 {
     uint64_t left = 0;
     for (size_t i = 0; i < sessions->count; i++)
@@ -100,7 +101,7 @@ static void say_children_left(const struct strobe_session_set *sessions, bool fo
                         left == 1 ? "it" : "them");
 }
 
-/* Makes the trace, and says what the recording has missed. */
+/* Makes the trace, and reports what the recording has missed. */
 static int keep_session(const struct strobe_record_options *o, const char *program, const char *session,
                         int wait_status)
 {
@@ -117,7 +118,7 @@ static int keep_session(const struct strobe_record_options *o, const char *progr
         status = convert_recording(o, &sessions);
     warn_of_no_calls(session, program);
     if (!o->quiet)
-        say_children_left(&sessions, o->config.follow);
+        print_children_left(&sessions, o->config.follow);
     strobe_session_set_free(&sessions);
     return status;
 }

@@ -20,42 +20,44 @@ const char strobe_usage_report[] =
     "usage: strobe report [OPTIONS] SESSION|TRACE\n"
     "       strobe report --findings [OPTIONS] SESSION|THREADS|EVENTS\n"
     "\n"
-    "Prints what a session, or a Perfetto trace made from one, holds: threads; the hottest\n"
+    "Prints the content of a session, or of a Perfetto trace made from one: threads; the hottest\n"
     "methods by self and by inclusive time, on the wall clock and in CPU time; blocking calls\n"
-    "and the longest of them; what was lost, and whether the books balance. Of a folder of sessions\n"
-    "(of `record --follow`): the programs and processes that used most CPU time; --top and --json.\n"
+    "and the longest of them; lost samples, and whether the accounting is consistent. For a folder\n"
+    "of sessions (from `record --follow`): the programs and processes that used most CPU time; the\n"
+    "options are --top and --json.\n"
     "\n"
     "  --top N      how many threads, methods and blocking calls to show; 0 = all (default 20)\n"
-    "  --by KEY     rank methods by `wall` (default) or `cpu` time, or by what they allocated: `alloc`,\n"
-    "               which lists stacks, too\n"
-    "  --thread T   of this thread alone: its name or tid\n"
-    "  --from TIME, --to TIME    of this part alone; times since the session's begin, with ns, us, ms or s\n"
-    "  --of NAME    who calls this function, whom it calls, and the times of both\n"
-    "  --lines      the lines of source that most samples met, where there is debug information\n"
+    "  --by KEY     rank methods by `wall` (default) or `cpu` time, or by allocated bytes: `alloc`,\n"
+    "               which also lists stacks\n"
+    "  --thread T   only this thread, by name or tid\n"
+    "  --from TIME, --to TIME    only this part; times since the session's begin, with ns, us, ms or s\n"
+    "  --of NAME    the callers and callees of this function, with their times\n"
+    "  --lines      the source lines with most samples, for code with debug information\n"
     "  --inlines    count inlined functions as methods of their own\n"
     "  --gap-ms N   time without a sample after which a thread counts as unseen\n"
     "               (default: four times the interval of samples, at least 5 ms)\n"
-    "  --repair HOW when calls ended that did not say so (of `record --method`): last, at the\n"
-    "               thread's last event before that is known; enclosing, then (default last)\n"
-    "  --verbose    also what became of each event, and how the sampler did\n"
+    "  --repair HOW where calls without an end event end (from `record --method`): last, at the\n"
+    "               thread's last event before the missing end shows; enclosing, at the event that\n"
+    "               shows it (default last)\n"
+    "  --verbose    also the outcomes of events, and statistics of the sampler\n"
     "  --json       one JSON object; strobe-report(1) describes its fields\n"
     "\n"
     "A trace takes --top, --by wall, --by cpu, --verbose and --json; the others are for sessions.\n"
     "\n"
-    "  --findings   instead, what of the main thread is worth your time: messages that took too\n"
-    "               long, dropped frames, slow starts, with what to blame, and what the capture\n"
-    "               could not have shown. Of a text of threads as ART writes it (traces.txt):\n"
-    "               deadlocks. Of a text of events that begins with `strobe-watch 1`: what was told\n"
-    "               of signals, priorities, touches and idle handlers, too. Its own options:\n"
-    "    --evil-ms N --lag-ms N --anr-ms N    messages of that long (700, 2000, 5000)\n"
+    "  --findings   instead, problems of the main thread: messages that took too long, dropped\n"
+    "               frames, slow starts, each with the method to blame and with what the capture\n"
+    "               cannot show. From a thread dump of ART (traces.txt): deadlocks. From a text of\n"
+    "               events that begins with `strobe-watch 1`: also signals, priorities, touches and\n"
+    "               idle handlers. Its own options:\n"
+    "    --evil-ms N --lag-ms N --anr-ms N    messages of this length (700, 2000, 5000)\n"
     "    --cold-ms N --warm-ms N              starts (10000, 4000)\n"
-    "    --block-ms N                         iOS: the run loop blocked (2000)\n"
-    "    --refresh HZ                         of the display (60)\n"
-    "    --frames NAMES                       methods that are frames, separated by ;\n"
+    "    --block-ms N                         iOS: the run loop is blocked (2000)\n"
+    "    --refresh HZ                         refresh rate of the display (60)\n"
+    "    --frames NAMES                       methods that draw a frame, separated by ;\n"
     "                                         (Choreographer.doFrame;-[CADisplayLink fire])\n"
     "    --splash NAMES                       classes of splash activities, separated by ;\n"
     "\n"
-    "Exit status: 0 fine, 1 the books do not balance, 2 bad use or bad input.\n";
+    "Exit status: 0 fine, 1 the accounting is not consistent, 2 bad use or bad input.\n";
 
 enum { TOP = 256, BY, INLINES, GAP, REPAIR, JSON, VERBOSE, THREAD, FROM, TO, OF, LINES, FINDINGS, OF_FINDINGS };
 
@@ -98,8 +100,9 @@ struct request {
     struct strobe_report_options options;
     const char *path;
     int json, findings;
-    const char *for_sessions_only;             /* an option that was given and is for sessions only */
-    const char *not_of_findings, *of_findings; /* an option that was given, of either kind */
+    const char *for_sessions_only;             /* an option that was given and needs a session */
+    const char *not_of_findings, *of_findings; /* options that were given: one that --findings excludes, one that needs
+                                                  it */
     struct strobe_findings_options look;
 };
 
@@ -172,7 +175,7 @@ static int take_report_option(struct request *q, int c)
     }
 }
 
-/* 1: the file is a session, 0: it is something else, -1: it can't be read (complained). */
+/* Returns 1 when the file is a session, 0 when it is not, and -1 after a complaint when it cannot be read. */
 static int has_session_header(const char *path)
 {
     char magic[sizeof STROBE_SESSION_MAGIC - 1];
@@ -192,7 +195,7 @@ static int has_session_header(const char *path)
     return !memcmp(magic, STROBE_SESSION_MAGIC, got < sizeof magic ? got : sizeof magic);
 }
 
-/* Columns of the terminal that the report goes to; 0 when it goes elsewhere. */
+/* Returns the terminal's columns, or 0 when the report does not go to a terminal. */
 static uint32_t columns(void)
 {
     struct winsize size;
@@ -207,7 +210,7 @@ static int findings(const struct request *q)
     if (q->not_of_findings)
         return strobe_complain("report: %s does not go with --findings", q->not_of_findings);
     if (!session)
-        return strobe_complain("report: %s is a trace: --findings is for sessions and texts of threads", q->path);
+        return strobe_complain("report: %s is a trace: --findings is for sessions and thread dumps", q->path);
     return strobe_report_findings(q->path, &q->look, columns(), q->json);
 }
 
@@ -256,6 +259,6 @@ int strobe_cmd_report(int argc, char **argv)
     if (q.options.to_ns && q.options.to_ns <= q.options.from_ns)
         return strobe_complain("report: --to must be later than --from");
     if (q.of_findings && !q.findings)
-        return strobe_complain("report: --%s is of --findings", q.of_findings);
+        return strobe_complain("report: --%s needs --findings", q.of_findings);
     return q.findings ? findings(&q) : report_session(&q);
 }

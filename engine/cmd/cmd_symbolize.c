@@ -16,20 +16,21 @@ const char strobe_usage_symbolize[] =
     "       strobe symbolize --dsym PATH ... SESSION -o OUT\n"
     "       strobe symbolize --jit FILE ... SESSION -o OUT\n"
     "\n"
-    "Makes a session whose managed methods have the names that they had before a shrinker\n"
-    "renamed them, or whose Mach-O images are found on this machine, by their UUIDs: then\n"
-    "convert and report have functions, inlined ones and lines from there. All else is as\n"
-    "it was in SESSION. With --jit, code that the program generated has the names of these\n"
-    "files, as if `strobe record` had found them.\n"
+    "Adds names to a session and writes a new session. Nothing else in it changes.\n"
+    "With --mapping, managed methods get the names that they had before a shrinker renamed\n"
+    "them. With --dsym, Mach-O images are found on this machine by their UUIDs; convert and\n"
+    "report then show their functions, inlined functions and lines. With --jit, code that\n"
+    "the program generated gets the names in these files, as if `strobe record` had found\n"
+    "them.\n"
     "\n"
-    "  --mapping FILE     mapping.txt of ProGuard or R8, of the very build that was captured\n"
+    "  --mapping FILE     mapping.txt of ProGuard or R8, from the build that was captured\n"
     "  --dsym PATH        a .dSYM bundle, the DWARF file in it, a program or library, or a\n"
     "                     folder that is searched for them; can be given again\n"
     "  --jit FILE         a perf map (perf-PID.map) or jitdump file (jit-PID.dump) of the\n"
     "                     recorded process; can be given again\n"
     "  -o, --output OUT   the session to make\n"
-    "  -f, --force        overwrite OUT, also when that is SESSION\n"
-    "  -q, --quiet        do not say what was renamed or found\n"
+    "  -f, --force        overwrite OUT, also when it is SESSION\n"
+    "  -q, --quiet        print errors only\n"
     "\n"
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
@@ -56,7 +57,7 @@ static int find_images(const struct request *q)
         fprintf(stderr, "%s: %u of %u images found, %u with debug information\n", q->output, found.found, found.images,
                 found.with_dwarf);
     if (!q->quiet && found.damaged)
-        fprintf(stderr, "%u damaged Mach-O files were passed over\n", found.damaged);
+        fprintf(stderr, "%u damaged Mach-O files were skipped\n", found.damaged);
     return STROBE_EXIT_OK;
 }
 
@@ -102,8 +103,8 @@ static int symbolize_code(const struct request *q)
     return STROBE_EXIT_OK;
 }
 
-/* The one of the ways to name things that was asked for. */
-static int choose_symbolizer(const struct request *q)
+/* Runs the kind of symbolization that the options select. */
+static int run_symbolizer(const struct request *q)
 {
     if ((q->mapping != NULL) + (q->dsym_count > 0) + (q->jit_count > 0) > 1)
         return strobe_complain("symbolize: --mapping is for Android's sessions, --dsym for Apple's and --jit for "
@@ -152,5 +153,5 @@ int strobe_cmd_symbolize(int argc, char **argv)
     if (argc - optind > 1)
         return strobe_complain("symbolize: one session at a time, not %s too", argv[optind + 1]);
     q.session = argv[optind];
-    return choose_symbolizer(&q);
+    return run_symbolizer(&q);
 }

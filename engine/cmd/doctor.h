@@ -1,4 +1,4 @@
-/* What `strobe doctor` finds out about this machine and about a program: one finding a fact, in plain words. */
+/* Findings of `strobe doctor` about this machine and about a program: one finding for each fact. */
 #ifndef STROBE_CMD_DOCTOR_H
 #define STROBE_CMD_DOCTOR_H
 
@@ -6,14 +6,14 @@
 
 enum strobe_health {
     STROBE_HEALTH_OK,
-    STROBE_HEALTH_NOTE,    /* works, but worth knowing */
-    STROBE_HEALTH_MISSING, /* `strobe record` cannot do without */
+    STROBE_HEALTH_NOTE,    /* works, with a limit */
+    STROBE_HEALTH_MISSING, /* `strobe record` does not work without it */
 };
 
 struct strobe_finding {
     enum strobe_health health;
     const char *about; /* a short, stable word */
-    char text[512];    /* one sentence or two */
+    char text[512];    /* one or two sentences */
 };
 
 enum { STROBE_FINDINGS_MAX = 64 };
@@ -23,14 +23,14 @@ struct strobe_findings {
     size_t count;
 };
 
-/* Adds one; `format` as for printf. */
+/* Adds a finding; `format` is a printf format. */
 void strobe_find(struct strobe_findings *f, enum strobe_health health, const char *about, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* What this machine allows. Changes nothing on it. */
+/* Adds findings about this machine. Changes nothing on it. */
 void strobe_find_machine(struct strobe_findings *f);
 
-/* What `name`, a path or a command along PATH, is, and how it would be recorded. */
+/* Adds findings about the program `name` (a path, or a command in PATH), and about how it would be recorded. */
 void strobe_find_program(struct strobe_findings *f, const char *name);
 
 #endif

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* First line of a small file of the system, without its newline; 0 when it can't be read. */
+/* Reads the first line of a small system file, without its newline. Returns 0 when it cannot be read. */
 static int read_first_line(const char *path, char *out, size_t bytes)
 {
     FILE *f = fopen(path, "re");
@@ -39,7 +39,7 @@ static void kernel(struct strobe_findings *f)
                 u.machine, known ? "" : ": programs can be recorded on x86_64 and aarch64 only");
 }
 
-/* The sampler reads stacks with process_vm_readv, of the process it runs in. */
+/* The sampler reads stacks of its own process with process_vm_readv. */
 static void memory_reading(struct strobe_findings *f)
 {
     static const uint64_t there = 0x5354524f42450001u;
@@ -93,7 +93,7 @@ static void permissions(struct strobe_findings *f)
                     !strcmp(text, "0")   ? ": any process of the same user may be traced"
                     : !strcmp(text, "1") ? ": children may be traced"
                     : !strcmp(text, "2") ? ": root may trace"
-                                         : ": nobody may trace");
+                                         : ": no process may trace");
     if (!read_first_line("/proc/sys/kernel/perf_event_paranoid", text, sizeof text))
         strobe_find(f, STROBE_HEALTH_NOTE, "perf",
                     "The kernel has no perf events: results can't be compared with perf.");
@@ -104,14 +104,14 @@ static void permissions(struct strobe_findings *f)
                                      : ": only root may run `perf record`");
 }
 
-/* Tried with one of our own: only that tells what a container's filter of system calls allows. */
+/* Tries a clock of this process, because a container's system call filter shows only in the attempt. */
 static void cpu_clock_ticks(struct strobe_findings *f)
 {
     int refusal = strobe_linux_clock_refusal();
     if (refusal)
         strobe_find(f, STROBE_HEALTH_NOTE, "sampling",
-                    "perf_event_open: %s. Threads can't be sampled by their own CPU clocks, but are stopped from "
-                    "outside: on busy processors stops come late, and more time is [unseen].",
+                    "perf_event_open: %s. Threads cannot be sampled by their own CPU clocks; the sampler stops "
+                    "them instead. On busy processors stops come late, and more time is [unseen].",
                     strerror(refusal));
     else
         strobe_find(f, STROBE_HEALTH_OK, "sampling", "Threads are sampled by their own CPU clocks (perf task clock).");
@@ -121,7 +121,7 @@ static void libraries(struct strobe_findings *f)
 {
     char path[PATH_MAX];
     if (strobe_library_find("libstrobe-preload.so", path, sizeof path))
-        strobe_find(f, STROBE_HEALTH_OK, "engine", "%s is what gets preloaded.", path);
+        strobe_find(f, STROBE_HEALTH_OK, "engine", "%s is the library that is preloaded.", path);
     else
         strobe_find(f, STROBE_HEALTH_MISSING, "engine",
                     "libstrobe-preload.so is neither beside the command nor in ../lib/strobe.");

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SCRIPTS_DEEP = 4 }; /* what the kernel follows */
+enum { SCRIPTS_DEEP = 4 }; /* as many as the kernel follows */
 
-/* Goes from a script to the program that runs it. Returns 0 when that leads nowhere. */
+/* Follows a script to the program that runs it. Returns 0 when that fails. */
 static int follow_scripts(struct strobe_findings *f, char *path, size_t path_bytes, struct strobe_elf_info *info)
 {
     for (int deep = 0; info->kind == STROBE_ELF_SCRIPT || info->kind == STROBE_ELF_TEXT; deep++) {
@@ -19,9 +19,9 @@ static int follow_scripts(struct strobe_findings *f, char *path, size_t path_byt
             return 0;
         }
         const char *slash = strrchr(info->interpreter, '/');
-        /* "#!/usr/bin/env python3" runs python3; env itself is gone by then. */
+        /* "#!/usr/bin/env python3" runs python3, which replaces env. */
         if (info->kind == STROBE_ELF_TEXT) {
-            snprintf(next, sizeof next, "/bin/sh"); /* as execvp(3) runs what the kernel refuses */
+            snprintf(next, sizeof next, "/bin/sh"); /* execvp(3) runs files that the kernel refuses with the shell */
         } else if (slash && !strcmp(slash, "/env") && info->interpreter_arg[0] && info->interpreter_arg[0] != '-') {
             char word[256];
             snprintf(word, sizeof word, "%s", info->interpreter_arg);
@@ -33,10 +33,10 @@ static int follow_scripts(struct strobe_findings *f, char *path, size_t path_byt
         } else {
             snprintf(next, sizeof next, "%s", info->interpreter);
         }
-        strobe_find(f, STROBE_HEALTH_OK, "script", "A script: its interpreter %s is what gets recorded.", next);
+        strobe_find(f, STROBE_HEALTH_OK, "script", "A script: its interpreter %s is recorded.", next);
         snprintf(path, path_bytes, "%s", next);
         if (strobe_elf_info(path, info) != STROBE_OK) {
-            strobe_find(f, STROBE_HEALTH_MISSING, "program", "%s can't be looked at.", path);
+            strobe_find(f, STROBE_HEALTH_MISSING, "program", "%s cannot be read.", path);
             return 0;
         }
     }
@@ -45,17 +45,17 @@ static int follow_scripts(struct strobe_findings *f, char *path, size_t path_byt
 
 static void preload(struct strobe_findings *f, const struct strobe_elf_info *info)
 {
-    const char *mark = info->flags & STROBE_ELF_SET_UID   ? "set-uid"
-                       : info->flags & STROBE_ELF_SET_GID ? "set-gid"
-                                                          : "file capabilities";
+    const char *attribute = info->flags & STROBE_ELF_SET_UID   ? "set-uid"
+                            : info->flags & STROBE_ELF_SET_GID ? "set-gid"
+                                                               : "file capabilities";
     if (info->kind == STROBE_ELF_STATIC)
         strobe_find(f, STROBE_HEALTH_MISSING, "preload",
                     "Has no dynamic loader, so nothing can be preloaded. Link it dynamically to record it.");
     else if (info->flags & (STROBE_ELF_SET_UID | STROBE_ELF_SET_GID | STROBE_ELF_CAPABILITIES))
         strobe_find(f, STROBE_HEALTH_MISSING, "preload",
                     "Runs with other rights than yours (%s), so the loader ignores preloads. Record a copy without "
-                    "that mark, which then runs with your rights.",
-                    mark);
+                    "that attribute; it runs with your rights.",
+                    attribute);
     else
         strobe_find(f, STROBE_HEALTH_OK, "preload", "Loaded by %s: the engine can be preloaded.", info->interpreter);
 }
@@ -100,7 +100,7 @@ static void slice(struct strobe_findings *f, const struct strobe_macho *m)
                                   : "stripped");
 }
 
-/* A file of another system: what its sessions can have of it. 0: it is no Mach-O file. */
+/* Reports a Mach-O file and its symbols. Returns 0 when the file is not a Mach-O file. */
 static int macho(struct strobe_findings *f, const char *path)
 {
     static struct strobe_macho m;
@@ -113,7 +113,7 @@ static int macho(struct strobe_findings *f, const char *path)
     enum strobe_status status = strobe_macho_slices(file.at, file.bytes, slices, &count, &error);
     if (status == STROBE_OK)
         strobe_find(f, STROBE_HEALTH_MISSING, "program",
-                    "%s is a Mach-O file: it is recorded on its own system, and strobe symbolize --dsym takes it.",
+                    "%s is a Mach-O file: it must be recorded on its own system. strobe symbolize --dsym reads it.",
                     path);
     for (uint32_t i = 0; i < count && status == STROBE_OK; i++) {
         status = strobe_macho_read(file.at, &slices[i], &m, &error);
@@ -132,7 +132,7 @@ static void sanitizer(struct strobe_findings *f, const struct strobe_elf_info *i
     if (info->flags & STROBE_ELF_TSAN && !(info->flags & STROBE_ELF_SANITIZER_SHARED))
         strobe_find(f, STROBE_HEALTH_MISSING, "sanitizer",
                     "ThreadSanitizer with a static runtime, which does not know threads that a preloaded library "
-                    "begins: not recorded. Link it without -static-libtsan, by gcc.");
+                    "starts: not recorded. Link it without -static-libtsan, by gcc.");
     else if (info->flags & (STROBE_ELF_ASAN | STROBE_ELF_TSAN))
         strobe_find(f, STROBE_HEALTH_OK, "sanitizer", "%s with %s: recorded. Its reports show the engine's functions.",
                     info->flags & STROBE_ELF_TSAN ? "ThreadSanitizer" : "AddressSanitizer", how);
@@ -148,7 +148,7 @@ void strobe_find_program(struct strobe_findings *f, const char *name)
         return;
     }
     if (strobe_elf_info(path, &info) != STROBE_OK) {
-        strobe_find(f, STROBE_HEALTH_MISSING, "program", "%s can't be looked at.", path);
+        strobe_find(f, STROBE_HEALTH_MISSING, "program", "%s cannot be read.", path);
         return;
     }
     if (macho(f, path) || !follow_scripts(f, path, sizeof path, &info))
@@ -164,5 +164,6 @@ void strobe_find_program(struct strobe_findings *f, const char *name)
     unwinding(f, &info);
     symbols(f, &info);
     if (info.flags & STROBE_ELF_INSTRUMENTED)
-        strobe_find(f, STROBE_HEALTH_OK, "calls", "Its functions report each call: strobe record --method keeps them.");
+        strobe_find(f, STROBE_HEALTH_OK, "calls",
+                    "Its functions report each call: strobe record --method records them.");
 }

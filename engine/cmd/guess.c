@@ -9,7 +9,7 @@ static size_t min_size(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Letters to be added, removed, changed or swapped to make one word of the other. */
+/* Returns the number of letters to add, remove, change or swap to turn one word into the other. */
 static size_t count_edits(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
     size_t row[3][LETTERS_MAX + 1];

@@ -1,4 +1,4 @@
-/* Which of several words somebody may have meant who typed another one. */
+/* Suggests a word for a mistyped one. */
 #ifndef STROBE_CMD_GUESS_H
 #define STROBE_CMD_GUESS_H
 
@@ -6,16 +6,16 @@
 
 struct strobe_guess {
     const char *typed;
-    const char *best; /* the nearest word considered so far, NULL when none is near enough */
-    size_t distance;  /* of `best`; before there is one, the first distance that is too far */
+    const char *best; /* nearest word so far; NULL when none is near enough */
+    size_t distance;  /* distance of `best`; while there is none, the smallest distance that is too large */
 };
 
-/* A guess for `typed`, which the guess refers to. */
+/* Returns a guess for `typed`, which must stay valid. */
 struct strobe_guess strobe_guess_begin(const char *typed);
 
-/* Takes `word` into account. It is near enough when `typed` is its begin and at least two letters long, or when no more
- * than a third of the letters of `typed` (at least one, at most three) are to be added, removed, changed, or swapped
- * with their neighbour (optimal string alignment). Of equally near words the first is kept. */
+/* Compares `word`. It is near enough in two cases: `typed` is its begin and has at least two letters; or at most a
+ * third of the letters of `typed` (at least one, at most three) must be added, removed, changed, or swapped with their
+ * neighbour (optimal string alignment). Among equally near words the first one stays. */
 void strobe_guess_consider(struct strobe_guess *guess, const char *word);
 
 #endif

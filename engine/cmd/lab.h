@@ -1,12 +1,13 @@
-/* The lab's commands are another program, strobe-lab: a capture on a developer's machine needs none of it. */
+/* The lab's commands are in another program, strobe-lab, because a capture on a developer's machine does not need
+ * them. */
 #ifndef STROBE_CMD_LAB_H
 #define STROBE_CMD_LAB_H
 
-/* Runs strobe-lab with `argc` arguments in the place of this process. It is looked for beside this program, and in
- * ../libexec/strobe. Returns only when it cannot be run: STROBE_EXIT_BAD, after one line. */
+/* Executes strobe-lab with `argc` arguments in place of this process. It searches the directory of this program, and
+ * ../libexec/strobe. Returns only on failure: STROBE_EXIT_BAD, after a complaint. */
 int strobe_exec_lab(int argc, char **argv);
 
-/* The entry of each command of the lab: strobe_exec_lab with the command's own arguments. */
+/* The entry function of each command of the lab: strobe_exec_lab with the command's own arguments. */
 int strobe_cmd_lab(int argc, char **argv);
 
 #endif

@@ -1,4 +1,4 @@
-/* `strobe`: takes timelines of programs, and reads them. */
+/* `strobe`: records timelines of programs, and reads them. */
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/lab.h"
 

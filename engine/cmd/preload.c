@@ -10,7 +10,7 @@
 
 bool strobe_library_find(const char *name, char *out, size_t out_bytes)
 {
-    /* The last is for programs that are in ../libexec/strobe themselves. */
+    /* The last place is for programs that are in ../libexec/strobe themselves. */
     static const char *const places[] = {"%s/%s", "%s/../lib/strobe/%s", "%s/../libexec/strobe/%s",
                                          "%s/../../lib/strobe/%s"};
     char self[PATH_MAX], path[PATH_MAX + 64];
@@ -55,7 +55,7 @@ void strobe_preload_drop_name(const struct strobe_plain_name *p)
     }
 }
 
-/* Puts `first` before what the variable has. */
+/* Inserts `first` before the variable's value. */
 static bool prepend(const char *name, const char *first)
 {
     const char *rest = getenv(name);

@@ -22,7 +22,7 @@ void strobe_progress_begin(struct strobe_progress *p, const char *label)
     *p = (struct strobe_progress){.label = label, .on = isatty(STDERR_FILENO), .begin_ns = progress_now_ns()};
 }
 
-/* Whether it is time to draw. */
+/* Returns true when it is time to draw. */
 static int due(struct strobe_progress *p)
 {
     uint64_t now = progress_now_ns();
@@ -33,7 +33,7 @@ static int due(struct strobe_progress *p)
     return 1;
 }
 
-/* One line: what does not fit the terminal would stay there. */
+/* Writes one line, cut to the terminal's width: a wrapped line could not be overwritten. */
 static void progress_write_line(const char *line)
 {
     struct winsize size;

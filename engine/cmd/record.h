@@ -1,4 +1,4 @@
-/* The parts of `strobe record`: what to run, how it is traced, running it. */
+/* The parts of `strobe record`: options, the program to run, its sessions, the run. */
 #ifndef STROBE_CMD_RECORD_H
 #define STROBE_CMD_RECORD_H
 
@@ -12,48 +12,47 @@
 struct strobe_record_options {
     struct strobe_config config;
     bool convert; /* make a trace when the program has ended */
-    bool replace; /* overwrite files that are there */
+    bool replace; /* overwrite existing files */
     bool quiet;
-    bool method, samples; /* calls are recorded; samples are, beside them */
+    bool method, samples; /* record calls; also take samples */
     uint32_t call_log_bytes;
     bool deflate;
-    enum strobe_format format; /* of the trace, as its name says */
+    enum strobe_format format; /* of the trace, by its file name */
     char trace[PATH_MAX];      /* "" when not converting */
-    char session[PATH_MAX];    /* the session's file; with config.follow the folder of all of them */
-    char only[NAME_MAX + 1];   /* programs to follow, as --follow has them; "" = all */
+    char session[PATH_MAX];    /* session file; with config.follow, the directory of all session files */
+    char only[NAME_MAX + 1];   /* programs to follow, as --follow names them; "" = all */
 };
 
-/* Reads the options before the command; *first is the index of the command in argv. Returns 0, or the exit status to
- * end with after a complaint. */
+/* Parses the options before the command; *first is the index of the command in argv. Returns 0, or the exit status
+ * after a complaint. */
 int strobe_record_parse(int argc, char **argv, struct strobe_record_options *out, int *first);
 
-/* Fills in the file names that were not given, from the command's name. Returns 0 or an exit status. */
+/* Fills in the missing file names, from the command's name. Returns 0 or an exit status. */
 int strobe_record_name_files(struct strobe_record_options *options, const char *output, const char *command);
 
-/* Finds the program that `command` names and checks that it can be preloaded, through its interpreters when it is a
- * script. Returns 0, or STROBE_EXIT_BAD after a complaint. */
+/* Finds the program that `command` names, and checks that the engine can be preloaded into it. For a script it checks
+ * the interpreters. Returns 0, or STROBE_EXIT_BAD after a complaint. */
 int strobe_record_find_program(const char *command, char *path, size_t path_bytes);
 
-/* Creates the session that the program is to attach to, and the folder around it with config.follow; its absolute path
- * goes to path[PATH_MAX]. Sessions that an earlier recording left there are removed when options->replace says so.
- * Returns 0, or STROBE_EXIT_BAD after a complaint. */
+/* Creates the session for the program, and with config.follow its directory. path[PATH_MAX] receives the absolute path.
+ * With options->replace, it removes sessions of an earlier recording there. Returns 0, or STROBE_EXIT_BAD after a
+ * complaint. */
 int strobe_record_create(const struct strobe_record_options *options, char **argv, char *path);
 
-/* Removes what strobe_record_create has made: the program could not be run. */
+/* Removes what strobe_record_create has made, because the program could not be run. */
 void strobe_record_discard(const struct strobe_record_options *options, const char *path);
 
-/* Lists the sessions that the recording has left, and gives back the blocks that they did not need. Returns 0, or
- * STROBE_EXIT_BAD after a complaint. */
+/* Lists the sessions of the recording, and frees file blocks that they do not use. Returns 0, or STROBE_EXIT_BAD after
+ * a complaint. */
 int strobe_record_list(const struct strobe_record_options *options, const char *first, struct strobe_session_set *out);
 
-/* Says in the last of the sessions of the process that was waited for how that process ended, unless it has closed its
- * session itself. */
+/* Stores how the process ended in its last session, unless the process has closed the session itself. */
 void strobe_record_note_end(const struct strobe_session_set *sessions, const char *first, int wait_status);
 
-/* Runs argv with the library preloaded into it, waits for it to end, and stores the wait status. SIGINT, SIGQUIT,
- * SIGTERM and SIGHUP from the terminal are left to the program, which gets them, too; others are passed on. Another one
- * half a second later kills it. From its end on they end this process, see interrupts.h. Returns 0, or
- * STROBE_EXIT_BAD after a complaint when it could not be run at all. `only`: programs to follow; "" = all. */
+/* Runs argv with the library preloaded, waits for it to end, and stores the wait status. `only`: programs to follow; ""
+ * = all. SIGINT, SIGQUIT, SIGTERM and SIGHUP from the terminal reach the program directly; other such signals are
+ * passed on to it. A second signal half a second later kills the program. After its end, these signals end this
+ * process, see interrupts.h. Returns 0, or STROBE_EXIT_BAD after a complaint when the program could not be run. */
 int strobe_record_run(const char *path, char **argv, const char *session, const char *only, int *wait_status);
 
 /* Ends as the program ended: returns its exit status, or dies by the same signal. */

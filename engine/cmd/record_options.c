@@ -20,41 +20,42 @@ const char strobe_usage_record[] =
     "                          (default COMMAND.PID.perfetto-trace here)\n"
     "      --no-convert        make no trace; -o names the session (default COMMAND.PID.strobe)\n"
     "  -f, --force             overwrite files that are there\n"
-    "  -q, --quiet             say nothing but errors\n"
+    "  -q, --quiet             print errors only\n"
     "      --deflate           compress the trace's packets\n"
     "\n"
-    "What is taken (times are numbers with ns, us, ms or s; sizes are numbers, k or M behind them):\n"
-    "      --interval TIME     least time between samples of a thread at its hooks (1ms); 0 = every event\n"
-    "      --main-interval TIME  the same for the main thread alone\n"
+    "What is sampled (times are numbers with ns, us, ms or s; sizes are numbers with k or M):\n"
+    "      --interval TIME     minimum time between samples of a thread at its hooks (1ms); 0 = every event\n"
+    "      --main-interval TIME  the same for the main thread only\n"
     "      --async-interval TIME  how often the sampler takes the stack of a running main thread (1ms), of other\n"
     "                          threads half as often; 0 = never\n"
-    "      --scope-min TIME    blocking calls at least this long are always recorded (100us)\n"
-    "      --metrics LIST      of cpu, alloc, faults, switches; or all, none (cpu,alloc)\n"
-    "      --unwind HOW        fp: frame pointers alone; dwarf, auto: call frame information (.eh_frame) where\n"
+    "      --scope-min TIME    blocking calls of at least this length are always recorded (100us)\n"
+    "      --metrics LIST      list of cpu, alloc, faults, switches; or all, none (cpu,alloc)\n"
+    "      --unwind HOW        fp: frame pointers only; dwarf, auto: call frame information (.eh_frame) where\n"
     "                          code has it, frame pointers elsewhere (auto)\n"
-    "      --depth N           innermost frames kept of a stack (192, the most)\n"
-    "      --delay TIME        take nothing for this long after the start\n"
+    "      --depth N           maximum of innermost frames kept of a stack (192, the maximum)\n"
+    "      --delay TIME        record nothing for this time after the start\n"
     "      --loop              each return from poll, select or epoll_wait begins a new message: equal stacks of\n"
-    "                          different turns of an event loop are told apart\n"
-    "      --follow[=NAMES]    record children too, into one trace; the session is a folder then, with a file for\n"
-    "                          each process. NAMES: only programs of these file names, separated by commas, where\n"
-    "                          * and ? stand for any text and any character; the COMMAND always is\n"
+    "                          different turns of an event loop stay separate\n"
+    "      --follow[=NAMES]    also record child processes, into one trace. The session is then a folder with\n"
+    "                          a file for each process. NAMES: only programs with these file names, separated\n"
+    "                          by commas; * and ? match any text and any character. The COMMAND is always\n"
+    "                          recorded\n"
     "\n"
     "Every call instead (of programs built with -finstrument-functions):\n"
-    "      --method            each entry and exit of a function, exactly; no samples\n"
-    "      --with-samples      samples too\n"
+    "      --method            record each entry and exit of a function; no samples\n"
+    "      --with-samples      also take samples\n"
     "      --method-clock HOW  exact: the clock is read each time; 5ms: a thread reads it every 5 ms (exact)\n"
-    "      --method-log SIZE   room for entries and exits, 16 bytes each, from 1M to 4095M (64M)\n"
+    "      --method-log SIZE   space for entries and exits, 16 bytes each, from 1M to 4095M (64M)\n"
     "\n"
-    "Where it is kept:\n"
-    "      --ring N            records kept (256k)\n"
+    "Memory:\n"
+    "      --ring N            maximum of records kept (256k)\n"
     "      --keep WHICH        newest: overwrite the oldest records, or calls; oldest: stop when full (newest)\n"
-    "      --stack-nodes N     stack frames kept, each (caller, address) pair once (1M)\n"
-    "      --signal N          signal that stops a thread (the highest real-time signal that is free)\n"
+    "      --stack-nodes N     maximum of stack frames kept, each (caller, address) pair once (1M)\n"
+    "      --signal N          signal that stops a thread (the highest free real-time signal)\n"
     "\n"
-    "INT, TERM, HUP and QUIT end the recording as the program takes them: Ctrl-C reaches the program anyway,\n"
-    "what is sent to strobe is passed on. A second one, half a second later, kills the program. A trace is made\n"
-    "either way.\n"
+    "INT, TERM, HUP and QUIT go to the program, and the recording ends when the program ends. Ctrl-C reaches the\n"
+    "program directly; strobe passes on signals that it gets. A second signal, half a second later, kills the\n"
+    "program. In both cases a trace is made.\n"
     "\n"
     "Exit status: the program's own; 2 when it could not be run or its trace could not be written.\n";
 
@@ -174,7 +175,7 @@ static int take_names(struct strobe_record_options *o)
     return 0;
 }
 
-/* What asks for calls without samples spares the room of these. */
+/* Recording calls without samples needs less memory for samples. */
 static int settle_method(struct strobe_record_options *o)
 {
     struct strobe_config *k = &o->config;
@@ -276,7 +277,7 @@ int strobe_record_parse(int argc, char **argv, struct strobe_record_options *out
     if (unfit)
         return unfit;
     if (out->config.delay_ns && !out->config.async_interval_ns && !(out->config.calls & STROBE_CALLS_ONLY))
-        return strobe_complain("record: --delay needs the sampler, which --async-interval 0 leaves out");
+        return strobe_complain("record: --delay needs the sampler, which --async-interval 0 turns off");
     *first = optind;
     return strobe_record_name_files(out, output, argv[optind]);
 }

@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { INTERPRETERS_MAX = 4 }; /* as many as the kernel follows, about */
+enum { INTERPRETERS_MAX = 4 }; /* about as many as the kernel follows */
 
 static int refuse_program(const char *path, const struct strobe_elf_info *info)
 {
     switch (info->kind) {
     case STROBE_ELF_NOT_FOUND: return strobe_complain("%s: no such program", path);
     case STROBE_ELF_STATIC:
-        return strobe_complain("%s: statically linked: the engine can't be preloaded into it", path);
+        return strobe_complain("%s: statically linked: the engine cannot be preloaded into it", path);
     case STROBE_ELF_EMPTY: return strobe_complain("%s: an empty file, expected a program", path);
     default:
         return strobe_complain("%s: it is %s, expected a program of this machine", path,
@@ -21,7 +21,7 @@ static int refuse_program(const char *path, const struct strobe_elf_info *info)
     }
 }
 
-/* The program that `#!/usr/bin/env NAME` runs; `path` itself when it is anything else. */
+/* Replaces `path` by the program that `#!/usr/bin/env NAME` runs, when it is such a line. */
 static void look_through_env(char *path, size_t path_bytes, const char *argument)
 {
     const char *base = strrchr(path, '/');
@@ -37,14 +37,14 @@ int strobe_record_find_program(const char *command, char *path, size_t path_byte
     char at[STROBE_ELF_PATH_BYTES];
     if (strobe_elf_find(command, path, path_bytes) != STROBE_OK) {
         if (strchr(command, '/') == NULL)
-            return strobe_complain("%s: no such program along PATH", command);
+            return strobe_complain("%s: no such program in PATH", command);
     }
     snprintf(at, sizeof at, "%s", path);
     for (int depth = 0; depth <= INTERPRETERS_MAX; depth++) {
         if (strobe_elf_info(at, &info) != STROBE_OK)
             return strobe_complain("%s: %s", at, strerror(errno));
         if (info.flags & (STROBE_ELF_SET_UID | STROBE_ELF_SET_GID | STROBE_ELF_CAPABILITIES))
-            return strobe_complain("%s: %s: the system lets nothing be preloaded into it", at,
+            return strobe_complain("%s: %s: the system does not allow preloading into it", at,
                                    info.flags & STROBE_ELF_SET_UID   ? "set-uid"
                                    : info.flags & STROBE_ELF_SET_GID ? "set-gid"
                                                                      : "has file capabilities");
@@ -52,7 +52,7 @@ int strobe_record_find_program(const char *command, char *path, size_t path_byte
             !(info.flags & STROBE_ELF_SANITIZER_SHARED))
             return strobe_complain(
                 "%s: its ThreadSanitizer runtime is linked statically, and does not know threads that "
-                "a preloaded library begins: link it without -static-libtsan, by gcc",
+                "a preloaded library starts: link it without -static-libtsan, by gcc",
                 at);
         if (info.kind == STROBE_ELF_DYNAMIC || info.kind == STROBE_ELF_UNREADABLE)
             return 0;
@@ -60,7 +60,7 @@ int strobe_record_find_program(const char *command, char *path, size_t path_byte
             snprintf(at, sizeof at, "%s", info.interpreter);
             look_through_env(at, sizeof at, info.interpreter_arg);
         } else if (info.kind == STROBE_ELF_TEXT) {
-            snprintf(at, sizeof at, "/bin/sh"); /* as execvp(3) does */
+            snprintf(at, sizeof at, "/bin/sh"); /* execvp(3) does the same */
         } else {
             return refuse_program(at, &info);
         }

@@ -15,9 +15,10 @@
 
 /* ---- signals ----
  *
- * The signals below are blocked while the program runs and taken by sigtimedwait. One from the terminal reaches the
- * program, too, since it is in the same process group: it is not passed on. One that somebody sent may have been for
- * the group, which can't be seen, or for us alone: it is passed on when the program still runs a moment later. */
+ * The signals below are blocked while the program runs, and taken by sigtimedwait. A signal from the terminal also
+ * reaches the program, which is in the same process group, so it is not passed on. A signal from another process may
+ * have been sent to the group or to this process only; the two cases look the same. It is passed on when the program
+ * still runs a moment later. */
 
 enum { GRACE_NS = 100000000, AGAIN_NS = 500000000 };
 
@@ -25,10 +26,10 @@ static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 enum { TAKEN = sizeof taken / sizeof *taken };
 
 struct signals {
-    sigset_t waited, mask_before; /* taken, and SIGCHLD; how the mask was */
+    sigset_t waited, mask_before; /* the signals taken, with SIGCHLD; the mask before */
     struct sigaction child_before;
-    uint64_t first_ns; /* when the first was taken; 0 = none */
-    uint64_t due_ns;   /* when `number` is to be passed on; 0 = nothing is */
+    uint64_t first_ns; /* time of the first signal; 0 = none */
+    uint64_t due_ns;   /* when `number` must be passed on; 0 = nothing to pass on */
     int number;
 };
 
@@ -37,7 +38,7 @@ static void take_signals(struct signals *s)
     struct sigaction by_default = {.sa_handler = SIG_DFL}, now;
     sigemptyset(&s->waited);
     sigaddset(&s->waited, SIGCHLD);
-    for (int i = 0; i < TAKEN; i++) /* what is ignored, by nohup say, stays so */
+    for (int i = 0; i < TAKEN; i++) /* signals that are ignored, for example by nohup, stay ignored */
         if (sigaction(taken[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
             sigaddset(&s->waited, taken[i]);
     sigaction(SIGCHLD, &by_default, &s->child_before);
@@ -50,8 +51,8 @@ static void give_signals_back(const struct signals *s)
     sigprocmask(SIG_SETMASK, &s->mask_before, NULL);
 }
 
-/* Of several within half a second the first counts: `timeout`, say, sends one to us and one to the group. A later one
- * is somebody's who does not want to wait any longer. */
+/* Of several signals within half a second the first counts: `timeout` sends one to this process and one to the group. A
+ * later signal means that the user does not want to wait any longer. */
 static void forward_signal(struct signals *s, const siginfo_t *info, pid_t pid)
 {
     uint64_t now = strobe_interrupts_now_ns();
@@ -84,7 +85,7 @@ static void wait_for_end(struct signals *s, pid_t pid, int *wait_status)
 
 /* ---- the program ---- */
 
-/* What the child needs to become the program. */
+/* What the child process needs to execute the program. */
 struct launch {
     const char *path, *library, *session, *only;
     char **argv;
@@ -100,7 +101,7 @@ _Noreturn static void become(const struct launch *l, int report_fd, const struct
     _exit(127);
 }
 
-/* 0, or the errno with which the exec failed. */
+/* Returns 0, or the errno of the failed exec. */
 static int wait_for_exec(int fd)
 {
     int why = 0;

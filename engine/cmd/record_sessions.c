@@ -1,5 +1,5 @@
-/* Where a recording keeps its sessions: one file; or, with --follow, a folder with a file for each process. Files that
- * an earlier recording left under the same name are never taken for this one's. */
+/* Places of a recording's sessions: one file, or, with --follow, a directory with a file for each process. Files that
+ * an earlier recording left under the same name are never used for the new recording. */
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/record.h"
 
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TRIM_FROM_BLOCKS = 8192 }; /* of 512 bytes: what takes less is sparse already */
+enum { TRIM_FROM_BLOCKS = 8192 }; /* in blocks of 512 bytes: smaller files are sparse already */
 
 static bool is_session_path(const char *path)
 {
@@ -25,9 +25,9 @@ static bool is_session_path(const char *path)
     return n == (ssize_t)sizeof magic && !memcmp(magic, STROBE_SESSION_MAGIC, sizeof magic);
 }
 
-/* ---- what an earlier recording left */
+/* ---- files of an earlier recording */
 
-/* FILE.exec1, FILE.exec2, ...: programs that were replaced by an exec, in that order. */
+/* Builds the path FILE.exec1, FILE.exec2, ...: sessions of programs that an exec replaced, in that order. */
 static bool exec_path(char *out, size_t bytes, const char *session, int number)
 {
     int n = snprintf(out, bytes, "%s.exec%d", session, number);
@@ -39,7 +39,7 @@ static int clear_execs(const char *session, bool replace)
     char path[PATH_MAX + 16];
     for (int i = 1; exec_path(path, sizeof path, session, i); i++) {
         if (!replace || !is_session_path(path))
-            return strobe_complain(replace ? "%s: is no session: it is in the way of one"
+            return strobe_complain(replace ? "%s: is not a session and is not overwritten"
                                            : "%s: exists already; --force overwrites it",
                                    path);
         if (unlink(path) != 0)
@@ -48,7 +48,7 @@ static int clear_execs(const char *session, bool replace)
     return 0;
 }
 
-/* Removes the sessions in the folder; other files stay. */
+/* Removes the sessions in the directory; other files stay. */
 static int clear_folder(const char *folder, bool replace)
 {
     DIR *d = opendir(folder);
@@ -62,7 +62,7 @@ static int clear_folder(const char *folder, bool replace)
         if (n <= ending || strcmp(e->d_name + n - ending, STROBE_SESSION_ENDING) || !is_session_path(path))
             continue;
         if (!replace)
-            status = strobe_complain("%s: holds sessions already; --force overwrites them", folder);
+            status = strobe_complain("%s: contains sessions already; --force overwrites them", folder);
         else if (unlink(path) != 0)
             status = strobe_complain("%s: %s", path, strerror(errno));
     }
@@ -75,7 +75,7 @@ static int make_folder(const struct strobe_record_options *o)
     struct stat st;
     if (lstat(o->session, &st) == 0 && !S_ISDIR(st.st_mode)) {
         if (!o->replace || !is_session_path(o->session))
-            return strobe_complain(o->replace ? "%s: is no session: it is in the way of a folder of sessions"
+            return strobe_complain(o->replace ? "%s: is not a session and is not overwritten"
                                               : "%s: exists already; --force overwrites it",
                                    o->session);
         int status = clear_execs(o->session, true);
@@ -91,7 +91,7 @@ static int make_folder(const struct strobe_record_options *o)
     return clear_folder(o->session, o->replace);
 }
 
-/* A folder that an earlier recording with --follow left, where one file is to be now. */
+/* Clears the place for one file, where an earlier recording with --follow may have left a directory. */
 static int clear_for_file(const struct strobe_record_options *o)
 {
     if (strobe_session_set_is_folder(o->session)) {
@@ -149,9 +149,9 @@ void strobe_record_discard(const struct strobe_record_options *o, const char *pa
         rmdir(o->session);
 }
 
-/* ---- afterwards */
+/* ---- after the run */
 
-/* The process of the first session has been waited for. */
+/* `ended`: the process of this session has been waited for. */
 static void trim_session_file(const char *path, bool ended)
 {
     struct stat st;

@@ -53,7 +53,7 @@ int strobe_report_findings_option(struct strobe_findings_options *o, const char 
     return 0;
 }
 
-/* All of a file, ended by NUL; NULL: complained. */
+/* Reads a whole file, ended by NUL. Returns NULL after a complaint. */
 static char *read_findings_text(const char *path)
 {
     FILE *f = fopen(path, "rbe");
@@ -70,7 +70,7 @@ static char *read_findings_text(const char *path)
         text = bigger;
     }
     if (!text || ferror(f) || used == TEXT_MOST - 1) {
-        strobe_complain("%s: %s", path, text && !ferror(f) ? "larger than a text of threads" : strerror(errno));
+        strobe_complain("%s: %s", path, text && !ferror(f) ? "too large for a thread dump" : strerror(errno));
         free(text);
         text = NULL;
     }
@@ -81,7 +81,7 @@ static char *read_findings_text(const char *path)
     return text;
 }
 
-/* A text of threads begins with "----- pid N at ...", or with the header line of a thread: "NAME" prio=... */
+/* A thread dump begins with "----- pid N at ...", or with the header line of a thread: "NAME" prio=... */
 bool strobe_is_findings_text(const char *path)
 {
     static const char dump[] = "----- pid ", events[] = "strobe-watch ";

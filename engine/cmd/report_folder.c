@@ -16,7 +16,7 @@ struct process {
     char program[64], verdict[256];
     const char *path;
     uint32_t pid, threads;
-    uint64_t begin_ns, wall_ns, cpu_ns, samples; /* begin: since that of the first process */
+    uint64_t begin_ns, wall_ns, cpu_ns, samples; /* begin_ns: since the begin of the first process */
     bool balanced;
     uint32_t state; /* enum strobe_session_state */
 };
@@ -36,7 +36,7 @@ struct sum {
 
 /* ---- reading */
 
-/* The process's CPU clock when it was read last; else what its samples know. */
+/* Returns the process's CPU clock at its last reading, else the CPU time that its samples show. */
 static uint64_t cpu_of(const struct strobe_reader *r)
 {
     uint64_t process_ns = 0, threads_ns = 0;
@@ -154,7 +154,7 @@ static void print_rest(size_t count, size_t printed)
         printf("   ... %zu more\n", count - printed);
 }
 
-/* Nobody says of followed children how they ended. */
+/* The end status of followed children is unknown. */
 static const char *process_end_name(const struct process *p)
 {
     return p->state == STROBE_SESSION_RUNNING ? " (not closed)" : p->state == STROBE_SESSION_KILLED ? " (killed)" : "";

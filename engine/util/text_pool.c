@@ -1,6 +1,7 @@
 #include "engine/util/text_pool.h"
 
 #include "engine/base/mix.h"
+#include "engine/util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,14 +60,8 @@ static char *store(struct strobe_text_pool *pool, const char *text, size_t bytes
 
 static int add(struct strobe_text_pool *pool, const char *text, size_t bytes)
 {
-    if (pool->count == pool->capacity) {
-        size_t larger = pool->capacity ? 2 * pool->capacity : 256;
-        char **grown = realloc(pool->texts, larger * sizeof *grown);
-        if (!grown)
-            return 0;
-        pool->texts = grown;
-        pool->capacity = larger;
-    }
+    if (!strobe_array_reserve(&pool->texts, &pool->capacity, pool->count + 1))
+        return 0;
     pool->texts[pool->count] = store(pool, text, bytes);
     if (!pool->texts[pool->count])
         return 0;

@@ -1,5 +1,6 @@
 #include "engine/watch/blame.h"
 
+#include "engine/util/array.h"
 #include "engine/watch/finding.h"
 #include "engine/watch/looper.h"
 
@@ -37,23 +38,6 @@ void strobe_blame_close(struct strobe_blame *b)
     free(b->walk);
     free(b->packed);
     free(b->text);
-}
-
-static bool blame_grow(struct strobe_blame *b, void **at, size_t *room, size_t count, size_t size)
-{
-    if (count <= *room)
-        return true;
-    size_t more = *room ? *room : 64;
-    while (more < count)
-        more *= 2;
-    void *grown = realloc(*at, more * size);
-    if (!grown) {
-        b->failed = true;
-        return false;
-    }
-    *at = grown;
-    *room = more;
-    return true;
 }
 
 /* Returns 0 when there are too many methods to number, or memory ran out. */
@@ -120,7 +104,7 @@ static void blame_add_entry(struct strobe_blame *b, struct strobe_blame_entry e)
 {
     if (b->count == ENTRIES_MAX)
         blame_make_space(b);
-    if (blame_grow(b, (void **)&b->entries, &b->room, b->count + 1, sizeof *b->entries))
+    if (!(b->failed |= !strobe_array_reserve(&b->entries, &b->room, b->count + 1)))
         b->entries[b->count++] = e;
 }
 
@@ -128,7 +112,7 @@ static void blame_enter_call(struct strobe_blame *b, const char *text, uint64_t 
 {
     uint32_t method = blame_method_id(b, text);
     if (!method || b->depth == DEPTH_MAX || b->too_deep ||
-        !blame_grow(b, (void **)&b->open, &b->open_room, b->depth + 1, sizeof *b->open)) {
+        (b->failed |= !strobe_array_reserve(&b->open, &b->open_room, b->depth + 1))) {
         b->too_deep += b->depth == DEPTH_MAX || b->too_deep;
         return;
     }
@@ -159,7 +143,7 @@ static void blame_keep_open_calls(struct strobe_blame *b)
 {
     b->given_up = b->given_up_ns = 0;
     b->count = 0;
-    if (blame_grow(b, (void **)&b->entries, &b->room, b->depth, sizeof *b->entries) && b->depth) {
+    if (!(b->failed |= !strobe_array_reserve(&b->entries, &b->room, b->depth)) && b->depth) {
         memcpy(b->entries, b->open, b->depth * sizeof *b->entries);
         b->count = b->depth;
     }
@@ -226,7 +210,7 @@ void strobe_blame_after(struct strobe_blame *b, const struct strobe_watch_event 
 static size_t blame_walk_entry(struct strobe_blame *b, size_t depth, const struct strobe_blame_entry *e)
 {
     if (e->enters) {
-        if (blame_grow(b, (void **)&b->walk, &b->walk_room, depth + 1, sizeof *b->walk))
+        if (!(b->failed |= !strobe_array_reserve(&b->walk, &b->walk_room, depth + 1)))
             b->walk[depth++] = *e;
         return depth;
     }
@@ -238,7 +222,7 @@ static size_t blame_walk_entry(struct strobe_blame *b, size_t depth, const struc
 
 static void pack(struct strobe_blame *b, size_t *count, bool enters, uint32_t method, uint64_t ns)
 {
-    if (!blame_grow(b, (void **)&b->packed, &b->packed_room, *count + 1, sizeof *b->packed))
+    if ((b->failed |= !strobe_array_reserve(&b->packed, &b->packed_room, *count + 1)))
         return;
     b->packed[(*count)++] = strobe_matrix_entry(enters, method, ns / NS_PER_MS);
 }
@@ -292,7 +276,7 @@ static void add_line(struct strobe_blame *b, size_t *used, const struct strobe_m
     char plain[NAME_MAX_BYTES];
     size_t bytes = strobe_finding_line_name(name, plain, sizeof plain);
     size_t need = *used + bytes + LINE_NUMBERS_BYTES;
-    if (!blame_grow(b, (void **)&b->text, &b->text_room, need, 1))
+    if ((b->failed |= !strobe_array_reserve(&b->text, &b->text_room, need)))
         return;
     *used += (size_t)strobe_matrix_line(item, plain, b->text + *used, b->text_room - *used);
     b->text[(*used)++] = '\n';

@@ -1,5 +1,6 @@
 #include "engine/watch/block.h"
 
+#include "engine/util/array.h"
 #include "engine/watch/context.h"
 
 #include <inttypes.h>
@@ -42,15 +43,10 @@ struct block {
 static bool block_copy_stack(struct block *b, struct stack *to, const uint64_t *frames, const char *const *names,
                              uint32_t count)
 {
-    if (count > to->room) {
-        uint64_t *more_frames = realloc(to->frames, count * sizeof *more_frames);
-        to->frames = more_frames ? more_frames : to->frames;
-        const char **more_names = realloc(to->names, count * sizeof *more_names);
-        to->names = more_names ? more_names : to->names;
-        b->failed |= !more_frames || !more_names;
-        if (!more_frames || !more_names)
-            return false;
-        to->room = count;
+    uint32_t frame_room = to->room;
+    if (!strobe_array_reserve(&to->frames, &frame_room, count) || !strobe_array_reserve(&to->names, &to->room, count)) {
+        b->failed = true;
+        return false;
     }
     to->count = count;
     for (uint32_t i = 0; i < count; i++) {

@@ -1,5 +1,6 @@
 #include "engine/watch/call_sum.h"
 
+#include "engine/util/array.h"
 #include "engine/watch/finding.h"
 
 #include <inttypes.h>
@@ -32,15 +33,9 @@ static uint32_t call_sum_add_node(struct strobe_call_sum *s, uint32_t parent, co
 {
     if (s->count == STROBE_CALL_SUM_PATHS)
         return NONE;
-    if (s->count == s->room) {
-        uint32_t more = s->room ? s->room * 2 : 256;
-        struct strobe_call_path *bigger = realloc(s->paths, more * sizeof *bigger);
-        if (!bigger) {
-            s->failed = true;
-            return NONE;
-        }
-        s->paths = bigger;
-        s->room = more;
+    if (!strobe_array_reserve(&s->paths, &s->room, s->count + 1)) {
+        s->failed = true;
+        return NONE;
     }
     uint32_t n = s->count++;
     s->paths[n] = (struct strobe_call_path){

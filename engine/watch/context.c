@@ -64,7 +64,7 @@ uint64_t strobe_watch_blame(struct strobe_watch_context *c, struct strobe_findin
         strobe_unseen_add(unseen,
                           c->view.sampled ? "no sample shows a call within it" : "the capture has no call within it");
     if (calls.given_up)
-        strobe_unseen_add(unseen, "%llu calls shorter than %llu ms were given up for want of room",
+        strobe_unseen_add(unseen, "%llu calls shorter than %llu ms were discarded for lack of memory",
                           (unsigned long long)calls.given_up, (unsigned long long)calls.given_up_ns / 1000000);
     return calls.longest_ns;
 }
@@ -74,7 +74,7 @@ void strobe_watch_unseen_of(const struct strobe_watch_context *c, const struct s
 {
     uint64_t unmatched = strobe_looper_unmatched(c->looper);
     if (m->in_flight)
-        strobe_unseen_add(unseen, "its end was not seen");
+        strobe_unseen_add(unseen, "its end was not captured");
     if (unmatched)
         strobe_unseen_add(unseen, "only one end of %llu messages so far was captured", (unsigned long long)unmatched);
 }

@@ -1,3 +1,4 @@
+#include "engine/util/array.h"
 #include "engine/watch/anr.h"
 
 #include <stdlib.h>
@@ -64,14 +65,8 @@ static bool read_thread_header(struct line l, struct thread *out)
 
 static bool graph_add_thread(struct graph *g, struct thread t)
 {
-    if (g->count == g->room) {
-        size_t more = g->room ? g->room * 2 : 64;
-        struct thread *bigger = realloc(g->threads, more * sizeof *bigger);
-        if (!bigger)
-            return false;
-        g->threads = bigger;
-        g->room = more;
-    }
+    if (!strobe_array_reserve(&g->threads, &g->room, g->count + 1))
+        return false;
     t.order = g->count;
     g->threads[g->count++] = t;
     return true;

@@ -65,5 +65,5 @@ void strobe_unseen_view(struct strobe_unseen *u, const struct strobe_watch_view 
     if ((needs & STROBE_NEEDS_TIMES) && view->resolution_ns > 1)
         strobe_unseen_add(u, "times are within %g ms", (double)view->resolution_ns / 1e6);
     if ((needs & STROBE_NEEDS_DUE) && !view->knows_due)
-        strobe_unseen_add(u, "when it was due is not known, so that what it waited is not counted");
+        strobe_unseen_add(u, "the due time is unknown, so its wait is not counted");
 }

@@ -1,5 +1,6 @@
 #include "engine/watch/findings.h"
 
+#include "engine/util/array.h"
 #include "engine/watch/finding.h"
 
 #include <stdlib.h>
@@ -15,15 +16,9 @@ static const char *findings_keep_text(struct strobe_findings *l, const char *tex
 static void findings_add(void *ctx, const struct strobe_finding *f)
 {
     struct strobe_findings *l = ctx;
-    if (l->count == l->room) {
-        size_t more = l->room ? l->room * 2 : 16;
-        struct strobe_finding *bigger = realloc(l->at, more * sizeof *bigger);
-        if (!bigger) {
-            l->failed = true;
-            return;
-        }
-        l->at = bigger;
-        l->room = more;
+    if (!strobe_array_reserve(&l->at, &l->room, l->count + 1)) {
+        l->failed = true;
+        return;
     }
     struct strobe_finding *own = &l->at[l->count++];
     *own = *f;

@@ -34,23 +34,23 @@ void strobe_findings_unseen(const struct strobe_findings *f, struct strobe_unsee
     const struct strobe_watch_seen *s = &f->seen;
     size_t n = 0;
     if (f->of_text) {
-        out->line[n++] = "all but deadlocks: this is a text of threads, and no capture";
+        out->line[n++] = "all but deadlocks: the input is a thread dump, not a capture";
         out->count = n;
         return;
     }
     if (!s->calls)
-        out->line[n++] = s->messages ? "what within a message is to blame: no call of the main thread is known"
-                                     : "most of it: no call of a main thread is known";
+        out->line[n++] = s->messages ? "the method to blame in a message: no call of the main thread is known"
+                                     : "most kinds of findings: no call of a main thread is known";
     if (s->calls && !s->messages)
         out->line[n++] = "evil methods, lags, ANRs: no message of the main thread's loop is known";
     if (s->calls && !s->frames)
-        out->line[n++] = "dropped frames: no call is known that is a frame's (--frames NAMES)";
+        out->line[n++] = "dropped frames: no known call draws a frame (--frames NAMES)";
     if (s->calls && !s->activities)
         out->line[n++] = "starts: no creation of an activity is known";
     if (!v->knows_due)
-        out->line[n++] = "how long messages and frames waited before they began: when they were due is not known";
+        out->line[n++] = "how long messages and frames waited before they began: their due times are unknown";
     if (!f->of_events)
-        out->line[n++] = "idle handlers, touches, signals, priorities, and texts of threads: a session has none";
+        out->line[n++] = "idle handlers, touches, signals, priorities and thread dumps: a session has none";
     if (v->unseen_below_ns) {
         snprintf(out->room, sizeof out->room,
                  "calls shorter than %g ms, and times closer than that: the main thread was sampled",

@@ -98,7 +98,7 @@ static void touch_report_answer(struct touch *t, bool unfinished)
     struct strobe_unseen unseen = {""};
     strobe_unseen_view(&unseen, &c->view, STROBE_NEEDS_TIMES);
     if (unfinished)
-        strobe_unseen_add(&unseen, "its answer was not seen");
+        strobe_unseen_add(&unseen, "its answer was not captured");
     f.thread = t->thread;
     f.unseen = unseen.text;
     strobe_finding_add_ms(&f, "cost_ms", c->now_ns - t->begin_ns);

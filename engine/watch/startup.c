@@ -1,5 +1,6 @@
 #include "engine/watch/startup.h"
 
+#include "engine/util/array.h"
 #include "engine/watch/call_sum.h"
 #include "engine/watch/context.h"
 #include "engine/watch/watch_names.h"
@@ -47,7 +48,7 @@ static void add_unseen(const struct startup *s, struct strobe_unseen *unseen)
 {
     strobe_unseen_view(unseen, &s->context->view, STROBE_NEEDS_TIMES);
     if (!s->has_application)
-        strobe_unseen_add(unseen, "what the application was made for");
+        strobe_unseen_add(unseen, "why the application was created");
     if (s->is_cold)
         strobe_unseen_add(unseen, "what the process did before the capture began");
 }
@@ -88,15 +89,9 @@ static struct activity *startup_find_activity(struct startup *s, const char *cla
 
 static struct activity *startup_add_activity(struct startup *s, const char *class)
 {
-    if (s->count == s->room) {
-        size_t more = s->room ? s->room * 2 : 8;
-        struct activity *bigger = realloc(s->activities, more * sizeof *bigger);
-        if (!bigger) {
-            s->context->failed = true;
-            return NULL;
-        }
-        s->activities = bigger;
-        s->room = more;
+    if (!strobe_array_reserve(&s->activities, &s->room, s->count + 1)) {
+        s->context->failed = true;
+        return NULL;
     }
     struct activity *a = &s->activities[s->count++];
     *a = (struct activity){.class = strobe_watch_keep(s->context, class)};

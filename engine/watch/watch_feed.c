@@ -1,5 +1,6 @@
 #include "engine/watch/watch_feed.h"
 
+#include "engine/util/array.h"
 #include "engine/watch/block.h"
 #include "engine/watch/watch_names.h"
 
@@ -233,35 +234,16 @@ static void end_in_frame(struct strobe_watch_feed *f, const struct call *c, size
 
 static bool feed_make_space(struct strobe_watch_feed *f)
 {
-    if (f->depth < f->room)
-        return true;
-    size_t more = f->room ? f->room * 2 : 64;
-    struct call *open = realloc(f->open, more * sizeof *open);
-    f->open = open ? open : f->open;
-    uint64_t *frames = realloc(f->frames, more * sizeof *frames);
-    f->frames = frames ? frames : f->frames;
-    const char **names = realloc(f->names, more * sizeof *names);
-    f->names = names ? names : f->names;
-    if (open && frames && names)
-        f->room = more;
-    return open && frames && names;
+    size_t open_room = f->room, frame_room = f->room;
+    return strobe_array_reserve(&f->open, &open_room, f->depth + 1) &&
+           strobe_array_reserve(&f->frames, &frame_room, f->depth + 1) &&
+           strobe_array_reserve(&f->names, &f->room, f->depth + 1);
 }
 
 static unsigned feed_name_roles(struct strobe_watch_feed *f, uint32_t name, const char *text)
 {
-    if (name >= f->roles_room) {
-        size_t more = f->roles_room ? f->roles_room : 256;
-        while (more <= name)
-            more *= 2;
-        unsigned *bigger = realloc(f->roles, more * sizeof *bigger);
-        if (!bigger) {
-            f->failed = true;
-            return 0;
-        }
-        memset(bigger + f->roles_room, 0, (more - f->roles_room) * sizeof *bigger);
-        f->roles = bigger;
-        f->roles_room = more;
-    }
+    if ((f->failed |= !strobe_array_reserve_zeroed(&f->roles, &f->roles_room, (size_t)name + 1)))
+        return 0;
     if (!f->roles[name])
         f->roles[name] = strobe_name_roles(text, f->options.frames) + 1;
     return f->roles[name] - 1;

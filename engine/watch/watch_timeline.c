@@ -2,6 +2,7 @@
 #include "engine/base/error_format.h"
 
 #include "engine/trace/symbols/symbols.h"
+#include "engine/util/array.h"
 #include "engine/watch/watch_text.h"
 
 #include <errno.h>
@@ -89,15 +90,9 @@ static void watch_sink_hitch(struct strobe_sink *sink, const struct strobe_late 
     struct watch_sink *t = (struct watch_sink *)sink;
     if (t->has_messages || &t->reader->threads[l->thread] != t->main)
         return;
-    if (t->turn_count == t->turn_room) {
-        size_t more = t->turn_room ? t->turn_room * 2 : 64;
-        struct turn *bigger = realloc(t->turns, more * sizeof *bigger);
-        if (!bigger) {
-            t->failed = true;
-            return;
-        }
-        t->turns = bigger;
-        t->turn_room = more;
+    if (!strobe_array_reserve(&t->turns, &t->turn_room, t->turn_count + 1)) {
+        t->failed = true;
+        return;
     }
     t->turns[t->turn_count++] = (struct turn){l->begin_ns, l->end_ns};
 }

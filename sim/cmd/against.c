@@ -1,5 +1,7 @@
 #include "sim/cmd/against.h"
 
+#include "engine/util/array.h"
+
 #include <stdlib.h>
 
 enum { WORST = 10, NEAR_POINTS = 1, FAR_POINTS = 5 };
@@ -34,14 +36,8 @@ enum strobe_status strobe_against_add(struct strobe_against *a, bool judged, con
             a->rows[a->count - 1].other = result->score.agreement;
         return STROBE_OK;
     }
-    if (a->count == a->room) {
-        size_t room = a->room ? a->room * 2 : 64;
-        struct strobe_against_row *rows = realloc(a->rows, room * sizeof *rows);
-        if (!rows)
-            return STROBE_IO;
-        a->rows = rows;
-        a->room = room;
-    }
+    if (!strobe_array_reserve(&a->rows, &a->room, a->count + 1))
+        return STROBE_IO;
     struct strobe_against_row *row = &a->rows[a->count++];
     *row = (struct strobe_against_row){.seed = result->seed, .judged = result->score.agreement};
     note_causes(row, result);

@@ -1,6 +1,7 @@
 #include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
+#include "engine/util/array.h"
 #include "sim/cmd/commands.h"
 #include "sim/cmd/explore.h"
 
@@ -156,13 +157,8 @@ static int explore_add_job(struct command *c, struct strobe_explore_job job)
     unsigned first = c->every_memory ? 0 : (unsigned)q->options.memory;
     unsigned last = c->every_memory ? EXPLORE_MEMORIES - 1 : first;
     for (unsigned m = first; m <= last; m++) {
-        if (q->job_count == c->room) {
-            c->room = c->room ? 2 * c->room : 64;
-            struct strobe_explore_job *list = realloc(q->job, c->room * sizeof *list);
-            if (!list)
-                return strobe_complain("explore: out of memory");
-            q->job = list;
-        }
+        if (!strobe_array_reserve(&q->job, &c->room, q->job_count + 1))
+            return strobe_complain("explore: out of memory");
         job.memory = (enum explore_memory)m;
         q->job[q->job_count++] = job;
     }

@@ -3,6 +3,7 @@
 
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/outputs.h"
+#include "engine/util/array.h"
 #include "sim/score/page.h"
 
 #include <errno.h>
@@ -103,15 +104,9 @@ int strobe_results_open(struct strobe_results *r)
 static void results_append_line(struct strobe_results *r, const char *line)
 {
     struct strobe_error error;
-    if (r->count == r->room) {
-        size_t room = r->room ? 2 * r->room : 16;
-        struct sim_result *list = realloc(r->list, room * sizeof *list);
-        if (!list) {
-            r->failed = true;
-            return;
-        }
-        r->list = list;
-        r->room = room;
+    if (!strobe_array_reserve(&r->list, &r->room, r->count + 1)) {
+        r->failed = true;
+        return;
     }
     if (sim_result_read_line(line, &r->list[r->count], &error) == STROBE_OK)
         r->count++;

@@ -4,6 +4,7 @@
  *
  * A switch costs one when the thread that ran could have gone on. Under SC a load returns the latest store, and a store
  * is the latest: whatever else there is, another schedule has it. Under the weaker models old stores cost nothing. */
+#include "engine/util/array.h"
 #include "sim/explore/strategy.h"
 
 #include "engine/base/mix.h"
@@ -29,15 +30,9 @@ static uint32_t decide(struct explore_strategy_state *s, uint32_t count)
 {
     if (s->at < s->count)
         return s->decision[s->at++].chosen;
-    if (s->count == s->room) {
-        uint32_t room = s->room ? 2 * s->room : 256;
-        struct decision *more = realloc(s->decision, room * sizeof *more);
-        if (!more) {
-            s->starved = true;
-            return EXPLORE_GIVE_UP;
-        }
-        s->decision = more;
-        s->room = room;
+    if (!strobe_array_reserve(&s->decision, &s->room, s->count + 1)) {
+        s->starved = true;
+        return EXPLORE_GIVE_UP;
     }
     s->decision[s->count++] = (struct decision){0, count};
     s->at++;

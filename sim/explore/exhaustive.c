@@ -9,6 +9,7 @@
  * be remembered.
  *
  * What is yet to be tried stands on a stack, as copies of graphs. */
+#include "engine/util/array.h"
 #include "sim/explore/strategy.h"
 
 #include "sim/explore/model.h"
@@ -33,15 +34,9 @@ struct explore_strategy_state {
 
 static void exhaustive_push_graph(struct explore_strategy_state *s, const struct explore_graph *g)
 {
-    if (s->count == s->room) {
-        uint32_t room = s->room ? 2 * s->room : 256;
-        struct item *more = realloc(s->stack, room * sizeof *more);
-        if (!more) {
-            s->starved = true;
-            return;
-        }
-        s->stack = more;
-        s->room = room;
+    if (!strobe_array_reserve(&s->stack, &s->room, s->count + 1)) {
+        s->starved = true;
+        return;
     }
     struct explore_graph *copy = explore_graph_save(g);
     if (copy)

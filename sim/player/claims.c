@@ -3,6 +3,7 @@
 
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/export/sink_perfetto.h"
+#include "engine/util/array.h"
 #include "engine/util/outfile.h"
 #include "sim/player/dex/dex.h"
 #include "sim/player/frames.h"
@@ -75,13 +76,8 @@ static enum strobe_status read_names(struct names *n, const struct strobe_sessio
         uint32_t method = method_of_text(n->scenario, told.text, told.bytes);
         if (method == n->scenario->method_count)
             continue;
-        if (n->count == n->room) {
-            n->room = n->room ? n->room * 2 : 64;
-            struct named *list = realloc(n->list, n->room * sizeof *list);
-            if (!list)
-                return STROBE_IO;
-            n->list = list;
-        }
+        if (!strobe_array_reserve(&n->list, &n->room, n->count + 1))
+            return STROBE_IO;
         n->list[n->count++] = (struct named){told.address, method};
     }
     if (n->count)

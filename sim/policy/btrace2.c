@@ -3,13 +3,14 @@
  * or never, leaves none. The buffer takes what comes until it is full. */
 #include "engine/trace/import/btrace/btrace2.h"
 #include "engine/base/error_format.h"
+#include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/btrace2_claims.h"
 #include "sim/policy/policy.h"
-#include "sim/score/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { BUFFER_BYTES = 500000000 }; /* the original's default */
@@ -90,7 +91,7 @@ static void btrace2_method_in(struct sim_tracer *t, struct sim_vthread *v, uint3
         return;
     while (l->count && l->at[l->count - 1].frame >= v->frame_count)
         l->count--; /* left by an exception: its variable went with its frame */
-    if (!sim_grow(&l->at, l->count + 1, &l->room, sizeof *l->at)) {
+    if (!strobe_array_reserve(&l->at, &l->room, l->count + 1)) {
         b->failed = true;
         return;
     }

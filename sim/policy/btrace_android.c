@@ -1,12 +1,14 @@
 #include "sim/policy/btrace_android.h"
 #include "engine/base/error_format.h"
 
+#include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/btrace_android_trace.h"
-#include "sim/score/grow.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { INTERVAL_NS = 1000000, DEPTH_MAX = 128 };
 
@@ -121,7 +123,7 @@ static uint32_t android_walk(struct android *a, const struct local *l, uint64_t 
 static void android_put_record(struct android *a, const struct sim_btrace_record *r)
 {
     size_t slot = a->tickets % a->capacity;
-    if (!sim_grow(&a->ring, slot + 1, &a->ring_room, sizeof *a->ring)) {
+    if (!strobe_array_reserve(&a->ring, &a->ring_room, slot + 1)) {
         a->failed = true;
         return;
     }
@@ -191,7 +193,7 @@ static void android_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
     struct android *a = android_of(t);
     struct local *l = calloc(1, sizeof *l);
     v->tracer = NULL;
-    if (!l || !sim_grow(&a->locals, a->local_count + 1, &a->local_room, sizeof(struct local *))) {
+    if (!l || !strobe_array_reserve(&a->locals, &a->local_room, a->local_count + 1)) {
         free(l);
         a->failed = true;
         return;
@@ -267,7 +269,7 @@ static uint32_t android_scope_begin(struct sim_tracer *t, struct sim_vthread *v,
     enum sim_btrace_type type;
     if (!l || !hooked(a, kind, what, &type))
         return NOT_HOOKED;
-    if (!sim_grow(&l->open, l->open_count + 1, &l->open_room, sizeof *l->open)) {
+    if (!strobe_array_reserve(&l->open, &l->open_room, l->open_count + 1)) {
         a->failed = true;
         return NOT_HOOKED;
     }

@@ -1,7 +1,10 @@
 #include "sim/policy/btrace_android_trace.h"
 
 #include "engine/trace/model/function_tree.h"
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { SINGLE_SAMPLE_NS = 10 };
 
@@ -55,7 +58,7 @@ static bool is_release(unsigned type)
 static bool add_item(struct build *b, const struct sim_btrace_record *r, uint64_t time_ns, uint64_t cpu_ns, bool begins,
                      bool ends)
 {
-    if (!sim_grow(&b->items, b->item_count + 1, &b->item_room, sizeof *b->items))
+    if (!strobe_array_reserve(&b->items, &b->item_room, b->item_count + 1))
         return false;
     b->items[b->item_count] = (struct item){r, time_ns, cpu_ns, b->item_count, (int16_t)r->tid, begins, ends};
     b->item_count++;
@@ -64,7 +67,7 @@ static bool add_item(struct build *b, const struct sim_btrace_record *r, uint64_
 
 static bool add_link(struct build *b, const struct sim_btrace_record *r)
 {
-    if (!sim_grow(&b->links, b->link_count + 1, &b->link_room, sizeof *b->links))
+    if (!strobe_array_reserve(&b->links, &b->link_room, b->link_count + 1))
         return false;
     b->links[b->link_count] = (struct link){r->nano, r->end_nano, b->link_count, (int16_t)r->tid};
     b->link_count++;

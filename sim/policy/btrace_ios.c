@@ -3,11 +3,13 @@
 
 #include "engine/base/mix.h"
 #include "engine/host/host.h"
+#include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/btrace_ios_store.h"
-#include "sim/score/grow.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define PERIOD_NS      UINT64_C(1000000)
 #define TICK_NS        UINT64_C(30000000)
@@ -212,8 +214,8 @@ static void ios_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
     struct local *l = calloc(1, sizeof *l);
     v->tracer = NULL;
     sim_mutex_lock(&a->registry);
-    if (!l || !sim_grow(&a->locals, a->local_count + 1, &a->local_room, sizeof(struct local *)) ||
-        !sim_grow(&a->alive, a->alive_count + 1, &a->alive_room, sizeof(struct local *))) {
+    if (!l || !strobe_array_reserve(&a->locals, &a->local_room, a->local_count + 1) ||
+        !strobe_array_reserve(&a->alive, &a->alive_room, a->alive_count + 1)) {
         free(l);
         a->failed = true;
     } else {

@@ -1,6 +1,9 @@
 #include "sim/policy/btrace_ios_store.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { HEADER_BYTES = 8, SAMPLE_BYTES = 40, USUAL_DEPTH = 16, DRAIN_NS = 200000000, PAGE_BYTES = 16384 };
 
@@ -67,8 +70,8 @@ bool sim_btrace_ios_put(struct sim_btrace_ios_store *s, struct sim_btrace_item i
         s->dropped++;
         return false;
     }
-    if (!sim_grow(&s->items, s->item_count + 1, &s->item_room, sizeof *s->items) ||
-        !sim_grow(&s->frames, s->frame_count + count, &s->frame_room, sizeof *s->frames)) {
+    if (!strobe_array_reserve(&s->items, &s->item_room, s->item_count + 1) ||
+        !strobe_array_reserve(&s->frames, &s->frame_room, s->frame_count + count)) {
         s->failed = 1;
         return false;
     }
@@ -114,7 +117,7 @@ static struct sim_btrace_row *row_before(struct sim_btrace_ios_store *s, uint32_
 static void note_row(struct sim_btrace_ios_store *s, uint32_t thread, size_t row)
 {
     size_t old = s->last_row_room;
-    if (!sim_grow(&s->last_row, (size_t)thread + 1, &s->last_row_room, sizeof *s->last_row)) {
+    if (!strobe_array_reserve(&s->last_row, &s->last_row_room, (size_t)thread + 1)) {
         s->failed = 1;
         return;
     }
@@ -135,7 +138,7 @@ static void drain_item(struct sim_btrace_ios_store *s, const struct sim_btrace_i
         last->table = last->start == time ? SIM_BTRACE_CPU : SIM_BTRACE_INTERVAL;
         return;
     }
-    if (!sim_grow(&s->rows, s->row_count + 1, &s->row_room, sizeof *s->rows)) {
+    if (!strobe_array_reserve(&s->rows, &s->row_room, s->row_count + 1)) {
         s->failed = 1;
         return;
     }

@@ -2,8 +2,11 @@
 
 #include "engine/base/mix.h"
 #include "engine/trace/model/function_tree.h"
+#include "engine/util/array.h"
 #include "sim/runtime/vthread.h"
-#include "sim/score/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { TICK_US = 10, TAIL_US = 1000, NS_PER_US = 1000 };
 
@@ -54,7 +57,7 @@ struct build {
 
 static bool ios_add_sample(struct samples *s, struct sample sample)
 {
-    if (!sim_grow(&s->at, s->count + 1, &s->room, sizeof *s->at))
+    if (!strobe_array_reserve(&s->at, &s->room, s->count + 1))
         return false;
     s->at[s->count++] = sample;
     return true;
@@ -191,7 +194,7 @@ static uint32_t ios_resolve_stack(struct build *b, uint32_t stack)
 
 static bool ios_add_node(struct build *b, uint32_t parent, struct frame frame, const struct sample *s)
 {
-    if (!sim_grow(&b->nodes, b->node_count + 1, &b->node_room, sizeof *b->nodes))
+    if (!strobe_array_reserve(&b->nodes, &b->node_room, b->node_count + 1))
         return false;
     uint32_t number = (uint32_t)b->node_count++;
     b->nodes[number] = (struct node){frame.name, frame.class, parent, NO_NODE, NO_NODE, s->start, s->end};

@@ -1,9 +1,10 @@
 #include "sim/policy/btrace_stacks.h"
 
 #include "engine/base/mix.h"
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 static size_t btrace_stacks_slot(const struct sim_btrace_stacks *s, uint32_t parent, uint64_t frame)
 {
@@ -31,7 +32,7 @@ static bool btrace_stacks_double_slots(struct sim_btrace_stacks *s)
 
 static bool btrace_stacks_grow(struct sim_btrace_stacks *s)
 {
-    if (!sim_grow(&s->nodes, s->count + 2, &s->room, sizeof *s->nodes))
+    if (!strobe_array_reserve(&s->nodes, &s->room, s->count + 2))
         return false;
     if (!s->count)
         s->nodes[s->count++] = (struct sim_btrace_node){0, 0, 0};

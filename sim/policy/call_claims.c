@@ -1,6 +1,6 @@
 #include "sim/policy/call_claims.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 
 #include <stdlib.h>
 
@@ -59,7 +59,7 @@ static void call_tracks_add_messages(struct claiming *c, uint64_t until_ns)
 static bool call_tracks_begin_call(struct claiming *c, const struct strobe_call *call)
 {
     struct sim_call_name name = call_tracks_call_name(c, call->name);
-    if (!sim_grow(&c->open, c->depth + 1, &c->room, sizeof *c->open))
+    if (!strobe_array_reserve(&c->open, &c->room, c->depth + 1))
         return false;
     uint64_t now = call_tracks_run_time(c, call->time_ns);
     c->open[c->depth++] = (struct open_call){now, name.wait, !name.name};

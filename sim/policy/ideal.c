@@ -6,6 +6,7 @@
  * too, get their share. */
 #include "engine/base/error_format.h"
 #include "engine/trace/build/timeline.h"
+#include "engine/util/array.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/scratch.h"
 
@@ -45,14 +46,8 @@ static bool look_until(struct view *v, uint64_t time_ns)
             v->depth--;
             continue;
         }
-        if (v->depth == v->room) {
-            size_t room = v->room ? 2 * v->room : 64;
-            uint32_t *path = realloc(v->path, room * sizeof *path);
-            if (!path)
-                return false;
-            v->path = path;
-            v->room = room;
-        }
+        if (!strobe_array_reserve(&v->path, &v->room, v->depth + 1))
+            return false;
         v->path[v->depth++] = name;
     }
     return true;

@@ -6,10 +6,10 @@
 #include "engine/base/error_format.h"
 #include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/import/matrix/matrix_raw.h"
+#include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/matrix_claims.h"
 #include "sim/policy/policy.h"
-#include "sim/score/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,7 +117,7 @@ static void matrix_message_begin(struct sim_tracer *t, struct sim_vthread *v, co
     struct matrix *m = matrix_of(t);
     if (!v->is_main)
         return;
-    if (!sim_grow(&m->is_frame, m->handed_out + 1, &m->frame_room, sizeof *m->is_frame)) {
+    if (!strobe_array_reserve(&m->is_frame, &m->frame_room, m->handed_out + 1)) {
         m->failed = true;
         return;
     }

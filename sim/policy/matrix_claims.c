@@ -2,8 +2,8 @@
 
 #include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/model/calls_repair.h"
+#include "engine/util/array.h"
 #include "sim/policy/call_claims.h"
-#include "sim/score/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct messages {
 
 static bool matrix_add_message(struct messages *m, uint32_t tid, uint64_t time_ns, uint32_t id)
 {
-    if (!sim_grow(&m->at, m->count + 1, &m->room, sizeof *m->at))
+    if (!strobe_array_reserve(&m->at, &m->room, m->count + 1))
         return false;
     m->at[m->count++] = (struct sim_call_message){tid, time_ns, id};
     return true;

@@ -6,13 +6,14 @@
  * no names in scenarios: they are called after the method that uses them. */
 #include "engine/base/error_format.h"
 #include "engine/method/rhea/rhea_log.h"
+#include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/rhea_claims.h"
-#include "sim/score/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define ORIGIN_NS ((uint64_t)1000000000) /* what the device's clock shows when the run begins */
@@ -190,7 +191,7 @@ static void rheatrace_message_begin(struct sim_tracer *t, struct sim_vthread *v,
     char text[64];
     if (!m->is_frame || !r->run->scenario->methods[m->method].managed)
         return;
-    if (!sim_grow(&r->frames, r->frame_count + 1, &r->frame_room, sizeof(struct sim_vthread *))) {
+    if (!strobe_array_reserve(&r->frames, &r->frame_room, r->frame_count + 1)) {
         r->failed = true;
         return;
     }
@@ -219,7 +220,7 @@ static void rheatrace_message_end(struct sim_tracer *t, struct sim_vthread *v, u
 static bool rheatrace_take_text(void *ctx, const char *text, size_t bytes)
 {
     struct rheatrace *r = ctx;
-    if (!sim_grow(&r->log, r->log_bytes + bytes + 1, &r->log_room, 1))
+    if (!strobe_array_reserve(&r->log, &r->log_room, r->log_bytes + bytes + 1))
         return false;
     memcpy(r->log + r->log_bytes, text, bytes);
     r->log_bytes += bytes;

@@ -1,4 +1,5 @@
 /* Operations that call, loop, choose and throw; those that wait are in play_wait.c. */
+#include "engine/util/array.h"
 #include "sim/runtime/draws.h"
 #include "sim/runtime/player.h"
 
@@ -7,7 +8,6 @@
 enum {
     IDLE_ROUND_NS = 1000, /* a round of FOREVER that took no time takes this: time must go on */
     SPIN_LEAST_NS = 100,
-    ACTS_AT_FIRST = 16,
 };
 
 uint64_t sim_player_now(const struct sim_player *p)
@@ -26,15 +26,9 @@ void sim_play_work(struct sim_player *p, uint64_t ns)
 
 static struct sim_act *player_push_act(struct sim_player *p, enum sim_act_kind kind, uint32_t block)
 {
-    if (p->act_count == p->act_room) {
-        uint32_t room = p->act_room ? p->act_room * 2 : ACTS_AT_FIRST;
-        struct sim_act *acts = realloc(p->acts, room * sizeof *acts);
-        if (!acts) {
-            sim_world_fail(p->world, STROBE_IO, NULL, "out of memory");
-            return NULL;
-        }
-        p->acts = acts;
-        p->act_room = room;
+    if (!strobe_array_reserve(&p->acts, &p->act_room, p->act_count + 1)) {
+        sim_world_fail(p->world, STROBE_IO, NULL, "out of memory");
+        return NULL;
     }
     const struct sim_block *b = &p->world->scenario->blocks[block];
     struct sim_act *a = &p->acts[p->act_count++];

@@ -1,6 +1,7 @@
 /* Message queues and who loops over them. As Android's: a message has a time before which it is not run; of those
  * that are due the one of highest priority goes first. Each wait for a message is one poll, also when one is there
  * already. */
+#include "engine/util/array.h"
 #include "sim/runtime/player.h"
 
 #include <limits.h>
@@ -15,15 +16,9 @@ static void message_queue_out_of_memory(struct sim_message_queue *q)
 
 static bool message_heap_grow(struct sim_messages *q)
 {
-    enum { AT_FIRST = 16 };
-    for (struct sim_message_heap *h; (h = sim_messages_full(q));) {
-        uint32_t room = h->room ? h->room * 2 : AT_FIRST;
-        struct sim_message *at = realloc(h->at, room * sizeof *at);
-        if (!at)
+    for (struct sim_message_heap *h; (h = sim_messages_full(q));)
+        if (!strobe_array_reserve(&h->at, &h->room, h->room + 1))
             return false;
-        h->at = at;
-        h->room = room;
-    }
     return true;
 }
 

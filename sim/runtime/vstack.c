@@ -1,10 +1,12 @@
 #include "sim/runtime/vstack.h"
 
+#include "engine/util/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BLOCK_STACKS = 64, FRAMES_AT_FIRST = 32 };
+enum { BLOCK_STACKS = 64 };
 
 struct sim_stack_block {
     struct sim_stack_block *next;
@@ -117,11 +119,5 @@ void sim_stacks_close(struct sim_stacks *stacks)
 
 bool sim_frames_grow(struct sim_vthread *v)
 {
-    uint32_t room = v->frame_room ? v->frame_room * 2 : FRAMES_AT_FIRST;
-    struct sim_vframe *frames = realloc(v->frames, room * sizeof *frames);
-    if (!frames)
-        return false;
-    v->frames = frames;
-    v->frame_room = room;
-    return true;
+    return strobe_array_reserve(&v->frames, &v->frame_room, v->frame_room + 1);
 }

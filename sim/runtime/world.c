@@ -2,6 +2,7 @@
 
 #include "engine/base/mix.h"
 #include "engine/trace/model/function_tree.h"
+#include "engine/util/array.h"
 #include "sim/runtime/draws.h"
 #include "sim/runtime/player.h"
 
@@ -223,14 +224,8 @@ static uint32_t choose_tid(struct sim_world *w, uint32_t number)
 
 static bool add_thread(struct sim_run *run, struct sim_vthread *v)
 {
-    if (run->thread_count == run->thread_room) {
-        uint32_t room = run->thread_room ? run->thread_room * 2 : 16;
-        struct sim_vthread **threads = realloc(run->threads, room * sizeof *threads);
-        if (!threads)
-            return false;
-        run->threads = threads;
-        run->thread_room = room;
-    }
+    if (!strobe_array_reserve(&run->threads, &run->thread_room, run->thread_count + 1))
+        return false;
     run->threads[run->thread_count] = v;
     return note_tid(run->world, run->thread_count++);
 }

@@ -1,10 +1,12 @@
 #include "sim/score/bias.h"
 
+#include "engine/util/array.h"
 #include "engine/util/text_pool.h"
-#include "sim/score/grow.h"
 #include "sim/score/student.h"
 
 #include <math.h> /* INFINITY and fabs, which the compiler has */
+#include <stdlib.h>
+#include <string.h>
 
 /* All values are kept, and summed in order of size: the sums don't depend on the order in which results came. */
 struct values {
@@ -46,7 +48,7 @@ void sim_bias_close(struct sim_bias *b)
 
 static bool add_value(struct values *v, double value)
 {
-    if (!sim_grow(&v->at, v->count + 1, &v->room, sizeof *v->at))
+    if (!strobe_array_reserve(&v->at, &v->room, v->count + 1))
         return false;
     v->at[v->count++] = value;
     return true;
@@ -55,7 +57,7 @@ static bool add_value(struct values *v, double value)
 static struct method *bias_method_of(struct sim_bias_inside *in, const char *name)
 {
     uint32_t number = strobe_text_number(&in->names, name, strlen(name));
-    if (number == UINT32_MAX || !sim_grow(&in->methods, (size_t)number + 1, &in->room, sizeof *in->methods))
+    if (number == UINT32_MAX || !strobe_array_reserve(&in->methods, &in->room, (size_t)number + 1))
         return NULL;
     if (number == in->count)
         in->methods[in->count++] = (struct method){0};
@@ -114,7 +116,7 @@ size_t sim_bias_methods(struct sim_bias *b, const struct sim_bias_method **out)
 {
     struct sim_bias_inside *in = b->inside;
     *out = NULL;
-    if (!in || !in->count || !sim_grow(&in->answer, in->count, &in->answer_room, sizeof *in->answer))
+    if (!in || !in->count || !strobe_array_reserve(&in->answer, &in->answer_room, in->count))
         return 0;
     for (size_t i = 0; i < in->count; i++)
         in->answer[i] = bias_sum_method(in->names.texts[i], &in->methods[i]);

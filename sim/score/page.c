@@ -1,13 +1,15 @@
 #include "sim/score/page.h"
 
+#include "engine/util/array.h"
 #include "engine/util/text_pool.h"
-#include "sim/score/grow.h"
 #include "sim/score/page_found.h"
 #include "sim/score/plot.h"
 #include "sim/score/summary.h"
 
 #include <math.h> /* NAN, which the compiler has */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { ROWS_MOST = 12, POLICIES_MOST = 32 };
 
@@ -109,7 +111,7 @@ static double median(const struct page *p, size_t policy, const char *field)
 static struct row *page_row_of(struct page *p, struct rows *rows, const char *name)
 {
     uint32_t number = strobe_text_number(&rows->names, name, strlen(name));
-    if (number == UINT32_MAX || !sim_grow(&rows->at, (size_t)number + 1, &rows->room, sizeof *rows->at)) {
+    if (number == UINT32_MAX || !strobe_array_reserve(&rows->at, &rows->room, (size_t)number + 1)) {
         p->failed = true;
         return NULL;
     }

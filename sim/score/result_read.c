@@ -1,11 +1,12 @@
 #include "engine/base/error.h"
 #include "sim/score/result.h"
 
+#include "engine/util/array.h"
 #include "sim/score/fields.h"
-#include "sim/score/grow.h"
 #include "sim/score/json_read.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Members that are no scores. */
 enum { SCENARIO, POLICY, SEED, INTERVAL, VIOLATION, METHODS, THREADS, OTHERS };
@@ -108,7 +109,7 @@ static bool result_read_method(struct sim_json *j, void *ctx)
 #undef NUMBER
     struct reading *reading = ctx;
     struct sim_result *r = reading->r;
-    if (!sim_grow(&r->methods, r->method_count + 1, &reading->method_room, sizeof *r->methods))
+    if (!strobe_array_reserve(&r->methods, &reading->method_room, r->method_count + 1))
         return result_out_of_memory(j);
     struct sim_result_method *m = &r->methods[r->method_count++];
     *m = (struct sim_result_method){0};
@@ -128,7 +129,7 @@ static bool result_read_thread(struct sim_json *j, void *ctx)
 #undef NUMBER
     struct reading *reading = ctx;
     struct sim_result *r = reading->r;
-    if (!sim_grow(&r->threads, r->thread_count + 1, &reading->thread_room, sizeof *r->threads))
+    if (!strobe_array_reserve(&r->threads, &reading->thread_room, r->thread_count + 1))
         return result_out_of_memory(j);
     struct sim_result_thread *t = &r->threads[r->thread_count++];
     *t = (struct sim_result_thread){0};

@@ -1,9 +1,12 @@
 #include "sim/score/summary.h"
 
+#include "engine/util/array.h"
 #include "engine/util/json.h"
 #include "sim/score/fields.h"
-#include "sim/score/grow.h"
 #include "sim/score/student.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 struct sim_summary_row {
     double value[SIM_FIELD_COUNT_ALL];
@@ -34,7 +37,7 @@ enum strobe_status sim_summary_add(struct sim_summary *s, const struct sim_resul
         return STROBE_IO;
     if (strcmp(s->scenario, result->scenario) || strcmp(s->policy, result->policy))
         return STROBE_BAD_INPUT;
-    if (!sim_grow(&s->rows, s->count + 1, &s->room, sizeof *s->rows))
+    if (!strobe_array_reserve(&s->rows, &s->room, s->count + 1))
         return STROBE_IO;
     enum strobe_status status = sim_bias_add(&s->bias, result);
     for (size_t i = 0; status == STROBE_OK && i < SIM_FIELD_COUNT_ALL; i++)

@@ -1,8 +1,9 @@
 #include "sim/score/sweep.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 enum { NEVER_AGREED = 0, WITH_SHORT = 1, WITH_LONG = 2 };
 #define NOBODY_YET SIZE_MAX
@@ -172,13 +173,13 @@ static bool find_ends(struct sim_sweep *s, const struct sim_track *t, uint64_t *
     size_t depth = 0, count = 0;
     if (!t)
         return true;
-    if (!sim_grow(ends, t->event_count / 2 + 1, room, sizeof **ends))
+    if (!strobe_array_reserve(ends, room, t->event_count / 2 + 1))
         return false;
     for (size_t i = 0; i < t->event_count; i++) {
         if (t->events[i].name == SIM_CALL_END) {
             (*ends)[s->open[--depth]] = t->events[i].time_ns;
         } else {
-            if (!sim_grow(&s->open, depth + 1, &s->open_room, sizeof *s->open))
+            if (!strobe_array_reserve(&s->open, &s->open_room, depth + 1))
                 return false;
             s->open[depth++] = count++;
         }
@@ -253,7 +254,7 @@ static void sweep_end_match(struct sim_sweep *s, uint64_t now_ns)
 
 static bool true_begin(struct sim_sweep *s, const struct sim_event *e)
 {
-    if (!sim_grow(&s->truth, s->true_depth + 1, &s->true_room, sizeof *s->truth))
+    if (!strobe_array_reserve(&s->truth, &s->true_room, s->true_depth + 1))
         return false;
     struct true_call *t = &s->truth[s->true_depth];
     sweep_pass_time(s, &s->of_truth, e->time_ns, s->true_depth ? t[-1].name : SIM_UNKNOWN);
@@ -288,8 +289,8 @@ static void true_end(struct sim_sweep *s, uint64_t now_ns)
 
 static bool claimed_begin(struct sim_sweep *s, const struct sim_event *e)
 {
-    if (!sim_grow(&s->claim, s->claim_depth + 1, &s->claim_room, sizeof *s->claim) ||
-        !sim_grow(&s->folded, s->claim_count + 1, &s->folded_room, 1))
+    if (!strobe_array_reserve(&s->claim, &s->claim_room, s->claim_depth + 1) ||
+        !strobe_array_reserve(&s->folded, &s->folded_room, s->claim_count + 1))
         return false;
     struct claimed_call *c = &s->claim[s->claim_depth];
     uint32_t name = s->p->name_of[e->name];
@@ -395,7 +396,7 @@ static bool sweep_step(struct sim_sweep *s, struct left *l, int side, const stru
         return true;
     }
     size_t depth = l->depth[side];
-    if (!sim_grow(&s->levels[side], depth + 1, &s->level_room[side], sizeof **s->levels))
+    if (!strobe_array_reserve(&s->levels[side], &s->level_room[side], depth + 1))
         return false;
     s->levels[side][depth].name = side ? s->p->name_of[e->name] : e->name;
     s->levels[side][depth].kept = (depth ? s->levels[side][depth - 1].kept : 0) + sweep_keeps_event(s, l, side, e);

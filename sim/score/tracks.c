@@ -1,8 +1,9 @@
 #include "sim/score/tracks.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 void sim_tracks_open(struct sim_tracks *t)
@@ -38,7 +39,7 @@ uint32_t sim_track_add(struct sim_tracks *t, uint32_t tid, uint32_t generation, 
 {
     if (t->failed)
         return 0;
-    if (!sim_grow(&t->tracks, t->track_count + 1, &t->track_room, sizeof *t->tracks)) {
+    if (!strobe_array_reserve(&t->tracks, &t->track_room, t->track_count + 1)) {
         t->failed = 1;
         return 0;
     }
@@ -60,7 +61,7 @@ static struct sim_track *tracks_at_time(struct sim_tracks *t, uint32_t track, ui
 
 static void tracks_add_event(struct sim_tracks *t, struct sim_track *track, struct sim_event event)
 {
-    if (!sim_grow(&track->events, track->event_count + 1, &track->event_room, sizeof event)) {
+    if (!strobe_array_reserve(&track->events, &track->event_room, track->event_count + 1)) {
         t->failed = 1;
         return;
     }
@@ -93,7 +94,7 @@ void sim_track_wait(struct sim_tracks *t, uint32_t track, const struct sim_wait 
         return;
     struct sim_track *tr = tracks_at_time(t, track, wait->end_ns);
     assert(wait->begin_ns <= wait->end_ns);
-    if (!sim_grow(&tr->waits, tr->wait_count + 1, &tr->wait_room, sizeof *wait)) {
+    if (!strobe_array_reserve(&tr->waits, &tr->wait_room, tr->wait_count + 1)) {
         t->failed = 1;
         return;
     }
@@ -117,7 +118,7 @@ static void open_span(struct sim_tracks *t, struct sim_span **spans, size_t *cou
         last->end_ns = SIM_SPAN_OPEN;
         return;
     }
-    if (!sim_grow(spans, *count + 1, room, sizeof **spans)) {
+    if (!strobe_array_reserve(spans, room, *count + 1)) {
         t->failed = 1;
         return;
     }
@@ -156,7 +157,7 @@ void sim_track_loop(struct sim_tracks *t, uint32_t track, const struct sim_loop_
     if (t->failed)
         return;
     struct sim_track *tr = tracks_at_time(t, track, turn->begin_ns);
-    if (!sim_grow(&tr->turns, tr->turn_count + 1, &tr->turn_room, sizeof *turn)) {
+    if (!strobe_array_reserve(&tr->turns, &tr->turn_room, tr->turn_count + 1)) {
         t->failed = 1;
         return;
     }

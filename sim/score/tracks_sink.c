@@ -1,7 +1,10 @@
 #include "sim/score/tracks.h"
 
 #include "engine/trace/model/sink.h"
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 struct recorder {
     struct strobe_sink sink;
@@ -29,7 +32,7 @@ static uint64_t recorder_run_time(const struct recorder *r, uint64_t time_ns)
 static uint32_t recorder_name_number(struct recorder *r, uint32_t name)
 {
     size_t room = r->number_room;
-    if (!sim_grow(&r->number, (size_t)name + 1, &r->number_room, sizeof *r->number)) {
+    if (!strobe_array_reserve(&r->number, &r->number_room, (size_t)name + 1)) {
         r->tracks->failed = 1;
         return 0;
     }

@@ -1,9 +1,10 @@
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 #include "sim/score/tracks.h"
 
 #include "engine/trace/export/packets.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* One sequence of packets a lane: a thread's calls, its messages, or a core. Each has a clock and a dictionary of its
  * own, so that lanes are written one after the other. */
@@ -229,7 +230,7 @@ static void tracks_write_calls(struct writer *w, uint32_t track, const struct re
             write_release(w, (*next)++);
         if (c->name != SIM_CALL_END) {
             tracks_write_call(w, c);
-            w->failed |= !sim_grow(&w->open, depth + 1, &w->open_room, sizeof *w->open);
+            w->failed |= !strobe_array_reserve(&w->open, &w->open_room, depth + 1);
             if (!w->failed)
                 w->open[depth++] = c;
             continue;
@@ -270,7 +271,7 @@ static int by_place(const void *left, const void *right)
 
 static bool add_release(struct writer *w, struct release r)
 {
-    if (!sim_grow(&w->releases, w->release_count + 1, &w->release_room, sizeof *w->releases))
+    if (!strobe_array_reserve(&w->releases, &w->release_room, w->release_count + 1))
         return false;
     w->releases[w->release_count++] = r;
     return true;
@@ -286,7 +287,7 @@ static bool find_releases(struct writer *w)
         size_t depth = 0, next = 0;
         for (size_t k = 0; k < tr->event_count; k++) {
             if (tr->events[k].name != SIM_CALL_END) {
-                if (!sim_grow(&w->open, depth + 1, &w->open_room, sizeof *w->open))
+                if (!strobe_array_reserve(&w->open, &w->open_room, depth + 1))
                     return false;
                 w->open[depth++] = &tr->events[k];
                 continue;
@@ -320,7 +321,7 @@ static bool write_cores(struct writer *w)
     size_t count = 0, room = 0;
     for (uint32_t i = 0; i < w->t->track_count; i++) {
         const struct sim_track *tr = &w->t->tracks[i];
-        if (!sim_grow(&slots, count + tr->cpu_count, &room, sizeof *slots)) {
+        if (!strobe_array_reserve(&slots, &room, count + tr->cpu_count)) {
             free(slots);
             return false;
         }

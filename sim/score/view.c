@@ -1,6 +1,6 @@
 #include "sim/score/view.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 #include "sim/score/pairing.h"
 
 #include <stdlib.h>
@@ -47,8 +47,8 @@ static uint32_t open_call(const struct walk *w, const struct side *s, const stru
 static bool view_begin_call(struct walk *w, struct side *s, const struct sim_event *e)
 {
     uint32_t call = open_call(w, s, e);
-    if (!sim_grow(&s->open, s->depth + 1, &s->room, sizeof *s->open) ||
-        !sim_grow(&s->path, s->length + 1, &s->path_room, sizeof *s->path))
+    if (!strobe_array_reserve(&s->open, &s->room, s->depth + 1) ||
+        !strobe_array_reserve(&s->path, &s->path_room, s->length + 1))
         return false;
     s->open[s->depth++] = call;
     if (!(call & OFF_PATH))

@@ -1,6 +1,8 @@
 #include "sim/score/waits.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
+
+#include <stdlib.h>
 
 /* A wait on its way through a comparison. */
 struct item {
@@ -46,7 +48,7 @@ static bool add_off(struct sim_spans *off, const struct sim_track *t, size_t *ne
         const struct sim_span *on = *next < t->cpu_count ? &t->cpu[*next] : NULL;
         uint64_t till = on && on->begin_ns < end_ns ? on->begin_ns : end_ns;
         if (till > begin_ns) {
-            if (!sim_grow(&off->at, off->count + 1, &off->room, sizeof *off->at))
+            if (!strobe_array_reserve(&off->at, &off->room, off->count + 1))
                 return false;
             off->at[off->count++] = (struct sim_span){begin_ns, till, 0};
         }
@@ -130,7 +132,7 @@ static bool match(const struct sim_pairing *p, struct items truth, struct items 
             count[side] = still_open(open[side], count[side], now->begin_ns);
         for (size_t k = 0; k < count[!claimed]; k++)
             compare_track_waits(p, claimed ? open[0][k] : now, claimed ? now : open[1][k]);
-        ok = sim_grow(&open[claimed], count[claimed] + 1, &room[claimed], sizeof *open[claimed]);
+        ok = strobe_array_reserve(&open[claimed], &room[claimed], count[claimed] + 1);
         if (ok)
             open[claimed][count[claimed]++] = now;
     }

@@ -115,7 +115,7 @@ if wanted bookkeeping_is_one_line; then
     verdict bookkeeping_is_one_line "$fault"
     run "$strobe" report --verbose good.strobe
     fault="status $status: $(head -n 3 out err)"
-    [[ $(<out) == *gated*'sampler: '*'The books balance'* ]] && fault=
+    [[ $(<out) == *gated*'sampler: '*'The accounting is consistent'* ]] && fault=
     verdict bookkeeping_is_there_when_asked_for "$fault"
 fi
 is_refused verbose_findings '--verbose does not go with --findings' "$strobe" report --findings --verbose good.strobe

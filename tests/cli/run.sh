@@ -60,7 +60,7 @@ is_refused report_of_nothing 'which session' "$strobe" report
 is_refused report_of_two 'one file at a time' "$strobe" report good.strobe good.strobe
 is_refused convert_of_nothing 'which session' "$strobe" convert -o x
 is_refused findings_in_folded_stacks '--findings is for the perfetto' "$strobe" convert --findings good.strobe -o x.txt
-is_refused frames_without_findings '--frames is of --findings' "$strobe" convert --frames x good.strobe -o x.json
+is_refused frames_without_findings '--frames needs --findings' "$strobe" convert --frames x good.strobe -o x.json
 is_refused convert_to_nowhere 'where to' "$strobe" convert good.strobe
 is_refused symbolize_of_nothing 'which session' "$strobe" symbolize --mapping m -o x
 is_refused symbolize_to_nowhere 'where to' "$strobe" symbolize --mapping m good.strobe
@@ -86,7 +86,7 @@ is_refused by_colour 'expected wall, cpu or alloc' "$strobe" report --by colour 
 is_refused gap_of_a_trace 'is a trace' "$strobe" report --gap-ms 5 good.perfetto-trace
 is_refused findings_of_a_trace 'is a trace: --findings is for' "$strobe" report --findings good.perfetto-trace
 is_refused findings_by_cpu '--by does not go with --findings' "$strobe" report --findings --by cpu good.strobe
-is_refused threshold_without_findings '--evil-ms is of --findings' "$strobe" report --evil-ms 5 good.strobe
+is_refused threshold_without_findings '--evil-ms needs --findings' "$strobe" report --evil-ms 5 good.strobe
 for option in evil-ms lag-ms anr-ms cold-ms warm-ms block-ms refresh; do
     is_refused "${option}_of_nothing" "--$option 0: expected a number" \
         "$strobe" report --findings --$option 0 good.strobe
@@ -493,10 +493,10 @@ done
 is_refused import_empty_ftrace 'nothing: is empty, expected ftrace text' "$strobe" import ftrace nothing -o x.json
 is_refused import_no_ftrace 'lines: line 1: expected ftrace text' "$strobe" import ftrace lines -o x.json
 is_refused import_pid_of_none 'holds no mark of process 8' "$strobe" import ftrace --pid 8 good.ftrace -o x.json
-is_refused import_pid_zero "expected a process's number" "$strobe" import ftrace --pid 0 good.ftrace -o x.json
+is_refused import_pid_zero 'expected a process id' "$strobe" import ftrace --pid 0 good.ftrace -o x.json
 is_refused import_marks 'expected auto, plain or rhea' "$strobe" import ftrace --marks x good.ftrace -o x.json
 printf '%s wild\n' "$mark" >unmarked.ftrace
-is_refused import_without_marks 'holds no call' "$strobe" import ftrace unmarked.ftrace -o x.json
+is_refused import_without_marks 'contains no call' "$strobe" import ftrace unmarked.ftrace -o x.json
 is_refused import_empty_log 'nothing: ends within its header' "$strobe" import btrace2 nothing -o x.json
 is_refused import_no_log 'lines: byte 0: version ' "$strobe" import btrace2 lines -o x.json
 is_refused import_mapping_missing 'nowhere: ' "$strobe" import btrace2 --mapping nowhere good.ftrace -o x.json
@@ -507,8 +507,8 @@ if wanted import_says_what_is_wrong_and_goes_on; then
     printf '%s C|7|n|12' "$mark" >>'with blanks.ftrace'
     run "$strobe" import ftrace 'with blanks.ftrace' -o 'out of it.folded'
     fault="status $status: $(<err) $(<'out of it.folded')"
-    [[ $fault == "status 0: with blanks.ftrace: marks that lack something, left out, the first in line 2: 1
-with blanks.ftrace: lines cut at the end, left out: 1 " ]] && fault=
+    [[ $fault == "status 0: with blanks.ftrace: incomplete markers, skipped; the first is in line 2: 1
+with blanks.ftrace: lines that are cut off, skipped: 1 " ]] && fault=
     verdict import_says_what_is_wrong_and_goes_on "$fault"
     echo kept >kept.json
     is_refused import_onto_another 'kept.json: exists already; --force overwrites it' \
@@ -584,7 +584,7 @@ if wanted import_to_a_session; then
     "$strobe" convert -q imported.strobe -o converted.folded
     cmp -s imported.folded converted.folded && fault= || fault="status $status: $(<err) $(<converted.folded)"
     run "$strobe" report --verbose imported.strobe
-    [[ $(<out) == *'calls: 8, 0 of them'*'The books balance'* ]] || fault+=$(<out)
+    [[ $(<out) == *'calls: 8, 0 of them'*'The accounting is consistent'* ]] || fault+=$(<out)
     verdict import_to_a_session "$fault"
 fi
 if wanted import_without_names; then

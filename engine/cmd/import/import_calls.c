@@ -27,7 +27,7 @@ int strobe_import_calls_option(struct strobe_import_calls *q, int c)
     }
 }
 
-/* What to write: by its name, or by what the output's name ends in. */
+/* Chooses the output format by --format, or by the ending of the output's name. */
 static int choose_import_format(struct strobe_import_calls *q)
 {
     static const struct {
@@ -68,7 +68,7 @@ int strobe_import_calls_arguments(struct strobe_import_calls *q, const char *kin
         return strobe_complain("import: where to? strobe import %s FILE|- -o OUT", kind);
     if (stat(q->input, &in) == 0 && stat(q->output, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino &&
         S_ISREG(in.st_mode))
-        return strobe_complain("%s: is what is read, expected another file", q->output);
+        return strobe_complain("%s: is also the input; expected another file", q->output);
     int bad = choose_import_format(q);
     if (!bad && q->options.deflate &&
         (q->options.format != STROBE_CALLS_TRACE || q->options.trace != STROBE_FORMAT_PERFETTO))
@@ -82,22 +82,21 @@ void strobe_import_calls_note(const struct strobe_import_calls *q, uint64_t coun
         fprintf(stderr, "%s: %s: %" PRIu64 "\n", q->input, what, count);
 }
 
-static void tell_repairs(const struct strobe_import_calls *q, const struct strobe_repair_stats *r, uint64_t orphans)
+static void print_repairs(const struct strobe_import_calls *q, const struct strobe_repair_stats *r, uint64_t orphans)
 {
     strobe_import_calls_note(q, r->closed,
                              q->repair == STROBE_REPAIR_LAST
                                  ? "calls without an end, ended at their thread's last event"
-                                 : "calls without an end, ended by what they lie in");
+                                 : "calls without an end, ended by the event that encloses them");
     strobe_import_calls_note(q, r->open_at_end, "calls open at the end");
-    strobe_import_calls_note(q, r->unmatched + orphans, "ends of calls that had not begun, left out");
+    strobe_import_calls_note(q, r->unmatched + orphans, "ends of calls that had not begun, skipped");
 }
 
 static void print_calls_losses(const struct strobe_import_calls *q, const struct strobe_calls_convert_stats *s)
 {
     strobe_import_calls_note(q, s->timeline.marks.open_at_end, "asynchronous slices open at the end");
-    strobe_import_calls_note(q, s->timeline.marks.unmatched,
-                             "ends of asynchronous slices that had not begun, left out");
-    strobe_import_calls_note(q, s->btrace2.refused, "calls that do not fit the format, left out");
+    strobe_import_calls_note(q, s->timeline.marks.unmatched, "ends of asynchronous slices that had not begun, skipped");
+    strobe_import_calls_note(q, s->btrace2.refused, "calls that the format cannot represent, skipped");
 }
 
 int strobe_import_calls_write(const struct strobe_import_calls *q, struct strobe_calls *calls, uint64_t orphans)
@@ -111,7 +110,7 @@ int strobe_import_calls_write(const struct strobe_import_calls *q, struct strobe
     for (size_t i = 0; i < calls->thread_count; i++)
         marks += calls->threads[i].mark_count;
     if (!repaired.calls && !marks)
-        return strobe_complain("%s: holds no call, and no other mark: there is nothing to write", q->input);
+        return strobe_complain("%s: contains no call and no other event: there is nothing to write", q->input);
     strobe_output_begin();
     enum strobe_status status = strobe_calls_convert(calls, q->output, &q->options, &stats, &error);
     if (status == STROBE_EXISTS)
@@ -120,9 +119,9 @@ int strobe_import_calls_write(const struct strobe_import_calls *q, struct strobe
         return strobe_end_of_pipe();
     if (status != STROBE_OK)
         return strobe_complain("%s", error.text);
-    tell_repairs(q, &repaired, orphans);
+    print_repairs(q, &repaired, orphans);
     print_calls_losses(q, &stats);
-    if (!q->quiet && isatty(STDERR_FILENO)) /* like all that only tells of success */
+    if (!q->quiet && isatty(STDERR_FILENO)) /* messages of success appear on a terminal only */
         fprintf(stderr, "%s: %" PRIu64 " calls of %zu threads, %.1f MB\n",
                 strcmp(q->output, "-") ? q->output : "standard output", repaired.calls, calls->thread_count,
                 (double)stats.bytes / 1e6);

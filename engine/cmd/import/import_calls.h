@@ -1,4 +1,4 @@
-/* What the kinds of `strobe import` share that read calls and make traces of them. */
+/* Shared parts of the kinds of `strobe import` that read calls and make traces from them. */
 #ifndef STROBE_CMD_IMPORT_IMPORT_CALLS_H
 #define STROBE_CMD_IMPORT_IMPORT_CALLS_H
 
@@ -14,7 +14,7 @@ struct strobe_import_calls {
     int quiet;
 };
 
-/* Their options, for a table of getopt's; others have values from IMPORT_OWN on. */
+/* Values of the shared options in a getopt table. Each kind's own options have values from IMPORT_OWN on. */
 enum { IMPORT_FORMAT = 256, IMPORT_REPAIR, IMPORT_DEFLATE, IMPORT_OWN };
 #define STROBE_IMPORT_CALLS_OPTIONS                                                                                    \
     {"output", required_argument, NULL, 'o'}, {"format", required_argument, NULL, IMPORT_FORMAT},                      \
@@ -24,17 +24,17 @@ enum { IMPORT_FORMAT = 256, IMPORT_REPAIR, IMPORT_DEFLATE, IMPORT_OWN };
         "help", no_argument, NULL, 'h'                                                                                 \
     }
 
-/* Takes one of those options; 0, or the exit status with its line said. */
+/* Handles a shared option. Returns 0, or the exit status after a complaint. */
 int strobe_import_calls_option(struct strobe_import_calls *q, int c);
 
-/* Takes the file's name, and says whether there is all that is needed. */
+/* Takes the file name, and checks that all required arguments are there. */
 int strobe_import_calls_arguments(struct strobe_import_calls *q, const char *kind, int argc, char **argv);
 
-/* Says a count on standard error, unless it is 0 or quiet is asked for: `INPUT: what: N`. */
+/* Prints a count to standard error as `INPUT: what: N`, unless it is 0 or --quiet is given. */
 void strobe_import_calls_note(const struct strobe_import_calls *q, uint64_t count, const char *what);
 
-/* Repairs the calls, writes them, says what was repaired. Returns the exit status. `orphans`: ends of nothing that were
- * left out before. */
+/* Repairs the calls, writes them, and prints what was repaired. Returns the exit status. `orphans`: ends without a
+ * begin that the reader has skipped. */
 int strobe_import_calls_write(const struct strobe_import_calls *q, struct strobe_calls *calls, uint64_t orphans);
 
 #endif

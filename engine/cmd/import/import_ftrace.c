@@ -1,4 +1,4 @@
-/* `strobe import ftrace`: what atrace, systrace and RheaTrace write as text. */
+/* `strobe import ftrace`: text of atrace, systrace and RheaTrace. */
 #include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
@@ -23,7 +23,7 @@ static int take_ftrace_option(struct strobe_import_calls *q, struct strobe_ftrac
     uint64_t pid;
     if (c == PID) {
         if (!strobe_parse_number(optarg, UINT32_MAX, &pid) || !pid)
-            return strobe_complain("import: --pid %s: expected a process's number", optarg);
+            return strobe_complain("import: --pid %s: expected a process id", optarg);
         options->pid = (uint32_t)pid;
         return 0;
     }
@@ -40,11 +40,11 @@ static int take_ftrace_option(struct strobe_import_calls *q, struct strobe_ftrac
 static void print_ftrace_stats(const struct strobe_import_calls *q, const struct strobe_ftrace_stats *s)
 {
     char broken[80];
-    snprintf(broken, sizeof broken, "marks that lack something, left out, the first in line %" PRIu64, s->first_broken);
+    snprintf(broken, sizeof broken, "incomplete markers, skipped; the first is in line %" PRIu64, s->first_broken);
     strobe_import_calls_note(q, s->broken, broken);
-    strobe_import_calls_note(q, s->cut, "lines cut at the end, left out");
-    strobe_import_calls_note(q, s->unordered, "events that went back in time, moved to that of the one before");
-    strobe_import_calls_note(q, s->other_processes, "marks of other processes, left out (--pid takes them)");
+    strobe_import_calls_note(q, s->cut, "lines that are cut off, skipped");
+    strobe_import_calls_note(q, s->unordered, "events that went back in time, moved to the time of the event before");
+    strobe_import_calls_note(q, s->other_processes, "markers of other processes, skipped (--pid selects them)");
 }
 
 static int import_ftrace_text(const struct strobe_import_calls *q, const struct strobe_ftrace_options *options)

@@ -1,4 +1,4 @@
-/* `strobe import matrix-events` and `matrix-log`: what Matrix's reports would say of streams of events, and of the
+/* `strobe import matrix-events` and `matrix-log`: the reports that Matrix makes from streams of events, and from the
  * messages in dumps of its log. */
 #include "engine/base/error.h"
 #include "engine/cmd/cmd.h"
@@ -41,7 +41,7 @@ static void print_items(struct strobe_json *j, const char *key, const struct str
     strobe_json_array_end(j);
 }
 
-/* How long the message took: from its begin, or the first event if none begins, to the end. */
+/* Returns the length of the message: from its begin (or from the first event when there is none) to the end. */
 static int64_t message_ms(const uint64_t *entries, size_t count, int64_t end_ms)
 {
     size_t first = 0;
@@ -55,7 +55,7 @@ static int64_t message_ms(const uint64_t *entries, size_t count, int64_t end_ms)
     return end > begin ? end - begin : 0;
 }
 
-/* Prints one report. False: out of memory. */
+/* Prints one report. Returns false when memory runs out. */
 static bool print_report(struct strobe_matrix_builder *b, const struct request *q, const uint64_t *entries,
                          size_t count, int64_t end_ms)
 {
@@ -80,7 +80,7 @@ static bool print_report(struct strobe_matrix_builder *b, const struct request *
     return true;
 }
 
-/* A report of each message. */
+/* Prints a report for each message. */
 static int report_messages(const struct request *q, struct strobe_matrix_builder *b)
 {
     uint64_t *entries;
@@ -100,7 +100,7 @@ static int report_messages(const struct request *q, struct strobe_matrix_builder
     return status == STROBE_EXIT_OK ? strobe_output_end(status) : status;
 }
 
-/* Each line's report is out before the next line is read. */
+/* Prints each line's report before it reads the next line. */
 static int report_lines(const struct request *q, struct strobe_matrix_builder *b)
 {
     bool is_stdin = !strcmp(q->path, "-");
@@ -138,7 +138,7 @@ static int report_lines(const struct request *q, struct strobe_matrix_builder *b
     return status;
 }
 
-/* `kind`: its name; its options end where an entry has no name. */
+/* `kind` is its name; `options` ends with an entry without a name. */
 static int import_matrix_log(int argc, char **argv, const char *kind, const struct option *options,
                              int (*report)(const struct request *q, struct strobe_matrix_builder *b))
 {

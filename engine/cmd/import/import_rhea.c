@@ -1,5 +1,5 @@
-/* `strobe import rhea`: what RheaTrace 1.0 leaves of a capture: its raw log, the ring's own file (of a process that was
- * killed, or whose log was never written), or a trace in profilo's text. */
+/* `strobe import rhea`: captures of RheaTrace 1.0: its raw log, its ring file (of a process that was killed, or that
+ * never wrote its log), or a trace in profilo's text format. */
 #include "engine/base/error_format.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/import/import.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void tell_log(const struct strobe_import_calls *q, const struct strobe_rhea_read_stats *s)
+static void print_log_stats(const struct strobe_import_calls *q, const struct strobe_rhea_read_stats *s)
 {
     char unknown[80];
     snprintf(unknown, sizeof unknown, "lines not understood, left out, the first is line %" PRIu64, s->first_unknown);
@@ -34,7 +34,7 @@ static enum strobe_status read_rhea_log(const struct strobe_import_calls *q, con
     struct strobe_rhea_read_stats stats;
     enum strobe_status status = strobe_rhea_read(text, bytes, calls, &stats, error);
     if (status == STROBE_OK)
-        tell_log(q, &stats);
+        print_log_stats(q, &stats);
     return status;
 }
 
@@ -52,7 +52,7 @@ static enum strobe_status read_profilo(const struct strobe_import_calls *q, cons
     return STROBE_OK;
 }
 
-/* ---- a ring's file */
+/* ---- ring files */
 
 static enum strobe_status read_ring_file(const struct strobe_import_calls *q, const struct strobe_whole_file *file,
                                          struct strobe_calls *calls, struct strobe_error *error)
@@ -61,7 +61,7 @@ static enum strobe_status read_ring_file(const struct strobe_import_calls *q, co
     enum strobe_status status = strobe_rhea_ring_read(file->at, file->bytes, calls, &stats, error);
     strobe_import_calls_note(q, stats.strange, "entries that are none of a capture's, left out");
     if (status == STROBE_OK)
-        tell_log(q, &stats.log);
+        print_log_stats(q, &stats.log);
     return status;
 }
 
@@ -75,7 +75,7 @@ static enum strobe_status read_any(const struct strobe_import_calls *q, const st
     return read_rhea_log(q, file->at, file->bytes, calls, error);
 }
 
-/* ---- what is written */
+/* ---- output */
 
 static int write_profilo(const struct strobe_import_calls *q, struct strobe_calls *calls)
 {

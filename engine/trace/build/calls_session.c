@@ -1,6 +1,7 @@
 #include "engine/trace/build/calls_session.h"
 
 #include "engine/trace/build/calls_timeline.h"
+#include "engine/util/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,15 +46,9 @@ static uint32_t name_of(struct strobe_calls_session *c, uint64_t address)
     name = strobe_calls_name(&c->calls, key, (size_t)bytes);
     if (name == STROBE_CALL_ANY)
         return name;
-    if (name >= c->shown_room) {
-        size_t room = 2 * (size_t)name + 64;
-        uint32_t *bigger = realloc(c->shown, room * sizeof *bigger);
-        if (!bigger) {
-            c->calls.failed = true;
-            return STROBE_CALL_ANY;
-        }
-        c->shown = bigger;
-        c->shown_room = room;
+    if (!strobe_array_reserve(&c->shown, &c->shown_room, name + 1)) {
+        c->calls.failed = true;
+        return STROBE_CALL_ANY;
     }
     c->shown[name] = names[0];
     return name;

@@ -1,5 +1,7 @@
 #include "engine/trace/build/calls_timeline.h"
 
+#include "engine/util/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +26,8 @@ static uint64_t moved_on(struct teller *t, uint64_t time_ns, uint64_t least_ns)
 
 static enum strobe_status begin(struct teller *t, const struct strobe_call *call)
 {
-    if (t->depth == t->room) {
-        uint32_t room = t->room ? t->room * 2 : 64;
-        struct strobe_slice *bigger = realloc(t->open, room * sizeof *bigger);
-        if (!bigger)
-            return STROBE_IO;
-        t->open = bigger;
-        t->room = room;
-    }
+    if (!strobe_array_reserve(&t->open, &t->room, t->depth + 1))
+        return STROBE_IO;
     struct strobe_slice *s = &t->open[t->depth];
     uint32_t parent = t->depth ? s[-1].node : 0, name = t->names[call->name];
     *s = (struct strobe_slice){.name = name,

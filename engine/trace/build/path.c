@@ -1,6 +1,7 @@
 #include "engine/trace/build/path.h"
 
 #include "engine/base/hint.h"
+#include "engine/util/array.h"
 
 #include <stdlib.h>
 
@@ -145,15 +146,9 @@ static enum strobe_slice_class class_of(uint32_t name)
 
 static struct strobe_slice *begin(struct strobe_path *p, uint32_t node, uint32_t name, uint64_t arg, int unfinished)
 {
-    if (p->depth == p->room) {
-        uint32_t room = p->room ? p->room * 2 : 256;
-        struct strobe_slice *bigger = realloc(p->open, room * sizeof *bigger);
-        if (!bigger) {
-            p->failed = 1;
-            return NULL;
-        }
-        p->open = bigger;
-        p->room = room;
+    if (!strobe_array_reserve(&p->open, &p->room, p->depth + 1)) {
+        p->failed = 1;
+        return NULL;
     }
     share_cpu_time(p);
     struct strobe_slice *s = &p->open[p->depth++];
@@ -205,21 +200,6 @@ uint32_t strobe_path_shared(const struct strobe_path *p, uint32_t node)
     return at->depth;
 }
 
-static int make_steps(struct strobe_path *p, uint32_t needed)
-{
-    if (needed <= p->step_room)
-        return 1;
-    uint32_t room = needed + 256;
-    uint32_t *bigger = realloc(p->steps, room * sizeof *bigger);
-    if (!bigger) {
-        p->failed = 1;
-        return 0;
-    }
-    p->steps = bigger;
-    p->step_room = room;
-    return 1;
-}
-
 /* Climbs from `node` to the deepest node that is open already: what lies below stays, what the climb passed is new. */
 void strobe_path_show(struct strobe_path *p, uint32_t node)
 {
@@ -227,7 +207,7 @@ void strobe_path_show(struct strobe_path *p, uint32_t node)
         return;
     const struct strobe_function_node *nodes = strobe_function_tree_node(p->tree, 0), *at = &nodes[node];
     uint32_t steps = 0;
-    if (!make_steps(p, at->depth))
+    if ((p->failed |= !strobe_array_reserve(&p->steps, &p->step_room, at->depth)))
         return;
     while (at->depth > p->depth || (node && p->open[at->depth - 1].node != node)) {
         p->steps[steps++] = node;

@@ -5,6 +5,7 @@
 #include "engine/trace/build/timeline_builder.h"
 #include "engine/trace/build/timeline_items.h"
 #include "engine/trace/build/timeline_process.h"
+#include "engine/util/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,21 +13,6 @@
 
 enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, AHEAD_ITEMS = 64, PROGRESS_ITEMS = 4096 };
 #define FAR_NS 3600000000000u /* no sensible interval is longer: caps what a damaged config says */
-
-static int make_room(struct builder *b, void *array, size_t count, size_t *room, size_t item_bytes)
-{
-    if (count < *room)
-        return 1;
-    size_t more = *room ? *room * 2 : 16;
-    void *bigger = realloc(*(void **)array, more * item_bytes);
-    if (!bigger) {
-        b->failed = 1;
-        return 0;
-    }
-    *(void **)array = bigger;
-    *room = more;
-    return 1;
-}
 
 static uint64_t begin_ns(const struct builder *b, const struct strobe_item *item)
 {
@@ -174,7 +160,7 @@ static void interrupt_runs(struct builder *b, uint64_t time_ns)
 
 static void add_run(struct builder *b, struct run r)
 {
-    if (!make_room(b, &b->runs, b->run_count, &b->run_room, sizeof *b->runs))
+    if ((b->failed |= !strobe_array_reserve(&b->runs, &b->run_room, b->run_count + 1)))
         return;
     size_t j = b->run_count++;
     for (; j && b->runs[j - 1].next_ns < r.next_ns; j--)
@@ -303,7 +289,7 @@ static uint32_t sampled_call(struct builder *b, uint32_t node, const struct stro
 static void begin_call(struct builder *b, const struct strobe_item *item, int unfinished)
 {
     uint64_t time_ns = begin_ns(b, item);
-    if (!make_room(b, &b->calls, b->call_count, &b->call_room, sizeof *b->calls))
+    if ((b->failed |= !strobe_array_reserve(&b->calls, &b->call_room, b->call_count + 1)))
         return;
     uint32_t caller = item->record.stack || !unfinished ? node_of(b, item) : 0;
     uint32_t node = graft(b, caller);

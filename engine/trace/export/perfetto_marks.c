@@ -1,8 +1,10 @@
 #include "engine/trace/export/perfetto_marks.h"
 
 #include "engine/trace/export/perfetto_ids.h"
+#include "engine/util/array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { NOTE_BYTES = 4000, NOTE_FRAME_BYTES = 32 };
 
@@ -76,17 +78,8 @@ static void tell(const struct strobe_perfetto_marks *marks, struct strobe_packet
 void strobe_perfetto_mark(struct strobe_perfetto_marks *marks, struct strobe_packets *packets, uint64_t *next_track,
                           const struct strobe_mark *m)
 {
-    if (m->track >= marks->room) {
-        size_t room = 2 * (size_t)m->track + 16;
-        uint64_t *bigger = realloc(marks->tracks, room * sizeof *bigger);
-        if (!bigger) {
-            marks->failed = 1;
-            return;
-        }
-        memset(bigger + marks->room, 0, (room - marks->room) * sizeof *bigger);
-        marks->tracks = bigger;
-        marks->room = room;
-    }
+    if ((marks->failed |= !strobe_array_reserve_zeroed(&marks->tracks, &marks->room, (size_t)m->track + 1)))
+        return;
     uint64_t *track = &marks->tracks[m->track];
     if (!*track)
         describe(marks, packets, *track = strobe_perfetto_track(marks->key, (*next_track)++), m);

@@ -1,6 +1,7 @@
 #include "engine/trace/export/sinks.h"
 
 #include "engine/trace/model/allocations.h"
+#include "engine/util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,26 +22,11 @@ struct folded {
     int failed;
 };
 
-static int grow(struct folded *f, void *array, size_t needed, size_t *room, size_t item_bytes)
-{
-    if (needed <= *room)
-        return 1;
-    size_t more = *room * 2 > needed ? *room * 2 : needed + 1024;
-    char *bigger = realloc(*(void **)array, more * item_bytes);
-    if (!bigger) {
-        f->failed = 1;
-        return 0;
-    }
-    memset(bigger + *room * item_bytes, 0, (more - *room) * item_bytes);
-    *(void **)array = bigger;
-    *room = more;
-    return 1;
-}
-
 static void give(struct folded *f, uint32_t node, uint64_t weight)
 {
-    if (node && weight && grow(f, &f->weight_of, (size_t)node + 1, &f->node_room, sizeof *f->weight_of) &&
-        grow(f, &f->touched, f->touched_count + 1, &f->touched_room, sizeof *f->touched)) {
+    if (node && weight &&
+        !(f->failed |= !strobe_array_reserve_zeroed(&f->weight_of, &f->node_room, (size_t)node + 1)) &&
+        !(f->failed |= !strobe_array_reserve_zeroed(&f->touched, &f->touched_room, f->touched_count + 1))) {
         if (!f->weight_of[node])
             f->touched[f->touched_count++] = node;
         f->weight_of[node] += weight;

@@ -4,6 +4,7 @@
 #include "engine/trace/export/perfetto_ids.h"
 #include "engine/trace/export/perfetto_marks.h"
 #include "engine/trace/export/perfetto_tables.h"
+#include "engine/util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,22 +50,6 @@ struct perfetto {
     uint8_t *frame_known, *function_known, *image_known;
     size_t frame_room, function_room;
 };
-
-static int grow(struct perfetto *w, void *array, size_t needed, size_t *room_now, size_t item_bytes)
-{
-    if (needed <= *room_now)
-        return 1;
-    size_t more = *room_now * 2 > needed ? *room_now * 2 : needed + 1024;
-    char *bigger = realloc(*(void **)array, more * item_bytes);
-    if (!bigger) {
-        w->failed = 1;
-        return 0;
-    }
-    memset(bigger + *room_now * item_bytes, 0, (more - *room_now) * item_bytes);
-    *(void **)array = bigger;
-    *room_now = more;
-    return 1;
-}
 
 /* ---- tracks */
 
@@ -236,7 +221,7 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     struct perfetto *w = (struct perfetto *)sink;
     const char *text = NULL;
     size_t text_room = 0;
-    if (!grow(w, &w->named_in, (size_t)s->name + 1, &w->named_room, sizeof *w->named_in))
+    if ((w->failed |= !strobe_array_reserve_zeroed(&w->named_in, &w->named_room, (size_t)s->name + 1)))
         return;
     int class_new = !(w->classes_named >> s->class & 1);
     const struct strobe_name *name = strobe_function_tree_name(w->tree, s->name);
@@ -415,8 +400,9 @@ static void tell_image(struct perfetto *w, uint32_t index)
 
 static void tell_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint64_t address)
 {
-    if (!grow(w, &w->frame_known, (size_t)frame + 1, &w->frame_room, 1) ||
-        !grow(w, &w->function_known, (size_t)name + 1, &w->function_room, 1) || w->frame_known[frame])
+    if ((w->failed |= !strobe_array_reserve_zeroed(&w->frame_known, &w->frame_room, (size_t)frame + 1)) ||
+        (w->failed |= !strobe_array_reserve_zeroed(&w->function_known, &w->function_room, (size_t)name + 1)) ||
+        w->frame_known[frame])
         return;
     uint32_t index = image_at(w, address);
     const struct strobe_image_entry *image = strobe_reader_image(w->reader, index);

@@ -1,26 +1,13 @@
 #include "engine/trace/model/allocations.h"
 
+#include "engine/util/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 struct strobe_allocating {
     uint32_t node, samples;
 };
-
-/* Makes the list hold element `index`, zeroed. */
-static int reach(void *list, size_t *room, size_t index, size_t item_bytes)
-{
-    if (index < *room)
-        return 1;
-    size_t more = index < 64 ? 128 : 2 * index;
-    char *grown = realloc(*(void **)list, more * item_bytes);
-    if (!grown)
-        return 0;
-    memset(grown + *room * item_bytes, 0, (more - *room) * item_bytes);
-    *(void **)list = grown;
-    *room = more;
-    return 1;
-}
 
 static unsigned way_of(const struct strobe_record *r)
 {
@@ -42,7 +29,7 @@ static int is_allocator(const char *name)
 /* Whether the name is that of an allocating function; 0, too, when memory runs out. */
 static int allocates(struct strobe_allocation_sum *s, const struct strobe_function_tree *tree, uint32_t name)
 {
-    if (!reach(&s->allocates, &s->name_room, name, sizeof *s->allocates))
+    if (!strobe_array_reserve_zeroed(&s->allocates, &s->name_room, (size_t)name + 1))
         return 0;
     if (!s->allocates[name])
         s->allocates[name] = is_allocator(strobe_function_tree_name(tree, name)->text) ? 1 : 2;
@@ -69,7 +56,7 @@ static int wait_for_total(struct strobe_allocation_sum *s, struct strobe_functio
     uint32_t node = strobe_function_tree_of_stack(tree, r->stack, way_of(r)), caller = allocating_caller(s, tree, node);
     if (!caller && r->kind != STROBE_KIND_ALLOC)
         return 1;
-    if (!reach(&s->waiting, &s->waiting_room, s->waiting_count, sizeof *s->waiting))
+    if (!strobe_array_reserve_zeroed(&s->waiting, &s->waiting_room, s->waiting_count + 1))
         return 0;
     s->waiting[s->waiting_count++] = (struct strobe_allocating){caller ? caller : node, r->count};
     return 1;
@@ -89,7 +76,7 @@ static int share_out(struct strobe_allocation_sum *s, struct strobe_allocations 
         samples += s->waiting[i].samples;
     for (size_t i = 0; i < s->waiting_count && samples; i++) {
         const struct strobe_allocating *w = &s->waiting[i];
-        if (!reach(&s->of_node, &s->node_room, w->node, sizeof *s->of_node))
+        if (!strobe_array_reserve_zeroed(&s->of_node, &s->node_room, (size_t)w->node + 1))
             return 0;
         before += w->samples;
         struct strobe_allocations upto = {part_of(owed->bytes, before, samples), part_of(owed->count, before, samples)};

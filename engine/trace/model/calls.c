@@ -1,5 +1,7 @@
 #include "engine/trace/model/calls.h"
 
+#include "engine/util/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,29 +40,13 @@ uint8_t *strobe_calls_used(const struct strobe_calls *c)
     return used;
 }
 
-/* Room for one more of an array's items; what is there stays when there is no memory. */
-static bool grow(struct strobe_calls *c, void *array, size_t count, size_t *room, size_t item_bytes)
-{
-    if (count < *room)
-        return true;
-    size_t more = *room ? *room * 2 : 64;
-    void *bigger = more <= SIZE_MAX / item_bytes ? realloc(*(void **)array, more * item_bytes) : NULL;
-    if (!bigger) {
-        c->failed = true;
-        return false;
-    }
-    *(void **)array = bigger;
-    *room = more;
-    return true;
-}
-
 uint32_t strobe_calls_thread(struct strobe_calls *c, uint32_t tid)
 {
     /* Streams change between few threads, and mostly go on with a late one. */
     for (size_t i = c->thread_count; i--;)
         if (c->threads[i].tid == tid)
             return (uint32_t)i;
-    if (!grow(c, &c->threads, c->thread_count, &c->thread_room, sizeof *c->threads))
+    if ((c->failed |= !strobe_array_reserve(&c->threads, &c->thread_room, c->thread_count + 1)))
         return UINT32_MAX;
     struct strobe_calls_thread *t = &c->threads[c->thread_count];
     *t = (struct strobe_calls_thread){.tid = tid, .is_main = tid == c->pid};
@@ -92,7 +78,7 @@ void strobe_calls_add(struct strobe_calls *c, uint32_t thread, enum strobe_call_
     if (thread >= c->thread_count)
         return;
     struct strobe_calls_thread *t = &c->threads[thread];
-    if (!grow(c, &t->calls, t->call_count, &t->call_room, sizeof *t->calls))
+    if ((c->failed |= !strobe_array_reserve(&t->calls, &t->call_room, t->call_count + 1)))
         return;
     time_ns = in_order(t, t->call_count ? t->calls[t->call_count - 1].time_ns : 0, time_ns);
     widen(c, time_ns);
@@ -105,7 +91,7 @@ void strobe_calls_mark(struct strobe_calls *c, uint32_t thread, enum strobe_call
     if (thread >= c->thread_count)
         return;
     struct strobe_calls_thread *t = &c->threads[thread];
-    if (!grow(c, &t->marks, t->mark_count, &t->mark_room, sizeof *t->marks))
+    if ((c->failed |= !strobe_array_reserve(&t->marks, &t->mark_room, t->mark_count + 1)))
         return;
     time_ns = in_order(t, t->mark_count ? t->marks[t->mark_count - 1].time_ns : 0, time_ns);
     widen(c, time_ns);

@@ -2,6 +2,8 @@
  * their own follows: THROWs that end a call become ENDs. The second then closes what they and the ENDs unwind. */
 #include "engine/trace/model/calls_repair.h"
 
+#include "engine/util/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,15 +32,9 @@ struct repair {
 
 static void push(struct repair *r, uint32_t name)
 {
-    if (r->depth == r->room) {
-        size_t more = r->room ? r->room * 2 : 64;
-        struct open *bigger = realloc(r->stack, more * sizeof *bigger);
-        if (!bigger) {
-            r->failed = true;
-            return;
-        }
-        r->stack = bigger;
-        r->room = more;
+    if (!strobe_array_reserve(&r->stack, &r->room, r->depth + 1)) {
+        r->failed = true;
+        return;
     }
     r->stack[r->depth] = (struct open){name, r->innermost[name], NONE, NONE};
     r->innermost[name] = r->depth++;
@@ -105,15 +101,9 @@ static void judge(struct repair *r, const struct strobe_calls_thread *t)
 
 static void put(struct repair *r, uint64_t time_ns, uint32_t name, enum strobe_call_what what, uint16_t flags)
 {
-    if (r->out_count == r->out_room) {
-        size_t more = r->out_room * 2 + 64;
-        struct strobe_call *bigger = realloc(r->out, more * sizeof *bigger);
-        if (!bigger) {
-            r->failed = true;
-            return;
-        }
-        r->out = bigger;
-        r->out_room = more;
+    if (!strobe_array_reserve(&r->out, &r->out_room, r->out_count + 1)) {
+        r->failed = true;
+        return;
     }
     r->out[r->out_count++] = (struct strobe_call){time_ns, name, (uint16_t)what, flags};
     r->stats.calls += what == STROBE_CALL_END;

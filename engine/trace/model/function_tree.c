@@ -1,6 +1,7 @@
 #include "engine/trace/model/function_tree.h"
 
 #include "engine/base/mix.h"
+#include "engine/util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,24 +109,6 @@ struct strobe_function_tree {
     uint32_t stack_count;
 };
 
-static int make_room(struct strobe_function_tree *t, void *array, size_t needed, size_t *room, size_t item_bytes)
-{
-    if (needed <= *room)
-        return 1;
-    size_t more = *room ? *room : 64;
-    while (more < needed)
-        more *= 2;
-    void *bigger = realloc(*(void **)array, more * item_bytes);
-    if (!bigger) {
-        t->failed = 1;
-        return 0;
-    }
-    memset((char *)bigger + *room * item_bytes, 0, (more - *room) * item_bytes);
-    *(void **)array = bigger;
-    *room = more;
-    return 1;
-}
-
 /* ---- map */
 
 static struct slot *map_find(const struct map *m, uint64_t key, uint64_t key2)
@@ -164,9 +147,9 @@ static void map_fill(struct map *m, struct slot *slot, uint64_t key, uint64_t ke
 
 static uint32_t name_of(struct strobe_function_tree *t, const struct strobe_symbol *symbol)
 {
-    if (!make_room(t, &t->name_of_function, (size_t)symbol->function_id + 1, &t->function_room,
-                   sizeof *t->name_of_function) ||
-        !make_room(t, &t->names, t->name_count + 1, &t->name_room, sizeof *t->names))
+    if ((t->failed |=
+         !strobe_array_reserve_zeroed(&t->name_of_function, &t->function_room, (size_t)symbol->function_id + 1)) ||
+        (t->failed |= !strobe_array_reserve_zeroed(&t->names, &t->name_room, t->name_count + 1)))
         return STROBE_NAME_NO_STACK;
     uint32_t *known = &t->name_of_function[symbol->function_id];
     if (!*known) {
@@ -180,7 +163,7 @@ static uint32_t name_of(struct strobe_function_tree *t, const struct strobe_symb
 
 uint32_t strobe_function_tree_text(struct strobe_function_tree *t, const char *text)
 {
-    if (!make_room(t, &t->names, t->name_count + 1, &t->name_room, sizeof *t->names))
+    if ((t->failed |= !strobe_array_reserve_zeroed(&t->names, &t->name_room, t->name_count + 1)))
         return STROBE_NAME_NO_STACK;
     t->names[t->name_count] = (struct strobe_name){text, "", "", 0, 0};
     return (uint32_t)t->name_count++;
@@ -235,8 +218,9 @@ static const struct place *place_of(struct strobe_function_tree *t, uint64_t add
         enum owner owner = count ? owner_of(t, &symbols[0]) : OF_PROGRAM;
         if (owner == OF_HOOK || owner == OF_ENGINE)
             count = 0;
-        if (!make_room(t, &t->place, t->place_count + 1, &t->place_room, sizeof *t->place) ||
-            !make_room(t, &t->place_names, t->place_name_count + count, &t->place_name_room, sizeof *t->place_names))
+        if ((t->failed |= !strobe_array_reserve_zeroed(&t->place, &t->place_room, t->place_count + 1)) ||
+            (t->failed |=
+             !strobe_array_reserve_zeroed(&t->place_names, &t->place_name_room, t->place_name_count + count)))
             return NULL;
         struct place *new = &t->place[t->place_count];
         *new = (struct place){(uint32_t)t->place_name_count, (uint32_t)count, owner};
@@ -266,7 +250,7 @@ uint32_t strobe_function_tree_child(struct strobe_function_tree *t, uint32_t par
         return 0;
     struct slot *slot = map_find(&t->children, parent, name);
     if (!slot->used) {
-        if (!make_room(t, &t->nodes, t->node_count + 1, &t->node_room, sizeof *t->nodes))
+        if ((t->failed |= !strobe_array_reserve_zeroed(&t->nodes, &t->node_room, t->node_count + 1)))
             return 0;
         t->nodes[t->node_count] = (struct strobe_function_node){parent, name, t->nodes[parent].depth + 1};
         map_fill(&t->children, slot, parent, name, (uint32_t)t->node_count++);
@@ -425,8 +409,8 @@ enum strobe_status strobe_function_tree_open(const struct strobe_stack_table *ta
     t->table = table;
     t->resolver = resolver;
     t->stack_count = strobe_stack_node_count(table) + 1;
-    if (!make_room(t, &t->names, STROBE_NAME_FUNCTIONS, &t->name_room, sizeof *t->names) ||
-        !make_room(t, &t->nodes, 1, &t->node_room, sizeof *t->nodes)) {
+    if ((t->failed |= !strobe_array_reserve_zeroed(&t->names, &t->name_room, STROBE_NAME_FUNCTIONS)) ||
+        (t->failed |= !strobe_array_reserve_zeroed(&t->nodes, &t->node_room, 1))) {
         strobe_function_tree_close(t);
         return STROBE_IO;
     }

@@ -1,5 +1,7 @@
 #include "engine/trace/model/sink_window.h"
 
+#include "engine/util/array.h"
+
 #include <stdlib.h>
 
 struct window {
@@ -110,15 +112,9 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *sli
     advance(w, &slice->begin);
     if (w->place == BEHIND)
         return;
-    if (w->depth == w->room) {
-        size_t room = w->room ? 2 * w->room : 256;
-        struct strobe_slice *grown = realloc(w->open, room * sizeof *grown);
-        if (!grown) {
-            give_up(w, &slice->begin);
-            return;
-        }
-        w->open = grown;
-        w->room = room;
+    if (!strobe_array_reserve(&w->open, &w->room, w->depth + 1)) {
+        give_up(w, &slice->begin);
+        return;
     }
     w->open[w->depth++] = *slice;
     if (w->place == INSIDE)

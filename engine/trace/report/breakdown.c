@@ -1,5 +1,7 @@
 #include "engine/trace/report/breakdown.h"
 
+#include "engine/util/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,23 +26,6 @@ void strobe_breakdown_close(struct strobe_breakdown *b)
     *b = (struct strobe_breakdown){0};
 }
 
-/* Makes the zeroed list hold number `index`. */
-static int reach(struct strobe_breakdown *b, void *list, size_t *room, size_t index, size_t item_bytes)
-{
-    if (index < *room)
-        return 1;
-    size_t more = index < 64 ? 128 : 2 * index;
-    char *grown = realloc(*(void **)list, more * item_bytes);
-    if (!grown) {
-        b->failed = 1;
-        return 0;
-    }
-    memset(grown + *room * item_bytes, 0, (more - *room) * item_bytes);
-    *(void **)list = grown;
-    *room = more;
-    return 1;
-}
-
 /* A function's name as it is shown, with its parameters or without them. */
 static int is_called(const char *shown, const char *name)
 {
@@ -50,7 +35,7 @@ static int is_called(const char *shown, const char *name)
 
 static int is_function(struct strobe_breakdown *b, uint32_t name)
 {
-    if (!reach(b, &b->matches, &b->match_room, name, sizeof *b->matches))
+    if ((b->failed |= !strobe_array_reserve_zeroed(&b->matches, &b->match_room, (size_t)name + 1)))
         return 0;
     if (b->matches[name] == UNKNOWN)
         b->matches[name] = is_called(strobe_function_tree_name(b->tree, name)->text, b->of) ? IS_FUNCTION : IS_NOT;
@@ -59,7 +44,7 @@ static int is_function(struct strobe_breakdown *b, uint32_t name)
 
 void strobe_breakdown_begin(struct strobe_breakdown *b, const struct strobe_slice *slice)
 {
-    if (!b->of || !reach(b, &b->open, &b->room, b->depth, sizeof *b->open))
+    if (!b->of || (b->failed |= !strobe_array_reserve_zeroed(&b->open, &b->room, (size_t)b->depth + 1)))
         return;
     b->open[b->depth++] = (struct strobe_breakdown_slice){slice->begin, slice->name};
 }
@@ -93,12 +78,13 @@ static void relate(struct strobe_breakdown *b, const struct strobe_breakdown_sli
     uint32_t caller = b->depth > 1 ? b->open[b->depth - 2].name : UINT32_MAX;
     if (is_function(b, s->name)) {
         size_t place = caller == UINT32_MAX ? 0 : (size_t)caller + 1;
-        if (!is_within_function(b) && reach(b, &b->callers, &b->caller_room, place, sizeof *b->callers)) {
+        if (!is_within_function(b) &&
+            !(b->failed |= !strobe_array_reserve_zeroed(&b->callers, &b->caller_room, place + 1))) {
             add_time(&b->callers[place], &s->begin, now);
             add_time(&b->function, &s->begin, now);
         }
     } else if (caller != UINT32_MAX && is_function(b, caller) && !is_counted_as_callee(b, s->name) &&
-               reach(b, &b->callees, &b->callee_room, s->name, sizeof *b->callees)) {
+               !(b->failed |= !strobe_array_reserve_zeroed(&b->callees, &b->callee_room, (size_t)s->name + 1))) {
         add_time(&b->callees[s->name], &s->begin, now);
     }
 }
@@ -132,7 +118,7 @@ void strobe_breakdown_cpu(struct strobe_breakdown *b, const struct strobe_cpu_sh
             continue;
         outermost = node;
         if (callee != UINT32_MAX && !is_function(b, callee) && !is_counted(b, share->node, node, callee) &&
-            reach(b, &b->callees, &b->callee_room, callee, sizeof *b->callees))
+            !(b->failed |= !strobe_array_reserve_zeroed(&b->callees, &b->callee_room, (size_t)callee + 1)))
             b->callees[callee].cpu_ns += share->cpu_ns;
     }
     if (!outermost)
@@ -140,7 +126,7 @@ void strobe_breakdown_cpu(struct strobe_breakdown *b, const struct strobe_cpu_sh
     uint32_t parent = nodes[outermost].parent;
     size_t place = parent ? (size_t)nodes[parent].name + 1 : 0;
     b->function.cpu_ns += share->cpu_ns;
-    if (reach(b, &b->callers, &b->caller_room, place, sizeof *b->callers))
+    if (!(b->failed |= !strobe_array_reserve_zeroed(&b->callers, &b->caller_room, place + 1)))
         b->callers[place].cpu_ns += share->cpu_ns;
 }
 

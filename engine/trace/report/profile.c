@@ -1,5 +1,7 @@
 #include "engine/trace/report/profile.h"
 
+#include "engine/util/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,42 +38,21 @@ void strobe_profile_close(struct strobe_profile *p)
     *p = (struct strobe_profile){0};
 }
 
-/* Makes the zeroed list hold number `index`; returns 0 when memory runs out. */
-static int reach(void **list, uint32_t *count, uint32_t index, size_t element_bytes)
-{
-    if (index < *count)
-        return 1;
-    uint32_t larger = index < 64 ? 64 : index + index / 2;
-    void *grown = larger > index ? realloc(*list, larger * element_bytes) : NULL;
-    if (!grown)
-        return 0;
-    memset((char *)grown + *count * element_bytes, 0, (larger - *count) * element_bytes);
-    *list = grown;
-    *count = larger;
-    return 1;
-}
-
 static int reach_thread(struct strobe_profile *p, uint32_t thread)
 {
     uint32_t count = p->thread_count;
     if (thread < count)
         return 1;
-    if (!reach((void **)&p->threads, &count, thread, sizeof *p->threads))
+    if (!strobe_array_reserve_zeroed(&p->threads, &count, (size_t)thread + 1))
         return 0;
     count = p->thread_count;
-    return reach((void **)&p->stacks, &p->thread_count, thread, sizeof *p->stacks);
+    return strobe_array_reserve_zeroed(&p->stacks, &p->thread_count, (size_t)thread + 1);
 }
 
 static struct open_slice *push(struct strobe_profile_stack *s)
 {
-    if (s->depth == s->capacity) {
-        uint32_t larger = s->capacity ? 2 * s->capacity : 64;
-        struct open_slice *grown = realloc(s->slices, larger * sizeof *grown);
-        if (!grown)
-            return NULL;
-        s->slices = grown;
-        s->capacity = larger;
-    }
+    if (!strobe_array_reserve(&s->slices, &s->capacity, s->depth + 1))
+        return NULL;
     return &s->slices[s->depth++];
 }
 
@@ -87,7 +68,7 @@ static void move_on(struct strobe_profile_stack *s, uint64_t time_ns, uint64_t c
 void strobe_profile_begin(struct strobe_profile *p, uint32_t thread, uint32_t name, enum strobe_slice_class class,
                           uint64_t time_ns, uint64_t cpu_ns)
 {
-    if (!reach_thread(p, thread) || !reach((void **)&p->methods, &p->method_count, name, sizeof *p->methods)) {
+    if (!reach_thread(p, thread) || !strobe_array_reserve_zeroed(&p->methods, &p->method_count, (size_t)name + 1)) {
         p->failed = 1;
         return;
     }
@@ -180,7 +161,7 @@ void strobe_profile_cpu(struct strobe_profile *p, const uint32_t *names, size_t 
 {
     p->share_count++;
     for (size_t i = 0; i < count; i++) {
-        if (!reach((void **)&p->methods, &p->method_count, names[i], sizeof *p->methods)) {
+        if (!strobe_array_reserve_zeroed(&p->methods, &p->method_count, (size_t)names[i] + 1)) {
             p->failed = 1;
             return;
         }

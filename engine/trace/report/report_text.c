@@ -208,9 +208,9 @@ static void losses(const struct strobe_report *r, FILE *out)
                 r->engine_samples);
     if (r->calls.told)
         fprintf(out,
-                "calls: %" PRIu64 ", %" PRIu64 " of them with an end made up; %" PRIu64
-                " entries and exits told, %" PRIu64 " present, %" PRIu64 " overwritten, %" PRIu64 " refused, %" PRIu64
-                " without a match\n",
+                "calls: %" PRIu64 ", %" PRIu64 " of them with a synthesized end; %" PRIu64
+                " entries and exits recorded, %" PRIu64 " present, %" PRIu64 " overwritten, %" PRIu64
+                " refused, %" PRIu64 " without a match\n",
                 r->calls.calls, r->calls.repaired, r->calls.told, r->calls.present, r->calls.overwritten,
                 r->calls.refused, r->calls.unmatched);
     if (r->short_waits)
@@ -227,9 +227,9 @@ static void losses(const struct strobe_report *r, FILE *out)
                 strobe_cell_span(r->stops.median).text, strobe_cell_span(r->stops.percentile_99).text,
                 strobe_cell_span(r->stops.longest).text);
     if (r->balanced)
-        fprintf(out, "The books balance: every event is accounted for.\n");
+        fprintf(out, "The accounting is consistent: every event is accounted for.\n");
     else
-        fprintf(out, "THE BOOKS DO NOT BALANCE: %s\n", r->verdict);
+        fprintf(out, "THE ACCOUNTING IS NOT CONSISTENT: %s\n", r->verdict);
 }
 
 /* The same in a line: how many samples, what was lost of them, whether the numbers are consistent. */

@@ -2,6 +2,7 @@
 #include "engine/trace/report/report_process.h"
 
 #include "engine/trace/import/perfetto/import_perfetto.h"
+#include "engine/util/array.h"
 #include "engine/util/idmap.h"
 
 #include <errno.h>
@@ -51,22 +52,6 @@ static enum strobe_slice_class class_of(const struct strobe_import_event *e)
     return STROBE_SLICE_FUNCTION;
 }
 
-/* Makes room for one more element. */
-static int room(struct job *j, void **list, size_t *capacity, size_t count, size_t element_bytes)
-{
-    if (count < *capacity)
-        return 1;
-    size_t larger = *capacity ? 2 * *capacity : 64;
-    void *grown = realloc(*list, larger * element_bytes);
-    if (!grown) {
-        j->failed = 1;
-        return 0;
-    }
-    *list = grown;
-    *capacity = larger;
-    return 1;
-}
-
 static void on_process(void *ctx, uint32_t pid, const char *name)
 {
     struct job *j = ctx;
@@ -82,7 +67,7 @@ static void on_thread(void *ctx, uint32_t thread, uint32_t pid, uint32_t tid, co
     struct strobe_report *r = j->report;
     int fresh;
     (void)thread; /* threads are told in the order of their numbers, from 0 */
-    if (!room(j, (void **)&r->threads, &j->thread_room, r->thread_count, sizeof *r->threads))
+    if ((j->failed |= !strobe_array_reserve(&r->threads, &j->thread_room, r->thread_count + 1)))
         return;
     uint32_t *place = strobe_idmap_put(&j->by_tid, pid, tid, &fresh);
     if (place)
@@ -198,7 +183,8 @@ static void on_note(void *ctx, const struct strobe_import_event *e, const char *
     int of_process = e->thread == STROBE_IMPORT_NO_THREAD;
     if (of_process && e->track[0] && !strcmp(key, "thread"))
         j->late.tid = (uint32_t)value;
-    if (of_process && !e->track[0] && room(j, (void **)&r->facts, &j->fact_room, r->fact_count, sizeof *r->facts))
+    if (of_process && !e->track[0] &&
+        !(j->failed |= !strobe_array_reserve(&r->facts, &j->fact_room, r->fact_count + 1)))
         r->facts[r->fact_count++] = (struct strobe_report_fact){keep(j, key), value};
     if (e->thread < r->thread_count && strstr(e->name, "samples lost"))
         r->threads[e->thread].lost += value;
@@ -278,8 +264,8 @@ static enum strobe_status finish(struct job *j, const struct strobe_import_stats
     if (status == STROBE_OK && odd)
         status =
             strobe_report_warn(r,
-                               "%" PRIu64 " slices do not both begin and end, %" PRIu64 " names are not told, %" PRIu64
-                               " events lack what came before them: the trace is not whole",
+                               "%" PRIu64 " slices do not both begin and end, %" PRIu64 " names are missing, %" PRIu64
+                               " events lack what came before them: the trace is not complete",
                                j->profile.unmatched, stats->unknown_names, stats->unstated);
     if (status == STROBE_OK && stats->unknown_tracks)
         status =

@@ -1,5 +1,7 @@
 #include "engine/trace/report/source_lines.h"
 
+#include "engine/util/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +10,8 @@ static struct strobe_source_line *line_of(struct strobe_source_lines *l, uint32_
 {
     int fresh;
     uint32_t file = strobe_text_number(&l->files, symbol->file, strlen(symbol->file));
-    if (l->count == l->room) {
-        size_t more = l->room ? 2 * l->room : 256;
-        struct strobe_source_line *grown = realloc(l->lines, more * sizeof *grown);
-        if (!grown)
-            return NULL;
-        l->lines = grown;
-        l->room = more;
-    }
+    if (!strobe_array_reserve(&l->lines, &l->room, l->count + 1))
+        return NULL;
     uint32_t *place =
         file == UINT32_MAX ? NULL : strobe_idmap_put(&l->by_place, name, (uint64_t)symbol->line << 32 | file, &fresh);
     if (!place)

@@ -3,6 +3,7 @@
 
 #include "engine/trace/session/code_split.h"
 #include "engine/trace/session/reader_calls.h"
+#include "engine/util/array.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -94,19 +95,6 @@ static int believable(const struct strobe_reader *r, const struct strobe_record 
            record->ticks + record->duration >= record->ticks && record->ticks + record->duration < UINT64_MAX / 2;
 }
 
-static int grow(void *array, size_t count, size_t *capacity, size_t item_bytes)
-{
-    if (count < *capacity)
-        return 1;
-    size_t more = *capacity ? *capacity * 2 : 4096;
-    void *bigger = realloc(*(void **)array, more * item_bytes);
-    if (!bigger)
-        return 0;
-    *(void **)array = bigger;
-    *capacity = more;
-    return 1;
-}
-
 /* How many the lists being filled have room for. */
 struct rooms {
     size_t items, metrics, wakes, counters, hitches;
@@ -119,7 +107,7 @@ static int collect_wake(struct strobe_reader *r, const struct strobe_record *rec
         r->malformed++;
         return 1;
     }
-    if (!grow(&r->wakes, r->wake_count, room, sizeof *r->wakes))
+    if (!strobe_array_reserve(&r->wakes, room, r->wake_count + 1))
         return 0;
     r->wakes[r->wake_count++] = (struct strobe_reader_wake){
         record->thread, waker, record->stack, record->ticks, record->ticks + record->duration, record->arg};
@@ -144,7 +132,7 @@ static int collect_counter(struct strobe_reader *r, const struct strobe_record *
         r->malformed++;
         return 1;
     }
-    if (!grow(&r->counters, r->counter_count, room, sizeof *r->counters))
+    if (!strobe_array_reserve(&r->counters, room, r->counter_count + 1))
         return 0;
     r->counters[r->counter_count++] = (struct strobe_reader_counter){record->ticks, record->arg, record->thread,
                                                                      (enum strobe_series)record->cpu_span_ns};
@@ -157,7 +145,7 @@ static int collect_hitch(struct strobe_reader *r, const struct strobe_record *re
         r->malformed++;
         return 1;
     }
-    if (!grow(&r->hitches, r->hitch_count, room, sizeof *r->hitches))
+    if (!strobe_array_reserve(&r->hitches, room, r->hitch_count + 1))
         return 0;
     r->hitches[r->hitch_count++] = (struct strobe_reader_hitch){
         record->ticks, record->ticks + record->duration, record->thread, record->stack, (enum strobe_hitch)record->arg};
@@ -205,12 +193,12 @@ static int collect(struct strobe_reader *r)
                 return 0;
             continue;
         }
-        if (!grow(&r->items, r->item_count, &room.items, sizeof *r->items))
+        if (!strobe_array_reserve(&r->items, &room.items, r->item_count + 1))
             return 0;
         struct strobe_item *item = &r->items[r->item_count++];
         *item = (struct strobe_item){.record = found.record, .slot = slot};
         if (found.record.flags & STROBE_FLAG_METRICS) {
-            if (!grow(&r->metrics, r->metrics_count, &room.metrics, sizeof *r->metrics))
+            if (!strobe_array_reserve(&r->metrics, &room.metrics, r->metrics_count + 1))
                 return 0;
             r->metrics[r->metrics_count++] = found.metrics;
             item->metrics = (uint32_t)r->metrics_count;

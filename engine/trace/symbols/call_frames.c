@@ -1,6 +1,7 @@
 #include "engine/trace/symbols/call_frames.h"
 
 #include "engine/base/varint.h"
+#include "engine/util/array.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -292,16 +293,11 @@ enum strobe_status strobe_call_frames_read(Elf *elf, struct strobe_call_frame **
         }
         if (dwarf_cfi_cie_p(&entry))
             continue;
-        if (*count == capacity) {
-            capacity = capacity ? 2 * capacity : 256;
-            struct strobe_call_frame *grown = realloc(*out, capacity * sizeof **out);
-            if (!grown) {
-                free(*out);
-                *out = NULL;
-                *count = 0;
-                return STROBE_IO;
-            }
-            *out = grown;
+        if (!strobe_array_reserve(out, &capacity, *count + 1)) {
+            free(*out);
+            *out = NULL;
+            *count = 0;
+            return STROBE_IO;
         }
         if (common_at(&s, entry.fde.CIE_pointer, &c) && read_entry(&s, &c, &entry.fde, *out + *count))
             ++*count;

@@ -1,5 +1,7 @@
 #include "engine/trace/symbols/code_list.h"
 
+#include "engine/util/array.h"
+
 #include <stdlib.h>
 
 void strobe_code_list_add_bad(struct strobe_code_list *list, uint64_t place)
@@ -14,14 +16,8 @@ enum strobe_status strobe_code_list_add(struct strobe_code_list *list, const str
         strobe_code_list_add_bad(list, place);
         return STROBE_OK;
     }
-    if (list->count == list->room) {
-        size_t room = list->room ? 2 * list->room : 1024;
-        struct strobe_code *grown = realloc(list->at, room * sizeof *grown);
-        if (!grown)
-            return STROBE_IO;
-        list->at = grown;
-        list->room = room;
-    }
+    if (!strobe_array_reserve(&list->at, &list->room, list->count + 1))
+        return STROBE_IO;
     list->at[list->count++] = *code;
     return STROBE_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "engine/store/session.h"
 #include "engine/trace/symbols/jit_files.h"
+#include "engine/util/array.h"
 #include "engine/util/outfile.h"
 
 #include <errno.h>
@@ -129,14 +130,8 @@ static size_t first_wanted_from(const struct job *j, uint64_t address)
 
 static enum strobe_status choose(struct choices *c, const struct strobe_code *code, uint64_t begin_ticks)
 {
-    if (c->count == c->room) {
-        size_t room = c->room ? 2 * c->room : 256;
-        struct choice *grown = realloc(c->at, room * sizeof *grown);
-        if (!grown)
-            return STROBE_IO;
-        c->at = grown;
-        c->room = room;
-    }
+    if (!strobe_array_reserve(&c->at, &c->room, c->count + 1))
+        return STROBE_IO;
     c->at[c->count++] = (struct choice){code, begin_ticks};
     return STROBE_OK;
 }

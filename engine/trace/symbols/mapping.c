@@ -1,5 +1,6 @@
 #include "engine/trace/symbols/mapping.h"
 #include "engine/base/error_format.h"
+#include "engine/util/array.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -86,15 +87,8 @@ struct string {
 
 static void append(struct string *s, struct text t)
 {
-    if (s->bytes + t.bytes + 1 > s->room) {
-        size_t room = 2 * (s->bytes + t.bytes) + 64;
-        char *grown = realloc(s->at, room);
-        s->failed |= !grown;
-        if (!grown)
-            return;
-        s->at = grown;
-        s->room = room;
-    }
+    if ((s->failed |= !strobe_array_reserve(&s->at, &s->room, s->bytes + t.bytes + 1)))
+        return;
     memcpy(s->at + s->bytes, t.at, t.bytes);
     s->bytes += t.bytes;
     s->at[s->bytes] = '\0';
@@ -114,14 +108,8 @@ static int by_after(const void *a, const void *b)
 
 static bool add_class(struct strobe_mapping *m, struct class c)
 {
-    if (m->count == m->room) {
-        size_t room = m->room ? 2 * m->room : 64;
-        struct class *grown = realloc(m->classes, room * sizeof *grown);
-        if (!grown)
-            return false;
-        m->classes = grown;
-        m->room = room;
-    }
+    if (!strobe_array_reserve(&m->classes, &m->room, m->count + 1))
+        return false;
     m->classes[m->count++] = c;
     return true;
 }

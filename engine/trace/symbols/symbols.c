@@ -4,6 +4,7 @@
 #include "engine/trace/symbols/demangle.h"
 #include "engine/trace/symbols/symbol_image.h"
 #include "engine/trace/symbols/syscall_site.h"
+#include "engine/util/array.h"
 #include "engine/util/idmap.h"
 
 #include <inttypes.h>
@@ -57,20 +58,6 @@ enum { IDENTITIES_OF_NONE = 3 }; /* below them: names of single addresses that o
 /* What a place gets when memory runs out. */
 static const struct strobe_symbol nothing = {.function = "?", .image = "", .file = ""};
 
-/* Makes room for one more element. */
-static int room(void **list, size_t *capacity, size_t count, size_t element_bytes)
-{
-    if (count < *capacity)
-        return 1;
-    size_t larger = *capacity ? 2 * *capacity : 256;
-    void *grown = realloc(*list, larger * element_bytes);
-    if (!grown)
-        return 0;
-    *list = grown;
-    *capacity = larger;
-    return 1;
-}
-
 static int copy_image(const struct strobe_session *session, const struct strobe_image_entry *entry,
                       struct strobe_symbol_image *out)
 {
@@ -99,7 +86,7 @@ static int index_told(struct strobe_symbols *s, const struct strobe_session *ses
         int fresh;
         if (name.flags & STROBE_NAME_CODE)
             continue;
-        if (!room((void **)&s->told_at, &s->told_capacity, s->by_told.count, sizeof *s->told_at))
+        if (!strobe_array_reserve(&s->told_at, &s->told_capacity, s->by_told.count + 1))
             return 0;
         uint32_t *place = strobe_idmap_put(&s->by_told, name.address, 0, &fresh);
         if (!place)
@@ -125,20 +112,9 @@ static struct strobe_symbols *open_empty(unsigned options)
 /* Makes room for one more image, zeroed, and for its report. */
 static int room_for_image(struct strobe_symbols *s)
 {
-    if (s->image_count < s->image_capacity)
-        return 1;
-    size_t larger = s->image_capacity ? 2 * s->image_capacity : 64;
-    struct strobe_symbol_image *images = realloc(s->images, larger * sizeof *images);
-    if (!images)
-        return 0;
-    memset(images + s->image_capacity, 0, (larger - s->image_capacity) * sizeof *images);
-    s->images = images;
-    struct strobe_image_report *reports = realloc(s->reports, larger * sizeof *reports);
-    if (!reports)
-        return 0;
-    s->reports = reports;
-    s->image_capacity = larger;
-    return 1;
+    size_t capacity = s->image_capacity;
+    return strobe_array_reserve_zeroed(&s->images, &capacity, s->image_count + 1) &&
+           strobe_array_reserve(&s->reports, &s->image_capacity, s->image_count + 1);
 }
 
 static int add_image(struct strobe_symbols *s, const struct strobe_session *session,
@@ -228,7 +204,7 @@ enum strobe_status strobe_symbols_enter(struct strobe_symbols *s, const struct s
         const struct strobe_image_entry *entry = &session->images[i];
         int enough;
         const struct strobe_symbol_image *image = share_image(s, session, entry, &enough);
-        if (!enough || !room((void **)&s->placed, &s->placed_capacity, s->placed_count, sizeof *s->placed))
+        if (!enough || !strobe_array_reserve(&s->placed, &s->placed_capacity, s->placed_count + 1))
             return STROBE_IO;
         if (image)
             s->placed[s->placed_count++] = (struct placed){entry->start, entry->end, image->start - entry->start};
@@ -287,7 +263,7 @@ static uint32_t function_id(struct strobe_symbols *s, uint64_t image, uint64_t i
                             const char *placeholder)
 {
     int fresh;
-    if (!room((void **)&s->names, &s->name_capacity, s->by_function.count, sizeof *s->names))
+    if (!strobe_array_reserve(&s->names, &s->name_capacity, s->by_function.count + 1))
         return UINT32_MAX;
     uint32_t *id = strobe_idmap_put(&s->by_function, image, identity, &fresh);
     if (!id)
@@ -304,7 +280,7 @@ static uint32_t function_id(struct strobe_symbols *s, uint64_t image, uint64_t i
 static int add_frame(struct strobe_symbols *s, uint32_t id, const char *image, const struct strobe_inline *place,
                      uint64_t address)
 {
-    if (!room((void **)&s->frames, &s->frame_capacity, s->frame_count, sizeof *s->frames))
+    if (!strobe_array_reserve(&s->frames, &s->frame_capacity, s->frame_count + 1))
         return 0;
     s->frames[s->frame_count++] =
         id == UINT32_MAX ? nothing
@@ -413,7 +389,7 @@ static int answer(struct strobe_symbols *s, uint64_t address)
 static const struct answer *answer_for(struct strobe_symbols *s, uint64_t address)
 {
     int fresh;
-    if (!room((void **)&s->answers, &s->answer_capacity, s->by_address.count, sizeof *s->answers))
+    if (!strobe_array_reserve(&s->answers, &s->answer_capacity, s->by_address.count + 1))
         return NULL;
     uint64_t known_as = s->shared ? shared_address(s, address) : address;
     uint32_t *place = strobe_idmap_put(&s->by_address, known_as, known_as == address ? s->session : 0, &fresh);

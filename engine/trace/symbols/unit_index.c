@@ -1,5 +1,7 @@
 #include "engine/trace/symbols/unit_index.h"
 
+#include "engine/util/array.h"
+
 #include <elfutils/libdw.h>
 #include <stdlib.h>
 
@@ -13,14 +15,8 @@ static int add(struct strobe_unit_index *index, size_t *capacity, uint64_t start
 {
     if (start >= end)
         return 1;
-    if (index->count == *capacity) {
-        size_t more = *capacity ? 2 * *capacity : 64;
-        struct strobe_unit_range *grown = realloc(index->ranges, more * sizeof *grown);
-        if (!grown)
-            return 0;
-        index->ranges = grown;
-        *capacity = more;
-    }
+    if (!strobe_array_reserve(&index->ranges, capacity, index->count + 1))
+        return 0;
     index->ranges[index->count++] = (struct strobe_unit_range){start, end, *unit};
     return 1;
 }

@@ -1,4 +1,5 @@
 #include "engine/base/error_format.h"
+#include "engine/util/array.h"
 #include "sim/explore/litmus/litmus_parser.h"
 
 #include <errno.h>
@@ -86,18 +87,10 @@ static bool parse_litmus_name(struct litmus_parser *p, struct litmus_token *out,
 
 bool explore_litmus_room(struct litmus_parser *p, void *array, uint32_t *room, uint32_t count, size_t bytes)
 {
-    void *was, *grown;
-    if (count < *room)
+    if (count < *room || strobe_array_grow(array, bytes, room, sizeof *room, (size_t)count + 1, false))
         return true;
-    memcpy(&was, array, sizeof was);
-    grown = realloc(was, (size_t)(*room ? 2 * *room : 32) * bytes);
-    if (!grown) {
-        explore_litmus_no_memory(p);
-        return false;
-    }
-    memcpy(array, &grown, sizeof grown);
-    *room = *room ? 2 * *room : 32;
-    return true;
+    explore_litmus_no_memory(p);
+    return false;
 }
 
 static uint32_t find_litmus_name(const struct litmus_name *names, uint32_t count, const struct litmus_token *t)

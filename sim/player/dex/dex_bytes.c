@@ -1,5 +1,7 @@
 #include "sim/player/dex/dex_bytes.h"
 
+#include "engine/util/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,16 +9,7 @@
 
 void sim_dex_put(struct sim_dex_bytes *b, const void *bytes, size_t count)
 {
-    if (b->count + count > b->room && !b->failed) {
-        size_t room = (b->count + count) * 2;
-        uint8_t *more = realloc(b->at, room);
-        b->failed = !more;
-        if (more) {
-            b->at = more;
-            b->room = room;
-        }
-    }
-    if (b->failed)
+    if (b->failed || (b->failed = !strobe_array_reserve(&b->at, &b->room, b->count + count)))
         return;
     memcpy(b->at + b->count, bytes, count);
     b->count += count;

@@ -3,6 +3,7 @@
  * would in local variables. Threads go by their number in the run: kernel ids need not fit a record's 15 bits here. */
 #include "engine/trace/import/btrace/btrace2.h"
 #include "engine/base/error_format.h"
+#include "engine/util/array.h"
 #include "sim/player/witness/witness.h"
 #include "sim/policy/btrace2_claims.h"
 
@@ -83,14 +84,8 @@ static void btrace2_probe_enter(void *thread, uint32_t id, uint32_t depth)
     (void)id;
     while (t->count && t->at[t->count - 1].depth >= depth)
         t->count--;
-    if (t->count == t->room) {
-        size_t room = t->room ? t->room * 2 : 64;
-        struct entered *more = realloc(t->at, room * sizeof *more);
-        if (!more)
-            return;
-        t->at = more;
-        t->room = room;
-    }
+    if (!strobe_array_reserve(&t->at, &t->room, t->count + 1))
+        return;
     t->at[t->count++] = (struct entered){depth, btrace2_clock_ns(CLOCK_MONOTONIC)};
 }
 

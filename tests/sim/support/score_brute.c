@@ -1,8 +1,9 @@
 #include "tests/sim/support/score_brute.h"
 
-#include "sim/score/grow.h"
+#include "engine/util/array.h"
 #include "sim/score/pairing.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Everything here is looked up anew for each stretch of time in which nothing changes. Nothing is shared with the fast
@@ -42,7 +43,7 @@ static void *zeroed(struct brute *b, size_t count, size_t bytes)
 
 static void add_time(struct brute *b, uint64_t time_ns)
 {
-    if (sim_grow(&b->times, b->time_count + 1, &b->time_room, sizeof *b->times))
+    if (strobe_array_reserve(&b->times, &b->time_room, b->time_count + 1))
         b->times[b->time_count++] = time_ns;
     else
         b->failed = true;
@@ -59,7 +60,7 @@ static void find_calls(struct brute *b, const struct sim_track *t, const uint32_
             open = calls->at[open].parent;
             continue;
         }
-        if (!sim_grow(&calls->at, calls->count + 1, &calls->room, sizeof *calls->at)) {
+        if (!strobe_array_reserve(&calls->at, &calls->room, calls->count + 1)) {
             b->failed = true;
             return;
         }

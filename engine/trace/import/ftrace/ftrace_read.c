@@ -4,6 +4,7 @@
 #include "engine/base/error_format.h"
 
 #include "engine/trace/import/ftrace/ftrace_line.h"
+#include "engine/util/array.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -48,21 +49,6 @@ struct import {
     bool failed;
 };
 
-static bool room_for(struct import *m, void *array, size_t needed, size_t *room, size_t item_bytes)
-{
-    if (needed <= *room)
-        return true;
-    size_t more = *room ? *room * 2 : 64;
-    void *bigger = realloc(*(void **)array, more * item_bytes);
-    if (!bigger) {
-        m->failed = true;
-        return false;
-    }
-    *(void **)array = bigger;
-    *room = more;
-    return true;
-}
-
 /* ---- threads */
 
 /* The task's name as last told; a name that was not known then ("<...>") is none. */
@@ -83,7 +69,7 @@ static bool thread_of(struct import *m, const struct strobe_ftrace_line *line, u
     if (!m->cache[slot].thread || m->cache[slot].tid != line->tid) {
         size_t before = m->calls->thread_count;
         uint32_t thread = strobe_calls_thread(m->calls, line->tid);
-        if (m->calls->failed || !room_for(m, &m->told, (size_t)thread + 1, &m->told_room, sizeof *m->told))
+        if (m->calls->failed || (m->failed |= !strobe_array_reserve(&m->told, &m->told_room, (size_t)thread + 1)))
             return false;
         if (thread >= before)
             m->told[thread] = (struct told){0};

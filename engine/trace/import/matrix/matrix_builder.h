@@ -5,6 +5,7 @@
 
 #include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
+#include "engine/util/array.h"
 
 #define STROBE_MATRIX_NONE UINT32_MAX
 
@@ -29,13 +30,10 @@ struct strobe_matrix_builder {
     struct strobe_matrix_list *list;
 };
 
-/* Makes room for one more; false: out of memory. `room` elements of `size` bytes at *at. */
-bool strobe_matrix_grow(void **at, size_t *room, size_t size);
-
 /* Opens a call. False: out of memory. */
 static inline bool strobe_matrix_open(struct strobe_matrix_builder *b, uint32_t method, uint64_t ms, uint32_t node)
 {
-    if (b->open_count == b->open_room && !strobe_matrix_grow((void **)&b->open, &b->open_room, sizeof *b->open))
+    if (!strobe_array_reserve(&b->open, &b->open_room, b->open_count + 1))
         return false;
     b->open[b->open_count++] = (struct strobe_matrix_open_call){.ms = ms, .method = method, .node = node};
     if (b->counting)

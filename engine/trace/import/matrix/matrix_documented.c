@@ -1,6 +1,7 @@
 /* The documented contract: a call tree in which each caller has one node for each method it calls. */
 #include "engine/base/mix.h"
 #include "engine/trace/import/matrix/matrix_builder.h"
+#include "engine/util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +88,7 @@ static uint32_t find_slot(const struct strobe_matrix_tree *t, uint32_t caller, u
 
 static uint32_t new_node(struct strobe_matrix_tree *t, uint32_t caller, uint32_t method)
 {
-    if (t->count == t->room &&
-        (t->count >= NONE / 2 || !strobe_matrix_grow((void **)&t->nodes, &t->room, sizeof *t->nodes)))
+    if (t->count >= NONE || !strobe_array_reserve(&t->nodes, &t->room, t->count + 1))
         return NONE;
     t->nodes[t->count] = (struct node){.method = method, .caller = caller, .tail = NONE, .recent = NONE, .next = NONE};
     return (uint32_t)t->count++;
@@ -207,9 +207,8 @@ static bool list(struct strobe_matrix_builder *b, size_t *count)
     const struct strobe_matrix_tree *t = b->tree;
     int32_t depth = 0;
     *count = 0;
-    while (b->item_room < t->count)
-        if (!strobe_matrix_grow((void **)&b->items, &b->item_room, sizeof *b->items))
-            return false;
+    if (!strobe_array_reserve(&b->items, &b->item_room, t->count))
+        return false;
     for (uint32_t at = t->first_root; at != NONE;) {
         const struct node *n = &t->nodes[at];
         b->items[(*count)++] = (struct strobe_matrix_item){

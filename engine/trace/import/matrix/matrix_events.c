@@ -2,6 +2,7 @@
 
 #include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
+#include "engine/util/array.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -73,14 +74,8 @@ static bool end_time(struct cursor *c, int64_t *out)
 
 static bool add(struct strobe_matrix_events *e, uint64_t entry)
 {
-    if (e->count == e->room) {
-        size_t more = e->room ? 2 * e->room : 256;
-        uint64_t *larger = realloc(e->entries, more * sizeof *larger);
-        if (!larger)
-            return false;
-        e->entries = larger;
-        e->room = more;
-    }
+    if (!strobe_array_reserve(&e->entries, &e->room, e->count + 1))
+        return false;
     e->entries[e->count++] = entry;
     return true;
 }

@@ -2,6 +2,7 @@
 #include "engine/base/error_format.h"
 
 #include "engine/method/matrix/matrix_entry.h"
+#include "engine/util/array.h"
 #include "engine/util/outfile.h"
 #include "engine/util/text_pool.h"
 
@@ -52,14 +53,8 @@ void strobe_matrix_map_close(struct strobe_matrix_map *m)
 /* Adds a method whose text and id are not there yet. */
 static bool add(struct strobe_matrix_map *m, uint32_t id, uint32_t access, const char *name, size_t bytes)
 {
-    if (m->count == m->room) {
-        size_t more = m->room ? 2 * m->room : 64;
-        struct strobe_matrix_method *larger = realloc(m->methods, more * sizeof *larger);
-        if (!larger)
-            return false;
-        m->methods = larger;
-        m->room = more;
-    }
+    if (!strobe_array_reserve(&m->methods, &m->room, m->count + 1))
+        return false;
     uint32_t number = strobe_text_number(&m->names, name, bytes);
     if (number == UINT32_MAX)
         return false;
@@ -338,14 +333,8 @@ static enum strobe_status blacklist_line(void *to, const char *at, const char *e
         end--;
     if (at == end)
         return expected(p, "a name");
-    if (l->count == l->room) {
-        size_t more = l->room ? 2 * l->room : 16;
-        struct listed *larger = realloc(l->at, more * sizeof *larger);
-        if (!larger)
-            return no_memory(p);
-        l->at = larger;
-        l->room = more;
-    }
+    if (!strobe_array_reserve(&l->at, &l->room, l->count + 1))
+        return no_memory(p);
     char *name = strndup(at, (size_t)(end - at));
     if (!name)
         return no_memory(p);

@@ -24,17 +24,6 @@ enum strobe_status strobe_matrix_contract_of(const char *name, enum strobe_matri
 
 /* ---- building */
 
-bool strobe_matrix_grow(void **at, size_t *room, size_t size)
-{
-    size_t more = *room ? 2 * *room : 256;
-    void *larger = realloc(*at, more * size);
-    if (!larger)
-        return false;
-    *at = larger;
-    *room = more;
-    return true;
-}
-
 enum strobe_status strobe_matrix_is_open(struct strobe_matrix_builder *b, uint32_t method)
 {
     if (!b->counting) {

@@ -6,6 +6,7 @@
  * is not always where an item hangs: an item at depth 0 hangs at the root, but has the item before it for a father;
  * one that finds no father at its depth hangs nowhere, and so does what comes under it. */
 #include "engine/trace/import/matrix/matrix_builder.h"
+#include "engine/util/array.h"
 
 #include <stdlib.h>
 
@@ -47,7 +48,7 @@ static bool emit(struct strobe_matrix_list *l, uint32_t method, int64_t duration
         last->duration_ms = wrapped(last->duration_ms + (duration == ANR_MS ? last->duration_ms : duration));
         return true;
     }
-    if (l->count >= NONE || (l->count == l->room && !strobe_matrix_grow((void **)&l->at, &l->room, sizeof *l->at)))
+    if (l->count >= NONE || !strobe_array_reserve(&l->at, &l->room, l->count + 1))
         return false;
     l->at[l->count++] =
         (struct listed){.item = {.depth = depth, .method = method, .count = 1, .duration_ms = duration}};
@@ -132,9 +133,8 @@ static bool hang(struct strobe_matrix_list *l)
 static bool walk(struct strobe_matrix_builder *b, size_t *count)
 {
     const struct strobe_matrix_list *l = b->list;
-    while (b->item_room < l->count)
-        if (!strobe_matrix_grow((void **)&b->items, &b->item_room, sizeof *b->items))
-            return false;
+    if (!strobe_array_reserve(&b->items, &b->item_room, l->count))
+        return false;
     for (uint32_t at = l->first_root; at != NONE;) {
         const struct listed *n = &l->at[at];
         b->items[(*count)++] = n->item;

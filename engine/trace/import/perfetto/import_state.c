@@ -1,5 +1,6 @@
 #include "engine/trace/import/perfetto/import_state.h"
 #include "engine/base/error_format.h"
+#include "engine/util/array.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -46,14 +47,8 @@ struct strobe_sequence *strobe_import_sequence(struct strobe_import *m, uint32_t
     if (!index)
         return NULL;
     if (fresh) {
-        if (m->sequence_count == m->sequence_capacity) {
-            uint32_t larger = m->sequence_capacity ? 2 * m->sequence_capacity : 16;
-            struct strobe_sequence *grown = realloc(m->sequences, larger * sizeof *grown);
-            if (!grown)
-                return NULL;
-            m->sequences = grown;
-            m->sequence_capacity = larger;
-        }
+        if (!strobe_array_reserve(&m->sequences, &m->sequence_capacity, m->sequence_count + 1))
+            return NULL;
         *index = m->sequence_count;
         m->sequences[m->sequence_count++] = (struct strobe_sequence){.id = id};
     }
@@ -67,14 +62,8 @@ struct strobe_track *strobe_import_track(struct strobe_import *m, uint64_t uuid,
     if (!index)
         return NULL;
     if (fresh) {
-        if (m->track_count == m->track_capacity) {
-            uint32_t larger = m->track_capacity ? 2 * m->track_capacity : 64;
-            struct strobe_track *grown = realloc(m->tracks, larger * sizeof *grown);
-            if (!grown)
-                return NULL;
-            m->tracks = grown;
-            m->track_capacity = larger;
-        }
+        if (!strobe_array_reserve(&m->tracks, &m->track_capacity, m->track_count + 1))
+            return NULL;
         *index = m->track_count;
         m->tracks[m->track_count++] = (struct strobe_track){.name = "", .unit = "", .multiplier = 1};
     }

@@ -2,6 +2,7 @@
 
 #include "engine/base/error_format.h"
 #include "engine/method/rhea/rhea_log.h"
+#include "engine/util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,8 @@ struct rhea_log_text {
 static bool append_log_text(void *ctx, const char *text, size_t bytes)
 {
     struct rhea_log_text *m = ctx;
-    if (bytes > m->room - m->bytes) {
-        size_t room = (m->bytes + bytes) * 2;
-        char *more = realloc(m->text, room);
-        if (!more)
-            return false;
-        m->text = more;
-        m->room = room;
-    }
+    if (!strobe_array_reserve(&m->text, &m->room, m->bytes + bytes))
+        return false;
     memcpy(m->text + m->bytes, text, bytes);
     m->bytes += bytes;
     return true;
