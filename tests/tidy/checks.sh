@@ -41,6 +41,10 @@ sources_are_formatted() {
         sed -nE 's/^([^:]+:[0-9]+):[0-9]+: warning: .*/\1: not as clang-format writes it/p' | sort -u
 }
 
+readme_fits_250_lines() {
+    files '^README\.md$' | xargs -d '\n' -r wc -l | awk '$1 > 250 { print $2 ":" $1 ": more than 250 lines" }'
+}
+
 directories_hold_24_sources() {
     files '\.c$' | sed 's|/[^/]*$||' | sort | uniq -c | awk '$1 > 24 { print $2 ":1: " $1 " sources, more than 24" }'
 }
