@@ -38,7 +38,7 @@ struct thread {
     struct strobe_stack_bounds stack;
     struct strobe_thread *traced;
     int depth;
-    strobe_a32 does, told;
+    strobe_a32 does, asked;
     sem_t woken;
 };
 
@@ -54,14 +54,14 @@ static void stay(const struct deep_place *place, void *arg)
 {
     struct thread *t = arg;
     (void)place;
-    for (uint32_t told; (told = strobe_load_acquire(&t->told)) != ENDS;) {
-        if (told == WAITS)
+    for (uint32_t asked; (asked = strobe_load_acquire(&t->asked)) != ENDS;) {
+        if (asked == WAITS)
             fake_mach_in_kernel(true, true);
-        strobe_store_release(&t->does, told);
-        while (strobe_load_relaxed(&t->told) == told)
-            if (told == WAITS)
+        strobe_store_release(&t->does, asked);
+        while (strobe_load_relaxed(&t->asked) == asked)
+            if (asked == WAITS)
                 sem_wait(&t->woken);
-        if (told == WAITS)
+        if (asked == WAITS)
             fake_mach_in_kernel(false, false);
     }
 }
@@ -86,7 +86,7 @@ static void *run(void *arg)
 
 static void have_it(struct thread *t, uint32_t does)
 {
-    strobe_store_release(&t->told, does);
+    strobe_store_release(&t->asked, does);
     sem_post(&t->woken);
     while (strobe_load_acquire(&t->does) != does)
         usleep(100);
@@ -94,7 +94,7 @@ static void have_it(struct thread *t, uint32_t does)
 
 static void begin(struct thread *t, int depth, uint32_t does)
 {
-    *t = (struct thread){.depth = depth, .told = does};
+    *t = (struct thread){.depth = depth, .asked = does};
     sem_init(&t->woken, 0, 0);
     if (pthread_create(&t->thread, NULL, run, t))
         abort();
@@ -103,7 +103,7 @@ static void begin(struct thread *t, int depth, uint32_t does)
 
 static void end(struct thread *t)
 {
-    strobe_store_release(&t->told, ENDS);
+    strobe_store_release(&t->asked, ENDS);
     sem_post(&t->woken);
     pthread_join(t->thread, NULL);
 }
@@ -252,7 +252,7 @@ struct pass {
     double own, reads, infos, stops;
 };
 
-/* CPU time of the median pass, without that in which others stand, or are told to. */
+/* CPU time of the median pass, without the time in which other threads stand or are asked to stop. */
 static struct pass measure_passes(struct strobe_sampler *s, size_t passes)
 {
     static double own[100 * PASSES], reads[100 * PASSES];

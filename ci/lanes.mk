@@ -75,7 +75,7 @@ cross: darwin | deps-cross ## builds everything for arm64 Linux, tests included,
 	+@$(MAKE) --no-print-directory $(arm64_make) tests android-contract
 	@tests/darwin/facts.sh $B/darwin
 
-# Nor do threads that have ended go away there as on a kernel, nor is memory protected as /proc tells, on which the fake
+# Nor do threads that have ended go away there as on a kernel, nor is memory protected as /proc says, on which the fake
 # Mach relies: its tests are left to this machine, the arm64 library's to tests/emulate.
 # A signal returns by code on no image there, which unwinding by call frame information does not know; on arm64 that has
 # been compared with elfutils' in part only (see README, Limits). test_generated_leaf generates x86-64's code.

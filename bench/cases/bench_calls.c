@@ -1,4 +1,4 @@
-/* An instrumented entry and exit told to the call log, against the least that such hooks do: behind a call, the time
+/* An instrumented entry and exit put in the call log, against the least that such hooks do: behind a call, the time
  * from a word that a clock thread keeps (one relaxed load), and the two stores of an entry. */
 #include "bench/bench.h"
 
@@ -51,21 +51,21 @@ static bool start(void)
 /* As the hooks of the preloaded library. */
 static __attribute__((noinline)) void enter(void *function)
 {
-    strobe_entry_tell((uint64_t)(uintptr_t)function, (uintptr_t)__builtin_frame_address(0));
+    strobe_entry_record((uint64_t)(uintptr_t)function, (uintptr_t)__builtin_frame_address(0));
 }
 
 static __attribute__((noinline)) void leave(void *function)
 {
-    strobe_entry_tell((uint64_t)(uintptr_t)function | STROBE_CALL_EXIT, (uintptr_t)__builtin_frame_address(0));
+    strobe_entry_record((uint64_t)(uintptr_t)function | STROBE_CALL_EXIT, (uintptr_t)__builtin_frame_address(0));
 }
 
-static void tell(struct gbench_state *s, const void *clock)
+static void log_calls(struct gbench_state *s, const void *clock)
 {
     strobe_entry_clock = clock;
     while (gbench_loop(s))
         for (int i = 0; i < BATCH; i++) {
-            enter((void *)(uintptr_t)tell);
-            leave((void *)(uintptr_t)tell);
+            enter((void *)(uintptr_t)log_calls);
+            leave((void *)(uintptr_t)log_calls);
         }
     strobe_entry_end();
     strobe_entry_forget();
@@ -126,9 +126,9 @@ void bench_calls_add(void)
     if (!started)
         return;
     gbench_add(&(struct gbench_spec){.name = "calls/bare", .run = put_bare, .batch = BATCH});
-    gbench_add(&(struct gbench_spec){.name = "calls/coarse", .run = tell, .arg = &clock_word, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "calls/coarse", .run = log_calls, .arg = &clock_word, .batch = BATCH});
     gbench_add(&(struct gbench_spec){.name = "calls/bare_exact", .run = put_bare, .arg = &host, .batch = BATCH});
-    gbench_add(&(struct gbench_spec){.name = "calls/exact", .run = tell, .arg = &no_clock, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "calls/exact", .run = log_calls, .arg = &no_clock, .batch = BATCH});
 }
 
 void bench_calls_rows(void)

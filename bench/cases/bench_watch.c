@@ -1,4 +1,4 @@
-/* Telling all watchers a stream of an app that scrolls: messages of frames with their calls, ten deep, a dropped frame
+/* Sending all watchers a stream of an app that scrolls: messages of frames with their calls, ten deep, a dropped frame
  * now and then, an evil message among a thousand. Beside it, reading the same events and no more. */
 #include "bench/bench.h"
 

@@ -144,7 +144,7 @@ def show(key, want, found):
 
 
 def weakened(flags, source, strong, weak, expected):
-    """Plants a weakening where `strong` is written first; why the list does not tell, or None."""
+    """Plants a weakening where `strong` is written first; why the list does not show it, or None."""
     with open(source) as file:
         text = file.read()
     if strong not in text:
@@ -158,7 +158,7 @@ def weakened(flags, source, strong, weak, expected):
             return run.stderr
         now = {(source, function): forms for function, forms in forms_of(made).items()}
     before = {key: forms for key, forms in expected.items() if key[0] == source}
-    return None if list(differences(before, now)) else "the list does not tell"
+    return None if list(differences(before, now)) else "the list does not show it"
 
 
 def main():

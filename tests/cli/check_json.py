@@ -17,7 +17,7 @@ def load(name):
 
 
 def same_numbers():
-    """A trace tells the same as the session it was made from, but for CPU time, which a trace has by slices."""
+    """A trace has the same report as the session it was made from, but for CPU time, which a trace has by slices."""
     session = load("session.json")
     for name in "trace.json", "deflated.json":
         trace = load(name)
@@ -25,9 +25,9 @@ def same_numbers():
             if session[key] != trace[key]:
                 print(f"{name}: {key} is {trace[key]}, of the session {session[key]}")
         fields = "name tid is_main wall_ns cpu_ns wait_ns gap_ns slices waits samples lost".split()
-        told = [t for t in session["threads"] if t["slices"] or t["lost"]]
-        if [[t[f] for f in fields] for t in told] != [[t[f] for f in fields] for t in trace["threads"]]:
-            print(f"{name}: threads differ: {told} {trace['threads']}")
+        active = [t for t in session["threads"] if t["slices"] or t["lost"]]
+        if [[t[f] for f in fields] for t in active] != [[t[f] for f in fields] for t in trace["threads"]]:
+            print(f"{name}: threads differ: {active} {trace['threads']}")
         times = "self_ns slices".split()
         sums = []
         for report in session, trace:

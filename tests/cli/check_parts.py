@@ -84,10 +84,10 @@ def callees_lie_in_their_function():
 
 def allocations_go_to_who_allocates():
     made = report("--by", "alloc")
-    asked, told = int((folder / "asked").read_text()), made["allocations"]
-    if not 0.97 * asked <= told["bytes"] <= 1.03 * asked + 300000:
-        print(f"{told['bytes']} bytes, the program asked for {asked}")
-    if sum(s["bytes"] for s in told["stacks"]) + told["unplaced_bytes"] != told["bytes"]:
+    asked, allocations = int((folder / "asked").read_text()), made["allocations"]
+    if not 0.97 * asked <= allocations["bytes"] <= 1.03 * asked + 300000:
+        print(f"{allocations['bytes']} bytes, the program asked for {asked}")
+    if sum(s["bytes"] for s in allocations["stacks"]) + allocations["unplaced_bytes"] != allocations["bytes"]:
         print("stacks do not add up")
     by_name = {m["name"]: m for m in made["methods"]}
     for name in "computes", "work", "one_way":
@@ -96,7 +96,7 @@ def allocations_go_to_who_allocates():
     if by_name["allocates"]["alloc_self_bytes"] < 0.8 * asked:
         print(f"allocates has {by_name['allocates']} of {asked}")
     for name, method in by_name.items():
-        paths = [(s["path"].split(";"), s["bytes"]) for s in told["stacks"]]
+        paths = [(s["path"].split(";"), s["bytes"]) for s in allocations["stacks"]]
         own = sum(size for path, size in paths if path[-1] == name)
         total = sum(size for path, size in paths if name in path)
         if (method["alloc_self_bytes"], method["alloc_total_bytes"]) != (own, total):

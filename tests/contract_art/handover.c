@@ -90,7 +90,7 @@ static int find(int from, enum what what, int tid)
     return -1;
 }
 
-/* As find; also the level's one Lock when it is told as that. */
+/* As find; also the level's one Lock function where it has only one. */
 static int find_again(const struct contract *c, int from, bool done, int tid)
 {
     bool one_lock = c->libart.address[STROBE_ART_MONITOR_LOCK_FOR_WAIT] == 0;
@@ -164,11 +164,11 @@ static void a_wait_is_ended_by_notify_and_takes_its_monitor_again(struct contrac
         java_exit(c->art.env, s.lock);
         java_thread_join(&t);
         int tid = (int)t.tid, wait = find(0, WAIT, tid);
-        int told = find(wait, NOTIFY, gettid());
-        int again = find_again(c, told, false, tid), has = find_again(c, again, true, tid);
+        int notified = find(wait, NOTIFY, gettid());
+        int again = find_again(c, notified, false, tid), has = find_again(c, again, true, tid);
         int end = find(has, WAITED, tid);
-        CHECK(c, wait >= 0 && told > wait && again > told && has > again && end > has,
-              "Wait %d, notified %d, Lock %d, its end %d, the wait's %d", wait, told, again, has, end);
+        CHECK(c, wait >= 0 && notified > wait && again > notified && has > again && end > has,
+              "Wait %d, notified %d, Lock %d, its end %d, the wait's %d", wait, notified, again, has, end);
         CHECK(c, end >= 0 && events[again].monitor == events[wait].monitor, "more than one monitor");
     }
 }

@@ -94,24 +94,24 @@ static void stop_listening(struct contract *c)
     ((void (*)(void *))(uintptr_t)c->libart.address[STROBE_ART_REMOVE_LISTENER])(heap_of(c));
 }
 
-static void the_listener_is_told_of_each_object_once_until_it_is_removed(struct contract *c)
+static void the_listener_is_notified_of_each_object_once_until_it_is_removed(struct contract *c)
 {
     struct listener l = listener_of(c);
     if (!listen(c, &l))
         return;
     long before = l.count;
     alloc(c->art.env, 50000);
-    long told = l.count - before;
-    CHECK(c, told == 50000 * MAIN_ALLOC_OBJECTS, "%ld of %d", told, 50000 * MAIN_ALLOC_OBJECTS);
-    CHECK(c, l.bytes >= told * 12 && l.bytes <= told * 200, "%ld bytes", (long)l.bytes);
+    long reported = l.count - before;
+    CHECK(c, reported == 50000 * MAIN_ALLOC_OBJECTS, "%ld of %d", reported, 50000 * MAIN_ALLOC_OBJECTS);
+    CHECK(c, l.bytes >= reported * 12 && l.bytes <= reported * 200, "%ld bytes", (long)l.bytes);
     stop_listening(c);
     before = l.count;
     alloc(c->art.env, 1000);
     java_drop(c->art.env, java_new(c->art.env, "Square"));
-    CHECK(c, l.count == before && !l.odd, "%ld told after removal, odd %d", l.count - before, l.odd);
+    CHECK(c, l.count == before && !l.odd, "%ld reported after removal, odd %d", l.count - before, l.odd);
 }
 
-static void the_listener_is_told_of_an_arrays_bytes_to_the_next_eighth_and_of_a_large_ones_by_pages(struct contract *c)
+static void the_listener_gets_an_arrays_bytes_rounded_to_eight_and_a_large_ones_to_pages(struct contract *c)
 {
     static const int32_t length[] = {1, 100, 500, 700, 3000, 5000, 20000};
     struct listener l = listener_of(c);
@@ -139,13 +139,13 @@ static void the_listener_is_asked_before_when_it_wants_to_be(struct contract *c)
     stop_listening(c);
 }
 
-static void a_native_methods_objects_are_told_of(struct contract *c)
+static void the_listener_is_notified_of_a_native_methods_objects(struct contract *c)
 {
     struct listener l = listener_of(c);
     if (!listen(c, &l))
         return;
     strobe_jobject o = java_new(c->art.env, "Square");
-    CHECK(c, l.count == 1, "%ld told", (long)l.count);
+    CHECK(c, l.count == 1, "%ld reported", (long)l.count);
     stop_listening(c);
     java_drop(c->art.env, o);
 }
@@ -199,13 +199,13 @@ static void each_thread_takes_its_entry_points_at_a_suspension_point(struct cont
     interpreted |= c->art.genuine && c->art.api == 30; /* which has no other way there */
 #endif
     long plain = l.count - before, expected = interpreted ? 1000 * MAIN_ALLOC_OBJECTS : 0;
-    CHECK(c, plain == expected, "%ld told with plain entry points, not %ld", plain, expected);
+    CHECK(c, plain == expected, "%ld reported with plain entry points, not %ld", plain, expected);
     java_drop(c->art.env, java_new(c->art.env, "Square"));
     CHECK(c, l.count - before == expected + 1, "a native method's object: %ld", l.count - before - expected);
     exchange(c, true);
     before = l.count;
     alloc(c->art.env, 1000);
-    CHECK(c, l.count - before == 1000 * MAIN_ALLOC_OBJECTS, "%ld told with instrumented ones", l.count - before);
+    CHECK(c, l.count - before == 1000 * MAIN_ALLOC_OBJECTS, "%ld reported with instrumented ones", l.count - before);
     stop_listening(c);
 }
 
@@ -338,12 +338,12 @@ static void a_full_heap_throws_and_has_room_again_when_references_are_gone(struc
 }
 
 const struct contract_case contract_cases_heap[] = {
-    {"the_listener_is_told_of_each_object_once_until_it_is_removed",
-     the_listener_is_told_of_each_object_once_until_it_is_removed, 0},
-    {"the_listener_is_told_of_an_arrays_bytes_to_the_next_eighth_and_of_a_large_ones_by_pages",
-     the_listener_is_told_of_an_arrays_bytes_to_the_next_eighth_and_of_a_large_ones_by_pages, 0},
+    {"the_listener_is_notified_of_each_object_once_until_it_is_removed",
+     the_listener_is_notified_of_each_object_once_until_it_is_removed, 0},
+    {"the_listener_gets_an_arrays_bytes_rounded_to_eight_and_a_large_ones_to_pages",
+     the_listener_gets_an_arrays_bytes_rounded_to_eight_and_a_large_ones_to_pages, 0},
     {"the_listener_is_asked_before_when_it_wants_to_be", the_listener_is_asked_before_when_it_wants_to_be, 0},
-    {"a_native_methods_objects_are_told_of", a_native_methods_objects_are_told_of, 0},
+    {"the_listener_is_notified_of_a_native_methods_objects", the_listener_is_notified_of_a_native_methods_objects, 0},
     {"each_thread_takes_its_entry_points_at_a_suspension_point",
      each_thread_takes_its_entry_points_at_a_suspension_point, 0},
     {"memory_is_constant_however_much_is_allocated", memory_is_constant_however_much_is_allocated, CONTRACT_HEAVY},

@@ -51,7 +51,7 @@ static void calculate_as(struct strobe_jni *env, void *name)
     calculate(env, 30 * MS);
 }
 
-static void calculate_until_told(struct strobe_jni *env, void *name)
+static void calculate_until_stopped(struct strobe_jni *env, void *name)
 {
     prctl(PR_SET_NAME, name);
     while (go_on)
@@ -123,7 +123,7 @@ static void what_takes_memory_while_a_thread_is_held_is_found_out(struct contrac
     CHECK(c, !offence, "the engine itself calls %s", offence);
     strobe_art.engine.unwinder = &allocates;
     go_on = 1;
-    java_thread_start(&t, c->art.vm, calculate_until_told, "offended");
+    java_thread_start(&t, c->art.vm, calculate_until_stopped, "offended");
     for (int i = 0; i < 2000 && !offence; i++) {
         workload_pause(1);
         offence = window_offence();
@@ -162,7 +162,7 @@ static void know_own_id(struct strobe_jni *env, void *name)
     if (strobe_art_thread_ids(&strobe_art.runtime, &strobe_art.host.linux.host, strobe_art_current(&strobe_art.libart),
                               &id, &tid))
         victim_id = id;
-    calculate_until_told(env, name);
+    calculate_until_stopped(env, name);
 }
 
 static void a_thread_that_ends_after_it_was_chosen_is_gone_and_no_harm(struct contract *c)
@@ -198,7 +198,7 @@ static void threads_that_come_and_go_under_the_sampler_are_all_let_go(struct con
         return;
     for (int turn = 0; turn < 4; turn++) {
         for (int i = 0; i < MANY; i++)
-            java_thread_start(&t[i], c->art.vm, calculate_until_told, "brief");
+            java_thread_start(&t[i], c->art.vm, calculate_until_stopped, "brief");
         for (int i = 0; i < MANY; i++)
             java_thread_join(&t[i]);
     }
@@ -334,7 +334,7 @@ static void wherever_a_thread_is_stopped_its_stack_is_one_that_it_can_have(struc
 
 static uint32_t ids[2];
 
-static void calculate_and_tell_id(struct strobe_jni *env, void *name)
+static void calculate_and_report_id(struct strobe_jni *env, void *name)
 {
     uint32_t tid;
     prctl(PR_SET_NAME, name);
@@ -350,10 +350,10 @@ static void two_threads_with_one_id_are_two(struct contract *c)
     async_config(&config);
     if (!capture_begin(c, &config, &k))
         return;
-    java_thread_start(&t, c->art.vm, calculate_and_tell_id, "first");
+    java_thread_start(&t, c->art.vm, calculate_and_report_id, "first");
     java_thread_join(&t);
     uint64_t between = strobe_art_now();
-    java_thread_start(&t, c->art.vm, calculate_and_tell_id, "second");
+    java_thread_start(&t, c->art.vm, calculate_and_report_id, "second");
     java_thread_join(&t);
     capture_end(&k);
     struct looked first = look("first", 0, between, NULL), second = look("second", between, 0, NULL);

@@ -242,7 +242,7 @@ static void a_notification_of_nobody_is_not_kept(struct contract *c)
     java_exit(env, o);
 }
 
-static void a_wait_lasts_as_long_as_it_is_told_and_keeps_its_entries(struct contract *c)
+static void a_timed_wait_lasts_its_time_and_keeps_its_entries(struct contract *c)
 {
     struct strobe_jni *env = c->art.env;
     strobe_jobject o = java_new(env, "java/lang/Object");
@@ -319,39 +319,39 @@ static void a_thread_interrupted_before_does_not_wait(struct contract *c)
 
 enum { LOCKING = 1, LOCKED, WAIT_START, WAIT_FINISHED, TIMED_OUT };
 
-/* A MonitorCallback: what one thread was told, in order. */
+/* A MonitorCallback: the events of one thread, in order. */
 struct listener {
     void *const *vtable;
-    _Atomic int tid, count, told[16];
+    _Atomic int tid, count, events[16];
     void *_Atomic monitor;
 };
 
-static void tell(struct listener *l, int what, void *monitor)
+static void record_event(struct listener *l, int what, void *monitor)
 {
     if (gettid() != l->tid || l->count >= 16)
         return;
-    l->told[l->count++] = what;
+    l->events[l->count++] = what;
     if (monitor)
         l->monitor = monitor;
 }
 
 static void on_locking(struct listener *l, void *monitor)
 {
-    tell(l, LOCKING, monitor);
+    record_event(l, LOCKING, monitor);
 }
 static void on_locked(struct listener *l, void *monitor)
 {
-    tell(l, monitor == l->monitor ? LOCKED : -1, NULL);
+    record_event(l, monitor == l->monitor ? LOCKED : -1, NULL);
 }
 
 static void on_wait_start(struct listener *l, void *object, int64_t ms)
 {
-    tell(l, object && ms >= 0 ? WAIT_START : -1, NULL);
+    record_event(l, object && ms >= 0 ? WAIT_START : -1, NULL);
 }
 
 static void on_wait_finished(struct listener *l, void *monitor, bool timed_out)
 {
-    tell(l, timed_out ? TIMED_OUT : WAIT_FINISHED, monitor);
+    record_event(l, timed_out ? TIMED_OUT : WAIT_FINISHED, monitor);
 }
 
 static void on_destroy(struct listener *l)
@@ -369,14 +369,14 @@ static void call_callbacks(struct contract *c, enum strobe_art_symbol what, stru
     ((void (*)(void *, struct listener *))(uintptr_t)c->libart.address[what])(callbacks, l);
 }
 
-static bool told(const struct listener *l, const int *expected, int count)
+static bool events_are(const struct listener *l, const int *expected, int count)
 {
     bool same = l->count == count;
     for (int i = 0; i < count && same; i++)
-        same = l->told[i] == expected[i];
+        same = l->events[i] == expected[i];
     if (!same)
         for (int i = 0; i < l->count; i++)
-            fprintf(stderr, "told %d\n", l->told[i]);
+            fprintf(stderr, "event %d\n", l->events[i]);
     return same;
 }
 
@@ -393,7 +393,7 @@ static void enters_then_waits(struct strobe_jni *env, void *arg)
 }
 
 /* A contended entry, a wait that times out, one that is notified. */
-static void callbacks_tell_of_contention_and_waits_on_the_thread_itself(struct contract *c)
+static void callbacks_report_contention_and_waits_on_the_thread_itself(struct contract *c)
 {
     static const int all[] = {LOCKING, LOCKED, WAIT_START, TIMED_OUT, WAIT_START, WAIT_FINISHED};
     struct scene s = scene_of(c);
@@ -409,7 +409,7 @@ static void callbacks_tell_of_contention_and_waits_on_the_thread_itself(struct c
     l.tid = (int)t.tid;
     s.go = true;
     java_thread_asleep(&t);
-    CHECK(c, l.count == 1, "%d told while it waits to enter", l.count);
+    CHECK(c, l.count == 1, "%d events while it waits to enter", l.count);
     java_exit(c->art.env, s.lock);
     while (l.count < 5)
         usleep(500);
@@ -417,13 +417,13 @@ static void callbacks_tell_of_contention_and_waits_on_the_thread_itself(struct c
     java_notify(c->art.env, s.lock, false);
     java_exit(c->art.env, s.lock);
     java_thread_join(&t);
-    CHECK(c, told(&l, all, 6), "%d told", l.count);
+    CHECK(c, events_are(&l, all, 6), "%d events", l.count);
     call_callbacks(c, STROBE_ART_REMOVE_MONITOR_CALLBACK, &l);
     l.tid = gettid();
     java_enter(c->art.env, s.lock);
     java_wait(c->art.env, s.lock, 1);
     java_exit(c->art.env, s.lock);
-    CHECK(c, l.count == 6, "%d told after removal", l.count);
+    CHECK(c, l.count == 6, "%d events after removal", l.count);
 }
 
 static _Thread_local int contentions;
@@ -441,7 +441,7 @@ static long sleeps_so_far(void)
     return u.ru_nvcsw;
 }
 
-/* Counts entries in which it slept and of which nobody was told. */
+/* Counts entries in which it slept without an event. */
 static void enters_often(struct strobe_jni *env, void *arg)
 {
     struct scene *s = arg;
@@ -457,7 +457,7 @@ static void enters_often(struct strobe_jni *env, void *arg)
     s->woken += unseen;
 }
 
-static void who_sleeps_to_enter_a_monitor_is_told_of(struct contract *c)
+static void a_thread_that_sleeps_to_enter_a_monitor_is_reported(struct contract *c)
 {
     enum { ENTERING = 4 };
     static void *const calls[] = {(void *)on_contention, (void *)on_destroy, (void *)on_destroy,
@@ -520,14 +520,13 @@ const struct contract_case contract_cases_monitor[] = {
      a_notification_that_meets_one_whose_time_is_up_is_lost_since_10, 0},
     {"notify_all_wakes_all_that_wait", notify_all_wakes_all_that_wait, 0},
     {"a_notification_of_nobody_is_not_kept", a_notification_of_nobody_is_not_kept, 0},
-    {"a_wait_lasts_as_long_as_it_is_told_and_keeps_its_entries",
-     a_wait_lasts_as_long_as_it_is_told_and_keeps_its_entries, 0},
+    {"a_timed_wait_lasts_its_time_and_keeps_its_entries", a_timed_wait_lasts_its_time_and_keeps_its_entries, 0},
     {"a_wait_of_a_negative_time_is_refused", a_wait_of_a_negative_time_is_refused, 0},
     {"an_interrupted_wait_throws_with_the_monitor_held", an_interrupted_wait_throws_with_the_monitor_held, 0},
     {"a_thread_interrupted_before_does_not_wait", a_thread_interrupted_before_does_not_wait, 0},
     {"an_objects_identity_outlives_monitors_and_collections", an_objects_identity_outlives_monitors_and_collections, 0},
-    {"callbacks_tell_of_contention_and_waits_on_the_thread_itself",
-     callbacks_tell_of_contention_and_waits_on_the_thread_itself, 0},
-    {"who_sleeps_to_enter_a_monitor_is_told_of", who_sleeps_to_enter_a_monitor_is_told_of, 0},
+    {"callbacks_report_contention_and_waits_on_the_thread_itself",
+     callbacks_report_contention_and_waits_on_the_thread_itself, 0},
+    {"a_thread_that_sleeps_to_enter_a_monitor_is_reported", a_thread_that_sleeps_to_enter_a_monitor_is_reported, 0},
     {0},
 };

@@ -44,7 +44,7 @@ static struct hand *hand_new(struct contract *c, uint32_t capacity)
 
 /* ---- threads to be captured ---- */
 
-/* In Main.sample, a native method, below DEEP times Main.deep, until told to leave. */
+/* In Main.sample, a native method, below DEEP times Main.deep, until it is asked to leave. */
 struct guest {
     struct java_thread java;
     atomic_int inside, leave, over;

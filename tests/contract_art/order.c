@@ -105,7 +105,7 @@ static void who_unparks_says_so_before_the_other_can_go_on(struct contract *c)
 {
     struct stage s;
     if (!c->libart.address[STROBE_ART_UNPARK_THREAD])
-        return; /* before 10, which tells no wakers of parks */
+        return; /* before 10, which reports no wakers of parks */
     if (!opens_late(c, &s))
         return;
     stage_enters(&s, "parker", parks);

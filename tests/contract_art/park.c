@@ -1,4 +1,4 @@
-/* Parks that end by time, and what callbacks are told of parks; for permits see thread.c. */
+/* Parks that end by time, and the callbacks of parks; for permits see thread.c. */
 #include "tests/contract_art/support/contract.h"
 #include "tests/contract_art/support/java.h"
 
@@ -77,23 +77,23 @@ enum { START = 1, FINISHED, TIMED_OUT };
 
 struct listener {
     void *const *vtable;
-    _Atomic int tid, count, told[8];
+    _Atomic int tid, count, events[8];
 };
 
-static void tell(struct listener *l, int what)
+static void record_event(struct listener *l, int what)
 {
     if (gettid() == l->tid && l->count < 8)
-        l->told[l->count++] = what;
+        l->events[l->count++] = what;
 }
 
 static void on_start(struct listener *l, bool absolute, int64_t time)
 {
-    tell(l, !absolute && time >= 0 ? START : -1);
+    record_event(l, !absolute && time >= 0 ? START : -1);
 }
 
 static void on_finished(struct listener *l, bool timed_out)
 {
-    tell(l, timed_out ? TIMED_OUT : FINISHED);
+    record_event(l, timed_out ? TIMED_OUT : FINISHED);
 }
 static void on_destroy(struct listener *l)
 {
@@ -113,7 +113,7 @@ static bool call_callbacks(struct contract *c, const char *name, struct listener
     return true;
 }
 
-static void callbacks_tell_of_parks_that_find_no_permit(struct contract *c)
+static void callbacks_report_parks_that_find_no_permit(struct contract *c)
 {
     static const int expected[] = {START, TIMED_OUT, START, FINISHED, START, FINISHED};
     struct scene s = scene_of(c);
@@ -126,29 +126,29 @@ static void callbacks_tell_of_parks_that_find_no_permit(struct contract *c)
     strobe_jobject self = current(c->art.env);
     unpark(c->art.env, &s, self);
     park(c->art.env, &s, false, 0);
-    CHECK(c, l.count == 0, "%d told of a park that found its permit", l.count);
+    CHECK(c, l.count == 0, "%d events of a park that found its permit", l.count);
     park(c->art.env, &s, false, 10000000);
     java_thread_start(&t, c->art.vm, parks_twice, &s);
     l.tid = (int)t.tid;
     s.go = true;
     for (int i = 0; i < 2; i++) {
         java_thread_asleep(&t);
-        CHECK(c, l.count == 3 + 2 * i, "%d told while it is parked", l.count);
+        CHECK(c, l.count == 3 + 2 * i, "%d events while it is parked", l.count);
         unpark(c->art.env, &s, t.peer);
         while (s.parked <= i)
             usleep(500);
     }
     java_thread_join(&t);
     for (int i = 0; i < 6; i++)
-        CHECK(c, l.told[i] == expected[i], "event %d of 6 is %d, not %d", i, l.told[i], expected[i]);
+        CHECK(c, l.events[i] == expected[i], "event %d of 6 is %d, not %d", i, l.events[i], expected[i]);
     call_callbacks(c, REMOVE_CALLBACK, &l);
     l.tid = gettid();
     park(c->art.env, &s, false, 1000000);
-    CHECK(c, l.count == 6, "%d told after removal", l.count);
+    CHECK(c, l.count == 6, "%d events after removal", l.count);
 }
 
 const struct contract_case contract_cases_park[] = {
     {"a_park_ends_when_its_time_is_up", a_park_ends_when_its_time_is_up, 0},
-    {"callbacks_tell_of_parks_that_find_no_permit", callbacks_tell_of_parks_that_find_no_permit, 0},
+    {"callbacks_report_parks_that_find_no_permit", callbacks_report_parks_that_find_no_permit, 0},
     {0},
 };

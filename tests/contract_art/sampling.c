@@ -107,7 +107,7 @@ static void samples_are_as_many_as_the_times_of_hooks_say(struct contract *c)
     capture_config(&config);
     config.interval_main_ns = config.interval_other_ns = MS;
     if (!perform(c, &config, meet_hooks_and_count, 0) || !capture_has(&k, STROBE_ART_ALLOC))
-        return; /* the runtimes of 7.0 and 7.1 have no point that a thread meets when it is told to */
+        return; /* the runtimes of 7.0 and 7.1 have no point that a thread meets on request */
     uint64_t sampled = hooks_account.sampled, tolerance = 3 + expected_samples / 20;
     CHECK(c, hooks_account.requests == HOOKS, "%llu requests", (unsigned long long)hooks_account.requests);
     CHECK(c, sampled + tolerance >= expected_samples && sampled <= expected_samples + tolerance,

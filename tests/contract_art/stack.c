@@ -131,7 +131,7 @@ static void a_walk_without_room_writes_nothing_and_is_cut(struct contract *c)
 }
 
 /* Main.deep calls Main.sample at code unit 3 and itself at 9. */
-static void dex_pcs_tell_where_each_frame_stands(struct contract *c)
+static void dex_pcs_give_the_position_of_each_frame(struct contract *c)
 {
     begin(c, walk_all);
     call_deep(c->art.env, 4);
@@ -243,7 +243,7 @@ const struct contract_case contract_cases_stack[] = {
     CASE(different_methods_come_leaf_first, 0),
     CASE(a_walk_deeper_than_its_room_keeps_the_leaf_side_and_says_so, 0),
     CASE(a_walk_without_room_writes_nothing_and_is_cut, 0),
-    CASE(dex_pcs_tell_where_each_frame_stands, 0),
+    CASE(dex_pcs_give_the_position_of_each_frame, 0),
     CASE(frames_of_nested_fragments_come_one_after_the_other, 0),
     CASE(a_thread_without_managed_frames_has_an_empty_stack, 0),
     CASE(a_stack_of_any_shape_is_walked_exactly, 0),

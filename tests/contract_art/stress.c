@@ -241,8 +241,8 @@ static uint64_t reentrant(const struct capture *k)
     return n;
 }
 
-static void tell_figures(const struct capture *k, const struct play *p, const struct graph_tally *g,
-                         const struct wakes *w)
+static void print_figures(const struct capture *k, const struct play *p, const struct graph_tally *g,
+                          const struct wakes *w)
 {
     const struct strobe_session_header *h = k->session.header;
     for (int kind = 1; kind < STROBE_KIND_COUNT; kind++) {
@@ -278,7 +278,7 @@ static void check_session(struct contract *c, struct capture *k, const struct pl
     struct wakes w = {.k = k};
     capture_visit(k, look_at_wake, &w);
     if (getenv("STROBE_STRESS_SECONDS"))
-        tell_figures(k, p, &g, &w);
+        print_figures(k, p, &g, &w);
     CHECK(c, g.records >= 500 && g.wrong == 0, "%llu of %llu stacks are wrong", (unsigned long long)g.wrong,
           (unsigned long long)g.stacks);
     CHECK(c, w.odd == 0, "%llu of %llu wakers woke themselves, or are nobody", (unsigned long long)w.odd,
@@ -301,8 +301,8 @@ static void twelve_threads_at_all_hooks_leave_no_wrong_stack(struct contract *c)
     struct strobe_config config;
     struct capture k;
     struct play p;
-    const char *told = getenv("STROBE_STRESS_SECONDS");
-    seconds = told ? atoi(told) : SECONDS;
+    const char *text = getenv("STROBE_STRESS_SECONDS");
+    seconds = text ? atoi(text) : SECONDS;
     alarm((unsigned)seconds + GRACE_SECONDS);
     the_case = c;
     lock = java_new(c->art.env, "java/lang/Object");

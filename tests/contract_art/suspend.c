@@ -27,7 +27,7 @@ static uint32_t walk_thread(const struct strobe_libart *a, void *thread)
 
 /* ---- threads that are stopped ---- */
 
-/* Runs Main.a, b, c, busy until it is told to stop. */
+/* Runs Main.a, b, c, busy until it is asked to stop. */
 static void *start_worker(struct contract *c)
 {
     union strobe_jvalue mode = {.i = 0};
@@ -442,7 +442,7 @@ static void the_watchdog_lets_go_of_a_thread_that_stands_too_long(struct contrac
     await(&g->over);
     CHECK(c, strobe_load_acquire(&g->over), "it did not come back");
     CHECK(c, host_walk(h) == 0, "it is not walked any more");
-    CHECK(c, host_resume(h, g->tid) == STROBE_LATE, "who held it is told");
+    CHECK(c, host_resume(h, g->tid) == STROBE_LATE, "the resume reports that it came late");
 }
 
 #define CASE(f, needs)                                                                                                 \

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TOLD_MAX = 64, PATIENCE_MS = 10000 };
+enum { EVENTS_MAX = 64, PATIENCE_MS = 10000 };
 
 static int64_t now_ms(void)
 {
@@ -93,7 +93,7 @@ struct guest {
     uint32_t id;
 };
 
-static void tells_its_id(struct strobe_jni *env, void *arg)
+static void report_own_id(struct strobe_jni *env, void *arg)
 {
     struct guest *g = arg;
     (void)env;
@@ -106,7 +106,7 @@ static void tells_its_id(struct strobe_jni *env, void *arg)
 static void start_guest(struct guest *g, struct java_thread *t, struct contract *c, struct strobe_art_runtime *r)
 {
     *g = (struct guest){.c = c, .r = r};
-    java_thread_start(t, c->art.vm, tells_its_id, g);
+    java_thread_start(t, c->art.vm, report_own_id, g);
     while (!g->thread)
         usleep(200);
 }
@@ -162,32 +162,32 @@ static void each_thread_is_on_the_list_once(struct contract *c)
 
 /* ---- callbacks ---- */
 
-enum told { START = 1, DEATH };
+enum life_event { START = 1, DEATH };
 
 /* art::ThreadLifecycleCallback: two destructors, ThreadStart(Thread *), ThreadDeath(Thread *). */
 static struct lifecycle {
     void (*const *vtable)(void);
     struct contract *c;
-    _Atomic int taken, count; /* of what is told: begun, done */
+    _Atomic int taken, count; /* of events: begun, done */
     struct {
-        enum told what;
+        enum life_event what;
         void *thread;
         bool by_itself;
         uint32_t tid;
-    } told[TOLD_MAX];
+    } event[EVENTS_MAX];
     _Atomic int stay_ms; /* in ThreadStart, as a RUNNABLE thread that does not look */
     _Atomic(void *) stays;
 } lifecycle;
 
-static void tell(struct lifecycle *l, enum told what, void *thread)
+static void record_event(struct lifecycle *l, enum life_event what, void *thread)
 {
     int i = atomic_fetch_add(&l->taken, 1);
-    if (i >= TOLD_MAX)
+    if (i >= EVENTS_MAX)
         return;
-    l->told[i].what = what;
-    l->told[i].thread = thread;
-    l->told[i].by_itself = strobe_art_current(&l->c->libart) == thread;
-    l->told[i].tid = (uint32_t)gettid();
+    l->event[i].what = what;
+    l->event[i].thread = thread;
+    l->event[i].by_itself = strobe_art_current(&l->c->libart) == thread;
+    l->event[i].tid = (uint32_t)gettid();
     l->count++;
 }
 
@@ -198,7 +198,7 @@ static void no_destructor(struct lifecycle *l)
 
 static void thread_start(struct lifecycle *l, void *thread)
 {
-    tell(l, START, thread);
+    record_event(l, START, thread);
     int64_t until = now_ms() + l->stay_ms;
     l->stays = thread;
     while (now_ms() < until)
@@ -208,7 +208,7 @@ static void thread_start(struct lifecycle *l, void *thread)
 
 static void thread_death(struct lifecycle *l, void *thread)
 {
-    tell(l, DEATH, thread);
+    record_event(l, DEATH, thread);
 }
 
 static void (*const lifecycle_calls[])(void) = {
@@ -235,15 +235,15 @@ static bool listen(struct contract *c)
     return true;
 }
 
-static void check_told(struct contract *c, int i, enum told what, const void *thread, uint32_t tid)
+static void check_event(struct contract *c, int i, enum life_event what, const void *thread, uint32_t tid)
 {
-    CHECK(c, i < lifecycle.count && lifecycle.told[i].what == what, "%d of %d: %d", i, lifecycle.count,
-          lifecycle.told[i].what);
-    CHECK(c, lifecycle.told[i].thread == thread && lifecycle.told[i].by_itself, "%d: another thread's", i);
-    CHECK(c, lifecycle.told[i].tid == tid, "%d: by %u, not %u", i, lifecycle.told[i].tid, tid);
+    CHECK(c, i < lifecycle.count && lifecycle.event[i].what == what, "%d of %d: %d", i, lifecycle.count,
+          lifecycle.event[i].what);
+    CHECK(c, lifecycle.event[i].thread == thread && lifecycle.event[i].by_itself, "%d: another thread's", i);
+    CHECK(c, lifecycle.event[i].tid == tid, "%d: by %u, not %u", i, lifecycle.event[i].tid, tid);
 }
 
-static void callbacks_tell_of_a_threads_start_and_death_on_itself(struct contract *c)
+static void callbacks_report_a_threads_start_and_death_on_that_thread(struct contract *c)
 {
     struct strobe_art_runtime r = workload_runtime(c);
     struct guest a, b;
@@ -251,23 +251,23 @@ static void callbacks_tell_of_a_threads_start_and_death_on_itself(struct contrac
     if (!listen(c))
         return;
     start_guest(&a, &ta, c, &r);
-    CHECK(c, lifecycle.count == 1, "%d told", lifecycle.count);
+    CHECK(c, lifecycle.count == 1, "%d events", lifecycle.count);
     start_guest(&b, &tb, c, &r);
     void *first = a.thread, *second = b.thread;
     b.go = true;
     java_thread_join(&tb);
     a.go = true;
     java_thread_join(&ta);
-    CHECK(c, lifecycle.count == 4, "%d told", lifecycle.count);
-    check_told(c, 0, START, first, (uint32_t)ta.tid);
-    check_told(c, 1, START, second, (uint32_t)tb.tid);
-    check_told(c, 2, DEATH, second, (uint32_t)tb.tid);
-    check_told(c, 3, DEATH, first, (uint32_t)ta.tid);
+    CHECK(c, lifecycle.count == 4, "%d events", lifecycle.count);
+    check_event(c, 0, START, first, (uint32_t)ta.tid);
+    check_event(c, 1, START, second, (uint32_t)tb.tid);
+    check_event(c, 2, DEATH, second, (uint32_t)tb.tid);
+    check_event(c, 3, DEATH, first, (uint32_t)ta.tid);
     call_callbacks(c, STROBE_ART_REMOVE_THREAD_CALLBACK);
     start_guest(&a, &ta, c, &r);
     a.go = true;
     java_thread_join(&ta);
-    CHECK(c, lifecycle.count == 4, "%d told after removal", lifecycle.count);
+    CHECK(c, lifecycle.count == 4, "%d events after removal", lifecycle.count);
 }
 
 /* One that enters and leaves Main.lock some hundred times. */
@@ -291,7 +291,7 @@ static void a_thread_that_java_starts_is_its_peers_until_it_ends(struct contract
 {
     struct strobe_jni *env = c->art.env;
     strobe_jobject worker = new_worker(env);
-    bool told = listen(c);
+    bool listening = listen(c);
     CHECK(c, !native_peer(env, worker), "before its start");
     lifecycle.stay_ms = 30; /* it has not ended before it is looked at */
     java_virtual(env, worker, "start", "()V", NULL);
@@ -300,11 +300,11 @@ static void a_thread_that_java_starts_is_its_peers_until_it_ends(struct contract
     while (native_peer(env, worker) && now_ms() < until)
         usleep(1000);
     CHECK(c, !native_peer(env, worker), "after its end");
-    while (told && lifecycle.count < 2 && now_ms() < until)
+    while (listening && lifecycle.count < 2 && now_ms() < until)
         usleep(1000);
-    if (told && CHECK(c, lifecycle.count == 2, "%d told", lifecycle.count)) {
-        check_told(c, 0, START, (void *)(uintptr_t)thread, lifecycle.told[0].tid);
-        check_told(c, 1, DEATH, (void *)(uintptr_t)thread, lifecycle.told[0].tid);
+    if (listening && CHECK(c, lifecycle.count == 2, "%d events", lifecycle.count)) {
+        check_event(c, 0, START, (void *)(uintptr_t)thread, lifecycle.event[0].tid);
+        check_event(c, 1, DEATH, (void *)(uintptr_t)thread, lifecycle.event[0].tid);
     }
 }
 
@@ -380,7 +380,8 @@ const struct contract_case contract_cases_thread[] = {
     {"an_attached_threads_name_is_the_kernels_too", an_attached_threads_name_is_the_kernels_too, 0},
     {"the_lowest_free_id_is_given_again", the_lowest_free_id_is_given_again, 0},
     {"each_thread_is_on_the_list_once", each_thread_is_on_the_list_once, 0},
-    {"callbacks_tell_of_a_threads_start_and_death_on_itself", callbacks_tell_of_a_threads_start_and_death_on_itself, 0},
+    {"callbacks_report_a_threads_start_and_death_on_that_thread",
+     callbacks_report_a_threads_start_and_death_on_that_thread, 0},
     {"a_thread_that_java_starts_is_its_peers_until_it_ends", a_thread_that_java_starts_is_its_peers_until_it_ends, 0},
     {"who_does_not_stop_in_time_is_not_suspended", who_does_not_stop_in_time_is_not_suspended, CONTRACT_FAKE},
     {"another_word_like_the_java_vm_misleads_nobody", another_word_like_the_java_vm_misleads_nobody,

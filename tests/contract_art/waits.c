@@ -97,7 +97,7 @@ static void of_a_chain_of_holders_each_is_the_waker_of_the_next(struct contract 
 
 /* ---- waits ---- */
 
-static void wait_to_be_told(struct strobe_jni *env, struct stage *s)
+static void wait_for_notify(struct strobe_jni *env, struct stage *s)
 {
     java_enter(env, s->lock);
     s->cue++;
@@ -131,7 +131,7 @@ static void who_notifies_is_the_waker_of_who_waits(struct contract *c)
     struct stage s;
     if (!stage_opens(c, &s))
         return;
-    stage_enters(&s, "waiter", wait_to_be_told);
+    stage_enters(&s, "waiter", wait_for_notify);
     stage_enters(&s, "notifier", notify_once);
     stage_closes(&s);
     stage_expect_waker(&s, "waiter", STROBE_KIND_COND, "notifier");
@@ -146,7 +146,7 @@ static void wait_for_100_ms(struct strobe_jni *env, struct stage *s)
     java_exit(env, s->lock);
 }
 
-/* Told in time, but let in only when its time was over long ago. */
+/* Notified in time, but the monitor is free only long after the timeout. */
 static void a_wait_that_was_notified_in_time_has_its_waker_however_long_the_monitor_is_held(struct contract *c)
 {
     struct stage s;
@@ -172,7 +172,7 @@ static void a_wait_that_timed_out_has_no_waker(struct contract *c)
 
 static void wait_to_be_interrupted(struct strobe_jni *env, struct stage *s)
 {
-    wait_to_be_told(env, s);
+    wait_for_notify(env, s);
     CHECK(s->c, java_thrown(env, "java/lang/InterruptedException"), "the interrupt");
 }
 
@@ -211,10 +211,10 @@ static void of_two_waiters_each_has_the_notifier_that_woke_it(struct contract *c
     struct stage s;
     if (!stage_opens(c, &s))
         return;
-    stage_enters(&s, "waiter1", wait_to_be_told);
+    stage_enters(&s, "waiter1", wait_for_notify);
     stage_await(&s, 1);
     stage_pause(5);
-    stage_enters(&s, "waiter2", wait_to_be_told);
+    stage_enters(&s, "waiter2", wait_for_notify);
     stage_enters(&s, "notifier1", notify_first);
     stage_enters(&s, "notifier2", notify_second);
     stage_closes(&s);
@@ -237,8 +237,8 @@ static void who_notifies_all_is_the_waker_of_all(struct contract *c)
     struct stage s;
     if (!stage_opens(c, &s))
         return;
-    stage_enters(&s, "waiter1", wait_to_be_told);
-    stage_enters(&s, "waiter2", wait_to_be_told);
+    stage_enters(&s, "waiter1", wait_for_notify);
+    stage_enters(&s, "waiter2", wait_for_notify);
     stage_enters(&s, "notifier", notify_all);
     stage_closes(&s);
     stage_expect_waker(&s, "waiter1", STROBE_KIND_COND, "notifier");
@@ -254,7 +254,7 @@ static void a_wait_that_outlasts_its_capture_is_no_event_of_the_next(struct cont
     struct strobe_jni *env = c->art.env;
     if (!stage_opens(c, &s))
         return;
-    stage_enters(&s, "waiter", wait_to_be_told);
+    stage_enters(&s, "waiter", wait_for_notify);
     stage_await(&s, 1);
     stage_pause(STAGE_PAUSE_MS);
     capture_end(&s.k);
@@ -332,8 +332,8 @@ static void unpark(struct strobe_jni *env, struct stage *s)
                  (union strobe_jvalue[]){{.l = s->actor[0].thread.peer}});
 }
 
-/* Before 10 a park is a native function that tells not whose: its wait has a scope, and no word of a waker. */
-static bool tells_who(const struct contract *c)
+/* Before 10 a park is a native function without the thread's name: its wait has a scope, and no waker. */
+static bool parks_name_their_thread(const struct contract *c)
 {
     return c->libart.address[STROBE_ART_PARK_THREAD] != 0;
 }
@@ -346,7 +346,7 @@ static void who_unparks_is_the_waker_of_who_parks(struct contract *c)
     stage_enters(&s, "parker", park_for_ever);
     stage_enters(&s, "unparker", unpark);
     stage_closes(&s);
-    if (tells_who(c))
+    if (parks_name_their_thread(c))
         stage_expect_waker(&s, "parker", STROBE_KIND_PARK, "unparker");
     else
         CHECK(c, stage_look(&s, "parker", STROBE_KIND_PARK).wakes == 0, "a waker from nowhere");
@@ -360,7 +360,7 @@ static void a_park_that_timed_out_has_no_waker(struct contract *c)
         return;
     stage_enters(&s, "parker", park_for_50_ms);
     stage_closes(&s);
-    if (tells_who(c))
+    if (parks_name_their_thread(c))
         stage_expect_nobody(&s, "parker", STROBE_KIND_PARK);
     else
         stage_look(&s, "parker", STROBE_KIND_PARK);

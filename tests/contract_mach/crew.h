@@ -7,7 +7,7 @@
 
 /* What a thread of the crew does. */
 enum crew_job {
-    CREW_COMPUTES,        /* counts up `ticks`, until it is told to quit */
+    CREW_COMPUTES,        /* counts up `ticks`, until it is asked to quit */
     CREW_WAITS,           /* waits in the kernel once, then ends */
     CREW_SUSPENDS_ITSELF, /* once, then computes */
     CREW_SUSPENDS_FIRST,  /* suspends the first of the crew once, then computes */
@@ -40,7 +40,7 @@ void crew_wake(struct crew_member *m);
 
 extern const struct mach_rules_env *crew_env;
 
-/* What differs between kernels: bits 1 << run_state that may be told of a thread. */
+/* What differs between kernels: bits 1 << run_state that may be reported of a thread. */
 struct crew_answers {
     unsigned computing_suspended, waiting_suspended, woken_suspended;
 };

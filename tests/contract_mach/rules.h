@@ -18,7 +18,7 @@
  *     interrupted
  *   a thread that has ended, its name      KERN_TERMINATED (37),     MACH_SEND_INVALID_DEST    [4]; [8]
  *     still held                           then INVALID_DEST         (TERMINATED is 26)
- *   registers of the calling thread        told                      KERN_INVALID_ARGUMENT     [5]; [9] (no rule)
+ *   registers of the calling thread        returned                  KERN_INVALID_ARGUMENT     [5]; [9] (no rule)
  *   deallocating a name that is none       KERN_INVALID_NAME, and    KERN_INVALID_NAME, and    [10]; [11]
  *                                          a guard exception where   a line on the console
  *                                          the task asked for it
@@ -30,7 +30,7 @@
  *             [2] osfmk/kern/thread.c, retrieve_thread_basic_info: RUNNING, UNINTERRUPTIBLE, STOPPED, WAITING,
  *                 whichever is true first; thread_info_internal
  *             [3] osfmk/kern/thread_act.c, thread_hold, thread_apc_ast: who is suspended waits to be released; STOPPED
- *                 is told only while thread_get_state looks at it (thread_stop)
+ *                 is reported only while thread_get_state reads it (thread_stop)
  *             [4] osfmk/kern/thread_act.c, thread_suspend and others; thread.c, thread_terminate_self; ipc_tt.c
  *             [5] osfmk/kern/thread_act.c, thread_get_state_internal
  *             [10] osfmk/ipc/mach_port.c, mach_port_deallocate; [13] osfmk/vm/vm_user.c, vm_read_overwrite
@@ -80,7 +80,7 @@ struct mach_rules_env {
     /* Called again and again by threads that compute, where that by itself takes no time. */
     void (*work)(void);
 
-    /* Registers don't fit the stack: the race detector has threads stop later than they are told to, in code of its own
+    /* Registers don't fit the stack: the race detector has threads stop later than requested, in code of its own
      * without frame pointers. */
     bool no_frames;
 

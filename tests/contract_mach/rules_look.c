@@ -265,7 +265,7 @@ const struct mach_rule rules_of_looking[] = {
     {"info with too little room is KERN_INVALID_ARGUMENT", info_too_little, MACH_RULES_ANY},
     {"info of an unknown flavor is KERN_INVALID_ARGUMENT", info_unknown, MACH_RULES_ANY},
     {"thread ids differ, and stay", ids_differ, MACH_RULES_XNU},
-    {"extended info tells of state and time what basic info does", extended_info_agrees, MACH_RULES_XNU},
+    {"extended info has the state and time of basic info", extended_info_agrees, MACH_RULES_XNU},
     {"the task's time grows while a thread of it computes", task_time_grows, MACH_RULES_ANY},
     {"time goes on while a thread stands, and never back", clock_goes_on, MACH_RULES_ANY},
     {"a wait until a time lasts until then, and not at all when it is over", wait_lasts, MACH_RULES_ANY},

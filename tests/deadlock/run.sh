@@ -1,6 +1,6 @@
 #!/bin/bash
 # No deadlock, enforced (S-40): each forbidden call planted in the window of a capture is caught, on real threads by the
-# guard and in virtual time by the kernel; without either, the wait-for graph tells the deadlock and the watchdog ends
+# guard and in virtual time by the kernel; without either, the wait-for graph reports the deadlock and the watchdog ends
 # it. The emulated core runs the same plants (tests/emulate).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -43,7 +43,7 @@ caught() {
     ((status != 0)) && grep -qE "^window: $1 called .* stands\$" "$work/log" &&
         grep -q '(planted_get_state+.*strobe_sampler_pass+' <<<"$(tr -d '\n' <"$work/log")"
 }
-told() {
+waits_for_ever() {
     ((status == 1)) && grep -qE "^deadlock: .* waits for malloc zone held by worker, worker is stopped by " "$work/log"
 }
 # Not before a thread has stood for too long, and soon after.
@@ -73,7 +73,7 @@ for program in "${real[@]}" deadlock_virtual; do
     done
 done
 play deadlock_virtual 100 STROBE_PLANT=malloc DEADLOCK_UNGUARDED=1
-verdict 'who allocates while it holds a thread that does is told to wait for ever' told
+verdict 'an allocation while a stopped thread allocates is reported as an endless wait' waits_for_ever
 for program in "${real[@]}"; do
     # One heap with one lock for all, as on Darwin; not each stop meets its owner.
     for _ in {1..12}; do

@@ -53,7 +53,7 @@ enum emulated_call {
     CALL_COUNT
 };
 
-/* What CALL_IMAGE tells of the image `index`. */
+/* What CALL_IMAGE returns of the image `index`. */
 enum emulated_image { IMAGE_COUNT, IMAGE_HEADER, IMAGE_NAME };
 
 enum { EMULATED_UNKNOWN_IMPORT = 0x1000 }; /* x16 of what stands in for a function that nobody has: + its index */

@@ -2,7 +2,7 @@
  * at registers and memory is held against.
  *
  * A call (bl, blr) puts the address behind it on the stack, a return (ret) takes it off; jumps, a tail call among them,
- * change nothing. To be told of every instruction before it runs. */
+ * change nothing. The caller reports every instruction before it runs. */
 #ifndef STROBE_EMULATE_SHADOW_H
 #define STROBE_EMULATE_SHADOW_H
 

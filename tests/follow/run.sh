@@ -223,7 +223,7 @@ check 'said by no quiet recording' '' "$(<c.err)"
 setsid env --default-signal=INT "$strobe" record --follow -o i.perfetto-trace -- \
     bash -c 'trap "echo caught; exit 3" INT; /bin/echo on; sleep 30; :' >i.out 2>&1 &
 recorder=$!
-# Until the third program, sleep, is recorded. It is the second one that echo's output tells of.
+# Until the third program, sleep, is recorded. The output of echo only shows that the second one is.
 for ((t = 0; t < 2000; t++)); do
     pgrep -g $recorder -x sleep >/dev/null && (($(sessions i) == 3)) && break
     sleep 0.01

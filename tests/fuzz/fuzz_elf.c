@@ -1,4 +1,4 @@
-/* Damaged programs: whatever the bytes of a program file are, telling what it is ends in an answer, never in a crash, a
+/* Damaged programs: whatever the bytes of a program file are, the check of it ends in an answer, never in a crash, a
  * hang or a read out of bounds.
  *
  * libFuzzer's input is a list of edits to a small valid program: after two bytes that say where the file ends, every

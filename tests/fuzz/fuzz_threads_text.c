@@ -25,7 +25,7 @@ static void found(void *ctx, const struct strobe_deadlock *d)
             abort();
 }
 
-static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
+static void check_event(struct strobe_watcher *w, const struct strobe_watch_event *e)
 {
     (void)w;
     if (!e->text || strlen(e->text) > SIZE_MAX / 2 || (e->what == STROBE_WATCH_FRAME) != (e->frame != NULL))
@@ -38,7 +38,7 @@ static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
 /* As the text of events, ended by NUL. Changes the text. */
 static void read_events(const char *text, size_t length)
 {
-    struct strobe_watcher watcher = {.take_event = tell};
+    struct strobe_watcher watcher = {.take_event = check_event};
     struct strobe_watch_view view;
     struct strobe_error error = {""};
     char *copy = malloc(length + 1);
@@ -55,7 +55,7 @@ static void read_events(const char *text, size_t length)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct strobe_proc_stat stat;
-    long told = 0;
+    long stored = 0;
     int64_t millionths;
     const uint8_t *end = bytes ? memchr(data, 0, bytes) : NULL;
     if (!end)
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (!text)
         return 0;
     memcpy(text, end + 1, length);
-    if (strobe_deadlocks_find(text, length, found, &told) != told)
+    if (strobe_deadlocks_find(text, length, found, &stored) != stored)
         abort();
     if (strobe_proc_stat_read(text, length, &stat) == STROBE_OK &&
         (!memchr(text, ')', length) || strlen(stat.comm) >= sizeof stat.comm))

@@ -1,5 +1,5 @@
-/* Watchers: whatever they are told, in any order, of any thread, unbalanced, at times that jump and go back, they take
- * it, and every finding is well-formed.
+/* Watchers accept any events, in any order, of any thread, unbalanced, at times that jump and go back, and every
+ * finding is well-formed.
  *
  * Input: the view's and the thresholds' bits in one byte, then 8 bytes an event; the rest of an input is what its texts
  * are made of. */

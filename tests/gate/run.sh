@@ -59,7 +59,7 @@ expect 'the first baseline is stored' 0 'stored for the first time' wrote
 
 cp "$baseline" "$scratch/before"
 UNUSED=$(head -c 5000 /dev/zero | tr '\0' x) gate "$B/bench/gate-driver" here --update
-expect 'an update tells what changed: nothing' 0 '+0.00 %'
+expect 'an update prints what changed: nothing' 0 '+0.00 %'
 if cmp "$scratch/before" "$baseline"; then
     ((passed++))
 else

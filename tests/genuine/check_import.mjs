@@ -37,7 +37,7 @@ function faults(file, expected, onlyCalls) {
   const slices = tp.query(`select tid, s.name, ts, dur, depth from slice s join thread_track t on t.id = s.track_id
     join thread using (utid) order by ts, depth`)
     .map(r => [r.tid, r.name, us(r.ts - begin), us(r.dur), r.depth].join(' '));
-  const told = [
+  const marks = [
     ...tp.query(`select name, ts, dur from slice where track_id not in (select id from thread_track) order by name`)
       .map(r => `${r.name}@${us(r.ts - begin)}+${us(r.dur)}`),
     ...tp.query(`select t.name, ts, value from counter c join process_counter_track t on t.id = c.track_id order by ts`)
@@ -47,7 +47,7 @@ function faults(file, expected, onlyCalls) {
       if (a[i] !== b[i]) found.push(`${what} ${i} is ${a[i]}, but should be ${b[i]}`);
   };
   differ('slice', slices, expected.map(c => c.join(' ')));
-  differ('mark', told, onlyCalls ? [] : others);
+  differ('mark', marks, onlyCalls ? [] : others);
   return found;
 }
 

@@ -85,7 +85,7 @@ static uint32_t host_us(mach_port_t host)
 void clock_begin(mach_port_t host)
 {
     enum { SPAN_MS = 100 };
-    thread_pass(1); /* to where its clock ticks, in whose steps the host tells time */
+    thread_pass(1); /* to the next clock tick: the host measures time in ticks */
     uint32_t us = host_us(host);
     uint64_t ticks = mach_absolute_time();
     thread_pass(SPAN_MS);

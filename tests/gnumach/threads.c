@@ -1,6 +1,6 @@
 #include "tests/gnumach/task.h"
 
-/* Each slot has its stack; a thread is told from others by where its stack pointer is. */
+/* Each slot has its stack. The position of the stack pointer identifies the thread. */
 static _Alignas(TASK_STACK) char stacks[TASK_THREADS][TASK_STACK];
 static thread_act_t ports[TASK_THREADS];
 

@@ -23,7 +23,7 @@ small=$work/abnormal_stack.scn
 convoy=$work/lock_convoy.scn
 cp "$fixtures"/{abnormal_stack,lock_convoy}.scn .
 
-# check NAME COMMAND...: a shell command that must succeed; what it prints tells why it did not.
+# check NAME COMMAND...: a shell command that must succeed; its output explains a failure.
 check() {
     local name=$1 said
     shift
@@ -394,7 +394,7 @@ cp out table
 run "$strobe" compare "$small" "$convoy"
 check a_comparison_does_not_depend_on_processes cmp out table
 is_refused a_comparison_overwrites_nothing 'exists already' "$strobe" compare "$small" "$convoy" -o compared
-works a_comparison_overwrites_when_told "$strobe" compare "$small" "$convoy" -o compared --force
+works a_comparison_overwrites_with_force "$strobe" compare "$small" "$convoy" -o compared --force
 works a_comparison_in_json "$strobe" compare "$small" --policy strobe --policy ideal --seeds 1..3 --json
 check_json summaries out
 

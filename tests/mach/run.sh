@@ -125,7 +125,7 @@ holds hang 'threads have the names that the app gave them' '"com.app.databas" in
 holds malloc_deadlock \
     'what is waited in all is known, though not where' 's["blocked_error"] < 0.002 and s["agreement_resolved"] > 0.82'
 holds thread_churn \
-    'ends of threads that are waited for are told' \
+    'the end of a thread that another waits for is recorded as the waker' \
     's["true_wakers"] >= 10 and s["waker_recall"] > 0.9 and s["blocked_error"] < 0.01'
 
 # ---- rows of properties

@@ -21,9 +21,9 @@
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-enum { STACKS_ARE_TOLD = 0 }; /* of stopped threads: they stop late, see stress.c */
+enum { STACK_BOUNDS_ARE_KNOWN = 0 }; /* of stopped threads: they stop late, see stress.c */
 #else
-enum { STACKS_ARE_TOLD = 1 };
+enum { STACK_BOUNDS_ARE_KNOWN = 1 };
 #endif
 
 enum { HANG_SECONDS = 60, PRINTED_MAX = 5 };
@@ -77,9 +77,9 @@ static void judge(const struct strobe_reader *reader, const struct strobe_record
     int who = r->kind == STROBE_KIND_ASYNC;
     if (r->stack == 0 || r->flags & STROBE_FLAG_TABLE_FULL)
         return;
-    bool told =
+    bool has_frames =
         strobe_stack_frames(&reader->session.stacks, r->stack, frames, STROBE_STACK_DEPTH_MAX, &count) == STROBE_OK;
-    enum graph_verdict v = told ? graph_judge(frames, count, 1, &depth) : GRAPH_IMPOSSIBLE;
+    enum graph_verdict v = has_frames ? graph_judge(frames, count, 1, &depth) : GRAPH_IMPOSSIBLE;
     bool ends_early = r->flags & (STROBE_FLAG_CUT | STROBE_FLAG_DOUBTFUL);
     if (v == GRAPH_PART && !ends_early)
         v = GRAPH_IMPOSSIBLE;
@@ -87,13 +87,13 @@ static void judge(const struct strobe_reader *reader, const struct strobe_record
     cut[who] += r->flags & STROBE_FLAG_CUT ? r->count : 0;
     doubtful[who] += r->flags & STROBE_FLAG_DOUBTFUL ? r->count : 0;
     doubtful_own[who] += r->flags & STROBE_FLAG_DOUBTFUL && v != GRAPH_ELSEWHERE ? r->count : 0;
-    if (v != GRAPH_IMPOSSIBLE || verdicts[who][v] > PRINTED_MAX || !told)
+    if (v != GRAPH_IMPOSSIBLE || verdicts[who][v] > PRINTED_MAX || !has_frames)
         return;
     fprintf(stderr, "impossible, of kind %u, flags %#x:\n", (unsigned)r->kind, (unsigned)r->flags);
     graph_print(frames, count);
 }
 
-static void tell_stacks(int who, const char *name)
+static void print_stacks(int who, const char *name)
 {
     const uint64_t *v = verdicts[who];
     printf("%s: %llu whole, %llu in part, %llu in code of others, %llu impossible; %llu cut, %llu doubtful, %llu of "
@@ -126,15 +126,15 @@ static void look_at(const char *path)
            (unsigned long long)strobe_load_relaxed(&h->async_late_passes),
            (double)strobe_reader_span_ns(reader, stood.median) / 1e3,
            (double)strobe_reader_span_ns(reader, stood.percentile_99) / 1e3);
-    tell_stacks(0, "stacks that hooks took");
-    tell_stacks(1, "stacks of stopped threads");
+    print_stacks(0, "stacks that hooks took");
+    print_stacks(1, "stacks of stopped threads");
     is(reader->closed && reader->malformed == 0, "the session is whole");
     is(strobe_reader_check(reader, &error), *error.text ? error.text : "its books balance");
     is(reader->suspends == reader->resumes && reader->suspends > 0, "each suspend is resumed");
-    is(verdicts[0][GRAPH_WHOLE] > 0 && verdicts[1][GRAPH_WHOLE] + !STACKS_ARE_TOLD > 0, "there were stacks");
+    is(verdicts[0][GRAPH_WHOLE] > 0 && verdicts[1][GRAPH_WHOLE] + !STACK_BOUNDS_ARE_KNOWN > 0, "there were stacks");
     is(verdicts[0][GRAPH_IMPOSSIBLE] == 0, "no stack of a hook is impossible");
-    is(verdicts[1][GRAPH_IMPOSSIBLE] == 0 || !STACKS_ARE_TOLD, "no stack of a stopped thread is impossible");
-    is(doubtful_own[0] == 0 && (doubtful_own[1] == 0 || !STACKS_ARE_TOLD),
+    is(verdicts[1][GRAPH_IMPOSSIBLE] == 0 || !STACK_BOUNDS_ARE_KNOWN, "no stack of a stopped thread is impossible");
+    is(doubtful_own[0] == 0 && (doubtful_own[1] == 0 || !STACK_BOUNDS_ARE_KNOWN),
        "no stack in code that keeps frame records is doubtful");
     strobe_reader_close(reader);
 }

@@ -1,4 +1,4 @@
-/* Functions that call each other in known ways, so that of a stack somebody took it can be told whether it can be one:
+/* Functions that call each other in known ways, so that a captured stack can be checked to be possible:
  *
  *   begin -> trunk <-> branch <-> twig        down to a depth that is drawn
  *            any of these -> bottom -> compute, allocate, lock, unfair, ask, wait

@@ -3,7 +3,7 @@
  *
  *     mach_stress [--rounds N] [--seconds S] [--threads N] [--seed N]
  *
- * Of each stack it is told whether it can be one (graph.h). In the end nothing may be suspended, or left of names, of
+ * Each stack is checked to be possible (graph.h). In the end nothing may be suspended, or left of names, of
  * rights, or of memory. A round is one thread that stood and was walked. Prints what happened, and `N passed, N failed`
  * last. Under a race detector threads stop late, when they call the C library next: then nothing is asked of stacks.
  * Nor is it of memory under a sanitizer, which takes some for itself. */
@@ -24,11 +24,11 @@
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-enum { STACKS_ARE_TOLD = 0, MEMORY_IS_OURS = 0 };
+enum { STACK_BOUNDS_ARE_KNOWN = 0, MEMORY_IS_OURS = 0 };
 #elif defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { STACKS_ARE_TOLD = 1, MEMORY_IS_OURS = 0 };
+enum { STACK_BOUNDS_ARE_KNOWN = 1, MEMORY_IS_OURS = 0 };
 #else
-enum { STACKS_ARE_TOLD = 1, MEMORY_IS_OURS = 1 };
+enum { STACK_BOUNDS_ARE_KNOWN = 1, MEMORY_IS_OURS = 1 };
 #endif
 
 enum {
@@ -42,7 +42,7 @@ enum {
 
 struct counts {
     uint64_t tried, rounds, late, gone, refused, moved, watched;
-    uint64_t safely; /* rounds of which the bounds of the stack were not told */
+    uint64_t safely; /* rounds without bounds of the stack */
     uint64_t verdict[GRAPH_IMPOSSIBLE + 1], cut, doubtful, doubtful_own;
     uint64_t depth[STROBE_STACK_DEPTH_MAX + 1];
 };
@@ -97,7 +97,7 @@ static void judge(const uint64_t *frames, uint32_t count, enum strobe_walk_end e
     graph_print(frames, count);
 }
 
-/* What is told of the stack; every eighth time nothing is, and it is read safely. */
+/* The known bounds of the stack; every eighth time they are unknown, and it is read safely. */
 static struct strobe_window window_of(const struct crew_slot *s, const struct strobe_regs *regs)
 {
     uint64_t sp = regs->sp & ~(uint64_t)7;
@@ -126,7 +126,7 @@ static void walk_and_resume(const struct crew_slot *s, uint64_t id, const struct
     } else {
         counts.rounds++;
         end = strobe_unwinder_mach.resumed(host, regs, &top, end, frames + DEPTH_MAX, DEPTH_MAX, &count);
-        if (STACKS_ARE_TOLD)
+        if (STACK_BOUNDS_ARE_KNOWN)
             judge(frames + DEPTH_MAX - count, count, end);
     }
 }
@@ -234,7 +234,7 @@ static uint32_t most_depth(void)
     return most;
 }
 
-static void tell(double seconds, uint64_t stops, uint64_t goes)
+static void print_counts(double seconds, uint64_t stops, uint64_t goes)
 {
     const struct counts *c = &counts;
     printf("%llu rounds in %.1f s, of %llu tries: %llu late, %llu gone, %llu left alone, %llu on their way out; "
@@ -245,7 +245,7 @@ static void tell(double seconds, uint64_t stops, uint64_t goes)
     printf("%u threads at a time, %llu started, %llu ended; let go by the watchdog: %llu\n", crew.size,
            (unsigned long long)atomic_load(&crew.started), (unsigned long long)atomic_load(&crew.ended),
            (unsigned long long)c->watched);
-    if (!STACKS_ARE_TOLD)
+    if (!STACK_BOUNDS_ARE_KNOWN)
         return;
     printf("stacks: %llu whole, %llu in part, %llu in code of others, %llu impossible; %llu read safely, %llu cut, "
            "%llu doubtful, %llu of these in code of the graph\n",
@@ -292,9 +292,9 @@ static int play(const struct run *r)
     strobe_mach_threads_clear(table);
     stops = fake_mach_calls("thread_suspend") - stops;
     goes = fake_mach_calls("thread_resume") - goes;
-    tell(took, stops, goes);
+    print_counts(took, stops, goes);
     printf("memory grew by %ld KiB\n", grown);
-    is(counts.rounds > 0 && counts.verdict[GRAPH_WHOLE] + !STACKS_ARE_TOLD > 0, "there were stacks");
+    is(counts.rounds > 0 && counts.verdict[GRAPH_WHOLE] + !STACK_BOUNDS_ARE_KNOWN > 0, "there were stacks");
     is(counts.verdict[GRAPH_IMPOSSIBLE] == 0, "no stack is impossible");
     is(counts.doubtful_own == 0, "no stack in code that keeps frame records is doubtful");
     is(counts.watched == 0, "no thread stood too long");

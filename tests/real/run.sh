@@ -115,14 +115,14 @@ calls_match() {
 import json, sys
 score = json.load(open(sys.argv[1]))
 calls = {m["name"]: m["calls"] for m in score["methods"]}
-told = 2 * sum(calls.get(m, 0) for m in sys.argv[2:])
-print(score["samples"], told, calls)
-sys.exit(not told >= 14 or not told - 6 <= score["samples"] <= told)
+probed = 2 * sum(calls.get(m, 0) for m in sys.argv[2:])
+print(score["samples"], probed, calls)
+sys.exit(not probed >= 14 or not probed - 6 <= score["samples"] <= probed)
 PYTHON
 }
 check 'matrix: a scenario plays with probes in its methods' instrumented matrix
 main_calls=(Looper.run Job.run Job.check Job.fail Job.draw)
-check 'matrix: each probed call of the main thread is told' calls_match "${main_calls[@]}"
+check 'matrix: each probed call of the main thread is recorded' calls_match "${main_calls[@]}"
 check 'matrix: methods that call nothing have no probes' in_bounds methods_in 7 7
 check 'matrix: what is not the main thread is not seen' in_bounds unseen 0.3 1
 check 'matrix: its log is left' test -s "$work/probes/capture.matrix"
@@ -132,24 +132,24 @@ check 'matrix: files that are there stay' refused 2 'exists already' \
 check 'matrix: no runtime has its methods instrumented' refused 2 'without --runtime' \
     "$strobe" run "$probes" --policy matrix --runtime fake30
 check 'rheatrace: a scenario plays with probes in its methods' instrumented rheatrace
-check 'rheatrace: each probed call of each thread is told' \
+check 'rheatrace: each probed call of each thread is recorded' \
     calls_match "${main_calls[@]}" Ticker.tick Ticker.run '[read]'
 check 'rheatrace: calls are as long as they were' in_bounds call_error_ns 0 2e6
-check 'rheatrace: reads are told by the method that does them' \
+check 'rheatrace: reads are recorded with the method that does them' \
     grep -q '|read:/data/Ticker.tick$' "$work/probes/capture.rheatrace"
 check 'rheatrace: throws are probed' grep -q 'T:Job.fail$' "$work/probes/capture.rheatrace"
 check 'rheatrace-main: follows the main thread alone' instrumented rheatrace-main
-check 'rheatrace-main: each probed call of it is told' calls_match "${main_calls[@]}"
+check 'rheatrace-main: each probed call of it is recorded' calls_match "${main_calls[@]}"
 check 'btrace2: a scenario plays with probes in its methods' instrumented btrace2
-check 'btrace2: each call that returned or threw is told, and no other' \
+check 'btrace2: each call that returned or threw is recorded, and no other' \
     calls_match Job.run Job.draw Job.fail Ticker.tick Ticker.run
 check 'btrace2: calls are as long as they were' in_bounds call_error_ns 0 2e6
 check 'netease: without a runtime there is nothing to suspend' refused 2 '--runtime art11' \
     "$strobe" run "$probes" --mode real --policy netease
 
 # An iOS app on the fake Mach, with five seeds: medians. 106 runs had agreements of 0.89 to 0.99, and errors of blocked
-# time of at most 0.01, beside other work and without. Who is told to have woken a thread at a port sent it a message,
-# which need not be who posted the block that it then runs: not judged here.
+# time of at most 0.01, beside other work and without. The waker of a thread at a port is the sender of its message,
+# which need not be the thread that posted the block that it then runs: not judged here.
 mach() {
     local seed
     for seed in 1 2 3 4 5; do

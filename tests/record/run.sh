@@ -394,7 +394,7 @@ fi
 instrumented=(-O1 -g -finstrument-functions)
 if ${CC:-gcc} "${instrumented[@]}" -w -o "$work/calls" "$here/calls.c" -pthread -ldl 2>"$work/cc.err" &&
     ${CC:-gcc} "${instrumented[@]}" -shared -fPIC -o "$work/libcalls.so" "$here/calls_library.c" 2>>"$work/cc.err"; then
-    # counts SESSION: the report's numbers of calls are those that the program told in counted.out.
+    # counts SESSION: the report's numbers of calls are those that the program printed to counted.out.
     counts() {
         "$strobe" report --json --top 0 "$1" >"$work/report.json" 2>"$work/report.err"
         awk '/^  "methods"/ { on = 1 } /^  "wait_kinds"/ { on = 0 }
@@ -462,7 +462,7 @@ status=$?
 if ((status == 0)) && [[ $(<"$work/m.err") == *'/true: no calls: was it built with -finstrument-functions?' ]]; then
     pass
 else
-    fail "a program without calls is told so: status $status: $(<"$work/m.err")"
+    fail "a program without calls gets a message: status $status: $(<"$work/m.err")"
 fi
 
 # ---- killed at any instant

@@ -84,9 +84,9 @@ for pair in 'here there' 'there here'; do
     script "$one" "touch $dir/$one.begun; until [[ -e $dir/$other.begun ]]; do sleep 0.01; done
         echo '1 passed, 0 failed'"
 done
-JOBS=2 expect 'two at a time when told two' 0 '2 passed, 0 failed, 0 skipped' here/run.sh there/run.sh
+JOBS=2 expect 'two at a time with JOBS=2' 0 '2 passed, 0 failed, 0 skipped' here/run.sh there/run.sh
 rm "$dir"/*.begun
-JOBS=1 expect 'one at a time when told one' 1 '1 passed, 1 failed, 0 skipped' here/run.sh there/run.sh
+JOBS=1 expect 'one at a time with JOBS=1' 1 '1 passed, 1 failed, 0 skipped' here/run.sh there/run.sh
 
 # Each leaves word that it runs; those that want to be alone fail when another does.
 company="touch $dir/\$\$.runs; sleep 0.1; alone=\$(ls $dir/*.runs | wc -l); sleep 0.1; rm $dir/\$\$.runs"

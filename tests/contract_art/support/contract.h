@@ -3,8 +3,8 @@
  *
  *     contract_art [-l] [-j JOBS] RUNTIME MODE [CASE...]      MODE: interpreted, quick, inlined
  *
- * -l leaves the heavy cases out. JOBS cases run side by side (default 4), of heavy ones one at a time; what a case says
- * is told when it has ended. Each case has a process and a runtime of its own. A case that fails on a fake and
+ * -l leaves the heavy cases out. JOBS cases run side by side (default 4), of heavy ones one at a time; what a case
+ * prints is shown when it has ended. Each case has a process and a runtime of its own. A case that fails on a fake and
  * passes on a genuine runtime shows a bug of the fake. */
 #ifndef STROBE_CONTRACT_ART_SUPPORT_CONTRACT_H
 #define STROBE_CONTRACT_ART_SUPPORT_CONTRACT_H

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOLD = 5, NAMES = 512, NAME_BYTES = 96 };
+enum { PRINTED_MAX = 5, NAMES = 512, NAME_BYTES = 96 };
 
 /* Who calls whom, by class and name. Whom nobody calls begins a thread, or is called by native code that does. */
 static const char *const calls[][2] = {
@@ -148,7 +148,8 @@ static bool is_right(const struct check *c, const uint64_t *frames, uint32_t cou
     return true;
 }
 
-static void tell(const struct check *c, const struct strobe_record *r, const uint64_t *frames, uint32_t count)
+static void print_odd_stack(const struct check *c, const struct strobe_record *r, const uint64_t *frames,
+                            uint32_t count)
 {
     fprintf(stderr, "odd stack of %s (%s%s):", c->k->session.threads[r->thread].name, strobe_kind_name(r->kind),
             r->flags & STROBE_FLAG_CUT ? ", cut" : "");
@@ -176,8 +177,8 @@ static void check_record(void *ctx, const struct strobe_record *r)
         c->seen[key] = is_right(c, frames, count, cut) ? 1 : 2;
         c->tally.stacks++;
         c->tally.cut += cut;
-        if (c->seen[key] == 2 && c->tally.wrong++ < TOLD)
-            tell(c, r, frames, count);
+        if (c->seen[key] == 2 && c->tally.wrong++ < PRINTED_MAX)
+            print_odd_stack(c, r, frames, count);
     }
 }
 

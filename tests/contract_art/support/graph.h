@@ -9,7 +9,7 @@ struct graph_tally {
 }; /* stacks: different ones */
 
 /* Checks each stack of a session, but those of its main thread, which play no part, against who calls whom. The first
- * that are wrong are told on standard error. */
+ * that are wrong are printed on standard error. */
 struct graph_tally graph_check(const struct capture *k);
 
 #endif

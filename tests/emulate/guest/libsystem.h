@@ -3,7 +3,7 @@
  * tests/emulate/calls.h: so a thread can be stopped at any instruction of it, also while it holds the allocator's lock.
  *
  * Names and types are Darwin's. Locks hold the port of their owner while they are taken, and sleepers hand it to the
- * kernel, as Darwin's unfair lock does: so the host can tell who waits for whom. */
+ * kernel, as Darwin's unfair lock does: so the host knows which thread waits for which. */
 #ifndef STROBE_EMULATE_GUEST_LIBSYSTEM_H
 #define STROBE_EMULATE_GUEST_LIBSYSTEM_H
 

@@ -22,7 +22,7 @@ int *__error(void)
     return &pthread_self()->error;
 }
 
-static void tell(unsigned event, pthread_t thread)
+static void call_introspection(unsigned event, pthread_t thread)
 {
     pthread_introspection_hook_t hook = __atomic_load_n(&introspection, __ATOMIC_ACQUIRE);
     if (hook)
@@ -57,7 +57,7 @@ _Noreturn void pthread_exit(void *result)
 {
     struct emulated_thread *self = pthread_self();
     self->result = result;
-    tell(EVENT_TERMINATE, self);
+    call_introspection(EVENT_TERMINATE, self);
     for (int again = 0; again < 4; again++)
         for (uint32_t key = 1; key < keys; key++) {
             void *value = self->specific[key];
@@ -74,7 +74,7 @@ static _Noreturn void thread_start(struct emulated_thread *self)
     self->id = ask3(CALL_THREAD_ID, 0, 0, 0);
     while (!__atomic_load_n(&self->port, __ATOMIC_ACQUIRE))
         sched_yield();
-    tell(EVENT_START, self);
+    call_introspection(EVENT_START, self);
     pthread_exit(self->entry(self->argument));
 }
 
@@ -101,7 +101,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     t->detached = attributes && attributes->detached;
     t->stack_bytes = attributes && attributes->stack_bytes ? attributes->stack_bytes : DEFAULT_STACK;
     t->stack_low = ask(CALL_MMAP, 0, t->stack_bytes, 3, 0x1002, 0, 0);
-    tell(EVENT_CREATE, t);
+    call_introspection(EVENT_CREATE, t);
     *thread = t;
     uint64_t port =
         ask(CALL_THREAD_CREATE, (uint64_t)thread_start, (uint64_t)t, t->stack_low + t->stack_bytes, (uint64_t)t, 0, 0);
@@ -113,7 +113,7 @@ int pthread_join(pthread_t thread, void **result)
 {
     while (!__atomic_load_n(&thread->ended, __ATOMIC_ACQUIRE))
         ask(CALL_ULOCK_WAIT, (uint64_t)&thread->ended, 0, 0, thread->port, 0, 0);
-    tell(EVENT_DESTROY, thread);
+    call_introspection(EVENT_DESTROY, thread);
     if (result)
         *result = thread->result;
     os_unfair_lock_lock(&pool_lock);

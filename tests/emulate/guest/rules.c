@@ -32,7 +32,7 @@ static void pass(unsigned ms)
     mach_wait_until(mach_absolute_time() + (uint64_t)ms * TICKS_PER_MS);
 }
 
-/* The kernel buries a thread some time after it has told that it ends. */
+/* The kernel retires a thread some time after the thread has reported its end. */
 static void join_thread(unsigned slot)
 {
     pthread_join(threads[slot], NULL);

@@ -23,7 +23,7 @@ static bool is_task(struct kernel *k, uint64_t name)
     return p && p->kind == PORT_TASK;
 }
 
-static void tell(struct kernel *k, uint64_t call, struct thread *by, struct thread *of)
+static void notify_observer(struct kernel *k, uint64_t call, struct thread *by, struct thread *of)
 {
     if (k->observer && k->observer->called)
         k->observer->called(k, (enum emulated_call)call, by, of);
@@ -39,7 +39,7 @@ static uint64_t suspend(struct kernel *k, struct thread *t, const struct call *c
     of->suspender = t;
     if (of != t)
         t->holds++;
-    tell(k, c->number, t, of);
+    notify_observer(k, c->number, t, of);
     return KERN_SUCCESS;
 }
 
@@ -55,7 +55,7 @@ static uint64_t resume(struct kernel *k, struct thread *t, const struct call *c)
     struct thread *by = of->suspender ? of->suspender : t;
     if (by->holds)
         by->holds--;
-    tell(k, c->number, t, of);
+    notify_observer(k, c->number, t, of);
     return KERN_SUCCESS;
 }
 
@@ -87,7 +87,7 @@ static uint64_t get_state(struct kernel *k, struct thread *t, const struct call 
     if (!machine_write(&k->machine, c->a[2], &s, sizeof s))
         return KERN_INVALID_ADDRESS;
     of->looked_at += of != t;
-    tell(k, c->number, t, of);
+    notify_observer(k, c->number, t, of);
     return KERN_SUCCESS;
 }
 

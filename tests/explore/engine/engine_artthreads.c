@@ -146,7 +146,7 @@ static void check_full(void *state)
 
 static const struct explore_program full_program = {
     .name = "artthreads/full",
-    .what = "threads that there is no room for are told so, and the others are found",
+    .what = "threads beyond the table's size are refused, and the others are found",
     .thread_count = 3,
     .state_bytes = sizeof(struct artthreads_state),
     .setup = setup,

@@ -1,6 +1,6 @@
-/* Who ended whose wait (engine/capture/blocking.h): waiters and releasers of a lock, and of what is posted, told apart
- * by what really happened. A word of the program's own is the lock; a thread of the program may speak for several of
- * the engine's. Nobody is ever named who was not it; where one is sure to be found, it is named. */
+/* Who ended whose wait (engine/capture/blocking.h): waiters and releasers of a lock, and of what is posted, checked
+ * against what really happened. A word of the program's own is the lock; a thread of the program may speak for several
+ * of the engine's. Nobody is ever named who was not it; where one is sure to be found, it is named. */
 #include "tests/explore/engine/engine_rig.h"
 #include "tests/explore/programs.h"
 
@@ -12,13 +12,13 @@ struct blocking_state {
     strobe_a32 posted; /* times that somebody posted */
     strobe_a32 ready;
     uint32_t truth[RIG_THREADS]; /* who ended the wait of each */
-    uint32_t found[RIG_THREADS]; /* who had the lock when it looked first, after it had told */
-    uint32_t named[RIG_THREADS]; /* whom each was told */
+    uint32_t found[RIG_THREADS]; /* who had the lock at the first read after the wait was announced */
+    uint32_t named[RIG_THREADS]; /* the waker that each recorded */
 };
 
 /* ---- the engine's calls */
 
-static void tell(struct blocking_state *s, uint32_t i, uint64_t what)
+static void announce_wait(struct blocking_state *s, uint32_t i, uint64_t what)
 {
     struct strobe_thread *t = &s->rig.thread[i];
     t->scope_count = 1;
@@ -91,12 +91,12 @@ static void setup_seen(void *state)
 static void wait_seen(void *state)
 {
     struct blocking_state *s = state;
-    tell(s, 2, WHAT);
+    announce_wait(s, 2, WHAT);
     s->found[2] = strobe_load_seq_cst(&s->lock);
     take(s, 2);
     uint32_t named = end_wait(s, 2, WHAT, STROBE_WAKE_RELEASED);
     explore_require(named == s->truth[2] || named == UNKNOWN);
-    /* Whoever took it later than that looks for waiters after the waiter had told. */
+    /* A thread that took it later than that reads the waiters after the wait was announced. */
     explore_require(named == s->truth[2] || s->truth[2] == s->found[2] >> 1);
     strobe_store_release(&s->lock, 2 << 1);
 }
@@ -114,13 +114,13 @@ static const struct explore_program seen_program = {
 
 /* ---- blocking/last, blocking/overtaken */
 
-static void setup_told(void *state)
+static void setup_announced_waiter(void *state)
 {
     make(state, 3);
-    tell(state, 2, WHAT);
+    announce_wait(state, 2, WHAT);
 }
 
-static void wait_told(void *state)
+static void wait_announced(void *state)
 {
     struct blocking_state *s = state;
     take(s, 2);
@@ -133,8 +133,8 @@ static const struct explore_program last_program = {
     .what = "of several who release a lock, the last before the waiter had it is named (S-70)",
     .thread_count = 3,
     .state_bytes = sizeof(struct blocking_state),
-    .setup = setup_told,
-    .thread = {give_first, take_and_give, wait_told},
+    .setup = setup_announced_waiter,
+    .thread = {give_first, take_and_give, wait_announced},
     .quick = 1,
     .nightly = 1,
 };
@@ -142,7 +142,7 @@ static const struct explore_program last_program = {
 static void setup_overtaken(void *state)
 {
     make(state, 3);
-    tell(state, 1, WHAT);
+    announce_wait(state, 1, WHAT);
 }
 
 static void wait_and_give(void *state)
@@ -157,7 +157,7 @@ static void wait_and_give(void *state)
 static void wait_late(void *state)
 {
     struct blocking_state *s = state;
-    tell(s, 2, WHAT);
+    announce_wait(s, 2, WHAT);
     take(s, 2);
     uint32_t named = end_wait(s, 2, WHAT, STROBE_WAKE_RELEASED);
     explore_require(named == s->truth[2] || named == UNKNOWN);
@@ -181,8 +181,8 @@ static const struct explore_program overtaken_program = {
 static void setup_torn(void *state)
 {
     make(state, 4);
-    tell(state, 2, WHAT);
-    tell(state, 3, OTHER);
+    announce_wait(state, 2, WHAT);
+    announce_wait(state, 3, OTHER);
     if (explore_size() == 1)
         give(state, 0);
 }
@@ -238,9 +238,9 @@ static void wait_for_posts(struct blocking_state *s, uint32_t count)
 static void setup_lost(void *state)
 {
     make(state, 4);
-    tell(state, 2, WHAT);
-    tell(state, 3, WHAT);
-    tell(state, 1, OTHER);
+    announce_wait(state, 2, WHAT);
+    announce_wait(state, 3, WHAT);
+    announce_wait(state, 1, OTHER);
     post_twice(state);
 }
 
@@ -275,11 +275,11 @@ static void setup_replaced(void *state)
 {
     struct blocking_state *s = state;
     make(s, 4);
-    tell(s, 1, OTHER);
+    announce_wait(s, 1, OTHER);
     hand_over(s, 0, OTHER, STROBE_RELEASE_LOCK);
     hand_over(s, 0, OTHER, STROBE_RELEASE_SHARED);
-    tell(s, 2, WHAT);
-    tell(s, 3, WHAT);
+    announce_wait(s, 2, WHAT);
+    announce_wait(s, 3, WHAT);
 }
 
 static void post_one(void *state)
@@ -327,7 +327,7 @@ static void post_later(void *state)
 
 static void wait_in_flight(void *state)
 {
-    tell(state, 2, WHAT);
+    announce_wait(state, 2, WHAT);
     wait_for_posts(state, 1);
     uint32_t named = end_wait(state, 2, WHAT, STROBE_WAKE_RELEASED);
     explore_require(named == 0 || named == UNKNOWN);
@@ -335,7 +335,7 @@ static void wait_in_flight(void *state)
 
 static const struct explore_program in_flight_program = {
     .name = "blocking/in-flight",
-    .what = "a post that looked before the wait was told: the next may be named for it",
+    .what = "a post that read the waiters before the wait was announced: the next may be named for it",
     .thread_count = 3,
     .state_bytes = sizeof(struct blocking_state),
     .setup = setup_seen,
@@ -350,8 +350,8 @@ static const struct explore_program in_flight_program = {
 static void setup_two(void *state)
 {
     make(state, 4);
-    tell(state, 2, WHAT);
-    tell(state, 3, WHAT);
+    announce_wait(state, 2, WHAT);
+    announce_wait(state, 3, WHAT);
 }
 
 static void wait_notified(void *state)
@@ -447,13 +447,13 @@ static const struct explore_program other_program = {
 static void setup_reuse(void *state)
 {
     make(state, 4);
-    tell(state, 2, OTHER);
+    announce_wait(state, 2, OTHER);
 }
 
 static void two_wait(struct blocking_state *s)
 {
-    tell(s, 2, WHAT);
-    tell(s, 3, WHAT);
+    announce_wait(s, 2, WHAT);
+    announce_wait(s, 3, WHAT);
 }
 
 /* Thread 2 was let go by thread 0, thread 3 by thread 1; the later one looks first. */
@@ -498,7 +498,7 @@ static const struct explore_program reuse_program = {
 static void setup_takeover(void *state)
 {
     make(state, 4);
-    tell(state, 1, OTHER);
+    announce_wait(state, 1, OTHER);
 }
 
 static void stop_waiting(void *state)
@@ -531,25 +531,25 @@ static void setup_full(void *state)
     make(state, 4);
     for (uint32_t i = 0; i < STROBE_BLOCK_WAITERS; i++)
         strobe_store_relaxed(&s->rig.blocking.waiter[strobe_block_index(WHAT)][i].what, 5);
-    tell(s, 2, WHAT);
+    announce_wait(s, 2, WHAT);
 }
 
 static const struct explore_program full_program = {
     .name = "blocking/full",
-    .what = "who finds no room to tell is seen all the same, and is told nobody wrong",
+    .what = "a waiter without a free entry is found all the same, and records no wrong waker",
     .thread_count = 3,
     .state_bytes = sizeof(struct blocking_state),
     .setup = setup_full,
-    .thread = {give_first, take_and_give, wait_told},
+    .thread = {give_first, take_and_give, wait_announced},
     .quick = 1,
     .nightly = 1,
 };
 
 /* ---- blocking/frozen */
 
-static void tell_and_end(void *state)
+static void announce_and_end(void *state)
 {
-    tell(state, 2, WHAT);
+    announce_wait(state, 2, WHAT);
     end_wait(state, 2, WHAT, STROBE_WAKE_RELEASED);
 }
 
@@ -559,7 +559,7 @@ static const struct explore_program frozen_program = {
     .thread_count = 2,
     .state_bytes = sizeof(struct blocking_state),
     .setup = setup_overtaken,
-    .thread = {give_first, tell_and_end},
+    .thread = {give_first, announce_and_end},
     .quick = 1,
     .nightly = 1,
     .frozen = 3,

@@ -1,5 +1,5 @@
-/* The call log: blocks of two entries, claimed, filled and taken over. Every entry's time tells its number, so that one
- * of two halves shows; a number tells its writer. */
+/* The call log: blocks of two entries, claimed, filled and taken over. Every entry's time contains its number, so that
+ * an entry of two halves is detected; a number contains its writer. */
 #include "engine/method/entry.h"
 #include "engine/store/call_log.h"
 #include "tests/explore/programs.h"
@@ -12,7 +12,7 @@ struct calls_state {
     alignas(4096) unsigned char memory[PAGES * 4096];
     struct strobe_call_log log;
     struct strobe_call_writer writer[WRITERS];
-    uint32_t told[WRITERS];    /* entries put, ... */
+    uint32_t logged[WRITERS];  /* entries put, ... */
     uint32_t refused[WRITERS]; /* ... and refused, as each writer knows */
 
     /* calls/quiet */
@@ -45,9 +45,9 @@ static void put(struct calls_state *s, uint32_t self)
         s->refused[self]++;
         return;
     }
-    uint64_t word = 256 * self + s->told[self] + s->refused[self] + 1;
+    uint64_t word = 256 * self + s->logged[self] + s->refused[self] + 1;
     strobe_call_put(w, ticks_of(word), word);
-    s->told[self]++;
+    s->logged[self]++;
 }
 
 static void finish(struct calls_state *s, uint32_t self)
@@ -77,7 +77,7 @@ static enum strobe_call_look look(struct calls_state *s, uint32_t block, struct 
  * books twice or not at all. */
 static void balance(struct calls_state *s, uint32_t lost)
 {
-    uint64_t told = 0, counted = 0, present = 0, overwrote = 0, put_in_all = 0;
+    uint64_t counted = 0, present = 0, overwrote = 0, put_in_all = 0;
     struct strobe_call_copy copy;
     for (uint32_t i = 0; i < s->log.head->block_count; i++) {
         if (look(s, i, &copy) != STROBE_CALLS_THERE)
@@ -89,11 +89,10 @@ static void balance(struct calls_state *s, uint32_t lost)
         counted += strobe_load_relaxed(&s->log.accounts[i].told);
         overwrote += strobe_load_relaxed(&s->log.accounts[i].overwrote);
         explore_require(strobe_load_relaxed(&s->log.accounts[i].refused) == s->refused[i]);
-        put_in_all += s->told[i];
+        put_in_all += s->logged[i];
     }
-    told = counted;
-    explore_require(told <= present + overwrote + lost && present + overwrote <= told + lost);
-    explore_require(told <= put_in_all + lost && put_in_all <= told + lost);
+    explore_require(counted <= present + overwrote + lost && present + overwrote <= counted + lost);
+    explore_require(counted <= put_in_all + lost && put_in_all <= counted + lost);
 }
 
 static void check_balance(void *state)
@@ -208,7 +207,7 @@ static void check_oldest(void *state)
     balance(s, 0);
     for (uint32_t i = 0; i < 2; i++)
         present += look(s, i, &copy) == STROBE_CALLS_THERE ? copy.count : 0;
-    explore_require(present == s->told[0] + s->told[1]);
+    explore_require(present == s->logged[0] + s->logged[1]);
     for (uint32_t i = 0; i < WRITERS; i++)
         explore_require(strobe_load_relaxed(&s->log.accounts[i].overwrote) == 0);
 }
@@ -291,7 +290,7 @@ static void claim(void *state)
     struct calls_state *s = state;
     struct strobe_entry_thread *t = &s->thread[explore_self()];
     for (uint32_t i = 0; i < explore_size(); i++)
-        strobe_entry_room(t, &t->level[0]);
+        strobe_entry_refill(t, &t->level[0]);
 }
 
 static void turn_off(void *state)

@@ -87,7 +87,7 @@ static void check_put(void *state)
 
 static const struct explore_program put_program = {
     .name = "machthreads/put",
-    .what = "a thread that enters as it is found has one entry and one right, told once",
+    .what = "a thread that enters as it is found has one entry and one right, reported once",
     .thread_count = 2,
     .state_bytes = sizeof(struct machthreads_state),
     .setup = setup,

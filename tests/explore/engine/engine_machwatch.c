@@ -10,7 +10,7 @@ struct machwatch_state {
     struct mach_played mach;
     struct strobe_mach_threads table;
     struct strobe_mach_host host;
-    strobe_a32 stops, resumed; /* stops that the sampler was told of; resumes that it was told are its own */
+    strobe_a32 stops, resumed; /* stops that succeeded; resumes that were the sampler's own */
     uint32_t let_go;           /* by the watchdog */
 };
 

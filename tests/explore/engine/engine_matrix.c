@@ -1,5 +1,5 @@
 /* Matrix's method log (engine/method/matrix/matrix_log.h): copies while its thread writes, its clock between ticks and
- * messages, its end while its thread begins. Entries are told apart by their ids, which count from 1. */
+ * messages, its end while its thread begins. The ids of entries, which count from 1, distinguish them. */
 #include "engine/method/matrix/matrix_log.h"
 #include "tests/explore/programs.h"
 
@@ -107,7 +107,7 @@ static void tick(void *state)
         strobe_matrix_clock_tick(&s->clock, (explore_self() * 7 + 10 * i) * (uint64_t)MS);
 }
 
-/* Message after message; the clock is never before what was seen of it, or what was told. */
+/* Message after message; the clock is never before what was seen of it, or what was published. */
 static void hand_out(void *state)
 {
     struct matrix_state *s = state;

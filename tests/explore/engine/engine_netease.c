@@ -1,5 +1,5 @@
 /* The ring of captured stacks (engine/method/netease/netease_ring.c): samplers that lap each other, against readers
- * that must get whole captures or be told that there is none. */
+ * that must get whole captures or a status that there is none. */
 #include "engine/method/netease/netease_ring.h"
 #include "tests/explore/programs.h"
 
@@ -88,7 +88,7 @@ static void check_look(void *state)
 
 static const struct explore_program look_program = {
     .name = "netease/look",
-    .what = "a capture overwritten while it is read is whole, or told to be gone",
+    .what = "a capture overwritten while it is read is whole, or reported as gone",
     .thread_count = 2,
     .state_bytes = sizeof(struct netease_state),
     .setup = setup_one,

@@ -21,7 +21,7 @@ static void make(struct packet_state *s, uint32_t slots)
     explore_require(strobe_packet_ring_open(s->memory, sizeof s->memory, &s->ring) == STROBE_OK);
 }
 
-/* Message `number` of 3 or 4 words, all of which tell it. */
+/* Message `number` of 3 or 4 words, all of which contain it. */
 static void put(struct packet_state *s, uint32_t number, size_t bytes)
 {
     struct strobe_packet_ring ring = s->ring;

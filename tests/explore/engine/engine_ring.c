@@ -205,7 +205,7 @@ static const struct explore_program flush_program = {
     .nightly = 3,
 };
 
-/* ---- ring/stop: writers are told to stop, and then the ring is read */
+/* ---- ring/stop: writers are asked to stop, and then the ring is read */
 
 static void write_until_stopped(void *state)
 {

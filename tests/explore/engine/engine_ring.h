@@ -1,5 +1,5 @@
-/* What the programs over the record ring share: a ring of a few slots, records whose every word tells their number, and
- * the books.
+/* What the programs over the record ring share: a ring of a few slots, records whose every word contains their number,
+ * and the accounting.
  *
  * A record's number is 1 .. 12 and its version counts rewrites. The samples it stands for are a power of four of its
  * number plus its version, so that a sum of samples names the records in it, also one that is there twice. */

@@ -8,7 +8,7 @@ enum { PASS_TICKS = 5000000, FIRST = 0x1000, SECOND = 0x2000, NEVER = UINT32_MAX
 
 struct sampler_state {
     struct explore_rig rig;
-    strobe_a32 gone; /* the thread has ended, as the system tells */
+    strobe_a32 gone; /* the thread has ended, as the system reports */
     uint64_t signed_off_ticks;
     uint32_t stops, passes;
     uint32_t in_engine; /* written by all who take samples, and by who thinks that nobody does */

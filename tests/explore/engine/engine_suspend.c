@@ -284,7 +284,7 @@ static void setup_watchdog(void *state)
 
 static const struct explore_program watchdog_program = {
     .name = "suspend/watchdog",
-    .what = "a thread lets itself go when its sampler dies anywhere; who comes back late is told (S-46)",
+    .what = "a thread resumes itself when its sampler dies anywhere; a late resume reports it (S-46)",
     .thread_count = 2,
     .state_bytes = sizeof(struct suspend_state),
     .setup = setup_watchdog,

@@ -48,7 +48,7 @@ static void setup_one(void *state)
     setup_entries(state, 1);
 }
 
-/* Registers the calling thread; what is told of it follows from its tid. */
+/* Registers the calling thread; its name and stack follow from its tid. */
 static struct strobe_thread *attach(struct thread_state *s, uint32_t tid)
 {
     struct strobe_stack_bounds stack = {STACK + tid, STACK + 2 * tid, STACK + 3 * tid};
@@ -213,7 +213,7 @@ static void check_one(void *state)
 
 static const struct explore_program full_program = {
     .name = "thread/full",
-    .what = "when the table is full a thread is told so, and the sampler looks no further",
+    .what = "when the table is full a thread is refused, and the sampler reads no further",
     .thread_count = 3,
     .state_bytes = sizeof(struct thread_state),
     .setup = setup_one,

@@ -1,4 +1,4 @@
-/* Closes all descriptors but the first three, twice, as daemons do, and tells which numbers it gets afterwards:
+/* Closes all descriptors but the first three, twice, as daemons do, and prints the numbers it gets afterwards:
  * close_all ROUNDS */
 #include "tests/programs/src/work.h"
 

@@ -1,4 +1,4 @@
-/* Opens ./libplugin.so where it was told to, leaves that directory, and works in the library:
+/* Opens ./libplugin.so in the given directory, leaves that directory, and works in the library:
  * plugin_host DIRECTORY ROUNDS */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -303,7 +303,7 @@ static bool agree(const struct explore_outcomes *found, const struct axioms_outc
 }
 
 /* What is not the same on both sides. */
-static void tell(const struct explore_outcomes *found, const struct axioms_outcomes *allowed)
+static void print_difference(const struct explore_outcomes *found, const struct axioms_outcomes *allowed)
 {
     print_message("explored %llu executions%s %s, allowed %llu%s\n", (unsigned long long)found->result.executions,
                   found->undefined ? ", a race:" : "", found->result.failure.message,
@@ -344,7 +344,7 @@ static void compare(uint64_t seed, struct sums *sums)
         assert_int_equal(explore_litmus_run(test, &options, &found), STROBE_OK);
         if (!agree(&found, &allowed[m])) {
             print_message("%s", text);
-            tell(&found, &allowed[m]);
+            print_difference(&found, &allowed[m]);
             fail_msg("%s, seed %llu; repeat with: test_litmus_random %llu 1", explore_memory_name(m),
                      (unsigned long long)seed, (unsigned long long)seed);
         }

@@ -1,4 +1,4 @@
-/* CPU timers of the virtual kernel: when they fire, what the thread is told then, and what they cost. */
+/* CPU timers of the virtual kernel: when they fire, what the thread receives then, and what they cost. */
 #include "tests/sim/support/stage.h"
 
 static void notes_time_and_rest(struct sim_thread *self, void *ctx)

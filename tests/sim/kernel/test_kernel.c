@@ -237,7 +237,7 @@ static void is_on_its_stack(void *arg)
     note(bytes);
 }
 
-static void a_thread_is_told_the_bounds_of_its_stack(void **state)
+static void a_thread_receives_the_bounds_of_its_stack(void **state)
 {
     (void)state;
     stage_cores(1);
@@ -651,7 +651,7 @@ static void looks_for_it(void *ns)
     assert_false(sim_place(watched, &place));
 }
 
-static void a_thread_that_was_left_tells_where_it_stands(void **state)
+static void the_stack_of_a_thread_switched_away_from_can_be_read(void **state)
 {
     (void)state;
     stage_cores(2);
@@ -663,7 +663,7 @@ static void a_thread_that_was_left_tells_where_it_stands(void **state)
 
 #else
 
-static void a_thread_that_was_left_tells_where_it_stands(void **state)
+static void the_stack_of_a_thread_switched_away_from_can_be_read(void **state)
 {
     (void)state;
     skip();
@@ -675,7 +675,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_compute_takes_its_time_and_what_was_charged_before),
-        cmocka_unit_test(a_thread_that_was_left_tells_where_it_stands),
+        cmocka_unit_test(the_stack_of_a_thread_switched_away_from_can_be_read),
         cmocka_unit_test(what_others_can_notice_happens_after_what_was_charged),
         cmocka_unit_test(callbacks_come_in_order_of_time_then_of_asking),
         cmocka_unit_test(a_run_ends_where_it_is_asked_to_or_must),
@@ -683,7 +683,7 @@ int main(void)
         cmocka_unit_test(two_threads_share_a_core_by_slices),
         cmocka_unit_test(hogs_get_equal_shares_whatever_their_pieces),
         cmocka_unit_test(who_is_made_nicer_gets_less_from_then_on),
-        cmocka_unit_test(a_thread_is_told_the_bounds_of_its_stack),
+        cmocka_unit_test(a_thread_receives_the_bounds_of_its_stack),
         cmocka_unit_test(nicer_threads_get_as_much_less_as_linux_gives_them),
         cmocka_unit_test(a_realtime_thread_preempts_at_once_and_runs_through),
         cmocka_unit_test(who_slept_preempts_who_ran_long_but_not_who_just_began),

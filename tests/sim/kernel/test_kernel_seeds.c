@@ -237,7 +237,7 @@ static void whatever_the_adversary_chooses_nothing_is_lost(void **state)
     seed_playing = 0;
 }
 
-static int tell_seed(void **state)
+static int print_seed(void **state)
 {
     (void)state;
     if (seed_playing)
@@ -328,7 +328,7 @@ int main(void)
         cmocka_unit_test(a_line_for_each_core_loses_nobody_and_does_the_same_twice),
         cmocka_unit_test(the_adversary_does_otherwise_for_another_seed),
         cmocka_unit_test(compilers_and_machines_agree),
-        cmocka_unit_test_teardown(whatever_the_adversary_chooses_nothing_is_lost, tell_seed),
+        cmocka_unit_test_teardown(whatever_the_adversary_chooses_nothing_is_lost, print_seed),
         cmocka_unit_test(a_race_inside_the_engine_is_found_by_the_adversary_alone),
         cmocka_unit_test(conditions_end_for_no_reason_but_rarely),
         cmocka_unit_test(atomic_operations_do_nothing_else_where_no_kernel_runs),

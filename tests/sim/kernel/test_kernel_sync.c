@@ -50,7 +50,7 @@ static void waits_till_10(void *holder)
     sim_mutex_unlock(&m);
 }
 
-static void a_waiter_is_told_who_released_and_when(void **state)
+static void a_waiter_receives_its_releaser_and_the_time_of_release(void **state)
 {
     (void)state;
     fresh(2);
@@ -420,7 +420,7 @@ static void posts(void *sem)
     sim_sem_post(sem);
 }
 
-static void a_semaphore_hands_over_and_tells_threads_from_devices(void **state)
+static void a_semaphore_hands_over_and_distinguishes_threads_from_devices(void **state)
 {
     (void)state;
     fresh(1);
@@ -603,7 +603,7 @@ static void locks_what_was_left(void *arg)
     sim_mutex_lock(&m2);
 }
 
-static void when_nothing_can_move_all_waits_are_told(void **state)
+static void when_nothing_can_run_all_waits_are_reported(void **state)
 {
     (void)state;
     fresh(2);
@@ -619,7 +619,7 @@ static void when_nothing_can_move_all_waits_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_waiter_is_told_who_released_and_when),
+        cmocka_unit_test(a_waiter_receives_its_releaser_and_the_time_of_release),
         cmocka_unit_test(a_waiter_overtaken_on_its_way_waits_again),
         cmocka_unit_test(a_release_wakes_nobody_while_a_waiter_is_on_its_way),
         cmocka_unit_test(a_waiter_that_is_killed_on_its_way_leaves_the_mutex_to_the_next),
@@ -631,13 +631,13 @@ int main(void)
         cmocka_unit_test(a_notified_thread_names_the_notifier_not_who_unlocked),
         cmocka_unit_test(notify_all_wakes_all_in_order),
         cmocka_unit_test(timeouts_are_exact_and_name_nobody),
-        cmocka_unit_test(a_semaphore_hands_over_and_tells_threads_from_devices),
+        cmocka_unit_test(a_semaphore_hands_over_and_distinguishes_threads_from_devices),
         cmocka_unit_test(a_thread_has_one_permit),
         cmocka_unit_test(a_join_ends_with_the_thread),
         cmocka_unit_test(interrupts_end_what_may_be_interrupted),
         cmocka_unit_test(a_cycle_of_owners_is_named_though_others_go_on),
         cmocka_unit_test(cycles_go_through_joins_writers_and_oneself),
-        cmocka_unit_test(when_nothing_can_move_all_waits_are_told),
+        cmocka_unit_test(when_nothing_can_run_all_waits_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The functions that stand for methods in real mode, without the player: this test tells them what comes next, and
- * looks at its own stack. */
+/* The functions that stand for methods in real mode, without the player: this test gives them the next step, and
+ * reads its own stack. */
 #include "sim/player/frames.h"
 #include "sim/player/real.h"
 

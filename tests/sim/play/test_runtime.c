@@ -31,7 +31,7 @@ static const struct sim_track *named(const char *name)
 
 static const char *story(const char *name)
 {
-    return told(&p.run.truth, named(name)->tid, US);
+    return tracks_text(&p.run.truth, named(name)->tid, US);
 }
 
 /* ---- calls ---- */
@@ -387,7 +387,7 @@ static void threads_of_other_programs_take_their_share_and_are_in_no_truth(void 
     }
 }
 
-static void a_seed_tells_all_of_a_run(void **state)
+static void a_seed_determines_the_whole_run(void **state)
 {
     (void)state;
     for (int schedule = SIM_FAIR; schedule <= SIM_ADVERSARIAL; schedule++) {
@@ -417,7 +417,7 @@ int main(void)
         cmocka_unit_test(a_vsync_posts_a_frame_each_period_unless_one_waits),
         cmocka_unit_test(calls_nest_and_core_time_adds_up_in_any_schedule),
         cmocka_unit_test(threads_of_other_programs_take_their_share_and_are_in_no_truth),
-        cmocka_unit_test(a_seed_tells_all_of_a_run),
+        cmocka_unit_test(a_seed_determines_the_whole_run),
     };
     return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
 }

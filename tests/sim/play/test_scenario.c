@@ -291,10 +291,10 @@ static void assert_on_the_page(const char *word)
     for (const char *p = sim_scenario_help; (p = strstr(p, word)); p++)
         if (strchr(" \n", p[-1]) && p[bytes] && strchr(" ,.:;\n", p[bytes]))
             return;
-    fail_msg("the page does not tell of '%s'", word);
+    fail_msg("the page does not describe '%s'", word);
 }
 
-static void the_page_tells_of_every_operation_fault_and_setting(void **state)
+static void the_page_describes_every_operation_fault_and_setting(void **state)
 {
     (void)state;
     for (int k = 0; k < SIM_OP_KINDS; k++)
@@ -470,7 +470,7 @@ int main(void)
         cmocka_unit_test(blocks_hold_their_own_operations_side_by_side),
         cmocka_unit_test(code_of_methods_does_not_overlap_and_lies_in_its_image),
         cmocka_unit_test(the_page_shows_an_app_that_reads),
-        cmocka_unit_test(the_page_tells_of_every_operation_fault_and_setting),
+        cmocka_unit_test(the_page_describes_every_operation_fault_and_setting),
         cmocka_unit_test(a_scenario_with_everything_prints_as_it_reads),
         cmocka_unit_test(all_scenarios_of_the_house_read_and_print_as_they_read),
         cmocka_unit_test(random_scenarios_print_as_they_read),

@@ -1,4 +1,4 @@
-/* Swarms tell of the trials in order, of crashes too; what fails is made as small as it can be. */
+/* Swarms report the trials in order, crashes too; what fails is made as small as it can be. */
 #include "engine/base/error.h"
 #include "sim/trial/shrink.h"
 

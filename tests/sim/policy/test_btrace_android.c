@@ -95,8 +95,9 @@ static void what_differs_ends_10_ns_after_it_was_last_seen(void **state)
     point(1 * MS, "ABC");
     point(2 * MS, "AD");
     build();
-    assert_string_equal(told(&tracks, MAIN, 1), "1000000 A  1000000 B  1000000 C  1000010 .  1000010 .  2000000 D  "
-                                                "2000010 .  2000010 .");
+    assert_string_equal(tracks_text(&tracks, MAIN, 1),
+                        "1000000 A  1000000 B  1000000 C  1000010 .  1000010 .  2000000 D  "
+                        "2000010 .  2000010 .");
     assert_int_equal(time_in(&tracks, MAIN, "A") - time_in(&tracks, MAIN, "B") - time_in(&tracks, MAIN, "D"), 999990);
 }
 
@@ -106,8 +107,9 @@ static void s53_after_a_wait_another_leaf_of_equal_depth_is_shown_twice(void **s
     record(SIM_BTRACE_OBJECT_WAIT, MAIN, 1 * MS, 5 * MS, "A?");
     point(6 * MS, "AD");
     build();
-    assert_string_equal(told(&tracks, MAIN, 1), "1000000 A  1000000 [cond wait]  5000010 .  6000000 D  6000000 .  "
-                                                "6000000 D  6000010 .  6000010 .");
+    assert_string_equal(tracks_text(&tracks, MAIN, 1),
+                        "1000000 A  1000000 [cond wait]  5000010 .  6000000 D  6000000 .  "
+                        "6000000 D  6000010 .  6000010 .");
 }
 
 static void two_waits_of_one_stack_stay_two(void **state)
@@ -116,8 +118,9 @@ static void two_waits_of_one_stack_stay_two(void **state)
     record(SIM_BTRACE_OBJECT_WAIT, MAIN, 1 * MS, 5 * MS, "A?");
     record(SIM_BTRACE_OBJECT_WAIT, MAIN, 7 * MS, 8 * MS, "A?");
     build();
-    assert_string_equal(told(&tracks, MAIN, 1), "1000000 A  1000000 [cond wait]  5000010 .  7000000 [cond wait]  "
-                                                "8000010 .  8000010 .");
+    assert_string_equal(tracks_text(&tracks, MAIN, 1),
+                        "1000000 A  1000000 [cond wait]  5000010 .  7000000 [cond wait]  "
+                        "8000010 .  8000010 .");
     assert_int_equal(track_of(&tracks, MAIN)->wait_count, 2);
 }
 
@@ -136,7 +139,7 @@ static void s52_a_single_sample_lasts_10_ns(void **state)
     (void)state;
     point(3 * MS, "A");
     build();
-    assert_string_equal(told(&tracks, MAIN, 1), "3000000 A  3000010 .");
+    assert_string_equal(tracks_text(&tracks, MAIN, 1), "3000000 A  3000010 .");
 }
 
 /* Both ends of a wait have the counters of its end. */
@@ -153,7 +156,7 @@ static void an_end_before_its_begin_is_silently_a_point(void **state)
     (void)state;
     record(SIM_BTRACE_MONITOR, MAIN, 5 * MS, 4 * MS, "A");
     build();
-    assert_string_equal(told(&tracks, MAIN, 1), "5000000 A  5000000 [monitor wait]  5000010 .  5000010 .");
+    assert_string_equal(tracks_text(&tracks, MAIN, 1), "5000000 A  5000000 [monitor wait]  5000010 .  5000010 .");
     assert_int_equal(track_of(&tracks, MAIN)->wait_count, 0);
 }
 
@@ -310,8 +313,9 @@ static void s2b_a_sample_within_takes_the_record_of_the_outer_call(void **state)
     run_driver();
     assert_int_equal(tracks.samples, 1);
     assert_int_equal(track_of(&tracks, 1)->wait_count, 0);
-    assert_string_equal(told(&tracks, 1, 1), "199500000 A  199500000 [load]  199500000 B  199500010 .  199500010 .  "
-                                             "199500010 .");
+    assert_string_equal(tracks_text(&tracks, 1, 1),
+                        "199500000 A  199500000 [load]  199500000 B  199500010 .  199500010 .  "
+                        "199500010 .");
 }
 
 static void short_wait(void *arg)
@@ -486,7 +490,7 @@ static void native_frames_are_seen_only_where_managed_code_calls_them(void **sta
     (void)state;
     drive(native_calls);
     run_driver();
-    assert_string_equal(told(&tracks, 1, 1), "0 A  0 native  0 [monitor wait]  10 .  10 .  10 .");
+    assert_string_equal(tracks_text(&tracks, 1, 1), "0 A  0 native  0 [monitor wait]  10 .  10 .  10 .");
 }
 
 static void native_allocations(void *arg)
@@ -538,7 +542,7 @@ static void s3_a_stack_of_129_frames_is_dropped_and_the_interval_with_it(void **
            "thread main main run Main.run\n");
     assert_int_equal(p.claims.samples, 1);
     assert_int_equal(p.claims.lost, 1);
-    assert_string_equal(told(&p.claims, 1, 10 * US), "110 Main.run  110 Flat.run  110 .  110 .");
+    assert_string_equal(tracks_text(&p.claims, 1, 10 * US), "110 Main.run  110 Flat.run  110 .  110 .");
 }
 
 static void a_stack_of_128_frames_is_kept_whole(void **state)
@@ -556,7 +560,7 @@ static void s4_work_without_hooks_is_one_slice_of_what_is_around_it(void **state
     played("scenario s4 \"no hooks\"\nduration 1s\nimage base managed {\n"
            "method Math.run { compute 50ms }\nmethod Main.run { alloc 16; call Math.run; alloc 16 }\n}\n"
            "thread main main run Main.run\n");
-    assert_string_equal(told(&p.claims, 1, 10 * US), "0 Main.run  5000 .");
+    assert_string_equal(tracks_text(&p.claims, 1, 10 * US), "0 Main.run  5000 .");
 }
 
 static void s50_messages_of_equal_stacks_are_one_slice(void **state)

@@ -110,7 +110,7 @@ static void s51_equal_stacks_five_seconds_apart_are_one_slice(void **state)
     point(100, 0, "AB");
     point(500100, 1, "AB");
     build();
-    assert_string_equal(told(&tracks, TID, MS), "1 A  1 B  5001 .  5001 .");
+    assert_string_equal(tracks_text(&tracks, TID, MS), "1 A  1 B  5001 .  5001 .");
 }
 
 static void s52_a_single_sample_is_invisible(void **state)
@@ -118,7 +118,7 @@ static void s52_a_single_sample_is_invisible(void **state)
     (void)state;
     point(100, 0, "AB");
     build();
-    assert_string_equal(told(&tracks, TID, US), "");
+    assert_string_equal(tracks_text(&tracks, TID, US), "");
 }
 
 static void s56_of_two_samples_in_one_tick_one_is_lost(void **state)
@@ -133,7 +133,7 @@ static void s56_of_two_samples_in_one_tick_one_is_lost(void **state)
     assert_int_equal(calls_of(&tracks, TID, "C"), 1);
 }
 
-static void samples_in_one_tick_are_told_apart_by_their_cpu_time(void **state)
+static void samples_in_one_tick_are_distinguished_by_their_cpu_time(void **state)
 {
     (void)state;
     point(100, 0, "A");
@@ -141,7 +141,7 @@ static void samples_in_one_tick_are_told_apart_by_their_cpu_time(void **state)
     row(SIM_BTRACE_DATE, 200, 200, 60, 60, "AC");
     point(300, 60, "A");
     build();
-    assert_string_equal(told(&tracks, TID, 10 * US), "100 A  200 B  210 .  210 C  300 .  300 .");
+    assert_string_equal(tracks_text(&tracks, TID, 10 * US), "100 A  200 B  210 .  210 C  300 .  300 .");
 }
 
 static void a_point_within_a_span_splits_it(void **state)
@@ -150,7 +150,8 @@ static void a_point_within_a_span_splits_it(void **state)
     row(SIM_BTRACE_INTERVAL, 100, 200, 0, 100, "AB");
     row(SIM_BTRACE_MEM, 150, 150, 50, 50, "AC");
     build();
-    assert_string_equal(told(&tracks, TID, US), "1000 A  1000 B  1500 .  1500 C  1501 .  1501 B  2000 .  2000 .");
+    assert_string_equal(tracks_text(&tracks, TID, US),
+                        "1000 A  1000 B  1500 .  1500 C  1501 .  1501 B  2000 .  2000 .");
 }
 
 static void a_leaf_lasts_at_most_1_ms_longer_than_it_was_seen(void **state)
@@ -160,7 +161,7 @@ static void a_leaf_lasts_at_most_1_ms_longer_than_it_was_seen(void **state)
     point(1100, 10, "AC");
     point(1150, 20, "A");
     build();
-    assert_string_equal(told(&tracks, TID, US), "1000 A  1000 B  2000 .  11000 C  11500 .  11500 .");
+    assert_string_equal(tracks_text(&tracks, TID, US), "1000 A  1000 B  2000 .  11000 C  11500 .  11500 .");
 }
 
 static void s57_frames_without_symbol_are_left_out(void **state)
@@ -170,7 +171,7 @@ static void s57_frames_without_symbol_are_left_out(void **state)
     point(150, 0, "-");
     point(200, 0, "AB");
     build();
-    assert_string_equal(told(&tracks, TID, US), "1000 A  1000 B  2000 .  2000 .");
+    assert_string_equal(tracks_text(&tracks, TID, US), "1000 A  1000 B  2000 .  2000 .");
 }
 
 /* ---- rings and stacks ---- */
@@ -374,7 +375,7 @@ static void main_s_wait_is_sampled_at_both_ends(void **state)
            "method Hold.run { lock m { compute 9ms } }\nmethod Lock.take { lock m { } }\n"
            "method Main.run { compute 1500us; call Lock.take; compute 5ms } }\n"
            "thread main main run Main.run\nthread other run Hold.run\n");
-    assert_non_null(strstr(told(&p.claims, 1, 100 * US), "15 Lock.take"));
+    assert_non_null(strstr(tracks_text(&p.claims, 1, 100 * US), "15 Lock.take"));
 }
 
 static void who_waits_is_sampled_at_each_refresh(void **state)
@@ -473,7 +474,7 @@ int main(void)
         BY_HAND(s51_equal_stacks_five_seconds_apart_are_one_slice),
         BY_HAND(s52_a_single_sample_is_invisible),
         BY_HAND(s56_of_two_samples_in_one_tick_one_is_lost),
-        BY_HAND(samples_in_one_tick_are_told_apart_by_their_cpu_time),
+        BY_HAND(samples_in_one_tick_are_distinguished_by_their_cpu_time),
         BY_HAND(a_point_within_a_span_splits_it),
         BY_HAND(a_leaf_lasts_at_most_1_ms_longer_than_it_was_seen),
         BY_HAND(s57_frames_without_symbol_are_left_out),

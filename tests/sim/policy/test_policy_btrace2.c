@@ -47,7 +47,7 @@ static void what_an_exception_passes_through_is_missing(void **state)
     (void)state;
     play_text("method c { call leaf; compute 9ms; throw }\nmethod b { call c; compute 10ms }\n"
               "method a { try { call b } catch { compute 20ms }; call leaf }\n}\nthread main main run a\n");
-    assert_string_equal(told(&p.claims, 1, MS), "0 a  0 c  10 .  31 .");
+    assert_string_equal(tracks_text(&p.claims, 1, MS), "0 a  0 c  10 .  31 .");
     assert_int_equal(calls_of(&p.run.truth, 1, "b"), 1);
     played_close(&p);
 }
@@ -56,7 +56,7 @@ static void what_has_not_ended_is_missing(void **state)
 {
     (void)state;
     play_text("method b { call leaf }\nmethod a { repeat 3 { call b }; sleep 10s }\n}\nthread main main run a\n");
-    assert_string_equal(told(&p.claims, 1, MS), "0 b  1 .  1 b  2 .  2 b  3 .");
+    assert_string_equal(tracks_text(&p.claims, 1, MS), "0 b  1 .  1 b  2 .  2 b  3 .");
     played_close(&p);
 }
 

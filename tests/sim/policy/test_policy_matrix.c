@@ -74,7 +74,7 @@ static void methods_get_probes_by_what_they_do_and_whose_they_are(void **state)
     sim_scenario_free(s);
 }
 
-/* ---- what it tells */
+/* ---- what it reports */
 
 static const char app[] =
     "image base.odex managed {\nmethod leaf { compute 1ms..4ms }\nmethod work { call leaf; compute 3ms..17ms }\n"
@@ -117,8 +117,9 @@ static void calls_left_by_an_exception_end_with_the_call_around_them(void **stat
     play_text("image base.odex managed {\nmethod leaf { compute 1us }\n"
               "method c { call leaf; compute 10ms; throw }\nmethod b { call c; compute 10ms }\n"
               "method a { try { call b } catch { compute 20ms }; call leaf }\n}\nthread main main run a\n");
-    assert_string_equal(told(&p.claims, 1, MS), "0 a  0 b  0 c  30 .  30 .  30 .");
-    assert_string_equal(told(&p.run.truth, 1, MS), "0 a  0 b  0 c  0 leaf  0 .  10 .  10 .  30 leaf  30 .  30 .");
+    assert_string_equal(tracks_text(&p.claims, 1, MS), "0 a  0 b  0 c  30 .  30 .  30 .");
+    assert_string_equal(tracks_text(&p.run.truth, 1, MS),
+                        "0 a  0 b  0 c  0 leaf  0 .  10 .  10 .  30 leaf  30 .  30 .");
     played_close(&p);
 }
 
@@ -134,7 +135,7 @@ static void messages_begin_and_end_at_exact_times(void **state)
         assert_int_equal(t->messages[i].begin_ns / MS, truth->messages[i].begin_ns / MS);
         assert_int_equal(t->messages[i].end_ns / MS, truth->messages[i].end_ns / MS);
     }
-    assert_string_equal(told(&p.claims, 1, MS), "0 a  11 job  15 .  103 job  108 .  400 .");
+    assert_string_equal(tracks_text(&p.claims, 1, MS), "0 a  11 job  15 .  103 job  108 .  400 .");
     played_close(&p);
 }
 

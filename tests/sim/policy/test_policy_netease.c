@@ -44,7 +44,7 @@ static void native_threads_have_nothing_to_capture(void **state)
 }
 
 /* 100 threads for 1.2 s are nearly 12,000 captures, of which 8,192 are kept: the newest. */
-static void what_the_ring_overwrote_is_told(void **state)
+static void overwritten_captures_are_reported(void **state)
 {
     (void)state;
     play_text("scenario s \"\"\nduration 1200ms\ncores 8\nimage base.odex managed {\nmethod a { sleep 2s }\n}\n"
@@ -62,7 +62,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(managed_frames_and_what_they_wait_in_are_seen),
         cmocka_unit_test(native_threads_have_nothing_to_capture),
-        cmocka_unit_test(what_the_ring_overwrote_is_told),
+        cmocka_unit_test(overwritten_captures_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void what_is_instrumented_is_exact_on_all_threads(void **state)
     played_close(&p);
 }
 
-static void only_main_when_it_is_told_so(void **state)
+static void with_main_only_no_other_thread_is_recorded(void **state)
 {
     (void)state;
     play_text(app, true);
@@ -64,14 +64,15 @@ static void only_main_when_it_is_told_so(void **state)
 }
 
 /* A file operation has a label, and is shown as the wait that it is; one of less than 1024 bytes has none. */
-static void file_operations_are_told_and_small_ones_not(void **state)
+static void file_operations_are_recorded_and_small_ones_are_not(void **state)
 {
     (void)state;
     play_text("image base.odex managed {\nmethod a { open takes 1ms; read 4KiB takes 2ms; read 100 takes 4ms; "
               "write 2KiB takes 8ms; sync takes 16ms }\n}\nthread main main run a\n",
               false);
-    assert_string_equal(told(&p.claims, 1, MS), "0 a  0 [open]  1 .  1 [read]  3 .  7 [write]  15 .  15 [sync]  31 .  "
-                                                "31 .");
+    assert_string_equal(tracks_text(&p.claims, 1, MS),
+                        "0 a  0 [open]  1 .  1 [read]  3 .  7 [write]  15 .  15 [sync]  31 .  "
+                        "31 .");
     assert_int_equal(track_of(&p.claims, 1)->wait_count, 4);
     played_close(&p);
 }
@@ -85,7 +86,7 @@ static void calls_left_by_an_exception_end_where_it_was_thrown(void **state)
               "thread main main run a\n",
               false);
     struct sim_score score = judged();
-    assert_string_equal(told(&p.claims, 1, MS), "0 a  0 b  0 c  10 .  10 .  31 .");
+    assert_string_equal(tracks_text(&p.claims, 1, MS), "0 a  0 b  0 c  10 .  10 .  31 .");
     assert_true(score.agreement_seen == 1);
     played_close(&p);
 }
@@ -98,7 +99,7 @@ static void a_throw_that_its_method_catches_ends_nothing(void **state)
               "method b { try { call leaf; throw } catch { compute 5ms }; compute 4ms }\nmethod a { call b }\n}\n"
               "thread main main run a\n",
               false);
-    assert_string_equal(told(&p.claims, 1, MS), "0 a  0 b  10 .  10 .");
+    assert_string_equal(tracks_text(&p.claims, 1, MS), "0 a  0 b  10 .  10 .");
     played_close(&p);
 }
 
@@ -122,8 +123,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_instrumented_is_exact_on_all_threads),
-        cmocka_unit_test(only_main_when_it_is_told_so),
-        cmocka_unit_test(file_operations_are_told_and_small_ones_not),
+        cmocka_unit_test(with_main_only_no_other_thread_is_recorded),
+        cmocka_unit_test(file_operations_are_recorded_and_small_ones_are_not),
         cmocka_unit_test(calls_left_by_an_exception_end_where_it_was_thrown),
         cmocka_unit_test(a_throw_that_its_method_catches_ends_nothing),
         cmocka_unit_test(frames_are_known_by_the_frameworks_own_mark),

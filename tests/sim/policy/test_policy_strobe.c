@@ -156,7 +156,7 @@ static char *story_of(size_t track)
     return out;
 }
 
-/* With a core for the sampler, and at no cost, nobody can tell that the engine is there. */
+/* With a core for the sampler, and at no cost, the engine changes nothing in the run. */
 static void an_engine_that_costs_nothing_changes_nothing(void **state)
 {
     (void)state;
@@ -392,7 +392,7 @@ static void a_thread_that_has_a_tid_again_is_another_thread(void **state)
     played_close(&p);
 }
 
-static void the_yardstick_takes_as_many_samples_as_it_is_told(void **state)
+static void the_yardstick_takes_the_requested_number_of_samples(void **state)
 {
     (void)state;
     const uint64_t samples[] = {500, 300};
@@ -464,7 +464,7 @@ int main(void)
         cmocka_unit_test(long_calls_and_waits_are_claimed_as_they_were),
         cmocka_unit_test(a_thread_that_has_a_tid_again_is_another_thread),
         cmocka_unit_test(begin_and_end_of_a_thread_are_forced_points),
-        cmocka_unit_test(the_yardstick_takes_as_many_samples_as_it_is_told),
+        cmocka_unit_test(the_yardstick_takes_the_requested_number_of_samples),
         cmocka_unit_test(a_yardstick_of_endless_samples_is_the_truth),
         cmocka_unit_test(policies_are_known_by_name),
     };

@@ -1,5 +1,5 @@
-/* What an instrumented app tells its tracer: each enter and exit in the truth's order, a throw where it came from and
- * no exit of what it unwound, messages with their frames. */
+/* What an instrumented app reports to its tracer: each enter and exit in the truth's order, a throw where it came from
+ * and no exit of what it unwound, messages with their frames. */
 #include "engine/base/error.h"
 #include "tests/sim/support/played.h"
 
@@ -107,26 +107,26 @@ static void play_probed(const char *body, uint64_t cost_ns)
     play(&p, text, t, NULL);
 }
 
-static void each_enter_and_exit_is_told_as_it_is_true(void **state)
+static void each_enter_and_exit_reaches_the_probe_in_the_truths_order(void **state)
 {
     (void)state;
     play_probed("image a.so {\nmethod c { compute 2us }\nmethod b { recurse c 2; compute 1us }\n"
                 "method a { call b; compute 1us }\n}\nthread main main run a\n",
                 0);
     assert_string_equal(heard, "1+a 1+b 1+c 1+c 3-c 3-c 4-b 5-a");
-    assert_string_equal(told(&p.run.truth, 1, US), "1 a  1 b  1 c  1 c  3 .  3 .  4 .  5 .");
+    assert_string_equal(tracks_text(&p.run.truth, 1, US), "1 a  1 b  1 c  1 c  3 .  3 .  4 .  5 .");
     played_close(&p);
 }
 
 /* r1: a method left by an exception has a throw somewhere below, and no exit. */
-static void what_an_exception_unwinds_is_told_no_exit(void **state)
+static void frames_unwound_by_an_exception_have_no_exit(void **state)
 {
     (void)state;
     play_probed("image a.so {\nmethod c { compute 2us; throw }\nmethod b { call c; compute 1us }\n"
                 "method a { try { call b } catch { compute 3us }; compute 1us }\n}\nthread main main run a\n",
                 0);
     assert_string_equal(heard, "1+a 1+b 1+c 3!c 7-a");
-    assert_string_equal(told(&p.run.truth, 1, US), "1 a  1 b  1 c  3 .  3 .  7 .");
+    assert_string_equal(tracks_text(&p.run.truth, 1, US), "1 a  1 b  1 c  3 .  3 .  7 .");
     played_close(&p);
 }
 
@@ -148,7 +148,7 @@ static void a_thread_that_ends_from_within_passes_no_exit(void **state)
     played_close(&p);
 }
 
-static void messages_tell_when_they_were_due_and_frames_their_vsync(void **state)
+static void messages_carry_their_due_time_and_frames_their_vsync(void **state)
 {
     (void)state;
     play_probed("queue q vsync 400us frame draw\nimage a.so {\nmethod draw { compute 30us }\n"
@@ -172,7 +172,7 @@ static void what_probes_cost_is_time_of_their_methods(void **state)
     (void)state;
     play_probed("image a.so {\nmethod b { compute 2us }\nmethod a { call b; compute 1us }\n}\nthread main main run a\n",
                 10 * US);
-    assert_string_equal(told(&p.run.truth, 1, US), "1 a  11 b  33 .  44 .");
+    assert_string_equal(tracks_text(&p.run.truth, 1, US), "1 a  11 b  33 .  44 .");
     assert_int_equal(sim_run_cpu(&p.run).tracer_ns, 40 * US);
     played_close(&p);
 }
@@ -180,11 +180,11 @@ static void what_probes_cost_is_time_of_their_methods(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_enter_and_exit_is_told_as_it_is_true),
-        cmocka_unit_test(what_an_exception_unwinds_is_told_no_exit),
+        cmocka_unit_test(each_enter_and_exit_reaches_the_probe_in_the_truths_order),
+        cmocka_unit_test(frames_unwound_by_an_exception_have_no_exit),
         cmocka_unit_test(what_a_method_catches_of_itself_leaves_it_open),
         cmocka_unit_test(a_thread_that_ends_from_within_passes_no_exit),
-        cmocka_unit_test(messages_tell_when_they_were_due_and_frames_their_vsync),
+        cmocka_unit_test(messages_carry_their_due_time_and_frames_their_vsync),
         cmocka_unit_test(what_probes_cost_is_time_of_their_methods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

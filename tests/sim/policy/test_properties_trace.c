@@ -136,8 +136,8 @@ static void five_seconds_between_equal_stacks_are_not_theirs_S51(void **state)
     assert_in_range(time_in(&p.claims, MAIN, "[sleep]"), 20 * SECOND, 21 * SECOND);
 }
 
-/* Nobody tells a pure sampler of the sleep. It knows that the thread hardly ran, and the trace says so. (Claims don't:
- * that a thread was off its processor is no call.) */
+/* Without hooks the sampler does not know of the sleep. It knows that the thread hardly ran, and the trace says so.
+ * (The reconstructed timeline does not: being off the processor is no call.) */
 static void without_hooks_the_time_between_is_labelled_S51(void **state)
 {
     (void)state;

@@ -41,8 +41,8 @@ static uint32_t tid_of(const struct sim_tracks *t, int32_t track)
     return track == SIM_NOBODY ? 0 : t->tracks[track].tid;
 }
 
-/* The true wait of which a claimed one tells: a call's hook is part of it, so the claim begins a little later, when the
- * hook has read the clock, and ends a little earlier. */
+/* The true wait that a reconstructed one stands for. A call's hook is part of the true wait, so the reconstructed one
+ * begins a little later, when the hook has read the clock, and ends a little earlier. */
 static const struct sim_wait *true_wait(const struct sim_track *truth, const struct sim_wait *claimed, size_t *from)
 {
     for (; *from < truth->wait_count; *from += 1) {
@@ -128,8 +128,8 @@ static uint32_t waits_with_several_exits(void)
     return count;
 }
 
-/* That btrace takes the last who told is shown in test_btrace_android.c, and by S-71 below: of a lock, the last exit is
- * the right one. */
+/* test_btrace_android.c and S-71 below show that btrace takes the last thread that reported: of a lock, the last exit
+ * is the right one. */
 static void of_several_exits_the_one_that_handed_over_is_the_waker_S70(void **state)
 {
     (void)state;
@@ -150,8 +150,8 @@ static void each_waiter_knows_its_own_notifier_S71(void **state)
     }
 }
 
-/* Where a notify resumes any of the waiters, and some resume by themselves, no hook tells who was meant: when two
- * notifiers are at it before either waiter is back, the engine takes it that the longest waiter comes first. */
+/* Where a notify resumes any of the waiters, and some resume by themselves, no hook knows which waiter was meant: when
+ * two notifiers are at it before either waiter is back, the engine takes it that the longest waiter comes first. */
 static void where_the_order_is_anybodys_few_are_taken_for_another_S71(void **state)
 {
     (void)state;

@@ -47,7 +47,7 @@ static void the_interval_is_students_around_the_mean(void **state)
     sim_bias_close(&b);
 }
 
-static void one_seed_tells_nothing_of_chance(void **state)
+static void one_seed_has_an_unbounded_interval(void **state)
 {
     (void)state;
     struct sim_bias b;
@@ -186,7 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_interval_is_students_around_the_mean),
-        cmocka_unit_test(one_seed_tells_nothing_of_chance),
+        cmocka_unit_test(one_seed_has_an_unbounded_interval),
         cmocka_unit_test(bias_shows_when_its_interval_lies_beyond),
         cmocka_unit_test(the_largest_bias_comes_first_and_names_break_ties),
         cmocka_unit_test(the_order_of_results_changes_no_bit),

@@ -176,7 +176,7 @@ static void a_line_cut_anywhere_is_refused(void **state)
     sim_result_free(&r);
 }
 
-static void a_summary_tells_median_and_spread_in_any_order(void **state)
+static void a_summary_has_median_and_spread_for_any_order(void **state)
 {
     (void)state;
     /* A is late by 0, 10, ... 40: 100, 90, ... 60 of 160 agree, and 10 of the thread without claim. */
@@ -286,7 +286,7 @@ int main(void)
         cmocka_unit_test(what_is_promised_stands_in_the_object),
         cmocka_unit_test(a_damaged_line_is_refused_with_its_column),
         cmocka_unit_test(a_line_cut_anywhere_is_refused),
-        cmocka_unit_test(a_summary_tells_median_and_spread_in_any_order),
+        cmocka_unit_test(a_summary_has_median_and_spread_for_any_order),
         cmocka_unit_test(a_summary_takes_one_scenario_and_policy_only),
         cmocka_unit_test(a_page_needs_nothing_else_and_shows_each_policy_and_thread),
     };

@@ -1,4 +1,4 @@
-/* What each score means, told on cases small enough to count by hand. Times are ns; the interval is 5 unless said, so
+/* What each score means, shown on cases small enough to count by hand. Times are ns; the interval is 5 unless said, so
  * that calls of 10 or more are long. */
 #include "sim/score/score.h"
 
@@ -47,7 +47,7 @@ static void close_pair(struct pair *p)
 }
 
 /* One thread, called main, of both. */
-static struct pair *told(struct pair *p, const char *truth, const char *claim)
+static struct pair *set_pair(struct pair *p, const char *truth, const char *claim)
 {
     open_pair(p);
     story(&p->truth, 1, "main", truth);
@@ -71,7 +71,7 @@ static void the_truth_agrees_with_itself(void **state)
     (void)state;
     struct pair p;
     const char *same = "0 A 10 B 30 . 40 C 70 . 90 . 100 !";
-    const struct sim_score *s = score(told(&p, same, same), 5);
+    const struct sim_score *s = score(set_pair(&p, same, same), 5);
     assert_int_equal(s->thread_ns, 100);
     assert_int_equal(s->agree_ns, 100);
     assert_true(s->agreement == 1 && s->agreement_resolved == 1 && s->agreement_running == 1);
@@ -85,7 +85,7 @@ static void paths_agree_while_they_are_equal_from_root_to_top(void **state)
     struct pair p;
     /* B is shown 5 late, and C in place of D: 10..15 and 40..50 disagree. */
     const struct sim_score *s =
-        score(told(&p, "0 A 10 B 30 . 40 C 50 . 100 . 100 !", "0 A 15 B 30 . 40 D 50 . 100 . 100 !"), 1);
+        score(set_pair(&p, "0 A 10 B 30 . 40 C 50 . 100 . 100 !", "0 A 15 B 30 . 40 D 50 . 100 . 100 !"), 1);
     assert_int_equal(s->agree_ns, 85);
     assert_true(s->agreement == 0.85);
     close_pair(&p);
@@ -95,7 +95,7 @@ static void equal_names_under_other_callers_do_not_agree(void **state)
 {
     (void)state;
     struct pair p;
-    assert_int_equal(score(told(&p, "0 A 0 C 50 . 50 . 50 !", "0 B 0 C 50 . 50 . 50 !"), 1)->agree_ns, 0);
+    assert_int_equal(score(set_pair(&p, "0 A 0 C 50 . 50 . 50 !", "0 B 0 C 50 . 50 . 50 !"), 1)->agree_ns, 0);
     close_pair(&p);
 }
 
@@ -103,7 +103,7 @@ static void a_call_too_many_or_too_few_disagrees(void **state)
 {
     (void)state;
     struct pair p;
-    const struct sim_score *s = score(told(&p, "0 A 20 A 40 . 60 . 60 !", "0 A 30 A 60 . 60 . 60 !"), 1);
+    const struct sim_score *s = score(set_pair(&p, "0 A 20 A 40 . 60 . 60 !", "0 A 30 A 60 . 60 . 60 !"), 1);
     assert_int_equal(s->agree_ns, 20 + 10);
     close_pair(&p);
 }
@@ -126,7 +126,7 @@ static void a_claim_counts_within_the_life_of_its_thread_only(void **state)
 {
     (void)state;
     struct pair p;
-    const struct sim_score *s = score(told(&p, "100 A 200 . 200 !", "50 A 300 . 400 !"), 5);
+    const struct sim_score *s = score(set_pair(&p, "100 A 200 . 200 !", "50 A 300 . 400 !"), 5);
     assert_int_equal(s->thread_ns, 100);
     assert_int_equal(s->agree_ns, 100);
     assert_int_equal(method(&p, "A")->claimed_self_ns, 100);
@@ -170,7 +170,8 @@ static void calls_shorter_than_twice_the_interval_are_folded_into_their_caller(v
 {
     (void)state;
     struct pair p;
-    const struct sim_score *s = score(told(&p, "0 A 10 b 19 . 50 C 60 . 100 . 100 !", "0 A 50 C 60 . 100 . 100 !"), 5);
+    const struct sim_score *s =
+        score(set_pair(&p, "0 A 10 b 19 . 50 C 60 . 100 . 100 !", "0 A 50 C 60 . 100 . 100 !"), 5);
     assert_int_equal(s->agree_ns, 91);
     assert_int_equal(s->resolved_ns, 100);
     close_pair(&p);
@@ -181,7 +182,8 @@ static void a_claimed_call_is_folded_when_all_it_agrees_with_are(void **state)
     (void)state;
     struct pair p;
     /* One slice of b stands for two short ones and what lies between. */
-    const struct sim_score *s = score(told(&p, "0 A 10 b 12 . 20 b 22 . 100 . 100 !", "0 A 10 b 30 . 100 . 100 !"), 5);
+    const struct sim_score *s =
+        score(set_pair(&p, "0 A 10 b 12 . 20 b 22 . 100 . 100 !", "0 A 10 b 30 . 100 . 100 !"), 5);
     assert_int_equal(s->agree_ns, 10 + 2 + 2 + 70);
     assert_int_equal(s->resolved_ns, 100);
     close_pair(&p);
@@ -191,7 +193,7 @@ static void a_claimed_call_that_never_was_stays(void **state)
 {
     (void)state;
     struct pair p;
-    const struct sim_score *s = score(told(&p, "0 A 100 . 100 !", "0 A 40 x 45 . 100 . 100 !"), 5);
+    const struct sim_score *s = score(set_pair(&p, "0 A 100 . 100 !", "0 A 40 x 45 . 100 . 100 !"), 5);
     assert_int_equal(s->resolved_ns, 95);
     close_pair(&p);
 }
@@ -201,7 +203,8 @@ static void a_claimed_call_that_once_was_long_stays_but_where_it_is_right(void *
     (void)state;
     struct pair p;
     /* The slice of B agrees with a long call and goes on over a short one: 30..40 and 44..50 are wrong. */
-    const struct sim_score *s = score(told(&p, "0 A 10 B 30 . 40 B 44 . 100 . 100 !", "0 A 10 B 50 . 100 . 100 !"), 5);
+    const struct sim_score *s =
+        score(set_pair(&p, "0 A 10 B 30 . 40 B 44 . 100 . 100 !", "0 A 10 B 50 . 100 . 100 !"), 5);
     assert_int_equal(s->resolved_ns, 100 - 16);
     assert_int_equal(s->agree_ns, 100 - 16);
     close_pair(&p);
@@ -213,7 +216,7 @@ static void a_folded_call_keeps_its_place(void **state)
     struct pair p;
     /* b is folded on the claim's side; what it seems to call is no call of A. */
     const struct sim_score *s =
-        score(told(&p, "0 A 10 b 12 . 20 C 40 . 100 . 100 !", "0 A 10 b 20 C 40 . 40 . 100 . 100 !"), 5);
+        score(set_pair(&p, "0 A 10 b 12 . 20 C 40 . 100 . 100 !", "0 A 10 b 20 C 40 . 40 . 100 . 100 !"), 5);
     assert_int_equal(s->resolved_ns, 100 - 20);
     close_pair(&p);
 }
@@ -240,7 +243,7 @@ static void a_call_is_found_by_a_slice_that_overlaps_half_of_both(void **state)
 {
     (void)state;
     struct pair p;
-    const struct sim_score *s = score(told(&p, "0 A 40 . 100 A 140 . 200 !", "20 A 60 . 121 A 140 . 200 !"), 5);
+    const struct sim_score *s = score(set_pair(&p, "0 A 40 . 100 A 140 . 200 !", "20 A 60 . 121 A 140 . 200 !"), 5);
     assert_int_equal(s->true_calls, 2);
     assert_int_equal(s->found_calls, 1);
     assert_int_equal(s->claimed_calls, 2);
@@ -252,7 +255,7 @@ static void short_calls_and_gaps_are_not_asked_for(void **state)
 {
     (void)state;
     struct pair p;
-    const struct sim_score *s = score(told(&p, "0 A 9 . 100 !", "0 A 9 . 20 [unseen] 80 . 100 !"), 5);
+    const struct sim_score *s = score(set_pair(&p, "0 A 9 . 100 !", "0 A 9 . 20 [unseen] 80 . 100 !"), 5);
     assert_int_equal(s->true_calls, 0);
     assert_int_equal(s->claimed_calls, 0);
     assert_true(s->recall == 1 && s->precision == 1);
@@ -264,9 +267,9 @@ static void one_slice_over_calls_of_two_messages_is_a_false_merge(void **state)
     (void)state;
     struct pair p;
     const char *truth = "0 #1 0 A 20 . 20 #2 20 A 40 . 40 #0 60 !";
-    assert_int_equal(score(told(&p, truth, "0 A 40 . 60 !"), 5)->false_merges, 1);
+    assert_int_equal(score(set_pair(&p, truth, "0 A 40 . 60 !"), 5)->false_merges, 1);
     close_pair(&p);
-    assert_int_equal(score(told(&p, truth, "0 A 20 . 20 A 40 . 60 !"), 5)->false_merges, 0);
+    assert_int_equal(score(set_pair(&p, truth, "0 A 20 . 20 A 40 . 60 !"), 5)->false_merges, 0);
     close_pair(&p);
 }
 
@@ -275,9 +278,9 @@ static void a_slice_may_be_late_to_end_by_less_than_two_intervals(void **state)
     (void)state;
     struct pair p;
     const char *truth = "0 #1 0 A 20 . 20 #2 20 A 40 . 40 #0 60 !";
-    assert_int_equal(score(told(&p, truth, "0 A 29 . 29 A 40 . 60 !"), 5)->false_merges, 0);
+    assert_int_equal(score(set_pair(&p, truth, "0 A 29 . 29 A 40 . 60 !"), 5)->false_merges, 0);
     close_pair(&p);
-    assert_int_equal(score(told(&p, truth, "0 A 30 . 30 A 40 . 60 !"), 5)->false_merges, 1);
+    assert_int_equal(score(set_pair(&p, truth, "0 A 30 . 30 A 40 . 60 !"), 5)->false_merges, 1);
     close_pair(&p);
 }
 
@@ -287,7 +290,7 @@ static void time_off_the_cores_merges_nothing(void **state)
     struct pair p;
     /* Nobody can look at the second call before it runs, at 38. */
     const char *truth = "0 @0 0 #1 0 A 20 . 20 #2 20 A 20 @- 38 @0 60 . 60 #0 60 !";
-    assert_int_equal(score(told(&p, truth, "0 A 40 . 40 A 60 . 60 !"), 5)->false_merges, 0);
+    assert_int_equal(score(set_pair(&p, truth, "0 A 40 . 40 A 60 . 60 !"), 5)->false_merges, 0);
     close_pair(&p);
 }
 
@@ -295,9 +298,9 @@ static void calls_of_one_message_may_merge_and_so_may_waits(void **state)
 {
     (void)state;
     struct pair p;
-    assert_int_equal(score(told(&p, "0 #1 0 A 20 . 20 A 40 . 60 !", "0 A 40 . 60 !"), 5)->false_merges, 0);
+    assert_int_equal(score(set_pair(&p, "0 #1 0 A 20 . 20 A 40 . 60 !", "0 A 40 . 60 !"), 5)->false_merges, 0);
     close_pair(&p);
-    told(&p, "0 #1 0 [poll] 20 . 20 #2 20 [poll] 40 . 60 !", "0 [poll] 40 . 60 !");
+    set_pair(&p, "0 #1 0 [poll] 20 . 20 #2 20 [poll] 40 . 60 !", "0 [poll] 40 . 60 !");
     assert_int_equal(score(&p, 5)->false_merges, 0);
     close_pair(&p);
 }
@@ -306,9 +309,9 @@ static void two_slices_of_one_long_call_are_a_false_split(void **state)
 {
     (void)state;
     struct pair p;
-    assert_int_equal(score(told(&p, "0 A 60 . 60 !", "0 A 30 . 30 A 60 . 60 !"), 5)->false_splits, 1);
+    assert_int_equal(score(set_pair(&p, "0 A 60 . 60 !", "0 A 30 . 30 A 60 . 60 !"), 5)->false_splits, 1);
     close_pair(&p);
-    assert_int_equal(score(told(&p, "0 A 9 . 60 !", "0 A 4 . 4 A 9 . 60 !"), 5)->false_splits, 0);
+    assert_int_equal(score(set_pair(&p, "0 A 9 . 60 !", "0 A 4 . 4 A 9 . 60 !"), 5)->false_splits, 0);
     close_pair(&p);
 }
 
@@ -316,7 +319,7 @@ static void a_late_slice_of_the_call_before_splits_nothing(void **state)
 {
     (void)state;
     struct pair p;
-    assert_int_equal(score(told(&p, "0 A 20 . 20 A 60 . 60 !", "0 A 25 . 25 A 60 . 60 !"), 5)->false_splits, 0);
+    assert_int_equal(score(set_pair(&p, "0 A 20 . 20 A 60 . 60 !", "0 A 25 . 25 A 60 . 60 !"), 5)->false_splits, 0);
     close_pair(&p);
 }
 
@@ -326,7 +329,8 @@ static void self_time_is_the_innermost_calls_and_total_counts_recursion_once(voi
 {
     (void)state;
     struct pair p;
-    score(told(&p, "0 A 10 B 20 A 50 . 70 . 100 . 100 !", "0 A 20 B 20 A 50 . 60 [unseen] 70 . 70 . 100 . 100 !"), 5);
+    score(set_pair(&p, "0 A 10 B 20 A 50 . 70 . 100 . 100 !", "0 A 20 B 20 A 50 . 60 [unseen] 70 . 70 . 100 . 100 !"),
+          5);
     const struct sim_method_score *a = method(&p, "A"), *b = method(&p, "B");
     assert_int_equal(a->calls, 2);
     assert_int_equal(a->true_self_ns, 10 + 30 + 30);

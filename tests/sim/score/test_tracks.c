@@ -1,4 +1,4 @@
-/* Tracks: as they are told, as the engine's timeline tells them, and as a trace that others read. */
+/* Tracks: as they are recorded, as the engine's timeline emits them, and as a trace that others read. */
 #include "sim/score/tracks.h"
 
 #include "engine/trace/export/packets.h"
@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* The events of a track, as a story would tell them. */
+/* The events of a track, as a story describes them. */
 static void assert_events(const struct sim_tracks *t, uint32_t track, const char *expected)
 {
     char text[400] = "";
@@ -28,7 +28,7 @@ static void assert_events(const struct sim_tracks *t, uint32_t track, const char
     assert_string_equal(text, expected);
 }
 
-/* ---- as they are told */
+/* ---- as they are recorded */
 
 static void what_is_open_ends_with_the_thread(void **state)
 {
@@ -91,7 +91,7 @@ static void names_and_tracks_keep_their_numbers_however_many_come(void **state)
     sim_tracks_close(&t);
 }
 
-/* ---- as the timeline tells them */
+/* ---- as the timeline emits them */
 
 /* A session of nothing but threads, whose clock stands at 1000 when ours stands at 0, and two functions. */
 struct session {
@@ -166,7 +166,7 @@ static struct strobe_slice slice(uint32_t name, enum strobe_slice_class class, u
     return (struct strobe_slice){.name = name, .class = class, .arg = 99, .begin = {.time_ns = begin_ns}};
 }
 
-static void tell(struct session *s, struct strobe_slice slice, struct strobe_moment end)
+static void emit_slice(struct session *s, struct strobe_slice slice, struct strobe_moment end)
 {
     s->sink->slice_begin(s->sink, &slice);
     s->sink->slice_end(s->sink, &slice, &end);
@@ -180,10 +180,11 @@ static void slices_become_calls_of_their_names_and_classes(void **state)
     struct strobe_slice outer = slice(s.name[0], STROBE_SLICE_FUNCTION, 1010);
     s.sink->thread_begin(s.sink, &s.threads[0]);
     s.sink->slice_begin(s.sink, &outer);
-    tell(&s, slice(s.name[1], STROBE_SLICE_FUNCTION, 1020), (struct strobe_moment){.time_ns = 1030});
-    tell(&s, slice(STROBE_NAME_OFF_CPU, STROBE_SLICE_OFF_CPU, 1030), (struct strobe_moment){.time_ns = 1040});
+    emit_slice(&s, slice(s.name[1], STROBE_SLICE_FUNCTION, 1020), (struct strobe_moment){.time_ns = 1030});
+    emit_slice(&s, slice(STROBE_NAME_OFF_CPU, STROBE_SLICE_OFF_CPU, 1030), (struct strobe_moment){.time_ns = 1040});
     s.sink->slice_end(s.sink, &outer, &(struct strobe_moment){.time_ns = 1050});
-    tell(&s, slice(STROBE_NAME_NO_STACK, STROBE_SLICE_PLACEHOLDER, 1060), (struct strobe_moment){.time_ns = 1070});
+    emit_slice(&s, slice(STROBE_NAME_NO_STACK, STROBE_SLICE_PLACEHOLDER, 1060),
+               (struct strobe_moment){.time_ns = 1070});
     s.sink->thread_end(s.sink);
     assert_int_equal(s.sink->finish(s.sink), STROBE_OK);
     assert_events(&s.tracks, 0, "10 f 20 g 30 . 50 . 60 [no stack] 70 .");
@@ -200,13 +201,13 @@ static void a_wait_blocked_if_it_switched_or_used_little_cpu(void **state)
     open_session(&s);
     s.sink->thread_begin(s.sink, &s.threads[0]);
     struct strobe_moment end = {.time_ns = 1110, .cpu_ns = 5};
-    tell(&s, slice(STROBE_KIND_MUTEX, STROBE_SLICE_WAIT, 1010), end);
+    emit_slice(&s, slice(STROBE_KIND_MUTEX, STROBE_SLICE_WAIT, 1010), end);
     struct strobe_slice busy = slice(STROBE_KIND_READ, STROBE_SLICE_WAIT, 1110), both = busy;
     busy.begin.cpu_ns = 5;
-    tell(&s, busy, (struct strobe_moment){.time_ns = 1120, .cpu_ns = 15});
+    emit_slice(&s, busy, (struct strobe_moment){.time_ns = 1120, .cpu_ns = 15});
     both.begin.time_ns = 1120;
     both.begin.cpu_ns = 15;
-    tell(&s, both, (struct strobe_moment){.time_ns = 1130, .cpu_ns = 25, .counter[STROBE_COUNTER_SWITCHES] = 1});
+    emit_slice(&s, both, (struct strobe_moment){.time_ns = 1130, .cpu_ns = 25, .counter[STROBE_COUNTER_SWITCHES] = 1});
     s.sink->thread_end(s.sink);
     s.sink->finish(s.sink);
     const struct sim_track *t = &s.tracks.tracks[0];
@@ -228,7 +229,7 @@ static void wakers_are_tracks_even_of_threads_that_show_nothing(void **state)
         struct strobe_slice wait = slice(STROBE_KIND_MUTEX, STROBE_SLICE_WAIT, 1010);
         s.sink->thread_begin(s.sink, &s.threads[i]);
         s.sink->slice_begin(s.sink, &wait);
-        /* The first is woken by the second, told later; the second by a thread that is never told. */
+        /* The first is woken by the second, emitted later; the second by a thread that is never emitted. */
         s.sink->wake(
             s.sink, &(struct strobe_wake_flow){
                         .id = i + 1, .waiter = i, .waker = i + 1, .time_ns = 1050, .release_ns = 1040, .end_ns = 1050});
@@ -268,7 +269,7 @@ static void what_lies_before_our_clock_begins_is_shown_at_its_begin(void **state
     open_session(&s);
     s.threads[0].start_ticks = 1100;
     s.sink->thread_begin(s.sink, &s.threads[0]);
-    tell(&s, slice(STROBE_KIND_MUTEX, STROBE_SLICE_WAIT, 900), (struct strobe_moment){.time_ns = 1150});
+    emit_slice(&s, slice(STROBE_KIND_MUTEX, STROBE_SLICE_WAIT, 900), (struct strobe_moment){.time_ns = 1150});
     s.sink->thread_end(s.sink);
     assert_int_equal(s.sink->finish(s.sink), STROBE_OK);
     assert_events(&s.tracks, 0, "100 [mutex wait] 150 .");

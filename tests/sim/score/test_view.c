@@ -41,15 +41,15 @@ static void judge(void)
     assert_int_equal(sim_view_score(&truth, &claim, &view, &score), STROBE_OK);
 }
 
-/* Only these of the truth's names can be told. */
-static void can_tell(const char *names)
+/* Only these of the truth's names are in view. */
+static void set_names_in_view(const char *names)
 {
     assert_true(sim_view_open(&view, &truth));
     for (; *names; names++)
         view.told[sim_tracks_name(&truth, (char[]){*names, 0})] = true;
 }
 
-static void who_can_tell_everything_agrees_as_much_as_it_does(void **state)
+static void with_all_names_in_view_the_agreement_is_the_exact_one(void **state)
 {
     (void)state;
     story(&truth, 1, "main", "0 A 10 B 30 . 40 C 50 . 100 . 100 !");
@@ -60,13 +60,13 @@ static void who_can_tell_everything_agrees_as_much_as_it_does(void **state)
     assert_int_equal(score.timed_calls, 0);
 }
 
-/* B is not instrumented: its time is its caller's to whoever can't tell it, C within it is told as A's child. */
-static void calls_that_can_not_be_told_are_folded_into_their_callers(void **state)
+/* B is not instrumented: in view its time is its caller's, and C within it is A's child. */
+static void calls_without_a_probe_are_folded_into_their_callers(void **state)
 {
     (void)state;
     story(&truth, 1, "main", "0 A 10 B 20 C 30 . 40 . 100 . 100 !");
     story(&claim, 1, "main", "0 A 20 C 30 . 100 . 100 !");
-    can_tell("AC");
+    set_names_in_view("AC");
     judge();
     assert_int_equal(score.agree_ns, 70); /* all but B's own life, C in it included */
     assert_int_equal(score.seen_agree_ns, 100);
@@ -80,7 +80,7 @@ static void threads_that_are_not_followed_are_unseen_and_not_judged(void **state
     story(&truth, 1, "main", "0 A 100 . 100 !");
     story(&truth, 2, "other", "0 A 50 . 100 !");
     story(&claim, 1, "main", "0 A 100 . 100 !");
-    can_tell("A");
+    set_names_in_view("A");
     view.main_only = true;
     judge();
     assert_int_equal(score.seen_ns, 100);
@@ -105,7 +105,7 @@ static void lengths_are_compared_call_by_call(void **state)
     (void)state;
     story(&truth, 1, "main", "0 A 10 . 20 A 24 . 30 B 40 . 50 B 60 . 100 !");
     story(&claim, 1, "main", "2 A 11 . 20 A 27 . 30 B 40 . 100 !");
-    can_tell("AB");
+    set_names_in_view("AB");
     judge();
     assert_int_equal(score.timed_calls, 2);
     assert_int_equal(score.call_error_sum_ns, 1 + 3);
@@ -117,8 +117,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, no_tracks, drop_tracks)
     const struct CMUnitTest tests[] = {
-        TEST(who_can_tell_everything_agrees_as_much_as_it_does),
-        TEST(calls_that_can_not_be_told_are_folded_into_their_callers),
+        TEST(with_all_names_in_view_the_agreement_is_the_exact_one),
+        TEST(calls_without_a_probe_are_folded_into_their_callers),
         TEST(threads_that_are_not_followed_are_unseen_and_not_judged),
         TEST(what_is_shown_as_nothing_or_by_a_placeholder_is_unseen),
         TEST(lengths_are_compared_call_by_call),

@@ -13,21 +13,21 @@
 
 /* ---- programs */
 
-struct telling {
+struct translation {
     const struct explore_litmus *test;
     struct axioms_program *out;
     uint32_t thread;
     bool fits;
 };
 
-static bool statements(struct telling *t, uint32_t first);
+static bool statements(struct translation *t, uint32_t first);
 
-static const struct litmus_node *node_at(const struct telling *t, uint32_t n)
+static const struct litmus_node *node_at(const struct translation *t, uint32_t n)
 {
     return &t->test->node[n];
 }
 
-static struct axioms_op *add(struct telling *t, const struct axioms_op *op)
+static struct axioms_op *add(struct translation *t, const struct axioms_op *op)
 {
     uint32_t *count = &t->out->op_count[t->thread];
     if (*count == AXIOMS_OPS_MAX) {
@@ -38,7 +38,7 @@ static struct axioms_op *add(struct telling *t, const struct axioms_op *op)
     return &t->out->op[t->thread][(*count)++];
 }
 
-static uint8_t location(struct telling *t, uint32_t n)
+static uint8_t location(struct translation *t, uint32_t n)
 {
     const struct litmus_node *a = node_at(t, n);
     int64_t l = (a->value - LITMUS_ADDRESS(0)) / 16;
@@ -47,7 +47,7 @@ static uint8_t location(struct telling *t, uint32_t n)
 }
 
 /* A number, a local, or a local and a number. */
-static void operand(struct telling *t, uint32_t n, struct axioms_op *op)
+static void operand(struct translation *t, uint32_t n, struct axioms_op *op)
 {
     const struct litmus_node *v = node_at(t, n);
     if (v->kind == LITMUS_BINARY && v->mark == '+' && node_at(t, v->b)->kind == LITMUS_NUMBER) {
@@ -63,7 +63,7 @@ static void operand(struct telling *t, uint32_t n, struct axioms_op *op)
         t->fits = false;
 }
 
-static void assigned(struct telling *t, uint32_t index, uint8_t to)
+static void assigned(struct translation *t, uint32_t index, uint8_t to)
 {
     const struct litmus_node *n = node_at(t, index);
     struct axioms_op op = {
@@ -97,7 +97,7 @@ static void assigned(struct telling *t, uint32_t index, uint8_t to)
 }
 
 /* if (r), if (r == 1), if (r != 1) */
-static void branch(struct telling *t, const struct litmus_node *n)
+static void branch(struct translation *t, const struct litmus_node *n)
 {
     const struct litmus_node *a = node_at(t, n->a);
     struct axioms_op skip = {.kind = AXIOMS_SKIP, .from = AXIOMS_NONE, .to = AXIOMS_NONE}, *first, *second;
@@ -124,7 +124,7 @@ static void branch(struct telling *t, const struct litmus_node *n)
     }
 }
 
-static bool statements(struct telling *t, uint32_t first)
+static bool statements(struct translation *t, uint32_t first)
 {
     for (uint32_t i = first; i && t->fits; i = node_at(t, i)->next) {
         const struct litmus_node *n = node_at(t, i);
@@ -154,7 +154,7 @@ static bool statements(struct telling *t, uint32_t first)
 
 bool axioms_of_litmus(const struct explore_litmus *test, struct axioms_program *out)
 {
-    struct telling t = {.test = test, .out = out, .fits = test->location_count <= AXIOMS_LOCATIONS_MAX};
+    struct translation t = {.test = test, .out = out, .fits = test->location_count <= AXIOMS_LOCATIONS_MAX};
     memset(out, 0, sizeof *out);
     out->thread_count = test->program.thread_count;
     out->location_count = test->location_count;

@@ -1,4 +1,4 @@
-/* A litmus test told to the axioms, and their outcomes told as the explorer tells its own. For tests; asserts by
+/* A litmus test given to the axioms, and their outcomes in the form of the explorer's. For tests; asserts by
  * CMocka. */
 #ifndef STROBE_SIM_SUPPORT_LITMUS_AXIOMS_H
 #define STROBE_SIM_SUPPORT_LITMUS_AXIOMS_H

@@ -126,7 +126,7 @@ const struct sim_track *track_of(const struct sim_tracks *t, uint32_t tid)
     return NULL;
 }
 
-const char *told(const struct sim_tracks *t, uint32_t tid, uint64_t unit_ns)
+const char *tracks_text(const struct sim_tracks *t, uint32_t tid, uint64_t unit_ns)
 {
     static char text[4096];
     const struct sim_track *track = track_of(t, tid);

@@ -1,5 +1,5 @@
-/* A scenario played under a tracer, and tracks told as text, in the language of story.h. For tests; asserts by CMocka.
- * */
+/* A scenario played under a tracer, and tracks written as text, in the language of story.h. For tests; asserts by
+ * CMocka. */
 #ifndef STROBE_SIM_SUPPORT_PLAYED_H
 #define STROBE_SIM_SUPPORT_PLAYED_H
 
@@ -30,9 +30,9 @@ void play_scenario(struct played *p, struct sim_scenario *scenario, struct sim_t
                    const struct sim_run_options *options);
 void play_called(struct played *p, const char *name, struct sim_tracer *tracer, const struct sim_run_options *options);
 
-/* No operation of scenarios waits within a wait. For a test that needs it, the clock hooks of one thread tell the
- * tracer by turns that a call of this kind, for `what`, begins, and that it has ended since somebody let it. The truth
- * does not know of these calls, but of all that the thread does in them. One tracer at a time. */
+/* No operation of scenarios waits within a wait. For a test that needs it, the clock hooks of one thread report to
+ * the tracer by turns that a call of this kind, for `what`, begins, and that it has ended since somebody let it. The
+ * truth does not know of these calls, but of all that the thread does in them. One tracer at a time. */
 struct sim_tracer *with_outer_calls(struct sim_tracer *tracer, enum strobe_kind kind, uint64_t what);
 
 /* What a policy over the engine has captured, after its promises were checked. */
@@ -43,7 +43,7 @@ const struct sim_track *track_of(const struct sim_tracks *t, uint32_t tid);
 
 /* The calls of a track: "TIME NAME  TIME .", times in units of `unit_ns`. Good until the next call. "" when there is no
  * such track. */
-const char *told(const struct sim_tracks *t, uint32_t tid, uint64_t unit_ns);
+const char *tracks_text(const struct sim_tracks *t, uint32_t tid, uint64_t unit_ns);
 
 /* Calls of that name in the track, and the ns in them, those within themselves counted once. */
 uint32_t calls_of(const struct sim_tracks *t, uint32_t tid, const char *name);

@@ -1,5 +1,5 @@
-/* A kernel for tests, with threads told in a line, and a log of what happened that two runs can be compared by. One
- * stage at a time; asserts by CMocka. Tests only; a test program includes it once. */
+/* A kernel for tests, with threads described in a line, and a log of what happened that two runs can be compared by.
+ * One stage at a time; asserts by CMocka. Tests only; a test program includes it once. */
 #ifndef STROBE_SIM_SUPPORT_STAGE_H
 #define STROBE_SIM_SUPPORT_STAGE_H
 

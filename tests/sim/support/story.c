@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void tell(struct sim_tracks *t, uint32_t track, uint64_t time_ns, const char *word)
+static void add_event(struct sim_tracks *t, uint32_t track, uint64_t time_ns, const char *word)
 {
     if (!strcmp(word, "."))
         sim_track_return(t, track, time_ns, false);
@@ -27,12 +27,12 @@ uint32_t story(struct sim_tracks *t, uint32_t tid, const char *name, const char 
     unsigned long long time_ns;
     char word[32];
     uint32_t track = 0;
-    int used, told = 0;
-    for (; sscanf(text, "%llu %31s%n", &time_ns, word, &used) == 2; text += used, told++) {
-        if (!told)
+    int used, count = 0;
+    for (; sscanf(text, "%llu %31s%n", &time_ns, word, &used) == 2; text += used, count++) {
+        if (!count)
             track = sim_track_add(t, tid, 1, name, !strcmp(name, "main"), time_ns);
-        tell(t, track, time_ns, word);
+        add_event(t, track, time_ns, word);
     }
-    assert(told && !text[strspn(text, " ")] && "a story is pairs of time and word");
+    assert(count && !text[strspn(text, " ")] && "a story is pairs of time and word");
     return track;
 }

@@ -1,4 +1,4 @@
-/* Tracks told as a line of text, so that a test can be read as a picture of time:
+/* Tracks written as a line of text, so that a test can be read as a picture of time:
  *
  *   story(&tracks, 7, "main", "0 A  10 B  30 .  50 .  60 !")
  *

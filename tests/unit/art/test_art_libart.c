@@ -229,7 +229,7 @@ static void a_runtime_updated_apart_from_the_system_is_found_by_its_later_names(
     assert_int_equal(a.missing[STROBE_ART_ALLOC], STROBE_ART_RUN_CHECKPOINT + 1);
 }
 
-static void strings_are_those_of_the_library_that_the_name_tells(void **state)
+static void strings_are_those_of_the_named_library(void **state)
 {
     (void)state;
     make_library();
@@ -462,7 +462,7 @@ int main(void)
         cmocka_unit_test(a_feature_without_a_symbol_is_off_and_names_it),
         cmocka_unit_test(a_library_with_one_name_of_a_symbol_is_called_as_that_name_says),
         cmocka_unit_test(a_runtime_updated_apart_from_the_system_is_found_by_its_later_names),
-        cmocka_unit_test(strings_are_those_of_the_library_that_the_name_tells),
+        cmocka_unit_test(strings_are_those_of_the_named_library),
         cmocka_unit_test(what_is_not_loaded_is_said_to_be_not),
         cmocka_unit_test(debians_runtime_has_all_that_level_30_asks_for),
         cmocka_unit_test(functions_are_called_in_their_shape),

@@ -67,7 +67,7 @@ static uint64_t by_dlsym(void *handle, const char *name)
 }
 
 /* What one of its functions says of another. */
-static uint64_t told_by(void *handle, const char *name)
+static uint64_t address_from(void *handle, const char *name)
 {
     void *(*f)(void) = (void *(*)(void))(uintptr_t)by_dlsym(handle, name);
     return (uint64_t)(uintptr_t)f();
@@ -98,8 +98,8 @@ static void a_loaded_librarys_symbols_are_found_by_either_hash_table(void **stat
         assert_int_equal(strobe_module_symbol(&m, "t_exported"), by_dlsym(handle, "t_exported"));
         assert_int_equal(strobe_module_symbol(&m, "t_object"), by_dlsym(handle, "t_object"));
         assert_false(m.looked_in_file);
-        assert_int_equal(strobe_module_symbol(&m, "t_hidden"), told_by(handle, "t_where_hidden"));
-        assert_int_equal(strobe_module_symbol(&m, "t_local"), told_by(handle, "t_where_local"));
+        assert_int_equal(strobe_module_symbol(&m, "t_hidden"), address_from(handle, "t_where_hidden"));
+        assert_int_equal(strobe_module_symbol(&m, "t_local"), address_from(handle, "t_where_local"));
         assert_true(m.looked_in_file && !m.not_in_file);
         strobe_module_close(&m);
         dlclose(handle);
@@ -125,7 +125,7 @@ static void a_stripped_librarys_symbols_are_found_in_its_gnu_debugdata(void **st
     void *handle = loaded(make_mini("libt_mini.so"));
     struct strobe_module m;
     open_module("libt_mini.so", &m);
-    assert_int_equal(strobe_module_symbol(&m, "t_hidden"), told_by(handle, "t_where_hidden"));
+    assert_int_equal(strobe_module_symbol(&m, "t_hidden"), address_from(handle, "t_where_hidden"));
     assert_null(m.not_in_file);
     assert_int_equal(m.symtab.count, 0);
     assert_true(m.debugdata.count > 0);
@@ -181,7 +181,7 @@ static void a_librarys_name_may_have_a_version_and_nothing_else(void **state)
     dlclose(version);
 }
 
-/* Loads NAME, does `change` to its file by a shell command, and looks for a symbol that only the file tells. */
+/* Loads NAME, does `change` to its file by a shell command, and looks for a symbol that only the file has. */
 static void only_dynsym_is_used(const char *name, const char *flags, const char *change, const char *reason)
 {
     void *handle = loaded(make(name, flags));
@@ -227,7 +227,7 @@ static void the_same_program_headers_make_the_same_library(void **state)
     struct strobe_module m;
     strobe_workshop_run("cp libt_same.so u && mv u libt_same.so");
     open_module("libt_same.so", &m);
-    assert_int_equal(strobe_module_symbol(&m, "t_hidden"), told_by(handle, "t_where_hidden"));
+    assert_int_equal(strobe_module_symbol(&m, "t_hidden"), address_from(handle, "t_where_hidden"));
     strobe_module_close(&m);
     dlclose(handle);
 }
@@ -279,7 +279,7 @@ static void a_files_symbols_are_its_addresses_and_the_bias_moves_them(void **sta
     static const char *const names[] = {"t_exported", "t_object", "t_hidden"};
     for (size_t i = 0; i < 3; i++) {
         uint64_t at = strobe_module_symbol(&m, names[i]);
-        uint64_t there = i < 2 ? by_dlsym(handle, names[i]) : told_by(handle, "t_where_hidden");
+        uint64_t there = i < 2 ? by_dlsym(handle, names[i]) : address_from(handle, "t_where_hidden");
         assert_int_equal(at, there - map->l_addr);
         assert_int_equal(strobe_module_symbol(&moved, names[i]), at + 0x10000000);
     }

@@ -79,7 +79,7 @@ static void a_tid_may_be_used_any_number_of_times(void **state)
     assert_not_found(7, STROBE_GONE);
 }
 
-static void half_of_the_table_is_used_and_the_next_thread_is_told_so(void **state)
+static void half_of_the_table_is_used_and_the_next_thread_is_refused(void **state)
 {
     (void)state;
     enum { ROOM = STROBE_ART_TABLE_THREADS / 2 };
@@ -101,7 +101,7 @@ int main(void)
         TEST(a_thread_that_has_ended_is_gone_until_its_tid_is_used_again),
         TEST(a_tid_used_again_without_a_word_is_the_new_thread),
         TEST(a_tid_may_be_used_any_number_of_times),
-        TEST(half_of_the_table_is_used_and_the_next_thread_is_told_so),
+        TEST(half_of_the_table_is_used_and_the_next_thread_is_refused),
     };
     return cmocka_run_group_tests_name("art threads", tests, NULL, NULL);
 }

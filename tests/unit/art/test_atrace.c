@@ -145,7 +145,7 @@ static int unload(void **state)
     return 0;
 }
 
-/* The log's lines between its head and its end, without their times; "+" for the thread where one is told. */
+/* The log's lines between its head and its end, without their times; "+" for the thread where the line has one. */
 static struct {
     char text[64][1200];
     char *line[64];
@@ -323,7 +323,7 @@ static void other_kinds_are_passed_by_counted_and_still_reach_a_real_marker(void
     app.begin("x");
     strobe_rhea_stop();
     MUST_BE("+B|%d|x");
-    assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_NOTE_PASSED), 2);
+    assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_HEAD_PASSED), 2);
     char *text = strobe_workshop_read("marker", &bytes);
     snprintf(expected, sizeof expected, "S|%d|load|5C|%d|heap|3", getpid(), getpid());
     assert_string_equal(text, expected);
@@ -366,10 +366,10 @@ static void a_message_that_is_too_long_is_cut_and_counted_and_its_end_stays(void
     assert_int_equal(seen.count, 4);
     assert_int_equal(strlen(seen.line[0]), 1 + STROBE_ATRACE_TEXT_MAX);
     assert_int_equal(strlen(seen.line[2]), 1 + STROBE_ATRACE_TEXT_MAX);
-    assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_NOTE_CUT), 1);
+    assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_HEAD_CUT), 1);
 }
 
-static void marks_of_methods_are_told_with_their_prefixes(void **state)
+static void marks_of_methods_are_reported_with_their_prefixes(void **state)
 {
     (void)state;
     strobe_rhea_enter("nobody listens");
@@ -429,13 +429,13 @@ static void main_only_leaves_other_threads_out_at_both_levels(void **state)
         end_at(levels[i]);
         strobe_rhea_stop();
         MUST_BE("B|%d|main", "B|1|inlined", levels[i] >= 26 ? "E|%d" : "E");
-        assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_NOTE_ELSEWHERE), 3);
+        assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_HEAD_ELSEWHERE), 3);
         assert_int_equal(marker_bytes(), 0);
         unload(state);
     }
 }
 
-static void all_threads_are_told_apart_by_their_ids(void **state)
+static void all_threads_are_distinguished_by_their_ids(void **state)
 {
     (void)state;
     load(26, true);
@@ -487,7 +487,7 @@ static const char *expected_label(const char *form, const char *path)
     return label;
 }
 
-static void files_are_told_by_name_with_size_and_offset(void **state)
+static void files_are_reported_by_name_with_size_and_offset(void **state)
 {
     const char *path = strobe_workshop_write("data", block, sizeof block, 0600);
     struct iovec vector[2] = {{block, 1000}, {block + 1000, 24}};
@@ -516,7 +516,7 @@ static void files_are_told_by_name_with_size_and_offset(void **state)
             "+E|%d", expected_label("+B|%%d|fdatasync:%s", path), "+E|%d");
 }
 
-static void reads_and_writes_below_the_least_size_are_not_told(void **state)
+static void reads_and_writes_below_the_least_size_are_not_reported(void **state)
 {
     const char *path = strobe_workshop_write("data", block, sizeof block, 0600);
     struct iovec vector[2] = {{block, 1000}, {block + 1000, 23}};
@@ -607,7 +607,7 @@ static void libraries_loaded_later_are_hooked_when_one_looks_again(void **state)
     assert_non_null(later);
     FIND(later, write_later, "app_write");
     assert_int_equal(write_later(*app.marker, "B|1|unseen", 10), -1);
-    strobe_rhea_look_again();
+    strobe_rhea_hook_loaded();
     assert_int_equal(write_later(*app.marker, "B|1|seen", 8), 8);
     strobe_rhea_stop();
     assert_int_equal(write_later(STROBE_RHEA_MAGIC_FD, "B|1|after", 9), -1);
@@ -663,8 +663,8 @@ static void a_ring_file_of_a_killed_process_gives_its_log(void **state)
     struct strobe_packet_ring ring;
     assert_ptr_not_equal(memory, MAP_FAILED);
     assert_int_equal(strobe_packet_ring_open(memory, bytes, &ring), STROBE_OK);
-    assert_int_equal(strobe_atrace_count(&ring, STROBE_ATRACE_NOTE_PID), child);
-    assert_int_equal(strobe_atrace_count(&ring, STROBE_ATRACE_NOTE_END_BOOT_NS), 0);
+    assert_int_equal(strobe_atrace_count(&ring, STROBE_ATRACE_HEAD_PID), child);
+    assert_int_equal(strobe_atrace_count(&ring, STROBE_ATRACE_HEAD_END_BOOT_NS), 0);
     assert_int_equal(strobe_packet_tickets(&ring), 1);
     munmap(memory, bytes);
     close(fd);
@@ -690,13 +690,13 @@ int main(void)
         cmocka_unit_test_teardown(other_kinds_are_passed_by_counted_and_still_reach_a_real_marker, unload),
         cmocka_unit_test_teardown(with_forward_messages_go_both_ways, unload),
         cmocka_unit_test_teardown(a_message_that_is_too_long_is_cut_and_counted_and_its_end_stays, unload),
-        cmocka_unit_test_teardown(marks_of_methods_are_told_with_their_prefixes, unload),
+        cmocka_unit_test_teardown(marks_of_methods_are_reported_with_their_prefixes, unload),
         cmocka_unit_test_teardown(the_engines_own_threads_are_let_be, unload),
         cmocka_unit_test_teardown(main_only_leaves_other_threads_out_at_both_levels, unload),
-        cmocka_unit_test_teardown(all_threads_are_told_apart_by_their_ids, unload),
+        cmocka_unit_test_teardown(all_threads_are_distinguished_by_their_ids, unload),
         cmocka_unit_test_teardown(a_forked_child_writes_nothing_to_its_parents_ring, unload),
-        cmocka_unit_test_teardown(files_are_told_by_name_with_size_and_offset, unload),
-        cmocka_unit_test_teardown(reads_and_writes_below_the_least_size_are_not_told, unload),
+        cmocka_unit_test_teardown(files_are_reported_by_name_with_size_and_offset, unload),
+        cmocka_unit_test_teardown(reads_and_writes_below_the_least_size_are_not_reported, unload),
         cmocka_unit_test_teardown(calls_fail_as_they_would_and_leave_errno, unload),
         cmocka_unit_test_teardown(a_call_that_succeeds_leaves_errno_as_it_was, unload),
         cmocka_unit_test(labels_keep_size_and_offset_when_the_path_is_too_long),

@@ -1,4 +1,4 @@
-/* Who ended whose wait: interleavings told step by step, histories drawn at random whose true wakers are known, and
+/* Who ended whose wait: interleavings written step by step, histories drawn at random whose true wakers are known, and
  * real threads. The threads of the first two are played by one: each step names the thread that takes it. */
 #include "tests/unit/support/waits.h"
 
@@ -43,7 +43,7 @@ static void of_several_releases_the_last_before_the_waiter_had_the_lock_is_the_o
     gets(0, LOCK);
     releases(4, LOCK, STROBE_RELEASE_LOCK);
     assert_int_equal(waker(0, 0, NULL), 3);
-    assert_int_equal(waker(0, 1, NULL), UNTOLD);
+    assert_int_equal(waker(0, 1, NULL), NO_RECORD);
 }
 
 static void a_lock_that_was_had_without_waiting_leaves_no_word(void **state)
@@ -53,7 +53,7 @@ static void a_lock_that_was_had_without_waiting_leaves_no_word(void **state)
     waits(0, LOCK, STROBE_KIND_MUTEX);
     time_passes(MS);
     gets(0, LOCK);
-    assert_int_equal(waker(0, 0, NULL), UNTOLD);
+    assert_int_equal(waker(0, 0, NULL), NO_RECORD);
 }
 
 static void a_release_from_before_the_wait_is_not_taken_for_it_S72(void **state)
@@ -67,11 +67,11 @@ static void a_release_from_before_the_wait_is_not_taken_for_it_S72(void **state)
     waits(0, LOCK, STROBE_KIND_MUTEX);
     time_passes(MS);
     gets(0, LOCK);
-    assert_int_equal(waker(0, 0, NULL), UNTOLD);
+    assert_int_equal(waker(0, 0, NULL), NO_RECORD);
     assert_int_equal(waker(3, 0, NULL), 1);
 }
 
-static void locks_of_one_bucket_are_told_apart_S72(void **state)
+static void locks_of_one_bucket_are_distinguished_S72(void **state)
 {
     (void)state;
     uint64_t other = collides_with(LOCK);
@@ -182,7 +182,7 @@ static void a_readers_release_ends_a_writers_wait_and_no_readers(void **state)
 
 /* ---- conditions, semaphores, parks */
 
-static void each_of_two_waiters_is_told_the_notify_that_resumed_it_S71(void **state)
+static void each_of_two_waiters_records_the_notify_that_resumed_it_S71(void **state)
 {
     (void)state;
     waits(0, LOCK, STROBE_KIND_COND);
@@ -223,7 +223,7 @@ static void a_notify_for_nobody_is_nobodys(void **state)
     time_passes(MS);
     gets(3, LOCK); /* by itself */
     assert_int_equal(waker(0, 0, NULL), 1);
-    assert_int_equal(waker(3, 0, NULL), UNTOLD);
+    assert_int_equal(waker(3, 0, NULL), NO_RECORD);
 }
 
 static void notify_all_wakes_all_who_wait_and_none_who_come_later(void **state)
@@ -240,7 +240,7 @@ static void notify_all_wakes_all_who_wait_and_none_who_come_later(void **state)
     gets(11, LOCK);
     for (uint32_t t = 0; t < 10; t++)
         assert_int_equal(waker(t, 0, NULL), 12);
-    assert_int_equal(waker(11, 0, NULL), UNTOLD);
+    assert_int_equal(waker(11, 0, NULL), NO_RECORD);
 }
 
 /* The notes of a bucket are written in turns: a later release may lie before an earlier one. */
@@ -313,7 +313,7 @@ static void a_spurious_wake_claims_nothing_from_before_S77(void **state)
     time_passes(MS);
     gets(0, LOCK);
     assert_int_equal(waker(0, 0, NULL), 1);
-    assert_int_equal(waker(0, 1, NULL), UNTOLD);
+    assert_int_equal(waker(0, 1, NULL), NO_RECORD);
 }
 
 /* ---- nesting, short waits, threads that go away */
@@ -415,7 +415,7 @@ static void waits_beyond_the_nested_scopes_are_left_alone(void **state)
     strobe_wait_end(thread[0], OTHER, STROBE_WAKE_RELEASED, false);
     for (uint32_t i = STROBE_SCOPES_MAX; i-- > 0;)
         gets(0, LOCK + 64 * i);
-    assert_int_equal(waker(0, 0, NULL), UNTOLD);
+    assert_int_equal(waker(0, 0, NULL), NO_RECORD);
 }
 
 /* ---- random histories against the truth */
@@ -448,11 +448,11 @@ static void check_waker(struct model *m, uint32_t t, int truth)
     const struct strobe_wait *w = &thread[t]->scope[thread[t]->scope_count].wait; /* of the scope just ended */
     struct strobe_scope ended = {.wait = *w};
     struct strobe_record r;
-    int said = strobe_wait_record(&ended, UINT64_MAX, &r) ? (int)r.cpu_span_ns - 1 : UNTOLD;
+    int said = strobe_wait_record(&ended, UINT64_MAX, &r) ? (int)r.cpu_span_ns - 1 : NO_RECORD;
     m->truths++;
     m->right += said == truth;
-    m->missed += said == UNTOLD;
-    m->wrong += said != UNTOLD && said != truth;
+    m->missed += said == NO_RECORD;
+    m->wrong += said != NO_RECORD && said != truth;
 }
 
 /* One of the locks that thread t has, or any. */
@@ -593,8 +593,8 @@ static void contend(void *arg, uint32_t index)
                 before = strobe_load_relaxed(&c->holder[k]);
                 strobe_wait_end(t, what, STROBE_WAKE_RELEASED, false);
                 struct strobe_record r;
-                bool told = strobe_wait_record(&t->scope[tok - 1], UINT64_MAX, &r);
-                strobe_add_relaxed(!told ? &c->missed : r.cpu_span_ns == before ? &c->right : &c->wrong, 1);
+                bool recorded = strobe_wait_record(&t->scope[tok - 1], UINT64_MAX, &r);
+                strobe_add_relaxed(!recorded ? &c->missed : r.cpu_span_ns == before ? &c->right : &c->wrong, 1);
                 strobe_add_relaxed(&c->truths, 1);
                 strobe_scope_end(t, tok, site);
             }
@@ -620,7 +620,7 @@ static void settle_nothing(void *ctx, uint32_t tid)
     (void)ctx, (void)tid;
 }
 
-static void real_threads_are_never_told_a_wrong_waker(void **state)
+static void real_threads_never_record_a_wrong_waker(void **state)
 {
     (void)state;
     static struct contest c;
@@ -632,7 +632,7 @@ static void real_threads_are_never_told_a_wrong_waker(void **state)
     for (uint32_t i = 0; i < THREADS; i++)
         thread[i]->ticks = ticks_of_all;
     strobe_trial_crowd(8, contend, &c);
-    print_message("%u waits, %u wakers right, %u not told\n", strobe_load_relaxed(&c.truths),
+    print_message("%u waits, %u wakers right, %u without a record\n", strobe_load_relaxed(&c.truths),
                   strobe_load_relaxed(&c.right), strobe_load_relaxed(&c.missed));
     assert_int_equal(strobe_load_relaxed(&c.wrong), 0);
 }
@@ -644,13 +644,13 @@ int main(void)
         CASE(of_several_releases_the_last_before_the_waiter_had_the_lock_is_the_one_S70),
         CASE(a_lock_that_was_had_without_waiting_leaves_no_word),
         CASE(a_release_from_before_the_wait_is_not_taken_for_it_S72),
-        CASE(locks_of_one_bucket_are_told_apart_S72),
+        CASE(locks_of_one_bucket_are_distinguished_S72),
         CASE(a_release_that_nobody_waits_for_is_an_event_like_others),
         CASE(a_release_that_ends_a_short_wait_passes_the_gate_and_is_known_all_the_same),
         CASE(stacks_are_taken_for_long_waits_four_an_interval_at_most),
         CASE(who_begins_to_wait_while_the_release_is_reported_is_seen_S73),
         CASE(a_readers_release_ends_a_writers_wait_and_no_readers),
-        CASE(each_of_two_waiters_is_told_the_notify_that_resumed_it_S71),
+        CASE(each_of_two_waiters_records_the_notify_that_resumed_it_S71),
         CASE(notifies_close_together_go_to_the_waiters_in_their_order_S71),
         CASE(a_notify_for_nobody_is_nobodys),
         CASE(notify_all_wakes_all_who_wait_and_none_who_come_later),
@@ -665,7 +665,7 @@ int main(void)
         CASE(a_thread_that_signs_off_or_is_buried_waits_no_more),
         CASE(waits_beyond_the_nested_scopes_are_left_alone),
         CASE(wakers_of_random_histories_are_the_true_ones),
-        CASE(real_threads_are_never_told_a_wrong_waker),
+        CASE(real_threads_never_record_a_wrong_waker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "tests/unit/support/waits.h"
 
 /* The first notify's note has gone when its waiter looks: it must not take the second one's, which is another's. */
-static void a_notify_whose_note_has_gone_leaves_its_waiter_untold_S71(void **state)
+static void a_notify_whose_entry_was_overwritten_names_no_waker_S71(void **state)
 {
     (void)state;
     uint64_t busy = collides_with(LOCK);
@@ -19,7 +19,7 @@ static void a_notify_whose_note_has_gone_leaves_its_waiter_untold_S71(void **sta
     time_passes(MS);
     gets(0, LOCK);
     gets(1, LOCK);
-    assert_int_equal(waker(0, 0, NULL), UNTOLD);
+    assert_int_equal(waker(0, 0, NULL), NO_RECORD);
     assert_int_equal(waker(1, 0, NULL), 10);
 }
 
@@ -36,7 +36,7 @@ static void disperse(uint64_t what, uint32_t waiting)
         goes_on(10 + waiting / STROBE_SCOPES_MAX, what, STROBE_WAKE_NONE, false);
 }
 
-static void who_finds_no_room_to_tell_that_it_waits_is_told_its_waker_all_the_same_S76(void **state)
+static void a_waiter_without_a_free_entry_still_gets_its_waker_S76(void **state)
 {
     (void)state;
     uint32_t crowd_size;
@@ -49,7 +49,7 @@ static void who_finds_no_room_to_tell_that_it_waits_is_told_its_waker_all_the_sa
     assert_int_equal(waker(0, 0, NULL), 1);
 }
 
-static void a_notify_that_may_have_been_for_any_of_several_is_told_to_none_S71(void **state)
+static void a_notify_that_any_of_several_waiters_may_have_taken_names_no_waker_S71(void **state)
 {
     (void)state;
     uint32_t crowd_size;
@@ -62,8 +62,8 @@ static void a_notify_that_may_have_been_for_any_of_several_is_told_to_none_S71(v
     gets(1, LOCK); /* by which of the two? */
     gets(0, LOCK);
     disperse(collides_with(LOCK), crowd_size);
-    assert_int_equal(waker(0, 0, NULL), UNTOLD);
-    assert_int_equal(waker(1, 0, NULL), UNTOLD);
+    assert_int_equal(waker(0, 0, NULL), NO_RECORD);
+    assert_int_equal(waker(1, 0, NULL), NO_RECORD);
 }
 
 /* Clocks of two processors may differ a little. */
@@ -107,15 +107,15 @@ static void nobody_wakes_himself_S71(void **state)
     releases(3, LOCK, STROBE_RELEASE_ALL);
     time_passes(MS);
     gets(3, LOCK);
-    assert_int_equal(waker(3, 0, NULL), UNTOLD);
+    assert_int_equal(waker(3, 0, NULL), NO_RECORD);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_notify_whose_note_has_gone_leaves_its_waiter_untold_S71),
-        CASE(who_finds_no_room_to_tell_that_it_waits_is_told_its_waker_all_the_same_S76),
-        CASE(a_notify_that_may_have_been_for_any_of_several_is_told_to_none_S71),
+        CASE(a_notify_whose_entry_was_overwritten_names_no_waker_S71),
+        CASE(a_waiter_without_a_free_entry_still_gets_its_waker_S76),
+        CASE(a_notify_that_any_of_several_waiters_may_have_taken_names_no_waker_S71),
         CASE(a_release_by_a_clock_that_is_behind_lies_at_the_begin_of_the_wait_S53),
         CASE(a_sample_after_a_wait_leaves_word_of_the_waker_S70),
         CASE(nobody_wakes_himself_S71),

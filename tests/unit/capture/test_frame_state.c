@@ -237,7 +237,7 @@ static void a_frame_pointer_set_by_outlined_code_is_not_set_before(void **state)
     assert_in_link(1, STP, bl(49), BLR, LDP, RET);
     assert_int_equal(ask(2, STP, bl(49), BLR, LDP, RET), STROBE_FRAME_KEPT);
     assert_in_link(50, STP, bl(49), BLR, LDP, RET);
-    assert_int_equal(answer.slot, SP + 16 + 8); /* what is there tells the helper from the one it helps */
+    assert_int_equal(answer.slot, SP + 16 + 8); /* its content distinguishes the helper from the function it helps */
     assert_in_link(51, STP, bl(49), BLR, LDP, RET);
 }
 

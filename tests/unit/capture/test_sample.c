@@ -175,7 +175,7 @@ static enum strobe_walk_end note_window(uint64_t frame, uint64_t caller, const s
 }
 
 /* What a thread said of its stack is where its walks end: they would go on into start code that keeps no frames. */
-static void a_walk_is_told_where_the_stack_and_its_outermost_code_begin(void **state)
+static void a_walk_has_the_begin_of_the_stack_and_of_its_outermost_code(void **state)
 {
     static const struct strobe_unwinder noting = {.self = note_window};
     (void)state;
@@ -597,7 +597,7 @@ static void main_and_other_threads_have_intervals_of_their_own_S1(void **state)
 
 /* ---- metrics */
 
-static void what_a_wait_used_is_told_apart_from_what_came_before_and_after_S54(void **state)
+static void what_a_wait_used_is_separate_from_what_came_before_and_after_S54(void **state)
 {
     struct strobe_config c = rig_config();
     (void)state;
@@ -622,7 +622,7 @@ static void what_a_wait_used_is_told_apart_from_what_came_before_and_after_S54(v
     assert_int_equal(items[0].record.cpu_ns, 5 * MS + 3 * US);
 }
 
-static void what_was_allocated_in_a_wait_is_told_apart_from_what_was_before_S54(void **state)
+static void what_was_allocated_in_a_wait_is_separate_from_what_was_before_S54(void **state)
 {
     struct strobe_config c = rig_config();
     (void)state;
@@ -744,7 +744,7 @@ int main(void)
         TEST(a_sample_after_a_call_is_not_merged_over_the_calls_record_S53),
         TEST(a_stack_that_a_full_table_refuses_is_flagged_S31),
         TEST(a_stack_too_deep_is_cut_flagged_and_kept_S3),
-        TEST(a_walk_is_told_where_the_stack_and_its_outermost_code_begin),
+        TEST(a_walk_has_the_begin_of_the_stack_and_of_its_outermost_code),
         TEST(a_thread_is_known_to_its_own_hooks_from_its_begin_to_its_end),
         TEST(a_walk_without_frames_is_counted_not_recorded),
         TEST(a_hook_inside_the_engine_is_not_taken_and_counted_S7),
@@ -775,8 +775,8 @@ int main(void)
         TEST(a_thread_that_has_signed_off_is_not_to_be_registered_again),
         TEST(a_shorter_name_takes_the_place_of_a_longer_one),
         TEST(main_and_other_threads_have_intervals_of_their_own_S1),
-        TEST(what_a_wait_used_is_told_apart_from_what_came_before_and_after_S54),
-        TEST(what_was_allocated_in_a_wait_is_told_apart_from_what_was_before_S54),
+        TEST(what_a_wait_used_is_separate_from_what_came_before_and_after_S54),
+        TEST(what_was_allocated_in_a_wait_is_separate_from_what_was_before_S54),
         TEST(a_call_lasts_from_its_hooks_entry_until_it_returns),
         TEST(costly_metrics_are_read_at_their_own_rate),
         TEST(any_mix_of_events_is_accounted_for),

@@ -58,7 +58,7 @@ static void a_running_thread_is_sampled_in_every_interval(void **state)
 }
 
 /* Its CPU time from the first sample to the last has 32 bits, 4.3 s. */
-static void a_merged_record_of_more_cpu_time_than_it_can_tell_tells_the_most_it_can_S54(void **state)
+static void a_merged_record_of_too_much_cpu_time_stores_the_maximum_S54(void **state)
 {
     (void)state;
     for (int i = 0; i < 2400; i++)
@@ -641,7 +641,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
         TEST(a_running_thread_is_sampled_in_every_interval),
-        TEST(a_merged_record_of_more_cpu_time_than_it_can_tell_tells_the_most_it_can_S54),
+        TEST(a_merged_record_of_too_much_cpu_time_stores_the_maximum_S54),
         TEST(what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S51_S53),
         TEST(two_threads_in_one_place_are_two_records_S45),
         TEST(a_stack_that_is_cut_says_so_S3),

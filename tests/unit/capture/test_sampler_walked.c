@@ -163,7 +163,7 @@ static void nothing_is_put_into_what_was_walked_while_the_thread_went_on_S46(voi
     assert_int_equal(put_in, 0);
 }
 
-static void a_walk_is_told_the_stack_from_its_pointer_up(void **state)
+static void a_walk_has_the_stack_from_its_pointer_up(void **state)
 {
     (void)state;
     rig.thread->stack_low = 0x10000;
@@ -177,7 +177,7 @@ static void a_walk_is_told_the_stack_from_its_pointer_up(void **state)
     assert_int_equal(known.bias, 0);
 }
 
-static void a_walk_is_told_no_stack_where_the_thread_is_not_on_it(void **state)
+static void a_walk_has_no_stack_bounds_when_the_thread_is_not_on_its_stack(void **state)
 {
     (void)state;
     rig.thread->stack_low = 0x10000;
@@ -255,8 +255,8 @@ int main(void)
         TEST(equal_walks_are_one_record),
         TEST(frames_put_in_after_the_resume_are_recorded),
         TEST(nothing_is_put_into_what_was_walked_while_the_thread_went_on_S46),
-        TEST(a_walk_is_told_the_stack_from_its_pointer_up),
-        TEST(a_walk_is_told_no_stack_where_the_thread_is_not_on_it),
+        TEST(a_walk_has_the_stack_from_its_pointer_up),
+        TEST(a_walk_has_no_stack_bounds_when_the_thread_is_not_on_its_stack),
         TEST(a_walk_that_was_cut_says_so_S3),
         TEST(a_thread_that_turned_out_unfit_is_not_walked_S42),
         TEST(what_was_walked_of_a_thread_that_was_let_go_meanwhile_is_not_used_S46),

@@ -139,7 +139,7 @@ static void a_turn_of_33_ms_is_a_hitch_and_one_of_250_ms_a_hang(void **state)
     assert_int_equal(reader->hitches[2].stack, 9);
 }
 
-static void a_hitch_that_was_told_while_it_lasted_is_one_and_as_long_as_it_was_in_the_end(void **state)
+static void a_hitch_reported_while_it_lasts_is_counted_once_with_its_final_length(void **state)
 {
     (void)state;
     uint64_t at = rig.now;
@@ -245,7 +245,7 @@ int main(void)
         TEST(values_are_no_samples_of_the_thread_that_they_are_written_for),
         TEST(a_value_between_two_equal_samples_harms_neither),
         TEST(a_turn_of_33_ms_is_a_hitch_and_one_of_250_ms_a_hang),
-        TEST(a_hitch_that_was_told_while_it_lasted_is_one_and_as_long_as_it_was_in_the_end),
+        TEST(a_hitch_reported_while_it_lasts_is_counted_once_with_its_final_length),
         TEST(what_the_ring_refuses_is_counted_and_is_no_lost_sample_S14),
         TEST(what_newer_records_overwrite_is_counted_and_is_no_lost_sample_S14),
         TEST(a_thread_that_is_not_there_gets_no_values),

@@ -305,7 +305,7 @@ static void releases_of_a_thread_without_ticks_are_not_recorded_as_calls(void **
     strobe_wait_drop_all(waiter);
 }
 
-static void a_tick_that_was_asked_for_is_told_from_one_of_the_clock(void **state)
+static void a_requested_tick_is_distinguished_from_one_of_the_clock(void **state)
 {
     (void)state;
     tick(1000, 1000);
@@ -365,7 +365,7 @@ static void a_thread_gets_its_clock_once_it_has_used_half_of_a_tick(void **state
     assert_int_equal(asked.keeps, 2);
 }
 
-/* Of what it uses at the end of the call the scope tells, and a stop would disturb it. */
+/* The scope records the CPU time at the end of the call, and a stop would disturb the thread. */
 static void the_cpu_clock_of_a_thread_in_a_call_is_not_read_for_that(void **state)
 {
     (void)state;
@@ -543,7 +543,7 @@ int main(void)
         TICKING(releases_that_nobody_waits_for_are_not_timed),
         TICKING(a_release_that_takes_long_says_nothing_of_time_in_the_system),
         TICKING(releases_of_a_thread_without_ticks_are_not_recorded_as_calls),
-        TICKING(a_tick_that_was_asked_for_is_told_from_one_of_the_clock),
+        TICKING(a_requested_tick_is_distinguished_from_one_of_the_clock),
         TICKING(a_thread_that_ticks_is_stopped_once_when_new_and_never_again),
         TICKING(a_thread_that_uses_its_processor_and_does_not_tick_is_stopped),
         TICKING(a_thread_whose_clock_cannot_tick_is_not_asked_again_and_is_stopped),

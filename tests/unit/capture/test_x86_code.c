@@ -1,4 +1,4 @@
-/* Lengths and effects of instructions are those that capstone tells, on all code of the C library. */
+/* Lengths and effects of instructions are those that capstone reports, on all code of the C library. */
 #include "engine/capture/x86_code.h"
 
 #include <setjmp.h>
@@ -50,7 +50,7 @@ static void compare(const uint8_t *code, const cs_insn *i, struct tally *t)
     }
     bool unseen = effect == STROBE_X86_NOTHING && writes_frame_register(i);
     if ((length != i->size && !t->wrong_length++) || (unseen && !t->unseen_write++))
-        print_message("%s %s: %u bytes, told %u, first %02x %02x %02x %02x\n", i->mnemonic, i->op_str, i->size, length,
+        print_message("%s %s: %u bytes, not %u, first %02x %02x %02x %02x\n", i->mnemonic, i->op_str, i->size, length,
                       code[0], code[1], code[2], code[3]);
 }
 

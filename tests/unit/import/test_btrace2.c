@@ -1,4 +1,4 @@
-/* Method logs of btrace 2.0: what was logged is told as calls that nest, and a log of ours reads back to the same.
+/* Method logs of btrace 2.0: what was logged is read as calls that nest, and a log of ours reads back to the same.
  * The regressions R-8. */
 #include "engine/base/error.h"
 #include "engine/trace/export/btrace2_write.h"
@@ -68,7 +68,7 @@ static int close_all(void **state)
     return strobe_workshop_close(state);
 }
 
-static const char *told(void)
+static const char *calls_text(void)
 {
     static char text[8192];
     size_t n = 0;
@@ -94,7 +94,7 @@ static enum strobe_status read_log(void)
 static void reads_as(const char *expected)
 {
     assert_int_equal(read_log(), STROBE_OK);
-    assert_string_equal(told(), expected);
+    assert_string_equal(calls_text(), expected);
     strobe_calls_close(&calls);
 }
 
@@ -262,7 +262,7 @@ static void a_call_that_began_before_the_first_moment_did(void **state)
     assert_int_equal(stats.negative, 1);
 }
 
-static void methods_without_a_name_are_told_by_their_number(void **state)
+static void methods_without_a_name_are_shown_by_their_number(void **state)
 {
     (void)state;
     start_log(5, 0, 0, 0);
@@ -528,7 +528,7 @@ static void random_calls_read_back_the_same(void **state)
     }
 }
 
-/* Records of anything: what is told nests all the same, and each call is either told or left out. */
+/* Records of anything: the calls read still nest, and each call is either read or counted as left out. */
 static void damaged_logs_always_nest(void **state)
 {
     (void)state;
@@ -578,7 +578,7 @@ int main(void)
         cmocka_unit_test(a_log_cut_in_its_header_is_refused),
         cmocka_unit_test(calls_before_the_trace_begin_with_it_or_are_left_out),
         cmocka_unit_test(a_call_that_began_before_the_first_moment_did),
-        cmocka_unit_test(methods_without_a_name_are_told_by_their_number),
+        cmocka_unit_test(methods_without_a_name_are_shown_by_their_number),
         cmocka_unit_test(the_longest_call_fits),
         cmocka_unit_test(a_log_lies_where_the_system_trace_has_it),
         cmocka_unit_test(records_hold_what_they_are_given_up_to_their_limits),

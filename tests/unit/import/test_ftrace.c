@@ -30,7 +30,7 @@ static enum strobe_status read_text(const char *text)
 }
 
 /* Threads one a line: `tid name: calls; marks`. */
-static const char *told(void)
+static const char *calls_text(void)
 {
     static char text[8192];
     size_t n = 0;
@@ -53,7 +53,7 @@ static const char *told(void)
 static void reads_as(const char *text, const char *expected)
 {
     assert_int_equal(read_text(text), STROBE_OK);
-    assert_string_equal(told(), expected);
+    assert_string_equal(calls_text(), expected);
     strobe_calls_close(&calls);
 }
 
@@ -276,7 +276,7 @@ static void one_process_is_taken(void **state)
     assert_int_equal(stats.other_processes, 2);
     options.pid = 100;
     assert_int_equal(read_text(two), STROBE_OK);
-    assert_string_equal(told(), "100* sys: B<x>1500000000\n101 wm: C<w>=1@2500000000\n");
+    assert_string_equal(calls_text(), "100* sys: B<x>1500000000\n101 wm: C<w>=1@2500000000\n");
     assert_int_equal(calls.begin_ns, 1500000000);
     assert_int_equal(calls.end_ns, 2500000000);
     assert_int_equal(calls.pid, 100);
@@ -347,12 +347,12 @@ static void goes_there_and_back(const char *text, const char *written)
 {
     size_t bytes;
     assert_int_equal(read_text(text), STROBE_OK);
-    char *first = strdup(told());
+    char *first = strdup(calls_text());
     char *out = write_text(&bytes);
     strobe_calls_close(&calls);
     assert_non_null(strstr(out, written));
     assert_int_equal(read_text(out), STROBE_OK);
-    assert_string_equal(told(), first);
+    assert_string_equal(calls_text(), first);
     strobe_calls_close(&calls);
     free(first);
     free(out);
@@ -405,12 +405,12 @@ static void random_streams_read_back_the_same(void **state)
             }
         }
         size_t bytes;
-        char *out = write_text(&bytes), *first = strdup(told());
+        char *out = write_text(&bytes), *first = strdup(calls_text());
         strobe_calls_close(&calls);
         assert_int_equal(strobe_ftrace_read(out, bytes, &options, &calls, &stats, &error), STROBE_OK);
         char *again = write_text(&bytes);
         assert_string_equal(again, out);
-        assert_string_equal(told(), first);
+        assert_string_equal(calls_text(), first);
         assert_int_equal(stats.broken + stats.orphans + stats.cut + stats.unordered, 0);
         strobe_calls_close(&calls);
         free(again);
@@ -431,7 +431,7 @@ static void the_article_is_repaired_by_either_policy(void **state)
     for (int policy = STROBE_REPAIR_LAST; policy <= STROBE_REPAIR_ENCLOSING; policy++) {
         assert_int_equal(read_text(text), STROBE_OK);
         assert_int_equal(strobe_calls_repair(&calls, (enum strobe_repair)policy, NULL), STROBE_OK);
-        assert_string_equal(told(), expected[policy]);
+        assert_string_equal(calls_text(), expected[policy]);
         strobe_calls_close(&calls);
     }
 }

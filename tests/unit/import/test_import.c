@@ -146,19 +146,19 @@ static void event_packet(uint32_t sequence, uint64_t delta, uint64_t name, const
     packet(&p);
 }
 
-/* ---- what the import tells, as text */
+/* ---- what the importer reports, as text */
 
-static char told[16384];
-static size_t told_bytes;
+static char imported[16384];
+static size_t imported_bytes;
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(told + told_bytes, sizeof told - told_bytes, format, args);
+    int n = vsnprintf(imported + imported_bytes, sizeof imported - imported_bytes, format, args);
     va_end(args);
-    told_bytes += n > 0 && told_bytes + (size_t)n < sizeof told ? (size_t)n : 0;
+    imported_bytes += n > 0 && imported_bytes + (size_t)n < sizeof imported ? (size_t)n : 0;
 }
 
 static void on_process(void *ctx, uint32_t pid, const char *name)
@@ -224,15 +224,15 @@ static struct strobe_error error;
 
 static enum strobe_status import(const void *content, size_t count)
 {
-    told_bytes = 0;
-    told[0] = error.text[0] = 0;
+    imported_bytes = 0;
+    imported[0] = error.text[0] = 0;
     return strobe_import_perfetto_bytes(content, count, &visitor, NULL, &stats, &error);
 }
 
 static void expect(const char *content)
 {
     assert_int_equal(import(trace.at, trace.count), STROBE_OK);
-    assert_string_equal(told, content);
+    assert_string_equal(imported, content);
 }
 
 /* A trace of one thread with two slices, CPU time and a counter. */
@@ -345,7 +345,7 @@ static void a_new_state_forgets_names_and_defaults(void **state)
     message(&p, 11, &event);
     packet(&p);
     assert_int_equal(import(trace.at, trace.count), STROBE_OK);
-    assert_non_null(strstr(told, "0@123 begin  ();"));
+    assert_non_null(strstr(imported, "0@123 begin  ();"));
     assert_int_equal(stats.unknown_names, 1);
     assert_int_equal(stats.unknown_tracks, 0);
     event_packet(5, 1, 0, NULL, 0); /* on which track is not known any more */
@@ -531,11 +531,11 @@ static void a_trace_being_read_is_not_handed_to_programs_started_meanwhile(void 
     strobe_workshop_write("trace", trace.at, trace.count, 0644);
     for (int fd = 0; fd < 64; fd++)
         open_before[fd] = fcntl(fd, F_GETFD) != -1;
-    told_bytes = 0;
-    told[0] = 0;
+    imported_bytes = 0;
+    imported[0] = 0;
     assert_int_equal(strobe_import_perfetto(strobe_workshop_path("trace"), &look, open_before, NULL, &error),
                      STROBE_OK);
-    assert_string_equal(told, "kept;");
+    assert_string_equal(imported, "kept;");
 }
 
 int main(void)

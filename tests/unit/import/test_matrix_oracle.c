@@ -49,7 +49,7 @@ static uint64_t now_ms, base_ns = 77000000;
 static struct strobe_matrix_clock clock;
 static struct strobe_matrix_log matrix;
 
-/* Moves on by some ms, of which the clock's thread tells. */
+/* Moves on by some ms, which the clock's thread publishes. */
 static void pass_time(void)
 {
     now_ms += below(4) ? below(3) : below(6000);

@@ -158,7 +158,7 @@ static void what_is_open_at_the_end_ends_there_when_strict(void **state)
     is(DOCUMENTED, "ID@0 I4@10 end=1249", "0,D,1,1249 1,4,1,1239");
     is(UPSTREAM, "ID@0 I4@10 end=1249", "0,D,1,1249 1,4,1,1239");
     assert_int_equal(stats.open_at_end, 2);
-    is(DOCUMENTED, "ID@0 I4@10", "0,D,1,10 1,4,1,0"); /* no end is told: the last event's */
+    is(DOCUMENTED, "ID@0 I4@10", "0,D,1,10 1,4,1,0"); /* without an end, the last event's */
 }
 
 /* Upstream: I1 d 1, I2 d 2, O2 d 1: 2(1,4). 1 is dropped, and the newest item is at depth 1: all is thrown away. */
@@ -264,7 +264,7 @@ static void durations_and_sums_have_more_than_32_bits(void **state)
     is(UPSTREAM, twice, "0,D,1,0 1,1,2,-2");
 }
 
-/* Matrix #840: the end is told in ns where ms are meant. 5,000,000,000 less 2^32 is 705,032,704. */
+/* Matrix #840: the end is given in ns instead of ms. 5,000,000,000 less 2^32 is 705,032,704. */
 static void an_end_in_ns_is_cut_to_32_bits_upstream(void **state)
 {
     (void)state;

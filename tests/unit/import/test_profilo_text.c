@@ -30,7 +30,7 @@ static const char *written(struct strobe_profilo_state *s, const struct strobe_p
     return line;
 }
 
-static void entries_are_told_plain_or_by_their_differences(void **state)
+static void entries_are_read_plain_or_as_differences(void **state)
 {
     struct strobe_profilo_state plain = {0}, delta = {.delta = true};
     struct strobe_profilo_entry a = entry(10, "MARK_PUSH", 1000, 7, 5), b = entry(12, "MARK_POP", 1500, 6, -5);
@@ -150,14 +150,14 @@ static void random_entries_come_back_in_both_forms(void **state)
 /* ---- as calls */
 
 static struct strobe_calls calls;
-static struct strobe_profilo_stats told;
+static struct strobe_profilo_stats stats;
 static struct strobe_error error;
 
 static enum strobe_status read_text(const char *text)
 {
     strobe_calls_close(&calls);
     strobe_calls_open(&calls);
-    return strobe_profilo_read(text, strlen(text), &calls, &told, &error);
+    return strobe_profilo_read(text, strlen(text), &calls, &stats, &error);
 }
 
 static int close_calls(void **state)
@@ -195,10 +195,10 @@ static void marks_with_their_names_are_calls(void **state)
     must_be(1, 0, STROBE_CALL_BEGIN, 1007000, "other");
     must_be(0, 1, STROBE_CALL_END, 1017000, NULL);
     must_be(0, 2, STROBE_CALL_BEGIN, 1018000, "");
-    assert_int_equal(told.unknown, 1);
-    assert_int_equal(told.first_unknown, 16);
-    assert_int_equal(told.others, 2);
-    assert_int_equal(told.texts, 4);
+    assert_int_equal(stats.unknown, 1);
+    assert_int_equal(stats.first_unknown, 16);
+    assert_int_equal(stats.others, 2);
+    assert_int_equal(stats.texts, 4);
 }
 
 static void a_trace_without_a_head_or_its_end_is_refused(void **state)
@@ -209,7 +209,7 @@ static void a_trace_without_a_head_or_its_end_is_refused(void **state)
     assert_int_equal(read_text("dt\nver|3\n"), STROBE_BAD_INPUT);
     assert_string_equal(error.text, "expected an empty line after its head of 2 lines");
     assert_int_equal(read_text("dt\n\n1|MARK_PUSH|1|7|0|0"), STROBE_OK);
-    assert_true(told.cut_off);
+    assert_true(stats.cut_off);
     assert_int_equal(calls.thread_count, 0);
 }
 
@@ -237,7 +237,7 @@ static void calls_that_were_written_are_read_again(void **state)
     char *text = strobe_workshop_read("calls.profilo", &bytes);
     assert_int_equal(read_text(text), STROBE_OK);
     free(text);
-    assert_int_equal(told.unknown, 0);
+    assert_int_equal(stats.unknown, 0);
     must_be(0, 0, STROBE_CALL_BEGIN, 100, "x|y");
     must_be(0, 1, STROBE_CALL_BEGIN, 200, "two lines");
     must_be(0, 2, STROBE_CALL_END, 300, NULL);
@@ -249,7 +249,7 @@ static void calls_that_were_written_are_read_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_are_told_plain_or_by_their_differences),
+        cmocka_unit_test(entries_are_read_plain_or_as_differences),
         cmocka_unit_test(differences_wrap_around_and_back),
         cmocka_unit_test(frames_are_an_entry_each),
         cmocka_unit_test(texts_stay_in_their_line_and_change_no_difference),

@@ -159,7 +159,7 @@ static void a_blocked_word_set_in_time_keeps_the_thread_undisturbed(void **state
     counter_stop(&c);
 }
 
-static void a_thread_that_has_ended_is_told(void **state)
+static void a_thread_that_has_ended_is_reported_as_gone(void **state)
 {
     struct counter c = {0};
     struct strobe_regs regs;
@@ -266,7 +266,7 @@ int main(void)
         cmocka_unit_test(a_stopped_thread_stands_and_a_resumed_one_goes_on),
         cmocka_unit_test(a_resumed_thread_does_not_wait_for_its_watchdog),
         cmocka_unit_test(a_blocked_word_set_in_time_keeps_the_thread_undisturbed),
-        cmocka_unit_test(a_thread_that_has_ended_is_told),
+        cmocka_unit_test(a_thread_that_has_ended_is_reported_as_gone),
         cmocka_unit_test(a_thread_that_blocks_all_signals_is_late_and_never_stops_later),
         cmocka_unit_test(a_sampler_that_dies_leaves_no_thread_standing_S46),
         cmocka_unit_test(settle_returns_at_once_when_nobody_asks),

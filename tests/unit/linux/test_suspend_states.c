@@ -1,5 +1,5 @@
 /* Which threads the Linux host stops: those that run. One that sleeps in a call is left alone, since a signal would end
- * the call with EINTR; one that has ended is told.
+ * the call with EINTR; one that has ended is reported as gone.
  *
  * alone: a thread that waits for a processor can't be stopped in time. */
 #include "engine/backend/linux/host_linux.h"
@@ -175,7 +175,7 @@ static void a_thread_that_has_ended_is_gone(void **state)
     assert_int_equal(found.ended, STROBE_GONE);
 }
 
-static void more_threads_than_are_kept_open_are_told_apart(void **state)
+static void more_threads_than_are_kept_open_are_distinguished(void **state)
 {
     (void)state;
     assert_int_equal(found.wrong, 0);
@@ -221,7 +221,7 @@ int main(void)
         cmocka_unit_test(a_running_thread_is_stopped_and_let_go),
         cmocka_unit_test(a_thread_that_sleeps_in_a_call_is_left_alone),
         cmocka_unit_test(a_thread_that_has_ended_is_gone),
-        cmocka_unit_test(more_threads_than_are_kept_open_are_told_apart),
+        cmocka_unit_test(more_threads_than_are_kept_open_are_distinguished),
         cmocka_unit_test(a_thread_whose_clock_is_refused_is_not_taken_for_gone_S16),
     };
     return cmocka_run_group_tests_name("suspend_states", tests, look_at_all, NULL);

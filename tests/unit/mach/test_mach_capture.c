@@ -125,7 +125,7 @@ static void nothing(void *context)
     (void)context;
 }
 
-/* ---- what hooks tell */
+/* ---- what hooks record */
 
 static void allocations_and_releases_are_counted_to_the_last(void **state)
 {
@@ -500,8 +500,8 @@ static void end_play(struct play *s)
     mach_port_mod_refs(mach_task_self(), s->inbox, MACH_PORT_RIGHT_RECEIVE, -1);
 }
 
-/* True when all that main was told of its wait is who let it go. */
-static bool is_told(const struct way *way, long wait_ns)
+/* True when the one record of main's wait names the thread that released it. */
+static bool is_waker_recorded(const struct way *way, long wait_ns)
 {
     struct play play;
     struct part part = {&play, way};
@@ -523,20 +523,20 @@ static bool is_told(const struct way *way, long wait_ns)
         assert_ptr_equal(&seen->threads[t->woken[w].waker], waker);
         met += t->woken[w].what == what;
     }
-    bool told = met == 1 && t->kind[way->kind].sampled;
+    bool recorded = met == 1 && t->kind[way->kind].sampled;
     strobe_reader_close(seen);
     seen = NULL;
     end_play(part.play);
-    return told;
+    return recorded;
 }
 
 /* S-76: whatever other locks are taken meanwhile, and by whomever. On a busy machine who waits may come too late. */
-static void who_waits_is_told_who_let_it_go_S76(void **state)
+static void each_wait_names_the_thread_that_released_it_S76(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         long wait_ns = WAIT_NS;
-        while (!is_told(&ways[i], wait_ns))
+        while (!is_waker_recorded(&ways[i], wait_ns))
             if ((wait_ns *= 4) > 1000000000)
                 fail_msg("%s: nobody, or not only who let it go", ways[i].name);
     }
@@ -742,7 +742,7 @@ static void *name_itself(void *name)
     return NULL;
 }
 
-static void threads_are_told_when_they_begin_and_end_and_named_as_last(void **state)
+static void threads_are_reported_when_they_begin_and_end_with_their_last_name(void **state)
 {
     pthread_t thread;
     (void)state;
@@ -870,13 +870,13 @@ int main(void)
         TEST(locks_that_are_free_are_points_and_so_is_giving_back),
         TEST(calls_that_may_wait_are_scopes_of_their_kind_and_keep_their_answer),
         TEST(groups_that_are_not_wanted_leave_their_pointers_alone),
-        TEST(who_waits_is_told_who_let_it_go_S76),
+        TEST(each_wait_names_the_thread_that_released_it_S76),
         TEST(a_wait_that_times_out_has_no_waker),
         TEST(work_that_a_queue_is_waited_for_is_no_wait),
         TEST(work_that_is_not_waited_for_runs_once_and_begins_a_message),
         TEST(a_thread_that_was_there_and_meets_no_hook_is_sampled_and_ends_as_any),
         TEST(a_thread_that_was_found_and_then_meets_a_hook_is_one_and_ends_in_order),
-        TEST(threads_are_told_when_they_begin_and_end_and_named_as_last),
+        TEST(threads_are_reported_when_they_begin_and_end_with_their_last_name),
         TEST(events_beyond_the_thread_table_are_counted),
         TEST(each_return_from_the_loops_wait_begins_a_message),
         TEST(images_that_come_are_hooked_and_noted_and_those_that_go_are_forgotten),

@@ -151,7 +151,7 @@ static uint64_t pc_of(mach_port_t port)
 #endif
 }
 
-static void registers_of_a_thread_that_runs_are_told_and_it_runs_on(void **state)
+static void the_registers_of_a_running_thread_are_read_and_it_runs_on(void **state)
 {
     (void)state;
     struct counter c;
@@ -300,14 +300,14 @@ enum { ENDERS = 8, ROUNDS = 300 };
 static _Atomic bool enders_go, stayer_goes;
 static _Atomic mach_port_t stayer_port;
 
-static void *end_when_told(void *p)
+static void *end_when_asked(void *p)
 {
     while (!atomic_load(&enders_go))
         sched_yield();
     return p;
 }
 
-static void *stay_until_told(void *p)
+static void *stay_until_asked(void *p)
 {
     atomic_store(&stayer_port, pthread_mach_thread_np(pthread_self()));
     while (!atomic_load(&stayer_goes))
@@ -341,8 +341,8 @@ static void a_thread_that_lives_is_listed_while_older_ones_end(void **state)
         atomic_store(&stayer_goes, false);
         atomic_store(&stayer_port, MACH_PORT_NULL);
         for (int i = 0; i < ENDERS; i++)
-            assert_int_equal(pthread_create(&enders[i], NULL, end_when_told, NULL), 0);
-        assert_int_equal(pthread_create(&stayer, NULL, stay_until_told, NULL), 0);
+            assert_int_equal(pthread_create(&enders[i], NULL, end_when_asked, NULL), 0);
+        assert_int_equal(pthread_create(&stayer, NULL, stay_until_asked, NULL), 0);
         while (!atomic_load(&stayer_port))
             sched_yield();
         atomic_store(&enders_go, true);
@@ -381,7 +381,7 @@ static void who_suspends_itself_is_nobodys_hold(void **state)
 
 /* ---- memory */
 
-static void memory_that_is_not_there_or_may_not_be_read_is_told_apart_and_never_half_read(void **state)
+static void absent_and_protected_memory_have_different_errors_and_are_never_half_read(void **state)
 {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -475,13 +475,13 @@ int main(void)
         cmocka_unit_test(a_suspended_thread_stands_until_it_is_resumed_as_often),
         cmocka_unit_test(each_kernel_calls_a_stopped_thread_by_its_own_name),
         cmocka_unit_test(a_thread_in_the_kernel_runs_on_after_a_suspend_until_it_comes_out),
-        cmocka_unit_test(registers_of_a_thread_that_runs_are_told_and_it_runs_on),
+        cmocka_unit_test(the_registers_of_a_running_thread_are_read_and_it_runs_on),
         cmocka_unit_test(rights_are_given_back_to_the_last),
         cmocka_unit_test(the_name_of_a_thread_that_has_ended_is_dead_until_it_is_given_back),
         cmocka_unit_test(threads_that_end_while_they_are_suspended_leave_nothing_behind),
         cmocka_unit_test(a_thread_that_lives_is_listed_while_older_ones_end),
         cmocka_unit_test(who_suspends_itself_is_nobodys_hold),
-        cmocka_unit_test(memory_that_is_not_there_or_may_not_be_read_is_told_apart_and_never_half_read),
+        cmocka_unit_test(absent_and_protected_memory_have_different_errors_and_are_never_half_read),
         cmocka_unit_test(the_call_that_is_to_fail_fails_and_no_other),
         cmocka_unit_test(a_thread_has_a_name_when_the_app_has_used_up_its_files),
         cmocka_unit_test(the_clock_counts_24_million_a_second),

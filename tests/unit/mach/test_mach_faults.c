@@ -202,7 +202,7 @@ static void a_call_that_fails_once_stops_no_capture_and_leaves_no_hook_and_no_th
 
 /* Else a look would take it for one of the app's, and have it stop itself. The first call is made for the thread that
  * starts the capture, the next two for the watchdog and the sampler. */
-static void a_sampler_that_is_not_told_who_it_is_does_not_begin(void **state)
+static void a_sampler_without_its_own_thread_id_does_not_begin(void **state)
 {
     uint64_t calls;
     bool began = false;
@@ -265,7 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(whichever_call_fails_a_capture_ends_in_order_and_the_app_is_as_it_was),
         TEST(a_call_that_fails_once_stops_no_capture_and_leaves_no_hook_and_no_thread_standing),
-        TEST(a_sampler_that_is_not_told_who_it_is_does_not_begin),
+        TEST(a_sampler_without_its_own_thread_id_does_not_begin),
         TEST(a_session_that_is_not_there_changes_nothing),
         TEST(metrics_that_nobody_counts_are_not_in_the_session),
         TEST(a_thread_that_stays_in_the_engine_keeps_its_memory),

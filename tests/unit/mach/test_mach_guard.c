@@ -1,5 +1,5 @@
-/* The guard of the suspended window in real mode: who calls what could wait for the thread that stands is ended, and
- * told by name, with a stack. */
+/* The guard of the suspended window in real mode: a call that could wait for the suspended thread ends the process, and
+ * the message has its name and a stack. */
 #include "sim/fake/mach/app.h"
 
 #include <dlfcn.h>

@@ -147,7 +147,7 @@ static void a_thread_that_waits_in_the_kernel_stands_as_well(void **state)
     assert_int_equal(let_it_go(), STROBE_OK);
 }
 
-static void kernel_code_that_runs_on_is_waited_for_no_longer_than_told_and_not_looked_at_S42(void **state)
+static void kernel_code_that_runs_on_is_waited_for_up_to_the_limit_and_not_sampled_S42(void **state)
 {
     (void)state;
     struct strobe_regs regs;
@@ -412,7 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_thread_stands_where_it_says_until_it_is_let_go),
         TEST(a_thread_that_waits_in_the_kernel_stands_as_well),
-        TEST(kernel_code_that_runs_on_is_waited_for_no_longer_than_told_and_not_looked_at_S42),
+        TEST(kernel_code_that_runs_on_is_waited_for_up_to_the_limit_and_not_sampled_S42),
         TEST(a_thread_that_blocks_is_left_alone),
         TEST(a_thread_that_is_not_in_the_table_is_left_alone),
         TEST(a_thread_that_has_ended_is_gone_S41),

@@ -129,7 +129,7 @@ static void log_one(uint32_t type, uintptr_t zone, uintptr_t arg2, uintptr_t arg
     logged.count++;
 }
 
-static void the_heap_tells_its_logger_of_the_apps_allocations(void **state)
+static void the_heap_reports_the_apps_allocations_to_its_logger(void **state)
 {
     (void)state;
     struct fake_mach_app *app = fake_mach_app();
@@ -407,7 +407,7 @@ int main(void)
         cmocka_unit_test(the_hook_sees_each_thread_start_and_end),
         cmocka_unit_test(listeners_hear_of_images_that_are_there_come_and_go),
         cmocka_unit_test(calls_of_the_app_go_through_pointers_that_its_symbols_lead_to),
-        cmocka_unit_test(the_heap_tells_its_logger_of_the_apps_allocations),
+        cmocka_unit_test(the_heap_reports_the_apps_allocations_to_its_logger),
         cmocka_unit_test(a_plain_lock_lets_one_in_at_a_time),
         cmocka_unit_test(a_serial_queue_does_one_after_the_other_in_order),
         cmocka_unit_test(groups_semaphores_and_once_wait_for_what_they_are_for),

@@ -121,8 +121,8 @@ static void *end_late(void *nothing)
     return NULL;
 }
 
-/* Tells how many of main's waits for the end of a thread have been told, and that no other waker was. */
-static size_t told_ends(void)
+/* Returns how many of main's waits for the end of a thread have a waker; checks that each waker is that thread. */
+static size_t count_recorded_ends(void)
 {
     const struct strobe_reader_thread *t = main_seen();
     for (size_t w = 0; w < t->woken_count; w++)
@@ -131,7 +131,7 @@ static size_t told_ends(void)
 }
 
 /* On a busy machine who joins may come too late, when the thread has ended. */
-static void who_waits_for_the_end_of_a_thread_is_told_that_it_was_its_end_S75(void **state)
+static void a_wait_for_the_end_of_a_thread_names_that_thread_as_its_waker_S75(void **state)
 {
     enum { ROUNDS = 5 };
     pthread_t thread;
@@ -144,7 +144,7 @@ static void who_waits_for_the_end_of_a_thread_is_told_that_it_was_its_end_S75(vo
         assert_int_equal(app->pthread_join(thread, NULL), 0);
     }
     end();
-    assert_in_range(told_ends(), 1, ROUNDS);
+    assert_in_range(count_recorded_ends(), 1, ROUNDS);
     assert_in_range(main_seen()->kind[STROBE_KIND_THREAD].sampled, 1, ROUNDS); /* the others were no waits */
 }
 
@@ -216,7 +216,7 @@ static void turns_that_take_too_long_are_hitches_and_hangs_and_others_are_not(vo
     receive();
     pass_ms(60);
     receive();
-    pass_ms(400); /* the hang is told while it lasts */
+    pass_ms(400); /* the hang is reported while it lasts */
     start_clock();
     end();
     fake_mach_use_system(&fake_mach_pthreads);
@@ -247,7 +247,7 @@ static void other_logger(uint32_t type, uintptr_t zone, uintptr_t arg2, uintptr_
     logged++;
 }
 
-static void another_logger_is_told_beside_ours_and_is_there_afterwards(void **state)
+static void another_logger_is_called_beside_ours_and_is_restored_afterwards(void **state)
 {
     (void)state;
     malloc_logger = other_logger;
@@ -267,8 +267,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(turns_that_take_too_long_are_hitches_and_hangs_and_others_are_not, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(hooks_met_inside_the_engine_are_counted_and_take_nothing_S7, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(another_logger_is_told_beside_ours_and_is_there_afterwards, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_waits_for_the_end_of_a_thread_is_told_that_it_was_its_end_S75, set_up,
+        cmocka_unit_test_setup_teardown(another_logger_is_called_beside_ours_and_is_restored_afterwards, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_wait_for_the_end_of_a_thread_names_that_thread_as_its_waker_S75, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

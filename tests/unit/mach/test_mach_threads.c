@@ -20,7 +20,7 @@ enum { CREW = 8, FOUND_MOST = 64 };
 static struct strobe_mach_threads *table;
 static int64_t rights_before;
 
-/* A thread that does what it is told, in this order, and then ends. */
+/* A thread that does the requested steps, in this order, and then ends. */
 enum step { BORN = 1, PUT, DROPPED, ENDED_STEP };
 struct member {
     pthread_t thread;

@@ -1,5 +1,5 @@
-/* Matrix's packed method log: its words, its ring and marks, its clock and states. What upstream's log does is told
- * by a model of it, beside ours: the regressions R-1 and R-3. */
+/* Matrix's packed method log: its words, its ring and marks, its clock and states. A model of upstream's log runs
+ * beside ours: the regressions R-1 and R-3. */
 #include "engine/method/matrix/matrix_log.h"
 
 #include "tests/unit/support/trial.h"
@@ -393,8 +393,8 @@ static void a_copy_between_marks_has_what_came_between(void **state)
     assert_int_equal(count, 3);
 }
 
-/* Logs of all small sizes, at each position of the ring: a mark tells the truth, and a copy has the entries. */
-static void any_mark_of_any_small_log_tells_the_truth(void **state)
+/* Logs of all small sizes, at each position of the ring: a mark is true, and a copy has the entries. */
+static void any_mark_of_any_small_log_is_true(void **state)
 {
     (void)state;
     for (uint32_t capacity = 1; capacity <= 9; capacity++)
@@ -419,7 +419,7 @@ static void any_mark_of_any_small_log_tells_the_truth(void **state)
             }
 }
 
-/* Matrix #342: a record that is invalidated is told to a log that is instrumented itself, which writes, for ever. */
+/* Matrix #342: an invalidated record is reported to a log that is instrumented itself, which writes, for ever. */
 static void a_call_writes_one_entry_whatever_it_overwrites(void **state)
 {
     (void)state;
@@ -651,7 +651,7 @@ static void random_runs_are_copied_as_they_were_written(void **state)
     static uint64_t written[CALLS];
     for (uint32_t round = strobe_trial_rounds(40); round--;) {
         uint32_t capacity = 1 + strobe_trial_below(&seed, 200), count = 0, marked = 0;
-        uint64_t now = 1000 * MS, told = 0;
+        uint64_t now = 1000 * MS, clock_ms = 0;
         begin_with(capacity, false);
         struct strobe_matrix_mark mark = strobe_matrix_mark(&matrix);
         while (count < CALLS) {
@@ -661,7 +661,7 @@ static void random_runs_are_copied_as_they_were_written(void **state)
             case 0:
                 now += strobe_trial_below(&seed, 9) * MS;
                 strobe_matrix_clock_tick(&clock, now);
-                told = now / MS - 1000;
+                clock_ms = now / MS - 1000;
                 break;
             case 1:
                 if (strobe_trial_below(&seed, 10) == 0) {
@@ -671,12 +671,12 @@ static void random_runs_are_copied_as_they_were_written(void **state)
                 break;
             case 2:
                 strobe_matrix_message_begin(&matrix, ++now);
-                told = now / MS - 1000;
-                written[count++] = strobe_matrix_entry(true, STROBE_MATRIX_DISPATCH, told);
+                clock_ms = now / MS - 1000;
+                written[count++] = strobe_matrix_entry(true, STROBE_MATRIX_DISPATCH, clock_ms);
                 break;
             default:
                 in ? strobe_matrix_enter(&matrix, id) : strobe_matrix_leave(&matrix, id);
-                written[count++] = strobe_matrix_entry(in, id, told);
+                written[count++] = strobe_matrix_entry(in, id, clock_ms);
             }
             size_t got;
             enum strobe_status status = strobe_matrix_copy(&matrix, &mark, NULL, out, capacity, &got);
@@ -705,7 +705,7 @@ int main(void)
         cmocka_unit_test(a_younger_mark_does_not_hide_that_an_older_one_was_overwritten),
         cmocka_unit_test(a_released_mark_gives_nothing_also_when_released_twice),
         cmocka_unit_test(a_copy_between_marks_has_what_came_between),
-        cmocka_unit_test(any_mark_of_any_small_log_tells_the_truth),
+        cmocka_unit_test(any_mark_of_any_small_log_is_true),
         cmocka_unit_test(a_call_writes_one_entry_whatever_it_overwrites),
         cmocka_unit_test(capacities_that_are_none_are_refused),
         cmocka_unit_test(calls_have_the_time_of_the_last_tick),

@@ -1,4 +1,4 @@
-/* The ring of captured stacks of method pointers: what is in it, in which order, and what is told of the rest. */
+/* The ring of captured stacks of method pointers: what is in it, in which order, and what is reported of the rest. */
 #include "engine/method/netease/netease_ring.h"
 
 #include "engine/base/mix.h"
@@ -112,7 +112,7 @@ static void overwritten_is_what_is_more_than_the_capacity(void **state)
 }
 
 /* A list that was begun before the ring went round says what it missed. */
-static void a_lapped_reader_is_told(void **state)
+static void a_lapped_reader_is_notified(void **state)
 {
     (void)state;
     struct strobe_netease_ring ring = ring_new(4);
@@ -234,7 +234,7 @@ int main(void)
         cmocka_unit_test(a_capture_comes_back_as_it_was_put),
         cmocka_unit_test(depth_over_the_cap_is_cut_at_the_root_end_and_flagged),
         cmocka_unit_test(overwritten_is_what_is_more_than_the_capacity),
-        cmocka_unit_test(a_lapped_reader_is_told),
+        cmocka_unit_test(a_lapped_reader_is_notified),
         cmocka_unit_test(a_sampler_that_stopped_costs_one_capture_in_each_lap),
         cmocka_unit_test(a_header_that_does_not_fit_its_memory_is_refused),
         cmocka_unit_test(captures_read_while_several_samplers_write_are_whole),

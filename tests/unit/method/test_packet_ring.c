@@ -1,4 +1,4 @@
-/* The packet ring: sizes at their limits, messages of every length whole or told as missing, what a crash leaves.
+/* The packet ring: sizes at their limits, messages of every length whole or reported as missing, what a crash leaves.
  * The regressions R-9. */
 #include "engine/method/rhea/packet_ring.h"
 #include "tests/unit/support/trial.h"
@@ -41,7 +41,7 @@ static int unmake(void **state)
     return 0;
 }
 
-/* A message of `bytes` that tells its number in each byte's place. */
+/* A message of `bytes` that has its number in each byte's place. */
 static void fill(unsigned char *to, size_t bytes, uint32_t number)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -183,7 +183,7 @@ static void empty_messages_and_those_too_long_are_refused_and_take_nothing(void 
     assert_int_equal(strobe_packet_tickets(&ring), 0);
 }
 
-static void a_message_whose_begin_was_overwritten_is_told_as_parts(void **state)
+static void a_message_whose_begin_was_overwritten_is_reported_as_parts(void **state)
 {
     struct strobe_packet_reader r;
     (void)state;
@@ -475,7 +475,7 @@ int main(void)
         cmocka_unit_test_teardown(every_length_comes_back_across_the_wrap, unmake),
         cmocka_unit_test_teardown(a_message_in_two_parts_is_one, unmake),
         cmocka_unit_test_teardown(empty_messages_and_those_too_long_are_refused_and_take_nothing, unmake),
-        cmocka_unit_test_teardown(a_message_whose_begin_was_overwritten_is_told_as_parts, unmake),
+        cmocka_unit_test_teardown(a_message_whose_begin_was_overwritten_is_reported_as_parts, unmake),
         cmocka_unit_test_teardown(a_reader_that_is_lapped_gets_no_message_of_two, unmake),
         cmocka_unit_test_teardown(a_slot_that_is_being_written_is_busy_and_its_message_missing, unmake),
         cmocka_unit_test_teardown(a_sequence_word_of_another_turn_is_early_or_lapped, unmake),

@@ -17,7 +17,7 @@
 #define S UINT64_C(1000000000)
 
 static struct strobe_calls calls;
-static struct strobe_rhea_read_stats told;
+static struct strobe_rhea_read_stats read_stats;
 static struct strobe_error error;
 
 static enum strobe_status read_text(const char *text, size_t bytes)
@@ -25,7 +25,7 @@ static enum strobe_status read_text(const char *text, size_t bytes)
     strobe_calls_close(&calls);
     strobe_calls_open(&calls);
     error.text[0] = 0;
-    return strobe_rhea_read(text, bytes, &calls, &told, &error);
+    return strobe_rhea_read(text, bytes, &calls, &read_stats, &error);
 }
 
 /* Reads lines that stand behind a head. */
@@ -130,13 +130,13 @@ static void lines_before_the_start_are_skipped_and_counted(void **state)
                                "1059724.457411 13923: B|13923|x\n";
     (void)state;
     assert_int_equal(read_text(text, sizeof text - 1), STROBE_OK);
-    assert_int_equal(told.before_start, 3);
+    assert_int_equal(read_stats.before_start, 3);
     assert_int_equal(calls.pid, 13923);
-    assert_int_equal(told.boot_ns, UINT64_C(1059724457403076));
+    assert_int_equal(read_stats.boot_ns, UINT64_C(1059724457403076));
     assert_int_equal(calls.thread_count, 1);
     assert_true(calls.threads[0].is_main);
     must_be(0, STROBE_CALL_BEGIN, UINT64_C(1059724457411000), "x");
-    assert_false(told.ended);
+    assert_false(read_stats.ended);
 }
 
 static void a_log_that_never_starts_is_refused_with_what_was_expected(void **state)
@@ -148,7 +148,7 @@ static void a_log_that_never_starts_is_refused_with_what_was_expected(void **sta
     assert_int_equal(read_text("1|TRACE_START|5|0|0|0|0\n", 24), STROBE_BAD_INPUT);
 }
 
-static void marks_are_told_apart_from_sections_and_ends(void **state)
+static void marks_are_distinguished_from_sections_and_ends(void **state)
 {
     (void)state;
     read_lines("1.000001 7: B|7|B:a\n1.000002 7: B|7|T:a\n1.000003 7: B|7|E:a\n1.000004 7: B|7|plain\n"
@@ -159,9 +159,9 @@ static void marks_are_told_apart_from_sections_and_ends(void **state)
     must_be(3, STROBE_CALL_BEGIN, S + 4000, "plain");
     must_be(4, STROBE_CALL_END, S + 5000, NULL);
     must_be(5, STROBE_CALL_END, S + 6000, NULL);
-    assert_int_equal(told.others, 1);
-    assert_int_equal(told.messages, 7);
-    assert_int_equal(told.monotonic_ns, S / 2);
+    assert_int_equal(read_stats.others, 1);
+    assert_int_equal(read_stats.messages, 7);
+    assert_int_equal(read_stats.monotonic_ns, S / 2);
 }
 
 static void names_may_hold_what_marks_are_made_of(void **state)
@@ -176,7 +176,7 @@ static void names_may_hold_what_marks_are_made_of(void **state)
     must_be(4, STROBE_CALL_BEGIN, S + 2 * (S / 5), "");
     must_be(5, STROBE_CALL_BEGIN, S + S / 2, "B:z");
     must_be(6, STROBE_CALL_BEGIN, S + 7 * (S / 10), "");
-    assert_int_equal(told.others, 1);
+    assert_int_equal(read_stats.others, 1);
 }
 
 static void seconds_that_the_original_left_out_are_0(void **state)
@@ -206,13 +206,13 @@ static void lines_without_a_thread_are_the_main_threads(void **state)
     assert_int_equal(calls.threads[1].tid, 8);
 }
 
-static void what_is_not_understood_is_counted_and_its_first_line_told(void **state)
+static void unknown_lines_are_counted_and_the_first_is_reported(void **state)
 {
     (void)state;
     read_lines("1.0 7: B|7|web\nview\n1.1 7: E|7\n99999999999999999999.0 7: E\n1.0000000000 7: E\n1.2 x: E\n1.2 7 E\n"
                "1 7: E\n1.2 4294967296: E\n");
-    assert_int_equal(told.unknown, 7);
-    assert_int_equal(told.first_unknown, 4);
+    assert_int_equal(read_stats.unknown, 7);
+    assert_int_equal(read_stats.first_unknown, 4);
     assert_int_equal(calls.threads[0].call_count, 2);
 }
 
@@ -220,7 +220,7 @@ static void a_last_line_that_may_be_cut_off_is_left_out(void **state)
 {
     (void)state;
     read_lines("1.0 7: B|7|inflate\n1.1 7: B|7|inf");
-    assert_true(told.cut_off);
+    assert_true(read_stats.cut_off);
     assert_int_equal(calls.threads[0].call_count, 1);
 }
 
@@ -229,9 +229,9 @@ static void what_comes_after_the_end_is_skipped_but_for_the_losses(void **state)
     (void)state;
     read_lines("1.0 7: B|7|x\n2|TRACE_END|3000000000|7|0|0|0\n1.5 7: E|7\n"
                "# 3 packets lost, 2 messages dropped, 0 cut, 17 passed by, 0 elsewhere\n");
-    assert_true(told.ended);
-    assert_int_equal(told.after_end, 1);
-    assert_int_equal(told.lost, 5);
+    assert_true(read_stats.ended);
+    assert_int_equal(read_stats.after_end, 1);
+    assert_int_equal(read_stats.lost, 5);
     assert_int_equal(calls.threads[0].lost, 5);
     assert_int_equal(calls.end_ns, 3 * S);
     assert_int_equal(calls.begin_ns, S);
@@ -242,7 +242,7 @@ static void texts_in_the_form_of_profilos_own_writer_are_read(void **state)
     (void)state;
     read_lines("12|STRING_NAME|11|1.5 7: B|7|a|b\n13|STRING_NAME|11|monotonic_time: 9.25\n");
     must_be(0, STROBE_CALL_BEGIN, S + S / 2, "a|b");
-    assert_int_equal(told.monotonic_ns, 9 * S + S / 4);
+    assert_int_equal(read_stats.monotonic_ns, 9 * S + S / 4);
 }
 
 /* The example of the article on closure: three begins, one throw, one enclosing end. */
@@ -338,7 +338,7 @@ static struct strobe_rhea_log_stats write_and_read(uint32_t digits)
     written.bytes = 0;
     assert_int_equal(strobe_rhea_log(&ring, digits, keep, NULL, &stats), STROBE_OK);
     assert_int_equal(read_text(written.text, written.bytes), STROBE_OK);
-    assert_int_equal(told.unknown, 0);
+    assert_int_equal(read_stats.unknown, 0);
     free(written.text);
     memset(&written, 0, sizeof written);
     return stats;
@@ -363,15 +363,15 @@ static void what_was_written_is_read_again(void **state)
         const char *name = names[kept[i].name];
         static const enum strobe_atrace_kind kinds[] = {STROBE_ATRACE_ENTER, STROBE_ATRACE_LEAVE, STROBE_ATRACE_THROW,
                                                         STROBE_ATRACE_END};
-        assert_int_equal(strobe_atrace_mark(&a, kinds[kept[i].what], name, kept[i].what < 3 ? strlen(name) : 0),
+        assert_int_equal(strobe_atrace_section(&a, kinds[kept[i].what], name, kept[i].what < 3 ? strlen(name) : 0),
                          STROBE_ATRACE_KEPT);
     }
     strobe_atrace_end(&a);
     struct strobe_rhea_log_stats stats = write_and_read(9);
     assert_int_equal(stats.lines, 500);
     assert_int_equal(stats.packets_lost, 0);
-    assert_int_equal(told.boot_ns, 5 * S);
-    assert_int_equal(told.monotonic_ns, 4 * S);
+    assert_int_equal(read_stats.boot_ns, 5 * S);
+    assert_int_equal(read_stats.monotonic_ns, 4 * S);
     for (size_t i = 0; i < 500; i++) {
         static const enum strobe_call_what whats[] = {STROBE_CALL_BEGIN, STROBE_CALL_END, STROBE_CALL_THROW,
                                                       STROBE_CALL_END};
@@ -385,30 +385,30 @@ static void microseconds_are_what_the_original_keeps(void **state)
     (void)state;
     struct strobe_atrace a = make(100, true);
     now = 6 * S + 1999;
-    strobe_atrace_mark(&a, STROBE_ATRACE_ENTER, "x", 1);
+    strobe_atrace_section(&a, STROBE_ATRACE_ENTER, "x", 1);
     thread_now = 8;
-    strobe_atrace_mark(&a, STROBE_ATRACE_ENTER, "y", 1);
+    strobe_atrace_section(&a, STROBE_ATRACE_ENTER, "y", 1);
     write_and_read(6);
     must_be(0, STROBE_CALL_BEGIN, 6 * S + 1000, "x");
     assert_int_equal(calls.thread_count, 1);
-    assert_int_equal(strobe_atrace_count(&ring, STROBE_ATRACE_NOTE_ELSEWHERE), 1);
-    assert_false(told.ended);
+    assert_int_equal(strobe_atrace_count(&ring, STROBE_ATRACE_HEAD_ELSEWHERE), 1);
+    assert_false(read_stats.ended);
 }
 
-static void losses_of_the_ring_are_told_in_the_log(void **state)
+static void losses_of_the_ring_are_reported_in_the_log(void **state)
 {
     (void)state;
     struct strobe_atrace a = make(10, false);
     for (uint32_t i = 0; i < 25; i++)
-        strobe_atrace_mark(&a, STROBE_ATRACE_ENTER, "x", 1);
+        strobe_atrace_section(&a, STROBE_ATRACE_ENTER, "x", 1);
     strobe_store_relaxed(&ring.slots[0].seq, 5);
     strobe_store_relaxed(&ring.slots[5].seq, 5);
-    assert_int_equal(strobe_atrace_mark(&a, STROBE_ATRACE_ENTER, "x", 1), STROBE_ATRACE_DROPPED);
+    assert_int_equal(strobe_atrace_section(&a, STROBE_ATRACE_ENTER, "x", 1), STROBE_ATRACE_DROPPED);
     struct strobe_rhea_log_stats stats = write_and_read(6);
     assert_int_equal(stats.lines, 8);
     assert_int_equal(stats.packets_lost, 16 + 2);
-    assert_int_equal(told.lost, 16 + 2 + 1);
-    assert_int_equal(calls.threads[0].lost, told.lost);
+    assert_int_equal(read_stats.lost, 16 + 2 + 1);
+    assert_int_equal(calls.threads[0].lost, read_stats.lost);
 }
 
 static void damage_in_a_ring_makes_no_lines(void **state)
@@ -418,13 +418,13 @@ static void damage_in_a_ring_makes_no_lines(void **state)
     assert_int_equal(strobe_packet_write(&ring, "short", 5), STROBE_OK);
     struct strobe_atrace_entry e = {1, 2, 99};
     assert_int_equal(strobe_packet_write(&ring, &e, sizeof e), STROBE_OK);
-    strobe_atrace_mark(&a, STROBE_ATRACE_ENTER, "x", 1);
+    strobe_atrace_section(&a, STROBE_ATRACE_ENTER, "x", 1);
     struct strobe_rhea_log_stats stats = write_and_read(6);
     assert_int_equal(stats.strange, 2);
     assert_int_equal(stats.lines, 1);
-    strobe_store_relaxed(&ring.head->note[STROBE_ATRACE_NOTE_PID], 0);
+    strobe_store_relaxed(&ring.head->words[STROBE_ATRACE_HEAD_PID], 0);
     assert_int_equal(strobe_rhea_log(&ring, 6, keep_nothing, NULL, NULL), STROBE_BAD_INPUT);
-    strobe_store_relaxed(&ring.head->note[STROBE_ATRACE_NOTE_PID], 7);
+    strobe_store_relaxed(&ring.head->words[STROBE_ATRACE_HEAD_PID], 7);
     assert_int_equal(strobe_rhea_log(&ring, 6, keep_nothing, NULL, NULL), STROBE_IO);
 }
 
@@ -439,19 +439,19 @@ int main(void)
         cmocka_unit_test(the_longest_line_fits),
         cmocka_unit_test_teardown(lines_before_the_start_are_skipped_and_counted, close_calls),
         cmocka_unit_test_teardown(a_log_that_never_starts_is_refused_with_what_was_expected, close_calls),
-        cmocka_unit_test_teardown(marks_are_told_apart_from_sections_and_ends, close_calls),
+        cmocka_unit_test_teardown(marks_are_distinguished_from_sections_and_ends, close_calls),
         cmocka_unit_test_teardown(names_may_hold_what_marks_are_made_of, close_calls),
         cmocka_unit_test_teardown(seconds_that_the_original_left_out_are_0, close_calls),
         cmocka_unit_test_teardown(a_stream_may_begin_at_0, close_calls),
         cmocka_unit_test_teardown(lines_without_a_thread_are_the_main_threads, close_calls),
-        cmocka_unit_test_teardown(what_is_not_understood_is_counted_and_its_first_line_told, close_calls),
+        cmocka_unit_test_teardown(unknown_lines_are_counted_and_the_first_is_reported, close_calls),
         cmocka_unit_test_teardown(a_last_line_that_may_be_cut_off_is_left_out, close_calls),
         cmocka_unit_test_teardown(what_comes_after_the_end_is_skipped_but_for_the_losses, close_calls),
         cmocka_unit_test_teardown(texts_in_the_form_of_profilos_own_writer_are_read, close_calls),
         cmocka_unit_test_teardown(the_article_example_closes_as_each_policy_says, close_calls),
         cmocka_unit_test_teardown(what_was_written_is_read_again, unmake),
         cmocka_unit_test_teardown(microseconds_are_what_the_original_keeps, unmake),
-        cmocka_unit_test_teardown(losses_of_the_ring_are_told_in_the_log, unmake),
+        cmocka_unit_test_teardown(losses_of_the_ring_are_reported_in_the_log, unmake),
         cmocka_unit_test_teardown(damage_in_a_ring_makes_no_lines, unmake),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* The call log: what threads tell is there, whole and in order, or counted as lost; a reader believes nothing else. */
+/* The call log: each entry of a thread is there, whole and in order, or counted as lost; a reader accepts nothing else.
+ * */
 #include "engine/store/call_log.h"
 
 #include <setjmp.h>
@@ -46,7 +47,7 @@ static int end(void **state)
     return 0;
 }
 
-static bool tell(struct strobe_call_writer *w, uint32_t thread, uint64_t number)
+static bool put_entry(struct strobe_call_writer *w, uint32_t thread, uint64_t number)
 {
     if (w->next == w->end && !strobe_call_refill(&log_, w, thread)) {
         strobe_call_refuse(&log_, thread, 1);
@@ -57,7 +58,7 @@ static bool tell(struct strobe_call_writer *w, uint32_t thread, uint64_t number)
 }
 
 struct census {
-    uint64_t present, open, told, refused, overwrote;
+    uint64_t present, open, logged, refused, overwrote;
 };
 
 static struct census census(void)
@@ -74,7 +75,7 @@ static struct census census(void)
             assert_int_equal(copy.entry[j].ticks, 10 * copy.entry[j].word);
     }
     for (uint32_t i = 0; i < THREADS; i++) {
-        c.told += strobe_load_relaxed(&log_.accounts[i].told);
+        c.logged += strobe_load_relaxed(&log_.accounts[i].told);
         c.refused += strobe_load_relaxed(&log_.accounts[i].refused);
         c.overwrote += strobe_load_relaxed(&log_.accounts[i].overwrote);
     }
@@ -86,7 +87,7 @@ static void all_that_fits_is_there_in_order(void **state)
     (void)state;
     struct strobe_call_writer w = {0};
     for (uint64_t i = 1; i <= ALL; i++)
-        assert_true(tell(&w, 1, i));
+        assert_true(put_entry(&w, 1, i));
     uint64_t expected = 1;
     for (uint32_t i = 0; i < BLOCKS; i++) {
         assert_int_equal(strobe_call_look(&log_, i, &copy), STROBE_CALLS_THERE);
@@ -97,7 +98,7 @@ static void all_that_fits_is_there_in_order(void **state)
     }
     assert_int_equal(expected, ALL + 1);
     struct census c = census();
-    assert_int_equal(c.told + c.open, ALL);
+    assert_int_equal(c.logged + c.open, ALL);
     assert_int_equal(c.overwrote + c.refused, 0);
 }
 
@@ -105,16 +106,16 @@ static void a_full_log_overwrites_the_oldest_and_counts_them(void **state)
 {
     (void)state;
     struct strobe_call_writer w = {0};
-    const uint64_t told = 3 * ALL + 100;
-    for (uint64_t i = 1; i <= told; i++)
-        assert_true(tell(&w, 0, i));
+    const uint64_t logged = 3 * ALL + 100;
+    for (uint64_t i = 1; i <= logged; i++)
+        assert_true(put_entry(&w, 0, i));
     struct census c = census();
-    assert_int_equal(c.told + c.open, told);
-    assert_int_equal(c.present + c.overwrote, told);
+    assert_int_equal(c.logged + c.open, logged);
+    assert_int_equal(c.present + c.overwrote, logged);
     assert_int_equal(c.refused, 0);
     for (uint32_t i = 0; i < BLOCKS; i++) { /* the newest are there */
         assert_int_equal(strobe_call_look(&log_, i, &copy), STROBE_CALLS_THERE);
-        assert_true(copy.entry[0].word > told - ALL);
+        assert_true(copy.entry[0].word > logged - ALL);
     }
 }
 
@@ -123,13 +124,13 @@ static void a_full_log_that_keeps_the_oldest_refuses_and_counts_them(void **stat
     (void)state;
     struct strobe_call_writer w = {0}, other = {0};
     for (uint64_t i = 1; i <= ALL; i++)
-        assert_true(tell(&w, 0, i));
+        assert_true(put_entry(&w, 0, i));
     for (uint64_t i = 0; i < 50; i++) {
-        assert_false(tell(&w, 0, 1));
-        assert_false(tell(&other, 2, 1));
+        assert_false(put_entry(&w, 0, 1));
+        assert_false(put_entry(&other, 2, 1));
     }
     struct census c = census();
-    assert_int_equal(c.told + c.open, ALL);
+    assert_int_equal(c.logged + c.open, ALL);
     assert_int_equal(c.present, ALL);
     assert_int_equal(c.refused, 100);
     assert_int_equal(c.overwrote, 0);
@@ -140,16 +141,16 @@ static void a_thread_that_ends_leaves_its_block_to_others_only_after_all_older_o
 {
     (void)state;
     struct strobe_call_writer a = {0}, b = {0};
-    assert_true(tell(&a, 0, 7));
+    assert_true(put_entry(&a, 0, 7));
     strobe_call_finish(&log_, &a, 0);
     strobe_call_finish(&log_, &a, 0); /* has none any more */
     for (uint64_t i = 1; i <= (BLOCKS - 1) * STROBE_CALL_ENTRIES; i++)
-        assert_true(tell(&b, 1, i));
+        assert_true(put_entry(&b, 1, i));
     assert_int_equal(strobe_call_look(&log_, 0, &copy), STROBE_CALLS_THERE);
     assert_int_equal(copy.thread, 0);
     assert_int_equal(copy.count, 1);
     assert_int_equal(copy.entry[0].word, 7);
-    assert_true(tell(&b, 1, 1));
+    assert_true(put_entry(&b, 1, 1));
     assert_int_equal(strobe_call_look(&log_, 0, &copy), STROBE_CALLS_THERE);
     assert_int_equal(copy.thread, 1);
     assert_int_equal(copy.count, 1); /* nothing of the old owner's */
@@ -161,15 +162,15 @@ static void open_blocks_are_never_taken(void **state)
     (void)state;
     struct strobe_call_writer held[BLOCKS] = {0}, more = {0};
     for (uint32_t i = 0; i < BLOCKS; i++)
-        assert_true(tell(&held[i], 0, 100 + i));
-    assert_false(tell(&more, 1, 1));
+        assert_true(put_entry(&held[i], 0, 100 + i));
+    assert_false(put_entry(&more, 1, 1));
     for (uint32_t i = 0; i < BLOCKS; i++)
-        assert_true(tell(&held[i], 0, 101 + i));
+        assert_true(put_entry(&held[i], 0, 101 + i));
     struct census c = census();
     assert_int_equal(c.present, 2 * BLOCKS);
     assert_int_equal(c.refused, 1);
     strobe_call_finish(&log_, &held[3], 0);
-    assert_true(tell(&more, 1, 1));
+    assert_true(put_entry(&more, 1, 1));
 }
 
 /* As after a jump out of a signal handler, at each place where one can come: the writer's fields as they are then. */
@@ -177,19 +178,19 @@ static void a_writer_that_was_left_in_a_claim_is_used_again(void **state)
 {
     (void)state;
     struct strobe_call_writer w = {0};
-    assert_true(tell(&w, 0, 1));
+    assert_true(put_entry(&w, 0, 1));
     struct strobe_call_writer before_next = w;
     before_next.next--; /* the entry is in, `next` does not say so */
     strobe_call_finish(&log_, &before_next, 0);
     assert_int_equal(strobe_load_relaxed(&log_.accounts[0].told), 1);
 
     struct strobe_call_writer named = {.ticket = 77, .block = 3}; /* named, not claimed */
-    assert_true(tell(&named, 0, 2));
+    assert_true(put_entry(&named, 0, 2));
     struct strobe_call_writer of_another = {.ticket = 1, .block = 2};
-    assert_true(tell(&of_another, 0, 3));
+    assert_true(put_entry(&of_another, 0, 3));
     struct census c = census();
     assert_int_equal(c.present, 3);
-    assert_int_equal(c.told + c.open, 3);
+    assert_int_equal(c.logged + c.open, 3);
 }
 
 static void a_view_is_had_only_of_what_fits(void **state)
@@ -217,12 +218,12 @@ static void a_view_is_had_only_of_what_fits(void **state)
     assert_int_equal(strobe_call_log_open(memory, bytes, &v), STROBE_OK);
 }
 
-static void damage_in_a_block_is_told(void **state)
+static void damage_in_a_block_is_reported(void **state)
 {
     (void)state;
     struct strobe_call_writer w = {0};
     for (uint64_t i = 1; i <= STROBE_CALL_ENTRIES + 1; i++)
-        tell(&w, 0, i);
+        put_entry(&w, 0, i);
     struct strobe_call_block *b = &log_.blocks[0], good;
     memcpy(&good, b, sizeof good);
     strobe_store_relaxed(&b->used, STROBE_CALL_ENTRIES + 5);
@@ -253,7 +254,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(open_blocks_are_never_taken, make_newest, end),
         cmocka_unit_test_setup_teardown(a_writer_that_was_left_in_a_claim_is_used_again, make_newest, end),
         cmocka_unit_test_setup_teardown(a_view_is_had_only_of_what_fits, make_newest, end),
-        cmocka_unit_test_setup_teardown(damage_in_a_block_is_told, make_newest, end),
+        cmocka_unit_test_setup_teardown(damage_in_a_block_is_reported, make_newest, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,11 +180,11 @@ static void what_was_overwritten_is_counted_by_thread_and_kind(void **state)
     assert_sound(1, "");
 }
 
-static void each_identity_is_told_when_it_fails(void **state)
+static void each_identity_that_fails_is_reported(void **state)
 {
     (void)state;
     const struct {
-        const char *told;
+        const char *message;
         int closed;
     } cases[] = {
         {"2 requests, but 1 outcomes", 1}, {"5 requests without an outcome", 0}, {"samples taken, but", 1},
@@ -209,7 +209,7 @@ static void each_identity_is_told_when_it_fails(void **state)
         else
             strobe_build_kill(&build);
         open_reader();
-        assert_sound(0, cases[i].told);
+        assert_sound(0, cases[i].message);
     }
 }
 
@@ -406,7 +406,7 @@ int main(void)
         cmocka_unit_test(a_thread_without_a_name_gets_one),
         cmocka_unit_test(ticks_become_ns_of_boot_time_at_any_rate_S19),
         cmocka_unit_test(what_was_overwritten_is_counted_by_thread_and_kind),
-        cmocka_unit_test(each_identity_is_told_when_it_fails),
+        cmocka_unit_test(each_identity_that_fails_is_reported),
         cmocka_unit_test(a_killed_session_may_have_writes_under_way),
         cmocka_unit_test(a_killed_session_without_a_record_may_have_its_first_under_way),
         cmocka_unit_test(a_half_written_record_is_counted_and_read_only_if_it_was_committed),

@@ -36,7 +36,7 @@ static void begin(void)
     }
 }
 
-static void tell(struct strobe_call_writer *w, uint32_t thread, uint64_t ticks, uint64_t word)
+static void put_entry(struct strobe_call_writer *w, uint32_t thread, uint64_t ticks, uint64_t word)
 {
     if (w->next == w->end)
         assert_true(strobe_call_refill(&made.calls, w, thread));
@@ -66,12 +66,12 @@ static void calls_of_handlers_are_sorted_into_those_of_their_thread(void **state
     (void)state;
     struct strobe_call_writer outer = {0}, handlers = {0}, other = {0};
     begin();
-    tell(&outer, 0, TICKS + 10, 1);
-    tell(&handlers, 0, TICKS + 12, 2);
-    tell(&other, 1, TICKS + 11, 77);
-    tell(&handlers, 0, TICKS + 13, 2 | STROBE_CALL_EXIT);
-    tell(&outer, 0, TICKS + 20, 1 | STROBE_CALL_EXIT);
-    tell(&handlers, 0, TICKS + 30, 3);
+    put_entry(&outer, 0, TICKS + 10, 1);
+    put_entry(&handlers, 0, TICKS + 12, 2);
+    put_entry(&other, 1, TICKS + 11, 77);
+    put_entry(&handlers, 0, TICKS + 13, 2 | STROBE_CALL_EXIT);
+    put_entry(&outer, 0, TICKS + 20, 1 | STROBE_CALL_EXIT);
+    put_entry(&handlers, 0, TICKS + 30, 3);
     read_back(1);
     struct strobe_reader_call *calls;
     size_t count;
@@ -90,16 +90,16 @@ static void calls_of_handlers_are_sorted_into_those_of_their_thread(void **state
     assert_true(strobe_reader_check(reader, NULL));
 }
 
-static void what_threads_overwrite_of_one_another_is_told_by_thread(void **state)
+static void entries_overwritten_by_other_threads_are_counted_by_thread(void **state)
 {
     (void)state;
     struct strobe_call_writer a = {0}, b = {0};
     begin();
     for (uint64_t i = 0; i < 2 * STROBE_CALL_ENTRIES; i++)
-        tell(&a, 0, TICKS + i, 1 + i);
+        put_entry(&a, 0, TICKS + i, 1 + i);
     strobe_call_finish(&made.calls, &a, 0);
     for (uint64_t i = 0; i < 4 * STROBE_CALL_ENTRIES; i++)
-        tell(&b, 1, TICKS + i, 1 + i);
+        put_entry(&b, 1, TICKS + i, 1 + i);
     strobe_call_refuse(&made.calls, 0, 3);
     read_back(1);
     const struct strobe_reader_calls *first = &reader->threads[0].calls, *second = &reader->threads[1].calls;
@@ -112,14 +112,14 @@ static void what_threads_overwrite_of_one_another_is_told_by_thread(void **state
     assert_true(strobe_reader_check(reader, NULL));
 }
 
-static void books_of_calls_that_do_not_balance_are_told(void **state)
+static void inconsistent_accounting_of_calls_is_reported(void **state)
 {
     (void)state;
     struct strobe_call_writer a = {0};
     struct strobe_error error = {""};
     begin();
     for (uint64_t i = 0; i < 3 * STROBE_CALL_ENTRIES; i++)
-        tell(&a, 0, TICKS + i, 1 + i);
+        put_entry(&a, 0, TICKS + i, 1 + i);
     strobe_bump(&made.calls.accounts[0].told, 1);
     read_back(1);
     assert_false(strobe_reader_check(reader, &error));
@@ -133,7 +133,7 @@ static void a_claim_that_a_kill_cut_off_is_forgiven_a_block(void **state)
     struct strobe_call_writer a = {0};
     begin();
     for (uint64_t i = 0; i < 3 * STROBE_CALL_ENTRIES + 5; i++)
-        tell(&a, 0, TICKS + i, 1 + i);
+        put_entry(&a, 0, TICKS + i, 1 + i);
     strobe_store_relaxed(&made.calls.blocks[1].state, 99 << 1 | 1);
     read_back(0);
     assert_int_equal(reader->call_blocks_taken, 1);
@@ -149,8 +149,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(calls_of_handlers_are_sorted_into_those_of_their_thread, end),
-        cmocka_unit_test_teardown(what_threads_overwrite_of_one_another_is_told_by_thread, end),
-        cmocka_unit_test_teardown(books_of_calls_that_do_not_balance_are_told, end),
+        cmocka_unit_test_teardown(entries_overwritten_by_other_threads_are_counted_by_thread, end),
+        cmocka_unit_test_teardown(inconsistent_accounting_of_calls_is_reported, end),
         cmocka_unit_test_teardown(a_claim_that_a_kill_cut_off_is_forgiven_a_block, end),
     };
     return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);

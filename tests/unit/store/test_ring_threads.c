@@ -228,7 +228,7 @@ static void a_read_of_many_laps_accepts_only_whole_records_and_losses_are_counte
     strobe_sample_ring_free(&s.ring);
 }
 
-static void many_writers_fill_a_keep_oldest_ring_and_lose_nothing_they_were_told_is_in_S14(void **state)
+static void many_writers_fill_a_keep_oldest_ring_and_lose_no_accepted_record_S14(void **state)
 {
     (void)state;
     enum { CHUNKS = 64 };
@@ -241,7 +241,7 @@ static void many_writers_fill_a_keep_oldest_ring_and_lose_nothing_they_were_told
         storm_run(&s);
         struct strobe_sample_census c = strobe_sample_census(&s.ring);
         for (uint32_t k = 0; k < s.writers; k++) {
-            assert_int_equal(s.writer[k].refused, 1); /* each went on until it was told that all is full */
+            assert_int_equal(s.writer[k].refused, 1); /* each went on until a put was refused */
             assert_int_equal(s.writer[k].w.overwrote, 0);
         }
         assert_int_equal(c.records, records_of(&s));
@@ -334,7 +334,7 @@ int main(void)
         cmocka_unit_test(no_torn_record_is_accepted_and_all_are_accounted_for_S10),
         cmocka_unit_test(a_chunk_is_its_owners_alone_however_long_it_stalls_S13),
         cmocka_unit_test(a_read_of_many_laps_accepts_only_whole_records_and_losses_are_counted_S18),
-        cmocka_unit_test(many_writers_fill_a_keep_oldest_ring_and_lose_nothing_they_were_told_is_in_S14),
+        cmocka_unit_test(many_writers_fill_a_keep_oldest_ring_and_lose_no_accepted_record_S14),
         cmocka_unit_test(writers_that_are_killed_hold_up_nobody_and_their_chunks_come_back_S16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

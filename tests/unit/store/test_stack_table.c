@@ -473,7 +473,7 @@ static void eight_threads_make_the_table_that_one_would_S33(void **state)
         for (uint32_t i = 0; i < INSERTERS; i++) {
             if (!r.id[i][node])
                 continue;
-            assert_true(!id || r.id[i][node] == id); /* all threads were told the same */
+            assert_true(!id || r.id[i][node] == id); /* all threads got the same id */
             id = r.id[i][node];
         }
         for (uint32_t up = id ? node : 0; up && !reached[up]; up = r.tree.node[up].parent) {

@@ -19,10 +19,10 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Right to a sixteenth, and to the tick where lengths are counted singly. */
-static void assert_close(uint64_t told, uint64_t exact)
+static void assert_close(uint64_t estimate, uint64_t exact)
 {
     uint64_t far = exact / 16;
-    assert_in_range(told, exact - far, exact + far);
+    assert_in_range(estimate, exact - far, exact + far);
 }
 
 static void assert_like_sorted(uint64_t *lengths, size_t count)
@@ -38,7 +38,7 @@ static void assert_like_sorted(uint64_t *lengths, size_t count)
     assert_int_equal(t.longest, lengths[count - 1]);
 }
 
-static void nothing_counted_is_nothing_told(void **state)
+static void an_empty_histogram_reports_nothing(void **state)
 {
     (void)state;
     const struct strobe_stops s = {0};
@@ -60,7 +60,7 @@ static void median_and_percentile_are_those_of_the_sorted_lengths(void **state)
     }
 }
 
-static void each_length_alone_is_told_as_itself(void **state)
+static void each_length_alone_is_reported_as_itself(void **state)
 {
     (void)state;
     for (uint64_t ticks = 0; ticks < 100000; ticks += 1 + ticks / 100) {
@@ -73,7 +73,7 @@ static void each_length_alone_is_told_as_itself(void **state)
     }
 }
 
-static void a_longer_stop_is_never_told_as_a_shorter_one(void **state)
+static void a_longer_stop_is_never_reported_as_a_shorter_one(void **state)
 {
     (void)state;
     uint64_t before = 0;
@@ -102,10 +102,10 @@ static void stops_of_any_length_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_counted_is_nothing_told),
+        cmocka_unit_test(an_empty_histogram_reports_nothing),
         cmocka_unit_test(median_and_percentile_are_those_of_the_sorted_lengths),
-        cmocka_unit_test(each_length_alone_is_told_as_itself),
-        cmocka_unit_test(a_longer_stop_is_never_told_as_a_shorter_one),
+        cmocka_unit_test(each_length_alone_is_reported_as_itself),
+        cmocka_unit_test(a_longer_stop_is_never_reported_as_a_shorter_one),
         cmocka_unit_test(stops_of_any_length_are_counted),
     };
     return cmocka_run_group_tests_name("stops", tests, NULL, NULL);

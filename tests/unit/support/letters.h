@@ -1,6 +1,6 @@
-/* Sessions told in a few words, for tests of timelines: functions are letters, a stack is a text of them, outermost
- * first, and what comes out is compared as text. Each test begins a session, adds to it, ends it, and then looks at the
- * tape. Tests only; a test program includes it once. */
+/* Sessions described in a few words, for tests of timelines: functions are letters, a stack is a text of them,
+ * outermost first, and what comes out is compared as text. Each test begins a session, adds to it, ends it, and then
+ * looks at the tape. Tests only; a test program includes it once. */
 #ifndef STROBE_UNIT_SUPPORT_LETTERS_H
 #define STROBE_UNIT_SUPPORT_LETTERS_H
 

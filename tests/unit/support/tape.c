@@ -133,7 +133,7 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
     snprintf(m->name, sizeof m->name, "%s", name);
 }
 
-/* Of a wait, told last in its slice; of a waker, at any time. */
+/* The flow of a wait comes last in its slice; that of a waker comes at any time. */
 static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct strobe_tape *t = (struct strobe_tape *)sink;

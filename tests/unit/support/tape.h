@@ -1,4 +1,4 @@
-/* A sink that keeps what a timeline tells it, for tests to look at, and checks the promises of sink.h as it goes: times
+/* A sink that keeps what a timeline emits, for tests to compare, and checks the promises of sink.h as it goes: times
  * never decrease, slices nest and last, all end, CPU time never outruns the wall. A broken promise fails the test.
  *
  * Functions come from addresses alone: address >> 8 is the function's id and names it "f<id>", so that addresses which
@@ -60,7 +60,7 @@ struct strobe_tape {
     struct strobe_timeline_stats stats;
 };
 
-/* Reads the session `path` and tells its timeline to the tape. Fails the test when that does. */
+/* Reads the session `path` and emits its timeline to the tape. Fails the test when that does. */
 void strobe_tape_record(struct strobe_tape *tape, const char *path, const struct strobe_timeline_options *options);
 void strobe_tape_free(struct strobe_tape *tape);
 

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { US = 1000, MS = 1000000, THREADS = 16, ITEMS = 1 << 16, NOBODY = -1, UNTOLD = -2 };
+enum { US = 1000, MS = 1000000, THREADS = 16, ITEMS = 1 << 16, NOBODY = -1, NO_RECORD = -2 };
 enum { LOCK = 0x7f0010, OTHER = 0x7f0020 };
 
 static struct rig rig;
@@ -113,7 +113,7 @@ static inline void time_passes(uint64_t ns)
     rig.now += ns;
 }
 
-/* Of the nth wait of thread t that left word: its waker's number, or NOBODY. UNTOLD when there are fewer. */
+/* The number of the waker of the nth recorded wait of thread t, or NOBODY. NO_RECORD when there are fewer. */
 static inline int waker(uint32_t t, uint32_t nth, struct strobe_record *record)
 {
     uint32_t count = rig_records(&rig, items, ITEMS);
@@ -129,7 +129,7 @@ static inline int waker(uint32_t t, uint32_t nth, struct strobe_record *record)
             if (thread[k]->index == r->cpu_span_ns - 1)
                 return k;
     }
-    return UNTOLD;
+    return NO_RECORD;
 }
 
 /* Another identity of the same bucket. */

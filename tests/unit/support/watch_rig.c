@@ -77,7 +77,7 @@ void watch_rig_close(struct watch_rig *r)
     watch_rig_again(r);
 }
 
-void watch_tell(struct watch_rig *r, const struct strobe_watch_event *e)
+void watch_notify(struct watch_rig *r, const struct strobe_watch_event *e)
 {
     if (!r->watcher)
         r->watcher = strobe_watch_all(&r->options, &r->view, (struct strobe_finding_sink){keep, r});
@@ -85,21 +85,21 @@ void watch_tell(struct watch_rig *r, const struct strobe_watch_event *e)
     r->watcher->take_event(r->watcher, e);
 }
 
-void watch_tell_ns(struct watch_rig *r, enum strobe_watch_what what, uint64_t ns, const char *text)
+void watch_notify_ns(struct watch_rig *r, enum strobe_watch_what what, uint64_t ns, const char *text)
 {
     struct strobe_watch_event e = {.what = what, .time_ns = ns, .text = text};
-    watch_tell(r, &e);
+    watch_notify(r, &e);
 }
 
-void watch_tell_ms(struct watch_rig *r, enum strobe_watch_what what, double ms, const char *text)
+void watch_notify_ms(struct watch_rig *r, enum strobe_watch_what what, double ms, const char *text)
 {
-    watch_tell_ns(r, what, (uint64_t)(ms * 1e6 + 0.5), text);
+    watch_notify_ns(r, what, (uint64_t)(ms * 1e6 + 0.5), text);
 }
 
 void watch_message(struct watch_rig *r, double begin_ms, double end_ms, const char *text)
 {
-    watch_tell_ms(r, STROBE_WATCH_MESSAGE_BEGIN, begin_ms, text);
-    watch_tell_ms(r, STROBE_WATCH_MESSAGE_END, end_ms, text);
+    watch_notify_ms(r, STROBE_WATCH_MESSAGE_BEGIN, begin_ms, text);
+    watch_notify_ms(r, STROBE_WATCH_MESSAGE_END, end_ms, text);
 }
 
 void watch_focus(struct watch_rig *r, double ms, const char *name)
@@ -108,12 +108,12 @@ void watch_focus(struct watch_rig *r, double ms, const char *name)
                                    .time_ns = (uint64_t)(ms * 1e6 + 0.5),
                                    .code = STROBE_ACTIVITY_FOCUSED,
                                    .text = name};
-    watch_tell(r, &e);
+    watch_notify(r, &e);
 }
 
 void watch_end(struct watch_rig *r, double ms)
 {
-    watch_tell_ms(r, STROBE_WATCH_END, ms, "");
+    watch_notify_ms(r, STROBE_WATCH_END, ms, "");
 }
 
 size_t watch_count(const struct watch_rig *r, enum strobe_finding_kind kind)

@@ -26,9 +26,9 @@ int watch_rig_stop(void **state);
 /* Forgets what was found, and the watchers: the next event opens new ones. */
 void watch_rig_again(struct watch_rig *r);
 
-void watch_tell(struct watch_rig *r, const struct strobe_watch_event *e);
-void watch_tell_ns(struct watch_rig *r, enum strobe_watch_what what, uint64_t ns, const char *text);
-void watch_tell_ms(struct watch_rig *r, enum strobe_watch_what what, double ms, const char *text);
+void watch_notify(struct watch_rig *r, const struct strobe_watch_event *e);
+void watch_notify_ns(struct watch_rig *r, enum strobe_watch_what what, uint64_t ns, const char *text);
+void watch_notify_ms(struct watch_rig *r, enum strobe_watch_what what, double ms, const char *text);
 
 /* A message of the main thread, due when it begins, and what is printed of it at both its ends. */
 void watch_message(struct watch_rig *r, double begin_ms, double end_ms, const char *text);

@@ -84,7 +84,7 @@ static void debug_information_and_stripping_are_seen(void **state)
     assert_true(info->flags & STROBE_ELF_EH_FRAME);
 }
 
-static void static_programs_are_told_from_dynamic_ones(void **state)
+static void static_programs_are_distinguished_from_dynamic_ones(void **state)
 {
     (void)state;
     assert_int_equal(build("-static")->kind, STROBE_ELF_STATIC);
@@ -137,7 +137,7 @@ static void a_script_names_its_interpreter_as_the_kernel_reads_it(void **state)
     assert_int_equal(kind_of(strobe_workshop_write("s", "#!\n", 3, 0755), &info), STROBE_ELF_TEXT);
 }
 
-static void what_cannot_run_is_told_apart(void **state)
+static void each_program_that_cannot_run_has_its_own_error(void **state)
 {
     (void)state;
     struct strobe_elf_info info;
@@ -203,11 +203,11 @@ int main(void)
         cmocka_unit_test(a_program_built_without_frame_pointers_is_not_taken_for_one_with),
         cmocka_unit_test(a_program_s_call_frames_are_not_read_unless_asked_for),
         cmocka_unit_test(debug_information_and_stripping_are_seen),
-        cmocka_unit_test(static_programs_are_told_from_dynamic_ones),
+        cmocka_unit_test(static_programs_are_distinguished_from_dynamic_ones),
         cmocka_unit_test(the_build_id_is_the_one_the_linker_wrote),
         cmocka_unit_test(set_uid_and_set_gid_are_seen),
         cmocka_unit_test(a_script_names_its_interpreter_as_the_kernel_reads_it),
-        cmocka_unit_test(what_cannot_run_is_told_apart),
+        cmocka_unit_test(each_program_that_cannot_run_has_its_own_error),
         cmocka_unit_test(damaged_programs_get_an_answer),
         cmocka_unit_test(programs_are_found_along_the_path_as_execvp_does),
     };

@@ -1,5 +1,5 @@
 /* Names for addresses in Mach-O images, by the files of fixtures/macho: what dSYM bundles, symbol tables and function
- * starts tell, which file is the right one, and that no file, however damaged, does harm. */
+ * starts give, which file is the right one, and that no file, however damaged, does harm. */
 #include "engine/base/error.h"
 #include "engine/trace/symbols/dsym.h"
 #include "engine/trace/symbols/macho_elf.h"

@@ -46,7 +46,7 @@ static void expect(const char *method, const char *was)
     strobe_mapping_free(m);
 }
 
-static void overloads_are_told_apart_by_parameters(void **state)
+static void overloads_are_distinguished_by_parameters(void **state)
 {
     (void)state;
     expect("java.lang.String a.b.c(int, a.d)", "java.lang.String com.example.Cache.get(int, com.example.Key)");
@@ -65,7 +65,7 @@ static void what_was_inlined_is_not_taken_for_the_method(void **state)
     expect("void a.b.e(int)", "void com.example.Cache.evict(int)");
 }
 
-static void methods_that_nothing_tells_apart_are_all_named(void **state)
+static void methods_that_cannot_be_distinguished_are_all_named(void **state)
 {
     (void)state;
     expect("void a.b.f()", "void com.example.Cache.first or void com.example.Cache.second()");
@@ -191,10 +191,10 @@ static void a_session_gets_its_names_back_and_keeps_all_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(overloads_are_told_apart_by_parameters),
+        cmocka_unit_test(overloads_are_distinguished_by_parameters),
         cmocka_unit_test(a_method_of_several_ranges_of_lines_is_one),
         cmocka_unit_test(what_was_inlined_is_not_taken_for_the_method),
-        cmocka_unit_test(methods_that_nothing_tells_apart_are_all_named),
+        cmocka_unit_test(methods_that_cannot_be_distinguished_are_all_named),
         cmocka_unit_test(a_method_that_was_moved_has_its_old_class),
         cmocka_unit_test(types_are_named_even_where_the_method_is_not_known),
         cmocka_unit_test(what_the_mapping_does_not_know_stays),

@@ -1,4 +1,5 @@
-/* Names that the traced process tells of its own methods: kept in the session, whole or not at all, and used first. */
+/* Names that the traced process reports for its own methods: kept in the session, whole or not at all, and used first.
+ * */
 #include "engine/store/session.h"
 #include "engine/trace/symbols/symbols.h"
 

@@ -151,7 +151,7 @@ static void padding_before_a_function_takes_no_name_from_it(void **state)
 
 /* Two addresses are one function in the stripped library exactly when they are in the whole one: that is what keeps the
  * slices of a nameless function in one piece. */
-static void nameless_functions_are_told_apart_as_well_as_named_ones(void **state)
+static void nameless_functions_are_distinguished_as_well_as_named_ones(void **state)
 {
     (void)state;
     build(functions, "-O1", "lib.so");
@@ -601,7 +601,7 @@ int main(void)
         cmocka_unit_test(a_function_is_named_with_file_and_line_where_there_is_debug_information),
         cmocka_unit_test(a_return_address_belongs_to_the_call_before_it),
         cmocka_unit_test(padding_before_a_function_takes_no_name_from_it),
-        cmocka_unit_test(nameless_functions_are_told_apart_as_well_as_named_ones),
+        cmocka_unit_test(nameless_functions_are_distinguished_as_well_as_named_ones),
         cmocka_unit_test(a_mini_symbol_table_names_internal_functions),
         cmocka_unit_test(a_separate_debug_file_beside_the_library_is_used),
         cmocka_unit_test(inlined_frames_are_given_outermost_first_and_only_on_request),

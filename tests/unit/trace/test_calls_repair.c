@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-static void tell(struct strobe_calls *c, uint32_t thread, const char *events)
+static void add_events(struct strobe_calls *c, uint32_t thread, const char *events)
 {
     for (const char *p = events; *p; p += strspn(p, " ")) {
         const char *at = strchr(p, '@');
@@ -31,7 +31,7 @@ static void tell(struct strobe_calls *c, uint32_t thread, const char *events)
     }
 }
 
-static const char *told(const struct strobe_calls *c, const struct strobe_calls_thread *t)
+static const char *events_text(const struct strobe_calls *c, const struct strobe_calls_thread *t)
 {
     static char text[4096];
     size_t n = 0;
@@ -53,9 +53,9 @@ static void becomes(const char *events, enum strobe_repair policy, const char *e
     struct strobe_calls c;
     strobe_calls_open(&c);
     uint32_t thread = strobe_calls_thread(&c, 7);
-    tell(&c, thread, events);
+    add_events(&c, thread, events);
     assert_int_equal(strobe_calls_repair(&c, policy, &stats), STROBE_OK);
-    assert_string_equal(told(&c, &c.threads[thread]), expected);
+    assert_string_equal(events_text(&c, &c.threads[thread]), expected);
     strobe_calls_close(&c);
 }
 
@@ -274,12 +274,12 @@ static void threads_do_not_mix(void **state)
     (void)state;
     struct strobe_calls c;
     strobe_calls_open(&c);
-    tell(&c, strobe_calls_thread(&c, 1), "Ba@1 Bb@3");
-    tell(&c, strobe_calls_thread(&c, 2), "Bb@2 Eb@4 Ea@5");
-    tell(&c, strobe_calls_thread(&c, 1), "Ea@6");
+    add_events(&c, strobe_calls_thread(&c, 1), "Ba@1 Bb@3");
+    add_events(&c, strobe_calls_thread(&c, 2), "Bb@2 Eb@4 Ea@5");
+    add_events(&c, strobe_calls_thread(&c, 1), "Ea@6");
     assert_int_equal(strobe_calls_repair(&c, STROBE_REPAIR_LAST, &stats), STROBE_OK);
-    assert_string_equal(told(&c, &c.threads[0]), "Ba@1 Bb@3 Eb@3* Ea@6");
-    assert_string_equal(told(&c, &c.threads[1]), "Bb@2 Eb@4");
+    assert_string_equal(events_text(&c, &c.threads[0]), "Ba@1 Bb@3 Eb@3* Ea@6");
+    assert_string_equal(events_text(&c, &c.threads[1]), "Bb@2 Eb@4");
     assert_int_equal(stats.unmatched, 1);
     strobe_calls_close(&c);
 }
@@ -393,7 +393,8 @@ static void whole_streams_come_back_unchanged(void **state)
     }
 }
 
-/* Every BEGIN is still there, with an end; what was told adds up with what was made up and dropped. */
+/* Every BEGIN is still there, with an end; the events added equal those read less those synthesized plus those dropped.
+ * */
 static void damaged_streams_always_nest(void **state)
 {
     (void)state;

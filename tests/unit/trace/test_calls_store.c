@@ -54,7 +54,7 @@ static const char *store(void)
     return path;
 }
 
-static void a_stored_session_tells_the_same_calls(void **state)
+static void a_stored_session_has_the_same_calls(void **state)
 {
     (void)state;
     for (uint32_t round = 0; round < strobe_trial_rounds(20); round++) {
@@ -114,7 +114,7 @@ static void more_than_a_session_holds_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stored_session_tells_the_same_calls),
+        cmocka_unit_test(a_stored_session_has_the_same_calls),
         cmocka_unit_test(a_stored_session_keeps_its_books),
         cmocka_unit_test(more_than_a_session_holds_is_refused),
     };

@@ -1,4 +1,5 @@
-/* Calls become slices that every sink can take: what a stream tells is told, in order, each slice longer than zero. */
+/* Calls become slices that every sink can take: each event of a stream is emitted, in order, and each slice is longer
+ * than zero. */
 #include "engine/trace/build/calls_timeline.h"
 
 #include "engine/trace/export/sinks.h"
@@ -14,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* ---- a sink that notes what it is told, and holds the timeline to its word */
+/* ---- a sink that records what it receives, and checks the order that the timeline guarantees */
 
 static struct {
     char text[8192];
@@ -141,7 +142,7 @@ static void call(uint32_t tid, char what, uint64_t time_ns, const char *name)
                      time_ns, strobe_calls_name(&calls, name, strlen(name)));
 }
 
-static void told_mark(uint32_t tid, enum strobe_call_mark_kind kind, uint64_t time_ns, const char *name, int64_t value)
+static void add_mark(uint32_t tid, enum strobe_call_mark_kind kind, uint64_t time_ns, const char *name, int64_t value)
 {
     strobe_calls_mark(&calls, strobe_calls_thread(&calls, tid), kind, time_ns,
                       strobe_calls_name(&calls, name, strlen(name)), value);
@@ -205,15 +206,15 @@ static void calls_that_are_not_whole_are_refused(void **state)
     assert_int_equal(hear(), STROBE_BAD_INPUT);
 }
 
-static void instants_and_losses_are_told_in_their_thread(void **state)
+static void instants_and_losses_are_emitted_in_their_thread(void **state)
 {
     (void)state;
     open_stream(1, "p");
     call(1, 'B', 5, "a");
-    told_mark(1, STROBE_MARK_INSTANT, 5, "i", 0);
-    told_mark(1, STROBE_MARK_INSTANT, 6, "j", 0);
+    add_mark(1, STROBE_MARK_INSTANT, 5, "i", 0);
+    add_mark(1, STROBE_MARK_INSTANT, 6, "j", 0);
     call(1, 'E', 7, "a");
-    told_mark(1, STROBE_MARK_INSTANT, 9, "k", 0);
+    add_mark(1, STROBE_MARK_INSTANT, 9, "k", 0);
     calls.threads[0].lost = 3;
     assert_int_equal(hear(), STROBE_OK);
     assert_string_equal(heard.text, "1 p 5\n1 thread 1 main: !events lost events=3@5 !i@5 a@5 !j@6 )@7 !k@9\n");
@@ -224,9 +225,9 @@ static void counters_have_a_track_each(void **state)
 {
     (void)state;
     open_stream(1, "p");
-    told_mark(2, STROBE_MARK_COUNTER, 5, "heap", 100);
-    told_mark(1, STROBE_MARK_COUNTER, 3, "heap", -1);
-    told_mark(1, STROBE_MARK_COUNTER, 4, "fds", INT64_MIN);
+    add_mark(2, STROBE_MARK_COUNTER, 5, "heap", 100);
+    add_mark(1, STROBE_MARK_COUNTER, 3, "heap", -1);
+    add_mark(1, STROBE_MARK_COUNTER, 4, "fds", INT64_MIN);
     assert_int_equal(hear(), STROBE_OK);
     assert_string_equal(heard.text, "1 p 3\n0: heap=-1@3\n0: heap=100@5\n1: fds=-9223372036854775808@4\n2 thread 2:\n"
                                     "1 thread 1 main:\n");
@@ -238,13 +239,13 @@ static void asynchronous_slices_are_kept_apart_in_lanes(void **state)
 {
     (void)state;
     open_stream(1, "p");
-    told_mark(1, STROBE_MARK_ASYNC_BEGIN, 1, "load", 10);
-    told_mark(2, STROBE_MARK_ASYNC_BEGIN, 2, "load", 11);
-    told_mark(2, STROBE_MARK_ASYNC_END, 4, "load", 10);
-    told_mark(1, STROBE_MARK_ASYNC_BEGIN, 4, "load", 12);
-    told_mark(1, STROBE_MARK_ASYNC_END, 5, "load", 99);
-    told_mark(1, STROBE_MARK_ASYNC_END, 6, "load", 11);
-    told_mark(1, STROBE_MARK_ASYNC_BEGIN, 3, "anim", 10);
+    add_mark(1, STROBE_MARK_ASYNC_BEGIN, 1, "load", 10);
+    add_mark(2, STROBE_MARK_ASYNC_BEGIN, 2, "load", 11);
+    add_mark(2, STROBE_MARK_ASYNC_END, 4, "load", 10);
+    add_mark(1, STROBE_MARK_ASYNC_BEGIN, 4, "load", 12);
+    add_mark(1, STROBE_MARK_ASYNC_END, 5, "load", 99);
+    add_mark(1, STROBE_MARK_ASYNC_END, 6, "load", 11);
+    add_mark(1, STROBE_MARK_ASYNC_BEGIN, 3, "anim", 10);
     call(2, 'B', 1, "a");
     call(2, 'E', 8, "a");
     assert_int_equal(hear(), STROBE_OK);
@@ -259,11 +260,11 @@ static void an_asynchronous_end_belongs_to_the_last_begin_of_its_cookie(void **s
 {
     (void)state;
     open_stream(1, "p");
-    told_mark(1, STROBE_MARK_ASYNC_BEGIN, 1, "s", 1);
-    told_mark(1, STROBE_MARK_ASYNC_BEGIN, 2, "s", 1);
-    told_mark(1, STROBE_MARK_ASYNC_END, 3, "s", 1);
-    told_mark(1, STROBE_MARK_ASYNC_END, 9, "s", 1);
-    told_mark(1, STROBE_MARK_COUNTER, 12, "n", 0);
+    add_mark(1, STROBE_MARK_ASYNC_BEGIN, 1, "s", 1);
+    add_mark(1, STROBE_MARK_ASYNC_BEGIN, 2, "s", 1);
+    add_mark(1, STROBE_MARK_ASYNC_END, 3, "s", 1);
+    add_mark(1, STROBE_MARK_ASYNC_END, 9, "s", 1);
+    add_mark(1, STROBE_MARK_COUNTER, 12, "n", 0);
     assert_int_equal(hear(), STROBE_OK);
     assert_string_equal(heard.text, "1 p 1\n0: n=0@12\n1: s@1-9\n2: s@2-3\n1 thread 1 main:\n");
     assert_int_equal(stats.marks.unmatched + stats.marks.open_at_end, 0);
@@ -292,10 +293,10 @@ static void lanes_are_as_few_as_overlap(void **state)
         for (uint32_t i = 0; i < 200 || depth; i++) {
             if (i < 200 && depth < 32 && (!depth || strobe_trial_below(&seed, 2))) {
                 open[depth++] = i;
-                told_mark(1, STROBE_MARK_ASYNC_BEGIN, i + 1, "s", i);
+                add_mark(1, STROBE_MARK_ASYNC_BEGIN, i + 1, "s", i);
             } else {
                 uint32_t which = strobe_trial_below(&seed, depth);
-                told_mark(1, STROBE_MARK_ASYNC_END, i + 1, "s", open[which]);
+                add_mark(1, STROBE_MARK_ASYNC_END, i + 1, "s", open[which]);
                 open[which] = open[--depth];
             }
             most = depth > most ? depth : most;
@@ -316,9 +317,9 @@ static void chrome_gets_calls_counters_and_asynchronous_slices(void **state)
     open_stream(7, "com.app");
     call(7, 'B', 1000, "a");
     call(7, 'E', 3000, "a");
-    told_mark(7, STROBE_MARK_COUNTER, 2000, "heap", -5);
-    told_mark(7, STROBE_MARK_ASYNC_BEGIN, 2000, "load", 3);
-    told_mark(7, STROBE_MARK_ASYNC_END, 2500, "load", 3);
+    add_mark(7, STROBE_MARK_COUNTER, 2000, "heap", -5);
+    add_mark(7, STROBE_MARK_ASYNC_BEGIN, 2000, "load", 3);
+    add_mark(7, STROBE_MARK_ASYNC_END, 2500, "load", 3);
     assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("a.json"), 0), STROBE_OK);
     assert_int_equal(strobe_calls_timeline(&calls, strobe_sink_chrome(&out), &stats), STROBE_OK);
     assert_int_equal(strobe_outfile_finish(&out, 0), STROBE_OK);
@@ -343,7 +344,7 @@ int main(void)
         cmocka_unit_test(calls_are_slices_of_their_threads),
         cmocka_unit_test(a_call_of_no_time_lasts_a_nanosecond),
         cmocka_unit_test(calls_that_are_not_whole_are_refused),
-        cmocka_unit_test(instants_and_losses_are_told_in_their_thread),
+        cmocka_unit_test(instants_and_losses_are_emitted_in_their_thread),
         cmocka_unit_test(counters_have_a_track_each),
         cmocka_unit_test(asynchronous_slices_are_kept_apart_in_lanes),
         cmocka_unit_test(an_asynchronous_end_belongs_to_the_last_begin_of_its_cookie),

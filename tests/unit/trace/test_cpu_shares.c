@@ -108,7 +108,7 @@ static struct strobe_sink adder = {.start = start_sink,
                                    .finish = finish,
                                    .cpu = add_share};
 
-/* Ends the session and adds up the shares that `sink`, which the adder is behind, is told. */
+/* Ends the session and adds up the shares that `sink`, which the adder is behind, receives. */
 static void add_up(uint64_t end_ticks, struct strobe_sink *sink)
 {
     struct strobe_reader *reader;

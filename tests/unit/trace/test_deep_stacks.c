@@ -1,4 +1,4 @@
-/* Stacks of the greatest depth, with as many inlined functions at each address as are told: nothing of them is lost. */
+/* Stacks of the greatest depth, with the greatest number of inlined functions at each address: none is lost. */
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/export/sink_perfetto.h"
 #include "engine/trace/import/perfetto/proto_read.h"
@@ -39,8 +39,8 @@ static uint32_t stack_of(uint32_t depth)
     return strobe_build_stack(&build, address, depth);
 }
 
-/* Tells the session's timeline to a sink. */
-static void tell(struct strobe_sink *(*open)(struct strobe_outfile *out), struct strobe_sink *to)
+/* Emits the session's timeline to a sink. */
+static void write_timeline(struct strobe_sink *(*open)(struct strobe_outfile *out), struct strobe_sink *to)
 {
     const struct strobe_timeline_options options = {0};
     struct strobe_reader *reader;
@@ -113,7 +113,7 @@ static void a_stack_within_a_blocking_call_keeps_all_its_functions(void **state)
         NULL);
     strobe_build_end(&build, 10 * MS);
     deepest = 0;
-    tell(NULL, &sink);
+    write_timeline(NULL, &sink);
     assert_int_equal(deepest, FRAMES * INLINES + 1); /* and the wait */
 }
 
@@ -163,7 +163,7 @@ static void a_perfetto_callstack_has_all_functions(void **state)
                                                .flags = STROBE_FLAG_CUT},
                         NULL);
     strobe_build_end(&build, 10 * MS);
-    tell(open_perfetto, NULL);
+    write_timeline(open_perfetto, NULL);
     size_t bytes;
     char *trace = strobe_workshop_read("out", &bytes);
     assert_int_equal(most_frames((struct strobe_proto){(uint8_t *)trace, (uint8_t *)trace + bytes}),

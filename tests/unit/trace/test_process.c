@@ -55,7 +55,7 @@ static void make_session(void)
         value(STROBE_SERIES_THREADS, ms * MS, 2 + ms / 400);
     }
     hitch(50 * MS, 90 * MS, STROBE_HITCH_FRAME);
-    hitch(310 * MS, 410 * MS, STROBE_HITCH_FRAME); /* told while it lasted */
+    hitch(310 * MS, 410 * MS, STROBE_HITCH_FRAME); /* reported while it lasted */
     hitch(310 * MS, 590 * MS, STROBE_HITCH_HANG);
     hitch(700 * MS, 800 * MS, STROBE_HITCH_FRAME);
     hitch(780 * MS, 840 * MS, STROBE_HITCH_FRAME); /* can't be: the turn before had not ended */
@@ -98,7 +98,7 @@ static void on_counter(void *ctx, const struct strobe_import_event *e)
         assert_true(e->value == (double)(e->time_ns - STROBE_BUILD_BEGIN_NS) / 2);
 }
 
-static void tell(struct found *f, const struct strobe_import_event *e, const char *form)
+static void append_event(struct found *f, const struct strobe_import_event *e, const char *form)
 {
     size_t used = strlen(f->text);
     if (e->thread == STROBE_IMPORT_NO_THREAD)
@@ -110,12 +110,12 @@ static void on_begin(void *ctx, const struct strobe_import_event *e)
 {
     if (e->thread == STROBE_IMPORT_NO_THREAD)
         assert_string_equal(e->track, "run loop");
-    tell(ctx, e, "%s[%u,");
+    append_event(ctx, e, "%s[%u,");
 }
 
 static void on_end(void *ctx, const struct strobe_import_event *e)
 {
-    tell(ctx, e, "%s%u) ");
+    append_event(ctx, e, "%s%u) ");
 }
 
 static const struct strobe_import_visitor visitor = {
@@ -213,7 +213,7 @@ static void assert_process(const struct strobe_report *r)
     assert_string_equal(r->process.longest_in, "0x2000");
 }
 
-static void a_report_tells_peaks_and_where_the_longest_hitch_was(void **state)
+static void a_report_has_the_peaks_and_the_place_of_the_longest_hitch(void **state)
 {
     struct strobe_report_options options = {0};
     struct strobe_report *report;
@@ -226,7 +226,7 @@ static void a_report_tells_peaks_and_where_the_longest_hitch_was(void **state)
     strobe_report_close(report);
 }
 
-static void a_report_of_the_trace_tells_the_same(void **state)
+static void a_report_of_the_trace_has_the_same_values(void **state)
 {
     struct strobe_report_options options = {0};
     struct strobe_report *report;
@@ -268,8 +268,8 @@ int main(void)
         cmocka_unit_test(a_window_has_the_values_within_and_cuts_hitches_at_its_edges),
         cmocka_unit_test(a_session_without_series_has_no_such_tracks),
         cmocka_unit_test(chrome_json_has_counter_events_and_an_instant_for_each_hitch),
-        cmocka_unit_test(a_report_tells_peaks_and_where_the_longest_hitch_was),
-        cmocka_unit_test(a_report_of_the_trace_tells_the_same),
+        cmocka_unit_test(a_report_has_the_peaks_and_the_place_of_the_longest_hitch),
+        cmocka_unit_test(a_report_of_the_trace_has_the_same_values),
         cmocka_unit_test(the_printed_report_says_it_in_words),
     };
     return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);

@@ -1,4 +1,4 @@
-/* The report: of sessions built for it, by hand; and of the traces made from random ones, which must tell the same. */
+/* The report of sessions built by hand; and of traces made from random sessions, which must give the same report. */
 #include "engine/base/error.h"
 #include "engine/trace/report/report.h"
 
@@ -146,7 +146,7 @@ static void blocking_calls_are_listed_with_who_made_them(void **state)
     strobe_report_close(r);
 }
 
-static void books_that_do_not_balance_are_told(void **state)
+static void inconsistent_accounting_is_reported(void **state)
 {
     (void)state;
     begin();
@@ -165,7 +165,7 @@ static void books_that_do_not_balance_are_told(void **state)
     strobe_report_close(r);
 }
 
-static void the_times_that_threads_stood_are_told_in_both_forms(void **state)
+static void the_times_that_threads_stood_are_reported_in_both_forms(void **state)
 {
     (void)state;
     begin();
@@ -296,7 +296,7 @@ static void a_session_of_nothing_has_a_report(void **state)
     strobe_report_close(r);
 }
 
-/* ---- a trace tells what its session tells */
+/* ---- a trace has the same report as its session */
 
 static void random_session(uint64_t *random)
 {
@@ -431,7 +431,7 @@ static void adds_up(const struct strobe_report *r)
     assert_int_equal(parts, whole);
 }
 
-static void a_trace_tells_the_numbers_of_its_session(void **state)
+static void a_trace_reports_the_numbers_of_its_session(void **state)
 {
     (void)state;
     uint64_t random = strobe_workshop_seed("test_report");
@@ -552,14 +552,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_get_the_time_between_their_samples),
         cmocka_unit_test(blocking_calls_are_listed_with_who_made_them),
-        cmocka_unit_test(books_that_do_not_balance_are_told),
-        cmocka_unit_test(the_times_that_threads_stood_are_told_in_both_forms),
+        cmocka_unit_test(inconsistent_accounting_is_reported),
+        cmocka_unit_test(the_times_that_threads_stood_are_reported_in_both_forms),
         cmocka_unit_test(a_killed_program_and_missing_files_are_warned_of),
         cmocka_unit_test(the_top_holds_the_first_of_every_ranking),
         cmocka_unit_test(long_names_are_cut_to_a_terminal_and_nowhere_else),
         cmocka_unit_test(names_give_a_terminal_no_commands),
         cmocka_unit_test(a_session_of_nothing_has_a_report),
-        cmocka_unit_test(a_trace_tells_the_numbers_of_its_session),
+        cmocka_unit_test(a_trace_reports_the_numbers_of_its_session),
         cmocka_unit_test(parts_of_a_timeline_add_up_to_it),
         cmocka_unit_test(cpu_time_at_the_edge_of_a_part_is_interpolated),
         cmocka_unit_test(failures_name_what_was_expected),

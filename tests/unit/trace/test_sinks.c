@@ -366,7 +366,7 @@ static uint64_t names_in_trace_of(const char *path)
     return s.names;
 }
 
-static void a_name_is_told_once_however_often_it_is_used(void **state)
+static void a_name_is_emitted_once_however_often_it_is_used(void **state)
 {
     (void)state;
     struct strobe_build build;
@@ -384,7 +384,7 @@ static void a_name_is_told_once_however_often_it_is_used(void **state)
 
 /* ---- the whole way */
 
-static void a_conversion_tells_what_is_wrong_with_which_file(void **state)
+static void a_failed_conversion_names_the_file_and_the_fault(void **state)
 {
     (void)state;
     struct strobe_convert_options options = {.format = STROBE_FORMAT_FOLDED};
@@ -418,9 +418,9 @@ int main(void)
         cmocka_unit_test(a_perfetto_trace_holds_what_its_writer_counted),
         cmocka_unit_test(what_a_session_does_not_collect_is_on_no_track),
         cmocka_unit_test(a_deflated_trace_holds_the_same_packets),
-        cmocka_unit_test(a_name_is_told_once_however_often_it_is_used),
+        cmocka_unit_test(a_name_is_emitted_once_however_often_it_is_used),
         cmocka_unit_test(a_nested_message_of_any_length_is_closed_right),
-        cmocka_unit_test(a_conversion_tells_what_is_wrong_with_which_file),
+        cmocka_unit_test(a_failed_conversion_names_the_file_and_the_fault),
     };
     return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
 }

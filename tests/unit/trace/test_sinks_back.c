@@ -1,6 +1,6 @@
-/* What sinks write, read back: a Perfetto trace says what its writer was told, event by event, as the importer reads
- * it; arrows have two ends that find each other; names survive whatever is in them. The session has two threads that
- * wait for one another, all counters, merged and cut samples. */
+/* What sinks write, read back: the importer reads from a Perfetto trace each event that its sink received; arrows have
+ * two ends that find each other; names survive whatever is in them. The session has two threads that wait for one
+ * another, all counters, merged and cut samples. */
 #include "engine/base/error.h"
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/export/convert.h"
@@ -106,16 +106,16 @@ static void make_session(void)
     strobe_build_end(&b, 15 * MS);
 }
 
-/* ---- what was told, and what was read */
+/* ---- what was emitted, and what was read */
 
 static struct story {
     char text[1 << 16];
     size_t length;
     uint32_t tid[8]; /* by number of the import */
     uint64_t counter[8][COUNTERS];
-    uint64_t flow[2][64]; /* ids, as told: at the waker, at the waiter */
+    uint64_t flow[2][64]; /* ids, as emitted: at the waker, at the waiter */
     size_t flows[2];
-} told, found;
+} expected, found;
 
 static void say(struct story *s, const char *format, ...)
 {
@@ -143,7 +143,7 @@ static void say_note(struct story *s, const char *key, uint64_t value)
     say(s, "    %s = %" PRIu64 "\n", key, value);
 }
 
-/* ---- a sink that keeps what it is told */
+/* ---- a sink that keeps what it receives */
 
 static struct {
     struct strobe_sink sink;
@@ -171,7 +171,7 @@ static void keep_thread(struct strobe_sink *sink, const struct strobe_reader_thr
 {
     (void)sink;
     keeper.tid = t->tid;
-    say(&told, "thread %u '%s'\n", t->tid, t->name);
+    say(&expected, "thread %u '%s'\n", t->tid, t->name);
 }
 
 static void keep_begin(struct strobe_sink *sink, const struct strobe_slice *s)
@@ -180,7 +180,7 @@ static void keep_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     uint64_t sum[COUNTERS];
     (void)sink;
     sums_of(&s->begin, sum);
-    say_event(&told, keeper.tid, "begin", s->begin.time_ns, strobe_function_tree_name(keeper.tree, s->name)->text,
+    say_event(&expected, keeper.tid, "begin", s->begin.time_ns, strobe_function_tree_name(keeper.tree, s->name)->text,
               class[s->class], s -> begin.cpu_ns, sum);
 }
 
@@ -191,32 +191,32 @@ static void keep_end(struct strobe_sink *sink, const struct strobe_slice *s, con
     uint64_t sum[COUNTERS];
     (void)sink;
     sums_of(now, sum);
-    say_event(&told, keeper.tid, "end", now->time_ns, "", "", now->cpu_ns, sum);
+    say_event(&expected, keeper.tid, "end", now->time_ns, "", "", now->cpu_ns, sum);
     if (s->samples > 1)
-        say_note(&told, "samples", s->samples);
+        say_note(&expected, "samples", s->samples);
     if (s->arg)
-        say_note(&told, "arg", s->arg);
+        say_note(&expected, "arg", s->arg);
     for (unsigned i = 0; i < STROBE_COUNTER_COUNT; i++)
         if (now->counter[i] > s->begin.counter[i])
-            say_note(&told, grown[i], now->counter[i] - s->begin.counter[i]);
+            say_note(&expected, grown[i], now->counter[i] - s->begin.counter[i]);
 }
 
 static void keep_wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     (void)sink;
     bool nobody = f->waker == STROBE_NOBODY;
-    say_instant(&told, keeper.tid, f->time_ns, nobody ? "no waker" : f->at_waker ? "wakes" : "woken");
+    say_instant(&expected, keeper.tid, f->time_ns, nobody ? "no waker" : f->at_waker ? "wakes" : "woken");
     if (nobody)
         return;
-    say_note(&told, "thread", keeper.reader->threads[f->at_waker ? f->waiter : f->waker].tid);
-    told.flow[!f->at_waker][told.flows[!f->at_waker]++] = f->id;
+    say_note(&expected, "thread", keeper.reader->threads[f->at_waker ? f->waiter : f->waker].tid);
+    expected.flow[!f->at_waker][expected.flows[!f->at_waker]++] = f->id;
 }
 
 static void keep_samples(struct strobe_sink *sink, const struct strobe_samples *s)
 {
     (void)sink;
     for (uint64_t i = 0; i < s->count; i++)
-        say(&told, "%u sample %" PRIu64 "\n", keeper.tid,
+        say(&expected, "%u sample %" PRIu64 "\n", keeper.tid,
             s->count > 1 ? s->first_ns + (s->last_ns - s->first_ns) * i / (s->count - 1) : s->first_ns);
 }
 
@@ -226,7 +226,7 @@ static enum strobe_status keep_finish(struct strobe_sink *sink)
     return STROBE_OK;
 }
 
-/* ---- the trace, as the importer tells it */
+/* ---- the trace, as the importer reports it */
 
 static void read_thread(void *ctx, uint32_t thread, uint32_t pid, uint32_t tid, const char *name)
 {
@@ -264,7 +264,7 @@ static void read_end(void *ctx, const struct strobe_import_event *e)
 static void read_instant(void *ctx, const struct strobe_import_event *e)
 {
     (void)ctx;
-    if (e->thread != STROBE_IMPORT_NO_THREAD) /* what it tells of the session is told in another test */
+    if (e->thread != STROBE_IMPORT_NO_THREAD) /* what it reports of the session is tested elsewhere */
         say_instant(&found, found.tid[e->thread], e->time_ns, e->name);
 }
 
@@ -299,11 +299,11 @@ static void build(struct strobe_sink *sink, const char *session,
     strobe_reader_close(reader);
 }
 
-static int tell(void **state)
+static int keep_session(void **state)
 {
     (void)state;
     make_session();
-    memset(&told, 0, sizeof told);
+    memset(&expected, 0, sizeof expected);
     memset(&found, 0, sizeof found);
     keeper.sink = (struct strobe_sink){.start = keep_start,
                                        .thread_begin = keep_thread,
@@ -327,7 +327,7 @@ static char *written(enum strobe_format format, size_t *bytes)
     return strobe_workshop_read("out", bytes);
 }
 
-static void a_perfetto_trace_says_what_its_writer_was_told(void **state)
+static void a_perfetto_trace_reads_back_as_what_its_sink_received(void **state)
 {
     (void)state;
     const struct strobe_import_visitor visitor = {.thread = read_thread,
@@ -342,8 +342,8 @@ static void a_perfetto_trace_says_what_its_writer_was_told(void **state)
     size_t bytes;
     char *trace = written(STROBE_FORMAT_PERFETTO, &bytes);
     assert_int_equal(strobe_import_perfetto_bytes(trace, bytes, &visitor, NULL, &stats, &error), STROBE_OK);
-    assert_true(told.length > 4000);
-    assert_string_equal(found.text, told.text);
+    assert_true(expected.length > 4000);
+    assert_string_equal(found.text, expected.text);
     assert_int_equal(stats.unknown_tracks + stats.unknown_names + stats.unstated, 0);
     free(trace);
 }
@@ -376,20 +376,20 @@ static void a_flow_has_one_source_and_one_destination_S71(void **state)
         while (strobe_proto_next(&event, &f) == STROBE_PROTO_FIELD)
             if (f.number == EVENT_FLOW || f.number == EVENT_FLOW_END)
                 found.flow[f.number == EVENT_FLOW_END][found.flows[f.number == EVENT_FLOW_END]++] = f.value;
-    assert_int_equal(told.flows[0], 1);
-    assert_int_equal(told.flows[1], 1);
-    assert_int_equal(told.flow[0][0], told.flow[1][0]);
-    assert_memory_equal(found.flows, told.flows, sizeof found.flows);
+    assert_int_equal(expected.flows[0], 1);
+    assert_int_equal(expected.flows[1], 1);
+    assert_int_equal(expected.flow[0][0], expected.flow[1][0]);
+    assert_memory_equal(found.flows, expected.flows, sizeof found.flows);
     assert_int_not_equal(found.flow[0][0], 0);
     assert_int_equal(found.flow[0][0], found.flow[1][0]);
     free(text);
 }
 
-/* Packets tell how much later than the one before they are: what is earlier needs the clock set anew. */
+/* A packet stores its time as the difference from the one before: an earlier time needs a new clock snapshot. */
 static void no_incremental_clock_goes_back(void **state)
 {
     (void)state;
-    size_t bytes, told_on_it = 0;
+    size_t bytes, incremental = 0;
     char *text = written(STROBE_FORMAT_PERFETTO, &bytes);
     struct strobe_proto trace = {(uint8_t *)text, (uint8_t *)text + bytes};
     struct strobe_proto_field f, g;
@@ -399,10 +399,10 @@ static void no_incremental_clock_goes_back(void **state)
             *(g.number == PACKET_TIMESTAMP ? &later : g.number == PACKET_CLOCK_ID ? &clock : &g.value) = g.value;
         if (clock == CLOCK_DELTA) {
             assert_in_range(later, 0, 15 * MS); /* as long as the session is */
-            told_on_it += later > 0;
+            incremental += later > 0;
         }
     }
-    assert_true(told_on_it > 20);
+    assert_true(incremental > 20);
     free(text);
 }
 
@@ -429,7 +429,7 @@ static void a_cut_stack_is_another_than_the_whole_one_S3(void **state)
     free(text);
 }
 
-/* In every function as many others are inlined as a resolver may tell. */
+/* Every function has the greatest number of inlined functions that a resolver may report. */
 static size_t resolve_inlined(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
 {
     (void)ctx;
@@ -497,13 +497,13 @@ static void chrome_names_are_quoted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_perfetto_trace_says_what_its_writer_was_told, tell),
-        cmocka_unit_test_setup(a_flow_has_one_source_and_one_destination_S71, tell),
-        cmocka_unit_test_setup(no_incremental_clock_goes_back, tell),
-        cmocka_unit_test_setup(a_cut_stack_is_another_than_the_whole_one_S3, tell),
+        cmocka_unit_test_setup(a_perfetto_trace_reads_back_as_what_its_sink_received, keep_session),
+        cmocka_unit_test_setup(a_flow_has_one_source_and_one_destination_S71, keep_session),
+        cmocka_unit_test_setup(no_incremental_clock_goes_back, keep_session),
+        cmocka_unit_test_setup(a_cut_stack_is_another_than_the_whole_one_S3, keep_session),
         cmocka_unit_test(a_stack_of_as_many_inlined_functions_as_there_may_be_is_whole),
-        cmocka_unit_test_setup(chrome_arrows_begin_at_the_release_and_end_in_the_wait_S71, tell),
-        cmocka_unit_test_setup(chrome_names_are_quoted, tell),
+        cmocka_unit_test_setup(chrome_arrows_begin_at_the_release_and_end_in_the_wait_S71, keep_session),
+        cmocka_unit_test_setup(chrome_names_are_quoted, keep_session),
     };
     return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
 }

@@ -287,7 +287,7 @@ static void wait_for(uint32_t waiter, uint64_t from, uint64_t to, const char *fu
                                         .flags = STROBE_FLAG_SCOPE});
 }
 
-static void who_ended_a_wait_is_told_at_both_ends_and_once_each(void **state)
+static void the_waker_of_a_wait_is_emitted_once_at_each_end(void **state)
 {
     (void)state;
     begin();
@@ -313,7 +313,7 @@ static void who_ended_a_wait_is_told_at_both_ends_and_once_each(void **state)
     strobe_tape_free(&tape);
 }
 
-static void a_release_between_two_samples_is_told_in_the_order_of_time(void **state)
+static void a_release_between_two_samples_is_emitted_in_the_order_of_time(void **state)
 {
     (void)state;
     begin();
@@ -782,8 +782,8 @@ int main(void)
         cmocka_unit_test(a_poll_that_carries_the_new_message_begins_it_too),
         cmocka_unit_test(a_poll_within_a_message_is_not_taken_for_the_loop_S50),
         cmocka_unit_test(a_message_that_runs_under_another_caller_shares_the_common_part_of_the_loop),
-        cmocka_unit_test(who_ended_a_wait_is_told_at_both_ends_and_once_each),
-        cmocka_unit_test(a_release_between_two_samples_is_told_in_the_order_of_time),
+        cmocka_unit_test(the_waker_of_a_wait_is_emitted_once_at_each_end),
+        cmocka_unit_test(a_release_between_two_samples_is_emitted_in_the_order_of_time),
         cmocka_unit_test(nested_waits_that_end_together_have_each_their_waker),
         cmocka_unit_test(a_wait_that_nobody_ended_has_no_flow_S77),
         cmocka_unit_test(a_wake_whose_wait_was_overwritten_or_whose_waker_is_no_thread_is_left_out),

@@ -50,7 +50,7 @@ static void a_waits_switches_are_its_own_S54(void **state)
     strobe_tape_free(&tape);
 }
 
-static void what_a_merged_record_counted_is_told_with_its_last_sample(void **state)
+static void the_counters_of_a_merged_record_are_emitted_with_its_last_sample(void **state)
 {
     (void)state;
     begin();
@@ -207,7 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_damaged_chain_of_parents_is_not_followed_S32),
         cmocka_unit_test(a_waits_switches_are_its_own_S54),
-        cmocka_unit_test(what_a_merged_record_counted_is_told_with_its_last_sample),
+        cmocka_unit_test(the_counters_of_a_merged_record_are_emitted_with_its_last_sample),
         cmocka_unit_test(cpu_time_ahead_of_the_wall_is_held_back_and_counted_S55),
         cmocka_unit_test(cpu_time_that_falls_back_is_held_and_counted_S55),
         cmocka_unit_test(samples_at_one_time_that_know_their_cpu_time_are_all_shown_S56),

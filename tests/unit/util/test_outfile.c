@@ -111,7 +111,7 @@ static void a_file_that_may_grow_no_more_leaves_the_old_one(void **state)
     assert_clean();
 }
 
-static void a_full_device_is_told(void **state)
+static void a_full_device_is_reported(void **state)
 {
     (void)state;
     assert_int_equal(strobe_outfile_open(&out, "/dev/full", 0), STROBE_OK);
@@ -121,7 +121,7 @@ static void a_full_device_is_told(void **state)
     assert_int_equal(access("/dev/full", F_OK), 0);
 }
 
-static void a_folder_that_is_not_there_is_told(void **state)
+static void a_missing_folder_is_reported(void **state)
 {
     (void)state;
     assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("no/where"), 0), STROBE_IO);
@@ -174,8 +174,8 @@ int main(void)
         cmocka_unit_test(an_old_file_is_kept_unless_asked),
         cmocka_unit_test(a_link_goes_on_pointing_to_what_is_replaced),
         cmocka_unit_test(a_file_that_may_grow_no_more_leaves_the_old_one),
-        cmocka_unit_test(a_full_device_is_told),
-        cmocka_unit_test(a_folder_that_is_not_there_is_told),
+        cmocka_unit_test(a_full_device_is_reported),
+        cmocka_unit_test(a_missing_folder_is_reported),
         cmocka_unit_test(a_pipe_gets_all_of_it_however_slowly),
         cmocka_unit_test(text_for_json_is_escaped_and_well_formed),
     };

@@ -109,7 +109,7 @@ static void numbers_above_are_bad(void **state)
     is_bad("-1 (a)" TAIL);
 }
 
-/* Cut before the last field's first digit it is bad, wherever; after it there is nothing to tell that it is cut. */
+/* A text cut anywhere before the last field's first digit is bad. After that digit a cut cannot be detected. */
 static void a_line_cut_off_anywhere_is_bad_or_whole(void **state)
 {
     static const char line[] = "4711 (a b)" TAIL;

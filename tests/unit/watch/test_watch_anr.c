@@ -15,7 +15,8 @@
 #define DEADLOCK    STROBE_FINDING_DEADLOCK
 enum { QUIT = 3, DEBUGGER = 35, OWN = 4711, SYSTEM = 1000 };
 
-static void tell(enum strobe_watch_what what, double ms, uint32_t code, int64_t value, double when_ms, const char *text)
+static void notify_event(enum strobe_watch_what what, double ms, uint32_t code, int64_t value, double when_ms,
+                         const char *text)
 {
     struct strobe_watch_event e = {.what = what,
                                    .time_ns = (uint64_t)(ms * 1e6),
@@ -23,27 +24,27 @@ static void tell(enum strobe_watch_what what, double ms, uint32_t code, int64_t 
                                    .value = value,
                                    .when_ns = (uint64_t)(when_ms * 1e6),
                                    .text = text};
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &e);
 }
 
 static void process(void)
 {
-    tell(STROBE_WATCH_PROCESS, 0, 0, OWN, 0, "app");
+    notify_event(STROBE_WATCH_PROCESS, 0, 0, OWN, 0, "app");
 }
 
 static void begin(double ms, double due_ms)
 {
-    tell(STROBE_WATCH_MESSAGE_BEGIN, ms, 0, 0, due_ms, "a.Handler");
+    notify_event(STROBE_WATCH_MESSAGE_BEGIN, ms, 0, 0, due_ms, "a.Handler");
 }
 
 static void end(double ms)
 {
-    tell(STROBE_WATCH_MESSAGE_END, ms, 0, 0, 0, "");
+    notify_event(STROBE_WATCH_MESSAGE_END, ms, 0, 0, 0, "");
 }
 
 static void sig(double ms, uint32_t code, int64_t sender)
 {
-    tell(STROBE_WATCH_SIGNAL, ms, code, sender, 0, "");
+    notify_event(STROBE_WATCH_SIGNAL, ms, code, sender, 0, "");
 }
 
 static size_t anrs(void)
@@ -86,7 +87,7 @@ static void behind_others_it_may_be_ten_seconds_late(void **state)
     for (int late = 0; late < 2; late++) {
         watch_rig_again(&rig);
         process();
-        tell(STROBE_WATCH_FOREGROUND, 500, 0, 0, 0, "");
+        notify_event(STROBE_WATCH_FOREGROUND, 500, 0, 0, 0, "");
         begin(1000, 1000);
         sig(15000, QUIT, SYSTEM);
         end(16000);
@@ -156,7 +157,7 @@ static void signals_after_the_report_of_their_block_are_passed_over(void **state
     assert_int_equal(anrs(), 1);
 }
 
-static void where_no_due_times_are_known_the_running_message_tells(void **state)
+static void without_due_times_the_running_message_decides(void **state)
 {
     (void)state;
     rig.view.knows_due = false;
@@ -189,14 +190,14 @@ static void the_system_may_say_so_within_twenty_seconds(void **state)
         watch_rig_again(&rig);
         process();
         sig(6000, QUIT, SYSTEM);
-        tell(STROBE_WATCH_NOT_RESPONDING, 26000 + late, 0, OWN, 0, "");
+        notify_event(STROBE_WATCH_NOT_RESPONDING, 26000 + late, 0, OWN, 0, "");
         assert_int_equal(anrs(), !late);
     }
     watch_rig_again(&rig);
     process();
     sig(6000, QUIT, SYSTEM);
-    tell(STROBE_WATCH_NOT_RESPONDING, 7000, 0, OWN + 1, 0, "");
-    tell(STROBE_WATCH_NOT_RESPONDING, 8000, 0, OWN, 0, "");
+    notify_event(STROBE_WATCH_NOT_RESPONDING, 7000, 0, OWN + 1, 0, "");
+    notify_event(STROBE_WATCH_NOT_RESPONDING, 8000, 0, OWN, 0, "");
     assert_int_equal(anrs(), 0);
 }
 
@@ -204,11 +205,11 @@ static void the_system_alone_is_not_asked(void **state)
 {
     (void)state;
     process();
-    tell(STROBE_WATCH_NOT_RESPONDING, 7000, 0, OWN, 0, "");
+    notify_event(STROBE_WATCH_NOT_RESPONDING, 7000, 0, OWN, 0, "");
     assert_int_equal(anrs(), 0);
 }
 
-static void a_stream_that_ends_in_the_block_still_tells_of_it(void **state)
+static void a_block_at_the_end_of_the_stream_is_still_reported(void **state)
 {
     (void)state;
     process();
@@ -250,29 +251,30 @@ static void other_signals_mean_nothing(void **state)
 #define WAITS(tid)      "  - waiting to lock <0x01234567> (a java.lang.Object) held by thread " tid "\n"
 #define HOLDS           "  - locked <0x07654321> (a java.lang.Object)\n"
 
-static char told[4000];
-static size_t told_bytes;
+static char written[4000];
+static size_t written_bytes;
 
 static void note(void *ctx, const struct strobe_deadlock *d)
 {
     (void)ctx;
     for (size_t i = 0; i < d->thread_count; i++)
-        told_bytes += (size_t)snprintf(told + told_bytes, sizeof told - told_bytes, "%s%s=%u", i ? ">" : "",
-                                       d->threads[i].name, d->threads[i].tid);
-    told_bytes += (size_t)snprintf(told + told_bytes, sizeof told - told_bytes, "%s\n", d->main_waits ? " main" : "");
+        written_bytes += (size_t)snprintf(written + written_bytes, sizeof written - written_bytes, "%s%s=%u",
+                                          i ? ">" : "", d->threads[i].name, d->threads[i].tid);
+    written_bytes +=
+        (size_t)snprintf(written + written_bytes, sizeof written - written_bytes, "%s\n", d->main_waits ? " main" : "");
 }
 
 static const char *deadlocks_of(const char *text)
 {
-    told_bytes = 0;
-    told[0] = 0;
+    written_bytes = 0;
+    written[0] = 0;
     /* Right before the end of its memory. */
     size_t bytes = strlen(text);
     char *exact = malloc(bytes ? bytes : 1);
     memcpy(exact, text, bytes);
     assert_true(strobe_deadlocks_find(exact, bytes, note, NULL) >= 0);
     free(exact);
-    return told;
+    return written;
 }
 
 static void threads_that_wait_in_no_cycle_are_no_deadlock(void **state)
@@ -367,7 +369,7 @@ static void cycles_are_those_of_a_plain_search(void **state)
             expected_bytes += (size_t)snprintf(expected + expected_bytes, sizeof expected - expected_bytes, "%s\n",
                                                of_main ? " main" : "");
         }
-        /* Main's cycle is told first. */
+        /* Main's cycle is reported first. */
         const char *got = deadlocks_of(text);
         assert_int_equal(strlen(got), strlen(expected));
         for (char *line = strtok(expected, "\n"); line; line = strtok(NULL, "\n"))
@@ -375,11 +377,12 @@ static void cycles_are_those_of_a_plain_search(void **state)
     }
 }
 
-static void a_text_of_threads_tells_a_deadlock(void **state)
+static void a_deadlock_is_found_in_a_text_of_threads(void **state)
 {
     (void)state;
     process();
-    tell(STROBE_WATCH_THREADS_TEXT, 500, 0, 0, 0, HEAD("main", "1") WAITS("12") HEAD("worker", "12") WAITS("1"));
+    notify_event(STROBE_WATCH_THREADS_TEXT, 500, 0, 0, 0,
+                 HEAD("main", "1") WAITS("12") HEAD("worker", "12") WAITS("1"));
     assert_int_equal(watch_count(&rig, DEADLOCK), 1);
     const struct strobe_finding *f = watch_found(&rig, DEADLOCK, 0);
     assert_string_equal(f->blame, "main (1) waits for worker (12) waits for main (1)");
@@ -398,11 +401,11 @@ int main(void)
         TEST(a_signal_that_the_process_sent_itself_is_no_anr),
         TEST(two_signals_of_one_block_are_one_report),
         TEST(signals_after_the_report_of_their_block_are_passed_over),
-        TEST(where_no_due_times_are_known_the_running_message_tells),
+        TEST(without_due_times_the_running_message_decides),
         TEST(a_signal_in_an_idle_loop_is_no_anr_by_itself),
         TEST(the_system_may_say_so_within_twenty_seconds),
         TEST(the_system_alone_is_not_asked),
-        TEST(a_stream_that_ends_in_the_block_still_tells_of_it),
+        TEST(a_block_at_the_end_of_the_stream_is_still_reported),
         TEST(the_debuggers_signal_is_passed_over_for_twenty_seconds_after_a_report),
         TEST(other_signals_mean_nothing),
         TEST(threads_that_wait_in_no_cycle_are_no_deadlock),
@@ -414,7 +417,7 @@ int main(void)
         TEST(threads_without_a_tid_hold_nothing),
         TEST(of_two_dumps_in_one_text_the_first_counts),
         TEST(cycles_are_those_of_a_plain_search),
-        TEST(a_text_of_threads_tells_a_deadlock),
+        TEST(a_deadlock_is_found_in_a_text_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

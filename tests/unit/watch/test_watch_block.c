@@ -13,17 +13,17 @@ enum { LEAF = 100, SAMPLE_MS = 50 };
 
 static void process(double ms)
 {
-    watch_tell_ms(&rig, STROBE_WATCH_PROCESS, ms, "App");
+    watch_notify_ms(&rig, STROBE_WATCH_PROCESS, ms, "App");
 }
 
 static void loop(double ms, enum strobe_loop_activity code)
 {
     struct strobe_watch_event e = {
         .what = STROBE_WATCH_LOOP, .time_ns = (uint64_t)(ms * 1e6), .code = code, .text = ""};
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &e);
 }
 
-/* A stack of three, of which the innermost and its caller are told. */
+/* A stack of three, of which the innermost and its caller are reported. */
 static void sample(double ms, uint64_t leaf, uint64_t caller)
 {
     uint64_t frames[] = {leaf, caller, 1};
@@ -32,7 +32,7 @@ static void sample(double ms, uint64_t leaf, uint64_t caller)
     struct strobe_watch_stack s = {frames, 3, names};
     struct strobe_watch_event e = {
         .what = STROBE_WATCH_SAMPLE, .time_ns = (uint64_t)(ms * 1e6), .text = "", .stack = &s};
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &e);
 }
 
 /* One stack, sampled up to (not at) end_ms. */
@@ -44,7 +44,7 @@ static void samples(double begin_ms, double end_ms, uint64_t leaf)
 
 static void tick(double ms)
 {
-    watch_tell_ms(&rig, STROBE_WATCH_TICK, ms, "");
+    watch_notify_ms(&rig, STROBE_WATCH_TICK, ms, "");
 }
 
 static size_t blocks(void)
@@ -203,7 +203,7 @@ static void equal_leaves_of_other_callers_are_other_stacks(void **state)
     assert_int_equal(blocks(), 2);
 }
 
-static void a_stack_of_one_frame_is_not_worth_telling(void **state)
+static void a_stack_of_one_frame_is_not_reported(void **state)
 {
     uint64_t frame = LEAF;
     struct strobe_watch_stack s = {&frame, 1, NULL};
@@ -212,7 +212,7 @@ static void a_stack_of_one_frame_is_not_worth_telling(void **state)
     loop(500, STROBE_LOOP_AFTER_WAITING);
     for (uint64_t ms = 500; ms < 9000; ms += SAMPLE_MS) {
         struct strobe_watch_event e = {.what = STROBE_WATCH_SAMPLE, .time_ns = ms * 1000000, .text = "", .stack = &s};
-        watch_tell(&rig, &e);
+        watch_notify(&rig, &e);
     }
     assert_int_equal(blocks(), 0);
     watch_rig_again(&rig);
@@ -235,7 +235,7 @@ static void stacks_differ_in_frames_beyond_the_three_hundredth(void **state)
     for (uint64_t ms = 500; ms < 4500; ms += SAMPLE_MS) {
         struct strobe_watch_event e = {.what = STROBE_WATCH_SAMPLE, .time_ns = ms * 1000000, .text = "", .stack = &s};
         frames[DEEP - 1] = ms <= 3000 ? DEEP : DEEP + 1;
-        watch_tell(&rig, &e);
+        watch_notify(&rig, &e);
     }
     assert_int_equal(blocks(), 2);
 }
@@ -309,7 +309,7 @@ static void block_number(unsigned n, double begin_ms)
     loop(begin_ms + 3000, STROBE_LOOP_BEFORE_WAITING);
 }
 
-static void a_hundred_are_told_a_day_and_no_more(void **state)
+static void at_most_a_hundred_are_reported_a_day(void **state)
 {
     (void)state;
     process(0);
@@ -327,7 +327,7 @@ static void behind_others_a_block_is_of_another_type(void **state)
     (void)state;
     process(0);
     struct strobe_watch_event e = {.what = STROBE_WATCH_FOREGROUND, .time_ns = 1, .text = ""};
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &e);
     block_number(0, 500);
     assert_int_equal(blocks(), 1);
     assert_true(watch_value(watch_found(&rig, BLOCK, 0), "dump_type") == 2002);
@@ -374,13 +374,13 @@ int main(void)
         TEST(of_one_stack_checks_come_after_2_3_5_and_8_periods),
         TEST(a_check_without_a_block_forgets_the_stack_and_the_delay),
         TEST(equal_leaves_of_other_callers_are_other_stacks),
-        TEST(a_stack_of_one_frame_is_not_worth_telling),
+        TEST(a_stack_of_one_frame_is_not_reported),
         TEST(stacks_differ_in_frames_beyond_the_three_hundredth),
         TEST(the_stack_seen_most_often_in_a_row_is_to_blame),
         TEST(repeats_end_where_samples_pause),
         TEST(of_equal_repeats_the_latest_is_to_blame),
         TEST(samples_that_come_more_often_are_thinned_to_fifty_milliseconds),
-        TEST(a_hundred_are_told_a_day_and_no_more),
+        TEST(at_most_a_hundred_are_reported_a_day),
         TEST(behind_others_a_block_is_of_another_type),
         TEST(lower_settings_see_shorter_blocks),
         TEST(a_long_silence_costs_no_time),

@@ -1,4 +1,4 @@
-/* Evil messages and the calls to blame: of messages, handlers and frames, told exactly or by samples. */
+/* Evil messages and the calls to blame for messages, handlers and frames, from exact calls or from samples. */
 #include "engine/base/mix.h"
 #include "engine/watch/blame.h"
 #include "tests/unit/support/watch_rig.h"
@@ -18,12 +18,12 @@
 
 static void enter(double ms, const char *method)
 {
-    watch_tell_ms(&rig, STROBE_WATCH_CALL_BEGIN, ms, method);
+    watch_notify_ms(&rig, STROBE_WATCH_CALL_BEGIN, ms, method);
 }
 
 static void leave(double ms, const char *method)
 {
-    watch_tell_ms(&rig, STROBE_WATCH_CALL_END, ms, method);
+    watch_notify_ms(&rig, STROBE_WATCH_CALL_END, ms, method);
 }
 
 static void call(double begin_ms, double end_ms, const char *method)
@@ -34,12 +34,12 @@ static void call(double begin_ms, double end_ms, const char *method)
 
 static void begin_message(double ms, const char *text)
 {
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, ms, text);
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, ms, text);
 }
 
 static void end_message(double ms)
 {
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, ms, "");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_END, ms, "");
 }
 
 static const struct strobe_finding *evil(size_t n)
@@ -78,7 +78,7 @@ static void the_method_to_blame_is_the_deepest_that_took_most(void **state)
 }
 
 /* Issues 840, 842, 851, 864: the report is sent with an empty stack, and nothing in it says why. */
-static void a_report_without_a_stack_says_that_no_call_was_told_842(void **state)
+static void a_report_without_a_stack_says_that_no_call_was_received_842(void **state)
 {
     (void)state;
     call(100, 900, "before the message");
@@ -155,7 +155,7 @@ static void an_end_without_a_name_is_that_of_the_innermost(void **state)
     assert_string_equal(evil(0)->stack, "0,m,1,1000\n1,a,1,900\n2,b,1,200\n");
 }
 
-static void a_message_known_by_its_method_is_not_told_twice(void **state)
+static void a_message_known_by_its_method_is_reported_once(void **state)
 {
     (void)state;
     begin_message(0, "dispatchMessage");
@@ -244,13 +244,13 @@ static void other_threads_calls_are_not_to_blame(void **state)
         .what = STROBE_WATCH_CALL_BEGIN, .time_ns = MS(100), .thread = 1, .text = "other"};
     (void)state;
     begin_message(0, "m");
-    watch_tell(&rig, &other);
+    watch_notify(&rig, &other);
     call(200, 300, "own");
     end_message(800);
     assert_string_equal(evil(0)->stack, "0,m,1,800\n1,own,1,100\n");
 }
 
-static void a_message_tells_the_phases_of_its_frame_and_the_cpu_used(void **state)
+static void a_message_reports_the_phases_of_its_frame_and_the_cpu_used(void **state)
 {
     struct strobe_watch_frame frame = {.intended_ns = MS(1),
                                        .begin_ns = MS(2),
@@ -263,10 +263,10 @@ static void a_message_tells_the_phases_of_its_frame_and_the_cpu_used(void **stat
     struct strobe_watch_event cpu = {.what = STROBE_WATCH_CPU, .time_ns = MS(500), .value = 600, .text = ""};
     (void)state;
     begin_message(1, "doFrame");
-    watch_tell(&rig, &cpu);
+    watch_notify(&rig, &cpu);
     cpu.value = 800;
-    watch_tell(&rig, &cpu);
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &cpu);
+    watch_notify(&rig, &e);
     end_message(901);
     assert_true(watch_value(evil(0), "input_ms") == 3 && watch_value(evil(0), "animation_ms") == 800);
     assert_true(watch_value(evil(0), "traversal_ms") == 90 && watch_value(evil(0), "cpu_permille") == 700);
@@ -288,33 +288,33 @@ static void an_unfinished_message_says_so(void **state)
 
 /* ---- frames and handlers */
 
-static void tell_frame(double begin_ms, double end_ms)
+static void notify_frame(double begin_ms, double end_ms)
 {
     struct strobe_watch_frame f = {.intended_ns = (uint64_t)(begin_ms * 1e6),
                                    .begin_ns = (uint64_t)(begin_ms * 1e6),
                                    .end_ns = (uint64_t)(end_ms * 1e6),
                                    .is_vsync = true};
     struct strobe_watch_event e = {.what = STROBE_WATCH_FRAME, .time_ns = f.end_ns, .text = "", .frame = &f};
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &e);
 }
 
-static void a_dropped_frame_has_the_calls_within_it_whether_messages_are_told_or_not(void **state)
+static void a_dropped_frame_has_the_calls_within_it_with_and_without_messages(void **state)
 {
     (void)state;
-    for (int told = 0; told < 2; told++) {
+    for (int has_messages = 0; has_messages < 2; has_messages++) {
         enter(0, "main");
-        if (told)
+        if (has_messages)
             begin_message(50, "doFrame");
         call(50, 90, "before");
         enter(95, "reaches in");
         call(100, 150, "measure");
         leave(180, "reaches in");
         call(200, 290, "layout");
-        tell_frame(100, 300);
+        notify_frame(100, 300);
         call(310, 320, "after");
-        if (told)
+        if (has_messages)
             end_message(330);
-        tell_frame(400, 460);
+        notify_frame(400, 460);
         const struct strobe_finding *f = watch_found(&rig, DROP, 0);
         assert_string_equal(f->stack, "0,frame,1,200\n1,reaches in,1,80\n2,measure,1,50\n1,layout,1,90\n");
         assert_string_equal(watch_found(&rig, DROP, 1)->stack, "");
@@ -325,9 +325,9 @@ static void a_dropped_frame_has_the_calls_within_it_whether_messages_are_told_or
 static void an_idle_handler_has_the_calls_within_it(void **state)
 {
     (void)state;
-    watch_tell_ms(&rig, STROBE_WATCH_IDLE_BEGIN, 1000, "Preload");
+    watch_notify_ms(&rig, STROBE_WATCH_IDLE_BEGIN, 1000, "Preload");
     call(1100, 3000, "read");
-    watch_tell_ms(&rig, STROBE_WATCH_IDLE_END, 3050, "Preload");
+    watch_notify_ms(&rig, STROBE_WATCH_IDLE_END, 3050, "Preload");
     const struct strobe_finding *f = watch_found(&rig, STROBE_FINDING_IDLE_LAG, 0);
     assert_string_equal(f->stack, "0,Preload,1,2050\n1,read,1,1900\n");
     assert_string_equal(f->blame, "Preload");
@@ -335,7 +335,7 @@ static void an_idle_handler_has_the_calls_within_it(void **state)
 
 /* ---- more calls than there is room for: driven without the watchers, for speed */
 
-static void tell_blame(struct strobe_blame *b, enum strobe_watch_what what, uint64_t ns, const char *text)
+static void blame_event(struct strobe_blame *b, enum strobe_watch_what what, uint64_t ns, const char *text)
 {
     struct strobe_watch_event e = {.what = what, .time_ns = ns, .text = text};
     strobe_blame_before(b, &e);
@@ -349,23 +349,23 @@ static void when_room_is_short_the_shortest_calls_are_given_up_and_counted(void 
     enum { SHORT = 600000, LONG = 300 };
     (void)state;
     strobe_blame_open(&b);
-    tell_blame(&b, STROBE_WATCH_MESSAGE_BEGIN, 0, "m");
+    blame_event(&b, STROBE_WATCH_MESSAGE_BEGIN, 0, "m");
     for (unsigned i = 0; i < SHORT; i++) {
         if (i % (SHORT / LONG) == 0) {
-            tell_blame(&b, STROBE_WATCH_CALL_BEGIN, now, "long");
-            tell_blame(&b, STROBE_WATCH_CALL_END, now += MS(9), "long");
+            blame_event(&b, STROBE_WATCH_CALL_BEGIN, now, "long");
+            blame_event(&b, STROBE_WATCH_CALL_END, now += MS(9), "long");
         }
-        tell_blame(&b, STROBE_WATCH_CALL_BEGIN, now, "short");
-        tell_blame(&b, STROBE_WATCH_CALL_END, now += 1000, "short");
+        blame_event(&b, STROBE_WATCH_CALL_BEGIN, now, "short");
+        blame_event(&b, STROBE_WATCH_CALL_END, now += 1000, "short");
     }
     struct strobe_blamed calls = strobe_blame_stack(&b, "m", 0, now);
     assert_true(calls.given_up > 500000 && calls.given_up <= SHORT && calls.given_up_ns == MS(1));
     assert_non_null(strstr(calls.stack, "1,long,300,2700\n"));
     assert_string_equal(calls.method, "long");
-    tell_blame(&b, STROBE_WATCH_MESSAGE_END, now, "m");
-    tell_blame(&b, STROBE_WATCH_MESSAGE_BEGIN, now + 1, "next");
-    tell_blame(&b, STROBE_WATCH_CALL_BEGIN, now + 2, "short");
-    tell_blame(&b, STROBE_WATCH_CALL_END, now + MS(5), "short");
+    blame_event(&b, STROBE_WATCH_MESSAGE_END, now, "m");
+    blame_event(&b, STROBE_WATCH_MESSAGE_BEGIN, now + 1, "next");
+    blame_event(&b, STROBE_WATCH_CALL_BEGIN, now + 2, "short");
+    blame_event(&b, STROBE_WATCH_CALL_END, now + MS(5), "short");
     calls = strobe_blame_stack(&b, "next", now + 1, now + MS(5));
     assert_true(calls.given_up == 0);
     assert_false(b.failed);
@@ -378,15 +378,15 @@ static void calls_nested_beyond_the_room_end_in_order(void **state)
     enum { DEEP = 70000 };
     (void)state;
     strobe_blame_open(&b);
-    tell_blame(&b, STROBE_WATCH_MESSAGE_BEGIN, 0, "m");
-    tell_blame(&b, STROBE_WATCH_CALL_BEGIN, 0, "outer");
+    blame_event(&b, STROBE_WATCH_MESSAGE_BEGIN, 0, "m");
+    blame_event(&b, STROBE_WATCH_CALL_BEGIN, 0, "outer");
     for (unsigned i = 0; i < DEEP; i++)
-        tell_blame(&b, STROBE_WATCH_CALL_BEGIN, MS(1), "again");
+        blame_event(&b, STROBE_WATCH_CALL_BEGIN, MS(1), "again");
     for (unsigned i = 0; i < DEEP; i++)
-        tell_blame(&b, STROBE_WATCH_CALL_END, MS(2), "again");
-    tell_blame(&b, STROBE_WATCH_CALL_END, MS(3), "outer");
-    tell_blame(&b, STROBE_WATCH_CALL_BEGIN, MS(4), "last");
-    tell_blame(&b, STROBE_WATCH_CALL_END, MS(9), "last");
+        blame_event(&b, STROBE_WATCH_CALL_END, MS(2), "again");
+    blame_event(&b, STROBE_WATCH_CALL_END, MS(3), "outer");
+    blame_event(&b, STROBE_WATCH_CALL_BEGIN, MS(4), "last");
+    blame_event(&b, STROBE_WATCH_CALL_END, MS(9), "last");
     struct strobe_blamed calls = strobe_blame_stack(&b, "m", 0, MS(9));
     assert_non_null(strstr(calls.stack, "1,outer,1,3\n"));
     assert_int_equal(b.depth, 0);
@@ -408,7 +408,7 @@ static void random_span(uint64_t seed)
     char expected[CALLS * LINE] = "";
     size_t lines = 0, used = 0;
     strobe_blame_open(&b);
-    tell_blame(&b, STROBE_WATCH_MESSAGE_BEGIN, 0, "root");
+    blame_event(&b, STROBE_WATCH_MESSAGE_BEGIN, 0, "root");
     while (begun < CALLS || open >= 0) {
         uint64_t r = strobe_mix64(state++);
         now += 2 * (1 + r % 9);
@@ -416,11 +416,11 @@ static void random_span(uint64_t seed)
             all[begun].begin = now;
             all[begun].parent = open;
             snprintf(all[begun].name, sizeof all[begun].name, "call %d", begun);
-            tell_blame(&b, STROBE_WATCH_CALL_BEGIN, MS(now), all[begun].name);
+            blame_event(&b, STROBE_WATCH_CALL_BEGIN, MS(now), all[begun].name);
             open = begun++;
         } else {
             all[open].end = now;
-            tell_blame(&b, STROBE_WATCH_CALL_END, MS(now), r >> 33 & 1 ? all[open].name : "");
+            blame_event(&b, STROBE_WATCH_CALL_END, MS(now), r >> 33 & 1 ? all[open].name : "");
             open = all[open].parent;
         }
     }
@@ -465,21 +465,21 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, watch_rig_start, watch_rig_stop)
         TEST(a_message_is_evil_from_700_ms_on),
         TEST(the_method_to_blame_is_the_deepest_that_took_most),
-        TEST(a_report_without_a_stack_says_that_no_call_was_told_842),
+        TEST(a_report_without_a_stack_says_that_no_call_was_received_842),
         TEST(a_message_within_a_message_is_a_call_of_the_outer_560),
         TEST(what_is_open_when_the_message_ends_ends_there_840),
         TEST(calls_left_by_an_exception_end_with_who_caught_it),
         TEST(an_end_without_a_name_is_that_of_the_innermost),
-        TEST(a_message_known_by_its_method_is_not_told_twice),
+        TEST(a_message_known_by_its_method_is_reported_once),
         TEST(the_frames_below_the_message_are_not_part_of_it),
         TEST(equal_calls_of_one_caller_are_one_line),
         TEST(a_long_stack_is_cut_to_30_lines),
         TEST(the_longest_item_may_be_longer_than_the_message_by_what_was_put_together),
         TEST(names_of_many_lines_are_one),
         TEST(other_threads_calls_are_not_to_blame),
-        TEST(a_message_tells_the_phases_of_its_frame_and_the_cpu_used),
+        TEST(a_message_reports_the_phases_of_its_frame_and_the_cpu_used),
         TEST(an_unfinished_message_says_so),
-        TEST(a_dropped_frame_has_the_calls_within_it_whether_messages_are_told_or_not),
+        TEST(a_dropped_frame_has_the_calls_within_it_with_and_without_messages),
         TEST(an_idle_handler_has_the_calls_within_it),
         TEST(when_room_is_short_the_shortest_calls_are_given_up_and_counted),
         TEST(calls_nested_beyond_the_room_end_in_order),

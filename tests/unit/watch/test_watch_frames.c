@@ -19,15 +19,15 @@
 enum { I60 = STROBE_FRAME_INTERVAL_60 };
 static const uint32_t levels[] = {3, 9, 24, 42};
 
-static void tell(struct strobe_watch_frame f)
+static void notify_frame(struct strobe_watch_frame f)
 {
     struct strobe_watch_event e = {.what = STROBE_WATCH_FRAME, .time_ns = f.end_ns, .text = "", .frame = &f};
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &e);
 }
 
 static void frame(uint64_t intended_ns, uint64_t cost_ns)
 {
-    tell((struct strobe_watch_frame){
+    notify_frame((struct strobe_watch_frame){
         .intended_ns = intended_ns, .begin_ns = intended_ns, .end_ns = intended_ns + cost_ns, .is_vsync = true});
 }
 
@@ -129,7 +129,7 @@ static void upstream_took_ends_of_messages_for_frames_593(void **state)
     for (unsigned i = 0; i < 40; i++, now += 3 * (uint64_t)I60) {
         frame(now, 2 * (uint64_t)I60 + MS(1));
         for (unsigned m = 1; m <= 10; m++)
-            tell((struct strobe_watch_frame){.begin_ns = now + MS(36), .end_ns = now + MS(36) + m * 10000});
+            notify_frame((struct strobe_watch_frame){.begin_ns = now + MS(36), .end_ns = now + MS(36) + m * 10000});
     }
     watch_end(&rig, 60000);
     const struct strobe_finding *f = watch_found(&rig, FRAMES, 0);
@@ -138,7 +138,7 @@ static void upstream_took_ends_of_messages_for_frames_593(void **state)
 }
 
 /* Issue 588: a report is made of a smooth span as of any other; ours says that nothing was dropped in it. */
-static void a_smooth_span_is_told_and_says_that_nothing_was_dropped_588(void **state)
+static void a_smooth_span_is_reported_without_dropped_frames_588(void **state)
 {
     (void)state;
     frames(100, 600, MS(8), I60);
@@ -195,7 +195,7 @@ static void upstream_takes_latency_for_pace_847(void **state)
         by_level[level]++;
         dropped[level] += late;
         strobe_frame_count(&sum, &f, I60, levels);
-        tell(f);
+        notify_frame(f);
     }
     assert_true(by_level[0] == 593 && by_level[1] == 3 && dropped[0] == 258 && dropped[1] == 11);
     double mean = sum.total_ns / 596;
@@ -266,15 +266,15 @@ static void frames_that_no_clock_can_have_measured_are_counted_and_left_out(void
     for (unsigned i = 0; i < 7; i++) {
         struct strobe_watch_event e = {.what = STROBE_WATCH_FRAME, .time_ns = MS(110), .text = "", .frame = &bad[i]};
         assert_false(strobe_frame_valid(&bad[i]));
-        watch_tell(&rig, &e);
+        watch_notify(&rig, &e);
     }
-    tell(good);
+    notify_frame(good);
     struct strobe_watch_event early = {
         .what = STROBE_WATCH_FRAME,
         .time_ns = MS(111),
         .text = "",
         .frame = &(struct strobe_watch_frame){.begin_ns = MS(100), .end_ns = MS(112), .is_vsync = true}};
-    watch_tell(&rig, &early);
+    watch_notify(&rig, &early);
     watch_end(&rig, 200);
     const struct strobe_finding *f = watch_found(&rig, FRAMES, 0);
     assert_true(watch_value(f, "rejected") == 8 && watch_value(f, "frames") == 1);
@@ -326,7 +326,7 @@ static void a_drop_blames_what_took_longest(void **state)
                                    .animation_ns = MS(150),
                                    .traversal_ns = MS(60)};
     (void)state;
-    tell(f);
+    notify_frame(f);
     const struct strobe_finding *drop = watch_found(&rig, DROP, 0);
     assert_string_equal(drop->blame, "animation");
     assert_true(drop->begin_ns == MS(1000) && drop->end_ns == MS(1250));
@@ -335,9 +335,9 @@ static void a_drop_blames_what_took_longest(void **state)
     assert_true(watch_value(drop, "input_ms") == 20 && watch_value(drop, "animation_ms") == 150 &&
                 watch_value(drop, "traversal_ms") == 60);
     f.begin_ns = MS(1200);
-    tell(f);
+    notify_frame(f);
     assert_string_equal(watch_found(&rig, DROP, 1)->blame, "before the frame");
-    tell((struct strobe_watch_frame){.begin_ns = MS(2000), .end_ns = MS(2100), .is_vsync = true});
+    notify_frame((struct strobe_watch_frame){.begin_ns = MS(2000), .end_ns = MS(2100), .is_vsync = true});
     assert_string_equal(watch_found(&rig, DROP, 2)->blame, "");
     assert_true(watch_value(watch_found(&rig, DROP, 2), "cost_ms") == 100);
 }
@@ -358,9 +358,9 @@ static void frames_can_be_off_and_the_others_go_on_416(void **state)
     rig.options.frames_window_ns = 0;
     memset(rig.options.drop, 0, sizeof rig.options.drop);
     frame(MS(100), MS(9000));
-    watch_tell_ms(&rig, STROBE_WATCH_IDLE_BEGIN, 10000, "Handler");
+    watch_notify_ms(&rig, STROBE_WATCH_IDLE_BEGIN, 10000, "Handler");
     watch_focus(&rig, 11000, "Main");
-    watch_tell_ms(&rig, STROBE_WATCH_IDLE_END, 13000, "Handler");
+    watch_notify_ms(&rig, STROBE_WATCH_IDLE_END, 13000, "Handler");
     watch_end(&rig, 14000);
     assert_int_equal(rig.count, 1);
     assert_int_equal(watch_count(&rig, STROBE_FINDING_IDLE_LAG), 1);
@@ -419,7 +419,7 @@ static void random_stream(uint64_t seed)
         now = f->end_ns + (r >> 40) % MS(40);
         if (stream[i].new_scene)
             watch_focus(&rig, (double)stream[i].f.intended_ns / 1e6, i % 2 ? "A" : "B");
-        tell(*f);
+        notify_frame(*f);
     }
     watch_end(&rig, (double)now / 1e6);
 
@@ -475,7 +475,7 @@ int main(void)
         TEST(levels_begin_at_3_9_24_and_42),
         TEST(both_rates_of_the_same_frames_at_60_90_and_120),
         TEST(upstream_took_ends_of_messages_for_frames_593),
-        TEST(a_smooth_span_is_told_and_says_that_nothing_was_dropped_588),
+        TEST(a_smooth_span_is_reported_without_dropped_frames_588),
         TEST(a_rate_can_be_computed_anew_from_the_values_beside_it_764),
         TEST(upstream_takes_latency_for_pace_847),
         TEST(upstream_cuts_the_frames_time_to_whole_ms),

@@ -12,22 +12,22 @@
 
 static void idle(double begin_ms, double end_ms, const char *handler)
 {
-    watch_tell_ms(&rig, STROBE_WATCH_IDLE_BEGIN, begin_ms, handler);
-    watch_tell_ms(&rig, STROBE_WATCH_IDLE_END, end_ms, handler);
+    watch_notify_ms(&rig, STROBE_WATCH_IDLE_BEGIN, begin_ms, handler);
+    watch_notify_ms(&rig, STROBE_WATCH_IDLE_END, end_ms, handler);
 }
 
 static void received(double ms, int64_t fd, uint32_t bytes)
 {
     struct strobe_watch_event e = {
         .what = STROBE_WATCH_TOUCH_BEGIN, .time_ns = (uint64_t)(ms * 1e6), .value = fd, .code = bytes, .text = ""};
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &e);
 }
 
 static void sent(double ms, int64_t fd)
 {
     struct strobe_watch_event e = {
         .what = STROBE_WATCH_TOUCH_END, .time_ns = (uint64_t)(ms * 1e6), .value = fd, .text = ""};
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &e);
 }
 
 static void every_finding_has_a_name(void **state)
@@ -54,20 +54,20 @@ static void an_idle_handler_lags_from_two_seconds_on(void **state)
 static void an_idle_handler_within_another_is_measured_by_itself(void **state)
 {
     (void)state;
-    watch_tell_ms(&rig, STROBE_WATCH_IDLE_BEGIN, 0, "Outer");
+    watch_notify_ms(&rig, STROBE_WATCH_IDLE_BEGIN, 0, "Outer");
     idle(1000, 3500, "Inner");
-    watch_tell_ms(&rig, STROBE_WATCH_IDLE_END, 3600, "Outer");
+    watch_notify_ms(&rig, STROBE_WATCH_IDLE_END, 3600, "Outer");
     assert_int_equal(watch_count(&rig, IDLE), 2);
     assert_string_equal(watch_found(&rig, IDLE, 0)->blame, "Inner");
     assert_true(watch_value(watch_found(&rig, IDLE, 0), "cost_ms") == 2500);
     assert_true(watch_value(watch_found(&rig, IDLE, 1), "cost_ms") == 3600);
 }
 
-static void an_idle_handler_that_never_ends_is_told_at_the_end(void **state)
+static void an_idle_handler_that_never_ends_is_reported_at_the_end(void **state)
 {
     (void)state;
-    watch_tell_ms(&rig, STROBE_WATCH_IDLE_END, 1, "never begun");
-    watch_tell_ms(&rig, STROBE_WATCH_IDLE_BEGIN, 500, "Stuck");
+    watch_notify_ms(&rig, STROBE_WATCH_IDLE_END, 1, "never begun");
+    watch_notify_ms(&rig, STROBE_WATCH_IDLE_BEGIN, 500, "Stuck");
     watch_end(&rig, 9500);
     assert_int_equal(watch_count(&rig, IDLE), 1);
     assert_true(watch_value(watch_found(&rig, IDLE, 0), "cost_ms") == 9000);
@@ -78,7 +78,7 @@ static void only_the_main_threads_idle_handlers_count(void **state)
 {
     struct strobe_watch_event e = {.what = STROBE_WATCH_IDLE_BEGIN, .thread = 3, .text = "Other"};
     (void)state;
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &e);
     watch_end(&rig, 9000);
     assert_int_equal(rig.count, 0);
 }
@@ -173,7 +173,7 @@ static void a_finding_has_the_scene_in_front_and_says_what_could_not_be_seen(voi
     idle(0, 2000, "First");
     watch_focus(&rig, 2500, "Main");
     idle(3000, 6000, "Second");
-    watch_tell(&rig, &gone);
+    watch_notify(&rig, &gone);
     idle(7000, 9000, "Third");
     assert_string_equal(watch_found(&rig, IDLE, 0)->scene, "");
     assert_string_equal(watch_found(&rig, IDLE, 1)->scene, "Main");
@@ -186,7 +186,7 @@ static void a_finding_has_the_scene_in_front_and_says_what_could_not_be_seen(voi
 static void a_time_that_goes_back_counts_as_the_last_one(void **state)
 {
     (void)state;
-    watch_tell_ms(&rig, STROBE_WATCH_TICK, 5000, "");
+    watch_notify_ms(&rig, STROBE_WATCH_TICK, 5000, "");
     idle(1000, 6000, "Early");
     assert_int_equal(rig.count, 0);
     idle(7000, 9000, "Late");
@@ -210,7 +210,7 @@ int main(void)
         TEST(every_finding_has_a_name),
         TEST(an_idle_handler_lags_from_two_seconds_on),
         TEST(an_idle_handler_within_another_is_measured_by_itself),
-        TEST(an_idle_handler_that_never_ends_is_told_at_the_end),
+        TEST(an_idle_handler_that_never_ends_is_reported_at_the_end),
         TEST(only_the_main_threads_idle_handlers_count),
         TEST(upstream_takes_a_touch_of_1001_ms_across_seconds_for_two_seconds),
         TEST(a_touch_is_more_than_50_bytes),

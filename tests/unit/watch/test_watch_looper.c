@@ -38,7 +38,7 @@ static int stop(void **state)
 
 /* ---- the loop itself */
 
-static void tell(enum strobe_watch_what what, uint64_t ms, const char *text)
+static void notify_looper(enum strobe_watch_what what, uint64_t ms, const char *text)
 {
     struct strobe_watch_event e = {.what = what, .time_ns = MS(ms), .text = text};
     strobe_looper_take_event(looper, &e);
@@ -46,8 +46,8 @@ static void tell(enum strobe_watch_what what, uint64_t ms, const char *text)
 
 static void message(uint64_t begin_ms, uint64_t end_ms, const char *text)
 {
-    tell(STROBE_WATCH_MESSAGE_BEGIN, begin_ms, text);
-    tell(STROBE_WATCH_MESSAGE_END, end_ms, "");
+    notify_looper(STROBE_WATCH_MESSAGE_BEGIN, begin_ms, text);
+    notify_looper(STROBE_WATCH_MESSAGE_END, end_ms, "");
 }
 
 struct visited {
@@ -96,7 +96,7 @@ static void upstream_reading_the_history_changes_it(void **state)
     (void)state;
     for (unsigned i = 0; i < 200; i++)
         message(10 * i, 10 * i + 3, "ended");
-    tell(STROBE_WATCH_MESSAGE_BEGIN, 3000, "in flight");
+    notify_looper(STROBE_WATCH_MESSAGE_BEGIN, 3000, "in flight");
     for (unsigned i = 0; i < 5; i++) {
         struct visited v = history();
         assert_true(v.count == 201 && v.in_flight == 1);
@@ -104,7 +104,7 @@ static void upstream_reading_the_history_changes_it(void **state)
         assert_string_equal(v.last, "in flight");
     }
     assert_int_equal(strobe_looper_recent(looper).count, 200);
-    tell(STROBE_WATCH_MESSAGE_END, 3100, "");
+    notify_looper(STROBE_WATCH_MESSAGE_END, 3100, "");
     assert_int_equal(history().count, 200);
 }
 
@@ -124,14 +124,14 @@ static void recent_are_5000_messages_with_their_time_in_sum(void **state)
 static void a_message_within_a_message_is_one_of_its_own(void **state)
 {
     (void)state;
-    tell(STROBE_WATCH_MESSAGE_BEGIN, 0, "outer");
-    tell(STROBE_WATCH_MESSAGE_BEGIN, 10, "inner");
+    notify_looper(STROBE_WATCH_MESSAGE_BEGIN, 0, "outer");
+    notify_looper(STROBE_WATCH_MESSAGE_BEGIN, 10, "inner");
     assert_int_equal(strobe_looper_depth(looper), 2);
     assert_string_equal(history().last, "inner");
-    tell(STROBE_WATCH_MESSAGE_END, 30, "");
+    notify_looper(STROBE_WATCH_MESSAGE_END, 30, "");
     assert_string_equal(history().last, "outer");
     assert_true(history().nested_ns == MS(20) && history().nested == 1 && strobe_looper_depth(looper) == 1);
-    tell(STROBE_WATCH_MESSAGE_END, 100, "");
+    notify_looper(STROBE_WATCH_MESSAGE_END, 100, "");
     assert_int_equal(strobe_looper_depth(looper), 0);
     assert_int_equal(strobe_looper_recent(looper).total_ns, MS(120));
 }
@@ -139,12 +139,12 @@ static void a_message_within_a_message_is_one_of_its_own(void **state)
 static void an_end_that_names_an_outer_message_ends_that_one(void **state)
 {
     (void)state;
-    tell(STROBE_WATCH_MESSAGE_BEGIN, 0, "outer");
-    tell(STROBE_WATCH_MESSAGE_BEGIN, 10, "its end is lost");
-    tell(STROBE_WATCH_MESSAGE_END, 30, "outer");
+    notify_looper(STROBE_WATCH_MESSAGE_BEGIN, 0, "outer");
+    notify_looper(STROBE_WATCH_MESSAGE_BEGIN, 10, "its end is lost");
+    notify_looper(STROBE_WATCH_MESSAGE_END, 30, "outer");
     assert_true(strobe_looper_depth(looper) == 0 && strobe_looper_unmatched(looper) == 1);
     assert_int_equal(history().count, 1);
-    tell(STROBE_WATCH_MESSAGE_END, 40, "");
+    notify_looper(STROBE_WATCH_MESSAGE_END, 40, "");
     assert_int_equal(strobe_looper_unmatched(looper), 2);
 }
 
@@ -152,9 +152,9 @@ static void messages_nested_too_deep_are_counted_and_end_in_order(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < STROBE_LOOPER_DEPTH + 3; i++)
-        tell(STROBE_WATCH_MESSAGE_BEGIN, i, "m");
+        notify_looper(STROBE_WATCH_MESSAGE_BEGIN, i, "m");
     for (unsigned i = 0; i < STROBE_LOOPER_DEPTH + 3; i++)
-        tell(STROBE_WATCH_MESSAGE_END, 100 + i, "");
+        notify_looper(STROBE_WATCH_MESSAGE_END, 100 + i, "");
     assert_int_equal(strobe_looper_depth(looper), 0);
     assert_int_equal(history().count, STROBE_LOOPER_DEPTH);
     assert_int_equal(strobe_looper_unmatched(looper), 3);
@@ -179,21 +179,21 @@ static void hear_end(void *ctx, const struct strobe_message *m)
     strcpy(h->last, m->text);
 }
 
-/* Matrix keeps one flag a listener: one that is switched off in mid-message keeps it, is not told that message's end,
- * and is told the end of another when it is back. */
+/* Matrix keeps one flag a listener. A listener that is switched off during a message keeps the flag. It does not
+ * receive that message's end, and receives the end of another when it is switched on again. */
 static void upstream_a_listener_switched_off_in_mid_message_gets_anothers_end(void **state)
 {
     struct heard heard = {0};
     struct strobe_looper_listener l = {hear_begin, hear_end, &heard, true};
     (void)state;
     assert_int_equal(strobe_looper_listen(looper, &l), STROBE_OK);
-    tell(STROBE_WATCH_MESSAGE_BEGIN, 0, "first");
+    notify_looper(STROBE_WATCH_MESSAGE_BEGIN, 0, "first");
     l.on = false;
-    tell(STROBE_WATCH_MESSAGE_END, 10, "");
+    notify_looper(STROBE_WATCH_MESSAGE_END, 10, "");
     assert_true(heard.begins == 1 && heard.ends == 1);
-    tell(STROBE_WATCH_MESSAGE_BEGIN, 20, "second");
+    notify_looper(STROBE_WATCH_MESSAGE_BEGIN, 20, "second");
     l.on = true;
-    tell(STROBE_WATCH_MESSAGE_END, 30, "");
+    notify_looper(STROBE_WATCH_MESSAGE_END, 30, "");
     assert_true(heard.begins == 1 && heard.ends == 1);
     assert_string_equal(heard.last, "first");
     message(40, 50, "third");
@@ -209,11 +209,11 @@ static void a_listener_that_leaves_leaves_the_others_the_loop_450(void **state)
     (void)state;
     strobe_looper_listen(looper, &la);
     strobe_looper_listen(looper, &lb);
-    tell(STROBE_WATCH_MESSAGE_BEGIN, 0, "m");
+    notify_looper(STROBE_WATCH_MESSAGE_BEGIN, 0, "m");
     strobe_looper_leave(looper, &la);
     strobe_looper_leave(looper, &la);
     assert_int_equal(strobe_looper_listen(looper, &lc), STROBE_OK);
-    tell(STROBE_WATCH_MESSAGE_END, 10, "");
+    notify_looper(STROBE_WATCH_MESSAGE_END, 10, "");
     assert_true(a.begins == 1 && a.ends == 0 && b.ends == 1);
     assert_true(c.begins == 0 && c.ends == 0);
     message(20, 30, "n");
@@ -243,7 +243,7 @@ static void other_threads_messages_are_not_the_main_threads(void **state)
 
 static void tick(double ms)
 {
-    watch_tell_ms(&rig, STROBE_WATCH_TICK, ms, "");
+    watch_notify_ms(&rig, STROBE_WATCH_TICK, ms, "");
 }
 
 static void thresholds_are_met_when_reached(void **state)
@@ -292,11 +292,11 @@ static void upstream_drops_an_anr_whose_timer_ran_a_second_late(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t ran_ns = (uint64_t)(rows[i].ran_ms * 1e6);
         assert_int_equal(strobe_anr_upstream(ran_ns, MS(5000)), rows[i].upstream);
-        watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 0, "m");
+        watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 0, "m");
         tick(4999);
         tick(rows[i].ran_ms);
         tick(9500);
-        watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, 10000, "m");
+        watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_END, 10000, "m");
         assert_int_equal(watch_count(&rig, ANR), 1);
         const struct strobe_finding *f = watch_found(&rig, ANR, 0);
         assert_true(watch_value(f, "upstream") == rows[i].upstream && watch_value(f, "cost_ms") == 10000);
@@ -321,17 +321,17 @@ static void a_message_that_waited_long_and_took_short_does_not_hang(void **state
     struct strobe_watch_event e = {
         .what = STROBE_WATCH_MESSAGE_BEGIN, .time_ns = MS(9000), .when_ns = MS(1000), .text = "posted early"};
     (void)state;
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &e);
     tick(9500);
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, 9600, "");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_END, 9600, "");
     assert_int_equal(rig.count, 0);
     e.time_ns = MS(20000), e.when_ns = MS(19000);
-    watch_tell(&rig, &e);
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, 22500, "");
+    watch_notify(&rig, &e);
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_END, 22500, "");
     assert_true(watch_value(watch_found(&rig, LAG, 0), "waited_ms") == 1000);
 }
 
-static void a_timer_that_never_ran_is_told_as_such(void **state)
+static void a_timer_that_never_ran_is_reported_as_such(void **state)
 {
     (void)state;
     tick(1);
@@ -339,19 +339,19 @@ static void a_timer_that_never_ran_is_told_as_such(void **state)
     assert_true(isnan(strobe_finding_value(watch_found(&rig, ANR, 0), "timer_ms")));
     assert_true(watch_value(watch_found(&rig, ANR, 0), "upstream") == 0);
     assert_true(watch_value(watch_found(&rig, LAG, 0), "upstream") == 0);
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 10000, "n");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 10000, "n");
     tick(12500);
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, 13000, "n");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_END, 13000, "n");
     assert_true(watch_value(watch_found(&rig, LAG, 1), "late_ms") == 500);
 }
 
 static void a_message_is_reported_once_as_a_lag_and_once_as_an_anr(void **state)
 {
     (void)state;
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 0, "m");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 0, "m");
     for (unsigned ms = 1000; ms <= 60000; ms += 500)
         tick(ms);
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, 60001, "m");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_END, 60001, "m");
     assert_int_equal(watch_count(&rig, LAG), 1);
     assert_int_equal(watch_count(&rig, ANR), 1);
 }
@@ -359,10 +359,10 @@ static void a_message_is_reported_once_as_a_lag_and_once_as_an_anr(void **state)
 static void messages_within_messages_hang_each_by_itself(void **state)
 {
     (void)state;
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 0, "outer");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 0, "outer");
     watch_message(&rig, 500, 2600, "slow");
     watch_message(&rig, 2700, 2800, "quick");
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, 5100, "outer");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_END, 5100, "outer");
     assert_int_equal(watch_count(&rig, LAG), 2);
     assert_int_equal(watch_count(&rig, ANR), 1);
     assert_string_equal(watch_found(&rig, LAG, 0)->blame, "slow");
@@ -371,10 +371,10 @@ static void messages_within_messages_hang_each_by_itself(void **state)
     assert_true(watch_value(watch_found(&rig, ANR, 0), "nested_ms") == 2200);
 }
 
-static void a_message_that_never_ends_is_told_when_the_stream_does(void **state)
+static void a_message_that_never_ends_is_reported_when_the_stream_ends(void **state)
 {
     (void)state;
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 0, "stuck");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 0, "stuck");
     watch_end(&rig, 7000);
     const struct strobe_finding *f = watch_found(&rig, ANR, 0);
     assert_true(watch_value(f, "unfinished") == 1 && watch_value(f, "cost_ms") == 7000);
@@ -385,23 +385,23 @@ static void a_message_that_never_ends_is_told_when_the_stream_does(void **state)
 static void a_hang_says_that_ends_of_messages_were_lost(void **state)
 {
     (void)state;
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, 10, "never begun");
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 20, "outer");
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 30, "its end is lost");
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, 2500, "outer");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_END, 10, "never begun");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 20, "outer");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 30, "its end is lost");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_END, 2500, "outer");
     assert_int_equal(watch_count(&rig, LAG), 1);
     assert_non_null(strstr(watch_found(&rig, LAG, 0)->unseen, "only one end of 2 messages so far was captured"));
 }
 
-static void a_hang_tells_what_ran_before_and_the_state_of_the_app(void **state)
+static void a_hang_reports_what_ran_before_and_the_state_of_the_app(void **state)
 {
     struct strobe_watch_event nice = {.what = STROBE_WATCH_PRIORITY, .time_ns = MS(900), .value = -4, .text = ""};
     struct strobe_watch_event front = {.what = STROBE_WATCH_FOREGROUND, .time_ns = MS(900), .code = 1, .text = ""};
     (void)state;
     watch_message(&rig, 100, 150, "a");
     watch_message(&rig, 200, 500, "b");
-    watch_tell(&rig, &nice);
-    watch_tell(&rig, &front);
+    watch_notify(&rig, &nice);
+    watch_notify(&rig, &front);
     watch_focus(&rig, 950, "Main");
     watch_message(&rig, 1000, 3000, "c");
     const struct strobe_finding *f = watch_found(&rig, LAG, 0);
@@ -417,7 +417,7 @@ static void upstream_stops_before_the_first_message_and_falls_over(void **state)
     (void)state;
     tick(1);
     watch_rig_again(&rig);
-    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, 10, "never begun");
+    watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_END, 10, "never begun");
     watch_end(&rig, 20);
     assert_int_equal(rig.count, 0);
 }
@@ -454,10 +454,10 @@ static void random_stream(uint64_t seed)
         } else if (begun < MESSAGES && depth < 4 && (r >> 33) % 3 == 0) {
             all[begun] = (struct random_message){.begin = now, .depth = (int)depth};
             open[depth++] = begun++;
-            watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, now, "m");
+            watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, now, "m");
         } else if (depth) {
             all[open[--depth]].end = now;
-            watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, now, "");
+            watch_notify_ms(&rig, STROBE_WATCH_MESSAGE_END, now, "");
         }
     }
     for (size_t i = 0; i < MESSAGES; i++) {
@@ -506,12 +506,12 @@ int main(void)
         TEST(upstream_drops_an_anr_whose_timer_ran_a_second_late),
         TEST(a_message_that_ended_in_time_is_not_reported_by_a_late_timer),
         TEST(a_message_that_waited_long_and_took_short_does_not_hang),
-        TEST(a_timer_that_never_ran_is_told_as_such),
+        TEST(a_timer_that_never_ran_is_reported_as_such),
         TEST(a_message_is_reported_once_as_a_lag_and_once_as_an_anr),
         TEST(messages_within_messages_hang_each_by_itself),
-        TEST(a_message_that_never_ends_is_told_when_the_stream_does),
+        TEST(a_message_that_never_ends_is_reported_when_the_stream_ends),
         TEST(a_hang_says_that_ends_of_messages_were_lost),
-        TEST(a_hang_tells_what_ran_before_and_the_state_of_the_app),
+        TEST(a_hang_reports_what_ran_before_and_the_state_of_the_app),
         TEST(upstream_stops_before_the_first_message_and_falls_over),
         TEST(thresholds_of_zero_find_nothing),
         TEST(random_messages_hang_when_their_length_says_so),

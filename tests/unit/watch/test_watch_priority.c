@@ -14,7 +14,7 @@ static void set(double ms, uint32_t what, int64_t value)
 {
     struct strobe_watch_event e = {
         .what = STROBE_WATCH_PRIORITY, .time_ns = (uint64_t)(ms * 1e6), .code = what, .value = value, .text = ""};
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &e);
 }
 
 static const struct strobe_finding *nth(size_t n, size_t of)
@@ -23,7 +23,7 @@ static const struct strobe_finding *nth(size_t n, size_t of)
     return watch_found(&rig, STROBE_FINDING_PRIORITY, n);
 }
 
-static void a_changed_nice_value_is_told_with_what_it_was(void **state)
+static void a_changed_nice_value_is_reported_with_the_old_value(void **state)
 {
     (void)state;
     set(10, NICE, 10);
@@ -45,7 +45,7 @@ static void the_same_nice_value_again_is_nothing(void **state)
     assert_int_equal(watch_count(&rig, STROBE_FINDING_PRIORITY), 1);
 }
 
-static void a_timer_slack_of_more_than_fifty_microseconds_is_told(void **state)
+static void a_timer_slack_of_more_than_fifty_microseconds_is_reported(void **state)
 {
     (void)state;
     set(10, SLACK, 50000);
@@ -62,9 +62,10 @@ static void a_timer_slack_of_more_than_fifty_microseconds_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_changed_nice_value_is_told_with_what_it_was, watch_rig_start, watch_rig_stop),
+        cmocka_unit_test_setup_teardown(a_changed_nice_value_is_reported_with_the_old_value, watch_rig_start,
+                                        watch_rig_stop),
         cmocka_unit_test_setup_teardown(the_same_nice_value_again_is_nothing, watch_rig_start, watch_rig_stop),
-        cmocka_unit_test_setup_teardown(a_timer_slack_of_more_than_fifty_microseconds_is_told, watch_rig_start,
+        cmocka_unit_test_setup_teardown(a_timer_slack_of_more_than_fifty_microseconds_is_reported, watch_rig_start,
                                         watch_rig_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,26 +13,26 @@
 #define STARTUP STROBE_FINDING_STARTUP
 enum { LAUNCH = 100, RECEIVER = 113, SERVICE = 114, RELAUNCH = 126, TRANSACTION = 159, BOOT_MS = 100000 };
 
-static void tell(enum strobe_watch_what what, double ms, uint32_t code, const char *text)
+static void notify_event(enum strobe_watch_what what, double ms, uint32_t code, const char *text)
 {
     struct strobe_watch_event e = {
         .what = what, .time_ns = (uint64_t)((BOOT_MS + ms) * 1e6), .code = code, .text = text};
-    watch_tell(&rig, &e);
+    watch_notify(&rig, &e);
 }
 
 static void begin(void)
 {
-    tell(STROBE_WATCH_APP_BEGIN, 0, 0, "");
+    notify_event(STROBE_WATCH_APP_BEGIN, 0, 0, "");
 }
 
 static void component(double ms, uint32_t code, const char *text)
 {
-    tell(STROBE_WATCH_COMPONENT, ms, code, text);
+    notify_event(STROBE_WATCH_COMPONENT, ms, code, text);
 }
 
 static void activity(double ms, enum strobe_activity what, const char *class)
 {
-    tell(STROBE_WATCH_ACTIVITY, ms, what, class);
+    notify_event(STROBE_WATCH_ACTIVITY, ms, what, class);
 }
 
 static void created(double ms, const char *class)
@@ -52,7 +52,7 @@ static void destroyed(double ms, const char *class)
 
 static void end(double ms)
 {
-    tell(STROBE_WATCH_END, ms, 0, "");
+    notify_event(STROBE_WATCH_END, ms, 0, "");
 }
 
 static const struct strobe_finding *only(void)
@@ -225,7 +225,7 @@ static void an_activity_whose_creation_was_not_seen_is_started_in_time(void **st
     is(only(), "cold_ms", 700);
 }
 
-static void a_start_of_thirty_seconds_is_not_told(void **state)
+static void a_start_of_thirty_seconds_is_not_reported(void **state)
 {
     (void)state;
     begin();
@@ -311,7 +311,7 @@ static void an_activity_that_was_never_seen_created_does_not_make_the_live_count
 
 static void call(double ms, enum strobe_watch_what what, const char *text)
 {
-    tell(what, ms, 0, text);
+    notify_event(what, ms, 0, text);
 }
 
 /* Issue 590: a slow warm start came without a stack, since its begin was never marked. */
@@ -381,7 +381,7 @@ int main(void)
         TEST(a_focus_before_any_component_is_known_counts),
         TEST(an_application_whose_end_was_not_seen_has_no_duration),
         TEST(an_activity_whose_creation_was_not_seen_is_started_in_time),
-        TEST(a_start_of_thirty_seconds_is_not_told),
+        TEST(a_start_of_thirty_seconds_is_not_reported),
         TEST(a_cold_start_of_no_length_is_one),
         TEST(an_activity_created_when_there_is_none_is_a_warm_start),
         TEST(an_activity_beside_another_is_no_start),

@@ -11,37 +11,38 @@
 
 #include <cmocka.h>
 
-static char told[2048];
-static size_t told_bytes;
+static char written[2048];
+static size_t written_bytes;
 
-static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
+static void write_event(struct strobe_watcher *w, const struct strobe_watch_event *e)
 {
     (void)w;
-    told_bytes += (size_t)snprintf(told + told_bytes, sizeof told - told_bytes,
-                                   "%" PRIu64 " %d %" PRIu32 " %" PRId64 " %" PRIu64 " %s\n", e->time_ns, (int)e->what,
-                                   e->code, e->value, e->when_ns, e->text);
+    written_bytes += (size_t)snprintf(written + written_bytes, sizeof written - written_bytes,
+                                      "%" PRIu64 " %d %" PRIu32 " %" PRId64 " %" PRIu64 " %s\n", e->time_ns,
+                                      (int)e->what, e->code, e->value, e->when_ns, e->text);
     for (uint32_t i = 0; e->stack && i < e->stack->count; i++)
-        told_bytes += (size_t)snprintf(told + told_bytes, sizeof told - told_bytes, " %s=%" PRIu64, e->stack->names[i],
-                                       e->stack->frames[i]);
+        written_bytes += (size_t)snprintf(written + written_bytes, sizeof written - written_bytes, " %s=%" PRIu64,
+                                          e->stack->names[i], e->stack->frames[i]);
     if (e->frame)
-        told_bytes += (size_t)snprintf(told + told_bytes, sizeof told - told_bytes, " %" PRIu64 " %" PRIu64 " %" PRIu64,
-                                       e->frame->begin_ns, e->frame->end_ns, e->frame->traversal_ns);
+        written_bytes += (size_t)snprintf(written + written_bytes, sizeof written - written_bytes,
+                                          " %" PRIu64 " %" PRIu64 " %" PRIu64, e->frame->begin_ns, e->frame->end_ns,
+                                          e->frame->traversal_ns);
 }
 
 static struct strobe_watch_seen seen;
 
-/* What the lines after the first are told as, with the number of the word. */
+/* The events that the lines after the first are read as, with the number of the word. */
 static void is(const char *lines, enum strobe_watch_what what, const char *format)
 {
-    struct strobe_watcher watcher = {.take_event = tell};
+    struct strobe_watcher watcher = {.take_event = write_event};
     struct strobe_error error = {""};
     char text[1000], expected[1000];
     snprintf(text, sizeof text, "strobe-watch 1\n%s", lines);
-    told_bytes = 0;
+    written_bytes = 0;
     assert_int_equal(strobe_watch_text_read(text, &watcher, &seen, &error), STROBE_OK);
     int bytes = snprintf(expected, sizeof expected, format, (int)what);
     assert_true(bytes > 0);
-    assert_memory_equal(told, expected, (size_t)bytes);
+    assert_memory_equal(written, expected, (size_t)bytes);
 }
 
 static void words_are_their_events(void **state)
@@ -73,7 +74,7 @@ static void the_cpu_time_of_two_lines_is_a_use(void **state)
        "3000000000 %d 0 250 0 \n");
 }
 
-static void what_was_told_is_counted(void **state)
+static void every_received_event_is_counted(void **state)
 {
     (void)state;
     is("1 app\n# nothing\n  \n2 begin - x\n2 call a\n3 return\n4 created a.B\n5 frame 4 0 0 0 0\n",
@@ -105,7 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_their_events),
         cmocka_unit_test(the_cpu_time_of_two_lines_is_a_use),
-        cmocka_unit_test(what_was_told_is_counted),
+        cmocka_unit_test(every_received_event_is_counted),
         cmocka_unit_test(the_first_line_says_how_well_it_was_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

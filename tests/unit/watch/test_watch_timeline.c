@@ -1,4 +1,4 @@
-/* From calls and messages to what watchers are told: by feed, by a session's timeline. */
+/* Calls and messages become the events that watchers receive: from a feed, and from a session's timeline. */
 #include "engine/trace/build/timeline.h"
 #include "engine/watch/findings_marks.h"
 #include "engine/watch/watch_names.h"
@@ -18,25 +18,25 @@
 #define MS(n) ((uint64_t)(n)*1000000u)
 #define PATH  strobe_workshop_path("session")
 
-/* ---- a watcher that writes down what it is told */
+/* ---- a watcher that writes down the events it receives */
 
-static char told[8192];
-static size_t told_bytes;
+static char written[8192];
+static size_t written_bytes;
 
 static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void note(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int bytes = vsnprintf(told + told_bytes, sizeof told - told_bytes, format, args);
+    int bytes = vsnprintf(written + written_bytes, sizeof written - written_bytes, format, args);
     va_end(args);
-    told_bytes += bytes > 0 ? (size_t)bytes : 0;
-    assert_true(told_bytes < sizeof told);
+    written_bytes += bytes > 0 ? (size_t)bytes : 0;
+    assert_true(written_bytes < sizeof written);
 }
 
 static uint64_t last_ns, origin_ns;
 
-static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
+static void write_event(struct strobe_watcher *w, const struct strobe_watch_event *e)
 {
     static const char *const words[] = {[STROBE_WATCH_PROCESS] = "process",   [STROBE_WATCH_MESSAGE_BEGIN] = "begin",
                                         [STROBE_WATCH_MESSAGE_END] = "end",   [STROBE_WATCH_CALL_BEGIN] = "(",
@@ -66,14 +66,14 @@ static enum strobe_status end(struct strobe_watcher *w)
     return STROBE_OK;
 }
 
-static struct strobe_watcher writer = {.take_event = tell, .close = end};
+static struct strobe_watcher writer = {.take_event = write_event, .close = end};
 static struct strobe_watch_feed *feed;
 
 static int start(void **state)
 {
     (void)state;
-    told_bytes = 0;
-    told[0] = 0;
+    written_bytes = 0;
+    written[0] = 0;
     last_ns = origin_ns = 0;
     return 0;
 }
@@ -118,13 +118,13 @@ static void a_message_is_called_after_the_first_call_in_it(void **state)
     strobe_watch_feed_message(feed, MS(6), 0);
     strobe_watch_feed_message(feed, MS(7), 0);
     struct strobe_watch_seen seen = close_feed(9);
-    assert_string_equal(told, "1 process app\n1 app\n1 ( main\n2 begin a.H.run\n3 ( a.H.run\n4 ) a.H.run\n5 end\n"
-                              "6 begin\n7 end\n7 begin\n9 ) main\n9 end\n9 last\n");
+    assert_string_equal(written, "1 process app\n1 app\n1 ( main\n2 begin a.H.run\n3 ( a.H.run\n4 ) a.H.run\n5 end\n"
+                                 "6 begin\n7 end\n7 begin\n9 ) main\n9 end\n9 last\n");
     assert_int_equal(seen.messages, 3);
     assert_int_equal(seen.calls, 2);
 }
 
-static void messages_that_nobody_tells_are_known_by_name(void **state)
+static void unreported_messages_are_known_by_name(void **state)
 {
     (void)state;
     open_feed(false);
@@ -138,11 +138,12 @@ static void messages_that_nobody_tells_are_known_by_name(void **state)
     call(7, 4, "a.Direct.run");
     ret(8);
     close_feed(9);
-    assert_string_equal(told, "1 process app\n1 app\n1 ( android.os.Looper.loop\n2 ( android.os.MessageQueue.next\n"
-                              "3 ) android.os.MessageQueue.next\n4 begin android.os.Handler.dispatchMessage\n"
-                              "4 ( android.os.Handler.dispatchMessage\n4 ( a.H.run\n5 ) a.H.run\n"
-                              "6 ) android.os.Handler.dispatchMessage\n6 end\n7 begin a.Direct.run\n7 ( a.Direct.run\n"
-                              "8 ) a.Direct.run\n8 end\n9 ) android.os.Looper.loop\n9 last\n");
+    assert_string_equal(written,
+                        "1 process app\n1 app\n1 ( android.os.Looper.loop\n2 ( android.os.MessageQueue.next\n"
+                        "3 ) android.os.MessageQueue.next\n4 begin android.os.Handler.dispatchMessage\n"
+                        "4 ( android.os.Handler.dispatchMessage\n4 ( a.H.run\n5 ) a.H.run\n"
+                        "6 ) android.os.Handler.dispatchMessage\n6 end\n7 begin a.Direct.run\n7 ( a.Direct.run\n"
+                        "8 ) a.Direct.run\n8 end\n9 ) android.os.Looper.loop\n9 last\n");
 }
 
 static void a_frame_has_its_outermost_phases(void **state)
@@ -164,7 +165,7 @@ static void a_frame_has_its_outermost_phases(void **state)
     ret(25);
     ret(26);
     assert_int_equal(close_feed(26).frames, 1);
-    assert_non_null(strstr(told, "26 ) android.view.Choreographer.doFrame\n26 frame 2+4+8\n"));
+    assert_non_null(strstr(written, "26 ) android.view.Choreographer.doFrame\n26 frame 2+4+8\n"));
 }
 
 static void an_activity_gains_the_focus_with_its_first_frame(void **state)
@@ -183,14 +184,14 @@ static void an_activity_gains_the_focus_with_its_first_frame(void **state)
     call(60, 5, "a.MainActivity.onDestroy");
     ret(61);
     assert_int_equal(close_feed(99).activities, 1);
-    assert_non_null(strstr(told, "5 component 100\n5 activity a.MainActivity 0\n5 ( a.MainActivity.onCreate\n"
-                                 "6 ( android.app.Activity.onCreate\n"));
-    assert_non_null(strstr(told, "40 frame 0+0+0\n40 activity a.MainActivity 1\n"));
-    assert_non_null(strstr(told, "50 activity a.MainActivity 1\n"));
-    assert_non_null(strstr(told, "60 activity a.MainActivity 3\n"));
+    assert_non_null(strstr(written, "5 component 100\n5 activity a.MainActivity 0\n5 ( a.MainActivity.onCreate\n"
+                                    "6 ( android.app.Activity.onCreate\n"));
+    assert_non_null(strstr(written, "40 frame 0+0+0\n40 activity a.MainActivity 1\n"));
+    assert_non_null(strstr(written, "50 activity a.MainActivity 1\n"));
+    assert_non_null(strstr(written, "60 activity a.MainActivity 3\n"));
 }
 
-static void a_component_that_is_seen_is_told_once(void **state)
+static void a_visible_component_is_reported_once(void **state)
 {
     (void)state;
     open_feed(true);
@@ -199,8 +200,8 @@ static void a_component_that_is_seen_is_told_once(void **state)
     ret(4);
     call(5, 2, "a.MainActivity.onCreate");
     close_feed(9);
-    assert_non_null(strstr(told, "3 component 114\n"));
-    assert_null(strstr(told, "component 100"));
+    assert_non_null(strstr(written, "3 component 114\n"));
+    assert_null(strstr(written, "component 100"));
 }
 
 static void an_ios_app_has_turns_and_samples(void **state)
@@ -213,9 +214,9 @@ static void an_ios_app_has_turns_and_samples(void **state)
     strobe_watch_feed_message_end(feed, MS(130));
     ret(130);
     close_feed(500);
-    assert_string_equal(told, "0 process app\n0 app\n0 ( main\n10 loop 1\n10 begin -[A slow]\n10 ( -[A slow]\n"
-                              "50 sample 2 -[A slow]\n100 sample 2 -[A slow]\n130 end\n130 loop 3\n130 ) -[A slow]\n"
-                              "500 ) main\n500 last\n");
+    assert_string_equal(written, "0 process app\n0 app\n0 ( main\n10 loop 1\n10 begin -[A slow]\n10 ( -[A slow]\n"
+                                 "50 sample 2 -[A slow]\n100 sample 2 -[A slow]\n130 end\n130 loop 3\n130 ) -[A slow]\n"
+                                 "500 ) main\n500 last\n");
 }
 
 static size_t sampled;
@@ -247,7 +248,7 @@ static void times_that_go_back_stand_still(void **state)
     call(5, 1, "a");
     ret(3);
     close_feed(1);
-    assert_string_equal(told, "10 process app\n10 app\n10 ( main\n10 ( a\n10 ) a\n10 ) main\n10 last\n");
+    assert_string_equal(written, "10 process app\n10 app\n10 ( main\n10 ( a\n10 ) a\n10 ) main\n10 last\n");
 }
 
 static void names_say_what_they_are_of(void **state)
@@ -350,11 +351,11 @@ static void messages_of_a_session_run_from_poll_to_poll(void **state)
         start(NULL);
         build_session(between);
         assert_int_equal(watch_session(&writer).messages, 2);
-        const char *first = strstr(told, "10 begin a.H.run\n"), *first_end = strstr(told, "30 end\n");
-        const char *second = strstr(told, "50 begin a.H.run\n"), *second_end = strstr(told, "950 end\n");
+        const char *first = strstr(written, "10 begin a.H.run\n"), *first_end = strstr(written, "30 end\n");
+        const char *second = strstr(written, "50 begin a.H.run\n"), *second_end = strstr(written, "950 end\n");
         assert_true(first && first_end && second && second_end);
         assert_true(first < first_end && first_end < second && second < second_end);
-        assert_non_null(strstr(told, "1000 last\n"));
+        assert_non_null(strstr(written, "1000 last\n"));
     }
 }
 
@@ -451,10 +452,10 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup(f, start)
     const struct CMUnitTest tests[] = {
         TEST(a_message_is_called_after_the_first_call_in_it),
-        TEST(messages_that_nobody_tells_are_known_by_name),
+        TEST(unreported_messages_are_known_by_name),
         TEST(a_frame_has_its_outermost_phases),
         TEST(an_activity_gains_the_focus_with_its_first_frame),
-        TEST(a_component_that_is_seen_is_told_once),
+        TEST(a_visible_component_is_reported_once),
         TEST(an_ios_app_has_turns_and_samples),
         TEST(a_turn_of_years_is_sampled_at_its_ends_only),
         TEST(times_that_go_back_stand_still),
