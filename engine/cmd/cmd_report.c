@@ -196,13 +196,13 @@ static int has_session_header(const char *path)
 }
 
 /* Returns the terminal's columns, or 0 when the report does not go to a terminal. */
-static uint32_t columns(void)
+static uint32_t terminal_columns(void)
 {
     struct winsize size;
     return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
 }
 
-static int findings(const struct request *q)
+static int report_findings_only(const struct request *q)
 {
     int session = strobe_is_findings_text(q->path) ? 1 : has_session_header(q->path);
     if (session < 0)
@@ -211,7 +211,7 @@ static int findings(const struct request *q)
         return strobe_complain("report: %s does not go with --findings", q->not_of_findings);
     if (!session)
         return strobe_complain("report: %s is a trace: --findings is for sessions and thread dumps", q->path);
-    return strobe_report_findings(q->path, &q->search, columns(), q->json);
+    return strobe_report_findings(q->path, &q->search, terminal_columns(), q->json);
 }
 
 static int report_session(const struct request *q)
@@ -255,10 +255,10 @@ int strobe_cmd_report(int argc, char **argv)
     if (argc - optind > 1)
         return strobe_complain("report: one file at a time, not %s too", argv[optind + 1]);
     q.path = argv[optind];
-    q.options.width = columns();
+    q.options.width = terminal_columns();
     if (q.options.to_ns && q.options.to_ns <= q.options.from_ns)
         return strobe_complain("report: --to must be later than --from");
     if (q.of_findings && !q.findings)
         return strobe_complain("report: --%s needs --findings", q.of_findings);
-    return q.findings ? findings(&q) : report_session(&q);
+    return q.findings ? report_findings_only(&q) : report_session(&q);
 }
