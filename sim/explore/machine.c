@@ -777,7 +777,7 @@ static void fail_waiting(uint32_t waiting)
 {
     m.end = EXPLORE_FAILED;
     m.fault = EXPLORE_DEADLOCK;
-    snprintf(m.message, sizeof m.message, "thread %u waits for ever: nobody is left to end its wait%s",
+    snprintf(m.message, sizeof m.message, "thread %u waits for ever: no thread is left to end its wait%s",
              (uint32_t)__builtin_ctz(waiting), in_status(FROZEN) ? " but a frozen thread" : "");
 }
 
