@@ -110,7 +110,7 @@ static struct list callbacks_copy(const struct list *l)
     return all;
 }
 
-#define NOTIFY(which, place, type, ...)                                                                                  \
+#define NOTIFY(which, place, type, ...)                                                                                \
     do {                                                                                                               \
         struct list all = callbacks_copy(&the_callbacks.which);                                                        \
         for (uint32_t i = 0; i < all.count; i++)                                                                       \
