@@ -33,7 +33,8 @@ sim_flags    := -DSTROBE_ATOMIC_HEADER='"sim/kernel/atomic.h"' -DSTROBE_ABI_X86_
 # For exploration each access to memory is made a call, which sim/explore/access.c answers; rings and tables are small.
 explore_flags := -O1 -fsanitize=thread -fno-sanitize=address,undefined -DSTROBE_SMALL \
                  -Wno-unknown-warning-option -Wno-tsan
-pic          := -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
+# The hooks define functions that fortified headers of the C library define inline.
+pic          := -U_FORTIFY_SOURCE -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
 ldflags      := -pthread
 trace_libs   := -ldw -lelf -liberty -lz -ldl
 preload_libs := -ldl
@@ -243,9 +244,9 @@ $B/flags: FORCE | deps-build
 	@echo '$(HASTE)' | cmp -s - $B/haste || { echo '$(HASTE)' >$B/haste; rm -f $@; }
 	@echo '$(subst $(here),,$(compile))' | cmp -s - $@ || echo '$(subst $(here),,$(compile))' >$@
 
-deps-build deps-unit deps-run deps-test deps-programs deps-programs-full: deps-%:
+deps-build deps-unit deps-run deps-test deps-deb deps-programs deps-programs-full: deps-%:
 	@ci/deps $*
-deps-unit deps-run deps-test: | deps-build
+deps-unit deps-run deps-test deps-deb: | deps-build
 deps-run deps-test: | deps-unit
 deps-test: | deps-run
 
@@ -333,7 +334,7 @@ help: ## says this
 FORCE:
 
 .PHONY: all run figures unit units read benches sources stress tests test test-tools test-calibrate explore clean help \
-        FORCE programs deps-build deps-unit deps-run deps-test deps-programs deps-programs-full
+        FORCE programs deps-build deps-unit deps-run deps-test deps-deb deps-programs deps-programs-full
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:

@@ -23,3 +23,8 @@ uninstall: ## removes what install put there
 	rm -rf '$(D)/lib/strobe' '$(D)/libexec/strobe' '$(D)/include/strobe'
 
 .PHONY: install uninstall
+
+deb: | deps-deb ## builds the Debian packages into out/deb and checks them with lintian
+	@B='$B' VERSION='$(VERSION)' ci/deb
+
+.PHONY: deb

@@ -51,12 +51,12 @@ static bool start(void)
 /* As the hooks of the preloaded library. */
 static __attribute__((noinline)) void enter(void *function)
 {
-    strobe_entry_tell((uint64_t)(uintptr_t)function, (uintptr_t)__builtin_frame_address(0));
+    strobe_entry_record((uint64_t)(uintptr_t)function, (uintptr_t)__builtin_frame_address(0));
 }
 
 static __attribute__((noinline)) void leave(void *function)
 {
-    strobe_entry_tell((uint64_t)(uintptr_t)function | STROBE_CALL_EXIT, (uintptr_t)__builtin_frame_address(0));
+    strobe_entry_record((uint64_t)(uintptr_t)function | STROBE_CALL_EXIT, (uintptr_t)__builtin_frame_address(0));
 }
 
 static void log_calls(struct gbench_state *s, const void *clock)

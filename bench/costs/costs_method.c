@@ -73,7 +73,7 @@ static double mark_ns(void)
     static const char name[] = "com.shop.cart.CartActivity.onCreate";
     uint64_t begin = bench_cpu_ns();
     for (uint32_t i = 0; i < TIMES; i++)
-        strobe_atrace_mark(&atrace, i & 1 ? STROBE_ATRACE_LEAVE : STROBE_ATRACE_ENTER, name, sizeof name - 1);
+        strobe_atrace_section(&atrace, i & 1 ? STROBE_ATRACE_LEAVE : STROBE_ATRACE_ENTER, name, sizeof name - 1);
     return (double)(bench_cpu_ns() - begin) / TIMES;
 }
 

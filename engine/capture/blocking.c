@@ -1,43 +1,52 @@
-/* Waits and releases meet in a table of buckets, by the identity of what is waited for.
+/* Waits and releases meet in a table of buckets, by the identity of the object that is waited for.
  *
- * A bucket has a line of tickets, a struct strobe_waiter for each of those who wait now, and notes of the latest
- * releases that somebody waited for. Tickets order the begins of waits and the releases of one bucket as they
- * happened; clocks are not asked, since the two sides may read them on different processors, and late.
+ * A bucket has a ticket counter, a struct strobe_waiter for each current wait, and notes of the latest releases that a
+ * thread waited for. Tickets order the begins of waits and the releases of one bucket. Clocks are not used for this
+ * order, because the two threads may read them late, and on different processors.
  *
- * waiter    what    0 -> what        a waiter, by compare-and-swap: it is its own from then on
- *                   what -> 0        its owner (release), or for a dead one who buries it; ticket was set to 0 before
- *           ticket  0 -> t << 1      its owner
+ * waiter    what    0 -> what        a waiting thread, by compare-and-swap: it then owns the entry
+ *                   what -> 0        the owner (release), or for a dead owner the thread that retires it; ticket was
+ *                                    set to 0 before
+ *           ticket  0 -> t << 1      the owner
  *                   t << 1 -> | 1    a releaser (acquire), by compare-and-swap: the release that it notes is meant for
  *                                    this wait
- *                   t << 1 | 1 -> t << 1   a waiter that took what was meant for this one, by compare-and-swap
- * beyond    counts those who found all waiters taken: while there are any, every release of the bucket is noted
- * waiting   the sum, which releasers look at first
- * note      seq     s -> t << 1 | 1  a releaser that has drawn ticket t, by compare-and-swap from an even s: the note
- *                                    is its own to write; t << 1 (release) when written. Readers copy between two
- *                                    equal even looks (seqlock, see ring.h)
+ *                   t << 1 | 1 -> t << 1   a waiter that claimed the release meant for this wait, by compare-and-swap
+ * beyond    counts waits that found no free entry. While there is one, every release of the bucket is noted
+ * waiting   counts all waits. Releasers read it first
+ * note      seq     s -> t << 1 | 1  a releaser that has drawn ticket t, by compare-and-swap from an even s: it then
+ *                                    owns the note. t << 1 (release) when it is written. Readers copy between two equal
+ *                                    even loads (seqlock, see ring.h)
  *           claim   t << 1 -> | 1    the waiter that a release of one wait has ended, by compare-and-swap: once (S-71)
- * lost      grows                    a releaser whose note is not written, or that is about to take the place of one
- *                                    that may be looked for yet: waits begun before believe only what can't have been
- *                                    that one's
+ * lost      grows                    a releaser whose note is not written, or that is about to overwrite a note that a
+ *                                    waiter may still search for. A wait that began before the lost release trusts only
+ *                                    notes that cannot be confused with it
  *
- * Edges: a waiter tells what, then is counted (release), then comes a full fence, then it draws its ticket, then its
- * thread looks at the lock again; a releaser loads the count (sequentially consistent, as locks are that are looked at
- * twice) before it draws a ticket and lets go. Draws acquire and release: what comes behind a later ticket comes behind
- * all that led to the earlier. So who finds the lock taken after having told is seen by everybody who takes it later
- * (S-73). Not by a releaser that had looked already and not yet let go, a few instructions before. Whom that one misses
- * gets no waker of a lock: every release of it that could be mistaken for the missed one carries a ticket from before
- * the wait. Of a release that can be followed by another at once (enum strobe_release, but LOCK and SHARED) the
- * follower may be named in its place (tests/explore, blocking/in-flight).
- * A note is written in full before its releaser lets go; whoever is let go by that sees it through the lock itself.
+ * Order of memory accesses. A waiter stores `what`, adds to `waiting` (release), executes a full fence, draws its
+ * ticket, and then its thread checks the lock again. A releaser loads `waiting` (sequentially consistent, like the lock
+ * words that are checked again) before it draws a ticket and releases. Draws acquire and release: all that precedes an
+ * earlier ticket is visible after a later ticket. So when a waiter finds the lock taken after it has registered, every
+ * later owner of the lock sees the waiter (S-73).
  *
- * The one that hands over, by kind of release (enum strobe_release): of releases of a lock, one note is kept for each
- * lock, the last: nobody can add to it between the hand-over and the look of the one that has the lock then, and one
- * who was overtaken on its way finds the later release there (S-70). Of releases that end one wait, as many are noted
- * as there are waiters for; of those that end all or the first, the first since the last wait began.
+ * The exception is a releaser that has loaded `waiting` already but has not yet released, a few instructions later. If
+ * it misses a waiter, that waiter's record has no waker of a lock, because every release of it that could be mistaken
+ * for the missed one has a ticket from before the wait. For releases that another release can follow at once (enum
+ * strobe_release except LOCK and SHARED), the following release may be named instead (tests/explore,
+ * blocking/in-flight).
  *
- * Stopped or dead: a waiter that is not taken back holds its struct strobe_waiter and makes its releasers take samples;
- * threads that sign off or are buried are taken back. A releaser that stops in the middle of a note costs that note.
- * Nobody waits for anybody: every loop is bounded. */
+ * A note is written completely before its releaser releases. A thread that this release wakes therefore sees the note
+ * through the lock itself.
+ *
+ * Which release is the waker, by kind of release (enum strobe_release):
+ *
+ *   LOCK, SHARED   one note for each lock, the last release. No thread can add a release between the hand-over and the
+ *                  search of the thread that then has the lock. A waiter that was overtaken finds the later release
+ *                  (S-70)
+ *   ONE            as many releases are noted as there are waiters
+ *   ALL, TARGET    the first release since the last wait began
+ *
+ * A stopped or dead waiter that is not removed keeps its struct strobe_waiter, and its releasers take samples. Threads
+ * that detach or are retired are removed. A releaser that stops while it writes a note withholds that note. No thread
+ * waits for another: every loop is bounded. */
 #include "engine/capture/blocking.h"
 
 enum { KNOWS_NOTHING, WAITS, HAS_WAKER, NO_WAKER }; /* state of a struct strobe_wait */
@@ -75,10 +84,11 @@ static void register_wait(struct bucket b, struct strobe_wait *w, uint64_t begin
         strobe_add_relaxed(&b.block->beyond, 1);
     strobe_fence_release();
     strobe_add_relaxed(&b.block->waiting, 1);
-    /* Told, then looked at the lock. The place, when it was another's, is ours after all that the other did there; and
-     * who finds our ticket there finds what we wait for. */
+    /* Registered, then the lock is checked. An entry that belonged to another wait is now fully this wait's. A releaser
+     * that finds this ticket in it also finds `what`. */
     strobe_fence_seq_cst();
-    /* Only now: a release with a later ticket was noted by one who saw us, and so are all that follow it. */
+    /* The draw comes last: a releaser with a later ticket has seen this wait and noted its release, and so have all
+     * later ones. */
     w->ticket = draw_ticket(b);
     if (w->waiter == STROBE_BLOCK_WAITERS)
         return;
@@ -140,7 +150,7 @@ bool strobe_wait_has_release(const struct strobe_thread *t, uint64_t what)
 
 /* ---- releases */
 
-/* Is there one who waits for `what`, and for whom no release of this kind was noted yet? */
+/* Returns true when a thread waits for `what` and no release of this kind is noted for it yet. */
 static bool has_waiter(struct bucket b, uint64_t what, enum strobe_release how)
 {
     bool every = how == STROBE_RELEASE_LOCK || how == STROBE_RELEASE_SHARED;
@@ -153,7 +163,7 @@ static bool has_waiter(struct bucket b, uint64_t what, enum strobe_release how)
     return false;
 }
 
-/* Has one of those who wait for `what` waited so long by `now` that its wait will be recorded? */
+/* Returns true when a thread has waited for `what` so long by `now` that its wait will be recorded. */
 static bool has_long_waiter(const struct strobe_thread *t, struct bucket b, uint64_t what, uint64_t now)
 {
     uint64_t least = strobe_ticks_of_ns(t->engine->host, t->engine->config.scope_min_ns);
@@ -166,7 +176,7 @@ static bool has_long_waiter(const struct strobe_thread *t, struct bucket b, uint
     return false;
 }
 
-/* The stack of a release is taken for those who waited long, and not more often than a few times in an interval. */
+/* The stack of a release is taken only for long waits, and at most a few times in an interval. */
 static bool deserves_stack(struct strobe_thread *t, struct bucket b, uint64_t what, uint64_t now)
 {
     if (now - t->handed_ticks < t->gate.interval_ticks / STACKS_AN_INTERVAL || !has_long_waiter(t, b, what, now))
@@ -180,10 +190,10 @@ static bool mark_waiter(struct strobe_waiter *w, uint64_t ticket)
     return strobe_cas_relaxed(&w->ticket, &ticket, ticket | 1);
 }
 
-/* Marks the longest waiter that no release is meant for yet. Returns the ticket of its begin; 0 = not known. */
+/* Marks the longest waiter that no release is meant for yet. Returns the ticket of its begin; 0 = unknown. */
 static uint64_t mark_longest(struct bucket b, uint64_t what)
 {
-    /* One that could not be told may have waited longer. */
+    /* A waiter without an entry may have waited longer. */
     for (uint32_t tries = 0; tries < TRIES && !strobe_load_relaxed(&b.block->beyond); tries++) {
         struct strobe_waiter *longest = NULL;
         uint64_t first = UINT64_MAX;
@@ -216,7 +226,8 @@ static bool is_lock_wait(uint64_t how)
     return how == STROBE_RELEASE_LOCK || how == STROBE_RELEASE_SHARED;
 }
 
-/* A release that a wait begun before it may look for in vain. Each turn but the last is another's that lost one. */
+/* Notes that a release is lost. Waits that began before it may search for it in vain. Each further iteration means that
+ * another thread has noted a lost release. */
 static void raise_lost_ticket(struct bucket b, uint64_t ticket)
 {
     uint64_t lost = strobe_load_relaxed(&b.block->lost);
@@ -224,14 +235,14 @@ static void raise_lost_ticket(struct bucket b, uint64_t ticket)
         continue;
 }
 
-/* A note that could be written over. */
+/* A note that may be overwritten. */
 struct place {
     struct strobe_release_note *note;
     uint64_t seq;
     bool same_lock, may_be_missed;
 };
 
-/* The note of the same lock, or the oldest; .note NULL when all are being written. */
+/* Returns the note of the same lock, else the oldest note. `.note` is NULL when all notes are being written. */
 static struct place find_release_place(struct bucket b, uint64_t what, enum strobe_release how)
 {
     struct place best = {.seq = UINT64_MAX};
@@ -249,8 +260,8 @@ static struct place find_release_place(struct bucket b, uint64_t what, enum stro
     return best;
 }
 
-/* Makes a note the caller's own to write. NULL when a later release of the lock is noted already, or others were
- * quicker. What was read of a note is what belongs to its seq if the exchange succeeds. */
+/* Takes ownership of a note. Returns NULL when a later release of the lock is noted already, or when other threads took
+ * all notes first. The fields that find_release_place has read belong to `seq` if the exchange succeeds. */
 static struct strobe_release_note *claim_release_note(struct bucket b, uint64_t ticket, uint64_t what,
                                                       enum strobe_release how)
 {
@@ -261,7 +272,7 @@ static struct strobe_release_note *claim_release_note(struct bucket b, uint64_t 
         if (!p.note)
             continue;
         if (p.may_be_missed)
-            raise_lost_ticket(b, p.seq >> 1); /* before: who finds the note gone finds this */
+            raise_lost_ticket(b, p.seq >> 1); /* before the exchange: a thread that finds the note gone finds this */
         if (strobe_cas_release(&p.note->seq, &p.seq, ticket << 1 | 1))
             return p.note;
     }
@@ -292,7 +303,7 @@ static void write_release_note(struct strobe_thread *t, uint64_t what, enum stro
     strobe_store_release(&n->seq, ticket << 1);
 }
 
-/* The release is an event like others. */
+/* The release is an ordinary event. */
 static void pass_gate(struct strobe_thread *t, uint64_t what, struct strobe_site site, uint64_t now)
 {
     if (!strobe_thread_enter(t, STROBE_KIND_UNLOCK))
@@ -323,7 +334,7 @@ void strobe_release(struct strobe_thread *t, uint32_t on, uint64_t what, enum st
     if (strobe_hand_over(t, what, how, site))
         return;
     strobe_point(t, on, STROBE_KIND_UNLOCK, what, site);
-    /* The event took its time: the fewer of those who came meanwhile are missed, the better. */
+    /* The event took time. A second check misses fewer of the waits that began meanwhile. */
     if (strobe_unlikely(strobe_load_relaxed(&b.block->waiting)) && has_waiter(b, what, how))
         write_release_note(t, what, how, (struct strobe_place){t->ticks(t->ticks_ctx), 0});
 }
@@ -335,7 +346,8 @@ struct release {
     struct strobe_release_note *note;
 };
 
-/* A whole copy of a note of `what`; false when it holds none, or is being written: by one who lets go later. */
+/* Copies a note of `what` completely. Returns false when the note is of another object, or is being written: its
+ * releaser then releases later. */
 static bool copy_release_note(struct strobe_release_note *n, uint64_t what, struct release *r)
 {
     uint64_t seq = strobe_load_acquire(&n->seq);
@@ -353,19 +365,19 @@ static bool copy_release_note(struct strobe_release_note *n, uint64_t what, stru
     return right && strobe_load_relaxed(&n->seq) == seq;
 }
 
-/* Whether release `a` is rather the one that ended the wait `w` than `b`. Neither is from before it. */
+/* Returns true when release `a` is a better candidate than `b` for having ended wait `w`. Both came after its begin. */
 static bool is_better_release(const struct release *a, const struct release *b, const struct strobe_wait *w)
 {
     if (is_lock_wait(a->how))
         return a->ticket > b->ticket;
-    /* What was meant for this wait, unless all waits had ended by then. */
+    /* The release meant for this wait, unless all waits had ended by then. */
     bool a_mine = a->meant_for == w->ticket, b_mine = b->meant_for == w->ticket;
     if (a->how == STROBE_RELEASE_ONE && b->how == STROBE_RELEASE_ONE && a_mine != b_mine)
         return a_mine;
     return a->ticket < b->ticket;
 }
 
-/* The release meant for the wait of that ticket has been taken by another: it waits for one yet. */
+/* Another waiter has claimed the release meant for the wait of that ticket, so that wait needs another release. */
 static void unmark_waiter(struct bucket b, uint64_t ticket)
 {
     for (uint32_t i = 0; i < STROBE_BLOCK_WAITERS; i++) {
@@ -376,7 +388,7 @@ static void unmark_waiter(struct bucket b, uint64_t ticket)
     }
 }
 
-/* True when the release is this waiter's: always, but for one that ends a single wait and is another's already. */
+/* Claims the release for this waiter. Fails only for a release of one wait that another waiter has claimed. */
 static bool blocking_claim_release(struct bucket b, struct release *r, const struct strobe_wait *w)
 {
     if (r->how != STROBE_RELEASE_ONE)
@@ -389,7 +401,7 @@ static bool blocking_claim_release(struct bucket b, struct release *r, const str
     return true;
 }
 
-/* The release that ended the wait `w` of thread t, as far as the notes tell; out->ticket 0 when they don't. */
+/* Finds the release that ended wait `w` of thread t among the notes. out->ticket is 0 when none is certain. */
 static void search_release(struct bucket b, const struct strobe_thread *t, const struct strobe_wait *w, bool shared,
                            struct release *out)
 {

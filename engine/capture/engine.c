@@ -5,7 +5,7 @@
 static strobe_a32 never_on;
 strobe_a32 *strobe_switch = &never_on;
 
-/* Memory: struct strobe_blocking | living, in whole cache lines | threads. */
+/* Layout of the memory: struct strobe_blocking | living, in whole cache lines | threads. */
 static size_t living_bytes(const struct strobe_config *config)
 {
     return (config->threads_max * sizeof(uint32_t) + 63) & ~(size_t)63;
@@ -33,7 +33,8 @@ void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *se
 
 bool strobe_engine_quiet(const struct strobe_engine *e)
 {
-    strobe_fence_seq_cst(); /* switched off, then looked: threads and sampler come in, then look at the switch */
+    strobe_fence_seq_cst(); /* the switch is stored, then `inside` is loaded; threads and the sampler store `inside`,
+                               then load the switch */
     uint32_t count = strobe_session_thread_count(&e->session);
     if (strobe_load_acquire(&e->sampler_busy))
         return false;

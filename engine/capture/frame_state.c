@@ -4,15 +4,15 @@
 
 enum { FP = 29, LR = 30, SP = 31 }; /* numbers of registers */
 enum {
-    WAYS_MAX = 32,
-    BEFORE_MAX = 24,    /* instructions that are looked at before pc */
-    PAST_CALL_MAX = 64, /* behind the first call */
+    PATHS_MAX = 32,
+    BEFORE_MAX = 24,    /* maximum of instructions examined before pc */
+    PAST_CALL_MAX = 64, /* maximum of instructions after the first call */
     CODE_WORDS = 32,
 };
 
 /* ---- code */
 
-/* What was read last. */
+/* The code words read last. */
 struct code {
     const struct strobe_host *host;
     uint64_t at;
@@ -45,7 +45,8 @@ static int64_t signed_field(uint32_t w, int low, int bits)
     return (int64_t)((uint64_t)w << (64 - low - bits)) >> (64 - bits);
 }
 
-/* Loads and stores of two registers; whether they move the base register, and by how much before or after. */
+/* Instructions that load or store two registers. pair_moves says whether they move the base register, pair_offset by
+ * how much. */
 static bool is_pair(uint32_t w)
 {
     return (w & 0x3a000000) == 0x28000000;
@@ -65,7 +66,7 @@ static uint32_t pair_moves(uint32_t w)
     return how & 1 ? how : NOT_MOVED;
 }
 
-/* Of one register, with a moving base. */
+/* Loads and stores of one register that move the base register. */
 static bool is_moving_single(uint32_t w)
 {
     return (w & 0x3b200400) == 0x38000400;
@@ -76,7 +77,7 @@ static uint32_t a64_base_register(uint32_t w)
     return w >> 5 & 31;
 }
 
-/* stp or ldp of 64-bit registers, based on sp, one of which is x30 and the other callee-saved or x29. */
+/* stp or ldp of 64-bit registers based on sp. One register is x30, the other is callee-saved or x29. */
 static bool is_link_pair(uint32_t w, bool load)
 {
     uint32_t a = w & 31, b = w >> 10 & 31, other = a == LR ? b : a;
@@ -94,7 +95,7 @@ static bool sets_fp(uint32_t w) /* add x29, sp, #.. and mov x29, sp */
     return (w & 0xff8003ff) == 0x910003fd;
 }
 
-/* A load or store by x29, or an address made of it: no function does that with its caller's. */
+/* A load or store based on x29, or an address computed from it. No function does that with its caller's x29. */
 static bool uses_fp(uint32_t w)
 {
     bool memory = (w & 0x0a000000) == 0x08000000 && (w & 0x3b000000) != 0x18000000;
@@ -112,7 +113,7 @@ static bool is_direct_call(uint32_t w) /* bl */
     return (w & 0xfc000000) == 0x94000000;
 }
 
-static bool is_a64_call(uint32_t w) /* bl, blr, blraa and its like */
+static bool is_a64_call(uint32_t w) /* bl, blr, blraa and the like */
 {
     return is_direct_call(w) || (w & 0xfefff000) == 0xd63f0000;
 }
@@ -122,7 +123,7 @@ static bool is_jump(uint32_t w) /* b */
     return (w & 0xfc000000) == 0x14000000;
 }
 
-static bool is_register_jump(uint32_t w) /* br, braa and its like */
+static bool is_register_jump(uint32_t w) /* br, braa and the like */
 {
     return (w & 0xfefff000) == 0xd61f0000;
 }
@@ -157,13 +158,14 @@ static bool copies(uint32_t w, uint32_t *to, uint32_t *from) /* mov xA, xB */
     return (w & 0xffe0ffe0) == 0xaa0003e0;
 }
 
-/* add xA, xB, xC: how the target of a jump by a table is made */
+/* add xA, xB, xC: computes the target of a jump by a table */
 static bool adds_registers(uint32_t w)
 {
     return (w & 0xff200000) == 0x8b000000 || (w & 0xffe00000) == 0x8b200000;
 }
 
-/* ldr x30, [sp, #..] and ldr x30, [sp], #..; ldp of x30 and another. *offset: from sp before it. */
+/* ldr x30, [sp, #..] and ldr x30, [sp], #..; ldp of x30 and another register. *offset: from sp before the
+ * instruction. */
 static bool loads_link(uint32_t w, int64_t *offset)
 {
     if ((w & 0xffc003ff) == 0xf94003fe) {
@@ -180,53 +182,53 @@ static bool loads_link(uint32_t w, int64_t *offset)
     return true;
 }
 
-/* str x30, [sp, #-..]!, the same of a pair, and any stp x29, x30: no compiler does that with data. */
+/* str x30, [sp, #-..]!, the same of a pair, and any stp x29, x30. No compiler uses these for data. */
 static bool pushes_link(uint32_t w)
 {
     return (w & 0xfff00fff) == 0xf8100ffe || is_record_pair(w, false) ||
            (is_link_pair(w, false) && pair_moves(w) == MOVED_BEFORE);
 }
 
-/* ---- a path */
+/* ---- code paths */
 
-struct way {
+struct code_path {
     uint64_t pc;
-    uint64_t sp;        /* 0: not known */
-    uint64_t saved;     /* where x30 was loaded from, on this way */
-    uint32_t tables;    /* registers that are sums of two: may come from a table */
+    uint64_t sp;        /* 0: unknown */
+    uint64_t saved;     /* address from which x30 was loaded on this path */
+    uint32_t tables;    /* registers that are sums of two registers: possibly targets from a table */
     uint32_t locals;    /* registers that were loaded from the stack */
-    uint32_t reg, lent; /* where the return address is, when `link`; where x30 was put for the time of a call */
+    uint32_t reg, lent; /* register with the return address, when `link`; register that holds x30 during a call */
     bool link;          /* the return address is in a register */
-    bool loaded;        /* x30 has been loaded on this way */
-    bool kept;          /* made a call, so if nothing else is found out, it has a record */
-    bool uses_fp;       /* reads by x29 */
+    bool loaded;        /* x30 has been loaded on this path */
+    bool kept;          /* the path has made a call: the function has a record unless something else is found */
+    bool uses_fp;       /* the path uses x29 as a base */
 };
 
 struct search {
     struct code code;
     const struct strobe_frame_query *query;
     struct strobe_frame_answer *answer;
-    struct way to_do[WAYS_MAX];
-    uint64_t seen[WAYS_MAX];
+    struct code_path to_do[PATHS_MAX];
+    uint64_t seen[PATHS_MAX];
     uint32_t to_do_count, seen_count, steps, limit;
-    bool kept;           /* a way has met a call */
-    uint64_t after_call; /* where the straight line begins that leads to pc, when that is behind a call */
+    bool kept;           /* a path has met a call */
+    uint64_t after_call; /* begin of the straight line of code that leads to pc, when a call precedes it */
 };
 
-static void add_code_path(struct search *s, const struct way *from, uint64_t pc)
+static void add_code_path(struct search *s, const struct code_path *from, uint64_t pc)
 {
     for (uint32_t i = 0; i < s->seen_count; i++)
         if (s->seen[i] == pc)
             return;
-    if (s->seen_count == WAYS_MAX)
+    if (s->seen_count == PATHS_MAX)
         return;
     s->seen[s->seen_count++] = pc;
     s->to_do[s->to_do_count] = *from;
     s->to_do[s->to_do_count++].pc = pc;
 }
 
-/* What an instruction does to the stack pointer. */
-static void follow_sp(const struct search *s, struct way *w, uint32_t i)
+/* Applies an instruction to the stack pointer. */
+static void follow_sp(const struct search *s, struct code_path *w, uint32_t i)
 {
     uint64_t imm = (uint64_t)(i >> 10 & 0xfff) << (i & 0x400000 ? 12 : 0);
     if ((i & 0xbf80001f) == 0x9100001f) { /* add or sub sp, xN, #.. */
@@ -256,16 +258,17 @@ static enum strobe_frame_state in_slot(struct search *s, uint64_t slot, uint64_t
     return slot ? STROBE_FRAME_SAVED : STROBE_FRAME_UNKNOWN;
 }
 
-/* The link register is used as what it was at the function's begin: it is that if nothing on the way says otherwise. */
-static enum strobe_frame_state by_link(struct search *s, const struct way *w, uint64_t sp_after)
+/* Decides by the link register, which the instruction uses as at the function's begin. It still holds the return
+ * address unless the path says otherwise. */
+static enum strobe_frame_state by_link(struct search *s, const struct code_path *w, uint64_t sp_after)
 {
     if (w->loaded)
         return in_slot(s, w->saved, sp_after);
     return w->link ? in_register(s, w->reg, sp_after) : w->kept ? STROBE_FRAME_KEPT : STROBE_FRAME_UNKNOWN;
 }
 
-/* The record lies there already, and is about to be made that of x29. */
-static enum strobe_frame_state by_fp(struct search *s, const struct way *w, uint32_t i)
+/* Decides at an instruction that sets x29 to a record that has been pushed. */
+static enum strobe_frame_state by_fp(struct search *s, const struct code_path *w, uint32_t i)
 {
     uint64_t slot = w->sp ? w->sp + (i >> 10 & 0xfff) + sizeof(uint64_t) : 0;
     if (!w->link)
@@ -276,7 +279,8 @@ static enum strobe_frame_state by_fp(struct search *s, const struct way *w, uint
     return in_register(s, LR, 0);
 }
 
-/* The record has been pushed, but x29 is set only behind this call, or in what is called: outlined code. */
+/* Returns true when the record is pushed, but x29 is set only after this call, or in the called code (outlined
+ * code). */
 static bool fp_comes_late(struct search *s, uint64_t pc)
 {
     for (uint32_t n = 0, jumps = 0; n < BEFORE_MAX; n++, pc += 4) {
@@ -293,8 +297,9 @@ static bool fp_comes_late(struct search *s, uint64_t pc)
     return false;
 }
 
-/* A call destroys x30. True when that decides; if not, the way goes on behind it, to where x30 comes back. */
-static bool call_decides(struct search *s, struct way *w, uint32_t i, enum strobe_frame_state *state)
+/* A call destroys x30. Returns true when that decides. Otherwise the path goes on after it, to where x30 is
+ * restored. */
+static bool call_decides(struct search *s, struct code_path *w, uint32_t i, enum strobe_frame_state *state)
 {
     uint32_t next, to, from;
     int64_t offset;
@@ -324,8 +329,9 @@ static bool call_decides(struct search *s, struct way *w, uint32_t i, enum strob
     return false;
 }
 
-/* What has to do with the record or the link register, other than jumps. True when that decides. */
-static bool instruction_decides(struct search *s, struct way *w, uint32_t i, enum strobe_frame_state *state)
+/* Handles instructions that concern the record or the link register, except jumps. Returns true when the instruction
+ * decides. */
+static bool instruction_decides(struct search *s, struct code_path *w, uint32_t i, enum strobe_frame_state *state)
 {
     uint32_t to, from, next;
     int64_t offset;
@@ -365,8 +371,8 @@ static bool instruction_decides(struct search *s, struct way *w, uint32_t i, enu
     return false;
 }
 
-/* Where registers come from that may be jumped by: sums from tables, loads from the stack. */
-static void follow_targets(struct way *w, uint32_t i)
+/* Tracks registers that may be jump targets: sums from tables, loads from the stack. */
+static void follow_targets(struct code_path *w, uint32_t i)
 {
     uint32_t bit = 1u << (i & 31);
     bool load = (i & 0x3f000000) == 0x39000000 || (i & 0x3f000000) == 0x38000000;
@@ -376,8 +382,9 @@ static void follow_targets(struct way *w, uint32_t i)
     w->locals = load && a64_base_register(i) == SP ? w->locals | bit : w->locals & ~bit;
 }
 
-/* A jump through a register. `on`: the way goes on behind it; if not, it ends there. */
-static bool jump_decides(struct search *s, struct way *w, uint32_t i, enum strobe_frame_state *state, bool *on)
+/* Handles a jump through a register. Returns true when it decides. *on: the path goes on after it; otherwise it
+ * ends. */
+static bool jump_decides(struct search *s, struct code_path *w, uint32_t i, enum strobe_frame_state *state, bool *on)
 {
     uint32_t reg = a64_base_register(i), bit = 1u << reg;
     *on = w->tables & bit || !(w->locals & bit);
@@ -395,8 +402,8 @@ static bool jump_decides(struct search *s, struct way *w, uint32_t i, enum strob
     return false;
 }
 
-/* Follows one way to where it decides, true, or ends. */
-static bool follow_code_path(struct search *s, struct way *w, enum strobe_frame_state *state)
+/* Follows one path until it decides (returns true) or ends (returns false). */
+static bool follow_code_path(struct search *s, struct code_path *w, enum strobe_frame_state *state)
 {
     *state = STROBE_FRAME_KEPT;
     for (; s->steps < s->limit; s->steps++) {
@@ -426,11 +433,12 @@ static bool follow_code_path(struct search *s, struct way *w, enum strobe_frame_
     return w->kept;
 }
 
-/* ---- the line that leads to pc */
+/* ---- straight code before pc */
 
-/* Looks at instructions before pc, as far as one comes from the one before it. Notes on the way what the way ahead
- * begins with. A frame pointer that was set belongs to this function if it has also pushed the record. */
-static bool inspect_code_before(struct search *s, struct way *w, enum strobe_frame_state *state)
+/* Examines the instructions before pc, as long as each one is reached only from the one before it. Sets the initial
+ * state of the path. A frame pointer that is set there belongs to this function if the function has also pushed the
+ * record. */
+static bool inspect_code_before(struct search *s, struct code_path *w, enum strobe_frame_state *state)
 {
     uint32_t settled = 0;
     bool set = false;
@@ -443,7 +451,7 @@ static bool inspect_code_before(struct search *s, struct way *w, enum strobe_fra
             s->after_call = w->pc - 4 * back + 4;
             return false;
         }
-        struct way sum = {0};
+        struct code_path sum = {0};
         follow_targets(&sum, i);
         w->tables |= sum.tables & ~settled;
         w->locals |= sum.locals & ~settled;
@@ -476,13 +484,13 @@ enum strobe_frame_state strobe_frame_state_arm64(const struct strobe_host *host,
     *answer = (struct strobe_frame_answer){0};
     if (query->pc & 3)
         return STROBE_FRAME_UNKNOWN;
-    struct way first = {.sp = query->sp, .link = !query->called, .pc = query->pc, .reg = LR, .lent = LR};
+    struct code_path first = {.sp = query->sp, .link = !query->called, .pc = query->pc, .reg = LR, .lent = LR};
     enum strobe_frame_state state;
     if (!query->called && inspect_code_before(&s, &first, &state))
         return state;
     add_code_path(&s, &first, query->pc);
     while (s.to_do_count) {
-        struct way w = s.to_do[--s.to_do_count];
+        struct code_path w = s.to_do[--s.to_do_count];
         if (follow_code_path(&s, &w, &state))
             return state;
     }

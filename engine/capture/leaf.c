@@ -7,7 +7,7 @@
 
 #if defined(STROBE_FRAMES_X86) && defined(__i386__)
 
-enum { CALL_BYTES = 5, STEP = 1 }; /* call rel32; code is looked at from every byte on */
+enum { CALL_BYTES = 5, STEP = 1 }; /* call rel32; an instruction may begin at every byte */
 
 static bool calls(const uint8_t *code, uint64_t next, uint64_t *target)
 {
@@ -74,8 +74,8 @@ static bool leaf_read_memory(const struct strobe_host *host, uint64_t address, v
 #if defined(STROBE_FRAMES_X86) && !defined(__i386__)
 
 enum {
-    CALL_BYTES = 13,   /* the longest call whose target is known: mov $imm64,%r10; call *%r10 */
-    WINDOW_BYTES = 96, /* of code that is read at a time: this runs in signal handlers */
+    CALL_BYTES = 13,   /* the longest call with a known target: mov $imm64,%r10; call *%r10 */
+    WINDOW_BYTES = 96, /* bytes of code that are read at once; small, because this runs in signal handlers */
     JUMPS_MAX = 2,     /* a call may lead through a linkage table or a stub */
 };
 
@@ -86,7 +86,7 @@ static uint64_t relative_to(uint64_t next, const uint8_t *distance_at)
     return next + (uint64_t)(int64_t)distance;
 }
 
-/* mov $imm64,%reg before a call through that register, which takes `call_bytes`. */
+/* Recognises mov $imm64,%reg before a call through that register; the call takes `call_bytes`. */
 static bool loads_target(const uint8_t *end, size_t call_bytes, uint8_t rex, uint8_t reg, uint64_t *target)
 {
     const uint8_t *mov = end - call_bytes - 10;
@@ -94,8 +94,8 @@ static bool loads_target(const uint8_t *end, size_t call_bytes, uint8_t rex, uin
     return mov[0] == rex && mov[1] == (0xb8 | reg);
 }
 
-/* Where the call leads that ends at `next`, the address behind the bytes at `code`. False: it is no call, or nothing
- * says where it leads. */
+/* Finds the target of the call that ends at `next`, the address after the bytes at `code`. Returns false when the bytes
+ * are no call, or the target is unknown. */
 static bool find_target(const struct strobe_host *host, const uint8_t code[CALL_BYTES], uint64_t next, uint64_t *target)
 {
     const uint8_t *end = code + CALL_BYTES;
@@ -103,14 +103,14 @@ static bool find_target(const struct strobe_host *host, const uint8_t code[CALL_
         *target = relative_to(next, end - 4);
         return true;
     }
-    if (end[-6] == 0xff && end[-5] == 0x15) /* call *disp32(%rip): what is there now */
+    if (end[-6] == 0xff && end[-5] == 0x15) /* call *disp32(%rip): the target is read from memory */
         return leaf_read_memory(host, relative_to(next, end - 4), target, sizeof *target);
     if (end[-3] == 0x41 && end[-2] == 0xff && (end[-1] & 0xf8) == 0xd0)
         return loads_target(end, 3, 0x49, end[-1] & 7, target);
     return end[-2] == 0xff && (end[-1] & 0xf8) == 0xd0 && loads_target(end, 2, 0x48, end[-1] & 7, target);
 }
 
-/* Goes through jumps that a linkage table or a stub consists of. */
+/* Follows the jumps of a linkage table or a stub. */
 static void follow_jumps(const struct strobe_host *host, uint64_t *start)
 {
     static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -126,8 +126,8 @@ static void follow_jumps(const struct strobe_host *host, uint64_t *start)
     }
 }
 
-/* True when no instruction from `start` to `pc` changes the stack pointer or the frame pointer. One must begin at
- * `pc`. */
+/* Returns true when no instruction from `start` to `pc` changes the stack pointer or the frame pointer, and an
+ * instruction begins at `pc`. */
 static bool keeps_stack(const struct strobe_host *host, uint64_t start, uint64_t pc)
 {
     uint8_t code[WINDOW_BYTES];
@@ -181,7 +181,7 @@ bool strobe_leaf_proven(const struct strobe_host *host, uint64_t pc, uint64_t ca
 
 #endif
 
-/* Reads one word of the copied stack; 0 outside it. */
+/* Reads one word of the copied stack. Returns 0 outside it. */
 static uint64_t leaf_word_at(const struct strobe_window *stack, uint64_t address)
 {
     uintptr_t word;
@@ -193,7 +193,7 @@ static uint64_t leaf_word_at(const struct strobe_window *stack, uint64_t address
 
 #ifdef STROBE_FRAMES_ARM64
 
-/* The return address that an answer tells of, 0 when it can't be had. */
+/* Returns the return address that an answer describes, or 0 when it cannot be read. */
 static uint64_t address_in_answer(const struct strobe_regs *regs, const struct strobe_window *stack,
                                   enum strobe_frame_state state, const struct strobe_frame_answer *answer)
 {
@@ -204,7 +204,8 @@ static uint64_t address_in_answer(const struct strobe_regs *regs, const struct s
 }
 
 uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe_regs *regs,
-                             const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX], bool *told)
+                             const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX],
+                             bool *complete)
 {
     struct strobe_frame_query q = {.pc = strobe_frame_strip(regs->pc),
                                    .fp = strobe_frame_pointer(regs->fp),
@@ -218,37 +219,38 @@ uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe
         if (by_proof)
             answer.reg = 30;
         else if (state == STROBE_FRAME_KEPT || state == STROBE_FRAME_UNKNOWN) {
-            *told = n || state == STROBE_FRAME_KEPT;
+            *complete = n || state == STROBE_FRAME_KEPT;
             return n;
         }
         uint64_t caller = address_in_answer(regs, stack, state, &answer);
         if (!strobe_frame_returns_arm64(host, caller)) {
-            *told = caller == 0 && state == STROBE_FRAME_NONE; /* the thread's first function */
+            *complete = caller == 0 && state == STROBE_FRAME_NONE; /* the first function of the thread */
             return n;
         }
         callers[n] = caller;
         if (state == STROBE_FRAME_NONE && answer.slot) {
             uint64_t second = strobe_frame_strip(leaf_word_at(stack, answer.slot));
-            *told = true;
+            *complete = true;
             if (second != caller && n + 1 < STROBE_LEAF_CALLERS_MAX && strobe_frame_returns_arm64(host, second))
                 callers[++n] = second;
             return n + 1;
         }
         q = (struct strobe_frame_query){.pc = caller, .fp = q.fp, .sp = answer.sp_after, .called = true};
     }
-    *told = true;
+    *complete = true;
     return STROBE_LEAF_CALLERS_MAX;
 }
 
 #else
 
 uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe_regs *regs,
-                             const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX], bool *told)
+                             const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX],
+                             bool *complete)
 {
     uint8_t code[4];
     size_t code_bytes;
     uint64_t slot;
-    *told = true;
+    *complete = true;
     callers[0] = 0;
     if (host->read(host->ctx, regs->pc, code, sizeof code, &code_bytes) != STROBE_OK)
         return 0;

@@ -37,9 +37,10 @@ enum {
 bool strobe_leaf_proven(const struct strobe_host *host, uint64_t pc, uint64_t candidate);
 
 /* Finds the callers, innermost first, between the function stopped at `regs` and the chain from its frame pointer.
- * `stack` is a copy of the stack from its pointer up, or of a part of it. Returns the number of callers. Sets *told
+ * `stack` is a copy of the stack from its pointer up, or of a part of it. Returns the number of callers. Sets *complete
  * to false when a caller may be missing (arm64). */
 uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe_regs *regs,
-                             const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX], bool *told);
+                             const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX],
+                             bool *complete);
 
 #endif

@@ -10,9 +10,9 @@ static uint32_t saturated(uint64_t v)
     return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
 }
 
-/* ---- metrics: costly to read, so they have a rate of their own ---- */
+/* ---- metrics: expensive to read, so they have their own rate ---- */
 
-/* `cpu_known`: the caller has read the CPU time, and put it into s->cpu_ns. */
+/* `cpu_known`: the caller has stored the CPU time in s->cpu_ns. */
 static void read_metrics(struct strobe_thread *t, struct strobe_snapshot *s, bool cpu_known)
 {
     const struct strobe_engine *e = t->engine;
@@ -65,7 +65,7 @@ static void fill_metrics(struct strobe_metrics *m, const struct strobe_snapshot 
 
 /* ---- stack ---- */
 
-/* A stack as it was found: frames outermost first, the outermost `shared` of them as in the stack before. */
+/* A stack as it was walked: frames outermost first. The outermost `shared` frames equal those of the stack before. */
 struct stack {
     const uint64_t *frames;
     uint32_t count, shared;
@@ -103,8 +103,8 @@ static enum strobe_walk_end walk_foreign(struct strobe_thread *t, struct strobe_
     return end;
 }
 
-/* The stack of the thread, which a signal has interrupted at `regs`. Its memory is read in place: the thread is in the
- * handler and changes nothing above the stack pointer. */
+/* Walks the stack of this thread, which a signal has interrupted at `regs`. Reads its memory in place: the thread is in
+ * the handler and changes nothing above the stack pointer. */
 static enum strobe_walk_end walk_interrupted(struct strobe_thread *t, const struct strobe_regs *regs, struct stack *out)
 {
     const struct strobe_engine *e = t->engine;
@@ -122,13 +122,13 @@ static enum strobe_walk_end walk_interrupted(struct strobe_thread *t, const stru
     return end;
 }
 
-/* Where a sample is taken: at a hook, or, where `regs` is not NULL, where a signal has interrupted the thread. */
+/* The place of a sample: a hook, or, when `regs` is not NULL, the interrupted instruction. */
 struct place {
     struct strobe_site site;
     const struct strobe_regs *regs;
 };
 
-/* Fills in stack and its flags; false when there is no frame at all. */
+/* Fills in the stack and its flags. Returns false when there is no frame. */
 static bool take_stack(struct strobe_thread *t, const struct place *at, struct strobe_record *r)
 {
     struct stack s = {0};
@@ -153,7 +153,7 @@ static bool take_stack(struct strobe_thread *t, const struct place *at, struct s
 
 /* ---- record ---- */
 
-/* True when the sample in *r continues the pending record; both have then the same shape. */
+/* Returns true when the sample in *r continues the pending record. Both have the same shape then. */
 static bool continues_pending(const struct strobe_thread *t, const struct strobe_record *r, bool with_metrics)
 {
     const struct strobe_pending *p = &t->pending;
@@ -183,7 +183,7 @@ static bool sample_extend_pending(struct strobe_thread *t, const struct strobe_r
     return true;
 }
 
-/* Puts the sample in the ring, merged where it may be. Returns whether it is in. */
+/* Writes the sample to the ring, merged with the pending record if possible. Returns true when it is in the ring. */
 static bool sample_commit(struct strobe_thread *t, struct strobe_record *r, const struct strobe_metrics *m)
 {
     struct strobe_pending *p = &t->pending;
@@ -202,7 +202,7 @@ static bool sample_commit(struct strobe_thread *t, struct strobe_record *r, cons
     return true;
 }
 
-/* A call lasts until its hook returns: what the sample took is the call's time, not its caller's. */
+/* A call lasts until its hook returns, so the time of taking the sample belongs to the call and not to its caller. */
 static void extend_scope(const struct strobe_thread *t, struct strobe_record *r)
 {
     uint64_t now = t->ticks(t->ticks_ctx);
@@ -210,7 +210,7 @@ static void extend_scope(const struct strobe_thread *t, struct strobe_record *r)
         r->duration = now - r->ticks;
 }
 
-/* A whole sample: stack, metrics, record; counts what became of it. `now` is the end of the event. */
+/* Takes a complete sample: stack, metrics, record. Counts the outcome. `now` is the end of the event. */
 static void take_sample(struct strobe_thread *t, struct strobe_record *r, const struct place *at, uint64_t now,
                         const struct strobe_snapshot *begin, bool fresh_metrics)
 {
@@ -230,7 +230,7 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, const 
     if (fresh_metrics || metrics_due(t, now)) {
         struct strobe_snapshot end = {.cpu_ns = r->cpu_ns};
         read_metrics(t, &end, r->flags & STROBE_FLAG_CPU);
-        if (!at->regs) /* ticks have a rate of their own: they take no scope its counters at the begin */
+        if (!at->regs) /* ticks have their own rate: they must not use up the rate of counters at scopes */
             put_metrics_off(t, now);
         if (end.has & STROBE_METRIC_CPU) {
             r->cpu_ns = end.cpu_ns;
@@ -264,15 +264,15 @@ static void publish_scope(struct strobe_thread *t)
     strobe_store_relaxed(&t->entry->scope_kind, s ? s->kind : 0);
 }
 
-/* A scope has been left. What stands on the stack above its hook is the thread's to write again after the fence: a
- * sampler that copied any of that then finds the scope gone (a seqlock's writer, see ring.h). */
+/* A scope has been left. After the fence the thread may overwrite the stack above its hook. A sampler that has copied
+ * any of that finds the scope gone (writer's side of a seqlock, see ring.h). */
 static void publish_left(struct strobe_thread *t)
 {
     publish_scope(t);
     strobe_fence_release();
 }
 
-/* Forgets the scopes above `depth`: they were left without an end, so their calls' stacks are gone. */
+/* Drops the scopes above `depth`. They were left without an end, so the stacks of their calls are gone. */
 static void drop_scopes(struct strobe_thread *t, uint32_t depth)
 {
     while (t->scope_count > depth) {
@@ -284,8 +284,8 @@ static void drop_scopes(struct strobe_thread *t, uint32_t depth)
     }
 }
 
-/* A scope whose hook's frame is not above the frame running now belongs to a call that has been left. Frames on a
- * signal or coroutine stack cannot be compared, and stay. */
+/* When the frame of a scope's hook is not above the current frame, its call has been left. Frames on a signal or
+ * coroutine stack cannot be compared; such scopes stay. */
 static void drop_left_scopes(struct strobe_thread *t, uint64_t frame)
 {
     uint32_t depth = t->scope_count;
@@ -301,27 +301,28 @@ static void drop_left_scopes(struct strobe_thread *t, uint64_t frame)
 
 /* ---- points ---- */
 
-/* Whether a sample may be taken: asked last before one, by a thread that is inside. After the fence, whoever turned the
- * switch sees the thread inside, or the thread the switch (strobe_engine_quiet). */
+/* Returns true when a sample may be taken. A thread that is inside checks this last, right before the sample. After the
+ * fence, either the thread that turned the switch sees this thread inside, or this thread sees the new switch
+ * (strobe_engine_quiet). */
 static bool may_record(void)
 {
     strobe_fence_seq_cst();
     return strobe_switched() == STROBE_ON;
 }
 
-/* Intervals of wall time for which a tick keeps the points of hooks from being taken, within one message. */
+/* Intervals of wall time for which a tick puts off points of hooks, within one message. */
 enum { TICK_PATIENCE = 4 };
 
-/* While a thread's CPU clock ticks, or the sampler visits the thread, the points of its hooks give way: samples at
- * hooks alone say what a thread does at hooks, not what it does, and a loop of hook-free work and one allocation would
- * be seen as all allocation (S-6). */
+/* While a thread's CPU clock ticks, or the sampler visits the thread, its points are put off. Samples at hooks alone
+ * show what a thread does at hooks, not what it does otherwise: a loop of hook-free work and one allocation would look
+ * like allocation only (S-6). */
 static bool left_to_sampler(struct strobe_thread *t, uint64_t now)
 {
     uint64_t until = strobe_load_relaxed(&t->points_yield_until), look_again = until;
     if (strobe_load_relaxed(&t->ticking) && t->tick.ticks &&
         t->tick.message == strobe_load_relaxed(&t->entry->message)) {
         until = t->tick.ticks + TICK_PATIENCE * t->gate.interval_ticks;
-        look_again = now + t->gate.interval_ticks; /* the message may be another one by then */
+        look_again = now + t->gate.interval_ticks; /* the message may have changed by then */
     }
     if (now >= until || !t->gate.interval_ticks)
         return false;
@@ -341,7 +342,7 @@ void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t 
         strobe_bump(&a->paused, 1);
         return;
     }
-    drop_left_scopes(t, site.frame - 1); /* a hook's points may lie within the scope that it has opened */
+    drop_left_scopes(t, site.frame - 1); /* a hook's points may lie in the scope that it has opened */
     struct strobe_record r = {.ticks = now, .kind = (uint8_t)kind, .arg = arg};
     take_sample(t, &r, &(struct place){site, NULL}, now, NULL, false);
 }
@@ -353,10 +354,10 @@ void strobe_point_called(struct strobe_thread *t, uint32_t on, enum strobe_kind 
 }
 /* ---- ticks ---- */
 
-enum { OFF_PROCESSOR_NS = 200000 }; /* a tick that comes later than this was held up by more than its own delay */
+enum { OFF_PROCESSOR_NS = 200000 }; /* a tick that comes later than this was delayed by more than its own latency */
 
-/* True when the thread was off its processor since the tick before; *gave_way then says whether it has given it away in
- * a call that no hook saw. Costs a system call only when the thread was off. */
+/* Returns true when the thread was off its processor since the tick before. *gave_way: it has released the processor in
+ * a call that no hook saw. Makes a system call only when the thread was off. */
 static bool was_off_processor(struct strobe_thread *t, uint64_t now, uint64_t cpu_ns, bool *gave_way)
 {
     const struct strobe_host *h = t->engine->host;
@@ -376,9 +377,9 @@ static bool was_off_processor(struct strobe_thread *t, uint64_t now, uint64_t cp
     return off;
 }
 
-/* `asked`: the sampler saw the thread wait for a processor and asked for this tick, which is none of the thread's CPU
- * clock. `rung_cpu_ns`: what CPU time the thread had used then; 0: not known. A thread that has used next to no CPU
- * time since then stood here all the while. */
+/* `asked`: the sampler saw the thread wait for a processor and requested this tick, so it does not come from the
+ * thread's CPU clock. `rung_cpu_ns`: the CPU time of the thread at the request; 0 = unknown. A thread that has used
+ * almost no CPU time since then was here all the time. */
 static void sample_take_tick(struct strobe_thread *t, const struct strobe_regs *regs, bool asked, uint64_t rung_cpu_ns)
 {
     const struct strobe_host *h = t->engine->host;
@@ -415,7 +416,7 @@ void strobe_sample_interrupted(struct strobe_thread *t, const struct strobe_regs
 
 /* ---- forced points ---- */
 
-/* Whatever the gate says. */
+/* Takes a sample without asking the gate. */
 static bool take_forced_point(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
                               bool fresh_metrics, struct strobe_place *place)
 {
@@ -448,11 +449,11 @@ bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_
 
 /* ---- scopes ---- */
 
-enum { RING_TRIES = 2000, RING_PAUSE_NS = 100000 }; /* 0.2 s in all: the sampler may have died */
+enum { RING_TRIES = 2000, RING_PAUSE_NS = 100000 }; /* 0.2 s in total: the sampler may have died */
 
-/* The sampler has asked the thread for a tick while it waited for a processor. The signal must not come in the call
- * that is about to be made. It ends the pause. A thread that blocks the signal waits for it only this once, since the
- * sampler asks no thread again that has not answered. */
+/* Waits for a tick that the sampler has requested, because its signal must not come in the call that follows. The
+ * signal ends the pause. A thread that blocks the signal waits only once, because the sampler does not repeat a request
+ * without an answer. */
 static void await_ring(struct strobe_thread *t)
 {
     const struct strobe_host *h = t->engine->host;
@@ -461,7 +462,7 @@ static void await_ring(struct strobe_thread *t)
     strobe_store_relaxed(&t->rung_cpu_ns, 0);
 }
 
-/* Calls that are made to wait: their counters are read at the begin even if the last one returned at once. */
+/* Calls that nearly always wait: their counters are read at the begin even if the last such call returned at once. */
 enum { ALWAYS_WAITS = 1 << STROBE_KIND_COND | 1 << STROBE_KIND_SLEEP | 1 << STROBE_KIND_PARK };
 
 uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
@@ -484,7 +485,8 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     s->arg = arg;
     s->begin.has = 0;
     s->wait.state = 0;
-    /* The clock first: what happens from here on, preemption included, happens in the call and not in its caller. */
+    /* The clock is read first. All that happens after it, including preemption, belongs to the call and not to its
+     * caller. */
     s->begin_ticks = e->host->ticks(e->host->ctx);
     bool often = e->config.metrics && (t->blocking_kinds | ALWAYS_WAITS) >> kind & 1;
     if (often || metrics_due(t, s->begin_ticks)) {
@@ -493,7 +495,8 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     }
     uint32_t token = ++t->scope_count;
     publish_scope(t);
-    strobe_fence_seq_cst(); /* published, then looked: the sampler asks, then looks at what is published */
+    strobe_fence_seq_cst(); /* publish, then load the request; the sampler stores the request, then loads what is
+                               published */
     e->host->settle(e->host->ctx, t->entry->tid);
     if (strobe_unlikely(strobe_load_relaxed(&t->rung_cpu_ns)))
         await_ring(t);
@@ -502,7 +505,7 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     return token;
 }
 
-/* Who ended the wait, beside the scope's own record or not at all. */
+/* Records which thread ended the wait, if the scope itself is recorded. */
 static void end_wait(struct strobe_thread *t, const struct strobe_scope *s, uint64_t now, bool paused, bool recorded)
 {
     struct strobe_record r;
@@ -522,8 +525,8 @@ static void end_wait(struct strobe_thread *t, const struct strobe_scope *s, uint
     strobe_bump(kept ? &a->sampled : &a->dropped, 1);
 }
 
-/* A call too short to be recorded still counts for how long the thread waited in all; unless it is so short that it
- * can't have given its processor away. */
+/* Counts the time of a call that is too short to be recorded. A call so short that the thread cannot have released its
+ * processor does not count. */
 static void count_short_wait(struct strobe_thread *t, uint64_t duration)
 {
     if (duration < strobe_ticks_of_ns(t->engine->host, STROBE_SHORT_WAIT_NS))
@@ -538,9 +541,9 @@ enum {
                     1 << STROBE_KIND_SYNC | 1 << STROBE_KIND_POLL | 1 << STROBE_KIND_NET | 1 << STROBE_KIND_UNLOCK
 };
 
-/* Ticks come in the program's own code only. So the time that a ticking thread spends in system calls too short to be
- * recorded is sampled by its own measure: the call in which it adds up to one more interval is recorded, and stands for
- * that time. */
+/* Ticks come only in the program's own code. The time that a ticking thread spends in system calls too short to be
+ * recorded is therefore sampled in another way. The call with which the sum exceeds one more interval is recorded, and
+ * stands for that time. */
 static bool short_calls_add_up(struct strobe_thread *t, uint32_t kind, uint64_t duration)
 {
     if (!strobe_load_relaxed(&t->ticking) || !(WORKS_IN_CALL >> kind & 1))
@@ -552,7 +555,7 @@ static bool short_calls_add_up(struct strobe_thread *t, uint32_t kind, uint64_t 
     return true;
 }
 
-/* See STROBE_BRIEF_NS. One that is recorded takes its share of the rate. */
+/* Returns true for a brief call that the rate allows, see STROBE_BRIEF_NS. Such a call uses up a part of the rate. */
 static bool is_brief(struct strobe_thread *t, uint64_t duration, uint64_t now)
 {
     uint64_t apart = t->gate.interval_ticks / STROBE_BRIEF_PER_INTERVAL;
@@ -563,8 +566,8 @@ static bool is_brief(struct strobe_thread *t, uint64_t duration, uint64_t now)
     return true;
 }
 
-/* A release never waits: one that took long had its processor taken, by the waiter for example, and says nothing of
- * time in the system. */
+/* A release never waits. A release that took long lost its processor, for example to the waiter, so its length does not
+ * show time in the system. */
 void strobe_release_end(struct strobe_thread *t, uint64_t what, uint64_t begin_ticks, struct strobe_site site)
 {
     const struct strobe_host *h = t->engine->host;
@@ -591,7 +594,7 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
 {
     const struct strobe_engine *e = t->engine;
     struct strobe_account *a = strobe_account_of(t, s->kind);
-    now = now > s->begin_ticks ? now : s->begin_ticks; /* a clock that was set back takes no time from anybody */
+    now = now > s->begin_ticks ? now : s->begin_ticks; /* a clock that was set back gives a length of 0 */
     uint64_t duration = now - s->begin_ticks;
     bool waited = duration >= strobe_ticks_of_ns(e->host, e->config.scope_min_ns);
     bool exact = waited || is_brief(t, duration, now);
@@ -606,7 +609,7 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
     if (!exact && short_calls_add_up(t, s->kind, duration))
         asked = true;
     strobe_gate_adapt(&t->gate, now);
-    /* A call is shown exactly from begin to end, and takes no time from others: it gives way to stops only. */
+    /* A call is shown exactly from begin to end, so it takes no time from other calls. It is put off only for stops. */
     bool yields = !strobe_load_relaxed(&t->ticking) && left_to_sampler(t, now);
     bool due = !yields && strobe_gate_due(&t->gate, now), wanted = due || exact || asked;
     bool paused = wanted ? !may_record() : strobe_switched() != STROBE_ON, recorded = !paused && wanted;
@@ -637,7 +640,8 @@ void strobe_scope_end(struct strobe_thread *t, uint32_t token, struct strobe_sit
     if (token == 0 || token > t->scope_count)
         return;
     uint64_t now = t->engine->host->ticks(t->engine->host->ctx);
-    t->cut_short |= strobe_load_relaxed(&t->inside) != 0; /* cancelled in a handler of the engine, above the call */
+    t->cut_short |= strobe_load_relaxed(&t->inside) != 0; /* the call was cancelled in a handler of the engine above
+                                                             it */
     strobe_store_relaxed(&t->inside, 1);
     strobe_fence_signal();
     drop_scopes(t, token);

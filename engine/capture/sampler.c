@@ -9,14 +9,14 @@ _Thread_local bool strobe_guard_window;
 
 /* ---- when */
 
-/* A number from 0 to limit - 1, or 0 (splitmix64). */
+/* Returns a random number, 0 .. limit - 1, or 0 when limit is 0 (splitmix64). */
 static uint64_t sampler_draw(struct strobe_sampler *s, uint64_t limit)
 {
     s->random += 0x9e3779b97f4a7c15u;
     return limit ? strobe_mix64(s->random) % limit : 0;
 }
 
-/* Wanders on, turned back at the ends: in the long run it is everywhere equally often. */
+/* Changes the offset at random, reflected at the ends. In the long run all offsets are equally frequent. */
 static void change_offset(struct strobe_sampler *s)
 {
     int64_t interval = (int64_t)s->interval_ticks, step = interval / 8;
@@ -33,8 +33,8 @@ uint64_t strobe_sampler_deadline(const struct strobe_sampler *s)
     return s->grid_ticks + s->offset_ticks;
 }
 
-/* A pass wakes the sampler and takes a processor from a thread that computes, at 3 % of a processor for a pass in each
- * ms. Threads whose clocks tick take their samples without it. */
+/* A pass wakes the sampler and takes a processor from a computing thread: 3 % of a processor at one pass in each ms.
+ * Threads with ticking clocks are sampled without passes. */
 enum { QUIET_PASSES = 8, REST_INTERVALS = 4, REST_INTERVALS_RUNG = 2, REST_NS = 4000000 };
 
 static uint64_t intervals_to_next_pass(const struct strobe_sampler *s)
@@ -46,7 +46,7 @@ static uint64_t intervals_to_next_pass(const struct strobe_sampler *s)
     return s->quiet_passes < QUIET_PASSES || !rest ? 1 : rest;
 }
 
-/* New threads that come from here on are for the next pass. */
+/* New threads that come after this point are polled in the next pass. */
 static void begin_pass(struct strobe_sampler *s, uint64_t now)
 {
     s->pass_ticks = now;
@@ -54,14 +54,14 @@ static void begin_pass(struct strobe_sampler *s, uint64_t now)
     s->rang = false;
 }
 
-/* Whether the pass was needed counts for the time until the next one. */
+/* A needed pass keeps the distance to the next pass short. */
 static void end_pass(struct strobe_sampler *s)
 {
     s->quiet_passes = s->needed || !s->engine->host->clock_keep ? 0 : s->quiet_passes + 1;
     s->passes_unrung = s->rang ? 0 : s->passes_unrung + 1;
 }
 
-/* False when a thread has come since the last pass began. */
+/* Returns false when a thread has come since the last pass began. */
 static bool begin_rest(const struct strobe_sampler *s)
 {
     uint32_t idle = STROBE_SAMPLER_IDLE;
@@ -125,7 +125,7 @@ static bool is_in_blocking_call(const struct strobe_thread *t)
     return strobe_load_relaxed(&t->entry->scope_kind) != STROBE_KIND_NONE;
 }
 
-/* The thread has ended, if without a word. Marks it so and takes its open chunk back. */
+/* Retires a thread that has ended without detaching: marks it as ended, and seals its open chunk. */
 static void retire_thread(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
     if (!is_thread_alive(t))
@@ -137,7 +137,7 @@ static void retire_thread(struct strobe_engine *e, struct strobe_thread *t, uint
     strobe_store_release(&t->entry->state, inside ? STROBE_THREAD_CUT_SHORT : STROBE_THREAD_ENDED);
 }
 
-/* The CPU time of the thread, read once in each look at it. */
+/* Reads the CPU time of the thread, once in each visit. */
 static enum strobe_status read_cpu(struct strobe_sampler *s, const struct strobe_thread *t, uint64_t *cpu_ns)
 {
     const struct strobe_host *h = s->engine->host;
@@ -153,10 +153,10 @@ static enum strobe_status read_cpu(struct strobe_sampler *s, const struct strobe
 
 /* ---- CPU clocks that tick ---- */
 
-enum { TICKS_OF_A_PERIOD = 32 }; /* a clock's period changes after so many ticks */
+enum { TICKS_OF_A_PERIOD = 32 }; /* ticks after which the period of a clock changes */
 
-/* A period differs from the interval by up to an eighth, so that the clock locks to no rhythm of the program; the next
- * one differs by as much to the other side, so that the mean rate is exact. */
+/* The period differs from the interval by up to an eighth, so that the clock locks to no rhythm of the program. The
+ * next period differs by the same amount in the other direction, so that the mean rate is exact. */
 static void change_period(struct strobe_sampler *s, struct strobe_sampled *m, uint32_t taken)
 {
     int64_t interval_ns = (int64_t)s->engine->config.async_interval_ns, most = interval_ns / 8;
@@ -165,9 +165,9 @@ static void change_period(struct strobe_sampler *s, struct strobe_sampled *m, ui
     m->period_began = taken;
 }
 
-/* A thread gets a clock that ticks once it has used half of what a tick stands for: to make one and to give it back
- * costs more than such a thread's work, and each switch to the thread costs more from then on. Stops see it until
- * then. Its CPU clock is read at each pass, since stops look at most threads in every second pass only. */
+/* A thread gets a ticking clock when it has used half of the CPU time of one tick. To make and to free a clock costs
+ * more than the work of a shorter thread, and makes each switch to the thread more expensive. Until then the sampler
+ * stops the thread. Its CPU clock is read in each pass, because most threads are polled in every second pass only. */
 static bool is_worth_a_clock(struct strobe_sampler *s, const struct strobe_thread *t)
 {
     uint64_t least = s->engine->config.async_interval_ns / 2, cpu = 0;
@@ -176,13 +176,13 @@ static bool is_worth_a_clock(struct strobe_sampler *s, const struct strobe_threa
     return !is_in_blocking_call(t) && read_cpu(s, t, &cpu) == STROBE_OK && cpu >= least;
 }
 
-/* The host's clock is kept ticking. Threads whose clock can't tick are left to stops from outside. */
+/* Keeps the thread's clock of the host ticking. A thread whose clock cannot tick is sampled by stops. */
 static void keep_ticking(struct strobe_sampler *s, struct strobe_thread *t)
 {
     const struct strobe_host *h = s->engine->host;
     if (!h->clock_keep || t->sampled.tickless || !is_worth_a_clock(s, t))
         return;
-    s->cpu_read_of = NULL; /* to make a clock takes its time */
+    s->cpu_read_of = NULL; /* making a clock takes time, so the value read before is old */
     uint32_t taken = strobe_load_relaxed(&t->ticks_taken);
     s->needed |= !t->sampled.period_ns;
     if (!t->sampled.period_ns || taken - t->sampled.period_began >= TICKS_OF_A_PERIOD)
@@ -192,7 +192,7 @@ static void keep_ticking(struct strobe_sampler *s, struct strobe_thread *t)
     strobe_store_relaxed(&t->ticking, status == STROBE_OK);
 }
 
-/* Clocks of threads that have ended since the last pass are given back. */
+/* Frees the clock of a thread that has ended since the last pass. */
 static void end_ticking(struct strobe_sampler *s, struct strobe_thread *t)
 {
     const struct strobe_host *h = s->engine->host;
@@ -203,11 +203,11 @@ static void end_ticking(struct strobe_sampler *s, struct strobe_thread *t)
     h->clock_end(h->ctx, t->index);
 }
 
-/* A thread that waits for a processor is asked for a tick once, which it takes where it stands, as soon as it has one:
- * for all of that wait its stack is known then, not only where its clock happened to tick before. A thread that has no
- * clock yet is asked as well: it may wait long for its second turn. Until it has answered it is not asked again: one
- * that runs without an answer blocks the signal, or runs in the system, and is stopped from outside. Returns whether
- * the thread needs no other look. */
+/* Requests one tick of a thread that waits for a processor. The thread takes it where it is, as soon as it runs. So its
+ * stack during the wait is known, not only its stack at the tick before. A thread that has no clock yet is also asked,
+ * because it may wait long for its second time slice. The request is not repeated before the thread has answered. A
+ * thread that runs without an answer blocks the signal or is in a system call, and is stopped instead. Returns true
+ * when the thread needs no other sample. */
 static bool ring_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint64_t cpu_ns)
 {
     const struct strobe_host *h = s->engine->host;
@@ -215,7 +215,8 @@ static bool ring_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
     if (!h->clock_ring || (t->sampled.rung && t->sampled.rung_taken == taken))
         return false;
     strobe_store_relaxed(&t->rung_cpu_ns, cpu_ns ? cpu_ns : 1);
-    strobe_fence_seq_cst(); /* rung, then looked: the thread publishes that it blocks, then looks whether it is rung */
+    strobe_fence_seq_cst(); /* Store the request, then load. The thread publishes that it blocks, then checks for a
+                               request */
     if (is_in_blocking_call(t) || h->clock_ring(h->ctx, t->index, t->entry->tid) != STROBE_OK) {
         strobe_store_release(&t->rung_cpu_ns, 0);
         return false;
@@ -226,8 +227,8 @@ static bool ring_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
     return true;
 }
 
-/* True when the thread needs no look: its clock has ticked since the last pass, or it has been less than an interval
- * since the last look, too short a time for a tick to be missing. */
+/* Returns true when the thread needs no visit: its clock has ticked since the last pass, or the last visit was less
+ * than an interval ago, which is too short for a tick to be missing. */
 static bool left_to_ticks(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now)
 {
     struct strobe_sampled *m = &t->sampled;
@@ -243,16 +244,18 @@ static bool left_to_ticks(struct strobe_sampler *s, struct strobe_thread *t, uin
     return m->looked_ticks && now - m->looked_ticks < s->interval_ticks;
 }
 
-/* CPU time that makes a thread one to stop: any since the last look, or, of a thread that ticks, more since its last
- * tick or stop than the longest period, so that ticks must be missing. It runs in the system then, or its signals do
- * not arrive. A new thread is stopped once: it may not live for a tick. */
+/* Returns the CPU time from which on a thread is stopped. Without ticks, any CPU time since the last visit counts. With
+ * ticks, it is more than the longest period since the last tick or stop, so that ticks must be missing: the thread is
+ * then in system calls, or its signals do not arrive. A new thread is stopped once, because it may end before its first
+ * tick. */
 static uint64_t active_ns(const struct strobe_engine *e, const struct strobe_thread *t)
 {
     bool ticking = strobe_load_relaxed(&t->ticking) && t->sampled.looked_ticks;
     return ticking ? e->config.async_interval_ns * 5 / 4 : e->config.active_cpu_ns;
 }
 
-/* A thread that is still in the call of the last pass waits there: the scope's record will say so. */
+/* Returns true when the thread is in the same call as in the last pass. It waits there, and the scope's record will
+ * show it. */
 static bool still_waits(struct strobe_thread *t)
 {
     uint64_t begin = strobe_load_relaxed(&t->entry->scope_begin_ticks), before = t->sampled.scope_ticks;
@@ -265,8 +268,8 @@ static uint64_t refresh_ns(const struct strobe_engine *e, const struct strobe_th
     return t->entry->is_main ? e->config.refresh_main_ns : e->config.refresh_other_ns;
 }
 
-/* How often a thread is seen: main in every interval, others in every second, as iOS tracers do; never more often than
- * the gate lets their hooks. */
+/* Returns the interval between visits of a thread: one interval for the main thread, two for others, as iOS tracers do,
+ * and never less than the gate's interval for hooks. */
 static uint64_t async_interval_ns(const struct strobe_config *c, bool is_main)
 {
     uint64_t gate_ns = is_main ? c->interval_main_ns : c->interval_other_ns;
@@ -274,8 +277,8 @@ static uint64_t async_interval_ns(const struct strobe_config *c, bool is_main)
     return ns > gate_ns ? ns : gate_ns;
 }
 
-/* The thread's own points may rest until the sampler has failed to come for several times as long as it took it to come
- * this time. */
+/* The thread's own points are put off until the sampler has not come for several times the time between its last two
+ * visits. */
 enum { PATIENCE = 4, PATIENCE_MAX = 64 };
 
 static void expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
@@ -289,8 +292,8 @@ static void expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64
     strobe_store_relaxed(&t->points_yield_until, now + patience);
 }
 
-/* The thread could not be seen this time, but it may be next time: its points wait for one interval more, within
- * limits. */
+/* Puts the thread's points off for one more interval, within limits. The sampler could not sample the thread this time
+ * but may be able to next time. */
 static void keep_points_waiting(struct strobe_engine *e, struct strobe_thread *t)
 {
     uint64_t interval = ticks_of_ns(e, e->config.async_interval_ns), seen = t->sampled.seen_ticks;
@@ -299,7 +302,8 @@ static void keep_points_waiting(struct strobe_engine *e, struct strobe_thread *t
         strobe_store_relaxed(&t->points_yield_until, until);
 }
 
-/* On a processor at this moment: the host says so, or its CPU clock moves between two looks. */
+/* Returns true when the thread is on a processor now: the host says so, or its CPU clock advances between two
+ * readings. */
 static bool runs_now(struct strobe_engine *e, const struct strobe_thread *t, uint64_t cpu_ns)
 {
     uint64_t later;
@@ -308,10 +312,10 @@ static bool runs_now(struct strobe_engine *e, const struct strobe_thread *t, uin
     return e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &later) == STROBE_OK && later != cpu_ns;
 }
 
-/* True when the thread should be seen now. Reads its CPU clock, so that activity is judged by fresh data. A
- * thread counts as running that is on a processor, or was all the time since the last look (and is off it because the
- * sampler took it). Others are left alone: they stand where they were taken off, which is where they called the system
- * more often than not, and a sample of that would pass for one of what they do. */
+/* Returns true when the thread should be sampled now. Reads its CPU clock, so that its activity is judged by fresh
+ * data. A thread counts as running when it is on a processor, or was on one for all the time since the last visit and
+ * is off it only because the sampler took it. Other threads are not sampled: they are where they were taken off the
+ * processor, most often at a system call, and a sample of that would look like a sample of their work. */
 static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now)
 {
     struct strobe_engine *e = s->engine;
@@ -321,22 +325,23 @@ static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint
         return false;
     uint64_t unseen = now > m->seen_ticks ? now - m->seen_ticks : 0;
     uint64_t interval_ns = async_interval_ns(c, t->entry->is_main);
-    /* Less than the interval by an eighth, since deadlines wander, and by another: passes wake up late. */
+    /* Less than the interval by two eighths: deadlines vary by one eighth, and passes may wake up late by another. */
     if (unseen < ticks_of_ns(e, interval_ns - interval_ns / 4)) {
-        s->needed |= !strobe_load_relaxed(&t->ticking); /* it was seen in the last pass, or asked for its stack */
+        s->needed |= !strobe_load_relaxed(&t->ticking); /* it was sampled in the last pass, or its stack was
+                                                           requested */
         return false;
     }
     strobe_gate_wake(&t->gate);
     if (still_waits(t))
         return false;
     uint64_t cpu = 0;
-    enum strobe_status told = read_cpu(s, t, &cpu);
-    if (told == STROBE_GONE)
+    enum strobe_status status = read_cpu(s, t, &cpu);
+    if (status == STROBE_GONE)
         retire_thread(e, t, now);
-    if (told != STROBE_OK)
+    if (status != STROBE_OK)
         return false;
     if (cpu < m->cpu_seen_ns) {
-        retire_thread(e, t, now); /* a CPU clock never goes back: another thread has the id by now */
+        retire_thread(e, t, now); /* a CPU clock never goes back: another thread has this id now */
         return false;
     }
     bool ticking = strobe_load_relaxed(&t->ticking), ticked = !m->cpu_seen_ns && m->looked_ticks && ticking;
@@ -350,7 +355,7 @@ static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint
     if (ticking && !is_in_blocking_call(t) && ring_waiting(s, t, cpu))
         return false;
     if (ticked)
-        return false; /* from here on it is known what it uses without a tick */
+        return false; /* its CPU time without a tick counts from here on */
     if (missing >= active) {
         if (!ticking && !is_in_blocking_call(t) && ring_waiting(s, t, cpu))
             return false;
@@ -364,19 +369,18 @@ static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint
     return used && cpu != m->cpu_sampled_ns && unseen >= ticks_of_ns(e, refresh_ns(e, t));
 }
 
-/* A thread that runs, but in a call that a stop must not disturb, takes its own stack when the call ends. Without
- * this, what runs in many short calls would never be seen by the sampler. */
+/* Requests that the thread takes its own stack when its call ends. It runs, but in a call that a stop must not disturb.
+ * Without this the sampler would never see work that is done in many short calls. */
 static void request_own_sample(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
     strobe_store_relaxed(&t->asked, 1);
     expect_back(e, t, now);
 }
 
-/* ---- stop, look, go ---- */
+/* ---- suspend, copy, resume ---- */
 
-/* A thread that did not stop in time. One that did not get to run meanwhile is as it was, and is tried again at the
- * next pass. One that did run will not be stopped: it is left to its own points, for 1 ms, 2 ms, ... up to about a
- * second. */
+/* Handles a thread that did not stop in time. If it did not run meanwhile, it is tried again in the next pass. If it
+ * ran, it will not stop: it is left to its own points for 1 ms, 2 ms, ... up to about a second. */
 static void back_off_thread(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
     struct strobe_sampled *m = &t->sampled;
@@ -391,7 +395,7 @@ static void back_off_thread(struct strobe_engine *e, struct strobe_thread *t, ui
     m->retry_ticks = now + (ticks_of_ns(e, 1000000) << shift);
 }
 
-/* Copies what lies above the stack pointer, and the red zone below it; 0 when nothing above could be read. */
+/* Copies the stack above the stack pointer, with the red zone below it. Returns 0 when nothing above could be read. */
 static size_t copy_stack(struct strobe_sampler *s, const struct strobe_thread *t)
 {
     const struct strobe_host *h = s->engine->host;
@@ -402,11 +406,11 @@ static size_t copy_stack(struct strobe_sampler *s, const struct strobe_thread *t
     s->below = STROBE_RED_ZONE_BYTES;
     if (h->read(h->ctx, sp - s->below, s->stack, bytes + s->below, &copied) == STROBE_OK && copied > s->below)
         return copied - s->below;
-    s->below = 0; /* the page below may not be there */
+    s->below = 0; /* the page below may not be mapped */
     return h->read(h->ctx, sp, s->stack, bytes, &copied) == STROBE_OK ? copied : 0;
 }
 
-/* What is known of the memory of a stopped thread's stack. */
+/* Returns what is known about the memory of a stopped thread's stack. */
 static struct strobe_window stack_above(const struct strobe_regs *regs, const struct strobe_thread *t)
 {
     uint64_t sp = regs->sp & ~(uint64_t)7;
@@ -414,8 +418,8 @@ static struct strobe_window stack_above(const struct strobe_regs *regs, const st
     return (struct strobe_window){.low = on_it ? sp : 0, .high = on_it ? t->stack_high : 0, .root = t->root_frame};
 }
 
-/* Takes of a thread what can be had only while it stands: bytes of its stack's memory, or the frames that are found in
- * place. Returns how many; 0: nothing. */
+/* Takes from a stopped thread the data that is available only while it is stopped: a copy of its stack memory, or the
+ * frames of a walk in place. Returns the number of bytes or frames; 0 = nothing. */
 static size_t copy_or_walk_stack(struct strobe_sampler *s, const struct strobe_thread *t)
 {
     const struct strobe_engine *e = s->engine;
@@ -429,8 +433,9 @@ static size_t copy_or_walk_stack(struct strobe_sampler *s, const struct strobe_t
     return frames;
 }
 
-/* A running thread stops within microseconds. One that the sampler took off its processor may have to wait for it,
- * and is waited for; but a pass over many such threads must end, so all of them together get the time of one. */
+/* Returns the time to wait for the stop. A running thread stops within microseconds. A thread that the sampler took off
+ * its processor may have to wait for the processor. A pass over many such threads must end, so all of them together get
+ * the time of one. */
 static uint64_t sampler_patience_ns(const struct strobe_sampler *s, uint64_t now)
 {
     uint64_t most = s->engine->config.suspend_timeout_ns, least = most / 8;
@@ -438,8 +443,9 @@ static uint64_t sampler_patience_ns(const struct strobe_sampler *s, uint64_t now
     return gone + least < most ? most - gone : least;
 }
 
-/* Stops the thread, looks at it, lets it go. False when there is nothing to record; what happened is counted. *at: now;
- * then when it stood, since a thread may run on for a while before it stops. *taken: as look says. */
+/* Suspends the thread, copies or walks its stack, and resumes it. Returns false when there is nothing to record, and
+ * counts the outcome. *at is the current time on entry, and the time of the stop on return, because a thread may run on
+ * before it stops. *taken: see copy_or_walk_stack. */
 static bool suspend_and_copy(struct strobe_sampler *s, struct strobe_thread *t, uint64_t *at, size_t *taken)
 {
     uint64_t now = *at;
@@ -522,7 +528,7 @@ static bool sampler_commit(struct strobe_sampler *s, struct strobe_thread *t, st
     return true;
 }
 
-/* Puts the stack at the end of s->frames into a record of the thread. Returns whether it was kept. */
+/* Records the stack at the end of s->frames for the thread. Returns true when the stack had frames. */
 static bool sampler_record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, enum strobe_walk_end how,
                            uint32_t count)
 {
@@ -552,7 +558,7 @@ static bool sampler_record(struct strobe_sampler *s, struct strobe_thread *t, ui
     return true;
 }
 
-/* Unwinds what was copied of a thread that was stopped at s->regs. */
+/* Unwinds the copied stack of a thread that was stopped at s->regs. */
 static enum strobe_walk_end unwind_copy(struct strobe_sampler *s, const struct strobe_thread *t, size_t copied,
                                         uint32_t *count)
 {
@@ -562,7 +568,7 @@ static enum strobe_walk_end unwind_copy(struct strobe_sampler *s, const struct s
     return e->unwinder->copied(e->host, &s->regs, &w, s->frames + STROBE_STACK_DEPTH_MAX, e->config.depth_max, count);
 }
 
-/* The stack of a thread that stood, of which that much was taken. */
+/* Records the stack of a stopped thread, from `taken` bytes or frames. */
 static void take_stopped(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t taken)
 {
     struct strobe_engine *e = s->engine;
@@ -580,10 +586,10 @@ static void take_stopped(struct strobe_sampler *s, struct strobe_thread *t, uint
         expect_back(e, t, now);
 }
 
-/* ---- threads that wait ---- */
+/* ---- waiting threads ---- */
 
-/* Copies the stack above the hook that the thread waits in. False when it does not wait there any more: it may have
- * gone on at any time, so the copy counts only when the same call is still under way after it. */
+/* Copies the stack above the hook in which the thread waits. Returns false when it does not wait there any more. It may
+ * go on at any time, so the copy counts only if the same call is still open afterwards. */
 static bool copy_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint64_t begin, uint64_t *frame,
                          size_t *copied)
 {
@@ -602,15 +608,15 @@ static bool copy_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
            strobe_load_relaxed(&t->scope_frame) == from;
 }
 
-/* Takes the stack of a thread in a blocking call, once a call, when that has lasted `least_ns`. An unwinder that needs
- * the thread itself can't. */
+/* Takes the stack of a thread in a blocking call, once for each call, when the call has lasted `least_ns`. Impossible
+ * with an unwinder that only walks the calling thread. */
 static void take_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, uint64_t least_ns)
 {
     struct strobe_engine *e = s->engine;
     uint64_t begin = strobe_load_acquire(&t->entry->scope_begin_ticks), frame;
     size_t copied;
     bool needs_thread = e->unwinder->self && !e->unwinder->hooked;
-    /* A call may have begun after the pass did. */
+    /* A call may have begun after the pass. */
     if (needs_thread || !begin || begin == t->sampled.waiting_ticks || now < begin + ticks_of_ns(e, least_ns) ||
         !copy_waiting(s, t, begin, &frame, &copied))
         return;
@@ -623,13 +629,13 @@ static void take_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
     uint64_t *end = s->frames + STROBE_STACK_DEPTH_MAX;
     enum strobe_walk_end how = strobe_unwind_hooked(e->unwinder, frame, &w, end, e->config.depth_max, &count);
     strobe_bump(&strobe_account_of(t, STROBE_KIND_ASYNC)->requests, 1);
-    s->pending.open = 0; /* it stands for this call, so it is merged with nothing before or after */
+    s->pending.open = 0; /* the record stands for this call, so it is not merged */
     sampler_record(s, t, now, how, count);
     s->pending.open = 0;
 }
 
-/* Records the CPU time of a thread that is in no recorded call. The timeline knows from it whether the thread has run
- * since its last sample, or stood there without a processor. */
+/* Records the CPU time of a thread that is in no recorded call. It shows the timeline whether the thread has run since
+ * its last sample. */
 static void record_final_cpu(struct strobe_sampler *s, const struct strobe_thread *t)
 {
     const struct strobe_host *h = s->engine->host;
@@ -655,8 +661,8 @@ void strobe_sampler_finish(struct strobe_sampler *s)
 
 /* ---- passes ---- */
 
-/* A pass looks at the threads that live, not at all that ever have: a program may start thousands that end at once, and
- * each look at one is a look into memory that no cache holds. */
+/* A pass polls live threads only, not all threads that ever existed. A program may start thousands of threads that end
+ * at once, and polling one of them costs cache misses. */
 static void meet_new_threads(struct strobe_sampler *s)
 {
     const struct strobe_engine *e = s->engine;
@@ -665,7 +671,7 @@ static void meet_new_threads(struct strobe_sampler *s)
         e->living[s->living++] = s->met++;
 }
 
-/* The thread at this place has ended. The pass goes on with the one that takes its place. */
+/* Removes the ended thread at this place. The pass goes on with the thread that takes its place. */
 static void drop_ended_thread(struct strobe_sampler *s, uint32_t place)
 {
     uint32_t *living = s->engine->living;
@@ -716,7 +722,7 @@ static void end_delay(struct strobe_sampler *s, uint64_t now)
         strobe_cas_relaxed(strobe_switch, &paused, STROBE_ON);
 }
 
-/* Once the switch is off, the writer belongs to whoever calls strobe_sampler_finish. */
+/* When the switch is off, the writer belongs to the thread that calls strobe_sampler_finish. */
 static void close_writer(struct strobe_sampler *s)
 {
     struct strobe_engine *e = s->engine;
@@ -730,7 +736,7 @@ void strobe_sampler_run(struct strobe_sampler *s)
 {
     struct strobe_engine *e = s->engine;
     struct strobe_session_header *head = e->session.header;
-    strobe_guard_leave(); /* where thread-local words get their memory at first use, not first in the window */
+    strobe_guard_leave(); /* gets memory for thread-local words now, not in the window */
     while (!strobe_load_relaxed(&e->sampler_stop)) {
         uint64_t deadline = strobe_sampler_sleep(s);
         uint64_t now = e->host->ticks(e->host->ctx);

@@ -4,7 +4,7 @@
 
 _Thread_local struct strobe_local strobe_local;
 
-/* Until a kind has been seen to return at once, it is taken for one that waits. */
+/* A kind counts as waiting until a call of it has returned at once. */
 enum {
     WAITS_AT_FIRST = 1 << STROBE_KIND_MUTEX | 1 << STROBE_KIND_RWLOCK | 1 << STROBE_KIND_COND | 1 << STROBE_KIND_SEM |
                      1 << STROBE_KIND_SYNC | 1 << STROBE_KIND_POLL | 1 << STROBE_KIND_NET | 1 << STROBE_KIND_SLEEP |
@@ -12,7 +12,8 @@ enum {
                      1 << STROBE_KIND_PARK | 1 << STROBE_KIND_GC | 1 << STROBE_KIND_IPC
 };
 
-/* A new thread is looked at within an interval: until its first sample only its hooked calls say where it is. */
+/* Makes the sampler poll a new thread within an interval. Until its first sample only its hooked calls show where the
+ * thread is. */
 static void end_rest_of_sampler(struct strobe_engine *e)
 {
     if (strobe_exchange_acq_rel(&e->sampler_rest, STROBE_SAMPLER_NEWCOMER) == STROBE_SAMPLER_RESTS)
@@ -62,7 +63,7 @@ void strobe_thread_detach(struct strobe_thread *t)
     strobe_store_relaxed(&t->inside, 1);
     strobe_wait_drop_all(t);
     strobe_fence_signal();
-    /* Tells no more than LIVE did, in whose release sequence it is. */
+    /* A relaxed store is enough: it publishes no more than LIVE did, in whose release sequence it is. */
     strobe_store_relaxed(&t->entry->state, STROBE_THREAD_EXITING);
     strobe_ring_writer_close(&e->session.ring, &t->writer);
     t->entry->end_ticks = e->host->ticks(e->host->ctx);

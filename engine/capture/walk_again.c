@@ -7,14 +7,14 @@ static inline const struct strobe_frame_record *record_at(uint64_t fp)
     return (const struct strobe_frame_record *)(uintptr_t)fp;
 }
 
-/* Bits that differ between a remembered frame and its record now. */
+/* Returns the bits that differ between a remembered frame and its record now. */
 static STROBE_READS_STACKS inline uint64_t changed(const struct strobe_walk_memory *m, uint32_t i, uint64_t next)
 {
     const struct strobe_frame_record *r = record_at(m->fp[i]);
     return (strobe_frame_pointer(r->next) ^ next) | (strobe_frame_strip(r->return_address) ^ m->address[i]);
 }
 
-/* How many of the outermost `count` remembered frames still stand, counted from the outermost. */
+/* Returns how many of the outermost `count` remembered frames are unchanged, counted from the outermost. */
 static STROBE_READS_STACKS uint32_t standing(const struct strobe_walk_memory *m, uint32_t count)
 {
     if (count == 0 || (m->blank_at && strobe_frame_strip(record_at(m->blank_at)->return_address)) ||
@@ -37,7 +37,7 @@ static inline uint32_t not_below(const struct strobe_walk_memory *m, uint32_t co
     return count;
 }
 
-/* Puts the fresh frames inside those that are kept. */
+/* Appends the new frames inside the kept ones. */
 static void append_fresh(struct strobe_walk_memory *m, uint32_t kept, uint32_t fresh)
 {
     m->count = kept + fresh;

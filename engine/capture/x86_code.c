@@ -6,7 +6,7 @@
 enum { RSP = 4, RBP = 5, REX_W = 8, REX_R = 4, REX_B = 1 };
 enum map { ONE_BYTE, MAP_0F, MAP_38, MAP_3A };
 
-/* What has been decoded so far. */
+/* The parts of an instruction decoded so far. */
 struct reading {
     const uint8_t *code;
     size_t bytes, at;
@@ -20,7 +20,7 @@ struct reading {
 
 /* ---- the one-byte map ---- */
 
-/* Among them are int3 and hlt, the padding between functions, and prefixes: none may stand behind a REX prefix. */
+/* Includes int3 and hlt, which pad functions, and prefixes, because none of these may follow a REX prefix. */
 static const uint32_t one_invalid[8] = {0xc0c040c0u, 0xc0c0c0c0u, 0x0000ffffu, 0x000000f3u,
                                         0x04000004u, 0x00000000u, 0x00705000u, 0x001f0400u};
 static const uint32_t one_modrm[8] = {0x0f0f0f0fu, 0x0f0f0f0fu, 0x00000000u, 0x00000a08u,
@@ -35,7 +35,7 @@ static const uint32_t one_stack[8] = {0x00000000u, 0x00000000u, 0xffff0000u, 0x0
 
 /* ---- the 0f map ---- */
 
-/* ud2 is among them: no code goes on behind it. */
+/* Includes ud2, because execution does not continue after it. */
 static const uint32_t two_invalid[8] = {0x0000dc10u, 0xfa4000f0u, 0x00000000u, 0x00000000u,
                                         0x00000000u, 0x000000c0u, 0x00000000u, 0x80000000u};
 static const uint32_t two_plain[8] = {0x000003e0u, 0x00ff0000u, 0x00000000u, 0x00800000u,
@@ -43,7 +43,8 @@ static const uint32_t two_plain[8] = {0x000003e0u, 0x00ff0000u, 0x00000000u, 0x0
 static const uint32_t two_imm8[8] = {0x00000000u, 0x00000000u, 0x00000000u, 0x000f0000u,
                                      0x00000000u, 0x04001010u, 0x00000074u, 0x00000000u};
 
-/* A general register is written: the one in modrm.reg, or the one that modrm.rm names. */
+/* Returns true when the instruction writes a general register: the one in modrm.reg, or (writes_rm) the one that
+ * modrm.rm names. */
 static bool writes_reg(const struct reading *r)
 {
     uint8_t op = r->opcode;

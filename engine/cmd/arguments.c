@@ -1,6 +1,7 @@
 #include "engine/cmd/arguments.h"
 
 #include "engine/cmd/cmd.h"
+#include "engine/util/cursor.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,15 +9,10 @@
 
 bool strobe_parse_number(const char *text, uint64_t max, uint64_t *out)
 {
-    uint64_t v = 0;
-    if (!*text)
+    struct strobe_cursor c = strobe_cursor(text, strlen(text));
+    uint64_t v;
+    if (!strobe_cursor_take_number(&c, max, &v) || c.at != c.end)
         return false;
-    for (; *text; text++) {
-        unsigned digit = (unsigned)(*text - '0');
-        if (digit > 9 || v > (max - digit) / 10)
-            return false;
-        v = v * 10 + digit;
-    }
     *out = v;
     return true;
 }

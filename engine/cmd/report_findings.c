@@ -3,6 +3,7 @@
 
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
+#include "engine/util/whole_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -56,28 +57,10 @@ int strobe_report_findings_option(struct strobe_findings_options *o, const char 
 /* Reads a whole file, ended by NUL. Returns NULL after a complaint. */
 static char *read_findings_text(const char *path)
 {
-    FILE *f = fopen(path, "rbe");
-    size_t used = 0, room = 65536;
-    char *text = f ? malloc(room) : NULL;
-    while (text) {
-        used += fread(text + used, 1, room - 1 - used, f);
-        if (used < room - 1 || room >= TEXT_MOST)
-            break;
-        room *= 2;
-        char *bigger = realloc(text, room);
-        if (!bigger)
-            free(text);
-        text = bigger;
-    }
-    if (!text || ferror(f) || used == TEXT_MOST - 1) {
-        strobe_complain("%s: %s", path, text && !ferror(f) ? "too large for a thread dump" : strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    if (text)
-        text[used] = 0;
-    if (f)
-        fclose(f);
+    char *text;
+    size_t bytes;
+    if (strobe_whole_file_read(path, TEXT_MOST - 2, &text, &bytes) != STROBE_OK)
+        strobe_complain("%s: %s", path, errno == EFBIG ? "too large for a thread dump" : strerror(errno));
     return text;
 }
 

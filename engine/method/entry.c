@@ -10,28 +10,30 @@ static const strobe_a64 no_clock;
 const strobe_a64 *strobe_entry_clock = &no_clock;
 struct strobe_entry_engine strobe_entry_engine;
 
-static const struct strobe_call_log *call_log(void)
+static const struct strobe_call_log *entry_call_log(void)
 {
     return &strobe_entry_engine.session->calls;
 }
 
-/* A thread's words for whoever closes the session; a handler's claim leaves them as it found them. */
-static uint32_t come_in(const struct strobe_entry_thread *t)
+/* Sets the thread's busy word, and returns its previous value. The thread that closes the session reads these words. A
+ * signal handler that interrupts a claim restores the word as it found it. */
+static uint32_t entry_set_busy(const struct strobe_entry_thread *t)
 {
     strobe_a32 *busy = &strobe_entry_engine.busy[t->thread - 1];
     uint32_t before = strobe_load_relaxed(busy);
     strobe_store_relaxed(busy, 1);
-    strobe_fence_seq_cst(); /* come in, then looked: who closes turns the switch, then looks at who is in */
+    strobe_fence_seq_cst(); /* the word is stored before the switch is read; the closing thread turns the switch before
+                               it reads the words */
     return before;
 }
 
-static void go_out(const struct strobe_entry_thread *t, uint32_t before)
+static void entry_restore_busy(const struct strobe_entry_thread *t, uint32_t before)
 {
     strobe_store_release(&strobe_entry_engine.busy[t->thread - 1], before);
 }
 
-/* Only a thread's outermost hook finds the thread's place: a handler's that interrupts it does without. */
-static bool attach(struct strobe_entry_thread *t, const struct strobe_entry_level *l)
+/* Finds the thread's index. Only the outermost hook does so: a handler's hook that interrupts it does without. */
+static bool entry_attach_thread(struct strobe_entry_thread *t, const struct strobe_entry_level *l)
 {
     uint32_t thread;
     if (l != &t->level[0] || t->ended)
@@ -42,29 +44,29 @@ static bool attach(struct strobe_entry_thread *t, const struct strobe_entry_leve
     return status == STROBE_OK;
 }
 
-bool strobe_entry_room(struct strobe_entry_thread *t, struct strobe_entry_level *l)
+bool strobe_entry_refill(struct strobe_entry_thread *t, struct strobe_entry_level *l)
 {
-    if (t->ended || (!t->thread && !attach(t, l))) {
+    if (t->ended || (!t->thread && !entry_attach_thread(t, l))) {
         strobe_add_relaxed(&strobe_entry_engine.session->header->events_untracked, 1);
         return false;
     }
-    uint32_t before = come_in(t);
+    uint32_t before = entry_set_busy(t);
     bool on = strobe_load_relaxed(strobe_entry_switch) == STROBE_ON;
-    bool room = on && strobe_call_refill(call_log(), &l->writer, t->thread - 1);
+    bool room = on && strobe_call_refill(entry_call_log(), &l->writer, t->thread - 1);
     if (on && !room)
-        strobe_call_refuse(call_log(), t->thread - 1, 1);
-    go_out(t, l == &t->level[0] ? 0 : before);
+        strobe_call_refuse(entry_call_log(), t->thread - 1, 1);
+    entry_restore_busy(t, l == &t->level[0] ? 0 : before);
     return room;
 }
 
-static uint64_t now_ticks(void)
+static uint64_t entry_ticks(void)
 {
     const struct strobe_host *host = strobe_entry_engine.host;
     uint64_t ticks = strobe_load_relaxed(strobe_entry_clock);
     return ticks ? ticks : host->ticks(host->ctx);
 }
 
-static bool goes_on(void)
+static bool entry_resume_when_due(void)
 {
     const struct strobe_entry_engine *e = &strobe_entry_engine;
     uint32_t paused = STROBE_PAUSED;
@@ -75,24 +77,24 @@ static bool goes_on(void)
     return strobe_cas_relaxed(strobe_entry_switch, &paused, STROBE_ON) || paused == STROBE_ON;
 }
 
-void strobe_entry_beside(uint64_t word, uintptr_t frame)
+void strobe_entry_record_slow(uint64_t word, uintptr_t frame)
 {
     struct strobe_entry_thread *t = &strobe_entry_local;
-    if (!goes_on())
+    if (!entry_resume_when_due())
         return;
     uint32_t i = 0;
     while (i < STROBE_ENTRY_LEVELS && t->level[i].inside && !strobe_entry_engine.is_left(t->level[i].inside, frame))
         i++;
     if (i == STROBE_ENTRY_LEVELS) {
         if (t->thread)
-            strobe_call_refuse(call_log(), t->thread - 1, 1);
+            strobe_call_refuse(entry_call_log(), t->thread - 1, 1);
         return;
     }
     struct strobe_entry_level *l = &t->level[i];
     l->inside = frame;
     strobe_fence_signal();
-    if (l->writer.next != l->writer.end || strobe_entry_room(t, l))
-        strobe_call_put(&l->writer, now_ticks(), word);
+    if (l->writer.next != l->writer.end || strobe_entry_refill(t, l))
+        strobe_call_put(&l->writer, entry_ticks(), word);
     strobe_fence_signal();
     l->inside = 0;
 }
@@ -103,10 +105,10 @@ void strobe_entry_end(void)
     t->ended = true;
     if (!t->thread)
         return;
-    uint32_t before = come_in(t);
+    uint32_t before = entry_set_busy(t);
     for (uint32_t i = 0; i < STROBE_ENTRY_LEVELS && strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF; i++)
-        strobe_call_finish(call_log(), &t->level[i].writer, t->thread - 1);
-    go_out(t, before);
+        strobe_call_finish(entry_call_log(), &t->level[i].writer, t->thread - 1);
+    entry_restore_busy(t, before);
 }
 
 void strobe_entry_forget(void)

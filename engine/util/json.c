@@ -1,5 +1,7 @@
 #include "engine/util/json.h"
 
+#include "engine/util/utf8.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -13,34 +15,11 @@ static void indent(struct strobe_json *j)
         fputs("  ", j->out);
 }
 
-/* Bytes of the well-formed UTF-8 sequence at p, 0 when it is none (Unicode 15, table 3-7). */
-static size_t utf8_bytes(const unsigned char *p)
-{
-    static const struct {
-        unsigned char first, last, low, high, more;
-    } forms[] = {
-        {0x20, 0x7f, 0, 0, 0},       {0xc2, 0xdf, 0x80, 0xbf, 1}, {0xe0, 0xe0, 0xa0, 0xbf, 2},
-        {0xe1, 0xec, 0x80, 0xbf, 2}, {0xed, 0xed, 0x80, 0x9f, 2}, {0xee, 0xef, 0x80, 0xbf, 2},
-        {0xf0, 0xf0, 0x90, 0xbf, 3}, {0xf1, 0xf3, 0x80, 0xbf, 3}, {0xf4, 0xf4, 0x80, 0x8f, 3},
-    };
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (p[0] < forms[i].first || p[0] > forms[i].last)
-            continue;
-        for (size_t k = 1; k <= forms[i].more; k++) {
-            unsigned char low = k == 1 ? forms[i].low : 0x80, high = k == 1 ? forms[i].high : 0xbf;
-            if (p[k] < low || p[k] > high)
-                return 0;
-        }
-        return 1u + forms[i].more;
-    }
-    return 0;
-}
-
 static void quoted(FILE *out, const char *text)
 {
     putc('"', out);
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        size_t n = utf8_bytes(p);
+        size_t n = strobe_utf8_bytes(p, 4);
         if (*p == '"' || *p == '\\') {
             putc('\\', out);
             putc(*p++, out);

@@ -1,5 +1,7 @@
 #include "engine/util/outfile.h"
 
+#include "engine/util/utf8.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -149,29 +151,10 @@ void strobe_outfile_us(struct strobe_outfile *out, uint64_t ns)
     strobe_outfile_write(out, decimals, sizeof decimals);
 }
 
-/* Bytes of the UTF-8 character at s, or 0 when there is none (RFC 3629: no surrogates, no longer form than needed). */
-static size_t character(const unsigned char *s)
-{
-    size_t more = s[0] < 0x80                   ? 0
-                  : s[0] >= 0xc2 && s[0] < 0xe0 ? 1
-                  : (s[0] & 0xf0) == 0xe0       ? 2
-                  : s[0] >= 0xf0 && s[0] < 0xf5 ? 3
-                                                : 9;
-    if (more == 9)
-        return 0;
-    for (size_t i = 1; i <= more; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] >= 0x90))
-        return 0;
-    return more + 1;
-}
-
 void strobe_outfile_json(struct strobe_outfile *out, const char *text)
 {
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        size_t bytes = character(s);
+        size_t bytes = strobe_utf8_bytes(s, 4);
         if (!bytes) {
             strobe_outfile_text(out, "\\ufffd");
             s++;

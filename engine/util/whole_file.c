@@ -1,38 +1,78 @@
 #include "engine/util/whole_file.h"
 
+#include "engine/util/array.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum strobe_status read_all(int fd, struct strobe_whole_file *out)
+enum { PIECE_BYTES = 1 << 16 };
+
+/* Returns 0 or the number of the error. */
+static int read_to_end(int fd, size_t most, char **text, size_t *bytes)
 {
-    size_t room = 1 << 16;
-    char *memory = malloc(room);
-    for (ssize_t n; memory;) {
-        if (out->bytes == room) {
-            char *bigger = realloc(memory, room *= 2);
-            if (!bigger)
-                break;
-            memory = bigger;
-        }
-        n = read(fd, memory + out->bytes, room - out->bytes);
-        if (n > 0) {
-            out->bytes += (size_t)n;
-        } else if (n == 0) {
-            out->at = out->read = memory;
-            return STROBE_OK;
-        } else if (errno != EINTR) {
-            break;
+    for (size_t room = 0;;) {
+        if (!strobe_array_reserve(text, &room, *bytes + PIECE_BYTES))
+            return ENOMEM;
+        ssize_t n = read(fd, *text + *bytes, room - *bytes - 1);
+        if (n < 0 && errno != EINTR)
+            return errno;
+        *bytes += n > 0 ? (size_t)n : 0;
+        if (*bytes > most)
+            return EFBIG;
+        if (n == 0) {
+            (*text)[*bytes] = 0;
+            return 0;
         }
     }
-    int error = memory ? errno : ENOMEM;
-    free(memory);
+}
+
+static enum strobe_status read_descriptor(int fd, size_t most, char **text, size_t *bytes)
+{
+    *text = NULL;
+    *bytes = 0;
+    int error = read_to_end(fd, most, text, bytes);
+    if (!error)
+        return STROBE_OK;
+    free(*text);
+    *text = NULL;
+    *bytes = 0;
     errno = error;
     return STROBE_IO;
+}
+
+static void close_keeping_errno(int fd)
+{
+    int error = errno;
+    close(fd);
+    errno = error;
+}
+
+enum strobe_status strobe_whole_file_read(const char *path, size_t most, char **text, size_t *bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *text = NULL;
+    *bytes = 0;
+    if (fd < 0)
+        return STROBE_IO;
+    enum strobe_status status = read_descriptor(fd, most, text, bytes);
+    close_keeping_errno(fd);
+    return status;
+}
+
+/* Reads what cannot be mapped. */
+static enum strobe_status read_stream(int fd, struct strobe_whole_file *out)
+{
+    char *text;
+    enum strobe_status status = read_descriptor(fd, SIZE_MAX, &text, &out->bytes);
+    out->read = text;
+    out->at = text ? text : "";
+    return status;
 }
 
 enum strobe_status strobe_whole_file_open(const char *path, struct strobe_whole_file *out)
@@ -40,7 +80,7 @@ enum strobe_status strobe_whole_file_open(const char *path, struct strobe_whole_
     struct stat is;
     *out = (struct strobe_whole_file){.at = ""};
     if (!strcmp(path, "-"))
-        return read_all(STDIN_FILENO, out);
+        return read_stream(STDIN_FILENO, out);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return STROBE_IO;
@@ -53,11 +93,9 @@ enum strobe_status strobe_whole_file_open(const char *path, struct strobe_whole_
         out->bytes = (size_t)is.st_size;
         madvise(map, out->bytes, MADV_SEQUENTIAL);
     } else {
-        status = read_all(fd, out);
+        status = read_stream(fd, out);
     }
-    int error = errno;
-    close(fd);
-    errno = error;
+    close_keeping_errno(fd);
     return status;
 }
 

@@ -1,5 +1,5 @@
-/* A file's content as one piece of memory: mapped where it can be, else read (pipes; "-" is standard input).
- * Allocates; not thread-safe. Reading half only. */
+/* A file's content as one piece of memory. Allocates; not thread-safe. For the reading half and the lab, never the
+ * capture half. */
 #ifndef STROBE_UTIL_WHOLE_FILE_H
 #define STROBE_UTIL_WHOLE_FILE_H
 
@@ -13,8 +13,13 @@ struct strobe_whole_file {
     void *mapped, *read;
 };
 
-/* STROBE_IO with errno. A mapped file that another program cuts short meanwhile is the reader's death: don't. */
+/* Maps the file where that is possible, and reads it otherwise (pipes; "-" is standard input). STROBE_IO with errno.
+ * The process dies of SIGBUS when it reads a part of a mapped file that another program has cut off meanwhile. */
 enum strobe_status strobe_whole_file_open(const char *path, struct strobe_whole_file *out);
 void strobe_whole_file_close(struct strobe_whole_file *file);
+
+/* Copies the file to memory that the caller frees: *bytes bytes and a NUL behind them. STROBE_IO with errno, which is
+ * EFBIG for a file of more than `most` bytes; then *text is NULL and *bytes 0. */
+enum strobe_status strobe_whole_file_read(const char *path, size_t most, char **text, size_t *bytes);
 
 #endif

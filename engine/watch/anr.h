@@ -5,9 +5,9 @@
  * unless a report was made less than 20 s before. The watcher reports an ANR in these cases:
  *
  *   - the head of the main queue was overdue by more than 2 s (10 s in the background). The head is the next message
- * that begins, when due times are known, else the running message
+ *     that begins, when due times are known, else the running message
  *   - else, the system reports within 20 s that this process does not respond (a report on another process does not
- * count)
+ *     count)
  *
  * All signals during one block make one "sigquit-anr" finding.
  *

@@ -7,8 +7,9 @@
  *   stack     the stack to blame is the kept stack whose innermost frame was then seen most times in a row; among equal
  *             ones, the latest. The report shows for each of its frames how many kept stacks contain it
  *   report    a block is not reported in these cases: the stack has at most one frame; the stack equals the stack of
- * the last block, frame by frame (the next checks then follow after 2, 3, 5, 8, ... periods); more than `block_limit`
- * blocks were found in 24 h. The stack is remembered in any case. A check without a block forgets it
+ *             the last block, frame by frame (the next checks then follow after 2, 3, 5, 8, ... periods); more than
+ *             `block_limit` blocks were found in 24 h. The stack is remembered in any case. A check without a block
+ *             forgets it
  *
  * A "main-block" finding lasts from the begin of the turn to the check. Values: block_ms, samples, repeat, dump_type
  * (2001, in the background 2002).

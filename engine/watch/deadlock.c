@@ -1,4 +1,5 @@
 #include "engine/util/array.h"
+#include "engine/util/cursor.h"
 #include "engine/watch/anr.h"
 
 #include <stdlib.h>
@@ -40,10 +41,9 @@ static const char *line_find_word(struct line l, const char *word)
 /* Returns the number at `at`, in 1 .. UINT32_MAX, or 0 when there is none. */
 static uint32_t line_number_at(struct line l, const char *at)
 {
+    struct strobe_cursor c = {at, l.at + l.bytes};
     uint64_t n = 0;
-    for (; at < l.at + l.bytes && *at >= '0' && *at <= '9' && n <= UINT32_MAX; at++)
-        n = n * 10 + (uint64_t)(*at - '0');
-    return n <= UINT32_MAX ? (uint32_t)n : 0;
+    return strobe_cursor_take_number(&c, UINT32_MAX, &n) ? (uint32_t)n : 0;
 }
 
 /* A name may contain quotes, also a quote followed by tid=. The name ends at the last quote of the line. */
@@ -77,9 +77,9 @@ static bool graph_add_thread(struct graph *g, struct thread t)
 static bool graph_read_text(struct graph *g, const char *text, size_t bytes)
 {
     bool of_thread = false;
-    for (const char *at = text, *end = text + bytes; at < end;) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        struct line l = {at, (size_t)((newline ? newline : end) - at)};
+    struct strobe_cursor c = strobe_cursor(text, bytes), line;
+    while (strobe_cursor_take_line(&c, &line)) {
+        struct line l = {line.at, (size_t)(line.end - line.at)};
         struct thread t;
         if (read_thread_header(l, &t)) {
             of_thread = t.tid != 0;
@@ -89,7 +89,6 @@ static bool graph_read_text(struct graph *g, const char *text, size_t bytes)
             const char *held = line_find_word(l, "held by thread ");
             g->threads[g->count - 1].waits_for = held ? line_number_at(l, held) : 0;
         }
-        at += l.bytes + 1;
     }
     return true;
 }

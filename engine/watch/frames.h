@@ -5,7 +5,7 @@
  *   by work      cost = end - intended (else end - begin) of the main thread's work; dropped = cost / i, rounded down;
  *                rate = hz x frames / (frames + dropped). Levels, drops and `fps` use this formula
  *   by latency   total = from vsync to hand-over (else cost); dropped = (total - i) / i, rounded to nearest, at least
- * 0; rate = 1e9 / mean of max(total, i), from more than 20 frames. `fps_latency` uses this formula
+ *                0; rate = 1e9 / mean of max(total, i), from more than 20 frames. `fps_latency` uses this formula
  *
  * Latency is not a rate. The system works on several frames at the same time, so each may take 25 ms while one is shown
  * every 16.7 ms (Matrix issue 847: 60 became 39). The rate by latency is reported as well, but no drop is judged by it.

@@ -10,7 +10,7 @@
  *   - timer_ms: the time from the begin until the task ran; missing when the task did not run before the message ended
  *   - late_ms: how late the task was
  *   - upstream: 1 = Matrix reports this message. 0 = it does not: the timer did not run, or the timer of an ANR ran
- * when the cost was anr_ns + 1 s or more (Matrix takes that for a task that was "not executed on time")
+ *     when the cost was anr_ns + 1 s or more (Matrix takes that for a task that was "not executed on time")
  *
  * Other values: cost_ms; nested_ms (time of it in nested messages); waited_ms (from due time to begin, when known);
  * foreground and nice when known; recent_messages and recent_ms (of the last 5000 messages before it); longest_ms (the

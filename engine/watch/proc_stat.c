@@ -1,5 +1,7 @@
 #include "engine/watch/proc_stat.h"
 
+#include "engine/util/cursor.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -19,31 +21,11 @@ enum {
     DECIMALS = 6
 };
 
-struct text {
-    const char *at, *end;
-};
-
-static bool is_stat_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Reads a number of up to 64 bits and its sign. Returns false when there is none, or it is too large. */
-static bool stat_take_number(struct text *t, uint64_t *out, bool *negative)
+static bool stat_take_number(struct strobe_cursor *t, uint64_t *out, bool *negative)
 {
-    uint64_t n = 0;
-    *negative = t->at < t->end && *t->at == '-';
-    t->at += *negative;
-    if (t->at == t->end || !is_stat_digit(*t->at))
-        return false;
-    for (; t->at < t->end && is_stat_digit(*t->at); t->at++) {
-        uint64_t digit = (uint64_t)(*t->at - '0');
-        if (n > (UINT64_MAX - digit) / 10)
-            return false;
-        n = n * 10 + digit;
-    }
-    *out = n;
-    return true;
+    *negative = strobe_cursor_take(t, "-");
+    return strobe_cursor_take_number(t, UINT64_MAX, out);
 }
 
 static bool to_signed(uint64_t n, bool negative, int64_t *out)
@@ -87,7 +69,7 @@ static const char *last_bracket(const char *text, const char *end)
 }
 
 /* Reads the first three fields, pid (comm) state, and moves `t` past them. */
-static bool take_head(struct text *t, struct strobe_proc_stat *s)
+static bool take_head(struct strobe_cursor *t, struct strobe_proc_stat *s)
 {
     uint64_t pid;
     bool negative;
@@ -112,7 +94,7 @@ static bool take_head(struct text *t, struct strobe_proc_stat *s)
 enum strobe_status strobe_proc_stat_read(const char *text, size_t bytes, struct strobe_proc_stat *out)
 {
     const char *line = memchr(text, '\n', bytes);
-    struct text t = {text, text + bytes};
+    struct strobe_cursor t = strobe_cursor(text, bytes);
     /* A name may contain a newline, but the kernel writes it as \n. */
     if (line)
         t.end = line;
@@ -134,28 +116,22 @@ enum strobe_status strobe_proc_stat_read(const char *text, size_t bytes, struct 
 
 /* ---- sched */
 
-static void stat_skip_blanks(struct text *t)
-{
-    while (t->at < t->end && (*t->at == ' ' || *t->at == '\t'))
-        t->at++;
-}
-
-static enum strobe_status stat_take_value(struct text t, int64_t *millionths)
+static enum strobe_status stat_take_value(struct strobe_cursor t, int64_t *millionths)
 {
     uint64_t n, part = 0;
     bool negative;
-    stat_skip_blanks(&t);
+    strobe_cursor_skip_blanks(&t);
     if (!stat_take_number(&t, &n, &negative) || n > INT64_MAX / MILLION)
         return STROBE_BAD_INPUT;
     if (t.at < t.end && *t.at == '.') {
         t.at++;
         uint64_t weight = MILLION;
-        for (int i = 0; i < DECIMALS && t.at < t.end && is_stat_digit(*t.at); i++, t.at++)
+        for (int i = 0; i < DECIMALS && strobe_cursor_at_digit(&t); i++, t.at++)
             part += (uint64_t)(*t.at - '0') * (weight /= 10);
-        while (t.at < t.end && is_stat_digit(*t.at))
+        while (strobe_cursor_at_digit(&t))
             t.at++;
     }
-    stat_skip_blanks(&t);
+    strobe_cursor_skip_blanks(&t);
     if (t.at != t.end || !to_signed(n * MILLION + part, negative, millionths))
         return STROBE_BAD_INPUT;
     return STROBE_OK;
@@ -163,14 +139,14 @@ static enum strobe_status stat_take_value(struct text t, int64_t *millionths)
 
 enum strobe_status strobe_proc_sched_read(const char *text, size_t bytes, const char *key, int64_t *millionths)
 {
-    struct text t = {text, text + bytes};
+    struct strobe_cursor t = strobe_cursor(text, bytes);
     size_t length = strlen(key);
     for (const char *end; t.at < t.end && (end = memchr(t.at, '\n', (size_t)(t.end - t.at))); t.at = end + 1) {
-        struct text line = {t.at, end};
+        struct strobe_cursor line = {t.at, end};
         if ((size_t)(end - t.at) <= length || memcmp(t.at, key, length) != 0)
             continue;
         line.at += length;
-        stat_skip_blanks(&line);
+        strobe_cursor_skip_blanks(&line);
         if (line.at == line.end || *line.at != ':')
             continue;
         line.at++;

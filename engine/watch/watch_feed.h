@@ -3,14 +3,17 @@
  * (sim/score/found.h). The feed recognises the following by the names of methods:
  *
  *   frame       a call of one of `frames`. Its phases are the outermost calls in it whose names contain words for
- * input, animation or traversal message     when the event source has no messages: a call of Handler.dispatchMessage,
- * or a call directly in Looper.loop or CFRunLoopRun. Such messages do not nest text        of a message: the first call
- * that begins in it app         begins with the first call component   handleLaunchActivity, handleCreateService, ...
- * of ActivityThread; when none of these occurs, an activity's onCreate activity    CLASS.onCreate,
- * .onWindowFocusChanged, .onPause and .onDestroy of a class whose name ends in Activity. The activity gets the focus at
- * the latest at the end of the first frame that begins after its creation iOS         a name such as -[C m],
- * CFRunLoopRun or UIApplicationMain shows that the app is an iOS app. Only then the feed reports turns of the run loop,
- * and one sample in each 50 ms of a turn
+ *               input, animation or traversal
+ *   message     when the event source has no messages: a call of Handler.dispatchMessage, or a call directly in
+ *               Looper.loop or CFRunLoopRun. Such messages do not nest
+ *   text        of a message: the first call that begins in it
+ *   app         begins with the first call
+ *   component   handleLaunchActivity, handleCreateService, ... of ActivityThread; when none of these occurs, an
+ *               activity's onCreate
+ *   activity    CLASS.onCreate, .onWindowFocusChanged, .onPause and .onDestroy of a class whose name ends in Activity.
+ *               The activity gets the focus at the latest at the end of the first frame that begins after its creation
+ *   iOS         a name such as -[C m], CFRunLoopRun or UIApplicationMain shows that the app is an iOS app. Only then
+ *               the feed reports turns of the run loop, and one sample in each 50 ms of a turn
  *
  * The caller numbers the names: each text has one number, dense from 0. Not thread-safe. The feed allocates memory only
  * for the paths of open calls. Reading half only. */

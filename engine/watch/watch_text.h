@@ -1,7 +1,8 @@
 /* Events for watchers as text, for example written by an app's own hooks or by a test. The first line is
  *
  *   strobe-watch 1 [due] [refresh=HZ] [within=NS]      due: due times are known; within: times are exact to this many
- * ns, and calls shorter than that may be missing
+ *   ns,
+ *                                                      and calls shorter than that may be missing
  *
  * Each other line begins with its time in ms, which may have decimals. Empty lines, and lines that begin with #, are
  * ignored.

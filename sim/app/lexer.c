@@ -1,5 +1,7 @@
 #include "sim/app/lexer.h"
 
+#include "engine/util/utf8.h"
+
 #include <string.h>
 
 static bool scenario_lexer_is_digit(char c)
@@ -53,29 +55,12 @@ static void scenario_lexer_skip_blanks(struct sim_lexer *l)
             scenario_lexer_advance(l);
 }
 
-/* Bytes of the character of UTF-8 at `p`, 0 when there is none (RFC 3629: no overlong forms, no surrogates). */
-static size_t scenario_lexer_utf8_bytes(const char *p, const char *end)
-{
-    const unsigned char *u = (const unsigned char *)p;
-    size_t have = (size_t)(end - p), n = u[0] < 0x80 ? 1 : u[0] >= 0xf0 ? 4 : u[0] >= 0xe0 ? 3 : 2;
-    if (n == 1)
-        return 1;
-    if (u[0] < 0xc2 || u[0] > 0xf4 || have < n)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((u[i] & 0xc0) != 0x80)
-            return 0;
-    bool bad = (u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f) || (u[0] == 0xf0 && u[1] < 0x90) ||
-               (u[0] == 0xf4 && u[1] > 0x8f);
-    return bad ? 0 : n;
-}
-
 static void text(struct sim_lexer *l, struct sim_token *t)
 {
     t->kind = SIM_TOKEN_TEXT;
     scenario_lexer_advance(l);
     while (l->at < l->end && *l->at != '"') {
-        size_t n = scenario_lexer_utf8_bytes(l->at, l->end);
+        size_t n = strobe_utf8_bytes(l->at, (size_t)(l->end - l->at));
         bool escape = *l->at == '\\';
         if (*l->at == '\n')
             break;
@@ -137,7 +122,7 @@ struct sim_token sim_lexer_next(struct sim_lexer *l)
         scenario_lexer_advance(l);
     } else {
         t.kind = SIM_TOKEN_WRONG;
-        size_t n = scenario_lexer_utf8_bytes(l->at, l->end);
+        size_t n = strobe_utf8_bytes(l->at, (size_t)(l->end - l->at));
         scenario_lexer_advance_by(l, n ? n : 1);
     }
     t.bytes = (size_t)(l->at - t.begin);

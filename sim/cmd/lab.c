@@ -4,6 +4,7 @@
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/outputs.h"
 #include "engine/util/array.h"
+#include "engine/util/cursor.h"
 #include "sim/score/page.h"
 
 #include <errno.h>
@@ -13,17 +14,9 @@
 /* A number at *text, which is moved behind it. */
 static bool lab_parse_number(const char **text, uint64_t *out)
 {
-    uint64_t n = 0;
-    const char *p = *text;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        uint64_t digit = (uint64_t)(*p - '0');
-        if (n > (UINT64_MAX - digit) / 10)
-            return false;
-        n = n * 10 + digit;
-    }
-    bool any = p != *text;
-    *text = p;
-    *out = n;
+    struct strobe_cursor c = strobe_cursor(*text, strlen(*text));
+    bool any = strobe_cursor_take_number(&c, UINT64_MAX, out);
+    *text = c.at;
     return any;
 }
 

@@ -1,9 +1,8 @@
-/* The operations that the explorer decides about. Programs don't call these: their compiler does (access.c), and the
- * litmus interpreter.
+/* The operations of explored threads. A program does not call these functions: the compiler inserts the calls
+ * (access.c), and the litmus interpreter makes them.
  *
- * bytes: 1, 2, 4, 8; order: memory_order_* of <stdatomic.h>. site: where in the code, or NULL; text: what to print
- * there,
- * or NULL. Outside of a thread of an exploration (setup, check) they act on memory at once. */
+ * bytes: 1, 2, 4, 8; order: memory_order_* of <stdatomic.h>. site: address in the code, or NULL; text: what to print
+ * for it, or NULL. Outside the threads of an exploration (in setup and check) the operations act on memory at once. */
 #ifndef STROBE_SIM_EXPLORE_ACCESS_H
 #define STROBE_SIM_EXPLORE_ACCESS_H
 
@@ -20,17 +19,17 @@ void explore_store(volatile void *at, uint32_t bytes, uint64_t value, int order,
 
 enum explore_update { EXPLORE_EXCHANGE, EXPLORE_ADD, EXPLORE_SUB, EXPLORE_AND, EXPLORE_OR, EXPLORE_XOR, EXPLORE_NAND };
 
-/* Returns the value before. */
+/* Returns the previous value. */
 uint64_t explore_fetch(volatile void *at, uint32_t bytes, enum explore_update update, uint64_t operand, int order,
                        struct explore_site site);
 
-/* True when it stored `desired`; else *expected is what was found. weak: may also fail for no reason. */
+/* Returns true when it stored `desired`. Otherwise *expected is the value found. weak: may also fail spuriously. */
 bool explore_compare_exchange(volatile void *at, uint32_t bytes, uint64_t *expected, uint64_t desired, bool weak,
                               int order, int failure_order, struct explore_site site);
 
 void explore_fence(int order, struct explore_site site);
 
-/* A plain access is about to happen (or has happened) in memory; checks that it races with nothing. */
+/* Reports a plain access to memory that is about to happen, or has happened. Checks that it does not race. */
 void explore_plain(const volatile void *at, uint64_t bytes, bool store, struct explore_site site);
 
 #endif

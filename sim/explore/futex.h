@@ -1,8 +1,8 @@
-/* What explore_futex_wait and _wake (program.h) keep between operations. */
+/* State of explore_futex_wait and _wake (program.h) between operations. */
 #ifndef STROBE_SIM_EXPLORE_FUTEX_H
 #define STROBE_SIM_EXPLORE_FUTEX_H
 
-/* Before each execution: nobody sleeps. */
+/* Call before each execution: wakes all sleepers. */
 void explore_futex_reset(void);
 
 #endif

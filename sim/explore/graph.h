@@ -1,20 +1,20 @@
-/* Execution graphs: what happened in an execution, without saying when.
+/* Execution graphs: what happened in an execution, without times.
  *
- * Events are a thread's operations in program order. A load has an edge from the store that it read, the stores of each
- * place stand in one line, its coherence order, which begins with the initial value. An update is two events, a load
- * and a store that stands next to what the load read. The order in which events were added is their index.
+ * Events are the operations of each thread in program order. A load has an edge from the store that it read. The stores
+ * of each place have a total order, the coherence order, which begins with the initial value. An update is two events:
+ * a load, and a store right after the store that the load read. An event's index is the order in which it was added.
  *
- * Each event has clocks: how many events of each thread came before it, itself included,
+ * Each event has clocks. A clock counts how many events of each thread precede the event, including itself:
  *
- *   hb       by happens-before (C11 7.17.3, with release sequences as RC11 has them)
+ *   hb       by happens-before (C11 7.17.3, with release sequences as in RC11)
  *   porf     by program order and reads-from
- *   message  of a store: what a load that acquires it learns by hb
+ *   message  of a store: the hb that a load which acquires it gets
  *   own      the part of message that comes from its own thread
- *   heard    what a later acquire fence of its thread learns: the messages of all loads so far
- *   said     what its thread's last release fence says: hb there
+ *   heard    what a later acquire fence of its thread gets: the messages of all loads so far
+ *   said     hb at its thread's last release fence
  *
- * Events are only added as the last of their thread, and taken away with all that came after them, so clocks are worked
- * out once. */
+ * Events are added only as the last of their thread, and removed with all events added after them. Clocks are therefore
+ * computed once. */
 #ifndef STROBE_SIM_EXPLORE_GRAPH_H
 #define STROBE_SIM_EXPLORE_GRAPH_H
 
@@ -27,7 +27,7 @@
 enum {
     EXPLORE_EVENTS_MAX = 4096,
     EXPLORE_PLACES_MAX = 1024,
-    EXPLORE_INITIAL = 0xffff, /* instead of a store's index: the value a place begins with */
+    EXPLORE_INITIAL = 0xffff, /* in place of a store's index: the initial value of a place */
     EXPLORE_NOBODY = 0xfffe,  /* no event */
 };
 
@@ -46,20 +46,20 @@ struct explore_clock {
 
 struct explore_event {
     uint8_t thread, kind, order, bytes;
-    uint16_t number;        /* in its thread, from 0 */
+    uint16_t number;        /* number in its thread, from 0 */
     uint16_t place;         /* loads and stores */
     uint16_t from;          /* loads: the store read */
-    uint16_t before, after; /* stores: neighbours in the coherence order; INITIAL, and NOBODY at its end */
-    uint16_t chain;         /* the event of the same place that was added before this one */
-    uint16_t options;       /* choices: how many there were */
-    bool locked;            /* loads: of an update, or of one that failed; x86 locks the place for both */
+    uint16_t before, after; /* stores: neighbours in the coherence order; INITIAL at its begin, NOBODY at its end */
+    uint16_t chain;         /* the event of the same place that was added before */
+    uint16_t options;       /* choices: number of alternatives */
+    bool locked;            /* loads: part of an update, or of an update that failed; x86 locks the place for both */
     uint64_t value;         /* loaded, stored, or chosen */
     struct explore_site site;
     struct explore_clock hb, porf, message, own, heard, said;
 };
 
 struct explore_place {
-    uint16_t first, last; /* of its coherence order; NOBODY: only the initial value */
+    uint16_t first, last; /* of its coherence order; NOBODY: the place has only the initial value */
     uint16_t chain;       /* its event that was added last */
 };
 
@@ -69,7 +69,7 @@ struct explore_graph {
     uint16_t count[EXPLORE_THREADS_MAX];
     struct explore_event *event;
     struct explore_place *place;
-    uint16_t *index[EXPLORE_THREADS_MAX]; /* of a thread's event, by its number */
+    uint16_t *index[EXPLORE_THREADS_MAX]; /* index of a thread's event, by the event's number */
 };
 
 static inline bool explore_is_store(const struct explore_event *e)
@@ -82,7 +82,7 @@ static inline bool explore_is_load(const struct explore_event *e)
     return e->kind == EXPLORE_E_LOAD || e->kind == EXPLORE_E_UPDATE_LOAD;
 }
 
-/* Whether event e happens before what has that clock (e itself: does). */
+/* Returns true when event e happens before the owner of the clock (also when e is the owner). */
 static inline bool explore_within(const struct explore_event *e, const struct explore_clock *clock)
 {
     return clock->of[e->thread] > e->number;
@@ -100,40 +100,42 @@ static inline struct explore_event *explore_event_of(const struct explore_graph 
     return &g->event[g->index[thread][number]];
 }
 
-/* The store after `store`, which may be INITIAL, in the order of the place. */
+/* Returns the store after `store` (which may be INITIAL) in the coherence order of the place. */
 static inline uint16_t explore_next_store(const struct explore_graph *g, uint16_t place, uint16_t store)
 {
     return store == EXPLORE_INITIAL ? g->place[place].first : g->event[store].after;
 }
 
-/* An empty graph with room for the largest. False: no memory. */
+/* Opens an empty graph with memory for the largest graph. Returns false when memory runs out. */
 bool explore_graph_open(struct explore_graph *g);
 void explore_graph_close(struct explore_graph *g);
 void explore_graph_clear(struct explore_graph *g);
 
-/* A compact copy, one block of memory for free(3); NULL: none left. And the graph of such a copy. */
+/* Saves a compact copy in one block for free(3), or returns NULL when memory runs out. The second function restores the
+ * graph from a copy. */
 struct explore_graph *explore_graph_save(const struct explore_graph *g);
 void explore_graph_load(struct explore_graph *g, const struct explore_graph *saved);
 
-/* Makes the thread's next event of what `e` says (thread, kind, order, bytes, place, value, site), in no coherence
- * order and reading nothing yet. Returns its index. The caller has seen to it that there is room. */
+/* Adds the next event of a thread from `e` (thread, kind, order, bytes, place, value, site). It is in no coherence
+ * order yet and reads nothing. Returns its index. The caller ensures that the graph has capacity for it. */
 uint16_t explore_graph_add(struct explore_graph *g, const struct explore_event *e);
 
-/* Makes a load of an update one that fails, or the other way round: its kind and order. */
+/* Changes the load of an update into a load that fails, or back: its kind and order. */
 void explore_graph_retype(struct explore_graph *g, uint16_t event, enum explore_event_kind kind, int order);
 
-/* Puts a store right behind `before` (a store or INITIAL), or takes it out. */
+/* Inserts a store right after `before` (a store or INITIAL), or removes it. */
 void explore_graph_place(struct explore_graph *g, uint16_t store, uint16_t before);
 void explore_graph_unplace(struct explore_graph *g, uint16_t store);
 
-/* Works the clocks of an event out, from those before it and what it reads. After its edges are set. */
+/* Computes the clocks of an event, from the events before it and the one it reads. Its edges must be set. */
 void explore_graph_clock(struct explore_graph *g, uint16_t event);
 
-/* Keeps the events with keep[index], which must be closed under program order and reads-from, in their order; returns
- * the new index of `follow`. */
+/* Keeps the events with keep[index], in their order. The kept set must be closed under program order and reads-from.
+ * Returns the new index of `follow`. */
 uint16_t explore_graph_restrict(struct explore_graph *g, const bool *keep, uint16_t follow);
 
-/* Equal for graphs with the same events, reads-from and coherence order, whatever the order of adding. */
+/* Returns equal hashes for graphs with equal events, reads-from and coherence order, in whatever order events were
+ * added. */
 uint64_t explore_graph_hash(const struct explore_graph *g);
 
 #endif

@@ -1,8 +1,8 @@
-/* Runs one execution of a program: its threads as fibers, its operations as events of a graph.
+/* Runs one execution of a program: its threads are fibers, its operations events of a graph.
  *
- * An execution begins with a graph, empty or what an earlier one came to. The threads are run again along it, each load
- * returning what the graph says; where it ends, a chooser decides: which thread goes on, which store a load reads,
- * where a store stands. A strategy is a chooser and what it does between executions.
+ * An execution begins with a graph, which is empty or the result of an earlier execution. The threads run along it, and
+ * each load returns the value in the graph. Beyond the graph, a chooser decides: which thread runs, which store a load
+ * reads, where a store is placed. A strategy consists of a chooser and of what it does between executions.
  *
  * One machine; not thread-safe. */
 #ifndef STROBE_SIM_EXPLORE_MACHINE_H
@@ -11,54 +11,55 @@
 #include "sim/explore/explore.h"
 #include "sim/explore/graph.h"
 
-#define EXPLORE_GIVE_UP UINT32_MAX /* instead of a choice: this execution leads nowhere */
+#define EXPLORE_GIVE_UP UINT32_MAX /* in place of a choice: abandon this execution */
 
 struct explore_chooser {
     void *ctx;
 
-    /* One of the threads in the set `runnable` (bit i), at least one; `last` ran before, or is none. */
+    /* Returns one of the threads in the set `runnable` (bit i), which is not empty. `last` ran before, or is none. */
     uint32_t (*thread)(void *ctx, uint32_t runnable, uint32_t last);
 
-    /* The event stands last in the graph, without an edge; the place in the list of what is allowed. A load's list has
-     * one entry at least; a store's may have none. explore_machine_read makes a load read one of them, to save it. */
+    /* The event is the last one in the graph and has no edge. Each function returns an index into the list of what is
+     * allowed. A load's list has at least one entry; a store's list may be empty. explore_machine_read makes a load
+     * read one of them before a graph is saved. */
     uint32_t (*load)(void *ctx, uint16_t event, const uint16_t *from, uint32_t count);
     uint32_t (*store)(void *ctx, uint16_t event, const uint16_t *before, uint32_t count);
     uint32_t (*choice)(void *ctx, uint16_t event, uint32_t count);
 
-    /* A thread that spins goes on when there is a store that it has not seen; else it is left, since the execution in
-     * which it reads that store at once is met on another way. */
+    /* A spinning thread continues when there is a store that it has not read. Otherwise it is abandoned: another
+     * execution lets it read that store at once. */
     bool resumes;
 };
 
 enum explore_end {
-    EXPLORE_ENDED,  /* all threads that are not frozen have */
-    EXPLORE_STUCK,  /* some wait for what comes in another execution */
-    EXPLORE_LEFT,   /* the chooser gave up, or the memory model's last axioms don't hold */
+    EXPLORE_ENDED,  /* all threads that are not frozen have ended */
+    EXPLORE_STUCK,  /* some threads wait for a store of another execution */
+    EXPLORE_LEFT,   /* the chooser gave up, or the memory model's final axioms do not hold */
     EXPLORE_FAILED, /* see explore_machine_failure */
     EXPLORE_TOO_LARGE,
 };
 
-/* Prepares for a program. Options are those of the exploration, all set. False: no memory. */
+/* Prepares for a program. All options must be set. Returns false when memory runs out. */
 bool explore_machine_open(const struct explore_program *program, const struct explore_options *options);
 void explore_machine_close(void);
 
 /* Freezes or interrupts a thread in all executions from now on; NULL: none. */
 void explore_machine_disturb(const struct explore_at *frozen, const struct explore_at *interrupted);
 
-/* The graph that the next execution follows, and that the present one makes. */
+/* Returns the graph that the next execution follows, and that the current one builds. */
 struct explore_graph *explore_machine_graph(void);
 
 enum explore_end explore_machine_run(const struct explore_chooser *chooser);
 
-/* Whether the thread that was to be frozen or interrupted got as far as that step in the last execution. */
+/* Returns true when the thread to be frozen or interrupted reached that step in the last execution. */
 bool explore_machine_disturbed(void);
 
-/* Makes a load read `from`, with all that follows from what it then finds: its value, and whether an update is one. */
+/* Makes a load read `from`, and updates its value and whether an update stores. */
 void explore_machine_read(uint16_t event, uint16_t from);
 
 uint64_t explore_machine_operations(void); /* since open */
 
-/* The failure of the last execution; its steps are allocated. False: no memory. */
+/* Returns the failure of the last execution; its steps are allocated. Returns false when memory runs out. */
 bool explore_machine_failure(struct explore_failure *out);
 
 #endif

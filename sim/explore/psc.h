@@ -3,8 +3,8 @@
  *   scb  = sb + sb-to-another-place; hb; sb-to-another-place + hb-at-one-place + mo + rb
  *   psc  = ([Esc] + [Fsc]; hb?); scb; ([Esc] + hb?; [Fsc])  +  [Fsc]; (hb + hb; eco; hb); [Fsc]
  *
- * Cost is of the order of (operations of order seq_cst) x (events), and their square times the places: for the end of
- * an execution. */
+ * The cost is of the order of (operations of order seq_cst) x (events), and their square times the places. It is
+ * checked at the end of an execution only. */
 #ifndef STROBE_SIM_EXPLORE_PSC_H
 #define STROBE_SIM_EXPLORE_PSC_H
 

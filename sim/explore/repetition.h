@@ -1,5 +1,5 @@
-/* Whether a thread goes round in a loop that nobody marked as a wait (explore_spin): its turns, of a few operations,
- * did the same a dozen times. Loops that try again a bounded number of times give up sooner. */
+/* Detects a thread in a loop that waits without explore_spin: a dozen of its turns, of a few operations each, did the
+ * same. Loops that retry a bounded number of times end sooner. */
 #ifndef STROBE_SIM_EXPLORE_REPETITION_H
 #define STROBE_SIM_EXPLORE_REPETITION_H
 
@@ -8,15 +8,17 @@
 enum { EXPLORE_TURN_MAX = 5, EXPLORE_TURNS_ALIKE = 12 };
 
 struct explore_repetition {
-    uint32_t alike[EXPLORE_TURN_MAX + 1]; /* [p]: events in a row that did what those p before them did */
+    uint32_t alike[EXPLORE_TURN_MAX + 1]; /* [p]: number of events in a row that did the same as the event p before
+                                             them */
 };
 
-/* After a load or fence of the thread, the last of its `done` events. Stores begin anew: explore_forget_repetition. */
+/* Call after a load or fence of the thread, the last of its `done` events. Stores restart the detection:
+ * explore_forget_repetition. */
 void explore_note_repetition(struct explore_repetition *r, const struct explore_graph *g, uint32_t thread,
                              uint32_t done);
 void explore_forget_repetition(struct explore_repetition *r);
 
-/* True once for each dozen of turns. */
+/* Returns true once for each dozen of turns. */
 bool explore_seems_to_wait(struct explore_repetition *r);
 
 #endif

@@ -29,8 +29,8 @@
 struct explore_saved {
     char *program;
     struct explore_options options; /* memory, size, spurious, steps_max; the others are defaults */
-    struct explore_failure failure; /* steps have no site and no text */
-    uint32_t *line;                 /* of the file, for each step */
+    struct explore_failure failure; /* its steps have no site and no text */
+    uint32_t *line;                 /* line number in the file, for each step */
 };
 
 /* Reads a file. STROBE_IO or STROBE_BAD_INPUT with a line in `error`. explore_saved_free in any case. */

@@ -1,4 +1,4 @@
-/* Strategies: each a chooser for the machine (machine.h), and what it does from one execution to the next. */
+/* Strategies: each is a chooser for the machine (machine.h), and what it does between two executions. */
 #ifndef STROBE_SIM_EXPLORE_STRATEGY_H
 #define STROBE_SIM_EXPLORE_STRATEGY_H
 
@@ -7,22 +7,23 @@
 struct explore_strategy_state;
 
 struct explore_tactics {
-    /* NULL: no memory. */
+    /* Returns NULL when memory runs out. */
     struct explore_strategy_state *(*open)(const struct explore_program *program,
                                            const struct explore_options *options);
     void (*close)(struct explore_strategy_state *s);
 
-    /* Sets the machine's graph for the next execution. False: all are explored. */
+    /* Prepares the machine's graph for the next execution. Returns false when all are explored. */
     bool (*next)(struct explore_strategy_state *s);
     const struct explore_chooser *(*chooser)(struct explore_strategy_state *s);
 
-    /* The execution came to that end; the graph is as it was then. False when it was met before: not counted. */
+    /* Called when an execution has ended; the graph is unchanged. Returns false for an execution that was met before,
+     * which is not counted. */
     bool (*ended)(struct explore_strategy_state *s, enum explore_end end);
 
-    /* Share of the executions that are explored, an estimate, or < 0. */
+    /* Returns an estimate of the share of executions explored, or < 0. */
     double (*done)(const struct explore_strategy_state *s);
 
-    /* No memory was left on the way. */
+    /* Returns true when memory ran out. */
     bool (*starved)(const struct explore_strategy_state *s);
 };
 

@@ -95,7 +95,7 @@ static void rheatrace_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
     if (!v->is_main)
         return;
     r->pid = r->atrace.main_tid = v->tid;
-    strobe_store_relaxed(&r->atrace.ring.head->note[STROBE_ATRACE_NOTE_PID], v->tid);
+    strobe_store_relaxed(&r->atrace.ring.head->words[STROBE_ATRACE_HEAD_PID], v->tid);
 }
 
 /* What a mark costs whoever writes it; false: of this thread none is kept. */
@@ -111,7 +111,7 @@ static void rheatrace_write_event(struct rheatrace *r, struct sim_vthread *v, en
                                   const char *name)
 {
     if (writes(r, v))
-        strobe_atrace_mark(&r->atrace, kind, name, strlen(name));
+        strobe_atrace_section(&r->atrace, kind, name, strlen(name));
 }
 
 static void mark_method(struct sim_tracer *t, struct sim_vthread *v, uint32_t method, enum strobe_atrace_kind kind)
@@ -166,7 +166,7 @@ static uint32_t rheatrace_scope_begin(struct sim_tracer *t, struct sim_vthread *
     size_t bytes = strobe_atrace_label(label, sizeof label, word, path,
                                        (size_t)path_bytes < sizeof path ? (size_t)path_bytes : sizeof path - 1, size,
                                        STROBE_ATRACE_NONE);
-    strobe_atrace_mark(&r->atrace, STROBE_ATRACE_BEGIN, label, bytes);
+    strobe_atrace_section(&r->atrace, STROBE_ATRACE_BEGIN, label, bytes);
     return 1;
 }
 

@@ -2,6 +2,7 @@
 #include "sim/runtime/costs.h"
 #include "engine/base/error_format.h"
 
+#include "engine/util/whole_file.h"
 #include "sim/kernel/kernel.h"
 
 #include <ctype.h>
@@ -290,24 +291,16 @@ static enum strobe_status costs_parse(struct input *in, struct sim_costs *out)
 
 enum strobe_status sim_costs_read(const char *path, struct sim_costs *out, struct strobe_error *error)
 {
-    static const size_t room = TABLE_BYTES_MAX;
-    char *text = malloc(room);
-    FILE *file = text ? fopen(path, "r") : NULL;
-    if (!file) {
-        strobe_error_set(error, "%s: %s", path, strerror(text ? errno : ENOMEM));
-        free(text);
-        return STROBE_IO;
-    }
-    size_t bytes = fread(text, 1, room - 1, file);
-    bool failed = ferror(file) != 0;
-    fclose(file);
-    text[bytes] = '\0';
-    struct input in = {.path = path, .at = text, .error = error};
-    enum strobe_status status;
-    if (failed || bytes == room - 1)
+    char *text;
+    size_t bytes;
+    enum strobe_status status = strobe_whole_file_read(path, TABLE_BYTES_MAX - 2, &text, &bytes);
+    struct input in = {.path = path, .at = text ? text : "", .error = error};
+    if (status == STROBE_OK)
+        status = strlen(text) == bytes ? costs_parse(&in, out) : costs_expected(&in, "text", "");
+    else if (errno == EFBIG || errno == EISDIR)
         status = costs_expected(&in, "a readable file of less than 64 KiB", "");
     else
-        status = strlen(text) == bytes ? costs_parse(&in, out) : costs_expected(&in, "text", "");
+        strobe_error_set(error, "%s: %s", path, strerror(errno));
     free(text);
     return status;
 }

@@ -132,7 +132,7 @@ include_arrows_point_one_way() {
             may["watch"] = "base store util trace watch"
             may["cmd"] = may["backend"] " util trace watch cmd"
             may["sim/kernel"] = "base sim/kernel"
-            may["sim/app"] = "base store sim/kernel sim/app"
+            may["sim/app"] = "base store util sim/kernel sim/app"
             may["sim/score"] = "base store util trace watch sim/score"
             may["sim/runtime"] = "base store host capture method util trace sim/kernel sim/app sim/score sim/runtime"
             may["sim/policy"] = may["sim/runtime"] " sim/policy"

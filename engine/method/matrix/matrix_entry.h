@@ -1,7 +1,7 @@
 /* Entry of Matrix's packed method log: one word that records the entry into or the exit from a method, and its time.
  *
- * The capture half writes such entries (engine/method/matrix/matrix_log.h), dumps contain them, and the reading half
- * decodes them (engine/trace/import/matrix/matrix_stack.h).
+ * The capture half writes such entries (matrix_log.h), dumps contain them, and the reading half decodes them
+ * (engine/trace/import/matrix/matrix_stack.h).
  *
  *     bit 63       1 = entered, 0 = left
  *     bits 62..43  the method's id

@@ -1,27 +1,28 @@
-/* One word of clock that only grows, and a ring with one writer whose positions only grow.
+/* A clock of one word that only grows, and a ring with one writer whose positions only grow.
  *
- * Clock word: ms << 1 | still. Ticks move it on by compare-and-swap while it goes, the log's thread sets it at a
- * message's begin and end: all of them to the later of what is there and what they bring. A tick that was on its way
- * when the last message ended finds the word changed, and the clock standing still.
- * No order is needed: the word tells of nothing but itself (explored: matrix/clock, matrix/freeze).
+ * Clock word: ms << 1 | still. Ticks move the word on by compare-and-swap unless the clock stands still. The log's
+ * thread sets the word when a message begins or ends. Each stores the later of the word's time and its own. A tick that
+ * was under way when the last message ended finds the word changed and the clock standing still. The word publishes no
+ * other data, so it needs no memory order (explored: matrix/clock, matrix/freeze).
  *
- * Ring: position p is in slot p % slot_count. Only the log's thread writes: first the slot (release), then `written` =
- * p + 1 (release). A reader
+ * Ring: position p is in slot p % slot_count. Only the log's thread writes. It stores the slot (release) and then
+ * `written` = p + 1 (release). A reader
  *
  *   loads `written` (acquire)        sees all entries before that position
  *   copies slots (relaxed)
- *   fence (acquire), loads again     if a copied word was a newer entry's, written at position q, the release of that
- *                                    slot says that `written` was q before, and the reader finds at least q now
+ *   fence (acquire), loads again     if a copied word belongs to a newer entry, written at position q, the release of
+ * that slot publishes that `written` was q before, and the reader finds at least q now
  *
- * The entry that may be being written at `written` = q is in the slot of q - slot_count: older than the slot_count - 1
- * that are kept. So all positions >= q - (slot_count - 1) are what they were (explored: matrix/copy, matrix/wrap).
+ * The entry that is being written at `written` = q uses the slot of q - slot_count. This entry is older than the
+ * slot_count - 1 entries that are kept. All positions >= q - (slot_count - 1) are therefore unchanged (explored:
+ * matrix/copy, matrix/wrap).
  *
- * State: one word. The log's thread moves it from DEFAULT to READY, others as told in the header, each by
- * compare-and-swap; it tells of nothing else, so no order is needed. An entry that was on its way when the log is
- * stopped is written.
+ * State: one word. The log's thread moves it from DEFAULT to READY; other threads make the transitions in the header.
+ * Each transition is a compare-and-swap. The state publishes no other data, so it needs no memory order. An entry that
+ * is under way when the log is stopped is written.
  *
- * Nobody waits for anybody: a clock that isn't ticked stands, a reader that stops writes nothing, a thread that stops
- * in the middle of an entry has the reader find everything before it. */
+ * No thread waits for another. Without ticks the clock stands still. A reader writes nothing. When the log's thread
+ * stops in the middle of an entry, a reader finds all entries before it. */
 #include "engine/method/matrix/matrix_log.h"
 
 void strobe_matrix_clock_open(struct strobe_matrix_clock *c, uint64_t now_ns, bool freezes)
@@ -31,7 +32,7 @@ void strobe_matrix_clock_open(struct strobe_matrix_clock *c, uint64_t now_ns, bo
     strobe_store_relaxed(&c->word, 0);
 }
 
-static uint64_t elapsed_ms(const struct strobe_matrix_clock *c, uint64_t now_ns)
+static uint64_t matrix_elapsed_ms(const struct strobe_matrix_clock *c, uint64_t now_ns)
 {
     uint64_t ms = now_ns > c->base_ns ? (now_ns - c->base_ns) / 1000000 : 0;
     return ms < STROBE_MATRIX_MS_MAX ? ms : STROBE_MATRIX_MS_MAX;
@@ -39,15 +40,15 @@ static uint64_t elapsed_ms(const struct strobe_matrix_clock *c, uint64_t now_ns)
 
 void strobe_matrix_clock_tick(struct strobe_matrix_clock *c, uint64_t now_ns)
 {
-    uint64_t now = elapsed_ms(c, now_ns) << 1, was = strobe_load_relaxed(&c->word);
+    uint64_t now = matrix_elapsed_ms(c, now_ns) << 1, was = strobe_load_relaxed(&c->word);
     while (!(was & 1) && was < now && !strobe_cas_relaxed(&c->word, &was, now))
         ;
 }
 
-/* By the log's thread. */
-static void clock_set(struct strobe_matrix_clock *c, uint64_t now_ns, bool still)
+/* Sets the clock at a message's begin or end. By the log's thread. */
+static void matrix_set_clock(struct strobe_matrix_clock *c, uint64_t now_ns, bool still)
 {
-    uint64_t now = elapsed_ms(c, now_ns), was = strobe_load_relaxed(&c->word), next;
+    uint64_t now = matrix_elapsed_ms(c, now_ns), was = strobe_load_relaxed(&c->word), next;
     do
         next = (was >> 1 > now ? was >> 1 : now) << 1 | (still && c->freezes);
     while (!strobe_cas_relaxed(&c->word, &was, next));
@@ -75,7 +76,7 @@ enum strobe_status strobe_matrix_log_open(struct strobe_matrix_log *log, void *m
 
 /* ---- writing */
 
-static void put(struct strobe_matrix_log *log, uint64_t enter, uint32_t id)
+static void matrix_put_entry(struct strobe_matrix_log *log, uint64_t enter, uint32_t id)
 {
     uint64_t position = strobe_load_relaxed(&log->written);
     if (position == log->lap_end) {
@@ -87,8 +88,8 @@ static void put(struct strobe_matrix_log *log, uint64_t enter, uint32_t id)
     strobe_store_release(&log->written, position + 1);
 }
 
-/* Whether the log takes an entry now; the first enter has it begin. */
-static bool recording(struct strobe_matrix_log *log, uint64_t enter)
+/* Returns whether the log takes an entry now. The first enter makes a log READY. */
+static bool matrix_takes_entry(struct strobe_matrix_log *log, uint64_t enter)
 {
     uint32_t state = strobe_load_relaxed(&log->state);
     if (state == STROBE_MATRIX_DEFAULT && enter) {
@@ -102,20 +103,20 @@ static bool recording(struct strobe_matrix_log *log, uint64_t enter)
     return false;
 }
 
-void strobe_matrix_put_slowly(struct strobe_matrix_log *log, uint64_t enter, uint32_t id)
+void strobe_matrix_put_slow(struct strobe_matrix_log *log, uint64_t enter, uint32_t id)
 {
     if (!id || id > STROBE_MATRIX_ID_MAX)
         strobe_bump(&log->refused_ids, 1);
-    else if (recording(log, enter))
-        put(log, enter, id);
+    else if (matrix_takes_entry(log, enter))
+        matrix_put_entry(log, enter, id);
 }
 
 void strobe_matrix_message_begin(struct strobe_matrix_log *log, uint64_t now_ns)
 {
     log->nested++;
-    clock_set(log->clock, now_ns, false);
-    if (recording(log, STROBE_MATRIX_ENTER))
-        put(log, STROBE_MATRIX_ENTER, STROBE_MATRIX_DISPATCH);
+    matrix_set_clock(log->clock, now_ns, false);
+    if (matrix_takes_entry(log, STROBE_MATRIX_ENTER))
+        matrix_put_entry(log, STROBE_MATRIX_ENTER, STROBE_MATRIX_DISPATCH);
 }
 
 void strobe_matrix_message_end(struct strobe_matrix_log *log, uint64_t now_ns)
@@ -124,17 +125,17 @@ void strobe_matrix_message_end(struct strobe_matrix_log *log, uint64_t now_ns)
         strobe_bump(&log->unmatched_ends, 1);
         return;
     }
-    clock_set(log->clock, now_ns, false);
-    if (recording(log, 0))
-        put(log, 0, STROBE_MATRIX_DISPATCH);
+    matrix_set_clock(log->clock, now_ns, false);
+    if (matrix_takes_entry(log, 0))
+        matrix_put_entry(log, 0, STROBE_MATRIX_DISPATCH);
     if (!--log->nested)
-        clock_set(log->clock, now_ns, true);
+        matrix_set_clock(log->clock, now_ns, true);
 }
 
 /* ---- states */
 
-/* Moves from any of the states in `from`, a set of bits. */
-static bool move(struct strobe_matrix_log *log, uint32_t from, enum strobe_matrix_state to)
+/* Moves to state `to` from any state in `from`, a set of bits. */
+static bool matrix_change_state(struct strobe_matrix_log *log, uint32_t from, enum strobe_matrix_state to)
 {
     uint32_t was = strobe_load_relaxed(&log->state);
     while (from >> was & 1)
@@ -145,27 +146,29 @@ static bool move(struct strobe_matrix_log *log, uint32_t from, enum strobe_matri
 
 enum strobe_status strobe_matrix_start(struct strobe_matrix_log *log)
 {
-    return move(log, 1u << STROBE_MATRIX_READY | 1u << STROBE_MATRIX_STOPPED | 1u << STROBE_MATRIX_EXPIRED,
-                STROBE_MATRIX_STARTED)
+    return matrix_change_state(log,
+                               1u << STROBE_MATRIX_READY | 1u << STROBE_MATRIX_STOPPED | 1u << STROBE_MATRIX_EXPIRED,
+                               STROBE_MATRIX_STARTED)
                ? STROBE_OK
                : STROBE_UNSUPPORTED;
 }
 
 enum strobe_status strobe_matrix_stop(struct strobe_matrix_log *log)
 {
-    return move(log, 1u << STROBE_MATRIX_STARTED, STROBE_MATRIX_STOPPED) ? STROBE_OK : STROBE_UNSUPPORTED;
+    return matrix_change_state(log, 1u << STROBE_MATRIX_STARTED, STROBE_MATRIX_STOPPED) ? STROBE_OK
+                                                                                        : STROBE_UNSUPPORTED;
 }
 
 void strobe_matrix_due(struct strobe_matrix_log *log, uint64_t now_ns)
 {
-    uint64_t now = elapsed_ms(log->clock, now_ns), expire = strobe_load_relaxed(&log->expire_at_ms);
+    uint64_t now = matrix_elapsed_ms(log->clock, now_ns), expire = strobe_load_relaxed(&log->expire_at_ms);
     if (!log->expire_done && expire && now >= expire) {
         log->expire_done = true;
-        move(log, 1u << STROBE_MATRIX_DEFAULT | 1u << STROBE_MATRIX_READY, STROBE_MATRIX_EXPIRED);
+        matrix_change_state(log, 1u << STROBE_MATRIX_DEFAULT | 1u << STROBE_MATRIX_READY, STROBE_MATRIX_EXPIRED);
     }
     if (!log->release_done && now >= log->release_at_ms) {
         log->release_done = true;
-        move(log, ~(1u << STROBE_MATRIX_STARTED), STROBE_MATRIX_RELEASED);
+        matrix_change_state(log, ~(1u << STROBE_MATRIX_STARTED), STROBE_MATRIX_RELEASED);
     }
 }
 
@@ -186,15 +189,15 @@ void strobe_matrix_release(struct strobe_matrix_mark *mark)
     mark->released = true;
 }
 
-/* The first position whose entry is kept when `written` entries were. */
-static uint64_t oldest(const struct strobe_matrix_log *log, uint64_t written)
+/* Returns the first position that is kept when `written` entries were written. */
+static uint64_t matrix_oldest_kept(const struct strobe_matrix_log *log, uint64_t written)
 {
     uint64_t kept = log->slot_count - 1;
     return written > kept ? written - kept : 0;
 }
 
-/* Copies positions from .. to - 1; returns the first that is whole for sure. */
-static uint64_t copy(struct strobe_matrix_log *log, uint64_t from, uint64_t to, uint64_t *out)
+/* Copies positions from .. to - 1. Returns the first position whose copy is certainly whole. */
+static uint64_t matrix_copy_slots(struct strobe_matrix_log *log, uint64_t from, uint64_t to, uint64_t *out)
 {
     uint32_t slot = (uint32_t)(from % log->slot_count);
     for (uint64_t position = from; position < to; position++) {
@@ -203,7 +206,7 @@ static uint64_t copy(struct strobe_matrix_log *log, uint64_t from, uint64_t to, 
             slot = 0;
     }
     strobe_fence_acquire();
-    return oldest(log, strobe_load_relaxed(&log->written));
+    return matrix_oldest_kept(log, strobe_load_relaxed(&log->written));
 }
 
 enum strobe_status strobe_matrix_copy(struct strobe_matrix_log *log, const struct strobe_matrix_mark *from,
@@ -214,13 +217,13 @@ enum strobe_status strobe_matrix_copy(struct strobe_matrix_log *log, const struc
     if (strobe_matrix_state(log) == STROBE_MATRIX_RELEASED || from->released || (to && to->released) ||
         end < from->position)
         return STROBE_NO_ENTRY;
-    if (from->position < oldest(log, written))
+    if (from->position < matrix_oldest_kept(log, written))
         return STROBE_TRUNCATED;
     if (end - from->position > room) {
         *count = (size_t)(end - from->position);
         return STROBE_FULL;
     }
-    if (from->position < copy(log, from->position, end, out))
+    if (from->position < matrix_copy_slots(log, from->position, end, out))
         return STROBE_TRUNCATED;
     *count = (size_t)(end - from->position);
     return STROBE_OK;
@@ -230,10 +233,10 @@ size_t strobe_matrix_copy_newest(struct strobe_matrix_log *log, uint64_t *out, s
 {
     if (strobe_matrix_state(log) == STROBE_MATRIX_RELEASED)
         return 0;
-    uint64_t written = strobe_load_acquire(&log->written), from = oldest(log, written);
+    uint64_t written = strobe_load_acquire(&log->written), from = matrix_oldest_kept(log, written);
     if (written - from > room)
         from = written - room;
-    uint64_t whole = copy(log, from, written, out);
+    uint64_t whole = matrix_copy_slots(log, from, written, out);
     if (whole <= from)
         return (size_t)(written - from);
     if (whole >= written)

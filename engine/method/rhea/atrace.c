@@ -2,48 +2,48 @@
 
 #include <string.h>
 
-static void count(struct strobe_atrace *a, uint32_t note)
+static void atrace_count_word(struct strobe_atrace *a, uint32_t word)
 {
-    strobe_add_relaxed(&a->ring.head->note[note], 1);
+    strobe_add_relaxed(&a->ring.head->words[word], 1);
 }
 
 void strobe_atrace_begin(struct strobe_atrace *a, const struct strobe_packet_ring *ring,
                          const struct strobe_atrace_system *system, uint32_t pid, uint64_t monotonic_ns, bool main_only)
 {
     *a = (struct strobe_atrace){.ring = *ring, .system = *system, .main_tid = pid, .main_only = main_only};
-    strobe_a64 *note = ring->head->note;
+    strobe_a64 *words = ring->head->words;
     for (uint32_t i = 0; i < 8; i++)
-        strobe_store_relaxed(&note[i], 0);
-    strobe_store_relaxed(&note[STROBE_ATRACE_NOTE_PID], pid);
-    strobe_store_relaxed(&note[STROBE_ATRACE_NOTE_BOOT_NS], system->boot_ns(system->ctx));
-    strobe_store_relaxed(&note[STROBE_ATRACE_NOTE_MONOTONIC_NS], monotonic_ns);
-    strobe_store_relaxed(&note[STROBE_ATRACE_NOTE_MAIN_ONLY], main_only);
+        strobe_store_relaxed(&words[i], 0);
+    strobe_store_relaxed(&words[STROBE_ATRACE_HEAD_PID], pid);
+    strobe_store_relaxed(&words[STROBE_ATRACE_HEAD_BOOT_NS], system->boot_ns(system->ctx));
+    strobe_store_relaxed(&words[STROBE_ATRACE_HEAD_MONOTONIC_NS], monotonic_ns);
+    strobe_store_relaxed(&words[STROBE_ATRACE_HEAD_MAIN_ONLY], main_only);
 }
 
 void strobe_atrace_end(struct strobe_atrace *a)
 {
-    strobe_store_relaxed(&a->ring.head->note[STROBE_ATRACE_NOTE_END_BOOT_NS], a->system.boot_ns(a->system.ctx));
+    strobe_store_relaxed(&a->ring.head->words[STROBE_ATRACE_HEAD_END_BOOT_NS], a->system.boot_ns(a->system.ctx));
 }
 
 bool strobe_atrace_leaves_out(struct strobe_atrace *a)
 {
     if (!a->main_only || a->system.tid(a->system.ctx) == a->main_tid)
         return false;
-    count(a, STROBE_ATRACE_NOTE_ELSEWHERE);
+    atrace_count_word(a, STROBE_ATRACE_HEAD_ELSEWHERE);
     return true;
 }
 
-static enum strobe_atrace_fate keep(struct strobe_atrace *a, enum strobe_atrace_kind kind, const char *text,
-                                    size_t bytes)
+static enum strobe_atrace_fate atrace_keep_message(struct strobe_atrace *a, enum strobe_atrace_kind kind,
+                                                   const char *text, size_t bytes)
 {
     struct strobe_atrace_entry e = {.tid = a->system.tid(a->system.ctx), .kind = kind};
     if (a->main_only && e.tid != a->main_tid) {
-        count(a, STROBE_ATRACE_NOTE_ELSEWHERE);
+        atrace_count_word(a, STROBE_ATRACE_HEAD_ELSEWHERE);
         return STROBE_ATRACE_ELSEWHERE;
     }
     if (bytes > STROBE_ATRACE_TEXT_MAX) {
         bytes = STROBE_ATRACE_TEXT_MAX;
-        count(a, STROBE_ATRACE_NOTE_CUT);
+        atrace_count_word(a, STROBE_ATRACE_HEAD_CUT);
     }
     e.time_ns = a->system.boot_ns(a->system.ctx);
     return strobe_packet_write_parts(&a->ring, &e, sizeof e, text, bytes) == STROBE_OK ? STROBE_ATRACE_KEPT
@@ -55,15 +55,15 @@ enum strobe_atrace_fate strobe_atrace_message(struct strobe_atrace *a, const cha
     if (!bytes)
         return STROBE_ATRACE_PASSED;
     if (text[0] == 'B' || text[0] == 'E')
-        return keep(a, STROBE_ATRACE_TEXT, text, bytes);
-    count(a, STROBE_ATRACE_NOTE_PASSED);
+        return atrace_keep_message(a, STROBE_ATRACE_TEXT, text, bytes);
+    atrace_count_word(a, STROBE_ATRACE_HEAD_PASSED);
     return STROBE_ATRACE_PASSED;
 }
 
-enum strobe_atrace_fate strobe_atrace_mark(struct strobe_atrace *a, enum strobe_atrace_kind kind, const char *name,
-                                           size_t bytes)
+enum strobe_atrace_fate strobe_atrace_section(struct strobe_atrace *a, enum strobe_atrace_kind kind, const char *name,
+                                              size_t bytes)
 {
-    return keep(a, kind, name, bytes);
+    return atrace_keep_message(a, kind, name, bytes);
 }
 
 /* ---- labels */
@@ -72,7 +72,7 @@ struct label {
     char *at, *end;
 };
 
-static void add(struct label *l, const char *text, size_t bytes)
+static void label_add_text(struct label *l, const char *text, size_t bytes)
 {
     size_t room = (size_t)(l->end - l->at);
     bytes = bytes < room ? bytes : room;
@@ -80,7 +80,7 @@ static void add(struct label *l, const char *text, size_t bytes)
     l->at += bytes;
 }
 
-static void add_number(struct label *l, const char *name, uint64_t value)
+static void label_add_number(struct label *l, const char *name, uint64_t value)
 {
     char digits[20];
     size_t at = sizeof digits;
@@ -89,8 +89,8 @@ static void add_number(struct label *l, const char *name, uint64_t value)
     do
         digits[--at] = (char)('0' + value % 10);
     while (value /= 10);
-    add(l, name, strlen(name));
-    add(l, digits + at, sizeof digits - at);
+    label_add_text(l, name, strlen(name));
+    label_add_text(l, digits + at, sizeof digits - at);
 }
 
 size_t strobe_atrace_label(char *to, size_t room, const char *what, const char *path, size_t path_bytes, uint64_t size,
@@ -98,13 +98,13 @@ size_t strobe_atrace_label(char *to, size_t room, const char *what, const char *
 {
     char tail[64];
     struct label l = {to, to + room}, t = {tail, tail + sizeof tail};
-    add_number(&t, ",size:", size);
-    add_number(&t, ",offset:", offset);
+    label_add_number(&t, ",size:", size);
+    label_add_number(&t, ",offset:", offset);
     size_t tail_bytes = (size_t)(t.at - tail), head_bytes = strlen(what) + 1;
     size_t most = room > tail_bytes + head_bytes ? room - tail_bytes - head_bytes : 0;
-    add(&l, what, head_bytes - 1);
-    add(&l, ":", 1);
-    add(&l, path, path_bytes < most ? path_bytes : most);
-    add(&l, tail, tail_bytes);
+    label_add_text(&l, what, head_bytes - 1);
+    label_add_text(&l, ":", 1);
+    label_add_text(&l, path, path_bytes < most ? path_bytes : most);
+    label_add_text(&l, tail, tail_bytes);
     return (size_t)(l.at - to);
 }

@@ -68,13 +68,14 @@ enum strobe_status strobe_packet_ring_open(void *memory, size_t bytes, struct st
     return STROBE_OK;
 }
 
-/* The sequence word of a ticket's slot when its packet is committed. */
-static uint32_t committed(const struct strobe_packet_ring *ring, uint64_t ticket)
+/* Returns the sequence word of a ticket's slot once its packet is committed. */
+static uint32_t packet_committed_word(const struct strobe_packet_ring *ring, uint64_t ticket)
 {
     return 2 * ((uint32_t)(ticket / ring->capacity) + 1);
 }
 
-/* No committed word: a reader of the turn that died in it finds a slot that was never written. */
+/* The slot's word becomes 0, not a committed word. A reader of the turn in which the writer died finds a slot that was
+ * never written. */
 uint32_t strobe_packet_ring_recover(const struct strobe_packet_ring *ring)
 {
     uint32_t found = 0;
@@ -98,31 +99,31 @@ uint64_t strobe_packet_tickets(const struct strobe_packet_ring *ring)
 
 /* ---- writing */
 
-/* What is left of a message. */
+/* The part of a message that is not yet written. */
 struct parts {
     const unsigned char *head, *body;
     size_t head_bytes, body_bytes;
 };
 
-static size_t smaller(size_t a, size_t b)
+static size_t packet_min(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* The next packet's data, and zeroes to the end of its last word. */
-static size_t take(struct parts *p, unsigned char *to)
+/* Copies the next packet's data, and zeroes to the end of its last word. */
+static size_t packet_take_data(struct parts *p, unsigned char *to)
 {
-    size_t head = smaller(p->head_bytes, STROBE_PACKET_DATA_BYTES);
+    size_t head = packet_min(p->head_bytes, STROBE_PACKET_DATA_BYTES);
     memcpy(to, p->head, head);
-    size_t body = smaller(p->body_bytes, STROBE_PACKET_DATA_BYTES - head);
+    size_t body = packet_min(p->body_bytes, STROBE_PACKET_DATA_BYTES - head);
     memcpy(to + head, p->body, body);
     p->head += head, p->head_bytes -= head;
     p->body += body, p->body_bytes -= body;
-    memset(to + head + body, 0, smaller(STROBE_PACKET_DATA_BYTES - head - body, sizeof(uint64_t)));
+    memset(to + head + body, 0, packet_min(STROBE_PACKET_DATA_BYTES - head - body, sizeof(uint64_t)));
     return head + body;
 }
 
-static void put_data(struct strobe_packet_slot *slot, const unsigned char *data, size_t bytes)
+static void packet_put_data(struct strobe_packet_slot *slot, const unsigned char *data, size_t bytes)
 {
     uint32_t first;
     memcpy(&first, data, sizeof first);
@@ -134,8 +135,9 @@ static void put_data(struct strobe_packet_slot *slot, const unsigned char *data,
     }
 }
 
-/* Makes the slot the caller's. False: it is another's, or was already written on this turn or a later one. */
-static bool own(struct strobe_packet_slot *slot, uint32_t done)
+/* Makes the caller the owner of the slot. Returns false when another writer owns the slot, or the slot was already
+ * written on this turn or a later one. */
+static bool packet_own_slot(struct strobe_packet_slot *slot, uint32_t done)
 {
     uint32_t seq = strobe_load_relaxed(&slot->seq);
     do {
@@ -156,19 +158,20 @@ enum strobe_status strobe_packet_write_parts(const struct strobe_packet_ring *ri
     if (count > ring->capacity)
         return STROBE_FULL;
     uint64_t ticket = strobe_add_relaxed(&ring->tickets->next, count);
-    uint32_t stream = (uint32_t)ticket, at = (uint32_t)(ticket % ring->capacity), done = committed(ring, ticket);
+    uint32_t stream = (uint32_t)ticket, at = (uint32_t)(ticket % ring->capacity),
+             done = packet_committed_word(ring, ticket);
     for (uint32_t i = 0; i < count; i++) {
         struct strobe_packet_slot *slot = &ring->slots[at];
         unsigned char data[STROBE_PACKET_DATA_BYTES];
-        size_t size = take(&p, data);
-        if (!own(slot, done)) {
+        size_t size = packet_take_data(&p, data);
+        if (!packet_own_slot(slot, done)) {
             strobe_add_relaxed(&ring->tickets->dropped, 1);
             return STROBE_LATE;
         }
         strobe_fence_release();
         strobe_store_relaxed(&slot->stream, stream);
         strobe_store_relaxed(&slot->shape, (uint32_t)size << SIZE_SHIFT | (i + 1 < count ? NEXT : 0) | (i ? 0 : START));
-        put_data(slot, data, size);
+        packet_put_data(slot, data, size);
         strobe_store_release(&slot->seq, done);
         if (++at == ring->capacity) {
             at = 0;
@@ -185,7 +188,7 @@ enum strobe_status strobe_packet_write(const struct strobe_packet_ring *ring, co
 
 /* ---- reading */
 
-static enum strobe_packet_look look_of(uint32_t seq, uint32_t done)
+static enum strobe_packet_state packet_state_of(uint32_t seq, uint32_t done)
 {
     if (seq == done)
         return STROBE_PACKET_HERE;
@@ -194,12 +197,12 @@ static enum strobe_packet_look look_of(uint32_t seq, uint32_t done)
     return (int32_t)(seq - done) < 0 ? STROBE_PACKET_EARLY : STROBE_PACKET_LAPPED;
 }
 
-enum strobe_packet_look strobe_packet_at(const struct strobe_packet_ring *ring, uint64_t ticket,
-                                         struct strobe_packet *out)
+enum strobe_packet_state strobe_packet_at(const struct strobe_packet_ring *ring, uint64_t ticket,
+                                          struct strobe_packet *out)
 {
     const struct strobe_packet_slot *slot = &ring->slots[ticket % ring->capacity];
-    uint32_t done = committed(ring, ticket);
-    enum strobe_packet_look look = look_of(strobe_load_acquire(&slot->seq), done);
+    uint32_t done = packet_committed_word(ring, ticket);
+    enum strobe_packet_state look = packet_state_of(strobe_load_acquire(&slot->seq), done);
     if (look != STROBE_PACKET_HERE)
         return look;
     uint32_t shape = strobe_load_relaxed(&slot->shape), first = strobe_load_relaxed(&slot->first);
@@ -223,16 +226,17 @@ void strobe_packet_read_begin(struct strobe_packet_reader *r, const struct strob
     *r = (struct strobe_packet_reader){.ring = ring, .next = begin, .end = end, .before = begin};
 }
 
-/* Counts a ticket without a packet. */
-static void count(struct strobe_packet_reader *r, enum strobe_packet_look look)
+/* Counts a ticket that has no packet. */
+static void packet_count_missing(struct strobe_packet_reader *r, enum strobe_packet_state look)
 {
     r->early += look == STROBE_PACKET_EARLY;
     r->busy += look == STROBE_PACKET_BUSY;
     r->lapped += look == STROBE_PACKET_LAPPED;
 }
 
-/* A packet that can be what its place says: also damaged memory leads nowhere. */
-static bool fits(const struct strobe_packet *p, uint64_t first_ticket, uint32_t index)
+/* Returns whether the packet can be packet `index` of the message. Damaged memory must not lead the reader out of its
+ * buffers. */
+static bool packet_is_plausible(const struct strobe_packet *p, uint64_t first_ticket, uint32_t index)
 {
     return p->stream == (uint32_t)first_ticket && p->start == (index == 0) && p->size > 0 &&
            p->size <= STROBE_PACKET_DATA_BYTES && (p->size == STROBE_PACKET_DATA_BYTES || !p->next) &&
@@ -245,16 +249,16 @@ bool strobe_packet_read(struct strobe_packet_reader *r, void *message, size_t *b
     uint64_t first = r->next;
     uint32_t taken = 0;
     while (r->next < r->end) {
-        enum strobe_packet_look look = strobe_packet_at(r->ring, r->next, &p);
+        enum strobe_packet_state look = strobe_packet_at(r->ring, r->next, &p);
         bool here = look == STROBE_PACKET_HERE;
-        if (!here || !fits(&p, first, taken)) {
+        if (!here || !packet_is_plausible(&p, first, taken)) {
             r->parts += taken;
-            /* One that begins a message here ends the one before without its rest. */
+            /* This packet begins a message. The message before it therefore lacks its rest. */
             bool again = taken && here;
             taken = 0;
             if (!again) {
                 r->parts += here;
-                count(r, look);
+                packet_count_missing(r, look);
                 r->next++;
             }
             first = r->next;

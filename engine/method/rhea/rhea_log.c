@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-static char *add(char *to, const char *text)
+static char *rhea_add_text(char *to, const char *text)
 {
     size_t bytes = strlen(text);
     memcpy(to, text, bytes);
     return to + bytes;
 }
 
-static char *add_number(char *to, uint64_t value)
+static char *rhea_add_number(char *to, uint64_t value)
 {
     char digits[20];
     size_t at = sizeof digits;
@@ -20,21 +20,21 @@ static char *add_number(char *to, uint64_t value)
     return to + (sizeof digits - at);
 }
 
-/* Seconds, and as many digits of their fraction, cut off. */
-static char *add_seconds(char *to, uint64_t ns, uint32_t digits)
+/* Adds seconds with `digits` digits of their fraction, cut off. */
+static char *rhea_add_seconds(char *to, uint64_t ns, uint32_t digits)
 {
     uint64_t fraction = ns % 1000000000;
-    to = add_number(to, ns / 1000000000);
+    to = rhea_add_number(to, ns / 1000000000);
     *to++ = '.';
     for (uint32_t i = 0, scale = 100000000; i < digits; i++, scale /= 10)
         *to++ = (char)('0' + fraction / scale % 10);
     return to;
 }
 
-static char *add_text(char *to, const char *text, size_t bytes, uint64_t *blanked)
+static char *rhea_add_message(char *to, const char *text, size_t bytes, uint64_t *blanked)
 {
     while (bytes && (text[bytes - 1] == '\n' || text[bytes - 1] == 0))
-        bytes--; /* some end their messages so */
+        bytes--; /* some programs end their messages so */
     for (size_t i = 0; i < bytes; i++) {
         bool blank = text[i] == '\n' || text[i] == '\r' || text[i] == 0;
         *blanked += blank;
@@ -43,7 +43,7 @@ static char *add_text(char *to, const char *text, size_t bytes, uint64_t *blanke
     return to;
 }
 
-/* What stands before a name. */
+/* The text before an entry's name, by kind. */
 static const char *const prefixes[STROBE_ATRACE_KINDS] = {
     [STROBE_ATRACE_ENTER] = "|B:", [STROBE_ATRACE_LEAVE] = "|E:", [STROBE_ATRACE_THROW] = "|T:",
     [STROBE_ATRACE_BEGIN] = "|",   [STROBE_ATRACE_END] = "",
@@ -52,54 +52,54 @@ static const char *const prefixes[STROBE_ATRACE_KINDS] = {
 size_t strobe_rhea_line(char *to, uint64_t time_ns, uint32_t digits, uint32_t tid, uint32_t pid,
                         enum strobe_atrace_kind kind, const char *text, size_t bytes, uint64_t *blanked)
 {
-    char *at = add_seconds(to, time_ns, digits);
+    char *at = rhea_add_seconds(to, time_ns, digits);
     if (tid) {
         *at++ = ' ';
-        at = add_number(at, tid);
+        at = rhea_add_number(at, tid);
     }
-    at = add(at, ": ");
+    at = rhea_add_text(at, ": ");
     if (kind != STROBE_ATRACE_TEXT) {
-        at = add(at, kind == STROBE_ATRACE_END ? "E|" : "B|");
-        at = add_number(at, pid);
-        at = add(at, prefixes[kind]);
+        at = rhea_add_text(at, kind == STROBE_ATRACE_END ? "E|" : "B|");
+        at = rhea_add_number(at, pid);
+        at = rhea_add_text(at, prefixes[kind]);
     }
-    at = add_text(at, text, bytes, blanked);
+    at = rhea_add_message(at, text, bytes, blanked);
     *at++ = '\n';
     return (size_t)(at - to);
 }
 
-static char *add_point(char *at, const char *what, uint64_t time_ns, uint64_t pid)
+static char *rhea_add_instant(char *at, const char *what, uint64_t time_ns, uint64_t pid)
 {
-    at = add(at, what);
-    at = add_number(at, time_ns);
+    at = rhea_add_text(at, what);
+    at = rhea_add_number(at, time_ns);
     *at++ = '|';
-    at = add_number(at, pid);
-    return add(at, "|0|0|0\n");
+    at = rhea_add_number(at, pid);
+    return rhea_add_text(at, "|0|0|0\n");
 }
 
-static bool put_begin(const struct strobe_packet_ring *ring, uint32_t digits, strobe_rhea_put *put, void *ctx)
+static bool rhea_put_begin(const struct strobe_packet_ring *ring, uint32_t digits, strobe_rhea_put *put, void *ctx)
 {
     char text[160];
-    char *at = add_point(text, "1|TRACE_START|", strobe_atrace_count(ring, STROBE_ATRACE_NOTE_BOOT_NS),
-                         strobe_atrace_count(ring, STROBE_ATRACE_NOTE_PID));
-    at = add(at, "monotonic_time: ");
-    at = add_seconds(at, strobe_atrace_count(ring, STROBE_ATRACE_NOTE_MONOTONIC_NS), digits);
+    char *at = rhea_add_instant(text, "1|TRACE_START|", strobe_atrace_count(ring, STROBE_ATRACE_HEAD_BOOT_NS),
+                                strobe_atrace_count(ring, STROBE_ATRACE_HEAD_PID));
+    at = rhea_add_text(at, "monotonic_time: ");
+    at = rhea_add_seconds(at, strobe_atrace_count(ring, STROBE_ATRACE_HEAD_MONOTONIC_NS), digits);
     *at++ = '\n';
     return put(ctx, text, (size_t)(at - text));
 }
 
-static bool put_end(const struct strobe_packet_ring *ring, uint64_t lost, strobe_rhea_put *put, void *ctx)
+static bool rhea_put_end(const struct strobe_packet_ring *ring, uint64_t lost, strobe_rhea_put *put, void *ctx)
 {
     char text[320], *at = text;
-    uint64_t end = strobe_atrace_count(ring, STROBE_ATRACE_NOTE_END_BOOT_NS);
+    uint64_t end = strobe_atrace_count(ring, STROBE_ATRACE_HEAD_END_BOOT_NS);
     if (end)
-        at = add_point(at, "2|TRACE_END|", end, strobe_atrace_count(ring, STROBE_ATRACE_NOTE_PID));
-    at = add_number(add(at, "# "), lost);
-    at = add_number(add(at, " packets lost, "), strobe_packet_dropped(ring));
-    at = add_number(add(at, " messages dropped, "), strobe_atrace_count(ring, STROBE_ATRACE_NOTE_CUT));
-    at = add_number(add(at, " cut, "), strobe_atrace_count(ring, STROBE_ATRACE_NOTE_PASSED));
-    at = add_number(add(at, " passed by, "), strobe_atrace_count(ring, STROBE_ATRACE_NOTE_ELSEWHERE));
-    at = add(at, " elsewhere\n");
+        at = rhea_add_instant(at, "2|TRACE_END|", end, strobe_atrace_count(ring, STROBE_ATRACE_HEAD_PID));
+    at = rhea_add_number(rhea_add_text(at, "# "), lost);
+    at = rhea_add_number(rhea_add_text(at, " packets lost, "), strobe_packet_dropped(ring));
+    at = rhea_add_number(rhea_add_text(at, " messages dropped, "), strobe_atrace_count(ring, STROBE_ATRACE_HEAD_CUT));
+    at = rhea_add_number(rhea_add_text(at, " cut, "), strobe_atrace_count(ring, STROBE_ATRACE_HEAD_PASSED));
+    at = rhea_add_number(rhea_add_text(at, " passed by, "), strobe_atrace_count(ring, STROBE_ATRACE_HEAD_ELSEWHERE));
+    at = rhea_add_text(at, " elsewhere\n");
     return put(ctx, text, (size_t)(at - text));
 }
 
@@ -110,12 +110,12 @@ enum strobe_status strobe_rhea_log(const struct strobe_packet_ring *ring, uint32
     struct strobe_packet_reader r;
     char message[STROBE_PACKET_MESSAGE_MAX], line[STROBE_RHEA_LINE_BYTES];
     size_t bytes;
-    uint32_t pid = (uint32_t)strobe_atrace_count(ring, STROBE_ATRACE_NOTE_PID);
-    bool main_only = strobe_atrace_count(ring, STROBE_ATRACE_NOTE_MAIN_ONLY);
+    uint32_t pid = (uint32_t)strobe_atrace_count(ring, STROBE_ATRACE_HEAD_PID);
+    bool main_only = strobe_atrace_count(ring, STROBE_ATRACE_HEAD_MAIN_ONLY);
     digits = digits < 1 ? 6 : digits > 9 ? 9 : digits;
     if (!pid)
         return STROBE_BAD_INPUT;
-    bool taken = put_begin(ring, digits, put, ctx);
+    bool taken = rhea_put_begin(ring, digits, put, ctx);
     strobe_packet_read_begin(&r, ring);
     while (taken && strobe_packet_read(&r, message, &bytes)) {
         struct strobe_atrace_entry e = {.kind = STROBE_ATRACE_KINDS};
@@ -132,7 +132,7 @@ enum strobe_status strobe_rhea_log(const struct strobe_packet_ring *ring, uint32
         s.lines += taken;
     }
     s.packets_lost = r.before + r.parts + r.early + r.busy + r.lapped;
-    taken = taken && put_end(ring, s.packets_lost, put, ctx);
+    taken = taken && rhea_put_end(ring, s.packets_lost, put, ctx);
     if (stats)
         *stats = s;
     return taken ? STROBE_OK : STROBE_IO;

@@ -1,9 +1,11 @@
 #include "engine/trace/symbols/mapping.h"
 #include "engine/base/error_format.h"
 #include "engine/util/array.h"
+#include "engine/util/whole_file.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,28 +185,17 @@ enum strobe_status strobe_mapping_parse(const char *text, size_t bytes, const ch
     return status;
 }
 
-static enum strobe_status read_all(FILE *in, struct string *out)
-{
-    char piece[65536];
-    size_t n;
-    while ((n = fread(piece, 1, sizeof piece, in)) > 0)
-        append(out, (struct text){piece, n});
-    return ferror(in) || out->failed ? STROBE_IO : STROBE_OK;
-}
-
 enum strobe_status strobe_mapping_read(const char *path, struct strobe_mapping **out, struct strobe_error *error)
 {
-    struct string content = {0};
+    char *text;
+    size_t bytes;
     *out = NULL;
-    FILE *in = fopen(path, "r");
-    enum strobe_status status = in ? read_all(in, &content) : STROBE_IO;
-    if (status != STROBE_OK)
-        strobe_error_set(error, "%s: cannot read: %s", path, strerror(errno));
+    enum strobe_status status = strobe_whole_file_read(path, SIZE_MAX, &text, &bytes);
+    if (status == STROBE_OK)
+        status = strobe_mapping_parse(text, bytes, path, out, error);
     else
-        status = strobe_mapping_parse(content.at ? content.at : "", content.bytes, path, out, error);
-    if (in)
-        fclose(in);
-    free(content.at);
+        strobe_error_set(error, "%s: cannot read: %s", path, strerror(errno));
+    free(text);
     return status;
 }
 

@@ -55,25 +55,25 @@ enum explore_observed { EXPLORE_NEVER, EXPLORE_SOMETIMES, EXPLORE_ALWAYS };
 
 struct explore_outcome {
     char *text;          /* "0:r0=1; 1:r1=0; [x]=2;": registers by thread and name, then locations by name */
-    uint64_t executions; /* that ended with it */
-    bool holds;          /* the proposition does */
+    uint64_t executions; /* number of executions that ended with it */
+    bool holds;          /* the proposition holds for it */
 };
 
 struct explore_outcomes {
     uint32_t count;
-    struct explore_outcome *outcome; /* ordered by their values, each once */
+    struct explore_outcome *outcome; /* ordered by their values, without duplicates */
     uint64_t positive, negative;     /* executions in which the proposition held, and did not */
-    enum explore_observed observed;  /* no execution at all: never */
-    bool ok;                         /* what the quantifier says is so, and nothing failed */
-    bool undefined;                  /* a data race: the outcomes say nothing then */
-    struct explore_result result;    /* its failure's places are named as in the test */
+    enum explore_observed observed;  /* without any execution: never */
+    bool ok;                         /* the quantifier's statement is true, and nothing failed */
+    bool undefined;                  /* a data race: the outcomes have no meaning */
+    struct explore_result result;    /* places of its failure have the names of the test */
 };
 
-/* Reads a file of at most 1 MiB. STROBE_IO or STROBE_BAD_INPUT with a line in why: "FILE:LINE:COLUMN: expected ...,
+/* Reads a file of at most 1 MiB. STROBE_IO or STROBE_BAD_INPUT with a line in `error`: "FILE:LINE:COLUMN: expected ...,
  * found ...". */
 enum strobe_status explore_litmus_read(const char *path, struct explore_litmus **out, struct strobe_error *error);
 
-/* The same of text in memory, which need not end in a NUL; `path` stands in messages only. */
+/* Parses text in memory, which need not end in NUL; `path` is used in messages only. */
 enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const char *path, struct explore_litmus **out,
                                         struct strobe_error *error);
 void explore_litmus_free(struct explore_litmus *test);
@@ -82,18 +82,18 @@ const char *explore_litmus_name(const struct explore_litmus *test);      /* "SB+
 const char *explore_litmus_condition(const struct explore_litmus *test); /* "exists (0:r0=0 /\ 1:r0=0)" or "" */
 enum explore_quantifier explore_litmus_quantifier(const struct explore_litmus *test);
 
-/* The test as a program, named as it is, good until the test is freed: for explore_save and explore_replay. One test at
- * a time can be explored or replayed: the last that was asked for. */
+/* Returns the test as a program of the same name, for explore_save and explore_replay. It is valid until the test is
+ * freed. Only one test at a time can be explored or replayed: the one requested last. */
 const struct explore_program *explore_litmus_program(struct explore_litmus *test);
 
-/* Explores, all outcomes if the options ask for it. As explore_run: STROBE_OK also when there was a failure, which
- * out->result.failure tells; STROBE_FULL. explore_outcomes_free afterwards. */
+/* Explores the test, with all outcomes if the options request them. Returns like explore_run: STROBE_OK also when there
+ * was a failure, see out->result.failure; STROBE_FULL. The caller calls explore_outcomes_free afterwards. */
 enum strobe_status explore_litmus_run(struct explore_litmus *test, const struct explore_options *options,
                                       struct explore_outcomes *out);
 void explore_outcomes_free(struct explore_outcomes *outcomes);
 
-/* As herd prints it: Test, States, Ok or No, Witnesses, Condition, Observation; what failed stands before the Ok or
- * No: "undefined behaviour: data race: ..", "deadlock: ..". */
+/* Prints the result like herd: Test, States, Ok or No, Witnesses, Condition, Observation. A failure is printed before
+ * Ok or No: "undefined behaviour: data race: ..", "deadlock: ..". */
 struct _IO_FILE;
 void explore_litmus_print(struct _IO_FILE *to, const struct explore_litmus *test,
                           const struct explore_outcomes *outcomes);

@@ -1,4 +1,4 @@
-/* Words, numbers and marks of litmus files, with their places. Start only. */
+/* Tokens of litmus files: words, numbers and marks, with their positions. Start only. */
 #ifndef STROBE_SIM_EXPLORE_LITMUS_LITMUS_LEXER_H
 #define STROBE_SIM_EXPLORE_LITMUS_LITMUS_LEXER_H
 
@@ -20,22 +20,23 @@ struct litmus_token {
     size_t bytes;
     uint32_t line, column; /* from 1; columns count characters of UTF-8 */
     uint64_t value;
-    const char *wrong; /* WRONG: what it is, or NULL: its text says enough */
+    const char *wrong; /* WRONG: the fault, or NULL when its text is clear enough */
 };
 
 struct litmus_lexer {
     const char *at, *end;
     uint32_t line, column;
-    bool in_code; /* a (* is no comment there */
+    bool in_code; /* a (* is not a comment there */
 };
 
 void explore_litmus_lexer_open(struct litmus_lexer *lexer, const char *text, size_t bytes);
 struct litmus_token explore_litmus_next(struct litmus_lexer *lexer);
 
-/* The rest of the line, without blanks around it; then the next line begins. */
+/* Returns the rest of the line without blanks around it, and goes on to the next line. */
 struct litmus_token explore_litmus_rest_of_line(struct litmus_lexer *lexer);
 
-/* Skips comments, texts in "" and all else up to the first of these characters, which is left; false: there is none. */
+/* Skips comments, texts in "" and all other text up to the first of these characters. Returns false when there is
+ * none. */
 bool explore_litmus_skip_to(struct litmus_lexer *lexer, char c);
 
 bool explore_litmus_is(const struct litmus_token *token, const char *text);

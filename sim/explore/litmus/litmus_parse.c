@@ -1,5 +1,6 @@
 #include "engine/base/error_format.h"
 #include "engine/util/array.h"
+#include "engine/util/whole_file.h"
 #include "sim/explore/litmus/litmus_parser.h"
 
 #include <errno.h>
@@ -611,21 +612,15 @@ enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const ch
 enum strobe_status explore_litmus_read(const char *path, struct explore_litmus **out, struct strobe_error *error)
 {
     enum { BYTES_MAX = 1 << 20 };
-    char *text = malloc(BYTES_MAX + 1);
-    FILE *file = text ? fopen(path, "rb") : NULL;
-    size_t bytes = file ? fread(text, 1, BYTES_MAX + 1, file) : 0;
-    enum strobe_status status = STROBE_IO;
+    char *text;
+    size_t bytes;
     *out = NULL;
-    if (!text)
-        strobe_error_set(error, "%s: expected a litmus test: no memory", path);
-    else if (!file || ferror(file))
-        strobe_error_set(error, "%s: expected a litmus test: %s", path, strerror(errno));
-    else if (bytes > BYTES_MAX)
-        strobe_error_set(error, "%s: expected a litmus test: larger than 1 MiB", path);
-    else
+    enum strobe_status status = strobe_whole_file_read(path, BYTES_MAX, &text, &bytes);
+    if (status == STROBE_OK)
         status = explore_litmus_parse(text, bytes, path, out, error);
-    if (file)
-        fclose(file);
+    else
+        strobe_error_set(error, "%s: expected a litmus test: %s", path,
+                         errno == EFBIG ? "larger than 1 MiB" : strerror(errno));
     free(text);
     return status;
 }

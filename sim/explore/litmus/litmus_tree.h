@@ -1,6 +1,5 @@
-/* A litmus test as it was read: what the reader (litmus_parse.c, litmus_code.c) builds and the interpreter
- * (litmus_run.c) walks. Nodes name each other by index into one array; index 0 is no node. Inside of sim/explore and
- * its tests only. */
+/* The syntax tree of a litmus test. The reader (litmus_parse.c, litmus_code.c) builds it, and the interpreter
+ * (litmus_run.c) walks it. Nodes are indexes into one array; index 0 is no node. For sim/explore and its tests only. */
 #ifndef STROBE_SIM_EXPLORE_LITMUS_LITMUS_TREE_H
 #define STROBE_SIM_EXPLORE_LITMUS_LITMUS_TREE_H
 
@@ -8,13 +7,13 @@
 
 enum {
     LITMUS_LOCATIONS_MAX = 64,
-    LITMUS_REGISTERS_MAX = 64,              /* of one thread */
+    LITMUS_REGISTERS_MAX = 64,              /* maximum for one thread */
     LITMUS_DEPTH_MAX = 64,                  /* of nested values and statements */
-    LITMUS_HEIGHT_MAX = 200,                /* of the tree: a + b + c leans to the left */
+    LITMUS_HEIGHT_MAX = 200,                /* maximum height of the tree: a + b + c leans to the left */
     LITMUS_NO_THREAD = EXPLORE_THREADS_MAX, /* the thread of an item that is a location */
 };
 
-/* The address of location i as a value; what is between them is nobody's. */
+/* The address of location i as a value. Values in between are no addresses. */
 #define LITMUS_ADDRESS(i) (INT64_C(0x40000000) + 16 * (int64_t)(i))
 
 struct litmus_type {
@@ -50,7 +49,7 @@ enum litmus_kind {
     LITMUS_DO,          /* do b while a */
 };
 
-/* Operators that have no mark of one character. */
+/* Operators whose mark has more than one character. */
 enum {
     LITMUS_ALSO = 'A',
     LITMUS_ELSE = 'E',
@@ -80,7 +79,7 @@ struct litmus_thread {
     struct litmus_name reg[LITMUS_REGISTERS_MAX];
 };
 
-/* What the condition or `locations` names. */
+/* An item that the condition or `locations` names. */
 struct litmus_item {
     uint32_t thread, index;
 };
@@ -89,27 +88,27 @@ enum litmus_claim { LITMUS_CONSTANT, LITMUS_SAME, LITMUS_NOT, LITMUS_BOTH, LITMU
 
 struct litmus_prop {
     enum litmus_claim kind;
-    uint32_t a, b; /* propositions; CONSTANT: a is an item; SAME: both are */
-    int64_t value; /* CONSTANT; TRUE: whether it is */
-    bool holds;    /* in the execution that is judged */
+    uint32_t a, b; /* propositions; CONSTANT: a is an item; SAME: a and b are items */
+    int64_t value; /* CONSTANT; TRUE: the truth value */
+    bool holds;    /* in the execution being judged */
 };
 
 struct explore_litmus {
     char *name, *condition, *path;
     struct explore_program program;
     enum explore_quantifier quantifier;
-    uint32_t prop, filter; /* 0: none, which is true */
+    uint32_t prop, filter; /* 0: none, which counts as true */
     uint32_t location_count, item_count, node_count, prop_count, text_count;
     uint32_t node_room, prop_room, text_room, item_room;
     struct litmus_name location[LITMUS_LOCATIONS_MAX];
     struct litmus_thread thread[EXPLORE_THREADS_MAX];
     struct litmus_node *node;
     struct litmus_prop *claim;
-    struct litmus_item *item; /* ordered as they are printed */
+    struct litmus_item *item; /* in the order of printing */
     char **text;
 };
 
-/* The value as memory or a local of that type keeps it. */
+/* Returns the value as memory or a local of that type stores it. */
 int64_t explore_litmus_fit(struct litmus_type type, uint64_t value);
 
 #endif

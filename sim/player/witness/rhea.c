@@ -89,7 +89,7 @@ static void rhea_probe_thread_end(void *thread)
 static void rhea_probe_write_event(enum strobe_atrace_kind kind, uint32_t id)
 {
     const char *name = rhea.names[id];
-    strobe_atrace_mark(&rhea.atrace, kind, name, strlen(name));
+    strobe_atrace_section(&rhea.atrace, kind, name, strlen(name));
 }
 
 static void rhea_probe_enter(void *thread, uint32_t id, uint32_t depth)
@@ -138,13 +138,13 @@ static void read_begin(void *thread, const char *method)
     size_t bytes =
         strobe_atrace_label(label, sizeof label, "read", path, (size_t)n < sizeof path ? (size_t)n : sizeof path - 1,
                             STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
-    strobe_atrace_mark(&rhea.atrace, STROBE_ATRACE_BEGIN, label, bytes);
+    strobe_atrace_section(&rhea.atrace, STROBE_ATRACE_BEGIN, label, bytes);
 }
 
 static void read_end(void *thread)
 {
     (void)thread;
-    strobe_atrace_mark(&rhea.atrace, STROBE_ATRACE_END, "", 0);
+    strobe_atrace_section(&rhea.atrace, STROBE_ATRACE_END, "", 0);
 }
 
 static bool rhea_probe_put(void *out, const char *text, size_t bytes)

@@ -290,7 +290,7 @@ static void claim(void *state)
     struct calls_state *s = state;
     struct strobe_entry_thread *t = &s->thread[explore_self()];
     for (uint32_t i = 0; i < explore_size(); i++)
-        strobe_entry_room(t, &t->level[0]);
+        strobe_entry_refill(t, &t->level[0]);
 }
 
 static void turn_off(void *state)

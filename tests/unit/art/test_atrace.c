@@ -323,7 +323,7 @@ static void other_kinds_are_passed_by_counted_and_still_reach_a_real_marker(void
     app.begin("x");
     strobe_rhea_stop();
     MUST_BE("+B|%d|x");
-    assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_NOTE_PASSED), 2);
+    assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_HEAD_PASSED), 2);
     char *text = temp_dir_read("marker", &bytes);
     snprintf(expected, sizeof expected, "S|%d|load|5C|%d|heap|3", getpid(), getpid());
     assert_string_equal(text, expected);
@@ -366,7 +366,7 @@ static void a_message_that_is_too_long_is_cut_and_counted_and_its_end_stays(void
     assert_int_equal(seen.count, 4);
     assert_int_equal(strlen(seen.line[0]), 1 + STROBE_ATRACE_TEXT_MAX);
     assert_int_equal(strlen(seen.line[2]), 1 + STROBE_ATRACE_TEXT_MAX);
-    assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_NOTE_CUT), 1);
+    assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_HEAD_CUT), 1);
 }
 
 static void marks_of_methods_are_reported_with_their_prefixes(void **state)
@@ -429,7 +429,7 @@ static void main_only_leaves_other_threads_out_at_both_levels(void **state)
         end_at(levels[i]);
         strobe_rhea_stop();
         MUST_BE("B|%d|main", "B|1|inlined", levels[i] >= 26 ? "E|%d" : "E");
-        assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_NOTE_ELSEWHERE), 3);
+        assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_HEAD_ELSEWHERE), 3);
         assert_int_equal(marker_bytes(), 0);
         unload(state);
     }
@@ -607,7 +607,7 @@ static void libraries_loaded_later_are_hooked_when_one_looks_again(void **state)
     assert_non_null(later);
     FIND(later, write_later, "app_write");
     assert_int_equal(write_later(*app.marker, "B|1|unseen", 10), -1);
-    strobe_rhea_look_again();
+    strobe_rhea_hook_loaded();
     assert_int_equal(write_later(*app.marker, "B|1|seen", 8), 8);
     strobe_rhea_stop();
     assert_int_equal(write_later(STROBE_RHEA_MAGIC_FD, "B|1|after", 9), -1);
@@ -663,8 +663,8 @@ static void a_ring_file_of_a_killed_process_gives_its_log(void **state)
     struct strobe_packet_ring ring;
     assert_ptr_not_equal(memory, MAP_FAILED);
     assert_int_equal(strobe_packet_ring_open(memory, bytes, &ring), STROBE_OK);
-    assert_int_equal(strobe_atrace_count(&ring, STROBE_ATRACE_NOTE_PID), child);
-    assert_int_equal(strobe_atrace_count(&ring, STROBE_ATRACE_NOTE_END_BOOT_NS), 0);
+    assert_int_equal(strobe_atrace_count(&ring, STROBE_ATRACE_HEAD_PID), child);
+    assert_int_equal(strobe_atrace_count(&ring, STROBE_ATRACE_HEAD_END_BOOT_NS), 0);
     assert_int_equal(strobe_packet_tickets(&ring), 1);
     munmap(memory, bytes);
     close(fd);

@@ -363,7 +363,7 @@ static void what_was_written_is_read_again(void **state)
         const char *name = names[kept[i].name];
         static const enum strobe_atrace_kind kinds[] = {STROBE_ATRACE_ENTER, STROBE_ATRACE_LEAVE, STROBE_ATRACE_THROW,
                                                         STROBE_ATRACE_END};
-        assert_int_equal(strobe_atrace_mark(&a, kinds[kept[i].what], name, kept[i].what < 3 ? strlen(name) : 0),
+        assert_int_equal(strobe_atrace_section(&a, kinds[kept[i].what], name, kept[i].what < 3 ? strlen(name) : 0),
                          STROBE_ATRACE_KEPT);
     }
     strobe_atrace_end(&a);
@@ -385,13 +385,13 @@ static void microseconds_are_what_the_original_keeps(void **state)
     (void)state;
     struct strobe_atrace a = make(100, true);
     now = 6 * S + 1999;
-    strobe_atrace_mark(&a, STROBE_ATRACE_ENTER, "x", 1);
+    strobe_atrace_section(&a, STROBE_ATRACE_ENTER, "x", 1);
     thread_now = 8;
-    strobe_atrace_mark(&a, STROBE_ATRACE_ENTER, "y", 1);
+    strobe_atrace_section(&a, STROBE_ATRACE_ENTER, "y", 1);
     write_and_read(6);
     must_be(0, STROBE_CALL_BEGIN, 6 * S + 1000, "x");
     assert_int_equal(calls.thread_count, 1);
-    assert_int_equal(strobe_atrace_count(&ring, STROBE_ATRACE_NOTE_ELSEWHERE), 1);
+    assert_int_equal(strobe_atrace_count(&ring, STROBE_ATRACE_HEAD_ELSEWHERE), 1);
     assert_false(read_stats.ended);
 }
 
@@ -400,10 +400,10 @@ static void losses_of_the_ring_are_reported_in_the_log(void **state)
     (void)state;
     struct strobe_atrace a = make(10, false);
     for (uint32_t i = 0; i < 25; i++)
-        strobe_atrace_mark(&a, STROBE_ATRACE_ENTER, "x", 1);
+        strobe_atrace_section(&a, STROBE_ATRACE_ENTER, "x", 1);
     strobe_store_relaxed(&ring.slots[0].seq, 5);
     strobe_store_relaxed(&ring.slots[5].seq, 5);
-    assert_int_equal(strobe_atrace_mark(&a, STROBE_ATRACE_ENTER, "x", 1), STROBE_ATRACE_DROPPED);
+    assert_int_equal(strobe_atrace_section(&a, STROBE_ATRACE_ENTER, "x", 1), STROBE_ATRACE_DROPPED);
     struct strobe_rhea_log_stats stats = write_and_read(6);
     assert_int_equal(stats.lines, 8);
     assert_int_equal(stats.packets_lost, 16 + 2);
@@ -418,13 +418,13 @@ static void damage_in_a_ring_makes_no_lines(void **state)
     assert_int_equal(strobe_packet_write(&ring, "short", 5), STROBE_OK);
     struct strobe_atrace_entry e = {1, 2, 99};
     assert_int_equal(strobe_packet_write(&ring, &e, sizeof e), STROBE_OK);
-    strobe_atrace_mark(&a, STROBE_ATRACE_ENTER, "x", 1);
+    strobe_atrace_section(&a, STROBE_ATRACE_ENTER, "x", 1);
     struct strobe_rhea_log_stats stats = write_and_read(6);
     assert_int_equal(stats.strange, 2);
     assert_int_equal(stats.lines, 1);
-    strobe_store_relaxed(&ring.head->note[STROBE_ATRACE_NOTE_PID], 0);
+    strobe_store_relaxed(&ring.head->words[STROBE_ATRACE_HEAD_PID], 0);
     assert_int_equal(strobe_rhea_log(&ring, 6, keep_nothing, NULL, NULL), STROBE_BAD_INPUT);
-    strobe_store_relaxed(&ring.head->note[STROBE_ATRACE_NOTE_PID], 7);
+    strobe_store_relaxed(&ring.head->words[STROBE_ATRACE_HEAD_PID], 7);
     assert_int_equal(strobe_rhea_log(&ring, 6, keep_nothing, NULL, NULL), STROBE_IO);
 }
 

@@ -23,13 +23,13 @@ HOOK void __cyg_profile_func_exit(void *function, void *site);
 void __cyg_profile_func_enter(void *function, void *site)
 {
     (void)site;
-    strobe_entry_tell((uint64_t)(uintptr_t)function, (uintptr_t)__builtin_frame_address(0));
+    strobe_entry_record((uint64_t)(uintptr_t)function, (uintptr_t)__builtin_frame_address(0));
 }
 
 void __cyg_profile_func_exit(void *function, void *site)
 {
     (void)site;
-    strobe_entry_tell((uint64_t)(uintptr_t)function | STROBE_CALL_EXIT, (uintptr_t)__builtin_frame_address(0));
+    strobe_entry_record((uint64_t)(uintptr_t)function | STROBE_CALL_EXIT, (uintptr_t)__builtin_frame_address(0));
 }
 
 static uint64_t now_ticks(void)

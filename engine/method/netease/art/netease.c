@@ -16,20 +16,20 @@ void strobe_netease_sampler_init(struct strobe_netease_sampler *s, const struct 
 
 /* ---- threads ---- */
 
-/* For whom the threads are met: a closure may be run long after it was asked for, so this stays. */
+/* The arguments of the checkpoint's closure. The runtime may run the closure long after the request, so they stay. */
 static struct {
     const struct strobe_art_runtime *runtime;
     const struct strobe_host *host;
     struct strobe_art_threads *threads;
 } meeting;
 
-static void keep(void *object)
+static void netease_keep_closure(void *object)
 {
     (void)object;
 }
 
-/* On the thread itself, or on its behalf while it is suspended. */
-static void met(void *closure, void *thread)
+/* Adds the thread to the table. Runs on the thread itself, or on another thread while this one is suspended. */
+static void netease_meet_thread(void *closure, void *thread)
 {
     uint32_t thin_lock_id, tid;
     (void)closure;
@@ -38,7 +38,8 @@ static void met(void *closure, void *thread)
 }
 
 /* art::Closure: two destructors, Run(Thread *). */
-static void *const closure_vtable[] = {(void *)keep, (void *)keep, (void *)met};
+static void *const closure_vtable[] = {(void *)netease_keep_closure, (void *)netease_keep_closure,
+                                       (void *)netease_meet_thread};
 static struct strobe_art_closure closure = {closure_vtable};
 
 void strobe_netease_meet_threads(const struct strobe_libart *a, const struct strobe_art_runtime *r,
@@ -52,8 +53,8 @@ void strobe_netease_meet_threads(const struct strobe_libart *a, const struct str
 
 /* ---- one capture ---- */
 
-/* Whether what a pointer leads to can be read. Those that could before are remembered. */
-static bool leads_somewhere(struct strobe_netease_sampler *s, uint64_t method)
+/* Returns whether the method at a pointer can be read. The cache holds pointers that were readable before. */
+static bool is_readable_method(struct strobe_netease_sampler *s, uint64_t method)
 {
     const struct strobe_host *host = &s->host.linux.host;
     uint64_t *known = &s->known[method >> 3 & (STROBE_NETEASE_KNOWN - 1)];
@@ -68,16 +69,17 @@ static bool leads_somewhere(struct strobe_netease_sampler *s, uint64_t method)
     return true;
 }
 
-static bool all_lead_somewhere(struct strobe_netease_sampler *s, const uint64_t *frames, uint32_t count)
+static bool are_readable_methods(struct strobe_netease_sampler *s, const uint64_t *frames, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (!leads_somewhere(s, frames[i]))
+        if (!is_readable_method(s, frames[i]))
             return false;
     return true;
 }
 
-/* Walks the thread that the host holds, and lets it go; STROBE_LATE: the watchdog was first. */
-static enum strobe_status look(struct strobe_netease_sampler *s, uint32_t tid, struct strobe_netease_capture *c)
+/* Walks the suspended thread and resumes it. STROBE_LATE: the watchdog has resumed it before. */
+static enum strobe_status netease_walk_and_resume(struct strobe_netease_sampler *s, uint32_t tid,
+                                                  struct strobe_netease_capture *c)
 {
     const struct strobe_host *host = &s->host.linux.host;
     enum strobe_walk_end end = STROBE_WALK_ROOT;
@@ -92,12 +94,12 @@ static enum strobe_status look(struct strobe_netease_sampler *s, uint32_t tid, s
     }
     enum strobe_status left = host->resume(host->ctx, tid);
     strobe_guard_leave();
-    s->counts.resumes++; /* by one of the two */
+    s->counts.resumes++; /* by the sampler or the watchdog */
     c->cut = end == STROBE_WALK_CUT;
     return thread ? left : STROBE_LATE;
 }
 
-static enum strobe_status count(uint64_t *counter, enum strobe_status status)
+static enum strobe_status netease_count_outcome(uint64_t *counter, enum strobe_status status)
 {
     *counter += 1;
     return status;
@@ -113,17 +115,17 @@ enum strobe_status strobe_netease_capture(struct strobe_netease_sampler *s, uint
     n->wishes++;
     enum strobe_status stopped = host->suspend(host->ctx, tid, &never_blocked, 0, &regs);
     if (stopped == STROBE_GONE)
-        return count(&n->gone, STROBE_GONE);
+        return netease_count_outcome(&n->gone, STROBE_GONE);
     if (stopped != STROBE_OK)
-        return count(&n->not_stopped, STROBE_LATE);
-    if (look(s, tid, &c) != STROBE_OK)
-        return count(&n->let_go, STROBE_LATE);
+        return netease_count_outcome(&n->not_stopped, STROBE_LATE);
+    if (netease_walk_and_resume(s, tid, &c) != STROBE_OK)
+        return netease_count_outcome(&n->let_go, STROBE_LATE);
     const uint64_t *frames = s->frames + STROBE_NETEASE_FRAMES - c.count;
     if (c.count == 0)
-        return count(&n->empty, STROBE_NO_ENTRY);
-    if (!all_lead_somewhere(s, frames, c.count))
-        return count(&n->illegal, STROBE_UNREADABLE);
+        return netease_count_outcome(&n->empty, STROBE_NO_ENTRY);
+    if (!are_readable_methods(s, frames, c.count))
+        return netease_count_outcome(&n->illegal, STROBE_UNREADABLE);
     if (strobe_netease_ring_put(s->ring, &c, frames, c.count, number) != STROBE_OK)
-        return count(&n->refused, STROBE_FULL);
-    return count(&n->captured, STROBE_OK);
+        return netease_count_outcome(&n->refused, STROBE_FULL);
+    return netease_count_outcome(&n->captured, STROBE_OK);
 }

@@ -1,4 +1,4 @@
-/* The life of a capture: one in a process, in memory that is reserved once and stays. */
+/* The life cycle of a capture. A process has one capture at a time, in memory that is reserved once and stays. */
 #include "engine/backend/art/own_thread.h"
 #include "engine/base/error_format.h"
 #include "engine/method/netease/art/netease.h"
@@ -14,9 +14,9 @@
 
 enum { IDLE, STARTING, RUNNING, STOPPING, STUCK };
 enum { WATCH_NS = 50 * 1000 * 1000 };
-enum { CHOICES = 10 }; /* looks at the table for each checkpoint: threads that run enter themselves later */
+enum { CHOICES = 10 }; /* choices of threads for each checkpoint: running threads add themselves to the table later */
 
-/* All of it. A checkpoint that was asked for may come after the end, so nothing of this goes away. */
+/* All state. It stays after the end, because a requested checkpoint may run later. */
 static struct {
     strobe_a32 life, stop;
     struct strobe_libart libart;
@@ -24,28 +24,28 @@ static struct {
     struct strobe_art_threads threads;
     struct strobe_netease_sampler sampler;
     struct strobe_netease_ring ring;
-    size_t ring_bytes; /* mapped for it */
+    size_t ring_bytes; /* bytes mapped for the ring */
     struct strobe_session session;
     uint64_t period_ticks;
     uint32_t only[STROBE_NETEASE_THREADS], only_count;
-    uint32_t tids[STROBE_NETEASE_THREADS], tid_count; /* to be captured: the sampler's */
-    strobe_a32 own[2];                                /* tids of its threads */
+    uint32_t tids[STROBE_NETEASE_THREADS], tid_count; /* the threads to capture; only the sampler uses them */
+    strobe_a32 own[2];                                /* ids of the capture's own threads */
 } run;
 
-static const struct strobe_host *host_of_run(void)
+static const struct strobe_host *netease_host(void)
 {
     return &run.sampler.host.linux.host;
 }
 
 /* ---- its threads ---- */
 
-static bool is_own(uint32_t tid)
+static bool netease_is_own_thread(uint32_t tid)
 {
     return tid == strobe_load_relaxed(&run.own[0]) || tid == strobe_load_relaxed(&run.own[1]);
 }
 
-/* All of the table that live, or those that were asked for. */
-static void choose_threads(void)
+/* Selects all live threads of the table, or those that the options name. */
+static void netease_choose_threads(void)
 {
     run.tid_count = 0;
     if (run.only_count) {
@@ -56,12 +56,12 @@ static void choose_threads(void)
     for (uint32_t i = 0; i < STROBE_ART_TABLE_THREADS && run.tid_count < STROBE_NETEASE_THREADS; i++) {
         uint32_t tid = strobe_load_relaxed(&run.threads.at[i].tid), id;
         void *thread;
-        if (tid && !is_own(tid) && strobe_art_threads_get(&run.threads, tid, &thread, &id) == STROBE_OK)
+        if (tid && !netease_is_own_thread(tid) && strobe_art_threads_get(&run.threads, tid, &thread, &id) == STROBE_OK)
             run.tids[run.tid_count++] = tid;
     }
 }
 
-static void pass(void)
+static void netease_pass(void)
 {
     for (uint32_t i = 0; i < run.tid_count && !strobe_load_relaxed(&run.stop); i++) {
         uint64_t number;
@@ -70,12 +70,12 @@ static void pass(void)
     }
 }
 
-static void sample(void)
+static void netease_sampler_work(void)
 {
-    const struct strobe_host *host = host_of_run();
+    const struct strobe_host *host = netease_host();
     struct strobe_session_header *h = run.session.header;
     uint64_t due = host->ticks(host->ctx), looked = 0, chosen = 0;
-    uint64_t look = strobe_ticks_of_ns(host, STROBE_NETEASE_LOOK_NS);
+    uint64_t look = strobe_ticks_of_ns(host, STROBE_NETEASE_MEET_NS);
     strobe_store_relaxed(&run.own[0], (uint32_t)syscall(SYS_gettid));
     while (!strobe_load_relaxed(&run.stop)) {
         uint64_t now = host->ticks(host->ctx);
@@ -84,10 +84,10 @@ static void sample(void)
             looked = now;
         }
         if (!chosen || now - chosen >= look / CHOICES) {
-            choose_threads();
+            netease_choose_threads();
             chosen = now;
         }
-        pass();
+        netease_pass();
         strobe_bump(&h->async_passes, 1);
         now = host->ticks(host->ctx);
         due += run.period_ticks;
@@ -99,7 +99,7 @@ static void sample(void)
     }
 }
 
-static void watch(void)
+static void netease_watchdog_work(void)
 {
     struct timespec pause = {0, WATCH_NS};
     strobe_store_relaxed(&run.own[1], (uint32_t)syscall(SYS_gettid));
@@ -109,11 +109,11 @@ static void watch(void)
     }
 }
 
-static struct strobe_art_own watchdog = {.name = "strobe-watchdog", .work = watch},
-                             sampler = {.name = "strobe-sampler", .work = sample};
+static struct strobe_art_own watchdog = {.name = "strobe-watchdog", .work = netease_watchdog_work},
+                             sampler = {.name = "strobe-sampler", .work = netease_sampler_work};
 
-/* The watchdog ends last: what the sampler holds, it lets go. */
-static bool end_threads(void)
+/* Ends both threads. The watchdog ends last, because it resumes threads that the sampler holds. */
+static bool netease_end_threads(void)
 {
     strobe_store_relaxed(&run.stop, 1);
     bool ended = strobe_art_own_end(&sampler);
@@ -122,14 +122,14 @@ static bool end_threads(void)
 
 /* ---- start ---- */
 
-static enum strobe_status refuse(enum strobe_status status, struct strobe_error *error, const char *reason)
+static enum strobe_status netease_refuse(enum strobe_status status, struct strobe_error *error, const char *reason)
 {
     strobe_error_set(error, "%s", reason);
     return status;
 }
 
-/* A use that the scheme can't do without. */
-static bool has(enum strobe_art_use use, struct strobe_error *error)
+/* Checks for functions of the runtime that the scheme needs. */
+static bool netease_require_use(enum strobe_art_use use, struct strobe_error *error)
 {
     if (strobe_libart_has(&run.libart, use))
         return true;
@@ -138,7 +138,8 @@ static bool has(enum strobe_art_use use, struct strobe_error *error)
     return false;
 }
 
-static enum strobe_status find_runtime(void *vm, const struct strobe_netease_options *o, struct strobe_error *error)
+static enum strobe_status netease_find_runtime(void *vm, const struct strobe_netease_options *o,
+                                               struct strobe_error *error)
 {
     struct strobe_art_runtime runtime;
     struct strobe_libart libart;
@@ -148,7 +149,7 @@ static enum strobe_status find_runtime(void *vm, const struct strobe_netease_opt
         return status;
     void *self = strobe_art_current(&libart);
     if (!self)
-        return refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
+        return netease_refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
     strobe_linux_init(&host, clock_gettime);
     status = strobe_art_discover(&libart, &host.host, vm, self, (uint32_t)syscall(SYS_gettid), &runtime, error);
     if (status != STROBE_OK)
@@ -156,12 +157,12 @@ static enum strobe_status find_runtime(void *vm, const struct strobe_netease_opt
     run.libart = libart;
     run.runtime = runtime;
     if (!run.libart.address[STROBE_ART_RUN_CHECKPOINT])
-        return refuse(STROBE_UNSUPPORTED, error, "the runtime has no ThreadList::RunCheckpoint");
-    return has(STROBE_ART_SUSPEND, error) ? STROBE_OK : STROBE_UNSUPPORTED;
+        return netease_refuse(STROBE_UNSUPPORTED, error, "the runtime has no ThreadList::RunCheckpoint");
+    return netease_require_use(STROBE_ART_SUSPEND, error) ? STROBE_OK : STROBE_UNSUPPORTED;
 }
 
-/* An empty ring, where the last one was if that has the room. */
-static bool reserve_ring(uint32_t capacity)
+/* Reserves an empty ring, and unmaps the previous one. */
+static bool netease_reserve_ring(uint32_t capacity)
 {
     size_t bytes = strobe_netease_ring_bytes(capacity, STROBE_NETEASE_FRAMES);
     if (run.ring_bytes)
@@ -176,7 +177,7 @@ static bool reserve_ring(uint32_t capacity)
     return strobe_netease_ring_open(p, bytes, &run.ring) == STROBE_OK;
 }
 
-static void fill_header(struct strobe_session_header *h)
+static void netease_begin_header(struct strobe_session_header *h)
 {
     const struct strobe_linux *l = &run.sampler.host.linux;
     struct strobe_clock_pair *b = &h->begin;
@@ -186,21 +187,21 @@ static void fill_header(struct strobe_session_header *h)
     h->exe[n > 0 ? n : 0] = '\0';
 }
 
-/* Of threads that are asked for by name there must be room for each. */
-static enum strobe_status take_options(const struct strobe_netease_options *o, struct strobe_error *error)
+/* Reads the options. When the options name threads, all of them must fit. */
+static enum strobe_status netease_take_options(const struct strobe_netease_options *o, struct strobe_error *error)
 {
     uint32_t capacity = o->capacity ? o->capacity : STROBE_NETEASE_CAPACITY;
     if (o->tids && o->tid_count > STROBE_NETEASE_THREADS)
-        return refuse(STROBE_BAD_INPUT, error, "more threads than can be captured");
-    if (!reserve_ring(capacity))
-        return refuse(STROBE_IO, error, "there is no memory for the ring");
+        return netease_refuse(STROBE_BAD_INPUT, error, "more threads than can be captured");
+    if (!netease_reserve_ring(capacity))
+        return netease_refuse(STROBE_IO, error, "there is no memory for the ring");
     run.only_count = o->tids ? o->tid_count : 0;
     if (run.only_count)
         memcpy(run.only, o->tids, run.only_count * sizeof run.only[0]);
     return STROBE_OK;
 }
 
-static enum strobe_status take_session(const char *path, struct strobe_error *error)
+static enum strobe_status netease_attach_session(const char *path, struct strobe_error *error)
 {
     struct strobe_netease_sampler *s = &run.sampler;
     enum strobe_status status = strobe_session_attach(path, s->host.linux.pid, &run.session);
@@ -211,29 +212,30 @@ static enum strobe_status take_session(const char *path, struct strobe_error *er
     run.period_ticks = strobe_ticks_of_ns(&s->host.linux.host, run.session.header->config.async_interval_ns);
     if (!run.period_ticks) {
         strobe_session_unmap(&run.session);
-        return refuse(STROBE_BAD_INPUT, error, "the session's config has no period");
+        return netease_refuse(STROBE_BAD_INPUT, error, "the session's config has no period");
     }
-    fill_header(run.session.header);
+    netease_begin_header(run.session.header);
     return STROBE_OK;
 }
 
-static enum strobe_status start(void *vm, const struct strobe_netease_options *o, struct strobe_error *error)
+static enum strobe_status netease_start_capture(void *vm, const struct strobe_netease_options *o,
+                                                struct strobe_error *error)
 {
     if (!strobe_jvm_env(vm))
-        return refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
-    enum strobe_status status = find_runtime(vm, o, error);
+        return netease_refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
+    enum strobe_status status = netease_find_runtime(vm, o, error);
     if (status == STROBE_OK)
-        status = take_options(o, error);
+        status = netease_take_options(o, error);
     if (status != STROBE_OK)
         return status;
     strobe_netease_sampler_init(&run.sampler, &run.libart, &run.runtime, &run.threads, &run.ring);
-    status = take_session(o->session_path, error);
+    status = netease_attach_session(o->session_path, error);
     if (status != STROBE_OK)
         return status;
     strobe_store_relaxed(&run.stop, 0);
     if (strobe_art_own_begin(&watchdog, vm, error) && strobe_art_own_begin(&sampler, vm, error))
         return STROBE_OK;
-    bool ended = end_threads();
+    bool ended = netease_end_threads();
     if (ended)
         strobe_session_unmap(&run.session);
     return STROBE_IO;
@@ -244,11 +246,11 @@ enum strobe_status strobe_netease_start(void *vm, const struct strobe_netease_op
 {
     uint32_t idle = IDLE;
     if (!strobe_cas_acquire(&run.life, &idle, STARTING))
-        return refuse(STROBE_EXISTS, error,
-                      idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
+        return netease_refuse(STROBE_EXISTS, error,
+                              idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
-    enum strobe_status status = start(vm, options, error);
+    enum strobe_status status = netease_start_capture(vm, options, error);
     strobe_local.busy = busy;
     bool lingers = watchdog.there || sampler.there;
     strobe_store_release(&run.life, status == STROBE_OK ? RUNNING : lingers ? STUCK : IDLE);
@@ -262,7 +264,7 @@ struct strobe_netease_sampler *strobe_netease_running(void)
 
 /* ---- end ---- */
 
-static void close_session(struct strobe_netease_result *out)
+static void netease_close_session(struct strobe_netease_result *out)
 {
     struct strobe_clock_pair end;
     strobe_linux_clock_pair(&run.sampler.host.linux, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
@@ -279,9 +281,9 @@ enum strobe_status strobe_netease_stop(struct strobe_netease_result *out)
         return STROBE_NO_ENTRY;
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
-    bool ended = end_threads();
+    bool ended = netease_end_threads();
     if (ended)
-        close_session(out ? out : &result);
+        netease_close_session(out ? out : &result);
     strobe_local.busy = busy;
     strobe_store_release(&run.life, ended ? IDLE : STUCK);
     return ended ? STROBE_OK : STROBE_LATE;

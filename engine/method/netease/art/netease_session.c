@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MEMO = 1024 }; /* methods whose kind is remembered; a power of two */
+enum { MEMO = 1024 }; /* size of the cache of methods' kinds; a power of two */
 
 struct fill {
     struct strobe_session *session;
     const struct strobe_netease_sampler *held;
     struct strobe_ring_writer writer;
     struct strobe_stack_cursor cursor;
-    uint32_t thread_of[STROBE_NETEASE_THREADS]; /* by the session's index: its tid */
+    uint32_t thread_of[STROBE_NETEASE_THREADS]; /* thread id, by index in the session's table */
     uint32_t threads;
     struct {
         uint64_t method;
@@ -21,8 +21,8 @@ struct fill {
     } memo[MEMO];
 };
 
-/* Whether it is one of the runtime's own, which have no place in any dex file. */
-static bool is_pseudo(struct fill *f, uint64_t method)
+/* Returns whether it is one of the runtime's own methods, which no dex file contains. */
+static bool netease_is_pseudo_method(struct fill *f, uint64_t method)
 {
     const struct strobe_host *host = &f->held->host.linux.host;
     uint64_t at = method >> 3 & (MEMO - 1);
@@ -36,8 +36,8 @@ static bool is_pseudo(struct fill *f, uint64_t method)
     return f->memo[at].pseudo;
 }
 
-/* What the thread is called, while it lives. */
-static void read_name(uint32_t tid, char *out, size_t bytes)
+/* Reads the name of a thread that is still alive. */
+static void netease_read_thread_name(uint32_t tid, char *out, size_t bytes)
 {
     char path[64], name[17];
     snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
@@ -49,8 +49,8 @@ static void read_name(uint32_t tid, char *out, size_t bytes)
         snprintf(out, bytes, "%.*s", (int)n - 1, name);
 }
 
-/* The session's entry of a tid; STROBE_FULL: there is no room for it. */
-static enum strobe_status entry_of(struct fill *f, const struct strobe_netease_capture *c, uint32_t *index)
+/* Finds or adds the thread's entry in the session. STROBE_FULL: the session has no space for it. */
+static enum strobe_status netease_thread_index(struct fill *f, const struct strobe_netease_capture *c, uint32_t *index)
 {
     for (uint32_t i = 0; i < f->threads; i++)
         if (f->thread_of[i] == c->tid) {
@@ -62,17 +62,17 @@ static enum strobe_status entry_of(struct fill *f, const struct strobe_netease_c
         strobe_session_add_thread(f->session, c->tid, is_main, c->ticks, index) != STROBE_OK)
         return STROBE_FULL;
     struct strobe_thread_entry *t = &f->session->threads[*index];
-    read_name(c->tid, t->name, sizeof t->name);
+    netease_read_thread_name(c->tid, t->name, sizeof t->name);
     f->thread_of[f->threads++] = c->tid;
     return STROBE_OK;
 }
 
-/* Frames without pseudo-methods, the innermost ones that a session's stack has room for. */
-static uint32_t choose(struct fill *f, uint64_t *frames, struct strobe_netease_capture *c)
+/* Removes pseudo-methods, and keeps the innermost frames that fit into a session's stack. */
+static uint32_t netease_choose_frames(struct fill *f, uint64_t *frames, struct strobe_netease_capture *c)
 {
     uint32_t kept = 0, room = f->session->header->config.depth_max;
     for (uint32_t i = 0; i < c->count; i++)
-        if (!is_pseudo(f, frames[i]))
+        if (!netease_is_pseudo_method(f, frames[i]))
             frames[kept++] = frames[i];
     if (kept > room) {
         memmove(frames, frames + (kept - room), room * sizeof *frames);
@@ -82,16 +82,16 @@ static uint32_t choose(struct fill *f, uint64_t *frames, struct strobe_netease_c
     return kept;
 }
 
-static void add(struct fill *f, struct strobe_netease_capture *c, uint64_t *frames)
+static void netease_add_sample(struct fill *f, struct strobe_netease_capture *c, uint64_t *frames)
 {
     struct strobe_record r = {.ticks = c->ticks, .kind = STROBE_KIND_ASYNC, .count = 1};
-    if (entry_of(f, c, &r.thread) != STROBE_OK) {
+    if (netease_thread_index(f, c, &r.thread) != STROBE_OK) {
         strobe_bump(&f->session->header->events_untracked, 1);
         return;
     }
     struct strobe_thread_entry *t = &f->session->threads[r.thread];
     struct strobe_account *a = &t->account[STROBE_KIND_ASYNC];
-    uint32_t count = choose(f, frames, c);
+    uint32_t count = netease_choose_frames(f, frames, c);
     strobe_bump(&a->requests, 1);
     if (!count) {
         strobe_bump(&a->unwind_failed, 1);
@@ -105,7 +105,7 @@ static void add(struct fill *f, struct strobe_netease_capture *c, uint64_t *fram
     strobe_store_relaxed(&t->last_sample_ticks, c->ticks);
 }
 
-static void fill_header(struct fill *f)
+static void netease_end_header(struct fill *f)
 {
     struct strobe_session_header *h = f->session->header;
     const struct strobe_netease_counts *n = &f->held->counts;
@@ -119,7 +119,7 @@ static void fill_header(struct fill *f)
 void strobe_netease_fill_session(struct strobe_session *session, const struct strobe_netease_sampler *held,
                                  struct strobe_netease_result *out)
 {
-    static struct fill f; /* by one thread at a time, and no small thing */
+    static struct fill f; /* used by one thread at a time; too large for a stack */
     static uint64_t frames[STROBE_NETEASE_FRAMES_MAX];
     const struct strobe_netease_ring *ring = held->ring;
     struct strobe_netease_capture c;
@@ -130,11 +130,11 @@ void strobe_netease_fill_session(struct strobe_session *session, const struct st
     f.held = held;
     strobe_ring_writer_init(&session->ring, &f.writer, 0);
     *out = (struct strobe_netease_result){.counts = held->counts, .overwritten = strobe_netease_ring_overwritten(ring)};
-    for (uint64_t i = out->overwritten; i < drawn; i++) /* the oldest first, as sessions are written */
+    for (uint64_t i = out->overwritten; i < drawn; i++) /* oldest first, as in any session */
         if (strobe_netease_ring_read(ring, i, &c, frames) == STROBE_OK)
-            add(&f, &c, frames);
+            netease_add_sample(&f, &c, frames);
     strobe_ring_writer_close(&session->ring, &f.writer);
-    fill_header(&f);
+    netease_end_header(&f);
     strobe_art_name_methods(held->host.libart, held->host.runtime, &held->host.linux.host, session, &names);
     out->named = names.named;
     out->stale = names.stale;

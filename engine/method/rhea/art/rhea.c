@@ -19,33 +19,33 @@
 
 struct strobe_rhea_capture *strobe_rhea_newest;
 
-/* The capture under way, or ended last. */
+/* The running or the last capture. */
 static struct {
     void *memory;
     size_t bytes;
     uint64_t *enabled_tags, tags, tags_before;
     int *marker_fd;
-    bool magic; /* the marker's descriptor is ours */
+    bool magic; /* the marker's descriptor is STROBE_RHEA_MAGIC_FD */
     bool under_way;
 } capture;
 
 static _Thread_local uint32_t own_tid;
 
-static uint64_t now_ns(clockid_t clock)
+static uint64_t rhea_now_ns(clockid_t clock)
 {
     struct timespec t = {0};
     clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t boot_ns(void *ctx)
+static uint64_t rhea_boot_ns(void *ctx)
 {
     (void)ctx;
-    return now_ns(CLOCK_BOOTTIME);
+    return rhea_now_ns(CLOCK_BOOTTIME);
 }
 
-/* No capture goes on in a forked child, where this would be the parent's. */
-static uint32_t tid(void *ctx)
+/* Returns the thread's id, which it caches. In a forked child the id is the parent's, but no capture runs there. */
+static uint32_t rhea_own_tid(void *ctx)
 {
     (void)ctx;
     if (!own_tid)
@@ -53,9 +53,9 @@ static uint32_t tid(void *ctx)
     return own_tid;
 }
 
-static const struct strobe_atrace_system bionic = {boot_ns, tid, NULL};
+static const struct strobe_atrace_system bionic = {rhea_boot_ns, rhea_own_tid, NULL};
 
-static enum strobe_status refuse(enum strobe_status status, struct strobe_error *error, const char *text)
+static enum strobe_status rhea_refuse(enum strobe_status status, struct strobe_error *error, const char *text)
 {
     strobe_error_set(error, "%s", text);
     return status;
@@ -63,8 +63,8 @@ static enum strobe_status refuse(enum strobe_status status, struct strobe_error 
 
 /* ---- memory */
 
-/* Before Linux 4.14 a forked child goes on with its parent's. */
-static struct strobe_rhea_capture *make_page(void)
+/* The page reads as zeroes in a forked child. Before Linux 4.14 the child keeps its parent's page. */
+static struct strobe_rhea_capture *rhea_make_page(void)
 {
     enum { PAGE_BYTES = 4096 };
     _Static_assert(sizeof(struct strobe_rhea_capture) <= PAGE_BYTES, "a page holds it");
@@ -75,7 +75,7 @@ static struct strobe_rhea_capture *make_page(void)
     return page;
 }
 
-static enum strobe_status map_ring(const char *path, size_t bytes, void **out)
+static enum strobe_status rhea_map_ring(const char *path, size_t bytes, void **out)
 {
     int fd = -1;
     if (path) {
@@ -111,18 +111,18 @@ void strobe_rhea_release(void)
     capture.memory = NULL;
 }
 
-static enum strobe_status make_ring(const struct strobe_rhea_options *o, struct strobe_packet_ring *ring,
-                                    struct strobe_error *error)
+static enum strobe_status rhea_make_ring(const struct strobe_rhea_options *o, struct strobe_packet_ring *ring,
+                                         struct strobe_error *error)
 {
     uint32_t slots = strobe_packet_ring_slots(o->slots);
     size_t bytes = strobe_packet_ring_bytes(slots);
     void *memory;
     strobe_rhea_release();
-    enum strobe_status status = map_ring(o->ring_path, bytes, &memory);
+    enum strobe_status status = rhea_map_ring(o->ring_path, bytes, &memory);
     if (status == STROBE_EXISTS)
-        return refuse(status, error, "the ring's file exists already");
+        return rhea_refuse(status, error, "the ring's file exists already");
     if (status != STROBE_OK)
-        return refuse(STROBE_IO, error, "no room for the ring");
+        return rhea_refuse(STROBE_IO, error, "no room for the ring");
     strobe_packet_ring_create(memory, slots);
     capture.memory = memory;
     capture.bytes = bytes;
@@ -142,16 +142,16 @@ static enum strobe_status find_cutils(const char *name, struct strobe_error *err
     uintptr_t setup = (uintptr_t)strobe_module_symbol(&m, "atrace_setup");
     strobe_module_close(&m);
     if (!tags || !fd)
-        return refuse(STROBE_NO_ENTRY, error, "libcutils has no atrace_enabled_tags or no atrace_marker_fd");
+        return rhea_refuse(STROBE_NO_ENTRY, error, "libcutils has no atrace_enabled_tags or no atrace_marker_fd");
     capture.enabled_tags = (uint64_t *)tags;
     capture.marker_fd = (int *)fd;
-    /* Or its first use sets both, after us. */
+    /* libcutils sets both variables at its first use. This call lets it do so before the capture sets them. */
     if (setup)
         ((void (*)(void))setup)();
     return STROBE_OK;
 }
 
-static void take_over(uint64_t tags)
+static void rhea_set_tags(uint64_t tags)
 {
     int none = -1;
     capture.magic = __atomic_compare_exchange_n(capture.marker_fd, &none, STROBE_RHEA_MAGIC_FD, false, __ATOMIC_RELAXED,
@@ -160,7 +160,7 @@ static void take_over(uint64_t tags)
     capture.tags_before = __atomic_exchange_n(capture.enabled_tags, tags, __ATOMIC_RELAXED);
 }
 
-static void give_back(void)
+static void rhea_restore_tags(void)
 {
     uint64_t ours = capture.tags;
     int magic = STROBE_RHEA_MAGIC_FD;
@@ -170,9 +170,9 @@ static void give_back(void)
         __atomic_compare_exchange_n(capture.marker_fd, &magic, -1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* ---- life */
+/* ---- start and stop */
 
-static void give_up(const char *ring_path)
+static void rhea_discard_ring(const char *ring_path)
 {
     strobe_rhea_release();
     if (ring_path)
@@ -183,34 +183,34 @@ enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *o, struct
 {
     struct strobe_packet_ring ring;
     if (capture.under_way)
-        return refuse(STROBE_EXISTS, error, "a capture is under way");
+        return rhea_refuse(STROBE_EXISTS, error, "a capture is under way");
     enum strobe_status status = find_cutils(o->cutils, error);
     if (status == STROBE_OK)
-        status = make_ring(o, &ring, error);
+        status = rhea_make_ring(o, &ring, error);
     if (status != STROBE_OK)
         return status;
-    struct strobe_rhea_capture *c = make_page();
+    struct strobe_rhea_capture *c = rhea_make_page();
     if (!c) {
-        give_up(o->ring_path);
-        return refuse(STROBE_IO, error, "no room for the capture");
+        rhea_discard_ring(o->ring_path);
+        return rhea_refuse(STROBE_IO, error, "no room for the capture");
     }
     c->marker_fd = capture.marker_fd;
     c->forward = o->forward;
     c->io_least = o->io ? (o->io_least ? o->io_least : STROBE_RHEA_IO_LEAST) : UINT64_MAX;
-    strobe_atrace_begin(&c->atrace, &ring, &bionic, (uint32_t)getpid(), now_ns(CLOCK_MONOTONIC), o->main_only);
+    strobe_atrace_begin(&c->atrace, &ring, &bionic, (uint32_t)getpid(), rhea_now_ns(CLOCK_MONOTONIC), o->main_only);
     __atomic_store_n(&strobe_rhea_newest, c, __ATOMIC_RELEASE);
     status = strobe_rhea_hook(o->main_only, o->io);
     if (status != STROBE_OK) {
-        give_up(o->ring_path);
-        return refuse(status, error, "slots of write can't be exchanged");
+        rhea_discard_ring(o->ring_path);
+        return rhea_refuse(status, error, "slots of write can't be exchanged");
     }
     capture.under_way = true;
     strobe_store_release(&c->on, 1);
-    take_over(o->tags ? o->tags : STROBE_RHEA_TAGS);
+    rhea_set_tags(o->tags ? o->tags : STROBE_RHEA_TAGS);
     return STROBE_OK;
 }
 
-void strobe_rhea_look_again(void)
+void strobe_rhea_hook_loaded(void)
 {
     if (capture.under_way)
         strobe_rhea_hook_again();
@@ -220,7 +220,7 @@ enum strobe_status strobe_rhea_stop(void)
 {
     if (!capture.under_way)
         return STROBE_OK;
-    give_back();
+    rhea_restore_tags();
     strobe_store_release(&strobe_rhea_newest->on, 0);
     strobe_atrace_end(&strobe_rhea_newest->atrace);
     capture.under_way = false;
@@ -235,7 +235,7 @@ struct file {
     char text[8192];
 };
 
-static bool flush(struct file *f)
+static bool rhea_flush_file(struct file *f)
 {
     for (size_t at = 0; at < f->used;) {
         long wrote = syscall(SYS_write, f->fd, f->text + at, f->used - at);
@@ -249,10 +249,10 @@ static bool flush(struct file *f)
     return true;
 }
 
-static bool put(void *ctx, const char *text, size_t bytes)
+static bool rhea_put_text(void *ctx, const char *text, size_t bytes)
 {
     struct file *f = ctx;
-    if (bytes > sizeof f->text - f->used && !flush(f))
+    if (bytes > sizeof f->text - f->used && !rhea_flush_file(f))
         return false;
     memcpy(f->text + f->used, text, bytes);
     f->used += bytes;
@@ -266,28 +266,28 @@ enum strobe_status strobe_rhea_dump(int fd, uint32_t digits, struct strobe_rhea_
         return STROBE_NO_ENTRY;
     f.fd = fd;
     f.used = 0;
-    enum strobe_status status = strobe_rhea_log(&strobe_rhea_newest->atrace.ring, digits, put, &f, stats);
-    return status == STROBE_OK && !flush(&f) ? STROBE_IO : status;
+    enum strobe_status status = strobe_rhea_log(&strobe_rhea_newest->atrace.ring, digits, rhea_put_text, &f, stats);
+    return status == STROBE_OK && !rhea_flush_file(&f) ? STROBE_IO : status;
 }
 
-/* ---- marks */
+/* ---- events of methods */
 
-static void mark(enum strobe_atrace_kind kind, const char *name)
+static void rhea_mark_method(enum strobe_atrace_kind kind, const char *name)
 {
     struct strobe_rhea_capture *c = strobe_rhea_on();
     if (c)
-        strobe_atrace_mark(&c->atrace, kind, name, strlen(name));
+        strobe_atrace_section(&c->atrace, kind, name, strlen(name));
 }
 
 void strobe_rhea_enter(const char *name)
 {
-    mark(STROBE_ATRACE_ENTER, name);
+    rhea_mark_method(STROBE_ATRACE_ENTER, name);
 }
 void strobe_rhea_leave(const char *name)
 {
-    mark(STROBE_ATRACE_LEAVE, name);
+    rhea_mark_method(STROBE_ATRACE_LEAVE, name);
 }
 void strobe_rhea_throw(const char *name)
 {
-    mark(STROBE_ATRACE_THROW, name);
+    rhea_mark_method(STROBE_ATRACE_THROW, name);
 }

@@ -1,5 +1,5 @@
-/* The proxies of rhea.h. Each calls the original once, whatever happens, unless the message was the ring's to take; and
- * leaves errno as the original did. */
+/* The proxies of rhea.h. Each proxy calls the original exactly once, unless the ring took the message, and leaves errno
+ * as the original did. */
 #include "engine/method/rhea/art/rhea.h"
 
 #include "engine/backend/art/hooks/hook.h"
@@ -42,43 +42,43 @@ static struct strobe_hook hook[PROXIES];
 
 #define ORIGINAL(which, type) ((__typeof__(type) *)hook[which].original)
 
-static struct strobe_rhea_capture *watched(void)
+static struct strobe_rhea_capture *rhea_capture_of_thread(void)
 {
     return strobe_local.busy ? NULL : strobe_rhea_on();
 }
 
 /* ---- messages */
 
-/* Whether what goes to the marker has been taken: it goes no further then. */
-static bool take(struct strobe_rhea_capture *c, const char *text, size_t bytes, bool real)
+/* Records a message. Returns true when the message must not go on to the marker. */
+static bool rhea_take_message(struct strobe_rhea_capture *c, const char *text, size_t bytes, bool real)
 {
     enum strobe_atrace_fate fate = strobe_atrace_message(&c->atrace, text, bytes);
     return !real || (fate != STROBE_ATRACE_PASSED && !c->forward);
 }
 
-/* The capture whose marker this is, or NULL. */
-static struct strobe_rhea_capture *of_marker(int fd)
+/* Returns the running capture if `fd` is its marker, else NULL. */
+static struct strobe_rhea_capture *rhea_capture_of_marker(int fd)
 {
-    struct strobe_rhea_capture *c = watched();
+    struct strobe_rhea_capture *c = rhea_capture_of_thread();
     return c && fd != -1 && fd == __atomic_load_n(c->marker_fd, __ATOMIC_RELAXED) ? c : NULL;
 }
 
-/* A call of another thread, with main_only: nothing of it is put together. */
-static bool left_out(void)
+/* With main_only: returns whether the call is another thread's, whose text libcutils need not format. */
+static bool rhea_leaves_out(void)
 {
-    struct strobe_rhea_capture *c = watched();
+    struct strobe_rhea_capture *c = rhea_capture_of_thread();
     return c && !c->forward && strobe_atrace_leaves_out(&c->atrace);
 }
 
-static void begin_body(const char *name)
+static void on_begin_body(const char *name)
 {
-    if (!left_out())
+    if (!rhea_leaves_out())
         ORIGINAL(BEGIN_BODY, void(const char *))(name);
 }
 
-static void end_body(void)
+static void on_end_body(void)
 {
-    if (!left_out())
+    if (!rhea_leaves_out())
         ORIGINAL(END_BODY, void(void))();
 }
 
@@ -86,7 +86,7 @@ static void end_body(void)
 
 enum { PATH_ROOM = 768 };
 
-static size_t path_of(int fd, char *path)
+static size_t rhea_read_path(int fd, char *path)
 {
     char link[32] = "/proc/self/fd/", digits[12];
     size_t at = sizeof digits, from = strlen(link);
@@ -103,43 +103,43 @@ static size_t path_of(int fd, char *path)
     return bytes > 0 ? (size_t)bytes : 0;
 }
 
-static void tell(struct strobe_rhea_capture *c, const char *what, const char *path, size_t path_bytes, uint64_t size,
-                 uint64_t offset)
+static void rhea_begin_section(struct strobe_rhea_capture *c, const char *what, const char *path, size_t path_bytes,
+                               uint64_t size, uint64_t offset)
 {
     char label[STROBE_ATRACE_TEXT_MAX];
     size_t bytes = strobe_atrace_label(label, sizeof label, what, path, path_bytes, size, offset);
-    strobe_atrace_mark(&c->atrace, STROBE_ATRACE_BEGIN, label, bytes);
+    strobe_atrace_section(&c->atrace, STROBE_ATRACE_BEGIN, label, bytes);
 }
 
-static STROBE_NOINLINE void tell_fd(struct strobe_rhea_capture *c, const char *what, int fd, uint64_t size,
-                                    uint64_t offset)
+static STROBE_NOINLINE void rhea_begin_file_section(struct strobe_rhea_capture *c, const char *what, int fd,
+                                                    uint64_t size, uint64_t offset)
 {
     char path[PATH_ROOM];
-    tell(c, what, path, path_of(fd, path), size, offset);
+    rhea_begin_section(c, what, path, rhea_read_path(fd, path), size, offset);
 }
 
-/* The capture whose business a call of this thread is, or NULL. */
-static struct strobe_rhea_capture *watched_here(void)
+/* Returns the capture that records calls of this thread, or NULL. */
+static struct strobe_rhea_capture *rhea_capture_of_call(void)
 {
-    struct strobe_rhea_capture *c = watched();
+    struct strobe_rhea_capture *c = rhea_capture_of_thread();
     return c && !(c->atrace.main_only && strobe_atrace_leaves_out(&c->atrace)) ? c : NULL;
 }
 
-/* The capture to which a begin has been told, for which an end is due; or NULL. */
-static struct strobe_rhea_capture *begins(const char *what, int fd, uint64_t size, uint64_t offset)
+/* Records the begin of a file call. Returns the capture that needs an end event, or NULL. */
+static struct strobe_rhea_capture *rhea_begin_call(const char *what, int fd, uint64_t size, uint64_t offset)
 {
-    struct strobe_rhea_capture *c = watched();
-    if (!c || size < c->io_least || !watched_here())
+    struct strobe_rhea_capture *c = rhea_capture_of_thread();
+    if (!c || size < c->io_least || !rhea_capture_of_call())
         return NULL;
-    tell_fd(c, what, fd, size, offset);
+    rhea_begin_file_section(c, what, fd, size, offset);
     return c;
 }
 
-static void ends(struct strobe_rhea_capture *begun)
+static void rhea_end_call(struct strobe_rhea_capture *begun)
 {
     if (begun && strobe_load_acquire(&begun->on)) {
         int before = errno;
-        strobe_atrace_mark(&begun->atrace, STROBE_ATRACE_END, "", 0);
+        strobe_atrace_section(&begun->atrace, STROBE_ATRACE_END, "", 0);
         errno = before;
     }
 }
@@ -151,49 +151,49 @@ typedef ssize_t checked_reader(int fd, void *to, size_t bytes, size_t room);
 
 static ssize_t on_write(int fd, const void *from, size_t bytes)
 {
-    struct strobe_rhea_capture *marked = of_marker(fd);
-    if (marked && take(marked, from, bytes, fd >= 0))
+    struct strobe_rhea_capture *marked = rhea_capture_of_marker(fd);
+    if (marked && rhea_take_message(marked, from, bytes, fd >= 0))
         return (ssize_t)bytes;
-    struct strobe_rhea_capture *begun = marked ? NULL : begins("write", fd, bytes, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = marked ? NULL : rhea_begin_call("write", fd, bytes, STROBE_ATRACE_NONE);
     ssize_t wrote = ORIGINAL(WRITE, writer)(fd, from, bytes);
-    ends(begun);
+    rhea_end_call(begun);
     return wrote;
 }
 
 static ssize_t on_write_chk(int fd, const void *from, size_t bytes, size_t room)
 {
-    struct strobe_rhea_capture *marked = bytes <= room ? of_marker(fd) : NULL;
-    if (marked && take(marked, from, bytes, fd >= 0))
+    struct strobe_rhea_capture *marked = bytes <= room ? rhea_capture_of_marker(fd) : NULL;
+    if (marked && rhea_take_message(marked, from, bytes, fd >= 0))
         return (ssize_t)bytes;
-    struct strobe_rhea_capture *begun = marked ? NULL : begins("write", fd, bytes, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = marked ? NULL : rhea_begin_call("write", fd, bytes, STROBE_ATRACE_NONE);
     ssize_t wrote = ORIGINAL(WRITE_CHK, checked_writer)(fd, from, bytes, room);
-    ends(begun);
+    rhea_end_call(begun);
     return wrote;
 }
 
 static ssize_t on_read(int fd, void *to, size_t bytes)
 {
-    struct strobe_rhea_capture *begun = begins("read", fd, bytes, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = rhea_begin_call("read", fd, bytes, STROBE_ATRACE_NONE);
     ssize_t got = ORIGINAL(READ, reader)(fd, to, bytes);
-    ends(begun);
+    rhea_end_call(begun);
     return got;
 }
 
 static ssize_t on_read_chk(int fd, void *to, size_t bytes, size_t room)
 {
-    struct strobe_rhea_capture *begun = begins("read", fd, bytes, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = rhea_begin_call("read", fd, bytes, STROBE_ATRACE_NONE);
     ssize_t got = ORIGINAL(READ_CHK, checked_reader)(fd, to, bytes, room);
-    ends(begun);
+    rhea_end_call(begun);
     return got;
 }
 
-/* Both widths of an offset, and with the room that fortified programs tell. */
+/* Variants for both widths of an offset, and with the buffer size that fortified programs pass. */
 #define POSITIONED(name, which, what, buffer, offset_type)                                                             \
     static ssize_t name(int fd, buffer b, size_t bytes, offset_type offset)                                            \
     {                                                                                                                  \
-        struct strobe_rhea_capture *begun = begins(what, fd, bytes, (uint64_t)offset);                                 \
+        struct strobe_rhea_capture *begun = rhea_begin_call(what, fd, bytes, (uint64_t)offset);                        \
         ssize_t done = ORIGINAL(which, ssize_t(int, buffer, size_t, offset_type))(fd, b, bytes, offset);               \
-        ends(begun);                                                                                                   \
+        rhea_end_call(begun);                                                                                          \
         return done;                                                                                                   \
     }
 POSITIONED(on_pread, PREAD, "read", void *, off_t)
@@ -204,32 +204,32 @@ POSITIONED(on_pwrite64, PWRITE64, "write", const void *, int64_t)
 #define POSITIONED_CHECKED(name, which, offset_type)                                                                   \
     static ssize_t name(int fd, void *to, size_t bytes, offset_type offset, size_t room)                               \
     {                                                                                                                  \
-        struct strobe_rhea_capture *begun = begins("read", fd, bytes, (uint64_t)offset);                               \
+        struct strobe_rhea_capture *begun = rhea_begin_call("read", fd, bytes, (uint64_t)offset);                      \
         ssize_t got = ORIGINAL(which, ssize_t(int, void *, size_t, offset_type, size_t))(fd, to, bytes, offset, room); \
-        ends(begun);                                                                                                   \
+        rhea_end_call(begun);                                                                                          \
         return got;                                                                                                    \
     }
 POSITIONED_CHECKED(on_pread_chk, PREAD_CHK, off_t)
 POSITIONED_CHECKED(on_pread64_chk, PREAD64_CHK, int64_t)
 
-/* The vector is the caller's to be right: it is looked at only where the system would, too. */
+/* The caller is responsible for the vector. The proxy reads it only in cases in which the system reads it, too. */
 static ssize_t on_readv(int fd, const struct iovec *vector, int count)
 {
     uint64_t bytes = 0;
-    if (watched() && vector && count > 0 && count <= 1024)
+    if (rhea_capture_of_thread() && vector && count > 0 && count <= 1024)
         for (int i = 0; i < count; i++)
             bytes += vector[i].iov_len;
-    struct strobe_rhea_capture *begun = bytes ? begins("read", fd, bytes, STROBE_ATRACE_NONE) : NULL;
+    struct strobe_rhea_capture *begun = bytes ? rhea_begin_call("read", fd, bytes, STROBE_ATRACE_NONE) : NULL;
     ssize_t got = ORIGINAL(READV, ssize_t(int, const struct iovec *, int))(fd, vector, count);
-    ends(begun);
+    rhea_end_call(begun);
     return got;
 }
 
-static struct strobe_rhea_capture *begins_open(const char *path)
+static struct strobe_rhea_capture *rhea_begin_open(const char *path)
 {
-    struct strobe_rhea_capture *c = path ? watched_here() : NULL;
+    struct strobe_rhea_capture *c = path ? rhea_capture_of_call() : NULL;
     if (c)
-        tell(c, "open", path, strnlen(path, PATH_ROOM), STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
+        rhea_begin_section(c, "open", path, strnlen(path, PATH_ROOM), STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
     return c;
 }
 
@@ -239,7 +239,7 @@ static struct strobe_rhea_capture *begins_open(const char *path)
 #define NEEDS_MODE(flags) ((flags)&O_CREAT)
 #endif
 
-static unsigned mode_of(int flags, va_list more)
+static unsigned rhea_open_mode(int flags, va_list more)
 {
     return NEEDS_MODE(flags) ? va_arg(more, unsigned) : 0;
 }
@@ -249,11 +249,11 @@ static unsigned mode_of(int flags, va_list more)
     {                                                                                                                  \
         va_list more;                                                                                                  \
         va_start(more, flags);                                                                                         \
-        unsigned mode = mode_of(flags, more);                                                                          \
+        unsigned mode = rhea_open_mode(flags, more);                                                                   \
         va_end(more);                                                                                                  \
-        struct strobe_rhea_capture *begun = begins_open(path);                                                         \
+        struct strobe_rhea_capture *begun = rhea_begin_open(path);                                                     \
         int fd = ORIGINAL(which, int(const char *, int, ...))(path, flags, mode);                                      \
-        ends(begun);                                                                                                   \
+        rhea_end_call(begun);                                                                                          \
         return fd;                                                                                                     \
     }
 OPENING(on_open, OPEN)
@@ -262,9 +262,9 @@ OPENING(on_open64, OPEN64)
 #define OPENING_2(name, which)                                                                                         \
     static int name(const char *path, int flags)                                                                       \
     {                                                                                                                  \
-        struct strobe_rhea_capture *begun = begins_open(path);                                                         \
+        struct strobe_rhea_capture *begun = rhea_begin_open(path);                                                     \
         int fd = ORIGINAL(which, int(const char *, int))(path, flags);                                                 \
-        ends(begun);                                                                                                   \
+        rhea_end_call(begun);                                                                                          \
         return fd;                                                                                                     \
     }
 OPENING_2(on_open_2, OPEN_2)
@@ -272,27 +272,27 @@ OPENING_2(on_open64_2, OPEN64_2)
 
 static int on_fsync(int fd)
 {
-    struct strobe_rhea_capture *begun = begins("fsync", fd, STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = rhea_begin_call("fsync", fd, STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
     int result = ORIGINAL(FSYNC, int(int))(fd);
-    ends(begun);
+    rhea_end_call(begun);
     return result;
 }
 
 static int on_fdatasync(int fd)
 {
-    struct strobe_rhea_capture *begun = begins("fdatasync", fd, STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = rhea_begin_call("fdatasync", fd, STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
     int result = ORIGINAL(FDATASYNC, int(int))(fd);
-    ends(begun);
+    rhea_end_call(begun);
     return result;
 }
 
 static void on_sync(void)
 {
-    struct strobe_rhea_capture *begun = watched_here();
+    struct strobe_rhea_capture *begun = rhea_capture_of_call();
     if (begun)
-        tell(begun, "io", "sync", 4, STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
+        rhea_begin_section(begun, "io", "sync", 4, STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
     ORIGINAL(SYNC, void(void))();
-    ends(begun);
+    rhea_end_call(begun);
 }
 
 /* ---- slots */
@@ -328,29 +328,39 @@ static const struct {
     [SYNC] = {"sync", IO},
 };
 
-static void *proxy_of(enum proxy which)
+static void *rhea_proxy_of(enum proxy which)
 {
     void *const of[PROXIES] = {
-        [WRITE] = TO(on_write),         [WRITE_CHK] = TO(on_write_chk),
-        [BEGIN_BODY] = TO(begin_body),  [END_BODY] = TO(end_body),
-        [OPEN] = TO(on_open),           [OPEN64] = TO(on_open64),
-        [OPEN_2] = TO(on_open_2),       [OPEN64_2] = TO(on_open64_2),
-        [READ] = TO(on_read),           [READ_CHK] = TO(on_read_chk),
-        [PREAD] = TO(on_pread),         [PREAD64] = TO(on_pread64),
-        [PREAD_CHK] = TO(on_pread_chk), [PREAD64_CHK] = TO(on_pread64_chk),
-        [READV] = TO(on_readv),         [PWRITE] = TO(on_pwrite),
-        [PWRITE64] = TO(on_pwrite64),   [FSYNC] = TO(on_fsync),
-        [FDATASYNC] = TO(on_fdatasync), [SYNC] = TO(on_sync),
+        [WRITE] = TO(on_write),
+        [WRITE_CHK] = TO(on_write_chk),
+        [BEGIN_BODY] = TO(on_begin_body),
+        [END_BODY] = TO(on_end_body),
+        [OPEN] = TO(on_open),
+        [OPEN64] = TO(on_open64),
+        [OPEN_2] = TO(on_open_2),
+        [OPEN64_2] = TO(on_open64_2),
+        [READ] = TO(on_read),
+        [READ_CHK] = TO(on_read_chk),
+        [PREAD] = TO(on_pread),
+        [PREAD64] = TO(on_pread64),
+        [PREAD_CHK] = TO(on_pread_chk),
+        [PREAD64_CHK] = TO(on_pread64_chk),
+        [READV] = TO(on_readv),
+        [PWRITE] = TO(on_pwrite),
+        [PWRITE64] = TO(on_pwrite64),
+        [FSYNC] = TO(on_fsync),
+        [FDATASYNC] = TO(on_fdatasync),
+        [SYNC] = TO(on_sync),
     };
     return of[which];
 }
 
-static enum strobe_status hook_all(void)
+static enum strobe_status rhea_hook_all(void)
 {
     for (int i = 0; i < PROXIES; i++) {
         if (!wanted[table[i].when])
             continue;
-        enum strobe_status status = strobe_hook_slots(&hook[i], table[i].symbol, proxy_of((enum proxy)i));
+        enum strobe_status status = strobe_hook_slots(&hook[i], table[i].symbol, rhea_proxy_of((enum proxy)i));
         if (status != STROBE_OK && status != STROBE_NO_ENTRY)
             return status;
     }
@@ -363,7 +373,7 @@ enum strobe_status strobe_rhea_hook(bool main_only, bool io)
     wanted[ALWAYS] = true;
     wanted[MAIN_ONLY] = main_only;
     wanted[IO] = io;
-    enum strobe_status status = hook_all();
+    enum strobe_status status = rhea_hook_all();
     if (status != STROBE_OK)
         strobe_rhea_unhook();
     return status;
@@ -371,7 +381,7 @@ enum strobe_status strobe_rhea_hook(bool main_only, bool io)
 
 void strobe_rhea_hook_again(void)
 {
-    hook_all();
+    rhea_hook_all();
 }
 
 enum strobe_status strobe_rhea_unhook(void)

@@ -1,25 +1,17 @@
 #include "engine/trace/import/ftrace/ftrace_line.h"
 
+#include "engine/util/cursor.h"
+
 #include <string.h>
 
 enum { COLUMN_BYTES_MAX = 24 }; /* of a tgid, of flags: bounds what a line of anything else costs */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 bool strobe_ftrace_number(struct strobe_ftrace_text text, uint64_t most, uint64_t *out)
 {
-    uint64_t n = 0;
-    if (!text.bytes || text.bytes > 20)
+    struct strobe_cursor c = strobe_cursor(text.at, text.bytes);
+    uint64_t n;
+    if (text.bytes > 20 || !strobe_cursor_take_number(&c, most, &n) || c.at != c.end)
         return false;
-    for (size_t i = 0; i < text.bytes; i++) {
-        uint64_t digit = (uint64_t)(unsigned char)text.at[i] - '0';
-        if (digit > 9 || n > most / 10 || n * 10 > most - digit)
-            return false;
-        n = n * 10 + digit;
-    }
     *out = n;
     return true;
 }
@@ -61,7 +53,7 @@ static bool before_cpu(const char *line, const char *bracket, struct strobe_ftra
     while (p > line && p[-1] == ' ')
         p--;
     const char *end = p;
-    while (p > line && is_digit(p[-1]))
+    while (p > line && strobe_is_digit(p[-1]))
         p--;
     uint64_t tid;
     if (p == line || p[-1] != '-' ||
@@ -81,14 +73,14 @@ static const char *time_at(const char *p, const char *end, uint64_t *time_ns)
     const uint64_t seconds_max = 10000000000; /* of any clock; their ns fit 64 bits */
     uint64_t seconds = 0, fraction = 0, unit = 1000000000;
     const char *first = p;
-    for (; p < end && is_digit(*p); p++) {
+    for (; p < end && strobe_is_digit(*p); p++) {
         seconds = seconds * 10 + (uint64_t)(*p - '0');
         if (seconds > seconds_max)
             return NULL;
     }
     if (p == first || p == end || *p++ != '.')
         return NULL;
-    for (first = p; p < end && is_digit(*p) && unit > 1; p++) {
+    for (first = p; p < end && strobe_is_digit(*p) && unit > 1; p++) {
         unit /= 10;
         fraction += (uint64_t)(*p - '0') * unit;
     }
@@ -132,7 +124,7 @@ bool strobe_ftrace_line_parse(const char *line, const char *end, struct strobe_f
     /* A task's name may hold what looks like a CPU: the first that all the rest fits to is it. */
     for (const char *p = line; (p = memchr(p, '[', (size_t)(end - p))) != NULL; p++) {
         const char *close = p + 1;
-        while (close < end && is_digit(*close))
+        while (close < end && strobe_is_digit(*close))
             close++;
         if (close > p + 1 && close < end && *close == ']' && before_cpu(line, p, out) &&
             behind_cpu(close + 1, end, out))

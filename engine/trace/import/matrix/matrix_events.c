@@ -3,13 +3,15 @@
 #include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
 #include "engine/util/array.h"
+#include "engine/util/cursor.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct cursor {
-    const char *at, *end;
+/* What is left of a line, and what was expected at its front. */
+struct reading {
+    struct strobe_cursor c;
     const char *expected;
 };
 
@@ -18,55 +20,33 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static bool is_digit(char c)
+/* A number that is too large is at fault where it begins. */
+static bool number(struct reading *r, uint64_t most, const char *expected, uint64_t *out)
 {
-    return c >= '0' && c <= '9';
-}
-
-/* Digits for a number of at most `most`. A number that is too large is at fault where it begins. */
-static bool number(struct cursor *c, uint64_t most, const char *expected, uint64_t *out)
-{
-    const char *begin = c->at;
-    uint64_t value = 0;
-    c->expected = expected;
-    if (c->at == c->end || !is_digit(*c->at))
-        return false;
-    for (; c->at < c->end && is_digit(*c->at); c->at++) {
-        uint64_t digit = (uint64_t)(*c->at - '0');
-        if (value > (most - digit) / 10) {
-            c->at = begin;
-            return false;
-        }
-        value = value * 10 + digit;
-    }
-    *out = value;
-    return true;
+    r->expected = expected;
+    return strobe_cursor_take_number(&r->c, most, out);
 }
 
 /* What stands behind I or O. */
-static bool event(struct cursor *c, bool enter, uint64_t *entry)
+static bool event(struct reading *r, bool enter, uint64_t *entry)
 {
     uint64_t id = STROBE_MATRIX_DISPATCH, ms;
-    if (c->at < c->end && *c->at == 'D')
-        c->at++;
-    else if (!number(c, STROBE_MATRIX_ID_MASK, "D or a method's id, 0 to 1048575", &id))
+    if (!strobe_cursor_take(&r->c, "D") && !number(r, STROBE_MATRIX_ID_MASK, "D or a method's id, 0 to 1048575", &id))
         return false;
-    c->expected = "@ and a time";
-    if (c->at == c->end || *c->at != '@')
+    r->expected = "@ and a time";
+    if (!strobe_cursor_take(&r->c, "@"))
         return false;
-    c->at++;
-    if (!number(c, STROBE_MATRIX_MS_MAX, "a time, ms of 0 to 8796093022207", &ms))
+    if (!number(r, STROBE_MATRIX_MS_MAX, "a time, ms of 0 to 8796093022207", &ms))
         return false;
     *entry = strobe_matrix_entry(enter, (uint32_t)id, ms);
     return true;
 }
 
-static bool end_time(struct cursor *c, int64_t *out)
+static bool end_time(struct reading *r, int64_t *out)
 {
     uint64_t value;
-    bool negative = c->at < c->end && *c->at == '-';
-    c->at += negative;
-    if (!number(c, STROBE_MATRIX_MS_MAX, "a time, ms", &value))
+    bool negative = strobe_cursor_take(&r->c, "-");
+    if (!number(r, STROBE_MATRIX_MS_MAX, "a time, ms", &value))
         return false;
     *out = negative ? -(int64_t)value : (int64_t)value;
     return true;
@@ -83,36 +63,35 @@ static bool add(struct strobe_matrix_events *e, uint64_t entry)
 enum strobe_status strobe_matrix_events_parse(const char *line, size_t bytes, struct strobe_matrix_events *out,
                                               size_t *column, const char **expected)
 {
-    static const char end[] = "end=";
-    struct cursor c = {.at = line, .end = line + bytes};
+    struct reading r = {.c = strobe_cursor(line, bytes)};
+    struct strobe_cursor *c = &r.c;
     bool ended = false, well = true;
     out->count = 0;
     out->end_ms = STROBE_MATRIX_NO_END;
     while (well) {
-        while (c.at < c.end && is_blank(*c.at))
-            c.at++;
-        if (c.at == c.end)
+        while (c->at < c->end && is_blank(*c->at))
+            c->at++;
+        if (c->at == c->end)
             return STROBE_OK;
-        c.expected = ended ? "the end of the line" : "I or O and a method's id, or end=";
-        if (!ended && (*c.at == 'I' || *c.at == 'O')) {
+        r.expected = ended ? "the end of the line" : "I or O and a method's id, or end=";
+        if (!ended && (*c->at == 'I' || *c->at == 'O')) {
             uint64_t entry;
-            c.at++;
-            well = event(&c, c.at[-1] == 'I', &entry);
+            c->at++;
+            well = event(&r, c->at[-1] == 'I', &entry);
             if (well && !add(out, entry))
                 return STROBE_IO;
-        } else if (!ended && (size_t)(c.end - c.at) >= sizeof end - 1 && !memcmp(c.at, end, sizeof end - 1)) {
-            c.at += sizeof end - 1;
-            well = ended = end_time(&c, &out->end_ms);
+        } else if (!ended && strobe_cursor_take(c, "end=")) {
+            well = ended = end_time(&r, &out->end_ms);
         } else {
             well = false;
         }
-        if (well && c.at < c.end && !is_blank(*c.at)) {
-            c.expected = "a blank";
+        if (well && c->at < c->end && !is_blank(*c->at)) {
+            r.expected = "a blank";
             well = false;
         }
     }
-    *column = (size_t)(c.at - line) + 1;
-    *expected = c.expected;
+    *column = (size_t)(c->at - line) + 1;
+    *expected = r.expected;
     return STROBE_BAD_INPUT;
 }
 

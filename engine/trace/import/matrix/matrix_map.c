@@ -3,8 +3,10 @@
 
 #include "engine/method/matrix/matrix_entry.h"
 #include "engine/util/array.h"
+#include "engine/util/cursor.h"
 #include "engine/util/outfile.h"
 #include "engine/util/text_pool.h"
+#include "engine/util/whole_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -122,19 +124,10 @@ enum strobe_status strobe_matrix_map_id(struct strobe_matrix_map *m, uint32_t ac
     return add(m, *id, access, name, strlen(name)) ? STROBE_OK : STROBE_IO;
 }
 
-/* Decimal digits and a comma behind them; moves *at behind that. */
-static bool number_field(const char **at, const char *end, uint64_t most, uint64_t *out)
+/* Takes a decimal number and the comma behind it. */
+static bool number_field(struct strobe_cursor *c, uint64_t most, uint64_t *out)
 {
-    const char *p = *at;
-    uint64_t value = 0;
-    for (; p < end && *p >= '0' && *p <= '9'; p++)
-        if ((value = value * 10 + (uint64_t)(*p - '0')) > most)
-            return false;
-    if (p == *at || p == end || *p != ',')
-        return false;
-    *out = value;
-    *at = p + 1;
-    return true;
+    return strobe_cursor_take_number(c, most, out) && strobe_cursor_take(c, ",");
 }
 
 /* "class method" or "class method desc": words with one blank between, nothing else that is no text. */
@@ -163,16 +156,17 @@ static void dotted(char *text)
 
 static enum strobe_status map_line(struct strobe_matrix_map *m, const char *at, const char *end, const struct place *p)
 {
+    struct strobe_cursor c = {at, end};
     uint64_t id, access;
-    if (!number_field(&at, end, STROBE_MATRIX_DISPATCH, &id) || !id)
+    if (!number_field(&c, STROBE_MATRIX_DISPATCH, &id) || !id)
         return expected(p, "an id of 1 to 1048574 and a comma");
-    if (!number_field(&at, end, UINT32_MAX, &access))
+    if (!number_field(&c, UINT32_MAX, &access))
         return expected(p, "access flags and a comma");
-    if (!is_method(at, end))
+    if (!is_method(c.at, end))
         return expected(p, "a class, a method and a descriptor");
     if (m->by_id[id])
         return expected(p, "an id that is not there already");
-    char *name = strndup(at, (size_t)(end - at));
+    char *name = strndup(c.at, (size_t)(end - c.at));
     if (!name)
         return no_memory(p);
     dotted(name);
@@ -195,16 +189,13 @@ each_line(const char *text, size_t bytes, const char *path, struct strobe_error 
 {
     struct place p = {.path = path, .error = error};
     enum strobe_status status = STROBE_OK;
-    for (const char *at = text, *all = text + bytes; at < all && status == STROBE_OK;) {
-        const char *newline = memchr(at, '\n', (size_t)(all - at)), *end = newline ? newline : all, *next = end + 1;
+    struct strobe_cursor c = strobe_cursor(text, bytes), l;
+    while (status == STROBE_OK && strobe_cursor_take_line(&c, &l)) {
         p.line++;
-        while (end > at && (end[-1] == '\r' || end[-1] == ' ' || end[-1] == '\t'))
-            end--;
-        if (end > at && *at != '#')
-            status = line(to, at, end, &p);
-        if (!newline)
-            break;
-        at = next;
+        while (l.end > l.at && (l.end[-1] == '\r' || l.end[-1] == ' ' || l.end[-1] == '\t'))
+            l.end--;
+        if (l.end > l.at && *l.at != '#')
+            status = line(to, l.at, l.end, &p);
     }
     return status;
 }
@@ -230,33 +221,12 @@ enum strobe_status strobe_matrix_map_parse(const char *text, size_t bytes, const
     return status;
 }
 
-/* A whole file, in memory to be freed. */
-static enum strobe_status read_all(const char *path, char **text, size_t *bytes, struct strobe_error *error)
+static enum strobe_status read_map_text(const char *path, char **text, size_t *bytes, struct strobe_error *error)
 {
-    FILE *in = fopen(path, "r");
-    size_t room = 0, got = 1;
-    *text = NULL;
-    *bytes = 0;
-    errno = 0;
-    while (in && got) {
-        if (*bytes == room) {
-            char *larger = realloc(*text, room = room ? 2 * room : 65536);
-            if (!larger)
-                break;
-            *text = larger;
-        }
-        got = fread(*text + *bytes, 1, room - *bytes, in);
-        *bytes += got;
-    }
-    bool failed = !in || got || ferror(in);
-    if (failed) {
-        strobe_error_set(error, "%s: %s", path, strerror(errno ? errno : EIO));
-        free(*text);
-        *text = NULL;
-    }
-    if (in)
-        fclose(in);
-    return failed ? STROBE_IO : STROBE_OK;
+    enum strobe_status status = strobe_whole_file_read(path, SIZE_MAX, text, bytes);
+    if (status != STROBE_OK)
+        strobe_error_set(error, "%s: %s", path, strerror(errno));
+    return status;
 }
 
 enum strobe_status strobe_matrix_map_read(const char *path, struct strobe_matrix_map **out, struct strobe_error *error)
@@ -264,7 +234,7 @@ enum strobe_status strobe_matrix_map_read(const char *path, struct strobe_matrix
     char *text;
     size_t bytes;
     *out = NULL;
-    enum strobe_status status = read_all(path, &text, &bytes, error);
+    enum strobe_status status = read_map_text(path, &text, &bytes, error);
     if (status == STROBE_OK)
         status = strobe_matrix_map_parse(text, bytes, path, out, error);
     free(text);
@@ -354,7 +324,7 @@ enum strobe_status strobe_matrix_blacklist_read(struct strobe_matrix_blacklist *
 {
     char *text;
     size_t bytes;
-    enum strobe_status status = read_all(path, &text, &bytes, error);
+    enum strobe_status status = read_map_text(path, &text, &bytes, error);
     if (status == STROBE_OK)
         status = strobe_matrix_blacklist_parse(l, text, bytes, path, error);
     free(text);

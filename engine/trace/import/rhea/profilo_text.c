@@ -1,5 +1,6 @@
 #include "engine/trace/import/rhea/profilo_text.h"
 #include "engine/base/error_format.h"
+#include "engine/util/cursor.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,53 +70,25 @@ size_t strobe_profilo_write_frames(struct strobe_profilo_state *s, const struct 
 
 /* ---- reading */
 
-struct text {
-    const char *at, *end;
-};
-
-static bool take_bar(struct text *t)
-{
-    if (t->at == t->end || *t->at != '|')
-        return false;
-    t->at++;
-    return true;
-}
-
-/* A number with its sign that `bits` hold. */
-static bool take_number(struct text *t, unsigned bits, int64_t *out)
-{
-    bool negative = t->at < t->end && *t->at == '-';
-    uint64_t n = 0, most = (UINT64_C(1) << (bits - 1)) - !negative;
-    const char *first = t->at += negative;
-    for (; t->at < t->end && *t->at >= '0' && *t->at <= '9'; t->at++) {
-        uint64_t digit = (uint64_t)(*t->at - '0');
-        if (n > (most - digit) / 10)
-            return false;
-        n = n * 10 + digit;
-    }
-    *out = (int64_t)(negative ? 0 - n : n);
-    return t->at > first;
-}
-
-static bool take_32(struct text *t, int32_t before, int32_t *out)
+static bool take_32(struct strobe_cursor *t, int32_t before, int32_t *out)
 {
     int64_t n;
-    if (!take_number(t, 32, &n))
+    if (!strobe_cursor_take_signed(t, INT32_MAX, &n))
         return false;
     *out = (int32_t)((uint32_t)before + (uint32_t)n);
     return true;
 }
 
-static bool take_64(struct text *t, int64_t before, int64_t *out)
+static bool take_64(struct strobe_cursor *t, int64_t before, int64_t *out)
 {
     int64_t n;
-    if (!take_number(t, 64, &n))
+    if (!strobe_cursor_take_signed(t, INT64_MAX, &n))
         return false;
     *out = (int64_t)((uint64_t)before + (uint64_t)n);
     return true;
 }
 
-static bool take_type(struct text *t, char *type)
+static bool take_type(struct strobe_cursor *t, char *type)
 {
     size_t bytes = 0;
     while (t->at < t->end && ((*t->at >= 'A' && *t->at <= 'Z') || *t->at == '_' || (*t->at >= '0' && *t->at <= '9'))) {
@@ -124,7 +97,7 @@ static bool take_type(struct text *t, char *type)
         type[bytes++] = *t->at++;
     }
     type[bytes] = 0;
-    return bytes > 0 && take_bar(t);
+    return bytes > 0 && strobe_cursor_take(t, "|");
 }
 
 /* Texts are told by their types: STRING_KEY, STRING_VALUE, STRING_NAME. */
@@ -137,14 +110,14 @@ bool strobe_profilo_parse(struct strobe_profilo_state *s, const char *line, size
                           struct strobe_profilo_entry *out)
 {
     const struct strobe_profilo_state none = {0}, *from = s->delta ? s : &none;
-    struct text t = {line, line + bytes};
+    struct strobe_cursor t = {line, line + bytes};
     struct strobe_profilo_entry e = {0};
     int64_t id;
-    if (!take_number(&t, 32, &id) || !take_bar(&t) || !take_type(&t, e.type))
+    if (!strobe_cursor_take_signed(&t, INT32_MAX, &id) || !strobe_cursor_take(&t, "|") || !take_type(&t, e.type))
         return false;
     if (is_text(e.type)) {
         e.id = (int32_t)id;
-        if (!take_32(&t, 0, &e.matchid) || !take_bar(&t))
+        if (!take_32(&t, 0, &e.matchid) || !strobe_cursor_take(&t, "|"))
             return false;
         e.text = t.at;
         e.text_bytes = (size_t)(t.end - t.at);
@@ -152,10 +125,10 @@ bool strobe_profilo_parse(struct strobe_profilo_state *s, const char *line, size
         return true;
     }
     e.id = (int32_t)((uint32_t)from->id + (uint32_t)id);
-    if (!take_64(&t, from->timestamp, &e.timestamp) || !take_bar(&t) || !take_32(&t, from->tid, &e.tid) ||
-        !take_bar(&t) || !take_32(&t, from->callid, &e.callid) || !take_bar(&t) ||
-        !take_32(&t, from->matchid, &e.matchid) || !take_bar(&t) || !take_64(&t, from->extra, &e.extra) ||
-        t.at != t.end)
+    if (!take_64(&t, from->timestamp, &e.timestamp) || !strobe_cursor_take(&t, "|") ||
+        !take_32(&t, from->tid, &e.tid) || !strobe_cursor_take(&t, "|") || !take_32(&t, from->callid, &e.callid) ||
+        !strobe_cursor_take(&t, "|") || !take_32(&t, from->matchid, &e.matchid) || !strobe_cursor_take(&t, "|") ||
+        !take_64(&t, from->extra, &e.extra) || t.at != t.end)
         return false;
     keep(s, &e);
     *out = e;
@@ -231,8 +204,9 @@ static void entry(struct reading *r, const struct strobe_profilo_entry *e)
 static bool key_is(const char *line, size_t bytes, const char *key, int64_t *value)
 {
     size_t length = strlen(key);
-    struct text t = {line + length, line + bytes};
-    return bytes > length && !memcmp(line, key, length) && take_number(&t, 32, value) && t.at == t.end;
+    struct strobe_cursor t = {line + length, line + bytes};
+    return bytes > length && !memcmp(line, key, length) && strobe_cursor_take_signed(&t, INT32_MAX, value) &&
+           t.at == t.end;
 }
 
 /* A line of the head. */

@@ -1,13 +1,9 @@
 #include "engine/trace/import/rhea/rhea_read.h"
 #include "engine/base/error_format.h"
+#include "engine/util/cursor.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* What is left of a line. */
-struct text {
-    const char *at, *end;
-};
 
 struct reading {
     struct strobe_calls *calls;
@@ -15,46 +11,16 @@ struct reading {
     bool started;
 };
 
-static bool is_digit(const struct text *t)
-{
-    return t->at < t->end && *t->at >= '0' && *t->at <= '9';
-}
-
-/* A number; false when there is none, or it does not fit. */
-static bool take_number(struct text *t, uint64_t *out)
-{
-    uint64_t n = 0;
-    if (!is_digit(t))
-        return false;
-    for (; is_digit(t); t->at++) {
-        uint64_t digit = (uint64_t)(*t->at - '0');
-        if (n > (UINT64_MAX - digit) / 10)
-            return false;
-        n = n * 10 + digit;
-    }
-    *out = n;
-    return true;
-}
-
-static bool take(struct text *t, const char *word)
-{
-    size_t bytes = strlen(word);
-    if ((size_t)(t->end - t->at) < bytes || memcmp(t->at, word, bytes) != 0)
-        return false;
-    t->at += bytes;
-    return true;
-}
-
 /* "12.000345", or ".000345" */
-static bool take_seconds(struct text *t, uint64_t *ns)
+static bool take_seconds(struct strobe_cursor *t, uint64_t *ns)
 {
     uint64_t seconds = 0, fraction = 0;
-    if (is_digit(t) && !take_number(t, &seconds))
+    if (strobe_cursor_at_digit(t) && !strobe_cursor_take_number(t, UINT64_MAX, &seconds))
         return false;
-    if (!take(t, ".") || !is_digit(t) || seconds > UINT64_MAX / 1000000000 - 1)
+    if (!strobe_cursor_take(t, ".") || !strobe_cursor_at_digit(t) || seconds > UINT64_MAX / 1000000000 - 1)
         return false;
     uint64_t scale = 100000000;
-    for (; is_digit(t); t->at++, scale /= 10) {
+    for (; strobe_cursor_at_digit(t); t->at++, scale /= 10) {
         if (!scale)
             return false;
         fraction += (uint64_t)(*t->at - '0') * scale;
@@ -64,33 +30,34 @@ static bool take_seconds(struct text *t, uint64_t *ns)
 }
 
 /* `ID|TYPE|`; the type is an entry's, of capitals. */
-static bool take_entry(struct text *t, struct text *type)
+static bool take_entry(struct strobe_cursor *t, struct strobe_cursor *type)
 {
-    struct text at = *t;
+    struct strobe_cursor at = *t;
     uint64_t id;
-    if (!take_number(&at, &id) || !take(&at, "|"))
+    if (!strobe_cursor_take_number(&at, UINT64_MAX, &id) || !strobe_cursor_take(&at, "|"))
         return false;
     type->at = at.at;
     while (at.at < at.end && ((*at.at >= 'A' && *at.at <= 'Z') || *at.at == '_'))
         at.at++;
     type->end = at.at;
-    if (type->at == type->end || !take(&at, "|"))
+    if (type->at == type->end || !strobe_cursor_take(&at, "|"))
         return false;
     *t = at;
     return true;
 }
 
-static bool is(const struct text *t, const char *word)
+static bool is(const struct strobe_cursor *t, const char *word)
 {
-    struct text at = *t;
-    return take(&at, word) && at.at == at.end;
+    struct strobe_cursor at = *t;
+    return strobe_cursor_take(&at, word) && at.at == at.end;
 }
 
 /* TRACE_START's time and process. */
-static bool begin(struct reading *r, struct text t)
+static bool begin(struct reading *r, struct strobe_cursor t)
 {
     uint64_t time_ns, pid;
-    if (!take_number(&t, &time_ns) || !take(&t, "|") || !take_number(&t, &pid) || !pid || pid > INT32_MAX)
+    if (!strobe_cursor_take_number(&t, UINT64_MAX, &time_ns) || !strobe_cursor_take(&t, "|") ||
+        !strobe_cursor_take_number(&t, UINT64_MAX, &pid) || !pid || pid > INT32_MAX)
         return false;
     r->started = true;
     r->stats->boot_ns = time_ns;
@@ -98,7 +65,8 @@ static bool begin(struct reading *r, struct text t)
     return true;
 }
 
-static void call(struct reading *r, uint32_t tid, uint64_t time_ns, enum strobe_call_what what, const struct text *name)
+static void call(struct reading *r, uint32_t tid, uint64_t time_ns, enum strobe_call_what what,
+                 const struct strobe_cursor *name)
 {
     uint32_t number = name ? strobe_calls_name(r->calls, name->at, (size_t)(name->end - name->at)) : STROBE_CALL_ANY;
     uint32_t thread = strobe_calls_thread(r->calls, tid);
@@ -107,23 +75,24 @@ static void call(struct reading *r, uint32_t tid, uint64_t time_ns, enum strobe_
 }
 
 /* `B|pid|name` */
-static void begin_call(struct reading *r, uint32_t tid, uint64_t time_ns, struct text t)
+static void begin_call(struct reading *r, uint32_t tid, uint64_t time_ns, struct strobe_cursor t)
 {
-    const char *bar = take(&t, "|") ? memchr(t.at, '|', (size_t)(t.end - t.at)) : NULL;
+    const char *bar = strobe_cursor_take(&t, "|") ? memchr(t.at, '|', (size_t)(t.end - t.at)) : NULL;
     t.at = bar ? bar + 1 : t.end;
-    enum strobe_call_what what = take(&t, "B:")   ? STROBE_CALL_BEGIN
-                                 : take(&t, "E:") ? STROBE_CALL_END
-                                 : take(&t, "T:") ? STROBE_CALL_THROW
-                                                  : STROBE_CALL_BEGIN;
+    enum strobe_call_what what = strobe_cursor_take(&t, "B:")   ? STROBE_CALL_BEGIN
+                                 : strobe_cursor_take(&t, "E:") ? STROBE_CALL_END
+                                 : strobe_cursor_take(&t, "T:") ? STROBE_CALL_THROW
+                                                                : STROBE_CALL_BEGIN;
     call(r, tid, time_ns, what, &t);
 }
 
 /* `sec.usec[ tid]: message` */
-static bool message(struct reading *r, struct text t)
+static bool message(struct reading *r, struct strobe_cursor t)
 {
     uint64_t time_ns, tid = r->calls->pid;
-    if (!take_seconds(&t, &time_ns) || (take(&t, " ") && !take_number(&t, &tid)) || tid > INT32_MAX ||
-        !take(&t, ": ") || t.at == t.end)
+    if (!take_seconds(&t, &time_ns) ||
+        (strobe_cursor_take(&t, " ") && !strobe_cursor_take_number(&t, UINT64_MAX, &tid)) || tid > INT32_MAX ||
+        !strobe_cursor_take(&t, ": ") || t.at == t.end)
         return false;
     r->stats->messages++;
     char kind = *t.at++;
@@ -138,17 +107,18 @@ static bool message(struct reading *r, struct text t)
 }
 
 /* Of the end: `# 3 packets lost, 0 messages dropped, ...`; others begin with # as well. */
-static void remark(struct reading *r, struct text t)
+static void remark(struct reading *r, struct strobe_cursor t)
 {
     uint64_t packets, messages;
-    if (take(&t, "# ") && take_number(&t, &packets) && take(&t, " packets lost, ") && take_number(&t, &messages) &&
-        take(&t, " messages dropped"))
+    if (strobe_cursor_take(&t, "# ") && strobe_cursor_take_number(&t, UINT64_MAX, &packets) &&
+        strobe_cursor_take(&t, " packets lost, ") && strobe_cursor_take_number(&t, UINT64_MAX, &messages) &&
+        strobe_cursor_take(&t, " messages dropped"))
         r->stats->lost = packets + messages < packets ? UINT64_MAX : packets + messages;
 }
 
-static void line(struct reading *r, struct text t)
+static void line(struct reading *r, struct strobe_cursor t)
 {
-    struct text type, entry = t;
+    struct strobe_cursor type, entry = t;
     bool is_entry = take_entry(&entry, &type), understood;
     if (t.at < t.end && *t.at == '#') {
         remark(r, t);
@@ -165,15 +135,16 @@ static void line(struct reading *r, struct text t)
     if (is_entry && (is(&type, "TRACE_END") || is(&type, "TRACE_ABORT") || is(&type, "TRACE_TIMEOUT"))) {
         uint64_t end_ns;
         r->stats->ended = true;
-        if (take_number(&entry, &end_ns) && end_ns > r->calls->end_ns && end_ns >= r->stats->boot_ns)
+        if (strobe_cursor_take_number(&entry, UINT64_MAX, &end_ns) && end_ns > r->calls->end_ns &&
+            end_ns >= r->stats->boot_ns)
             r->calls->end_ns = end_ns;
         return;
     }
     /* profilo's own writer tells texts as `ID|TYPE|MATCHID|TEXT`. */
     uint64_t match;
-    if (is_entry && take_number(&entry, &match) && take(&entry, "|"))
+    if (is_entry && strobe_cursor_take_number(&entry, UINT64_MAX, &match) && strobe_cursor_take(&entry, "|"))
         t = entry;
-    if (take(&t, "monotonic_time: "))
+    if (strobe_cursor_take(&t, "monotonic_time: "))
         understood = take_seconds(&t, &r->stats->monotonic_ns);
     else
         understood = message(r, t);
@@ -205,7 +176,7 @@ enum strobe_status strobe_rhea_read(const char *text, size_t bytes, struct strob
             stats->cut_off = true;
             break;
         }
-        struct text t = {text + at, newline};
+        struct strobe_cursor t = {text + at, newline};
         at = (size_t)(newline - text) + 1;
         if (t.end > t.at && t.end[-1] == '\r')
             t.end--;
