@@ -63,6 +63,7 @@ bites() {
 long=$(printf 'x%.0s' {1..121})
 bites lines_fit_120_columns engine/base/a.c "$long\n"
 bites sources_are_formatted engine/base/a.c 'int a [2];\n'
+bites readme_fits_250_lines README.md "$(printf 'x\\n%.0s' {1..251})"
 bites files_fit_900_lines engine/base/a.c "$(printf 'x\\n%.0s' {1..901})"
 bites_on_many() {
     rm -rf "${planted:?}"/*

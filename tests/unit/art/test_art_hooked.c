@@ -307,7 +307,7 @@ static void hooks_may_be_taken_out_below_the_proxies_they_called(void **state)
 static int hook_another(int n)
 {
     leaf_calls++;
-    if (count_hook.way == STROBE_HOOK_NONE)
+    if (count_hook.kind == STROBE_HOOK_NONE)
         hook(&count_hook, "count", on_count);
     return original(&leaf_hook, n);
 }

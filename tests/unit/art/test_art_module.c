@@ -97,10 +97,10 @@ static void a_loaded_librarys_symbols_are_found_by_either_hash_table(void **stat
         assert_true(!m.dynamic.sysv_hash == !strcmp(styles[i], "gnu"));
         assert_int_equal(strobe_module_symbol(&m, "t_exported"), by_dlsym(handle, "t_exported"));
         assert_int_equal(strobe_module_symbol(&m, "t_object"), by_dlsym(handle, "t_object"));
-        assert_false(m.looked_in_file);
+        assert_false(m.searched_file);
         assert_int_equal(strobe_module_symbol(&m, "t_hidden"), address_from(handle, "t_where_hidden"));
         assert_int_equal(strobe_module_symbol(&m, "t_local"), address_from(handle, "t_where_local"));
-        assert_true(m.looked_in_file && !m.not_in_file);
+        assert_true(m.searched_file && !m.not_in_file);
         strobe_module_close(&m);
         dlclose(handle);
     }
