@@ -22,24 +22,25 @@ enum status { RUNS, SPINS, FROZEN, OVER };
 struct thread {
     struct sim_fiber fiber;
     enum status status;
-    uint32_t done; /* events of it that took place in this execution */
-    uint32_t turn; /* events before its present turn of a spin */
+    uint32_t done; /* number of its events that took place in this execution */
+    uint32_t turn; /* number of events before its current turn of a spin */
     struct {
         const void *site;
         uint32_t done;
-    } loop[LOOPS]; /* events before the last end of a turn, by loop */
+    } loop[LOOPS]; /* number of events before the last end of a turn, by loop */
     bool had_epilogue;
-    uint64_t turn_read; /* what the loads of the turn before read, as a hash; 0: there was none */
+    uint64_t turn_read; /* hash of what the loads of the turn before read; 0: there was no turn before */
     struct explore_repetition repetition;
     uint32_t operations;
     bool interrupted;
-    bool turn_broken;    /* interrupted in its present turn of a spin: what that read is not all one look */
-    uintptr_t stored_at; /* a plain store to an atomic variable whose value is not known before it happened */
+    bool turn_broken;    /* interrupted in its current turn of a spin, so the loads of that turn are not from one point
+                            in time */
+    uintptr_t stored_at; /* a plain store to an atomic variable, whose value is known only after it happened */
     uint16_t stored_place;
     struct explore_site stored_site;
 };
 
-/* What an update does to what it finds. */
+/* What an update does to the value it finds. */
 struct update {
     bool conditional;
     enum explore_update how;
@@ -59,12 +60,12 @@ static struct {
     struct thread thread[EXPLORE_THREADS_MAX];
     uint32_t running; /* NONE: setup, check, or no execution */
     uint32_t last;
-    bool epilogue; /* those that were left waiting see the latest stores now */
+    bool epilogue; /* the threads that were left waiting now see the latest stores */
     bool granted;  /* the running thread was chosen, and has made no operation since */
     bool in_check;
     jmp_buf out_of_check;
     enum explore_end end;
-    bool over; /* whatever threads may yet want */
+    bool over; /* the execution has ended, whatever the threads want to do */
     enum explore_fault fault;
     char message[256];
     struct explore_access failed_access;
@@ -115,7 +116,7 @@ void explore_machine_disturb(const struct explore_at *frozen, const struct explo
     m.interrupted = interrupted ? *interrupted : nobody;
 }
 
-/* ---- who runs */
+/* ---- scheduling */
 
 static struct explore_event *event_at(uint32_t thread, uint32_t number)
 {
@@ -128,7 +129,7 @@ static bool machine_event_took_place(uint16_t event)
     return m.thread[e->thread].done > e->number;
 }
 
-/* Whether the thread has an event of the graph before it that can take place now. */
+/* Returns true when the thread has a next event in the graph, and that event can take place now. */
 static bool can_follow(uint32_t i)
 {
     const struct thread *t = &m.thread[i];
@@ -138,15 +139,15 @@ static bool can_follow(uint32_t i)
     return !explore_is_load(e) || e->from == EXPLORE_INITIAL || machine_event_took_place(e->from);
 }
 
-/* Value of the last store to a place, as the graph stands. */
+/* Returns the value of the last store to a place in the current graph. */
 static uint64_t last_value(uint16_t place)
 {
     uint16_t last = place < m.graph.place_count ? m.graph.place[place].last : EXPLORE_NOBODY;
     return last == EXPLORE_NOBODY ? explore_variable_of(place)->initial : m.graph.event[last].value;
 }
 
-/* Whether a load of the thread's turn could return something else by now. */
-static bool has_news(uint32_t i)
+/* Returns true when a load of the thread's turn could return another value now. */
+static bool can_read_new_store(uint32_t i)
 {
     const struct thread *t = &m.thread[i];
     for (uint32_t k = t->turn; k < t->done; k++) {
@@ -162,10 +163,10 @@ static bool can_go_on(uint32_t i)
     const struct thread *t = &m.thread[i];
     if (t->status == SPINS && m.epilogue && !t->had_epilogue)
         return true;
-    return t->status == RUNS || (t->status == SPINS && m.chooser->resumes && has_news(i));
+    return t->status == RUNS || (t->status == SPINS && m.chooser->resumes && can_read_new_store(i));
 }
 
-/* The thread to run now; NONE: nobody can. What the graph holds comes first. */
+/* Returns the thread to run now, or NONE when no thread can run. Events of the graph come first. */
 static uint32_t machine_choose_thread(void)
 {
     uint32_t runnable = 0, followers = 0;
@@ -185,7 +186,7 @@ static uint32_t machine_choose_thread(void)
     return m.chooser->thread(m.chooser->ctx, runnable, m.last);
 }
 
-/* Gives way to whoever is to run now; returns when that is this thread again. */
+/* Switches to the thread that must run now, and returns when that is this thread again. */
 static void give_way(void)
 {
     m.granted = false;
@@ -212,7 +213,7 @@ static void give_way(void)
     sim_fiber_switch(from, next == NONE ? &m.main : &m.thread[next].fiber);
 }
 
-/* Ends the execution; never returns to the thread. */
+/* Ends the execution. Never returns to the thread. */
 static _Noreturn void machine_leave(enum explore_end end)
 {
     m.end = end;
@@ -268,7 +269,7 @@ static void check_access(uintptr_t at, uint64_t bytes, bool store, bool atomic, 
         fail_access(&a, c);
 }
 
-/* ---- an operation */
+/* ---- operations */
 
 static void flush_plain_store(struct thread *t);
 
@@ -277,7 +278,7 @@ static bool is_frozen(uint32_t i)
     return m.frozen.thread == i + 1 && m.thread[i].done >= m.frozen.step;
 }
 
-/* To be called where an operation begins: another thread may go first, or this one may go no further. */
+/* Call where an operation begins: another thread may run first, or this thread may not continue. */
 static struct thread *begin_operation(void)
 {
     struct thread *t = &m.thread[m.running];
@@ -306,18 +307,18 @@ static struct thread *begin_operation(void)
     return t;
 }
 
-/* The thread's next event has happened. */
+/* Marks the thread's next event as taken place. */
 static void take_place(struct thread *t)
 {
     m.ran[m.ran_count++] = m.graph.index[m.running][t->done++];
 }
 
-static bool follows(const struct thread *t)
+static bool thread_follows_graph(const struct thread *t)
 {
     return t->done < m.graph.count[m.running];
 }
 
-/* The thread's next event, which stands in the graph: it has to be the one that the thread is about to do. */
+/* Returns the thread's next event in the graph, which must be the one that the thread is about to make. */
 static uint16_t expect_event(const struct thread *t, bool kind_fits, uint16_t place)
 {
     uint16_t i = m.graph.index[m.running][t->done];
@@ -346,7 +347,7 @@ static uint64_t mask_of(uint32_t bytes)
     return bytes == 8 ? UINT64_MAX : ((uint64_t)1 << (8 * bytes)) - 1;
 }
 
-/* ---- loads, and what updates make of them */
+/* ---- loads, and the updates based on them */
 
 static uint64_t machine_value_of(uint16_t place, uint16_t store)
 {
@@ -371,7 +372,7 @@ static const struct explore_event *machine_load(uint16_t place, uint32_t bytes, 
 {
     struct thread *t = &m.thread[m.running];
     uint16_t i;
-    if (follows(t)) {
+    if (thread_follows_graph(t)) {
         const struct explore_event *next = event_at(m.running, t->done);
         i = expect_event(t, explore_is_load(next) && next->locked == locked, place);
         explore_machine_read(i, m.graph.event[i].from);
@@ -403,7 +404,7 @@ static void machine_store(uint16_t place, uint32_t bytes, uint64_t value, int or
     struct thread *t = &m.thread[m.running];
     enum explore_event_kind kind = update ? EXPLORE_E_UPDATE_STORE : EXPLORE_E_STORE;
     value &= mask_of(bytes);
-    if (follows(t)) {
+    if (thread_follows_graph(t)) {
         const struct explore_event *next = event_at(m.running, t->done);
         expect_event(t, next->kind == kind && next->value == value, place);
     } else {
@@ -428,7 +429,7 @@ static void machine_store(uint16_t place, uint32_t bytes, uint64_t value, int or
     check_access(explore_variable_of(place)->at, bytes, true, true, site);
 }
 
-/* A plain store to what is an atomic variable too (an initialisation): its value is known by now. */
+/* Records a plain store to an atomic variable (an initialisation), whose value is known now. */
 static void flush_plain_store(struct thread *t)
 {
     if (!t->stored_at)
@@ -462,7 +463,7 @@ void explore_store(volatile void *at, uint32_t bytes, uint64_t value, int order,
     machine_store(machine_place_of(at, bytes), bytes, value, order, false, site);
 }
 
-static uint64_t updated(uint64_t value, enum explore_update how, uint64_t operand)
+static uint64_t machine_updated_value(uint64_t value, enum explore_update how, uint64_t operand)
 {
     switch (how) {
     case EXPLORE_ADD: return value + operand;
@@ -475,14 +476,15 @@ static uint64_t updated(uint64_t value, enum explore_update how, uint64_t operan
     }
 }
 
-/* Returns what was found; *stored says whether it was replaced. */
-static uint64_t update(volatile void *at, uint32_t bytes, struct update u, struct explore_site site, bool *stored)
+/* Returns the value found; *stored says whether it was replaced. */
+static uint64_t machine_update(volatile void *at, uint32_t bytes, struct update u, struct explore_site site,
+                               bool *stored)
 {
     if (is_private(at)) {
         uint64_t old = explore_memory_read((uintptr_t)at, bytes);
         *stored = !u.conditional || old == u.expected;
         if (*stored)
-            explore_memory_write((uintptr_t)at, bytes, updated(old, u.how, u.operand));
+            explore_memory_write((uintptr_t)at, bytes, machine_updated_value(old, u.how, u.operand));
         return old;
     }
     begin_operation();
@@ -492,7 +494,7 @@ static uint64_t update(volatile void *at, uint32_t bytes, struct update u, struc
     uint64_t old = e->value;
     *stored = e->kind == EXPLORE_E_UPDATE_LOAD;
     if (*stored)
-        machine_store(place, bytes, updated(old, u.how, u.operand), u.order, true, site);
+        machine_store(place, bytes, machine_updated_value(old, u.how, u.operand), u.order, true, site);
     return old;
 }
 
@@ -500,7 +502,7 @@ uint64_t explore_fetch(volatile void *at, uint32_t bytes, enum explore_update ho
                        struct explore_site site)
 {
     bool stored;
-    return update(at, bytes, (struct update){.how = how, .operand = operand, .order = order}, site, &stored);
+    return machine_update(at, bytes, (struct update){.how = how, .operand = operand, .order = order}, site, &stored);
 }
 
 bool explore_compare_exchange(volatile void *at, uint32_t bytes, uint64_t *expected, uint64_t desired, bool weak,
@@ -518,7 +520,7 @@ bool explore_compare_exchange(volatile void *at, uint32_t bytes, uint64_t *expec
                        .expected = *expected & mask_of(bytes),
                        .order = order,
                        .failure_order = failure_order};
-    uint64_t found = update(at, bytes, u, site, &stored);
+    uint64_t found = machine_update(at, bytes, u, site, &stored);
     if (!stored)
         *expected = found;
     return stored;
@@ -529,7 +531,7 @@ void explore_fence(int order, struct explore_site site)
     if (m.running == NONE || m.over)
         return;
     struct thread *t = begin_operation();
-    if (follows(t)) {
+    if (thread_follows_graph(t)) {
         expect_event(t, event_at(m.running, t->done)->kind == EXPLORE_E_FENCE, EXPLORE_NOBODY);
     } else {
         struct explore_event e = {
@@ -557,7 +559,7 @@ void explore_plain(const volatile void *at, uint64_t bytes, bool is_store, struc
     t->stored_site = site;
 }
 
-/* ---- what programs call */
+/* ---- functions that programs call */
 
 uint32_t explore_size(void)
 {
@@ -588,7 +590,7 @@ uint32_t explore_choose(uint32_t count)
         return 0;
     struct thread *t = begin_operation();
     uint16_t i;
-    if (follows(t)) {
+    if (thread_follows_graph(t)) {
         const struct explore_event *next = event_at(m.running, t->done);
         i = expect_event(t, next->kind == EXPLORE_E_CHOICE && next->options == count, EXPLORE_NOBODY);
     } else {
@@ -604,8 +606,8 @@ uint32_t explore_choose(uint32_t count)
     return (uint32_t)m.graph.event[i].value;
 }
 
-/* A turn of this loop ends here. Returns how many events came before it: what other loops did inside of it is a part of
- * it; a loop's first turn began nobody knows where. */
+/* Ends a turn of this loop. Returns the number of events before the turn. The turn includes what inner loops did. The
+ * begin of a loop's first turn is unknown. */
 static uint32_t end_turn(struct thread *t, const void *site)
 {
     uint32_t i = 0;
@@ -624,7 +626,7 @@ void explore_spin(void)
     struct thread *t = &m.thread[m.running];
     flush_plain_store(t);
     uint32_t before = end_turn(t, __builtin_return_address(0)), from = t->done, loads = 0;
-    if (follows(t))
+    if (thread_follows_graph(t))
         return;
     for (; from > before && !t->turn_broken && explore_is_silent(&m.graph, m.running, from - 1); from--)
         loads += explore_is_load(event_at(m.running, from - 1));
@@ -637,7 +639,7 @@ void explore_spin(void)
     }
     uint64_t read = explore_what_was_read(&m.graph, m.running, from);
     if (read == t->turn_read)
-        machine_leave(EXPLORE_LEFT); /* a turn that saw nothing new says nothing new */
+        machine_leave(EXPLORE_LEFT); /* a turn that read nothing new leads to nothing new */
     t->turn_read = read;
     t->status = SPINS;
     uint32_t self = m.running;
@@ -676,7 +678,7 @@ void explore_local(void *memory, size_t bytes)
     sim_fiber_local(memory, bytes);
 }
 
-/* ---- an execution */
+/* ---- executions */
 
 static void thread_main(void *arg)
 {
@@ -690,7 +692,7 @@ static void thread_main(void *arg)
         give_way();
 }
 
-/* Puts in memory what each place holds in the end, for the check. */
+/* Stores the final value of each place in memory, for the check. */
 static void settle_memory(void)
 {
     for (uint32_t p = 0; p < m.graph.place_count; p++) {
@@ -711,7 +713,7 @@ static void machine_check(void)
     m.in_check = false;
 }
 
-/* ---- threads that are left waiting: is what they wait for in another execution, or nowhere? */
+/* ---- waiting threads at the end: does another execution have what they wait for, or does none? */
 
 static uint32_t machine_choose_leftmost(void *ctx, uint32_t runnable, uint32_t last)
 {
@@ -719,7 +721,7 @@ static uint32_t machine_choose_leftmost(void *ctx, uint32_t runnable, uint32_t l
     return (uint32_t)__builtin_ctz(runnable);
 }
 
-static uint32_t newest(void *ctx, uint16_t event, const uint16_t *list, uint32_t count)
+static uint32_t machine_choose_newest(void *ctx, uint16_t event, const uint16_t *list, uint32_t count)
 {
     (void)ctx, (void)event, (void)list;
     return count ? 0 : EXPLORE_GIVE_UP;
@@ -739,7 +741,7 @@ static uint32_t in_status(enum status status)
     return set;
 }
 
-/* Whether each of them last looked at what is there for good: else it would at least look again. */
+/* Returns true when each waiting thread last read stores that are final. Otherwise it would read again. */
 static bool may_wait_for_ever(void)
 {
     for (uint32_t i = 0; i < m.program->thread_count; i++) {
@@ -755,12 +757,15 @@ static bool may_wait_for_ever(void)
     return true;
 }
 
-/* Where a wait's first turn began is not known, what it looked at may have come before. So those that wait take one
- * more turn, in which loads return the latest stores. Who waits then with nothing new to see waits for ever. */
+/* The begin of a wait's first turn is unknown, so its loads may be old. Each waiting thread therefore makes one more
+ * turn, in which loads return the latest stores. A thread that then reads nothing new waits for ever. */
 static void play_epilogue(void)
 {
-    static const struct explore_chooser chooser = {
-        .thread = machine_choose_leftmost, .load = newest, .store = newest, .choice = first_choice, .resumes = true};
+    static const struct explore_chooser chooser = {.thread = machine_choose_leftmost,
+                                                   .load = machine_choose_newest,
+                                                   .store = machine_choose_newest,
+                                                   .choice = first_choice,
+                                                   .resumes = true};
     m.chooser = &chooser;
     m.epilogue = true;
     m.last = NONE;
@@ -772,16 +777,16 @@ static void fail_waiting(uint32_t waiting)
 {
     m.end = EXPLORE_FAILED;
     m.fault = EXPLORE_DEADLOCK;
-    snprintf(m.message, sizeof m.message, "thread %u waits for ever: nobody is left to end its wait%s",
+    snprintf(m.message, sizeof m.message, "thread %u waits for ever: no thread is left to end its wait%s",
              (uint32_t)__builtin_ctz(waiting), in_status(FROZEN) ? " but a frozen thread" : "");
 }
 
-/* How an execution came to its end in which no thread can go on. */
+/* Decides the end of an execution in which no thread can continue. */
 static void machine_judge(void)
 {
     bool resumed = m.chooser->resumes;
     if (in_status(RUNS)) {
-        m.end = EXPLORE_LEFT; /* the graph holds what this program can not do */
+        m.end = EXPLORE_LEFT; /* the graph contains an event that this program cannot make */
         return;
     }
     m.end = in_status(SPINS) ? EXPLORE_STUCK : EXPLORE_ENDED;

@@ -14,7 +14,7 @@ static const char AN_OPERATION[] = "an operation, such as 0.3 load acquire 4 0x1
 struct reader {
     const char *path;
     FILE *in;
-    uint32_t number; /* of the present line, from 1 */
+    uint32_t number; /* number of the current line, from 1 */
     char line[LINE_MAX_BYTES];
     struct explore_saved *out;
     struct strobe_error *error;
@@ -26,7 +26,8 @@ static enum strobe_status saved_expected(const struct reader *r, const char *wha
     return STROBE_BAD_INPUT;
 }
 
-/* The next line that says something, without its newline. False at the end, and for a line that is cut or too long. */
+/* Reads the next line that is not a comment, without its newline. Returns false at the end, and for a line that is cut
+ * or too long. */
 static bool saved_next_line(struct reader *r)
 {
     do {
@@ -43,7 +44,7 @@ static bool saved_next_line(struct reader *r)
 
 /* ---- parts of a line */
 
-/* The next word; "" at the end. */
+/* Returns the next word; "" at the end. */
 static const char *saved_next_word(char **at)
 {
     char *begin = *at + strspn(*at, " ");
@@ -63,7 +64,7 @@ static bool saved_number(const char *text, uint64_t max, uint64_t *out)
     return !*end && !errno && *out <= max;
 }
 
-static bool small(const char *text, uint32_t max, uint32_t *out)
+static bool saved_small_number(const char *text, uint32_t max, uint32_t *out)
 {
     uint64_t wide;
     if (!saved_number(text, max, &wide))
@@ -79,14 +80,15 @@ static bool saved_reference(char *text, uint32_t *thread, uint32_t *index)
     if (!dot)
         return false;
     *dot = 0;
-    bool good = small(text, EXPLORE_THREADS_MAX - 1, thread) && small(dot + 1, OPERATIONS_MAX, index);
+    bool good =
+        saved_small_number(text, EXPLORE_THREADS_MAX - 1, thread) && saved_small_number(dot + 1, OPERATIONS_MAX, index);
     *dot = '.';
     return good;
 }
 
 /* ---- head */
 
-/* What stands behind `key` in the next line; NULL when the line is another one. */
+/* Returns the text after `key` in the next line, or NULL when the line has another key. */
 static char *saved_value_of(struct reader *r, const char *key)
 {
     size_t n = strlen(key);
@@ -101,8 +103,8 @@ static bool read_at(struct reader *r, const char *key, struct explore_at *out)
         return false;
     if (!strcmp(at, "none"))
         return true;
-    if (!small(saved_next_word(&at), EXPLORE_THREADS_MAX - 1, &thread) ||
-        !small(saved_next_word(&at), OPERATIONS_MAX, &out->step) || *at)
+    if (!saved_small_number(saved_next_word(&at), EXPLORE_THREADS_MAX - 1, &thread) ||
+        !saved_small_number(saved_next_word(&at), OPERATIONS_MAX, &out->step) || *at)
         return false;
     out->thread = thread + 1;
     return true;
@@ -133,7 +135,7 @@ static bool read_fault(struct reader *r, enum explore_fault *out)
 static bool saved_read_number(struct reader *r, const char *key, uint32_t max, uint32_t *out)
 {
     const char *text = saved_value_of(r, key);
-    return text && small(text, max, out);
+    return text && saved_small_number(text, max, out);
 }
 
 static enum strobe_status read_head(struct reader *r)
@@ -183,7 +185,7 @@ static bool read_kind(const char *does, const char *order, struct explore_step *
     return false;
 }
 
-/* An edge may point to a line that comes later: it is kept as thread << 24 | number until all are read. */
+/* An edge may refer to a later line: it is stored as thread << 24 | number until all lines are read. */
 static bool read_edge(char *text, uint32_t *out)
 {
     uint32_t thread, index;
@@ -204,7 +206,7 @@ static bool read_step(struct reader *r, struct explore_step *s)
     if (!saved_reference((char *)saved_next_word(&at), &s->thread, &s->number))
         return false;
     const char *does = saved_next_word(&at), *order = saved_next_word(&at);
-    if (!read_kind(does, order, s) || !small(saved_next_word(&at), 1 << 20, &s->bytes) ||
+    if (!read_kind(does, order, s) || !saved_small_number(saved_next_word(&at), 1 << 20, &s->bytes) ||
         !saved_number(saved_next_word(&at), UINT64_MAX, &s->value))
         return false;
     edge = (char *)saved_next_word(&at);
@@ -215,7 +217,7 @@ static bool read_step(struct reader *r, struct explore_step *s)
     return true;
 }
 
-/* The step that an edge points to: a store or update. NO_STEP: there is none such. */
+/* The step that an edge refers to: a store or update. NO_STEP: there is none. */
 #define NO_STEP (UINT32_MAX - 1)
 
 static uint32_t step_at(const struct explore_failure *f, uint32_t edge)

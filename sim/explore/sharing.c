@@ -7,14 +7,14 @@
 enum {
     WORD = 4,
     PAGE = 4096,
-    ARENA_BYTES = 16 << 10, /* of each thread, and of the setup */
+    ARENA_BYTES = 16 << 10, /* for each thread, and for the setup */
     ARENAS = EXPLORE_THREADS_MAX + 1,
     BLOCKS_MAX = 512,
     REGIONS_MAX = 16,
-    WORDS_SPARE = 4096, /* for what is shared beside the state */
+    WORDS_SPARE = 4096, /* for memory that is shared in addition to the state */
 };
 
-/* What was last done to a word; valid in one execution. Clocks are events of the thread + 1, 0 = never. */
+/* The last accesses to a word; valid for one execution. Clocks are numbers of events of the thread + 1, 0 = never. */
 struct word {
     uint32_t execution;
     uint8_t writer, write_mask, read_mask;
@@ -51,7 +51,7 @@ static struct {
     size_t arena_used[ARENAS];
     struct block block[BLOCKS_MAX];
     uint32_t block_count;
-    uint16_t freed[ARENAS][BLOCKS_MAX]; /* stacks of blocks to hand out again */
+    uint16_t freed[ARENAS][BLOCKS_MAX]; /* stacks of blocks for reuse */
     uint32_t freed_count[ARENAS];
 } s;
 
@@ -62,7 +62,7 @@ static bool more_words(size_t words)
         return true;
     }
     size_t room = s.word_count + words + WORDS_SPARE;
-    struct word *word = calloc(room, sizeof *word); /* zeroed page by page, as they are used */
+    struct word *word = calloc(room, sizeof *word); /* the system zeroes pages when they are used */
     uint16_t *variable = calloc(room, sizeof *variable);
     bool more = word && variable;
     if (more && s.word_count) {
@@ -97,7 +97,7 @@ bool explore_sharing_open(size_t state_bytes)
     size_t bytes = s.state_room + (size_t)ARENAS * ARENA_BYTES;
     s.memory = aligned_alloc(PAGE, bytes);
     if (s.memory)
-        memset(s.memory, 0, bytes); /* what an earlier program left there is not this one's */
+        memset(s.memory, 0, bytes); /* drops what an earlier program has left there */
     return s.memory && add_region((uintptr_t)s.memory, bytes);
 }
 
@@ -149,12 +149,12 @@ static size_t region_word_at(const struct region *r, uintptr_t at)
 
 /* ---- atomic variables */
 
-static bool overlap(const struct explore_variable *v, uintptr_t at, uint64_t bytes)
+static bool variables_overlap(const struct explore_variable *v, uintptr_t at, uint64_t bytes)
 {
     return v->at < at + bytes && at < v->at + v->bytes;
 }
 
-/* The variable in one of the words around [at, at + bytes) that `fits`: is the same, or overlaps. */
+/* Returns the variable in one of the words around [at, at + bytes) that is the same, or overlaps. */
 static uint32_t find_variable(const struct region *r, uintptr_t at, uint64_t bytes, bool same)
 {
     size_t first = region_word_at(r, at), last = region_word_at(r, at + bytes - 1);
@@ -163,7 +163,7 @@ static uint32_t find_variable(const struct region *r, uintptr_t at, uint64_t byt
     for (size_t w = first; w <= last; w++)
         for (uint32_t i = s.variable_of_word[w]; i; i = s.variable[i - 1].next) {
             const struct explore_variable *v = &s.variable[i - 1];
-            if (same ? v->at == at && v->bytes == bytes : overlap(v, at, bytes))
+            if (same ? v->at == at && v->bytes == bytes : variables_overlap(v, at, bytes))
                 return i;
         }
     return 0;
@@ -224,7 +224,8 @@ void explore_memory_write(uintptr_t at, uint32_t bytes, uint64_t value)
 
 /* ---- races */
 
-static struct explore_conflict conflict(enum explore_fault fault, uint32_t thread, bool store, struct explore_site site)
+static struct explore_conflict make_conflict(enum explore_fault fault, uint32_t thread, bool store,
+                                             struct explore_site site)
 {
     return (struct explore_conflict){.fault = fault, .thread = thread, .store = store, .site = site};
 }
@@ -234,7 +235,7 @@ static bool access_is_ordered(const struct explore_access *a, uint32_t thread, u
     return thread == a->thread || clock == 0 || a->hb->of[thread] >= clock;
 }
 
-static uint32_t unordered(const struct explore_access *a, const uint16_t *clock)
+static uint32_t first_unordered_thread(const struct explore_access *a, const uint16_t *clock)
 {
     uint32_t t = 0;
     while (t < EXPLORE_THREADS_MAX && access_is_ordered(a, t, clock[t]))
@@ -246,18 +247,18 @@ static struct explore_conflict find_conflict(const struct word *w, const struct 
 {
     uint32_t other;
     if (w->freed) {
-        struct explore_conflict c = conflict(EXPLORE_RECLAIMED, w->writer, true, w->write_site);
+        struct explore_conflict c = make_conflict(EXPLORE_RECLAIMED, w->writer, true, w->write_site);
         c.freed = true;
         return c;
     }
     if (w->write_mask & mask && !access_is_ordered(a, w->writer, w->write_clock))
-        return conflict(EXPLORE_RACE, w->writer, true, w->write_site);
-    if (a->store && w->read_mask & mask && (other = unordered(a, w->read_clock)) < EXPLORE_THREADS_MAX)
-        return conflict(EXPLORE_RACE, other, false, w->read_site);
-    if (!a->atomic && (other = unordered(a, w->atomic_store_clock)) < EXPLORE_THREADS_MAX)
-        return conflict(EXPLORE_RACE, other, true, w->atomic_site);
-    if (!a->atomic && a->store && (other = unordered(a, w->atomic_load_clock)) < EXPLORE_THREADS_MAX)
-        return conflict(EXPLORE_RACE, other, false, w->atomic_site);
+        return make_conflict(EXPLORE_RACE, w->writer, true, w->write_site);
+    if (a->store && w->read_mask & mask && (other = first_unordered_thread(a, w->read_clock)) < EXPLORE_THREADS_MAX)
+        return make_conflict(EXPLORE_RACE, other, false, w->read_site);
+    if (!a->atomic && (other = first_unordered_thread(a, w->atomic_store_clock)) < EXPLORE_THREADS_MAX)
+        return make_conflict(EXPLORE_RACE, other, true, w->atomic_site);
+    if (!a->atomic && a->store && (other = first_unordered_thread(a, w->atomic_load_clock)) < EXPLORE_THREADS_MAX)
+        return make_conflict(EXPLORE_RACE, other, false, w->atomic_site);
     return (struct explore_conflict){.fault = EXPLORE_FINE};
 }
 
@@ -307,9 +308,9 @@ struct explore_conflict explore_sharing_access(uintptr_t at, uint64_t bytes, con
 
 /* ---- allocation */
 
-/* A block that this thread freed, as allocators with a cache for each thread do: so what is handed out depends on the
+/* Returns a block that this thread has freed, as allocators with a cache for each thread do. The result depends on the
  * thread's own steps only. */
-static struct block *reuse(uint32_t arena, size_t bytes)
+static struct block *reuse_block(uint32_t arena, size_t bytes)
 {
     for (uint32_t i = s.freed_count[arena]; i-- > 0;) {
         struct block *b = &s.block[s.freed[arena][i]];
@@ -324,7 +325,7 @@ static struct block *reuse(uint32_t arena, size_t bytes)
 void *explore_sharing_alloc(uint32_t thread, size_t bytes)
 {
     bytes = (bytes + 15) & ~(size_t)15;
-    struct block *b = reuse(thread, bytes);
+    struct block *b = reuse_block(thread, bytes);
     if (b) {
         const struct region *r = region_of(b->at);
         for (size_t i = 0; i < bytes / WORD; i++)
@@ -359,7 +360,7 @@ struct explore_conflict explore_sharing_free(void *block, const struct explore_a
         s.freed[a->thread][s.freed_count[a->thread]++] = (uint16_t)i;
         return c;
     }
-    return conflict(EXPLORE_WILD, a->thread, true, a->site);
+    return make_conflict(EXPLORE_WILD, a->thread, true, a->site);
 }
 
 void explore_place_name(uintptr_t at, char *out, size_t bytes)

@@ -16,8 +16,8 @@ static uint32_t arm64_word_at(const uint8_t *at)
     return word;
 }
 
-/* `bits` bits from `from` on, with sign. */
-static int64_t field(uint32_t word, int from, int bits)
+/* Extracts `bits` bits from bit `from` on, with sign extension. */
+static int64_t arm64_field(uint32_t word, int from, int bits)
 {
     return (int64_t)((uint64_t)word << (64 - from - bits)) >> (64 - bits);
 }
@@ -65,7 +65,7 @@ int sim_code_open(void)
     return 0;
 }
 
-/* bti, in all its forms. (paciasp is one too, but has to run on the way to the original only.) */
+/* bti, in all its forms. (paciasp is one too, but must run only on the path to the original.) */
 size_t sim_code_landing(const uint8_t *function, const uint8_t *end)
 {
     return end - function > 4 && (arm64_word_at(function) & 0xffffff3f) == 0xd503241f ? 4 : 0;
@@ -82,11 +82,11 @@ bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *
     step->jumps = is_branch(w) || is_conditional(w) || is_compare_branch(w) || is_test_branch(w);
     step->ends = is_branch(w) || is_register_branch(w) || is_trap(w);
     if (is_arm64_call(w) || is_branch(w))
-        distance = field(w, 0, 26);
+        distance = arm64_field(w, 0, 26);
     else if (is_test_branch(w))
-        distance = field(w, 5, 14);
+        distance = arm64_field(w, 5, 14);
     else if (step->jumps)
-        distance = field(w, 5, 19);
+        distance = arm64_field(w, 5, 19);
     step->to = (uintptr_t)at + (uint64_t)(distance * 4);
     return true;
 }
@@ -119,7 +119,7 @@ static void append_branch(struct sim_code *c, const void *to)
     append_arm64_word(c, jump);
 }
 
-/* A direct branch where it reaches: it may go where there is no landing pad. */
+/* Appends a direct branch if it reaches the target, because the target may have no landing pad. */
 void sim_code_go(struct sim_code *c, const void *to)
 {
     if (in_reach(c, to)) {
@@ -130,7 +130,7 @@ void sim_code_go(struct sim_code *c, const void *to)
     }
 }
 
-/* The same condition skips the jump around a jump: its place is encoded in 19 or 14 bits from bit 5 on. */
+/* The same condition skips the jump around a jump. Its distance is encoded in 19 or 14 bits from bit 5 on. */
 static void move_conditional(struct sim_code *c, uint32_t w, uint64_t to)
 {
     uint32_t mask = is_test_branch(w) ? 0x3fffu << 5 : 0x7ffffu << 5;
@@ -144,14 +144,14 @@ static void move_conditional(struct sim_code *c, uint32_t w, uint64_t to)
     c->at = next;
 }
 
-/* Loads the address, then what is there. */
+/* Loads the address, then the value at the address. */
 static int move_literal(struct sim_code *c, uint32_t w, uint64_t place)
 {
     static const uint32_t whole[4] = {0xb9400000, 0xf9400000, 0xb9800000, 0};  /* ldr w, ldr x, ldrsw, prfm */
     static const uint32_t vector[4] = {0xbd400000, 0xfd400000, 0x3dc00000, 0}; /* ldr s, d, q */
     uint32_t load = w >> 26 & 1 ? vector[w >> 30] : whole[w >> 30];
     if (!load)
-        return w >> 26 & 1 ? ENOTSUP : 0; /* a prefetch is advice */
+        return w >> 26 & 1 ? ENOTSUP : 0; /* a prefetch may be dropped */
     append_load(c, SCRATCH, place);
     append_arm64_word(c, load | SCRATCH << 5 | (w & 31));
     return 0;
@@ -171,11 +171,11 @@ int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
     } else if (step.jumps) {
         move_conditional(c, w, step.to);
     } else if (is_address(w)) {
-        uint64_t distance = (uint64_t)(field(w, 5, 19) * 4) | (w >> 29 & 3), place = (uintptr_t)at;
+        uint64_t distance = (uint64_t)(arm64_field(w, 5, 19) * 4) | (w >> 29 & 3), place = (uintptr_t)at;
         bool pages = w >> 31;
         append_load(c, w & 31, pages ? (place & ~0xffful) + (distance << 12) : place + distance);
     } else if (is_literal(w)) {
-        return move_literal(c, w, (uintptr_t)at + (uint64_t)(field(w, 5, 19) * 4));
+        return move_literal(c, w, (uintptr_t)at + (uint64_t)(arm64_field(w, 5, 19) * 4));
     } else {
         append_arm64_word(c, w);
     }
@@ -190,8 +190,8 @@ void sim_code_near_jump(uint8_t jump[SIM_CODE_JUMP_BYTES], const uint8_t *at, co
 
 /* ---- patching ---- */
 
-/* b, bl, nop, brk and the like may be replaced by each other while threads run them; others when none does. (The race
- * detector keeps no account of code.) */
+/* b, bl, nop, brk and the like may replace each other while threads run them. Other instructions may be replaced only
+ * when no thread runs them. (The race detector does not check code.) */
 __attribute__((no_sanitize("thread"))) void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
 {
     *(volatile uint32_t *)(void *)at = arm64_word_at(bytes);

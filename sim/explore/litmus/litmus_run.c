@@ -1,5 +1,6 @@
-/* Walks the tree of a litmus test as a program's threads, and gathers the outcomes. Each location has 16 bytes of the
- * program's memory; a pointer's value is LITMUS_ADDRESS of a location, so that outcomes name no address. */
+/* Walks the tree of a litmus test as the threads of a program, and collects the outcomes. Each location has 16 bytes of
+ * the program's memory. A pointer's value is the LITMUS_ADDRESS of a location, so that outcomes contain no real
+ * address. */
 #include "sim/explore/access.h"
 #include "sim/explore/litmus/litmus_tree.h"
 
@@ -12,13 +13,13 @@ enum { STRIDE = 16, TURNS_MAX = 10000 };
 
 struct walker {
     uint32_t index;        /* of the thread */
-    uint32_t loops, turns; /* loops around what runs; turns of loops so far */
+    uint32_t loops, turns; /* nesting of loops; turns of loops so far */
     uint64_t stores;
     int64_t reg[LITMUS_REGISTERS_MAX];
-    int64_t at_turn[LITMUS_DEPTH_MAX][LITMUS_REGISTERS_MAX]; /* the locals when each loop's turn began */
+    int64_t at_turn[LITMUS_DEPTH_MAX][LITMUS_REGISTERS_MAX]; /* the locals at the begin of each loop's turn */
 };
 
-/* Outcomes so far, ordered: values of the items, the executions, whether the proposition holds. */
+/* The outcomes so far, sorted: values of the items, number of executions, whether the proposition holds. */
 struct gathered {
     uint32_t count, room;
     int64_t *row;
@@ -64,8 +65,8 @@ static struct explore_site litmus_site(const struct litmus_node *n)
 
 static int64_t walker_value(struct walker *w, uint32_t n);
 
-/* Where the address a leads. */
-static uint32_t location(struct walker *w, const struct litmus_node *n, uint32_t a)
+/* Returns the location at address a. */
+static uint32_t walker_location(struct walker *w, const struct litmus_node *n, uint32_t a)
 {
     int64_t v = walker_value(w, a) - LITMUS_ADDRESS(0);
     if (v < 0 || v % STRIDE != 0 || v / STRIDE >= current.test->location_count)
@@ -120,7 +121,7 @@ static int64_t litmus_unary(const struct litmus_node *n, int64_t a)
     }
 }
 
-static int64_t divided(const struct litmus_node *n, int64_t a, int64_t b)
+static int64_t litmus_divide(const struct litmus_node *n, int64_t a, int64_t b)
 {
     if (b == 0)
         broken(n, "no number is divided by 0");
@@ -129,7 +130,7 @@ static int64_t divided(const struct litmus_node *n, int64_t a, int64_t b)
     return n->mark == '/' ? a / b : a % b;
 }
 
-static int64_t shifted(const struct litmus_node *n, int64_t a, int64_t b)
+static int64_t litmus_shift(const struct litmus_node *n, int64_t a, int64_t b)
 {
     if (b < 0 || b > 63)
         broken(n, "numbers are shifted by 0 to 63");
@@ -158,14 +159,14 @@ static int64_t walker_binary(struct walker *w, const struct litmus_node *n)
     case LITMUS_AT_MOST: return a <= b;
     case LITMUS_AT_LEAST: return a >= b;
     case LITMUS_LEFT:
-    case LITMUS_RIGHT: return shifted(n, a, b);
-    default: return divided(n, a, b);
+    case LITMUS_RIGHT: return litmus_shift(n, a, b);
+    default: return litmus_divide(n, a, b);
     }
 }
 
 static int64_t walker_fetch(struct walker *w, const struct litmus_node *n)
 {
-    uint32_t at = location(w, n, n->a);
+    uint32_t at = walker_location(w, n, n->a);
     struct litmus_type type = current.test->location[at].type;
     uint64_t operand = in_memory(type.bytes, walker_value(w, n->b));
     if (n->full)
@@ -185,10 +186,10 @@ static void walker_assign(struct walker *w, uint32_t reg, int64_t v)
 
 static int64_t compare_exchange(struct walker *w, const struct litmus_node *n)
 {
-    uint32_t at = location(w, n, n->a), in = 0, reg = (uint32_t)node_at(n->b)->value;
+    uint32_t at = walker_location(w, n, n->a), in = 0, reg = (uint32_t)node_at(n->b)->value;
     struct litmus_type type = current.test->location[at].type;
     if (!n->in_register)
-        in = location(w, n, n->b);
+        in = walker_location(w, n, n->b);
     int64_t desired = walker_value(w, n->c);
     int64_t expected =
         n->in_register ? w->reg[reg] : plain_load(current.test->location[in].type, litmus_place(in), litmus_site(n));
@@ -217,16 +218,16 @@ static int64_t walker_value(struct walker *w, uint32_t index)
     case LITMUS_CHOICE: return walker_value(w, walker_value(w, n->a) ? n->b : n->c);
     case LITMUS_CAST: return explore_litmus_fit(n->type, (uint64_t)walker_value(w, n->a));
     case LITMUS_PLAIN_LOAD:
-        at = location(w, n, n->a);
+        at = walker_location(w, n, n->a);
         return plain_load(current.test->location[at].type, litmus_place(at), litmus_site(n));
     case LITMUS_LOAD:
-        at = location(w, n, n->a);
+        at = walker_location(w, n, n->a);
         return explore_litmus_fit(
             current.test->location[at].type,
             explore_load(litmus_place(at), current.test->location[at].type.bytes, n->order, litmus_site(n)));
     case LITMUS_FETCH: return walker_fetch(w, n);
     case LITMUS_COMPARE_EXCHANGE: return compare_exchange(w, n);
-    default: return 0; /* a statement: it has none */
+    default: return 0; /* a statement has no value */
     }
 }
 
@@ -236,14 +237,14 @@ static void walker_run(struct walker *w, uint32_t first);
 
 static void walker_store(struct walker *w, const struct litmus_node *n)
 {
-    uint32_t at = location(w, n, n->a);
+    uint32_t at = walker_location(w, n, n->a);
     struct litmus_type type = current.test->location[at].type;
     int64_t v = explore_litmus_fit(type, (uint64_t)walker_value(w, n->b));
     explore_store(litmus_place(at), type.bytes, in_memory(type.bytes, v), n->order, litmus_site(n));
     w->stores++;
 }
 
-/* A turn that stored nothing and left the locals as they were comes out the same again until another thread stores. */
+/* A turn that stores nothing and leaves the locals unchanged repeats identically until another thread stores. */
 static void walker_loop(struct walker *w, const struct litmus_node *n)
 {
     int64_t *before = w->at_turn[w->loops++];
@@ -272,7 +273,7 @@ static void walker_statement(struct walker *w, uint32_t index)
     case LITMUS_FENCE: explore_fence(n->order, litmus_site(n)); break;
     case LITMUS_ASSIGN: walker_assign(w, (uint32_t)n->value, walker_value(w, n->a)); break;
     case LITMUS_PLAIN_STORE: {
-        uint32_t at = location(w, n, n->a);
+        uint32_t at = walker_location(w, n, n->a);
         plain_store(w, at, walker_value(w, n->b), litmus_site(n));
         break;
     }
@@ -320,7 +321,7 @@ static void thread_4(void *state)
     run_thread(4);
 }
 
-static void setup(void *state)
+static void litmus_setup(void *state)
 {
     const struct explore_litmus *test = current.test;
     current.state = state;
@@ -349,7 +350,7 @@ static int64_t litmus_item_value(const struct litmus_item *i)
     return explore_litmus_fit(type, explore_load(litmus_place(i->index), type.bytes, memory_order_relaxed, nowhere));
 }
 
-/* Judges all claims, those within others first, as the reader left them. */
+/* Evaluates all claims, inner claims first, in the order of the reader. */
 static bool litmus_condition_holds(struct explore_litmus *test, uint32_t prop, const int64_t *v)
 {
     for (uint32_t i = 1; i < test->prop_count; i++) {
@@ -375,7 +376,7 @@ static int compare_outcomes(const int64_t *a, const int64_t *b, uint32_t count)
     return 0;
 }
 
-/* A row is its items' values, its executions, and whether the proposition holds. */
+/* A row is the values of its items, its number of executions, and whether the proposition holds. */
 static int64_t *outcome_row_of(struct gathered *g, const int64_t *v, uint32_t items)
 {
     uint32_t low = 0, high = g->count;
@@ -429,7 +430,7 @@ const struct explore_program *explore_litmus_program(struct explore_litmus *test
     p->name = test->name;
     p->what = explore_litmus_condition(test);
     p->state_bytes = (size_t)STRIDE * (test->location_count ? test->location_count : 1);
-    p->setup = setup;
+    p->setup = litmus_setup;
     p->thread[0] = thread_0;
     p->thread[1] = thread_1;
     p->thread[2] = thread_2;
@@ -446,7 +447,7 @@ const struct explore_program *explore_litmus_program(struct explore_litmus *test
 /* ---- results */
 
 /* "0:r0=1; [x]=2;" */
-static bool told(const struct explore_litmus *test, const int64_t *v, char **out)
+static bool litmus_outcome_text(const struct explore_litmus *test, const int64_t *v, char **out)
 {
     size_t bytes = 0;
     FILE *to = open_memstream(out, &bytes);
@@ -486,7 +487,7 @@ static bool litmus_record_outcomes(struct explore_litmus *test, struct explore_o
         o->executions = (uint64_t)row[test->item_count];
         o->holds = row[test->item_count + 1] != 0;
         *(o->holds ? &out->positive : &out->negative) += o->executions;
-        if (!told(test, row, &o->text))
+        if (!litmus_outcome_text(test, row, &o->text))
             return false;
     }
     return true;

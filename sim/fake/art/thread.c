@@ -19,7 +19,8 @@ struct fake_thread *fake_current_from_gdb(void)
     return fake_thread_self;
 }
 
-/* ---- state. Numbers of 30 (thread_state.h); since 33 RUNNABLE is 0, and the state has the word's top byte ---- */
+/* ---- state. Numbers of level 30 (thread_state.h); since 33 RUNNABLE is 0, and the state is the word's top byte
+ * ---- */
 
 static const uint8_t number[] = {
     [FAKE_RUNNABLE] = 67, [FAKE_NATIVE] = 92,  [FAKE_WAITING] = 71,   [FAKE_TIMED_WAITING] = 68,
@@ -33,13 +34,13 @@ static uint32_t state_bits(enum fake_state s)
     return s == FAKE_RUNNABLE ? 0 : (uint32_t)number[s] << 24;
 }
 
-static uint32_t flags(uint32_t word)
+static uint32_t flags_in_word(uint32_t word)
 {
     return word & (FAKE_FLAG_SUSPEND | FAKE_FLAG_CHECKPOINT);
 }
 static bool is_runnable(uint32_t word)
 {
-    return word - flags(word) == state_bits(FAKE_RUNNABLE);
+    return word - flags_in_word(word) == state_bits(FAKE_RUNNABLE);
 }
 
 bool fake_is_stopped(const struct fake_thread *t)
@@ -79,12 +80,12 @@ void fake_to_native(struct fake_thread *self, enum fake_state state)
     _Atomic uint32_t *word = fake_state_and_flags(self);
     uint32_t w = atomic_load(word);
     do {
-        while (flags(w) & FAKE_FLAG_CHECKPOINT) {
+        while (flags_in_word(w) & FAKE_FLAG_CHECKPOINT) {
             run_checkpoints(self);
             w = atomic_load(word);
         }
-    } while (!atomic_compare_exchange_weak(word, &w, state_bits(state) | flags(w)));
-    if (flags(w) & FAKE_FLAG_SUSPEND) {
+    } while (!atomic_compare_exchange_weak(word, &w, state_bits(state) | flags_in_word(w)));
+    if (flags_in_word(w) & FAKE_FLAG_SUSPEND) {
         fake_mutex_lock(&fake_list.lock);
         fake_cond_broadcast(&fake_list.stopped);
         fake_mutex_unlock(&fake_list.lock);
@@ -96,30 +97,30 @@ void fake_to_runnable(struct fake_thread *self)
     _Atomic uint32_t *word = fake_state_and_flags(self);
     uint32_t w = atomic_load(word);
     do {
-        while (flags(w) & FAKE_FLAG_SUSPEND) {
+        while (flags_in_word(w) & FAKE_FLAG_SUSPEND) {
             fake_mutex_lock(&fake_list.lock);
             while (fake_suspend_count(self))
                 fake_cond_wait(&fake_list.resumed, &fake_list.lock, UINT64_MAX);
             fake_mutex_unlock(&fake_list.lock);
             w = atomic_load(word);
         }
-    } while (!atomic_compare_exchange_weak(word, &w, state_bits(FAKE_RUNNABLE) | flags(w)));
+    } while (!atomic_compare_exchange_weak(word, &w, state_bits(FAKE_RUNNABLE) | flags_in_word(w)));
 }
 
 void fake_suspend_check(struct fake_thread *self)
 {
     uint32_t w = atomic_load_explicit(fake_state_and_flags(self), memory_order_relaxed);
-    if (__builtin_expect(!flags(w), 1))
+    if (__builtin_expect(!flags_in_word(w), 1))
         return;
-    if (flags(w) & FAKE_FLAG_CHECKPOINT)
+    if (flags_in_word(w) & FAKE_FLAG_CHECKPOINT)
         run_checkpoints(self);
-    if (flags(w) & FAKE_FLAG_SUSPEND) {
+    if (flags_in_word(w) & FAKE_FLAG_SUSPEND) {
         fake_to_native(self, FAKE_SUSPENDED);
         fake_to_runnable(self);
     }
 }
 
-/* ---- what a thread has ---- */
+/* ---- data of a thread ---- */
 
 uint32_t fake_thread_id(const struct fake_thread *t)
 {
@@ -200,7 +201,7 @@ static bool take_permit(struct fake_own *own)
     return had;
 }
 
-/* When a park ends by itself: `time` is nanoseconds from now, or milliseconds of the clock on the wall. */
+/* Returns the end of a park: `time` is nanoseconds from now, or milliseconds of the wall clock. */
 static uint64_t park_deadline(bool is_absolute, int64_t time)
 {
     if (!is_absolute)
@@ -218,7 +219,7 @@ void fake_thread_park(struct fake_thread *self, bool is_absolute, int64_t time)
     bool timed_out = false, was_runnable = fake_runnable(self);
     if (take_permit(own) || (!is_absolute && time < 0) || atomic_load(&own->interrupted))
         return;
-    fake_tell_park_start(is_absolute, time);
+    fake_notify_park_start(is_absolute, time);
     uint64_t deadline = park_deadline(is_absolute, time);
     if (was_runnable)
         fake_to_native(self, deadline == UINT64_MAX ? FAKE_WAITING : FAKE_TIMED_WAITING);
@@ -229,7 +230,7 @@ void fake_thread_park(struct fake_thread *self, bool is_absolute, int64_t time)
     fake_mutex_unlock(&own->park_lock);
     if (was_runnable)
         fake_to_runnable(self);
-    fake_tell_park_finished(timed_out);
+    fake_notify_park_finished(timed_out);
 }
 
 /* ---- begin ---- */
@@ -292,7 +293,7 @@ static fake_ref main_group(struct fake_thread *self, bool is_main)
     return f ? FAKE_AT(fake_class_mirror(c), fake_field_offset(f), fake_ref) : 0;
 }
 
-/* A java.lang.Thread for a thread that was not begun by one. */
+/* Makes a java.lang.Thread for a thread that Java code did not start. */
 static void make_peer(struct fake_thread *self, bool is_main)
 {
     struct fake_class *c = fake_class_find("Ljava/lang/Thread;"), *object = fake_class_find("Ljava/lang/Object;");
@@ -325,14 +326,14 @@ struct fake_thread *fake_thread_attach(const char *name, bool as_daemon, bool is
         snprintf(fake_own(t)->name, FAKE_THREAD_NAME_BYTES, "Thread-%u", fake_thread_id(t));
     fake_to_runnable(t);
     make_peer(t, is_main);
-    fake_tell_thread_start(t);
+    fake_notify_thread_start(t);
     fake_to_native(t, FAKE_NATIVE);
     return t;
 }
 
 /* ---- end ---- */
 
-/* Threads that join it wait on its peer's lock. */
+/* Threads that join this thread wait on its peer's lock. */
 static void notify_joiners(struct fake_thread *self)
 {
     struct fake_field *f = fake_class_field(fake_class_of(*peer_of(self)), "lock", "Ljava/lang/Object;", false);
@@ -344,7 +345,7 @@ static void notify_joiners(struct fake_thread *self)
     fake_monitor_exit(self, lock);
 }
 
-static void uncaught(struct fake_thread *self)
+static void handle_uncaught(struct fake_thread *self)
 {
     struct fake_object *e = fake_exception(self);
     if (!e)
@@ -362,9 +363,9 @@ static void uncaught(struct fake_thread *self)
 static void end_art_thread(struct fake_thread *self)
 {
     FAKE_CHECK(!fake_own(self)->top);
-    uncaught(self);
+    handle_uncaught(self);
     set_native_peer(*peer_of(self), NULL);
-    fake_tell_thread_death(self);
+    fake_notify_thread_death(self);
     notify_joiners(self);
     fake_list_unregister(self);
     fake_thread_self = NULL;
@@ -378,15 +379,15 @@ void fake_thread_detach(struct fake_thread *self)
     end_art_thread(self);
 }
 
-/* ---- threads of Java's ---- */
+/* ---- threads started by Java code ---- */
 
-/* On the stack of who starts it, until the new thread is on the list, from where the collector knows its peer. */
+/* On the stack of the starting thread, until the new thread is on the list, where the collector finds its peer. */
 struct start {
     struct fake_thread *thread;
     bool registered;
 };
 
-static void announce(struct start *s)
+static void announce_thread(struct start *s)
 {
     fake_mutex_lock(&fake_list.lock);
     s->registered = true;
@@ -417,10 +418,10 @@ static void run_art_thread(void *start)
 {
     struct fake_thread *self = ((struct start *)start)->thread;
     fake_thread_init(self, &fake_list, fake_vm(), fake_thread_env(self));
-    announce(start);
+    announce_thread(start);
     fake_to_runnable(self);
     take_name_of_peer(self);
-    fake_tell_thread_start(self);
+    fake_notify_thread_start(self);
     struct fake_method *m = fake_class_method(fake_class_of(*peer_of(self)), "run", "()V", false);
     union fake_value this = {.l = fake_ref_of(*peer_of(self))}, nothing;
     FAKE_CHECK(m);

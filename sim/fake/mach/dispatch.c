@@ -1,8 +1,9 @@
-/* Dispatch: serial queues and one concurrent one, worked off by threads that are made as they are needed; once,
- * semaphores, groups.
+/* Dispatch: serial queues and one concurrent queue, served by threads that are created on demand; once, semaphores,
+ * groups.
  *
- * A serial queue has one turn. Who asks for it while it is taken stands in the queue's list; who gives it up hands it
- * to the first there: a thread that waits (sync) gets it and runs its own work, all else (async) is for a worker. */
+ * A serial queue has one turn. A request for a turn that is taken is put on the queue's list. Whoever releases the turn
+ * hands it to the first request. A waiting thread (sync) gets the turn and runs its own work. All other work (async) is
+ * run by a worker. */
 #include "sim/fake/mach/app.h"
 #include "sim/fake/mach/kernel.h"
 
@@ -22,7 +23,7 @@ struct list {
     struct item *first, **last;
 };
 
-/* Objects begin alike, for dispatch_release. */
+/* All objects begin with the same fields, for dispatch_release. */
 enum kind { QUEUE, SEMAPHORE, GROUP };
 struct dispatch_queue_s {
     enum kind kind;
@@ -39,7 +40,7 @@ struct dispatch_group_s {
     _Atomic uint32_t members;
 };
 
-/* What workers are to do: to run an item (of the concurrent queue), or a queue's turn. */
+/* Work of a worker: an item of the concurrent queue, or the turn of a serial queue. */
 struct job {
     struct job *next;
     struct item *item;
@@ -55,11 +56,11 @@ static struct {
 
 static struct dispatch_queue_s everywhere = {.kind = QUEUE, .concurrent = true};
 
-static void *need(size_t bytes)
+static void *dispatch_must_allocate(size_t bytes)
 {
     void *p = calloc(1, bytes);
     if (!p)
-        abort(); /* dispatch says nothing of failure */
+        abort(); /* dispatch has no way to report a failure */
     return p;
 }
 
@@ -81,9 +82,9 @@ static struct item *dispatch_pop(struct list *l)
 
 /* ---- turns */
 
-static void post(struct item *item, dispatch_queue_t queue);
+static void dispatch_post(struct item *item, dispatch_queue_t queue);
 
-/* With the lock of the queue, which its turn's holder gives up; returns without. */
+/* Hands on the turn of the queue. Called with the queue's lock held, returns without. */
 static void pass_on(dispatch_queue_t q)
 {
     struct item *next = q->waiting.first;
@@ -95,7 +96,7 @@ static void pass_on(dispatch_queue_t q)
     if (waits)
         fake_counter_give(&next->turn, false);
     else if (next)
-        post(NULL, q);
+        dispatch_post(NULL, q);
 }
 
 static void take_turn(dispatch_queue_t q)
@@ -111,8 +112,8 @@ static void take_turn(dispatch_queue_t q)
         fake_counter_take(&me.turn, UINT64_MAX);
 }
 
-/* A worker has the turn: the first is its own. */
-static void serve(dispatch_queue_t q)
+/* Serves a queue whose turn the worker has. The first item is the worker's. */
+static void dispatch_serve_queue(dispatch_queue_t q)
 {
     os_unfair_lock_lock(&q->lock);
     struct item *item = dispatch_pop(&q->waiting);
@@ -138,7 +139,7 @@ static void *dispatch_worker(void *nothing)
             job->item->work(job->item->context);
             free(job->item);
         } else {
-            serve(job->queue);
+            dispatch_serve_queue(job->queue);
         }
         free(job);
         os_unfair_lock_lock(&pool.lock);
@@ -148,9 +149,9 @@ static void *dispatch_worker(void *nothing)
     return nothing;
 }
 
-static void post(struct item *item, dispatch_queue_t queue)
+static void dispatch_post(struct item *item, dispatch_queue_t queue)
 {
-    struct job *job = need(sizeof *job);
+    struct job *job = dispatch_must_allocate(sizeof *job);
     *job = (struct job){.item = item, .queue = queue};
     os_unfair_lock_lock(&pool.lock);
     if (!pool.first)
@@ -198,7 +199,7 @@ void dispatch_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t 
     pass_on(queue);
 }
 
-/* On a serial queue, and on the concurrent one of all, as any other. */
+/* Runs like other work, on a serial queue and on the concurrent queue. */
 void dispatch_barrier_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t run)
 {
     dispatch_sync_f(queue, context, run);
@@ -206,10 +207,10 @@ void dispatch_barrier_sync_f(dispatch_queue_t queue, void *context, dispatch_fun
 
 void dispatch_async_f(dispatch_queue_t queue, void *context, dispatch_function_t run)
 {
-    struct item *item = need(sizeof *item);
+    struct item *item = dispatch_must_allocate(sizeof *item);
     *item = (struct item){.work = run, .context = context};
     if (queue->concurrent) {
-        post(item, NULL);
+        dispatch_post(item, NULL);
         return;
     }
     os_unfair_lock_lock(&queue->lock);
@@ -218,7 +219,7 @@ void dispatch_async_f(dispatch_queue_t queue, void *context, dispatch_function_t
     queue->taken = true;
     os_unfair_lock_unlock(&queue->lock);
     if (first)
-        post(NULL, queue);
+        dispatch_post(NULL, queue);
 }
 
 void dispatch_release(void *object)
@@ -229,7 +230,7 @@ void dispatch_release(void *object)
 
 /* ---- once */
 
-/* 0, 1 while it is done, ~0: its low half says all. */
+/* 0; 1 while it runs; ~0 when done. The lower half alone is sufficient. */
 void dispatch_once_f(dispatch_once_t *once, void *context, dispatch_function_t run)
 {
     _Atomic intptr_t *word = (_Atomic intptr_t *)(void *)once;

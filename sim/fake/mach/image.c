@@ -1,4 +1,4 @@
-/* Builds an image: see image.h. Addresses of the file begin at 4 GiB, as those of programs for 64-bit machines do. */
+/* Builds an image, see image.h. Addresses in the file begin at 4 GiB, as in programs for 64-bit machines. */
 #include "sim/fake/mach/image.h"
 
 #include "sim/fake/mach/kernel.h"
@@ -107,7 +107,7 @@ struct commands {
     struct dysymtab_command dysymtab;
     struct uuid_command uuid;
     struct build_version_command version;
-    char path[FAKE_IMAGE_PATH_BYTES]; /* behind the commands: not of the format */
+    char path[FAKE_IMAGE_PATH_BYTES]; /* after the commands; not a part of the format */
 };
 _Static_assert(sizeof(struct commands) <= 4096, "a page holds them");
 
@@ -118,8 +118,8 @@ struct linkedit {
 };
 _Static_assert(sizeof(struct linkedit) <= ROOM, "room for names");
 
-static struct segment_command_64 segment(const char *name, uint64_t at, uint64_t bytes, int32_t protection,
-                                         uint32_t sections)
+static struct segment_command_64 make_segment(const char *name, uint64_t at, uint64_t bytes, int32_t protection,
+                                              uint32_t sections)
 {
     struct segment_command_64 s = {.cmd = LC_SEGMENT_64,
                                    .cmdsize = (uint32_t)(sizeof s + sections * sizeof(struct section_64)),
@@ -161,7 +161,7 @@ static void fill_linkedit(struct linkedit *l)
     }
 }
 
-/* An identity that follows from the path, so that runs agree. */
+/* Makes a UUID that depends only on the path, so that it is the same in each run. */
 static void fill_uuid(uint8_t uuid[16], const char *path)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -185,14 +185,14 @@ static void fill_commands(struct commands *c, uint32_t type, uint64_t page)
 #else
     c->header.cputype = CPU_TYPE_X86_64;
 #endif
-    c->text = segment("__TEXT", 0, page, runs, 0);
-    c->constant.segment = segment("__DATA_CONST", page, page, writes, 1);
+    c->text = make_segment("__TEXT", 0, page, runs, 0);
+    c->constant.segment = make_segment("__DATA_CONST", page, page, writes, 1);
     c->constant.segment.flags = SG_READ_ONLY;
     c->constant.got = make_section("__got", &c->constant.segment, 2 * page - GOT * sizeof(void *), GOT,
                                    S_NON_LAZY_SYMBOL_POINTERS, 0);
-    c->data.segment = segment("__DATA", 2 * page, page, writes, 1);
+    c->data.segment = make_segment("__DATA", 2 * page, page, writes, 1);
     c->data.lazy = make_section("__la_symbol_ptr", &c->data.segment, 2 * page, LAZY, S_LAZY_SYMBOL_POINTERS, GOT);
-    c->linkedit = segment("__LINKEDIT", end, ROOM, reads, 0);
+    c->linkedit = make_segment("__LINKEDIT", end, ROOM, reads, 0);
     c->symtab = (struct symtab_command){.cmd = LC_SYMTAB,
                                         .cmdsize = sizeof c->symtab,
                                         .symoff = (uint32_t)end,

@@ -1,11 +1,11 @@
 /* The task's port names.
  *
  *   name    index << 8 | generation << 2 | 3, as XNU makes them (osfmk/ipc/ipc_entry.h, ipc_object.h); the index of a
- *           name that is free is used again, last freed first, with the next of 64 generations
- *   entry   what it stands for, and how many user references the task has for it
+ *           free name is used again, last freed first, with the next of 64 generations
+ *   entry   the object of the name, and the number of user references that the task has
  *
- * A name lives as long as what it stands for, or a reference; one whose thread has ended is dead until the last
- * reference is given back. */
+ * A name exists as long as its object or a reference. When its thread has ended, it is a dead name until the last
+ * reference is released. */
 #include "sim/fake/mach/kernel.h"
 
 enum { ENTRIES = 1 << 15, GENERATIONS = 64, UREFS_MAX = 65535 };
@@ -27,7 +27,7 @@ static mach_port_name_t port_name_of(uint32_t index)
     return index << 8 | (mach_port_name_t)entries[index].generation << 2 | 3;
 }
 
-static struct entry *lookup(mach_port_name_t name)
+static struct entry *lookup_port_name(mach_port_name_t name)
 {
     uint32_t index = name >> 8;
     if (index == 0 || index >= used || entries[index].kind == FAKE_PORT_NONE || port_name_of(index) != name)
@@ -45,11 +45,11 @@ static void set_free(struct entry *e)
 
 struct fake_port fake_port_find(mach_port_name_t name)
 {
-    const struct entry *e = lookup(name);
+    const struct entry *e = lookup_port_name(name);
     return e ? (struct fake_port){e->kind, e->object} : (struct fake_port){FAKE_PORT_NONE, NULL};
 }
 
-/* Threads end without a word: who asks for dead names looks first. */
+/* Threads end without notifying the task. Callers that report dead names call this first. */
 static void check_port_entry(struct entry *e)
 {
     if (e && e->kind == FAKE_PORT_THREAD)
@@ -72,14 +72,14 @@ mach_port_name_t fake_port_new(enum fake_port_kind kind, void *object, uint32_t 
 
 void fake_port_take(mach_port_name_t name)
 {
-    struct entry *e = lookup(name);
-    if (e && e->refs < UREFS_MAX) /* more are not counted, as in XNU */
+    struct entry *e = lookup_port_name(name);
+    if (e && e->refs < UREFS_MAX) /* further references are not counted, as in XNU */
         e->refs++;
 }
 
 void fake_port_dies(mach_port_name_t name, uint32_t given_back)
 {
-    struct entry *e = lookup(name);
+    struct entry *e = lookup_port_name(name);
     if (!e)
         return;
     e->refs -= given_back < e->refs ? given_back : e->refs;
@@ -118,12 +118,12 @@ kern_return_t fake_task_answers(mach_port_name_t task, kern_return_t unless)
 
 /* ---- calls */
 
-static kern_return_t deallocate(mach_port_name_t name)
+static kern_return_t deallocate_port_name(mach_port_name_t name)
 {
     if (name == MACH_PORT_NULL || name == MACH_PORT_DEAD)
         return fake_gnu ? KERN_INVALID_NAME : KERN_SUCCESS;
     struct fake_port found = fake_port_find(name);
-    struct entry *e = lookup(name);
+    struct entry *e = lookup_port_name(name);
     if (!e)
         return KERN_INVALID_NAME;
     if (found.kind == FAKE_PORT_RECEIVE && e->refs == 0)
@@ -146,7 +146,7 @@ kern_return_t mach_port_deallocate(ipc_space_t space, mach_port_name_t name)
         fake_on->lock();
         answer = fake_task_check(space, KERN_INVALID_TASK);
         if (answer == KERN_SUCCESS)
-            answer = deallocate(name);
+            answer = deallocate_port_name(name);
         fake_on->unlock();
     }
     return fake_leave(answer);
@@ -161,11 +161,11 @@ static kern_return_t get_refs(mach_port_name_t name, mach_port_right_t right, ma
         *refs = sends;
         return sends ? KERN_SUCCESS : KERN_INVALID_NAME;
     }
-    check_port_entry(lookup(name));
+    check_port_entry(lookup_port_name(name));
     struct fake_port found = fake_port_find(name);
     if (found.kind == FAKE_PORT_NONE)
         return KERN_INVALID_NAME;
-    uint32_t rights = lookup(name)->refs;
+    uint32_t rights = lookup_port_name(name)->refs;
     bool dead = found.kind == FAKE_PORT_DEAD;
     *refs = 0;
     if (right == MACH_PORT_RIGHT_RECEIVE)
@@ -190,7 +190,7 @@ kern_return_t mach_port_get_refs(ipc_space_t space, mach_port_name_t name, mach_
     return fake_leave(answer);
 }
 
-/* ---- seen from outside */
+/* ---- state, for checks from outside */
 
 uint32_t fake_mach_names(void)
 {

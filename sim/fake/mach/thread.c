@@ -1,7 +1,7 @@
-/* Threads, as the kernel keeps them beside their names: how often they are suspended and by whom.
+/* Threads as the kernel keeps them: their names, how often they are suspended, and by which thread.
  *
- * The system below knows of one stop only; it is asked for when the first of these counts begins, and ended with the
- * last: suspensions by users, and the short stop of a thread_get_state of a thread that runs. */
+ * The system below has only one stop for a thread. It is requested when the first suspension begins, and ended with the
+ * last one. Suspensions are those of users, and the short stop for a thread_get_state of a running thread. */
 #include "sim/fake/mach/kernel.h"
 
 #include <string.h>
@@ -11,35 +11,35 @@ enum { THREADS = 1 << 14, BUCKETS = 1 << 12, HOLDERS = 8 };
 struct fake_thread {
     uint64_t id; /* 0 = free */
     mach_port_name_t port;
-    bool implied; /* libpthread's right is among those of the port */
+    bool implied; /* libpthread's right is one of the port's rights */
     uint32_t suspends, stops, seen, next;
-    uint64_t holders[HOLDERS];    /* who suspended it: the first ones of `suspends` */
-    _Atomic uint32_t holds;       /* others' suspensions by it */
-    uint64_t cpu_then, wall_then; /* of the look that cpu_usage counts from */
+    uint64_t holders[HOLDERS];    /* threads that suspended it: the first ones of `suspends` */
+    _Atomic uint32_t holds;       /* number of its suspensions of other threads */
+    uint64_t cpu_then, wall_then; /* at the query that cpu_usage counts from */
     integer_t usage;
 };
 
-static struct fake_thread threads[THREADS]; /* [0] is none */
+static struct fake_thread threads[THREADS]; /* [0] is unused */
 static uint32_t buckets[BUCKETS], used = 1, first_free, sweep;
 static uint64_t ids[THREADS];
 
-static _Thread_local struct fake_thread *holder; /* the caller's own, once it has suspended another */
+static _Thread_local struct fake_thread *holder; /* of the calling thread, once it has suspended another thread */
 
 void *fake_thread_local(void)
 {
     return &holder;
 }
 
-/* ---- which there are */
+/* ---- table of threads */
 
-static uint32_t *bucket(uint64_t id)
+static uint32_t *thread_bucket(uint64_t id)
 {
     return &buckets[id % BUCKETS];
 }
 
 static struct fake_thread *find_fake_thread(uint64_t id)
 {
-    uint32_t i = *bucket(id);
+    uint32_t i = *thread_bucket(id);
     while (i && threads[i].id != id)
         i = threads[i].next;
     return i ? &threads[i] : NULL;
@@ -62,8 +62,8 @@ struct fake_thread *fake_thread_of(uint64_t id)
     t->id = id;
     t->seen = sweep;
     t->implied = !fake_gnu;
-    t->next = *bucket(id);
-    *bucket(id) = i;
+    t->next = *thread_bucket(id);
+    *thread_bucket(id) = i;
     if (t->implied)
         t->port = fake_port_new(FAKE_PORT_THREAD, t, 1);
     return t;
@@ -82,7 +82,7 @@ void fake_thread_unnamed(struct fake_thread *t)
     t->implied = false;
 }
 
-static void unhold(uint64_t id)
+static void release_held_threads(uint64_t id)
 {
     struct fake_thread *by = find_fake_thread(id);
     if (by)
@@ -91,9 +91,9 @@ static void unhold(uint64_t id)
 
 static void drop_fake_thread(struct fake_thread *t)
 {
-    uint32_t *link = bucket(t->id), i = (uint32_t)(t - threads);
+    uint32_t *link = thread_bucket(t->id), i = (uint32_t)(t - threads);
     for (uint32_t k = 0; k < t->suspends && k < HOLDERS; k++)
-        unhold(t->holders[k]);
+        release_held_threads(t->holders[k]);
     if (t->port)
         fake_port_dies(t->port, t->implied);
     while (*link != i)
@@ -127,7 +127,7 @@ void fake_threads_forget(void)
     holder = NULL;
 }
 
-/* What a call on a name is about, which may have ended unseen; else its answer. With the lock held. */
+/* Returns the thread of a name, which may have ended unnoticed, or the result of the call. With the lock held. */
 static kern_return_t thread_of_port(mach_port_name_t name, struct fake_thread **t)
 {
     struct fake_port p = fake_port_find(name);
@@ -137,8 +137,8 @@ static kern_return_t thread_of_port(mach_port_name_t name, struct fake_thread **
     return p.kind == FAKE_PORT_THREAD ? KERN_SUCCESS : KERN_INVALID_ARGUMENT;
 }
 
-/* The same of one that lives, and where it is. */
-static kern_return_t living(mach_port_name_t name, struct fake_thread **t, enum fake_mach_where *where)
+/* Does the same for a live thread, and returns where the thread is. */
+static kern_return_t living_thread_of_port(mach_port_name_t name, struct fake_thread **t, enum fake_mach_where *where)
 {
     kern_return_t answer = thread_of_port(name, t);
     if (answer != KERN_SUCCESS)
@@ -191,7 +191,7 @@ pthread_t pthread_from_mach_thread_np(mach_port_t thread)
     return found;
 }
 
-/* Lists all that live and gives each a right more; forgets those that don't. */
+/* Lists all live threads, gives each one more right, and removes the others. */
 static kern_return_t list_task_threads(thread_act_array_t *out, mach_msg_type_number_t *count)
 {
     vm_address_t at;
@@ -246,7 +246,7 @@ static void resume_fake_thread(struct fake_thread *t)
         fake_on->go(t->id);
 }
 
-static void tell_holder(const struct fake_thread *t, uint64_t by)
+static void notify_holder(const struct fake_thread *t, uint64_t by)
 {
     if (fake_on->held)
         fake_on->held(t->id, by);
@@ -261,24 +261,24 @@ static void note_holder(struct fake_thread *t, uint64_t self)
     }
     if (t->suspends < HOLDERS)
         t->holders[t->suspends] = by ? self : 0;
-    tell_holder(t, by ? self : 0);
+    notify_holder(t, by ? self : 0);
 }
 
-/* One suspension less: the caller's own, if it has one here, else the last. */
+/* Removes one suspension: one of the calling thread, if there is one, else the last. */
 static void drop_holder(struct fake_thread *t, uint64_t self)
 {
     uint32_t noted = t->suspends < HOLDERS ? t->suspends : HOLDERS, i = noted - 1;
     for (uint32_t k = 0; k < noted; k++)
         if (t->holders[k] == self)
             i = k;
-    unhold(t->holders[i]);
+    release_held_threads(t->holders[i]);
     memmove(&t->holders[i], &t->holders[i + 1], (noted - 1 - i) * sizeof t->holders[0]);
     t->holders[noted - 1] = 0;
     t->suspends--;
-    tell_holder(t, noted > 1 ? t->holders[noted - 2] : 0);
+    notify_holder(t, noted > 1 ? t->holders[noted - 2] : 0);
 }
 
-/* As long as the kernel at hand waits for a thread to stop. */
+/* Waits for a thread to stop, for as long as the selected kernel waits. */
 static kern_return_t settle_fake_thread(uint64_t id)
 {
     fake_on->settle(id, fake_gnu);
@@ -321,7 +321,7 @@ kern_return_t thread_resume(thread_act_t thread)
     kern_return_t answer = fake_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
-        answer = living(thread, &t, &where);
+        answer = living_thread_of_port(thread, &t, &where);
         if (answer == KERN_SUCCESS && t->suspends == 0)
             answer = KERN_FAILURE;
         if (answer == KERN_SUCCESS) {
@@ -373,13 +373,13 @@ uint64_t fake_mach_held(void)
 
 /* ---- registers */
 
-/* One that runs is stopped for as long as it takes. */
+/* A running thread is stopped for the time of the query. */
 static kern_return_t get_state(mach_port_name_t name, fake_mach_registers *out)
 {
     struct fake_thread *t;
     enum fake_mach_where where = FAKE_MACH_RUNS;
     fake_on->lock();
-    kern_return_t answer = living(name, &t, &where);
+    kern_return_t answer = living_thread_of_port(name, &t, &where);
     uint64_t id = answer == KERN_SUCCESS ? t->id : 0;
     bool still = where != FAKE_MACH_RUNS || id == fake_on->self(), known = id && still && fake_on->registers(id, out);
     if (id && !known)
@@ -408,7 +408,7 @@ kern_return_t thread_get_state(thread_act_t thread, thread_state_flavor_t flavor
         struct fake_thread *t;
         enum fake_mach_where where;
         fake_on->lock();
-        answer = living(thread, &t, &where);
+        answer = living_thread_of_port(thread, &t, &where);
         fake_on->unlock();
         answer = answer == KERN_SUCCESS ? KERN_INVALID_ARGUMENT : answer;
     }
@@ -421,7 +421,7 @@ kern_return_t thread_get_state(thread_act_t thread, thread_state_flavor_t flavor
     return fake_leave(answer);
 }
 
-/* ---- what is told of a thread */
+/* ---- information about a thread */
 
 static integer_t run_state(const struct fake_thread *t, enum fake_mach_where where)
 {
@@ -438,8 +438,8 @@ time_value_t fake_time_value(uint64_t ns)
     return (time_value_t){(integer_t)(ns / 1000000000), (integer_t)(ns / 1000 % 1000000)};
 }
 
-/* In thousandths of a processor, over the time between looks of which one is at least this old: what the kernel says of
- * usage is never of now. */
+/* Returns thousandths of a processor, since a query that is at least this old. The kernel's value is never current,
+ * either. */
 static integer_t thread_usage(struct fake_thread *t, uint64_t cpu)
 {
     const uint64_t LEAST_NS = 20000000;
@@ -460,9 +460,9 @@ void fake_mach_say(integer_t state, integer_t flags)
     atomic_store(&said_flags, flags);
 }
 
-/* The machine below tells of another thread's time no shares of user and system that are finer than its tick: all is
- * called user's. */
-static void basic(struct fake_thread *t, enum fake_mach_where where, struct thread_basic_info *out)
+/* The machine below splits another thread's time into user and system only by its tick, so all time counts as user
+ * time. */
+static void fill_thread_basic_info(struct fake_thread *t, enum fake_mach_where where, struct thread_basic_info *out)
 {
     uint64_t cpu = fake_on->cpu_ns(t->id);
     integer_t said = atomic_load_explicit(&said_state, memory_order_relaxed);
@@ -474,7 +474,8 @@ static void basic(struct fake_thread *t, enum fake_mach_where where, struct thre
                                       .run_state = said ? said : run_state(t, where)};
 }
 
-static void extended(struct fake_thread *t, enum fake_mach_where where, struct thread_extended_info *out)
+static void fill_thread_extended_info(struct fake_thread *t, enum fake_mach_where where,
+                                      struct thread_extended_info *out)
 {
     uint64_t cpu = fake_on->cpu_ns(t->id);
     *out = (struct thread_extended_info){.pth_user_time = cpu,
@@ -502,9 +503,9 @@ static kern_return_t thread_report(struct fake_thread *t, enum fake_mach_where w
     if (needs == 0 || *count < needs)
         return KERN_INVALID_ARGUMENT;
     if (flavor == THREAD_BASIC_INFO)
-        basic(t, where, &info.basic);
+        fill_thread_basic_info(t, where, &info.basic);
     else if (flavor == THREAD_EXTENDED_INFO)
-        extended(t, where, &info.extended);
+        fill_thread_extended_info(t, where, &info.extended);
     else
         info.identifier = (struct thread_identifier_info){.thread_id = t->id};
     memcpy(out, &info, needs * sizeof(natural_t));
@@ -520,7 +521,7 @@ kern_return_t thread_info(thread_act_t thread, thread_flavor_t flavor, thread_in
     kern_return_t answer = fake_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
-        answer = living(thread, &t, &where);
+        answer = living_thread_of_port(thread, &t, &where);
         if (answer == KERN_SUCCESS)
             answer = thread_report(t, where, flavor, out, count);
         fake_on->unlock();
@@ -530,7 +531,7 @@ kern_return_t thread_info(thread_act_t thread, thread_flavor_t flavor, thread_in
 
 /* ---- policy */
 
-/* What XNU asks of a time constraint (osfmk/kern/thread_policy.c): a computation of 50 us to 50 ms, within its
+/* Checks a time constraint as XNU does (osfmk/kern/thread_policy.c): a computation of 50 us to 50 ms, within its
  * constraint. */
 static kern_return_t check_policy(thread_policy_flavor_t flavor, const void *policy, mach_msg_type_number_t count)
 {

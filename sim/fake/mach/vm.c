@@ -34,7 +34,7 @@ static bool round_out(vm_address_t *address, vm_size_t *bytes)
 
 static _Atomic bool emulated;
 
-/* Emulators of user programs lack the call; a pipe copies, and does not fault either. */
+/* Emulators of user programs do not have the system call. A pipe copies without faults, too. */
 static bool read_by_pipe(const char *from, char *to, size_t bytes)
 {
     int ends[2];
@@ -53,7 +53,7 @@ static bool read_by_pipe(const char *from, char *to, size_t bytes)
     return whole;
 }
 
-/* How many pieces were read whole; pieces of the same size, one after the other at `to`. */
+/* Returns the number of pieces that were read completely. Pieces have the same size and follow each other at `to`. */
 static size_t read_pieces(const struct iovec *from, size_t count, char *to)
 {
     size_t each = from[0].iov_len, n = 0;
@@ -67,9 +67,9 @@ static size_t read_pieces(const struct iovec *from, size_t count, char *to)
     return n;
 }
 
-/* Why a page can't be read. Both calls fail when it is not there; an emulator's mincore fails when it is protected,
- * too, and valgrind minds what msync is about. */
-static kern_return_t refusal(uintptr_t address)
+/* Returns why a page cannot be read. Both system calls fail when the page does not exist. The mincore of an emulator
+ * also fails when it is protected, and valgrind checks the arguments of msync. */
+static kern_return_t vm_read_refusal(uintptr_t address)
 {
     unsigned char in_core;
     void *page = (void *)(address & ~(page_bytes() - 1));
@@ -78,8 +78,8 @@ static kern_return_t refusal(uintptr_t address)
     return there == 0 ? KERN_PROTECTION_FAILURE : KERN_INVALID_ADDRESS;
 }
 
-/* Reads a byte of each page. Returns the first that can't be read, 0: all can. */
-static uintptr_t unreadable(uintptr_t address, size_t bytes)
+/* Reads a byte of each page. Returns the first address that cannot be read, or 0. */
+static uintptr_t first_unreadable_page(uintptr_t address, size_t bytes)
 {
     uintptr_t page = page_bytes(), at = address, end = address + bytes;
     while (at < end) {
@@ -106,11 +106,11 @@ static kern_return_t vm_read_memory(uintptr_t address, size_t bytes, uintptr_t o
         return KERN_SUCCESS;
     if (bytes > UINTPTR_MAX - address)
         return KERN_INVALID_ADDRESS;
-    uintptr_t bad = in_one_page(address, bytes) ? 0 : unreadable(address, bytes);
+    uintptr_t bad = in_one_page(address, bytes) ? 0 : first_unreadable_page(address, bytes);
     struct iovec from = {(void *)address, bytes};
     if (!bad && read_pieces(&from, 1, (char *)out) == 1)
         return KERN_SUCCESS;
-    return refusal(bad ? bad : address);
+    return vm_read_refusal(bad ? bad : address);
 }
 
 kern_return_t vm_read_overwrite(task_t task, vm_address_t address, vm_size_t bytes, vm_address_t out,

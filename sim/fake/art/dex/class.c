@@ -37,7 +37,7 @@ uint32_t fake_name_hash(const char *name, const char *signature)
     return hash;
 }
 
-/* ---- the table ---- */
+/* ---- table ---- */
 
 static struct fake_class **class_table_place(const char *descriptor)
 {
@@ -72,7 +72,7 @@ static struct fake_class *class_table_enter(const char *descriptor)
     return c;
 }
 
-/* ---- classes that no dex file has ---- */
+/* ---- classes without a dex file ---- */
 
 static uint8_t shift_of(char primitive)
 {
@@ -95,7 +95,7 @@ static void make_primitive(const char *descriptor)
     c->state = FAKE_INITIALIZED;
 }
 
-/* Arrays are objects that can be cloned; Object's methods are theirs. */
+/* Arrays are objects that can be cloned; their methods are Object's. */
 static struct fake_class *make_array(const char *descriptor)
 {
     struct fake_class *component = fake_class_find_locked(descriptor + 1);
@@ -149,7 +149,7 @@ static void make_mirror(struct fake_class *c)
         fake_method_publish(&c->methods[i]);
 }
 
-/* Object and Class have each other's mirrors; nothing has one before them. */
+/* The mirrors of Object and Class need both classes, so these two are made first. */
 static bool class_table_begin(void)
 {
     static const char *const primitives[] = {"Z", "B", "S", "C", "I", "J", "F", "D", "V"};
@@ -204,7 +204,7 @@ bool fake_dex_open(const char *path, struct strobe_error *error)
         const char *descriptor = fake_dex_type(d, d->classes[i].type);
         class_table_grow();
         if (*class_table_place(descriptor))
-            continue; /* that of a file before it on the class path counts */
+            continue; /* the class of an earlier file on the class path counts */
         struct fake_class *c = class_table_enter(descriptor);
         c->dex = d;
         c->definition = &d->classes[i];
@@ -217,7 +217,7 @@ bool fake_dex_open(const char *path, struct strobe_error *error)
     return begun;
 }
 
-/* ---- what a class is ---- */
+/* ---- queries ---- */
 
 struct fake_class *fake_class_mirrored(const struct fake_object *class_object)
 {
@@ -263,7 +263,8 @@ bool fake_class_is(const struct fake_class *c, const struct fake_class *super)
     return false;
 }
 
-static struct fake_method *declared(const struct fake_class *c, const char *name, const char *signature, uint32_t hash)
+static struct fake_method *find_declared_method(const struct fake_class *c, const char *name, const char *signature,
+                                                uint32_t hash)
 {
     for (uint32_t i = 0; i < c->method_count; i++) {
         struct fake_method *m = &c->methods[i];
@@ -275,7 +276,7 @@ static struct fake_method *declared(const struct fake_class *c, const char *name
 
 struct fake_method *fake_class_declared(const struct fake_class *c, const char *name, const char *signature)
 {
-    return declared(c, name, signature, fake_name_hash(name, signature));
+    return find_declared_method(c, name, signature, fake_name_hash(name, signature));
 }
 
 static struct fake_method *of_interfaces(const struct fake_class *c, const char *name, const char *signature,
@@ -284,7 +285,7 @@ static struct fake_method *of_interfaces(const struct fake_class *c, const char 
     for (; c; c = c->super)
         for (uint32_t i = 0; i < c->interface_count; i++) {
             const struct fake_class *interface = c->interfaces[i];
-            struct fake_method *m = declared(interface, name, signature, hash);
+            struct fake_method *m = find_declared_method(interface, name, signature, hash);
             if (!m || (with_code && (m->flags & FAKE_ACC_ABSTRACT)))
                 m = of_interfaces(interface, name, signature, hash, with_code);
             if (m)
@@ -298,7 +299,7 @@ struct fake_method *fake_class_method(struct fake_class *c, const char *name, co
     uint32_t hash = fake_name_hash(name, signature);
     struct fake_method *m = NULL;
     for (struct fake_class *k = c; k && !m; k = k->super)
-        m = declared(k, name, signature, hash);
+        m = find_declared_method(k, name, signature, hash);
     if (!m)
         m = of_interfaces(c, name, signature, hash, false);
     return m && !(m->flags & FAKE_ACC_STATIC) == !is_static ? m : NULL;

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Arithmetic as the Java Virtual Machine Specification 6.5 has it: numbers wrap, shifts take the low bits of their
- * distance, conversions from floating point saturate. */
+/* Arithmetic by the Java Virtual Machine Specification 6.5: integers wrap, shifts use the low bits of their distance,
+ * conversions from floating point saturate. */
 
 static float to_float(uint32_t bits)
 {
@@ -96,7 +96,7 @@ static bool long_operation(struct fake_run *x, uint32_t to, enum operation o, in
     return true;
 }
 
-static double floating(enum operation o, double a, double b)
+static double interpret_floating(enum operation o, double a, double b)
 {
     switch (o) {
     case ADD: return a + b;
@@ -109,17 +109,17 @@ static double floating(enum operation o, double a, double b)
 
 static bool float_operation(struct fake_run *x, uint32_t to, enum operation o, uint32_t a, uint32_t b)
 {
-    x->registers[to] = float_bits((float)floating(o, (double)to_float(a), (double)to_float(b)));
+    x->registers[to] = float_bits((float)interpret_floating(o, (double)to_float(a), (double)to_float(b)));
     return true;
 }
 
 static bool double_operation(struct fake_run *x, uint32_t to, enum operation o, uint64_t a, uint64_t b)
 {
-    fake_set_wide(x, to, double_bits(floating(o, to_double(a), to_double(b))));
+    fake_set_wide(x, to, double_bits(interpret_floating(o, to_double(a), to_double(b))));
     return true;
 }
 
-/* The operations of 0x90..0xaf, and by the same order of 0xb0..0xcf. */
+/* The operations of 0x90..0xaf, and, in the same order, of 0xb0..0xcf. */
 static bool interpret_binary(struct fake_run *x, uint32_t number, uint32_t to, uint32_t a, uint32_t b)
 {
     const uint32_t *r = x->registers;
@@ -134,11 +134,11 @@ static bool interpret_binary(struct fake_run *x, uint32_t number, uint32_t to, u
                        : double_operation(x, to, number - 27, fake_wide(x, a), fake_wide(x, b));
 }
 
-static bool literal(struct fake_run *x, uint32_t number, uint32_t to, uint32_t from, int32_t value)
+static bool interpret_literal(struct fake_run *x, uint32_t number, uint32_t to, uint32_t from, int32_t value)
 {
     static const enum operation order[] = {ADD, SUB, MUL, DIV, REM, AND, OR, XOR, SHL, SHR, USHR};
     int32_t a = (int32_t)x->registers[from];
-    if (order[number] == SUB) /* rsub: the literal less the register */
+    if (order[number] == SUB) /* rsub: the literal minus the register */
         return int_operation(x, to, SUB, value, a);
     return int_operation(x, to, order[number], a, value);
 }
@@ -171,13 +171,13 @@ static void interpret_unary(struct fake_run *x, uint32_t op, uint32_t to, uint32
     }
 }
 
-/* -1, 0, 1; when either is no number, `unordered`. */
+/* Returns -1, 0 or 1; `unordered` when an operand is not a number. */
 static uint32_t order_of(double a, double b, int unordered)
 {
     return (uint32_t)(a < b ? -1 : a > b ? 1 : a == b ? 0 : unordered);
 }
 
-static uint32_t compared(const struct fake_run *x, uint32_t op, uint32_t a, uint32_t b)
+static uint32_t interpret_cmp(const struct fake_run *x, uint32_t op, uint32_t a, uint32_t b)
 {
     const uint32_t *r = x->registers;
     switch (op) {
@@ -203,11 +203,11 @@ bool fake_run_math(struct fake_run *x)
     }
     uint32_t second = fake_unit(x, 1);
     if (op >= 0xd8)
-        return literal(x, op - 0xd8, aa, second & 0xff, (int8_t)(second >> 8));
+        return interpret_literal(x, op - 0xd8, aa, second & 0xff, (int8_t)(second >> 8));
     if (op >= 0xd0)
-        return literal(x, op - 0xd0, a, b, (int16_t)second);
+        return interpret_literal(x, op - 0xd0, a, b, (int16_t)second);
     if (op >= 0x90)
         return interpret_binary(x, op - 0x90, aa, second & 0xff, second >> 8);
-    x->registers[aa] = compared(x, op, second & 0xff, second >> 8);
+    x->registers[aa] = interpret_cmp(x, op, second & 0xff, second >> 8);
     return true;
 }
