@@ -2,6 +2,7 @@
  * whatever fails on the way (R-13). */
 #include "engine/backend/art/hooks/hook.h"
 #include "engine/backend/art/mapping.h"
+#include "tests/support/temporary.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -299,9 +300,9 @@ static void copy_file(const char *from, const char *to)
 /* A library of its own: a copy of the one that reads compressed files. */
 static void *open_copy(int number)
 {
-    char path[64];
+    char path[TEMPORARY_BYTES];
     Dl_info info;
-    snprintf(path, sizeof path, "/tmp/strobe-slots-%d-%d.so", (int)getpid(), number);
+    temporary_path(path, "strobe-slots-%d-%d.so", (int)getpid(), number);
     assert_int_not_equal(dladdr((void *)gzopen, &info), 0);
     copy_file(info.dli_fname, path);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
