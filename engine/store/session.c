@@ -179,7 +179,7 @@ void strobe_session_unmap(struct strobe_session *s)
     *s = (struct strobe_session){.fd = -1};
 }
 
-static int close_keeping_errno(int fd)
+static int session_close_keeping_errno(int fd)
 {
     int error = errno;
     close(fd);
@@ -259,7 +259,7 @@ enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *
         status = STROBE_IO;
     void *memory = status ? NULL : session_map(fd, bytes, MAP_SHARED, true);
     if (!memory) {
-        close_keeping_errno(fd);
+        session_close_keeping_errno(fd);
         return status ? status : STROBE_IO;
     }
     status = strobe_session_create_at(memory, config, command, out);
@@ -279,7 +279,7 @@ enum strobe_status strobe_session_create(const char *path, const struct strobe_c
         return status;
     status = strobe_reserve(fd, strobe_session_file_bytes(config));
     if (status)
-        close_keeping_errno(fd);
+        session_close_keeping_errno(fd);
     else
         status = strobe_session_create_in(fd, config, command, out);
     if (status) {
@@ -370,7 +370,7 @@ static enum strobe_status session_open_file(const char *path, int open_flags, in
     if (fd < 0)
         return STROBE_IO;
     enum strobe_status status = map_checked(fd, map_flags, out);
-    close_keeping_errno(fd);
+    session_close_keeping_errno(fd);
     return status;
 }
 
