@@ -35,7 +35,7 @@ $B/sim/virtual.o: $(virtual_obj)
 # names that it has here.
 $B/virtual/forbidden.h: sim/player/virtual/posix.h sim/player/virtual/mach/zone.h
 	@mkdir -p $(@D)
-	$(call run,gen)sed -nE '/^#define [a-z_]+ sim_(posix|zone)_[a-z_]+$$/p' $^ >$@
+	$(call run,gen)sed -nE '/^#define [a-z_]+ +sim_(posix|zone)_[a-z_]+$$/p' $^ >$@
 virtual_guard := $B/virtual/sim/fake/mach/guard/entries.o
 $(virtual_guard): sim/fake/mach/guard/entries.S sim/fake/mach/guard/forbidden.inc $B/virtual/forbidden.h $B/flags
 	@mkdir -p $(@D)

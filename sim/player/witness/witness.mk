@@ -7,4 +7,4 @@ sources     += $(witness_src)
 all: $B/libstrobe-witness.so
 
 $B/libstrobe-witness.so: $(call obj,pic,$(capture_src) $(witness_src))
-	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-witness.so -Wl,-Bsymbolic -Wl,-z,now -o $@ $^ $(preload_libs)
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-witness.so -Wl,-Bsymbolic,-z,defs -Wl,-z,now -o $@ $^ $(preload_libs)
