@@ -11,6 +11,7 @@
 #include "sim/genuine/detour.h"
 #include "sim/genuine/jni_calls.h"
 #include "sim/genuine/runtime.h"
+#include "tests/support/temporary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,7 +218,7 @@ int main(int argc, char **argv)
     struct sim_art_options options = {.dex = dex};
     const char *json = "bench-art.json";
     struct strobe_error error;
-    char path[] = "/tmp/strobe-bench-XXXXXX";
+    char path[TEMPORARY_BYTES];
     int repetitions = 9, option;
     while ((option = getopt(argc, argv, "r:o:")) != -1)
         switch (option) {
@@ -227,7 +228,7 @@ int main(int argc, char **argv)
         }
     options.interpreted = optind < argc && !strcmp(argv[optind], "interpreted");
     printf("Android 11, %s\n", options.interpreted ? "interpreted" : "quick frames");
-    int fd = mkstemp(path);
+    int fd = mkstemp(temporary_path(path, "strobe-bench-XXXXXX"));
     if (fd < 0 || close(fd) != 0)
         return 2;
     session_path = path;

@@ -12,6 +12,7 @@
 #include "engine/store/stack_table.h"
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/export/sink_perfetto.h"
+#include "tests/support/temporary.h"
 #include "tests/unit/support/session_builder.h"
 
 #include <stdio.h>
@@ -114,7 +115,7 @@ static void ring(void)
 static struct strobe_reader *session(void)
 {
     struct strobe_error error;
-    char path[] = "/tmp/strobe-gate-XXXXXX";
+    char path[TEMPORARY_BYTES];
     struct stackgen_options options = {
         .samples = SAMPLES,
         .tree_nodes = 5000,
@@ -125,7 +126,7 @@ static struct strobe_reader *session(void)
     struct strobe_build b;
     struct stackgen_stack stack;
     uint64_t ticks = 0, count = 0;
-    int fd = mkstemp(path);
+    int fd = mkstemp(temporary_path(path, "strobe-gate-XXXXXX"));
     if (fd < 0)
         abort();
     close(fd);

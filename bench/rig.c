@@ -1,6 +1,7 @@
 #include "bench/rig.h"
 
 #include "bench/bench.h"
+#include "tests/support/temporary.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -28,8 +29,8 @@ struct strobe_config rig_config(void)
 
 static void attach_session(const struct strobe_config *config, struct strobe_session *session)
 {
-    char folder[] = "/tmp/strobe-bench-XXXXXX", path[sizeof folder + 16];
-    if (!mkdtemp(folder))
+    char folder[TEMPORARY_BYTES], path[sizeof folder + 16];
+    if (!mkdtemp(temporary_path(folder, "strobe-bench-XXXXXX")))
         abort();
     snprintf(path, sizeof path, "%s/session", folder);
     struct strobe_session created;

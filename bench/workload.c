@@ -5,6 +5,8 @@
  *
  * Prints one line: wall and CPU seconds, hookable calls made, and a checksum that depends on every step but not on
  * how the threads interleave. */
+#include "tests/support/temporary.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -141,8 +143,8 @@ static void *work(void *arg)
 
 static int scratch_file(void)
 {
-    char path[] = "/tmp/strobe-workload-XXXXXX";
-    int fd = mkstemp(path);
+    char path[TEMPORARY_BYTES];
+    int fd = mkstemp(temporary_path(path, "strobe-workload-XXXXXX"));
     if (fd < 0)
         fail(path);
     unlink(path);

@@ -4,8 +4,8 @@
 # All runs many times slower here: tests do a small part of their rounds, unless FULL=1.
 light   := $(if $(FULL),,STROBE_TEST_LIGHT=1)
 lane     = +@$(light) $(MAKE) --no-print-directory B=$B-$@
-# Sanitized code takes a compiler three times as long at its best; by night it may. What it warns of at less than that
-# is not counted.
+# Sanitized code takes a compiler three times as long at its best; the nightly run may. What it warns of at less than
+# that is not counted.
 quickly := $(if $(FULL),,CFLAGS='-O1 -g1 -Wno-error')
 
 sanitize: asan tsan ## asan and tsan

@@ -9,6 +9,7 @@
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/export/sink_perfetto.h"
 #include "engine/trace/session/reader.h"
+#include "tests/support/temporary.h"
 #include "tests/unit/support/session_builder.h"
 
 #include <malloc.h>
@@ -84,8 +85,8 @@ static void build_session(const struct input *in, const char *path)
 static void load(struct input *in)
 {
     struct strobe_error error;
-    char path[] = "/tmp/strobe-bench-XXXXXX";
-    int fd = mkstemp(path);
+    char path[TEMPORARY_BYTES];
+    int fd = mkstemp(temporary_path(path, "strobe-bench-XXXXXX"));
     if (fd < 0)
         abort();
     close(fd);

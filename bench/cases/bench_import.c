@@ -11,6 +11,7 @@
 #include "engine/trace/import/ftrace/ftrace_read.h"
 #include "engine/trace/model/calls_repair.h"
 #include "engine/util/whole_file.h"
+#include "tests/support/temporary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,10 +65,10 @@ static void read_text(struct strobe_calls *calls)
 
 static void make_log(void)
 {
-    char path[] = "/tmp/strobe-bench-XXXXXX";
+    char path[TEMPORARY_BYTES];
     struct strobe_calls calls;
     struct strobe_outfile out;
-    int fd = mkstemp(path);
+    int fd = mkstemp(temporary_path(path, "strobe-bench-XXXXXX"));
     if (fd < 0)
         abort();
     close(fd);

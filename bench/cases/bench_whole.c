@@ -4,6 +4,7 @@
  * is reported. "Hooks alone" is without the sampler, whose price is that of waking threads on other processors. */
 #include "bench/bench.h"
 #include "bench/child.h"
+#include "tests/support/temporary.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +42,7 @@ static double run(const char *const *argv)
 
 void bench_whole_run(const char *folder)
 {
-    char strobe[512], workload[512], session[] = "/tmp/strobe-bench-session-XXXXXX";
+    char strobe[512], workload[512], session[TEMPORARY_BYTES];
     double plain[ROUNDS], gated[ROUNDS], hooks[ROUNDS], every[ROUNDS];
     double gated_by[ROUNDS], hooks_by[ROUNDS], every_by[ROUNDS];
     snprintf(strobe, sizeof strobe, "%s/../strobe", folder);
@@ -50,7 +51,7 @@ void bench_whole_run(const char *folder)
         failure = "SKIPPED: strobe or workload is not built";
         return;
     }
-    int fd = mkstemp(session);
+    int fd = mkstemp(temporary_path(session, "strobe-bench-session-XXXXXX"));
     if (fd < 0)
         abort();
     close(fd);

@@ -16,6 +16,7 @@
 #include "bench/costs/costs.h"
 
 #include "sim/player/work.h"
+#include "tests/support/temporary.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -262,8 +263,8 @@ static bool run_child(const char *self, const char *what, const char *session, c
 
 bool costs_child_measure(const char *self, const char *what, double figures[COSTS_CHILD_ROUNDS])
 {
-    char folder[] = "/tmp/strobe-costs-XXXXXX", session[sizeof folder + 16], path[sizeof folder + 16];
-    if (!mkdtemp(folder))
+    char folder[TEMPORARY_BYTES], session[sizeof folder + 16], path[sizeof folder + 16];
+    if (!mkdtemp(temporary_path(folder, "strobe-costs-XXXXXX")))
         return false;
     snprintf(session, sizeof session, "%s/session", folder);
     snprintf(path, sizeof path, "%s/figures", folder);

@@ -1,8 +1,9 @@
-/* What the compiler calls when it builds for the race detector (-fsanitize=thread), answered by the explorer: each
- * atomic operation, each fence, and each plain access to memory that it can't prove private. The names and shapes are
- * those of the interface in LLVM's compiler-rt, tsan_interface.h and tsan_interface_atomic.h, which gcc shares.
+/* The functions that the compiler calls when it builds for the race detector (-fsanitize=thread), implemented by the
+ * explorer: each atomic operation, each fence, and each plain access to memory that the compiler cannot prove private.
+ * Names and parameters are those of the interface in LLVM's compiler-rt, tsan_interface.h and tsan_interface_atomic.h,
+ * which gcc shares.
  *
- * Sites are return addresses; one less lies in the calling instruction. */
+ * Sites are return addresses; the address before that lies in the calling instruction. */
 #include "sim/explore/access.h"
 
 #include <stdatomic.h>
@@ -10,7 +11,7 @@
 
 #define HERE ((struct explore_site){(const char *)__builtin_return_address(0) - 1, NULL})
 
-/* The race detector's own runtime answers in builds that are watched by it. */
+/* In builds with the race detector, its own runtime implements these functions. */
 #if defined(__SANITIZE_THREAD__)
 #define WATCHED
 #elif defined(__has_feature)
@@ -77,7 +78,7 @@ void __tsan_write_range(void *at, uint64_t bytes)
     explore_plain(at, bytes, true, HERE);
 }
 
-/* clang's newer versions call these for the C library's. */
+/* Newer versions of clang call these in place of the C library's functions. */
 void *__tsan_memcpy(void *to, const void *from, uint64_t bytes);
 void *__tsan_memmove(void *to, const void *from, uint64_t bytes);
 void *__tsan_memset(void *to, int value, uint64_t bytes);
@@ -104,7 +105,7 @@ void *__tsan_memset(void *to, int value, uint64_t bytes)
 
 /* ---- atomic operations */
 
-/* gcc marks lock elision in the upper bits. */
+/* gcc stores lock elision in the upper bits. */
 #define ORDER(o) ((int)((o)&0x7fff))
 
 #define FETCH(bits, type, name, update)                                                                                \
@@ -166,7 +167,7 @@ void __tsan_atomic_thread_fence(int order)
     explore_fence(ORDER(order), HERE);
 }
 
-/* Orders a thread against its own signal handlers: nothing that another thread sees. */
+/* Orders a thread against its own signal handlers, which no other thread sees. */
 void __tsan_atomic_signal_fence(int order);
 void __tsan_atomic_signal_fence(int order)
 {

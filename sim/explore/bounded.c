@@ -1,9 +1,10 @@
-/* Every execution with at most so many preemptions (iterative context bounding: Musuvathi, Qadeer, PLDI 2007): depth
- * first over all that can be decided, which thread goes on, which store a load reads, where a store stands. A state,
- * that is a graph and the thread that ran last, which was met before at no greater cost is left.
+/* Explores every execution with at most `preemptions` preemptions (iterative context bounding: Musuvathi, Qadeer, PLDI
+ * 2007), depth first over all decisions: which thread runs, which store a load reads, where a store is placed. A state
+ * is a graph and the thread that ran last. A state that was met before at no greater cost is not explored again.
  *
- * A switch costs one when the thread that ran could have gone on. Under SC a load returns the latest store, and a store
- * is the latest: whatever else there is, another schedule has it. Under the weaker models old stores cost nothing. */
+ * A switch costs one when the thread that ran could have continued. Under SC a load returns the latest store, and a
+ * store becomes the latest: all other cases appear in another schedule. Under the weaker models reading an old store
+ * costs nothing. */
 #include "engine/util/array.h"
 #include "sim/explore/strategy.h"
 
@@ -18,7 +19,8 @@ struct decision {
 
 struct explore_strategy_state {
     struct explore_chooser chooser;
-    struct decision *decision; /* of the present execution, and of the next up to the last that has more ways */
+    struct decision *decision; /* decisions of the current execution; for the next one, up to the last decision with
+                                  another alternative */
     uint32_t count, room, at;
     uint32_t preemptions, spent;
     bool latest_only;
@@ -39,7 +41,7 @@ static uint32_t decide(struct explore_strategy_state *s, uint32_t count)
     return 0;
 }
 
-/* Whether nothing new can come of going on from here. */
+/* Returns true when continuing from here cannot lead to anything new. */
 static bool was_here(struct explore_strategy_state *s, uint32_t runnable, uint32_t last)
 {
     if (s->at < s->count)
@@ -58,16 +60,16 @@ static uint32_t bounded_choose_thread(void *ctx, uint32_t runnable, uint32_t las
         return EXPLORE_GIVE_UP;
     if (goes_on && s->spent == s->preemptions)
         return last;
-    /* The thread that ran is the first way, the others follow by their number. */
-    uint32_t way = decide(s, (uint32_t)__builtin_popcount(runnable));
-    if (way == EXPLORE_GIVE_UP || (goes_on && way == 0))
-        return way ? way : last;
+    /* Alternative 0 is the thread that ran; the others follow by their number. */
+    uint32_t choice = decide(s, (uint32_t)__builtin_popcount(runnable));
+    if (choice == EXPLORE_GIVE_UP || (goes_on && choice == 0))
+        return choice ? choice : last;
     if (goes_on) {
         s->spent++;
         runnable &= ~(1u << last);
-        way--;
+        choice--;
     }
-    for (; way; way--)
+    for (; choice; choice--)
         runnable &= runnable - 1;
     return (uint32_t)__builtin_ctz(runnable);
 }
@@ -123,7 +125,7 @@ static struct explore_strategy_state *bounded_open(const struct explore_program 
     return NULL;
 }
 
-/* The last decision that has another way takes it; those behind it are forgotten. */
+/* The last decision that has another alternative takes it. Later decisions are dropped. */
 static bool bounded_next_run(struct explore_strategy_state *s)
 {
     if (s->begun)

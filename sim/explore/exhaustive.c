@@ -1,14 +1,14 @@
 /* TruSt: every execution graph once, with memory for one path (Kokologiannakis, Marmanis, Gladstein, Vafeiadis, POPL
  * 2022, algorithm 1).
  *
- * Events are added one by one. A load is tried with each store it may read; a store at each place in its order, and for
- * each load of the place that does not come before it by program order and reads-from, the graph is tried in which that
- * load reads it: a revisit, which takes away all that was added since the load and does not lead to the store. Such a
- * graph can be come by on several ways; the one that counts is that on which all that is taken away had been added
- * maximally, each load reading the latest store, each store the latest itself. So none is met twice and none needs to
- * be remembered.
+ * Events are added one by one. A load is tried with each store that it may read, a store at each place in its order. In
+ * addition, for each load of the place that does not precede the store by program order and reads-from, the graph is
+ * tried in which that load reads the store. This is a revisit: it removes all events that were added since the load and
+ * do not lead to the store. Several paths can lead to such a graph. The one that counts is the path on which all
+ * removed events had been added maximally: each load reads the latest store, and each store is the latest itself. So no
+ * graph is met twice, and none must be remembered.
  *
- * What is yet to be tried stands on a stack, as copies of graphs. */
+ * Graphs that remain to be explored are on a stack, as copies. */
 #include "engine/util/array.h"
 #include "sim/explore/strategy.h"
 
@@ -19,7 +19,7 @@
 
 struct item {
     struct explore_graph *graph;
-    double share; /* of all executions: each way from a fork gets the same */
+    double share; /* of all executions: each alternative of a fork gets the same share */
 };
 
 struct explore_strategy_state {
@@ -45,13 +45,13 @@ static void exhaustive_push_graph(struct explore_strategy_state *s, const struct
         s->starved = true;
 }
 
-/* The ways pushed since `from`, and the present one when it goes on, share alike. */
+/* Divides the share among the alternatives pushed since `from`, and the current one when it goes on. */
 static void fork_share(struct explore_strategy_state *s, uint32_t from, bool goes_on)
 {
-    uint32_t ways = s->count - from + goes_on;
-    if (!ways)
+    uint32_t choices = s->count - from + goes_on;
+    if (!choices)
         return;
-    s->share /= ways;
+    s->share /= choices;
     for (uint32_t i = from; i < s->count; i++)
         s->stack[i].share = s->share;
     if (!goes_on)
@@ -100,7 +100,7 @@ static bool leads_to_store(const struct revisit *r, uint16_t event)
     return explore_within(&r->g->event[event], &r->g->event[r->store].porf);
 }
 
-/* Whether `other` was there when `event` was added, or has to be there. */
+/* Returns true when `other` was there when `event` was added, or must be there. */
 static bool came_before(const struct revisit *r, uint16_t other, uint16_t event)
 {
     return other <= event || leads_to_store(r, other);
@@ -130,7 +130,7 @@ static bool was_added_maximally(const struct revisit *r, uint16_t event)
     return is_latest_of_before(r, e->place, event, event);
 }
 
-/* Says in keep[] which events stay; false when the graph is come by on another way. */
+/* Sets keep[] for the events that stay. Returns false when the graph is reached on another path. */
 static bool may_revisit(const struct revisit *r, bool *keep)
 {
     for (uint32_t i = 0; i < r->load; i++)
@@ -184,7 +184,7 @@ static uint32_t exhaustive_choose_store(void *ctx, uint16_t event, const uint16_
     return count ? 0 : EXPLORE_GIVE_UP;
 }
 
-/* ---- from one execution to the next */
+/* ---- next execution */
 
 static void exhaustive_close(struct explore_strategy_state *s)
 {

@@ -1,4 +1,4 @@
-/* What is explored unless asked otherwise, and whether what was found is what a program promises. */
+/* Default options, and the comparison of a result with what the program declares. */
 #include "sim/explore/explore.h"
 
 void explore_options_default(struct explore_options *options)
@@ -18,20 +18,20 @@ uint32_t explore_size_for(const struct explore_program *program, uint32_t asked)
     return !asked ? program->quick : asked < most ? asked : most;
 }
 
-/* Whether only a part of the executions was wanted, of which a fault need not be one. */
+/* Returns true when only a part of the executions was requested, which need not include a fault. */
 static bool is_part(const struct explore_options *options)
 {
     return options->strategy != EXPLORE_EXHAUSTIVE || options->executions_max != 0 || options->seconds_max > 0;
 }
 
-/* Whether the exploration went as far as it was asked to. */
+/* Returns true when the exploration went as far as requested. */
 static bool far_enough(const struct explore_options *options, const struct explore_result *result)
 {
     bool sampled = options->strategy == EXPLORE_WALK || options->strategy == EXPLORE_PCT;
     return result->complete || sampled || options->executions_max != 0 || options->seconds_max > 0;
 }
 
-/* Where a program's executions were counted before, each of them once, it has just as many. */
+/* Returns true when the number of executions equals the published one, for strategies that count each once. */
 static bool counts_as_published(const struct explore_program *program, const struct explore_options *options,
                                 const struct explore_result *result)
 {

@@ -23,9 +23,9 @@ struct run {
     const struct explore_tactics *tactics;
     struct explore_result *out;
     struct explore_pairs *pairs;
-    double began, told;
+    double began, reported;
     char variant[64];
-    bool stopped; /* by a limit, the caller, or a failure */
+    bool stopped; /* ended by a limit, the caller, or a failure */
     enum strobe_status status;
 };
 
@@ -36,16 +36,16 @@ static double explore_now_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Tells how far it came, now and then, and whether to go on. */
+/* Reports progress from time to time, and checks whether to go on. */
 static void explore_take_stock(struct run *r, const struct explore_strategy_state *s)
 {
     const struct explore_options *o = &r->options;
     double now = explore_now_seconds();
     if (o->seconds_max > 0 && now - r->began >= o->seconds_max)
         r->stopped = true;
-    if (now - r->told < 0.1)
+    if (now - r->reported < 0.1)
         return;
-    r->told = now;
+    r->reported = now;
     struct explore_progress p = {r->out->executions, explore_machine_operations(), now - r->began, r->tactics->done(s),
                                  r->variant};
     if (o->progress)
@@ -93,7 +93,8 @@ static void note_end(struct run *r, enum explore_end end)
     explore_pairs_note(r->pairs, g);
 }
 
-/* All executions with the thread frozen or interrupted there; true when it got there in one of them. */
+/* Explores all executions with the thread frozen or interrupted there. Returns true when it got there in one of
+ * them. */
 static bool explore_variant(struct run *r, const struct explore_at *frozen, const struct explore_at *interrupted)
 {
     bool disturbed = false;
@@ -124,7 +125,7 @@ static bool explore_variant(struct run *r, const struct explore_at *frozen, cons
     return disturbed;
 }
 
-/* The same with the thread disturbed before each of its steps in turn, for as long as it gets there. */
+/* Does the same with the thread disturbed before each of its steps in turn, as long as the thread reaches the step. */
 static void explore_disturbed(struct run *r, uint32_t thread, bool frozen)
 {
     bool got_there = true;
@@ -136,7 +137,7 @@ static void explore_disturbed(struct run *r, uint32_t thread, bool frozen)
     }
 }
 
-/* Least chance that one execution shows a bug of that depth. */
+/* Returns the minimum probability that one execution shows a bug of that depth. */
 static double pct_bound(const struct explore_result *out, uint32_t depth)
 {
     double bound = 1.0 / out->threads;
@@ -160,7 +161,7 @@ enum strobe_status explore_run(const struct explore_program *program, const stru
     out->complete = !at_random;
     out->threads = program->thread_count;
     r.pairs = explore_pairs_open();
-    r.began = r.told = explore_now_seconds();
+    r.began = r.reported = explore_now_seconds();
     if (!r.pairs || !explore_machine_open(program, o))
         r.status = STROBE_FULL;
     if (r.status == STROBE_OK && !program->interrupted)

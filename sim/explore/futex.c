@@ -1,4 +1,5 @@
-/* Futexes by the explorer's own operations: a word's bucket counts its wakes, and to enter it orders all who do. */
+/* Futexes built from the explorer's own operations. The bucket of a word counts its wakes, and entering it orders all
+ * threads that do. */
 #include "sim/explore/futex.h"
 
 #include "sim/explore/access.h"
@@ -7,7 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { BUCKETS = 16 }; /* words beyond share the last */
+enum { BUCKETS = 16 }; /* further words share the last bucket */
 
 static _Atomic uint64_t bucket[BUCKETS];
 static uintptr_t word_of[BUCKETS];

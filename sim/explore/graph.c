@@ -137,7 +137,7 @@ static bool releases(int order)
     return order == memory_order_release || order == memory_order_acq_rel || order == memory_order_seq_cst;
 }
 
-/* RC11: a release sequence goes on with later stores of the same thread to the same place. */
+/* RC11: a release sequence continues with later stores of the same thread to the same place. */
 static void continue_own_sequence(const struct explore_graph *g, struct explore_event *e)
 {
     for (uint16_t i = e->chain; i != EXPLORE_NOBODY; i = g->event[i].chain)

@@ -9,7 +9,7 @@ enum { NONE = EXPLORE_THREADS_MAX };
 struct line {
     const struct explore_graph *g;
     uint32_t taken[EXPLORE_THREADS_MAX];
-    uint32_t *step_of; /* of an event, once it stands in the line */
+    uint32_t *step_of; /* step of an event that is in the line already */
     struct explore_step *step;
     uint32_t count;
 };
@@ -19,7 +19,7 @@ static bool line_has_event(const struct line *l, uint16_t event)
     return event >= EXPLORE_NOBODY || l->step_of[event] != UINT32_MAX;
 }
 
-/* The latest store of the place that stands in the line. */
+/* Returns the latest store of the place in the line. */
 static uint16_t latest(const struct line *l, uint16_t place)
 {
     uint16_t s = l->g->place[place].last;
@@ -33,7 +33,7 @@ static bool may_come(const struct line *l, const struct explore_event *e)
     return !explore_is_load(e) || line_has_event(l, e->from);
 }
 
-/* Whether no load has yet to come that reads a store which this one follows, and no earlier store. */
+/* Returns true when no load that is still missing reads a store that this store would follow. */
 static bool store_fits(const struct line *l, const struct explore_event *e)
 {
     const struct explore_graph *g = l->g;
@@ -48,7 +48,7 @@ static bool store_fits(const struct line *l, const struct explore_event *e)
     return true;
 }
 
-/* Whether the event takes its place without any load seeing an old store. */
+/* Returns true when the event can be added without making any load read an old store. */
 static bool line_fits_event(const struct line *l, const struct explore_event *e)
 {
     const struct explore_graph *g = l->g;
@@ -122,7 +122,7 @@ static void line_take_step(struct line *l, uint32_t thread)
     l->count++;
 }
 
-/* Once all stand in the line: which store comes before each in the order of its place. */
+/* Sets, for all stores in the line, the store before each in the order of its place. */
 static void join_stores(struct line *l)
 {
     for (uint32_t i = 0; i < l->g->event_count; i++) {
@@ -132,8 +132,8 @@ static void join_stores(struct line *l)
     }
 }
 
-/* Says of each step when it was run. */
-static void note_order(const struct line *l, const uint16_t *ran, uint32_t ran_count)
+/* Sets for each step when it was run. */
+static void store_run_order(const struct line *l, const uint16_t *ran, uint32_t ran_count)
 {
     for (uint32_t i = 0; i < l->count; i++)
         l->step[i].when = UINT32_MAX;
@@ -155,7 +155,7 @@ bool explore_line_up(const struct explore_graph *g, const uint16_t *ran, uint32_
         line_take_step(&l, t);
     if (held) {
         join_stores(&l);
-        note_order(&l, ran, ran_count);
+        store_run_order(&l, ran, ran_count);
     }
     free(l.step_of);
     if (!held) {

@@ -22,24 +22,25 @@ enum status { RUNS, SPINS, FROZEN, OVER };
 struct thread {
     struct sim_fiber fiber;
     enum status status;
-    uint32_t done; /* events of it that took place in this execution */
-    uint32_t turn; /* events before its present turn of a spin */
+    uint32_t done; /* number of its events that took place in this execution */
+    uint32_t turn; /* number of events before its current turn of a spin */
     struct {
         const void *site;
         uint32_t done;
-    } loop[LOOPS]; /* events before the last end of a turn, by loop */
+    } loop[LOOPS]; /* number of events before the last end of a turn, by loop */
     bool had_epilogue;
-    uint64_t turn_read; /* what the loads of the turn before read, as a hash; 0: there was none */
+    uint64_t turn_read; /* hash of what the loads of the turn before read; 0: there was no turn before */
     struct explore_repetition repetition;
     uint32_t operations;
     bool interrupted;
-    bool turn_broken;    /* interrupted in its present turn of a spin: what that read is not all one look */
-    uintptr_t stored_at; /* a plain store to an atomic variable whose value is not known before it happened */
+    bool turn_broken;    /* interrupted in its current turn of a spin, so the loads of that turn are not from one point
+                            in time */
+    uintptr_t stored_at; /* a plain store to an atomic variable, whose value is known only after it happened */
     uint16_t stored_place;
     struct explore_site stored_site;
 };
 
-/* What an update does to what it finds. */
+/* What an update does to the value it finds. */
 struct update {
     bool conditional;
     enum explore_update how;
@@ -59,12 +60,12 @@ static struct {
     struct thread thread[EXPLORE_THREADS_MAX];
     uint32_t running; /* NONE: setup, check, or no execution */
     uint32_t last;
-    bool epilogue; /* those that were left waiting see the latest stores now */
+    bool epilogue; /* the threads that were left waiting now see the latest stores */
     bool granted;  /* the running thread was chosen, and has made no operation since */
     bool in_check;
     jmp_buf out_of_check;
     enum explore_end end;
-    bool over; /* whatever threads may yet want */
+    bool over; /* the execution has ended, whatever the threads want to do */
     enum explore_fault fault;
     char message[256];
     struct explore_access failed_access;
@@ -115,7 +116,7 @@ void explore_machine_disturb(const struct explore_at *frozen, const struct explo
     m.interrupted = interrupted ? *interrupted : nobody;
 }
 
-/* ---- who runs */
+/* ---- scheduling */
 
 static struct explore_event *event_at(uint32_t thread, uint32_t number)
 {
@@ -128,7 +129,7 @@ static bool machine_event_took_place(uint16_t event)
     return m.thread[e->thread].done > e->number;
 }
 
-/* Whether the thread has an event of the graph before it that can take place now. */
+/* Returns true when the thread has a next event in the graph, and that event can take place now. */
 static bool can_follow(uint32_t i)
 {
     const struct thread *t = &m.thread[i];
@@ -138,15 +139,15 @@ static bool can_follow(uint32_t i)
     return !explore_is_load(e) || e->from == EXPLORE_INITIAL || machine_event_took_place(e->from);
 }
 
-/* Value of the last store to a place, as the graph stands. */
+/* Returns the value of the last store to a place in the current graph. */
 static uint64_t last_value(uint16_t place)
 {
     uint16_t last = place < m.graph.place_count ? m.graph.place[place].last : EXPLORE_NOBODY;
     return last == EXPLORE_NOBODY ? explore_variable_of(place)->initial : m.graph.event[last].value;
 }
 
-/* Whether a load of the thread's turn could return something else by now. */
-static bool has_news(uint32_t i)
+/* Returns true when a load of the thread's turn could return another value now. */
+static bool can_read_new_store(uint32_t i)
 {
     const struct thread *t = &m.thread[i];
     for (uint32_t k = t->turn; k < t->done; k++) {
@@ -162,10 +163,10 @@ static bool can_go_on(uint32_t i)
     const struct thread *t = &m.thread[i];
     if (t->status == SPINS && m.epilogue && !t->had_epilogue)
         return true;
-    return t->status == RUNS || (t->status == SPINS && m.chooser->resumes && has_news(i));
+    return t->status == RUNS || (t->status == SPINS && m.chooser->resumes && can_read_new_store(i));
 }
 
-/* The thread to run now; NONE: nobody can. What the graph holds comes first. */
+/* Returns the thread to run now, or NONE when no thread can run. Events of the graph come first. */
 static uint32_t machine_choose_thread(void)
 {
     uint32_t runnable = 0, followers = 0;
@@ -185,7 +186,7 @@ static uint32_t machine_choose_thread(void)
     return m.chooser->thread(m.chooser->ctx, runnable, m.last);
 }
 
-/* Gives way to whoever is to run now; returns when that is this thread again. */
+/* Switches to the thread that must run now, and returns when that is this thread again. */
 static void give_way(void)
 {
     m.granted = false;
@@ -212,7 +213,7 @@ static void give_way(void)
     sim_fiber_switch(from, next == NONE ? &m.main : &m.thread[next].fiber);
 }
 
-/* Ends the execution; never returns to the thread. */
+/* Ends the execution. Never returns to the thread. */
 static _Noreturn void machine_leave(enum explore_end end)
 {
     m.end = end;
@@ -268,7 +269,7 @@ static void check_access(uintptr_t at, uint64_t bytes, bool store, bool atomic, 
         fail_access(&a, c);
 }
 
-/* ---- an operation */
+/* ---- operations */
 
 static void flush_plain_store(struct thread *t);
 
@@ -277,7 +278,7 @@ static bool is_frozen(uint32_t i)
     return m.frozen.thread == i + 1 && m.thread[i].done >= m.frozen.step;
 }
 
-/* To be called where an operation begins: another thread may go first, or this one may go no further. */
+/* Call where an operation begins: another thread may run first, or this thread may not continue. */
 static struct thread *begin_operation(void)
 {
     struct thread *t = &m.thread[m.running];
@@ -306,7 +307,7 @@ static struct thread *begin_operation(void)
     return t;
 }
 
-/* The thread's next event has happened. */
+/* Marks the thread's next event as taken place. */
 static void take_place(struct thread *t)
 {
     m.ran[m.ran_count++] = m.graph.index[m.running][t->done++];
@@ -317,7 +318,7 @@ static bool follows(const struct thread *t)
     return t->done < m.graph.count[m.running];
 }
 
-/* The thread's next event, which stands in the graph: it has to be the one that the thread is about to do. */
+/* Returns the thread's next event in the graph, which must be the one that the thread is about to make. */
 static uint16_t expect_event(const struct thread *t, bool kind_fits, uint16_t place)
 {
     uint16_t i = m.graph.index[m.running][t->done];
@@ -346,7 +347,7 @@ static uint64_t mask_of(uint32_t bytes)
     return bytes == 8 ? UINT64_MAX : ((uint64_t)1 << (8 * bytes)) - 1;
 }
 
-/* ---- loads, and what updates make of them */
+/* ---- loads, and the updates based on them */
 
 static uint64_t machine_value_of(uint16_t place, uint16_t store)
 {
@@ -428,7 +429,7 @@ static void machine_store(uint16_t place, uint32_t bytes, uint64_t value, int or
     check_access(explore_variable_of(place)->at, bytes, true, true, site);
 }
 
-/* A plain store to what is an atomic variable too (an initialisation): its value is known by now. */
+/* Records a plain store to an atomic variable (an initialisation), whose value is known now. */
 static void flush_plain_store(struct thread *t)
 {
     if (!t->stored_at)
@@ -475,7 +476,7 @@ static uint64_t updated(uint64_t value, enum explore_update how, uint64_t operan
     }
 }
 
-/* Returns what was found; *stored says whether it was replaced. */
+/* Returns the value found; *stored says whether it was replaced. */
 static uint64_t update(volatile void *at, uint32_t bytes, struct update u, struct explore_site site, bool *stored)
 {
     if (is_private(at)) {
@@ -557,7 +558,7 @@ void explore_plain(const volatile void *at, uint64_t bytes, bool is_store, struc
     t->stored_site = site;
 }
 
-/* ---- what programs call */
+/* ---- functions that programs call */
 
 uint32_t explore_size(void)
 {
@@ -604,8 +605,8 @@ uint32_t explore_choose(uint32_t count)
     return (uint32_t)m.graph.event[i].value;
 }
 
-/* A turn of this loop ends here. Returns how many events came before it: what other loops did inside of it is a part of
- * it; a loop's first turn began nobody knows where. */
+/* Ends a turn of this loop. Returns the number of events before the turn. The turn includes what inner loops did. The
+ * begin of a loop's first turn is unknown. */
 static uint32_t end_turn(struct thread *t, const void *site)
 {
     uint32_t i = 0;
@@ -637,7 +638,7 @@ void explore_spin(void)
     }
     uint64_t read = explore_what_was_read(&m.graph, m.running, from);
     if (read == t->turn_read)
-        machine_leave(EXPLORE_LEFT); /* a turn that saw nothing new says nothing new */
+        machine_leave(EXPLORE_LEFT); /* a turn that read nothing new leads to nothing new */
     t->turn_read = read;
     t->status = SPINS;
     uint32_t self = m.running;
@@ -676,7 +677,7 @@ void explore_local(void *memory, size_t bytes)
     sim_fiber_local(memory, bytes);
 }
 
-/* ---- an execution */
+/* ---- executions */
 
 static void thread_main(void *arg)
 {
@@ -690,7 +691,7 @@ static void thread_main(void *arg)
         give_way();
 }
 
-/* Puts in memory what each place holds in the end, for the check. */
+/* Stores the final value of each place in memory, for the check. */
 static void settle_memory(void)
 {
     for (uint32_t p = 0; p < m.graph.place_count; p++) {
@@ -711,7 +712,7 @@ static void machine_check(void)
     m.in_check = false;
 }
 
-/* ---- threads that are left waiting: is what they wait for in another execution, or nowhere? */
+/* ---- waiting threads at the end: does another execution have what they wait for, or does none? */
 
 static uint32_t machine_choose_leftmost(void *ctx, uint32_t runnable, uint32_t last)
 {
@@ -739,7 +740,7 @@ static uint32_t in_status(enum status status)
     return set;
 }
 
-/* Whether each of them last looked at what is there for good: else it would at least look again. */
+/* Returns true when each waiting thread last read stores that are final. Otherwise it would read again. */
 static bool may_wait_for_ever(void)
 {
     for (uint32_t i = 0; i < m.program->thread_count; i++) {
@@ -755,8 +756,8 @@ static bool may_wait_for_ever(void)
     return true;
 }
 
-/* Where a wait's first turn began is not known, what it looked at may have come before. So those that wait take one
- * more turn, in which loads return the latest stores. Who waits then with nothing new to see waits for ever. */
+/* The begin of a wait's first turn is unknown, so its loads may be old. Each waiting thread therefore makes one more
+ * turn, in which loads return the latest stores. A thread that then reads nothing new waits for ever. */
 static void play_epilogue(void)
 {
     static const struct explore_chooser chooser = {
@@ -776,12 +777,12 @@ static void fail_waiting(uint32_t waiting)
              (uint32_t)__builtin_ctz(waiting), in_status(FROZEN) ? " but a frozen thread" : "");
 }
 
-/* How an execution came to its end in which no thread can go on. */
+/* Decides the end of an execution in which no thread can continue. */
 static void machine_judge(void)
 {
     bool resumed = m.chooser->resumes;
     if (in_status(RUNS)) {
-        m.end = EXPLORE_LEFT; /* the graph holds what this program can not do */
+        m.end = EXPLORE_LEFT; /* the graph contains an event that this program cannot make */
         return;
     }
     m.end = in_status(SPINS) ? EXPLORE_STUCK : EXPLORE_ENDED;

@@ -1,4 +1,5 @@
-/* A failure that is easier to read: small sizes first, and for each the executions with the fewest preemptions. */
+/* Searches for a failure that is easier to read: small sizes first, and for each size the executions with the fewest
+ * preemptions. */
 #include "sim/explore/explore.h"
 
 #include <time.h>

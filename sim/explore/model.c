@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-/* ---- what an event must know of */
+/* ---- what an event must see */
 
 /* Numbers the stores of a place by their coherence order, from 1; the initial value has 0. */
 static uint32_t store_rank_of(const struct explore_graph *g, uint16_t place, uint16_t store)
@@ -17,15 +17,15 @@ static uint32_t store_rank_of(const struct explore_graph *g, uint16_t place, uin
     return rank + 1;
 }
 
-/* Rank of the latest store that stands, or was read, before `event` by happens-before. */
+/* Returns the rank of the latest store that precedes `event`, or was read, by happens-before. */
 static uint32_t known_rank(const struct explore_graph *g, uint16_t event)
 {
     const struct explore_event *e = &g->event[event];
     uint16_t known[EXPLORE_THREADS_MAX];
     uint32_t count = 0, most = 0;
     uint32_t seen = 0;
-    /* The chain runs backwards: of each thread the first met that is known decides for its loads and stores alike, by
-     * coherence. */
+    /* The chain runs backwards. For each thread, the first event met that precedes this one decides, for loads and
+     * stores alike, by coherence. */
     for (uint16_t i = e->chain; i != EXPLORE_NOBODY; i = g->event[i].chain) {
         const struct explore_event *o = &g->event[i];
         if (seen >> o->thread & 1 || !explore_within(o, &e->hb))
@@ -45,7 +45,7 @@ static uint32_t known_rank(const struct explore_graph *g, uint16_t event)
 struct search {
     struct explore_graph *g;
     enum explore_memory memory;
-    bool one_place; /* of TSO: each place by itself */
+    bool one_place; /* TSO: each place by itself */
     uint16_t goal;
     uint16_t stack[EXPLORE_EVENTS_MAX];
     uint32_t depth;
@@ -71,9 +71,9 @@ static bool empties_buffer(const struct explore_event *e)
            (e->order == memory_order_seq_cst && (e->kind == EXPLORE_E_STORE || e->kind == EXPLORE_E_FENCE));
 }
 
-/* Puts the thread's next events that stay behind e on the stack; true when one is the goal. Under TSO loads overtake
- * stores that wait in the buffer: no load is behind such a store by itself, and loads behind one may be so by what
- * stands before it. */
+/* Pushes the thread's next events that stay ordered after e. Returns true when one is the goal. Under TSO loads
+ * overtake stores that wait in the buffer: a load is not ordered after such a store, but events before the store may
+ * order later loads. */
 static bool visit_next(struct search *s, const struct explore_event *e)
 {
     const struct explore_graph *g = s->g;
@@ -102,7 +102,7 @@ static uint16_t next_at_place(const struct search *s, const struct explore_event
     return EXPLORE_NOBODY;
 }
 
-/* Puts what directly follows `event` on the stack; true when that is the goal. */
+/* Pushes the direct successors of `event`. Returns true when one is the goal. */
 static bool model_search_from(struct search *s, uint16_t event)
 {
     struct explore_graph *g = s->g;
@@ -127,8 +127,8 @@ static bool model_search_from(struct search *s, uint16_t event)
     return false;
 }
 
-/* Whether a way leads from the event back to itself. An update's load that reads what its own store follows has an edge
- * to that store only. */
+/* Returns true when a path leads from the event back to itself. The load of an update, which reads the store right
+ * before its own store, has an edge to that store only. */
 static bool on_cycle(struct explore_graph *g, enum explore_memory memory, bool one_place, uint16_t event)
 {
     static struct search s;
@@ -155,7 +155,7 @@ static bool event_is_ordered(struct explore_graph *g, enum explore_memory memory
 
 /* ---- loads and stores */
 
-/* The clocks of a load that has no edge yet: what it knows by program order. */
+/* Computes the clocks of a load without an edge: what it knows by program order. */
 static void clock_alone(struct explore_graph *g, uint16_t event)
 {
     g->event[event].from = EXPLORE_INITIAL;
@@ -203,7 +203,7 @@ bool explore_model_load_holds(struct explore_graph *g, enum explore_memory memor
     return holds;
 }
 
-/* Whether an update reads `store`, with its own store right behind. */
+/* Returns true when an update reads `store`, with its own store right after it. */
 static bool is_taken(const struct explore_graph *g, uint16_t place, uint16_t store)
 {
     uint16_t next = explore_next_store(g, place, store);

@@ -8,7 +8,7 @@ enum { SLOTS = 1 << 17, MOST = SLOTS / 2 };
 
 struct explore_pairs {
     uint32_t count;
-    uint64_t slot[SLOTS]; /* of a pair's hash; 0: free */
+    uint64_t slot[SLOTS]; /* hash of a pair; 0: free */
 };
 
 struct explore_pairs *explore_pairs_open(void)

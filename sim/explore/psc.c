@@ -1,7 +1,7 @@
-/* What psc comes to, when the stores of each place are numbered in coherence order (a load has the number of the
- * store that it read). That s happens before t makes an edge wherever one of the two is a fence: the first step of
- * the way from s, or the last to t, is in scb. What is left are mo and rb, from what comes after a fence to what
- * comes before one, which are comparisons of numbers; and so is eco, between fences.
+/* Computes psc, with the stores of each place numbered in coherence order. A load has the number of the store that it
+ * read. When s happens before t and one of them is a fence, there is an edge: the first step of the path from s, or the
+ * last step to t, is in scb. The remaining parts are mo and rb, from an event after a fence to an event before one,
+ * which are comparisons of numbers, and so is eco between fences.
  *
  *   access -> access   sb; hb at one place; hb between other places; s before t in number, t a store
  *   access -> fence    hb; the number of s below that of a store before t
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one fence and one place: numbers that come after it, and before it. */
+/* For one fence and one place: the numbers after the fence, and before it. */
 struct reach {
     uint16_t least_after, least_store_after;                  /* UINT16_MAX: none */
     int32_t most_before, most_store_before, most_load_before; /* -1: none */
@@ -156,7 +156,7 @@ static bool psc_leads_to(const struct relation *r, uint32_t s, uint32_t t)
     return explore_is_store(b) && reach_of(r, s, b->place)->least_after < r->number[to];
 }
 
-/* Takes away operations that nothing leads to until none is left, or only cycles. */
+/* Removes operations without predecessors until none is left, or only cycles. */
 static bool has_no_cycle(const bool *edge, uint32_t count)
 {
     static bool gone[EXPLORE_EVENTS_MAX];

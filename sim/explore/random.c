@@ -1,5 +1,5 @@
 /* Random executions: walks, and PCT (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010). A load reads the newest
- * store half of the time, else any that it may; a store stands last half of the time. */
+ * store in half of the cases, else any store that it may read. A store is placed last in half of the cases. */
 #include "sim/explore/strategy.h"
 
 #include "sim/explore/seen.h"
@@ -17,9 +17,9 @@ struct explore_strategy_state {
     bool starved;
     /* PCT */
     uint32_t depth, thread_count;
-    uint64_t steps, longest; /* of this execution, and of the longest so far */
+    uint64_t steps, longest; /* of this execution, and of the longest execution so far */
     uint32_t priority[EXPLORE_THREADS_MAX];
-    uint64_t change[CHANGES_MAX]; /* steps at which the running thread falls to priority 0 .. depth - 2 */
+    uint64_t change[CHANGES_MAX]; /* steps at which the running thread gets priority 0 .. depth - 2 */
 };
 
 static uint32_t random_below(struct explore_strategy_state *s, uint32_t n)
@@ -114,7 +114,7 @@ static struct explore_strategy_state *random_open(const struct explore_program *
     return NULL;
 }
 
-/* New priorities, above those that changes give, and new steps at which to change. */
+/* Draws new priorities, above those that changes give, and new steps for the changes. */
 static void draw_priorities(struct explore_strategy_state *s)
 {
     for (uint32_t i = 0; i < s->thread_count; i++) {

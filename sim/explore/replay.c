@@ -1,5 +1,5 @@
-/* Runs a saved execution again: a chooser that makes each choice as the file has it. Operations go in the file's order;
- * those behind its last one, which a program may still do before it fails, go as they come. */
+/* Runs a saved execution again, with a chooser that makes each choice as in the file. Operations run in the file's
+ * order. Operations after its last one, which the program may make before it fails, run in any order. */
 #include "engine/base/error_format.h"
 #include "sim/explore/machine.h"
 #include "sim/explore/saved.h"
@@ -12,14 +12,14 @@
 
 struct guide {
     const struct explore_saved *saved;
-    uint32_t *first;                     /* by step: the number, in its thread, of its first event */
+    uint32_t *first;                     /* by step: the number of its first event in its thread */
     uint32_t *step[EXPLORE_THREADS_MAX]; /* by number of an event: its step */
     uint32_t events[EXPLORE_THREADS_MAX];
     bool silent_first; /* threads without an operation run before the last step */
-    uint32_t wrong;    /* where the program does something else; NO_STEP: nowhere */
+    uint32_t wrong;    /* step at which the program does something else; NO_STEP: none */
 };
 
-/* An update is a load and a store; plain operations stand in no graph. */
+/* Returns the number of events of a step. An update is a load and a store; plain operations are not in the graph. */
 static uint32_t events_of(const struct explore_step *s)
 {
     switch (s->operation) {
@@ -55,7 +55,7 @@ static void guide_close(struct guide *g)
         free(g->step[t]);
 }
 
-/* The step that an event is part of; NO_STEP behind the last. */
+/* Returns the step that an event belongs to, or NO_STEP after the last one. */
 static uint32_t step_of(const struct guide *g, uint16_t event)
 {
     const struct explore_event *e = &explore_machine_graph()->event[event];
@@ -68,7 +68,7 @@ static bool replay_step_took_place(const struct guide *g, uint32_t step)
     return explore_machine_graph()->count[s->thread] >= g->first[step] + events_of(s);
 }
 
-/* The event of a step's store. */
+/* Returns the event of a step's store. */
 static uint16_t store_of(const struct guide *g, uint32_t step)
 {
     const struct explore_step *s = &g->saved->failure.step[step];
@@ -90,7 +90,7 @@ static uint32_t place_in(const uint16_t *list, uint32_t count, uint16_t wanted)
     return EXPLORE_GIVE_UP;
 }
 
-/* ---- the choices */
+/* ---- choices */
 
 static uint32_t replay_choose_thread(void *ctx, uint32_t runnable, uint32_t last)
 {
@@ -127,7 +127,8 @@ static uint32_t choose_load(void *ctx, uint16_t event, const uint16_t *from, uin
     return chosen == EXPLORE_GIVE_UP ? differs(g, step) : chosen;
 }
 
-/* Behind the nearest store before it that has taken place: those that have not will be put between the two. */
+/* Places a store after the nearest earlier store that has taken place. Stores that have not taken place yet will be
+ * inserted between the two. */
 static uint32_t choose_store(void *ctx, uint16_t event, const uint16_t *before, uint32_t count)
 {
     struct guide *g = ctx;
@@ -156,7 +157,7 @@ static uint32_t choose_value(void *ctx, uint16_t event, uint32_t count)
     return s->operation == EXPLORE_CHOICE && s->value < count ? (uint32_t)s->value : differs(g, step);
 }
 
-/* ---- a run */
+/* ---- runs */
 
 static enum strobe_status replay_run(struct guide *g, const struct explore_program *program,
                                      const struct explore_options *options, struct explore_result *out)
@@ -180,7 +181,7 @@ static enum strobe_status replay_run(struct guide *g, const struct explore_progr
     return good && end != EXPLORE_TOO_LARGE ? STROBE_OK : STROBE_FULL;
 }
 
-/* A litmus test's places have names that its file knows. */
+/* The places of a litmus test have the names in its file. */
 static void replay_name_places(const struct guide *g, struct explore_failure *f)
 {
     for (uint32_t i = 0; i < f->step_count; i++) {
@@ -205,7 +206,7 @@ static enum strobe_status replay_saved(const struct explore_saved *saved, const 
     strobe_error_set(error, "%s: out of memory, or too large an execution", path);
     if (guide_open(&g, saved))
         status = replay_run(&g, program, &options, out);
-    /* Whether a thread that makes no operation had run by then, no file says. */
+    /* The file does not say whether a thread without operations had run by then. */
     if (status == STROBE_OK && strcmp(out->failure.message, saved->failure.message) != 0 && saved->failure.step_count) {
         explore_result_free(out);
         *out = (struct explore_result){0};

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What setup did is the initial value; begin and end are where they must be; what did not happen any more before the
- * failure is nothing to repeat. */
+/* Returns true for steps that are saved. Operations of the setup are initial values, begin and end are implied, and
+ * operations that did not happen before the failure are not repeated. */
 static bool is_step_saved(const struct explore_step *s)
 {
     return s->thread != UINT32_MAX && s->when != UINT32_MAX && s->operation != EXPLORE_BEGIN &&
            s->operation != EXPLORE_END;
 }
 
-/* Operations of the thread before step `index`, of those that are kept. */
+/* Returns the number of saved operations of the thread before step `index`. */
 static uint32_t saved_number_of(const struct explore_failure *f, uint32_t index)
 {
     uint32_t n = 0;
@@ -55,7 +55,7 @@ static void save_step(FILE *out, const struct explore_failure *f, uint32_t index
     fprintf(out, " %s\n", s->place[0] ? s->place : "-");
 }
 
-static const struct explore_step *sorted; /* qsort's comparison has no argument for it */
+static const struct explore_step *sorted; /* qsort's comparison function has no argument for it */
 
 static int by_time(const void *a, const void *b)
 {
@@ -63,7 +63,8 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* In the order in which they were run: memory that was freed and allocated again depends on it, and no edge says so. */
+/* Writes the operations in the order in which they were run, because memory that was freed and allocated again depends
+ * on it, and no edge records it. */
 static bool save_failure(FILE *out, const char *program, const struct explore_options *o,
                          const struct explore_failure *f)
 {

@@ -14,7 +14,7 @@ static const char AN_OPERATION[] = "an operation, such as 0.3 load acquire 4 0x1
 struct reader {
     const char *path;
     FILE *in;
-    uint32_t number; /* of the present line, from 1 */
+    uint32_t number; /* number of the current line, from 1 */
     char line[LINE_MAX_BYTES];
     struct explore_saved *out;
     struct strobe_error *error;
@@ -26,7 +26,8 @@ static enum strobe_status saved_expected(const struct reader *r, const char *wha
     return STROBE_BAD_INPUT;
 }
 
-/* The next line that says something, without its newline. False at the end, and for a line that is cut or too long. */
+/* Reads the next line that is not a comment, without its newline. Returns false at the end, and for a line that is cut
+ * or too long. */
 static bool saved_next_line(struct reader *r)
 {
     do {
@@ -43,7 +44,7 @@ static bool saved_next_line(struct reader *r)
 
 /* ---- parts of a line */
 
-/* The next word; "" at the end. */
+/* Returns the next word; "" at the end. */
 static const char *saved_next_word(char **at)
 {
     char *begin = *at + strspn(*at, " ");
@@ -86,7 +87,7 @@ static bool saved_reference(char *text, uint32_t *thread, uint32_t *index)
 
 /* ---- head */
 
-/* What stands behind `key` in the next line; NULL when the line is another one. */
+/* Returns the text after `key` in the next line, or NULL when the line has another key. */
 static char *saved_value_of(struct reader *r, const char *key)
 {
     size_t n = strlen(key);
@@ -183,7 +184,7 @@ static bool read_kind(const char *does, const char *order, struct explore_step *
     return false;
 }
 
-/* An edge may point to a line that comes later: it is kept as thread << 24 | number until all are read. */
+/* An edge may refer to a later line: it is stored as thread << 24 | number until all lines are read. */
 static bool read_edge(char *text, uint32_t *out)
 {
     uint32_t thread, index;
@@ -215,7 +216,7 @@ static bool read_step(struct reader *r, struct explore_step *s)
     return true;
 }
 
-/* The step that an edge points to: a store or update. NO_STEP: there is none such. */
+/* The step that an edge refers to: a store or update. NO_STEP: there is none. */
 #define NO_STEP (UINT32_MAX - 1)
 
 static uint32_t step_at(const struct explore_failure *f, uint32_t edge)

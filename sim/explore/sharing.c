@@ -7,14 +7,14 @@
 enum {
     WORD = 4,
     PAGE = 4096,
-    ARENA_BYTES = 16 << 10, /* of each thread, and of the setup */
+    ARENA_BYTES = 16 << 10, /* for each thread, and for the setup */
     ARENAS = EXPLORE_THREADS_MAX + 1,
     BLOCKS_MAX = 512,
     REGIONS_MAX = 16,
-    WORDS_SPARE = 4096, /* for what is shared beside the state */
+    WORDS_SPARE = 4096, /* for memory that is shared in addition to the state */
 };
 
-/* What was last done to a word; valid in one execution. Clocks are events of the thread + 1, 0 = never. */
+/* The last accesses to a word; valid for one execution. Clocks are numbers of events of the thread + 1, 0 = never. */
 struct word {
     uint32_t execution;
     uint8_t writer, write_mask, read_mask;
@@ -51,7 +51,7 @@ static struct {
     size_t arena_used[ARENAS];
     struct block block[BLOCKS_MAX];
     uint32_t block_count;
-    uint16_t freed[ARENAS][BLOCKS_MAX]; /* stacks of blocks to hand out again */
+    uint16_t freed[ARENAS][BLOCKS_MAX]; /* stacks of blocks for reuse */
     uint32_t freed_count[ARENAS];
 } s;
 
@@ -62,7 +62,7 @@ static bool more_words(size_t words)
         return true;
     }
     size_t room = s.word_count + words + WORDS_SPARE;
-    struct word *word = calloc(room, sizeof *word); /* zeroed page by page, as they are used */
+    struct word *word = calloc(room, sizeof *word); /* the system zeroes pages when they are used */
     uint16_t *variable = calloc(room, sizeof *variable);
     bool more = word && variable;
     if (more && s.word_count) {
@@ -97,7 +97,7 @@ bool explore_sharing_open(size_t state_bytes)
     size_t bytes = s.state_room + (size_t)ARENAS * ARENA_BYTES;
     s.memory = aligned_alloc(PAGE, bytes);
     if (s.memory)
-        memset(s.memory, 0, bytes); /* what an earlier program left there is not this one's */
+        memset(s.memory, 0, bytes); /* drops what an earlier program has left there */
     return s.memory && add_region((uintptr_t)s.memory, bytes);
 }
 
@@ -154,7 +154,7 @@ static bool overlap(const struct explore_variable *v, uintptr_t at, uint64_t byt
     return v->at < at + bytes && at < v->at + v->bytes;
 }
 
-/* The variable in one of the words around [at, at + bytes) that `fits`: is the same, or overlaps. */
+/* Returns the variable in one of the words around [at, at + bytes) that is the same, or overlaps. */
 static uint32_t find_variable(const struct region *r, uintptr_t at, uint64_t bytes, bool same)
 {
     size_t first = region_word_at(r, at), last = region_word_at(r, at + bytes - 1);
@@ -307,7 +307,7 @@ struct explore_conflict explore_sharing_access(uintptr_t at, uint64_t bytes, con
 
 /* ---- allocation */
 
-/* A block that this thread freed, as allocators with a cache for each thread do: so what is handed out depends on the
+/* Returns a block that this thread has freed, as allocators with a cache for each thread do. The result depends on the
  * thread's own steps only. */
 static struct block *reuse(uint32_t arena, size_t bytes)
 {

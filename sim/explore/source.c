@@ -12,7 +12,7 @@
 
 struct explore_sources {
     Dwfl *dwfl;
-    Dwfl_Module *module; /* the one `units` is of: all programs lie in one */
+    Dwfl_Module *module; /* the module of `units`; all programs are in one module */
     struct strobe_unit_index units;
 };
 
@@ -58,7 +58,7 @@ static Dwarf_Die *source_unit_of(struct explore_sources *s, Dwarf_Addr address)
     return s->module ? strobe_unit_index_find(&s->units, address) : NULL;
 }
 
-/* Cuts off indentation, a comment that ends the line or goes on behind it, and blanks at the end. */
+/* Removes indentation, a comment that ends the line or continues after it, and trailing blanks. */
 static void tidy(char *line)
 {
     size_t begin = strspn(line, " \t");
@@ -86,7 +86,7 @@ static void read_line(const char *path, uint32_t wanted, char *out, size_t bytes
         fclose(in);
 }
 
-/* The unit's folder is left out of names that lie in it. */
+/* Removes the unit's directory from names of files in it. */
 static const char *short_name(Dwarf_Die *unit, const char *name)
 {
     Dwarf_Attribute a;

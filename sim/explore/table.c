@@ -1,6 +1,6 @@
-/* A failure as a table: a line for each operation, threads beside each other.
+/* Prints a failure as a table: one line for each operation, one column for each thread.
  *
- * Operations on memory that one thread alone uses are left out: no other thread can tell when they happen. */
+ * Operations on memory that only one thread uses are omitted, because no other thread can observe when they happen. */
 #include "sim/explore/explore.h"
 #include "sim/explore/source.h"
 
@@ -11,7 +11,7 @@
 enum { COLUMNS = 120 };
 #define NONE UINT32_MAX
 
-/* ---- which steps are shown */
+/* ---- shown steps */
 
 static bool step_has_place(const struct explore_step *s)
 {
@@ -30,7 +30,7 @@ static bool is_shared(const struct explore_failure *f, const struct explore_step
     return false;
 }
 
-/* The last operation of each thread is where it stands when the execution fails. */
+/* The last operation of each thread is shown, because the thread is there when the execution fails. */
 static bool is_last_of_thread(const struct explore_failure *f, uint32_t step)
 {
     for (uint32_t i = step + 1; i < f->step_count; i++)
@@ -59,7 +59,7 @@ static int print_number(char *to, size_t bytes, uint64_t value)
     return snprintf(to, bytes, value < 100000 ? "%llu" : "0x%llx", (unsigned long long)value);
 }
 
-/* Of a plain access only is known that it takes place. */
+/* For a plain access only its occurrence is known. */
 static bool step_is_plain(const struct explore_step *s)
 {
     return s->operation == EXPLORE_PLAIN_LOAD || s->operation == EXPLORE_PLAIN_STORE;
@@ -89,7 +89,7 @@ static void print_from(const struct explore_step *s, char *to, size_t bytes)
         snprintf(to, bytes, "#%u%s", s->from, s->stale ? " (old)" : "");
 }
 
-/* The source of a step: a litmus test's own words, or file, line and what stands there. */
+/* Prints the source of a step: the text of a litmus test, or file, line and source text. */
 static void print_where(const struct explore_step *s, struct explore_sources *sources, char *to, size_t bytes)
 {
     struct explore_source source;
@@ -182,7 +182,7 @@ static void table_print_position(FILE *to, const char *what, struct explore_at a
         fprintf(to, "  thread %u %s before its operation %u\n", at.thread - 1, what, at.step);
 }
 
-/* The other of two accesses that race: plain ones are no steps. */
+/* Prints the other one of two racing accesses, because plain accesses are no steps. */
 static void print_met(FILE *to, const struct explore_failure *f, struct explore_sources *sources)
 {
     struct explore_source s;

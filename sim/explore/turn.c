@@ -9,7 +9,7 @@ bool explore_is_silent(const struct explore_graph *g, uint32_t thread, uint32_t 
            (e->kind == EXPLORE_E_UPDATE_STORE && explore_event_of(g, thread, number - 1)->value == e->value);
 }
 
-/* The store whose value the thread's own silent updates have handed on. */
+/* Returns the store whose value the thread's own silent updates have passed on. */
 static uint16_t origin(const struct explore_graph *g, uint32_t thread, uint16_t from)
 {
     while (from < EXPLORE_NOBODY && g->event[from].thread == thread && explore_is_store(&g->event[from]) &&

@@ -1,5 +1,5 @@
-/* A library that calls the binder, as Android's libandroid_runtime does: through a slot of its own, where tracers hook
- * such calls. What is called is the command's (sim/player/stage_art.c). */
+/* A library that calls the binder, like Android's libandroid_runtime: through its own slot, where tracers hook such
+ * calls. The lab's command implements the called function. */
 #include <stdint.h>
 
 /* android::IPCThreadState::transact(int32_t handle, uint32_t code, const Parcel &, Parcel *, uint32_t flags). */

@@ -11,31 +11,31 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A detour's page: a jump to the replacement, the trampoline, and at the end the words that both load. */
+/* The page of a detour: a jump to the replacement, the trampoline, and at the end the words that both load. */
 enum { PAGE_BYTES = 4096, TRAMPOLINE_AT = 64, NEAR_STEPS = 2048 };
 
-/* How far a function is followed whose end is not known. */
+/* Maximum of bytes that are examined of a function whose end is unknown. */
 enum { FOLLOWED_BYTES = 1 << 14 };
 
 struct detour {
     struct detour *next; /* newest first */
-    uint8_t *at;         /* of the jump */
+    uint8_t *at;         /* address of the jump */
     uint8_t before[SIM_CODE_JUMP_BYTES], jump[SIM_CODE_JUMP_BYTES];
 };
 
 static struct detour *detours;
 
-/* A function that is to be detoured. */
+/* A function for a detour. */
 struct subject {
     const uint8_t *entry;
-    uint8_t *at;              /* where the jump goes: behind the landing pad */
-    const uint8_t *rest;      /* behind what is moved */
-    const uint8_t *end;       /* nothing can be read from there on */
-    const uint8_t *known_end; /* of the function; NULL = not known */
-    bool detoured;            /* begins with another detour's jump */
+    uint8_t *at;              /* address of the jump: after the landing pad */
+    const uint8_t *rest;      /* first instruction that is not moved */
+    const uint8_t *end;       /* end of the readable memory */
+    const uint8_t *known_end; /* end of the function; NULL = unknown */
+    bool detoured;            /* begins with the jump of another detour */
 };
 
-/* ---- what can be moved ---- */
+/* ---- checks ---- */
 
 static const uint8_t *end_of_symbol(const void *function)
 {
@@ -47,7 +47,7 @@ static const uint8_t *end_of_symbol(const void *function)
     return (const uint8_t *)function + symbol->st_size;
 }
 
-/* As many whole instructions as the jump will cover. */
+/* Counts the whole instructions that the jump will cover. */
 static int measure_subject(struct subject *s)
 {
     struct sim_code_step step = {0};
@@ -78,7 +78,7 @@ static bool leads_into_start(const struct subject *s, const struct sim_code_step
     return step->to < rest && ((step->jumps && step->to >= entry) || (step->calls && step->to > entry));
 }
 
-/* Reads a function from end to end. */
+/* Examines a function from its begin to its end. */
 static int read_through(const struct subject *s)
 {
     struct sim_code_step step;
@@ -91,7 +91,7 @@ static int read_through(const struct subject *s)
     return 0;
 }
 
-/* Places in a function: a bit a byte. */
+/* Addresses in a function, one bit for each byte. */
 struct places {
     uint64_t word[FOLLOWED_BYTES / 64];
 };
@@ -116,7 +116,7 @@ static bool take_one(struct places *p, size_t *place)
     return false;
 }
 
-/* Reads what is reached from a function's entry by what instructions name, calls left out. */
+/* Examines all code that can be reached from a function's entry by direct branches, without calls. */
 static int follow_subject(const struct subject *s)
 {
     struct places due = {{0}}, seen = {{0}};
@@ -154,7 +154,7 @@ static int examine(struct subject *s, void *target)
     return s->known_end ? read_through(s) : follow_subject(s);
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
 static void *map_page_near(uintptr_t at, uintptr_t near)
 {
@@ -168,7 +168,7 @@ static void *map_page_near(uintptr_t at, uintptr_t near)
     return NULL;
 }
 
-/* The kernel is asked for places ever farther away; where one is taken it may offer another. */
+/* Asks the kernel for addresses at growing distances. When an address is taken, the kernel may offer another one. */
 static uint8_t *page_near(const void *place)
 {
     uintptr_t near = (uintptr_t)place & ~(uintptr_t)(PAGE_BYTES - 1);
@@ -201,7 +201,7 @@ static int write_page(uint8_t *page, const struct subject *s, const void *replac
     return mprotect(page, PAGE_BYTES, PROT_READ | PROT_EXEC) == 0 ? 0 : errno;
 }
 
-/* Puts `after` where `before` is. */
+/* Writes `after` where `before` is. */
 static int patch(uint8_t *at, const uint8_t *before, const uint8_t *after)
 {
     struct strobe_unprotected u;
@@ -232,7 +232,7 @@ static int install(void *ctx, void *target, void *replacement, void **original, 
         d->at = s.at;
         memcpy(d->before, s.at, sizeof d->before);
         sim_code_near_jump(d->jump, s.at, page);
-        *original = page + TRAMPOLINE_AT; /* known before the first call can come */
+        *original = page + TRAMPOLINE_AT; /* set before the first call can arrive */
         refused = patch(s.at, d->before, d->jump);
     }
     if (refused) {
@@ -256,7 +256,7 @@ static int remove_detour(void *ctx, void *handle)
         link = &(*link)->next;
     if (*link != d)
         return EEXIST;
-    if (strobe_mapping_at(d->at, &m) == STROBE_OK) { /* else its library is gone, and the jump with it */
+    if (strobe_mapping_at(d->at, &m) == STROBE_OK) { /* otherwise the library was unloaded, with the jump */
         if (memcmp(d->at, d->jump, sizeof d->jump) != 0)
             return EEXIST;
         int refused = patch(d->at, d->jump, d->before);

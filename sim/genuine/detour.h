@@ -1,24 +1,26 @@
-/* The lab's inline hooker: detours for x86-64 and arm64, as the engine takes them (struct strobe_inline_hooker).
+/* The lab's inline hooker: detours for x86-64 and arm64, in the form that the engine uses (struct
+ * strobe_inline_hooker).
  *
- * The first instructions of a function are moved into a trampoline, rewritten where they are relative to their place,
- * and replaced by a jump to a page nearby, from where it goes on to the replacement. A landing pad (endbr64, bti) stays
- * where it is, and begins the trampoline too. Good enough for a lab: it is installed and removed while no other thread
- * runs in those first instructions, which nobody checks; frames of a moved call can't be unwound; trampolines stay
- * mapped, since calls may be inside of them. Instructions of x86-64 are told apart by libcapstone, opened at run time.
+ * The first instructions of a function are moved into a trampoline, and rewritten when they depend on their address. A
+ * jump replaces them. It leads to a page nearby, and from there to the replacement. A landing pad (endbr64, bti) stays
+ * where it is, and is also at the begin of the trampoline. This is sufficient for a lab, with three limits. A detour is
+ * installed and removed while no other thread runs in those first instructions, which is not checked. Frames of a moved
+ * call cannot be unwound. Trampolines stay mapped, because calls may be inside them. libcapstone, opened at run time,
+ * decodes instructions of x86-64.
  *
- * What can't be done is refused, with an errno, and nothing is changed:
+ * A detour that is impossible is refused with an errno, and nothing is changed:
  *
  *   ENOSPC    the function is shorter than the jump
- *   ELOOP     a branch of the function leads into the moved part, its entry included (calls of itself may); branches
- *             by jump tables are not seen
- *   ENOTSUP   an instruction is not known, or can't be moved; no machine to be detoured
+ *   ELOOP     a branch of the function leads into the moved part, including its entry (recursive calls are allowed);
+ *             branches by jump tables are not detected
+ *   ENOTSUP   an instruction is unknown or cannot be moved, or the machine is not supported
  *   ERANGE    no memory near enough, or an operand would be out of reach
  *   EBUSY     another detour begins in the middle of the moved part
- *   ENOSYS    libcapstone.so.4 is not there
- *   EACCES, ENOMEM, ...  what the kernel said
+ *   ENOSYS    libcapstone.so.4 is missing
+ *   EACCES, ENOMEM, ...  error of the kernel
  *
- * Several detours of one function are removed last first; removing another one is refused with EEXIST, as it is where
- * somebody else has written. */
+ * Detours of one function must be removed in reverse order. Removing another one first is refused with EEXIST. The same
+ * happens when other code has overwritten the jump. */
 #ifndef STROBE_SIM_GENUINE_DETOUR_H
 #define STROBE_SIM_GENUINE_DETOUR_H
 

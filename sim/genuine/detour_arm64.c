@@ -16,7 +16,7 @@ static uint32_t arm64_word_at(const uint8_t *at)
     return word;
 }
 
-/* `bits` bits from `from` on, with sign. */
+/* Extracts `bits` bits from bit `from` on, with sign extension. */
 static int64_t field(uint32_t word, int from, int bits)
 {
     return (int64_t)((uint64_t)word << (64 - from - bits)) >> (64 - bits);
@@ -65,7 +65,7 @@ int sim_code_open(void)
     return 0;
 }
 
-/* bti, in all its forms. (paciasp is one too, but has to run on the way to the original only.) */
+/* bti, in all its forms. (paciasp is one too, but must run only on the path to the original.) */
 size_t sim_code_landing(const uint8_t *function, const uint8_t *end)
 {
     return end - function > 4 && (arm64_word_at(function) & 0xffffff3f) == 0xd503241f ? 4 : 0;
@@ -119,7 +119,7 @@ static void append_branch(struct sim_code *c, const void *to)
     append_arm64_word(c, jump);
 }
 
-/* A direct branch where it reaches: it may go where there is no landing pad. */
+/* Appends a direct branch if it reaches the target, because the target may have no landing pad. */
 void sim_code_go(struct sim_code *c, const void *to)
 {
     if (in_reach(c, to)) {
@@ -130,7 +130,7 @@ void sim_code_go(struct sim_code *c, const void *to)
     }
 }
 
-/* The same condition skips the jump around a jump: its place is encoded in 19 or 14 bits from bit 5 on. */
+/* The same condition skips the jump around a jump. Its distance is encoded in 19 or 14 bits from bit 5 on. */
 static void move_conditional(struct sim_code *c, uint32_t w, uint64_t to)
 {
     uint32_t mask = is_test_branch(w) ? 0x3fffu << 5 : 0x7ffffu << 5;
@@ -144,14 +144,14 @@ static void move_conditional(struct sim_code *c, uint32_t w, uint64_t to)
     c->at = next;
 }
 
-/* Loads the address, then what is there. */
+/* Loads the address, then the value at the address. */
 static int move_literal(struct sim_code *c, uint32_t w, uint64_t place)
 {
     static const uint32_t whole[4] = {0xb9400000, 0xf9400000, 0xb9800000, 0};  /* ldr w, ldr x, ldrsw, prfm */
     static const uint32_t vector[4] = {0xbd400000, 0xfd400000, 0x3dc00000, 0}; /* ldr s, d, q */
     uint32_t load = w >> 26 & 1 ? vector[w >> 30] : whole[w >> 30];
     if (!load)
-        return w >> 26 & 1 ? ENOTSUP : 0; /* a prefetch is advice */
+        return w >> 26 & 1 ? ENOTSUP : 0; /* a prefetch may be dropped */
     append_load(c, SCRATCH, place);
     append_arm64_word(c, load | SCRATCH << 5 | (w & 31));
     return 0;
@@ -190,8 +190,8 @@ void sim_code_near_jump(uint8_t jump[SIM_CODE_JUMP_BYTES], const uint8_t *at, co
 
 /* ---- patching ---- */
 
-/* b, bl, nop, brk and the like may be replaced by each other while threads run them; others when none does. (The race
- * detector keeps no account of code.) */
+/* b, bl, nop, brk and the like may replace each other while threads run them. Other instructions may be replaced only
+ * when no thread runs them. (The race detector does not check code.) */
 __attribute__((no_sanitize("thread"))) void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
 {
     *(volatile uint32_t *)(void *)at = arm64_word_at(bytes);

@@ -1,4 +1,4 @@
-/* What detours need to know of a processor's instructions: detour_x86_64.c, detour_arm64.c. One at a time. */
+/* Operations of detours on a processor's instructions: detour_x86_64.c, detour_arm64.c. One thread at a time. */
 #ifndef STROBE_SIM_GENUINE_DETOUR_CODE_H
 #define STROBE_SIM_GENUINE_DETOUR_CODE_H
 
@@ -8,46 +8,46 @@
 
 #if defined(__x86_64__)
 enum { SIM_CODE_JUMP_BYTES = 5 };
-#define SIM_CODE_REACH 0x7ff00000l /* of that jump and of what is rewritten, less a page's own size and more */
+#define SIM_CODE_REACH 0x7ff00000l /* of that jump and of rewritten operands, less the size of a page and a reserve */
 #else
 enum { SIM_CODE_JUMP_BYTES = 4 };
 #define SIM_CODE_REACH 0x07f00000l
 #endif
 
-/* An instruction, as far as it matters where it goes on. */
+/* An instruction, and where execution continues after it. */
 struct sim_code_step {
     uint32_t bytes;
-    bool jumps, calls; /* to an address that it names */
-    bool ends;         /* what stands behind it is not reached from it */
+    bool jumps, calls; /* to an address in the instruction */
+    bool ends;         /* execution does not continue after it */
     uint64_t to;
 };
 
-/* Code being written: instructions forth from `at`, 64-bit words that they load back from `words`. Room for them is
- * the caller's business: no instruction takes more than 32 bytes and 8 of words. */
+/* Code being written: instructions upwards from `at`, the 64-bit words that they load downwards from `words`. The
+ * caller ensures that there is memory for both: an instruction takes at most 32 bytes and 8 bytes of words. */
 struct sim_code {
     uint8_t *at;
     uint64_t *words;
 };
 
-/* Makes ready; an errno. */
+/* Prepares decoding. Returns an errno. */
 int sim_code_open(void);
 
-/* Bytes of a landing pad at the start of a function: 0 = there is none. */
+/* Returns the bytes of a landing pad at the start of a function; 0 = there is none. */
 size_t sim_code_landing(const uint8_t *function, const uint8_t *end);
 
-/* Reads the instruction at `at`, which ends before `end`. False: it is not known. */
+/* Decodes the instruction at `at`, which must end before `end`. Returns false when it is unknown. */
 bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *step);
 
-/* Appends what does at c->at what the instruction does at `at`. An errno: ENOTSUP, ERANGE. */
+/* Appends code that does at c->at what the instruction at `at` does. Returns an errno: ENOTSUP, ERANGE. */
 int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end);
 
-/* Appends a jump to anywhere. */
+/* Appends a jump to any address. */
 void sim_code_go(struct sim_code *c, const void *to);
 
-/* The jump that replaces the start of a function at `at`; `to` is within reach. */
+/* Encodes the jump that replaces the start of a function at `at`; `to` is within reach. */
 void sim_code_near_jump(uint8_t jump[SIM_CODE_JUMP_BYTES], const uint8_t *at, const uint8_t *to);
 
-/* Writes it, or what was there, over code that other threads may come to. */
+/* Writes the jump, or the original bytes, over code that other threads may run. */
 void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES]);
 
 #endif

@@ -52,7 +52,7 @@ static bool in_group(const cs_insn *i, uint8_t group)
     return false;
 }
 
-/* The place that a jump or call names. */
+/* Returns the target of a direct jump or call. */
 static bool names_place(const cs_insn *i, uint64_t *to)
 {
     const cs_x86 *x = &i->detail->x86;
@@ -92,7 +92,7 @@ static void append_x86_bytes(struct sim_code *c, const void *bytes, size_t count
     c->at += count;
 }
 
-/* FF /2 or FF /4: call or jump to what a word says. */
+/* FF /2 or FF /4: call or jump through a word. */
 static void append_through_word(struct sim_code *c, uint8_t how, uint64_t to)
 {
     *--c->words = to;
@@ -110,10 +110,10 @@ static int move_branch(struct sim_code *c, const cs_insn *i, uint64_t to)
 {
     const cs_x86 *x = &i->detail->x86;
     bool wide = x->opcode[0] == 0x0f && (x->opcode[1] & 0xf0) == 0x80;
-    if (x->prefix[2] || x->prefix[3]) /* of the size of operands or addresses */
+    if (x->prefix[2] || x->prefix[3]) /* size of operands or addresses */
         return ENOTSUP;
     if (x->opcode[0] == 0xe8) {
-        if (to == i->address + i->size) /* that reads where it is */
+        if (to == i->address + i->size) /* it reads its own address */
             return ENOTSUP;
         append_through_word(c, 0x15, to);
     } else if (x->opcode[0] == 0xe9 || x->opcode[0] == 0xeb) {
@@ -159,7 +159,7 @@ int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
             return ENOTSUP;
     }
     const cs_x86 *x = &i->detail->x86;
-    if (x->encoding.modrm_offset && (x->modrm & 0xc7) == 5) /* mod 0, r/m 5: relative to what stands behind */
+    if (x->encoding.modrm_offset && (x->modrm & 0xc7) == 5) /* mod 0, r/m 5: relative to the next instruction */
         return move_relative_operand(c, i);
     append_x86_bytes(c, i->bytes, i->size);
     return 0;
@@ -174,15 +174,15 @@ void sim_code_near_jump(uint8_t jump[SIM_CODE_JUMP_BYTES], const uint8_t *at, co
 
 /* ---- patching ---- */
 
-/* Every thread reads its code anew. */
+/* Makes every thread reload its code. */
 static void reread_code(void)
 {
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 }
 
-/* One store where the bytes are of one aligned word. Else threads that come by go round in a jump to itself while the
- * others are written. (The race detector keeps no account of code.) */
+/* Uses one store when the bytes are in one aligned word. Otherwise it first writes a jump to itself, in which threads
+ * wait while the other bytes are written. (The race detector does not check code.) */
 __attribute__((no_sanitize("thread"))) void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
 {
     size_t within = (uintptr_t)at % 8;

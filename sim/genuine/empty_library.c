@@ -1,5 +1,5 @@
-/* A shared library with nothing in it but its name, made in memory: the runtime opens three of Android's native
- * libraries by name when it starts, and calls nothing in them that our boot class path would reach. */
+/* A shared library that contains only its name, made in memory. At start the runtime opens three of Android's native
+ * libraries by name, and calls no function of them that our boot class path would reach. */
 #include "sim/genuine/genuine.h"
 
 #include <dlfcn.h>
@@ -79,7 +79,7 @@ bool sim_art_open_empty(const char *soname)
     int fd = memfd_create(soname, MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (fd >= 0 && write(fd, &l, sizeof l) == (ssize_t)sizeof l && dlopen(path, RTLD_NOW | RTLD_GLOBAL))
-        return true; /* the file stays open: another of that path would be taken for this library */
+        return true; /* the file stays open: the dynamic linker would take another file of this path for this library */
     if (fd >= 0)
         close(fd);
     return false;

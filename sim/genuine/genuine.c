@@ -18,7 +18,7 @@
 #define TRIPLET "x86_64-linux-gnu"
 #endif
 
-/* ---- what libart uses and does not name, in the order it must be opened ---- */
+/* ---- libraries that libart uses without naming them, in the order in which they must be opened ---- */
 
 enum where { SYSTEM, BESIDE };
 
@@ -66,13 +66,13 @@ static void *open_one(const char *folder, const char *name)
 
 /* ---- two faults of Debian's build of 14, repaired in memory ---- */
 
-/* Found in its code:
+/* The code has these faults:
  *
- * 1. LinkMethodsHelper::LinkMethods takes a small bit set on its stack to be zero at first, which it is only with the
- *    compiler's option that Android builds with (-ftrivial-auto-var-init=zero): virtual tables come out too short, now
- *    and then. The limit below which the set is on the stack is made 0: memory from the heap is zeroed.
- * 2. ArtMethod::InvokeStatic without arguments gives the invoke stubs a null array of one byte (an empty std::array of
- *    libstdc++), and they copy that byte. The copy is made to skip it. */
+ * 1. LinkMethodsHelper::LinkMethods expects a small bit set on its stack to be zero, which holds only with the compiler
+ *    option that Android uses (-ftrivial-auto-var-init=zero). Without it, virtual tables are sometimes too short. The
+ *    limit below which the set is on the stack is set to 0, because memory from the heap is zeroed.
+ * 2. ArtMethod::InvokeStatic without arguments passes the invoke stubs a null array of one byte (an empty std::array of
+ *    libstdc++), and they copy that byte. The patch skips the copy. */
 static const char link_methods[] =
     "_ZN3art11ClassLinker17LinkMethodsHelperILNS_11PointerSizeE8EE11LinkMethodsEPNS_6ThreadENS_6HandleINS_6mirror5"
     "ClassEEENS6_INS7_11ObjectArrayIS8_EEEEPbPPNS_9ArtMethodE";
@@ -113,7 +113,7 @@ static bool poke(unsigned char *at, const void *bytes, size_t count)
     return mprotect(begin, span, PROT_READ | PROT_EXEC) == 0;
 }
 
-/* Memory for code within reach of a jump from the library's. */
+/* Returns memory for code within reach of a jump from the library's code. */
 static unsigned char *room_near(const struct code *c)
 {
     void *p = mmap(c->begin - PATCH_REACH, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -193,7 +193,7 @@ static int skip_null_copies(const struct code *c, unsigned char *room)
         uint32_t checked[] = {
             0x121e7442,                        /* and w2, w2, #~3 */
             0x35000042,                        /* cbnz w2, to the last */
-            arm64_branch(room + 8, site + 20), /* past the copy */
+            arm64_branch(room + 8, site + 20), /* after the copy */
             arm64_branch(room + 12, site + 4),
         };
         memcpy(room, checked, sizeof checked);
@@ -220,7 +220,7 @@ static bool repair_14(void *library)
 
 /* ---- open ---- */
 
-/* Told by a function whose parameters have changed since. */
+/* Detects the release by a function whose parameters have changed since. */
 static int library_release_of(void *library)
 {
     return dlsym(library, "_ZN3art10ThreadList19SuspendThreadByPeerEP8_jobjectbNS_13SuspendReasonEPb") ? 11 : 14;
@@ -256,7 +256,7 @@ enum strobe_status sim_art_open_genuine(int release, const char *library, void *
 
 /* ---- the collector ---- */
 
-/* Runtime has a pointer to its JavaVM, and so many words before that one to its Heap. */
+/* Runtime has a pointer to its JavaVM, and a fixed number of words before it a pointer to its Heap. */
 bool sim_art_collect_genuine(int release, void *library, const void *vm)
 {
     enum { WORDS = 256, CAUSE_EXPLICIT = 5 };

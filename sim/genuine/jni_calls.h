@@ -1,5 +1,5 @@
-/* The part of the Java Native Interface that the lab calls beside what the engine does (engine/backend/art/jni.h): in
- * the order that the JNI specification fixes. Arguments go as arrays of values. */
+/* The parts of the Java Native Interface that the lab calls in addition to the engine (engine/backend/art/jni.h), in
+ * the order of the JNI specification. Arguments are passed as arrays of values. */
 #ifndef STROBE_SIM_GENUINE_JNI_CALLS_H
 #define STROBE_SIM_GENUINE_JNI_CALLS_H
 
@@ -57,7 +57,7 @@ static inline int32_t sim_jni_throw(struct strobe_jni *env, strobe_jobject throw
     return SIM_JNI_TYPED(int32_t(*)(struct strobe_jni *, strobe_jobject), env, SIM_JNI_THROW)(env, thrown);
 }
 
-/* The pending exception, taken; NULL = none. */
+/* Returns the pending exception and clears it; NULL = none. */
 static inline strobe_jobject sim_jni_take_exception(struct strobe_jni *env)
 {
     strobe_jobject e = SIM_JNI_TYPED(strobe_jobject(*)(struct strobe_jni *), env, STROBE_JNI_EXCEPTION_OCCURRED)(env);
@@ -88,7 +88,7 @@ static inline void sim_jni_drop_local(struct strobe_jni *env, strobe_jobject loc
     SIM_JNI_TYPED(void (*)(struct strobe_jni *, strobe_jobject), env, STROBE_JNI_DELETE_LOCAL_REF)(env, local);
 }
 
-/* An object without its constructor being called. */
+/* Makes an object without calling its constructor. */
 static inline strobe_jobject sim_jni_allocate(struct strobe_jni *env, strobe_jclass class)
 {
     return SIM_JNI_TYPED(strobe_jobject(*)(struct strobe_jni *, strobe_jclass), env, SIM_JNI_ALLOC_OBJECT)(env, class);
@@ -101,7 +101,7 @@ static inline void sim_jni_monitor(struct strobe_jni *env, strobe_jobject object
     (env, object);
 }
 
-/* Binds native functions; false: the class or one of its methods is missing. */
+/* Binds native functions. Returns false when the class or one of its methods is missing. */
 static inline bool sim_jni_bind(struct strobe_jni *env, const char *class, const struct strobe_jni_native *list,
                                 int32_t count)
 {

@@ -15,12 +15,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of dexes.S. */
+/* Defined in dexes.S. */
 extern const char sim_art_core11[], sim_art_core11_end[], sim_art_core14[], sim_art_core14_end[];
 
 enum { OPTIONS_MAX = 16, CLASS_PATH_BYTES = 16384, FAKE_FIRST = 24, FAKE_LAST = 36, CORE14_SINCE = 34 };
 
-/* What JNI_CreateJavaVM takes (JNI specification, chapter 5). */
+/* The arguments of JNI_CreateJavaVM (JNI specification, chapter 5). */
 struct vm_option {
     const char *text;
     void *more;
@@ -32,8 +32,8 @@ struct vm_arguments {
 };
 
 #if defined(__aarch64__) || defined(__SANITIZE_THREAD__)
-/* The runtime gives threads of its own stacks of 64 KiB, which the C library refuses here: they get larger ones. Found
- * by libart because programs that start runtimes export it. */
+/* The runtime gives its own threads stacks of 64 KiB, which the C library refuses here, so they get larger stacks.
+ * libart finds this function because programs that start runtimes export it. */
 int pthread_attr_setstack(pthread_attr_t *a, void *base, size_t bytes)
 {
     static int (*real)(pthread_attr_t *, void *, size_t);
@@ -59,7 +59,7 @@ bool sim_art_known(const char *name, int *api)
 
 /* ---- the library ---- */
 
-/* Beside this program, or where it is installed. */
+/* Searches beside this program, and where the fakes are installed. */
 static bool find_fake(int api, char *out, size_t bytes)
 {
     static const char *const places[] = {"%s/art/%d/libart.so", "%s/../lib/strobe/art/%d/libart.so",
@@ -93,7 +93,7 @@ static enum strobe_status open_fake(struct sim_art *a, const char *library, stru
 
 /* ---- the class path ---- */
 
-/* A name for bytes in memory, as long as this process lives. */
+/* Returns a file name for bytes in memory, which is valid as long as this process lives. */
 static bool file_in_path_list(const char *begin, const char *end, char *path, size_t path_bytes)
 {
     size_t bytes = (size_t)(end - begin);
@@ -153,7 +153,7 @@ static enum strobe_status create_genuine_runtime(struct sim_art *a, const struct
     int32_t (*make)(struct strobe_jvm **, struct strobe_jni **, void *) =
         (int32_t(*)(struct strobe_jvm **, struct strobe_jni **, void *))(uintptr_t)dlsym(a->library,
                                                                                          "JNI_CreateJavaVM");
-    setenv("ANDROID_LOG_TAGS", "*:f", 0); /* it tells of much that is as it should be */
+    setenv("ANDROID_LOG_TAGS", "*:f", 0); /* the runtime logs many messages that are no problem */
     int32_t made = make ? make(&a->vm, &a->env, &arguments) : STROBE_JNI_DETACHED;
     if (made == STROBE_JNI_OK)
         return STROBE_OK;

@@ -5,7 +5,7 @@
 #   tests/android/emulate.sh B ARM64     B: this machine's build, with the libraries for Android; ARM64: the cross build
 #
 # What a release of the runtime or the kernel is wanted for and can't be fetched is skipped, with the reason. Here the
-# cases run that do without a processor's own speed; with FULL=1, as by night, all of them, in both modes.
+# cases run that do without a processor's own speed; with FULL=1, as in the nightly run, all of them, in both modes.
 #
 # takes: 40 s
 set -u

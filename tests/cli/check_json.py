@@ -62,7 +62,7 @@ def self_times_add_up():
     if methods + apart != whole:
         print(f"{methods} in methods + {apart} in waits, off the processor and unseen is not {whole}")
     if methods == 0 or not report["balanced"]:
-        print("nothing was recorded, or the books do not balance")
+        print("nothing was recorded, or the accounting is inconsistent")
     for m in report["methods"]:
         if m["self_ns"] > m["total_ns"] or m["self_cpu_ns"] > m["total_cpu_ns"]:
             print(f"impossible times: {m}")

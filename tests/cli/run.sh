@@ -1,5 +1,5 @@
 #!/bin/bash
-# The command as a user meets it: wrong arguments, bad files, full disks, and what the texts promise.
+# The command as a user meets it: wrong arguments, bad files, full disks, and what the texts guarantee.
 #
 #   B=DIR tests/cli/run.sh [PATTERN]     PATTERN: runs only tests whose name matches it
 #
@@ -594,7 +594,7 @@ if wanted import_without_names; then
         verdict import_without_names "status $status: $(<err)"
 fi
 
-# ---- what the texts promise
+# ---- what the texts guarantee
 
 source "$home/tests/cli/pages.sh"
 source "$home/tests/cli/completion.sh"

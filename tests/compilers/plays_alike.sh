@@ -11,7 +11,7 @@ passed=0 failed=0
 plays=$(mktemp -d)
 trap 'rm -rf "$plays"' EXIT
 
-# play FOLDER STROBE... -- ARGUMENTS: all that a trial says and leaves. A promise may be broken (1), by both alike.
+# play FOLDER STROBE... -- ARGUMENTS: all that a trial prints and writes. An invariant may be broken (1), by both alike.
 play() {
     local folder=$1 command=()
     shift

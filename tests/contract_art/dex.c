@@ -4,6 +4,7 @@
 
 #include "sim/genuine/jni_calls.h"
 #include "sim/player/dex/dex.h"
+#include "tests/support/temporary.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +98,8 @@ static bool start(struct contract *c)
     };
     static const struct strobe_jni_native own[] = {{"sum", "(J)V", (void *)(uintptr_t)native}};
     struct strobe_error error;
-    char path[] = "/tmp/strobe-contract-XXXXXX";
+    char path[TEMPORARY_BYTES];
+    temporary_path(path, "strobe-contract-XXXXXX");
     const char *const dex[] = {path, NULL};
     if (!CHECK(c, write_dex(c, path), "no file %s", path))
         return false;

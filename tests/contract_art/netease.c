@@ -6,6 +6,7 @@
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/window.h"
 #include "tests/contract_art/support/workload.h"
+#include "tests/support/temporary.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -291,7 +292,7 @@ static void two_who_capture_one_thread_at_once_leave_it_running(struct contract 
 
 /* ---- sessions ---- */
 
-static bool session_new(struct contract *c, char *path, size_t bytes, struct strobe_session *out)
+static bool session_new(struct contract *c, char path[TEMPORARY_BYTES], struct strobe_session *out)
 {
     struct strobe_config config;
     strobe_config_default(&config);
@@ -300,7 +301,7 @@ static bool session_new(struct contract *c, char *path, size_t bytes, struct str
     config.stack_nodes = 1 << 12;
     config.threads_max = 64;
     config.names_bytes = 1 << 14;
-    snprintf(path, bytes, "/tmp/contract_netease.%d", (int)getpid());
+    temporary_path(path, "contract_netease.%d", (int)getpid());
     return CHECK(c, strobe_session_create(path, &config, NULL, 1, out) == STROBE_OK, "%s", path);
 }
 
@@ -325,8 +326,8 @@ static void methods_that_have_gone_before_they_are_named_get_a_placeholder(struc
     uint64_t number, frames[] = {workload_static(c->art.env, "Main", "deep", "(I)V"), (uint64_t)(uintptr_t)gone,
                                  (uint64_t)(uintptr_t)pseudo};
     struct strobe_session s;
-    char path[64], placeholder[64];
-    if (!session_new(c, path, sizeof path, &s))
+    char path[TEMPORARY_BYTES], placeholder[64];
+    if (!session_new(c, path, &s))
         return;
     strobe_netease_ring_put(&h->ring, &capture, frames, 3, &number);
     strobe_netease_fill_session(&s, &h->sampler, &result);
@@ -363,8 +364,8 @@ static void threads_are_captured_in_their_period_and_named_at_the_end(struct con
     struct strobe_netease_result result;
     struct strobe_session s;
     struct strobe_error error = {""};
-    char path[64];
-    if (!session_new(c, path, sizeof path, &s))
+    char path[TEMPORARY_BYTES];
+    if (!session_new(c, path, &s))
         return;
     strobe_session_unmap(&s);
     o.session_path = path;
@@ -397,8 +398,8 @@ static void of_more_captures_than_the_ring_holds_the_newest_are_left(struct cont
     struct strobe_netease_result result;
     struct strobe_session s;
     struct strobe_error error = {""};
-    char path[64];
-    if (!session_new(c, path, sizeof path, &s))
+    char path[TEMPORARY_BYTES];
+    if (!session_new(c, path, &s))
         return;
     strobe_session_unmap(&s);
     o.session_path = path;

@@ -10,8 +10,8 @@
 #   the fakes of 24, 31 and 35  all but the heavy cases, in one mode each
 #   the other fakes             what levels differ in (few.txt), in one mode each
 #
-# With FULL=1, as by night, all run whole in all modes. A case that takes more than about 100 ms of processor time is
-# marked CONTRACT_HEAVY: all that `make test` runs here should stay under 45 s of that.
+# With FULL=1, as in the nightly run, all run whole in all modes. A case that takes more than about 100 ms of processor
+# time is marked CONTRACT_HEAVY: all that `make test` runs here should stay under 45 s of that.
 #
 # takes: 38 s
 set -u

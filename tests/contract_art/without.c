@@ -3,6 +3,7 @@
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/workload.h"
+#include "tests/support/temporary.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -154,7 +155,7 @@ static void the_library_captures_from_when_it_is_loaded(struct contract *c)
     capture_config(&config);
     capture_call(c, "alloc", "(I)V", 1);
     snprintf(library, sizeof library, "%s/libstrobe-art.so", build ? build : "build");
-    snprintf(k.path, sizeof k.path, "/tmp/contract_art.%d", (int)getpid());
+    temporary_path(k.path, "contract_art.%d", (int)getpid());
     snprintf(level, sizeof level, "%d", c->art.api);
     CHECK(c, strobe_session_create(k.path, &config, NULL, 1, &k.session) == STROBE_OK, "%s", k.path);
     strobe_session_unmap(&k.session);

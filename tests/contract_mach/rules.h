@@ -6,7 +6,7 @@
  * for is asked of the environment.
  *
  * Kernels differ in some answers. XNU can't be run here: what is expected of it is read from its source, and is what
- * the emulator's host promises; the fake answers as either (fake_mach_kernel).
+ * the emulator's host guarantees; the fake answers as either (fake_mach_kernel).
  *
  *   what                                   XNU                       GNU Mach                  in XNU; in GNU Mach
  *   thread_suspend returns when the        is off its processor:     has stopped, or waits     [1]; [7]

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every interleaving: programs over the engine and of the literature do what they promise, and what is saved of a
+# Every interleaving: programs over the engine and of the literature keep their invariants, and what is saved of a
 # failure is that failure. `make explore` does so in every memory model, and with litmus tests.
 #
 #   B=DIR SIZE=quick|nightly MEMORY=c11|all|... JOBS=N tests/explore/run.sh [NAME...]

@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/store/session.h"
 #include "engine/trace/export/convert.h"
+#include "tests/support/temporary.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -96,7 +97,8 @@ static void fill(struct strobe_session *s)
 
 static void make(struct valid *v, uint16_t call_units)
 {
-    char name[] = "/tmp/strobe-fuzz-XXXXXX";
+    char name[TEMPORARY_BYTES];
+    temporary_path(name, "strobe-fuzz-XXXXXX");
     struct strobe_session s;
     struct strobe_config config;
     struct strobe_clock_pair end = {50000000, 50000000, 50000000, 50000000};

@@ -78,7 +78,7 @@ plant engine/store/ring.c strobe_ring_write
 gate "$scratch/slow" here --mode ring
 expect 'a slower ring fails, by name' 1 'ring' GREW 'strobe_ring_write:' 'FAILED: ring'
 
-# Each takes seconds: the rest by night.
+# Each takes seconds: the nightly run plays the rest.
 if [[ -n ${FULL:-} ]]; then
     plant engine/trace/build/path.c strobe_path_cut
     gate "$scratch/slow" here --mode diff

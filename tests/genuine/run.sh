@@ -125,7 +125,7 @@ else
     fi
 fi
 
-# Nine seconds of Java: by night.
+# Nine seconds of Java: only in the nightly run.
 if [[ -z ${FULL:-} ]]; then
     :
 elif ! command -v smali >/dev/null; then

@@ -12,7 +12,7 @@ faults = []
 with open(path) as opened:
     text = opened.read()
 
-# What is promised to be there, and may never be renamed.
+# The members that must be there, and may never be renamed.
 MEMBERS = {
     "scenario": str, "policy": str, "seed": int, "agreement": (int, float), "agreement_resolved": (int, float),
     "overhead": (int, float), "waker_precision": (int, float), "waker_recall": (int, float), "false_merges": int,
@@ -33,7 +33,7 @@ def check_result(result):
     if not result["methods"] or not result["threads"]:
         faults.append("it has no methods, or no threads")
     if result["violation"]:
-        faults.append(f"a promise is broken: {result['violation']}")
+        faults.append(f"an invariant is broken: {result['violation']}")
 
 
 def result_of_a_trial():

@@ -350,19 +350,19 @@ if wanted its_listener_is_killed; then
     pgrep -g $swarm_pid >/dev/null && kill -KILL -- -$swarm_pid
 fi
 
-# ---- broken promises
+# ---- broken invariants
 
-sed '/^duration/a expect agreement strobe 0.999..1' "$small" >'a promise.scn'
+sed '/^duration/a expect agreement strobe 0.999..1' "$small" >'an invariant.scn'
 if wanted broken; then
-    run "$strobe" run 'a promise.scn' --seed 3
+    run "$strobe" run 'an invariant.scn' --seed 3
     fault=$( ((status == 1)) || echo "exit status $status, ")
-    [[ $(<err) == "strobe: seed 3: a promise.scn:"*"expected agreement of strobe in 0.999..1"* ]] || fault+=$(<err)
+    [[ $(<err) == "strobe: seed 3: an invariant.scn:"*"expected agreement of strobe in 0.999..1"* ]] || fault+=$(<err)
     verdict broken_by_a_trial "$fault"
     check broken_and_scored_all_the_same grep -q '^  agreement ' out
-    run "$strobe" run 'a promise.scn' --seed 3 --schedule adversarial
+    run "$strobe" run 'an invariant.scn' --seed 3 --schedule adversarial
     verdict expectations_are_those_of_the_fair_schedule "$( ((status == 0)) || echo "exit status $status, $(<err)")"
 
-    run "$strobe" run 'a promise.scn' --seeds 3..9 -j 2 --costs "$home/fixtures/costs/x86-64.json" -o broken
+    run "$strobe" run 'an invariant.scn' --seeds 3..9 -j 2 --costs "$home/fixtures/costs/x86-64.json" -o broken
     fault=$( ((status == 1)) || echo "exit status $status, ")
     [[ $(<err) == "strobe: seed 3: "* ]] || fault+=$(<err)
     verdict broken_by_a_swarm "$fault"
@@ -374,8 +374,8 @@ if wanted broken; then
         [[ $(<err) == "strobe: seed 3: "*"expected agreement"* ]] || fault+=$(<err)
         verdict "broken_again_by_the_command_said_${line%%:*}" "$fault"
     done
-    check a_scenario_made_small_is_smaller bash -c '(($(wc -l <broken/*.scn) < $(wc -l <"a promise.scn")))'
-    run "$strobe" compare 'a promise.scn' --policy strobe --policy ideal
+    check a_scenario_made_small_is_smaller bash -c '(($(wc -l <broken/*.scn) < $(wc -l <"an invariant.scn")))'
+    run "$strobe" compare 'an invariant.scn' --policy strobe --policy ideal
     fault=$( ((status == 1)) || echo "exit status $status, ")
     [[ $(<err) == *"policy strobe, seed 1: "*"expected agreement"* ]] || fault+=$(<err)
     verdict broken_in_a_comparison "$fault"

@@ -90,7 +90,7 @@ short dispatch_storm 150ms
 short hang 4s
 short malloc_deadlock 60ms
 short thread_churn 300ms
-books='r["balanced"] and r["sampler"]["suspends"] == r["sampler"]["resumes"] > 0'
+consistent='r["balanced"] and r["sampler"]["suspends"] == r["sampler"]["resumes"] > 0'
 for name in ios_launch dispatch_storm hang malloc_deadlock thread_churn; do
     scenario=$work/$name.scn wakers=1
     # Of several threads at one port, one is woken by a message and may run the block of another.
@@ -102,7 +102,7 @@ for name in ios_launch dispatch_storm hang malloc_deadlock thread_churn; do
     check "$name: another seed is another run" differ $name $name-other
     check "$name: under an adversary it comes to its end" play $name-adversary "$scenario" --schedule adversarial
     holds $name-adversary \
-        'books balance, every suspend has its resume' "$books" \
+        'the accounting is consistent, every suspend has its resume' "$consistent" \
         'few are taken for wakers who were none' 's["waker_precision"] > 0.8'
     # malloc_deadlock, where six threads fight for one lock, is less right than an ideal sampler: see bench/README.md.
     # So is dispatch_storm, whose blocks between two hooks take some tens of us. Short threads are seen at hooks alone.
@@ -112,7 +112,7 @@ for name in ios_launch dispatch_storm hang malloc_deadlock thread_churn; do
     [[ $name == malloc_deadlock ]] || ideal=$("$strobe" run "$scenario" --policy ideal --json |
         python3 -c 'import json, sys; print(json.load(sys.stdin)["agreement"])')
     holds $name \
-        'books balance, every suspend has its resume' "$books" \
+        'the accounting is consistent, every suspend has its resume' "$consistent" \
         'no stop came too late' 'r["sampler"]["suspend_late"] == 0' \
         'nobody is taken for a waker who was none' "s['waker_precision'] >= $wakers" \
         'nothing is lost, no stack is cut, few are in doubt' \

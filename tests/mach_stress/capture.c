@@ -3,12 +3,14 @@
  *     mach_capture [--seconds S] [--threads N] [--seed N]
  *
  * A capture with a fast sampler, of which each stack is judged (graph.h), those that hooks took and those of stopped
- * threads; the books must balance, and the app be as it was. Prints what there was, and `N passed, N failed` last. */
+ * threads; the accounting must be consistent, and the app be as it was. Prints what there was, and `N passed, N failed`
+ * last. */
 #include "engine/base/error.h"
 #include "tests/mach_stress/crew.h"
 
 #include "engine/backend/mach/mach.h"
 #include "engine/trace/session/reader.h"
+#include "tests/support/temporary.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -129,7 +131,7 @@ static void look_at(const char *path)
     print_stacks(0, "stacks that hooks took");
     print_stacks(1, "stacks of stopped threads");
     is(reader->closed && reader->malformed == 0, "the session is whole");
-    is(strobe_reader_check(reader, &error), *error.text ? error.text : "its books balance");
+    is(strobe_reader_check(reader, &error), *error.text ? error.text : "its accounting is consistent");
     is(reader->suspends == reader->resumes && reader->suspends > 0, "each suspend is resumed");
     is(verdicts[0][GRAPH_WHOLE] > 0 && verdicts[1][GRAPH_WHOLE] + !STACK_BOUNDS_ARE_KNOWN > 0, "there were stacks");
     is(verdicts[0][GRAPH_IMPOSSIBLE] == 0, "no stack of a hook is impossible");
@@ -144,8 +146,8 @@ static void look_at(const char *path)
 static int play(double seconds, uint64_t seed)
 {
     struct strobe_error error = {""};
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/strobe-mach-stress-%d", (int)getpid());
+    char path[TEMPORARY_BYTES];
+    temporary_path(path, "strobe-mach-stress-%d", (int)getpid());
     crew.place.app = fake_mach_app();
     graph_learn(&crew.place);
     uint32_t names = fake_mach_names();

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The harness itself: each verdict is given to the mutant that earns it, in a tree made up for that. Its one test is a
+# The harness itself: each verdict is given to the mutant that earns it, in a tree made for that. Its one test is a
 # script that is put together from engine/answer.
 set -u
 cd "$(dirname "$0")/../.." || exit 2

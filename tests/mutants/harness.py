@@ -7,7 +7,7 @@ of lines `Word: text`, ended by an empty one:
 
     Breaks: S-10, a torn record is accepted
     Killed by: unit/store/test_ring:a_record_comes_back_field_by_field | explore ring/lap
-    Promise: words                                 (only for `swarm`: how the violation begins, extended regex)
+    Invariant: words                               (only for `swarm`: how the violation begins, extended regex)
 
 Commands that kill, tried in this order until one fails:
 
@@ -61,10 +61,10 @@ class Mutant:
     """A patch and its head."""
 
     def __init__(self, path):
-        self.path, self.name, self.promise = path, path.stem, None
+        self.path, self.name, self.invariant = path, path.stem, None
         self.verdict = self.by = self.said = ""
         self.seconds = 0.0
-        words = {"Breaks": "breaks", "Killed by": "commands", "Promise": "promise"}
+        words = {"Breaks": "breaks", "Killed by": "commands", "Invariant": "invariant"}
         self.breaks = self.commands = None
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if not line:
@@ -107,13 +107,13 @@ class Command:
             self.target = "all"
             self.line = self.baseline_line = [f"tests/{rest}/run.sh"]
             self.environment["B"] = BUILT
-        elif kind == "swarm" and rest and mutant.promise:
+        elif kind == "swarm" and rest and mutant.invariant:
             self.target = f"{BUILT}/strobe-lab"
             self.baseline_line = [self.target, "run", *shlex.split(rest), "--seeds", "1..5", "-o", "swarm-out", "-f"]
-            self.line = ["tests/mutants/swarm", self.target, "BASE", mutant.promise, *shlex.split(rest)]
+            self.line = ["tests/mutants/swarm", self.target, "BASE", mutant.invariant, *shlex.split(rest)]
         else:
             complain(f"{mutant.path}: `{text}`: expected unit/DIR/test_NAME, sim/DIR/test_NAME, `explore WORDS`,"
-                     " `contract fakeNN MODE CASE`, `suite NAME`, or `swarm SCENARIO OPTIONS` with a line `Promise: `")
+                     " `contract fakeNN MODE CASE`, `suite NAME`, or `swarm SCENARIO OPTIONS` with an `Invariant: `")
 
 
 class Tree:

@@ -95,7 +95,8 @@ check 'the app uses its processor time' in_bounds app_cpu_ns 1e7 1e10
 check 'the trace has the names of methods' grep -q 'Cache.fill' "$work/out/trace.pftrace"
 check 'the true one, too' grep -q 'Cache.fill' "$work/out/truth.pftrace"
 check 'frames of the player are in neither' bash -c '! grep -q sim_real "$@"' - "$work"/out/t*.pftrace
-check 'the books of its session balance' bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
+check 'the accounting of its session is consistent' \
+    bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
     "$strobe" "$work/out/session.strobe"
 check 'files that are there stay' refused 2 'exists already' "$strobe" run "$small" --mode real -o "$work/out"
 check 'policies of virtual time are refused' refused 2 'virtual time only' \
@@ -176,7 +177,8 @@ check 'most of its time is seen' median_in_bounds agreement 0.9 1
 check 'its calls take as long as they were' median_in_bounds blocked_error 0 0.02
 check 'many samples of it are taken' median_in_bounds samples 300 1000
 check 'and as a rule none is lost' median_in_bounds lost 0 0
-check 'the books of that session balance' bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
+check 'the accounting of that session is consistent' \
+    bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
     "$strobe" "$work/mach/session.strobe"
 
 {

@@ -2,7 +2,7 @@
 # Whole programs under `strobe record`: they must behave as without it, and what is left of them must add up.
 #
 #   B=DIR tests/record/run.sh      prints `N passed, N failed, N skipped` at the end
-#   KILLS=N                        how many instants to kill at (default 25; by night 200)
+#   KILLS=N                        how many instants to kill at (default 25; nightly 200)
 #
 # takes: 35 s
 set -u
@@ -28,7 +28,7 @@ skip() {
     printf 'SKIP %s\n' "$*"
 }
 
-# balanced SESSION: the books of a session balance, by its own report.
+# balanced SESSION: the accounting of a session is consistent, by its own report.
 balanced() {
     "$strobe" report --json "$1" >"$work/report.json" 2>"$work/report.err" &&
         grep -q '"balanced": true' "$work/report.json"
@@ -63,7 +63,7 @@ same() {
     elif ! cmp -s "$work/plain.err" "$work/rec.err"; then
         fail "$name: other errors: $(diff "$work/plain.err" "$work/rec.err" | head -n 3 | tr '\n' ' ')"
     elif ! balanced "$work/s.strobe"; then
-        fail "$name: the books do not balance: $(grep verdict "$work/report.json") $(cat "$work/report.err")"
+        fail "$name: the accounting is inconsistent: $(grep verdict "$work/report.json") $(cat "$work/report.err")"
     elif ! [[ -s $work/s.perfetto-trace ]]; then
         fail "$name: no trace"
     else

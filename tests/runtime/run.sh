@@ -87,7 +87,8 @@ scores() {
     check "$1: none is lost" in_bounds lost 0 0
     check "$1: the trace has the names of Java methods" grep -q 'Cache.fill' "$work/out/trace.pftrace"
     check "$1: frames of the player are in neither" bash -c '! grep -q strobe.Player "$@"' - "$work"/out/t*.pftrace
-    check "$1: the books of its session balance" bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
+    check "$1: the accounting of its session is consistent" \
+        bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
         "$strobe" "$work/out/session.strobe"
 }
 
@@ -104,7 +105,8 @@ captures() {
     check "$1, $2: methods have names, made at the end" grep -q 'Job.draw' "$work/out/trace.pftrace"
     check "$1, $2: frames of the player are not shown" bash -c '! grep -q strobe.Player "$@"' - \
         "$work/out/trace.pftrace"
-    check "$1, $2: its session's books balance" bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
+    check "$1, $2: the accounting of its session is consistent" \
+        bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
         "$strobe" "$work/out/session.strobe"
 }
 
@@ -136,7 +138,7 @@ like_genuine() {
     python3 tests/runtime/like_genuine.py "$strobe" art11 fake30 "$1" >"$work/like" && ! grep -v '^ok ' "$work/like"
 }
 
-# Plays of some seconds, many of them, and a quiet machine: by night.
+# Plays of some seconds, many of them, and a quiet machine: nightly.
 if [[ -n ${FULL:-} ]] && ! missing art11; then
     check 'album: the fake scores as the genuine runtime' like_genuine fixtures/scenarios/album.scn
 fi

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A small swarm: every promise kept by random scenarios, under every fault, with both schedules; and what a swarm says
+# A small swarm: every invariant kept by random scenarios, under every fault, with both schedules; and what a swarm says
 # does not depend on how it is spread. `make swarm` plays the large one.
 set -u
 cd "$(dirname "$0")/../.." || exit 2

@@ -180,6 +180,27 @@ one_header_of_each_tracer() {
         }'
 }
 
+# "Tell" stood for many things; names and sentences say which: report, emit, record, notify, receive. A few words are
+# others' names (the C library's) or plain English.
+plain_directories='tests|bench|ci'
+words_of_telling_stay_few() {
+    local places
+    places=$(written | grep -E "^($plain_directories)/" | grep -v '^bench/baseline.json$' |
+        xargs -d '\n' -r grep -HnoiIwE '[a-z_0-9]*(te[l]l|to[l]d)[a-z_0-9]*')
+    (($(grep -c . <<<"$places") < 50)) || sed 's/:[^:]*$/: report, emit, record, notify, receive?/' <<<"$places"
+}
+
+# A static function is found by its name, and recognised by it in a stack trace.
+static_functions_have_names_of_their_own() {
+    files '^(engine|sim)/.*\.[ch]$' | python3 "$home/tests/tidy/statics.py"
+}
+
+# Temporary files are in $TMPDIR; perf finds its maps in /tmp alone.
+temporary_files_are_in_tmpdir() {
+    files '^(tests|bench)/.*\.(c|h|cc)$' |
+        report '"/tmp/[^p]' 'temporary_path() of tests/support/temporary.h honours TMPDIR'
+}
+
 # A source is compiled by the Makefile (`make sources`) or named in a script; a header is included by some file.
 no_file_is_dead() {
     local compiled scripts

@@ -45,7 +45,7 @@ bites() {
     rm -rf "${planted:?}"/*
     plant Makefile 'sources:\n\t@echo engine/base/used.c\n'
     plant engine/base/used.h '/* Said. */\n#ifndef STROBE_BASE_USED_H\n#define STROBE_BASE_USED_H\n#endif\n'
-    plant engine/base/used.c '#include "engine/base/used.h"\n'
+    plant engine/base/used.c '#include "engine/base/used.h"\nstatic int used(void)\n{\n    return 0;\n}\n'
     plant engine/README.md 'Atomics: `engine/base`, as `engine/base/used.h`.\n'
     local before after
     before=$(cd "$planted" && $rule build)
@@ -109,6 +109,9 @@ bites one_header_of_each_tracer engine/watch/a.c \
     '#include "engine/method/matrix/a.h"\n#include "engine/trace/import/matrix/a.h"\n'
 bites claims_about_threads_name_what_explores_them engine/store/a.h '/* Says little.\n * It is lock-free. */\n'
 bites claims_about_threads_name_what_explores_them engine/store/a.h '/* Lock-free (explored: a/b). */\n'
+bites words_of_telling_stay_few tests/a.c "$(printf 'int a_caller_is_to''ld_%d;\\n' {1..50})"
+bites static_functions_have_names_of_their_own engine/base/a.c 'static int used(void)\n{\n    return 0;\n}\n'
+bites temporary_files_are_in_tmpdir bench/a.c 'char path[] = "/tmp/a-XXXXXX";\n'
 bites no_file_is_dead engine/base/unheard_of.c 'int a;\n'
 bites no_file_is_dead engine/base/unheard_of.h '/* Said. */\n'
 bites top_level_holds_only_rooms notes.txt 'x\n'

@@ -93,8 +93,8 @@ for kind in "monitor", "cond", "park", "gc", "poll":
         sys.exit(f"{kind}: {claimed} ns claimed, {true} ns true")'
 }
 
-# books RUN: balanced, threads were stopped, and each was let go.
-books() {
+# consistent RUN: the accounting is consistent, threads were suspended, and each was resumed.
+consistent() {
     "$strobe" report --json "$work/$1/session.strobe" | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
@@ -111,14 +111,14 @@ for level in 24 30 36; do
     check "level $level plays in virtual time" play "$level" "$level"
     check "level $level plays again in another environment" play_elsewhere "$level-again" "$level"
     check "level $level: the same seed leaves the same bytes" same_files "$level" "$level-again"
-    check "level $level: books balance, every suspend has its resume" books "$level"
+    check "level $level: the accounting is consistent, every suspend has its resume" consistent "$level"
     check "level $level: waits of all kinds are as long as they were" each_wait "$level"
     check "level $level: wakers are right" in_bounds "$level" waker_precision 0.8 1
     check "level $level: wakers are known" in_bounds "$level" waker_recall 0.7 1
     check "level $level: samples are taken" in_bounds "$level" samples 500 100000
     check "level $level: the engine's work is charged" in_bounds "$level" overhead 0.0005 0.05
     for schedule in fair adversarial; do
-        check "level $level keeps its promises at any seed, $schedule" \
+        check "level $level keeps its invariants at any seed, $schedule" \
             "$strobe" run "$locks" --runtime "fake$level" --schedule $schedule --seeds 1..6 -j 2
     done
 done

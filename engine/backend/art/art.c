@@ -17,13 +17,13 @@
 
 struct strobe_art strobe_art;
 
-enum { PROPERTY_BYTES = 92 }; /* what a system property holds at most, its NUL included */
+enum { PROPERTY_BYTES = 92 }; /* most bytes of a system property, NUL included */
 
 enum { IDLE, STARTING, RUNNING, STOPPING, STUCK };
 static strobe_a32 life;
 
-/* Threads first, so that those that begin are registered; allocations last, so that what the start itself does is not
- * told. Taken out in reverse. */
+/* The features in order of start. Threads come first, so that new threads are registered. Allocations come last, so
+ * that those of the start itself are not recorded. The end removes the features in reverse order. */
 static const struct strobe_art_feature *const features[] = {
     &strobe_art_feature_threads, &strobe_art_feature_monitor, &strobe_art_feature_wait,
     &strobe_art_feature_park,    &strobe_art_feature_gc,      &strobe_art_feature_calls,
@@ -34,8 +34,8 @@ static bool in_place[FEATURES];
 
 /* ---- memory ---- */
 
-/* Hooks that looked at the switch just before it was turned off may use a capture's memory for some instructions yet.
- * So that stays until the capture after the next begins. */
+/* A hook that read the switch just before it was turned off may use a capture's memory for some more instructions. The
+ * memory therefore stays until the start of the capture after the next. */
 struct memory {
     void *all;
     size_t bytes;
@@ -43,12 +43,12 @@ struct memory {
 };
 static struct memory present, previous;
 
-static size_t whole_pages(size_t bytes)
+static size_t art_whole_pages(size_t bytes)
 {
     return (bytes + 4095) & ~(size_t)4095;
 }
 
-static void release(struct memory *m)
+static void art_release_memory(struct memory *m)
 {
     if (m->all)
         munmap(m->all, m->bytes);
@@ -57,12 +57,12 @@ static void release(struct memory *m)
     *m = (struct memory){0};
 }
 
-/* All that a capture needs beside its session. Only what is used of it is ever touched. */
-static bool reserve(const struct strobe_config *c, struct memory *m)
+/* Reserves a capture's memory, except for its session. Only pages that are used are touched. */
+static bool art_reserve_memory(const struct strobe_config *c, struct memory *m)
 {
-    size_t engine = whole_pages(strobe_engine_memory_bytes(c));
-    size_t walks = whole_pages(c->threads_max * sizeof(struct strobe_art_walk));
-    size_t local = whole_pages(c->threads_max * sizeof(struct strobe_art_local));
+    size_t engine = art_whole_pages(strobe_engine_memory_bytes(c));
+    size_t walks = art_whole_pages(c->threads_max * sizeof(struct strobe_art_walk));
+    size_t local = art_whole_pages(c->threads_max * sizeof(struct strobe_art_local));
     *m = (struct memory){.bytes = engine + walks + local + sizeof(struct strobe_art_threads)};
     void *p = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
@@ -73,7 +73,7 @@ static bool reserve(const struct strobe_config *c, struct memory *m)
 
 /* ---- the switch: a page that a forked child finds wiped ---- */
 
-static bool place_switch(void)
+static bool art_place_switch(void)
 {
     static strobe_a32 *page;
     if (!page) {
@@ -88,23 +88,23 @@ static bool place_switch(void)
     return true;
 }
 
-static void switch_on(void)
+static void art_switch_on(void)
 {
     const struct strobe_config *c = &strobe_art.engine.config;
-    bool delayed = c->delay_ns && strobe_art.status.on >> STROBE_ART_SUSPEND & 1; /* the sampler ends it */
+    bool delayed = c->delay_ns && strobe_art.status.on >> STROBE_ART_SUSPEND & 1; /* the sampler ends the delay */
     strobe_store_seq_cst(strobe_switch, delayed ? STROBE_PAUSED : STROBE_ON);
 }
 
 /* ---- start ---- */
 
-static enum strobe_status refuse(enum strobe_status status, struct strobe_error *error, const char *reason)
+static enum strobe_status art_refuse(enum strobe_status status, struct strobe_error *error, const char *reason)
 {
     strobe_error_set(error, "%s", reason);
     return status;
 }
 
-/* The app's level, where it was not told. 0: not known. */
-static int level_of(const struct strobe_art_options *o)
+/* Returns the app's level if the options have none. 0: not known. */
+static int art_level_of(const struct strobe_art_options *o)
 {
     int (*get)(const char *, char *);
     char text[PROPERTY_BYTES] = "";
@@ -117,8 +117,9 @@ static int level_of(const struct strobe_art_options *o)
     return told ? (int)strtol(told, NULL, 10) : 0;
 }
 
-/* The session is looked at before it is attached to: from then on nothing fails any more. */
-static enum strobe_status look_at_session(const char *path, struct strobe_config *config, struct strobe_error *error)
+/* Reads the session's config before the capture attaches to the session. After it has attached, nothing fails any more.
+ */
+static enum strobe_status art_read_config(const char *path, struct strobe_config *config, struct strobe_error *error)
 {
     struct strobe_session s;
     enum strobe_status status = strobe_session_open(path, &s);
@@ -131,19 +132,19 @@ static enum strobe_status look_at_session(const char *path, struct strobe_config
     return status;
 }
 
-/* What was known before stays to be read meanwhile: a thread may yet come to a suspension point with something of the
- * last capture's to do there. */
-static enum strobe_status find_runtime(void *vm, const struct strobe_art_options *o, struct strobe_error *error)
+/* Finds the runtime. Until all of it is found, the last capture's data stays: a thread may still reach a suspension
+ * point with work of the last capture to do. */
+static enum strobe_status art_find_runtime(void *vm, const struct strobe_art_options *o, struct strobe_error *error)
 {
     struct strobe_art *a = &strobe_art;
     struct strobe_libart libart;
     struct strobe_art_runtime runtime;
-    enum strobe_status status = strobe_libart_open(o->library, level_of(o), &libart, error);
+    enum strobe_status status = strobe_libart_open(o->library, art_level_of(o), &libart, error);
     if (status != STROBE_OK)
         return status;
     void *self = strobe_art_current(&libart);
     if (!self)
-        return refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
+        return art_refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
     strobe_linux_init(&a->host.linux, clock_gettime);
     status =
         strobe_art_discover(&libart, &a->host.linux.host, vm, self, (uint32_t)syscall(SYS_gettid), &runtime, error);
@@ -155,7 +156,7 @@ static enum strobe_status find_runtime(void *vm, const struct strobe_art_options
     return STROBE_OK;
 }
 
-static void fill_header(struct strobe_session_header *h)
+static void art_fill_header(struct strobe_session_header *h)
 {
     const struct strobe_linux *l = &strobe_art.host.linux;
     struct strobe_clock_pair *b = &h->begin;
@@ -165,7 +166,7 @@ static void fill_header(struct strobe_session_header *h)
     h->exe[n > 0 ? n : 0] = '\0';
 }
 
-static void between_passes(void *ctx)
+static void art_between_passes(void *ctx)
 {
     static uint64_t looked;
     uint64_t now = strobe_art_now();
@@ -173,27 +174,27 @@ static void between_passes(void *ctx)
     if (now - looked < strobe_art.host.linux.host.ticks_per_second)
         return;
     looked = now;
-    strobe_art_look_for_threads();
+    strobe_art_find_threads();
 }
 
-static void lay_out(void)
+static void art_lay_out(void)
 {
     struct strobe_art *a = &strobe_art;
     const struct strobe_config *c = &present.session.header->config;
     char *at = present.all;
     void *engine = at;
-    at += whole_pages(strobe_engine_memory_bytes(c));
+    at += art_whole_pages(strobe_engine_memory_bytes(c));
     struct strobe_art_walk *walks = (void *)at;
-    at += whole_pages(c->threads_max * sizeof *walks);
+    at += art_whole_pages(c->threads_max * sizeof *walks);
     a->local = (void *)at;
-    at += whole_pages(c->threads_max * sizeof *a->local);
+    at += art_whole_pages(c->threads_max * sizeof *a->local);
     a->threads = (void *)at;
     strobe_art_host_init(&a->host, &a->libart, &a->runtime, a->threads, walks);
-    a->host.linux.host.between_passes = between_passes;
+    a->host.linux.host.between_passes = art_between_passes;
     strobe_engine_init(&a->engine, &present.session, &a->host.linux.host, &strobe_unwinder_art, engine);
 }
 
-static void start_feature(int i, struct strobe_jni *env)
+static void art_start_feature(int i, struct strobe_jni *env)
 {
     const struct strobe_art_feature *f = features[i];
     struct strobe_art_status *s = &strobe_art.status;
@@ -211,8 +212,8 @@ static void start_feature(int i, struct strobe_jni *env)
         strobe_error_copy(&off, s->off[f->use], sizeof s->off[0]);
 }
 
-/* What is no event. */
-static void tell_of_others(void)
+/* Reports the uses that are not features. */
+static void art_report_other_uses(void)
 {
     struct strobe_art_status *s = &strobe_art.status;
     const struct strobe_libart *l = &strobe_art.libart;
@@ -230,7 +231,7 @@ static void tell_of_others(void)
         snprintf(s->off[STROBE_ART_CALLBACKS], sizeof s->off[0], "the runtime has none");
 }
 
-static void start_sampler(void)
+static void art_start_sampler(void)
 {
     struct strobe_art_status *s = &strobe_art.status;
     char *off = s->off[STROBE_ART_SUSPEND];
@@ -247,55 +248,56 @@ static void start_sampler(void)
         strobe_error_copy(&error, off, sizeof s->off[0]);
 }
 
-/* The last that can fail. */
-static enum strobe_status take_session(const char *path, struct memory *m, struct strobe_error *error)
+/* Attaches to the session. This is the last step that can fail. */
+static enum strobe_status art_attach_session(const char *path, struct memory *m, struct strobe_error *error)
 {
     struct strobe_config config;
-    enum strobe_status status = look_at_session(path, &config, error);
+    enum strobe_status status = art_read_config(path, &config, error);
     if (status != STROBE_OK)
         return status;
-    if (!reserve(&config, m) || !place_switch()) {
-        status = refuse(STROBE_IO, error, "there is no memory for the engine");
+    if (!art_reserve_memory(&config, m) || !art_place_switch()) {
+        status = art_refuse(STROBE_IO, error, "there is no memory for the engine");
     } else {
         status = strobe_session_attach(path, strobe_art.host.linux.pid, &m->session);
         if (status != STROBE_OK)
             strobe_error_set(error, "%s: %s", path, strobe_status_text(status));
     }
     if (status != STROBE_OK)
-        release(m);
+        art_release_memory(m);
     return status;
 }
 
-static enum strobe_status start(void *vm, const struct strobe_art_options *o, struct strobe_error *error)
+static enum strobe_status art_start_capture(void *vm, const struct strobe_art_options *o, struct strobe_error *error)
 {
     struct strobe_art *a = &strobe_art;
     struct memory next = {0};
     struct strobe_jni *env = strobe_jvm_env(vm);
     if (!env)
-        return refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
-    enum strobe_status status = find_runtime(vm, o, error);
+        return art_refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
+    enum strobe_status status = art_find_runtime(vm, o, error);
     if (status == STROBE_OK)
-        status = take_session(o->session_path, &next, error);
+        status = art_attach_session(o->session_path, &next, error);
     if (status != STROBE_OK)
         return status;
-    release(&previous);
+    art_release_memory(&previous);
     previous = present;
     present = next;
-    lay_out();
-    fill_header(a->engine.session.header);
+    art_lay_out();
+    art_fill_header(a->engine.session.header);
     a->hooker = o->hooker;
     a->capture++;
     a->native_offset = strobe_art_native_offset(env);
     memset(&a->status, 0, sizeof a->status);
     for (int i = 0; i < FEATURES; i++)
-        start_feature(i, env);
-    if (!(a->status.on & 1u << STROBE_ART_ALLOC)) /* then nobody is to take no allocations for none */
+        art_start_feature(i, env);
+    if (!(a->status.on &
+          1u << STROBE_ART_ALLOC)) /* without the listener, 0 allocations would look like a measurement */
         present.session.header->config.metrics &= ~(uint32_t)STROBE_METRIC_ALLOC;
     a->engine.config.metrics = present.session.header->config.metrics;
-    tell_of_others();
-    start_sampler();
-    switch_on();
-    strobe_art_look_for_threads();
+    art_report_other_uses();
+    art_start_sampler();
+    art_switch_on();
+    strobe_art_find_threads();
     return STROBE_OK;
 }
 
@@ -304,11 +306,11 @@ enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *o
 {
     uint32_t idle = IDLE;
     if (!strobe_cas_acquire(&life, &idle, STARTING))
-        return refuse(STROBE_EXISTS, error,
-                      idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
+        return art_refuse(STROBE_EXISTS, error,
+                          idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
-    enum strobe_status started = start(vm, options, error);
+    enum strobe_status started = art_start_capture(vm, options, error);
     strobe_local.busy = busy;
     if (started == STROBE_OK && status)
         *status = strobe_art.status;
@@ -318,8 +320,8 @@ enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *o
 
 /* ---- end ---- */
 
-/* Threads leave the engine within microseconds unless they are descheduled. */
-static bool wait_until_quiet(void)
+/* Threads leave the engine within microseconds, unless the kernel does not run them. */
+static bool art_wait_until_quiet(void)
 {
     struct timespec pause = {0, 200 * 1000};
     for (int i = 0; i < 5000; i++) {
@@ -330,8 +332,8 @@ static bool wait_until_quiet(void)
     return false;
 }
 
-/* Names may have been given since their threads were met. */
-static void renew_names(void)
+/* Reads the threads' names again. A thread may have got its name after it was registered. */
+static void art_renew_thread_names(void)
 {
     for (uint32_t i = 0; i < strobe_session_thread_count(&strobe_art.engine.session); i++) {
         struct strobe_thread *t = &strobe_art.engine.threads[i];
@@ -345,18 +347,18 @@ static void renew_names(void)
             close(fd);
         if (n <= 0)
             continue;
-        name[n - 1] = '\0'; /* in place of the line's end */
+        name[n - 1] = '\0'; /* replaces the line end */
         strobe_thread_rename(t, name);
     }
 }
 
-static void close_session(void)
+static void art_close_session(void)
 {
     struct strobe_art *a = &strobe_art;
     struct strobe_art_names names;
     struct strobe_clock_pair end;
     strobe_art_own_threads_finish();
-    renew_names();
+    art_renew_thread_names();
     strobe_linux_clock_pair(&a->host.linux, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
     strobe_art_name_methods(&a->libart, &a->runtime, &a->host.linux.host, &a->engine.session, &names);
     strobe_session_finish(&a->engine.session, &end);
@@ -376,8 +378,8 @@ void strobe_art_stop(void)
         in_place[i] = false;
     }
     bool ended = strobe_art_own_threads_stop();
-    if (wait_until_quiet() && ended)
-        close_session();
+    if (art_wait_until_quiet() && ended)
+        art_close_session();
     strobe_local.busy = busy;
     strobe_store_release(&life, ended ? IDLE : STUCK);
 }

@@ -6,7 +6,7 @@
 
 typedef uintptr_t word;
 
-/* How far into each object is looked, in bytes. A ThreadList's list stands behind 8 KiB of thin-lock ids in use. */
+/* Bytes of each object that are searched. The list of a ThreadList comes after 8 KiB of thin-lock ids in use. */
 enum {
     THREAD_LIST_BYTES = 16384,
     CLASS_LINKER_BYTES = 1024,
@@ -15,14 +15,14 @@ enum {
     THREAD_BYTES = 512,
     IDS_BYTES = 64
 };
-enum { CHUNK = 64 }; /* words copied at a time */
+enum { CHUNK = 64 }; /* number of words copied at once */
 enum { LIST_NODES = 65536, LIST_TRIES = 3, OTHERS = 4 };
 enum { CARD_DIRTY = 0x70, THIN_LOCK_ID_MAX = 65535 };
 
 /* ---- safe copies ---- */
 
-/* Copies up to `count` words; returns how many were readable. */
-static size_t copy(const struct strobe_host *host, word address, word *out, size_t count)
+/* Copies up to `count` words. Returns the number of readable words. */
+static size_t copy_readable_words(const struct strobe_host *host, word address, word *out, size_t count)
 {
     size_t bytes;
     if (!address || address % sizeof(word) ||
@@ -31,15 +31,15 @@ static size_t copy(const struct strobe_host *host, word address, word *out, size
     return bytes / sizeof(word);
 }
 
-/* Calls found(ctx, host, address, value) with each word of an object, as far as it is readable, until it says true.
- * Returns the address of that word; 0: of none. */
+/* Calls found(ctx, host, address, value) for each readable word of an object until it returns true. Returns the address
+ * of that word, or 0. */
 static word find_word(const struct strobe_host *host, word object, size_t bytes,
                       bool (*found)(void *ctx, const struct strobe_host *host, word address, word value), void *ctx)
 {
     word chunk[CHUNK];
     for (size_t done = 0; done < bytes; done += sizeof chunk) {
         size_t left = (bytes - done) / sizeof(word), want = left < CHUNK ? left : CHUNK;
-        size_t count = copy(host, object + done, chunk, want);
+        size_t count = copy_readable_words(host, object + done, chunk, want);
         for (size_t i = 0; i < count; i++)
             if (found(ctx, host, object + done + i * sizeof(word), chunk[i]))
                 return object + done + i * sizeof(word);
@@ -49,47 +49,47 @@ static word find_word(const struct strobe_host *host, word object, size_t bytes,
     return 0;
 }
 
-static bool equals(void *ctx, const struct strobe_host *host, word address, word value)
+static bool is_equal_word(void *ctx, const struct strobe_host *host, word address, word value)
 {
     (void)host, (void)address;
     return value == *(const word *)ctx;
 }
 
-/* ---- proofs: each returns the address of what an object is told by; 0: it is another ---- */
+/* ---- proofs: each returns the address that proves the object, or 0 */
 
-/* What is looked for in a ThreadList, and other threads that were met on the way to it. */
+/* The thread to find in a ThreadList, and other threads met before it. */
 struct list {
     word self, other[OTHERS];
     size_t others;
 };
 
-static void note_other(struct list *l, word thread)
+static void add_other_thread(struct list *l, word thread)
 {
     if (thread != l->self && l->others < OTHERS)
         l->other[l->others++] = thread;
 }
 
-/* A ring of nodes from `head` back to it, with the thread in one of them. Both C++ libraries' nodes are two links and
- * the value; which link is which does not matter. */
+/* Returns whether there is a ring of nodes from `head` back to it that contains the thread. In both C++ libraries a
+ * node is two links and the value. The order of the links does not matter. */
 static bool is_list_with_self(void *ctx, const struct strobe_host *host, word head, word first)
 {
     struct list *l = ctx;
     word node[3], at = first;
     bool found = false;
-    if (at == head || copy(host, at, node, 3) != 3 || node[1] != head)
+    if (at == head || copy_readable_words(host, at, node, 3) != 3 || node[1] != head)
         return false;
     l->others = 0;
     for (size_t i = 0; at != head && i < LIST_NODES; i++) {
-        if (copy(host, at, node, 3) != 3)
+        if (copy_readable_words(host, at, node, 3) != 3)
             return false;
         found |= node[2] == l->self;
-        note_other(l, node[2]);
+        add_other_thread(l, node[2]);
         at = node[0];
     }
     return found && at == head;
 }
 
-/* Threads come and go while the list is followed, hence the tries. */
+/* Searches more than once, because threads come and go during the search. */
 static word prove_thread_list(const struct strobe_host *host, word object, struct list *l)
 {
     word at = 0;
@@ -104,21 +104,22 @@ static word prove_class_linker(const struct strobe_host *host, word object, cons
     word at = 0, probe;
     for (size_t i = 0; i < count && !at; i++) {
         word intern_table = between[i];
-        if (copy(host, intern_table, &probe, 1) == 1)
-            at = find_word(host, object, CLASS_LINKER_BYTES, equals, &intern_table);
+        if (copy_readable_words(host, intern_table, &probe, 1) == 1)
+            at = find_word(host, object, CLASS_LINKER_BYTES, is_equal_word, &intern_table);
     }
     return at;
 }
 
-/* A CardTable has its biased begin, moved up until it ends in the dirty card's value, then how far it was moved. */
+/* Returns whether a CardTable's biased begin is here: a begin that was moved up until its last byte is the dirty card's
+ * value, followed by the distance. */
 static bool is_biased_begin(void *ctx, const struct strobe_host *host, word address, word value)
 {
     word moved;
-    return (value & 0xff) == CARD_DIRTY && copy(host, address + sizeof(word), &moved, 1) == 1 && moved <= 0xff &&
-           find_word(host, *(const word *)ctx, THREAD_BYTES, equals, &value);
+    return (value & 0xff) == CARD_DIRTY && copy_readable_words(host, address + sizeof(word), &moved, 1) == 1 &&
+           moved <= 0xff && find_word(host, *(const word *)ctx, THREAD_BYTES, is_equal_word, &value);
 }
 
-/* The thread itself has its biased begin in another company. */
+/* Returns whether a CardTable is here. The Thread holds the biased begin, too, among other members; it is left out. */
 static bool is_card_table(void *ctx, const struct strobe_host *host, word address, word value)
 {
     word self = *(const word *)ctx;
@@ -140,17 +141,17 @@ struct search {
     const struct strobe_host *host;
     const struct strobe_art_level *level;
     word vm, runtime;
-    word at[RUNTIME_WORDS]; /* the Runtime, */
-    size_t count;           /* as far as it is readable */
-    struct list list;       /* of the thread list that was proven */
+    word at[RUNTIME_WORDS]; /* words of the Runtime, */
+    size_t count;           /* number of readable words */
+    struct list list;       /* of the proven thread list */
     size_t candidates, found;
-    const char *lacks;                               /* of the last candidate */
+    const char *lacks;                               /* what the last candidate lacks */
     size_t java_vm, thread_list, class_linker, heap; /* words of the Runtime */
 };
 
-/* What proves an object must be in it: of all that the Runtime points to before its java_vm_, nothing begins between
- * the two. Objects are neighbours in memory, and how long each is nobody says. */
-static bool proven(const struct search *s, size_t java_vm, word object, word proof)
+/* Returns whether the proof is in the object itself. Objects are neighbours in memory, and their sizes are not known.
+ * The check: nothing that the Runtime points to before its java_vm_ begins between the object and its proof. */
+static bool is_proven_within(const struct search *s, size_t java_vm, word object, word proof)
 {
     bool in = proof != 0;
     for (size_t i = 0; i < java_vm && in; i++)
@@ -158,7 +159,7 @@ static bool proven(const struct search *s, size_t java_vm, word object, word pro
     return in;
 }
 
-static bool distinct(const word *all, size_t count)
+static bool are_distinct_words(const word *all, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < i; k++)
@@ -167,26 +168,28 @@ static bool distinct(const word *all, size_t count)
     return true;
 }
 
-/* The three at their words of the Runtime: NULL when they are proven, else which one is not. */
-static const char *unproven(struct search *s, size_t java_vm, size_t thread_list, size_t class_linker, size_t heap)
+/* Checks the three objects at their words of the Runtime. Returns NULL when they are proven, else the one that is not.
+ */
+static const char *find_unproven(struct search *s, size_t java_vm, size_t thread_list, size_t class_linker, size_t heap)
 {
     word t = s->at[thread_list], c = s->at[class_linker], h = s->at[heap];
     struct list l = {.self = s->list.self};
     const word all[] = {t, c, h, s->vm, s->runtime};
-    if (!distinct(all, sizeof all / sizeof all[0]))
+    if (!are_distinct_words(all, sizeof all / sizeof all[0]))
         return "thread list, class linker and heap are not three objects";
-    if (!proven(s, java_vm, t, prove_thread_list(s->host, t, &l)))
+    if (!is_proven_within(s, java_vm, t, prove_thread_list(s->host, t, &l)))
         return "thread list is not proven";
     if (class_linker < thread_list ||
-        !proven(s, java_vm, c, prove_class_linker(s->host, c, s->at + thread_list + 1, class_linker - thread_list - 1)))
+        !is_proven_within(s, java_vm, c,
+                          prove_class_linker(s->host, c, s->at + thread_list + 1, class_linker - thread_list - 1)))
         return "class linker is not proven";
-    if (!proven(s, java_vm, h, prove_heap(s->host, h, l.self)))
+    if (!is_proven_within(s, java_vm, h, prove_heap(s->host, h, l.self)))
         return "heap is not proven";
     s->list = l;
     return NULL;
 }
 
-static size_t alternatives(const uint8_t before[4])
+static size_t count_alternatives(const uint8_t before[4])
 {
     size_t n = 0;
     while (n < 4 && before[n])
@@ -194,12 +197,12 @@ static size_t alternatives(const uint8_t before[4])
     return n;
 }
 
-/* Tries a word that equals the JavaVM with all places that the level knows. */
+/* Tries a word that equals the JavaVM, with all positions that the level knows. */
 static void try_java_vm(struct search *s, size_t java_vm)
 {
     const struct strobe_art_level *v = s->level;
-    size_t threads = alternatives(v->thread_list_before), linkers = alternatives(v->class_linker_before);
-    size_t heaps = alternatives(v->heap_before);
+    size_t threads = count_alternatives(v->thread_list_before), linkers = count_alternatives(v->class_linker_before);
+    size_t heaps = count_alternatives(v->heap_before);
     s->candidates++;
     for (size_t i = 0; i < threads * linkers * heaps; i++) {
         size_t t = v->thread_list_before[i % threads], c = v->class_linker_before[i / threads % linkers];
@@ -208,7 +211,7 @@ static void try_java_vm(struct search *s, size_t java_vm)
             s->lacks = "members would stand before its begin";
             continue;
         }
-        const char *lacks = unproven(s, java_vm, java_vm - t, java_vm - c, java_vm - h);
+        const char *lacks = find_unproven(s, java_vm, java_vm - t, java_vm - c, java_vm - h);
         if (lacks) {
             s->lacks = lacks;
             continue;
@@ -223,7 +226,7 @@ static void try_java_vm(struct search *s, size_t java_vm)
 
 static enum strobe_status find_objects(struct search *s, struct strobe_error *error)
 {
-    s->count = copy(s->host, s->runtime, s->at, RUNTIME_WORDS);
+    s->count = copy_readable_words(s->host, s->runtime, s->at, RUNTIME_WORDS);
     for (size_t i = 0; i < s->count; i++)
         if (s->at[i] == s->vm)
             try_java_vm(s, i);
@@ -240,12 +243,13 @@ static enum strobe_status find_objects(struct search *s, struct strobe_error *er
     return s->found ? STROBE_BAD_INPUT : STROBE_NO_ENTRY;
 }
 
-/* JavaVMExt begins with its function table and the Runtime. */
-static enum strobe_status find_runtime(const struct strobe_libart *a, struct search *s, enum strobe_art_proof *proof,
-                                       struct strobe_error *error)
+/* Finds the Runtime: JavaVMExt begins with its function table and the Runtime. */
+static enum strobe_status discover_runtime(const struct strobe_libart *a, struct search *s,
+                                           enum strobe_art_proof *proof, struct strobe_error *error)
 {
     word java_vm[2], instance, probe;
-    if (copy(s->host, s->vm, java_vm, 2) != 2 || copy(s->host, java_vm[1], &probe, 1) != 1) {
+    if (copy_readable_words(s->host, s->vm, java_vm, 2) != 2 ||
+        copy_readable_words(s->host, java_vm[1], &probe, 1) != 1) {
         strobe_error_set(error, "the JavaVM does not lead to a Runtime");
         return STROBE_NO_ENTRY;
     }
@@ -254,7 +258,7 @@ static enum strobe_status find_runtime(const struct strobe_libart *a, struct sea
     word variable = (word)a->address[STROBE_ART_RUNTIME_INSTANCE];
     if (!variable)
         return STROBE_OK;
-    if (copy(s->host, variable, &instance, 1) != 1 || instance != s->runtime) {
+    if (copy_readable_words(s->host, variable, &instance, 1) != 1 || instance != s->runtime) {
         strobe_error_set(error, "the JavaVM's Runtime is not Runtime::instance_");
         return STROBE_BAD_INPUT;
     }
@@ -264,7 +268,8 @@ static enum strobe_status find_runtime(const struct strobe_libart *a, struct sea
 
 /* ---- thread ids ---- */
 
-static bool ids_at(const struct strobe_host *host, word thread, size_t offset, uint32_t *thin_lock_id, uint32_t *tid)
+static bool read_ids_at(const struct strobe_host *host, word thread, size_t offset, uint32_t *thin_lock_id,
+                        uint32_t *tid)
 {
     uint32_t pair[2];
     size_t bytes;
@@ -275,13 +280,15 @@ static bool ids_at(const struct strobe_host *host, word thread, size_t offset, u
     return pair[0] && pair[0] <= THIN_LOCK_ID_MAX && pair[1] && pair[1] <= INT32_MAX;
 }
 
-/* Another thread of the list, unless it has ended meanwhile, has ids of its own at the same place. */
-static bool others_agree(const struct strobe_host *host, const struct list *l, size_t offset, uint32_t id, uint32_t tid)
+/* Returns whether another thread of the list has other ids at the same offset. A thread that has ended since is
+ * ignored. */
+static bool other_threads_agree(const struct strobe_host *host, const struct list *l, size_t offset, uint32_t id,
+                                uint32_t tid)
 {
     for (size_t i = 0; i < l->others; i++) {
         uint32_t other_id, other_tid;
         uint64_t cpu_ns;
-        if (ids_at(host, l->other[i], offset, &other_id, &other_tid) && other_id != id && other_tid != tid &&
+        if (read_ids_at(host, l->other[i], offset, &other_id, &other_tid) && other_id != id && other_tid != tid &&
             host->thread_cpu_ns(host->ctx, other_tid, &cpu_ns) != STROBE_GONE)
             return true;
     }
@@ -294,7 +301,8 @@ static enum strobe_status find_thread_ids(const struct strobe_host *host, const 
     size_t found = 0;
     for (size_t at = 0; at + 8 <= IDS_BYTES; at += 4) {
         uint32_t id, tid_there;
-        if (!ids_at(host, l->self, at, &id, &tid_there) || tid_there != tid || !others_agree(host, l, at, id, tid))
+        if (!read_ids_at(host, l->self, at, &id, &tid_there) || tid_there != tid ||
+            !other_threads_agree(host, l, at, id, tid))
             continue;
         *offset = (uint16_t)at;
         found++;
@@ -310,7 +318,7 @@ static enum strobe_status find_thread_ids(const struct strobe_host *host, const 
 bool strobe_art_thread_ids(const struct strobe_art_runtime *r, const struct strobe_host *host, void *thread,
                            uint32_t *thin_lock_id, uint32_t *tid)
 {
-    return ids_at(host, (word)thread, r->thread_ids_offset, thin_lock_id, tid);
+    return read_ids_at(host, (word)thread, r->thread_ids_offset, thin_lock_id, tid);
 }
 
 /* ---- all ---- */
@@ -327,7 +335,7 @@ enum strobe_status strobe_art_discover(const struct strobe_libart *a, const stru
 {
     struct search s = {.host = host, .level = a->level, .vm = (word)vm, .list.self = (word)self};
     struct strobe_art_runtime r = {.vm = vm};
-    enum strobe_status status = find_runtime(a, &s, &r.proof, error);
+    enum strobe_status status = discover_runtime(a, &s, &r.proof, error);
     if (status == STROBE_OK)
         status = find_objects(&s, error);
     if (status == STROBE_OK)

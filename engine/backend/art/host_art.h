@@ -1,23 +1,24 @@
-/* The engine's host on ART: the clocks, counters and safe reads of the Linux host it runs on, and the runtime's own way
- * of stopping a thread.
+/* The engine's host on ART: clocks, counters and safe reads of the Linux host, and suspension of threads by the
+ * runtime.
  *
- * A thread is suspended by the runtime (ThreadList::SuspendThreadByThreadId): it stops at its next suspension point, or
- * counts as stopped while it runs native code, from which it then can't return. So no signal is sent, no system call is
- * interrupted, and its managed stack stands still. It is walked while it is suspended, by the runtime's StackVisitor,
- * straight into the sampler's frames (strobe_unwinder.stopped); nothing is copied.
+ * ThreadList::SuspendThreadByThreadId suspends a thread. The thread stops at its next suspension point. A thread that
+ * runs native code counts as suspended: it cannot return to managed code. No signal is sent, no system call is
+ * interrupted, and the thread's managed stack does not change. The runtime's StackVisitor walks the suspended thread
+ * and writes to the sampler's frames (strobe_unwinder.stopped) without a copy of the stack.
  *
- * The runtime has its own patience; `timeout_ns` of suspend is not told to it. A thread that has published that it
- * blocks is left alone, as on Linux: its scope's record will say where it was. A thread that has left the runtime, but
- * still exists, is left alone as well (STROBE_UNSUPPORTED); it counts as gone only when the kernel says so.
+ * The runtime uses its own timeout; it does not get `timeout_ns` of suspend. The host does not suspend a thread that
+ * has published that it blocks, as on Linux: the record of its scope will say where it was. A thread that has left the
+ * runtime but still exists is not suspended either (STROBE_UNSUPPORTED). It counts as gone only when the kernel says
+ * so.
  *
- * The sampler must be attached to the runtime, and not in the table of threads.
+ * The sampler must be attached to the runtime, and must not be in the table of threads.
  *
- * A resume is guaranteed: by the sampler, or by the watchdog thread, which lets go of a thread that stands for longer
- * than STROBE_ART_WATCHDOG_NS, or than STROBE_ART_WALK_NS while it is being walked (hold.h).
+ * The sampler resumes each thread that it suspends. If it does not, the watchdog thread resumes a thread that is
+ * suspended for longer than STROBE_ART_WATCHDOG_NS, or for longer than STROBE_ART_WALK_NS while it is walked (hold.h).
  *
- * Inlined frames are taken, too. Of a thread that runs native code the runtime resolves these by objects which its
- * collector may move meanwhile; it does so with barriers of its own, and nobody has found a way for others to stop it
- * (a walk from native code, as btrace's, is in the same position). */
+ * Inlined frames are included. For a thread in native code the runtime resolves them through objects that its collector
+ * may move at the same time, with barriers of its own. No published way lets another thread prevent this. A walk from
+ * native code, as btrace's, has the same limit. */
 #ifndef STROBE_BACKEND_ART_HOST_ART_H
 #define STROBE_BACKEND_ART_HOST_ART_H
 
@@ -37,23 +38,23 @@ struct strobe_art_host {
     const struct strobe_libart *libart;
     const struct strobe_art_runtime *runtime;
     struct strobe_art_threads *threads;
-    struct strobe_hold hold;       /* the Thread that stands */
-    struct strobe_art_walk walk;   /* the sampler's */
-    struct strobe_art_walk *walks; /* the threads' own */
+    struct strobe_hold hold;       /* the suspended Thread */
+    struct strobe_art_walk walk;   /* walk state of the sampler */
+    struct strobe_art_walk *walks; /* walk states of the threads */
 };
 
-/* Fills in h->linux.host so that it stops threads by the runtime. `walks`: zeroed, one for each of the engine's threads
- * (config.threads_max), which walk their own stacks in them; only pages of threads that do are ever touched. All of it
- * must outlive the engine. Start only. */
+/* Fills in h->linux.host so that it suspends threads by the runtime. `walks`: zeroed, one for each of the engine's
+ * threads (config.threads_max), which walk their own stacks in them. Only the pages of threads that walk are touched.
+ * All arguments must outlive the engine. Start only. */
 void strobe_art_host_init(struct strobe_art_host *h, const struct strobe_libart *a, const struct strobe_art_runtime *r,
                           struct strobe_art_threads *threads, struct strobe_art_walk *walks);
 
-/* Looks whether a thread stands too long, and lets it go. Returns true when it did. By the watchdog thread, which is
+/* Resumes a thread that is suspended for too long. Returns true when it did so. By the watchdog thread, which is
  * attached to the runtime; at least once in half of STROBE_ART_WATCHDOG_NS. */
 bool strobe_art_host_watch(struct strobe_art_host *h);
 
-/* Unwinders by StackVisitor: self walks the calling thread, whatever the hook's frame is; stopped walks the one that
- * the host holds. */
+/* Unwinder by StackVisitor. `self` walks the calling thread, whatever the hook's frame is. `stopped` walks the thread
+ * that the host has suspended. */
 extern const struct strobe_unwinder strobe_unwinder_art;
 
 #endif

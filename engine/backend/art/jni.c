@@ -1,6 +1,6 @@
 #include "engine/backend/art/jni.h"
 
-/* What a failed look-up leaves pending would be thrown into the app. */
+/* Clears the exception of a failed search. It would be thrown into the app. */
 static void clear_exception(struct strobe_jni *env)
 {
     ((void (*)(struct strobe_jni *))(uintptr_t)strobe_jni_at(env, STROBE_JNI_EXCEPTION_CLEAR))(env);
@@ -16,8 +16,8 @@ strobe_jclass strobe_jni_find_class(struct strobe_jni *env, const char *name)
     return found;
 }
 
-static strobe_jmethod find_method(struct strobe_jni *env, enum strobe_jni_place place, strobe_jclass class,
-                                  const char *name, const char *signature)
+static strobe_jmethod find_jni_method(struct strobe_jni *env, enum strobe_jni_place place, strobe_jclass class,
+                                      const char *name, const char *signature)
 {
     strobe_jmethod (*find)(struct strobe_jni *, strobe_jclass, const char *, const char *) = (strobe_jmethod(*)(
         struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)strobe_jni_at(env, place);
@@ -29,11 +29,11 @@ static strobe_jmethod find_method(struct strobe_jni *env, enum strobe_jni_place 
 
 strobe_jmethod strobe_jni_method(struct strobe_jni *env, strobe_jclass class, const char *name, const char *signature)
 {
-    return find_method(env, STROBE_JNI_GET_METHOD_ID, class, name, signature);
+    return find_jni_method(env, STROBE_JNI_GET_METHOD_ID, class, name, signature);
 }
 
 strobe_jmethod strobe_jni_static_method(struct strobe_jni *env, strobe_jclass class, const char *name,
                                         const char *signature)
 {
-    return find_method(env, STROBE_JNI_GET_STATIC_METHOD_ID, class, name, signature);
+    return find_jni_method(env, STROBE_JNI_GET_STATIC_METHOD_ID, class, name, signature);
 }

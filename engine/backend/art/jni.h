@@ -1,5 +1,6 @@
-/* The part of the Java Native Interface that the engine calls: own declarations of its two function tables, in the
- * order that the JNI specification fixes (chapter 4, "Interface Function Table"). Only what is used has a type. */
+/* The part of the Java Native Interface that the engine calls. The two function tables are declared here, in the order
+ * that the JNI specification fixes (chapter 4, "Interface Function Table"). Only functions that the engine uses have a
+ * type. */
 #ifndef STROBE_BACKEND_ART_JNI_H
 #define STROBE_BACKEND_ART_JNI_H
 
@@ -28,7 +29,7 @@ struct strobe_jni_native {
 
 enum { STROBE_JNI_OK = 0, STROBE_JNI_DETACHED = -2, STROBE_JNI_VERSION = 0x00010006 };
 
-/* Places in the table of a JNIEnv. */
+/* Indices in the table of a JNIEnv. */
 enum strobe_jni_place {
     STROBE_JNI_FIND_CLASS = 6,
     STROBE_JNI_TO_REFLECTED_METHOD = 9,
@@ -47,7 +48,7 @@ enum strobe_jni_place {
     STROBE_JNI_EXCEPTION_CHECK = 228,
 };
 
-/* Places in the table of a JavaVM. */
+/* Indices in the table of a JavaVM. */
 enum strobe_jvm_place {
     STROBE_JVM_DESTROY = 3,
     STROBE_JVM_ATTACH = 4,
@@ -56,7 +57,7 @@ enum strobe_jvm_place {
     STROBE_JVM_ATTACH_AS_DAEMON = 7,
 };
 
-/* What AttachCurrentThread takes. */
+/* The argument of AttachCurrentThread. */
 struct strobe_jvm_attach {
     int32_t version;
     const char *name;
@@ -73,7 +74,7 @@ static inline void *strobe_jvm_at(const struct strobe_jvm *vm, enum strobe_jvm_p
     return (*(void *const *const *)(const void *)vm)[place];
 }
 
-/* The calling thread's environment; NULL when it is not attached. */
+/* Returns the calling thread's environment, or NULL when the thread is not attached. */
 static inline struct strobe_jni *strobe_jvm_env(struct strobe_jvm *vm)
 {
     struct strobe_jni *env = NULL;
@@ -82,7 +83,7 @@ static inline struct strobe_jni *strobe_jvm_env(struct strobe_jvm *vm)
     return get(vm, (void **)&env, STROBE_JNI_VERSION) == STROBE_JNI_OK ? env : NULL;
 }
 
-/* NULL and no exception pending when there is none. */
+/* Return NULL, with no exception pending, when the class or method does not exist. */
 strobe_jclass strobe_jni_find_class(struct strobe_jni *env, const char *name);
 strobe_jmethod strobe_jni_method(struct strobe_jni *env, strobe_jclass class, const char *name, const char *signature);
 strobe_jmethod strobe_jni_static_method(struct strobe_jni *env, strobe_jclass class, const char *name,

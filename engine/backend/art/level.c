@@ -13,7 +13,8 @@
  * 8.1 and 9 also use_tombstoned_traces_; since 11 jni_id_manager_; since 13 small_irt_allocator_, too. */
 #include "engine/backend/art/level.h"
 
-/* Since 12 the runtime is updated apart from the system: its rows try what later ones have, too. */
+/* Since 12 the runtime is updated apart from the system. Rows from 12 on therefore try the positions of later rows,
+ * too. */
 static const struct strobe_art_level levels[] = {
     /* api, release; index, bytes, bytes_32; pre, reserved, sequence, indices; thread list, class linker, heap */
     {24, "7.0", 12, 56, 36, false, false, false, false, {7}, {5}, {15}},

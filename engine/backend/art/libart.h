@@ -1,10 +1,10 @@
-/* The runtime's functions and variables that the engine uses, found in a loaded libart.
+/* Finds the runtime's functions and variables that the engine uses, in a loaded libart.
  *
- * Each has candidates by level: mangled names, tried in order (libart_names.c). Since 12 (31) the runtime is updated
- * apart from the system, so a level's names are followed by those of later ones. What is needed and missing is refused
- * by name; what a feature needs and is missing leaves the feature off, with the reason for who asks. Where a function's
- * parameters differ between levels, the name that was found tells which, and calls go through the inline functions
- * below. Start only, but for those. */
+ * Each symbol has candidates by level: mangled names, tried in order (libart_names.c). Since 12 (31) the runtime is
+ * updated apart from the system, so the names of a level are followed by those of later levels. When a needed symbol is
+ * missing, the search fails and names it. When a symbol of a feature is missing, the feature stays off, with a reason.
+ * Where a function's parameters differ between levels, the name that was found determines them. Calls go through the
+ * inline functions below. Start only, except for those functions. */
 #ifndef STROBE_BACKEND_ART_LIBART_H
 #define STROBE_BACKEND_ART_LIBART_H
 
@@ -12,7 +12,8 @@
 #include "engine/backend/art/module.h"
 #include "engine/base/error.h"
 
-/* What a symbol is for. NEEDED: nothing goes without. Others name the feature that is off without them. */
+/* The use of a symbol. NEEDED: the engine cannot work without it. Other uses name the feature that is off without it.
+ */
 enum strobe_art_use {
     STROBE_ART_NEEDED,
     STROBE_ART_SUSPEND,
@@ -29,7 +30,7 @@ enum strobe_art_use {
     STROBE_ART_USES
 };
 
-/* Symbols by number. Each is one thing, whatever its mangled name is at a level. */
+/* Symbols by number. A symbol is one function or variable, whatever its mangled name is at a level. */
 enum strobe_art_symbol {
     /* NEEDED */
     STROBE_ART_RUNTIME_INSTANCE, /* Runtime::instance_, the variable */
@@ -85,7 +86,7 @@ missing */
     STROBE_ART_SYMBOLS
 };
 
-/* How a function is to be called, where that differs. */
+/* The parameters of a function, where they differ between levels. */
 enum strobe_art_shape {
     STROBE_ART_SHAPE_USUAL,        /* as at level 30 */
     STROBE_ART_SHAPE_BOOL_REASON,  /* SuspendThreadById, ...ByPeer, Resume: a bool instead of a SuspendReason */
@@ -97,7 +98,7 @@ enum strobe_art_shape {
     STROBE_ART_SHAPE_TWO_FLAGS,    /* RunCheckpoint: two bools more: true, false */
 };
 
-/* One candidate: from which level to which, its mangled name, how it is called. */
+/* One candidate: first and last level, mangled name, parameters. */
 struct strobe_art_candidate {
     enum strobe_art_symbol symbol;
     uint8_t first, last;
@@ -105,10 +106,10 @@ struct strobe_art_candidate {
     const char *mangled;
 };
 
-/* All candidates, those of one symbol in a row in order of trial. *count of them. Any context. */
+/* Returns all candidates, *count of them. Those of one symbol are adjacent, in order of trial. Any context. */
 const struct strobe_art_candidate *strobe_art_candidates(size_t *count);
 
-/* What a symbol is called in words ("Monitor::Unlock"), what it is for, and whether that can do without it. */
+/* Return a symbol's readable name ("Monitor::Unlock"), its use, and whether the use works without it. */
 const char *strobe_art_symbol_name(enum strobe_art_symbol symbol);
 enum strobe_art_use strobe_art_symbol_use(enum strobe_art_symbol symbol);
 bool strobe_art_symbol_optional(enum strobe_art_symbol symbol);
@@ -118,21 +119,21 @@ struct strobe_libart {
     const struct strobe_art_level *level;
     uint64_t address[STROBE_ART_SYMBOLS]; /* 0 = missing */
     uint8_t shape[STROBE_ART_SYMBOLS];
-    uint32_t missing[STROBE_ART_USES]; /* the first symbol missing for a use + 1; 0 = none is */
+    uint32_t missing[STROBE_ART_USES]; /* the first symbol missing for a use + 1; 0 = none is missing */
     bool libcxx;                       /* strings are libc++'s (devices), else libstdc++'s */
     char path[STROBE_MODULE_PATH_BYTES];
 };
 
-/* Looks all symbols up in the loaded `name` (NULL = "libart.so") for a level. STROBE_NO_ENTRY: no such library is
- * loaded. STROBE_UNSUPPORTED: the level is none of the table, or a needed symbol is missing. STROBE_BAD_INPUT: see
- * strobe_module_open. `error` has one line: what, and where it was looked for. */
+/* Finds all symbols in the loaded library `name` (NULL = "libart.so") for a level. STROBE_NO_ENTRY: no such library is
+ * loaded. STROBE_UNSUPPORTED: the table has no such level, or a needed symbol is missing. STROBE_BAD_INPUT: see
+ * strobe_module_open. `error` then says what is missing, and in which file. */
 enum strobe_status strobe_libart_open(const char *name, int api, struct strobe_libart *out, struct strobe_error *error);
 
-/* The same from a module that is open already, which it leaves open. */
+/* The same for a module that is already open. The module stays open. */
 enum strobe_status strobe_libart_resolve(struct strobe_module *module, int api, struct strobe_libart *out,
                                          struct strobe_error *error);
 
-/* True when all that a use can't do without is there. */
+/* Returns whether all symbols are there that a use needs. */
 static inline bool strobe_libart_has(const struct strobe_libart *a, enum strobe_art_use use)
 {
     return a->missing[use] == 0;
@@ -140,24 +141,25 @@ static inline bool strobe_libart_has(const struct strobe_libart *a, enum strobe_
 
 /* ---- calls. `self`, `thread`, `list`, `heap`, ... are the runtime's own pointers ---- */
 
-/* The calling thread, NULL when it is not attached. Any. */
+/* Returns the calling thread's Thread, or NULL when it is not attached. Any. */
 static inline void *strobe_art_current(const struct strobe_libart *a)
 {
     return ((void *(*)(void))(uintptr_t)a->address[STROBE_ART_THREAD_CURRENT])();
 }
 
-/* Suspends by thin-lock id; NULL when it is gone or did not stop in the runtime's own time. By an attached thread, not
- * in the window. */
+/* Suspends a thread by its thin-lock id. Returns NULL when the thread is gone or did not stop in the runtime's own
+ * time. By an attached thread, not in the window. */
 void *strobe_art_suspend(const struct strobe_libart *a, void *list, uint32_t thin_lock_id);
 
-/* The same by its peer, a reference to its java.lang.Thread; NULL, too, when the runtime can't (SUSPEND_BY_PEER). */
+/* Suspends a thread by its peer, a reference to its java.lang.Thread. Returns NULL also when the runtime lacks the
+ * function (SUSPEND_BY_PEER). */
 void *strobe_art_suspend_peer(const struct strobe_libart *a, void *list, void *peer);
 
-/* Lets a thread go on that was suspended by one of these. False: it was not suspended. */
+/* Resumes a thread that one of these functions suspended. Returns false when it was not suspended. */
 bool strobe_art_resume(const struct strobe_libart *a, void *list, void *thread);
 
-/* Runs closure->vtable[2] (after two destructors) with each thread: on the thread itself at its next suspension point,
- * or on the caller for threads that are suspended. Returns how many runs there will be. */
+/* Runs closure->vtable[2] (after two destructors) for each thread. A running thread runs it itself at its next
+ * suspension point; the caller runs it for suspended threads. Returns the number of runs to come. */
 struct strobe_art_closure {
     void *const *vtable;
 };

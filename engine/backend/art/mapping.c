@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Protections are changed by pages, of 4, 16 or 64 KiB: a whole number of either. */
+/* The kernel changes protections by pages of 4, 16 or 64 KiB. A multiple of 64 KiB is a multiple of each. */
 static const uintptr_t LARGEST_PAGE_MASK = (1 << 16) - 1;
 
 struct reader {
@@ -16,8 +16,8 @@ struct reader {
     char bytes[4096];
 };
 
-/* -1 at the end. */
-static int read_byte(struct reader *r)
+/* Returns -1 at the end. */
+static int read_maps_byte(struct reader *r)
 {
     if (r->next == r->have) {
         ssize_t got;
@@ -33,12 +33,12 @@ static int read_byte(struct reader *r)
     return (unsigned char)r->bytes[r->next++];
 }
 
-/* Reads a number in hexadecimal digits and the byte behind it. */
-static uintptr_t read_hex(struct reader *r)
+/* Reads a hexadecimal number and the byte after it. */
+static uintptr_t read_maps_hex(struct reader *r)
 {
     uintptr_t value = 0;
     for (;;) {
-        int c = read_byte(r);
+        int c = read_maps_byte(r);
         if (c >= '0' && c <= '9')
             value = value << 4 | (uintptr_t)(c - '0');
         else if (c >= 'a' && c <= 'f')
@@ -48,17 +48,17 @@ static uintptr_t read_hex(struct reader *r)
     }
 }
 
-/* One line: `start-end rwxp ...`. False at the end. */
-static bool read_mapping(struct reader *r, struct strobe_mapping *m)
+/* Reads one line: `start-end rwxp ...`. Returns false at the end. */
+static bool read_maps_line(struct reader *r, struct strobe_mapping *m)
 {
-    m->start = read_hex(r);
-    m->end = read_hex(r);
+    m->start = read_maps_hex(r);
+    m->end = read_maps_hex(r);
     m->protection = 0;
-    m->protection |= read_byte(r) == 'r' ? PROT_READ : 0;
-    m->protection |= read_byte(r) == 'w' ? PROT_WRITE : 0;
-    m->protection |= read_byte(r) == 'x' ? PROT_EXEC : 0;
+    m->protection |= read_maps_byte(r) == 'r' ? PROT_READ : 0;
+    m->protection |= read_maps_byte(r) == 'w' ? PROT_WRITE : 0;
+    m->protection |= read_maps_byte(r) == 'x' ? PROT_EXEC : 0;
     for (;;) {
-        int c = read_byte(r);
+        int c = read_maps_byte(r);
         if (c == '\n' || c < 0)
             return c == '\n';
     }
@@ -71,7 +71,7 @@ enum strobe_status strobe_mapping_at(const void *address, struct strobe_mapping 
     uintptr_t at = (uintptr_t)address;
     if (r.fd < 0)
         return STROBE_IO;
-    while (status != STROBE_OK && read_mapping(&r, out))
+    while (status != STROBE_OK && read_maps_line(&r, out))
         if (at >= out->start && at < out->end)
             status = STROBE_OK;
     close(r.fd);

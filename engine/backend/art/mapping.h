@@ -1,7 +1,7 @@
-/* Mapped memory: what may be done with it, and making read-only memory writable for a moment.
+/* Mapped memory: queries its protection, and makes read-only memory writable for a short time.
  *
- * The kernel is asked (/proc/self/maps, proc(5)), since what a file's headers promise and what a loader or another
- * hooker has made of it may differ. Start and end only: it opens a file. */
+ * The functions ask the kernel (/proc/self/maps, proc(5)), because a file's headers may differ from what a loader or
+ * another hooker has mapped. They open a file. Start and end only. */
 #ifndef STROBE_BACKEND_ART_MAPPING_H
 #define STROBE_BACKEND_ART_MAPPING_H
 
@@ -12,24 +12,25 @@
 
 struct strobe_mapping {
     uintptr_t start, end;
-    int protection; /* PROT_READ | PROT_WRITE | PROT_EXEC, as they apply */
+    int protection; /* PROT_READ | PROT_WRITE | PROT_EXEC, as the kernel applies them */
 };
 
-/* The mapping that holds an address. STROBE_NO_ENTRY: nothing is mapped there. STROBE_IO: the kernel does not say. */
+/* Returns the mapping that contains an address. STROBE_NO_ENTRY: the address is not mapped. STROBE_IO: the kernel does
+ * not provide the list. */
 enum strobe_status strobe_mapping_at(const void *address, struct strobe_mapping *out);
 
-/* Pages that were made writable, to be protected as they were. */
+/* Pages that were made writable, and their previous protection. */
 struct strobe_unprotected {
     void *start;
-    size_t bytes; /* 0: they were writable all along */
+    size_t bytes; /* 0: they were writable before */
     int protection;
 };
 
-/* Makes `bytes` at `address`, and what is around them, writable besides all that they are. They must be of one mapping:
- * STROBE_BAD_INPUT when they are not. STROBE_IO: refused (errno). STROBE_NO_ENTRY: not mapped. */
+/* Makes `bytes` at `address` writable, in addition to their present protection. The bytes must be in one mapping, else
+ * STROBE_BAD_INPUT. STROBE_IO: the kernel refused (errno). STROBE_NO_ENTRY: the address is not mapped. */
 enum strobe_status strobe_unprotect(void *address, size_t bytes, struct strobe_unprotected *out);
 
-/* STROBE_IO: refused; they stay writable. */
+/* Restores the protection. STROBE_IO: the kernel refused; the pages stay writable. */
 enum strobe_status strobe_protect_again(const struct strobe_unprotected *u);
 
 #endif

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum strobe_status refuse(enum strobe_status status, struct strobe_error *error, const char *path,
-                                 const char *fault)
+static enum strobe_status module_refuse(enum strobe_status status, struct strobe_error *error, const char *path,
+                                        const char *fault)
 {
     strobe_error_set(error, "%s: %s", path, fault);
     return status;
@@ -24,8 +24,8 @@ static const ElfW(Phdr) * header_at(const struct strobe_module *m, size_t i)
 
 /* ---- memory of the loaded library */
 
-/* Bytes that can be read from an address on: to the end of the readable segment that holds it; 0 = none does. */
-static size_t readable(const struct strobe_module *m, uint64_t address)
+/* Returns the number of readable bytes from an address to the end of its readable segment; 0 = no such segment. */
+static size_t readable_bytes(const struct strobe_module *m, uint64_t address)
 {
     for (size_t i = 0; i < m->header_count; i++) {
         const ElfW(Phdr) *p = header_at(m, i);
@@ -36,7 +36,7 @@ static size_t readable(const struct strobe_module *m, uint64_t address)
     return 0;
 }
 
-static const void *memory(uint64_t address)
+static const void *memory_at(uint64_t address)
 {
     return (const void *)(uintptr_t)address;
 }
@@ -46,27 +46,27 @@ static const char *check_loaded_head(const struct strobe_module *m)
     for (size_t i = 0; i < m->header_count; i++) {
         const ElfW(Phdr) *p = header_at(m, i);
         uint64_t at = m->bias + p->p_vaddr;
-        if (p->p_type != PT_LOAD || p->p_offset || readable(m, at) < sizeof(ElfW(Ehdr)))
+        if (p->p_type != PT_LOAD || p->p_offset || readable_bytes(m, at) < sizeof(ElfW(Ehdr)))
             continue;
         ElfW(Ehdr) head;
-        memcpy(&head, memory(at), sizeof head);
+        memcpy(&head, memory_at(at), sizeof head);
         return strobe_elf_check_head(&head);
     }
     return "damaged: its head is not in memory";
 }
 
-/* What the dynamic section says of symbols. Pointers are addresses in the file, which some linkers have replaced by
- * those in memory. */
+/* The symbol entries of the dynamic section. Pointers are addresses in the file; some linkers replace them by addresses
+ * in memory. */
 struct dynamic_section {
     uint64_t symbols, names, names_bytes, symbol_bytes, gnu_hash, sysv_hash;
 };
 
-static uint64_t placed(const struct strobe_module *m, uint64_t pointer)
+static uint64_t address_in_memory(const struct strobe_module *m, uint64_t pointer)
 {
     return pointer >= m->start && pointer < m->end ? pointer : m->bias + pointer;
 }
 
-static const char *read_dynamic(const struct strobe_module *m, struct dynamic_section *out)
+static const char *read_dynamic_section(const struct strobe_module *m, struct dynamic_section *out)
 {
     uint64_t at = 0;
     size_t bytes = 0;
@@ -74,17 +74,17 @@ static const char *read_dynamic(const struct strobe_module *m, struct dynamic_se
     for (size_t i = 0; i < m->header_count; i++)
         if (header_at(m, i)->p_type == PT_DYNAMIC) {
             at = m->bias + header_at(m, i)->p_vaddr;
-            bytes = readable(m, at);
+            bytes = readable_bytes(m, at);
         }
     for (; bytes >= sizeof(ElfW(Dyn)); at += sizeof(ElfW(Dyn)), bytes -= sizeof(ElfW(Dyn))) {
         ElfW(Dyn) d;
-        memcpy(&d, memory(at), sizeof d);
+        memcpy(&d, memory_at(at), sizeof d);
         switch (d.d_tag) {
         case DT_NULL: return out->symbols && out->names ? NULL : "damaged: its dynamic section names no symbols";
-        case DT_SYMTAB: out->symbols = placed(m, d.d_un.d_ptr); break;
-        case DT_STRTAB: out->names = placed(m, d.d_un.d_ptr); break;
-        case DT_GNU_HASH: out->gnu_hash = placed(m, d.d_un.d_ptr); break;
-        case DT_HASH: out->sysv_hash = placed(m, d.d_un.d_ptr); break;
+        case DT_SYMTAB: out->symbols = address_in_memory(m, d.d_un.d_ptr); break;
+        case DT_STRTAB: out->names = address_in_memory(m, d.d_un.d_ptr); break;
+        case DT_GNU_HASH: out->gnu_hash = address_in_memory(m, d.d_un.d_ptr); break;
+        case DT_HASH: out->sysv_hash = address_in_memory(m, d.d_un.d_ptr); break;
         case DT_STRSZ: out->names_bytes = d.d_un.d_val; break;
         case DT_SYMENT: out->symbol_bytes = d.d_un.d_val; break;
         default: break;
@@ -97,23 +97,23 @@ static const char *read_dynamic_symbols(struct strobe_module *m)
 {
     struct dynamic_section d;
     struct strobe_module_table *t = &m->dynamic;
-    const char *fault = read_dynamic(m, &d);
+    const char *fault = read_dynamic_section(m, &d);
     if (fault)
         return fault;
-    size_t names = readable(m, d.names), symbols = readable(m, d.symbols) / sizeof(ElfW(Sym));
-    t->gnu_hash_bytes = readable(m, d.gnu_hash);
-    t->sysv_hash_bytes = readable(m, d.sysv_hash);
+    size_t names = readable_bytes(m, d.names), symbols = readable_bytes(m, d.symbols) / sizeof(ElfW(Sym));
+    t->gnu_hash_bytes = readable_bytes(m, d.gnu_hash);
+    t->sysv_hash_bytes = readable_bytes(m, d.sysv_hash);
     if (d.symbol_bytes != sizeof(ElfW(Sym)) || !symbols || d.names_bytes > names)
         return "damaged: its symbols are not in memory";
     if ((d.gnu_hash && !t->gnu_hash_bytes) || (d.sysv_hash && !t->sysv_hash_bytes))
         return "damaged: its hash table is not in memory";
     if (!d.gnu_hash && !d.sysv_hash)
         return "without a hash table of its symbols";
-    t->symbols = memory(d.symbols);
-    t->names = memory(d.names);
+    t->symbols = memory_at(d.symbols);
+    t->names = memory_at(d.names);
     t->names_bytes = (size_t)d.names_bytes;
-    t->gnu_hash = d.gnu_hash ? memory(d.gnu_hash) : NULL;
-    t->sysv_hash = d.sysv_hash ? memory(d.sysv_hash) : NULL;
+    t->gnu_hash = d.gnu_hash ? memory_at(d.gnu_hash) : NULL;
+    t->sysv_hash = d.sysv_hash ? memory_at(d.sysv_hash) : NULL;
     fault = strobe_table_check_hashes(t);
     if (!fault && t->count > symbols)
         fault = "damaged: its hash table leads out of its symbols";
@@ -126,13 +126,13 @@ static void identify_loaded(const struct strobe_module *m, struct strobe_elf_ide
     for (size_t i = 0; i < m->header_count; i++) {
         const ElfW(Phdr) *p = header_at(m, i);
         uint64_t at = m->bias + p->p_vaddr;
-        strobe_elf_identify(id, p, readable(m, at) >= p->p_filesz ? memory(at) : NULL);
+        strobe_elf_identify(id, p, readable_bytes(m, at) >= p->p_filesz ? memory_at(at) : NULL);
     }
 }
 
 /* ---- its file */
 
-/* Unpacks .gnu_debugdata, when there is one, and copies its symbols. */
+/* Unpacks .gnu_debugdata, if the file has it, and copies its symbols. */
 static const char *read_debugdata(const struct strobe_elf_source *file, const ElfW(Ehdr) * head,
                                   struct strobe_module *m)
 {
@@ -165,7 +165,7 @@ static const char *read_debugdata(const struct strobe_elf_source *file, const El
     return fault ? "damaged: its .gnu_debugdata holds no library of this processor" : NULL;
 }
 
-static enum strobe_status open_source(const char *path, struct strobe_elf_source *out, const char **fault)
+static enum strobe_status open_elf_source(const char *path, struct strobe_elf_source *out, const char **fault)
 {
     struct stat st;
     out->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -191,8 +191,9 @@ static void free_tables(struct strobe_module *m)
         strobe_table_free(&m->dynamic);
 }
 
-/* Reads what a loaded library's memory does not hold; for one that is not loaded, .dynsym too. */
-static const char *read_file(struct strobe_module *m, struct strobe_elf_source *file)
+/* Reads the tables that a loaded library's memory does not hold. For a library that is not loaded, reads .dynsym, too.
+ */
+static const char *read_module_file(struct strobe_module *m, struct strobe_elf_source *file)
 {
     ElfW(Ehdr) head;
     struct strobe_elf_identity loaded, there = {.build_id_bytes = 0};
@@ -224,31 +225,31 @@ enum strobe_status strobe_module_open_file(const char *path, uint64_t bias, stru
     struct strobe_elf_source file = {.fd = -1};
     memset(out, 0, sizeof *out);
     out->bias = bias;
-    out->looked_in_file = true;
+    out->searched_file = true;
     snprintf(out->path, sizeof out->path, "%s", path);
     const char *fault;
-    enum strobe_status s = open_source(path, &file, &fault);
+    enum strobe_status s = open_elf_source(path, &file, &fault);
     if (s != STROBE_OK)
-        return refuse(s, error, path, fault);
-    fault = read_file(out, &file);
+        return module_refuse(s, error, path, fault);
+    fault = read_module_file(out, &file);
     close(file.fd);
-    return fault ? refuse(STROBE_BAD_INPUT, error, path, fault) : STROBE_OK;
+    return fault ? module_refuse(STROBE_BAD_INPUT, error, path, fault) : STROBE_OK;
 }
 
-static void look_in_file(struct strobe_module *m)
+static void search_module_file(struct strobe_module *m)
 {
     struct strobe_elf_source file = {.fd = -1};
-    m->looked_in_file = true;
-    if (open_source(m->path, &file, &m->not_in_file) != STROBE_OK)
+    m->searched_file = true;
+    if (open_elf_source(m->path, &file, &m->not_in_file) != STROBE_OK)
         return;
-    m->not_in_file = read_file(m, &file);
+    m->not_in_file = read_module_file(m, &file);
     close(file.fd);
 }
 
 /* ---- the loaded library */
 
-/* "libart.so" names libart.so and libart.so.0, nothing else that begins so. */
-static bool is_named(const char *path, const char *name)
+/* Returns whether `name` matches a path: "libart.so" matches libart.so and libart.so.0, and no other suffix. */
+static bool is_library_named(const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash && !strchr(name, '/') ? slash + 1 : path;
@@ -267,11 +268,11 @@ struct wanted {
     struct strobe_module *out;
 };
 
-static int take_loaded(struct dl_phdr_info *info, size_t bytes, void *arg)
+static int take_loaded_library(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     struct wanted *w = arg;
     (void)bytes;
-    if (!info->dlpi_name || !is_named(info->dlpi_name, w->name))
+    if (!info->dlpi_name || !is_library_named(info->dlpi_name, w->name))
         return 0;
     struct strobe_module *m = w->out;
     snprintf(m->path, sizeof m->path, "%s", info->dlpi_name);
@@ -294,20 +295,20 @@ enum strobe_status strobe_module_open(const char *name, struct strobe_module *ou
 {
     struct wanted w = {name, out};
     memset(out, 0, sizeof *out);
-    if (!dl_iterate_phdr(take_loaded, &w))
-        return refuse(STROBE_NO_ENTRY, error, name, "no such library is loaded");
+    if (!dl_iterate_phdr(take_loaded_library, &w))
+        return module_refuse(STROBE_NO_ENTRY, error, name, "no such library is loaded");
     const char *fault = check_loaded_head(out);
     if (!fault)
         fault = read_dynamic_symbols(out);
-    return fault ? refuse(STROBE_BAD_INPUT, error, out->path, fault) : STROBE_OK;
+    return fault ? module_refuse(STROBE_BAD_INPUT, error, out->path, fault) : STROBE_OK;
 }
 
 uint64_t strobe_module_symbol(struct strobe_module *m, const char *name)
 {
     uint64_t value;
     bool found = strobe_table_find(&m->dynamic, name, &value);
-    if (!found && !m->looked_in_file)
-        look_in_file(m);
+    if (!found && !m->searched_file)
+        search_module_file(m);
     found = found || strobe_table_find(&m->symtab, name, &value) || strobe_table_find(&m->debugdata, name, &value);
     uint64_t address = found ? m->bias + value : 0;
     return found && address >= m->start && address < m->end ? address : 0;

@@ -20,17 +20,17 @@ enum { MACHINE = EM_RISCV };
 #error "an ELF machine number is missing here"
 #endif
 enum { CLASS = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32 };
-enum { NOTES_MAX = 4096 };        /* bytes of one PT_NOTE that are looked at */
-enum { SECTION_MAX = 256 << 20 }; /* bytes of a section that is copied: the sum of a few is no wild number */
+enum { NOTES_MAX = 4096 };        /* most bytes read of one PT_NOTE */
+enum { SECTION_MAX = 256 << 20 }; /* most bytes of a section that is copied; sums of a few cannot overflow */
 
-static bool fits(uint64_t offset, uint64_t bytes, uint64_t size)
+static bool is_span_within(uint64_t offset, uint64_t bytes, uint64_t size)
 {
     return offset <= size && bytes <= size - offset;
 }
 
 bool strobe_elf_copy(const struct strobe_elf_source *s, uint64_t offset, void *to, size_t bytes)
 {
-    if (!fits(offset, bytes, s->size))
+    if (!is_span_within(offset, bytes, s->size))
         return false;
     if (s->fd < 0) {
         memcpy(to, s->bytes + offset, bytes);
@@ -76,16 +76,16 @@ const char *strobe_elf_head(const struct strobe_elf_source *s, ElfW(Ehdr) * head
     return strobe_elf_check_head(head);
 }
 
-/* The GNU build id among notes: each a head of three words (bytes of name, of content, type), name and content, padded
- * to 4 bytes, or to 8 in segments that are aligned so. */
+/* Takes the GNU build id from notes. A note is a head of three words (bytes of name, of content, type), name and
+ * content, padded to 4 bytes, or to 8 in segments with that alignment. */
 static void take_build_id(struct strobe_elf_identity *id, const unsigned char *notes, size_t bytes, uint64_t align)
 {
     const uint64_t pad = align == 8 ? 7 : 3;
-    for (uint64_t at = 0; fits(at, 12, bytes);) {
+    for (uint64_t at = 0; is_span_within(at, 12, bytes);) {
         uint32_t head[3];
         memcpy(head, notes + at, sizeof head);
         uint64_t name = at + 12, content = (name + head[0] + pad) & ~pad;
-        if (!fits(content, head[1], bytes))
+        if (!is_span_within(content, head[1], bytes))
             return;
         if (head[2] == NT_GNU_BUILD_ID && head[0] == 4 && !memcmp(notes + name, "GNU", 4) && head[1] &&
             head[1] <= STROBE_BUILD_ID_BYTES) {
@@ -123,14 +123,14 @@ const char *strobe_elf_segments(const struct strobe_elf_source *s, const ElfW(Eh
         unsigned char notes[NOTES_MAX];
         if (!strobe_elf_copy(s, (uint64_t)head->e_phoff + (uint64_t)i * sizeof p, &p, sizeof p))
             return "truncated: its program headers are cut off";
-        if (p.p_type == PT_LOAD && !fits(p.p_offset, p.p_filesz, s->size))
+        if (p.p_type == PT_LOAD && !is_span_within(p.p_offset, p.p_filesz, s->size))
             return "truncated: a segment is cut off";
         bool noted = p.p_type == PT_NOTE &&
                      strobe_elf_copy(s, p.p_offset, notes, p.p_filesz < NOTES_MAX ? (size_t)p.p_filesz : NOTES_MAX);
         strobe_elf_identify(id, &p, noted ? notes : NULL);
         if (p.p_type != PT_LOAD || !p.p_memsz)
             continue;
-        if (!fits(p.p_vaddr, p.p_memsz, UINTPTR_MAX))
+        if (!is_span_within(p.p_vaddr, p.p_memsz, UINTPTR_MAX))
             return "damaged: a segment has a wild address";
         *first = p.p_vaddr < *first ? p.p_vaddr : *first;
         *last = (uint64_t)p.p_vaddr + p.p_memsz > *last ? (uint64_t)p.p_vaddr + p.p_memsz : *last;
@@ -143,7 +143,8 @@ static const char *section_at(const struct strobe_elf_source *s, const ElfW(Ehdr
 {
     if (!strobe_elf_copy(s, (uint64_t)head->e_shoff + (uint64_t)index * sizeof *out, out, sizeof *out))
         return "truncated: its section headers are cut off";
-    if (out->sh_type != SHT_NOBITS && out->sh_type != SHT_NULL && !fits(out->sh_offset, out->sh_size, s->size))
+    if (out->sh_type != SHT_NOBITS && out->sh_type != SHT_NULL &&
+        !is_span_within(out->sh_offset, out->sh_size, s->size))
         return "truncated: a section is cut off";
     return NULL;
 }
@@ -168,7 +169,7 @@ const char *strobe_elf_section(const struct strobe_elf_source *s, const ElfW(Ehd
         fault = section_at(s, head, head->e_shstrndx, &names);
     for (uint32_t i = 1; !fault && i < head->e_shnum; i++) {
         fault = section_at(s, head, i, out);
-        if (!fault && length <= sizeof there && fits(out->sh_name, length, names.sh_size) &&
+        if (!fault && length <= sizeof there && is_span_within(out->sh_name, length, names.sh_size) &&
             strobe_elf_copy(s, (uint64_t)names.sh_offset + out->sh_name, there, length) &&
             !memcmp(there, name, length) && out->sh_type == SHT_PROGBITS)
             return NULL;
@@ -177,7 +178,7 @@ const char *strobe_elf_section(const struct strobe_elf_source *s, const ElfW(Ehd
     return fault;
 }
 
-/* A table's sections: the symbols, their names, and, of .dynsym, the hash tables that lead to them. */
+/* A table's sections: the symbols, their names, and for .dynsym the hash tables. */
 struct sections {
     ElfW(Shdr) symbols, names, gnu_hash, sysv_hash;
 };
@@ -212,7 +213,8 @@ static const char *find_sections(const struct strobe_elf_source *s, const ElfW(E
     return fault ? fault : out->names.sh_type == SHT_STRTAB ? NULL : "damaged: a symbol table without names";
 }
 
-static const unsigned char *append(const struct strobe_elf_source *s, const ElfW(Shdr) * section, unsigned char **to)
+static const unsigned char *append_section(const struct strobe_elf_source *s, const ElfW(Shdr) * section,
+                                           unsigned char **to)
 {
     unsigned char *at = *to;
     if (!section->sh_size || !strobe_elf_copy(s, section->sh_offset, at, section->sh_size))
@@ -237,10 +239,10 @@ const char *strobe_elf_table(const struct strobe_elf_source *s, const ElfW(Ehdr)
     if (at == MAP_FAILED)
         return "too large: no memory for its symbols";
     *out = (struct strobe_module_table){.mapping = at, .mapping_bytes = bytes};
-    out->symbols = append(s, &of.symbols, &at);
-    out->names = (const char *)append(s, &of.names, &at);
-    out->gnu_hash = append(s, &of.gnu_hash, &at);
-    out->sysv_hash = append(s, &of.sysv_hash, &at);
+    out->symbols = append_section(s, &of.symbols, &at);
+    out->names = (const char *)append_section(s, &of.names, &at);
+    out->gnu_hash = append_section(s, &of.gnu_hash, &at);
+    out->sysv_hash = append_section(s, &of.sysv_hash, &at);
     out->count = (size_t)of.symbols.sh_size / sizeof(ElfW(Sym));
     out->names_bytes = (size_t)of.names.sh_size;
     out->gnu_hash_bytes = (size_t)of.gnu_hash.sh_size;

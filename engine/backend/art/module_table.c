@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Searching: a table's words are read by copies, for a damaged file may have them anywhere. */
+/* Searches symbol tables. Words are read by copies, because a damaged file may have them at any alignment. */
 
-static uint32_t word_at(const unsigned char *from, size_t index)
+static uint32_t hash_word_at(const unsigned char *from, size_t index)
 {
     uint32_t w;
     memcpy(&w, from + index * sizeof w, sizeof w);
@@ -20,27 +20,27 @@ static ElfW(Sym) symbol_at(const struct strobe_module_table *t, size_t index)
     return s;
 }
 
-static bool is_called(const struct strobe_module_table *t, const ElfW(Sym) * s, const char *name)
+static bool is_symbol_named(const struct strobe_module_table *t, const ElfW(Sym) * s, const char *name)
 {
     size_t length = strlen(name);
     return s->st_name < t->names_bytes && t->names_bytes - s->st_name > length &&
            memcmp(t->names + s->st_name, name, length + 1) == 0;
 }
 
-static bool takes(const struct strobe_module_table *t, size_t index, const char *name, uint64_t *value)
+static bool match_symbol(const struct strobe_module_table *t, size_t index, const char *name, uint64_t *value)
 {
     if (index >= t->count)
         return false;
     ElfW(Sym) s = symbol_at(t, index);
     unsigned type = s.st_info & 0xf;
     if (s.st_shndx == SHN_UNDEF || s.st_shndx == SHN_ABS || (type != STT_FUNC && type != STT_OBJECT) ||
-        !is_called(t, &s, name))
+        !is_symbol_named(t, &s, name))
         return false;
     *value = s.st_value;
     return true;
 }
 
-/* The head of a GNU hash table, followed by bloom words of the processor's size, buckets, and chains. */
+/* The head of a GNU hash table. Bloom words of the processor's size, buckets and chains follow it. */
 struct gnu {
     uint32_t buckets, first, blooms, shift;
     const unsigned char *bloom, *bucket, *chain;
@@ -51,10 +51,10 @@ static const char *gnu_read(const struct strobe_module_table *t, struct gnu *g)
 {
     if (t->gnu_hash_bytes < 16)
         return "damaged: its GNU hash table is cut off";
-    g->buckets = word_at(t->gnu_hash, 0);
-    g->first = word_at(t->gnu_hash, 1);
-    g->blooms = word_at(t->gnu_hash, 2);
-    g->shift = word_at(t->gnu_hash, 3);
+    g->buckets = hash_word_at(t->gnu_hash, 0);
+    g->first = hash_word_at(t->gnu_hash, 1);
+    g->blooms = hash_word_at(t->gnu_hash, 2);
+    g->shift = hash_word_at(t->gnu_hash, 3);
     uint64_t before = 16 + (uint64_t)g->blooms * sizeof(ElfW(Addr)) + (uint64_t)g->buckets * 4;
     if (before > t->gnu_hash_bytes || g->blooms & (g->blooms - 1) || (!g->blooms && g->buckets))
         return "damaged: its GNU hash table has wild sizes";
@@ -65,19 +65,19 @@ static const char *gnu_read(const struct strobe_module_table *t, struct gnu *g)
     return NULL;
 }
 
-/* The end of the longest-reaching chain is the table's. */
+/* Counts the symbols: the chain that reaches farthest ends where the table ends. */
 static const char *gnu_count(const struct gnu *g, size_t *count)
 {
     uint32_t last = 0;
     for (uint32_t b = 0; b < g->buckets; b++) {
-        uint32_t start = word_at(g->bucket, b);
+        uint32_t start = hash_word_at(g->bucket, b);
         last = start > last ? start : last;
     }
     *count = g->first;
     if (last < g->first)
         return NULL;
     for (size_t i = last - g->first; i < g->chains; i++)
-        if (word_at(g->chain, i) & 1) {
+        if (hash_word_at(g->chain, i) & 1) {
             *count = g->first + i + 1;
             return NULL;
         }
@@ -96,12 +96,12 @@ static bool gnu_find(const struct strobe_module_table *t, const struct gnu *g, c
     memcpy(&bloom, g->bloom + (hash / bits & (g->blooms - 1)) * sizeof bloom, sizeof bloom);
     if (!(bloom >> hash % bits & bloom >> (hash >> (g->shift & 31)) % bits & 1))
         return false;
-    uint32_t start = word_at(g->bucket, hash % g->buckets);
+    uint32_t start = hash_word_at(g->bucket, hash % g->buckets);
     if (start < g->first)
         return false;
     for (size_t i = start - g->first; i < g->chains; i++) {
-        uint32_t there = word_at(g->chain, i);
-        if ((there | 1) == (hash | 1) && takes(t, g->first + i, name, value))
+        uint32_t there = hash_word_at(g->chain, i);
+        if ((there | 1) == (hash | 1) && match_symbol(t, g->first + i, name, value))
             return true;
         if (there & 1)
             return false;
@@ -114,10 +114,10 @@ static const char *sysv_check(const struct strobe_module_table *t, size_t *count
 {
     if (t->sysv_hash_bytes < 8)
         return "damaged: its SysV hash table is cut off";
-    uint64_t words = (uint64_t)word_at(t->sysv_hash, 0) + word_at(t->sysv_hash, 1) + 2;
+    uint64_t words = (uint64_t)hash_word_at(t->sysv_hash, 0) + hash_word_at(t->sysv_hash, 1) + 2;
     if (words * 4 > t->sysv_hash_bytes)
         return "damaged: its SysV hash table has wild sizes";
-    *count = word_at(t->sysv_hash, 1);
+    *count = hash_word_at(t->sysv_hash, 1);
     return NULL;
 }
 
@@ -129,14 +129,14 @@ static bool sysv_find(const struct strobe_module_table *t, const char *name, uin
         uint32_t high = hash & 0xf0000000;
         hash = (hash ^ high >> 24) & ~high;
     }
-    uint32_t buckets = word_at(t->sysv_hash, 0), chains = word_at(t->sysv_hash, 1);
+    uint32_t buckets = hash_word_at(t->sysv_hash, 0), chains = hash_word_at(t->sysv_hash, 1);
     if (!buckets)
         return false;
-    uint32_t at = word_at(t->sysv_hash, 2 + hash % buckets);
-    for (uint32_t steps = 0; at && at < chains && steps < chains; steps++) { /* a damaged chain may be a ring */
-        if (takes(t, at, name, value))
+    uint32_t at = hash_word_at(t->sysv_hash, 2 + hash % buckets);
+    for (uint32_t steps = 0; at && at < chains && steps < chains; steps++) { /* a damaged chain may have a cycle */
+        if (match_symbol(t, at, name, value))
             return true;
-        at = word_at(t->sysv_hash, 2 + (size_t)buckets + at);
+        at = hash_word_at(t->sysv_hash, 2 + (size_t)buckets + at);
     }
     return false;
 }
@@ -166,7 +166,7 @@ bool strobe_table_find(const struct strobe_module_table *t, const char *name, ui
     if (t->sysv_hash)
         return sysv_find(t, name, value);
     for (size_t i = 0; i < t->count; i++)
-        if (takes(t, i, name, value))
+        if (match_symbol(t, i, name, value))
             return true;
     return false;
 }

@@ -6,8 +6,9 @@ struct strobe_art_monitor strobe_art_monitor;
 
 enum { MONITOR_BYTES = 1024, NUMBER = 0x5a17c35 };
 
-/* Where in `bytes` the pattern stands; 0 when nowhere, at the begin, or at several places. */
-static uint16_t place_of(const unsigned char *bytes, const void *pattern, size_t size)
+/* Returns the offset of the pattern in `bytes`, or 0 when it is not there, at the beginning, or there more than once.
+ */
+static uint16_t find_unique_pattern(const unsigned char *bytes, const void *pattern, size_t size)
 {
     uint16_t found = 0;
     for (size_t at = size; at + size <= MONITOR_BYTES; at += size) {
@@ -20,8 +21,8 @@ static uint16_t place_of(const unsigned char *bytes, const void *pattern, size_t
     return found;
 }
 
-/* Monitor(Thread *self, Thread *owner, Object *, int32_t hash_code, MonitorId). It is only filled in: what a Monitor is
- * to its runtime comes with its object, and this one has none. */
+/* Calls Monitor(Thread *self, Thread *owner, Object *, int32_t hash_code, MonitorId). The constructor only fills in the
+ * memory: the runtime knows a Monitor through its object, and this one has no object. */
 void strobe_art_monitor_learn(void)
 {
     static _Alignas(16) unsigned char space[MONITOR_BYTES];
@@ -33,6 +34,6 @@ void strobe_art_monitor_learn(void)
         return;
     memset(space, 0, sizeof space);
     ((void (*)(void *, void *, void *, void *, int32_t, uint32_t))(uintptr_t)init)(space, self, self, NULL, 0, number);
-    strobe_art_monitor =
-        (struct strobe_art_monitor){place_of(space, &self, sizeof self), place_of(space, &number, sizeof number)};
+    strobe_art_monitor = (struct strobe_art_monitor){find_unique_pattern(space, &self, sizeof self),
+                                                     find_unique_pattern(space, &number, sizeof number)};
 }

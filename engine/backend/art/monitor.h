@@ -1,11 +1,11 @@
-/* What can be told of a Monitor of the runtime's: who owns it, and the number by which its object's lock word names it.
+/* Reads two fields of the runtime's Monitor: its owner, and the number by which its object's lock word refers to it.
  *
- * Where these stand is learnt once: the runtime's own constructor makes a Monitor in memory of ours, of an owner and a
- * number that we know, and they are looked for in it. Without that constructor they are not known, and what depends on
- * them does without.
+ * The engine learns once where these fields are. The runtime's own constructor makes a Monitor in the engine's memory,
+ * with a known owner and number, and the engine searches the Monitor for them. Without that constructor the fields are
+ * not known, and the features that use them do without.
  *
- * A lock word is the second half of an object's first eight bytes; its two upper bits are 1 when a Monitor stands
- * for it, whose number then are its lower 28 ("lock_word.h", platform/art). Start, but for the inline functions. */
+ * A lock word is the second half of an object's first eight bytes. When its two upper bits are 1, its lower 28 bits are
+ * the number of the object's Monitor ("lock_word.h", platform/art). Start, but for the inline functions. */
 #ifndef STROBE_BACKEND_ART_MONITOR_H
 #define STROBE_BACKEND_ART_MONITOR_H
 
@@ -16,10 +16,11 @@ struct strobe_art_monitor {
 }; /* 0 = not known */
 extern struct strobe_art_monitor strobe_art_monitor;
 
-/* By a thread that is attached. */
+/* Finds the fields. By a thread that is attached to the runtime. */
 void strobe_art_monitor_learn(void);
 
-/* What who waits in a monitor waits for, and what its notifiers release: two that differ from the monitor's entry. */
+/* Returns the identity of the monitor's wait set: a waiter waits for it, and a notifier releases it. It differs from
+ * the identity of the monitor's entry. */
 static inline uint64_t strobe_art_wait_set(const void *monitor)
 {
     uint16_t at = strobe_art_monitor.number_offset;
@@ -27,7 +28,7 @@ static inline uint64_t strobe_art_wait_set(const void *monitor)
               : (uint64_t)(uintptr_t)monitor + 1;
 }
 
-/* The same for an object; 0: nobody can wait in it, or that is not known. */
+/* The same for an object. Returns 0 when no thread can wait in the object, or its number is not known. */
 static inline uint64_t strobe_art_wait_set_of_object(const void *object)
 {
     enum { FAT = 1, NUMBER_MASK = (1 << 28) - 1 };
@@ -35,7 +36,7 @@ static inline uint64_t strobe_art_wait_set_of_object(const void *object)
     return strobe_art_monitor.number_offset && word >> 30 == FAT ? (uint64_t)(word & NUMBER_MASK) << 1 | 1 : 0;
 }
 
-/* False only when it is known that it is another's, or nobody's. */
+/* Returns false only if the monitor certainly has another owner, or no owner. */
 static inline bool strobe_art_may_own(const void *monitor, const void *thread)
 {
     uint16_t at = strobe_art_monitor.owner_offset;

@@ -8,30 +8,32 @@
 
 enum { NAME_BYTES = 512, CLASS_BYTES = 256, PSEUDO = -1 };
 
-/* ---- is it a method yet? ---- */
+/* ---- is it still a method? */
 
-static bool copy(const struct strobe_host *host, uint64_t address, void *out, size_t bytes)
+static bool copy_exactly(const struct strobe_host *host, uint64_t address, void *out, size_t bytes)
 {
     size_t copied;
     return address && host->read(host->ctx, address, out, bytes, &copied) == STROBE_OK && copied == bytes;
 }
 
-/* A class is an object whose class, java.lang.Class, is an object of itself. References have 32 bits. */
-static bool is_class(const struct strobe_host *host, uint32_t object)
+/* Returns whether it is a class: an object whose class, java.lang.Class, is its own class. References have 32 bits. */
+static bool is_class_object(const struct strobe_host *host, uint32_t object)
 {
     uint32_t class, again;
-    return copy(host, object, &class, sizeof class) && copy(host, class, &again, sizeof again) && again == class;
+    return copy_exactly(host, object, &class, sizeof class) && copy_exactly(host, class, &again, sizeof again) &&
+           again == class;
 }
 
-/* Whether an array of methods of that class (its length, then from the next word on the methods) is at `array`. */
+/* Returns whether `array` is an array of methods of that class: its length, then the methods from the next word on. */
 static bool is_array_of_methods(const struct strobe_host *host, uint64_t array, uint32_t class, uint32_t *count)
 {
     uint32_t first;
-    return array && array % sizeof(void *) == 0 && copy(host, array, count, sizeof *count) && *count &&
-           *count <= UINT16_MAX && copy(host, array + sizeof(void *), &first, sizeof first) && first == class;
+    return array && array % sizeof(void *) == 0 && copy_exactly(host, array, count, sizeof *count) && *count &&
+           *count <= UINT16_MAX && copy_exactly(host, array + sizeof(void *), &first, sizeof first) && first == class;
 }
 
-/* A class that has such an array, where the method is not in it, is another's that came to stand there. */
+/* Returns whether the method can be the class's. If the class has arrays of methods, and none of them contains the
+ * method, then another class's memory is there now. */
 static bool is_in_its_class(const struct strobe_art_level *v, const struct strobe_host *host, uint32_t class,
                             uint64_t method)
 {
@@ -52,30 +54,30 @@ static bool is_in_its_class(const struct strobe_art_level *v, const struct strob
     return !has_array;
 }
 
-static bool lives(const struct strobe_libart *a, const struct strobe_host *host, uint64_t method)
+static bool is_live_method(const struct strobe_libart *a, const struct strobe_host *host, uint64_t method)
 {
     unsigned char bytes[64];
     uint32_t class, dex_index;
     const struct strobe_art_level *v = a->level;
-    if (method % 4 || !copy(host, method, bytes, sizeof(void *) == 8 ? v->method_bytes : v->method_bytes_32))
+    if (method % 4 || !copy_exactly(host, method, bytes, sizeof(void *) == 8 ? v->method_bytes : v->method_bytes_32))
         return false;
     memcpy(&class, bytes, sizeof class);
     memcpy(&dex_index, bytes + v->method_dex_index, sizeof dex_index);
-    return dex_index != (uint32_t)PSEUDO && is_class(host, class) && is_in_its_class(v, host, class, method);
+    return dex_index != (uint32_t)PSEUDO && is_class_object(host, class) && is_in_its_class(v, host, class, method);
 }
 
 /* ---- its name ---- */
 
-/* std::string as functions return it: in memory of the caller's, which is passed as for a C structure of that size.
- * libstdc++: pointer, length, and room for 15 bytes in place, which a long one's capacity is in. libc++: the lowest bit
- * of the first byte set: capacity, length, pointer; else that byte is twice the length and the text follows. */
+/* std::string as functions return it, in memory of the caller, as a C structure of that size. libstdc++: pointer,
+ * length, then 15 bytes of text in place, or the capacity of a long text. libc++: if the lowest bit of the first byte
+ * is set, capacity, length, pointer; else that byte is twice the length, and the text follows. */
 struct string {
     uintptr_t word[4];
 };
 
 enum { SHORT_MAX = 15 };
 
-static const char *string_text(struct string *s, bool libcxx, size_t *length, void **to_free)
+static const char *cxx_string_text(struct string *s, bool libcxx, size_t *length, void **to_free)
 {
     unsigned char head;
     memcpy(&head, s, 1);
@@ -89,8 +91,8 @@ static const char *string_text(struct string *s, bool libcxx, size_t *length, vo
     return is_short ? (const char *)&s->word[2] : *to_free;
 }
 
-/* What the C++ library's operator delete is: found once, else free. */
-static void give_back(void *p)
+/* Calls the C++ library's operator delete, or free if there is none. */
+static void cxx_delete(void *p)
 {
     static void (*operator_delete)(void *);
     if (!operator_delete)
@@ -101,27 +103,27 @@ static void give_back(void *p)
         free(p);
 }
 
-static void copy_name(const struct strobe_libart *a, uint64_t method, char *out, size_t bytes)
+static void copy_pretty_name(const struct strobe_libart *a, uint64_t method, char *out, size_t bytes)
 {
     struct string (*pretty)(void *, bool) =
         (struct string(*)(void *, bool))(uintptr_t)a->address[STROBE_ART_METHOD_PRETTY];
     struct string s = pretty((void *)(uintptr_t)method, true);
     size_t length;
     void *to_free;
-    const char *text = string_text(&s, a->libcxx, &length, &to_free);
+    const char *text = cxx_string_text(&s, a->libcxx, &length, &to_free);
     length = length < bytes ? length : bytes - 1;
     memcpy(out, text, length);
     out[length] = '\0';
     if (to_free)
-        give_back(to_free);
+        cxx_delete(to_free);
 }
 
 bool strobe_art_method_name(const struct strobe_libart *a, const struct strobe_host *host, uint64_t method, char *out,
                             size_t bytes)
 {
-    if (!lives(a, host, method))
+    if (!is_live_method(a, host, method))
         return false;
-    copy_name(a, method, out, bytes);
+    copy_pretty_name(a, method, out, bytes);
     return true;
 }
 
@@ -134,7 +136,7 @@ struct batch {
     char name[STROBE_ART_NAMES_BATCH][NAME_BYTES];
 };
 
-/* The distinct addresses, and what is worked on: in memory of its own, for as long as it takes. */
+/* The set of addresses already seen, and the present batch, in mapped memory for the duration of the work. */
 struct work {
     struct batch *batch;
     uint64_t *seen;
@@ -142,7 +144,7 @@ struct work {
     size_t bytes;
 };
 
-static bool reserve(uint32_t nodes, struct work *w)
+static bool reserve_name_work(uint32_t nodes, struct work *w)
 {
     for (w->slots = 64; w->slots < 2ull * nodes; w->slots *= 2)
         continue;
@@ -155,7 +157,7 @@ static bool reserve(uint32_t nodes, struct work *w)
     return true;
 }
 
-static bool is_new(struct work *w, uint64_t address)
+static bool is_new_address(struct work *w, uint64_t address)
 {
     uint64_t at = address * 0x9e3779b97f4a7c15u >> 20 & (w->slots - 1);
     for (; w->seen[at]; at = (at + 1) & (w->slots - 1))
@@ -165,8 +167,8 @@ static bool is_new(struct work *w, uint64_t address)
     return true;
 }
 
-static void ask_runtime(const struct strobe_libart *a, const struct strobe_art_runtime *r,
-                        const struct strobe_host *host, struct batch *b)
+static void ask_method_names(const struct strobe_libart *a, const struct strobe_art_runtime *r,
+                             const struct strobe_host *host, struct batch *b)
 {
     void (*suspend)(void *, const char *, bool) =
         (void (*)(void *, const char *, bool))(uintptr_t)a->address[STROBE_ART_SUSPEND_ALL];
@@ -177,7 +179,7 @@ static void ask_runtime(const struct strobe_libart *a, const struct strobe_art_r
     resume(r->thread_list);
 }
 
-static void write_names(struct batch *b, struct strobe_session *session, struct strobe_art_names *out)
+static void write_method_names(struct batch *b, struct strobe_session *session, struct strobe_art_names *out)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         char *name = b->name[i];
@@ -198,16 +200,16 @@ enum strobe_status strobe_art_name_methods(const struct strobe_libart *a, const 
     uint32_t nodes = strobe_stack_node_count(table);
     struct work w;
     *out = (struct strobe_art_names){0};
-    if (!strobe_libart_has(a, STROBE_ART_NAMES) || !session->names.head || !reserve(nodes, &w))
+    if (!strobe_libart_has(a, STROBE_ART_NAMES) || !session->names.head || !reserve_name_work(nodes, &w))
         return STROBE_UNSUPPORTED;
     struct batch *b = w.batch;
     for (uint32_t id = 1; id <= nodes; id++) {
         const struct strobe_stack_node *n = strobe_stack_node_of(table, id);
-        if (n && n->address && is_new(&w, n->address))
+        if (n && n->address && is_new_address(&w, n->address))
             b->method[b->count++] = n->address;
         if (b->count == STROBE_ART_NAMES_BATCH || (id == nodes && b->count)) {
-            ask_runtime(a, r, host, b);
-            write_names(b, session, out);
+            ask_method_names(a, r, host, b);
+            write_method_names(b, session, out);
         }
     }
     munmap(w.batch, w.bytes);

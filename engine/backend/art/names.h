@@ -1,14 +1,15 @@
-/* Names of the methods in a session's stacks: made once, at the end, in one batch.
+/* Names of the methods in a session's stacks. They are made once, at the end, in one run.
  *
- * All distinct addresses of the stack table are looked at; each that proves to be a living ArtMethod gets the runtime's
- * PrettyMethod text in the session's region of names (store/names.h). Between batches of STROBE_ART_NAMES_BATCH the
- * runtime runs; within one all its threads are suspended (SuspendAll), so that neither the collector moves a class nor
- * is one unloaded while it is read.
+ * The run visits all distinct addresses of the stack table. Each address that is proven to be a live ArtMethod gets the
+ * text of the runtime's PrettyMethod in the session's names (store/names.h). The runtime's threads run between batches
+ * of STROBE_ART_NAMES_BATCH addresses. During a batch all of them are suspended (SuspendAll): the collector then moves
+ * no class, and no class is unloaded.
  *
- * A pointer is stale when its method was unloaded: its memory is gone or holds something else. It is tested by safe
- * copies before the runtime is asked: readable, its class a class (the class of its class is its own class), its
- * dex_method_index not the pseudo-methods', the address within or beside an array of methods of that class as far as
- * can be told. A stale one gets the placeholder "unloaded method 0x..." and is counted. */
+ * A pointer is stale when its method was unloaded: its memory is unmapped or has other content. The test uses safe
+ * copies, before the runtime reads the method. The method must be readable. Its class must be a class (the class of its
+ * class is its own class). Its dex_method_index must not be that of pseudo-methods. Its address must be in or beside an
+ * array of methods of that class, as far as this is known. A stale pointer gets the name "unloaded method 0x..." and is
+ * counted. */
 #ifndef STROBE_BACKEND_ART_NAMES_H
 #define STROBE_BACKEND_ART_NAMES_H
 
@@ -19,16 +20,16 @@ enum { STROBE_ART_NAMES_BATCH = 256 };
 
 struct strobe_art_names {
     uint32_t named, stale, refused;
-}; /* refused: the region of names is full */
+}; /* refused: the session's names are full */
 
-/* STROBE_UNSUPPORTED: the runtime lacks what it takes (libart's use NAMES); nothing is written. At the end, by an
- * attached thread, with capture off. */
+/* Names the methods. STROBE_UNSUPPORTED: the runtime lacks the functions (libart's use NAMES), and nothing is written.
+ * At the end, by an attached thread, with capture off. */
 enum strobe_status strobe_art_name_methods(const struct strobe_libart *a, const struct strobe_art_runtime *r,
                                            const struct strobe_host *host, struct strobe_session *session,
                                            struct strobe_art_names *out);
 
-/* PrettyMethod as text of the caller's; false when the method is stale. For tests and tools; the runtime's other
- * threads must be suspended, or the method be known to live. */
+/* Copies the text of PrettyMethod to `out`. Returns false when the method is stale. The runtime's other threads must be
+ * suspended, or the method be known to be live. For tests and tools. */
 bool strobe_art_method_name(const struct strobe_libart *a, const struct strobe_host *host, uint64_t method, char *out,
                             size_t bytes);
 

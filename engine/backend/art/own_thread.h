@@ -1,5 +1,5 @@
-/* One thread of the engine's own in a runtime: attached to it as a daemon, given none of the app's signals, never
- * traced. Start and end only. */
+/* One thread of the engine in a runtime. The thread is attached as a daemon, gets none of the app's signals, and is
+ * never traced. Start and end only. */
 #ifndef STROBE_BACKEND_ART_OWN_THREAD_H
 #define STROBE_BACKEND_ART_OWN_THREAD_H
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Zero but for name and work at first; it lives as long as the process. */
+/* Zero except for name and work at first. It lives as long as the process. */
 struct strobe_art_own {
     const char *name;
     void (*work)(void);
@@ -21,11 +21,12 @@ struct strobe_art_own {
     bool there;
 };
 
-/* It runs and is attached; false with one phrase in `error`: it is not there, or not attached within a few seconds. */
+/* Starts the thread. Returns true once it runs and is attached. Returns false, with one phrase in `error`, when it
+ * could not be created or did not attach within a few seconds. */
 bool strobe_art_own_begin(struct strobe_art_own *o, struct strobe_jvm *vm, struct strobe_error *error);
 
-/* Waits for the end of its work, which the caller has asked for, for a few seconds at most: true when it has ended.
- * Harmless when it is not there. */
+/* Waits for the end of its work, for a few seconds at most. The caller has asked the work to end. Returns true when it
+ * has ended. The function does nothing when there is no thread. */
 bool strobe_art_own_end(struct strobe_art_own *o);
 
 #endif

@@ -9,33 +9,33 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WATCH_NS = 50 * 1000 * 1000 }; /* between two looks of the watchdog */
+enum { WATCH_NS = 50 * 1000 * 1000 }; /* between two checks of the watchdog */
 
 static struct strobe_sampler sampler;
 static strobe_a32 watchdog_stop;
 
-static void pause_ns(long ns)
+static void watchdog_pause(long ns)
 {
     struct timespec t = {0, ns};
     syscall(SYS_nanosleep, &t, NULL);
 }
 
-static void sample(void)
+static void art_sampler_work(void)
 {
     strobe_sampler_init(&sampler, &strobe_art.engine, (uint32_t)syscall(SYS_gettid));
     strobe_sampler_run(&sampler);
 }
 
-static void watch(void)
+static void art_watchdog_work(void)
 {
     while (!strobe_load_relaxed(&watchdog_stop)) {
-        pause_ns(WATCH_NS);
+        watchdog_pause(WATCH_NS);
         strobe_art_host_watch(&strobe_art.host);
     }
 }
 
-static struct strobe_art_own owns[] = {{.name = "strobe-watchdog", .work = watch},
-                                       {.name = "strobe-sampler", .work = sample}};
+static struct strobe_art_own owns[] = {{.name = "strobe-watchdog", .work = art_watchdog_work},
+                                       {.name = "strobe-sampler", .work = art_sampler_work}};
 enum { OWNS = sizeof owns / sizeof owns[0] };
 
 bool strobe_art_own_threads_start(struct strobe_error *error)
@@ -49,13 +49,13 @@ bool strobe_art_own_threads_start(struct strobe_error *error)
     return all;
 }
 
-/* The watchdog ends last: what the sampler holds, it lets go. */
+/* The watchdog ends last, because it resumes threads that the sampler holds. */
 bool strobe_art_own_threads_stop(void)
 {
     bool all = true;
     strobe_store_relaxed(&strobe_art.engine.sampler_stop, 1);
     for (int i = OWNS - 1; i >= 0; i--) {
-        if (owns[i].work == watch)
+        if (owns[i].work == art_watchdog_work)
             strobe_store_relaxed(&watchdog_stop, 1);
         all &= strobe_art_own_end(&owns[i]);
     }

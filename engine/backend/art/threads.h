@@ -1,19 +1,19 @@
-/* Which of the runtime's threads is which of the engine's.
+/* A table from kernel tid to the runtime's Thread and its thin-lock id.
  *
- * A table from kernel tid to the runtime's Thread and its thin-lock id, filled by each thread as it is first met (at a
- * hook, by the runtime's thread callback, or by a checkpoint) and marked as it ends. Open addressing, fixed size, in
- * memory of the backend; a tid keeps its slot for good. Its word `is` is generation << 16 | thin-lock id:
+ * A thread is added when it is first met: at a hook, by the runtime's thread callback, or by a checkpoint. It is marked
+ * when it ends. The table uses open addressing and has a fixed size. A tid keeps its slot for good. The slot's word
+ * `is` holds generation << 16 | thin-lock id:
  *
- *   0 -> g | 0        a slot is taken: its tid by compare-and-swap
- *   g | id -> g | 0   the thread has ended, or another is about to take its place
+ *   0 -> g | 0        a writer takes the slot: it stores the tid by compare-and-swap
+ *   g | id -> g | 0   the thread has ended, or another writer is about to replace it
  *   g | 0 -> g+1 | id `thread` was written before (release)
  *
- * A reader looks at `is` before and after it reads `thread`: what it returns was put together. Several may put the same
- * thread at once, on its behalf. A stopped or dead thread holds up nobody. (explored: artthreads/put,
- * artthreads/again, artthreads/full, artthreads/frozen)
+ * A reader loads `is` before and after it reads `thread`, so the pair that it returns is consistent. Several threads
+ * may put the same thread at once, on its behalf. A stopped or dead thread delays no other thread. (explored:
+ * artthreads/put, artthreads/again, artthreads/full, artthreads/frozen)
  *
- * Thin-lock ids are used again: a suspended thread counts as the right one only when the runtime gave back the same
- * Thread, and that still has the tid. */
+ * The runtime reuses thin-lock ids. A suspended thread is therefore the right one only if the runtime returned the same
+ * Thread, and this Thread still has the tid. */
 #ifndef STROBE_BACKEND_ART_THREADS_H
 #define STROBE_BACKEND_ART_THREADS_H
 
@@ -32,7 +32,7 @@ enum {
 
 struct strobe_art_thread {
     strobe_a32 tid;    /* 0 = never used */
-    strobe_a32 is;     /* generation << 16 | thin-lock id; 0 as id = that thread has ended */
+    strobe_a32 is;     /* generation << 16 | thin-lock id; id 0 = the thread has ended */
     strobe_a64 thread; /* Thread * */
 };
 
@@ -42,16 +42,16 @@ struct strobe_art_threads {
     struct strobe_art_thread at[STROBE_ART_TABLE_THREADS];
 };
 
-/* Enters or renews a thread. `thin_lock_id`: 1 to 65535. STROBE_FULL: no room; it can't be suspended then. By the
- * thread, or on its behalf. */
+/* Adds or updates a thread. `thin_lock_id`: 1 to 65535. STROBE_FULL: the table is full; the thread then cannot be
+ * suspended. By the thread, or on its behalf. */
 enum strobe_status strobe_art_threads_put(struct strobe_art_threads *t, uint32_t tid, void *thread,
                                           uint32_t thin_lock_id);
 
-/* Any. STROBE_NO_ENTRY: unknown. STROBE_GONE: has ended. */
+/* Returns a thread. STROBE_NO_ENTRY: the table does not have it. STROBE_GONE: it has ended. Any. */
 enum strobe_status strobe_art_threads_get(const struct strobe_art_threads *t, uint32_t tid, void **thread,
                                           uint32_t *thin_lock_id);
 
-/* The thread ends. By the thread. */
+/* Marks a thread as ended. By the thread. */
 void strobe_art_threads_end(struct strobe_art_threads *t, uint32_t tid);
 
 #endif

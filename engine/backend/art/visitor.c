@@ -2,19 +2,19 @@
 
 #include <string.h>
 
-/* The runtime's StackWalkKind: small methods that were compiled into their callers count as frames of their own. */
+/* The runtime's StackWalkKind: methods that were inlined into their callers count as frames of their own. */
 enum { INCLUDE_INLINED = 0 };
 
-/* ART's callee-save frames, which stand where native code entered managed code, show a method of the runtime's own that
- * has no place in any dex file. */
-static bool is_pseudo(const struct strobe_libart *a, const void *method)
+/* Returns whether the method is a pseudo-method. ART's callee-save frames, where native code entered managed code, show
+ * a method of the runtime that is in no dex file. */
+static bool is_pseudo_frame(const struct strobe_libart *a, const void *method)
 {
     uint32_t dex_method_index;
     memcpy(&dex_method_index, (const char *)method + a->level->method_dex_index, sizeof dex_method_index);
     return dex_method_index == UINT32_MAX;
 }
 
-/* StackVisitor::VisitFrame(): whether the walk goes on. Native frames of a fragment have no method. */
+/* StackVisitor::VisitFrame(): returns whether the walk continues. Native frames of a fragment have no method. */
 static bool visit_frame(struct strobe_art_walk *w)
 {
     const struct strobe_libart *a = w->libart;
@@ -23,7 +23,7 @@ static bool visit_frame(struct strobe_art_walk *w)
         return false;
     }
     const void *method = ((const void *(*)(const void *))(uintptr_t)a->address[STROBE_ART_VISITOR_METHOD])(w);
-    if (!method || is_pseudo(a, method))
+    if (!method || is_pseudo_frame(a, method))
         return true;
     if (w->count == w->max) {
         w->cut = true;
@@ -37,8 +37,8 @@ static bool visit_frame(struct strobe_art_walk *w)
     return true;
 }
 
-/* The same for who wants nothing but pointers: none is followed, pseudo-methods are frames like others. */
-static bool visit_any(struct strobe_art_walk *w)
+/* The same for pointers only: reads no method, and treats pseudo-methods as frames. */
+static bool visit_any_frame(struct strobe_art_walk *w)
 {
     const struct strobe_libart *a = w->libart;
     const void *method = ((const void *(*)(const void *))(uintptr_t)a->address[STROBE_ART_VISITOR_METHOD])(w);
@@ -51,20 +51,20 @@ static bool visit_any(struct strobe_art_walk *w)
     return true;
 }
 
-static void destroy(struct strobe_art_walk *w)
+static void destroy_walk(struct strobe_art_walk *w)
 {
     (void)w;
 }
 
-/* As the Itanium C++ ABI lays it out (2.5): what stands before the address point is asked for by nobody here. */
-static void *const vtable[] = {NULL, NULL, (void *)(uintptr_t)destroy, (void *)(uintptr_t)destroy,
+/* Vtables as in the Itanium C++ ABI (2.5). Nothing here reads the entries before the address point. */
+static void *const vtable[] = {NULL, NULL, (void *)(uintptr_t)destroy_walk, (void *)(uintptr_t)destroy_walk,
                                (void *)(uintptr_t)visit_frame};
-static void *const vtable_any[] = {NULL, NULL, (void *)(uintptr_t)destroy, (void *)(uintptr_t)destroy,
-                                   (void *)(uintptr_t)visit_any};
+static void *const vtable_any[] = {NULL, NULL, (void *)(uintptr_t)destroy_walk, (void *)(uintptr_t)destroy_walk,
+                                   (void *)(uintptr_t)visit_any_frame};
 
-static enum strobe_walk_end walk_by(void *const *table, struct strobe_art_walk *w, const struct strobe_libart *a,
-                                    void *thread, uint64_t *frames_end, uint32_t *dex_pcs_end, uint32_t max,
-                                    uint32_t *count)
+static enum strobe_walk_end walk_with_vtable(void *const *table, struct strobe_art_walk *w,
+                                             const struct strobe_libart *a, void *thread, uint64_t *frames_end,
+                                             uint32_t *dex_pcs_end, uint32_t max, uint32_t *count)
 {
     void (*init)(void *, void *, void *, uint32_t, bool) =
         (void (*)(void *, void *, void *, uint32_t, bool))(uintptr_t)a->address[STROBE_ART_VISITOR_INIT];
@@ -86,11 +86,11 @@ static enum strobe_walk_end walk_by(void *const *table, struct strobe_art_walk *
 enum strobe_walk_end strobe_art_walk(struct strobe_art_walk *w, const struct strobe_libart *a, void *thread,
                                      uint64_t *frames_end, uint32_t *dex_pcs_end, uint32_t max, uint32_t *count)
 {
-    return walk_by(vtable, w, a, thread, frames_end, dex_pcs_end, max, count);
+    return walk_with_vtable(vtable, w, a, thread, frames_end, dex_pcs_end, max, count);
 }
 
 enum strobe_walk_end strobe_art_walk_methods(struct strobe_art_walk *w, const struct strobe_libart *a, void *thread,
                                              uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
-    return walk_by(vtable_any, w, a, thread, frames_end, NULL, max, count);
+    return walk_with_vtable(vtable_any, w, a, thread, frames_end, NULL, max, count);
 }

@@ -7,25 +7,25 @@
 
 enum { ROOM_FIRST = 4 << 20, ROOM_LAST = 256 << 20 };
 
-static void *map(size_t bytes)
+static void *xz_map(size_t bytes)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* Memory for the libraries, too, is mapped: a few large blocks. Each begins with its size. */
+/* Memory for the libraries is mapped, too: a few large blocks. Each begins with its size. */
 enum { BEFORE_BLOCK = 64 };
 
-static void *take(size_t bytes)
+static void *xz_allocate(size_t bytes)
 {
-    char *at = bytes > ROOM_LAST ? NULL : map(bytes + BEFORE_BLOCK);
+    char *at = bytes > ROOM_LAST ? NULL : xz_map(bytes + BEFORE_BLOCK);
     if (!at)
         return NULL;
     memcpy(at, &bytes, sizeof bytes);
     return at + BEFORE_BLOCK;
 }
 
-static void give_back(void *block)
+static void xz_free(void *block)
 {
     size_t bytes;
     if (!block)
@@ -35,7 +35,7 @@ static void give_back(void *block)
     munmap(at, bytes + BEFORE_BLOCK);
 }
 
-/* An attempt to unpack into as much room as there is; STROBE_FULL when it was too little. */
+/* An attempt to unpack into `room` bytes; STROBE_FULL when they are too few. */
 struct attempt {
     const void *data;
     size_t bytes;
@@ -57,13 +57,13 @@ enum { LZMA_OK = 0, LZMA_MEM_ERROR = 5, LZMA_BUF_ERROR = 10 };
 static void *lzma_take(void *ctx, size_t count, size_t bytes)
 {
     (void)ctx;
-    return bytes && count > ROOM_LAST / bytes ? NULL : take(count * bytes);
+    return bytes && count > ROOM_LAST / bytes ? NULL : xz_allocate(count * bytes);
 }
 
 static void lzma_give_back(void *ctx, void *block)
 {
     (void)ctx;
-    give_back(block);
+    xz_free(block);
 }
 
 static enum strobe_status try_lzma(const void *function, struct attempt *a)
@@ -81,12 +81,12 @@ static enum strobe_status try_lzma(const void *function, struct attempt *a)
     }
 }
 
-/* ---- the LZMA SDK, as its header Xz.h declares it. Releases since 18 give XzUnpacker_Code one parameter more, whether
- * the input ends there; they also have XzUnpacker_CodeFull, which tells them apart. (xDL tells by the level: they came
- * with Android 10.)
+/* ---- the LZMA SDK, as its header Xz.h declares it. Since release 18 XzUnpacker_Code has one more parameter: whether
+ * the input ends there. These releases also have XzUnpacker_CodeFull, by which this code recognizes them. (xDL decides
+ * by the level: they came with Android 10.)
  *
- * It is fed eight bytes at a time: between what two blocks unpack to there are at least as many, a block's header. For
- * a release of it (26.02) writes all blocks that one call unpacks over one another. */
+ * The code passes eight bytes at a time. A block's header, between the data of two blocks, has at least as many.
+ * Release 26.02 writes all blocks that one call unpacks over one another, so one call must not reach two blocks. */
 
 struct sdk_memory {
     void *(*take)(const struct sdk_memory *, size_t);
@@ -110,16 +110,16 @@ enum { SDK_STATE_BYTES = 16384, SDK_PIECE = 8 }; /* CXzUnpacker has less than 4 
 static void *sdk_take(const struct sdk_memory *memory, size_t bytes)
 {
     (void)memory;
-    return take(bytes);
+    return xz_allocate(bytes);
 }
 
 static void sdk_give_back(const struct sdk_memory *memory, void *block)
 {
     (void)memory;
-    give_back(block);
+    xz_free(block);
 }
 
-static int feed(const struct sdk *sdk, void *state, struct attempt *a)
+static int xz_feed_sdk(const struct sdk *sdk, void *state, struct attempt *a)
 {
     int result = SDK_OK;
     size_t in_bytes, out_bytes;
@@ -143,16 +143,16 @@ static enum strobe_status try_sdk(const void *library, struct attempt *a)
 {
     static const struct sdk_memory memory = {sdk_take, sdk_give_back};
     const struct sdk *sdk = library;
-    void *state = take(SDK_STATE_BYTES);
+    void *state = xz_allocate(SDK_STATE_BYTES);
     if (!state)
         return STROBE_IO;
     sdk->make_crc();
     sdk->make_crc64();
     sdk->construct(state, &memory);
-    int result = feed(sdk, state, a);
+    int result = xz_feed_sdk(sdk, state, a);
     bool finished = result == SDK_OK && sdk->is_finished(state);
     sdk->end(state);
-    give_back(state);
+    xz_free(state);
     if (finished)
         return STROBE_OK;
     return result == SDK_ERROR_MEM                       ? STROBE_IO
@@ -160,9 +160,9 @@ static enum strobe_status try_sdk(const void *library, struct attempt *a)
                                                          : STROBE_BAD_INPUT;
 }
 
-static bool function(const struct strobe_module *m, const char *name, void *out)
+static bool xz_find_function(const struct strobe_module *m, const char *name, void *out)
 {
-    uint64_t value = 0; /* only .dynsym is asked: the rest may need unpacking itself */
+    uint64_t value = 0; /* searches .dynsym only: the other tables may need unpacking themselves */
     bool found = strobe_table_find(&m->dynamic, name, &value);
     uintptr_t at = found ? (uintptr_t)(m->bias + value) : 0;
     memcpy(out, &at, sizeof at);
@@ -174,25 +174,27 @@ static bool find_sdk(const char *name, struct sdk *out)
     struct strobe_module m;
     if (strobe_module_open(name, &m, NULL) != STROBE_OK)
         return false;
-    bool found = function(&m, "CrcGenerateTable", &out->make_crc) &&
-                 function(&m, "Crc64GenerateTable", &out->make_crc64) &&
-                 function(&m, "XzUnpacker_Construct", &out->construct) && function(&m, "XzUnpacker_Free", &out->end) &&
-                 function(&m, "XzUnpacker_IsStreamWasFinished", &out->is_finished) &&
-                 function(&m, "XzUnpacker_Code", &out->code);
+    bool found = xz_find_function(&m, "CrcGenerateTable", &out->make_crc) &&
+                 xz_find_function(&m, "Crc64GenerateTable", &out->make_crc64) &&
+                 xz_find_function(&m, "XzUnpacker_Construct", &out->construct) &&
+                 xz_find_function(&m, "XzUnpacker_Free", &out->end) &&
+                 xz_find_function(&m, "XzUnpacker_IsStreamWasFinished", &out->is_finished) &&
+                 xz_find_function(&m, "XzUnpacker_Code", &out->code);
     if (found)
-        function(&m, "XzUnpacker_CodeFull", &out->code_full);
+        xz_find_function(&m, "XzUnpacker_CodeFull", &out->code_full);
     strobe_module_close(&m);
     return found;
 }
 
 /* ---- either */
 
-static enum strobe_status unpack(enum strobe_status (*try)(const void *, struct attempt *), const void *library,
-                                 const void *data, size_t bytes, void **out, size_t *out_bytes, size_t *mapped)
+static enum strobe_status xz_unpack_growing(enum strobe_status (*try)(const void *, struct attempt *),
+                                            const void *library, const void *data, size_t bytes, void **out,
+                                            size_t *out_bytes, size_t *mapped)
 {
     enum strobe_status s = STROBE_FULL;
     for (size_t room = ROOM_FIRST; s == STROBE_FULL && room <= ROOM_LAST; room *= 2) {
-        struct attempt a = {.data = data, .bytes = bytes, .out = map(room), .room = room};
+        struct attempt a = {.data = data, .bytes = bytes, .out = xz_map(room), .room = room};
         if (!a.out)
             return STROBE_IO;
         s = try(library, &a);
@@ -213,12 +215,12 @@ enum strobe_status strobe_xz_unpack_by(const char *lzma, const char *sdk, const 
     void *handle = dlopen(lzma, RTLD_NOW | RTLD_LOCAL);
     void *decode = handle ? dlsym(handle, "lzma_stream_buffer_decode") : NULL;
     if (decode) {
-        s = unpack(try_lzma, decode, data, bytes, out, out_bytes, mapped);
+        s = xz_unpack_growing(try_lzma, decode, data, bytes, out, out_bytes, mapped);
     } else {
-        /* Android does not let apps open its own, but the runtime has it loaded */
+        /* An app may not open Android's library itself, but the runtime has loaded it. */
         void *sdk_handle = dlopen(sdk, RTLD_NOW | RTLD_LOCAL);
         if (find_sdk(sdk, &found))
-            s = unpack(try_sdk, &found, data, bytes, out, out_bytes, mapped);
+            s = xz_unpack_growing(try_sdk, &found, data, bytes, out, out_bytes, mapped);
         if (sdk_handle)
             dlclose(sdk_handle);
     }

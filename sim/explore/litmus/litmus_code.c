@@ -84,10 +84,10 @@ bool explore_litmus_type_begins(const struct litmus_token *t)
     return type_word(t) || is_qualifier(t) || explore_litmus_is(t, "_Atomic");
 }
 
-/* int, after long or unsigned, says nothing more. */
+/* `int` after long or unsigned adds nothing. */
 static void add_word(struct litmus_type *type, const struct type_word *w, bool first)
 {
-    bool size = w->word[0] != 's' || w->word[1] != 'i'; /* all but signed */
+    bool size = w->word[0] != 's' || w->word[1] != 'i'; /* all words except signed */
     if (first || (strcmp(w->word, "int") && strcmp(w->word, "unsigned") && size))
         type->bytes = w->bytes;
     if (first || !strcmp(w->word, "unsigned"))
@@ -151,7 +151,7 @@ static uint32_t node(struct litmus_parser *p, struct litmus_node n)
     return test->node_count++;
 }
 
-/* The text of a statement, told when all of it was read. */
+/* Begins the text of a statement, which is complete when the whole statement is read. */
 static void begin_text(struct litmus_parser *p)
 {
     struct explore_litmus *test = p->test;
@@ -256,7 +256,7 @@ static uint8_t order(struct litmus_parser *p)
     return RLX;
 }
 
-/* What a load can do of an order: its release says nothing. */
+/* Returns the part of an order that a load can have: it cannot release. */
 static uint8_t of_load(uint8_t o)
 {
     return o == REL ? RLX : o == memory_order_acq_rel ? ACQ : o;
@@ -270,7 +270,7 @@ static uint8_t of_store(uint8_t o)
 static uint32_t parse_value(struct litmus_parser *p);
 static uint32_t parse_unary(struct litmus_parser *p);
 
-/* What a compare-exchange expects stands there: &LOCAL, or the address of shared memory. */
+/* Reads the place of the value that a compare-exchange expects: &LOCAL, or the address of shared memory. */
 static void parse_expectation(struct litmus_parser *p, struct litmus_node *n)
 {
     if (!explore_litmus_take(p, "&")) {
@@ -404,7 +404,7 @@ static uint32_t parse_unary(struct litmus_parser *p)
     return made;
 }
 
-/* Operators with two operands, those that bind least first. */
+/* Binary operators, lowest precedence first. */
 static const struct {
     const char *text;
     char mark;
@@ -440,7 +440,7 @@ static uint32_t parse_binary(struct litmus_parser *p, uint8_t level)
         explore_litmus_step(p);
         n.b = parse_binary(p, operators[i].level + 1);
         a = node(p, n);
-        i = (size_t)-1; /* from the first again */
+        i = (size_t)-1; /* starts again with the first */
     }
     return a;
 }
@@ -466,7 +466,8 @@ static uint32_t parse_value(struct litmus_parser *p)
 
 /* ---- statements */
 
-/* What is assigned to a local or to shared memory, with "=" or an operator before it; 0 when nothing is. */
+/* Reads what is assigned to a local or to shared memory, with "=" or another assignment operator. Returns 0 when
+ * nothing is assigned. */
 static uint32_t assigned(struct litmus_parser *p, uint32_t target)
 {
     struct litmus_node n = {.kind = LITMUS_BINARY, .a = target};
@@ -522,7 +523,7 @@ static uint32_t declaration(struct litmus_parser *p)
     return first;
 }
 
-/* A local that was not declared is assigned: it is an int. */
+/* Declares a local that is assigned without a declaration, as an int. */
 static void declare_assigned(struct litmus_parser *p)
 {
     static const struct litmus_type type = {.bytes = 4, .is_signed = true};
@@ -568,7 +569,7 @@ static uint32_t simple(struct litmus_parser *p)
 
 static uint32_t parse_statement(struct litmus_parser *p);
 
-/* ( VALUE ), as the condition of the statement that began there. */
+/* Reads ( VALUE ), the condition of the statement that began at `begin`. */
 static uint32_t parse_query(struct litmus_parser *p, const char *begin)
 {
     explore_litmus_need(p, "(");

@@ -33,7 +33,7 @@ static void lexer_step(struct litmus_lexer *l)
     if (c == '\n') {
         l->line++;
         l->column = 1;
-    } else if ((c & 0xc0) != 0x80) { /* not a later byte of a character of UTF-8 */
+    } else if ((c & 0xc0) != 0x80) { /* not a continuation byte of a UTF-8 character */
         l->column++;
     }
 }
@@ -50,8 +50,8 @@ static bool lexer_is_at(const struct litmus_lexer *l, const char *text)
     return (size_t)(l->end - l->at) >= n && !memcmp(l->at, text, n);
 }
 
-/* Comments (* *) nest, C's do not. One that does not end goes up to the end of the file: what is missing after it is
- * what gets said. */
+/* Comments (* *) nest, C's do not. A comment without an end extends to the end of the file; the reported fault is what
+ * is missing after it. */
 static bool skip_comment(struct litmus_lexer *l)
 {
     uint32_t depth = 0;

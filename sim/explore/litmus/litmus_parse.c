@@ -72,7 +72,7 @@ bool explore_litmus_need(struct litmus_parser *p, const char *text)
     return false;
 }
 
-/* A word that is no keyword of the format, taken. */
+/* Takes a word that is not a keyword of the format. */
 static bool parse_litmus_name(struct litmus_parser *p, struct litmus_token *out, const char *what)
 {
     *out = p->now;
@@ -166,7 +166,7 @@ char *explore_litmus_line(struct litmus_parser *p, const char *begin, const char
 
 /* ---- the initial state */
 
-/* A number or a location's address. */
+/* Reads a number or a location's address. */
 static bool parse_litmus_value(struct litmus_parser *p, int64_t *out)
 {
     bool minus = explore_litmus_take(p, "-");
@@ -188,7 +188,7 @@ static bool parse_litmus_value(struct litmus_parser *p, int64_t *out)
     return true;
 }
 
-/* THREAD: before a local's name. */
+/* Reads THREAD: before a local's name. */
 static uint32_t thread_number(struct litmus_parser *p)
 {
     uint32_t thread = (uint32_t)p->now.value;
@@ -261,7 +261,7 @@ static void parameter(struct litmus_parser *p)
         return;
     if (stars == 0)
         explore_litmus_expected(p, &p->now, "'*': a parameter points to a shared location");
-    if (stars > 1) /* what it points to is the location's type */
+    if (stars > 1) /* the type of the location is what it points to */
         type = (struct litmus_type){.bytes = 8, .is_pointer = true};
     if (!parse_litmus_name(p, &t, "the name of a parameter"))
         return;
@@ -444,7 +444,7 @@ static uint32_t negated(struct litmus_parser *p)
     return a;
 }
 
-/* herd has "=>" bind before "and", and to the right. */
+/* In herd, "=>" binds before "and", and associates to the right. */
 static uint32_t implication(struct litmus_parser *p)
 {
     uint32_t a = negated(p), b;
@@ -502,7 +502,7 @@ static void parse_condition(struct litmus_parser *p)
         explore_litmus_expected(p, &p->now, "the end of the file");
 }
 
-/* ---- the whole */
+/* ---- files */
 
 static void head(struct litmus_parser *p)
 {
@@ -535,7 +535,7 @@ static bool stands_before(const struct explore_litmus *test, const struct litmus
                                   : strcmp(litmus_item_name(test, a)->text, litmus_item_name(test, b)->text) < 0;
 }
 
-/* Puts the items into the order in which they are printed; claims name them by their index. */
+/* Puts the items into the order of printing, and updates the claims, which name items by index. */
 static void order_items(struct explore_litmus *test)
 {
     for (uint32_t i = 0; i < test->item_count; i++) {

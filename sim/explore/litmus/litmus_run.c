@@ -1,5 +1,6 @@
-/* Walks the tree of a litmus test as a program's threads, and gathers the outcomes. Each location has 16 bytes of the
- * program's memory; a pointer's value is LITMUS_ADDRESS of a location, so that outcomes name no address. */
+/* Walks the tree of a litmus test as the threads of a program, and collects the outcomes. Each location has 16 bytes of
+ * the program's memory. A pointer's value is the LITMUS_ADDRESS of a location, so that outcomes contain no real
+ * address. */
 #include "sim/explore/access.h"
 #include "sim/explore/litmus/litmus_tree.h"
 
@@ -12,13 +13,13 @@ enum { STRIDE = 16, TURNS_MAX = 10000 };
 
 struct walker {
     uint32_t index;        /* of the thread */
-    uint32_t loops, turns; /* loops around what runs; turns of loops so far */
+    uint32_t loops, turns; /* nesting of loops; turns of loops so far */
     uint64_t stores;
     int64_t reg[LITMUS_REGISTERS_MAX];
-    int64_t at_turn[LITMUS_DEPTH_MAX][LITMUS_REGISTERS_MAX]; /* the locals when each loop's turn began */
+    int64_t at_turn[LITMUS_DEPTH_MAX][LITMUS_REGISTERS_MAX]; /* the locals at the begin of each loop's turn */
 };
 
-/* Outcomes so far, ordered: values of the items, the executions, whether the proposition holds. */
+/* The outcomes so far, sorted: values of the items, number of executions, whether the proposition holds. */
 struct gathered {
     uint32_t count, room;
     int64_t *row;
@@ -64,7 +65,7 @@ static struct explore_site litmus_site(const struct litmus_node *n)
 
 static int64_t walker_value(struct walker *w, uint32_t n);
 
-/* Where the address a leads. */
+/* Returns the location at address a. */
 static uint32_t location(struct walker *w, const struct litmus_node *n, uint32_t a)
 {
     int64_t v = walker_value(w, a) - LITMUS_ADDRESS(0);
@@ -226,7 +227,7 @@ static int64_t walker_value(struct walker *w, uint32_t index)
             explore_load(litmus_place(at), current.test->location[at].type.bytes, n->order, litmus_site(n)));
     case LITMUS_FETCH: return walker_fetch(w, n);
     case LITMUS_COMPARE_EXCHANGE: return compare_exchange(w, n);
-    default: return 0; /* a statement: it has none */
+    default: return 0; /* a statement has no value */
     }
 }
 
@@ -243,7 +244,7 @@ static void walker_store(struct walker *w, const struct litmus_node *n)
     w->stores++;
 }
 
-/* A turn that stored nothing and left the locals as they were comes out the same again until another thread stores. */
+/* A turn that stores nothing and leaves the locals unchanged repeats identically until another thread stores. */
 static void walker_loop(struct walker *w, const struct litmus_node *n)
 {
     int64_t *before = w->at_turn[w->loops++];
@@ -349,7 +350,7 @@ static int64_t litmus_item_value(const struct litmus_item *i)
     return explore_litmus_fit(type, explore_load(litmus_place(i->index), type.bytes, memory_order_relaxed, nowhere));
 }
 
-/* Judges all claims, those within others first, as the reader left them. */
+/* Evaluates all claims, inner claims first, in the order of the reader. */
 static bool litmus_condition_holds(struct explore_litmus *test, uint32_t prop, const int64_t *v)
 {
     for (uint32_t i = 1; i < test->prop_count; i++) {
@@ -375,7 +376,7 @@ static int compare_outcomes(const int64_t *a, const int64_t *b, uint32_t count)
     return 0;
 }
 
-/* A row is its items' values, its executions, and whether the proposition holds. */
+/* A row is the values of its items, its number of executions, and whether the proposition holds. */
 static int64_t *outcome_row_of(struct gathered *g, const int64_t *v, uint32_t items)
 {
     uint32_t low = 0, high = g->count;
@@ -446,7 +447,7 @@ const struct explore_program *explore_litmus_program(struct explore_litmus *test
 /* ---- results */
 
 /* "0:r0=1; [x]=2;" */
-static bool told(const struct explore_litmus *test, const int64_t *v, char **out)
+static bool litmus_outcome_text(const struct explore_litmus *test, const int64_t *v, char **out)
 {
     size_t bytes = 0;
     FILE *to = open_memstream(out, &bytes);
@@ -486,7 +487,7 @@ static bool litmus_record_outcomes(struct explore_litmus *test, struct explore_o
         o->executions = (uint64_t)row[test->item_count];
         o->holds = row[test->item_count + 1] != 0;
         *(o->holds ? &out->positive : &out->negative) += o->executions;
-        if (!told(test, row, &o->text))
+        if (!litmus_outcome_text(test, row, &o->text))
             return false;
     }
     return true;

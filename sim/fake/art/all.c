@@ -1,4 +1,4 @@
-/* What is done to all threads on the list: suspending them, running a closure with each, visiting them. */
+/* Operations on all threads of the list: suspend them, run a closure with each, visit them. */
 #include "sim/fake/art/thread.h"
 
 #include <stdlib.h>
@@ -29,7 +29,8 @@ static void add_to_others(const struct fake_thread *self, int32_t n)
         fake_suspend_count_add(t, n);
 }
 
-/* While it waits for its turn, who suspends all is as good as suspended itself: another may be at it. */
+/* While it waits for its turn, a thread that suspends all counts as suspended, because another thread may be doing the
+ * same. */
 void fake_suspend_all(struct fake_thread *self)
 {
     bool was_runnable = self && fake_runnable(self);
@@ -83,8 +84,9 @@ void fake_closure_run(struct fake_closure *c, struct fake_thread *t)
     run(c, t);
 }
 
-/* With the list locked. False: it does not run, so that it need not be asked. */
-static bool ask(struct fake_thread *t, struct fake_closure *c)
+/* Requests the checkpoint, with the list locked. Returns false when the thread is not RUNNABLE, so that the caller runs
+ * it. */
+static bool request_checkpoint(struct fake_thread *t, struct fake_closure *c)
 {
     struct fake_checkpoint *mine = malloc(sizeof *mine), **last = &fake_own(t)->checkpoints;
     FAKE_CHECK(mine);
@@ -99,20 +101,21 @@ static bool ask(struct fake_thread *t, struct fake_closure *c)
     return false;
 }
 
-/* With the list locked. False: it does not run, and will not until its count is lowered. */
-static bool ask_or_hold(struct fake_thread *t, struct fake_closure *c)
+/* Requests the checkpoint, with the list locked, or suspends the thread. Returns false for a thread that is not
+ * RUNNABLE; it stays so until its count is lowered. */
+static bool request_or_hold(struct fake_thread *t, struct fake_closure *c)
 {
-    while (!ask(t, c)) {
+    while (!request_checkpoint(t, c)) {
         fake_suspend_count_add(t, 1);
         if (fake_is_stopped(t))
             return false;
-        fake_suspend_count_add(t, -1); /* began to run meanwhile */
+        fake_suspend_count_add(t, -1); /* it became RUNNABLE meanwhile */
     }
     return true;
 }
 
-/* Runs the closure with each thread: by itself at its next suspension point, or here with one that does not run, and
- * stays so meanwhile. Returns how many times it is run in all. */
+/* Runs the closure with each thread. A RUNNABLE thread runs it itself at its next suspension point. For other threads
+ * it runs here, and they stay as they are during that time. Returns how many times it runs in total. */
 static size_t checkpoint(struct fake_closure *c, struct fake_closure *callback)
 {
     struct fake_thread *self = fake_self();
@@ -123,7 +126,7 @@ static size_t checkpoint(struct fake_closure *c, struct fake_closure *callback)
     FAKE_FOR_EACH(t)
     {
         count++;
-        if (t != self && !ask_or_hold(t, c))
+        if (t != self && !request_or_hold(t, c))
             stopped[stopped_count++] = t;
     }
     if (callback)
@@ -164,7 +167,8 @@ size_t fake_checkpoint_35(void *list, struct fake_closure *c, struct fake_closur
     return checkpoint(c, callback);
 }
 
-/* "acquires": the caller, which does not run, becomes RUNNABLE while the closure runs with those that do not. */
+/* "acquires": the calling thread, which is not RUNNABLE, becomes RUNNABLE while the closure runs with threads that are
+ * not RUNNABLE. */
 size_t fake_checkpoint_36(void *list, struct fake_closure *c, struct fake_closure *callback, bool allow_lock_checking,
                           bool acquires) FAKE_EXPORT(LIST "13RunCheckpointEPNS_7ClosureES2_bb");
 size_t fake_checkpoint_36(void *list, struct fake_closure *c, struct fake_closure *callback, bool allow_lock_checking,
@@ -181,7 +185,7 @@ size_t fake_checkpoint_36(void *list, struct fake_closure *c, struct fake_closur
 
 /* ---- visits ---- */
 
-/* The runtime's callers hold its lock of the list; nobody else can, so it is taken here. */
+/* The runtime's callers hold its lock of the list. Callers of the fake cannot, so the function takes it. */
 void fake_list_for_each(void *list, void (*visit)(struct fake_thread *, void *), void *ctx)
     FAKE_EXPORT(LIST "7ForEachEPFvPNS_6ThreadEPvES3_");
 void fake_list_for_each(void *list, void (*visit)(struct fake_thread *, void *), void *ctx)

@@ -1,6 +1,6 @@
-/* RuntimeCallbacks: lists of objects whose virtual functions are called when something happens
- * ("runtime/runtime_callbacks.h", "runtime/thread.h", Android Open Source Project). Who adds or removes one has it live
- * while it may be called. */
+/* RuntimeCallbacks: lists of objects whose virtual functions are called at certain events
+ * ("runtime/runtime_callbacks.h", "runtime/thread.h", Android Open Source Project). A caller that adds an object keeps
+ * it valid as long as it may be called. */
 #include "sim/fake/art/fake.h"
 
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 
 enum { CALLBACKS_MAX = 16 };
 
-/* Places in their vtables. */
+/* Indexes in their vtables. */
 enum { THREAD_START = 2, THREAD_DEATH = 3 };
 enum { MONITOR_LOCKING = 0, MONITOR_LOCKED = 1, MONITOR_WAIT_START = 2, MONITOR_WAIT_FINISHED = 3 };
 enum { PARK_START = 0, PARK_FINISHED = 1 };
@@ -101,7 +101,7 @@ void fake_art_remove_park_callback(struct callbacks *c, void *callback)
     callbacks_remove(c, &c->park, callback);
 }
 
-/* A copy, so that none is called while the list is held. */
+/* Copies a list, so that no callback is called while the list is locked. */
 static struct list callbacks_copy(const struct list *l)
 {
     callbacks_enter(&the_callbacks);
@@ -117,42 +117,42 @@ static struct list callbacks_copy(const struct list *l)
             ((void(*) type)(uintptr_t)(*(void ***)all.at[i])[place])(all.at[i], __VA_ARGS__);                          \
     } while (0)
 
-void fake_tell_thread_start(struct fake_thread *self)
+void fake_notify_thread_start(struct fake_thread *self)
 {
     TELL(thread, THREAD_START, (void *, struct fake_thread *), self);
 }
 
-void fake_tell_thread_death(struct fake_thread *self)
+void fake_notify_thread_death(struct fake_thread *self)
 {
     TELL(thread, THREAD_DEATH, (void *, struct fake_thread *), self);
 }
 
-void fake_tell_locking(struct fake_monitor *m)
+void fake_notify_locking(struct fake_monitor *m)
 {
     TELL(monitor, MONITOR_LOCKING, (void *, struct fake_monitor *), m);
 }
 
-void fake_tell_locked(struct fake_monitor *m)
+void fake_notify_locked(struct fake_monitor *m)
 {
     TELL(monitor, MONITOR_LOCKED, (void *, struct fake_monitor *), m);
 }
 
-void fake_tell_wait_start(fake_ref *object, int64_t ms)
+void fake_notify_wait_start(fake_ref *object, int64_t ms)
 {
     TELL(monitor, MONITOR_WAIT_START, (void *, fake_ref *, int64_t), object, ms);
 }
 
-void fake_tell_wait_finished(struct fake_monitor *m, bool timed_out)
+void fake_notify_wait_finished(struct fake_monitor *m, bool timed_out)
 {
     TELL(monitor, MONITOR_WAIT_FINISHED, (void *, struct fake_monitor *, bool), m, timed_out);
 }
 
-void fake_tell_park_start(bool is_absolute, int64_t time)
+void fake_notify_park_start(bool is_absolute, int64_t time)
 {
     TELL(park, PARK_START, (void *, bool, int64_t), is_absolute, time);
 }
 
-void fake_tell_park_finished(bool timed_out)
+void fake_notify_park_finished(bool timed_out)
 {
     TELL(park, PARK_FINISHED, (void *, bool), timed_out);
 }

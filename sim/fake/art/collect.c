@@ -1,8 +1,8 @@
-/* Collection: mark and sweep, all threads suspended. Frames' registers are taken for references when they look like
- * some; all else is exact. Nothing moves.
+/* Collection: mark and sweep, with all threads suspended. Registers of frames count as references when they look like
+ * references; all other roots are exact. Objects do not move.
  *
- * Who starts one, and who waits for one, go through the exported functions, in the runtime's order
- * ("runtime/gc/heap.cc", Android Open Source Project). */
+ * Starting a collection and waiting for one use the exported functions, in the runtime's order ("runtime/gc/heap.cc",
+ * Android Open Source Project). */
 #include "sim/fake/art/heap.h"
 
 #include <stdatomic.h>
@@ -10,7 +10,7 @@
 
 enum { STACK_BYTES = FAKE_HEAP_BYTES / FAKE_CELL_LEAST * (int)sizeof(fake_ref) };
 
-#define ANY_COUNT UINT32_MAX /* GC_NUM_ANY: collect whatever has been done already */
+#define ANY_COUNT UINT32_MAX /* GC_NUM_ANY: collect whatever others have collected already */
 
 int fake_art_gc_collect(struct fake_heap *h, int plan, int cause, bool clear_soft, uint32_t requested)
     FAKE_EXPORT("_ZN3art2gc4Heap22CollectGarbageInternalENS0_9collector6GcTypeENS0_7GcCauseEbj");
@@ -21,7 +21,7 @@ int fake_art_gc_wait_locked(struct fake_heap *h, int cause, struct fake_thread *
 
 /* ---- mark ---- */
 
-static fake_ref *gray; /* marked, their references not yet; by the one collector */
+static fake_ref *gray; /* marked objects whose references are not marked yet; used by the one collector */
 static size_t gray_count, gray_most;
 
 static void mark_object(fake_ref r)
@@ -74,7 +74,7 @@ static void mark_all_objects(void)
     madvise(gray, gray_most * sizeof *gray, MADV_DONTNEED);
 }
 
-/* What is outside of the heap lives for ever. */
+/* Objects outside the heap are never freed. */
 static bool is_object_marked(const struct fake_object *o, void *ctx)
 {
     (void)ctx;
@@ -116,7 +116,7 @@ int fake_art_gc_wait(struct fake_heap *h, int cause, struct fake_thread *self)
     return waited;
 }
 
-/* True: it is the caller's to collect. */
+/* Returns true when the calling thread must collect. */
 static bool collection_begin(struct fake_heap *h, struct fake_thread *self, int cause, uint32_t requested)
 {
     fake_mutex_lock(&h->gc_lock);

@@ -1,6 +1,6 @@
-/* Allocation entry points: each thread has one of its own, plain or instrumented; the instrumented one tells the
- * allocation listener. They are exchanged with all threads stopped, unless who calls exchanges the table alone and has
- * each thread take its new one itself.
+/* Allocation entry points. Each thread has its own, plain or instrumented; the instrumented one notifies the allocation
+ * listener. They are exchanged with all threads stopped. Some callers exchange only the table, and have each thread
+ * take its new entry point itself.
  *
  * The order of calls is the runtime's ("runtime/instrumentation.cc", "runtime/gc/heap.cc", Android Open Source
  * Project). */
@@ -36,7 +36,7 @@ static bool overrides_finalize(struct fake_class *c)
 
 static bool finalizable(struct fake_class *c)
 {
-    static _Atomic uintptr_t known[1024]; /* class, its lowest bit set when it is */
+    static _Atomic uintptr_t known[1024]; /* class; the lowest bit is set when it overrides finalize */
     _Atomic uintptr_t *k = &known[((uintptr_t)c >> 4) % 1024];
     uintptr_t word = atomic_load_explicit(k, memory_order_relaxed);
     if ((word & ~(uintptr_t)1) != (uintptr_t)c) {
@@ -61,13 +61,13 @@ FAKE_EXPORT_ALSO(fake_art_add_finalizer,
 
 /* ---- the listener ---- */
 
-/* AllocationListener: two destructors, then as the level has it. */
+/* AllocationListener: two destructors, then the functions of the level. */
 static void **listener_calls(void *listener)
 {
     return *(void ***)listener + 2;
 }
 
-static size_t tell_before(struct fake_thread *self, struct fake_class *c, size_t bytes)
+static size_t notify_before_alloc(struct fake_thread *self, struct fake_class *c, size_t bytes)
 {
     void *listener = atomic_load(&fake_the_heap.listener);
     if (!listener || fake_level < 30)
@@ -81,16 +81,16 @@ static size_t tell_before(struct fake_thread *self, struct fake_class *c, size_t
     return bytes;
 }
 
-/* What an object takes in the heap of a device, which hands out regions to the byte and large objects by pages
- * ("runtime/gc/heap-inl.h", Android Open Source Project), whatever it takes in ours. */
-static size_t told_bytes(size_t asked)
+/* Returns the bytes that an object takes in the heap of a device, which allocates regions to the byte and large objects
+ * by pages ("runtime/gc/heap-inl.h", Android Open Source Project). The fake's own heap may use more. */
+static size_t device_heap_bytes(size_t asked)
 {
     enum { ALIGNMENT = 8, LARGE = 12288, PAGE = 4096 };
     size_t unit = asked < LARGE ? ALIGNMENT : PAGE;
     return (asked + unit - 1) / unit * unit;
 }
 
-static void tell_after(struct fake_thread *self, uintptr_t *object, size_t bytes)
+static void notify_after_alloc(struct fake_thread *self, uintptr_t *object, size_t bytes)
 {
     void *listener = atomic_load(&fake_the_heap.listener);
     if (!listener)
@@ -102,16 +102,16 @@ static void tell_after(struct fake_thread *self, uintptr_t *object, size_t bytes
 /* ---- entry points ---- */
 
 static struct fake_object *finish_allocation(struct fake_thread *self, struct fake_class *c, struct fake_object *o,
-                                             size_t bytes, bool tell)
+                                             size_t bytes, bool notify)
 {
     bool finalize = finalizable(c);
-    if (!tell && !finalize)
+    if (!notify && !finalize)
         return o;
     uint32_t mark = fake_local_mark(self);
     fake_local_ref(self, o);
     uintptr_t object = (uintptr_t)o;
-    if (tell)
-        tell_after(self, &object, bytes);
+    if (notify)
+        notify_after_alloc(self, &object, bytes);
     if (finalize)
         fake_art_add_finalizer(&fake_the_heap, self, &object);
     fake_local_release(self, mark);
@@ -126,14 +126,14 @@ static struct fake_object *alloc_plain(struct fake_thread *self, struct fake_cla
 
 static struct fake_object *alloc_instrumented(struct fake_thread *self, struct fake_class *c, size_t bytes)
 {
-    size_t asked = tell_before(self, c, bytes);
+    size_t asked = notify_before_alloc(self, c, bytes);
     struct fake_object *o = fake_heap_take(self, c, asked);
-    return o ? finish_allocation(self, c, o, told_bytes(asked), true) : NULL;
+    return o ? finish_allocation(self, c, o, device_heap_bytes(asked), true) : NULL;
 }
 
 struct fake_object *fake_alloc(struct fake_thread *self, struct fake_class *c, size_t bytes)
 {
-    if (!fake_quick_frames) /* the interpreter asks for a listener each time */
+    if (!fake_quick_frames) /* the interpreter checks for a listener at each allocation */
         return alloc_instrumented(self, c, bytes);
     return fake_thread_parts(self)->alloc(self, c, bytes);
 }

@@ -1,12 +1,11 @@
 /* A fake of Android's runtime: a libart.so for each level from 7.0 (24) to 16 (36), with the runtime's mangled names,
- * calling conventions and memory layouts, as far as a tracer sees them. It runs dex files, the same that genuine
- * runtimes run.
+ * calling conventions and memory layouts, as far as a tracer sees them. It runs the same dex files as genuine runtimes.
  *
- * It is there to be told apart from the genuine one by nothing that tests/contract_art can see; a difference is a bug
- * of this. What real runtimes have and no tracer meets is left out: verification, resolution rules beyond what dex
- * files of ours need, moving collection, compilation.
+ * tests/contract_art must not be able to distinguish it from the genuine runtime; a difference is a bug of the fake.
+ * Parts of real runtimes that no tracer meets are missing: verification, resolution rules that our dex files do not
+ * need, moving collection, compilation.
  *
- *   file        what it is                                               exports (the runtime's own names)
+ *   file        content                                                 exports (the runtime's own names)
  *   ---------   ------------------------------------------------------   ---------------------------------------------
  *   layout      offsets of every structure, by level: one table          -
  *   dex, class  dex files, classes (link, resolve), methods, fields,     ArtMethod::PrettyMethod
@@ -14,7 +13,7 @@
  *   interpret   executes code, with shadow or quick frames; native       artQuickGenericJniTrampoline
  *               calls, exceptions (throw)
  *   jni         JNIEnv and JavaVM tables, references                     JNI_CreateJavaVM, JNI_GetCreatedJavaVMs
- *   natives     java.lang natives                                        -
+ *   natives     natives of java.lang                                     -
  *   thread      Thread: life, states, suspend count, checkpoints         Thread::CurrentFromGdb, Thread::Park, ...
  *   list, all   ThreadList: suspend by id and by peer, all, checkpoint   ThreadList::...
  *   stack       managed stack fragments, frames                          -
@@ -22,25 +21,25 @@
  *   monitor     lock words, inflation, Monitor: lock, wait, notify       Monitor::...
  *   heap        allocation, entry points, listener, collection           Heap::..., Instrumentation::..., ...
  *   callbacks   RuntimeCallbacks                                         RuntimeCallbacks::...
- *   runtime     Runtime, JavaVMExt in memory as the layout has them      Runtime::instance_
- *   system      threads, mutexes, time: pthreads, or what else is given  fake_use_system
+ *   runtime     Runtime, JavaVMExt in memory with the level's layout     Runtime::instance_
+ *   system      threads, mutexes, time: pthreads, or a replacement       fake_use_system
  *
- * A library is linked for each level from the same objects (by the script level, which reads in symbols.txt what it
- * exports) and one word of its own, fake_level. Structures that a tracer reads (Thread, Runtime, ArtMethod,
- * StackVisitor, ManagedStack, ShadowFrame, mirror::Object) have the level's layout and are reached by offset; what is
- * ours stands beside.
+ * The library of each level is linked from the same objects, with one word of its own, fake_level. The script `level`
+ * links it and reads its exports from symbols.txt. Structures that a tracer reads (Thread, Runtime, ArtMethod,
+ * StackVisitor, ManagedStack, ShadowFrame, mirror::Object) have the level's layout and are accessed by offset. The
+ * fake's own data lies beside them.
  *
- * Object references have 32 bits, as the runtime's: the heap and classes are in the low 4 GiB.
+ * Object references have 32 bits, like the runtime's: the heap and the classes are in the low 4 GiB.
  *
- * Tests have rare things happen by the environment: FAKE_ART_SUSPEND_TIMEOUT_MS is the patience of who suspends (list),
- * FAKE_ART_DECOYS what stands in Runtime in place of the JavaVM or beside it (runtime). */
+ * Tests cause rare events by environment variables. FAKE_ART_SUSPEND_TIMEOUT_MS is the time limit of a suspension
+ * (list). FAKE_ART_DECOYS selects what Runtime contains in place of the JavaVM, or beside it (runtime). */
 #ifndef STROBE_SIM_FAKE_ART_FAKE_H
 #define STROBE_SIM_FAKE_ART_FAKE_H
 
 #include "engine/base/error.h"
 #include "sim/fake/art/system.h"
 
-/* An exported function: by its mangled name, never inlined or copied, so that who patches it catches every call. */
+/* An exported function: by its mangled name, never inlined or copied, so that a patch of it catches every call. */
 #ifdef __clang__
 #define FAKE_EXPORT(mangled) __asm__(mangled) __attribute__((visibility("default"), noinline))
 #else
@@ -51,7 +50,7 @@
 #define FAKE_EXPORT_ALSO(function, mangled, also)                                                                      \
     extern __typeof__(function) function##_also __asm__(also) __attribute__((alias(mangled), visibility("default")))
 
-extern const int fake_level; /* 24 .. 36: of the library that this is */
+extern const int fake_level; /* 24 .. 36: the level of this library */
 
 /* ---- layout ---- */
 
@@ -67,7 +66,7 @@ struct fake_layout {
     uint16_t runtime_bytes, runtime_java_vm, runtime_thread_list, runtime_class_linker, runtime_heap;
     uint16_t vm_runtime; /* JavaVMExt */
 };
-extern const struct fake_layout *fake_layout; /* of fake_level; set before anything else */
+extern const struct fake_layout *fake_layout; /* for fake_level; set before anything else */
 
 #define FAKE_AT(base, offset, type) (*(type *)((char *)(base) + (offset)))
 
@@ -78,9 +77,9 @@ struct fake_object {
     fake_ref class;
     uint32_t lock_word;
 };                  /* then fields */
-struct fake_thread; /* begins with the level's Thread; ours stands behind it */
-struct fake_class;  /* ours; its mirror is the java.lang.Class object */
-struct fake_method; /* ours; its ArtMethod is art_method(m) */
+struct fake_thread; /* begins with the level's Thread; the fake's data follows */
+struct fake_class;  /* fake's data of a class; its mirror is the java.lang.Class object */
+struct fake_method; /* fake's data of a method; its ArtMethod is art_method(m) */
 struct fake_monitor;
 
 static inline struct fake_object *fake_object(fake_ref r)
@@ -94,7 +93,7 @@ static inline fake_ref fake_ref_of(const void *o)
 
 /* ---- dex, class ---- */
 
-/* Maps and checks a dex file and defines its classes; false with a line in `error`. */
+/* Maps and checks a dex file and defines its classes. Returns false, with a line in `error`, on failure. */
 bool fake_dex_open(const char *path, struct strobe_error *error);
 struct fake_class *fake_class_find(const char *descriptor);         /* "Ljava/lang/Object;"; NULL = none */
 struct fake_class *fake_class_of(const struct fake_object *object); /* of a Class object: java.lang.Class */
@@ -105,18 +104,18 @@ bool fake_class_is(const struct fake_class *c, const struct fake_class *super);
 const char *fake_class_descriptor(const struct fake_class *c);
 uint32_t fake_class_object_bytes(const struct fake_class *c);
 struct fake_method *fake_class_method(struct fake_class *c, const char *name, const char *signature, bool is_static);
-/* Of a class or one it extends; NULL = none. Where it is: bytes from the begin of the object, of a static one from its
- * class's mirror's. */
+/* Finds a field of a class or of a class that it extends; NULL = none. The second function returns its offset from the
+ * begin of the object, or, for a static field, from the begin of its class's mirror. */
 struct fake_field *fake_class_field(struct fake_class *c, const char *name, const char *signature, bool is_static);
 uint32_t fake_field_offset(const struct fake_field *f);
 void *fake_method_art(const struct fake_method *m);         /* its ArtMethod */
 struct fake_method *fake_method_of(const void *art_method); /* NULL: a pseudo-method, or none */
-void *fake_pseudo_method(void);                             /* ART's callee-save frames show this */
-/* Strings. NULL: OutOfMemoryError pending. Text is the runtime's modified UTF-8, cut to what fits. */
+void *fake_pseudo_method(void);                             /* ART's callee-save frames have this method */
+/* Make strings. NULL: OutOfMemoryError pending. Text is the runtime's modified UTF-8, cut to fit. */
 struct fake_object *fake_string_new(struct fake_thread *self, const char *text);
 void fake_string_text(const struct fake_object *string, char *out, size_t bytes);
 /* Visits every reference that classes hold (statics, mirrors, strings), for the collector. Mirrors are outside the heap
- * and live for ever. */
+ * and are never freed. */
 void fake_class_roots(void (*visit)(fake_ref *, void *), void *ctx);
 /* Visits the references in an object. */
 void fake_object_references(struct fake_object *o, void (*visit)(fake_ref *, void *), void *ctx);
@@ -131,42 +130,46 @@ union fake_value {
     fake_ref l;
 };
 
-/* Runs a method with its arguments (this first); false: exception pending. Frames as fake_quick_frames says. */
+/* Runs a method with its arguments (`this` first). Returns false with an exception pending. fake_quick_frames selects
+ * the kind of its frames. */
 bool fake_invoke(struct fake_thread *self, struct fake_method *m, const union fake_value *arguments,
                  union fake_value *result);
-extern bool fake_quick_frames;   /* methods get quick frames (as nterp); else shadow frames (-Xint) */
-extern bool fake_inlined_frames; /* with quick frames: small static callees show as inlined in their caller's */
+extern bool fake_quick_frames;   /* methods get quick frames (like nterp); else shadow frames (-Xint) */
+extern bool fake_inlined_frames; /* with quick frames: small static callees are shown as inlined into their caller */
 
-/* Throws a new exception of a class; the stack trace costs allocations, which run hooks, as in the runtime. */
+/* Throws a new exception of a class. The stack trace is allocated, which runs hooks, as in the runtime. */
 void fake_throw(struct fake_thread *self, const char *descriptor, const char *message);
 
 /* ---- jni ---- */
 
-/* An environment begins as the runtime's does: its table, its thread, its JavaVM. JNI_CreateJavaVM calls
- * fake_runtime_new with the JavaVM's table, opens the dex files, then attaches the main thread. */
+/* Makes an environment, as the runtime does: table, thread, JavaVM. JNI_CreateJavaVM calls fake_runtime_new with the
+ * JavaVM's table, opens the dex files, and then attaches the main thread. */
 struct strobe_jni *fake_jni_new(struct fake_thread *self);
 void fake_jni_free(struct strobe_jni *env);
 void fake_jni_roots(struct strobe_jni *env, void (*visit)(fake_ref *, void *), void *ctx);
 void fake_global_roots(void (*visit)(fake_ref *, void *), void *ctx);
-void fake_weak_sweep(bool (*lives)(const struct fake_object *, void *), void *ctx); /* clears those of the dead */
+void fake_weak_sweep(bool (*lives)(const struct fake_object *, void *),
+                     void *ctx); /* clears references to dead objects */
 struct fake_object *fake_decode(struct fake_thread *self, void *jobject);
 void *fake_local_ref(struct fake_thread *self, struct fake_object *o);
-/* C code that holds an object over something that may collect gives it a local reference, and takes back all since the
- * mark when it is done. */
+/* C code that holds an object across a possible collection makes a local reference to it, and later releases all
+ * references made since the mark. */
 uint32_t fake_local_mark(struct fake_thread *self);
 void fake_local_release(struct fake_thread *self, uint32_t mark);
 
 /* ---- runtime ---- */
 
-/* Makes the Runtime with its thread list, class linker and heap, and the JavaVM, which is returned. Once.
+/* Makes the Runtime with its thread list, class linker and heap, and returns the JavaVM. Call once.
  *
- * Tracers tell these by what they hold (engine/backend/art/discover.h), so the fake's hold it as well: the ThreadList,
- * behind 8 KiB of thin-lock id bits, a std::list of all its Threads (head { next, prev }, nodes { next, prev,
- * Thread * }, a ring); the Runtime, in the word after its thread list, an InternTable *, that stands in the first KiB
- * of the ClassLinker, too; the Heap, in its first KiB, a CardTable *, whose first 128 bytes have a word that ends in
- * 0x70 and stands in each Thread, two words before its stack end; the word after it is less than 256. */
+ * Tracers find these objects by their content (engine/backend/art/discover.h), so the fake has the same content:
+ *
+ *   ThreadList   after 8 KiB of thin-lock id bits, a std::list of all its Threads (head { next, prev }, nodes { next,
+ *                prev, Thread * }, a ring)
+ *   Runtime      in the word after its thread list, an InternTable *, which is also in the first KiB of the ClassLinker
+ *   Heap         in its first KiB, a CardTable *. The first 128 bytes of the CardTable have a word that ends in 0x70
+ *                and is also in each Thread, two words before its stack end; the word after it is less than 256 */
 struct strobe_jvm *fake_runtime_new(const void *const *vm_table);
-struct strobe_jvm *fake_vm(void); /* NULL: none was made */
+struct strobe_jvm *fake_vm(void); /* NULL: there is none */
 
 /* ---- thread, list ---- */
 
@@ -182,13 +185,14 @@ enum fake_state {
 };
 
 struct fake_thread *fake_self(void); /* NULL: not attached */
-/* Comes back in NATIVE, with a java.lang.Thread as its peer. */
+/* Attaches the calling thread in state NATIVE, with a java.lang.Thread as its peer. */
 struct fake_thread *fake_thread_attach(const char *name, bool as_daemon, bool is_main);
 void fake_thread_detach(struct fake_thread *self);
-struct fake_thread *fake_thread_start(struct fake_thread *self, fake_ref peer); /* Thread.nativeCreate; NULL: no
-                                                                                   room; it may have ended already */
+struct fake_thread *fake_thread_start(struct fake_thread *self, fake_ref peer); /* Thread.nativeCreate; NULL: no memory;
+                                                                                   the thread may have ended already */
 struct fake_object *fake_thread_peer(struct fake_thread *t);                    /* its java.lang.Thread */
-/* Visits the thread of a java.lang.Thread with the list locked, so that it can't end; false: it has none. */
+/* Visits the thread of a java.lang.Thread with the list locked, so that the thread cannot end. Returns false when it
+ * has no thread. */
 bool fake_with_thread(const struct fake_object *peer, void (*visit)(struct fake_thread *, void *), void *ctx);
 void fake_thread_set_name(struct fake_thread *self, const char *name);
 struct strobe_jni *fake_thread_env(struct fake_thread *t);
@@ -203,16 +207,17 @@ bool fake_interrupted(struct fake_thread *self, bool clear);
 void fake_interrupt(struct fake_thread *t);
 void fake_thread_park(struct fake_thread *self, bool is_absolute, int64_t time) FAKE_EXPORT("_ZN3art6Thread4ParkEbl");
 void fake_thread_unpark(struct fake_thread *t) FAKE_EXPORT("_ZN3art6Thread6UnparkEv");
-size_t fake_stack_left(struct fake_thread *self); /* bytes, less what is kept for overflow */
+size_t fake_stack_left(struct fake_thread *self); /* bytes, without the reserve for overflow */
 void fake_for_each_thread(void (*visit)(struct fake_thread *, void *), void *ctx); /* with the list locked */
-void fake_suspend_all(struct fake_thread *self); /* RUNNABLE ones stop; self goes on */
+void fake_suspend_all(struct fake_thread *self); /* RUNNABLE threads stop; self continues */
 void fake_resume_all(struct fake_thread *self);
-/* By thin-lock id, through the level's exported SuspendThreadByThreadId; self not RUNNABLE. NULL: gone, or too late. */
+/* Suspends by thin-lock id, through the level's exported SuspendThreadByThreadId; self is not RUNNABLE. NULL: the
+ * thread is gone, or did not stop in time. */
 struct fake_thread *fake_suspend_by_id(struct fake_thread *self, uint32_t id);
 void fake_resume(struct fake_thread *self, struct fake_thread *t); /* through the exported Resume */
 
-/* What monitors and the heap keep of a thread: a part of fake_thread, zero but for what fake_parts_start does, which
- * who makes a thread calls before the thread is on the list. */
+/* The data of a thread that monitors and the heap keep, a part of fake_thread. It is zero except for what
+ * fake_parts_start sets. The creator of a thread calls fake_parts_start before the thread is on the list. */
 struct fake_parts *fake_thread_parts(struct fake_thread *t);
 void fake_parts_start(struct fake_thread *t);
 
@@ -220,25 +225,25 @@ void fake_parts_start(struct fake_thread *t);
 
 struct fake_frame { /* on the interpreter's own stack, one for each activation */
     struct fake_frame *outer;
-    struct fake_method *method; /* NULL: a callee-save frame of the runtime's, a quick one */
+    struct fake_method *method; /* NULL: a callee-save frame of the runtime, which is a quick frame */
     uint32_t dex_pc, register_count;
-    uint32_t *registers;  /* references among them look like references: the collector is conservative */
+    uint32_t *registers;  /* references among them look like references, because the collector is conservative */
     void *memory;         /* the ShadowFrame or the quick frame, in the level's layout */
-    bool shadow, inlined; /* set by who pushes it; inlined: into the frame below it, a quick one */
+    bool shadow, inlined; /* set by the function that pushes it; inlined: into the frame below it, a quick frame */
 };
 
-/* Enters managed code from native (a new fragment) and leaves it. */
+/* Enters managed code from native code (a new fragment), and leaves it. */
 struct fake_fragment {
     void *memory[4];
 };
 void fake_fragment_push(struct fake_thread *self, struct fake_fragment *f);
 void fake_fragment_pop(struct fake_thread *self, struct fake_fragment *f);
 
-/* Bytes of memory, on the caller's stack and aligned for pointers, that a frame's structure needs. */
+/* Returns the bytes of memory that a frame's structure needs, on the caller's stack and aligned for pointers. */
 size_t fake_frame_bytes(uint32_t register_count);
-/* Makes the structure in frame->memory, with the registers in it, zeroed: frame->registers. A frame of the other kind
- * than those below it gets a fragment of its own, and so does a native method's on shadow frames. While a native method
- * runs its frame is the top one, tagged as the generic JNI stub's. */
+/* Makes the structure in frame->memory, with zeroed registers in frame->registers. A frame of another kind than those
+ * below it gets its own fragment, and so does a native method's frame on shadow frames. While a native method runs, its
+ * frame is the top one and has the tag of the generic JNI stub. */
 void fake_frame_push(struct fake_thread *self, struct fake_frame *f);
 void fake_frame_pop(struct fake_thread *self, struct fake_frame *f);
 void fake_frame_at(struct fake_thread *self, struct fake_frame *f, uint32_t dex_pc);
@@ -247,36 +252,40 @@ struct fake_frame *fake_frame_top(struct fake_thread *t);
 /* ---- monitor ---- */
 
 bool fake_monitor_enter(struct fake_thread *self, struct fake_object *o); /* through the exported MonitorEnter */
-bool fake_monitor_exit(struct fake_thread *self, struct fake_object *o);  /* false: IllegalMonitorState pending */
+bool fake_monitor_exit(struct fake_thread *self, struct fake_object *o);  /* false: IllegalMonitorStateException
+                                                                             pending */
 void fake_monitor_wait(struct fake_thread *self, struct fake_object *o, int64_t ms, int32_t ns);
-void fake_monitor_sleep(struct fake_thread *self, struct fake_object *lock, int64_t ms, int32_t ns); /* waits in it */
+void fake_monitor_sleep(struct fake_thread *self, struct fake_object *lock, int64_t ms, int32_t ns); /* waits in the
+                                                                                                        monitor */
 void fake_monitor_notify(struct fake_thread *self, struct fake_object *o, bool all);
-void fake_monitor_sweep(bool (*lives)(const struct fake_object *, void *), void *ctx); /* deflates the dead's */
+void fake_monitor_sweep(bool (*lives)(const struct fake_object *, void *), void *ctx); /* deflates monitors of dead
+                                                                                          objects */
 int32_t fake_identity_hash(struct fake_thread *self, struct fake_object *o);
-void fake_monitor_interrupt(struct fake_thread *t); /* who waits looks again; by fake_interrupt, the flag being set */
+void fake_monitor_interrupt(struct fake_thread *t); /* the waiter checks again; called by fake_interrupt after the flag
+                                                       is set */
 void fake_monitor_roots(void (*visit)(fake_ref *, void *), void *ctx); /* objects that threads enter or wait for */
 
 /* ---- heap ---- */
 
-/* NULL: OutOfMemoryError pending. Zeroed but for its class. May collect. By quick code, through the entry point of the
- * calling thread: told to the listener only when that is the instrumented one; by the interpreter, told to the listener
- * whenever there is one. */
+/* Allocates an object, zeroed except for its class. NULL: OutOfMemoryError pending. May collect. Quick code allocates
+ * through the entry point of the calling thread: the listener is notified only when that is the instrumented one. The
+ * interpreter notifies the listener whenever there is one. */
 struct fake_object *fake_alloc(struct fake_thread *self, struct fake_class *c, size_t bytes);
 void fake_collect(struct fake_thread *self, bool is_explicit);
-/* The same for natives and JNI: told to the listener whenever there is one. */
+/* Does the same for natives and JNI: notifies the listener whenever there is one. */
 struct fake_object *fake_alloc_slow(struct fake_thread *self, struct fake_class *c, size_t bytes);
-void *fake_heap(void); /* what Runtime's heap_ points to; opened at the first call */
+void *fake_heap(void); /* the object of Runtime's heap_; opened at the first call */
 
-/* ---- callbacks: who runs them is told by those to whom it happens ---- */
+/* ---- callbacks: the thread that an event happens to calls these ---- */
 
-void fake_tell_thread_start(struct fake_thread *self); /* on the thread itself, RUNNABLE, its peer set */
-void fake_tell_thread_death(struct fake_thread *self);
-void fake_tell_locking(struct fake_monitor *m);
-void fake_tell_locked(struct fake_monitor *m);
-void fake_tell_wait_start(fake_ref *object, int64_t ms);
-void fake_tell_wait_finished(struct fake_monitor *m, bool timed_out);
-void fake_tell_park_start(bool is_absolute, int64_t time); /* only when there was no permit */
-void fake_tell_park_finished(bool timed_out);
+void fake_notify_thread_start(struct fake_thread *self); /* on the thread itself, RUNNABLE, its peer set */
+void fake_notify_thread_death(struct fake_thread *self);
+void fake_notify_locking(struct fake_monitor *m);
+void fake_notify_locked(struct fake_monitor *m);
+void fake_notify_wait_start(fake_ref *object, int64_t ms);
+void fake_notify_wait_finished(struct fake_monitor *m, bool timed_out);
+void fake_notify_park_start(bool is_absolute, int64_t time); /* only when there was no permit */
+void fake_notify_park_finished(bool timed_out);
 
 /* ---- system ---- */
 
@@ -285,8 +294,8 @@ void fake_mutex_lock(struct fake_mutex *m);
 bool fake_mutex_trylock(struct fake_mutex *m);
 void fake_mutex_unlock(struct fake_mutex *m);
 void fake_cond_init(struct fake_cond *c);
-bool fake_cond_wait(struct fake_cond *c, struct fake_mutex *m, uint64_t deadline_ns); /* false: that passed;
-                                                                                         UINT64_MAX: never */
+bool fake_cond_wait(struct fake_cond *c, struct fake_mutex *m, uint64_t deadline_ns); /* false: the deadline has passed;
+                                                                                         UINT64_MAX: no deadline */
 void fake_cond_signal(struct fake_cond *c);
 void fake_cond_broadcast(struct fake_cond *c);
 uint64_t fake_now_ns(void);
@@ -294,25 +303,25 @@ bool fake_system_thread(void (*entry)(void *), void *arg, size_t stack_bytes);
 uint32_t fake_tid(void);
 void fake_yield(void);
 void fake_system_name(const char *name); /* of the calling thread */
-uintptr_t fake_stack_low(void);          /* of its stack */
+uintptr_t fake_stack_low(void);          /* of the calling thread's stack */
 void fake_system_collecting(void);       /* while all others are suspended for a collection */
 
 /* ---- of each thread ---- */
 
 /* Its part that monitors and the heap keep; see fake_thread_parts. */
 struct fake_parts {
-    struct fake_mutex wait_mutex; /* guards wait_monitor; taken after a monitor's guard */
+    struct fake_mutex wait_mutex; /* protects wait_monitor; taken after a monitor's guard */
     struct fake_cond wait_cond;
-    struct fake_monitor *wait_monitor; /* that it sleeps in; NULL = none */
-    struct fake_thread *wait_next;     /* in the monitor's wait set or wake set; guarded by the monitor */
-    bool woken;                        /* by a notification; guarded by wait_mutex */
+    struct fake_monitor *wait_monitor; /* monitor that it sleeps in; NULL = none */
+    struct fake_thread *wait_next;     /* in the monitor's wait set or wake set; protected by the monitor */
+    bool woken;                        /* by a notification; protected by wait_mutex */
     fake_ref enters;                   /* the object that it waits to enter; 0 = none */
     fake_ref waits;                    /* the object that it waits on */
     struct fake_object *(*alloc)(struct fake_thread *, struct fake_class *, size_t); /* its allocation entry point */
-    bool out_of_memory; /* its OutOfMemoryError is being made, from what the heap keeps for that */
+    bool out_of_memory; /* its OutOfMemoryError is being made, from the heap's reserve */
 };
 
-/* A condition that can't come about: prints one line and aborts, as the runtime's CHECK does. */
+/* Reports a condition that cannot occur: prints one line and aborts, like the runtime's CHECK. */
 _Noreturn void fake_check_failed(const char *what, const char *file, int line);
 #define FAKE_CHECK(c) ((c) ? (void)0 : fake_check_failed(#c, __FILE__, __LINE__))
 

@@ -1,5 +1,5 @@
-/* Allocation: cells of a page found by its bitmap, large objects as runs of pages, collection when there is more than
- * half as much again as lived at the last one. */
+/* Allocation: cells of a page, found by its bitmap; large objects as runs of pages. A collection is due when the heap
+ * has half as much again as the objects that survived the last one. */
 #include "sim/fake/art/heap.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ int fake_art_gc_wait(struct fake_heap *h, int cause, struct fake_thread *self)
 struct fake_heap fake_the_heap;
 struct fake_page fake_pages[FAKE_PAGES];
 
-/* Object references have 32 bits. Some fixed place below 4 GiB is free on every machine that we know. */
+/* Object references have 32 bits. One of these fixed addresses below 4 GiB is free on every known machine. */
 static uintptr_t reserve_heap(void)
 {
     for (uintptr_t at = 0x20000000; at <= 0xe0000000; at += 0x08000000) {
@@ -66,7 +66,7 @@ static uintptr_t heap_page_at(uint32_t page)
     return fake_the_heap.base + (uintptr_t)page * FAKE_PAGE_BYTES;
 }
 
-/* A run of free pages; FAKE_PAGES: there is none. */
+/* Returns a run of free pages, or FAKE_PAGES when there is none. */
 static uint32_t free_pages(struct fake_heap *h, uint32_t count, bool kept)
 {
     uint32_t end = kept ? FAKE_PAGES : FAKE_PAGES - FAKE_HEAP_KEPT / FAKE_PAGE_BYTES, run = 0;
@@ -118,7 +118,7 @@ static uintptr_t take_pages(struct fake_heap *h, size_t bytes, bool kept)
     return heap_page_at(page);
 }
 
-/* NULL: a collection is due, or there is no room. */
+/* Returns NULL when a collection is due, or there is no memory. */
 static struct fake_object *heap_take_object(struct fake_class *c, size_t asked, bool may_grow, bool kept)
 {
     struct fake_heap *h = &fake_the_heap;
@@ -156,7 +156,7 @@ struct fake_object *fake_heap_take(struct fake_thread *self, struct fake_class *
     struct fake_object *o = heap_take_object(c, bytes, kept, kept);
     if (o)
         return o;
-    /* another's collection may have made room meanwhile */
+    /* a collection by another thread may have freed memory meanwhile */
     uint32_t seen = fake_the_heap.gc_count;
     fake_art_gc_wait(&fake_the_heap, FAKE_GC_FOR_ALLOC, self);
     o = heap_take_object(c, bytes, false, kept);
@@ -182,7 +182,7 @@ bool fake_heap_find(uintptr_t address, struct fake_page **page, uint32_t *cell)
     return offset % cell_bytes == 0 && (p->live[*cell / 64] >> *cell % 64 & 1);
 }
 
-/* Bytes that live in a page of cells after the sweep. */
+/* Returns the bytes of live objects in a page of cells after the sweep. */
 static size_t sweep_cells(struct fake_heap *h, uint32_t page)
 {
     struct fake_page *p = &fake_pages[page];

@@ -1,5 +1,5 @@
-/* The heap: objects in one reserved region below 4 GiB, in pages of equal cells or, when large, of pages of their own.
- * They never move. For heap.c, collect.c and entrypoints.c. */
+/* The heap: objects in one reserved region below 4 GiB, in pages of equal cells, or, for large objects, in pages of
+ * their own. Objects never move. For heap.c, collect.c and entrypoints.c. */
 #ifndef STROBE_SIM_FAKE_ART_HEAP_H
 #define STROBE_SIM_FAKE_ART_HEAP_H
 
@@ -7,7 +7,7 @@
 
 enum {
     FAKE_HEAP_BYTES = 256 << 20,
-    FAKE_HEAP_KEPT = 16 << 20, /* of it, for OutOfMemoryErrors */
+    FAKE_HEAP_KEPT = 16 << 20, /* reserve of it for OutOfMemoryErrors */
     FAKE_PAGE_BYTES = 16 << 10,
     FAKE_PAGES = FAKE_HEAP_BYTES / FAKE_PAGE_BYTES,
     FAKE_CELL_LEAST = 16,
@@ -21,8 +21,8 @@ enum fake_page_kind { FAKE_PAGE_FREE, FAKE_PAGE_CELLS, FAKE_PAGE_LARGE, FAKE_PAG
 struct fake_page {
     uint8_t kind;                   /* enum fake_page_kind */
     uint8_t class;                  /* CELLS: of cells */
-    uint32_t next;                  /* CELLS: the next page of its class with room + 1; 0 = none */
-    uint32_t pages;                 /* LARGE: how many it takes */
+    uint32_t next;                  /* CELLS: next page of its class with a free cell + 1; 0 = none */
+    uint32_t pages;                 /* LARGE: number of its pages */
     uint64_t live[FAKE_PAGE_WORDS]; /* a bit for each cell; LARGE: bit 0 */
     uint64_t mark[FAKE_PAGE_WORDS];
 };
@@ -37,16 +37,16 @@ struct fake_instrumentation {
 };
 
 struct fake_heap {
-    const void *card_table; /* runtime.c's; near the begin, where tracers look for it */
-    struct fake_mutex lock; /* of cells and pages; never held at a suspension point */
+    const void *card_table; /* runtime.c's; near the begin, where tracers search for it */
+    struct fake_mutex lock; /* protects cells and pages; never held at a suspension point */
     uintptr_t base;
-    uint32_t room[FAKE_CELL_CLASSES]; /* the first page of each class with room + 1 */
+    uint32_t room[FAKE_CELL_CLASSES]; /* first page of each class with a free cell + 1 */
     uint32_t lowest_free;             /* no page before it is free */
-    size_t bytes, target;             /* allocated; at which a collection is due */
-    struct fake_mutex gc_lock;        /* of what follows; its holder does nothing else */
+    size_t bytes, target;             /* allocated; amount at which a collection is due */
+    struct fake_mutex gc_lock;        /* protects the following; its holder does nothing else */
     struct fake_cond gc_done;
     bool gc_running;
-    _Atomic uint32_t gc_count; /* completed; read without */
+    _Atomic uint32_t gc_count; /* completed collections; read without the lock */
     void *_Atomic listener;    /* AllocationListener; NULL = none */
     struct fake_instrumentation instrumentation;
 };
@@ -54,12 +54,13 @@ extern struct fake_heap fake_the_heap;
 extern struct fake_page fake_pages[FAKE_PAGES];
 
 uint32_t fake_cell_bytes(uint32_t class);
-/* Zeroed but for its class. NULL: OutOfMemoryError pending. May collect. */
+/* Returns memory that is zeroed except for its class. NULL: OutOfMemoryError pending. May collect. */
 struct fake_object *fake_heap_take(struct fake_thread *self, struct fake_class *c, size_t bytes);
-/* Where an address that is an object's begins: its page and its bit in there; false: it is none. */
+/* Returns the page and the bit of the object that begins at an address. Returns false when no object begins there. */
 bool fake_heap_find(uintptr_t address, struct fake_page **page, uint32_t *cell);
-/* Through the exported CollectGarbageInternal; false when another has just done what was asked for. */
+/* Collects through the exported CollectGarbageInternal. Returns false when another thread has just done the requested
+ * collection. */
 bool fake_heap_collect(struct fake_thread *self, int cause, uint32_t seen_count);
-void fake_heap_sweep(void); /* frees what is not marked; all threads being suspended */
+void fake_heap_sweep(void); /* frees unmarked objects; all threads are suspended */
 
 #endif

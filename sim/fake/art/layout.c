@@ -35,7 +35,7 @@ enum { NONE = 0xffff, LEVEL_FIRST = 24, LEVEL_LAST = 36 };
 #define VISITOR_29 VISITOR(NONE, 504, 512, 513)
 #define VISITOR_31 VISITOR(NONE, 480, 488, 489)
 
-/* By the number of 32-bit fields, and whether the debugger's suspend count is among them. */
+/* By the number of 32-bit fields, and by whether the debugger's suspend count is one of them. */
 #define POINTERS(words) ((((words)*4 + 7) & ~7) + 64)
 #define THREAD(words, debugger, bytes)                                                                                 \
     .thread_bytes = bytes, .thread_state_flags = 0, .thread_suspend_count = 4,                                         \

@@ -1,5 +1,5 @@
-/* The list of threads: who is on it, how they are stopped. What the runtime exports of it differs by level in its
- * parameters; all end in the same few functions. */
+/* The list of threads: adding and removing threads, suspending them. The runtime's exports differ by level in their
+ * parameters; all of them call the same few functions. */
 #include "sim/fake/art/thread.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ void fake_suspend_count_add(struct fake_thread *t, int32_t n)
         fake_cond_broadcast(&fake_list.resumed);
 }
 
-/* ---- who is on it ---- */
+/* ---- registration ---- */
 
 static uint32_t lowest_free_id(void)
 {
@@ -152,7 +152,7 @@ void fake_wait_to_suspend(const struct fake_thread *self)
         fake_cond_wait(&fake_list.resumed, &fake_list.lock, UINT64_MAX);
 }
 
-/* With the list locked, by a thread that does not run itself; t can't leave the list while its count is not 0. */
+/* Called with the list locked, by a thread that is not RUNNABLE. t cannot leave the list while its count is not 0. */
 static struct fake_thread *list_stop_thread(struct fake_thread *t, bool *timed_out)
 {
     uint64_t deadline = fake_now_ns() + suspend_patience_ns();
@@ -232,7 +232,7 @@ struct fake_thread *fake_suspend_35(void *list, uint32_t id, char reason)
     return list_suspend_thread(find_id, &id, NULL);
 }
 
-/* `attempt` of 4, each with a share of the patience; 0: the only one. */
+/* `attempt` of 4, each with a share of the time limit; 0: the only attempt. */
 struct fake_thread *fake_suspend_36(void *list, uint32_t id, char reason, int attempt)
     FAKE_EXPORT(LIST "23SuspendThreadByThreadIdEjNS_13SuspendReasonEi");
 struct fake_thread *fake_suspend_36(void *list, uint32_t id, char reason, int attempt)
@@ -247,7 +247,7 @@ static struct fake_thread *suspend_peer(void *peer, bool *late)
     return list_suspend_thread(find_peer, fake_decode(fake_self(), peer), late);
 }
 
-/* "request": false when the debugger has raised the count already, as nobody here does. */
+/* "request": false when the debugger has raised the count already, which does not happen here. */
 struct fake_thread *fake_suspend_peer_24(void *list, void *peer, bool request, bool debug, bool *late)
     FAKE_EXPORT(LIST "19SuspendThreadByPeerEP8_jobjectbbPb");
 struct fake_thread *fake_suspend_peer_24(void *list, void *peer, bool request, bool debug, bool *late)

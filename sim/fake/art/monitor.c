@@ -1,15 +1,15 @@
-/* Lock words and the entering and leaving of monitors.
+/* Lock words, and entering and leaving monitors.
  *
- * A lock word's upper two bits say what the rest is ("runtime/lock_word.h", Android Open Source Project):
+ * The upper two bits of a lock word select the meaning of the rest ("runtime/lock_word.h", Android Open Source
+ * Project):
  *
  *   00   unlocked (all zero), or thin: owner's thin-lock id in bits 0..15, entries beyond the first in 16..27
  *   01   fat: id of the monitor
  *   10   identity hash
  *
- * A thin lock is taken and left by exchanging the word. Who finds it taken by another spins a little, then has the
- * owner suspended and inflates it: the word leads to a monitor from then on, until a collection finds that nobody uses
- * it.
- * Every fat path goes through the exported functions. */
+ * A thin lock is taken and released by exchanging the word. A thread that finds it taken spins for a short time, then
+ * suspends the owner and inflates the lock: from then on the word refers to a monitor, until a collection finds it
+ * unused. Every path of fat locks uses the exported functions. */
 #include "sim/fake/art/monitor.h"
 
 #include <stdatomic.h>
@@ -26,8 +26,8 @@ enum {
     COUNT_SHIFT = 16,
     COUNT_MAX = 0xfff,
     VALUE_MASK = 0x0fffffff,
-    SPINS = 50, /* looks at a thin lock of another's before it is inflated */
-    TRIES = 20, /* looks at a monitor's owner before sleeping */
+    SPINS = 50, /* attempts at a thin lock of another thread before it is inflated */
+    TRIES = 20, /* checks of a monitor's owner before sleeping */
     MONITORS = 1 << 18,
 };
 
@@ -49,8 +49,8 @@ uint32_t fake_art_monitor_owner(struct fake_object *o)
 struct fake_object *fake_art_monitor_contended(struct fake_thread *t)
     FAKE_EXPORT("_ZN3art7Monitor19GetContendedMonitorEPNS_6ThreadE");
 
-static struct fake_monitor *monitors; /* by id; [0] is not used */
-static uint32_t used = 1, first_free; /* ids given out ever; free list, 0 = empty */
+static struct fake_monitor *monitors; /* by id; [0] is unused */
+static uint32_t used = 1, first_free; /* number of ids ever used; free list, 0 = empty */
 static atomic_flag pool_busy = ATOMIC_FLAG_INIT;
 
 static _Atomic uint32_t *lock_word_of_object(const struct fake_object *o)
@@ -157,7 +157,7 @@ void fake_monitor_inflate(struct fake_thread *owner, struct fake_object *o)
         monitor_free(m);
 }
 
-/* Has the owner of a thin lock suspended, and inflates it if it is still that one's. */
+/* Suspends the owner of a thin lock, and inflates the lock if it still has that owner. */
 static void inflate_of_other(struct fake_thread *self, struct fake_object *o, uint32_t word)
 {
     uint32_t id = thin_owner(word);
@@ -190,7 +190,7 @@ struct fake_monitor *fake_monitor_of(const struct fake_object *o, uint32_t *owne
 
 /* ---- monitors ---- */
 
-/* Never sleeps: who does so for a monitor is told of. */
+/* Never sleeps, because sleeping for a monitor notifies callbacks. */
 static bool try_lock(struct fake_monitor *m, struct fake_thread *self)
 {
     if (atomic_load(&m->owner) == self) {
@@ -210,7 +210,7 @@ static bool try_lock(struct fake_monitor *m, struct fake_thread *self)
     return false;
 }
 
-/* False only when it is another's. */
+/* Returns false only when another thread has the monitor. */
 static bool try_lock_at_all(struct fake_monitor *m, struct fake_thread *self)
 {
     while (!try_lock(m, self)) {
@@ -228,7 +228,7 @@ static void monitor_lock(struct fake_monitor *m, struct fake_thread *self, bool 
     struct fake_parts *parts = fake_thread_parts(self);
     atomic_fetch_add(&m->users, 1);
     if (first)
-        fake_tell_locking(m);
+        fake_notify_locking(m);
     parts->enters = m->object;
     fake_to_native(self, FAKE_BLOCKED);
     fake_mutex_lock(&m->guard);
@@ -240,7 +240,7 @@ static void monitor_lock(struct fake_monitor *m, struct fake_thread *self, bool 
     parts->enters = 0;
     atomic_fetch_sub(&m->users, 1);
     if (first)
-        fake_tell_locked(m);
+        fake_notify_locked(m);
 }
 
 void fake_art_monitor_lock(struct fake_monitor *m, struct fake_thread *self)
@@ -262,7 +262,7 @@ void fake_monitor_lock_again(struct fake_monitor *m, struct fake_thread *self)
         fake_art_monitor_lock(m, self);
 }
 
-/* True when one of the notified is woken. */
+/* Returns true when it has woken a notified thread. */
 static bool wake_notified(struct fake_monitor *m)
 {
     while (m->notified) {
@@ -385,7 +385,7 @@ uint32_t fake_art_monitor_owner(struct fake_object *o)
 FAKE_EXPORT_ALSO(fake_art_monitor_owner, "_ZN3art7Monitor20GetLockOwnerThreadIdENS_6ObjPtrINS_6mirror6ObjectEEE",
                  "_ZN3art7Monitor20GetLockOwnerThreadIdEPNS_6mirror6ObjectE");
 
-/* The object that a thread enters, or waits on. */
+/* Returns the object that a thread enters, or waits on. */
 struct fake_object *fake_art_monitor_contended(struct fake_thread *t)
 {
     const struct fake_parts *parts = fake_thread_parts(t);
@@ -425,7 +425,7 @@ int32_t fake_identity_hash(struct fake_thread *self, struct fake_object *o)
     }
 }
 
-/* ---- for the collector, all threads being suspended ---- */
+/* ---- for the collector, with all threads suspended ---- */
 
 void fake_monitor_sweep(bool (*lives)(const struct fake_object *, void *), void *ctx)
 {

@@ -1,13 +1,13 @@
 /* Object.wait, notify, notifyAll.
  *
- * A thread that waits stands in its monitor's wait set and sleeps on a condition of its own. Notification moves it on:
- * from level 29 into the wake set, of which each release of the monitor wakes one; before, it is woken there and then.
- * Awake, it takes the monitor again as any other does ("runtime/monitor.cc", Android Open Source Project). */
+ * A waiting thread is in its monitor's wait set and sleeps on its own condition. From level 29 on, a notification moves
+ * it into the wake set, and each release of the monitor wakes one thread of that set. Before, the notification wakes it
+ * at once. It then takes the monitor like any other thread ("runtime/monitor.cc", Android Open Source Project). */
 #include "sim/fake/art/monitor.h"
 
 #include <stdatomic.h>
 
-/* ThreadState, as Monitor::Wait is told it; the same numbers at all levels ("runtime/thread_state.h"). */
+/* ThreadState values that Monitor::Wait gets; the same numbers at all levels ("runtime/thread_state.h"). */
 enum { STATE_TIMED_WAITING = 68, STATE_SLEEPING = 69, STATE_WAITING = 71 };
 
 void fake_art_monitor_wait(struct fake_monitor *m, struct fake_thread *self, int64_t ms, int32_t ns,
@@ -53,7 +53,7 @@ static uint64_t deadline_of(int64_t ms, int32_t ns)
     return (uint64_t)ms > (UINT64_MAX - now) / 1000000 - 1 ? UINT64_MAX : now + (uint64_t)ms * 1000000 + (uint64_t)ns;
 }
 
-/* Lets go of the monitor and sleeps, not RUNNABLE. True: time was up. */
+/* Releases the monitor and sleeps, not RUNNABLE. Returns true when the time was over. */
 static bool monitor_sleep_in(struct fake_monitor *m, struct fake_thread *self, uint64_t deadline_ns, bool *interrupted)
 {
     struct fake_parts *parts = fake_thread_parts(self);
@@ -101,7 +101,7 @@ void fake_art_monitor_wait(struct fake_monitor *m, struct fake_thread *self, int
         fake_interrupted(self, true);
         fake_throw(self, "Ljava/lang/InterruptedException;", NULL);
     }
-    fake_tell_wait_finished(m, timed_out);
+    fake_notify_wait_finished(m, timed_out);
     fake_monitor_lock_again(m, self);
     fake_mutex_lock(&m->guard);
     m->count = count;
@@ -112,7 +112,7 @@ void fake_art_monitor_wait(struct fake_monitor *m, struct fake_thread *self, int
     atomic_fetch_sub(&m->users, 1);
 }
 
-/* The monitor of an object that self has locked; NULL with IllegalMonitorStateException pending. */
+/* Returns the monitor of an object that self has locked, or NULL with IllegalMonitorStateException pending. */
 static struct fake_monitor *owned(struct fake_thread *self, struct fake_object *o, const char *message)
 {
     for (;;) {
@@ -132,7 +132,7 @@ void fake_art_object_wait(struct fake_thread *self, struct fake_object *o, int64
                           bool interrupt_throws, uint8_t why)
 {
     fake_ref handle = fake_ref_of(o);
-    fake_tell_wait_start(&handle, ms);
+    fake_notify_wait_start(&handle, ms);
     if (fake_exception(self))
         return;
     struct fake_monitor *m = owned(self, o, "object not locked by thread before wait()");
@@ -150,20 +150,20 @@ static void notify_one(struct fake_monitor *m, struct fake_thread *self)
         return;
     }
     fake_mutex_lock(&m->guard);
-    bool told = false;
-    while (m->waiting && !told) {
+    bool notified = false;
+    while (m->waiting && !notified) {
         struct fake_thread *t = m->waiting;
         struct fake_parts *parts = fake_thread_parts(t);
         m->waiting = parts->wait_next;
-        if (fake_monitor_wakes_late()) { /* also one whose time is up, so that nobody is woken */
+        if (fake_monitor_wakes_late()) { /* moves also a thread whose time is over, so that no thread is woken */
             parts->wait_next = m->notified;
             m->notified = t;
             break;
         }
         parts->wait_next = NULL;
         fake_mutex_lock(&parts->wait_mutex);
-        told = parts->wait_monitor == m;
-        if (told) {
+        notified = parts->wait_monitor == m;
+        if (notified) {
             parts->woken = true;
             fake_cond_signal(&parts->wait_cond);
         }
@@ -206,7 +206,7 @@ void fake_art_monitor_notify_all(struct fake_monitor *m, struct fake_thread *sel
     monitor_notify_all(m, self);
 }
 
-/* Where they are short, compilers put them into their caller: who hooks them sees nothing, as in Debian's builds. */
+/* Compilers inline short versions into their caller, so a hook of this function sees no call, as in Debian's builds. */
 static void monitor_notify(struct fake_monitor *m, struct fake_thread *self, bool all)
 {
     if (fake_monitor_wakes_late())
@@ -222,7 +222,7 @@ void fake_art_object_notify(struct fake_thread *self, struct fake_object *o, boo
     if (owner != fake_thread_id(self))
         not_locked(self, all ? "object not locked by thread before notifyAll()"
                              : "object not locked by thread before monitor_notify()");
-    else if (m) /* nobody waits for a thin lock */
+    else if (m) /* no thread waits for a thin lock */
         monitor_notify(m, self, all);
 }
 FAKE_EXPORT_ALSO(fake_art_object_notify, "_ZN3art7Monitor8DoNotifyEPNS_6ThreadENS_6ObjPtrINS_6mirror6ObjectEEEb",

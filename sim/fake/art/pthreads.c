@@ -1,4 +1,4 @@
-/* The system that Android has, too. */
+/* The system for real threads, as Android has it. */
 #include "sim/fake/art/system.h"
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ static pthread_cond_t *posix_condition(struct fake_cond *c)
     return (pthread_cond_t *)(void *)c->space;
 }
 
-/* What fails for no reason that the runtime could give. */
+/* Checks a call that can fail only by an error of the fake. */
 static void must(bool done)
 {
     if (!done)

@@ -1,8 +1,9 @@
-/* Runtime, JavaVMExt and what the one points to, as memory of the level's layout, for who finds them by looking.
+/* Runtime, JavaVMExt and the objects that Runtime points to, as memory with the level's layout, for tracers that search
+ * it.
  *
- * FAKE_ART_DECOYS has them stand otherwise, as on devices that somebody changed: "before": another word equal to the
- * JavaVM stands where a scan meets it first; "misaligned": one that is not aligned does; "absent": none stands where it
- * should. */
+ * FAKE_ART_DECOYS changes the content, as on devices that a manufacturer has changed. "before": a scan first meets
+ * another word equal to the JavaVM. "misaligned": it first meets one that is not aligned. "absent": there is none at
+ * the expected place. */
 #include "sim/fake/art/heap.h"
 #include "sim/fake/art/thread.h"
 
@@ -34,7 +35,7 @@ static void *runtime_block(size_t bytes)
     return memory;
 }
 
-/* Fields that nobody here has a use for are pointers to something, numbers or null, as on devices. */
+/* Fields without use here are pointers, numbers or null, as on devices. */
 static void runtime_fill(char *runtime)
 {
     void *something = runtime_block(POINTED_TO_BYTES);
@@ -42,7 +43,7 @@ static void runtime_fill(char *runtime)
         FAKE_AT(runtime, at, uintptr_t) = i % 3 == 0 ? (uintptr_t)something + i * 16 : i % 3 == 1 ? i : 0;
 }
 
-/* A class linker knows the intern table, which stands before it in Runtime. */
+/* The class linker has a pointer to the intern table, which precedes it in Runtime. */
 static void put_class_linker(char *runtime)
 {
     void *intern_table = runtime_block(POINTED_TO_BYTES), *linker = runtime_block(POINTED_TO_BYTES);

@@ -36,7 +36,7 @@ void fake_fragment_pop(struct fake_thread *self, struct fake_fragment *f)
     pop_fragment(self, (void *)f->memory);
 }
 
-/* ---- a frame's memory: the structure, its registers, room for a fragment ---- */
+/* ---- memory of a frame: the structure, its registers, memory for a fragment ---- */
 
 static size_t round_up(size_t bytes)
 {

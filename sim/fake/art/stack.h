@@ -1,13 +1,13 @@
-/* Frames as memory: stack.c makes them, visitor.c reads them.
+/* Frames in memory: stack.c makes them, visitor.c reads them.
  *
- * ManagedStack and ShadowFrame have the runtime's layout. Quick frames are compiled code's and have none that could be
- * told from outside but for their first word, the ArtMethod; the rest is ours. */
+ * ManagedStack and ShadowFrame have the runtime's layout. Quick frames belong to compiled code. Their layout is
+ * invisible from outside except for the first word, the ArtMethod; the rest is the fake's own. */
 #ifndef STROBE_SIM_FAKE_ART_STACK_H
 #define STROBE_SIM_FAKE_ART_STACK_H
 
 #include "sim/fake/art/fake.h"
 
-enum { FAKE_QUICK_TAGS = 3, FAKE_QUICK_GENERIC_JNI = 1 }; /* in the word that names the top quick frame */
+enum { FAKE_QUICK_TAGS = 3, FAKE_QUICK_GENERIC_JNI = 1 }; /* tags in the word that refers to the top quick frame */
 
 struct fake_managed_stack {
     uintptr_t quick;
@@ -15,7 +15,7 @@ struct fake_managed_stack {
     void *shadow;
 };
 
-/* A callee that was inlined: no frame, a record of the frame that it was inlined into. */
+/* An inlined callee: it has no frame, only a record in the frame that it was inlined into. */
 struct fake_inlined {
     const void *method;
     struct fake_inlined *caller;

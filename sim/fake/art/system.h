@@ -1,5 +1,5 @@
-/* What the fake runtime asks of the system it runs on: pthreads (pthreads.c), unless another one is put in their place
- * before JNI_CreateJavaVM, by fake_use_system, which no genuine runtime has. */
+/* The functions through which the fake runtime uses the system: pthreads (pthreads.c), unless fake_use_system replaces
+ * them before JNI_CreateJavaVM. No genuine runtime has fake_use_system. */
 #ifndef STROBE_SIM_FAKE_ART_SYSTEM_H
 #define STROBE_SIM_FAKE_ART_SYSTEM_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for the system's. Made by its init, and there until the process ends. */
+/* Memory for the system's object. Its init function makes it, and it exists until the process ends. */
 struct fake_mutex {
     _Alignas(8) unsigned char space[48];
 };
@@ -28,16 +28,16 @@ struct fake_system {
     bool (*start_thread)(void (*run)(void *), void *arg, size_t stack_bytes);
     uint32_t (*tid)(void);
     void (*yield)(void);
-    void (*set_name)(const char *name); /* the calling thread's, and so are the next */
+    void (*set_name)(const char *name); /* for the calling thread, like the next ones */
     uintptr_t (*stack_low)(void);
-    void (*collecting)(void); /* a collection's pause, all others suspended; NULL = takes what it
-                                 takes */
+    void (*collecting)(void); /* pause of a collection, all others suspended; NULL = no extra pause */
 };
 
 extern const struct fake_system fake_pthreads;
 
-/* Returns the one variable that each thread has of its own: who exchanges threads exchanges what is there. `system`
- * must stay. Before JNI_CreateJavaVM no lock was taken; those that constructors made are as pthreads leave them. */
+/* Returns the address of the one thread-local variable. A system that switches threads must switch its content.
+ * `system` must stay valid. Before JNI_CreateJavaVM no lock was taken; locks made by constructors are in the state that
+ * pthreads give them. */
 void **fake_use_system(const struct fake_system *system) __attribute__((visibility("default")));
 
 #endif

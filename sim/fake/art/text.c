@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Strings as the runtime keeps them since 8.0: one byte a char when all are ASCII and none is 0, else two. */
+/* Strings, as the runtime has stored them since 8.0: one byte for each char when all are ASCII and none is 0, else
+ * two. */
 
 static struct {
     struct fake_mutex lock;
-    fake_ref *table; /* interned ones, open addressing */
+    fake_ref *table; /* interned strings, open addressing */
     size_t places, used;
 } interned;
 
@@ -54,7 +55,7 @@ struct fake_object *fake_string_of_chars(struct fake_thread *self, const uint16_
     return &t->object;
 }
 
-/* One char of modified UTF-8: one to three bytes, damaged ones taken as they are. */
+/* Reads one char of modified UTF-8: one to three bytes. Damaged sequences are taken as they are. */
 static uint16_t next_char(const char **at)
 {
     const uint8_t *p = (const uint8_t *)*at;
@@ -123,7 +124,7 @@ char *fake_string_utf(const struct fake_object *string)
     return out;
 }
 
-/* ---- one string for each text ---- */
+/* ---- interned strings ---- */
 
 static uint32_t string_hash_of(const struct fake_object *s)
 {
@@ -178,7 +179,7 @@ struct fake_object *fake_string_intern(struct fake_object *string)
     return one;
 }
 
-/* What dex files have resolved is interned. */
+/* Strings that dex files have resolved are interned. */
 void fake_string_roots(void (*visit)(fake_ref *, void *), void *ctx)
 {
     for (size_t i = 0; i < interned.places; i++)

@@ -19,7 +19,8 @@ struct fake_thread *fake_current_from_gdb(void)
     return fake_thread_self;
 }
 
-/* ---- state. Numbers of 30 (thread_state.h); since 33 RUNNABLE is 0, and the state has the word's top byte ---- */
+/* ---- state. Numbers of level 30 (thread_state.h); since 33 RUNNABLE is 0, and the state is the word's top byte
+ * ---- */
 
 static const uint8_t number[] = {
     [FAKE_RUNNABLE] = 67, [FAKE_NATIVE] = 92,  [FAKE_WAITING] = 71,   [FAKE_TIMED_WAITING] = 68,
@@ -119,7 +120,7 @@ void fake_suspend_check(struct fake_thread *self)
     }
 }
 
-/* ---- what a thread has ---- */
+/* ---- data of a thread ---- */
 
 uint32_t fake_thread_id(const struct fake_thread *t)
 {
@@ -200,7 +201,7 @@ static bool take_permit(struct fake_own *own)
     return had;
 }
 
-/* When a park ends by itself: `time` is nanoseconds from now, or milliseconds of the clock on the wall. */
+/* Returns the end of a park: `time` is nanoseconds from now, or milliseconds of the wall clock. */
 static uint64_t park_deadline(bool is_absolute, int64_t time)
 {
     if (!is_absolute)
@@ -218,7 +219,7 @@ void fake_thread_park(struct fake_thread *self, bool is_absolute, int64_t time)
     bool timed_out = false, was_runnable = fake_runnable(self);
     if (take_permit(own) || (!is_absolute && time < 0) || atomic_load(&own->interrupted))
         return;
-    fake_tell_park_start(is_absolute, time);
+    fake_notify_park_start(is_absolute, time);
     uint64_t deadline = park_deadline(is_absolute, time);
     if (was_runnable)
         fake_to_native(self, deadline == UINT64_MAX ? FAKE_WAITING : FAKE_TIMED_WAITING);
@@ -229,7 +230,7 @@ void fake_thread_park(struct fake_thread *self, bool is_absolute, int64_t time)
     fake_mutex_unlock(&own->park_lock);
     if (was_runnable)
         fake_to_runnable(self);
-    fake_tell_park_finished(timed_out);
+    fake_notify_park_finished(timed_out);
 }
 
 /* ---- begin ---- */
@@ -292,7 +293,7 @@ static fake_ref main_group(struct fake_thread *self, bool is_main)
     return f ? FAKE_AT(fake_class_mirror(c), fake_field_offset(f), fake_ref) : 0;
 }
 
-/* A java.lang.Thread for a thread that was not begun by one. */
+/* Makes a java.lang.Thread for a thread that Java code did not start. */
 static void make_peer(struct fake_thread *self, bool is_main)
 {
     struct fake_class *c = fake_class_find("Ljava/lang/Thread;"), *object = fake_class_find("Ljava/lang/Object;");
@@ -325,14 +326,14 @@ struct fake_thread *fake_thread_attach(const char *name, bool as_daemon, bool is
         snprintf(fake_own(t)->name, FAKE_THREAD_NAME_BYTES, "Thread-%u", fake_thread_id(t));
     fake_to_runnable(t);
     make_peer(t, is_main);
-    fake_tell_thread_start(t);
+    fake_notify_thread_start(t);
     fake_to_native(t, FAKE_NATIVE);
     return t;
 }
 
 /* ---- end ---- */
 
-/* Threads that join it wait on its peer's lock. */
+/* Threads that join this thread wait on its peer's lock. */
 static void notify_joiners(struct fake_thread *self)
 {
     struct fake_field *f = fake_class_field(fake_class_of(*peer_of(self)), "lock", "Ljava/lang/Object;", false);
@@ -364,7 +365,7 @@ static void end_art_thread(struct fake_thread *self)
     FAKE_CHECK(!fake_own(self)->top);
     uncaught(self);
     set_native_peer(*peer_of(self), NULL);
-    fake_tell_thread_death(self);
+    fake_notify_thread_death(self);
     notify_joiners(self);
     fake_list_unregister(self);
     fake_thread_self = NULL;
@@ -378,9 +379,9 @@ void fake_thread_detach(struct fake_thread *self)
     end_art_thread(self);
 }
 
-/* ---- threads of Java's ---- */
+/* ---- threads started by Java code ---- */
 
-/* On the stack of who starts it, until the new thread is on the list, from where the collector knows its peer. */
+/* On the stack of the starting thread, until the new thread is on the list, where the collector finds its peer. */
 struct start {
     struct fake_thread *thread;
     bool registered;
@@ -420,7 +421,7 @@ static void run_art_thread(void *start)
     announce(start);
     fake_to_runnable(self);
     take_name_of_peer(self);
-    fake_tell_thread_start(self);
+    fake_notify_thread_start(self);
     struct fake_method *m = fake_class_method(fake_class_of(*peer_of(self)), "run", "()V", false);
     union fake_value this = {.l = fake_ref_of(*peer_of(self))}, nothing;
     FAKE_CHECK(m);

@@ -18,9 +18,9 @@ static struct fake_object *static_reference(const char *class, const char *name,
     return f ? fake_object(FAKE_AT(c->mirror, f->offset, fake_ref)) : NULL;
 }
 
-/* ---- the stack as an exception keeps it ---- */
+/* ---- the stack in an exception ---- */
 
-/* The first frame that is not of the exception's own making. */
+/* Returns the first frame that does not belong to the construction of the exception. */
 static struct fake_frame *thrower(struct fake_thread *self)
 {
     struct fake_class *throwable = fake_class_find("Ljava/lang/Throwable;");
@@ -63,7 +63,7 @@ struct fake_object *fake_backtrace(struct fake_thread *self)
 
 /* ---- throwing ---- */
 
-/* No Java code runs for this one: there is no stack for it. */
+/* This exception is made without running Java code, because there is no stack left for it. */
 void fake_throw_overflow(struct fake_thread *self)
 {
     uint32_t mark = fake_local_mark(self);

@@ -1,5 +1,6 @@
-/* StackVisitor: what it was built with and where it is stand in the caller's memory, in the level's layout; the frames
- * are read from the thread's memory, never from our own lists, so that a thread made of bytes alone is walked too. */
+/* StackVisitor: its parameters and its position are in the caller's memory, in the level's layout. The frames are
+ * read from the thread's memory, never from lists of the fake, so that a thread that consists of bytes only can be
+ * walked. */
 #include "sim/fake/art/stack.h"
 #include "sim/fake/art/thread.h"
 
@@ -67,7 +68,7 @@ void fake_visitor_26_of_size(void *v, void *thread, void *context, uint32_t kind
     visitor_construct(v, thread, context, kind, frames, check_suspended);
 }
 
-/* ---- inlined callees: up to 28 the visitor counts how deep it is in them, then it remembers a record ---- */
+/* ---- inlined callees: up to level 28 the visitor counts its depth in them, later it has a record ---- */
 
 static size_t inlined_count(const struct fake_inlined *record)
 {
@@ -98,7 +99,7 @@ static struct fake_inlined *current_inlined(const void *v)
     return record;
 }
 
-/* ---- where it is ---- */
+/* ---- position ---- */
 
 const void *fake_visitor_method(const void *v) FAKE_EXPORT(VISITOR_CONST "9GetMethodEv");
 const void *fake_visitor_method(const void *v)
@@ -248,7 +249,7 @@ size_t fake_visitor_frames(void *thread, uint32_t kind)
     return V(v, depth, size_t);
 }
 
-/* ---- Context: registers of a frame, which nobody here has ---- */
+/* ---- Context: the registers of a frame, which the fake does not have ---- */
 
 static void free_context(void *context)
 {

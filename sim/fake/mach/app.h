@@ -1,6 +1,6 @@
-/* The lab's app, as the engine's hooks find it: an image whose calls to others go through pointers that the loader has
- * bound, and whose place hooks can take. Part of them are in __got, whose segment is read-only once bound, part in
- * __la_symbol_ptr. What the app does it does through these. */
+/* The lab's app, as the engine's hooks see it: an image that calls other images through pointers. The loader has bound
+ * these pointers, and hooks can replace them. One part is in __got, whose segment is read-only after binding, the other
+ * part in __la_symbol_ptr. The app makes all its calls through them. */
 #ifndef STROBE_SIM_FAKE_MACH_APP_H
 #define STROBE_SIM_FAKE_MACH_APP_H
 
@@ -15,8 +15,8 @@
 #include <sys/uio.h>
 #include <time.h>
 
-/* Each is a pointer of the image's, in the order in which they lie there; atomic, for hooks come while calls are under
- * way. */
+/* The pointers, in the order in which they are in the image. They are atomic, because hooks are installed while calls
+ * are running. */
 struct fake_mach_app {
     /* __DATA_CONST,__got */
     void *(*_Atomic malloc)(size_t bytes);
@@ -84,25 +84,26 @@ struct fake_mach_app {
     int (*_Atomic nanosleep)(const struct timespec *how_long, struct timespec *left);
 };
 
-/* The app's own image, which is there from the first call on. */
+/* Returns the app's own image, which exists from the first call on. */
 FAKE_MACH_API struct fake_mach_app *fake_mach_app(void);
 
-/* Maps one more image with the same pointers, tells those who listen (add), and returns its header. NULL: no room. */
+/* Maps another image with the same pointers, notifies the listeners (add), and returns its header. NULL: no memory. */
 FAKE_MACH_API const struct mach_header_64 *fake_mach_image_open(const char *path);
 FAKE_MACH_API struct fake_mach_app *fake_mach_image_app(const struct mach_header_64 *image);
 
-/* Tells those who listen (remove), and unmaps it. */
+/* Notifies the listeners (remove), and unmaps the image. */
 FAKE_MACH_API void fake_mach_image_close(const struct mach_header_64 *image);
 
-/* ---- dispatch, beyond what the backend sees of it */
+/* ---- dispatch, beyond what the backend uses */
 
-/* A serial queue; workers of their own run what is asked for without waiting. NULL: no memory. */
+/* Makes a serial queue. Its workers run asynchronous work. NULL: no memory. */
 FAKE_MACH_API dispatch_queue_t dispatch_queue_create(const char *label, void *attributes);
-FAKE_MACH_API dispatch_queue_t dispatch_get_global_queue(intptr_t priority, uintptr_t flags); /* a concurrent one */
+FAKE_MACH_API dispatch_queue_t dispatch_get_global_queue(intptr_t priority, uintptr_t flags); /* returns a concurrent
+                                                                                                 queue */
 FAKE_MACH_API dispatch_semaphore_t dispatch_semaphore_create(intptr_t value);
 FAKE_MACH_API dispatch_group_t dispatch_group_create(void);
 FAKE_MACH_API void dispatch_group_enter(dispatch_group_t group);
-FAKE_MACH_API void dispatch_release(void *object); /* of a queue: nothing of it runs or waits any more */
+FAKE_MACH_API void dispatch_release(void *object); /* releases a queue; nothing of it runs or waits any more */
 FAKE_MACH_API dispatch_time_t dispatch_time(dispatch_time_t from, int64_t delta_ns); /* from: now */
 
 #endif

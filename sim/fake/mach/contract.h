@@ -1,4 +1,5 @@
-/* All that the fake promises of Darwin, seen from outside the library, which shows nothing else but what says so. */
+/* The guarantees of Darwin that the fake provides, seen from outside the library. The library exports only functions
+ * with this attribute. */
 #ifndef STROBE_SIM_FAKE_MACH_CONTRACT_H
 #define STROBE_SIM_FAKE_MACH_CONTRACT_H
 

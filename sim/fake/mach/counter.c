@@ -1,4 +1,4 @@
-/* Counts that threads wait for. A waiter that is woken takes what was granted, whichever waiter it is. */
+/* Counts that threads wait for. A grant is taken by whichever waiter wakes first. */
 #include "sim/fake/mach/kernel.h"
 
 bool fake_wait_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
@@ -11,7 +11,7 @@ bool fake_wait_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
     return woken;
 }
 
-/* A thread that stands with this lock held up to here would hold up others: so it is taken in the kernel. */
+/* Taken in the kernel: a thread stopped with this lock would block other threads. */
 static void counter_lock(struct fake_counter *c)
 {
     uint32_t seen = 0;

@@ -1,8 +1,9 @@
-/* Dispatch: serial queues and one concurrent one, worked off by threads that are made as they are needed; once,
- * semaphores, groups.
+/* Dispatch: serial queues and one concurrent queue, served by threads that are created on demand; once, semaphores,
+ * groups.
  *
- * A serial queue has one turn. Who asks for it while it is taken stands in the queue's list; who gives it up hands it
- * to the first there: a thread that waits (sync) gets it and runs its own work, all else (async) is for a worker. */
+ * A serial queue has one turn. A request for a turn that is taken is put on the queue's list. Whoever releases the turn
+ * hands it to the first request. A waiting thread (sync) gets the turn and runs its own work. All other work (async) is
+ * run by a worker. */
 #include "sim/fake/mach/app.h"
 #include "sim/fake/mach/kernel.h"
 
@@ -22,7 +23,7 @@ struct list {
     struct item *first, **last;
 };
 
-/* Objects begin alike, for dispatch_release. */
+/* All objects begin with the same fields, for dispatch_release. */
 enum kind { QUEUE, SEMAPHORE, GROUP };
 struct dispatch_queue_s {
     enum kind kind;
@@ -39,7 +40,7 @@ struct dispatch_group_s {
     _Atomic uint32_t members;
 };
 
-/* What workers are to do: to run an item (of the concurrent queue), or a queue's turn. */
+/* Work of a worker: an item of the concurrent queue, or the turn of a serial queue. */
 struct job {
     struct job *next;
     struct item *item;
@@ -59,7 +60,7 @@ static void *need(size_t bytes)
 {
     void *p = calloc(1, bytes);
     if (!p)
-        abort(); /* dispatch says nothing of failure */
+        abort(); /* dispatch has no way to report a failure */
     return p;
 }
 
@@ -83,7 +84,7 @@ static struct item *dispatch_pop(struct list *l)
 
 static void post(struct item *item, dispatch_queue_t queue);
 
-/* With the lock of the queue, which its turn's holder gives up; returns without. */
+/* Hands on the turn of the queue. Called with the queue's lock held, returns without. */
 static void pass_on(dispatch_queue_t q)
 {
     struct item *next = q->waiting.first;
@@ -111,7 +112,7 @@ static void take_turn(dispatch_queue_t q)
         fake_counter_take(&me.turn, UINT64_MAX);
 }
 
-/* A worker has the turn: the first is its own. */
+/* Serves a queue whose turn the worker has. The first item is the worker's. */
 static void serve(dispatch_queue_t q)
 {
     os_unfair_lock_lock(&q->lock);
@@ -198,7 +199,7 @@ void dispatch_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t 
     pass_on(queue);
 }
 
-/* On a serial queue, and on the concurrent one of all, as any other. */
+/* Runs like other work, on a serial queue and on the concurrent queue. */
 void dispatch_barrier_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t run)
 {
     dispatch_sync_f(queue, context, run);
@@ -229,7 +230,7 @@ void dispatch_release(void *object)
 
 /* ---- once */
 
-/* 0, 1 while it is done, ~0: its low half says all. */
+/* 0; 1 while it runs; ~0 when done. The lower half alone is sufficient. */
 void dispatch_once_f(dispatch_once_t *once, void *context, dispatch_function_t run)
 {
     _Atomic intptr_t *word = (_Atomic intptr_t *)(void *)once;

@@ -1,6 +1,6 @@
-/* The loader: who listens to images that come and go.
+/* The loader: listeners for images that are added and removed.
  *
- * Listeners are called with the loader's lock held, as dyld's are; it may be taken again by its owner. */
+ * Listeners are called with the loader's lock held, as in dyld. Its owner may take the lock again. */
 #include "sim/fake/mach/image.h"
 
 #include "sim/fake/mach/kernel.h"
@@ -33,7 +33,7 @@ static struct fake_image *open_image(const char *path, uint32_t type)
     return i;
 }
 
-/* The app is there before anybody asks. With the lock held. */
+/* The app exists before the first query. With the lock held. */
 static void need_app(void)
 {
     static const char path[] = "/private/var/containers/Bundle/Application/Lab.app/Lab";

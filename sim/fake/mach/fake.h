@@ -30,47 +30,49 @@
 
 #define FAKE_MACH_API __attribute__((visibility("default")))
 
-/* Two kernels tell differently of a thread that was suspended. XNU (the default) waits until it is off its processor,
- * and calls one that stands WAITING, for it waits to be resumed; GNU Mach waits until it is out of the kernel, unless
- * it waits there, and calls both STOPPED. Before the first other call. */
+/* The two kernels report a suspended thread differently. XNU (the default) waits until the thread is off its processor,
+ * and reports a stopped thread as WAITING, because it waits to be resumed. GNU Mach waits until the thread is out of
+ * the kernel, unless it waits there, and reports both as STOPPED. Set before the first other call. */
 enum fake_mach_kernels { FAKE_MACH_XNU, FAKE_MACH_GNU };
 FAKE_MACH_API void fake_mach_kernel(enum fake_mach_kernels kernel);
 
 /* ---- faults, by name of the call, for tests */
 
-/* The nth call (from 1, of this name, by any thread, counted from now) answers `code` and does nothing; times = how
- * many in a row. A name that nobody calls that often is not an error. */
+/* The nth call of this name (from 1, by any thread, counted from now) returns `code` and does nothing. times = how many
+ * calls in a row. It is no error when there are fewer calls. */
 FAKE_MACH_API void fake_mach_fail(const char *call, uint64_t nth, uint64_t times, kern_return_t code);
 FAKE_MACH_API void fake_mach_fail_none(void);
 
-/* Calls so far of a name; of all names: NULL. */
+/* Returns the number of calls so far of a name; NULL: of all names. */
 FAKE_MACH_API uint64_t fake_mach_calls(const char *call);
 
-/* Numbers the calls of all names: the nth of them fails, whatever it is (for loops of n = 1, 2, 3, ...). Returns
- * through *what the name that it hit, NULL when there were fewer. */
+/* Numbers the calls of all names: the nth fails, whatever it is (for loops of n = 1, 2, 3, ...). The second function
+ * returns in *what the name of the call that failed, or NULL when there were fewer. */
 FAKE_MACH_API void fake_mach_fail_any(uint64_t nth, kern_return_t code);
 FAKE_MACH_API const char *fake_mach_failed(void);
 
-/* ---- libSystem, as the lab's app calls it */
+/* ---- libSystem functions that the lab's app calls */
 
-/* A thread of which the introspection hook is told. */
+/* Creates a thread and notifies the introspection hook. */
 FAKE_MACH_API int fake_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                                       void *arg);
 
-/* ---- what can be seen of the kernel from outside */
+/* ---- state of the kernel, for checks from outside */
 
-FAKE_MACH_API uint32_t fake_mach_names(void);     /* port names that the task has, its own apart */
-FAKE_MACH_API int64_t fake_mach_rights(void);     /* user references of them, but for libpthread's one for each
-                                                     thread; below 0: more given back than had */
-FAKE_MACH_API uint32_t fake_mach_holds(void);     /* suspensions by the caller that others stand by */
-FAKE_MACH_API uint64_t fake_mach_held(void);      /* the thread_id of one of these; 0: none */
+FAKE_MACH_API uint32_t fake_mach_names(void);     /* port names that the task has, without its own */
+FAKE_MACH_API int64_t fake_mach_rights(void);     /* user references of them, without libpthread's one for each thread;
+                                                     below 0: more were released than it had */
+FAKE_MACH_API uint32_t fake_mach_holds(void);     /* suspensions by the caller that are in effect now */
+FAKE_MACH_API uint64_t fake_mach_held(void);      /* the thread_id of a thread that the caller holds suspended; 0:
+                                                     none */
 FAKE_MACH_API uint32_t fake_mach_suspended(void); /* threads with a suspend count */
 
-/* What THREAD_BASIC_INFO says of every thread from now on: a run state (0: as it is), and flags. For tests. */
+/* Sets what THREAD_BASIC_INFO reports of every thread from now on: a run state (0: the real one), and flags. For
+ * tests. */
 FAKE_MACH_API void fake_mach_say(integer_t run_state, integer_t flags);
 
-/* The calling thread is in the kernel until the same with false: a suspend does not stop it there, it stops when it
- * comes out. It counts as RUNNING, or with `waits`, while it does not run, as WAITING. For tests. */
+/* The calling thread is in the kernel until the same call with false. A suspend does not stop it there; it stops when
+ * it comes out. It counts as RUNNING, or, with `waits`, as WAITING while it does not run. For tests. */
 FAKE_MACH_API void fake_mach_in_kernel(bool in, bool waits);
 
 #endif

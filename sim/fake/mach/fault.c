@@ -1,4 +1,4 @@
-/* Counts of calls, and those that are to fail. */
+/* Counts of calls, and calls that shall fail. */
 #include "sim/fake/mach/kernel.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ bool fake_gnu;
 
 enum { FAULTS = 8, NAME_BYTES = 48 };
 
-/* A fault: calls number `from` to before `until` of a name. Set by a test before what is to fail begins. */
+/* A fault: the calls of a name with numbers from `from` to before `until`. A test sets it before the calls begin. */
 struct fault {
     char name[NAME_BYTES];
     uint64_t from, until;
@@ -18,7 +18,7 @@ static struct fault faults[FAULTS];
 static _Atomic uint32_t fault_count;
 
 static struct fake_call *_Atomic calls;
-static _Atomic uint64_t all, any; /* `any`: the one of all that fails, 0 = none */
+static _Atomic uint64_t all, any; /* `any`: number among all calls of the one that fails, 0 = none */
 static kern_return_t any_code;
 static const char *_Atomic any_name;
 

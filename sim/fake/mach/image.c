@@ -1,4 +1,4 @@
-/* Builds an image: see image.h. Addresses of the file begin at 4 GiB, as those of programs for 64-bit machines do. */
+/* Builds an image, see image.h. Addresses in the file begin at 4 GiB, as in programs for 64-bit machines. */
 #include "sim/fake/mach/image.h"
 
 #include "sim/fake/mach/kernel.h"
@@ -107,7 +107,7 @@ struct commands {
     struct dysymtab_command dysymtab;
     struct uuid_command uuid;
     struct build_version_command version;
-    char path[FAKE_IMAGE_PATH_BYTES]; /* behind the commands: not of the format */
+    char path[FAKE_IMAGE_PATH_BYTES]; /* after the commands; not a part of the format */
 };
 _Static_assert(sizeof(struct commands) <= 4096, "a page holds them");
 
@@ -161,7 +161,7 @@ static void fill_linkedit(struct linkedit *l)
     }
 }
 
-/* An identity that follows from the path, so that runs agree. */
+/* Makes a UUID that depends only on the path, so that it is the same in each run. */
 static void fill_uuid(uint8_t uuid[16], const char *path)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

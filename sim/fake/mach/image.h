@@ -1,9 +1,9 @@
-/* A Mach-O image built in memory, of which nothing is code: what hooks by rebinding look at.
+/* A Mach-O image built in memory, without code, for hooks by rebinding.
  *
  *   page 0   __TEXT        header, load commands
  *        1   __DATA_CONST  __got, at its end; read-only once bound
- *        2   __DATA        __la_symbol_ptr, at its begin: so that both make one struct fake_mach_app
- *        3   __LINKEDIT    symbols, indirect symbols, names (as many pages as they take) */
+ *        2   __DATA        __la_symbol_ptr, at its begin, so that both make one struct fake_mach_app
+ *        3   __LINKEDIT    symbols, indirect symbols, names (as many pages as needed) */
 #ifndef STROBE_SIM_FAKE_MACH_IMAGE_H
 #define STROBE_SIM_FAKE_MACH_IMAGE_H
 
@@ -19,7 +19,7 @@ struct fake_image {
     const char *path; /* in the image itself */
 };
 
-/* Maps one; `path` is copied. false: no memory, or the path is too long. */
+/* Maps an image; `path` is copied. Returns false when memory runs out, or the path is too long. */
 bool fake_image_map(struct fake_image *i, const char *path, uint32_t type);
 void fake_image_unmap(struct fake_image *i);
 

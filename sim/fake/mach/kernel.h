@@ -1,7 +1,7 @@
-/* The fake Mach's inside: what its files have of each other.
+/* Internals of the fake Mach, shared by its files.
  *
- * Every call of the contract is `enter, count, do, leave`: in between its thread is in the kernel, where a suspend does
- * not stop it; nothing in here allocates from the heap, takes a lock of libc's, or prints. */
+ * Every call of the contract is `enter, count, do, leave`. In between, its thread is in the kernel, where a suspend
+ * does not stop it. Nothing here allocates from the heap, takes a lock of libc, or prints. */
 #ifndef STROBE_SIM_FAKE_MACH_KERNEL_H
 #define STROBE_SIM_FAKE_MACH_KERNEL_H
 
@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 extern const struct fake_mach_system *fake_on;
-extern bool fake_gnu; /* answers as GNU Mach does where that differs from XNU */
+extern bool fake_gnu; /* behaves like GNU Mach where that differs from XNU */
 
 /* ---- a call (fault.c) */
 
@@ -22,10 +22,11 @@ struct fake_call {
     _Atomic bool listed;
 };
 
-/* Counts it; what it is to answer instead of doing anything, KERN_SUCCESS when it is to be done. In the kernel. */
+/* Counts the call. Returns KERN_SUCCESS when the call shall be done, else the code that it returns without doing
+ * anything. In the kernel. */
 kern_return_t fake_call_counts(struct fake_call *call);
 
-/* Into the kernel, for the function that this is compiled into; its caller's registers are kept. */
+/* Enters the kernel, for the function that this is inlined into. Keeps its caller's registers. */
 static inline __attribute__((always_inline)) void fake_into(void)
 {
     struct fake_mach_place from = {
@@ -52,47 +53,49 @@ static inline kern_return_t fake_leave(kern_return_t answer)
 
 enum fake_port_kind { FAKE_PORT_NONE, FAKE_PORT_TASK, FAKE_PORT_THREAD, FAKE_PORT_RECEIVE, FAKE_PORT_DEAD };
 
-/* What a name stands for; `object` is the thread, or the receiver. */
+/* The object of a name; `object` is the thread or the receiver. */
 struct fake_port {
     enum fake_port_kind kind;
     void *object;
 };
 struct fake_port fake_port_find(mach_port_name_t name);
 
-/* A new name for something, with so many rights; MACH_PORT_NULL: no room. */
+/* Makes a new name with so many rights. MACH_PORT_NULL: no memory. */
 mach_port_name_t fake_port_new(enum fake_port_kind kind, void *object, uint32_t rights);
 
-/* One more right for a name. */
+/* Adds a right to a name. */
 void fake_port_take(mach_port_name_t name);
 
-/* What it stood for has ended, and so many of the rights are given back by libSystem: the others become those of a dead
- * name. */
+/* Called when the object of a name has ended. libSystem releases `given_back` of its rights; the others become rights
+ * to a dead name. */
 void fake_port_dies(mach_port_name_t name, uint32_t given_back);
 
-/* KERN_SUCCESS: `task` is this task's port; of another kind: `unless`; of nothing: MACH_SEND_INVALID_DEST. */
+/* Returns KERN_SUCCESS when `task` is this task's port, `unless` for a port of another kind, and MACH_SEND_INVALID_DEST
+ * for no port. */
 kern_return_t fake_task_check(mach_port_name_t task, kern_return_t unless);
 
-/* The same without the lock held. */
+/* Does the same without the lock held. */
 kern_return_t fake_task_answers(mach_port_name_t task, kern_return_t unless);
 
-/* Drops all but the task's. */
+/* Drops all names except the task's. */
 void fake_ports_forget(void);
 
 /* ---- threads (thread.c): with the lock held, too */
 
-/* libpthread has a right for each thread of its own, which is among those of the name; too many given back take it. */
+/* libpthread has one right for each thread, which counts among the rights of the name. Releasing too many rights
+ * releases it. */
 struct fake_thread;
-struct fake_thread *fake_thread_of(uint64_t id);          /* made when it is not known yet; NULL: no room */
+struct fake_thread *fake_thread_of(uint64_t id);          /* made when it is not known yet; NULL: no memory */
 mach_port_name_t fake_thread_port(struct fake_thread *t); /* MACH_PORT_NULL: no room */
-void fake_thread_unnamed(struct fake_thread *t);          /* its last right was given back */
-void fake_thread_looked_at(struct fake_thread *t);        /* finds out whether it has ended */
-uint32_t fake_threads_implied(void);                      /* rights that libpthread has */
+void fake_thread_unnamed(struct fake_thread *t);          /* its last right was released */
+void fake_thread_looked_at(struct fake_thread *t);        /* checks whether it has ended */
+uint32_t fake_threads_implied(void);                      /* rights of libpthread */
 void fake_threads_forget(void);
 
-/* The one variable that each thread has of its own, a pointer: who exchanges threads exchanges what is there. */
+/* Returns the one thread-local variable, a pointer. A system that switches threads must switch its content. */
 void *fake_thread_local(void);
 
-/* run(arg), as a thread's outermost function (rooted.S). */
+/* Calls run(arg) as the thread's outermost function (rooted.S). */
 void *fake_rooted(void *(*run)(void *), void *arg);
 
 /* Without the lock held. */
@@ -107,22 +110,22 @@ kern_return_t fake_vm_allocate(vm_address_t *address, vm_size_t bytes);
 /* ---- time (clock.c) */
 
 uint64_t fake_ticks(uint64_t ns);
-uint64_t fake_ns(uint64_t ticks); /* when the clock comes to say so; UINT64_MAX: never */
+uint64_t fake_ns(uint64_t ticks); /* time at which the clock shows these ticks; UINT64_MAX: never */
 
-/* ---- counts that are waited for (counter.c): semaphores of all kinds. Zero bytes and a value make one */
+/* ---- counts that threads wait for (counter.c): semaphores of all kinds. Zero bytes and a value make one */
 
 struct fake_counter {
     _Atomic uint32_t lock, word;
     uint32_t value, waiting, granted;
 };
 
-/* Takes one, waits for it until `at`; false: in vain. */
+/* Takes one, and waits for it until `at`. Returns false when the time is over. */
 bool fake_counter_take(struct fake_counter *c, uint64_t at);
 
-/* Gives one, or one for each that waits. Returns whether anybody waited. */
+/* Adds one, or one for each waiter. Returns true when a thread waited. */
 bool fake_counter_give(struct fake_counter *c, bool to_all);
 
-/* Sleeps as sleep_on does, in the kernel for as long. */
+/* Sleeps like sleep_on, in the kernel during that time. */
 bool fake_wait_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at);
 
 #endif

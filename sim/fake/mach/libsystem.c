@@ -1,4 +1,4 @@
-/* What the app calls of libSystem that this machine's C library has not, or does otherwise: allocations that are
+/* Functions of libSystem that this machine's C library does not have, or that behave differently: allocations that are
  * logged, waits that a suspend does not end early. */
 #include "sim/fake/mach/libsystem.h"
 
@@ -9,7 +9,7 @@
 
 malloc_logger_t *malloc_logger;
 
-/* The default zone: nothing but its address is known of it. */
+/* The default zone. Only its address is known. */
 static char zone;
 
 static void log_heap(uint32_t type, uintptr_t arg2, uintptr_t arg3, uintptr_t result)
@@ -35,7 +35,7 @@ void *fake_calloc(size_t count, size_t bytes)
 
 void *fake_realloc(void *was, size_t bytes)
 {
-    volatile uintptr_t address = (uintptr_t)was; /* told of after it is gone */
+    volatile uintptr_t address = (uintptr_t)was; /* used after the memory is freed */
     void *p = realloc(was, bytes);
     log_heap(MALLOC_LOG_TYPE_ALLOCATE | MALLOC_LOG_TYPE_DEALLOCATE, address, bytes, (uintptr_t)p);
     return p;
@@ -84,7 +84,7 @@ int fake_nanosleep(const struct timespec *how_long, struct timespec *left)
     return 0;
 }
 
-/* In the kernel a stop's signal ends the system's wait, not ours. */
+/* In the kernel, the signal of a stop interrupts the system's wait. The wait is then continued. */
 int fake_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
     int ready;
@@ -104,7 +104,8 @@ int fake_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 int fake_select(int count, fd_set *reading, fd_set *writing, fd_set *excepted, struct timeval *timeout)
 {
     int ready;
-    struct timeval left = timeout ? *timeout : (struct timeval){0, 0}; /* the system takes off what has passed */
+    struct timeval left = timeout ? *timeout : (struct timeval){0, 0}; /* the system subtracts the time that has
+                                                                          passed */
     fake_into();
     fake_on->waits(true);
     do
@@ -125,7 +126,7 @@ int pthread_cond_timedwait_relative_np(pthread_cond_t *condition, pthread_mutex_
     return pthread_cond_timedwait(condition, mutex, &at);
 }
 
-/* This machine has no such queues. */
+/* This machine has no kernel queues. */
 int kevent(int queue, const struct kevent *changes, int change_count, struct kevent *events, int event_count,
            const struct timespec *timeout)
 {

@@ -1,4 +1,5 @@
-/* Entry points of libSystem to which the app's pointers are bound where this machine's C library won't do. */
+/* Entry points of libSystem that the app's pointers are bound to when this machine's C library does not have them, or
+ * behaves differently. */
 #ifndef STROBE_SIM_FAKE_MACH_LIBSYSTEM_H
 #define STROBE_SIM_FAKE_MACH_LIBSYSTEM_H
 
@@ -10,14 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The heap, and its word to malloc_logger. */
+/* The heap, which notifies malloc_logger. */
 void *fake_malloc(size_t bytes);
 void *fake_calloc(size_t count, size_t bytes);
 void *fake_realloc(void *was, size_t bytes);
 void fake_free(void *p);
 
-/* Waits that last as long as they are to, however often the thread is suspended meanwhile. Hooks of the functions that
- * they stand for call them, too (mach.mk). */
+/* Waits that last their full time, however often the thread is suspended meanwhile. Hooks of the functions that they
+ * stand for call them, too (mach.mk). */
 FAKE_MACH_API int fake_usleep(useconds_t us);
 FAKE_MACH_API int fake_nanosleep(const struct timespec *how_long, struct timespec *left);
 FAKE_MACH_API int fake_poll(struct pollfd *fds, nfds_t count, int timeout_ms);

@@ -1,4 +1,4 @@
-/* os_unfair_lock: the owner's port name, whose lowest bit is taken away when somebody waits. */
+/* os_unfair_lock: the owner's port name. Its lowest bit is cleared when a thread waits. */
 #include "sim/fake/mach/kernel.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ void os_unfair_lock_lock(os_unfair_lock_t lock)
         uint32_t waited_for = seen & ~(uint32_t)NOBODY_WAITS;
         if (seen && (seen == waited_for || atomic_compare_exchange_strong(word, &seen, waited_for)))
             fake_wait_on(word, waited_for, UINT64_MAX);
-        wanted = name & ~(uint32_t)NOBODY_WAITS; /* others may wait, too */
+        wanted = name & ~(uint32_t)NOBODY_WAITS; /* other threads may wait, too */
         seen = 0;
     }
 }

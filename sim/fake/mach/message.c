@@ -1,4 +1,4 @@
-/* Messages and semaphores: ports that something comes through. */
+/* Messages and semaphores: ports that receive something. */
 #include "sim/fake/mach/message.h"
 
 #include "sim/fake/mach/kernel.h"
@@ -9,8 +9,8 @@ enum { RECEIVERS = 256, QUEUE = 8 };
 
 struct receiver {
     bool used, semaphore;
-    struct fake_counter counter; /* of messages that wait, or of the semaphore */
-    _Atomic uint32_t room;       /* counts what was taken out */
+    struct fake_counter counter; /* number of waiting messages, or value of the semaphore */
+    _Atomic uint32_t room;       /* counts messages taken out */
     uint32_t first, count;
     char messages[QUEUE][FAKE_MACH_MESSAGE_BYTES];
 };
@@ -38,7 +38,7 @@ static kern_return_t allocate_receiver(bool semaphore, uint32_t value, mach_port
     return KERN_NO_SPACE;
 }
 
-/* What a name receives, in its kind; with the lock held. */
+/* Returns the receiver of a name, by kind; with the lock held. */
 static struct receiver *find_receiver(mach_port_name_t name, bool semaphore)
 {
     struct fake_port p = fake_port_find(name);
@@ -122,7 +122,7 @@ static kern_return_t send_fake_message(const mach_msg_header_t *message)
     return answer;
 }
 
-/* Its right to receive may have ended while it waited. */
+/* The receive right may have ended while the thread waited. */
 static kern_return_t receive_message(mach_port_name_t from, mach_msg_header_t *message, mach_msg_size_t room)
 {
     fake_on->lock();
@@ -179,7 +179,7 @@ kern_return_t semaphore_create(task_t task, semaphore_t *semaphore, int policy, 
 {
     static struct fake_call call = {.name = "semaphore_create"};
     kern_return_t answer = fake_enter(&call);
-    (void)policy; /* in which order waiters are served: each kernel has one */
+    (void)policy; /* order in which waiters are served: each kernel has its own */
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
         answer = fake_task_check(task, KERN_INVALID_ARGUMENT);

@@ -11,13 +11,13 @@
 #define MACH_RCV_INVALID_NAME     0x10004002
 #define MACH_RCV_TOO_LARGE        0x10004004
 
-/* The most that a message may have. */
+/* Maximum bytes of a message. */
 enum { FAKE_MACH_MESSAGE_BYTES = 256 };
 
-/* A name with a right to receive; KERN_NO_SPACE. */
+/* Makes a name with a receive right. KERN_NO_SPACE: no memory. */
 FAKE_MACH_API kern_return_t mach_port_allocate(ipc_space_t space, mach_port_right_t right, mach_port_name_t *name);
 
-/* Ends a right to receive (delta -1): what is queued is lost, who waits has MACH_RCV_INVALID_NAME. */
+/* Ends a receive right (delta -1): queued messages are lost, and waiting threads get MACH_RCV_INVALID_NAME. */
 FAKE_MACH_API kern_return_t mach_port_mod_refs(ipc_space_t space, mach_port_name_t name, mach_port_right_t right,
                                                int delta);
 

@@ -1,11 +1,11 @@
 /* The task's port names.
  *
  *   name    index << 8 | generation << 2 | 3, as XNU makes them (osfmk/ipc/ipc_entry.h, ipc_object.h); the index of a
- *           name that is free is used again, last freed first, with the next of 64 generations
- *   entry   what it stands for, and how many user references the task has for it
+ *           free name is used again, last freed first, with the next of 64 generations
+ *   entry   the object of the name, and the number of user references that the task has
  *
- * A name lives as long as what it stands for, or a reference; one whose thread has ended is dead until the last
- * reference is given back. */
+ * A name exists as long as its object or a reference. When its thread has ended, it is a dead name until the last
+ * reference is released. */
 #include "sim/fake/mach/kernel.h"
 
 enum { ENTRIES = 1 << 15, GENERATIONS = 64, UREFS_MAX = 65535 };
@@ -49,7 +49,7 @@ struct fake_port fake_port_find(mach_port_name_t name)
     return e ? (struct fake_port){e->kind, e->object} : (struct fake_port){FAKE_PORT_NONE, NULL};
 }
 
-/* Threads end without a word: who asks for dead names looks first. */
+/* Threads end without notifying the task. Callers that report dead names call this first. */
 static void check_port_entry(struct entry *e)
 {
     if (e && e->kind == FAKE_PORT_THREAD)
@@ -73,7 +73,7 @@ mach_port_name_t fake_port_new(enum fake_port_kind kind, void *object, uint32_t 
 void fake_port_take(mach_port_name_t name)
 {
     struct entry *e = lookup(name);
-    if (e && e->refs < UREFS_MAX) /* more are not counted, as in XNU */
+    if (e && e->refs < UREFS_MAX) /* further references are not counted, as in XNU */
         e->refs++;
 }
 
@@ -190,7 +190,7 @@ kern_return_t mach_port_get_refs(ipc_space_t space, mach_port_name_t name, mach_
     return fake_leave(answer);
 }
 
-/* ---- seen from outside */
+/* ---- state, for checks from outside */
 
 uint32_t fake_mach_names(void)
 {

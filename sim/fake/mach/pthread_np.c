@@ -1,4 +1,4 @@
-/* What Darwin's pthreads have beyond POSIX. */
+/* Functions of Darwin's pthreads beyond POSIX. */
 #include "sim/fake/mach/kernel.h"
 
 #include <errno.h>
@@ -88,7 +88,7 @@ static void call_introspection_hook(unsigned event)
         h(event, pthread_self(), low, bytes);
 }
 
-/* Also when the thread ends by pthread_exit or is cancelled. */
+/* Also called when the thread ends by pthread_exit or is cancelled. */
 static void call_hook_at_end(void *nothing)
 {
     (void)nothing;

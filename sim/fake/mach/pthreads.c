@@ -1,23 +1,24 @@
-/* The fake Mach over this machine's threads: any of the process, whoever made it.
+/* The fake Mach over this machine's threads: all threads of the process, whatever created them.
  *
- * A thread is known by a record, which a listing of /proc/self/task or the thread's own first call makes; its id has
- * the record's number in its low bits, and above them how often that was used: another thread of the same number of
- * the system's is another id. The record keeps an open file of the thread in /proc, which says whether it lives, and
- * whether it runs; of more than KEPT_FILES threads it is opened each time, for the app needs files, too.
+ * A thread is represented by a record. A listing of /proc/self/task, or the thread's own first call, makes the record.
+ * The thread's id has the record's number in its low bits, and the number of uses of the record above them. A later
+ * thread with the same system thread id therefore has another id. The record keeps a file of the thread in /proc open,
+ * which shows whether the thread lives and whether it runs. Beyond KEPT_FILES threads the file is opened for each
+ * query, because the app needs file descriptors, too.
  *
- *   word      who moves it                      meaning
- *   RUNS      go                                nothing is asked
- *   ASKED     stop, from RUNS                   a signal is on its way, unless the thread is in the kernel
- *   NOTED     the thread's handler, from ASKED  it is in the kernel: it will stand when it comes out
- *   STANDS    the thread, from ASKED or NOTED   its registers are kept; it waits for the word to change
- *   ENDED     whoever finds out                 it has ended
+ *   word      changed by                       meaning
+ *   RUNS      go                               no request
+ *   ASKED     stop, from RUNS                  a signal is on its way, unless the thread is in the kernel
+ *   NOTED     the thread's handler, from ASKED the thread is in the kernel and will stop when it comes out
+ *   STANDS    the thread, from ASKED or NOTED  its registers are stored; it waits for the word to change
+ *   ENDED     any thread that finds it out     it has ended
  *
- * stop stores ASKED, then looks whether the thread is in the kernel; leave says that it is not, then looks for ASKED:
- * both in the order of all such stores (seq_cst), so one of them sees the other. A signal that comes late finds RUNS,
- * and does nothing, or a later request, which it then serves.
+ * stop stores ASKED, then checks whether the thread is in the kernel. leave stores that the thread is out of the
+ * kernel, then checks for ASKED. All these accesses are seq_cst, so one of the two threads sees the other's store. A
+ * signal that comes late finds RUNS and does nothing, or finds a later request and serves that.
  *
- * Threads that block the signal from birth, as those of a sanitizer or an emulator do, are not the app's and are not
- * seen; one that blocks it later counts as in the kernel. */
+ * Threads that block the signal from their start, such as those of a sanitizer or an emulator, do not belong to the app
+ * and are invisible. A thread that blocks it later counts as in the kernel. */
 #include "sim/fake/mach/kernel.h"
 
 #include <errno.h>
@@ -39,23 +40,24 @@ enum { RUNS, ASKED, NOTED, STANDS, ENDED };
 
 struct record {
     _Atomic uint64_t id;          /* 0 = free */
-    _Atomic uint32_t word, depth; /* depth: how deep it is in the kernel */
-    _Atomic bool waits, stands;   /* stands: it is busy with that, in itself */
+    _Atomic uint32_t word, depth; /* depth: nesting of calls in the kernel */
+    _Atomic bool waits, stands;   /* stands: the thread is executing stand_still */
     int32_t tid, fd;
-    pthread_t thread; /* 0: not known */
-    uint64_t start;   /* of the thread, in the system's ticks: tells it from others of its number */
+    pthread_t thread; /* 0: unknown */
+    uint64_t start;   /* start time of the thread in the system's ticks: distinguishes it from others with the same
+                         system thread id */
     uint32_t uses, next;
-    uint32_t listed; /* the listing that it was last in */
+    uint32_t listed; /* the last listing that contained it */
     struct fake_mach_place from;
     fake_mach_registers registers;
-    uint64_t cpu_ns;    /* when it last came to stand */
-    uint64_t waited_at; /* its CPU time when it was last seen to wait; 0: not seen */
+    uint64_t cpu_ns;    /* at its last stop */
+    uint64_t waited_at; /* its CPU time when it was last seen waiting; 0: not seen */
 };
 
-static struct record records[RECORDS]; /* [0] is none */
+static struct record records[RECORDS]; /* [0] is unused */
 static uint32_t buckets[BUCKETS], used = 1, first_free, files, listings;
 static _Atomic uint32_t locked; /* 0 free, 1 taken, 2 taken and waited for */
-static _Atomic int32_t process; /* 0: nothing is set up, or it was by a parent */
+static _Atomic int32_t process; /* 0: not set up, or set up by the parent process */
 static _Thread_local struct record *me;
 
 static long kernel_futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
@@ -85,8 +87,8 @@ static int signal_number(void)
 
 /* ---- files of a thread in /proc */
 
-/* One file is kept for when the app has used up all there are: whoever needs one then closes it, and opens it again
- * when done. Any context. */
+/* A spare file descriptor for the case that the app has used up all descriptors. A function that needs one closes it,
+ * and opens it again when done. Any context. */
 static _Atomic int spare = -1;
 
 static int open_proc_file(const char *path, int flags)
@@ -128,7 +130,7 @@ static int open_of_thread(int32_t tid, const char *file)
     return open_proc_file(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* state letter and start of /proc/.../stat; false: the thread is no more. */
+/* State letter and start time from /proc/.../stat. The read fails when the thread does not exist any more. */
 struct stat_line {
     char state;
     uint64_t start;
@@ -143,7 +145,8 @@ static bool read_stat(int fd, struct stat_line *out)
     if (got <= 0 || !at)
         return false;
     *out = (struct stat_line){.state = at[2]};
-    for (int field = 2; field < 22 && *at; at++) /* the name, which ends here, is its 2nd field, the start its 22nd */
+    for (int field = 2; field < 22 && *at; at++) /* the name, which ends here, is the 2nd field, the start time the
+                                                    22nd */
         field += *at == ' ';
     for (; *at >= '0' && *at <= '9'; at++)
         out->start = out->start * 10 + (uint64_t)(*at - '0');
@@ -155,7 +158,7 @@ static bool stat_of(const struct record *r, struct stat_line *out)
     if (r->fd >= 0)
         return read_stat(r->fd, out);
     int fd = open_of_thread(r->tid, "/stat");
-    *out = (struct stat_line){'S', r->start}; /* nobody is taken for dead for want of a file */
+    *out = (struct stat_line){'S', r->start}; /* without a free descriptor the thread counts as alive */
     bool lives = fd >= 0 ? read_stat(fd, out) && out->start == r->start : errno == EMFILE;
     if (fd >= 0)
         close_file(fd);
@@ -209,7 +212,7 @@ static void unlink_record(struct record *r)
     r->fd = -1;
 }
 
-/* It has ended: its number may be another's from now on. */
+/* Ends the record of a thread that has ended, whose system thread id may be reused from now on. */
 static void end_record(struct record *r)
 {
     if (atomic_exchange(&r->word, ENDED) == ENDED)
@@ -253,7 +256,7 @@ static struct record *make_record(int32_t tid)
     return r;
 }
 
-/* The one of a thread that lives and has this number now. */
+/* Returns the record of the live thread with this system thread id. */
 static struct record *present(int32_t tid)
 {
     struct stat_line stat;
@@ -283,15 +286,16 @@ static uint64_t kernel_clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- the thread's own side */
+/* ---- executed by the thread itself */
 
 static bool is_asked(uint32_t word)
 {
     return word == ASKED || word == NOTED;
 }
 
-/* Whoever lets it go may ask again at once. A signal that comes meanwhile, as it may at leave, asks for what is done
- * already: it must not tell other registers of a thread that stands. */
+/* Stores the registers and waits. A thread that lets this one go may request the next stop at once. A signal that
+ * comes meanwhile, as it may at leave, requests what is done already; it must not store other registers for a stopped
+ * thread. */
 static void stand_still(struct record *r, const fake_mach_registers *registers)
 {
     uint32_t seen = atomic_load(&r->word);
@@ -306,7 +310,8 @@ static void stand_still(struct record *r, const fake_mach_registers *registers)
                     kernel_futex(&r->word, FUTEX_WAIT, STANDS, NULL);
                 seen = atomic_load(&r->word);
             }
-        atomic_store(&r->stands, false); /* before the word is looked at once more: a signal may have been lost */
+        atomic_store(&r->stands, false); /* cleared before the word is checked again, because a signal may have been
+                                            lost */
         seen = atomic_load(&r->word);
     }
 }
@@ -346,7 +351,8 @@ static fake_mach_registers registers_of(const ucontext_t *u)
     return r;
 }
 
-/* Whether the record is the caller's; one that never called learns it by its number and start. */
+/* Returns true when the record is the calling thread's. A thread that never called is recognised by its system thread
+ * id and start time. */
 static bool is_mine(struct record *r)
 {
     struct stat_line stat;
@@ -382,7 +388,7 @@ static void on_stop_signal(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* A child has none of its parent's threads, and the lock may have been held. */
+/* A child process has none of its parent's threads, and the lock may have been held at the fork. */
 static void after_fork(void)
 {
     atomic_store(&locked, 1);
@@ -431,7 +437,7 @@ static struct record *mine(void)
     sigset_t all, before;
     set_up_records();
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before); /* one that is stopped must not have the lock */
+    pthread_sigmask(SIG_BLOCK, &all, &before); /* a stopped thread must not have the lock */
     records_lock();
     struct record *r = present(tid);
     me = r ? r : make_record(tid);
@@ -442,7 +448,7 @@ static struct record *mine(void)
     return me;
 }
 
-/* The C library tells a thread's number by its CPU clock only. */
+/* The C library shows a thread's system thread id only through its CPU clock. */
 static uint64_t kernel_id_of_pthread(pthread_t thread)
 {
     clockid_t clock;
@@ -497,20 +503,20 @@ static void kernel_leave(void)
     errno = saved;
 }
 
-/* ---- what is asked of a thread */
+/* ---- queries about a thread */
 
-/* A thread's CPU clock is named by its number: (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
- * posix-timers.h). 0: it has ended. */
+/* A thread's CPU clock id contains its system thread id: (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
+ * posix-timers.h). Returns 0 when the thread has ended. */
 static uint64_t record_cpu_ns(const struct record *r)
 {
     struct timespec t;
     int saved = errno;
-    bool told = clock_gettime((clockid_t)(~(unsigned)r->tid << 3 | 6u), &t) == 0;
+    bool alive = clock_gettime((clockid_t)(~(unsigned)r->tid << 3 | 6u), &t) == 0;
     errno = saved;
-    return told ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+    return alive ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
 }
 
-/* What it takes to stand is not its own. */
+/* CPU time for stopping is not the thread's own. */
 static uint64_t kernel_cpu_ns(uint64_t id)
 {
     struct record *r = record_by_id(id);
@@ -519,8 +525,8 @@ static uint64_t kernel_cpu_ns(uint64_t id)
     return atomic_load(&r->word) == STANDS ? r->cpu_ns : record_cpu_ns(r);
 }
 
-/* To read a thread's state takes ten times as long as its clock: one that was seen to wait and has not run since is
- * still where it was. */
+/* Reading a thread's state takes ten times as long as reading its clock. A thread that was seen waiting and has not run
+ * since still waits. */
 static enum fake_mach_where runs_or_waits(struct record *r)
 {
     struct stat_line stat;
@@ -558,7 +564,7 @@ static bool send_stop_signal(struct record *r)
     long sent;
     do
         sent = syscall(SYS_rt_tgsigqueueinfo, getpid(), r->tid, signal_number(), &info);
-    while (sent < 0 && errno == EAGAIN && sched_yield() == 0); /* too many wait already */
+    while (sent < 0 && errno == EAGAIN && sched_yield() == 0); /* too many signals are queued already */
     return sent == 0;
 }
 
@@ -583,7 +589,7 @@ static void kernel_resume(uint64_t id)
         kernel_futex(&r->word, FUTEX_WAKE, INT_MAX, NULL);
 }
 
-/* Whether to wait on, after it has not answered for a while. */
+/* Returns true when it is useful to wait longer for a thread that has not answered for a while. */
 static bool may_answer(struct record *r)
 {
     struct stat_line stat;
@@ -639,7 +645,7 @@ static void kernel_thread_name(uint64_t id, char name[MAXTHREADNAMESIZE])
     name[got > 0 ? got - 1 : 0] = '\0'; /* it ends with a newline */
 }
 
-/* ---- all of them */
+/* ---- the system */
 
 struct entry {
     uint64_t inode;
@@ -657,7 +663,7 @@ static int32_t digits_to_number(const char *text)
     return n;
 }
 
-/* The threads that are being listed. */
+/* A listing of threads in progress. */
 struct listing {
     uint64_t *ids;
     uint32_t n, room;
@@ -685,8 +691,8 @@ static void add_entries(struct listing *all, const char *entries, long bytes)
     }
 }
 
-/* /proc's listing stops short at a thread that ends just then (the kernel's next_tid, fs/proc/base.c), so one that is
- * known and lives may not be in it. */
+/* Adds known live threads that the listing of /proc has missed: it ends early at a thread that ends at that time (the
+ * kernel's next_tid, fs/proc/base.c). */
 static void add_missed(struct listing *all)
 {
     struct stat_line stat;

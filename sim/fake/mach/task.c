@@ -1,4 +1,4 @@
-/* What is told of the task, from what this machine tells of the process. */
+/* Information about the task, from this machine's information about the process. */
 #include "sim/fake/mach/kernel.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static uint64_t proc_number(const char *text)
     return n;
 }
 
-/* Of /proc/self/status, in bytes; 0: it has no such line. */
+/* Returns a value of /proc/self/status in bytes; 0: there is no such line. */
 static uint64_t status_bytes(const char *status, const char *key)
 {
     const char *at = strstr(status, key);
@@ -66,7 +66,7 @@ static uint64_t living_cpu_ns(void)
 
 /* ---- flavors */
 
-static void tell_basic(struct mach_task_basic_info *out)
+static void fill_basic_info(struct mach_task_basic_info *out)
 {
     struct sizes s = sizes();
     uint64_t living = living_cpu_ns(), all = fake_on->process_cpu_ns();
@@ -77,7 +77,7 @@ static void tell_basic(struct mach_task_basic_info *out)
                                          .policy = FAKE_POLICY_TIMESHARE};
 }
 
-static void tell_vm(struct task_vm_info *out)
+static void fill_vm_info(struct task_vm_info *out)
 {
     struct sizes s = sizes();
     *out = (struct task_vm_info){.virtual_size = s.all,
@@ -104,9 +104,9 @@ static kern_return_t task_report(task_flavor_t flavor, task_info_t out, mach_msg
     if (needs == 0 || *count < needs)
         return KERN_INVALID_ARGUMENT;
     if (flavor == MACH_TASK_BASIC_INFO)
-        tell_basic(&info.basic);
+        fill_basic_info(&info.basic);
     else if (flavor == TASK_VM_INFO)
-        tell_vm(&info.vm);
+        fill_vm_info(&info.vm);
     else
         info.times = (struct task_thread_times_info){.user_time = fake_time_value(living_cpu_ns())};
     memcpy(out, &info, needs * sizeof(natural_t));

@@ -1,7 +1,7 @@
-/* Threads, as the kernel keeps them beside their names: how often they are suspended and by whom.
+/* Threads as the kernel keeps them: their names, how often they are suspended, and by which thread.
  *
- * The system below knows of one stop only; it is asked for when the first of these counts begins, and ended with the
- * last: suspensions by users, and the short stop of a thread_get_state of a thread that runs. */
+ * The system below has only one stop for a thread. It is requested when the first suspension begins, and ended with the
+ * last one. Suspensions are those of users, and the short stop for a thread_get_state of a running thread. */
 #include "sim/fake/mach/kernel.h"
 
 #include <string.h>
@@ -11,26 +11,26 @@ enum { THREADS = 1 << 14, BUCKETS = 1 << 12, HOLDERS = 8 };
 struct fake_thread {
     uint64_t id; /* 0 = free */
     mach_port_name_t port;
-    bool implied; /* libpthread's right is among those of the port */
+    bool implied; /* libpthread's right is one of the port's rights */
     uint32_t suspends, stops, seen, next;
-    uint64_t holders[HOLDERS];    /* who suspended it: the first ones of `suspends` */
-    _Atomic uint32_t holds;       /* others' suspensions by it */
-    uint64_t cpu_then, wall_then; /* of the look that cpu_usage counts from */
+    uint64_t holders[HOLDERS];    /* threads that suspended it: the first ones of `suspends` */
+    _Atomic uint32_t holds;       /* number of its suspensions of other threads */
+    uint64_t cpu_then, wall_then; /* at the query that cpu_usage counts from */
     integer_t usage;
 };
 
-static struct fake_thread threads[THREADS]; /* [0] is none */
+static struct fake_thread threads[THREADS]; /* [0] is unused */
 static uint32_t buckets[BUCKETS], used = 1, first_free, sweep;
 static uint64_t ids[THREADS];
 
-static _Thread_local struct fake_thread *holder; /* the caller's own, once it has suspended another */
+static _Thread_local struct fake_thread *holder; /* of the calling thread, once it has suspended another thread */
 
 void *fake_thread_local(void)
 {
     return &holder;
 }
 
-/* ---- which there are */
+/* ---- table of threads */
 
 static uint32_t *bucket(uint64_t id)
 {
@@ -127,7 +127,7 @@ void fake_threads_forget(void)
     holder = NULL;
 }
 
-/* What a call on a name is about, which may have ended unseen; else its answer. With the lock held. */
+/* Returns the thread of a name, which may have ended unnoticed, or the result of the call. With the lock held. */
 static kern_return_t thread_of_port(mach_port_name_t name, struct fake_thread **t)
 {
     struct fake_port p = fake_port_find(name);
@@ -137,7 +137,7 @@ static kern_return_t thread_of_port(mach_port_name_t name, struct fake_thread **
     return p.kind == FAKE_PORT_THREAD ? KERN_SUCCESS : KERN_INVALID_ARGUMENT;
 }
 
-/* The same of one that lives, and where it is. */
+/* Does the same for a live thread, and returns where the thread is. */
 static kern_return_t living(mach_port_name_t name, struct fake_thread **t, enum fake_mach_where *where)
 {
     kern_return_t answer = thread_of_port(name, t);
@@ -191,7 +191,7 @@ pthread_t pthread_from_mach_thread_np(mach_port_t thread)
     return found;
 }
 
-/* Lists all that live and gives each a right more; forgets those that don't. */
+/* Lists all live threads, gives each one more right, and removes the others. */
 static kern_return_t list_task_threads(thread_act_array_t *out, mach_msg_type_number_t *count)
 {
     vm_address_t at;
@@ -246,7 +246,7 @@ static void resume_fake_thread(struct fake_thread *t)
         fake_on->go(t->id);
 }
 
-static void tell_holder(const struct fake_thread *t, uint64_t by)
+static void notify_holder(const struct fake_thread *t, uint64_t by)
 {
     if (fake_on->held)
         fake_on->held(t->id, by);
@@ -261,10 +261,10 @@ static void note_holder(struct fake_thread *t, uint64_t self)
     }
     if (t->suspends < HOLDERS)
         t->holders[t->suspends] = by ? self : 0;
-    tell_holder(t, by ? self : 0);
+    notify_holder(t, by ? self : 0);
 }
 
-/* One suspension less: the caller's own, if it has one here, else the last. */
+/* Removes one suspension: one of the calling thread, if there is one, else the last. */
 static void drop_holder(struct fake_thread *t, uint64_t self)
 {
     uint32_t noted = t->suspends < HOLDERS ? t->suspends : HOLDERS, i = noted - 1;
@@ -275,10 +275,10 @@ static void drop_holder(struct fake_thread *t, uint64_t self)
     memmove(&t->holders[i], &t->holders[i + 1], (noted - 1 - i) * sizeof t->holders[0]);
     t->holders[noted - 1] = 0;
     t->suspends--;
-    tell_holder(t, noted > 1 ? t->holders[noted - 2] : 0);
+    notify_holder(t, noted > 1 ? t->holders[noted - 2] : 0);
 }
 
-/* As long as the kernel at hand waits for a thread to stop. */
+/* Waits for a thread to stop, for as long as the selected kernel waits. */
 static kern_return_t settle_fake_thread(uint64_t id)
 {
     fake_on->settle(id, fake_gnu);
@@ -373,7 +373,7 @@ uint64_t fake_mach_held(void)
 
 /* ---- registers */
 
-/* One that runs is stopped for as long as it takes. */
+/* A running thread is stopped for the time of the query. */
 static kern_return_t get_state(mach_port_name_t name, fake_mach_registers *out)
 {
     struct fake_thread *t;
@@ -421,7 +421,7 @@ kern_return_t thread_get_state(thread_act_t thread, thread_state_flavor_t flavor
     return fake_leave(answer);
 }
 
-/* ---- what is told of a thread */
+/* ---- information about a thread */
 
 static integer_t run_state(const struct fake_thread *t, enum fake_mach_where where)
 {
@@ -438,8 +438,8 @@ time_value_t fake_time_value(uint64_t ns)
     return (time_value_t){(integer_t)(ns / 1000000000), (integer_t)(ns / 1000 % 1000000)};
 }
 
-/* In thousandths of a processor, over the time between looks of which one is at least this old: what the kernel says of
- * usage is never of now. */
+/* Returns thousandths of a processor, since a query that is at least this old. The kernel's value is never current,
+ * either. */
 static integer_t thread_usage(struct fake_thread *t, uint64_t cpu)
 {
     const uint64_t LEAST_NS = 20000000;
@@ -460,8 +460,8 @@ void fake_mach_say(integer_t state, integer_t flags)
     atomic_store(&said_flags, flags);
 }
 
-/* The machine below tells of another thread's time no shares of user and system that are finer than its tick: all is
- * called user's. */
+/* The machine below splits another thread's time into user and system only by its tick, so all time counts as user
+ * time. */
 static void basic(struct fake_thread *t, enum fake_mach_where where, struct thread_basic_info *out)
 {
     uint64_t cpu = fake_on->cpu_ns(t->id);
@@ -530,7 +530,7 @@ kern_return_t thread_info(thread_act_t thread, thread_flavor_t flavor, thread_in
 
 /* ---- policy */
 
-/* What XNU asks of a time constraint (osfmk/kern/thread_policy.c): a computation of 50 us to 50 ms, within its
+/* Checks a time constraint as XNU does (osfmk/kern/thread_policy.c): a computation of 50 us to 50 ms, within its
  * constraint. */
 static kern_return_t check_policy(thread_policy_flavor_t flavor, const void *policy, mach_msg_type_number_t count)
 {

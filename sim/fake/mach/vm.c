@@ -34,7 +34,7 @@ static bool round_out(vm_address_t *address, vm_size_t *bytes)
 
 static _Atomic bool emulated;
 
-/* Emulators of user programs lack the call; a pipe copies, and does not fault either. */
+/* Emulators of user programs do not have the system call. A pipe copies without faults, too. */
 static bool read_by_pipe(const char *from, char *to, size_t bytes)
 {
     int ends[2];
@@ -53,7 +53,7 @@ static bool read_by_pipe(const char *from, char *to, size_t bytes)
     return whole;
 }
 
-/* How many pieces were read whole; pieces of the same size, one after the other at `to`. */
+/* Returns the number of pieces that were read completely. Pieces have the same size and follow each other at `to`. */
 static size_t read_pieces(const struct iovec *from, size_t count, char *to)
 {
     size_t each = from[0].iov_len, n = 0;
@@ -67,8 +67,8 @@ static size_t read_pieces(const struct iovec *from, size_t count, char *to)
     return n;
 }
 
-/* Why a page can't be read. Both calls fail when it is not there; an emulator's mincore fails when it is protected,
- * too, and valgrind minds what msync is about. */
+/* Returns why a page cannot be read. Both system calls fail when the page does not exist. The mincore of an emulator
+ * also fails when it is protected, and valgrind checks the arguments of msync. */
 static kern_return_t refusal(uintptr_t address)
 {
     unsigned char in_core;
@@ -78,7 +78,7 @@ static kern_return_t refusal(uintptr_t address)
     return there == 0 ? KERN_PROTECTION_FAILURE : KERN_INVALID_ADDRESS;
 }
 
-/* Reads a byte of each page. Returns the first that can't be read, 0: all can. */
+/* Reads a byte of each page. Returns the first address that cannot be read, or 0. */
 static uintptr_t unreadable(uintptr_t address, size_t bytes)
 {
     uintptr_t page = page_bytes(), at = address, end = address + bytes;

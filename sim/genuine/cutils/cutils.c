@@ -1,14 +1,15 @@
-/* A libcutils of our own with the genuine one's tracing interface, for one of three ages of it (FAKE_CUTILS_LEVEL):
+/* A libcutils with the genuine library's tracing interface, in one of three versions (FAKE_CUTILS_LEVEL):
  *
- *   25   Android 7: a begin is put together here and written by write(2); ends are written by the callers, whose header
- *        inlines them: the one letter E
+ *   25   Android 7: a begin is formatted here and written by write(2); ends are written by the callers, whose header
+ *        inlines them: the letter E
  *   26   Android 8: atrace_end_body, which writes `E|pid`
- *   30   Android 11: built with FORTIFY, so __write_chk; atrace_init and atrace_get_enabled_tags beside the old ones
+ *   30   Android 11: built with FORTIFY, so it calls __write_chk; atrace_init and atrace_get_enabled_tags in addition
  *
- * The marker is the file that STROBE_FAKE_MARKER names; without it none can be opened, as in an app, and the descriptor
- * stays -1. STROBE_FAKE_TAGS are the tags that are on (0).
+ * STROBE_FAKE_MARKER names the marker file. Without it the file cannot be opened, as in an app, and the descriptor
+ * stays -1. STROBE_FAKE_TAGS are the enabled tags (0).
  *
- * Source of the interface: the declarations of Android's <cutils/trace.h>, and which symbols its libraries export. */
+ * Source of the interface: the declarations of Android's <cutils/trace.h>, and the symbols that its libraries
+ * export. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -36,8 +37,8 @@ atomic_bool atrace_is_ready;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #if FAKE_CUTILS_LEVEL >= 30
-/* Of the C library that fortified programs call: found by slots like any other, and what it does itself goes through
- * none. */
+/* A function of the C library that fortified programs call. Hooks find it by slots like any other function; its own
+ * calls go through no slot. */
 API ssize_t __write_chk(int fd, const void *from, size_t bytes, size_t room);
 API ssize_t __write_chk(int fd, const void *from, size_t bytes, size_t room)
 {
@@ -64,7 +65,7 @@ void atrace_setup(void)
     pthread_once(&once, set_up_cutils);
 }
 
-/* One message. What is too long for it loses the end of its name, and what comes behind the name stays. */
+/* Writes one message. When it is too long, the end of the name is cut, and the text after the name stays. */
 static void write_message(const char *before, const char *name, const char *behind)
 {
     char text[MESSAGE_BYTES];
@@ -72,7 +73,7 @@ static void write_message(const char *before, const char *name, const char *behi
     int over = all >= MESSAGE_BYTES ? all - (MESSAGE_BYTES - 1) : 0;
     int bytes = snprintf(text, sizeof text, "%s%.*s%s", before, (int)strlen(name) - over, name, behind);
     if (WRITE(atrace_marker_fd, text, (size_t)bytes) < 0)
-        return; /* nobody can be told */
+        return; /* there is no way to report an error */
 }
 
 static void write_of(char kind, const char *name, const char *behind)

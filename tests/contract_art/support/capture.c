@@ -3,6 +3,7 @@
 
 #include "sim/genuine/detour.h"
 #include "sim/genuine/jni_calls.h"
+#include "tests/support/temporary.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ bool capture_begin_by(struct contract *c, const struct strobe_config *config, co
     static int number;
     struct strobe_error error = {""};
     *out = (struct capture){.contract = c};
-    snprintf(out->path, sizeof out->path, "/tmp/contract_art.%d.%d", (int)getpid(), ++number);
+    temporary_path(out->path, "contract_art.%d.%d", (int)getpid(), ++number);
     if (!CHECK(c, strobe_session_create(out->path, config, NULL, 1, &out->session) == STROBE_OK, "%s", out->path))
         return false;
     strobe_session_unmap(&out->session);

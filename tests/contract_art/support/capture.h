@@ -4,11 +4,12 @@
 
 #include "engine/backend/art/art.h"
 #include "tests/contract_art/support/contract.h"
+#include "tests/support/temporary.h"
 
 struct capture {
     struct contract *contract;
     struct strobe_art_status status;
-    char path[64];
+    char path[TEMPORARY_BYTES];
     struct strobe_session session; /* after capture_end: a view of it */
     bool open;
 };

@@ -1,5 +1,5 @@
-/* One table of behaviours, for every Android runtime: what the engine relies on, and what the fakes promise to do as
- * the genuine ones.
+/* One table of behaviours, for every Android runtime: what the engine relies on. The fakes must behave as the
+ * genuine runtimes.
  *
  *     contract_art [-l] [-j JOBS] RUNTIME MODE [CASE...]      MODE: interpreted, quick, inlined
  *

@@ -74,7 +74,7 @@ static enum strobe_call_look look(struct calls_state *s, uint32_t block, struct 
 }
 
 /* After all have ended: each entry is somewhere. `lost`: entries that a writer which stopped for good may have in the
- * books twice or not at all. */
+ * accounting twice or not at all. */
 static void balance(struct calls_state *s, uint32_t lost)
 {
     uint64_t counted = 0, present = 0, overwrote = 0, put_in_all = 0;
@@ -167,7 +167,7 @@ static const struct explore_program turns_program = {
     .nightly = 2,
 };
 
-/* ---- calls/lap: two writers overwrite one another's blocks, and the books balance */
+/* ---- calls/lap: two writers overwrite one another's blocks, and the accounting is consistent */
 
 static void setup_three_blocks(void *state)
 {

@@ -11,7 +11,7 @@ enum { MEMORY_BYTES = 768, WRITERS = 3, SHORT = 12, LONG = 16 };
 struct packet_state {
     alignas(128) unsigned char memory[MEMORY_BYTES];
     struct strobe_packet_ring ring;
-    uint32_t written[WRITERS], late[WRITERS]; /* each writer's own books */
+    uint32_t written[WRITERS], late[WRITERS]; /* each writer's own accounting */
     uint32_t ended[WRITERS];
 };
 

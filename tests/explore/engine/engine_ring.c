@@ -123,7 +123,7 @@ static void setup_two_subs(void *state)
 
 static const struct explore_program subs_program = {
     .name = "ring/subs",
-    .what = "writers that spill into other sub-buffers: the books balance",
+    .what = "writers that spill into other sub-buffers: the accounting is consistent",
     .thread_count = 2,
     .state_bytes = sizeof(struct ring_state),
     .setup = setup_two_subs,

@@ -21,7 +21,7 @@ struct ring_state {
     strobe_a32 ended[RING_WRITERS];
     strobe_a32 stop;
 
-    /* The books of each writer: kept by it, looked at by check. */
+    /* The accounting of each writer: written by it, read by check. */
     uint64_t written[RING_WRITERS]; /* samples committed */
     uint64_t overwrote[RING_WRITERS];
     uint32_t numbers[RING_WRITERS]; /* bit n: record n was committed */
@@ -97,7 +97,7 @@ static inline bool ring_is_whole(const struct strobe_ring_item *item)
     return !memcmp(&r, &item->record, sizeof r) && !memcmp(&m, &item->metrics, sizeof m);
 }
 
-/* Writes record `number` and books it. */
+/* Writes record `number` and accounts for it. */
 static inline enum strobe_status ring_put(struct ring_state *s, struct strobe_ring_writer *w, uint32_t number,
                                           bool metrics)
 {

@@ -118,7 +118,7 @@ static void live(void *state)
 
 static const struct explore_program life_program = {
     .name = "sampler/life",
-    .what = "a thread comes, runs hooks and signs off, a pass at any moment: the books balance",
+    .what = "a thread comes, runs hooks and signs off, a pass at any time: the accounting is consistent",
     .thread_count = 2,
     .state_bytes = sizeof(struct sampler_state),
     .setup = setup_life,
@@ -171,7 +171,7 @@ static void check_signed_off(void *state)
 
 static const struct explore_program signed_off_program = {
     .name = "sampler/signed-off",
-    .what = "a thread that signs off is not buried; who sees it ended sees when",
+    .what = "a thread that signs off is not retired; a reader of its end sees the time of the end",
     .thread_count = 3,
     .state_bytes = sizeof(struct sampler_state),
     .setup = setup_one,
@@ -182,25 +182,25 @@ static const struct explore_program signed_off_program = {
 };
 
 /* Everything that the dead thread held is given back, or nothing yet. */
-static void check_buried(void *state)
+static void check_retired(void *state)
 {
     struct sampler_state *s = state;
-    bool buried = strobe_load_relaxed(&s->rig.entry[0].state) == STROBE_THREAD_ENDED;
+    bool retired = strobe_load_relaxed(&s->rig.entry[0].state) == STROBE_THREAD_ENDED;
     uint32_t block = strobe_block_index(RIG_WHAT);
     check_books(state);
-    explore_require((strobe_load_relaxed(&s->rig.engine.session.ring.chunks[0]) & 1) == !buried);
-    explore_require(strobe_load_relaxed(&s->rig.blocking.block[block].waiting) == !buried);
-    explore_require((s->rig.entry[0].end_ticks != 0) == buried);
+    explore_require((strobe_load_relaxed(&s->rig.engine.session.ring.chunks[0]) & 1) == !retired);
+    explore_require(strobe_load_relaxed(&s->rig.blocking.block[block].waiting) == !retired);
+    explore_require((s->rig.entry[0].end_ticks != 0) == retired);
 }
 
-static const struct explore_program buried_program = {
-    .name = "sampler/buried",
-    .what = "a thread that dies without a word is buried: chunk, wait and end (S-16, S-42)",
+static const struct explore_program retired_program = {
+    .name = "sampler/retired",
+    .what = "a thread that dies without signing off is retired: chunk, wait and end (S-16, S-42)",
     .thread_count = 3,
     .state_bytes = sizeof(struct sampler_state),
     .setup = setup_one,
     .thread = {die, pass, read_end},
-    .check = check_buried,
+    .check = check_retired,
     .quick = 1,
     .nightly = 1,
 };
@@ -531,7 +531,7 @@ static const struct explore_program delay_program = {
 const struct explore_program *const explore_sampler_programs[] = {
     &life_program,
     &signed_off_program,
-    &buried_program,
+    &retired_program,
     &waiting_program,
     &last_look_program,
     &asked_program,

@@ -1,5 +1,5 @@
-/* The programs that are explored, on real threads: what sim/explore/program.h promises, kept by the machine itself. Its
- * memory model and its schedules are whatever this processor has; a round is one execution, and there are many.
+/* The programs that are explored, on real threads: what sim/explore/program.h guarantees, kept by the machine itself.
+ * Its memory model and its schedules are whatever this processor has; a round is one execution, and there are many.
  *
  * Threads live as long as the process; the first is the main one. A round begins when as many as the program wants have
  * met; each then waits for a short random time. Nothing orders them in between, so the thread sanitizer sees the

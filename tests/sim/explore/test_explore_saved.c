@@ -2,6 +2,7 @@
 #include "engine/base/error.h"
 #include "sim/explore/access.h"
 #include "sim/explore/explore.h"
+#include "tests/support/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,10 +59,10 @@ static void a_failure_that_no_schedule_has_is_found_again_by_its_file(void **sta
 {
     (void)state;
     struct strobe_error error = {""};
-    char path[] = "/tmp/strobe-saved-XXXXXX";
+    char path[TEMPORARY_BYTES];
     struct explore_options options;
     struct explore_result first, again;
-    int fd = mkstemp(path);
+    int fd = mkstemp(temporary_path(path, "strobe-saved-XXXXXX"));
     assert_true(fd >= 0);
     close(fd);
     explore_options_default(&options);

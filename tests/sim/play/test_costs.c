@@ -1,6 +1,7 @@
 /* Cost tables: what is built in is what was measured; a table is read whole or refused with a line that says why. */
 #include "engine/base/error.h"
 #include "sim/runtime/costs.h"
+#include "tests/support/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,13 +15,12 @@
 static const char measured[] = "fixtures/costs/x86-64.json";
 
 static struct strobe_error error;
-static char text[4096], path[64];
+static char text[4096], path[TEMPORARY_BYTES];
 
 static int make_file(void **state)
 {
     (void)state;
-    strcpy(path, "/tmp/strobe-costs-XXXXXX");
-    int fd = mkstemp(path);
+    int fd = mkstemp(temporary_path(path, "strobe-costs-XXXXXX"));
     return fd < 0 ? -1 : close(fd);
 }
 

@@ -1,10 +1,11 @@
-/* Faults strike where they can, and the engine keeps its promises through all of them: its accounts add up, nobody
+/* Faults strike where they can, and the engine keeps its invariants through all of them: its accounts add up, nobody
  * stays stopped, the app goes on.
  * takes: 4 s */
 #include "engine/base/error.h"
 #include "sim/policy/policy.h"
 #include "tests/sim/support/app.h"
 #include "tests/sim/support/played.h"
+#include "tests/support/temporary.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -176,8 +177,9 @@ static void a_file_is_whole_or_not_there(void **state)
 {
     (void)state;
     struct strobe_error error = {""};
-    char folder[] = "/tmp/strobe-test-XXXXXX", session[128], trace[128], expected[256];
-    assert_non_null(mkdtemp(folder));
+    char folder[TEMPORARY_BYTES], session[TEMPORARY_BYTES + 32], trace[TEMPORARY_BYTES + 32],
+        expected[TEMPORARY_BYTES + 128];
+    assert_non_null(mkdtemp(temporary_path(folder, "strobe-test-XXXXXX")));
     snprintf(session, sizeof session, "%s/session.strobe", folder);
     snprintf(trace, sizeof trace, "%s/trace.pftrace", folder);
     assert_int_equal(save_with("fault no_space chance 0.1", folder, &error), STROBE_IO);

@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "sim/player/notes.h"
 #include "sim/player/real.h"
+#include "tests/support/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,12 +17,12 @@
 
 #include <cmocka.h>
 
-static char folder[64], scenario_path[96], notes_path[96];
+static char folder[TEMPORARY_BYTES], scenario_path[TEMPORARY_BYTES + 32], notes_path[TEMPORARY_BYTES + 32];
 
 static int make_folder(void **state)
 {
     (void)state;
-    strcpy(folder, "/tmp/strobe-test-XXXXXX");
+    temporary_path(folder, "strobe-test-XXXXXX");
     snprintf(scenario_path, sizeof scenario_path, "%s", mkdtemp(folder) ? folder : "");
     strcat(scenario_path, "/scenario");
     snprintf(notes_path, sizeof notes_path, "%s/notes", folder);

@@ -1,6 +1,7 @@
 /* What is refused, and in which words: one line that says where, what was expected and what is there. */
 #include "engine/base/error.h"
 #include "sim/app/scenario.h"
+#include "tests/support/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -224,17 +225,17 @@ static void nesting_has_a_limit(void **state)
 
 /* ---- files ---- */
 
-static char folder[] = "/tmp/strobe-scenario-XXXXXX";
+static char folder[TEMPORARY_BYTES];
 
 static int make_folder(void **state)
 {
     (void)state;
-    return mkdtemp(folder) ? 0 : -1;
+    return mkdtemp(temporary_path(folder, "strobe-scenario-XXXXXX")) ? 0 : -1;
 }
 
 static int drop_folder(void **state)
 {
-    char command[128];
+    char command[256];
     (void)state;
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command);

@@ -1,4 +1,4 @@
-/* The real engine under the virtual kernel: the same for the same seed, true to its promises, and no part of the
+/* The real engine under the virtual kernel: the same for the same seed, with all invariants kept, and no part of the
  * app. */
 #include "engine/base/error.h"
 #include "sim/policy/policy.h"
@@ -6,6 +6,7 @@
 #include "sim/score/score.h"
 #include "tests/sim/support/app.h"
 #include "tests/sim/support/played.h"
+#include "tests/support/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,10 +75,10 @@ static bool same_files(const char *a, const char *b)
 static void two_runs_of_one_seed_leave_the_same_bytes(void **state)
 {
     (void)state;
-    char folder[2][64] = {"/tmp/strobe-test-XXXXXX", "/tmp/strobe-test-XXXXXX"}, a[128], b[128];
+    char folder[2][TEMPORARY_BYTES], a[TEMPORARY_BYTES + 32], b[TEMPORARY_BYTES + 32];
     static const char *const files[] = {"session.strobe", "trace.pftrace"};
-    assert_non_null(mkdtemp(folder[0]));
-    assert_non_null(mkdtemp(folder[1]));
+    assert_non_null(mkdtemp(temporary_path(folder[0], "strobe-test-XXXXXX")));
+    assert_non_null(mkdtemp(temporary_path(folder[1], "strobe-test-XXXXXX")));
     for (int schedule = SIM_FAIR; schedule <= SIM_ADVERSARIAL; schedule++) {
         play_into(folder[0], 11, (enum sim_schedule)schedule);
         play_into(folder[1], 11, (enum sim_schedule)schedule);
@@ -97,7 +98,7 @@ static void two_runs_of_one_seed_leave_the_same_bytes(void **state)
     rmdir(folder[1]);
 }
 
-/* ---- promises ---- */
+/* ---- invariants ---- */
 
 static void promises_hold_whatever_the_schedule(void **state)
 {

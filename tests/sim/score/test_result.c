@@ -4,6 +4,7 @@
 #include "sim/score/summary.h"
 
 #include "tests/sim/support/story.h"
+#include "tests/support/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,14 +99,14 @@ static void what_is_promised_stands_in_the_object(void **state)
 {
     (void)state;
     struct sim_result r = make("s", "p", 7, "0 A 12 B 40 . 70 . 100 !");
-    static const char *const promised[] = {"agreement",    "agreement_resolved", "overhead", "waker_precision",
-                                           "waker_recall", "false_merges",       "lost",     "bytes"};
+    static const char *const members[] = {"agreement",    "agreement_resolved", "overhead", "waker_precision",
+                                          "waker_recall", "false_merges",       "lost",     "bytes"};
     char *text = line_of(&r, 0), member[64];
-    for (size_t i = 0; i < sizeof promised / sizeof promised[0]; i++) {
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         double value;
-        snprintf(member, sizeof member, "\"%s\": ", promised[i]);
+        snprintf(member, sizeof member, "\"%s\": ", members[i]);
         assert_non_null(strstr(text, member));
-        assert_true(sim_result_value(&r, promised[i], &value));
+        assert_true(sim_result_value(&r, members[i], &value));
     }
     assert_non_null(strstr(text, "\"scenario\": \"s\""));
     assert_non_null(strstr(text, "\"policy\": \"p\""));
@@ -246,8 +247,8 @@ static size_t count_of(const char *text, const char *what)
 static void a_page_needs_nothing_else_and_shows_each_policy_and_thread(void **state)
 {
     (void)state;
-    char path[] = "/tmp/strobe-page-XXXXXX";
-    int file = mkstemp(path);
+    char path[TEMPORARY_BYTES];
+    int file = mkstemp(temporary_path(path, "strobe-page-XXXXXX"));
     assert_true(file >= 0);
     close(file);
     struct sim_result results[] = {

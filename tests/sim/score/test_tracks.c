@@ -5,6 +5,7 @@
 #include "engine/trace/import/perfetto/proto_read.h"
 #include "engine/trace/model/sink.h"
 #include "tests/sim/support/story.h"
+#include "tests/support/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -312,9 +313,9 @@ static void look_at(struct strobe_proto m, unsigned parent, struct seen *s)
 
 static struct seen written(const struct sim_tracks *t)
 {
-    char path[] = "/tmp/strobe-tracks-XXXXXX";
+    char path[TEMPORARY_BYTES];
     struct seen seen = {0};
-    int file = mkstemp(path);
+    int file = mkstemp(temporary_path(path, "strobe-tracks-XXXXXX"));
     assert_true(file >= 0);
     assert_int_equal(sim_tracks_write(t, "app", path, 0), STROBE_EXISTS);
     assert_int_equal(sim_tracks_write(t, "app", path, 1), STROBE_OK);

@@ -35,7 +35,7 @@ void play_called(struct played *p, const char *name, struct sim_tracer *tracer, 
  * truth does not know of these calls, but of all that the thread does in them. One tracer at a time. */
 struct sim_tracer *with_outer_calls(struct sim_tracer *tracer, enum strobe_kind kind, uint64_t what);
 
-/* What a policy over the engine has captured, after its promises were checked. */
+/* What a policy over the engine has captured, after its invariants were checked. */
 const struct strobe_reader *captured(struct played *p);
 
 /* The first track of that tid, or NULL. */

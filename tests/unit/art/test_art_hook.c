@@ -2,6 +2,7 @@
  * whatever fails on the way (R-13). */
 #include "engine/backend/art/hooks/hook.h"
 #include "engine/backend/art/mapping.h"
+#include "tests/support/temporary.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -84,7 +85,7 @@ static void a_method_without_native_function_is_left_alone(void **state)
     (void)state;
     assert_int_equal(strobe_hook_native(&h, method, 0, &second_function), STROBE_NO_ENTRY);
     assert_null(method[0]);
-    assert_int_equal(h.way, STROBE_HOOK_NONE);
+    assert_int_equal(h.kind, STROBE_HOOK_NONE);
 }
 
 static void a_native_hook_under_another_one_stays_until_that_is_gone(void **state)
@@ -225,7 +226,7 @@ static void a_symbol_that_nobody_calls_is_no_entry(void **state)
     (void)state;
     hook = (struct strobe_hook){0};
     assert_int_equal(strobe_hook_slots(&hook, "no_function_of_this_name", (void *)catch_free), STROBE_NO_ENTRY);
-    assert_int_equal(hook.way, STROBE_HOOK_NONE);
+    assert_int_equal(hook.kind, STROBE_HOOK_NONE);
 }
 
 static void whichever_protection_fails_nothing_stays_changed(void **state)
@@ -245,7 +246,7 @@ static void whichever_protection_fails_nothing_stays_changed(void **state)
         assert_int_equal(strobe_hook_slots(&hook, "free", (void *)catch_free), STROBE_IO);
         assert_int_equal(errno, EACCES);
         failing_protect = 0;
-        assert_int_equal(hook.way, STROBE_HOOK_NONE);
+        assert_int_equal(hook.kind, STROBE_HOOK_NONE);
         for (uint32_t k = 0; k < whole.slot_count; k++)
             assert_ptr_equal(*whole.slot[k].at, whole.slot[k].before);
         assert_unchanged_since(before);
@@ -261,7 +262,7 @@ static void a_removal_that_fails_can_be_tried_again(void **state)
     failing_protect = 1;
     assert_int_equal(strobe_hook_remove(&hook), STROBE_IO);
     failing_protect = 0;
-    assert_int_equal(hook.way, STROBE_HOOK_SLOT);
+    assert_int_equal(hook.kind, STROBE_HOOK_SLOT);
     assert_int_equal(strobe_hook_remove(&hook), STROBE_OK);
     assert_unchanged_since(before);
 }
@@ -299,9 +300,9 @@ static void copy_file(const char *from, const char *to)
 /* A library of its own: a copy of the one that reads compressed files. */
 static void *open_copy(int number)
 {
-    char path[64];
+    char path[TEMPORARY_BYTES];
     Dl_info info;
-    snprintf(path, sizeof path, "/tmp/strobe-slots-%d-%d.so", (int)getpid(), number);
+    temporary_path(path, "strobe-slots-%d-%d.so", (int)getpid(), number);
     assert_int_not_equal(dladdr((void *)gzopen, &info), 0);
     copy_file(info.dli_fname, path);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -358,7 +359,7 @@ static void more_slots_than_there_is_room_for_are_refused_and_left_alone(void **
     struct snapshot *before = snapshot();
     hook = (struct strobe_hook){0};
     assert_int_equal(strobe_hook_slots(&hook, "malloc", (void *)catch_malloc), STROBE_FULL);
-    assert_int_equal(hook.way, STROBE_HOOK_NONE);
+    assert_int_equal(hook.kind, STROBE_HOOK_NONE);
     for (int i = 0; i <= STROBE_HOOK_SLOTS_MAX; i++)
         assert_int_equal(caught_in(opener_of(library[i])), 0);
     assert_unchanged_since(before);

@@ -3,7 +3,7 @@
  * no such list; a proxy runs at every call, and what leaves it by another way leaves nothing behind.
  * The regressions R-13. */
 #include "engine/backend/art/hooks/hook.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -55,11 +55,11 @@ static int load(void **state)
         used += snprintf(source + used, sizeof source - (size_t)used,
                          "int chain_%d(int n) { return 1 + chain_%d(n); }\n", i, i + 1);
     used += snprintf(source + used, sizeof source - (size_t)used, "int call_chain(int n) { return chain_0(n); }\n");
-    if (strobe_workshop_open(state) != 0)
+    if (temp_dir_open(state) != 0)
         return -1;
-    strobe_workshop_write("called.c", source, (size_t)used, 0600);
-    strobe_workshop_run("$CC -O0 -w -fPIC -fsemantic-interposition -shared -o libcalled.so called.c");
-    library = dlopen(strobe_workshop_path("libcalled.so"), RTLD_NOW);
+    temp_dir_write("called.c", source, (size_t)used, 0600);
+    temp_dir_run("$CC -O0 -w -fPIC -fsemantic-interposition -shared -o libcalled.so called.c");
+    library = dlopen(temp_dir_path("libcalled.so"), RTLD_NOW);
     if (!library)
         fail_msg("%s", dlerror());
     call_leaf = (function *)(uintptr_t)find("call_leaf");
@@ -73,7 +73,7 @@ static int load(void **state)
 static int unload(void **state)
 {
     dlclose(library);
-    return strobe_workshop_close(state);
+    return temp_dir_close(state);
 }
 
 /* ---- proxies */
@@ -307,7 +307,7 @@ static void hooks_may_be_taken_out_below_the_proxies_they_called(void **state)
 static int hook_another(int n)
 {
     leaf_calls++;
-    if (count_hook.way == STROBE_HOOK_NONE)
+    if (count_hook.kind == STROBE_HOOK_NONE)
         hook(&count_hook, "count", on_count);
     return original(&leaf_hook, n);
 }

@@ -4,7 +4,7 @@
 #include "engine/backend/art/libart.h"
 #include "engine/base/error.h"
 
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,10 +39,10 @@ static void make_library(void)
     for (size_t i = 0; i < count; i++)
         at += sprintf(at, ".globl %s\n.type %s, %%function\n%s: .skip 16\n.size %s, 16\n", c[i].mangled, c[i].mangled,
                       c[i].mangled, c[i].mangled);
-    strobe_workshop_write("all.s", source, (size_t)(at - source), 0644);
+    temp_dir_write("all.s", source, (size_t)(at - source), 0644);
     free(source);
-    strobe_workshop_run("$CC -shared -nostdlib -Wl,-s -o all.so all.s");
-    all = strobe_workshop_read("all.so", &all_bytes);
+    temp_dir_run("$CC -shared -nostdlib -Wl,-s -o all.so all.s");
+    all = temp_dir_read("all.so", &all_bytes);
 }
 
 /* The library without some of its names: they are there as others. */
@@ -64,7 +64,7 @@ static enum strobe_status resolve_without(int symbol, const char *but, int api, 
     for (size_t i = 0; i < count; i++)
         if ((int)c[i].symbol == symbol && (!but || strcmp(but, c[i].mangled)))
             rename_all(library, c[i].mangled);
-    const char *path = strobe_workshop_write("libart.so", library, all_bytes, 0644);
+    const char *path = temp_dir_write("libart.so", library, all_bytes, 0644);
     free(library);
     struct strobe_module m;
     assert_int_equal(strobe_module_open_file(path, 0, &m, &error), STROBE_OK);
@@ -174,7 +174,7 @@ static void a_library_without_a_needed_symbol_is_refused_by_its_name(void **stat
             struct strobe_libart a;
             char words[128];
             assert_int_equal(resolve_without(s, NULL, api, &a), STROBE_UNSUPPORTED);
-            snprintf(words, sizeof words, "libart.so (%.64s", strobe_workshop_path("libart.so"));
+            snprintf(words, sizeof words, "libart.so (%.64s", temp_dir_path("libart.so"));
             assert_ptr_equal(strstr(error.text, words), error.text);
             snprintf(words, sizeof words, "): no %s, which nothing goes without (looked for _Z",
                      strobe_art_symbol_name(s));
@@ -447,7 +447,7 @@ static void functions_are_called_in_their_shape(void **state)
 static int end(void **state)
 {
     free(all);
-    return strobe_workshop_close(state);
+    return temp_dir_close(state);
 }
 
 int main(void)
@@ -467,5 +467,5 @@ int main(void)
         cmocka_unit_test(debians_runtime_has_all_that_level_30_asks_for),
         cmocka_unit_test(functions_are_called_in_their_shape),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, end);
+    return cmocka_run_group_tests(tests, temp_dir_open, end);
 }

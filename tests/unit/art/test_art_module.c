@@ -4,8 +4,8 @@
 #include "engine/backend/art/module_table.h"
 #include "engine/base/error.h"
 
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,19 +37,19 @@ static const char *const library =
 /* Makes NAME out of it. */
 static const char *make(const char *name, const char *flags)
 {
-    strobe_workshop_write("t.c", library, strlen(library), 0644);
-    strobe_workshop_run("$CC -O1 -shared -fPIC %s -o %s t.c", flags, name);
-    return strobe_workshop_path(name);
+    temp_dir_write("t.c", library, strlen(library), 0644);
+    temp_dir_run("$CC -O1 -shared -fPIC %s -o %s t.c", flags, name);
+    return temp_dir_path(name);
 }
 
 /* Strips it, and gives it its symbols back as .gnu_debugdata. */
 static const char *make_mini(const char *name)
 {
     make(name, "");
-    strobe_workshop_run("objcopy --only-keep-debug %s mini && rm -f mini.xz && xz mini && objcopy -S %s && "
-                        "objcopy --add-section .gnu_debugdata=mini.xz %s",
-                        name, name, name);
-    return strobe_workshop_path(name);
+    temp_dir_run("objcopy --only-keep-debug %s mini && rm -f mini.xz && xz mini && objcopy -S %s && "
+                 "objcopy --add-section .gnu_debugdata=mini.xz %s",
+                 name, name, name);
+    return temp_dir_path(name);
 }
 
 static void *loaded(const char *path)
@@ -97,10 +97,10 @@ static void a_loaded_librarys_symbols_are_found_by_either_hash_table(void **stat
         assert_true(!m.dynamic.sysv_hash == !strcmp(styles[i], "gnu"));
         assert_int_equal(strobe_module_symbol(&m, "t_exported"), by_dlsym(handle, "t_exported"));
         assert_int_equal(strobe_module_symbol(&m, "t_object"), by_dlsym(handle, "t_object"));
-        assert_false(m.looked_in_file);
+        assert_false(m.searched_file);
         assert_int_equal(strobe_module_symbol(&m, "t_hidden"), address_from(handle, "t_where_hidden"));
         assert_int_equal(strobe_module_symbol(&m, "t_local"), address_from(handle, "t_where_local"));
-        assert_true(m.looked_in_file && !m.not_in_file);
+        assert_true(m.searched_file && !m.not_in_file);
         strobe_module_close(&m);
         dlclose(handle);
     }
@@ -170,9 +170,9 @@ static void a_librarys_name_may_have_a_version_and_nothing_else(void **state)
     assert_string_equal(error.text, "libt_named.so: no such library is loaded");
     void *version = loaded(make("libt_named.so.12.3", ""));
     open_module("libt_named.so", &m);
-    assert_string_equal(m.path, strobe_workshop_path("libt_named.so.12.3"));
+    assert_string_equal(m.path, temp_dir_path("libt_named.so.12.3"));
     strobe_module_close(&m);
-    open_module(strobe_workshop_path("libt_named.so.bak"), &m);
+    open_module(temp_dir_path("libt_named.so.bak"), &m);
     assert_int_equal(strobe_module_symbol(&m, "t_exported"), by_dlsym(bak, "t_exported"));
     strobe_module_close(&m);
     assert_int_equal(strobe_module_open("t_named.so", &m, &error), STROBE_NO_ENTRY);
@@ -186,7 +186,7 @@ static void only_dynsym_is_used(const char *name, const char *flags, const char 
 {
     void *handle = loaded(make(name, flags));
     struct strobe_module m;
-    strobe_workshop_run("%s", change);
+    temp_dir_run("%s", change);
     open_module(name, &m);
     assert_int_equal(strobe_module_symbol(&m, "t_hidden"), 0);
     assert_non_null(m.not_in_file);
@@ -225,7 +225,7 @@ static void the_same_program_headers_make_the_same_library(void **state)
     (void)state;
     void *handle = loaded(make("libt_same.so", "-Wl,--build-id=none"));
     struct strobe_module m;
-    strobe_workshop_run("cp libt_same.so u && mv u libt_same.so");
+    temp_dir_run("cp libt_same.so u && mv u libt_same.so");
     open_module("libt_same.so", &m);
     assert_int_equal(strobe_module_symbol(&m, "t_hidden"), address_from(handle, "t_where_hidden"));
     strobe_module_close(&m);
@@ -238,7 +238,7 @@ static void the_same_program_headers_make_the_same_library(void **state)
 static enum strobe_status open_bytes(const char *bytes, size_t count)
 {
     static const char *const names[] = {"t_exported", "t_object", "t_hidden", "t_local", "t_absent", ""};
-    const char *path = strobe_workshop_write("damaged.so", bytes, count, 0644);
+    const char *path = temp_dir_write("damaged.so", bytes, count, 0644);
     struct strobe_module m;
     memset(error.text, '?', sizeof error.text);
     enum strobe_status s = strobe_module_open_file(path, 0, &m, &error);
@@ -286,8 +286,8 @@ static void a_files_symbols_are_its_addresses_and_the_bias_moves_them(void **sta
     dlclose(handle);
     strobe_module_close(&m);
     strobe_module_close(&moved);
-    assert_int_equal(strobe_module_open_file(strobe_workshop_path("absent"), 0, &m, &error), STROBE_NO_ENTRY);
-    assert_int_equal(strobe_module_open_file(strobe_workshop_path("."), 0, &m, &error), STROBE_IO);
+    assert_int_equal(strobe_module_open_file(temp_dir_path("absent"), 0, &m, &error), STROBE_NO_ENTRY);
+    assert_int_equal(strobe_module_open_file(temp_dir_path("."), 0, &m, &error), STROBE_IO);
 }
 
 /* How far to step through `count` things to try them all, or fewer where everything is slow. */
@@ -302,7 +302,7 @@ static void a_truncated_library_is_refused_wherever_it_ends(void **state)
     (void)state;
     make_mini("libt_whole.so");
     size_t bytes;
-    char *whole = strobe_workshop_read("libt_whole.so", &bytes);
+    char *whole = temp_dir_read("libt_whole.so", &bytes);
     assert_int_equal(open_bytes(whole, bytes), STROBE_OK);
     is_refused(whole, 0, "not an ELF file");
     for (size_t at = 64; at < bytes; at += 64 * step_of(bytes / 64))
@@ -317,7 +317,7 @@ static void a_foreign_library_is_refused_in_words(void **state)
     (void)state;
     make("libt_ours.so", "");
     size_t bytes;
-    char *b = strobe_workshop_read("libt_ours.so", &bytes), was[sizeof(ElfW(Ehdr))];
+    char *b = temp_dir_read("libt_ours.so", &bytes), was[sizeof(ElfW(Ehdr))];
     ElfW(Ehdr) *head = (ElfW(Ehdr) *)(void *)b;
     memcpy(was, b, sizeof was);
     head->e_ident[EI_CLASS] = sizeof(void *) == 8 ? ELFCLASS32 : ELFCLASS64;
@@ -387,14 +387,14 @@ static void wild_values_in_any_table_lead_nowhere(void **state)
     for (size_t i = 0; i < 4; i++) {
         make("libt_wild.so", styles[i]);
         size_t bytes;
-        char *b = strobe_workshop_read("libt_wild.so", &bytes);
+        char *b = temp_dir_read("libt_wild.so", &bytes);
         ElfW(Shdr) *s = section(b, types[i]);
         damage(b, bytes, s->sh_offset, s->sh_size < 512 ? s->sh_size : 512);
         free(b);
     }
     make_mini("libt_wild.so");
     size_t bytes;
-    char *b = strobe_workshop_read("libt_wild.so", &bytes);
+    char *b = temp_dir_read("libt_wild.so", &bytes);
     ElfW(Ehdr) head;
     memcpy(&head, b, sizeof head);
     damage(b, bytes, 0, sizeof head);
@@ -407,9 +407,9 @@ static void a_damaged_library_gets_an_answer(void **state)
 {
     (void)state;
     make_mini("libt_random.so");
-    srand(strobe_workshop_seed("test_art_module"));
+    srand(strobe_trial_seed("test_art_module"));
     size_t bytes;
-    char *whole = strobe_workshop_read("libt_random.so", &bytes), *copy = malloc(bytes);
+    char *whole = temp_dir_read("libt_random.so", &bytes), *copy = malloc(bytes);
     assert_non_null(copy);
     for (uint32_t i = strobe_trial_rounds(400); i > 0; i--) {
         memcpy(copy, whole, bytes);
@@ -428,11 +428,11 @@ static void damaged_gnu_debugdata_is_refused(void **state)
                                            "(head -c 200 mini.xz; printf 'damage'; tail -c +207 mini.xz) >bad"};
     for (size_t i = 0; i < 4; i++) {
         make_mini("libt_badmini.so");
-        strobe_workshop_run("%s; objcopy -S -R .gnu_debugdata libt_badmini.so && "
-                            "objcopy --add-section .gnu_debugdata=bad libt_badmini.so",
-                            commands[i]);
+        temp_dir_run("%s; objcopy -S -R .gnu_debugdata libt_badmini.so && "
+                     "objcopy --add-section .gnu_debugdata=bad libt_badmini.so",
+                     commands[i]);
         size_t bytes;
-        char *b = strobe_workshop_read("libt_badmini.so", &bytes);
+        char *b = temp_dir_read("libt_badmini.so", &bytes);
         is_refused(b, bytes,
                    i == 2 ? "damaged: its .gnu_debugdata holds no library of this processor"
                           : "damaged: its .gnu_debugdata can't be unpacked");
@@ -490,7 +490,7 @@ static void is_unpacked(const char *name, const char *lzma, const char *sdk, siz
     size_t bytes, packed_bytes, out_bytes, mapped;
     void *out;
     snprintf(packed_name, sizeof packed_name, "%s.xz", name);
-    char *whole = strobe_workshop_read(name, &bytes), *packed = strobe_workshop_read(packed_name, &packed_bytes);
+    char *whole = temp_dir_read(name, &bytes), *packed = temp_dir_read(packed_name, &packed_bytes);
     assert_int_equal(strobe_xz_unpack_by(lzma, sdk, packed, packed_bytes, &out, &out_bytes, &mapped), STROBE_OK);
     assert_int_equal(out_bytes, bytes);
     assert_memory_equal(out, whole, bytes);
@@ -510,9 +510,9 @@ static void is_unpacked(const char *name, const char *lzma, const char *sdk, siz
 static void make_packed(void)
 {
     make("libt_packed.so", "");
-    strobe_workshop_run("cp t.c little && xz -k -f little && "
-                        "(cat libt_packed.so; head -c 5000000 /dev/zero; cat libt_packed.so) >much && "
-                        "xz -k -f --block-size=65536 much");
+    temp_dir_run("cp t.c little && xz -k -f little && "
+                 "(cat libt_packed.so; head -c 5000000 /dev/zero; cat libt_packed.so) >much && "
+                 "xz -k -f --block-size=65536 much");
 }
 
 static void xz_is_unpacked_by_liblzma(void **state)
@@ -555,10 +555,10 @@ static void xz_is_unpacked_by_an_older_lzma_sdk(void **state)
         "            at(\"XzUnpacker_Code\"))(s, out, n, in, m, 0, finish, progress); }\n";
     if (!dlopen("/usr/lib/p7zip/7z.so", RTLD_NOW | RTLD_LOCAL))
         skip();
-    strobe_workshop_write("older.c", older, strlen(older), 0644);
-    strobe_workshop_run("$CC -shared -fPIC -o libolder.so older.c && cp t.c little && "
-                        "xz -k -f --block-size=100 little");
-    is_unpacked("little", "no-such-library.so", strobe_workshop_path("libolder.so"), 2);
+    temp_dir_write("older.c", older, strlen(older), 0644);
+    temp_dir_run("$CC -shared -fPIC -o libolder.so older.c && cp t.c little && "
+                 "xz -k -f --block-size=100 little");
+    is_unpacked("little", "no-such-library.so", temp_dir_path("libolder.so"), 2);
 }
 
 static void without_a_library_xz_is_not_supported(void **state)
@@ -594,5 +594,5 @@ int main(void)
         cmocka_unit_test(xz_is_unpacked_by_an_older_lzma_sdk),
         cmocka_unit_test(without_a_library_xz_is_not_supported),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

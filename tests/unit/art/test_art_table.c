@@ -154,7 +154,7 @@ static void a_wild_offset_is_in_no_file(void **state)
 static void a_symbol_outside_of_its_library_is_none(void **state)
 {
     ElfW(Sym) symbols[] = {{0}, symbol(FIRST, 1)};
-    struct strobe_module m = {.bias = 0x10000, .start = 0x10000, .end = 0x20000, .looked_in_file = true};
+    struct strobe_module m = {.bias = 0x10000, .start = 0x10000, .end = 0x20000, .searched_file = true};
     (void)state;
     m.dynamic = (struct strobe_module_table){
         .symbols = (const unsigned char *)symbols, .names = names, .count = 2, .names_bytes = sizeof names};

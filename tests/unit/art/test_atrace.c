@@ -3,8 +3,8 @@
 #include "engine/base/error.h"
 #include "engine/capture/thread.h"
 #include "engine/method/rhea/art/rhea.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -70,7 +70,7 @@ static void *find(void *library, const char *name)
 
 static const char *marker_path(void)
 {
-    return strobe_workshop_path("marker");
+    return temp_dir_path("marker");
 }
 
 /* Loads a libcutils of that age and the app on top of it. */
@@ -87,7 +87,7 @@ static void load_fresh(int level, bool real_marker)
     if (!app.cutils)
         fail_msg("%s", dlerror());
     /* As Android's loader does, all is bound at once. */
-    app.library = dlopen(strobe_workshop_path("libapp.so"), RTLD_NOW | RTLD_LOCAL);
+    app.library = dlopen(temp_dir_path("libapp.so"), RTLD_NOW | RTLD_LOCAL);
     if (!app.library)
         fail_msg("%s", dlerror());
     app.tags = find(app.cutils, "atrace_enabled_tags");
@@ -155,7 +155,7 @@ static struct {
 
 static void read_log(void)
 {
-    const char *path = strobe_workshop_path("log");
+    const char *path = temp_dir_path("log");
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     struct strobe_rhea_log_stats stats;
     assert_true(fd >= 0);
@@ -210,7 +210,7 @@ static void must_be(const char *const *expected)
 static size_t marker_bytes(void)
 {
     size_t bytes = 0;
-    char *text = strobe_workshop_read("marker", &bytes);
+    char *text = temp_dir_read("marker", &bytes);
     free(text);
     return bytes;
 }
@@ -324,7 +324,7 @@ static void other_kinds_are_passed_by_counted_and_still_reach_a_real_marker(void
     strobe_rhea_stop();
     MUST_BE("+B|%d|x");
     assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_HEAD_PASSED), 2);
-    char *text = strobe_workshop_read("marker", &bytes);
+    char *text = temp_dir_read("marker", &bytes);
     snprintf(expected, sizeof expected, "S|%d|load|5C|%d|heap|3", getpid(), getpid());
     assert_string_equal(text, expected);
     free(text);
@@ -340,7 +340,7 @@ static void with_forward_messages_go_both_ways(void **state)
         app.begin("x");
         strobe_rhea_stop();
         MUST_BE("+B|%d|x");
-        char *text = strobe_workshop_read("marker", &bytes);
+        char *text = temp_dir_read("marker", &bytes);
         snprintf(expected, sizeof expected, "B|%d|x", getpid());
         assert_string_equal(text, expected);
         free(text);
@@ -445,7 +445,7 @@ static void all_threads_are_distinguished_by_their_ids(void **state)
     strobe_rhea_stop();
     MUST_BE("+B|%d|main", "+B|%d|other", "+E|%d", "+B|%d|B:other");
     size_t bytes;
-    char own[32], *text = strobe_workshop_read("log", &bytes), *other = strstr(text, "other");
+    char own[32], *text = temp_dir_read("log", &bytes), *other = strstr(text, "other");
     snprintf(own, sizeof own, " %d: B|", getpid());
     assert_non_null(strstr(text, own));
     assert_true(strstr(text, own) < other);
@@ -459,7 +459,7 @@ static void a_forked_child_writes_nothing_to_its_parents_ring(void **state)
     if (strobe_trial_emulated())
         skip(); /* memory isn't wiped on fork there */
     load(26, false);
-    start(&(struct strobe_rhea_options){.ring_path = strobe_workshop_path("forked.ring")});
+    start(&(struct strobe_rhea_options){.ring_path = temp_dir_path("forked.ring")});
     app.begin("parent");
     pid_t child = fork();
     if (child == 0) {
@@ -489,7 +489,7 @@ static const char *expected_label(const char *form, const char *path)
 
 static void files_are_reported_by_name_with_size_and_offset(void **state)
 {
-    const char *path = strobe_workshop_write("data", block, sizeof block, 0600);
+    const char *path = temp_dir_write("data", block, sizeof block, 0600);
     struct iovec vector[2] = {{block, 1000}, {block + 1000, 24}};
     (void)state;
     load(26, false);
@@ -518,7 +518,7 @@ static void files_are_reported_by_name_with_size_and_offset(void **state)
 
 static void reads_and_writes_below_the_least_size_are_not_reported(void **state)
 {
-    const char *path = strobe_workshop_write("data", block, sizeof block, 0600);
+    const char *path = temp_dir_write("data", block, sizeof block, 0600);
     struct iovec vector[2] = {{block, 1000}, {block + 1000, 23}};
     (void)state;
     load(26, false);
@@ -547,7 +547,7 @@ static void calls_fail_as_they_would_and_leave_errno(void **state)
     assert_int_equal(app.open("/nowhere/at/all", O_RDONLY, 0), -1);
     assert_int_equal(errno, ENOENT);
     errno = 0;
-    const char *path = strobe_workshop_path("made");
+    const char *path = temp_dir_path("made");
     char opened[700];
     snprintf(opened, sizeof opened, "+B|%%d|open:%s", path);
     int fd = app.open(path, O_RDWR | O_CREAT, 0640);
@@ -602,8 +602,8 @@ static void libraries_loaded_later_are_hooked_when_one_looks_again(void **state)
     (void)state;
     load(26, false);
     start(&(struct strobe_rhea_options){0});
-    strobe_workshop_run("cp libapp.so liblater.so");
-    void *later = dlopen(strobe_workshop_path("liblater.so"), RTLD_NOW | RTLD_LOCAL);
+    temp_dir_run("cp libapp.so liblater.so");
+    void *later = dlopen(temp_dir_path("liblater.so"), RTLD_NOW | RTLD_LOCAL);
     assert_non_null(later);
     FIND(later, write_later, "app_write");
     assert_int_equal(write_later(*app.marker, "B|1|unseen", 10), -1);
@@ -627,7 +627,7 @@ static void what_is_missing_is_said_and_nothing_changed(void **state)
     assert_int_equal(strobe_rhea_start(&o, &error), STROBE_NO_ENTRY);
     assert_non_null(strstr(error.text, "atrace_enabled_tags"));
     o.cutils = app.path;
-    o.ring_path = strobe_workshop_write("there", "x", 1, 0600);
+    o.ring_path = temp_dir_write("there", "x", 1, 0600);
     assert_int_equal(strobe_rhea_start(&o, &error), STROBE_EXISTS);
     assert_int_equal(*app.tags, 0);
     assert_int_equal(*app.marker, -1);
@@ -639,7 +639,7 @@ static void what_is_missing_is_said_and_nothing_changed(void **state)
 
 static void a_ring_file_of_a_killed_process_gives_its_log(void **state)
 {
-    const char *path = strobe_workshop_path("killed.ring");
+    const char *path = temp_dir_path("killed.ring");
     char text[4096] = "";
     int pipe_to[2];
     (void)state;
@@ -671,11 +671,11 @@ static void a_ring_file_of_a_killed_process_gives_its_log(void **state)
     close(pipe_to[0]);
 }
 
-static int open_workshop(void **state)
+static int open_temp_dir(void **state)
 {
-    int status = strobe_workshop_open(state);
-    strobe_workshop_write("app.c", app_source, sizeof app_source - 1, 0600);
-    strobe_workshop_run("$CC -O1 -w -fPIC -shared -o libapp.so app.c");
+    int status = temp_dir_open(state);
+    temp_dir_write("app.c", app_source, sizeof app_source - 1, 0600);
+    temp_dir_run("$CC -O1 -w -fPIC -shared -o libapp.so app.c");
     return status;
 }
 
@@ -704,5 +704,5 @@ int main(void)
         cmocka_unit_test_teardown(what_is_missing_is_said_and_nothing_changed, unload),
         cmocka_unit_test_teardown(a_ring_file_of_a_killed_process_gives_its_log, unload),
     };
-    return cmocka_run_group_tests(tests, open_workshop, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, open_temp_dir, temp_dir_close);
 }

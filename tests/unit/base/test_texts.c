@@ -3,8 +3,8 @@
 #include "engine/util/json.h"
 #include "engine/util/text_pool.h"
 
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static void a_map_finds_what_was_put_and_nothing_else(void **state)
 {
     (void)state;
     struct strobe_idmap map = {0};
-    uint64_t random = strobe_workshop_seed("test_texts"), again = random;
+    uint64_t random = strobe_trial_seed("test_texts"), again = random;
     int fresh;
     assert_null(strobe_idmap_get(&map, 1, 2));
     for (uint32_t i = 0; i < 20000; i++) {

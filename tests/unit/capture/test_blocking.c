@@ -383,7 +383,7 @@ static void a_wait_left_by_a_jump_or_a_cancellation_is_taken_back(void **state)
     assert_nobody_waits();
 }
 
-static void a_thread_that_signs_off_or_is_buried_waits_no_more(void **state)
+static void a_thread_that_signs_off_or_is_retired_waits_no_more(void **state)
 {
     (void)state;
     static struct strobe_sampler sampler;
@@ -555,7 +555,7 @@ static void play(struct model *m, uint32_t steps)
 static void wakers_of_random_histories_are_the_true_ones(void **state)
 {
     (void)state;
-    struct model m = {.random = strobe_workshop_seed("test_blocking")};
+    struct model m = {.random = strobe_trial_seed("test_blocking")};
     play(&m, strobe_trial_rounds(60000));
     assert_true(m.truths > 100);
     assert_int_equal(m.wrong, 0);
@@ -662,7 +662,7 @@ int main(void)
         CASE(a_waiter_that_is_itself_waited_for_has_its_own_waker_S75_S76),
         CASE(word_of_a_wait_too_short_to_be_recorded_is_counted_as_gated),
         CASE(a_wait_left_by_a_jump_or_a_cancellation_is_taken_back),
-        CASE(a_thread_that_signs_off_or_is_buried_waits_no_more),
+        CASE(a_thread_that_signs_off_or_is_retired_waits_no_more),
         CASE(waits_beyond_the_nested_scopes_are_left_alone),
         CASE(wakers_of_random_histories_are_the_true_ones),
         CASE(real_threads_never_record_a_wrong_waker),

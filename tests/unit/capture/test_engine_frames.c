@@ -2,7 +2,7 @@
 #include "engine/trace/model/function_tree.h"
 
 #include "tests/unit/support/session_builder.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,8 +55,8 @@ static struct strobe_function_tree *tree;
 static int open_tree(void **state)
 {
     struct strobe_config config = strobe_build_config();
-    strobe_workshop_open(state);
-    strobe_build_begin(&build, strobe_workshop_path("s.strobe"), &config);
+    temp_dir_open(state);
+    strobe_build_begin(&build, temp_dir_path("s.strobe"), &config);
     return 0;
 }
 
@@ -154,5 +154,5 @@ int main(void)
         cmocka_unit_test(stacks_of_nothing_but_the_engine_are_none),
         cmocka_unit_test(the_same_holds_for_stacks_that_are_not_whole),
     };
-    return cmocka_run_group_tests(tests, open_tree, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, open_tree, temp_dir_close);
 }

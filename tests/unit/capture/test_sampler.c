@@ -362,7 +362,7 @@ static void a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer
     assert_in_range(rig.suspends, 50, 1100);
 }
 
-static void a_thread_that_is_gone_is_buried_and_its_chunk_taken_back_S16(void **state)
+static void a_thread_that_is_gone_is_retired_and_its_chunk_taken_back_S16(void **state)
 {
     (void)state;
     rig_point(&rig, STROBE_KIND_ALLOC);
@@ -581,7 +581,7 @@ static void deadlines_do_not_drift_and_lag_is_counted_S8(void **state)
     rig.host.sleep_until = late_sleep;
     strobe_sampler_run(&sampler);
     for (int i = 1; i < 200; i++) {
-        uint64_t grid = begin + (uint64_t)(i < 100 ? i : i + 3) * MS; /* three missed ones are not made up for */
+        uint64_t grid = begin + (uint64_t)(i < 100 ? i : i + 3) * MS; /* the three missed ones are not sampled later */
         assert_in_range(deadlines[i], grid, grid + MS);
         if (i != 100)
             assert_in_range(deadlines[i] - deadlines[i - 1], 875 * US, 1125 * US);
@@ -662,7 +662,7 @@ int main(void)
         TEST(points_do_not_wait_for_ever_for_a_sampler_that_never_gets_there),
         TEST(a_thread_that_did_not_get_to_run_is_tried_again_at_the_next_pass),
         TEST(a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer),
-        TEST(a_thread_that_is_gone_is_buried_and_its_chunk_taken_back_S16),
+        TEST(a_thread_that_is_gone_is_retired_and_its_chunk_taken_back_S16),
         TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life),
         TEST(a_host_that_knows_who_runs_is_asked_S5),
         TEST(each_stop_is_counted_with_how_long_the_thread_stood),

@@ -41,7 +41,7 @@ static int stop(void **state)
     return 0;
 }
 
-/* Ends the session and reads it. The books must balance whatever was written. */
+/* Ends the session and reads it. The accounting must be consistent whatever was written. */
 static void read_back(void)
 {
     struct strobe_error error;

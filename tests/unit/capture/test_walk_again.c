@@ -1,7 +1,7 @@
 /* The walk that remembers finds what the plain walk finds, whatever happened to the stack in between. */
 #include "engine/capture/walk_again.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +68,7 @@ static uint64_t return_address(uint64_t *random)
     return 0x1000 + strobe_trial_below(random, 4);
 }
 
-/* Both walks over the stack as it is, and the promise about what is shared with the stack before. */
+/* Both walks over the stack as it is, and the invariant about what is shared with the stack before. */
 static uint32_t check(uint32_t max)
 {
     uint64_t plain[STROBE_STACK_DEPTH_MAX], before[STROBE_STACK_DEPTH_MAX];
@@ -208,6 +208,6 @@ int main(void)
         cmocka_unit_test(a_walk_that_was_cut_is_not_built_upon),
         cmocka_unit_test(any_history_gives_what_the_plain_walk_gives_S44),
     };
-    seed = strobe_workshop_seed("test_walk_again");
+    seed = strobe_trial_seed("test_walk_again");
     return cmocka_run_group_tests_name("walk_again", tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 
 enum { WORDS = 1024, FRAMES = 192 };
 
-/* A stack at the made-up address BASE. */
+/* A stack at the arbitrary address BASE. */
 static const uint64_t BASE = 0x7fff00000000u;
 static uint64_t memory[WORDS];
 static uint64_t frames[FRAMES + 1];

@@ -5,8 +5,8 @@
 #include "engine/trace/import/btrace/btrace2.h"
 #include "engine/trace/import/btrace/btrace2_read.h"
 
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,13 +59,13 @@ static int open_all(void **state)
     for (char c = 'a'; c <= 'z'; c++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%d,1,- %c\n", c, c);
     assert_int_equal(strobe_matrix_map_parse(text, n, "letters", &letters, &error), STROBE_OK);
-    return strobe_workshop_open(state);
+    return temp_dir_open(state);
 }
 
 static int close_all(void **state)
 {
     strobe_matrix_map_close(letters);
-    return strobe_workshop_close(state);
+    return temp_dir_close(state);
 }
 
 static const char *calls_text(void)
@@ -360,12 +360,12 @@ static struct strobe_btrace2_written written;
 static enum strobe_status write_log(uint64_t bytes_max)
 {
     struct strobe_outfile out, mapping;
-    assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("log"), 1), STROBE_OK);
-    assert_int_equal(strobe_outfile_open(&mapping, strobe_workshop_path("log.mapping"), 1), STROBE_OK);
+    assert_int_equal(strobe_outfile_open(&out, temp_dir_path("log"), 1), STROBE_OK);
+    assert_int_equal(strobe_outfile_open(&mapping, temp_dir_path("log.mapping"), 1), STROBE_OK);
     enum strobe_status status = strobe_btrace2_write(&calls, bytes_max, &out, &mapping, &written);
     assert_int_equal(strobe_outfile_finish(&out, 0), STROBE_OK);
     assert_int_equal(strobe_outfile_finish(&mapping, 0), STROBE_OK);
-    char *bytes = strobe_workshop_read("log", &log_used);
+    char *bytes = temp_dir_read("log", &log_used);
     assert_true(log_used <= sizeof log_bytes);
     memcpy(log_bytes, bytes, log_used);
     free(bytes);
@@ -395,7 +395,7 @@ static void a_log_is_written_with_its_mapping(void **state)
     assert_int_equal(write_log(0), STROBE_OK);
     strobe_calls_close(&calls);
     assert_int_equal(written.records, 2);
-    char *mapping = strobe_workshop_read("log.mapping", &(size_t){0});
+    char *mapping = temp_dir_read("log.mapping", &(size_t){0});
     assert_string_equal(mapping, "1,1,- a\n2,1,- b\n");
     free(mapping);
     reads_as("7*: Bmethod 1@1000 Bmethod 2@1010 Emethod 2@1030 Emethod 1@1050\n");
@@ -426,7 +426,7 @@ static void names_are_mapped_and_come_back(void **state)
     assert_int_equal(write_log(0), STROBE_OK);
     strobe_calls_close(&calls);
     struct strobe_matrix_map *map;
-    assert_int_equal(strobe_matrix_map_read(strobe_workshop_path("log.mapping"), &map, &error), STROBE_OK);
+    assert_int_equal(strobe_matrix_map_read(temp_dir_path("log.mapping"), &map, &error), STROBE_OK);
     struct strobe_btrace2_options named = {.map = map};
     assert_int_equal(strobe_btrace2_read(log_bytes, log_used, &named, &calls, &stats, &error), STROBE_OK);
     assert_int_equal(stats.nameless_calls, 0);
@@ -509,7 +509,7 @@ static void random_calls_read_back_the_same(void **state)
         assert_int_equal(write_log(0), STROBE_OK);
         struct strobe_calls before = calls;
         struct strobe_matrix_map *map;
-        assert_int_equal(strobe_matrix_map_read(strobe_workshop_path("log.mapping"), &map, &error), STROBE_OK);
+        assert_int_equal(strobe_matrix_map_read(temp_dir_path("log.mapping"), &map, &error), STROBE_OK);
         struct strobe_btrace2_options named = {.map = map};
         assert_int_equal(strobe_btrace2_read(log_bytes, log_used, &named, &calls, &stats, &error), STROBE_OK);
         for (size_t i = 0; i < before.thread_count; i++) {
@@ -591,6 +591,6 @@ int main(void)
         cmocka_unit_test(random_calls_read_back_the_same),
         cmocka_unit_test(damaged_logs_always_nest),
     };
-    seed = strobe_workshop_seed("test_btrace2");
+    seed = strobe_trial_seed("test_btrace2");
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -6,8 +6,8 @@
 #include "engine/trace/import/ftrace/ftrace_read.h"
 
 #include "engine/trace/model/calls_repair.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -337,10 +337,10 @@ static void reads_end_by_inode_and_offset(void **state)
 static char *write_text(size_t *bytes)
 {
     struct strobe_outfile out;
-    assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("out.ftrace"), 1), STROBE_OK);
+    assert_int_equal(strobe_outfile_open(&out, temp_dir_path("out.ftrace"), 1), STROBE_OK);
     assert_int_equal(strobe_ftrace_write(&calls, &out), STROBE_OK);
     assert_int_equal(strobe_outfile_finish(&out, 0), STROBE_OK);
-    return strobe_workshop_read("out.ftrace", bytes);
+    return temp_dir_read("out.ftrace", bytes);
 }
 
 static void goes_there_and_back(const char *text, const char *written)
@@ -462,6 +462,6 @@ int main(void)
         cmocka_unit_test(random_streams_read_back_the_same),
         cmocka_unit_test(the_article_is_repaired_by_either_policy),
     };
-    seed = strobe_workshop_seed("test_ftrace");
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    seed = strobe_trial_seed("test_ftrace");
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

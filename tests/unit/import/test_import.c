@@ -3,8 +3,8 @@
 #include "engine/trace/import/perfetto/import_perfetto.h"
 
 #include "engine/base/varint.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -468,7 +468,7 @@ static void a_trace_cut_anywhere_says_where(void **state)
 static void damaged_traces_end_in_a_status(void **state)
 {
     (void)state;
-    uint64_t random = strobe_workshop_seed("test_import");
+    uint64_t random = strobe_trial_seed("test_import");
     build_good();
     for (uint32_t round = strobe_trial_rounds(20000); round; round--) {
         size_t count = trace.count;
@@ -494,15 +494,13 @@ static void a_fault_is_one_whether_or_not_it_is_asked_for_in_words(void **state)
 static void files_that_are_no_traces_say_so(void **state)
 {
     (void)state;
-    strobe_workshop_write("empty", "", 0, 0644);
-    strobe_workshop_write("text", "hello\n", 6, 0644);
-    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("empty"), &visitor, NULL, NULL, &error),
-                     STROBE_BAD_INPUT);
+    temp_dir_write("empty", "", 0, 0644);
+    temp_dir_write("text", "hello\n", 6, 0644);
+    assert_int_equal(strobe_import_perfetto(temp_dir_path("empty"), &visitor, NULL, NULL, &error), STROBE_BAD_INPUT);
     assert_non_null(strstr(error.text, "empty file"));
-    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("text"), &visitor, NULL, NULL, &error),
-                     STROBE_BAD_INPUT);
+    assert_int_equal(strobe_import_perfetto(temp_dir_path("text"), &visitor, NULL, NULL, &error), STROBE_BAD_INPUT);
     assert_string_equal(error.text, "byte 0: expected a packet (0x0a), found 0x68");
-    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("none"), &visitor, NULL, NULL, &error), STROBE_IO);
+    assert_int_equal(strobe_import_perfetto(temp_dir_path("none"), &visitor, NULL, NULL, &error), STROBE_IO);
 }
 
 /* Says of every descriptor that was closed before the import whether a started program would get it. */
@@ -528,13 +526,12 @@ static void a_trace_being_read_is_not_handed_to_programs_started_meanwhile(void 
     packet(&p);
     const struct strobe_import_visitor look = {.process = on_process_look_at_descriptors};
     int open_before[64];
-    strobe_workshop_write("trace", trace.at, trace.count, 0644);
+    temp_dir_write("trace", trace.at, trace.count, 0644);
     for (int fd = 0; fd < 64; fd++)
         open_before[fd] = fcntl(fd, F_GETFD) != -1;
     imported_bytes = 0;
     imported[0] = 0;
-    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("trace"), &look, open_before, NULL, &error),
-                     STROBE_OK);
+    assert_int_equal(strobe_import_perfetto(temp_dir_path("trace"), &look, open_before, NULL, &error), STROBE_OK);
     assert_string_equal(imported, "kept;");
 }
 
@@ -556,5 +553,5 @@ int main(void)
         cmocka_unit_test(files_that_are_no_traces_say_so),
         cmocka_unit_test(a_trace_being_read_is_not_handed_to_programs_started_meanwhile),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -7,7 +7,7 @@
 #include "engine/trace/import/matrix/matrix_raw.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
 
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static struct strobe_error error;
 
 static const char *path_of(const char *name)
 {
-    return strobe_workshop_path(name);
+    return temp_dir_path(name);
 }
 
 static void write_file(const char *name, const void *bytes, size_t count)

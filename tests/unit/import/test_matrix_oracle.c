@@ -4,8 +4,8 @@
 #include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
 
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -321,7 +321,7 @@ static void the_upstream_contract_is_what_a_slow_model_of_the_parser_makes(void 
 }
 
 /* Any stream, by the documented contract: no item is without its caller, neither before trimming nor after; siblings
- * are of different methods; no call is lost or made up. */
+ * are of different methods; no call is lost or invented. */
 static void the_documented_contract_makes_trees_of_anything(void **state)
 {
     (void)state;
@@ -403,6 +403,6 @@ int main(void)
         cmocka_unit_test(the_documented_contract_makes_trees_of_anything),
         cmocka_unit_test(many_callees_and_deep_stacks_are_put_together_alike),
     };
-    seed = strobe_workshop_seed("test_matrix_oracle");
+    seed = strobe_trial_seed("test_matrix_oracle");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

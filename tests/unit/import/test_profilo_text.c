@@ -2,8 +2,8 @@
  * The regressions R-10. */
 #include "engine/base/error.h"
 #include "engine/trace/import/rhea/profilo_text.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,7 +130,7 @@ static void lines_that_do_not_fit_are_refused_and_change_nothing(void **state)
 
 static void random_entries_come_back_in_both_forms(void **state)
 {
-    uint64_t random = strobe_workshop_seed("test_profilo_text");
+    uint64_t random = strobe_trial_seed("test_profilo_text");
     (void)state;
     for (int form = 0; form < 2; form++) {
         struct strobe_profilo_state to = {.delta = form}, from = to;
@@ -230,11 +230,11 @@ static void calls_that_were_written_are_read_again(void **state)
     strobe_calls_add(&calls, a, STROBE_CALL_END, 300, y);
     strobe_calls_add(&calls, b, STROBE_CALL_END, 350, x);
     strobe_calls_add(&calls, a, STROBE_CALL_END, 400, x);
-    assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("calls.profilo"), 1), STROBE_OK);
+    assert_int_equal(strobe_outfile_open(&out, temp_dir_path("calls.profilo"), 1), STROBE_OK);
     assert_int_equal(strobe_profilo_write_calls(&calls, &out, &blanked), STROBE_OK);
     assert_int_equal(strobe_outfile_finish(&out, 0), STROBE_OK);
     assert_int_equal(blanked, 1);
-    char *text = strobe_workshop_read("calls.profilo", &bytes);
+    char *text = temp_dir_read("calls.profilo", &bytes);
     assert_int_equal(read_text(text), STROBE_OK);
     free(text);
     assert_int_equal(stats.unknown, 0);
@@ -259,5 +259,5 @@ int main(void)
         cmocka_unit_test_teardown(a_trace_without_a_head_or_its_end_is_refused, close_calls),
         cmocka_unit_test_teardown(calls_that_were_written_are_read_again, close_calls),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -1,6 +1,7 @@
 /* The index follows the dynamic linker: libraries that come have rules, those that went have none. */
 #include "engine/backend/linux/host_linux.h"
 #include "engine/backend/linux/unwind_images.h"
+#include "tests/support/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 
 static struct strobe_linux linux_host;
 static struct strobe_unwind_index *rules;
-static char folder[] = "/tmp/strobe-unwind-XXXXXX";
+static char folder[TEMPORARY_BYTES];
 
 static uint8_t kind_at(uint64_t pc)
 {
@@ -28,7 +29,7 @@ static int start(void **state)
     char command[512];
     strobe_linux_init(&linux_host, clock_gettime);
     rules = strobe_unwind_images_update(&linux_host.host);
-    if (!rules || !mkdtemp(folder))
+    if (!rules || !mkdtemp(temporary_path(folder, "strobe-unwind-XXXXXX")))
         return 1;
     snprintf(command, sizeof command,
              "cd %s && for n in one two; do echo \"int $n(int x) { volatile int a[9] = {x}; return a[x & 7]; }\" >$n.c "
@@ -40,14 +41,14 @@ static int start(void **state)
 static int end(void **state)
 {
     (void)state;
-    char command[128];
+    char command[256];
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command);
 }
 
 static void *open_library(const char *name)
 {
-    char path[128];
+    char path[256];
     snprintf(path, sizeof path, "%s/%s.so", folder, name);
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }

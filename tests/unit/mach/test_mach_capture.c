@@ -5,6 +5,7 @@
 #include "engine/trace/session/reader.h"
 #include "sim/fake/mach/app.h"
 #include "sim/fake/mach/fake.h"
+#include "tests/support/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@
 enum { WAIT_NS = 3000000 };
 
 static struct fake_mach_app *app;
-static char path[64];
+static char path[TEMPORARY_BYTES];
 static struct strobe_reader *seen;
 
 /* ---- a capture */
@@ -76,7 +77,7 @@ static int set_up(void **state)
 {
     (void)state;
     app = fake_mach_app();
-    snprintf(path, sizeof path, "/tmp/strobe-mach-capture-%d", (int)getpid());
+    temporary_path(path, "strobe-mach-capture-%d", (int)getpid());
     seen = NULL;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "engine/trace/session/reader.h"
 #include "sim/fake/mach/app.h"
 #include "sim/fake/mach/fake.h"
+#include "tests/support/temporary.h"
 
 #include <malloc_logger.h>
 #include <setjmp.h>
@@ -24,7 +25,7 @@ enum { SECONDS = 2, FIRST_CALLS = 12, STRIDE = 29, CALLS_MAX = 4096 };
 static const kern_return_t codes[] = {KERN_FAILURE, KERN_RESOURCE_SHORTAGE, KERN_TERMINATED, KERN_INVALID_ARGUMENT,
                                       MACH_SEND_INVALID_DEST};
 static struct fake_mach_app *app;
-static char path[64];
+static char path[TEMPORARY_BYTES];
 static _Atomic bool over;
 static const char *last_failed;
 
@@ -133,7 +134,7 @@ static int set_up(void **state)
 {
     (void)state;
     app = fake_mach_app();
-    snprintf(path, sizeof path, "/tmp/strobe-mach-faults-%d", (int)getpid());
+    temporary_path(path, "strobe-mach-faults-%d", (int)getpid());
     atomic_store(&over, false);
     assert_int_equal(app->pthread_create(&computing, NULL, compute, NULL), 0);
     memcpy(before, app, sizeof before);

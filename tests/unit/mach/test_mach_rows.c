@@ -6,6 +6,7 @@
 #include "engine/trace/session/reader.h"
 #include "sim/fake/mach/app.h"
 #include "sim/fake/mach/system.h"
+#include "tests/support/temporary.h"
 
 #include <malloc_logger.h>
 #include <setjmp.h>
@@ -19,7 +20,7 @@
 #include <cmocka.h>
 
 static struct fake_mach_app *app;
-static char path[64];
+static char path[TEMPORARY_BYTES];
 static struct strobe_reader *seen;
 
 static void begin(void)
@@ -49,7 +50,7 @@ static int set_up(void **state)
 {
     (void)state;
     app = fake_mach_app();
-    snprintf(path, sizeof path, "/tmp/strobe-mach-rows-%d", (int)getpid());
+    temporary_path(path, "strobe-mach-rows-%d", (int)getpid());
     seen = NULL;
     return 0;
 }

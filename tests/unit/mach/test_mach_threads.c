@@ -427,7 +427,8 @@ static void threads_that_come_and_go_leave_no_right_and_are_never_mistaken_S45(v
     look();
     look();
     strobe_mach_threads_drop(table, own_tid());
-    for (int ms = 0; ms < 2000 && fake_mach_rights() != rights_before; ms++) { /* who was late to go is buried */
+    for (int ms = 0; ms < 2000 && fake_mach_rights() != rights_before;
+         ms++) { /* a thread that was late to end is retired */
         usleep(1000);
         look();
         strobe_mach_threads_drop(table, own_tid());

@@ -2,8 +2,8 @@
  * beside ours: the regressions R-1 and R-3. */
 #include "engine/method/matrix/matrix_log.h"
 
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -646,7 +646,7 @@ static void a_log_that_is_not_started_in_time_is_released_for_good(void **state)
 static void random_runs_are_copied_as_they_were_written(void **state)
 {
     (void)state;
-    uint64_t seed = strobe_workshop_seed("test_matrix_log");
+    uint64_t seed = strobe_trial_seed("test_matrix_log");
     enum { CALLS = 3000 };
     static uint64_t written[CALLS];
     for (uint32_t round = strobe_trial_rounds(40); round--;) {

@@ -1,8 +1,8 @@
 /* The packet ring: sizes at their limits, messages of every length whole or reported as missing, what a crash leaves.
  * The regressions R-9. */
 #include "engine/method/rhea/packet_ring.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -389,7 +389,7 @@ static int open_file(const char *path, uint32_t slots, void **at)
 
 static void a_file_whose_process_was_killed_in_a_write_holds_whole_messages_only(void **state)
 {
-    const char *path = strobe_workshop_path("ring");
+    const char *path = temp_dir_path("ring");
     const uint32_t slots = 256;
     struct strobe_packet_reader r;
     unsigned char message[MOST], expected[MOST];
@@ -487,5 +487,5 @@ int main(void)
         cmocka_unit_test(a_file_whose_process_was_killed_in_a_write_holds_whole_messages_only),
         cmocka_unit_test_teardown(memory_that_is_no_ring_of_ours_is_refused, unmake),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -3,8 +3,8 @@
 #include "engine/method/rhea/rhea_log.h"
 #include "engine/trace/import/rhea/rhea_read.h"
 #include "engine/trace/model/calls_repair.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -346,7 +346,7 @@ static struct strobe_rhea_log_stats write_and_read(uint32_t digits)
 
 static void what_was_written_is_read_again(void **state)
 {
-    unsigned seed = strobe_workshop_seed("test_rhea_log");
+    unsigned seed = strobe_trial_seed("test_rhea_log");
     uint64_t random = seed;
     struct {
         uint64_t time_ns;

@@ -3,10 +3,10 @@
 #include "engine/trace/session/reader.h"
 
 #include "engine/trace/build/timeline.h"
+#include "tests/unit/support/recording.h"
 #include "tests/unit/support/session_builder.h"
-#include "tests/unit/support/tape.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static uint64_t seed;
 
 static void begin_with(const struct strobe_config *config)
 {
-    strobe_build_begin(&build, strobe_workshop_path("session"), config);
+    strobe_build_begin(&build, temp_dir_path("session"), config);
 }
 
 static void begin(void)
@@ -46,7 +46,7 @@ static void sample(uint32_t thread, uint64_t ticks, uint64_t duration, uint32_t 
 static void open_reader(void)
 {
     struct strobe_error error = {""};
-    if (strobe_reader_open(strobe_workshop_path("session"), &reader, &error) != STROBE_OK)
+    if (strobe_reader_open(temp_dir_path("session"), &reader, &error) != STROBE_OK)
         fail_msg("%s", error.text);
 }
 
@@ -300,21 +300,21 @@ static void what_is_no_session_is_refused_in_words(void **state)
 {
     (void)state;
     struct strobe_error error;
-    strobe_workshop_write("session", "not a session at all, but long enough to be looked at", 53, 0644);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_BAD_INPUT);
+    temp_dir_write("session", "not a session at all, but long enough to be looked at", 53, 0644);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_BAD_INPUT);
     assert_null(reader);
     assert_string_equal(error.text, "header: expected a Strobe session whose parts fit together");
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("nothing"), &reader, &error), STROBE_IO);
+    assert_int_equal(strobe_reader_open(temp_dir_path("nothing"), &reader, &error), STROBE_IO);
     assert_string_equal(error.text, "No such file or directory");
 
     begin();
     build.session.header->version = STROBE_SESSION_VERSION + 1;
     strobe_build_kill(&build);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_BAD_VERSION);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_BAD_VERSION);
     begin();
     strobe_build_kill(&build);
-    assert_int_equal(truncate(strobe_workshop_path("session"), 10000), 0);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_TRUNCATED);
+    assert_int_equal(truncate(temp_dir_path("session"), 10000), 0);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_TRUNCATED);
     assert_string_equal(error.text, "end of file: expected as many bytes as the header promises");
 }
 
@@ -342,7 +342,7 @@ static void an_image_that_was_not_written_in_full_is_none_and_every_path_ends(vo
     strobe_store_release(&build.session.images[1].published, 0);
     memset(build.session.images[2].path, 'x', sizeof build.session.images[2].path);
     strobe_build_end(&build, 1000000);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL), STROBE_OK);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, NULL), STROBE_OK);
     assert_non_null(strobe_reader_image(reader, 0));
     assert_string_equal(strobe_reader_image(reader, 0)->path, "/lib/whole.so");
     assert_null(strobe_reader_image(reader, 1));
@@ -373,23 +373,23 @@ static void a_damaged_session_is_read_or_refused_but_harms_nobody(void **state)
     }
     strobe_build_end(&build, 400000000);
     size_t bytes, refused = 0, read = 0;
-    char *good = strobe_workshop_read("session", &bytes);
+    char *good = temp_dir_read("session", &bytes);
     unsigned char *bad = malloc(bytes);
     assert_non_null(bad);
     for (uint32_t round = strobe_trial_rounds(1500); round--;) {
         memcpy(bad, good, bytes);
         flip_bits(bad, bytes, 1 + strobe_trial_below(&seed, 30));
-        strobe_workshop_write("session", bad, bytes, 0644);
-        if (strobe_reader_open(strobe_workshop_path("session"), &reader, NULL) != STROBE_OK) {
+        temp_dir_write("session", bad, bytes, 0644);
+        if (strobe_reader_open(temp_dir_path("session"), &reader, NULL) != STROBE_OK) {
             refused++;
             continue;
         }
         struct strobe_error error;
         strobe_reader_check(reader, &error);
         strobe_reader_close(reader);
-        struct strobe_tape tape;
-        strobe_tape_record(&tape, strobe_workshop_path("session"), NULL);
-        strobe_tape_free(&tape);
+        struct recording recording;
+        recording_read(&recording, temp_dir_path("session"), NULL);
+        recording_free(&recording);
         read++;
     }
     free(good);
@@ -415,6 +415,6 @@ int main(void)
         cmocka_unit_test(an_image_that_was_not_written_in_full_is_none_and_every_path_ends),
         cmocka_unit_test(a_damaged_session_is_read_or_refused_but_harms_nobody),
     };
-    seed = strobe_workshop_seed("test_reader");
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    seed = strobe_trial_seed("test_reader");
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

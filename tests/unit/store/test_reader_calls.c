@@ -1,7 +1,7 @@
-/* Calls of a session as the reader gives them: by thread, in time order, with books that are checked. */
+/* Calls of a session as the reader gives them: by thread, in time order, with checked accounting. */
 #include "engine/base/error.h"
 #include "engine/trace/session/reader.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static struct strobe_reader *reader;
 static void begin(void)
 {
     struct strobe_config c;
-    const char *path = strobe_workshop_path("calls");
+    const char *path = temp_dir_path("calls");
     unlink(path);
     strobe_config_default(&c);
     c.ring_slots = c.stack_nodes = 64;
@@ -48,7 +48,7 @@ static void read_back(int closed)
 {
     if (closed)
         strobe_session_finish(&made, &(struct strobe_clock_pair){TICKS + 1, TICKS + 1, TICKS + 1, TICKS + 1});
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("calls"), &reader, NULL), STROBE_OK);
+    assert_int_equal(strobe_reader_open(temp_dir_path("calls"), &reader, NULL), STROBE_OK);
 }
 
 static int end(void **state)
@@ -57,7 +57,7 @@ static int end(void **state)
     strobe_reader_close(reader);
     reader = NULL;
     strobe_session_unmap(&made);
-    unlink(strobe_workshop_path("calls"));
+    unlink(temp_dir_path("calls"));
     return 0;
 }
 
@@ -153,5 +153,5 @@ int main(void)
         cmocka_unit_test_teardown(inconsistent_accounting_of_calls_is_reported, end),
         cmocka_unit_test_teardown(a_claim_that_a_kill_cut_off_is_forgiven_a_block, end),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -2,8 +2,8 @@
 #include "engine/store/ring.h"
 #include "engine/store/stack_table.h"
 #include "tests/unit/support/sample.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -647,7 +647,7 @@ static void the_two_halves_of_a_record_never_stand_in_two_chunks(void **state)
 
 int main(void)
 {
-    seed = strobe_workshop_seed("test_ring");
+    seed = strobe_trial_seed("test_ring");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_comes_back_field_by_field),
         cmocka_unit_test(ticks_and_durations_past_32_bits_survive_S19),

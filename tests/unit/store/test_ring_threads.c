@@ -3,8 +3,8 @@
  * alone: threads must really run at the same time. */
 #include "engine/store/ring.h"
 #include "tests/unit/support/sample.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -329,7 +329,7 @@ static void writers_that_are_killed_hold_up_nobody_and_their_chunks_come_back_S1
 
 int main(void)
 {
-    seed = strobe_workshop_seed("test_ring_threads");
+    seed = strobe_trial_seed("test_ring_threads");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_torn_record_is_accepted_and_all_are_accounted_for_S10),
         cmocka_unit_test(a_chunk_is_its_owners_alone_however_long_it_stalls_S13),

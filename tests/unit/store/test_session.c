@@ -1,8 +1,8 @@
 /* The session file: made whole or not at all, opened only when it is what it says, and no larger than what is in it. */
 #include "engine/store/session.h"
 #include "tests/unit/support/sample.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static struct strobe_config config_small(void)
 
 static const char *fresh(const char *name)
 {
-    const char *path = strobe_workshop_path(name);
+    const char *path = temp_dir_path(name);
     unlink(path);
     return path;
 }
@@ -151,7 +151,7 @@ static void the_defaults_are_valid_and_take_under_100_megabytes(void **state)
     assert_true(strobe_ring_slot_count(&s.ring) >= 262144);
     assert_string_equal(s.header->command, "");
     strobe_session_unmap(&s);
-    unlink(strobe_workshop_path("default"));
+    unlink(temp_dir_path("default"));
 }
 
 /* The header of the engine's config says what each is for; its defaults are those of published tracers (S-1 to S-8). */
@@ -269,7 +269,7 @@ static void an_existing_file_is_replaced_only_on_request_and_only_a_regular_one(
     (void)state;
     struct strobe_config c = config_small();
     struct strobe_session s, old;
-    const char *path = strobe_workshop_write("there", "precious", 8, 0600), *link = fresh("link");
+    const char *path = temp_dir_write("there", "precious", 8, 0600), *link = fresh("link");
     struct stat st;
     assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_EXISTS);
     assert_int_equal(stat(path, &st), 0);
@@ -283,13 +283,13 @@ static void an_existing_file_is_replaced_only_on_request_and_only_a_regular_one(
     strobe_session_unmap(&old);
     strobe_session_unmap(&s);
 
-    assert_int_equal(strobe_session_create(strobe_workshop_path("."), &c, NULL, 1, &s), STROBE_EXISTS);
+    assert_int_equal(strobe_session_create(temp_dir_path("."), &c, NULL, 1, &s), STROBE_EXISTS);
     assert_int_equal(symlink("there", link), 0);
     assert_int_equal(strobe_session_create(link, &c, NULL, 1, &s), STROBE_EXISTS);
     assert_int_equal(lstat(link, &st), 0);
     assert_true(S_ISLNK(st.st_mode));
     assert_int_equal(strobe_session_create("/dev/null", &c, NULL, 1, &s), STROBE_EXISTS);
-    assert_int_equal(strobe_session_create(strobe_workshop_path("no/such/folder"), &c, NULL, 1, &s), STROBE_IO);
+    assert_int_equal(strobe_session_create(temp_dir_path("no/such/folder"), &c, NULL, 1, &s), STROBE_IO);
     assert_int_equal(errno, ENOENT);
 }
 
@@ -300,21 +300,19 @@ static void what_is_no_session_is_said_to_be_none(void **state)
     (void)state;
     struct strobe_session s;
     char zeros[8192] = {0};
-    assert_int_equal(strobe_session_open(strobe_workshop_path("nowhere"), &s), STROBE_IO);
+    assert_int_equal(strobe_session_open(temp_dir_path("nowhere"), &s), STROBE_IO);
     assert_int_equal(errno, ENOENT);
-    assert_int_equal(strobe_session_open(strobe_workshop_path("."), &s), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_session_open(temp_dir_path("."), &s), STROBE_BAD_INPUT);
     assert_int_equal(strobe_session_open("/dev/zero", &s), STROBE_BAD_INPUT);
-    assert_int_equal(strobe_session_open(strobe_workshop_write("empty", "", 0, 0600), &s), STROBE_BAD_INPUT);
-    assert_int_equal(strobe_session_open(strobe_workshop_write("zeros", zeros, sizeof zeros, 0600), &s),
-                     STROBE_BAD_INPUT);
-    assert_int_equal(strobe_session_open(strobe_workshop_write("text", "STROBE\n\n and more", 17, 0600), &s),
+    assert_int_equal(strobe_session_open(temp_dir_write("empty", "", 0, 0600), &s), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_session_open(temp_dir_write("zeros", zeros, sizeof zeros, 0600), &s), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_session_open(temp_dir_write("text", "STROBE\n\n and more", 17, 0600), &s),
                      STROBE_BAD_INPUT);
     memcpy(zeros, STROBE_SESSION_MAGIC, 8);
     zeros[8] = STROBE_SESSION_VERSION + 1;
-    assert_int_equal(strobe_session_open(strobe_workshop_write("later", zeros, sizeof zeros, 0600), &s),
-                     STROBE_BAD_VERSION);
-    assert_int_equal(strobe_session_attach(strobe_workshop_path("later"), 1, &s), STROBE_BAD_VERSION);
-    assert_int_equal(strobe_session_trim(strobe_workshop_path("later")), STROBE_BAD_VERSION);
+    assert_int_equal(strobe_session_open(temp_dir_write("later", zeros, sizeof zeros, 0600), &s), STROBE_BAD_VERSION);
+    assert_int_equal(strobe_session_attach(temp_dir_path("later"), 1, &s), STROBE_BAD_VERSION);
+    assert_int_equal(strobe_session_trim(temp_dir_path("later")), STROBE_BAD_VERSION);
 }
 
 static void a_session_cut_anywhere_is_said_to_be_truncated(void **state)
@@ -328,18 +326,18 @@ static void a_session_cut_anywhere_is_said_to_be_truncated(void **state)
     uint32_t bytes = (uint32_t)s.mapped_bytes;
     strobe_session_unmap(&s);
     size_t got;
-    char *whole = strobe_workshop_read("cut", &got);
+    char *whole = temp_dir_read("cut", &got);
     assert_int_equal(got, bytes);
     for (uint32_t round = 0; round < strobe_trial_rounds(300); round++) {
         uint32_t at = round < 20   ? round
                       : round < 40 ? bytes - 1 - (round - 20)
                                    : strobe_trial_below(&random, round % 2 ? bytes : 4096);
-        strobe_workshop_write("cut", whole, at, 0600);
+        temp_dir_write("cut", whole, at, 0600);
         assert_int_equal(strobe_session_open(path, &s), at < 8 ? STROBE_BAD_INPUT : STROBE_TRUNCATED);
         assert_null(s.header);
         assert_int_equal(strobe_session_attach(path, 1, &s), at < 8 ? STROBE_BAD_INPUT : STROBE_TRUNCATED);
     }
-    strobe_workshop_write("cut", whole, bytes, 0600);
+    temp_dir_write("cut", whole, bytes, 0600);
     assert_int_equal(strobe_session_open(path, &s), STROBE_OK);
     strobe_session_unmap(&s);
     free(whole);
@@ -376,7 +374,7 @@ static void every_entry_goes_to_one_taker_and_a_full_table_says_so_S45(void **st
     c.threads_max = c.images_max = ENTRIES;
     for (uint32_t round = 0; round < strobe_trial_rounds(60); round++) {
         struct hiring *h = calloc(1, sizeof *h);
-        assert_int_equal(strobe_session_create(strobe_workshop_path("entries"), &c, NULL, 1, &h->s), STROBE_OK);
+        assert_int_equal(strobe_session_create(temp_dir_path("entries"), &c, NULL, 1, &h->s), STROBE_OK);
         strobe_trial_crowd(TAKERS, hire, h);
         for (uint32_t i = 0; i < ENTRIES + TAKERS; i++) {
             assert_int_equal(strobe_load_relaxed(&h->taken[0][i]), i < ENTRIES);
@@ -410,7 +408,7 @@ static uint64_t blocks_bytes(const char *path)
 
 static bool holes_can_be_punched(void)
 {
-    int fd = open(strobe_workshop_write("punched", "12345678", 8, 0600), O_RDWR);
+    int fd = open(temp_dir_write("punched", "12345678", 8, 0600), O_RDWR);
     int done = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 8);
     close(fd);
     return done == 0;
@@ -516,7 +514,7 @@ static void a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_
     assert_true(blocks_bytes(path) >= strobe_session_file_bytes(&c)); /* all of it was reserved */
 
     size_t before_bytes, after_bytes;
-    char *before = strobe_workshop_read("trim", &before_bytes);
+    char *before = temp_dir_read("trim", &before_bytes);
     enum strobe_status status = strobe_session_trim(path);
     if (status == STROBE_UNSUPPORTED && !holes_can_be_punched()) {
         free(before);
@@ -524,7 +522,7 @@ static void a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_
         skip();
     }
     assert_int_equal(status, STROBE_OK);
-    char *after = strobe_workshop_read("trim", &after_bytes);
+    char *after = temp_dir_read("trim", &after_bytes);
     assert_int_equal(after_bytes, before_bytes);
     assert_memory_equal(after, before, before_bytes);
     free(before);
@@ -568,7 +566,7 @@ static int create_on_a_full_disk(const char *folder)
 static void a_full_disk_is_refused_at_once_and_leaves_nothing(void **state)
 {
     (void)state;
-    const char *folder = strobe_workshop_path("full");
+    const char *folder = temp_dir_path("full");
     int status;
     mkdir(folder, 0700);
     pid_t pid = fork();
@@ -585,7 +583,7 @@ static void a_full_disk_is_refused_at_once_and_leaves_nothing(void **state)
 
 int main(void)
 {
-    seed = strobe_workshop_seed("test_session");
+    seed = strobe_trial_seed("test_session");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_traced_process_wrote_is_what_a_reader_finds),
         cmocka_unit_test(how_a_process_ended_is_noted_in_a_session_that_it_has_not_closed_only),
@@ -603,5 +601,5 @@ int main(void)
         cmocka_unit_test(a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_S20),
         cmocka_unit_test(a_full_disk_is_refused_at_once_and_leaves_nothing),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

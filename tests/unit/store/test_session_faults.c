@@ -1,8 +1,8 @@
 /* Sessions when things go wrong: system calls that fail, processes that are killed, files with flipped bits. */
 #include "engine/store/session.h"
 #include "tests/unit/support/sample.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -137,24 +137,24 @@ static void fail_each_call(enum strobe_status (*act)(struct strobe_session *), v
 static enum strobe_status create(struct strobe_session *s)
 {
     struct strobe_config c = config_small();
-    return strobe_session_create(strobe_workshop_path("faulty"), &c, "x", 0, s);
+    return strobe_session_create(temp_dir_path("faulty"), &c, "x", 0, s);
 }
 
 static enum strobe_status attach(struct strobe_session *s)
 {
-    return strobe_session_attach(strobe_workshop_path("faulty"), 1, s);
+    return strobe_session_attach(temp_dir_path("faulty"), 1, s);
 }
 
 static enum strobe_status open_to_read(struct strobe_session *s)
 {
-    return strobe_session_open(strobe_workshop_path("faulty"), s);
+    return strobe_session_open(temp_dir_path("faulty"), s);
 }
 
 static void a_file_is_there_only_if(bool ok)
 {
-    assert_int_equal(access(strobe_workshop_path("faulty"), F_OK), ok ? 0 : -1);
+    assert_int_equal(access(temp_dir_path("faulty"), F_OK), ok ? 0 : -1);
     if (ok)
-        unlink(strobe_workshop_path("faulty"));
+        unlink(temp_dir_path("faulty"));
 }
 
 static void still_unattached_unless(bool ok)
@@ -174,7 +174,7 @@ static void whichever_call_fails_it_is_reported_and_nothing_is_left_behind(void 
 {
     (void)state;
     struct strobe_session s;
-    unlink(strobe_workshop_path("faulty"));
+    unlink(temp_dir_path("faulty"));
     fail_each_call(create, a_file_is_there_only_if, 3);
     reserving_unsupported = true; /* a file system without reserving: sparse then, and its faults as well */
     fail_each_call(create, a_file_is_there_only_if, 3);
@@ -284,7 +284,7 @@ static void a_process_killed_at_any_instant_leaves_a_session_that_adds_up(void *
     for (uint32_t round = 0; round < strobe_trial_rounds(60); round++) {
         struct strobe_config c = config_small();
         struct strobe_session s;
-        const char *path = strobe_workshop_path("killed");
+        const char *path = temp_dir_path("killed");
         c.stack_nodes = 50000;
         c.ring_slots = round % 2 ? 256 : 1 << 14;
         c.ring_mode = round % 8 ? STROBE_KEEP_NEWEST : STROBE_KEEP_OLDEST;
@@ -306,7 +306,7 @@ static const char *session_with_content(void)
 {
     struct strobe_config c = config_small();
     struct strobe_session s;
-    const char *path = strobe_workshop_path("content");
+    const char *path = temp_dir_path("content");
     assert_int_equal(strobe_session_create(path, &c, "x", 1, &s), STROBE_OK);
     struct strobe_ring_writer w = {0};
     struct strobe_stack_cursor cursor = {0};
@@ -330,7 +330,7 @@ static const char *session_with_content(void)
     return path;
 }
 
-/* Length of a text that ends within its array, as strobe_session_open promises. */
+/* Length of a text that ends within its array, as strobe_session_open guarantees. */
 static size_t length_of(const char *text, size_t bytes)
 {
     const char *end = memchr(text, 0, bytes);
@@ -338,7 +338,7 @@ static size_t length_of(const char *text, size_t bytes)
     return (size_t)(end - text);
 }
 
-/* All that a reader does with a session, believing what strobe_session_open promises. */
+/* All that a reader does with a session, relying on what strobe_session_open guarantees. */
 static uint64_t read_all(const struct strobe_session *s)
 {
     uint64_t sum = 1000 / s->header->ticks_per_second, got[STROBE_STACK_DEPTH_MAX];
@@ -497,7 +497,7 @@ static void no_damage_anywhere_makes_a_reader_crash(void **state)
 
 int main(void)
 {
-    seed = strobe_workshop_seed("test_session_faults");
+    seed = strobe_trial_seed("test_session_faults");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whichever_call_fails_it_is_reported_and_nothing_is_left_behind),
         cmocka_unit_test(a_process_killed_at_any_instant_leaves_a_session_that_adds_up),
@@ -506,5 +506,5 @@ int main(void)
         cmocka_unit_test(a_header_that_would_mislead_is_refused),
         cmocka_unit_test(no_damage_anywhere_makes_a_reader_crash),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

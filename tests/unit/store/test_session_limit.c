@@ -1,6 +1,6 @@
 /* A session of which only the first part has its blocks: a store to any other page would end the process (S-20). */
 #include "engine/store/session.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -184,5 +184,5 @@ int main(void)
         cmocka_unit_test(a_limited_table_refuses_and_goes_on_when_the_limit_ends),
         cmocka_unit_test(entries_are_handed_out_as_far_as_there_are_blocks),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

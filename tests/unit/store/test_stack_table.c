@@ -1,7 +1,7 @@
 /* The stack table: identity by content, nothing lost but what is said to be, whoever inserts and in whichever order. */
 #include "engine/store/stack_table.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -515,7 +515,7 @@ static void eight_threads_beyond_the_capacity_get_true_prefixes_and_are_counted_
 
 int main(void)
 {
-    seed = strobe_workshop_seed("test_stack_table");
+    seed = strobe_trial_seed("test_stack_table");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stack_comes_back_as_it_went_at_every_depth),
         cmocka_unit_test(addresses_that_differ_in_any_one_bit_are_different_frames_S32),

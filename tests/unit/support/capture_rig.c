@@ -1,4 +1,5 @@
 #include "tests/unit/support/capture_rig.h"
+#include "tests/support/temporary.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -161,7 +162,7 @@ void rig_start(struct rig *r, const struct strobe_config *config)
     r->regs =
         (struct strobe_regs){.pc = 0x1000, .sp = (uint64_t)(uintptr_t)r->stack, .fp = (uint64_t)(uintptr_t)r->stack};
     the_rig = r;
-    strcpy(r->path, "/tmp/strobe-rig-XXXXXX");
+    temporary_path(r->path, "strobe-rig-XXXXXX");
     close(mkstemp(r->path));
     assert_int_equal(strobe_session_create(r->path, config, NULL, 1, &session), STROBE_OK);
     close(session.fd);

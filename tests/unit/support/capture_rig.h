@@ -4,6 +4,7 @@
 
 #include "engine/capture/sample.h"
 #include "engine/capture/sampler.h"
+#include "tests/support/temporary.h"
 
 enum { RIG_STACK_WORDS = 512 };
 
@@ -11,7 +12,7 @@ struct rig {
     struct strobe_engine engine;
     struct strobe_host host;
     struct strobe_thread *thread; /* the calling thread, registered as main */
-    char path[64];
+    char path[TEMPORARY_BYTES];
     void *memory;
 
     uint64_t now; /* ns, what ticks() says; every read adds tick_cost */

@@ -1,12 +1,12 @@
 /* Sessions described in a few words, for tests of timelines: functions are letters, a stack is a text of them,
  * outermost first, and what comes out is compared as text. Each test begins a session, adds to it, ends it, and then
- * looks at the tape. Tests only; a test program includes it once. */
+ * looks at the recording. Tests only; a test program includes it once. */
 #ifndef STROBE_UNIT_SUPPORT_LETTERS_H
 #define STROBE_UNIT_SUPPORT_LETTERS_H
 
+#include "tests/unit/support/recording.h"
 #include "tests/unit/support/session_builder.h"
-#include "tests/unit/support/tape.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,14 +18,14 @@
 static const uint64_t US = 1000, MS = 1000000;
 
 static struct strobe_build build;
-static struct strobe_tape tape;
+static struct recording recording;
 static uint32_t thread;
 
 /* ---- making sessions */
 
 static inline void begin_with(const struct strobe_config *config)
 {
-    strobe_build_begin(&build, strobe_workshop_path("session"), config);
+    strobe_build_begin(&build, temp_dir_path("session"), config);
     thread = strobe_build_thread(&build, 4242, "main");
 }
 
@@ -86,7 +86,7 @@ static inline void call(uint64_t from, uint64_t to, const char *functions, enum 
 static inline void end_with(uint64_t ticks, const struct strobe_timeline_options *options)
 {
     strobe_build_end(&build, ticks);
-    strobe_tape_record(&tape, strobe_workshop_path("session"), options);
+    recording_read(&recording, temp_dir_path("session"), options);
 }
 
 static inline void end(uint64_t ticks)
@@ -98,7 +98,7 @@ static inline void end(uint64_t ticks)
 static inline void expect(const char *wanted)
 {
     char said[1 << 13];
-    const char *text = strobe_tape_text(&tape, 0);
+    const char *text = recording_text(&recording, 0);
     size_t used = 0;
     for (unsigned id, length; *text && used + 1 < sizeof said;) {
         if (sscanf(text, "f%u%n", &id, (int *)&length) == 1 && id < 128) {
@@ -110,7 +110,7 @@ static inline void expect(const char *wanted)
     }
     said[used] = 0;
     assert_string_equal(said, wanted);
-    strobe_tape_free(&tape);
+    recording_free(&recording);
 }
 
 #endif

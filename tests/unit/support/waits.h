@@ -5,8 +5,8 @@
 
 #include "engine/capture/blocking.h"
 #include "tests/unit/support/capture_rig.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Facts about program files, on files this test writes and on programs it has the compiler build. */
 #include "engine/trace/symbols/elf_info.h"
 
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,10 +25,10 @@ static const char *const program = "#include <stdio.h>\n#include <stdlib.h>\n"
 static struct strobe_elf_info *build(const char *flags)
 {
     static struct strobe_elf_info info;
-    strobe_workshop_write("p.c", program, strlen(program), 0644);
-    strobe_workshop_run("$CC -O2 %s -o p p.c", flags);
-    assert_int_equal(strobe_elf_info(strobe_workshop_path("p"), &info), STROBE_OK);
-    strobe_elf_count_frames(strobe_workshop_path("p"), &info);
+    temp_dir_write("p.c", program, strlen(program), 0644);
+    temp_dir_run("$CC -O2 %s -o p p.c", flags);
+    assert_int_equal(strobe_elf_info(temp_dir_path("p"), &info), STROBE_OK);
+    strobe_elf_count_frames(temp_dir_path("p"), &info);
     return &info;
 }
 
@@ -57,10 +57,10 @@ static void a_program_s_call_frames_are_not_read_unless_asked_for(void **state)
     (void)state;
     build("");
     struct strobe_elf_info info;
-    assert_int_equal(kind_of(strobe_workshop_path("p"), &info), STROBE_ELF_DYNAMIC);
+    assert_int_equal(kind_of(temp_dir_path("p"), &info), STROBE_ELF_DYNAMIC);
     assert_true(info.flags & STROBE_ELF_EH_FRAME);
     assert_int_equal(info.functions, 0);
-    strobe_elf_count_frames(strobe_workshop_path("p"), &info);
+    strobe_elf_count_frames(temp_dir_path("p"), &info);
     assert_true(info.functions >= 3);
 }
 
@@ -107,11 +107,11 @@ static void set_uid_and_set_gid_are_seen(void **state)
     (void)state;
     struct strobe_elf_info *info = build("");
     assert_int_equal(info->flags & (STROBE_ELF_SET_UID | STROBE_ELF_SET_GID | STROBE_ELF_CAPABILITIES), 0);
-    assert_int_equal(chmod(strobe_workshop_path("p"), 04755), 0);
-    assert_int_equal(kind_of(strobe_workshop_path("p"), info), STROBE_ELF_DYNAMIC);
+    assert_int_equal(chmod(temp_dir_path("p"), 04755), 0);
+    assert_int_equal(kind_of(temp_dir_path("p"), info), STROBE_ELF_DYNAMIC);
     assert_true(info->flags & STROBE_ELF_SET_UID);
-    assert_int_equal(chmod(strobe_workshop_path("p"), 02755), 0);
-    kind_of(strobe_workshop_path("p"), info);
+    assert_int_equal(chmod(temp_dir_path("p"), 02755), 0);
+    kind_of(temp_dir_path("p"), info);
     assert_true(info->flags & STROBE_ELF_SET_GID);
     assert_false(info->flags & STROBE_ELF_SET_UID);
 }
@@ -129,27 +129,27 @@ static void a_script_names_its_interpreter_as_the_kernel_reads_it(void **state)
     };
     struct strobe_elf_info info;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *path = strobe_workshop_write("s", cases[i].text, strlen(cases[i].text), 0755);
+        const char *path = temp_dir_write("s", cases[i].text, strlen(cases[i].text), 0755);
         assert_int_equal(kind_of(path, &info), STROBE_ELF_SCRIPT);
         assert_string_equal(info.interpreter, cases[i].interpreter);
         assert_string_equal(info.interpreter_arg, cases[i].arg);
     }
-    assert_int_equal(kind_of(strobe_workshop_write("s", "#!\n", 3, 0755), &info), STROBE_ELF_TEXT);
+    assert_int_equal(kind_of(temp_dir_write("s", "#!\n", 3, 0755), &info), STROBE_ELF_TEXT);
 }
 
 static void each_program_that_cannot_run_has_its_own_error(void **state)
 {
     (void)state;
     struct strobe_elf_info info;
-    assert_int_equal(kind_of(strobe_workshop_path("nothing-here"), &info), STROBE_ELF_NOT_FOUND);
-    assert_int_equal(kind_of(strobe_workshop_path(""), &info), STROBE_ELF_DIRECTORY);
+    assert_int_equal(kind_of(temp_dir_path("nothing-here"), &info), STROBE_ELF_NOT_FOUND);
+    assert_int_equal(kind_of(temp_dir_path(""), &info), STROBE_ELF_DIRECTORY);
     assert_int_equal(kind_of("/dev/null", &info), STROBE_ELF_NOT_A_FILE);
-    assert_int_equal(kind_of(strobe_workshop_write("e", "", 0, 0755), &info), STROBE_ELF_EMPTY);
-    assert_int_equal(kind_of(strobe_workshop_write("t", "echo hi\n", 8, 0755), &info), STROBE_ELF_TEXT);
-    assert_int_equal(kind_of(strobe_workshop_write("n", "#!/bin/sh\n", 10, 0644), &info), STROBE_ELF_NOT_EXECUTABLE);
-    assert_int_equal(kind_of(strobe_workshop_write("b", "\177ELF\2\1\1garbage", 14, 0755), &info), STROBE_ELF_BROKEN);
+    assert_int_equal(kind_of(temp_dir_write("e", "", 0, 0755), &info), STROBE_ELF_EMPTY);
+    assert_int_equal(kind_of(temp_dir_write("t", "echo hi\n", 8, 0755), &info), STROBE_ELF_TEXT);
+    assert_int_equal(kind_of(temp_dir_write("n", "#!/bin/sh\n", 10, 0644), &info), STROBE_ELF_NOT_EXECUTABLE);
+    assert_int_equal(kind_of(temp_dir_write("b", "\177ELF\2\1\1garbage", 14, 0755), &info), STROBE_ELF_BROKEN);
     static const char other[64] = "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\x16\0\1"; /* s390 */
-    assert_int_equal(kind_of(strobe_workshop_write("o", other, sizeof other, 0755), &info), STROBE_ELF_OTHER_MACHINE);
+    assert_int_equal(kind_of(temp_dir_write("o", other, sizeof other, 0755), &info), STROBE_ELF_OTHER_MACHINE);
 }
 
 /* Any prefix of a program and any damaged copy of it gets an answer; sanitized builds show that it is a safe one. */
@@ -157,9 +157,9 @@ static void damaged_programs_get_an_answer(void **state)
 {
     (void)state;
     build("");
-    srand(strobe_workshop_seed("test_elf_info"));
+    srand(strobe_trial_seed("test_elf_info"));
     size_t bytes;
-    char *whole = strobe_workshop_read("p", &bytes), *copy = malloc(bytes);
+    char *whole = temp_dir_read("p", &bytes), *copy = malloc(bytes);
     assert_non_null(copy);
     struct strobe_elf_info info;
     for (int i = 0; i < 300; i++) {
@@ -167,7 +167,7 @@ static void damaged_programs_get_an_answer(void **state)
         size_t keep = i % 3 ? bytes : (size_t)rand() % bytes;
         for (int k = i % 3 ? 1 + rand() % 20 : 0; k > 0; k--)
             copy[(size_t)rand() % (rand() % 2 ? 1024 : bytes)] = (char)rand();
-        const char *path = strobe_workshop_write("d", copy, keep, 0755);
+        const char *path = temp_dir_write("d", copy, keep, 0755);
         kind_of(path, &info);
         strobe_elf_count_frames(path, &info);
         assert_true(info.functions_with_fp <= info.functions);
@@ -182,16 +182,16 @@ static void programs_are_found_along_the_path_as_execvp_does(void **state)
     (void)state;
     char out[256], path[256], old[4096];
     snprintf(old, sizeof old, "%s", getenv("PATH") ? getenv("PATH") : "");
-    strobe_workshop_write("tool", "#!/bin/sh\n", 10, 0755);
-    strobe_workshop_write("plain", "text", 4, 0644);
-    snprintf(path, sizeof path, "/nowhere:%s", strobe_workshop_path("."));
+    temp_dir_write("tool", "#!/bin/sh\n", 10, 0755);
+    temp_dir_write("plain", "text", 4, 0644);
+    snprintf(path, sizeof path, "/nowhere:%s", temp_dir_path("."));
     setenv("PATH", path, 1);
     assert_int_equal(strobe_elf_find("tool", out, sizeof out), STROBE_OK);
-    assert_string_equal(out, strobe_workshop_path("./tool"));
+    assert_string_equal(out, temp_dir_path("./tool"));
     assert_int_equal(strobe_elf_find("plain", out, sizeof out), STROBE_NO_ENTRY);
     assert_string_equal(out, "plain");
     assert_int_equal(strobe_elf_find("", out, sizeof out), STROBE_NO_ENTRY);
-    assert_int_equal(strobe_elf_find(strobe_workshop_path("plain"), out, sizeof out), STROBE_OK);
+    assert_int_equal(strobe_elf_find(temp_dir_path("plain"), out, sizeof out), STROBE_OK);
     assert_int_equal(strobe_elf_find("./no-such-file", out, sizeof out), STROBE_NO_ENTRY);
     setenv("PATH", old, 1);
 }
@@ -211,5 +211,5 @@ int main(void)
         cmocka_unit_test(damaged_programs_get_an_answer),
         cmocka_unit_test(programs_are_found_along_the_path_as_execvp_does),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

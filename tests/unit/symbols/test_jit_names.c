@@ -6,7 +6,7 @@
 #include "engine/trace/session/reader.h"
 #include "engine/trace/symbols/symbols.h"
 #include "tests/unit/support/session_builder.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static struct strobe_jit_names kept;
 static void begin(void)
 {
     struct strobe_config config = strobe_build_config();
-    strobe_build_begin(&build, strobe_workshop_path("session"), &config);
+    strobe_build_begin(&build, temp_dir_path("session"), &config);
     strobe_build_thread(&build, 4242, "main");
     strobe_build_image(&build, "/nowhere/lib.so", 0x100000, 0x200000);
 }
@@ -42,7 +42,7 @@ static void sample(uint64_t ticks, uint64_t leaf)
 
 static void add_file(const char *name, const void *content, size_t bytes)
 {
-    const char *path = strobe_workshop_write(name, content, bytes, 0600), *session = strobe_workshop_path("session");
+    const char *path = temp_dir_write(name, content, bytes, 0600), *session = temp_dir_path("session");
     assert_int_equal(strobe_jit_names_add(session, session, 1, &path, 1, &kept), STROBE_OK);
 }
 
@@ -60,7 +60,7 @@ static void expect_leaf(size_t item, const char *name)
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
     uint32_t count;
     struct strobe_error error;
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_OK);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_OK);
     assert_int_equal(strobe_symbols_open(&reader->session, 0, &symbols), STROBE_OK);
     assert_in_range(item, 0, reader->threads[0].item_count - 1);
     uint32_t stack = reader->threads[0].items[item].record.stack;
@@ -104,7 +104,7 @@ static void code_of_equal_names_is_one_function(void **state)
     sample(2000, 0x9000);
     strobe_build_end(&build, 4000);
     add_map("7000 40 f\n9000 40 f\n");
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_OK);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_OK);
     assert_int_equal(strobe_symbols_open(&reader->session, 0, &symbols), STROBE_OK);
     strobe_symbols_resolve(symbols, 0x7011, &a, 1);
     strobe_symbols_resolve(symbols, 0x9011, &b, 1);
@@ -241,7 +241,7 @@ static void equal_stacks_of_one_time_stay_equal(void **state)
     put_load(&d, 2000, 0x7000, "second");
     put_load(&d, 2100, 0x8000, "alone");
     add_file("jit.dump", d.at, d.bytes);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_OK);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_OK);
     const struct strobe_item *items = reader->threads[0].items;
     assert_int_equal(items[0].record.stack, items[1].record.stack);
     assert_int_not_equal(items[1].record.stack, items[2].record.stack);
@@ -277,7 +277,7 @@ static int read_all(void)
     struct strobe_symbols *symbols;
     struct strobe_symbol found;
     struct strobe_error error;
-    if (strobe_reader_open(strobe_workshop_path("session"), &reader, &error) != STROBE_OK)
+    if (strobe_reader_open(temp_dir_path("session"), &reader, &error) != STROBE_OK)
         return 0;
     assert_int_equal(strobe_symbols_open(&reader->session, STROBE_SYMBOLS_NO_LINES, &symbols), STROBE_OK);
     for (uint32_t i = 1; i <= strobe_stack_node_count(&reader->session.stacks); i++) {
@@ -305,8 +305,8 @@ static void damage_of_any_kind_is_survived(void **state)
     put_load(&d, 1000, 0x7000, "first");
     put_load(&d, 2000, 0x7000, "second");
     add_file("jit.dump", d.at, d.bytes);
-    srand(strobe_workshop_seed("test_jit_names"));
-    char *whole = strobe_workshop_read("session", &bytes);
+    srand(strobe_trial_seed("test_jit_names"));
+    char *whole = temp_dir_read("session", &bytes);
     uint32_t *places = malloc(bytes);
     assert_non_null(places);
     for (size_t at = 4096; at + 4 <= bytes; at += 4) /* the header is for test_reader */
@@ -317,7 +317,7 @@ static void damage_of_any_kind_is_survived(void **state)
         memcpy(copy, whole, bytes);
         for (int i = 0; i < 1 + round % 4; i++)
             copy[places[(size_t)rand() % words] + (size_t)rand() % 4] ^= (char)(1 << rand() % 8);
-        strobe_workshop_write("session", copy, bytes, 0600);
+        temp_dir_write("session", copy, bytes, 0600);
         taken += read_all();
         free(copy);
     }
@@ -331,7 +331,7 @@ static void damage_of_any_kind_is_survived(void **state)
 /* Keeps the session's names as `strobe record` does; its process is one of this test's own invention. */
 static enum strobe_status keep_found(void)
 {
-    return strobe_jit_names_keep(strobe_workshop_path("session"), strobe_workshop_path("."), &kept);
+    return strobe_jit_names_keep(temp_dir_path("session"), temp_dir_path("."), &kept);
 }
 
 static void begin_now(uint32_t pid)
@@ -399,7 +399,7 @@ static void a_link_in_place_of_the_map_is_not_followed(void **state)
     uint32_t pid = invented_pid();
     (void)state;
     begin_now(pid);
-    const char *target = strobe_workshop_write("target", "7000 40 foreign\n", 16, 0600);
+    const char *target = temp_dir_write("target", "7000 40 foreign\n", 16, 0600);
     assert_int_equal(symlink(target, map_of(pid)), 0);
     enum strobe_status status = keep_found();
     unlink(map_of(pid));
@@ -434,7 +434,7 @@ static void a_jitdump_must_be_of_the_process(void **state)
         begin_dump(&d, pid + other);
         put_load(&d, 1000, 0x7000, "dumped");
         snprintf(name, sizeof name, "jit-%" PRIu32 ".dump", pid);
-        strobe_workshop_write(name, d.at, d.bytes, 0600);
+        temp_dir_write(name, d.at, d.bytes, 0600);
         assert_int_equal(keep_found(), other ? STROBE_NO_ENTRY : STROBE_OK);
         expect_leaf(0, other ? "0x7011" : "dumped");
         assert_int_equal(strstr(kept.unused, "is of another process") != NULL, other);
@@ -460,5 +460,5 @@ int main(void)
         cmocka_unit_test(a_map_of_another_user_is_not_used),
         cmocka_unit_test(a_jitdump_must_be_of_the_process),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -5,8 +5,8 @@
 #include "engine/trace/symbols/macho_elf.h"
 #include "engine/trace/symbols/symbols.h"
 #include "tests/unit/support/session_builder.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -28,10 +28,10 @@ static char kept[8][300];
 static struct strobe_build build;
 static uint8_t arm_uuid[STROBE_MACHO_UUID_BYTES], intel_uuid[STROBE_MACHO_UUID_BYTES];
 
-/* Paths outlive the workshop's few. */
+/* Unlike those of temp_dir_path, these paths stay valid. */
 static const char *at(unsigned slot, const char *name)
 {
-    snprintf(kept[slot], sizeof kept[slot], "%s", strobe_workshop_path(name));
+    snprintf(kept[slot], sizeof kept[slot], "%s", temp_dir_path(name));
     return kept[slot];
 }
 
@@ -43,7 +43,7 @@ static void read_uuids(void)
     struct strobe_macho_slice slices[STROBE_MACHO_SLICES_MAX];
     static struct strobe_macho m;
     uint32_t count;
-    assert_int_equal(strobe_macho_map(strobe_workshop_path("universal.dylib"), &file), STROBE_OK);
+    assert_int_equal(strobe_macho_map(temp_dir_path("universal.dylib"), &file), STROBE_OK);
     assert_int_equal(strobe_macho_slices(file.at, file.bytes, slices, &count, NULL), STROBE_OK);
     assert_int_equal(count, 2);
     for (uint32_t i = 0; i < count; i++) {
@@ -55,14 +55,13 @@ static void read_uuids(void)
     assert_memory_not_equal(arm_uuid, intel_uuid, sizeof arm_uuid);
 }
 
-static int open_workshop(void **state)
+static int open_temp_dir(void **state)
 {
     char folder[4096], command[5000];
-    strobe_workshop_open(state);
+    temp_dir_open(state);
     if (!getcwd(folder, sizeof folder))
         return -1;
-    snprintf(command, sizeof command, "tar -xJf '%s/fixtures/macho/macho.tar.xz' -C '%s'", folder,
-             strobe_workshop_path("."));
+    snprintf(command, sizeof command, "tar -xJf '%s/fixtures/macho/macho.tar.xz' -C '%s'", folder, temp_dir_path("."));
     if (system(command))
         return -1;
     read_uuids();
@@ -73,7 +72,7 @@ static int open_workshop(void **state)
 static void make_session(const char *image, const uint8_t *uuid)
 {
     struct strobe_config config = strobe_build_config();
-    strobe_build_begin(&build, strobe_workshop_path("session"), &config);
+    strobe_build_begin(&build, temp_dir_path("session"), &config);
     strobe_build_thread(&build, 4242, "main");
     strobe_build_image(&build, image, SLIDE, SLIDE + 0xc000);
     struct strobe_image_entry *entry = &build.session.images[0];
@@ -93,7 +92,7 @@ static struct strobe_symbol found[STROBE_SYMBOLS_FRAMES_MAX];
 
 static void open_symbols(const char *name, unsigned options)
 {
-    assert_int_equal(strobe_session_open(strobe_workshop_path(name), &session), STROBE_OK);
+    assert_int_equal(strobe_session_open(temp_dir_path(name), &session), STROBE_OK);
     assert_int_equal(strobe_symbols_open(&session, options, &symbols), STROBE_OK);
 }
 
@@ -238,8 +237,8 @@ static struct strobe_error error;
 static enum strobe_status find(const char *path, struct strobe_dsym_found *out)
 {
     char from[300], to[300];
-    snprintf(from, sizeof from, "%s", strobe_workshop_path("session"));
-    snprintf(to, sizeof to, "%s", strobe_workshop_path("named"));
+    snprintf(from, sizeof from, "%s", temp_dir_path("session"));
+    snprintf(to, sizeof to, "%s", temp_dir_path("named"));
     error.text[0] = '\0';
     return strobe_dsym(from, to, &path, 1, 1, out, &error);
 }
@@ -277,8 +276,8 @@ static void a_session_is_as_it_was_but_for_where_its_images_are(void **state)
     (void)state;
     make_session("/private/var/containers/Shop.app/Shop", arm_uuid);
     assert_int_equal(find(at(0, DSYM), &f), STROBE_OK);
-    assert_int_equal(strobe_session_open(strobe_workshop_path("named"), &session), STROBE_OK);
-    assert_int_equal(strobe_session_open(strobe_workshop_path("session"), &before), STROBE_OK);
+    assert_int_equal(strobe_session_open(temp_dir_path("named"), &session), STROBE_OK);
+    assert_int_equal(strobe_session_open(temp_dir_path("session"), &before), STROBE_OK);
     assert_string_equal(before.images[0].path, "/private/var/containers/Shop.app/Shop");
     assert_int_equal(before.mapped_bytes, session.mapped_bytes);
     memcpy(before.images[0].path, session.images[0].path, sizeof session.images[0].path);
@@ -294,7 +293,7 @@ static void what_does_not_belong_to_the_session_is_refused_in_words(void **state
     assert_int_equal(find(at(0, "libshop.dylib.dSYM"), &f), STROBE_BAD_INPUT);
     assert_non_null(strstr(error.text, "libshop.dylib.dSYM: UUID "));
     assert_non_null(strstr(error.text, " is of no image of the session"));
-    strobe_workshop_write("text", "no Mach-O file", 14, 0644);
+    temp_dir_write("text", "no Mach-O file", 14, 0644);
     assert_int_equal(find(at(0, "text"), &f), STROBE_BAD_INPUT);
     assert_non_null(strstr(error.text, "text: expected a Mach-O file"));
     assert_int_equal(find(at(0, "nowhere"), &f), STROBE_BAD_INPUT);
@@ -309,9 +308,9 @@ static void a_file_that_is_cut_is_refused_when_named_and_passed_over_in_a_folder
     struct strobe_dsym_found f;
     size_t bytes;
     (void)state;
-    char *whole = strobe_workshop_read("libshop.dylib", &bytes);
+    char *whole = temp_dir_read("libshop.dylib", &bytes);
     make_session("/private/var/Shop", arm_uuid);
-    strobe_workshop_write("cut.dylib", whole, 0x4100, 0644);
+    temp_dir_write("cut.dylib", whole, 0x4100, 0644);
     free(whole);
     assert_int_equal(find(at(0, "cut.dylib"), &f), STROBE_BAD_INPUT);
     assert_non_null(strstr(error.text, "cut.dylib: byte "));
@@ -320,7 +319,7 @@ static void a_file_that_is_cut_is_refused_when_named_and_passed_over_in_a_folder
         fail_msg("%s", error.text);
     assert_int_equal(f.found, 1);
     assert_int_equal(f.damaged, 1);
-    unlink(strobe_workshop_path("cut.dylib"));
+    unlink(temp_dir_path("cut.dylib"));
 }
 
 static void a_session_that_is_there_is_not_overwritten_unasked(void **state)
@@ -338,7 +337,7 @@ static void a_session_that_is_there_is_not_overwritten_unasked(void **state)
 /* Goes all the way that a good file goes: to an ELF file, and from there to names. */
 static void survive(const char *content, size_t bytes)
 {
-    strobe_workshop_write("damaged", content, bytes, 0644);
+    temp_dir_write("damaged", content, bytes, 0644);
     make_session(at(0, "damaged"), arm_uuid);
     open_symbols("session", STROBE_SYMBOLS_INLINES);
     for (uint64_t offset = PRICE; offset < CODE_END; offset += 40)
@@ -350,7 +349,7 @@ static void files_cut_anywhere_harm_nobody(void **state)
 {
     size_t bytes;
     (void)state;
-    char *whole = strobe_workshop_read(DSYM, &bytes);
+    char *whole = temp_dir_read(DSYM, &bytes);
     for (size_t n = 0; n < bytes; n += n < 1200 ? 61 : 997)
         survive(whole, n);
     free(whole);
@@ -359,10 +358,10 @@ static void files_cut_anywhere_harm_nobody(void **state)
 static void files_with_flipped_bits_harm_nobody(void **state)
 {
     size_t bytes;
-    unsigned number = strobe_workshop_seed("test_macho");
+    unsigned number = strobe_trial_seed("test_macho");
     uint64_t seed = number;
     (void)state;
-    char *whole = strobe_workshop_read(DSYM, &bytes), *bad = malloc(bytes);
+    char *whole = temp_dir_read(DSYM, &bytes), *bad = malloc(bytes);
     assert_non_null(bad);
     for (int round = 0; round < 120; round++) {
         memcpy(bad, whole, bytes);
@@ -396,5 +395,5 @@ int main(void)
         TEST(files_cut_anywhere_harm_nobody),
         TEST(files_with_flipped_bits_harm_nobody),
     };
-    return cmocka_run_group_tests(tests, open_workshop, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, open_temp_dir, temp_dir_close);
 }

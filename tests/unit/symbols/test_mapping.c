@@ -4,6 +4,7 @@
 #include "engine/trace/symbols/symbolize.h"
 
 #include "engine/store/session.h"
+#include "tests/support/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -156,13 +157,13 @@ static enum strobe_status symbolize(const char *from, const char *to, const char
 
 static void a_session_gets_its_names_back_and_keeps_all_else(void **state)
 {
-    char folder[] = "/tmp/strobe-mapping-XXXXXX", from[64], to[64], longer[600] = "com.example.";
+    char folder[TEMPORARY_BYTES], from[TEMPORARY_BYTES + 16], to[TEMPORARY_BYTES + 16], longer[600] = "com.example.";
     struct strobe_symbolized made;
     struct strobe_session s;
     struct strobe_named_address name;
     uint64_t count = 0, at = 0;
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(mkdtemp(temporary_path(folder, "strobe-mapping-XXXXXX")));
     snprintf(from, sizeof from, "%s/in.strobe", folder);
     snprintf(to, sizeof to, "%s/out.strobe", folder);
     make_session(from, "void a.b.m%d(int)");

@@ -4,7 +4,7 @@
 
 #include "engine/trace/symbols/demangle.h"
 #include "engine/trace/symbols/vdso.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static const uint64_t BIAS = 0x7f0000000000u, SPAN = 0x200000;
 
 static struct strobe_session session;
 
-/* A session whose images are the given files of the workshop, SPAN apart from BIAS on. */
+/* A session whose images are the given files of the temporary directory, SPAN apart from BIAS on. */
 static void make_session(const char *const *names, unsigned count)
 {
     struct strobe_config config;
@@ -32,11 +32,11 @@ static void make_session(const char *const *names, unsigned count)
     config.stack_nodes = 64;
     config.threads_max = 4;
     config.images_max = 16;
-    assert_int_equal(strobe_session_create(strobe_workshop_path("session"), &config, "test", 1, &session), STROBE_OK);
+    assert_int_equal(strobe_session_create(temp_dir_path("session"), &config, "test", 1, &session), STROBE_OK);
     for (unsigned i = 0; i < count; i++) {
         struct strobe_image_entry *e = strobe_session_add_image(&session);
         assert_non_null(e);
-        snprintf(e->path, sizeof e->path, "%s", names[i][0] == '[' ? names[i] : strobe_workshop_path(names[i]));
+        snprintf(e->path, sizeof e->path, "%s", names[i][0] == '[' ? names[i] : temp_dir_path(names[i]));
         e->bias = e->start = BIAS + i * SPAN;
         e->end = e->start + SPAN;
         strobe_store_release(&e->published, 1);
@@ -73,9 +73,9 @@ static struct strobe_symbol one(struct strobe_symbols *s, uint64_t address)
 /* Address of a symbol of a file as nm has it, loaded at BIAS. */
 static uint64_t address_of(const char *file, const char *symbol)
 {
-    strobe_workshop_run("nm %s >names", file);
+    temp_dir_run("nm %s >names", file);
     size_t bytes;
-    char *names = strobe_workshop_read("names", &bytes), wanted[128];
+    char *names = temp_dir_read("names", &bytes), wanted[128];
     snprintf(wanted, sizeof wanted, " %s\n", symbol);
     char *at = strstr(names, wanted);
     assert_non_null(at);
@@ -88,8 +88,8 @@ static uint64_t address_of(const char *file, const char *symbol)
 
 static void build(const char *source, const char *flags, const char *output)
 {
-    strobe_workshop_write("source.c", source, strlen(source), 0644);
-    strobe_workshop_run("$CC %s -fPIC -shared -nostdlib -o %s source.c", flags, output);
+    temp_dir_write("source.c", source, strlen(source), 0644);
+    temp_dir_run("$CC %s -fPIC -shared -nostdlib -o %s source.c", flags, output);
 }
 
 /* Exported, internal, internal, exported; every function large enough to be kept apart. */
@@ -110,7 +110,7 @@ static void a_function_is_named_with_file_and_line_where_there_is_debug_informat
     struct strobe_symbol found = one(s, outer + 1);
     assert_string_equal(found.function, "outer");
     assert_true(found.function_address == outer);
-    assert_string_equal(found.image, strobe_workshop_path("lib.so"));
+    assert_string_equal(found.image, temp_dir_path("lib.so"));
     assert_non_null(strstr(found.file, "source.c"));
     assert_int_equal(found.line, 5);
     const struct strobe_image_report *reports;
@@ -155,7 +155,7 @@ static void nameless_functions_are_distinguished_as_well_as_named_ones(void **st
 {
     (void)state;
     build(functions, "-O1", "lib.so");
-    strobe_workshop_run("strip -o bare.so lib.so");
+    temp_dir_run("strip -o bare.so lib.so");
     uint64_t first = address_of("lib.so", "first"), end = address_of("lib.so", "other") + 8;
     const char *const files[] = {"lib.so", "bare.so"};
     struct strobe_symbols *s;
@@ -192,8 +192,8 @@ static void a_mini_symbol_table_names_internal_functions(void **state)
 {
     (void)state;
     build(functions, "-O1", "lib.so");
-    strobe_workshop_run("objcopy -S lib.so mini --keep-symbol=first --keep-symbol=second && xz -f mini && "
-                        "strip -o bare.so lib.so && objcopy --add-section .gnu_debugdata=mini.xz bare.so minied.so");
+    temp_dir_run("objcopy -S lib.so mini --keep-symbol=first --keep-symbol=second && xz -f mini && "
+                 "strip -o bare.so lib.so && objcopy --add-section .gnu_debugdata=mini.xz bare.so minied.so");
     struct strobe_symbols *s = open_one("minied.so", 0);
     assert_string_equal(one(s, address_of("lib.so", "second") + 2).function, "second");
     const struct strobe_image_report *reports;
@@ -206,8 +206,8 @@ static void a_separate_debug_file_beside_the_library_is_used(void **state)
 {
     (void)state;
     build(functions, "-g -O1", "lib.so");
-    strobe_workshop_run("objcopy --only-keep-debug lib.so apart.debug && strip -o apart.so lib.so && "
-                        "objcopy --add-gnu-debuglink=apart.debug apart.so");
+    temp_dir_run("objcopy --only-keep-debug lib.so apart.debug && strip -o apart.so lib.so && "
+                 "objcopy --add-gnu-debuglink=apart.debug apart.so");
     struct strobe_symbols *s = open_one("apart.so", 0);
     struct strobe_symbol found = one(s, address_of("lib.so", "first") + 1);
     assert_string_equal(found.function, "first");
@@ -227,7 +227,7 @@ static void inlined_frames_are_given_outermost_first_and_only_on_request(void **
                                       "  middle(i); return s; }\n";
     build(source, "-g -O1", "lib.so");
     uint64_t marked = address_of("lib.so", "marked");
-    strobe_workshop_run("objcopy --strip-symbol=marked lib.so lib2.so");
+    temp_dir_run("objcopy --strip-symbol=marked lib.so lib2.so");
     struct strobe_symbol out[STROBE_SYMBOLS_FRAMES_MAX];
 
     struct strobe_symbols *s = open_one("lib2.so", STROBE_SYMBOLS_INLINES);
@@ -265,14 +265,14 @@ static void an_inlined_function_is_one_where_the_program_has_one(void **state)
         char source[1024], name[16];
         int n = snprintf(source, sizeof source, half, i, i, i, i, i, i);
         snprintf(name, sizeof name, "half%d.c", i);
-        strobe_workshop_write(name, source, (size_t)n, 0644);
+        temp_dir_write(name, source, (size_t)n, 0644);
     }
-    strobe_workshop_run("$CC -g -O1 -fPIC -shared -nostdlib -o whole.so half0.c half1.c");
+    temp_dir_run("$CC -g -O1 -fPIC -shared -nostdlib -o whole.so half0.c half1.c");
     static const char *const labels[] = {"shared0", "shared1", "own0", "own1"};
     uint64_t at[4];
     for (int i = 0; i < 4; i++)
         at[i] = address_of("whole.so", labels[i]);
-    strobe_workshop_run("objcopy -N shared0 -N shared1 -N own0 -N own1 whole.so lib.so");
+    temp_dir_run("objcopy -N shared0 -N shared1 -N own0 -N own1 whole.so lib.so");
     struct strobe_symbols *s = open_one("lib.so", STROBE_SYMBOLS_INLINES);
     struct strobe_symbol out[4][STROBE_SYMBOLS_FRAMES_MAX];
     for (int i = 0; i < 4; i++) {
@@ -292,12 +292,12 @@ static void functions_of_equal_name_are_two_when_they_are_two_S59(void **state)
         "int one(int n) { return same(n) + same(n + 1); }\n",
         "extern int g; static __attribute__((noinline)) int same(int n) { for (int i = n; i > 0; i--) g ^= i;\n"
         "  return g; } int two(int n) { return same(n) * same(n + 1); }\n"};
-    strobe_workshop_write("half0.c", halves[0], strlen(halves[0]), 0644);
-    strobe_workshop_write("half1.c", halves[1], strlen(halves[1]), 0644);
-    strobe_workshop_run("$CC -O1 -fPIC -shared -nostdlib -o twins.so half0.c half1.c && "
-                        "nm -n twins.so | grep same >same");
+    temp_dir_write("half0.c", halves[0], strlen(halves[0]), 0644);
+    temp_dir_write("half1.c", halves[1], strlen(halves[1]), 0644);
+    temp_dir_run("$CC -O1 -fPIC -shared -nostdlib -o twins.so half0.c half1.c && "
+                 "nm -n twins.so | grep same >same");
     size_t bytes;
-    char *text = strobe_workshop_read("same", &bytes), *second;
+    char *text = temp_dir_read("same", &bytes), *second;
     uint64_t a = strtoull(text, &second, 16), b = strtoull(strchr(second, '\n'), NULL, 16);
     free(text);
     assert_true(a != 0 && b != 0 && a != b);
@@ -365,11 +365,11 @@ static void the_vdso_has_names_while_the_kernel_is_the_same(void **state)
     ssize_t bytes = pread(fd, image, sizeof image, 0);
     close(fd);
     assert_true(bytes > 0);
-    strobe_workshop_write("vdso.so", image, (size_t)bytes, 0644);
-    strobe_workshop_run("nm -D vdso.so | sed 's/@.*//' | grep ' [TW] .*clock_gettime$' | head -n 1 >vdso-names && "
-                        "readelf -n vdso.so | sed -n 's/.*Build ID: //p' >vdso-id && test -s vdso-id -a -s vdso-names");
+    temp_dir_write("vdso.so", image, (size_t)bytes, 0644);
+    temp_dir_run("nm -D vdso.so | sed 's/@.*//' | grep ' [TW] .*clock_gettime$' | head -n 1 >vdso-names && "
+                 "readelf -n vdso.so | sed -n 's/.*Build ID: //p' >vdso-id && test -s vdso-id -a -s vdso-names");
     size_t text_bytes;
-    char *text = strobe_workshop_read("vdso-names", &text_bytes), *id = strobe_workshop_read("vdso-id", &text_bytes);
+    char *text = temp_dir_read("vdso-names", &text_bytes), *id = temp_dir_read("vdso-id", &text_bytes);
     uint64_t address = BIAS + strtoull(text, NULL, 16);
     static const char *const files[] = {"[vdso]"};
     for (int other = 0; other < 2; other++) {
@@ -434,15 +434,15 @@ static void damaged_libraries_give_placeholders_and_no_harm(void **state)
     (void)state;
     build(functions, "-g -O1", "lib.so");
     uint64_t first = address_of("lib.so", "first");
-    srand(strobe_workshop_seed("test_symbols"));
+    srand(strobe_trial_seed("test_symbols"));
     size_t bytes;
-    char *whole = strobe_workshop_read("lib.so", &bytes), *copy = malloc(bytes);
+    char *whole = temp_dir_read("lib.so", &bytes), *copy = malloc(bytes);
     assert_non_null(copy);
     for (int i = 0; i < 200; i++) {
         memcpy(copy, whole, bytes);
         for (int k = rand() % 30; k > 0; k--)
             copy[(size_t)rand() % (rand() % 4 ? bytes : 64)] = (char)rand();
-        strobe_workshop_write("harmed.so", copy, i % 4 ? bytes : (size_t)rand() % bytes, 0755);
+        temp_dir_write("harmed.so", copy, i % 4 ? bytes : (size_t)rand() % bytes, 0755);
         struct strobe_symbols *s = open_one("harmed.so", i % 2 ? STROBE_SYMBOLS_INLINES : 0);
         struct strobe_symbol out[STROBE_SYMBOLS_FRAMES_MAX];
         for (uint64_t a = first; a < first + 128; a += 3) {
@@ -515,8 +515,8 @@ static void a_label_without_size_does_not_claim_nameless_functions_behind_it(voi
     static const char source[] = ".text\n.globl entry\nentry: nop\n nop\n ret\n"
                                  ".type hidden,@function\nhidden: .cfi_startproc\n nop\n nop\n ret\n.cfi_endproc\n"
                                  ".size hidden, .-hidden\n.section .note.GNU-stack,\"\",@progbits\n";
-    strobe_workshop_write("label.s", source, sizeof source - 1, 0644);
-    strobe_workshop_run("$CC -shared -nostdlib -o label.so label.s && strip -o bare.so label.so");
+    temp_dir_write("label.s", source, sizeof source - 1, 0644);
+    temp_dir_run("$CC -shared -nostdlib -o label.so label.s && strip -o bare.so label.so");
     uint64_t entry = address_of("label.so", "entry"), hidden = address_of("label.so", "hidden");
     struct strobe_symbols *s = open_one("bare.so", 0);
     assert_string_equal(one(s, entry + 1).function, "entry");
@@ -535,8 +535,8 @@ static void code_between_two_known_functions_is_one_function(void **state)
                                  ".type two,@function\ntwo: .cfi_startproc\n nop\n ret\n.cfi_endproc\n"
                                  "last: nop\n ret\n.section .other,\"ax\",@progbits\nalone: nop\n nop\n ret\n"
                                  ".section .note.GNU-stack,\"\",@progbits\n";
-    strobe_workshop_write("gaps.s", source, sizeof source - 1, 0644);
-    strobe_workshop_run("$CC -shared -nostdlib -o gaps.so gaps.s && strip -o bare.so gaps.so");
+    temp_dir_write("gaps.s", source, sizeof source - 1, 0644);
+    temp_dir_run("$CC -shared -nostdlib -o gaps.so gaps.s && strip -o bare.so gaps.so");
     static const struct {
         const char *label;
         uint64_t last;
@@ -563,10 +563,10 @@ static void a_library_without_section_headers_gives_placeholders(void **state)
     build(functions, "-O1", "lib.so");
     uint64_t first = address_of("lib.so", "first");
     size_t bytes;
-    char *file = strobe_workshop_read("lib.so", &bytes);
+    char *file = temp_dir_read("lib.so", &bytes);
     Elf64_Ehdr *head = (Elf64_Ehdr *)(void *)file;
     head->e_shoff = head->e_shnum = head->e_shstrndx = 0;
-    strobe_workshop_write("headless.so", file, bytes, 0755);
+    temp_dir_write("headless.so", file, bytes, 0755);
     struct strobe_symbols *s = open_one("headless.so", 0);
     for (uint64_t a = BIAS; a < first + 128; a += 8)
         assert_true(strlen(one(s, a).function) > 0);
@@ -581,8 +581,8 @@ static void a_program_linked_at_fixed_addresses_is_resolved(void **state)
     static const char *const source = "int g;\n"
                                       "__attribute__((noinline)) int work(int n) { while (n--) g += n; return g; }\n"
                                       "int main(int c, char **v) { (void)v; return work(c); }\n";
-    strobe_workshop_write("fixed.c", source, strlen(source), 0644);
-    strobe_workshop_run("$CC -O1 -no-pie -fno-pie -o fixed fixed.c");
+    temp_dir_write("fixed.c", source, strlen(source), 0644);
+    temp_dir_run("$CC -O1 -no-pie -fno-pie -o fixed fixed.c");
     uint64_t work = address_of("fixed", "work") - BIAS;
     struct strobe_symbols *s = open_one("fixed", 0);
     session.images[0].bias = 0;
@@ -619,5 +619,5 @@ int main(void)
         cmocka_unit_test(a_library_without_section_headers_gives_placeholders),
         cmocka_unit_test(a_program_linked_at_fixed_addresses_is_resolved),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -1,12 +1,12 @@
 /* Streams of calls are made whole: by each policy, what the rules of calls_repair.h say. Streams are written as
- * `Ba@1 Tb@3 Ea@4`: what, method, time; E_ is an end that names nothing; a star behind an end: it was made up.
+ * `Ba@1 Tb@3 Ea@4`: what, method, time; E_ is an end that names nothing; a star behind an end: it was synthesized.
  *
  * The twelve rows (R-7) are those of the study of RheaTrace's script (btrace v1.0.1, trace_doctor). What the script
  * makes of them stands beside; where ours differs, the script's is the defect that the row is kept for. */
 #include "engine/trace/model/calls_repair.h"
 
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -137,7 +137,7 @@ static void row_4_an_end_belongs_to_the_innermost_call_of_its_name(void **state)
     assert_int_equal(stats.open_at_end, 1);
 }
 
-/* The inner f threw, and E f at 4 is the outer one's: so nothing has to be made up. The script gives both zero length,
+/* The inner f threw, and E f at 4 is the outer one's: so no end is synthesized. The script gives both zero length,
  * and the real end is gone. */
 static void row_5_an_inner_call_that_throws_leaves_the_end_to_the_outer_one(void **state)
 {
@@ -447,6 +447,6 @@ int main(void)
         cmocka_unit_test(whole_streams_come_back_unchanged),
         cmocka_unit_test(damaged_streams_always_nest),
     };
-    seed = strobe_workshop_seed("test_calls_repair");
+    seed = strobe_trial_seed("test_calls_repair");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

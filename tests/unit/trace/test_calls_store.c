@@ -1,11 +1,11 @@
-/* Calls stored as a session are those that were stored: by its own books, and by the traces made of it. */
+/* Calls stored as a session are those that were stored: by its own accounting, and by the traces made of it. */
 #include "engine/base/error.h"
 #include "engine/trace/import/calls_store.h"
 
 #include "engine/trace/export/calls_convert.h"
 #include "engine/trace/session/reader.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static void make_calls(uint32_t threads, uint32_t events)
 
 static const char *store(void)
 {
-    const char *path = strobe_workshop_path("calls.strobe");
+    const char *path = temp_dir_path("calls.strobe");
     struct strobe_outfile out;
     assert_int_equal(strobe_outfile_open(&out, path, 1), STROBE_OK);
     assert_int_equal(strobe_calls_store(&calls, &out), STROBE_OK);
@@ -64,11 +64,9 @@ static void a_stored_session_has_the_same_calls(void **state)
         struct strobe_error error;
         make_calls(1 + strobe_trial_below(&seed, 8), strobe_trial_below(&seed, round ? 400 : 9000));
         const char *session = store();
-        assert_int_equal(strobe_calls_convert(&calls, strobe_workshop_path("a.folded"), &direct, &stats, &error),
-                         STROBE_OK);
-        assert_int_equal(strobe_convert(session, strobe_workshop_path("b.folded"), &converted, NULL, &error),
-                         STROBE_OK);
-        char *a = strobe_workshop_read("a.folded", &(size_t){0}), *b = strobe_workshop_read("b.folded", &(size_t){0});
+        assert_int_equal(strobe_calls_convert(&calls, temp_dir_path("a.folded"), &direct, &stats, &error), STROBE_OK);
+        assert_int_equal(strobe_convert(session, temp_dir_path("b.folded"), &converted, NULL, &error), STROBE_OK);
+        char *a = temp_dir_read("a.folded", &(size_t){0}), *b = temp_dir_read("b.folded", &(size_t){0});
         assert_string_equal(a, b);
         free(a);
         free(b);
@@ -105,7 +103,7 @@ static void more_than_a_session_holds_is_refused(void **state)
     strobe_calls_open(&calls);
     for (uint32_t i = 0; i <= STROBE_THREADS_MAX_DEFAULT; i++)
         strobe_calls_thread(&calls, i);
-    assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("full.strobe"), 1), STROBE_OK);
+    assert_int_equal(strobe_outfile_open(&out, temp_dir_path("full.strobe"), 1), STROBE_OK);
     assert_int_equal(strobe_calls_store(&calls, &out), STROBE_FULL);
     assert_int_equal(strobe_outfile_finish(&out, 1), STROBE_OK);
     strobe_calls_close(&calls);
@@ -118,6 +116,6 @@ int main(void)
         cmocka_unit_test(a_stored_session_keeps_its_books),
         cmocka_unit_test(more_than_a_session_holds_is_refused),
     };
-    seed = strobe_workshop_seed("test_calls_store");
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    seed = strobe_trial_seed("test_calls_store");
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -3,8 +3,8 @@
 #include "engine/trace/build/calls_timeline.h"
 
 #include "engine/trace/export/sinks.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -320,12 +320,12 @@ static void chrome_gets_calls_counters_and_asynchronous_slices(void **state)
     add_mark(7, STROBE_MARK_COUNTER, 2000, "heap", -5);
     add_mark(7, STROBE_MARK_ASYNC_BEGIN, 2000, "load", 3);
     add_mark(7, STROBE_MARK_ASYNC_END, 2500, "load", 3);
-    assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("a.json"), 0), STROBE_OK);
+    assert_int_equal(strobe_outfile_open(&out, temp_dir_path("a.json"), 0), STROBE_OK);
     assert_int_equal(strobe_calls_timeline(&calls, strobe_sink_chrome(&out), &stats), STROBE_OK);
     assert_int_equal(strobe_outfile_finish(&out, 0), STROBE_OK);
     strobe_calls_close(&calls);
     size_t bytes;
-    char *text = strobe_workshop_read("a.json", &bytes);
+    char *text = temp_dir_read("a.json", &bytes);
     assert_string_equal(
         text, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
               "{\"ph\":\"M\",\"pid\":7,\"tid\":7,\"name\":\"process_name\",\"args\":{\"name\":\"com.app\"}},\n"
@@ -351,6 +351,6 @@ int main(void)
         cmocka_unit_test(lanes_are_as_few_as_overlap),
         cmocka_unit_test(chrome_gets_calls_counters_and_asynchronous_slices),
     };
-    seed = strobe_workshop_seed("test_calls_timeline");
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    seed = strobe_trial_seed("test_calls_timeline");
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

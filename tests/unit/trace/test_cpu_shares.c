@@ -116,8 +116,8 @@ static void add_up(uint64_t end_ticks, struct strobe_sink *sink)
     strobe_build_end(&build, end_ticks);
     memset(sums, 0, sizeof sums);
     sum_count = 0;
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, &error), STROBE_OK);
-    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, strobe_tape_resolver(), &tree), STROBE_OK);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_OK);
+    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, recording_resolver(), &tree), STROBE_OK);
     strobe_function_tree_show_syscalls(tree, in_syscall);
     struct strobe_timeline_options options = {0};
     assert_int_equal(strobe_timeline_build(reader, tree, &options, sink, NULL), STROBE_OK);
@@ -480,5 +480,5 @@ int main(void)
         cmocka_unit_test(a_part_of_the_time_has_the_ticks_in_it_and_the_parts_of_slices),
         cmocka_unit_test(one_thread_has_its_own_cpu_time_alone),
     };
-    return cmocka_run_group_tests_name("shares of CPU time", tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests_name("shares of CPU time", tests, temp_dir_open, temp_dir_close);
 }

@@ -3,7 +3,7 @@
 #include "engine/trace/export/sink_perfetto.h"
 #include "engine/trace/import/perfetto/proto_read.h"
 #include "tests/unit/support/session_builder.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,10 +46,10 @@ static void write_timeline(struct strobe_sink *(*open)(struct strobe_outfile *ou
     struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     struct strobe_outfile out;
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL), STROBE_OK);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, NULL), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){resolve, NULL}, &tree),
                      STROBE_OK);
-    assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("out"), 1), STROBE_OK);
+    assert_int_equal(strobe_outfile_open(&out, temp_dir_path("out"), 1), STROBE_OK);
     assert_int_equal(strobe_timeline_build(reader, tree, &options, open ? open(&out) : to, NULL), STROBE_OK);
     assert_int_equal(strobe_outfile_finish(&out, 0), STROBE_OK);
     strobe_function_tree_close(tree);
@@ -97,7 +97,7 @@ static void a_stack_within_a_blocking_call_keeps_all_its_functions(void **state)
                                .slice_end = slice_end,
                                .finish = finish};
     (void)state;
-    strobe_build_begin(&build, strobe_workshop_path("session"), &config);
+    strobe_build_begin(&build, temp_dir_path("session"), &config);
     uint32_t thread = strobe_build_thread(&build, 4242, "main");
     strobe_build_record(&build,
                         (struct strobe_record){.ticks = MS,
@@ -153,7 +153,7 @@ static void a_perfetto_callstack_has_all_functions(void **state)
 {
     struct strobe_config config = strobe_build_config();
     (void)state;
-    strobe_build_begin(&build, strobe_workshop_path("session"), &config);
+    strobe_build_begin(&build, temp_dir_path("session"), &config);
     uint32_t thread = strobe_build_thread(&build, 4242, "main");
     strobe_build_record(&build,
                         (struct strobe_record){.ticks = MS,
@@ -165,7 +165,7 @@ static void a_perfetto_callstack_has_all_functions(void **state)
     strobe_build_end(&build, 10 * MS);
     write_timeline(open_perfetto, NULL);
     size_t bytes;
-    char *trace = strobe_workshop_read("out", &bytes);
+    char *trace = temp_dir_read("out", &bytes);
     assert_int_equal(most_frames((struct strobe_proto){(uint8_t *)trace, (uint8_t *)trace + bytes}),
                      FRAMES * INLINES + 1); /* and the one that says that it is cut */
     free(trace);
@@ -177,5 +177,5 @@ int main(void)
         cmocka_unit_test(a_stack_within_a_blocking_call_keeps_all_its_functions),
         cmocka_unit_test(a_perfetto_callstack_has_all_functions),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -4,7 +4,7 @@
 #include "engine/trace/export/packets.h"
 #include "engine/trace/import/perfetto/proto_read.h"
 #include "tests/unit/support/session_builder.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,8 +33,8 @@ static void make_session(const struct made *m, enum strobe_session_state state)
 {
     struct strobe_build build;
     struct strobe_config config = strobe_build_config();
-    mkdir(strobe_workshop_path("set"), 0700);
-    strobe_build_begin(&build, strobe_workshop_path(m->file), &config);
+    mkdir(temp_dir_path("set"), 0700);
+    strobe_build_begin(&build, temp_dir_path(m->file), &config);
     struct strobe_session_header *h = build.session.header;
     h->pid = m->pid;
     h->begin.boottime_ns = m->begin_ns;
@@ -53,10 +53,10 @@ static void make_session(const struct made *m, enum strobe_session_state state)
     strobe_build_end(&build, 2 * MS);
     if (state == STROBE_SESSION_CREATED) {
         struct strobe_session s;
-        assert_int_equal(strobe_session_open(strobe_workshop_path(m->file), &s), STROBE_OK);
+        assert_int_equal(strobe_session_open(temp_dir_path(m->file), &s), STROBE_OK);
         size_t at = (size_t)((char *)&s.header->state - (char *)s.header);
         strobe_session_unmap(&s);
-        FILE *f = fopen(strobe_workshop_path(m->file), "r+b");
+        FILE *f = fopen(temp_dir_path(m->file), "r+b");
         assert_non_null(f);
         assert_int_equal(fseek(f, (long)at, SEEK_SET), 0);
         assert_int_equal(fwrite("\0\0\0\0", 1, 4, f), 4);
@@ -68,9 +68,9 @@ static char *convert(const char *from, enum strobe_format format, struct strobe_
 {
     struct strobe_convert_options options = {.format = format, .replace = 1};
     struct strobe_error error = {""};
-    if (strobe_convert(strobe_workshop_path(from), strobe_workshop_path("out"), &options, stats, &error))
+    if (strobe_convert(temp_dir_path(from), temp_dir_path("out"), &options, stats, &error))
         fail_msg("%s", error.text);
-    return strobe_workshop_read("out", bytes);
+    return temp_dir_read("out", bytes);
 }
 
 static char *convert_both(enum strobe_format format, struct strobe_convert_stats *stats, size_t *bytes)
@@ -234,9 +234,9 @@ static void a_window_of_several_processes_begins_with_the_first(void **state)
     struct strobe_error error = {""};
     make_session(&first, STROBE_SESSION_CLOSED);
     make_session(&second, STROBE_SESSION_CLOSED);
-    if (strobe_convert(strobe_workshop_path("set"), strobe_workshop_path("out"), &options, NULL, &error))
+    if (strobe_convert(temp_dir_path("set"), temp_dir_path("out"), &options, NULL, &error))
         fail_msg("%s", error.text);
-    char *text = strobe_workshop_read("out", &bytes);
+    char *text = temp_dir_read("out", &bytes);
     assert_null(strstr(text, "shell"));
     assert_non_null(strstr(text, "tool one;main;0x100;0x200;[read] 500\n"));
     free(text);
@@ -252,19 +252,18 @@ static void a_set_holds_the_sessions_that_a_process_has_attached_to_by_their_beg
     make_session(&second, STROBE_SESSION_CLOSED);
     make_session(&first, STROBE_SESSION_CLOSED);
     make_session(&waiting, STROBE_SESSION_CREATED);
-    strobe_workshop_write("set/notes.strobe", "not one", 7, 0600);
-    strobe_workshop_write("set/STROBE", "STROBE\r\n", 8, 0600);
-    assert_int_equal(strobe_session_set_list(strobe_workshop_path("set"), &set), STROBE_OK);
+    temp_dir_write("set/notes.strobe", "not one", 7, 0600);
+    temp_dir_write("set/STROBE", "STROBE\r\n", 8, 0600);
+    assert_int_equal(strobe_session_set_list(temp_dir_path("set"), &set), STROBE_OK);
     assert_int_equal(set.count, 2);
     assert_non_null(strstr(set.paths[0], "main.strobe"));
     assert_non_null(strstr(set.paths[1], "200.strobe"));
     strobe_session_set_free(&set);
-    mkdir(strobe_workshop_path("empty"), 0700);
-    assert_int_equal(strobe_session_set_list(strobe_workshop_path("empty"), &set), STROBE_NO_ENTRY);
+    mkdir(temp_dir_path("empty"), 0700);
+    assert_int_equal(strobe_session_set_list(temp_dir_path("empty"), &set), STROBE_NO_ENTRY);
     struct strobe_convert_options options = {.replace = 1};
     struct strobe_error error;
-    assert_int_equal(strobe_convert(strobe_workshop_path("empty"), "/dev/null", &options, NULL, &error),
-                     STROBE_BAD_INPUT);
+    assert_int_equal(strobe_convert(temp_dir_path("empty"), "/dev/null", &options, NULL, &error), STROBE_BAD_INPUT);
     assert_non_null(strstr(error.text, "empty: a folder without sessions"));
 }
 
@@ -280,5 +279,5 @@ int main(void)
         cmocka_unit_test(a_window_of_several_processes_begins_with_the_first),
         cmocka_unit_test(a_set_holds_the_sessions_that_a_process_has_attached_to_by_their_begin),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -4,7 +4,7 @@
 #include "engine/trace/import/perfetto/import_perfetto.h"
 #include "engine/trace/report/report.h"
 #include "tests/unit/support/session_builder.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void sample(uint64_t ticks, uint64_t outer, uint64_t leaf)
 static void make_session(void)
 {
     struct strobe_config config = strobe_build_config();
-    strobe_build_begin(&build, strobe_workshop_path("session"), &config);
+    strobe_build_begin(&build, temp_dir_path("session"), &config);
     strobe_build_thread(&build, 4242, "main");
     for (uint64_t ms = 0; ms < 1000; ms++)
         sample(ms * MS, 0x1000, ms < 300 ? 0x3000 : ms < 600 ? 0x2000 : 0x4000);
@@ -68,8 +68,8 @@ static void convert(const char *name, enum strobe_format format, uint64_t from_m
         .format = format, .replace = 1, .from_ns = from_ms * MS, .to_ns = to_ms * MS};
     struct strobe_convert_stats stats;
     char out[200];
-    snprintf(out, sizeof out, "%s", strobe_workshop_path(name));
-    if (strobe_convert(strobe_workshop_path("session"), out, &options, &stats, &error) != STROBE_OK)
+    snprintf(out, sizeof out, "%s", temp_dir_path(name));
+    if (strobe_convert(temp_dir_path("session"), out, &options, &stats, &error) != STROBE_OK)
         fail_msg("%s", error.text);
 }
 
@@ -126,7 +126,7 @@ static struct found read_trace(const char *name)
     static struct found f;
     struct strobe_import_stats stats;
     f = (struct found){.values = 0};
-    if (strobe_import_perfetto(strobe_workshop_path(name), &visitor, &f, &stats, &error) != STROBE_OK)
+    if (strobe_import_perfetto(temp_dir_path(name), &visitor, &f, &stats, &error) != STROBE_OK)
         fail_msg("%s", error.text);
     assert_int_equal(stats.unknown_tracks, 0);
     return f;
@@ -158,7 +158,7 @@ static void a_session_without_series_has_no_such_tracks(void **state)
 {
     struct strobe_config config = strobe_build_config();
     (void)state;
-    strobe_build_begin(&build, strobe_workshop_path("session"), &config);
+    strobe_build_begin(&build, temp_dir_path("session"), &config);
     strobe_build_thread(&build, 4242, "main");
     sample(0, 0x1000, 0x2000);
     strobe_build_end(&build, 10 * MS);
@@ -184,7 +184,7 @@ static void chrome_json_has_counter_events_and_an_instant_for_each_hitch(void **
     static char text[1 << 20];
     make_session();
     convert("trace.json", STROBE_FORMAT_CHROME, 0, 0);
-    FILE *f = fopen(strobe_workshop_path("trace.json"), "r");
+    FILE *f = fopen(temp_dir_path("trace.json"), "r");
     assert_non_null(f);
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
     fclose(f);
@@ -219,7 +219,7 @@ static void a_report_has_the_peaks_and_the_place_of_the_longest_hitch(void **sta
     struct strobe_report *report;
     (void)state;
     make_session();
-    if (strobe_report_session(strobe_workshop_path("session"), &options, &report, &error) != STROBE_OK)
+    if (strobe_report_session(temp_dir_path("session"), &options, &report, &error) != STROBE_OK)
         fail_msg("%s", error.text);
     assert_process(report);
     assert_true(report->balanced);
@@ -233,7 +233,7 @@ static void a_report_of_the_trace_has_the_same_values(void **state)
     (void)state;
     make_session();
     convert("whole.pftrace", STROBE_FORMAT_PERFETTO, 0, 0);
-    if (strobe_report_trace(strobe_workshop_path("whole.pftrace"), &options, &report, &error) != STROBE_OK)
+    if (strobe_report_trace(temp_dir_path("whole.pftrace"), &options, &report, &error) != STROBE_OK)
         fail_msg("%s", error.text);
     assert_process(report);
     assert_int_equal(report->warning_count, 0);
@@ -250,7 +250,7 @@ static void the_printed_report_says_it_in_words(void **state)
     char text[8192] = "";
     (void)state;
     make_session();
-    assert_int_equal(strobe_report_session(strobe_workshop_path("session"), &options, &report, &error), STROBE_OK);
+    assert_int_equal(strobe_report_session(temp_dir_path("session"), &options, &report, &error), STROBE_OK);
     FILE *f = fmemopen(text, sizeof text, "w");
     assert_non_null(f);
     strobe_report_print(report, f);
@@ -272,5 +272,5 @@ int main(void)
         cmocka_unit_test(a_report_of_the_trace_has_the_same_values),
         cmocka_unit_test(the_printed_report_says_it_in_words),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

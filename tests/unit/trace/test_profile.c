@@ -1,8 +1,8 @@
 /* Self and inclusive times: by hand, and against a reckoning that looks at every instant. */
 #include "engine/trace/report/profile.h"
 
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -191,7 +191,7 @@ static void count_instant(struct truth *t, const uint32_t *stack, uint32_t depth
 static void a_random_timeline_adds_up_as_instant_by_instant(void **state)
 {
     (void)state;
-    uint64_t random = strobe_workshop_seed("test_profile");
+    uint64_t random = strobe_trial_seed("test_profile");
     for (uint32_t round = strobe_trial_rounds(60); round; round--) {
         uint32_t stack[2][DEEP], depth[2] = {0, 0};
         uint64_t cpu[2] = {0, 0};

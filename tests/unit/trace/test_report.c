@@ -4,8 +4,8 @@
 
 #include "engine/trace/export/convert.h"
 #include "tests/unit/support/session_builder.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static struct strobe_error error;
 static void begin(void)
 {
     struct strobe_config config = strobe_build_config();
-    strobe_build_begin(&build, strobe_workshop_path("s.strobe"), &config);
+    strobe_build_begin(&build, temp_dir_path("s.strobe"), &config);
 }
 
 static uint32_t stack(uint64_t outer, uint64_t inner)
@@ -45,7 +45,7 @@ static struct strobe_report *of_session(uint32_t top)
 {
     struct strobe_report *r;
     const struct strobe_report_options options = {.top = top};
-    if (strobe_report_session(strobe_workshop_path("s.strobe"), &options, &r, &error) != STROBE_OK)
+    if (strobe_report_session(temp_dir_path("s.strobe"), &options, &r, &error) != STROBE_OK)
         fail_msg("%s", error.text);
     return r;
 }
@@ -354,7 +354,7 @@ static struct strobe_report *of_part(int deflate, uint64_t from_ns, uint64_t to_
     const struct strobe_report_options options = {.top = 0};
     const struct strobe_convert_options how = {
         .format = STROBE_FORMAT_PERFETTO, .deflate = deflate, .replace = 1, .from_ns = from_ns, .to_ns = to_ns};
-    const char *session = strobe_workshop_path("s.strobe"), *trace = strobe_workshop_path("s.perfetto-trace");
+    const char *session = temp_dir_path("s.strobe"), *trace = temp_dir_path("s.perfetto-trace");
     if (strobe_convert(session, trace, &how, NULL, &error) != STROBE_OK ||
         strobe_report_trace(trace, &options, &r, &error) != STROBE_OK)
         fail_msg("%s", error.text);
@@ -434,7 +434,7 @@ static void adds_up(const struct strobe_report *r)
 static void a_trace_reports_the_numbers_of_its_session(void **state)
 {
     (void)state;
-    uint64_t random = strobe_workshop_seed("test_report");
+    uint64_t random = strobe_trial_seed("test_report");
     for (uint32_t round = strobe_trial_rounds(150); round; round--) {
         random_session(&random);
         struct strobe_report *s = of_session(0), *t = of_trace((int)(round & 1));
@@ -471,7 +471,7 @@ static void close_to(uint64_t a, uint64_t b, uint64_t far)
 static void parts_of_a_timeline_add_up_to_it(void **state)
 {
     (void)state;
-    uint64_t random = strobe_workshop_seed("test_report");
+    uint64_t random = strobe_trial_seed("test_report");
     for (uint32_t round = strobe_trial_rounds(60); round; round--) {
         random_session(&random);
         struct strobe_report *whole = of_trace(0);
@@ -538,11 +538,11 @@ static void failures_name_what_was_expected(void **state)
     (void)state;
     struct strobe_report *r;
     const struct strobe_report_options options = {.top = 1};
-    strobe_workshop_write("x", "nonsense", 8, 0644);
-    assert_int_not_equal(strobe_report_session(strobe_workshop_path("x"), &options, &r, &error), STROBE_OK);
+    temp_dir_write("x", "nonsense", 8, 0644);
+    assert_int_not_equal(strobe_report_session(temp_dir_path("x"), &options, &r, &error), STROBE_OK);
     assert_null(r);
     assert_non_null(strstr(error.text, "expected"));
-    assert_int_equal(strobe_report_trace(strobe_workshop_path("x"), &options, &r, &error), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_report_trace(temp_dir_path("x"), &options, &r, &error), STROBE_BAD_INPUT);
     assert_null(r);
     assert_non_null(strstr(error.text, "not a Strobe session or a Perfetto trace"));
 }
@@ -564,5 +564,5 @@ int main(void)
         cmocka_unit_test(cpu_time_at_the_edge_of_a_part_is_interpolated),
         cmocka_unit_test(failures_name_what_was_expected),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -4,7 +4,7 @@
 #include "engine/trace/report/breakdown.h"
 
 #include "tests/unit/support/session_builder.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static uint32_t thread;
 static void begin(void)
 {
     struct strobe_config config = strobe_build_config();
-    strobe_build_begin(&build, strobe_workshop_path("s.strobe"), &config);
+    strobe_build_begin(&build, temp_dir_path("s.strobe"), &config);
     thread = strobe_build_thread(&build, 42, "t");
 }
 
@@ -61,7 +61,7 @@ static void add(uint64_t from_ms, uint64_t to_ms)
 {
     struct strobe_error error;
     strobe_build_end(&build, 100 * MS);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("s.strobe"), &reader, &error), STROBE_OK);
+    assert_int_equal(strobe_reader_open(temp_dir_path("s.strobe"), &reader, &error), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){resolve, NULL}, &tree),
                      STROBE_OK);
     sum = (struct strobe_allocation_sum){0};
@@ -297,5 +297,5 @@ int main(void)
         cmocka_unit_test(callers_and_callees_have_the_cpu_time_that_belongs_to_them),
         cmocka_unit_test(a_function_may_be_named_without_its_parameters),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -3,9 +3,9 @@
 #include "engine/trace/export/convert.h"
 #include "engine/trace/export/pb.h"
 #include "engine/trace/export/sinks.h"
+#include "tests/unit/support/recording.h"
 #include "tests/unit/support/session_builder.h"
-#include "tests/unit/support/tape.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static void make_session(void)
     struct strobe_config config = strobe_build_config();
     if (without_metrics)
         config.metrics = 0;
-    strobe_build_begin(&build, strobe_workshop_path("session"), &config);
+    strobe_build_begin(&build, temp_dir_path("session"), &config);
     uint32_t thread = strobe_build_thread(&build, 70000, "main; \"one\"");
     const uint64_t ab[] = {0x100, 0x200}, ac[] = {0x110, 0x300};
     struct strobe_record r = {.stack = strobe_build_stack(&build, ab, 2), .thread = thread, .flags = STROBE_FLAG_CPU};
@@ -49,7 +49,7 @@ static void make_session(void)
 
 static struct strobe_perfetto_stats wrote;
 
-/* Converts it with functions as the tape names them; the caller frees the output. */
+/* Converts it with functions as the recording names them; the caller frees the output. */
 static char *convert(enum strobe_format format, int deflate, size_t *bytes)
 {
     const struct strobe_timeline_options options = {0};
@@ -57,9 +57,9 @@ static char *convert(enum strobe_format format, int deflate, size_t *bytes)
     struct strobe_function_tree *tree;
     struct strobe_outfile out;
     make_session();
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL), STROBE_OK);
-    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, strobe_tape_resolver(), &tree), STROBE_OK);
-    assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("out"), 1), STROBE_OK);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, NULL), STROBE_OK);
+    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, recording_resolver(), &tree), STROBE_OK);
+    assert_int_equal(strobe_outfile_open(&out, temp_dir_path("out"), 1), STROBE_OK);
     struct strobe_sink *sink = format == STROBE_FORMAT_PERFETTO ? strobe_sink_perfetto(&out, deflate, &wrote)
                                : format == STROBE_FORMAT_CHROME ? strobe_sink_chrome(&out)
                                : format == STROBE_FORMAT_FOLDED ? strobe_sink_folded(&out)
@@ -69,7 +69,7 @@ static char *convert(enum strobe_format format, int deflate, size_t *bytes)
     assert_int_equal(strobe_outfile_finish(&out, 0), STROBE_OK);
     strobe_function_tree_close(tree);
     strobe_reader_close(reader);
-    return strobe_workshop_read("out", bytes);
+    return temp_dir_read("out", bytes);
 }
 
 static void assert_text(enum strobe_format format, const char *wanted)
@@ -86,8 +86,8 @@ static void what_is_no_function_starts_at_no_address(void **state)
     struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     make_session();
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL), STROBE_OK);
-    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, strobe_tape_resolver(), &tree), STROBE_OK);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, NULL), STROBE_OK);
+    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, recording_resolver(), &tree), STROBE_OK);
     for (uint32_t name = 0; name < STROBE_NAME_FUNCTIONS; name++)
         assert_int_equal(strobe_function_tree_name(tree, name)->address, 0);
     strobe_function_tree_close(tree);
@@ -108,7 +108,7 @@ static void weights_are_rounded_and_each_threads_own(void **state)
     struct strobe_config config = strobe_build_config();
     const uint64_t outer[] = {0x100}, inner[] = {0x100, 0x200};
     struct strobe_error error;
-    strobe_build_begin(&build, strobe_workshop_path("session"), &config);
+    strobe_build_begin(&build, temp_dir_path("session"), &config);
     for (uint32_t t = 0; t < 2; t++) {
         uint32_t thread = strobe_build_thread(&build, t + 1, t ? "two" : "one");
         for (uint64_t i = 0; i < 3; i++)
@@ -122,9 +122,9 @@ static void weights_are_rounded_and_each_threads_own(void **state)
     strobe_build_end(&build, 3 * 1000600);
     struct strobe_convert_options options = {.format = STROBE_FORMAT_FOLDED, .replace = 1};
     size_t bytes;
-    if (strobe_convert(strobe_workshop_path("session"), strobe_workshop_path("out"), &options, NULL, &error))
+    if (strobe_convert(temp_dir_path("session"), temp_dir_path("out"), &options, NULL, &error))
         fail_msg("%s", error.text);
-    char *found = strobe_workshop_read("out", &bytes);
+    char *found = temp_dir_read("out", &bytes);
     assert_string_equal(found, "one;0x100 2001\none;0x100;0x200 1001\ntwo;0x100 2001\ntwo;0x100;0x200 1001\n");
     free(found);
 }
@@ -358,9 +358,9 @@ static uint64_t names_in_trace_of(const char *path)
     struct strobe_error error;
     size_t bytes;
     struct strobe_convert_options options = {.format = STROBE_FORMAT_PERFETTO, .replace = 1};
-    if (strobe_convert(path, strobe_workshop_path("out"), &options, NULL, &error) != STROBE_OK)
+    if (strobe_convert(path, temp_dir_path("out"), &options, NULL, &error) != STROBE_OK)
         fail_msg("%s", error.text);
-    char *trace = strobe_workshop_read("out", &bytes);
+    char *trace = temp_dir_read("out", &bytes);
     struct seen s = look_at_trace(trace, bytes);
     free(trace);
     return s.names;
@@ -371,7 +371,7 @@ static void a_name_is_emitted_once_however_often_it_is_used(void **state)
     (void)state;
     struct strobe_build build;
     struct strobe_config config = strobe_build_config();
-    strobe_build_begin(&build, strobe_workshop_path("session"), &config);
+    strobe_build_begin(&build, temp_dir_path("session"), &config);
     uint32_t thread = strobe_build_thread(&build, 1, "t");
     for (uint64_t i = 0; i < 60; i++) {
         const uint64_t address[] = {0x100, 0x200 + i % 3 * 256};
@@ -379,7 +379,7 @@ static void a_name_is_emitted_once_however_often_it_is_used(void **state)
         strobe_build_record(&build, r, NULL);
     }
     strobe_build_end(&build, 60 * MS);
-    assert_int_equal(names_in_trace_of(strobe_workshop_path("session")), 4);
+    assert_int_equal(names_in_trace_of(temp_dir_path("session")), 4);
 }
 
 /* ---- the whole way */
@@ -391,11 +391,11 @@ static void a_failed_conversion_names_the_file_and_the_fault(void **state)
     struct strobe_error error;
     char session[256], wanted[600];
     make_session();
-    snprintf(session, sizeof session, "%s", strobe_workshop_path("session"));
+    snprintf(session, sizeof session, "%s", temp_dir_path("session"));
     assert_int_equal(strobe_convert(session, session, &options, NULL, &error), STROBE_BAD_INPUT);
     snprintf(wanted, sizeof wanted, "%s: is the session itself, expected another file", session);
     assert_string_equal(error.text, wanted);
-    const char *out = strobe_workshop_write("there", "kept", 4, 0644);
+    const char *out = temp_dir_write("there", "kept", 4, 0644);
     assert_int_equal(strobe_convert(session, out, &options, NULL, &error), STROBE_EXISTS);
     snprintf(wanted, sizeof wanted, "%s: exists already", out);
     assert_string_equal(error.text, wanted);
@@ -422,5 +422,5 @@ int main(void)
         cmocka_unit_test(a_nested_message_of_any_length_is_closed_right),
         cmocka_unit_test(a_failed_conversion_names_the_file_and_the_fault),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

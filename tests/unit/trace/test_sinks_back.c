@@ -10,7 +10,7 @@
 #include "engine/trace/import/perfetto/import_perfetto.h"
 #include "engine/trace/import/perfetto/proto_read.h"
 #include "tests/unit/support/session_builder.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -89,7 +89,7 @@ static void make_session(void)
     struct strobe_config config = strobe_build_config();
     const uint64_t one[] = {0x100, 0x200}, other[] = {0x100, 0x300}, alone[] = {0x400};
     config.metrics = STROBE_METRIC_CPU | STROBE_METRIC_ALLOC | STROBE_METRIC_FAULTS | STROBE_METRIC_SWITCHES;
-    strobe_build_begin(&b, strobe_workshop_path("session"), &config);
+    strobe_build_begin(&b, temp_dir_path("session"), &config);
     uint32_t first = strobe_build_thread(&b, MAIN_TID, "main"), second = strobe_build_thread(&b, WORKER_TID, "worker");
     uint32_t a = strobe_build_stack(&b, one, 2), c = strobe_build_stack(&b, other, 2);
     uint32_t d = strobe_build_stack(&b, alone, 1);
@@ -292,7 +292,7 @@ static void build(struct strobe_sink *sink, const char *session,
     struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     assert_non_null(sink);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path(session), &reader, NULL), STROBE_OK);
+    assert_int_equal(strobe_reader_open(temp_dir_path(session), &reader, NULL), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, resolver, &tree), STROBE_OK);
     assert_int_equal(strobe_timeline_build(reader, tree, &options, sink, NULL), STROBE_OK);
     strobe_function_tree_close(tree);
@@ -320,11 +320,11 @@ static char *written(enum strobe_format format, size_t *bytes)
 {
     struct strobe_perfetto_stats stats;
     struct strobe_outfile out;
-    assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("out"), 1), STROBE_OK);
+    assert_int_equal(strobe_outfile_open(&out, temp_dir_path("out"), 1), STROBE_OK);
     build(format == STROBE_FORMAT_PERFETTO ? strobe_sink_perfetto(&out, 0, &stats) : strobe_sink_chrome(&out),
           "session", resolve);
     assert_int_equal(strobe_outfile_finish(&out, 0), STROBE_OK);
-    return strobe_workshop_read("out", bytes);
+    return temp_dir_read("out", bytes);
 }
 
 static void a_perfetto_trace_reads_back_as_what_its_sink_received(void **state)
@@ -448,15 +448,15 @@ static void a_stack_of_as_many_inlined_functions_as_there_may_be_is_whole(void *
     uint64_t address[STROBE_STACK_DEPTH_MAX];
     for (uint32_t i = 0; i < STROBE_STACK_DEPTH_MAX; i++)
         address[i] = i + 1;
-    strobe_build_begin(&b, strobe_workshop_path("deep"), &config);
+    strobe_build_begin(&b, temp_dir_path("deep"), &config);
     uint32_t thread = strobe_build_thread(&b, MAIN_TID, "main");
     point(&b, thread, 0, strobe_build_stack(&b, address, STROBE_STACK_DEPTH_MAX), 0, 0);
     strobe_build_end(&b, 1 * MS);
-    assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("out"), 1), STROBE_OK);
+    assert_int_equal(strobe_outfile_open(&out, temp_dir_path("out"), 1), STROBE_OK);
     build(strobe_sink_perfetto(&out, 0, &stats), "deep", resolve_inlined);
     assert_int_equal(strobe_outfile_finish(&out, 0), STROBE_OK);
     size_t bytes, frames = 0;
-    char *text = strobe_workshop_read("out", &bytes);
+    char *text = temp_dir_read("out", &bytes);
     struct strobe_proto trace = {(uint8_t *)text, (uint8_t *)text + bytes}, packet = {NULL, NULL}, data;
     struct strobe_proto_field f, g;
     while (next_message(&trace, &packet, PACKET_INTERNED, &data))
@@ -505,5 +505,5 @@ int main(void)
         cmocka_unit_test_setup(chrome_arrows_begin_at_the_release_and_end_in_the_wait_S71, keep_session),
         cmocka_unit_test_setup(chrome_names_are_quoted, keep_session),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

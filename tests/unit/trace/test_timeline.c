@@ -12,7 +12,7 @@ static void what_two_samples_share_stays_open(void **state)
     sample(2 * MS, "ae");
     sample(3 * MS, "a");
     end(4 * MS);
-    assert_int_equal(tape.stats.samples, 4);
+    assert_int_equal(recording.stats.samples, 4);
     expect("a[0,4000) .b[0,2000) ..c[0,1000) ..d[1000,2000) .e[2000,3000)");
 }
 
@@ -33,8 +33,8 @@ static void an_inlined_function_is_a_slice_in_the_one_it_was_inlined_into(void *
     (void)state;
     begin();
     const uint64_t at[][2] = {{'a' << 8, 'b' << 8},
-                              {'a' << 8 | STROBE_TAPE_INLINED | 'i', 'b' << 8},
-                              {'a' << 8 | STROBE_TAPE_INLINED | 'j', 'b' << 8}};
+                              {'a' << 8 | RECORDING_INLINED | 'i', 'b' << 8},
+                              {'a' << 8 | RECORDING_INLINED | 'j', 'b' << 8}};
     for (unsigned i = 0; i < 3; i++)
         write_record(
             (struct strobe_record){.ticks = i * MS, .thread = thread, .stack = strobe_build_stack(&build, at[i], 2)});
@@ -171,7 +171,7 @@ static void functions_of_one_name_stay_two_S59(void **state)
 {
     (void)state;
     begin();
-    const uint64_t one[] = {'a' << 8, 'b' << 8}, other[] = {'a' << 8, (STROBE_TAPE_NAMES + 'b') << 8};
+    const uint64_t one[] = {'a' << 8, 'b' << 8}, other[] = {'a' << 8, (RECORDING_NAMES + 'b') << 8};
     write_record((struct strobe_record){.thread = thread, .stack = strobe_build_stack(&build, one, 2)});
     write_record(
         (struct strobe_record){.ticks = 1 * MS, .thread = thread, .stack = strobe_build_stack(&build, other, 2)});
@@ -188,7 +188,7 @@ static void two_messages_share_no_slice_S50(void **state)
     for (unsigned i = 0; i < 4; i++)
         write_record((struct strobe_record){.ticks = i * MS, .stack = stack("ab"), .thread = thread, .message = i / 2});
     end(4 * MS);
-    assert_int_equal(tape.stats.message_splits, 1);
+    assert_int_equal(recording.stats.message_splits, 1);
     expect("a[0,2000) .b[0,2000) a[2000,4000) .b[2000,4000)");
 }
 
@@ -220,7 +220,7 @@ static void the_loop_goes_on_from_message_to_message_and_what_they_run_does_not_
     of_message(3 * MS, "mldh", 2);
     of_message(4 * MS, "mldh", 3); /* its poll did not wait */
     end(5 * MS);
-    assert_int_equal(tape.stats.message_splits, 2);
+    assert_int_equal(recording.stats.message_splits, 2);
     expect("m[0,5000) .l[0,5000) ..d[0,1000) ...h[0,1000) ..p[1000,2000) ...[poll][1000,2000) "
            "..d[2000,4000) ...h[2000,4000) ..d[4000,5000) ...h[4000,5000)");
 }
@@ -298,10 +298,10 @@ static void the_waker_of_a_wait_is_emitted_once_at_each_end(void **state)
     woken_by(thread, 5 * MS, 6 * MS, 77, worker + 1);
     sample(6 * MS, "ab");
     end(10 * MS);
-    assert_int_equal(tape.wake_count, 2);
-    assert_int_equal(tape.stats.wakes, 1);
-    assert_int_equal(tape.stats.samples, 12); /* the wake is none */
-    const struct strobe_tape_wake *waiter = &tape.wakes[0], *waker = &tape.wakes[1];
+    assert_int_equal(recording.wake_count, 2);
+    assert_int_equal(recording.stats.wakes, 1);
+    assert_int_equal(recording.stats.samples, 12); /* the wake is none */
+    const struct recorded_wake *waiter = &recording.wakes[0], *waker = &recording.wakes[1];
     assert_int_equal(waiter->id, waker->id);
     assert_true(!waiter->at_waker && waker->at_waker);
     assert_int_equal(waiter->at_ns, 6 * MS);
@@ -310,7 +310,7 @@ static void the_waker_of_a_wait_is_emitted_once_at_each_end(void **state)
     assert_int_equal(waker->waiter, thread);
     assert_string_equal(waiter->in, "[mutex wait]");
     assert_string_equal(waker->in, "f114");
-    strobe_tape_free(&tape);
+    recording_free(&recording);
 }
 
 static void a_release_between_two_samples_is_emitted_in_the_order_of_time(void **state)
@@ -325,10 +325,11 @@ static void a_release_between_two_samples_is_emitted_in_the_order_of_time(void *
         woken_by(thread, i * MS + 500 * US, i * MS + 900 * US, i, worker + 1);
     }
     end(100 * MS);
-    assert_int_equal(tape.wake_count, 2 * 99);
-    for (size_t i = 0; i < tape.wake_count; i++)
-        assert_int_equal(tape.wakes[i].at_ns, tape.wakes[i].at_waker ? tape.wakes[i].release_ns : tape.wakes[i].end_ns);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording.wake_count, 2 * 99);
+    for (size_t i = 0; i < recording.wake_count; i++)
+        assert_int_equal(recording.wakes[i].at_ns,
+                         recording.wakes[i].at_waker ? recording.wakes[i].release_ns : recording.wakes[i].end_ns);
+    recording_free(&recording);
 }
 
 static void nested_waits_that_end_together_have_each_their_waker(void **state)
@@ -342,12 +343,12 @@ static void nested_waits_that_end_together_have_each_their_waker(void **state)
     woken_by(thread, 8 * MS, 9 * MS, 1, other + 1);
     sample(9 * MS, "a");
     end(10 * MS);
-    assert_int_equal(tape.wake_count, 4);
-    assert_int_equal(tape.wakes[0].what, 2);
-    assert_int_equal(tape.wakes[0].waker, worker);
-    assert_int_equal(tape.wakes[1].what, 1);
-    assert_int_equal(tape.wakes[1].waker, other);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording.wake_count, 4);
+    assert_int_equal(recording.wakes[0].what, 2);
+    assert_int_equal(recording.wakes[0].waker, worker);
+    assert_int_equal(recording.wakes[1].what, 1);
+    assert_int_equal(recording.wakes[1].waker, other);
+    recording_free(&recording);
 }
 
 static void a_wait_that_nobody_ended_has_no_flow_S77(void **state)
@@ -357,9 +358,9 @@ static void a_wait_that_nobody_ended_has_no_flow_S77(void **state)
     wait_for(thread, 1 * MS, 9 * MS, "a", 1);
     woken_by(thread, 9 * MS, 9 * MS, 1, 0);
     end(10 * MS);
-    assert_int_equal(tape.wake_count, 1);
-    assert_int_equal(tape.wakes[0].waker, STROBE_NOBODY);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording.wake_count, 1);
+    assert_int_equal(recording.wakes[0].waker, STROBE_NOBODY);
+    recording_free(&recording);
 }
 
 static void a_wake_whose_wait_was_overwritten_or_whose_waker_is_no_thread_is_left_out(void **state)
@@ -372,8 +373,8 @@ static void a_wake_whose_wait_was_overwritten_or_whose_waker_is_no_thread_is_lef
     woken_by(thread, 0, 9 * MS, 1, worker + 1);      /* from before it */
     woken_by(thread, 5 * MS, 9 * MS, 1, 77);
     end(10 * MS);
-    assert_int_equal(tape.wake_count, 0);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording.wake_count, 0);
+    recording_free(&recording);
 }
 
 static void a_long_gap_splits_equal_stacks_and_is_labelled_S51(void **state)
@@ -383,7 +384,7 @@ static void a_long_gap_splits_equal_stacks_and_is_labelled_S51(void **state)
     sample(0, "ab");
     sample(5000 * MS, "ab");
     end(5001 * MS);
-    assert_int_equal(tape.stats.gaps, 1);
+    assert_int_equal(recording.stats.gaps, 1);
     expect("a[0,1000) .b[0,1000) [unseen][1000,5e+06) a[5e+06,5.001e+06) .b[5e+06,5.001e+06)");
 }
 
@@ -405,8 +406,8 @@ static void a_gap_in_which_the_thread_hardly_ran_is_off_cpu_not_unseen(void **st
     sample_cpu(300 * MS, "ab", 2 * MS);
     sample_cpu(600 * MS, "ac", 2 * MS);
     end(601 * MS);
-    assert_int_equal(tape.stats.offs, 2);
-    assert_int_equal(tape.stats.gaps, 0);
+    assert_int_equal(recording.stats.offs, 2);
+    assert_int_equal(recording.stats.gaps, 0);
     expect("a[0,601000) .b[0,301000) ..[off cpu][1000,300000) .[off cpu][301000,600000) "
            ".c[600000,601000)");
 }
@@ -423,7 +424,7 @@ static void a_thread_off_its_processor_stood_where_the_sampler_meets_it_next(voi
                                         .kind = STROBE_KIND_ASYNC,
                                         .flags = STROBE_FLAG_CPU});
     end(301 * MS);
-    assert_int_equal(tape.stats.offs, 1);
+    assert_int_equal(recording.stats.offs, 1);
     expect("a[0,301000) .b[0,1000) .c[1000,301000) ..d[1000,301000) ...[off cpu][1000,300000)");
 }
 
@@ -446,9 +447,9 @@ static void a_gap_in_which_the_thread_ran_long_is_unseen(void **state)
     sample_cpu(300 * MS, "ab", 6 * MS + 1);
     sample_cpu(306 * MS, "ab", 12 * MS);
     end(307 * MS);
-    assert_int_equal(tape.stats.offs, 0);
-    assert_int_equal(tape.stats.gaps, 2);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording.stats.offs, 0);
+    assert_int_equal(recording.stats.gaps, 2);
+    recording_free(&recording);
 }
 
 static void a_gap_just_at_the_threshold_is_none(void **state)
@@ -529,7 +530,7 @@ static void a_killed_session_shows_its_last_sample_S52(void **state)
     begin();
     sample(10 * MS, "a");
     strobe_build_kill(&build);
-    strobe_tape_record(&tape, strobe_workshop_path("session"), NULL);
+    recording_read(&recording, temp_dir_path("session"), NULL);
     expect("a[10000,11000)");
 }
 
@@ -541,15 +542,15 @@ static void samples_at_one_time_are_all_shown_in_their_order_S56(void **state)
     sample(1 * MS, "ac");
     sample(1 * MS, "ad");
     end(2 * MS);
-    assert_int_equal(tape.stats.samples, 3);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->begin_ns, 1 * MS);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->end_ns, 1 * MS + 1);
-    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->begin_ns, 1 * MS + 1);
-    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->end_ns, 1 * MS + 2);
-    assert_int_equal(strobe_tape_find(&tape, "f100", 0)->end_ns, 2 * MS);
-    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->samples, 3);
-    assert_int_equal(tape.stats.moved, 2);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording.stats.samples, 3);
+    assert_int_equal(recording_find(&recording, "f98", 0)->begin_ns, 1 * MS);
+    assert_int_equal(recording_find(&recording, "f98", 0)->end_ns, 1 * MS + 1);
+    assert_int_equal(recording_find(&recording, "f99", 0)->begin_ns, 1 * MS + 1);
+    assert_int_equal(recording_find(&recording, "f99", 0)->end_ns, 1 * MS + 2);
+    assert_int_equal(recording_find(&recording, "f100", 0)->end_ns, 2 * MS);
+    assert_int_equal(recording_find(&recording, "f97", 0)->samples, 3);
+    assert_int_equal(recording.stats.moved, 2);
+    recording_free(&recording);
 }
 
 static void records_are_put_in_order_of_their_begins(void **state)
@@ -574,9 +575,9 @@ static void a_merged_record_is_its_samples_spread_evenly(void **state)
     merged(1 * MS, 41 * MS, 11, "ab");
     sample(42 * MS, "a");
     end(43 * MS);
-    assert_int_equal(tape.stats.samples, 13);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->samples, 12);
-    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->samples, 13);
+    assert_int_equal(recording.stats.samples, 13);
+    assert_int_equal(recording_find(&recording, "f98", 0)->samples, 12);
+    assert_int_equal(recording_find(&recording, "f97", 0)->samples, 13);
     expect("a[0,43000) .b[0,42000)");
 }
 
@@ -588,9 +589,9 @@ static void a_sample_between_merged_ones_lasts_until_the_next_of_them(void **sta
     sample(2 * MS + 500 * US, "ac");
     sample(5 * MS + 500 * US, "d");
     end(9 * MS);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->samples, 3);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 1)->samples, 3);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 2)->samples, 3);
+    assert_int_equal(recording_find(&recording, "f98", 0)->samples, 3);
+    assert_int_equal(recording_find(&recording, "f98", 1)->samples, 3);
+    assert_int_equal(recording_find(&recording, "f98", 2)->samples, 3);
     expect("a[0,5500) .b[0,2500) .c[2500,3000) .b[3000,5500) d[5500,6000) a[6000,9000) .b[6000,9000)");
 }
 
@@ -604,12 +605,12 @@ static void a_wait_covers_exactly_its_call(void **state)
     call(1 * MS + 1, 700 * MS + 3, "ac", STROBE_KIND_MUTEX);
     sample(701 * MS, "ab");
     end(702 * MS);
-    assert_int_equal(tape.stats.waits, 1);
-    const struct strobe_tape_slice *wait = strobe_tape_find(&tape, "[mutex wait]", 0);
+    assert_int_equal(recording.stats.waits, 1);
+    const struct recorded_slice *wait = recording_find(&recording, "[mutex wait]", 0);
     assert_int_equal(wait->begin_ns, 1 * MS + 1);
     assert_int_equal(wait->end_ns, 700 * MS + 3);
     assert_int_equal(wait->class, STROBE_SLICE_WAIT);
-    assert_string_equal(tape.slices[wait->parent - 1].name, "f99");
+    assert_string_equal(recording.slices[wait->parent - 1].name, "f99");
     expect("a[0,702000) .b[0,1000) .c[1000,701000) ..[mutex wait][1000,700000) .b[701000,702000)");
 }
 
@@ -631,9 +632,9 @@ static void a_call_that_took_no_time_is_still_seen_S53(void **state)
     call(1 * MS, 1 * MS, "ab", STROBE_KIND_SEM);
     sample(1 * MS, "ac");
     end(2 * MS);
-    const struct strobe_tape_slice *wait = strobe_tape_find(&tape, "[sem wait]", 0);
+    const struct recorded_slice *wait = recording_find(&recording, "[sem wait]", 0);
     assert_int_equal(wait->end_ns - wait->begin_ns, 1);
-    strobe_tape_free(&tape);
+    recording_free(&recording);
 }
 
 static void nested_calls_nest(void **state)
@@ -644,7 +645,7 @@ static void nested_calls_nest(void **state)
     sample(5 * MS, "abxz");
     call(1 * MS, 8 * MS, "ab", STROBE_KIND_LOAD);
     end(9 * MS);
-    assert_int_equal(tape.stats.waits_cut, 0);
+    assert_int_equal(recording.stats.waits_cut, 0);
     expect("a[1000,9000) .b[1000,9000) ..[load][1000,8000) ...x[2000,8000) ....y[2000,5000) .....[read][2000,4000) "
            "....z[5000,8000)");
 }
@@ -669,7 +670,7 @@ static void a_call_that_claims_to_outlast_its_own_is_cut_to_it(void **state)
     call(1 * MS, 5 * MS, "ab", STROBE_KIND_LOAD);
     call(2 * MS, 9 * MS, "abc", STROBE_KIND_READ);
     end(10 * MS);
-    assert_int_equal(tape.stats.waits_cut, 1);
+    assert_int_equal(recording.stats.waits_cut, 1);
     expect("a[1000,10000) .b[1000,10000) ..[load][1000,5000) ...c[2000,5000) ....[read][2000,5000)");
 }
 
@@ -680,7 +681,7 @@ static void a_long_wait_is_no_gap(void **state)
     call(0, 10000 * MS, "a", STROBE_KIND_COND);
     sample(10001 * MS, "a");
     end(10002 * MS);
-    assert_int_equal(tape.stats.gaps, 0);
+    assert_int_equal(recording.stats.gaps, 0);
     expect("a[0,1.0002e+07) .[cond wait][0,1e+07)");
 }
 
@@ -697,9 +698,9 @@ static void a_call_under_way_at_the_end_is_shown_as_far_as_the_session_goes(void
         strobe_store_relaxed(&build.session.threads[t].scope_kind, STROBE_KIND_COND);
     }
     end(600 * MS);
-    assert_string_equal(strobe_tape_text(&tape, 1), "[cond wait][1000,600000)");
-    assert_true(strobe_tape_find(&tape, "[cond wait]", 0)->unfinished);
-    assert_int_equal(tape.stats.samples, 2);
+    assert_string_equal(recording_text(&recording, 1), "[cond wait][1000,600000)");
+    assert_true(recording_find(&recording, "[cond wait]", 0)->unfinished);
+    assert_int_equal(recording.stats.samples, 2);
     expect("a[0,600000) .b[0,1000) .c[1000,600000) ..[cond wait][1000,600000)");
 }
 
@@ -731,13 +732,13 @@ static void losses_are_marked_on_their_thread_S14(void **state)
         sample(i * MS, "a");
     write_record((struct strobe_record){.ticks = 200 * MS, .stack = stack("b"), .thread = other});
     end(201 * MS);
-    assert_int_equal(tape.instant_count, 1);
-    assert_int_equal(tape.instants[0].thread, 0);
-    assert_int_equal(tape.instants[0].at_ns, tape.slices[0].begin_ns);
+    assert_int_equal(recording.instant_count, 1);
+    assert_int_equal(recording.instants[0].thread, 0);
+    assert_int_equal(recording.instants[0].at_ns, recording.slices[0].begin_ns);
     char wanted[64];
-    snprintf(wanted, sizeof wanted, "%u samples lost", (unsigned)(201 - tape.stats.samples));
-    assert_string_equal(tape.instants[0].name, wanted);
-    strobe_tape_free(&tape);
+    snprintf(wanted, sizeof wanted, "%u samples lost", (unsigned)(201 - recording.stats.samples));
+    assert_string_equal(recording.instants[0].name, wanted);
+    recording_free(&recording);
 }
 
 static void a_refused_sample_is_marked_too_S14(void **state)
@@ -756,9 +757,9 @@ static void a_refused_sample_is_marked_too_S14(void **state)
     char wanted[64];
     snprintf(wanted, sizeof wanted, "%u samples lost", refused);
     assert_true(refused > 0);
-    assert_int_equal(tape.instant_count, 1);
-    assert_string_equal(tape.instants[0].name, wanted);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording.instant_count, 1);
+    assert_string_equal(recording.instants[0].name, wanted);
+    recording_free(&recording);
 }
 
 int main(void)
@@ -816,5 +817,5 @@ int main(void)
         cmocka_unit_test(losses_are_marked_on_their_thread_S14),
         cmocka_unit_test(a_refused_sample_is_marked_too_S14),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -40,14 +40,14 @@ static void a_waits_switches_are_its_own_S54(void **state)
     m.alloc_bytes = 6000;
     strobe_build_record(&build, r, &m);
     end(7 * MS);
-    const struct strobe_tape_slice *wait = strobe_tape_find(&tape, "[cond wait]", 0);
+    const struct recorded_slice *wait = recording_find(&recording, "[cond wait]", 0);
     assert_int_equal(wait->counter[STROBE_COUNTER_SWITCHES], 10);
     assert_int_equal(wait->counter[STROBE_COUNTER_MINOR_FAULTS], 0);
     assert_int_equal(wait->counter[STROBE_COUNTER_ALLOC_BYTES], 100);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->counter[STROBE_COUNTER_SWITCHES], 13);
-    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->counter[STROBE_COUNTER_SWITCHES], 0);
-    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->counter[STROBE_COUNTER_ALLOC_BYTES], 1100);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording_find(&recording, "f98", 0)->counter[STROBE_COUNTER_SWITCHES], 13);
+    assert_int_equal(recording_find(&recording, "f99", 0)->counter[STROBE_COUNTER_SWITCHES], 0);
+    assert_int_equal(recording_find(&recording, "f97", 0)->counter[STROBE_COUNTER_ALLOC_BYTES], 1100);
+    recording_free(&recording);
 }
 
 static void the_counters_of_a_merged_record_are_emitted_with_its_last_sample(void **state)
@@ -60,8 +60,8 @@ static void the_counters_of_a_merged_record_are_emitted_with_its_last_sample(voi
     strobe_build_record(&build, r, &m);
     sample(6 * MS, "ac");
     end(7 * MS);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->counter[STROBE_COUNTER_ALLOC_BYTES], 4000);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording_find(&recording, "f98", 0)->counter[STROBE_COUNTER_ALLOC_BYTES], 4000);
+    recording_free(&recording);
 }
 
 static void cpu_time_ahead_of_the_wall_is_held_back_and_counted_S55(void **state)
@@ -72,10 +72,10 @@ static void cpu_time_ahead_of_the_wall_is_held_back_and_counted_S55(void **state
     sample_cpu(1 * MS, "b", 1 * MS + 10 * US);
     sample_cpu(2 * MS, "c", 2 * MS);
     end(3 * MS);
-    assert_int_equal(tape.stats.cpu_clamped, 1);
-    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 1 * MS);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->cpu_ns, 1 * MS);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording.stats.cpu_clamped, 1);
+    assert_int_equal(recording_find(&recording, "f97", 0)->cpu_ns, 1 * MS);
+    assert_int_equal(recording_find(&recording, "f98", 0)->cpu_ns, 1 * MS);
+    recording_free(&recording);
 }
 
 static void cpu_time_that_falls_back_is_held_and_counted_S55(void **state)
@@ -86,10 +86,10 @@ static void cpu_time_that_falls_back_is_held_and_counted_S55(void **state)
     sample_cpu(1 * MS, "b", 4 * MS);
     sample_cpu(2 * MS, "c", 6 * MS);
     end(3 * MS);
-    assert_int_equal(tape.stats.cpu_clamped, 1);
-    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 0);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->cpu_ns, 1 * MS);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording.stats.cpu_clamped, 1);
+    assert_int_equal(recording_find(&recording, "f97", 0)->cpu_ns, 0);
+    assert_int_equal(recording_find(&recording, "f98", 0)->cpu_ns, 1 * MS);
+    recording_free(&recording);
 }
 
 static void samples_at_one_time_that_know_their_cpu_time_are_all_shown_S56(void **state)
@@ -100,10 +100,10 @@ static void samples_at_one_time_that_know_their_cpu_time_are_all_shown_S56(void 
     sample_cpu(1 * MS, "b", 10);
     sample_cpu(1 * MS, "c", 10);
     end(2 * MS);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->begin_ns, 1 * MS + 1);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->end_ns, 1 * MS + 2);
-    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->end_ns, 2 * MS);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording_find(&recording, "f98", 0)->begin_ns, 1 * MS + 1);
+    assert_int_equal(recording_find(&recording, "f98", 0)->end_ns, 1 * MS + 2);
+    assert_int_equal(recording_find(&recording, "f99", 0)->end_ns, 2 * MS);
+    recording_free(&recording);
 }
 
 static void cpu_time_between_samples_that_know_it_is_interpolated(void **state)
@@ -115,11 +115,11 @@ static void cpu_time_between_samples_that_know_it_is_interpolated(void **state)
     sample(3 * MS, "c");
     sample_cpu(4 * MS, "d", 2 * MS);
     end(5 * MS);
-    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 500 * US);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->cpu_ns, 1 * MS);
-    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->cpu_ns, 500 * US);
-    assert_int_equal(tape.stats.cpu_clamped, 0);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording_find(&recording, "f97", 0)->cpu_ns, 500 * US);
+    assert_int_equal(recording_find(&recording, "f98", 0)->cpu_ns, 1 * MS);
+    assert_int_equal(recording_find(&recording, "f99", 0)->cpu_ns, 500 * US);
+    assert_int_equal(recording.stats.cpu_clamped, 0);
+    recording_free(&recording);
 }
 
 static void a_waits_cpu_time_is_its_own_S54(void **state)
@@ -137,9 +137,9 @@ static void a_waits_cpu_time_is_its_own_S54(void **state)
                                         .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU});
     sample_cpu(101 * MS, "a", 10 * MS);
     end_with(102 * MS, &(struct strobe_timeline_options){.gap_ns = 50 * MS});
-    assert_int_equal(strobe_tape_find(&tape, "[poll]", 0)->cpu_ns, 30 * US);
-    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 10 * MS);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording_find(&recording, "[poll]", 0)->cpu_ns, 30 * US);
+    assert_int_equal(recording_find(&recording, "f97", 0)->cpu_ns, 10 * MS);
+    recording_free(&recording);
 }
 
 /* ---- threads and time */
@@ -154,10 +154,10 @@ static void thread_ids_keep_their_32_bits_S58(void **state)
         sample(i * MS, "a");
     }
     end(10 * MS);
-    assert_int_equal(tape.threads, 4);
+    assert_int_equal(recording.threads, 4);
     for (unsigned i = 0; i < 4; i++)
-        assert_int_equal(strobe_tape_find(&tape, "f97", i)->tid, tids[i]);
-    strobe_tape_free(&tape);
+        assert_int_equal(recording_find(&recording, "f97", i)->tid, tids[i]);
+    recording_free(&recording);
 }
 
 static void a_reused_thread_id_is_two_threads_S45(void **state)
@@ -168,8 +168,8 @@ static void a_reused_thread_id_is_two_threads_S45(void **state)
     thread = strobe_build_thread(&build, 4242, "again");
     sample(1 * MS, "a");
     end(2 * MS);
-    assert_int_equal(tape.threads, 2);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording.threads, 2);
+    recording_free(&recording);
 }
 
 static void twelve_hours_do_not_wrap_S19(void **state)
@@ -181,9 +181,9 @@ static void twelve_hours_do_not_wrap_S19(void **state)
     sample(13 * hours, "b");
     sample(1000 * hours, "c");
     end(1000 * hours + MS);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->begin_ns, 13 * hours);
-    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->begin_ns, 1000 * hours);
-    strobe_tape_free(&tape);
+    assert_int_equal(recording_find(&recording, "f98", 0)->begin_ns, 13 * hours);
+    assert_int_equal(recording_find(&recording, "f99", 0)->begin_ns, 1000 * hours);
+    recording_free(&recording);
 }
 
 static void slices_and_gaps_add_up_to_the_time_of_the_thread(void **state)
@@ -196,10 +196,10 @@ static void slices_and_gaps_add_up_to_the_time_of_the_thread(void **state)
     sample(201 * MS, "ab");
     end(400 * MS);
     uint64_t sum = 0;
-    for (size_t i = 0; i < tape.slice_count; i++)
-        sum += tape.slices[i].depth == 1 ? tape.slices[i].end_ns - tape.slices[i].begin_ns : 0;
+    for (size_t i = 0; i < recording.slice_count; i++)
+        sum += recording.slices[i].depth == 1 ? recording.slices[i].end_ns - recording.slices[i].begin_ns : 0;
     assert_int_equal(sum, 397 * MS);
-    strobe_tape_free(&tape);
+    recording_free(&recording);
 }
 
 int main(void)
@@ -218,5 +218,5 @@ int main(void)
         cmocka_unit_test(twelve_hours_do_not_wrap_S19),
         cmocka_unit_test(slices_and_gaps_add_up_to_the_time_of_the_thread),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

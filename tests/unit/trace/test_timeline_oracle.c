@@ -1,10 +1,10 @@
 /* Random sessions, their timelines compared with what an oracle paints instant by instant: at each ns it works out from
  * all records anew what the rules of timeline.h show, and cuts that into slices afterwards. No two events fall on one
  * ns: what happens then is tested in test_timeline.c. */
+#include "tests/unit/support/recording.h"
 #include "tests/unit/support/session_builder.h"
-#include "tests/unit/support/tape.h"
+#include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
-#include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -342,16 +342,16 @@ static int name_is(const char *text, const struct shown *frame)
     return strcmp(text, name) == 0;
 }
 
-static const struct strobe_tape_slice *slice_at(const struct strobe_tape *tape, uint64_t begin, uint32_t depth)
+static const struct recorded_slice *slice_at(const struct recording *recording, uint64_t begin, uint32_t depth)
 {
-    for (size_t i = 0; i < tape->slice_count; i++)
-        if (tape->slices[i].begin_ns == begin && tape->slices[i].depth == depth)
-            return &tape->slices[i];
+    for (size_t i = 0; i < recording->slice_count; i++)
+        if (recording->slices[i].begin_ns == begin && recording->slices[i].depth == depth)
+            return &recording->slices[i];
     return NULL;
 }
 
 /* Each maximal stretch of equal pictures down to a depth must be one slice, and there must be no other. */
-static void compare(const struct strobe_tape *tape)
+static void compare(const struct recording *recording)
 {
     size_t expected = 0;
     for (uint64_t t = 0; t < END; t++) {
@@ -361,14 +361,14 @@ static void compare(const struct strobe_tape *tape)
             uint64_t end = t + 1;
             while (end < END && same_frame(&pictures[t], &pictures[end], d))
                 end++;
-            const struct strobe_tape_slice *s = slice_at(tape, t, d + 1);
+            const struct recorded_slice *s = slice_at(recording, t, d + 1);
             if (!s || s->end_ns != end || !name_is(s->name, &pictures[t].frame[d]))
                 fail_msg("at %u ns, depth %u: expected a slice of %d until %u, found %s until %u", (unsigned)t, d + 1,
                          pictures[t].frame[d].name, (unsigned)end, s ? s->name : "none", s ? (unsigned)s->end_ns : 0);
             expected++;
         }
     }
-    assert_int_equal(tape->slice_count, expected);
+    assert_int_equal(recording->slice_count, expected);
 }
 
 static void the_timeline_is_what_an_oracle_paints(void **state)
@@ -376,17 +376,17 @@ static void the_timeline_is_what_an_oracle_paints(void **state)
     (void)state;
     const struct strobe_timeline_options options = {.gap_ns = GAP};
     for (uint32_t round = strobe_trial_rounds(150); round--;) {
-        struct strobe_tape tape;
+        struct recording recording;
         uint64_t samples = 0;
         make_records();
-        write_session(strobe_workshop_path("session"));
-        strobe_tape_record(&tape, strobe_workshop_path("session"), &options);
+        write_session(temp_dir_path("session"));
+        recording_read(&recording, temp_dir_path("session"), &options);
         paint_all();
-        compare(&tape);
+        compare(&recording);
         for (uint32_t i = 0; i < record_count; i++)
             samples += records[i].count;
-        assert_int_equal(tape.stats.samples, samples);
-        strobe_tape_free(&tape);
+        assert_int_equal(recording.stats.samples, samples);
+        recording_free(&recording);
     }
 }
 
@@ -395,6 +395,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_timeline_is_what_an_oracle_paints),
     };
-    seed = strobe_workshop_seed("test_timeline_oracle");
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    seed = strobe_trial_seed("test_timeline_oracle");
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -20,8 +20,8 @@ static void time_that_others_had_the_processor_is_runnable_under_the_same_frames
     tick(4 * MS, 1 * MS, "ab", 0);
     end(5 * MS);
     expect("a[0,5000) .b[0,5000) ..[runnable][500,3500)");
-    assert_int_equal(tape.stats.runnables, 1);
-    assert_int_equal(tape.stats.gaps, 0);
+    assert_int_equal(recording.stats.runnables, 1);
+    assert_int_equal(recording.stats.gaps, 0);
 }
 
 static void however_long_it_is_it_is_not_unseen(void **state)
@@ -140,8 +140,8 @@ static void the_delay_of_a_tick_is_not_runnable(void **state)
     tick(1 * MS + 199999, 1 * MS, "ab", 0);
     tick(2 * MS + 399999, 2 * MS, "ab", 0);
     end(3 * MS);
-    assert_int_equal(tape.stats.runnables, 1); /* the second: 200 us and no less */
-    strobe_tape_free(&tape);
+    assert_int_equal(recording.stats.runnables, 1); /* the second: 200 us and no less */
+    recording_free(&recording);
 }
 
 static void self_time_by_the_clock_is_cpu_time(void **state)
@@ -152,11 +152,11 @@ static void self_time_by_the_clock_is_cpu_time(void **state)
         tick(i * 4 * MS, i * MS, "ab", 0);
     end(40 * MS);
     uint64_t runnable_ns = 0;
-    for (size_t i = 0; i < tape.slice_count; i++)
-        if (!strcmp(tape.slices[i].name, "[runnable]"))
-            runnable_ns += tape.slices[i].end_ns - tape.slices[i].begin_ns;
+    for (size_t i = 0; i < recording.slice_count; i++)
+        if (!strcmp(recording.slices[i].name, "[runnable]"))
+            runnable_ns += recording.slices[i].end_ns - recording.slices[i].begin_ns;
     assert_int_equal(runnable_ns, 30 * MS);
-    strobe_tape_free(&tape);
+    recording_free(&recording);
 }
 
 /* The CPU time of the thread as its session ended, read at `ns`. */
@@ -219,5 +219,5 @@ int main(void)
         cmocka_unit_test(a_thread_that_ran_on_until_the_end_is_unseen_there),
         cmocka_unit_test(a_final_cpu_time_from_before_the_last_sample_says_nothing),
     };
-    return cmocka_run_group_tests_name("ticks in the timeline", tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests_name("ticks in the timeline", tests, temp_dir_open, temp_dir_close);
 }

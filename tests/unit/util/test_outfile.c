@@ -1,7 +1,7 @@
 /* A file appears under its name only when whole. */
 #include "engine/util/outfile.h"
 
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,13 +20,13 @@ static struct strobe_outfile out;
 
 static const char *target(void)
 {
-    return strobe_workshop_path("target");
+    return temp_dir_path("target");
 }
 
 static void assert_content(const char *wanted)
 {
     size_t bytes;
-    char *found = strobe_workshop_read("target", &bytes);
+    char *found = temp_dir_read("target", &bytes);
     assert_string_equal(found, wanted);
     free(found);
 }
@@ -35,7 +35,7 @@ static void assert_content(const char *wanted)
 static void assert_clean(void)
 {
     glob_t found;
-    assert_int_equal(glob(strobe_workshop_path("target.*"), 0, NULL, &found), GLOB_NOMATCH);
+    assert_int_equal(glob(temp_dir_path("target.*"), 0, NULL, &found), GLOB_NOMATCH);
 }
 
 static void fill(size_t bytes)
@@ -64,7 +64,7 @@ static void a_file_has_its_name_only_when_whole(void **state)
 static void an_old_file_is_kept_unless_asked(void **state)
 {
     (void)state;
-    strobe_workshop_write("target", "old", 3, 0644);
+    temp_dir_write("target", "old", 3, 0644);
     assert_int_equal(strobe_outfile_open(&out, target(), 0), STROBE_EXISTS);
     assert_int_equal(strobe_outfile_open(&out, target(), 1), STROBE_OK);
     strobe_outfile_text(&out, "new");
@@ -80,8 +80,8 @@ static void an_old_file_is_kept_unless_asked(void **state)
 static void a_link_goes_on_pointing_to_what_is_replaced(void **state)
 {
     (void)state;
-    const char *link = strobe_workshop_path("link");
-    strobe_workshop_write("target", "old", 3, 0644);
+    const char *link = temp_dir_path("link");
+    temp_dir_write("target", "old", 3, 0644);
     assert_int_equal(symlink("target", link), 0);
     assert_int_equal(strobe_outfile_open(&out, link, 1), STROBE_OK);
     strobe_outfile_text(&out, "new");
@@ -94,7 +94,7 @@ static void a_file_that_may_grow_no_more_leaves_the_old_one(void **state)
 {
     (void)state;
     struct rlimit before, low;
-    strobe_workshop_write("target", "old", 3, 0644);
+    temp_dir_write("target", "old", 3, 0644);
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     low = before;
@@ -124,7 +124,7 @@ static void a_full_device_is_reported(void **state)
 static void a_missing_folder_is_reported(void **state)
 {
     (void)state;
-    assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("no/where"), 0), STROBE_IO);
+    assert_int_equal(strobe_outfile_open(&out, temp_dir_path("no/where"), 0), STROBE_IO);
     assert_int_equal(errno, ENOENT);
 }
 
@@ -137,8 +137,8 @@ static void tick(int signal)
 static void a_pipe_gets_all_of_it_however_slowly(void **state)
 {
     (void)state;
-    const char *pipe = strobe_workshop_path("pipe");
-    strobe_workshop_run("mkfifo pipe; (exec 3<pipe; sleep 0.2; wc -c <&3 >counted; mv counted target) & true");
+    const char *pipe = temp_dir_path("pipe");
+    temp_dir_run("mkfifo pipe; (exec 3<pipe; sleep 0.2; wc -c <&3 >counted; mv counted target) & true");
     struct sigaction on_tick = {.sa_handler = tick};
     sigaction(SIGALRM, &on_tick, NULL);
     assert_int_equal(strobe_outfile_open(&out, pipe, 0), STROBE_OK);
@@ -179,5 +179,5 @@ int main(void)
         cmocka_unit_test(a_pipe_gets_all_of_it_however_slowly),
         cmocka_unit_test(text_for_json_is_escaped_and_well_formed),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

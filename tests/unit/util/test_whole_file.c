@@ -1,7 +1,7 @@
 /* Whole files (engine/util/whole_file.h). */
 #include "engine/util/whole_file.h"
 
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 static void write_file(const char *name, size_t bytes)
 {
-    FILE *out = fopen(strobe_workshop_path(name), "wb");
+    FILE *out = fopen(temp_dir_path(name), "wb");
     assert_non_null(out);
     for (size_t i = 0; i < bytes; i++)
         putc((int)(i % 251), out);
@@ -31,7 +31,7 @@ static void a_file_is_copied_whole_and_ends_with_nul(void **state)
         char *text;
         size_t bytes;
         write_file("sized", sizes[k]);
-        assert_int_equal(strobe_whole_file_read(strobe_workshop_path("sized"), sizes[k], &text, &bytes), STROBE_OK);
+        assert_int_equal(strobe_whole_file_read(temp_dir_path("sized"), sizes[k], &text, &bytes), STROBE_OK);
         assert_int_equal(bytes, sizes[k]);
         assert_int_equal(text[bytes], 0);
         for (size_t i = 0; i < bytes; i++)
@@ -46,7 +46,7 @@ static void a_file_that_is_too_large_is_an_error_of_its_own(void **state)
     char *text;
     size_t bytes;
     write_file("large", 100001);
-    assert_int_equal(strobe_whole_file_read(strobe_workshop_path("large"), 100000, &text, &bytes), STROBE_IO);
+    assert_int_equal(strobe_whole_file_read(temp_dir_path("large"), 100000, &text, &bytes), STROBE_IO);
     assert_int_equal(errno, EFBIG);
     assert_null(text);
     assert_int_equal(bytes, 0);
@@ -78,7 +78,7 @@ static void an_opened_file_is_the_same_mapped_and_through_a_pipe(void **state)
     int ends[2];
     char path[32];
     write_file("mapped", 5000);
-    assert_int_equal(strobe_whole_file_open(strobe_workshop_path("mapped"), &file), STROBE_OK);
+    assert_int_equal(strobe_whole_file_open(temp_dir_path("mapped"), &file), STROBE_OK);
     assert_int_equal(file.bytes, 5000);
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], file.at, file.bytes), 5000);
@@ -101,5 +101,5 @@ int main(void)
         cmocka_unit_test(errors_have_the_systems_number),
         cmocka_unit_test(an_opened_file_is_the_same_mapped_and_through_a_pipe),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -4,7 +4,7 @@
 #include "engine/watch/watch_names.h"
 #include "engine/watch/watch_timeline.h"
 #include "tests/unit/support/session_builder.h"
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #define MS(n) ((uint64_t)(n)*1000000u)
-#define PATH  strobe_workshop_path("session")
+#define PATH  temp_dir_path("session")
 
 /* ---- a watcher that writes down the events it receives */
 
@@ -466,5 +466,5 @@ int main(void)
         TEST(marks_that_overlap_are_in_lanes_of_their_own),
         TEST(the_empty_list_has_no_marks),
     };
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

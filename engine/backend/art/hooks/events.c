@@ -26,8 +26,9 @@ bool strobe_art_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void 
 
 /* ---- native functions ---- */
 
-/* A jmethodID is the ArtMethod, or where the app can be debugged an odd number: then the reflected method knows it. */
-static void *method_of(struct strobe_jni *env, strobe_jclass class, strobe_jmethod id, bool is_static)
+/* Returns the ArtMethod of a jmethodID. The jmethodID is the ArtMethod, or in debuggable apps an odd number; then the
+ * reflected method has the ArtMethod. */
+static void *art_method_of(struct strobe_jni *env, strobe_jclass class, strobe_jmethod id, bool is_static)
 {
     if (!((uintptr_t)id & 1))
         return id;
@@ -46,8 +47,8 @@ static void *method_of(struct strobe_jni *env, strobe_jclass class, strobe_jmeth
     return method ? (void *)(uintptr_t)get(env, method, field) : NULL;
 }
 
-/* It is the last word but one: behind it stands only where the method is entered (art_method.h, at all levels). That is
- * believed when there is code where two methods of the runtime's own have that word. */
+/* The native function is in the second word from the end; the last word is the method's entry point (art_method.h, at
+ * all levels). This is confirmed by two methods of the runtime: that word must point to code. */
 uint32_t strobe_art_native_offset(struct strobe_jni *env)
 {
     static const char *const known[] = {"notify", "notifyAll"};
@@ -56,7 +57,7 @@ uint32_t strobe_art_native_offset(struct strobe_jni *env)
     strobe_jclass object = strobe_jni_find_class(env, "java/lang/Object");
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         strobe_jmethod id = strobe_jni_method(env, object, known[i], "()V");
-        void *method = id ? method_of(env, object, id, false) : NULL, *function;
+        void *method = id ? art_method_of(env, object, id, false) : NULL, *function;
         struct strobe_mapping m;
         if (!method)
             return 0;
@@ -74,7 +75,7 @@ bool strobe_art_hook_native(struct strobe_hook *h, struct strobe_jni *env, const
     strobe_jmethod id = !c          ? NULL
                         : is_static ? strobe_jni_static_method(env, c, name, signature)
                                     : strobe_jni_method(env, c, name, signature);
-    void *method = id ? method_of(env, c, id, is_static) : NULL;
+    void *method = id ? art_method_of(env, c, id, is_static) : NULL;
     if (!method)
         strobe_error_set(error, "%s has no method %s that can be found", class, name);
     else if (!strobe_art.native_offset)

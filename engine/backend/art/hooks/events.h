@@ -1,5 +1,5 @@
-/* The runtime's events that become the engine's: hooks by feature. Each file has a start that puts its hooks in place,
- * or says why it can't, and an end that takes them out. For engine/backend/art only.
+/* Events of the runtime that the engine records: hooks by feature. Each file has a start that installs its hooks, or
+ * says why it cannot, and an end that removes them. For engine/backend/art only.
  *
  *   feature   hook                                               event
  *   -------   ------------------------------------------------   ----------------------------------------------------
@@ -9,35 +9,35 @@
  *             Monitor::Unlock, Lock after a wait, inline         wakers
  *   WAIT      Monitor::Wait, inline; DoNotify, Notify,           scope COND, waits for the Monitor's wait set
  *             NotifyAll, inline                                  wakers
- *                                                                or, of Thread.sleep, scope SLEEP
+ *                                                                or, for Thread.sleep, scope SLEEP
  *             else native functions of Object.wait and           the same without wakers
  *             Thread.sleep
  *   PARK      Thread::Park, Unpark, inline; else                 scope PARK, waits for the Thread's permit
  *             Unsafe.park's native function                      the same without wakers
  *   GC        Heap::WaitForGcToCompleteLocked, inline            scope GC, waits for the collection
- *             CollectGarbageInternal, inline                     scope GC of who collects
+ *             CollectGarbageInternal, inline                     scope GC of the collecting thread
  *             FinishGC, inline                                   wakers
  *   (always)  IPCThreadState::transact, by slots                 scope IPC
  *             Runtime.nativeLoad's native function               scope LOAD
  *             MessageQueue.nativePollOnce's native function      a new message; scope POLL
  *
- * What is waited for is a Monitor, not an object: monitors do not move, and one that is waited for is not deflated. So
- * its address is its identity while anybody waits (S-72); a monitor's entry and its wait set are two (the address, and
- * the number by which its object's lock word names it, or where that can't be told the address + 1; monitor.h). Wait
- * lets go of the monitor first, as any release. A thread's permit is its Thread + 1; its Thread is used again only
- * after it has ended. Collections have one identity.
+ * A thread waits for a Monitor, not for an object: monitors do not move, and the runtime does not deflate a monitor
+ * with waiters. Its address is therefore its identity while a thread waits (S-72). A monitor's entry and its wait set
+ * have two identities: the address, and the number by which its object's lock word refers to it, or the address + 1 if
+ * the number is not known (monitor.h). Wait releases the monitor first, as any release does. A thread's permit is its
+ * Thread + 1; the Thread is reused only after the thread has ended. All collections have one identity.
  *
- * A waker is named only where the wait really ended by it: a wait that timed out (as long as it was to last), or ended
- * with an exception pending (interrupted), has none (S-77).
+ * A waker is named only if the wait really ended by it. A wait that timed out, or ended with an exception pending
+ * (interrupted), has no waker (S-77).
  *
- * Allocation without stopping the world: Heap::SetAllocationListener wants to exchange the allocation entry points of
- * all threads, and stops them for it through Instrumentation::SetEntrypointsInstrumented. That is hooked; called from
- * our own registration it exchanges the table alone, and each thread takes its new entry points at its own next
- * suspension point (RunCheckpoint). As btrace 3.0 does, but the closure lives as long as the process, so nobody has to
- * count its runs.
+ * Allocations without stopping all threads: Heap::SetAllocationListener exchanges the allocation entry points of all
+ * threads, and stops them for it in Instrumentation::SetEntrypointsInstrumented. The engine hooks that function. When
+ * the engine's own registration calls it, the hook exchanges the table alone. Each thread then takes its new entry
+ * points at its next suspension point (RunCheckpoint). btrace 3.0 does the same. Here the closure lives as long as the
+ * process, so its runs need not be counted.
  *
- * Every hook calls the original whatever happens, does nothing on a thread that is in the engine already, keeps its
- * buffers off the stack, and leaves when less than STROBE_ART_STACK_LEAST is left of it. */
+ * Every hook calls the original in any case. A hook records nothing on a thread that is in the engine already, or when
+ * less than STROBE_ART_STACK_LEAST bytes of the stack are left. Its buffers are not on the stack. */
 #ifndef STROBE_BACKEND_ART_HOOKS_EVENTS_H
 #define STROBE_BACKEND_ART_HOOKS_EVENTS_H
 
@@ -51,14 +51,14 @@
 
 enum { STROBE_ART_STACK_LEAST = 6144 }; /* bytes of stack that an event needs at most */
 
-/* What a thread keeps for its hooks between two of them. Its own. */
+/* State that a thread keeps between two hooks. Owned by the thread. */
 struct strobe_art_local {
-    uint32_t waits;     /* in a Monitor::Wait that is told about */
-    uint64_t wait_over; /* ticks when that began to enter the monitor again; 0: not yet */
-    uint32_t notifying; /* in a call that notifies, which has been told about */
+    uint32_t waits;     /* 1: the thread is in a Monitor::Wait that is recorded */
+    uint64_t wait_over; /* ticks when that wait began to enter the monitor again; 0: not yet */
+    uint32_t notifying; /* 1: the thread is in a notifying call that is recorded */
 };
 
-/* All of a capture in a process. */
+/* The state of the process's capture. */
 struct strobe_art {
     struct strobe_libart libart;
     struct strobe_art_runtime runtime;
@@ -68,33 +68,34 @@ struct strobe_art {
     struct strobe_art_local *local; /* one for each of the engine's threads */
     const struct strobe_inline_hooker *hooker;
     struct strobe_jvm *vm;
-    uint32_t native_offset; /* of the native function in an ArtMethod; 0 = not known */
-    uint32_t capture;       /* number of the present one in this process, from 1 */
+    uint32_t native_offset; /* offset of the native function in an ArtMethod; 0 = not known */
+    uint32_t capture;       /* number of the present capture in this process, from 1 */
     struct strobe_art_status status;
 };
 extern struct strobe_art strobe_art;
 
-/* The calling thread's state when its event is to be taken: it registers here when it is new. NULL when capture is off,
- * the thread is not attached to the runtime or is ours, there is too little stack left, or no room for it; the last two
- * are counted as untracked events. */
+/* Returns the calling thread's state if its event is to be recorded. A new thread is registered first. Returns NULL
+ * when capture is off, when the thread is not attached to the runtime or is one of the engine's, when too little stack
+ * is left, and when the engine has no space for the thread. The last two are counted as untracked events. */
 struct strobe_thread *strobe_art_thread(uint32_t on);
 
-/* Registers the calling thread, which the runtime calls `thread`, or tells again who it is. Not one of ours: they are
- * busy (strobe_local) before they attach to the runtime. */
+/* Registers the calling thread, the runtime's `thread`, or updates its ids. The engine's own threads are not
+ * registered: they are busy (strobe_local) before they attach to the runtime. */
 void strobe_art_thread_begins(void *thread);
 
-/* It leaves the runtime, and can't be suspended any more. What it does yet is still seen. */
+/* The calling thread leaves the runtime, and cannot be suspended any more. Its later events are still recorded. */
 void strobe_art_thread_leaves(void);
 
-/* The wait in a monitor is over in which the calling thread is, if in any: it is about to enter that again. */
+/* Records that the calling thread's wait in a monitor is over, if it is in one. It is about to enter the monitor again.
+ */
 void strobe_art_wait_is_over(struct strobe_thread *t);
 
-/* Registers those threads that run and have met no hook. Start, and sampler. */
-void strobe_art_look_for_threads(void);
+/* Registers running threads that have not met a hook. Start, and sampler. */
+void strobe_art_find_threads(void);
 
-/* Start and end of each feature. start: `env` of the calling thread; false with one phrase in `error`. */
+/* Start and end of each feature. start: `env` is the calling thread's. Returns false with one phrase in `error`. */
 struct strobe_art_feature {
-    enum strobe_art_use use; /* STROBE_ART_NEEDED for those of no use: their absence is no failure */
+    enum strobe_art_use use; /* STROBE_ART_NEEDED for features without a use: their absence is no failure */
     bool (*start)(struct strobe_jni *env, struct strobe_error *error);
     void (*end)(void);
 };
@@ -102,16 +103,16 @@ extern const struct strobe_art_feature strobe_art_feature_alloc, strobe_art_feat
     strobe_art_feature_wait, strobe_art_feature_park, strobe_art_feature_gc, strobe_art_feature_calls,
     strobe_art_feature_loop, strobe_art_feature_threads;
 
-/* ---- what hooks are made of ---- */
+/* ---- functions for hooks */
 
-/* Hooks one of the runtime's functions inline; false with one phrase in `error`. */
+/* Hooks one of the runtime's functions inline. Returns false with one phrase in `error`. */
 bool strobe_art_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void *replacement,
                      struct strobe_error *error);
 
-/* Where an ArtMethod keeps its native function, in bytes; 0: not known. */
+/* Returns the offset of the native function in an ArtMethod, in bytes; 0: not known. */
 uint32_t strobe_art_native_offset(struct strobe_jni *env);
 
-/* Exchanges the native function of a Java method: of an object's, or static. False with one phrase in `error`. */
+/* Exchanges the native function of a Java method, static or not. Returns false with one phrase in `error`. */
 bool strobe_art_hook_native(struct strobe_hook *h, struct strobe_jni *env, const char *class, const char *name,
                             const char *signature, bool is_static, void *replacement, struct strobe_error *error);
 
@@ -121,7 +122,7 @@ bool strobe_art_hook_native(struct strobe_hook *h, struct strobe_jni *env, const
         (uint64_t)(uintptr_t) __builtin_frame_address(0), (uint64_t)(uintptr_t)__builtin_return_address(0)             \
     }
 
-/* A scope around an original. */
+/* A scope around a call of an original. */
 struct strobe_art_scope {
     struct strobe_thread *thread;
     uint32_t token, capture;
@@ -136,7 +137,7 @@ static inline struct strobe_art_scope strobe_art_open(enum strobe_kind kind, uin
     return s;
 }
 
-/* True while the capture lasts in which the scope was opened. */
+/* Returns whether the capture in which the scope was opened still runs. */
 static inline bool strobe_art_is_open(const struct strobe_art_scope *s)
 {
     return s->token && strobe_switched() != STROBE_OFF && strobe_art.capture == s->capture &&
@@ -161,7 +162,7 @@ static inline void strobe_art_woken(const struct strobe_art_scope *s, uint64_t w
         strobe_wait_end(s->thread, what, how, false);
 }
 
-/* Right before a release. */
+/* Called right before a release. */
 static inline void strobe_art_releases(uint64_t what, enum strobe_release how, struct strobe_site site)
 {
     uint32_t on = strobe_switched();

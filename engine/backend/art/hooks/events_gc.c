@@ -1,28 +1,27 @@
-/* The collector. Who waits for a collection says so; a collection is a scope of the thread that does it, and all
- * that waited for it are let go by it where it says that it is over (Heap::FinishGC). All collections have one
- * identity.
+/* The collector. A thread that waits for a collection reports its wait. A collection is a scope of the thread that does
+ * it; Heap::FinishGC releases all threads that wait for it. All collections have one identity.
  *
- * These hooks run with locks of the collector held: nothing of the runtime's is called here but the walk of the own
- * stack, which takes none of them. */
+ * These hooks run with locks of the collector held. They call no function of the runtime except the walk of their own
+ * stack, which takes none of these locks. */
 #include "engine/backend/art/hooks/events.h"
 #include "engine/base/error.h"
 
-enum { COLLECTION = 2 }; /* what is waited for: no address, and no monitor's number (monitor.h) */
+enum { COLLECTION = 2 }; /* identity of collections: differs from addresses and from monitors' numbers (monitor.h) */
 
 static struct strobe_hook wait_hook, collect_hook, finish_hook;
 
-/* Entered by all who are about to collect as well: without a collection under way it returns at once. */
-static uint32_t wait_for_collection(void *heap, uint32_t cause, void *self)
+/* Threads that are about to collect enter this function, too. Without a running collection it returns at once. */
+static uint32_t on_gc_wait(void *heap, uint32_t cause, void *self)
 {
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_ART_HERE);
     strobe_art_waits(&s, COLLECTION);
     uint32_t type = ((uint32_t(*)(void *, uint32_t, void *))wait_hook.original)(heap, cause, self);
-    strobe_art_woken(&s, COLLECTION, type ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE); /* 0: there was none */
+    strobe_art_woken(&s, COLLECTION, type ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE); /* 0: there was no collection */
     strobe_art_close(&s);
     return type;
 }
 
-static uint32_t collect(void *heap, uint32_t type, uint32_t cause, bool clear_soft_references)
+static uint32_t on_gc_collect(void *heap, uint32_t type, uint32_t cause, bool clear_soft_references)
 {
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_ART_HERE);
     uint32_t done = ((uint32_t(*)(void *, uint32_t, uint32_t, bool))collect_hook.original)(heap, type, cause,
@@ -31,8 +30,9 @@ static uint32_t collect(void *heap, uint32_t type, uint32_t cause, bool clear_so
     return done;
 }
 
-/* From 12 on, which asks for the collection of a number (the level's gc_has_sequence). */
-static uint32_t collect_numbered(void *heap, uint32_t type, uint32_t cause, bool clear_soft_references, uint32_t number)
+/* The same from 12 on: the function gets the number of a collection (the level's gc_has_sequence). */
+static uint32_t on_gc_collect_numbered(void *heap, uint32_t type, uint32_t cause, bool clear_soft_references,
+                                       uint32_t number)
 {
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_ART_HERE);
     uint32_t done = ((uint32_t(*)(void *, uint32_t, uint32_t, bool, uint32_t))collect_hook.original)(
@@ -41,31 +41,31 @@ static uint32_t collect_numbered(void *heap, uint32_t type, uint32_t cause, bool
     return done;
 }
 
-static void finish(void *heap, void *self, uint32_t type)
+static void on_gc_finish(void *heap, void *self, uint32_t type)
 {
     strobe_art_releases(COLLECTION, STROBE_RELEASE_ALL, STROBE_ART_HERE);
     ((void (*)(void *, void *, uint32_t))finish_hook.original)(heap, self, type);
 }
 
-static void end(void)
+static void gc_end(void)
 {
     strobe_hook_remove(&wait_hook);
     strobe_hook_remove(&collect_hook);
     strobe_hook_remove(&finish_hook);
 }
 
-/* Without the end of a collection its waits have no waker. */
-static bool start(struct strobe_jni *env, struct strobe_error *error)
+/* Without the hook of a collection's end, waits have no waker. */
+static bool gc_start(struct strobe_jni *env, struct strobe_error *error)
 {
     (void)env;
-    void *collects = strobe_art.libart.level->gc_has_sequence ? (void *)collect_numbered : (void *)collect;
-    if (strobe_art_hook(&wait_hook, STROBE_ART_GC_WAIT, (void *)wait_for_collection, error) &&
+    void *collects = strobe_art.libart.level->gc_has_sequence ? (void *)on_gc_collect_numbered : (void *)on_gc_collect;
+    if (strobe_art_hook(&wait_hook, STROBE_ART_GC_WAIT, (void *)on_gc_wait, error) &&
         strobe_art_hook(&collect_hook, STROBE_ART_GC_COLLECT, collects, error)) {
-        strobe_art_hook(&finish_hook, STROBE_ART_GC_FINISH, (void *)finish, error);
+        strobe_art_hook(&finish_hook, STROBE_ART_GC_FINISH, (void *)on_gc_finish, error);
         return true;
     }
-    end();
+    gc_end();
     return false;
 }
 
-const struct strobe_art_feature strobe_art_feature_gc = {STROBE_ART_GC, start, end};
+const struct strobe_art_feature strobe_art_feature_gc = {STROBE_ART_GC, gc_start, gc_end};

@@ -1,5 +1,5 @@
-/* Calls of native methods: the runtime's generic trampoline, which is run through before each that has no stub compiled
- * for it. What it returned has to come out whole: two registers, by which the assembly that called it goes on. */
+/* Calls of native methods: the runtime's generic trampoline. It runs before each native method without a compiled stub.
+ * The hook must return both result registers of the original; the assembly code that called it uses them. */
 #include "engine/backend/art/hooks/events.h"
 #include "engine/base/error.h"
 
@@ -16,7 +16,7 @@ typedef uint64_t two_words; /* r0 and r1 */
 
 static struct strobe_hook hook;
 
-static STROBE_ALWAYS_INLINE void called(struct strobe_site site)
+static STROBE_ALWAYS_INLINE void jni_record_call(struct strobe_site site)
 {
     uint32_t on = strobe_switched();
     struct strobe_thread *t = strobe_art_thread(on);
@@ -24,33 +24,33 @@ static STROBE_ALWAYS_INLINE void called(struct strobe_site site)
         strobe_point(t, on, STROBE_KIND_JNI, 0, site);
 }
 
-/* The frame of the native method stands, and is walked with the others, once the original has made it. */
-static two_words trampoline(void *thread, void **frame, uintptr_t *reserved)
+/* Records the call after the original has built the native method's frame, so that the walk includes the frame. */
+static two_words on_jni_trampoline(void *thread, void **frame, uintptr_t *reserved)
 {
     two_words r = ((two_words(*)(void *, void **, uintptr_t *))hook.original)(thread, frame, reserved);
-    called(STROBE_ART_HERE);
+    jni_record_call(STROBE_ART_HERE);
     return r;
 }
 
-/* Before 11, which needs no reserved area (the level's jni_trampoline_reserved). */
-static two_words trampoline_of_two(void *thread, void **frame)
+/* The same before 11, where there is no reserved area (the level's jni_trampoline_reserved). */
+static two_words on_jni_trampoline_of_two(void *thread, void **frame)
 {
     two_words r = ((two_words(*)(void *, void **))hook.original)(thread, frame);
-    called(STROBE_ART_HERE);
+    jni_record_call(STROBE_ART_HERE);
     return r;
 }
 
-static bool start(struct strobe_jni *env, struct strobe_error *error)
+static bool jni_start(struct strobe_jni *env, struct strobe_error *error)
 {
     (void)env;
     bool reserved = strobe_art.libart.level->jni_trampoline_reserved;
-    return strobe_art_hook(&hook, STROBE_ART_JNI_TRAMPOLINE, reserved ? (void *)trampoline : (void *)trampoline_of_two,
-                           error);
+    return strobe_art_hook(&hook, STROBE_ART_JNI_TRAMPOLINE,
+                           reserved ? (void *)on_jni_trampoline : (void *)on_jni_trampoline_of_two, error);
 }
 
-static void end(void)
+static void jni_end(void)
 {
     strobe_hook_remove(&hook);
 }
 
-const struct strobe_art_feature strobe_art_feature_jni = {STROBE_ART_JNI, start, end};
+const struct strobe_art_feature strobe_art_feature_jni = {STROBE_ART_JNI, jni_start, jni_end};

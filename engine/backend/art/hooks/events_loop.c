@@ -4,7 +4,7 @@
 
 static struct strobe_hook hook;
 
-static void poll_once(struct strobe_jni *env, strobe_jobject queue, int64_t native_queue, int32_t timeout_ms)
+static void on_poll_once(struct strobe_jni *env, strobe_jobject queue, int64_t native_queue, int32_t timeout_ms)
 {
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_POLL, (uint64_t)native_queue, STROBE_ART_HERE);
     ((void (*)(struct strobe_jni *, strobe_jobject, int64_t, int32_t))hook.original)(env, queue, native_queue,
@@ -15,15 +15,15 @@ static void poll_once(struct strobe_jni *env, strobe_jobject queue, int64_t nati
         strobe_bump(&s.thread->entry->message, 1);
 }
 
-static bool start(struct strobe_jni *env, struct strobe_error *error)
+static bool loop_start(struct strobe_jni *env, struct strobe_error *error)
 {
     return strobe_art_hook_native(&hook, env, "android/os/MessageQueue", "nativePollOnce", "(JI)V", false,
-                                  (void *)poll_once, error);
+                                  (void *)on_poll_once, error);
 }
 
-static void end(void)
+static void loop_end(void)
 {
     strobe_hook_remove(&hook);
 }
 
-const struct strobe_art_feature strobe_art_feature_loop = {STROBE_ART_NEEDED, start, end};
+const struct strobe_art_feature strobe_art_feature_loop = {STROBE_ART_NEEDED, loop_start, loop_end};

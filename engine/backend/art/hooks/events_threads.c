@@ -1,7 +1,7 @@
-/* Threads: registered by the runtime's own callback as they begin, by the first hook they meet, or by a checkpoint for
- * those that were there before and meet none; taken off the list of those that may be suspended as they leave the
- * runtime, and signed off when they end. Between these two the runtime wakes those who wait for the end (Thread.join),
- * which is an event like others. */
+/* Threads. The runtime's callback registers a thread when it begins; the first hook that it meets, or a checkpoint,
+ * registers a thread that was there before. When a thread leaves the runtime, it can no longer be suspended. When it
+ * ends, it is detached. Between these two events the runtime wakes the threads that wait for its end (Thread.join),
+ * which is an ordinary event. */
 #include "engine/backend/art/hooks/events.h"
 #include "engine/base/error.h"
 
@@ -12,15 +12,15 @@
 
 enum { PAGE = 4096, GUARD_PAGES_MAX = 64 };
 
-/* Registering asks the C library for the stack's bounds, and of the main thread's that reads a file. */
+/* Registration reads the stack's bounds from the C library. For the main thread this reads a file. */
 enum { REGISTER_STACK_LEAST = 32 * 1024 };
 
-static uint32_t self_tid(void)
+static uint32_t threads_self_tid(void)
 {
     return (uint32_t)syscall(SYS_gettid);
 }
 
-static bool readable(uint64_t address)
+static bool is_readable_byte(uint64_t address)
 {
     const struct strobe_host *h = &strobe_art.host.linux.host;
     unsigned char byte;
@@ -28,17 +28,17 @@ static bool readable(uint64_t address)
     return h->read(h->ctx, address, &byte, 1, &copied) == STROBE_OK;
 }
 
-/* The lowest page of a stack that may be touched: below are the C library's guard and the one by which the runtime
- * finds out that a stack overflows. */
+/* Returns the lowest usable page of a stack. Below it are the C library's guard and the runtime's guard, by which the
+ * runtime detects stack overflows. */
 static uint64_t above_guards(uint64_t low)
 {
     uint64_t page = (low + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    for (int i = 0; i < GUARD_PAGES_MAX && !readable(page); i++)
+    for (int i = 0; i < GUARD_PAGES_MAX && !is_readable_byte(page); i++)
         page += PAGE;
     return page;
 }
 
-static bool own_stack(struct strobe_stack_bounds *out)
+static bool read_own_stack(struct strobe_stack_bounds *out)
 {
     pthread_attr_t attributes;
     void *low = NULL;
@@ -57,32 +57,32 @@ static bool own_stack(struct strobe_stack_bounds *out)
 static pthread_key_t end_key;
 static bool end_key_made;
 
-/* Its name may have been given since it was met. */
-static void renew_name(struct strobe_thread *t)
+/* The thread may have got its name after it was registered. */
+static void threads_renew_name(struct strobe_thread *t)
 {
     char name[16] = "";
     prctl(PR_GET_NAME, name);
     strobe_thread_rename(t, name);
 }
 
-static void sign_off(void *p)
+static void on_thread_exit(void *p)
 {
     struct strobe_thread *t = p;
     if (strobe_switched() == STROBE_OFF || strobe_local.thread != t || strobe_local.capture != strobe_art.capture)
         return;
     strobe_art_thread_leaves();
-    renew_name(t);
+    threads_renew_name(t);
     strobe_thread_detach(t);
 }
 
 /* ---- registering ---- */
 
-static void count_untracked(void)
+static void threads_count_untracked(void)
 {
     strobe_add_relaxed(&strobe_art.engine.session.header->events_untracked, 1);
 }
 
-static void tell_table(void *thread, uint32_t tid)
+static void threads_update_table(void *thread, uint32_t tid)
 {
     uint32_t thin_lock_id, tid_there;
     if (strobe_art_thread_ids(&strobe_art.runtime, &strobe_art.host.linux.host, thread, &thin_lock_id, &tid_there) &&
@@ -90,30 +90,30 @@ static void tell_table(void *thread, uint32_t tid)
         strobe_art_threads_put(strobe_art.threads, tid, thread, thin_lock_id);
 }
 
-static void attach(uint32_t tid)
+static void threads_attach_self(uint32_t tid)
 {
     struct strobe_stack_bounds stack;
     char name[16] = "";
     prctl(PR_GET_NAME, name);
     bool is_main = tid == strobe_art.host.linux.pid;
     struct strobe_thread *t =
-        own_stack(&stack) ? strobe_thread_attach(&strobe_art.engine, tid, is_main, name, &stack) : NULL;
-    strobe_local.thread = t; /* NULL for the rest of this capture: its events are counted as untracked */
+        read_own_stack(&stack) ? strobe_thread_attach(&strobe_art.engine, tid, is_main, name, &stack) : NULL;
+    strobe_local.thread = t; /* NULL for the rest of this capture: the thread's events are counted as untracked */
     strobe_local.capture = strobe_art.capture;
     if (t)
         pthread_setspecific(end_key, t);
 }
 
-/* False: not now, but maybe at a later event. */
-static bool registers(void *thread)
+/* Returns false when the thread cannot be registered now; a later event tries again. */
+static bool threads_register_self(void *thread)
 {
-    uint32_t tid = self_tid();
-    if (!readable((uint64_t)(uintptr_t)__builtin_frame_address(0) - REGISTER_STACK_LEAST))
+    uint32_t tid = threads_self_tid();
+    if (!is_readable_byte((uint64_t)(uintptr_t)__builtin_frame_address(0) - REGISTER_STACK_LEAST))
         return false;
-    strobe_local.busy = 1; /* what follows may allocate, and the thread's first touch of its locals as well */
+    strobe_local.busy = 1; /* the following calls, and the thread's first access to its locals, may allocate */
     strobe_fence_signal();
-    attach(tid);
-    tell_table(thread, tid);
+    threads_attach_self(tid);
+    threads_update_table(thread, tid);
     strobe_fence_signal();
     strobe_local.busy = 0;
     return true;
@@ -128,15 +128,15 @@ struct strobe_thread *strobe_art_thread(uint32_t on)
         void *thread = strobe_art_current(&strobe_art.libart);
         if (!thread)
             return NULL;
-        if (!registers(thread)) {
-            count_untracked();
+        if (!threads_register_self(thread)) {
+            threads_count_untracked();
             return NULL;
         }
     }
     uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     struct strobe_thread *t = l->thread;
     if (strobe_unlikely(!t || frame - t->stack_low < STROBE_ART_STACK_LEAST)) {
-        count_untracked();
+        threads_count_untracked();
         return NULL;
     }
     return t;
@@ -147,24 +147,24 @@ void strobe_art_thread_begins(void *thread)
     if (strobe_local.busy)
         return;
     if (strobe_local.capture != strobe_art.capture)
-        registers(thread);
+        threads_register_self(thread);
     else
-        tell_table(thread, self_tid());
+        threads_update_table(thread, threads_self_tid());
 }
 
 void strobe_art_thread_leaves(void)
 {
-    strobe_art_threads_end(strobe_art.threads, self_tid());
+    strobe_art_threads_end(strobe_art.threads, threads_self_tid());
 }
 
 /* ---- callbacks and checkpoints ---- */
 
-static void keep(void *object)
+static void threads_keep_callback(void *object)
 {
     (void)object;
 }
 
-static void thread_started(void *callback, void *thread)
+static void on_thread_started(void *callback, void *thread)
 {
     (void)callback;
     uint32_t on = strobe_switched();
@@ -176,7 +176,7 @@ static void thread_started(void *callback, void *thread)
         strobe_point_forced(t, STROBE_KIND_THREAD, 1, STROBE_ART_HERE);
 }
 
-static void thread_died(void *callback, void *thread)
+static void on_thread_died(void *callback, void *thread)
 {
     (void)callback, (void)thread;
     struct strobe_thread *t = strobe_art_thread(strobe_switched());
@@ -187,52 +187,56 @@ static void thread_died(void *callback, void *thread)
 }
 
 /* art::ThreadLifecycleCallback: two destructors, ThreadStart(Thread *), ThreadDeath(Thread *). */
-static void *const callback_vtable[] = {(void *)keep, (void *)keep, (void *)thread_started, (void *)thread_died};
+static void *const callback_vtable[] = {(void *)threads_keep_callback, (void *)threads_keep_callback,
+                                        (void *)on_thread_started, (void *)on_thread_died};
 static struct {
     void *const *vtable;
 } callback = {callback_vtable};
 static bool called_back;
 
-/* Of threads that are suspended the caller is told; they register themselves when they run. */
-static void met(void *closure, void *thread)
+/* Registers the thread that runs the closure. For a suspended thread the caller of the checkpoint runs it; that thread
+ * registers itself when it runs. */
+static void threads_meet(void *closure, void *thread)
 {
     (void)closure;
     if (strobe_switched() != STROBE_OFF && strobe_art_current(&strobe_art.libart) == thread)
         strobe_art_thread_begins(thread);
 }
 
-/* art::Closure: two destructors, Run(Thread *). It is never destroyed: threads may run it at any later time. */
-static void *const closure_vtable[] = {(void *)keep, (void *)keep, (void *)met};
+/* art::Closure: two destructors, Run(Thread *). The closure is never destroyed: threads may run it at any later time.
+ */
+static void *const closure_vtable[] = {(void *)threads_keep_callback, (void *)threads_keep_callback,
+                                       (void *)threads_meet};
 static struct strobe_art_closure closure = {closure_vtable};
 
-void strobe_art_look_for_threads(void)
+void strobe_art_find_threads(void)
 {
     if (strobe_art.libart.address[STROBE_ART_RUN_CHECKPOINT])
         strobe_art_run_checkpoint(&strobe_art.libart, strobe_art.runtime.thread_list, &closure);
 }
 
-static void call_callbacks(enum strobe_art_symbol symbol)
+static void threads_call_callbacks(enum strobe_art_symbol symbol)
 {
     ((void (*)(void *, void *))(uintptr_t)strobe_art.libart.address[symbol])(strobe_art.runtime.callbacks, &callback);
 }
 
-static bool start(struct strobe_jni *env, struct strobe_error *error)
+static bool threads_start(struct strobe_jni *env, struct strobe_error *error)
 {
     (void)env, (void)error;
-    if (!end_key_made && pthread_key_create(&end_key, sign_off) == 0)
+    if (!end_key_made && pthread_key_create(&end_key, on_thread_exit) == 0)
         end_key_made = true;
     called_back = strobe_art.runtime.callbacks && strobe_art.libart.address[STROBE_ART_ADD_THREAD_CALLBACK] &&
                   strobe_art.libart.address[STROBE_ART_REMOVE_THREAD_CALLBACK];
     if (called_back)
-        call_callbacks(STROBE_ART_ADD_THREAD_CALLBACK);
+        threads_call_callbacks(STROBE_ART_ADD_THREAD_CALLBACK);
     return true;
 }
 
-static void end(void)
+static void threads_end(void)
 {
     if (called_back)
-        call_callbacks(STROBE_ART_REMOVE_THREAD_CALLBACK);
+        threads_call_callbacks(STROBE_ART_REMOVE_THREAD_CALLBACK);
     called_back = false;
 }
 
-const struct strobe_art_feature strobe_art_feature_threads = {STROBE_ART_THREADS, start, end};
+const struct strobe_art_feature strobe_art_feature_threads = {STROBE_ART_THREADS, threads_start, threads_end};

@@ -1,11 +1,12 @@
-/* Waits in monitors (Object.wait) and their notifiers, and sleeps (Thread.sleep). See monitor.h for what is waited for.
+/* Waits in monitors (Object.wait) and their notifiers, and sleeps (Thread.sleep). monitor.h defines the identities of
+ * waits.
  *
- * Who waits lets go of the monitor first, which is a release like others; waits to be notified; and enters the monitor
- * again, which is a wait for its entry within (events_monitor.c). How long it was to last is held against the time
- * until that entry, since a thread that was notified in time may have to wait long for the monitor.
+ * A waiting thread first releases the monitor, which is an ordinary release. It then waits to be notified. At last it
+ * enters the monitor again, which is a wait for the monitor's entry (events_monitor.c). The timeout is compared with
+ * the time until that entry, because a thread that was notified in time may wait long for the monitor.
  *
- * A sleep is a wait in a monitor of the thread's own, which nobody notifies; the runtime tells it apart by the state
- * that its thread is to have. */
+ * A sleep is a wait in a monitor of the thread's own, which no thread notifies. The runtime distinguishes it by the
+ * thread's state. */
 #include "engine/backend/art/monitor.h"
 
 static struct strobe_hook wait_hook, do_notify_hook, notify_hook, notify_all_hook, native_wait_hook, native_sleep_hook;
@@ -22,24 +23,24 @@ void strobe_art_wait_is_over(struct strobe_thread *t)
         l->wait_over = strobe_art_now();
 }
 
-static bool exception_pending(void)
+static bool wait_exception_pending(void)
 {
     struct strobe_jni *env = strobe_jvm_env(strobe_art.vm);
     return env && ((uint8_t(*)(struct strobe_jni *))(uintptr_t)strobe_jni_at(env, STROBE_JNI_EXCEPTION_CHECK))(env);
 }
 
-static uint64_t timeout_ns(int64_t ms, int32_t ns)
+static uint64_t wait_timeout_ns(int64_t ms, int32_t ns)
 {
     if (ms < 0 || ns < 0)
-        return 0; /* refused by the runtime */
+        return 0; /* the runtime refuses it */
     return ms < INT64_MAX / 1000000 - 1 ? (uint64_t)ms * 1000000 + (uint64_t)ns : 0;
 }
 
-/* `began` is the wait's begin, in ticks. */
-static enum strobe_wake how_it_ended(const struct strobe_art_local *l, uint64_t began, int64_t ms, int32_t ns)
+/* `began` is the time when the wait began, in ticks. */
+static enum strobe_wake wait_outcome(const struct strobe_art_local *l, uint64_t began, int64_t ms, int32_t ns)
 {
-    uint64_t over = l->wait_over ? l->wait_over : strobe_art_now(), timeout = timeout_ns(ms, ns);
-    if (exception_pending())
+    uint64_t over = l->wait_over ? l->wait_over : strobe_art_now(), timeout = wait_timeout_ns(ms, ns);
+    if (wait_exception_pending())
         return STROBE_WAKE_INTERRUPTED;
     if (timeout && over - began >= strobe_ticks_of_ns(&strobe_art.host.linux.host, timeout))
         return STROBE_WAKE_TIMEOUT;
@@ -48,22 +49,22 @@ static enum strobe_wake how_it_ended(const struct strobe_art_local *l, uint64_t 
 
 typedef void monitor_wait(void *monitor, void *self, int64_t ms, int32_t ns, bool interruptible, uint32_t why);
 
-static void sleep_in(void *monitor, void *self, int64_t ms, int32_t ns, bool interruptible, uint32_t why)
+static void wait_as_sleep(void *monitor, void *self, int64_t ms, int32_t ns, bool interruptible, uint32_t why)
 {
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_SLEEP, 0, STROBE_ART_HERE);
     ((monitor_wait *)wait_hook.original)(monitor, self, ms, ns, interruptible, why);
     strobe_art_close(&s);
 }
 
-static void wait(void *monitor, void *self, int64_t ms, int32_t ns, bool interruptible, uint32_t why)
+static void on_monitor_wait(void *monitor, void *self, int64_t ms, int32_t ns, bool interruptible, uint32_t why)
 {
     monitor_wait *original = (monitor_wait *)wait_hook.original;
     if (!strobe_art_may_own(monitor, self)) {
-        original(monitor, self, ms, ns, interruptible, why); /* which throws */
+        original(monitor, self, ms, ns, interruptible, why); /* the original throws */
         return;
     }
     if ((why & STATE_MASK) == STATE_SLEEPING) {
-        sleep_in(monitor, self, ms, ns, interruptible, why);
+        wait_as_sleep(monitor, self, ms, ns, interruptible, why);
         return;
     }
     uint64_t what = strobe_art_wait_set(monitor), began = strobe_art_now();
@@ -78,27 +79,27 @@ static void wait(void *monitor, void *self, int64_t ms, int32_t ns, bool interru
     original(monitor, self, ms, ns, interruptible, why);
     if (strobe_art_is_open(&s)) {
         l->waits = 0;
-        strobe_art_woken(&s, what, how_it_ended(l, began, ms, ns));
+        strobe_art_woken(&s, what, wait_outcome(l, began, ms, ns));
     }
     strobe_art_close(&s);
 }
 
 /* ---- notifying ---- */
 
-static void notifies(uint64_t what, bool all, struct strobe_site site)
+static void wait_release(uint64_t what, bool all, struct strobe_site site)
 {
     if (what)
         strobe_art_releases(what, all ? STROBE_RELEASE_ALL : STROBE_RELEASE_ONE, site);
 }
 
-/* Monitor::DoNotify(Thread *self, Object *, bool all), through which all come; what it calls in turn is often a part of
- * it, and where it is not must not tell once more. */
-static void do_notify(void *self, void *object, bool all)
+/* Monitor::DoNotify(Thread *self, Object *, bool all): all notifications pass through it. The functions that it calls
+ * are often inlined in it. Where they are not, their hooks must not report the notification again. */
+static void on_monitor_do_notify(void *self, void *object, bool all)
 {
     struct strobe_thread *t = strobe_art_thread(strobe_switched());
     struct strobe_art_local *l = t ? strobe_art_local_of(t) : NULL;
     uint64_t what = strobe_art_wait_set_of_object(object);
-    notifies(what, all, STROBE_ART_HERE);
+    wait_release(what, all, STROBE_ART_HERE);
     if (l)
         l->notifying = what != 0;
     ((void (*)(void *, void *, bool))do_notify_hook.original)(self, object, all);
@@ -106,35 +107,35 @@ static void do_notify(void *self, void *object, bool all)
         l->notifying = 0;
 }
 
-static STROBE_ALWAYS_INLINE void notify_once(void *monitor, void *self, bool all, struct strobe_site site)
+static STROBE_ALWAYS_INLINE void wait_notify_once(void *monitor, void *self, bool all, struct strobe_site site)
 {
     struct strobe_thread *t = strobe_art_thread(strobe_switched());
     if (t && !strobe_art_local_of(t)->notifying && strobe_art_may_own(monitor, self))
-        notifies(strobe_art_wait_set(monitor), all, site);
+        wait_release(strobe_art_wait_set(monitor), all, site);
 }
 
-static void notify(void *monitor, void *self)
+static void on_monitor_notify(void *monitor, void *self)
 {
-    notify_once(monitor, self, false, STROBE_ART_HERE);
+    wait_notify_once(monitor, self, false, STROBE_ART_HERE);
     ((void (*)(void *, void *))notify_hook.original)(monitor, self);
 }
 
-static void notify_all(void *monitor, void *self)
+static void on_monitor_notify_all(void *monitor, void *self)
 {
-    notify_once(monitor, self, true, STROBE_ART_HERE);
+    wait_notify_once(monitor, self, true, STROBE_ART_HERE);
     ((void (*)(void *, void *))notify_all_hook.original)(monitor, self);
 }
 
-/* ---- without an inline hooker: the native functions, from which the Monitor can't be told ---- */
+/* ---- without an inline hooker: the native functions, which do not show the Monitor */
 
-static void native_wait(struct strobe_jni *env, strobe_jobject object, int64_t ms, int32_t ns)
+static void on_native_wait(struct strobe_jni *env, strobe_jobject object, int64_t ms, int32_t ns)
 {
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_COND, 0, STROBE_ART_HERE);
     ((void (*)(struct strobe_jni *, strobe_jobject, int64_t, int32_t))native_wait_hook.original)(env, object, ms, ns);
     strobe_art_close(&s);
 }
 
-static void native_sleep(struct strobe_jni *env, strobe_jclass class, strobe_jobject lock, int64_t ms, int32_t ns)
+static void on_native_sleep(struct strobe_jni *env, strobe_jclass class, strobe_jobject lock, int64_t ms, int32_t ns)
 {
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_SLEEP, 0, STROBE_ART_HERE);
     ((void (*)(struct strobe_jni *, strobe_jclass, strobe_jobject, int64_t, int32_t))native_sleep_hook.original)(
@@ -142,15 +143,15 @@ static void native_sleep(struct strobe_jni *env, strobe_jclass class, strobe_job
     strobe_art_close(&s);
 }
 
-static bool start_native(struct strobe_jni *env, struct strobe_error *error)
+static bool wait_start_native(struct strobe_jni *env, struct strobe_error *error)
 {
     strobe_art_hook_native(&native_sleep_hook, env, "java/lang/Thread", "sleep", "(Ljava/lang/Object;JI)V", true,
-                           (void *)native_sleep, error);
+                           (void *)on_native_sleep, error);
     return strobe_art_hook_native(&native_wait_hook, env, "java/lang/Object", "wait", "(JI)V", false,
-                                  (void *)native_wait, error);
+                                  (void *)on_native_wait, error);
 }
 
-static void end(void)
+static void wait_feature_end(void)
 {
     strobe_hook_remove(&wait_hook);
     strobe_hook_remove(&do_notify_hook);
@@ -160,15 +161,15 @@ static void end(void)
     strobe_hook_remove(&native_sleep_hook);
 }
 
-static bool start(struct strobe_jni *env, struct strobe_error *error)
+static bool wait_feature_start(struct strobe_jni *env, struct strobe_error *error)
 {
-    if (!strobe_art_hook(&wait_hook, STROBE_ART_MONITOR_WAIT, (void *)wait, error))
-        return start_native(env, error);
-    /* Any of these may be a part of its caller; without all of them waits have no wakers. */
-    strobe_art_hook(&do_notify_hook, STROBE_ART_MONITOR_DO_NOTIFY, (void *)do_notify, error);
-    strobe_art_hook(&notify_hook, STROBE_ART_MONITOR_NOTIFY, (void *)notify, error);
-    strobe_art_hook(&notify_all_hook, STROBE_ART_MONITOR_NOTIFY_ALL, (void *)notify_all, error);
+    if (!strobe_art_hook(&wait_hook, STROBE_ART_MONITOR_WAIT, (void *)on_monitor_wait, error))
+        return wait_start_native(env, error);
+    /* Any of these functions may be inlined in its caller. Without all of them waits have no wakers. */
+    strobe_art_hook(&do_notify_hook, STROBE_ART_MONITOR_DO_NOTIFY, (void *)on_monitor_do_notify, error);
+    strobe_art_hook(&notify_hook, STROBE_ART_MONITOR_NOTIFY, (void *)on_monitor_notify, error);
+    strobe_art_hook(&notify_all_hook, STROBE_ART_MONITOR_NOTIFY_ALL, (void *)on_monitor_notify_all, error);
     return true;
 }
 
-const struct strobe_art_feature strobe_art_feature_wait = {STROBE_ART_WAIT, start, end};
+const struct strobe_art_feature strobe_art_feature_wait = {STROBE_ART_WAIT, wait_feature_start, wait_feature_end};

@@ -25,7 +25,7 @@ enum strobe_status strobe_hook_native(struct strobe_hook *h, void *method, uint3
 {
     void **word = (void **)(void *)((char *)method + offset);
     void *there = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-    if (h->way != STROBE_HOOK_NONE || there == replacement)
+    if (h->kind != STROBE_HOOK_NONE || there == replacement)
         return STROBE_EXISTS;
     /* The original is known before the first call can come. */
     do {
@@ -33,13 +33,13 @@ enum strobe_status strobe_hook_native(struct strobe_hook *h, void *method, uint3
             return STROBE_NO_ENTRY;
         h->original = there;
     } while (!__atomic_compare_exchange_n(word, &there, replacement, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-    h->way = STROBE_HOOK_NATIVE;
+    h->kind = STROBE_HOOK_NATIVE;
     h->replacement = replacement;
     h->where = word;
     return STROBE_OK;
 }
 
-static enum strobe_status native_put_back(const struct strobe_hook *h)
+static enum strobe_status restore_native(const struct strobe_hook *h)
 {
     void *there = h->replacement;
     return __atomic_compare_exchange_n((void **)h->where, &there, h->original, false, __ATOMIC_ACQ_REL,
@@ -53,7 +53,7 @@ static enum strobe_status native_put_back(const struct strobe_hook *h)
 enum strobe_status strobe_hook_inline(struct strobe_hook *h, const struct strobe_inline_hooker *hooker, void *target,
                                       void *replacement)
 {
-    if (h->way != STROBE_HOOK_NONE)
+    if (h->kind != STROBE_HOOK_NONE)
         return STROBE_EXISTS;
     if (!hooker) {
         errno = ENOSYS;
@@ -64,13 +64,13 @@ enum strobe_status strobe_hook_inline(struct strobe_hook *h, const struct strobe
         errno = refused;
         return STROBE_UNSUPPORTED;
     }
-    h->way = STROBE_HOOK_INLINE;
+    h->kind = STROBE_HOOK_INLINE;
     h->replacement = replacement;
     h->hooker = hooker;
     return STROBE_OK;
 }
 
-static enum strobe_status inline_put_back(const struct strobe_hook *h)
+static enum strobe_status restore_inline(const struct strobe_hook *h)
 {
     int refused = h->hooker->remove(h->hooker->ctx, h->handle);
     if (!refused)
@@ -84,14 +84,14 @@ static enum strobe_status inline_put_back(const struct strobe_hook *h)
 enum strobe_status strobe_hook_remove(struct strobe_hook *h)
 {
     enum strobe_status status = STROBE_OK;
-    switch (h->way) {
+    switch (h->kind) {
     case STROBE_HOOK_NONE: return STROBE_OK;
-    case STROBE_HOOK_NATIVE: status = native_put_back(h); break;
-    case STROBE_HOOK_SLOT: status = strobe_hook_slots_put_back(h); break;
-    case STROBE_HOOK_INLINE: status = inline_put_back(h); break;
+    case STROBE_HOOK_NATIVE: status = restore_native(h); break;
+    case STROBE_HOOK_SLOT: status = strobe_hook_slots_restore(h); break;
+    case STROBE_HOOK_INLINE: status = restore_inline(h); break;
     }
-    /* The original stays to be had: a call under way may be about to go there. */
+    /* `original` stays valid: a call that is under way may use it. */
     if (status == STROBE_OK)
-        h->way = STROBE_HOOK_NONE;
+        h->kind = STROBE_HOOK_NONE;
     return status;
 }

@@ -364,7 +364,7 @@ static enum strobe_status rhea_hook_all(void)
         if (status != STROBE_OK && status != STROBE_NO_ENTRY)
             return status;
     }
-    bool writes = hook[WRITE].way != STROBE_HOOK_NONE || hook[WRITE_CHK].way != STROBE_HOOK_NONE;
+    bool writes = hook[WRITE].kind != STROBE_HOOK_NONE || hook[WRITE_CHK].kind != STROBE_HOOK_NONE;
     return writes ? STROBE_OK : STROBE_UNSUPPORTED;
 }
 

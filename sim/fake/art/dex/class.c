@@ -37,7 +37,7 @@ uint32_t fake_name_hash(const char *name, const char *signature)
     return hash;
 }
 
-/* ---- the table ---- */
+/* ---- table ---- */
 
 static struct fake_class **class_table_place(const char *descriptor)
 {
@@ -72,7 +72,7 @@ static struct fake_class *class_table_enter(const char *descriptor)
     return c;
 }
 
-/* ---- classes that no dex file has ---- */
+/* ---- classes without a dex file ---- */
 
 static uint8_t shift_of(char primitive)
 {
@@ -95,7 +95,7 @@ static void make_primitive(const char *descriptor)
     c->state = FAKE_INITIALIZED;
 }
 
-/* Arrays are objects that can be cloned; Object's methods are theirs. */
+/* Arrays are objects that can be cloned; their methods are Object's. */
 static struct fake_class *make_array(const char *descriptor)
 {
     struct fake_class *component = fake_class_find_locked(descriptor + 1);
@@ -149,7 +149,7 @@ static void make_mirror(struct fake_class *c)
         fake_method_publish(&c->methods[i]);
 }
 
-/* Object and Class have each other's mirrors; nothing has one before them. */
+/* The mirrors of Object and Class need both classes, so these two are made first. */
 static bool class_table_begin(void)
 {
     static const char *const primitives[] = {"Z", "B", "S", "C", "I", "J", "F", "D", "V"};
@@ -204,7 +204,7 @@ bool fake_dex_open(const char *path, struct strobe_error *error)
         const char *descriptor = fake_dex_type(d, d->classes[i].type);
         class_table_grow();
         if (*class_table_place(descriptor))
-            continue; /* that of a file before it on the class path counts */
+            continue; /* the class of an earlier file on the class path counts */
         struct fake_class *c = class_table_enter(descriptor);
         c->dex = d;
         c->definition = &d->classes[i];
@@ -217,7 +217,7 @@ bool fake_dex_open(const char *path, struct strobe_error *error)
     return begun;
 }
 
-/* ---- what a class is ---- */
+/* ---- queries ---- */
 
 struct fake_class *fake_class_mirrored(const struct fake_object *class_object)
 {

@@ -68,9 +68,9 @@ static uint32_t dex_word_at(const struct fake_dex *d, uint32_t offset)
     return word;
 }
 
-/* ---- what is in the file ---- */
+/* ---- contents of the file ---- */
 
-/* A string's text, or NULL when it is not in the file to its end. */
+/* Returns a string's text, or NULL when the file does not contain it up to its end. */
 static const char *dex_string_text(const struct fake_dex *d, uint32_t index)
 {
     struct fake_dex_reader r = fake_dex_read_at(d, d->strings[index]);
@@ -189,7 +189,7 @@ static uint32_t adler32(const uint8_t *data, size_t bytes)
     return b << 16 | a;
 }
 
-/* A table of the header: its size stands at `at`, then its offset. NULL: it does not fit. */
+/* Returns a table of the header: its size is at `at`, followed by its offset. NULL: it does not fit in the file. */
 static const void *table(const struct fake_dex *d, uint32_t at, size_t entry, uint32_t *count)
 {
     uint32_t offset = dex_word_at(d, at + 4);
@@ -275,7 +275,7 @@ static bool class_holds(const struct fake_dex *d, const struct fake_dex_class *c
     return !r.bad;
 }
 
-/* What is wrong with the file; NULL = nothing. */
+/* Returns the fault of the file, or NULL when there is none. */
 static const char *dex_find_fault(struct fake_dex *d)
 {
     enum { HEADER_BYTES = 112, LITTLE = 0x12345678 };

@@ -1,4 +1,5 @@
-/* A dex file in memory: its tables, checked once when it is opened, and what its indices were resolved to.
+/* A dex file in memory: its tables, which are checked when it is opened, and the objects that its indices were resolved
+ * to.
  *
  * Source: "Dalvik executable format", Android Open Source Project, versions 035 to 039. */
 #ifndef STROBE_SIM_FAKE_ART_DEX_DEXFILE_H
@@ -15,7 +16,7 @@ struct fake_dex_proto {
 struct fake_dex_member {
     uint16_t class, type;
     uint32_t name;
-}; /* type: of a method its proto */
+}; /* type: for a method, its proto */
 struct fake_dex_class {
     uint32_t type, flags, super, interfaces, source, annotations, data, static_values;
 };
@@ -41,7 +42,7 @@ struct fake_dex {
     const struct fake_dex_member *fields, *methods;
     const struct fake_dex_class *classes;
 
-    /* resolved as they are met; 0 = not yet */
+    /* resolved at first use; 0 = not yet */
     _Atomic(struct fake_class *) *class_at;
     _Atomic(struct fake_method *) *method_at;
     _Atomic(struct fake_field *) *field_at;
@@ -49,13 +50,13 @@ struct fake_dex {
     const char **signature_at; /* of a proto: "(I)V" */
 };
 
-/* A place in a dex file that numbers are read from; past its end, 0, and `bad`. */
+/* A position in a dex file for reading numbers. Past the end it reads 0 and sets `bad`. */
 struct fake_dex_reader {
     const uint8_t *at, *end;
     bool bad;
 };
 
-/* Maps and checks; false with a line in `error`. What it was given stays mapped. */
+/* Maps and checks a dex file. Returns false, with a line in `error`, on failure. The file stays mapped. */
 bool fake_dex_map(const char *path, struct fake_dex *out, struct strobe_error *error);
 
 struct fake_dex_reader fake_dex_read_at(const struct fake_dex *d, uint32_t offset);
@@ -63,23 +64,23 @@ uint8_t fake_dex_byte(struct fake_dex_reader *r);
 uint32_t fake_dex_uleb(struct fake_dex_reader *r);
 int32_t fake_dex_sleb(struct fake_dex_reader *r);
 
-/* Indices out of range end the process: what checks did not see, code names. */
+/* Indices out of range end the process: the checks have missed them, or code uses them. */
 const char *fake_dex_string(const struct fake_dex *d, uint32_t index);
 const char *fake_dex_type(const struct fake_dex *d, uint32_t index);
 const char *fake_dex_shorty(const struct fake_dex *d, uint32_t proto);
 const char *fake_dex_signature(struct fake_dex *d, uint32_t proto); /* with the classes' lock held */
 
-/* A type list's members; *count of them. NULL for offset 0. */
+/* Returns the members of a type list; *count is their number. NULL for offset 0. */
 const uint16_t *fake_dex_type_list(const struct fake_dex *d, uint32_t offset, uint32_t *count);
 
-/* Structures at an offset: NULL when it is none, or does not fit in the file. */
+/* Return the structure at an offset, or NULL when it is 0 or does not fit in the file. */
 const struct fake_dex_code *fake_dex_code(const struct fake_dex *d, uint32_t offset);
 const struct fake_dex_try *fake_dex_tries(const struct fake_dex_code *code);
-/* The encoded handlers of a try. */
+/* Returns the encoded handlers of a try. */
 struct fake_dex_reader fake_dex_handlers(const struct fake_dex *d, const struct fake_dex_code *code,
                                          const struct fake_dex_try *t);
 
-/* True when a method has the annotation of that descriptor. */
+/* Returns true when a method has an annotation with that descriptor. */
 bool fake_dex_annotated(const struct fake_dex *d, const struct fake_dex_class *class, uint32_t method,
                         const char *descriptor);
 

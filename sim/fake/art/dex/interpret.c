@@ -9,7 +9,7 @@ bool fake_quick_frames, fake_inlined_frames;
 
 enum { MOVE_EXCEPTION = 0x0d };
 
-/* Units of each instruction; 0 = unknown to us. */
+/* Units of each instruction; 0 = unknown to the fake. */
 static const uint8_t units[256] = {
     [0x00 ... 0x01] = 1, [0x02] = 2,          [0x03] = 3,          [0x04] = 1,          [0x05] = 2,
     [0x06] = 3,          [0x07] = 1,          [0x08] = 2,          [0x09] = 3,          [0x0a ... 0x12] = 1,
@@ -29,7 +29,7 @@ static _Noreturn void interpret_unknown(const struct fake_run *x)
 
 /* ---- branches ---- */
 
-/* Quick code enters the runtime only when something is asked of the thread, and has a frame of the runtime's then. */
+/* Quick code enters the runtime only when the thread has a request. It then has a frame of the runtime. */
 static void suspension_point(struct fake_run *x)
 {
     if (!fake_quick_frames) {
@@ -76,7 +76,7 @@ static int32_t instruction_word(const uint16_t *at)
     return (int32_t)(at[0] | (uint32_t)at[1] << 16);
 }
 
-/* Where a switch leads, from its own place; 3 = on. */
+/* Returns the target of a switch, relative to its instruction; 3 = the next instruction. */
 static int32_t interpret_switch_target(const struct fake_run *x)
 {
     enum { PACKED = 0x0100, SPARSE = 0x0200 };
@@ -99,7 +99,7 @@ static int32_t interpret_switch_target(const struct fake_run *x)
 
 /* ---- exceptions ---- */
 
-/* The handler of the pending exception at x->pc; false: none here. */
+/* Finds the handler of the pending exception at x->pc. Returns false when there is none in this method. */
 static bool handler(struct fake_run *x, uint32_t *at)
 {
     const struct fake_dex_code *code = x->method->code;
@@ -134,7 +134,7 @@ static bool throw_it(struct fake_run *x)
     return false;
 }
 
-/* ---- one instruction after the other ---- */
+/* ---- the instruction loop ---- */
 
 static bool string_constant(struct fake_run *x, uint32_t index)
 {
@@ -234,7 +234,7 @@ static enum outcome interpret_step(struct fake_run *x)
     }
 }
 
-/* From the first instruction to a return; false: an exception leaves the method. */
+/* Runs from the first instruction to a return. Returns false when an exception leaves the method. */
 static bool interpret(struct fake_run *x)
 {
     suspension_point(x);
@@ -259,7 +259,7 @@ static bool interpret(struct fake_run *x)
 
 /* ---- activations ---- */
 
-/* What a compiler would have put into its caller: small, static, of one straight piece. */
+/* Returns true for a method that a compiler would inline: small, static, without branches. */
 static bool is_inlined(const struct fake_method *m, const struct fake_frame *caller)
 {
     enum { SMALL_UNITS = 32 };
@@ -293,7 +293,7 @@ static bool activate(struct fake_thread *self, struct fake_method *m, const uint
         frame.registers[m->code->registers] = fake_ref_of(lock);
     bool entered = !lock || fake_monitor_enter(self, lock), done = entered && interpret(&x);
     if (lock && entered) {
-        frame.registers[0] = (uint32_t)x.result.i; /* the collector looks there */
+        frame.registers[0] = (uint32_t)x.result.i; /* the collector reads it there */
         done = fake_monitor_exit(self, lock) && done;
     }
     fake_frame_pop(self, &frame);
@@ -308,7 +308,8 @@ static bool run_code(struct fake_thread *self, struct fake_method *m, const uint
         fake_throw_overflow(self);
         return false;
     }
-    return activate(self, m, words, alloca(bytes), result); /* one register more: the object it holds the lock of */
+    return activate(self, m, words, alloca(bytes), result); /* one more register: the object whose lock the method
+                                                               holds */
 }
 
 bool fake_execute(struct fake_thread *self, struct fake_method *m, const uint32_t *words, union fake_value *result)
@@ -323,7 +324,7 @@ bool fake_execute(struct fake_thread *self, struct fake_method *m, const uint32_
     return false;
 }
 
-/* A call from outside: values become registers. */
+/* Converts the arguments of a call from outside into registers. */
 static void to_words(const struct fake_method *m, const union fake_value *arguments, uint32_t *words)
 {
     if (!(m->flags & FAKE_ACC_STATIC))
@@ -348,7 +349,7 @@ bool fake_invoke(struct fake_thread *self, struct fake_method *m, const union fa
         fake_throw_overflow(self);
         return false;
     }
-    struct fake_fragment entry; /* quick code is entered right away; the interpreter by a bridge, with a frame */
+    struct fake_fragment entry; /* quick code is entered directly; the interpreter through a bridge, with a frame */
     struct fake_pseudo pseudo;
     bool bridged = !fake_quick_frames && !(m->flags & FAKE_ACC_NATIVE);
     fake_fragment_push(self, &entry);

@@ -1,4 +1,4 @@
-/* The interpreter's own: one activation of a method, and the groups of instructions that its files run. */
+/* The interpreter: one activation of a method, and the groups of instructions that its files run. */
 #ifndef STROBE_SIM_FAKE_ART_DEX_INTERPRET_H
 #define STROBE_SIM_FAKE_ART_DEX_INTERPRET_H
 
@@ -14,26 +14,27 @@ struct fake_run {
     uint32_t *registers;
     const uint16_t *code; /* of the method */
     uint32_t pc;
-    union fake_value result; /* of the call before, and at the end of this */
+    union fake_value result; /* of the last call, and at the end of this method */
 };
 
-/* Instructions by group: the one at x->pc. False: exception pending. */
+/* Run the instruction at x->pc, by group. Return false with an exception pending. */
 bool fake_run_math(struct fake_run *x);   /* cmp, unary and binary operations */
 bool fake_run_access(struct fake_run *x); /* arrays, fields, types, new objects */
 bool fake_run_invoke(struct fake_run *x);
 
-/* Runs a method with its arguments as registers hold them. Any kind of method; RUNNABLE. False: exception pending. */
+/* Runs a method of any kind, with its arguments as registers hold them. RUNNABLE. Returns false with an exception
+ * pending. */
 bool fake_execute(struct fake_thread *self, struct fake_method *m, const uint32_t *words, union fake_value *result);
 bool fake_call_native(struct fake_thread *self, struct fake_method *m, const uint32_t *words, union fake_value *result);
 
-/* Bytes of stack that an activation takes at least, beside its frame's memory. */
+/* Minimum bytes of stack of an activation, without its frame's memory. */
 enum { FAKE_RUN_BYTES = 1024 };
 void fake_throw_overflow(struct fake_thread *self);
 
-/* Object[] with a long[] of methods and dex pcs, as Throwable.backtrace has it. NULL: exception pending. */
+/* Returns Object[] with a long[] of methods and dex pcs, like Throwable.backtrace. NULL: exception pending. */
 struct fake_object *fake_backtrace(struct fake_thread *self);
 
-/* A callee-save frame of the runtime's on top, while it does something for quick code. */
+/* A callee-save frame of the runtime on top of the stack, while the runtime works for quick code. */
 struct fake_pseudo {
     struct fake_frame frame;
     void *memory[32];
@@ -53,7 +54,7 @@ static inline void fake_set_wide(struct fake_run *x, uint32_t at, uint64_t value
     memcpy(x->registers + at, &value, sizeof value);
 }
 
-/* Parts of the instruction at x->pc: its first unit's upper byte, the halves of that, its further units. */
+/* Parts of the instruction at x->pc: the upper byte of its first unit, the halves of that byte, its further units. */
 static inline uint32_t fake_aa(const struct fake_run *x)
 {
     return x->code[x->pc] >> 8;
@@ -75,7 +76,7 @@ static inline uint32_t fake_two_units(const struct fake_run *x, uint32_t i)
     return fake_unit(x, i) | (uint32_t)fake_unit(x, i + 1) << 16;
 }
 
-/* Throws NullPointerException; false. */
+/* Throws NullPointerException and returns false. */
 static inline bool fake_null(struct fake_run *x, const char *what)
 {
     fake_throw(x->self, "Ljava/lang/NullPointerException;", what);

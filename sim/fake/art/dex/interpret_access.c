@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* Kinds of arrays' and fields' instructions, in their order. */
+/* Kinds of instructions for arrays and fields, in the order of their opcodes. */
 enum kind { WORD, WIDE, OBJECT, BOOLEAN, BYTE, CHAR, SHORT };
 
 static void interpret_load(struct fake_run *x, enum kind kind, uint32_t to, const void *from)
@@ -95,7 +95,7 @@ static bool fill_array(struct fake_run *x)
 
 /* ---- new objects ---- */
 
-/* Quick code enters the runtime to allocate: a walk from there meets its frame first. */
+/* Quick code enters the runtime to allocate: a walk from there meets the runtime's frame first. */
 static struct fake_object *from_quick_code(struct fake_thread *self, struct fake_class *c, size_t bytes)
 {
     if (!fake_quick_frames)

@@ -12,7 +12,7 @@ static bool null_receiver(struct fake_run *x, const struct fake_method *m)
     return fake_null(x, text);
 }
 
-/* What is to run; NULL: exception pending. */
+/* Returns the method to run. NULL: exception pending. */
 static struct fake_method *target(struct fake_run *x, enum invoke kind, struct fake_method *m, uint32_t receiver)
 {
     if (!(m->flags & FAKE_ACC_STATIC) != (kind != STATIC)) {

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Arithmetic as the Java Virtual Machine Specification 6.5 has it: numbers wrap, shifts take the low bits of their
- * distance, conversions from floating point saturate. */
+/* Arithmetic by the Java Virtual Machine Specification 6.5: integers wrap, shifts use the low bits of their distance,
+ * conversions from floating point saturate. */
 
 static float to_float(uint32_t bits)
 {
@@ -119,7 +119,7 @@ static bool double_operation(struct fake_run *x, uint32_t to, enum operation o, 
     return true;
 }
 
-/* The operations of 0x90..0xaf, and by the same order of 0xb0..0xcf. */
+/* The operations of 0x90..0xaf, and, in the same order, of 0xb0..0xcf. */
 static bool interpret_binary(struct fake_run *x, uint32_t number, uint32_t to, uint32_t a, uint32_t b)
 {
     const uint32_t *r = x->registers;
@@ -138,7 +138,7 @@ static bool literal(struct fake_run *x, uint32_t number, uint32_t to, uint32_t f
 {
     static const enum operation order[] = {ADD, SUB, MUL, DIV, REM, AND, OR, XOR, SHL, SHR, USHR};
     int32_t a = (int32_t)x->registers[from];
-    if (order[number] == SUB) /* rsub: the literal less the register */
+    if (order[number] == SUB) /* rsub: the literal minus the register */
         return int_operation(x, to, SUB, value, a);
     return int_operation(x, to, order[number], a, value);
 }
@@ -171,7 +171,7 @@ static void interpret_unary(struct fake_run *x, uint32_t op, uint32_t to, uint32
     }
 }
 
-/* -1, 0, 1; when either is no number, `unordered`. */
+/* Returns -1, 0 or 1; `unordered` when an operand is not a number. */
 static uint32_t order_of(double a, double b, int unordered)
 {
     return (uint32_t)(a < b ? -1 : a > b ? 1 : a == b ? 0 : unordered);

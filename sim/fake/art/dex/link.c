@@ -56,7 +56,8 @@ static uint32_t align_field(uint32_t at, uint32_t to)
     return (at + to - 1) / to * to;
 }
 
-/* References first, in a row, then by size, then as they stand in the file. Returns the end. */
+/* Places references first, consecutively, then the other fields by size, then in the order of the file. Returns the
+ * end. */
 static uint32_t lay_out_fields(struct fake_field *fields, uint32_t count, uint32_t at, uint32_t *references_at,
                                uint32_t *references)
 {

@@ -3,14 +3,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* All methods, and their ArtMethods beside them in the same order: one is found from the other by its place. */
+/* All methods, and their ArtMethods in a second table in the same order: the index leads from one to the other. */
 enum { METHODS_MAX = 1 << 18 };
 
 static struct fake_method *methods;
 static char *art_methods;
-static _Atomic uint32_t used = 1; /* the first is the pseudo-method; looked at without a lock */
+static _Atomic uint32_t used = 1; /* the first is the pseudo-method; read without a lock */
 
-/* Where code begins, as ArtMethods name it; nothing here runs by calling it. */
+/* The address of code in ArtMethods. The fake never calls it. */
 static void interpreter_bridge(void)
 {
     FAKE_CHECK(!"called");

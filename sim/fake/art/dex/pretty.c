@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* std::string as devices have it, libc++'s: up to 22 bytes in itself behind twice their number, else an odd capacity,
- * the length, the address. Returned by value: the caller passes its place and takes it as its own. */
+/* std::string as on devices, libc++'s: up to 22 bytes in the string itself, after a byte with twice their number;
+ * else an odd capacity, the length, the address. It is returned by value: the caller passes the memory for it and
+ * owns it. */
 union text {
     struct {
         size_t capacity, bytes;
@@ -72,7 +73,7 @@ static void pretty(const struct fake_method *m, bool with_signature, char *out, 
     text_append(at, end, ")");
 }
 
-/* What does not fit in the string itself comes from operator new, for the caller's operator delete. */
+/* Text that does not fit in the string itself is allocated by operator new, for the caller's operator delete. */
 static void text_assign(union text *out, const char *text)
 {
     static void *(*operator_new)(size_t);
@@ -107,7 +108,8 @@ static union text *describe_method(union text *out, const void *art_method, bool
     return out;
 }
 
-/* A function that returns such a structure gets its place first, on x86-64; on arm64 in a register of its own, x8. */
+/* A function that returns such a structure gets its address in the first argument on x86-64, and in register x8 on
+ * arm64. */
 #ifdef __aarch64__
 __attribute__((used)) union text *fake_pretty_describe(union text *out, const void *art_method, bool with_signature);
 __attribute__((used)) union text *fake_pretty_describe(union text *out, const void *art_method, bool with_signature)
@@ -127,6 +129,6 @@ __attribute__((used)) union text *fake_pretty_describe(union text *out, const vo
     _Static_assert(sizeof(union text) == 24, "of 64-bit processors")
 #endif
 
-RETURNS_STRING(pretty_of_any, "_ZN3art12PrettyMethodEPNS_9ArtMethodEb"); /* until 25 */
+RETURNS_STRING(pretty_of_any, "_ZN3art12PrettyMethodEPNS_9ArtMethodEb"); /* up to level 25 */
 RETURNS_STRING(pretty_member, "_ZN3art9ArtMethod12PrettyMethodEb");
 RETURNS_STRING(pretty_static, "_ZN3art9ArtMethod12PrettyMethodEPS0_b");

@@ -124,7 +124,7 @@ struct fake_object *fake_array_new(struct fake_thread *self, struct fake_class *
     return a ? &a->object : NULL;
 }
 
-/* ---- initialization, as the Java Virtual Machine Specification 5.5 tells ---- */
+/* ---- initialization, by the Java Virtual Machine Specification 5.5 ---- */
 
 static struct {
     struct fake_mutex lock;
@@ -149,7 +149,7 @@ static uint64_t encoded_number_of(struct fake_dex_reader *r, unsigned bytes, boo
     return value;
 }
 
-/* One encoded value into a static field. False: exception pending. */
+/* Stores one encoded value in a static field. Returns false with an exception pending. */
 static bool set_value(struct fake_thread *self, struct fake_field *f, struct fake_dex_reader *r)
 {
     enum {
@@ -220,7 +220,7 @@ static void settle_class_state(struct fake_class *c, enum fake_class_state state
     fake_mutex_unlock(&initializing.lock);
 }
 
-/* True when the class is this thread's to initialize. Others wait until it is done, not RUNNABLE. */
+/* Returns true when this thread must initialize the class. Other threads wait until it is done, not RUNNABLE. */
 static bool claim_initialisation(struct fake_thread *self, struct fake_class *c)
 {
     fake_mutex_lock(&initializing.lock);

@@ -1,4 +1,4 @@
-/* The tables of JNIEnv and JavaVM, and the functions that libart exports for making a virtual machine. */
+/* The tables of JNIEnv and JavaVM, and libart's exported functions that make a virtual machine. */
 #include "sim/fake/art/jni/jni.h"
 #include "engine/base/error.h"
 
@@ -122,13 +122,13 @@ static int32_t get_env(struct strobe_jvm *vm, struct strobe_jni **out, int32_t v
     return OK;
 }
 
-/* The caller goes out of the runtime; its other threads, as its memory, stay until the process ends. */
+/* Detaches the calling thread. Other threads and the memory stay until the process ends. */
 static int32_t jvm_destroy(struct strobe_jvm *vm)
 {
     return fake_self() ? jvm_detach(vm) : OK;
 }
 
-/* ---- what libart exports ---- */
+/* ---- exports of libart ---- */
 
 struct option {
     const char *text;
@@ -153,7 +153,7 @@ static bool open_class_path(const char *path)
     return opened;
 }
 
-/* Statics that the runtime itself uses are there before any thread of Java's runs. */
+/* Initializes the classes whose statics the runtime itself uses, before any Java thread runs. */
 static bool initialize_first(struct fake_thread *self)
 {
     static const char *const first[] = {
@@ -222,7 +222,7 @@ int32_t fake_created_vms(struct strobe_jvm **vms, int32_t room, int32_t *count)
     return OK;
 }
 
-/* The runtime has none either. */
+/* The runtime has no default arguments, either. */
 int32_t fake_default_arguments(void *arguments)
 {
     (void)arguments;

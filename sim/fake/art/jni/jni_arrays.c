@@ -1,4 +1,4 @@
-/* JNI functions about strings and arrays. What native code is handed of them is a copy. */
+/* JNI functions for strings and arrays. Native code gets copies of their content. */
 #include "sim/fake/art/jni/jni.h"
 
 #include <stdio.h>
@@ -151,7 +151,7 @@ static void *jni_new_object_array(struct strobe_jni *env, int32_t length, void *
     return made;
 }
 
-/* The place of an element of an array of objects; NULL: exception pending. */
+/* Returns the address of an element of an array of objects. NULL: exception pending. */
 static fake_ref *element(struct strobe_jni *env, void *array, int32_t index)
 {
     struct fake_array *a = array_of(env, array);

@@ -1,5 +1,5 @@
-/* JNI functions that call methods: of an object's class, of a class given, static ones, constructors; with arguments
- * after the last parameter, in a va_list, in an array. */
+/* JNI functions that call methods: by the object's class, by a given class, static methods, constructors; with the
+ * arguments as variable arguments, in a va_list, or in an array. */
 #include "sim/fake/art/dex/interpret.h"
 #include "sim/fake/art/jni/jni.h"
 
@@ -8,9 +8,9 @@
 #include <stdarg.h>
 
 enum { ARGUMENTS = 255 };
-enum way { BY_OBJECT, AS_GIVEN };
+enum call_target { BY_OBJECT, AS_GIVEN };
 
-/* From a va_list, where what is less than an int is one, and a float a double. */
+/* Reads arguments from a va_list, in which types smaller than int are passed as int, and float as double. */
 static void take_list(struct strobe_jni *env, const struct fake_method *m, va_list list, union fake_value *out)
 {
     for (const char *type = m->shorty + 1; *type; type++, out++) {
@@ -44,9 +44,9 @@ static void take_array(struct strobe_jni *env, const struct fake_method *m, cons
     }
 }
 
-/* The method that a call runs; its receiver in arguments[0]. NULL: exception pending. */
-static struct fake_method *jni_choose_method(struct strobe_jni *env, enum way way, void *jobject, void *method,
-                                             union fake_value *arguments)
+/* Returns the method that a call runs, with its receiver in arguments[0]. NULL: exception pending. */
+static struct fake_method *jni_choose_method(struct strobe_jni *env, enum call_target target, void *jobject,
+                                             void *method, union fake_value *arguments)
 {
     struct fake_method *m = fake_method_of(method);
     FAKE_CHECK(m);
@@ -55,7 +55,7 @@ static struct fake_method *jni_choose_method(struct strobe_jni *env, enum way wa
     struct fake_object *o = fake_decode(env->self, jobject);
     FAKE_CHECK(o);
     arguments[0].l = fake_ref_of(o);
-    return way == BY_OBJECT ? fake_class_dispatch(fake_class_of(o), m) : m;
+    return target == BY_OBJECT ? fake_class_dispatch(fake_class_of(o), m) : m;
 }
 
 struct called {
@@ -63,13 +63,13 @@ struct called {
     void *object;
 };
 
-static struct called jni_call_method(struct strobe_jni *env, enum way way, void *jobject, void *method, va_list list,
-                                     const union strobe_jvalue *array)
+static struct called jni_call_method(struct strobe_jni *env, enum call_target target, void *jobject, void *method,
+                                     va_list list, const union strobe_jvalue *array)
 {
     struct called out = {{.j = 0}, NULL};
     union fake_value arguments[ARGUMENTS + 1];
     bool was = fake_enter(env);
-    struct fake_method *m = jni_choose_method(env, way, jobject, method, arguments);
+    struct fake_method *m = jni_choose_method(env, target, jobject, method, arguments);
     if (m) {
         union fake_value *first = arguments + (m->flags & FAKE_ACC_STATIC ? 0 : 1);
         if (array)
@@ -85,18 +85,18 @@ static struct called jni_call_method(struct strobe_jni *env, enum way way, void 
     return out;
 }
 
-static struct called call_array(struct strobe_jni *env, enum way way, void *jobject, void *method,
+static struct called call_array(struct strobe_jni *env, enum call_target target, void *jobject, void *method,
                                 const union strobe_jvalue *array, ...)
 {
     static const union strobe_jvalue none;
     va_list empty;
     va_start(empty, array);
-    struct called out = jni_call_method(env, way, jobject, method, empty, array ? array : &none);
+    struct called out = jni_call_method(env, target, jobject, method, empty, array ? array : &none);
     va_end(empty);
     return out;
 }
 
-/* The three forms of a call, by an object's class and of a class given, of a type of result. */
+/* The three forms of a call, by the object's class and by a given class, for one result type. */
 #define CALLS(name, type, result)                                                                                      \
     static type virtual_list_##name(struct strobe_jni *env, void *o, void *m, va_list list)                            \
     {                                                                                                                  \
@@ -196,7 +196,7 @@ static void *jni_new_object_with_array(struct strobe_jni *env, void *jclass, voi
     return unless_thrown(env, made);
 }
 
-/* Static calls take a class where the others take an object: the same functions do. */
+/* Static calls have a class where other calls have an object. The same functions serve both. */
 #define PLACES(name, i)                                                                                                \
     table[34 + 3 * (i)] = table[114 + 3 * (i)] = (const void *)(uintptr_t)virtual_##name;                              \
     table[35 + 3 * (i)] = table[115 + 3 * (i)] = (const void *)(uintptr_t)virtual_list_##name;                         \

@@ -1,4 +1,4 @@
-/* JNI functions about fields. A jfieldID is our own field. */
+/* JNI functions for fields. A jfieldID is a pointer to the fake's field. */
 #include "sim/fake/art/jni/jni.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void *get_static_field(struct strobe_jni *env, void *jclass, const char *
     return find_field(env, jclass, name, type, true);
 }
 
-/* A static field is in its class's mirror, whatever class it is asked of. */
+/* A static field is in the mirror of its own class, whatever class the caller names. */
 static void *jni_field_place(struct strobe_jni *env, void *jobject, const struct fake_field *f, bool is_static)
 {
     struct fake_object *o = is_static ? f->class->mirror : fake_decode(env->self, jobject);

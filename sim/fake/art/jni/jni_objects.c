@@ -1,4 +1,4 @@
-/* JNI functions about classes, references, exceptions, monitors and natives' registration. */
+/* JNI functions for classes, references, exceptions, monitors and the registration of natives. */
 #include "sim/fake/art/dex/interpret.h"
 #include "sim/fake/art/jni/jni.h"
 
@@ -147,7 +147,7 @@ static void *from_reflected_method(struct strobe_jni *env, void *method)
     return art;
 }
 
-/* Older levels' callers say by a '!' that the function stays RUNNABLE. */
+/* On older levels a '!' before the signature means that the function runs RUNNABLE. */
 static int32_t register_natives(struct strobe_jni *env, void *jclass, const struct strobe_jni_native *natives,
                                 int32_t count)
 {
@@ -333,7 +333,7 @@ static int32_t ensure_capacity(struct strobe_jni *env, int32_t capacity)
 static int get_reference_type(struct strobe_jni *env, void *ref)
 {
     (void)env;
-    return (uintptr_t)ref & 3; /* numbered as enum fake_reference; 0 = invalid */
+    return (uintptr_t)ref & 3; /* same numbers as enum fake_reference; 0 = invalid */
 }
 
 /* ---- monitors ---- */

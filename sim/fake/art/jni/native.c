@@ -3,12 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Calls of native methods, as the runtime's generic JNI stub does: it asks artQuickGenericJniTrampoline what to call,
- * and how much of the stack its arguments take, which readies the thread; calls; and readies it back.
+/* Calls of native methods, like the runtime's generic JNI stub. It asks artQuickGenericJniTrampoline for the function
+ * and the stack size of its arguments; this also prepares the thread. It calls the function, and then restores the
+ * thread's state.
  *
- * Arguments: integers and addresses in registers as long as there are, floating-point numbers in theirs, the rest on
- * the stack in order, on x86-64 and arm64. A function called with all such registers filled, and all the rest on the
- * stack, is called rightly whatever it takes. Sources: System V ABI, AMD64 supplement, 3.2.3; AAPCS64, 6.4. */
+ * Arguments: integers and addresses are in registers as far as there are any, floating-point numbers in their own
+ * registers, and the rest is on the stack in order, on x86-64 and arm64. A call with all such registers filled, and the
+ * rest on the stack, is correct for every function. Sources: System V ABI, AMD64 supplement, 3.2.3; AAPCS64, 6.4. */
 
 #ifdef __aarch64__
 enum { INTEGERS = 8 };
@@ -134,8 +135,9 @@ static struct fake_object *native_lock_of(const struct fake_thread *self, const 
 struct two_words fake_generic_jni(struct fake_thread *self, void **managed_sp, uintptr_t *reserved)
     FAKE_EXPORT("artQuickGenericJniTrampoline");
 
-/* What a native method's call is to run, and the stack its arguments take; the thread is ready for native code then.
- * No code: exception pending. Until 29 a caller takes both words, from 30 on the first alone. */
+/* Returns the function of a native method's call, and the stack size of its arguments. The thread is then ready for
+ * native code. Without a function, an exception is pending. Up to level 29 a caller uses both words, from 30 on only
+ * the first. */
 struct two_words fake_generic_jni(struct fake_thread *self, void **managed_sp, uintptr_t *reserved)
 {
     (void)reserved;
@@ -190,7 +192,7 @@ bool fake_call_native(struct fake_thread *self, struct fake_method *m, const uin
     struct fake_frame frame = {.method = m, .register_count = 1, .memory = memory};
     fake_frame_push(self, &frame);
     if (m->argument_words > 0)
-        frame.registers[0] = words[0]; /* `this`, for who unlocks it */
+        frame.registers[0] = words[0]; /* `this`, for the code that unlocks it */
     bool done = call_in_frame(self, m, words, memory, result);
     fake_frame_pop(self, &frame);
     return done;

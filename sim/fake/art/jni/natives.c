@@ -38,7 +38,7 @@ static void *object_clone(struct strobe_jni *env, void *this)
     if (c->component)
         bytes += (size_t)(uint32_t)((struct fake_array *)(void *)o)->length << c->element_shift;
     struct fake_object *copy = fake_alloc_slow(env->self, c, bytes);
-    if (copy) /* all but its class and its lock */
+    if (copy) /* copies all but the class and the lock word */
         memcpy(copy + 1, o + 1, bytes - sizeof *o);
     void *made = fake_local_ref(env->self, copy);
     fake_leave(env, was);
@@ -95,7 +95,7 @@ static uint8_t thread_interrupted(struct strobe_jni *env, void *class)
     return fake_interrupted(env->self, true);
 }
 
-/* What is asked of the thread of a peer, and the answer. */
+/* A query of the thread of a peer, and its result. */
 struct ask {
     int32_t answer;
 };
@@ -258,7 +258,7 @@ static void *throwable_elements(struct strobe_jni *env, void *class, void *backt
     return made;
 }
 
-/* ---- java.lang.ref.Reference: it keeps what it refers to ---- */
+/* ---- java.lang.ref.Reference: it keeps its referent alive ---- */
 
 static fake_ref *referent(struct strobe_jni *env, void *this)
 {
@@ -358,7 +358,7 @@ static void vm_gc(struct strobe_jni *env, void *this)
     fake_leave(env, was);
 }
 
-/* Null when it was loaded; else why it was not. */
+/* Returns null when the library was loaded, else the reason why it was not. */
 static void *runtime_load(struct strobe_jni *env, void *class, void *name, void *loader, void *caller)
 {
     (void)class;

@@ -1,5 +1,5 @@
-/* Native methods of the boot class path that the runtime itself has: JNI functions, bound by name as classes are
- * opened. What is missing stays unbound, and throws UnsatisfiedLinkError. */
+/* Native methods of the boot class path that the runtime itself implements: JNI functions, bound by name when classes
+ * are opened. Missing ones stay unbound and throw UnsatisfiedLinkError. */
 #ifndef STROBE_SIM_FAKE_ART_JNI_NATIVES_H
 #define STROBE_SIM_FAKE_ART_JNI_NATIVES_H
 
@@ -15,10 +15,10 @@ struct fake_native {
         class, name, signature, (void (*)(void))(uintptr_t)(function)                                                  \
     }
 
-/* Each ends with an entry of name NULL. Unsafe's are for the class of either name, and have none. */
+/* Each ends with an entry of name NULL. Unsafe's entries have no class, because the class has one of two names. */
 extern const struct fake_native fake_natives_lang[], fake_natives_text[], fake_natives_unsafe[];
 
-/* After the class path is open: classes that are found have their methods bound. */
+/* Binds the methods of all classes found. Call after the class path is open. */
 void fake_natives_bind(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Natives of Unsafe: threads parked and let go, fields by their offset, memory outside of the heap. */
+/* Natives of Unsafe: parking and unparking threads, fields by offset, memory outside the heap. */
 #include "sim/fake/art/jni/natives.h"
 
 #include <stdlib.h>

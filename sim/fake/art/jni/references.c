@@ -18,14 +18,14 @@ static enum fake_reference reference_kind_of(const void *ref)
     return (uintptr_t)ref & ((1 << KIND_BITS) - 1);
 }
 
-/* ---- of all threads ---- */
+/* ---- global references ---- */
 
 static struct {
     struct fake_mutex lock;
     fake_ref *at;
     uint8_t *kind; /* enum fake_reference; 0 = free */
     uint32_t used, room;
-    uint32_t taken; /* the first so many are not free */
+    uint32_t taken; /* entries from here on are free */
 } globals;
 
 __attribute__((constructor)) static void prepare(void)
@@ -70,7 +70,7 @@ void fake_global_free(void *ref, enum fake_reference kind)
     fake_mutex_unlock(&globals.lock);
 }
 
-/* ---- of one ---- */
+/* ---- references of one thread ---- */
 
 static void *add_local(struct strobe_jni *env, fake_ref l)
 {

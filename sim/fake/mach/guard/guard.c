@@ -1,11 +1,12 @@
-/* libfakemach-guard.so: comes before libfakemach.so and the C library, by the order of linking or LD_PRELOAD, and ends
- * the process when a thread that holds another suspended calls what could wait for that one:
+/* libfakemach-guard.so: comes before libfakemach.so and the C library, by the order of linking or by LD_PRELOAD. It
+ * ends the process when a thread that holds another thread suspended makes a call that could wait for the suspended
+ * thread:
  *
  *   window: malloc called while thread 16391 stands
  *   (stack)
  *
- * FAKE_MACH_GUARD=off in the environment: lets all through, so that what comes of it can be seen. Calls inside one
- * library, which do not go by its public names, are not seen. */
+ * FAKE_MACH_GUARD=off in the environment allows all calls, so that their effect can be observed. Calls inside one
+ * library that do not use public names are not seen. */
 #include "sim/fake/mach/guard/guard.h"
 
 #include <dlfcn.h>
@@ -18,9 +19,9 @@ enum { ROOM = 128, FRAMES = 64 };
 
 static void *_Atomic real[ROOM];
 static _Atomic bool on;
-static _Thread_local bool telling;
+static _Thread_local bool reporting;
 
-/* The C library's heap by its other names: to look for the first ones takes memory. */
+/* Other names of the C library's heap functions, because looking up the usual names allocates memory. */
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *p, size_t bytes);
@@ -43,7 +44,7 @@ static void guard_print(const char *text)
         _exit(126);
 }
 
-static void say_number(uint64_t n)
+static void guard_print_number(uint64_t n)
 {
     char digits[24], *at = digits + sizeof digits;
     *--at = '\0';
@@ -56,11 +57,11 @@ static void say_number(uint64_t n)
 _Noreturn static void caught(const char *name)
 {
     void *frames[FRAMES];
-    telling = true;
+    reporting = true;
     guard_print("window: ");
     guard_print(name);
     guard_print(" called while thread ");
-    say_number(fake_mach_held());
+    guard_print_number(fake_mach_held());
     guard_print(" stands\n");
     backtrace_symbols_fd(frames, backtrace(frames, FRAMES), 2);
     abort();
@@ -69,7 +70,7 @@ _Noreturn static void caught(const char *name)
 void *guard_pass(uint32_t index)
 {
     const char *name = guard_names[index];
-    if (atomic_load_explicit(&on, memory_order_relaxed) && !telling && fake_mach_holds())
+    if (atomic_load_explicit(&on, memory_order_relaxed) && !reporting && fake_mach_holds())
         caught(name);
     void *to = index < sizeof heap / sizeof *heap ? heap[index] : atomic_load(&real[index]);
     if (!to)
@@ -81,7 +82,7 @@ void *guard_pass(uint32_t index)
     abort();
 }
 
-/* A sanitizer has entry points of its own before these, and calls these before it is ready. The first backtrace of a
+/* A sanitizer has its own entry points before these, and calls these before it is initialized. The first backtrace of a
  * process loads a library. */
 __attribute__((constructor)) static void begin(void)
 {

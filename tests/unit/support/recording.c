@@ -1,4 +1,4 @@
-#include "tests/unit/support/tape.h"
+#include "tests/unit/support/recording.h"
 #include "engine/base/error.h"
 
 #include <setjmp.h>
@@ -13,10 +13,10 @@
 
 static struct strobe_symbol symbol_of(uint32_t id, uint64_t address)
 {
-    static char names[STROBE_TAPE_NAMES][12];
-    char *name = names[id % STROBE_TAPE_NAMES];
-    snprintf(name, sizeof names[0], "f%u", id % STROBE_TAPE_NAMES);
-    const char *image = id == STROBE_TAPE_OURS ? "/usr/lib/strobe/libstrobe-preload.so" : "/usr/lib/libtape.so";
+    static char names[RECORDING_NAMES][12];
+    char *name = names[id % RECORDING_NAMES];
+    snprintf(name, sizeof names[0], "f%u", id % RECORDING_NAMES);
+    const char *image = id == RECORDING_OURS ? "/usr/lib/strobe/libstrobe-preload.so" : "/usr/lib/librecording.so";
     return (struct strobe_symbol){
         .function = name, .image = image, .file = "", .function_id = id, .function_address = address & ~(uint64_t)255};
 }
@@ -24,14 +24,14 @@ static struct strobe_symbol symbol_of(uint32_t id, uint64_t address)
 static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
 {
     (void)ctx;
-    out[0] = symbol_of((uint32_t)(address >> 8) % (2 * STROBE_TAPE_NAMES), address);
-    if (!(address & STROBE_TAPE_INLINED) || max < 2)
+    out[0] = symbol_of((uint32_t)(address >> 8) % (2 * RECORDING_NAMES), address);
+    if (!(address & RECORDING_INLINED) || max < 2)
         return 1;
-    out[1] = symbol_of(address & (STROBE_TAPE_INLINED - 1), address);
+    out[1] = symbol_of(address & (RECORDING_INLINED - 1), address);
     return 2;
 }
 
-struct strobe_resolver strobe_tape_resolver(void)
+struct strobe_resolver recording_resolver(void)
 {
     return (struct strobe_resolver){resolve, NULL};
 }
@@ -50,7 +50,7 @@ static void *add(void *array, size_t *count, size_t *room, size_t item_bytes)
 
 static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
 {
-    struct strobe_tape *t = (struct strobe_tape *)sink;
+    struct recording *t = (struct recording *)sink;
     t->tree = tree;
     t->reader = reader;
     t->begin_ns = strobe_reader_ns(reader, 0);
@@ -58,7 +58,7 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
 
 static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *thread)
 {
-    struct strobe_tape *t = (struct strobe_tape *)sink;
+    struct recording *t = (struct recording *)sink;
     assert_false(t->in_thread);
     t->in_thread = 1;
     t->tid = thread->tid;
@@ -67,7 +67,7 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
 }
 
 /* Time goes on, and CPU time with it, but no faster. */
-static void go_on(struct strobe_tape *t, const struct strobe_moment *m)
+static void go_on(struct recording *t, const struct strobe_moment *m)
 {
     assert_true(t->in_thread);
     assert_true(m->time_ns >= t->last_ns);
@@ -81,13 +81,13 @@ static void go_on(struct strobe_tape *t, const struct strobe_moment *m)
 
 static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
-    struct strobe_tape *t = (struct strobe_tape *)sink;
+    struct recording *t = (struct recording *)sink;
     go_on(t, &s->begin);
     assert_int_equal(s->depth, t->depth + 1);
-    assert_true(s->depth <= STROBE_TAPE_DEPTH_MAX);
+    assert_true(s->depth <= RECORDING_DEPTH_MAX);
     const struct strobe_function_node *node = strobe_function_tree_node(t->tree, s->node);
     assert_int_equal(node->name, s->name);
-    struct strobe_tape_slice *new = add(&t->slices, &t->slice_count, &t->slice_room, sizeof *new);
+    struct recorded_slice *new = add(&t->slices, &t->slice_count, &t->slice_room, sizeof *new);
     new->thread = t->threads;
     new->tid = t->tid;
     new->depth = s->depth;
@@ -103,12 +103,12 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 
 static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
-    struct strobe_tape *t = (struct strobe_tape *)sink;
+    struct recording *t = (struct recording *)sink;
     go_on(t, now);
     assert_true(t->depth > 0);
     assert_int_equal(s->depth, t->depth);
     const struct strobe_moment *begin = &t->open_at[--t->depth];
-    struct strobe_tape_slice *ended = &t->slices[t->open[t->depth]];
+    struct recorded_slice *ended = &t->slices[t->open[t->depth]];
     assert_memory_equal(&s->begin, begin, sizeof *begin);
     assert_true(now->time_ns > begin->time_ns);
     ended->end_ns = now->time_ns - t->begin_ns;
@@ -123,8 +123,8 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
 static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
                     size_t note_count)
 {
-    struct strobe_tape *t = (struct strobe_tape *)sink;
-    struct strobe_tape_mark *m = add(&t->instants, &t->instant_count, &t->instant_room, sizeof *m);
+    struct recording *t = (struct recording *)sink;
+    struct recorded_instant *m = add(&t->instants, &t->instant_count, &t->instant_room, sizeof *m);
     (void)notes;
     (void)note_count;
     assert_true(t->in_thread && time_ns >= t->last_ns);
@@ -136,8 +136,8 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
 /* The flow of a wait comes last in its slice; that of a waker comes at any time. */
 static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
-    struct strobe_tape *t = (struct strobe_tape *)sink;
-    const struct strobe_tape_slice *open = t->depth ? &t->slices[t->open[t->depth - 1]] : NULL;
+    struct recording *t = (struct recording *)sink;
+    const struct recorded_slice *open = t->depth ? &t->slices[t->open[t->depth - 1]] : NULL;
     assert_true(t->in_thread && f->time_ns >= t->last_ns && f->id > 0 && f->release_ns <= f->end_ns);
     assert_int_equal(f->at_waker ? f->waker : f->waiter, t->index);
     if (!f->at_waker) {
@@ -145,25 +145,25 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
         assert_int_equal(open->arg, f->what);
     }
     t->last_ns = f->time_ns;
-    struct strobe_tape_wake *w = add(&t->wakes, &t->wake_count, &t->wake_room, sizeof *w);
-    *w = (struct strobe_tape_wake){f->id,
-                                   t->threads,
-                                   f->waiter,
-                                   f->waker,
-                                   f->at_waker,
-                                   f->time_ns - t->begin_ns,
-                                   f->release_ns - t->begin_ns,
-                                   f->end_ns - t->begin_ns,
-                                   f->what,
-                                   ""};
+    struct recorded_wake *w = add(&t->wakes, &t->wake_count, &t->wake_room, sizeof *w);
+    *w = (struct recorded_wake){f->id,
+                                t->threads,
+                                f->waiter,
+                                f->waker,
+                                f->at_waker,
+                                f->time_ns - t->begin_ns,
+                                f->release_ns - t->begin_ns,
+                                f->end_ns - t->begin_ns,
+                                f->what,
+                                ""};
     if (open)
         snprintf(w->in, sizeof w->in, "%s", open->name);
 }
 
 static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
 {
-    struct strobe_tape *t = (struct strobe_tape *)sink;
-    struct strobe_tape_mark *m = add(&t->samples, &t->sample_count, &t->sample_room, sizeof *m);
+    struct recording *t = (struct recording *)sink;
+    struct recorded_instant *m = add(&t->samples, &t->sample_count, &t->sample_room, sizeof *m);
     assert_true(t->in_thread && s->count >= 1 && s->last_ns >= s->first_ns);
     m->thread = t->threads;
     m->at_ns = s->first_ns - t->begin_ns;
@@ -175,7 +175,7 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
 
 static void thread_end(struct strobe_sink *sink)
 {
-    struct strobe_tape *t = (struct strobe_tape *)sink;
+    struct recording *t = (struct recording *)sink;
     assert_true(t->in_thread);
     assert_int_equal(t->depth, 0);
     t->in_thread = 0;
@@ -184,7 +184,7 @@ static void thread_end(struct strobe_sink *sink)
 
 static enum strobe_status finish(struct strobe_sink *sink)
 {
-    struct strobe_tape *t = (struct strobe_tape *)sink;
+    struct recording *t = (struct recording *)sink;
     assert_false(t->in_thread || t->finished);
     t->finished = 1;
     return STROBE_OK;
@@ -192,7 +192,7 @@ static enum strobe_status finish(struct strobe_sink *sink)
 
 /* ---- for tests */
 
-void strobe_tape_record(struct strobe_tape *t, const char *path, const struct strobe_timeline_options *options)
+void recording_read(struct recording *t, const char *path, const struct strobe_timeline_options *options)
 {
     const struct strobe_timeline_options none = {0};
     struct strobe_reader *reader;
@@ -210,7 +210,7 @@ void strobe_tape_record(struct strobe_tape *t, const char *path, const struct st
                                    .finish = finish};
     if (strobe_reader_open(path, &reader, &error) != STROBE_OK)
         fail_msg("%s: %s", path, error.text);
-    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, strobe_tape_resolver(), &tree), STROBE_OK);
+    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, recording_resolver(), &tree), STROBE_OK);
     assert_int_equal(strobe_timeline_build(reader, tree, options ? options : &none, &t->sink, &t->stats), STROBE_OK);
     assert_true(t->finished);
     assert_int_equal(t->stats.slices, t->slice_count);
@@ -220,7 +220,7 @@ void strobe_tape_record(struct strobe_tape *t, const char *path, const struct st
     strobe_reader_close(reader);
 }
 
-void strobe_tape_free(struct strobe_tape *t)
+void recording_free(struct recording *t)
 {
     free(t->slices);
     free(t->instants);
@@ -228,7 +228,7 @@ void strobe_tape_free(struct strobe_tape *t)
     free(t->wakes);
 }
 
-const struct strobe_tape_slice *strobe_tape_find(const struct strobe_tape *t, const char *name, size_t nth)
+const struct recorded_slice *recording_find(const struct recording *t, const char *name, size_t nth)
 {
     for (size_t i = 0; i < t->slice_count; i++)
         if (strcmp(t->slices[i].name, name) == 0 && nth-- == 0)
@@ -236,13 +236,13 @@ const struct strobe_tape_slice *strobe_tape_find(const struct strobe_tape *t, co
     return NULL;
 }
 
-const char *strobe_tape_text(const struct strobe_tape *t, uint32_t thread)
+const char *recording_text(const struct recording *t, uint32_t thread)
 {
     static char text[1 << 16];
     size_t used = 0;
     text[0] = 0;
     for (size_t i = 0; i < t->slice_count; i++) {
-        const struct strobe_tape_slice *s = &t->slices[i];
+        const struct recorded_slice *s = &t->slices[i];
         if (s->thread != thread)
             continue;
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s%s[%g,%g)", used ? " " : "", s->depth - 1,

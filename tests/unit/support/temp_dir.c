@@ -1,4 +1,5 @@
-#include "tests/unit/support/workshop.h"
+#include "tests/unit/support/temp_dir.h"
+#include "tests/support/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,35 +13,34 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char folder[64];
+static char folder[TEMPORARY_BYTES];
 
-int strobe_workshop_open(void **state)
+int temp_dir_open(void **state)
 {
     (void)state;
-    snprintf(folder, sizeof folder, "/tmp/strobe-test-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
+    return mkdtemp(temporary_path(folder, "strobe-test-XXXXXX")) ? 0 : -1;
 }
 
-int strobe_workshop_close(void **state)
+int temp_dir_close(void **state)
 {
-    char command[128];
+    char command[256];
     (void)state;
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command);
 }
 
-const char *strobe_workshop_path(const char *name)
+const char *temp_dir_path(const char *name)
 {
-    static char paths[8][256];
+    static char paths[8][512];
     static unsigned next;
     char *path = paths[next++ % 8];
     snprintf(path, sizeof paths[0], "%s/%s", folder, name);
     return path;
 }
 
-const char *strobe_workshop_write(const char *name, const void *content, size_t bytes, mode_t mode)
+const char *temp_dir_write(const char *name, const void *content, size_t bytes, mode_t mode)
 {
-    const char *path = strobe_workshop_path(name);
+    const char *path = temp_dir_path(name);
     unlink(path);
     FILE *f = fopen(path, "wb");
     assert_non_null(f);
@@ -50,10 +50,10 @@ const char *strobe_workshop_write(const char *name, const void *content, size_t 
     return path;
 }
 
-char *strobe_workshop_read(const char *name, size_t *bytes)
+char *temp_dir_read(const char *name, size_t *bytes)
 {
     struct stat st;
-    FILE *f = fopen(strobe_workshop_path(name), "rb");
+    FILE *f = fopen(temp_dir_path(name), "rb");
     assert_non_null(f);
     assert_int_equal(fstat(fileno(f), &st), 0);
     char *content = malloc((size_t)st.st_size + 1);
@@ -64,7 +64,7 @@ char *strobe_workshop_read(const char *name, size_t *bytes)
     return content;
 }
 
-void strobe_workshop_run(const char *format, ...)
+void temp_dir_run(const char *format, ...)
 {
     char command[4096];
     const char *cc = getenv("CC");
@@ -80,7 +80,7 @@ void strobe_workshop_run(const char *format, ...)
     }
 }
 
-unsigned strobe_workshop_seed(const char *test_program)
+unsigned strobe_trial_seed(const char *test_program)
 {
     const char *given = getenv("SEED");
     unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL) ^ (unsigned)getpid();
