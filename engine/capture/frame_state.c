@@ -144,14 +144,14 @@ static bool ends_path(uint32_t w) /* udf, brk, hlt */
 }
 
 /* b.cond, cbz, cbnz, tbz, tbnz */
-static bool branches(uint32_t w, int64_t *distance)
+static bool is_conditional_branch(uint32_t w, int64_t *distance)
 {
     bool tests = (w & 0x7e000000) == 0x36000000;
     *distance = 4 * (tests ? signed_field(w, 5, 14) : signed_field(w, 5, 19));
     return tests || (w & 0x7e000000) == 0x34000000 || (w & 0xff000000) == 0x54000000;
 }
 
-static bool copies(uint32_t w, uint32_t *to, uint32_t *from) /* mov xA, xB */
+static bool is_register_copy(uint32_t w, uint32_t *to, uint32_t *from) /* mov xA, xB */
 {
     *to = w & 31;
     *from = w >> 16 & 31;
@@ -287,7 +287,7 @@ static bool fp_comes_late(struct search *s, uint64_t pc)
         uint32_t i;
         int64_t distance;
         if (!fetch_a64_word(&s->code, pc, &i) || pushes_link(i) || is_return(i) || is_register_jump(i) ||
-            ends_path(i) || branches(i, &distance) || (is_jump(i) && jumps++))
+            ends_path(i) || is_conditional_branch(i, &distance) || (is_jump(i) && jumps++))
             return false;
         if (sets_fp(i))
             return true;
@@ -307,7 +307,7 @@ static bool call_decides(struct search *s, struct code_path *w, uint32_t i, enum
     *state = STROBE_FRAME_KEPT;
     if (!fetch_a64_word(&s->code, w->pc + 4, &next))
         return true;
-    if (copies(next, &to, &from) && to == LR && from < FP) {
+    if (is_register_copy(next, &to, &from) && to == LR && from < FP) {
         w->reg = w->link && w->lent == from ? w->reg : from;
         w->link = true;
         w->pc += 4;
@@ -356,9 +356,9 @@ static bool instruction_decides(struct search *s, struct code_path *w, uint32_t 
         *state = !slot || slot == s->query->fp + 8 ? STROBE_FRAME_KEPT : in_slot(s, slot, 0);
         return true;
     }
-    if (copies(i, &to, &from) && from == LR)
+    if (is_register_copy(i, &to, &from) && from == LR)
         w->lent = to;
-    if (copies(i, &to, &from) && to == LR && from < FP && fetch_a64_word(&s->code, w->pc - 4, &next) &&
+    if (is_register_copy(i, &to, &from) && to == LR && from < FP && fetch_a64_word(&s->code, w->pc - 4, &next) &&
         is_a64_call(next)) {
         w->reg = from;
         w->link = true;
@@ -422,7 +422,7 @@ static bool follow_code_path(struct search *s, struct code_path *w, enum strobe_
         } else if (is_jump(i)) {
             add_code_path(s, w, w->pc + (uint64_t)(4 * signed_field(i, 0, 26)));
             return false;
-        } else if (branches(i, &distance)) {
+        } else if (is_conditional_branch(i, &distance)) {
             add_code_path(s, w, w->pc + (uint64_t)distance);
         } else {
             follow_sp(s, w, i);

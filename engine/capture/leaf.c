@@ -9,7 +9,7 @@
 
 enum { CALL_BYTES = 5, STEP = 1 }; /* call rel32; an instruction may begin at every byte */
 
-static bool calls(const uint8_t *code, uint64_t next, uint64_t *target)
+static bool decode_direct_call(const uint8_t *code, uint64_t next, uint64_t *target)
 {
     int32_t distance;
     memcpy(&distance, code + 1, sizeof distance);
@@ -28,7 +28,7 @@ static bool sets_frame(const uint8_t *code, size_t bytes)
 
 enum { CALL_BYTES = 4, STEP = 4 }; /* bl */
 
-static bool calls(const uint8_t *code, uint64_t next, uint64_t *target)
+static bool decode_direct_call(const uint8_t *code, uint64_t next, uint64_t *target)
 {
     uint32_t word;
     memcpy(&word, code, sizeof word);
@@ -51,7 +51,7 @@ static bool sets_frame(const uint8_t *code, size_t bytes)
 
 enum { CALL_BYTES = 4, STEP = 4 };
 
-static bool calls(const uint8_t *code, uint64_t next, uint64_t *target)
+static bool decode_direct_call(const uint8_t *code, uint64_t next, uint64_t *target)
 {
     (void)code, (void)next, (void)target;
     return false;
@@ -168,7 +168,7 @@ bool strobe_leaf_proven(const struct strobe_host *host, uint64_t pc, uint64_t ca
     uint8_t call[CALL_BYTES], code[STROBE_LEAF_BYTES_MAX];
     uint64_t start;
     if (candidate < 4096 || !leaf_read_memory(host, candidate - CALL_BYTES, call, CALL_BYTES) ||
-        !calls(call, candidate, &start) || start > pc || pc - start > sizeof code)
+        !decode_direct_call(call, candidate, &start) || start > pc || pc - start > sizeof code)
         return false;
     size_t bytes = (size_t)(pc - start);
     if (bytes && !leaf_read_memory(host, start, code, bytes))

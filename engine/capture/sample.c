@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static uint32_t saturated(uint64_t v)
+static uint32_t saturate_to_32(uint64_t v)
 {
     return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
 }
@@ -55,12 +55,12 @@ static void fill_metrics(struct strobe_metrics *m, const struct strobe_snapshot 
     }
     if (!begin || !begin->has)
         return;
-    m->alloc_count_span = saturated(end->alloc_count - begin->alloc_count);
-    m->alloc_bytes_span = saturated(end->alloc_bytes - begin->alloc_bytes);
-    m->minor_faults_span = saturated(u->minor_faults - begin->usage.minor_faults);
-    m->major_faults_span = saturated(u->major_faults - begin->usage.major_faults);
-    m->voluntary_switches_span = saturated(u->voluntary_switches - begin->usage.voluntary_switches);
-    m->involuntary_switches_span = saturated(u->involuntary_switches - begin->usage.involuntary_switches);
+    m->alloc_count_span = saturate_to_32(end->alloc_count - begin->alloc_count);
+    m->alloc_bytes_span = saturate_to_32(end->alloc_bytes - begin->alloc_bytes);
+    m->minor_faults_span = saturate_to_32(u->minor_faults - begin->usage.minor_faults);
+    m->major_faults_span = saturate_to_32(u->major_faults - begin->usage.major_faults);
+    m->voluntary_switches_span = saturate_to_32(u->voluntary_switches - begin->usage.voluntary_switches);
+    m->involuntary_switches_span = saturate_to_32(u->involuntary_switches - begin->usage.involuntary_switches);
 }
 
 /* ---- stack ---- */
@@ -174,7 +174,7 @@ static bool sample_extend_pending(struct strobe_thread *t, const struct strobe_r
     merged.arg = r->arg;
     if (r->flags & STROBE_FLAG_CPU) {
         merged.cpu_ns = r->cpu_ns;
-        merged.cpu_span_ns = saturated(r->cpu_ns - p->first_cpu_ns);
+        merged.cpu_span_ns = saturate_to_32(r->cpu_ns - p->first_cpu_ns);
         merged.flags |= STROBE_FLAG_BEGIN_CPU;
     }
     if (strobe_ring_rewrite(&t->engine->session.ring, &t->writer, &merged, m) != STROBE_OK)
@@ -236,7 +236,7 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, const 
             r->cpu_ns = end.cpu_ns;
             r->flags |= STROBE_FLAG_CPU;
             if (begin && begin->has) {
-                r->cpu_span_ns = saturated(end.cpu_ns - begin->cpu_ns);
+                r->cpu_span_ns = saturate_to_32(end.cpu_ns - begin->cpu_ns);
                 r->flags |= STROBE_FLAG_BEGIN_CPU;
             }
         }

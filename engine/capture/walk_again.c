@@ -8,24 +8,24 @@ static inline const struct strobe_frame_record *record_at(uint64_t fp)
 }
 
 /* Returns the bits that differ between a remembered frame and its record now. */
-static STROBE_READS_STACKS inline uint64_t changed(const struct strobe_walk_memory *m, uint32_t i, uint64_t next)
+static STROBE_READS_STACKS inline uint64_t frame_changes(const struct strobe_walk_memory *m, uint32_t i, uint64_t next)
 {
     const struct strobe_frame_record *r = record_at(m->fp[i]);
     return (strobe_frame_pointer(r->next) ^ next) | (strobe_frame_strip(r->return_address) ^ m->address[i]);
 }
 
 /* Returns how many of the outermost `count` remembered frames are unchanged, counted from the outermost. */
-static STROBE_READS_STACKS uint32_t standing(const struct strobe_walk_memory *m, uint32_t count)
+static STROBE_READS_STACKS uint32_t count_unchanged_frames(const struct strobe_walk_memory *m, uint32_t count)
 {
     if (count == 0 || (m->blank_at && strobe_frame_strip(record_at(m->blank_at)->return_address)) ||
-        changed(m, 0, m->outer_next))
+        frame_changes(m, 0, m->outer_next))
         return 0;
     uint32_t i = 1;
     for (; i + 4 <= count; i += 4)
-        if (changed(m, i, m->fp[i - 1]) | changed(m, i + 1, m->fp[i]) | changed(m, i + 2, m->fp[i + 1]) |
-            changed(m, i + 3, m->fp[i + 2]))
+        if (frame_changes(m, i, m->fp[i - 1]) | frame_changes(m, i + 1, m->fp[i]) |
+            frame_changes(m, i + 2, m->fp[i + 1]) | frame_changes(m, i + 3, m->fp[i + 2]))
             break;
-    while (i < count && !changed(m, i, m->fp[i - 1]))
+    while (i < count && !frame_changes(m, i, m->fp[i - 1]))
         i++;
     return i;
 }
@@ -54,7 +54,7 @@ STROBE_READS_STACKS enum strobe_walk_end strobe_walk_again(const struct strobe_w
     const uint64_t beyond = sizeof(struct strobe_frame_record) - 1;
     const uint64_t room = span > beyond ? span - beyond : 0; /* addresses at which a record may begin */
     uint32_t usable = m->high == w->high && m->root == w->root ? m->usable : 0, fresh = 0;
-    uint32_t kept = standing(m, not_below(m, usable, fp > low ? fp : low));
+    uint32_t kept = count_unchanged_frames(m, not_below(m, usable, fp > low ? fp : low));
     enum strobe_walk_end end = STROBE_WALK_DOUBTFUL;
     uint64_t next = 0, blank_at = 0;
 

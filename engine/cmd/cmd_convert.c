@@ -60,7 +60,7 @@ struct request {
     const char *by; /* weight of folded stacks; NULL = not given */
     int quiet, findings;
     const char *of_findings; /* an option of --findings that was given */
-    struct strobe_findings_options look;
+    struct strobe_findings_options search;
 };
 
 static int choose_weight(struct request *q)
@@ -108,7 +108,7 @@ static int take_convert_option(struct request *q, int c)
     case FRAMES:
     case REFRESH:
         q->of_findings = c == FRAMES ? "frames" : "refresh";
-        return strobe_report_findings_option(&q->look, "convert", q->of_findings, optarg);
+        return strobe_report_findings_option(&q->search, "convert", q->of_findings, optarg);
     default: return STROBE_EXIT_BAD;
     }
 }
@@ -165,9 +165,9 @@ static int convert_with_findings(struct request *q)
     struct strobe_error error = {""};
     struct strobe_findings *found;
     struct strobe_findings_marks marks;
-    q->look.symbols = q->options.symbols;
-    q->look.timeline = q->options.timeline;
-    enum strobe_status status = strobe_findings_of_session(q->session, &q->look, &found, &error);
+    q->search.symbols = q->options.symbols;
+    q->search.timeline = q->options.timeline;
+    enum strobe_status status = strobe_findings_of_session(q->session, &q->search, &found, &error);
     if (status != STROBE_OK)
         return strobe_complain("%s: %s", q->session, error.text[0] ? error.text : strobe_status_text(status));
     status = strobe_findings_marks(found, &marks);
@@ -200,7 +200,7 @@ int strobe_cmd_convert(int argc, char **argv)
         {NULL, 0, NULL, 0},
     };
     struct request q = {0};
-    strobe_report_findings_defaults(&q.look);
+    strobe_report_findings_defaults(&q.search);
     for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_convert);

@@ -103,7 +103,7 @@ struct request {
     const char *for_sessions_only;             /* an option that was given and needs a session */
     const char *not_of_findings, *of_findings; /* options that were given: one that --findings excludes, one that needs
                                                   it */
-    struct strobe_findings_options look;
+    struct strobe_findings_options search;
 };
 
 enum { TOP_DEFAULT = 20 };
@@ -136,14 +136,14 @@ static int take_report_option(struct request *q, int c)
         return 0;
     case INLINES:
         q->options.symbols |= STROBE_SYMBOLS_INLINES;
-        q->look.symbols = q->options.symbols;
+        q->search.symbols = q->options.symbols;
         q->for_sessions_only = "--inlines";
         return 0;
     case GAP:
         if (!strobe_parse_number(optarg, 3600000, &n) || !n)
             return strobe_complain("report: --gap-ms %s: expected a number from 1 to 3600000", optarg);
         q->options.gap_ns = n * 1000000;
-        q->look.timeline.gap_ns = q->options.gap_ns;
+        q->search.timeline.gap_ns = q->options.gap_ns;
         q->for_sessions_only = "--gap-ms";
         return 0;
     case THREAD: q->options.thread = optarg; return only_of_report(q, "--thread");
@@ -159,7 +159,7 @@ static int take_report_option(struct request *q, int c)
         q->for_sessions_only = "--repair";
         if (strobe_repair_of(optarg, &q->options.repair) != STROBE_OK)
             return strobe_complain("report: --repair %s: expected last or enclosing", optarg);
-        q->look.timeline.repair = q->options.repair;
+        q->search.timeline.repair = q->options.repair;
         return 0;
     case VERBOSE:
         q->options.verbose = 1;
@@ -171,7 +171,7 @@ static int take_report_option(struct request *q, int c)
         if (c < OF_FINDINGS)
             return STROBE_EXIT_BAD;
         q->of_findings = name_of_option(c);
-        return strobe_report_findings_option(&q->look, "report", q->of_findings, optarg);
+        return strobe_report_findings_option(&q->search, "report", q->of_findings, optarg);
     }
 }
 
@@ -196,13 +196,13 @@ static int has_session_header(const char *path)
 }
 
 /* Returns the terminal's columns, or 0 when the report does not go to a terminal. */
-static uint32_t columns(void)
+static uint32_t terminal_columns(void)
 {
     struct winsize size;
     return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
 }
 
-static int findings(const struct request *q)
+static int report_findings_only(const struct request *q)
 {
     int session = strobe_is_findings_text(q->path) ? 1 : has_session_header(q->path);
     if (session < 0)
@@ -211,7 +211,7 @@ static int findings(const struct request *q)
         return strobe_complain("report: %s does not go with --findings", q->not_of_findings);
     if (!session)
         return strobe_complain("report: %s is a trace: --findings is for sessions and thread dumps", q->path);
-    return strobe_report_findings(q->path, &q->look, columns(), q->json);
+    return strobe_report_findings(q->path, &q->search, terminal_columns(), q->json);
 }
 
 static int report_session(const struct request *q)
@@ -242,7 +242,7 @@ static int report_session(const struct request *q)
 int strobe_cmd_report(int argc, char **argv)
 {
     struct request q = {.options = {.top = TOP_DEFAULT}};
-    strobe_report_findings_defaults(&q.look);
+    strobe_report_findings_defaults(&q.search);
     for (int c; (c = strobe_any_option(argc, argv, long_options)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_report);
@@ -255,10 +255,10 @@ int strobe_cmd_report(int argc, char **argv)
     if (argc - optind > 1)
         return strobe_complain("report: one file at a time, not %s too", argv[optind + 1]);
     q.path = argv[optind];
-    q.options.width = columns();
+    q.options.width = terminal_columns();
     if (q.options.to_ns && q.options.to_ns <= q.options.from_ns)
         return strobe_complain("report: --to must be later than --from");
     if (q.of_findings && !q.findings)
         return strobe_complain("report: --%s needs --findings", q.of_findings);
-    return q.findings ? findings(&q) : report_session(&q);
+    return q.findings ? report_findings_only(&q) : report_session(&q);
 }

@@ -61,7 +61,7 @@ static int find_images(const struct request *q)
     return STROBE_EXIT_OK;
 }
 
-static int symbolize(const struct request *q)
+static int symbolize_by_mapping(const struct request *q)
 {
     struct strobe_error error = {""};
     struct strobe_mapping *mapping;
@@ -109,7 +109,7 @@ static int run_symbolizer(const struct request *q)
     if ((q->mapping != NULL) + (q->dsym_count > 0) + (q->jit_count > 0) > 1)
         return strobe_complain("symbolize: --mapping is for Android's sessions, --dsym for Apple's and --jit for "
                                "Linux's: one of them");
-    return q->jit_count ? symbolize_code(q) : q->dsym_count ? find_images(q) : symbolize(q);
+    return q->jit_count ? symbolize_code(q) : q->dsym_count ? find_images(q) : symbolize_by_mapping(q);
 }
 
 int strobe_cmd_symbolize(int argc, char **argv)

@@ -27,7 +27,7 @@ static int read_first_line(const char *path, char *out, size_t bytes)
     return ok;
 }
 
-static void kernel(struct strobe_findings *f)
+static void find_kernel(struct strobe_findings *f)
 {
     struct utsname u;
     if (uname(&u)) {
@@ -64,7 +64,7 @@ static void memory_reading(struct strobe_findings *f)
                         : "Not readable; needed only where process_vm_readv is refused.");
 }
 
-static void clocks(struct strobe_findings *f)
+static void find_clocks(struct strobe_findings *f)
 {
     struct timespec t;
     char source[64];
@@ -82,7 +82,7 @@ static void clocks(struct strobe_findings *f)
                 source);
 }
 
-static void permissions(struct strobe_findings *f)
+static void find_permissions(struct strobe_findings *f)
 {
     char text[64];
     if (!read_first_line("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text))
@@ -117,7 +117,7 @@ static void cpu_clock_ticks(struct strobe_findings *f)
         strobe_find(f, STROBE_HEALTH_OK, "sampling", "Threads are sampled by their own CPU clocks (perf task clock).");
 }
 
-static void libraries(struct strobe_findings *f)
+static void find_libraries(struct strobe_findings *f)
 {
     char path[PATH_MAX];
     if (strobe_library_find("libstrobe-preload.so", path, sizeof path))
@@ -134,10 +134,10 @@ static void libraries(struct strobe_findings *f)
 
 void strobe_find_machine(struct strobe_findings *f)
 {
-    kernel(f);
+    find_kernel(f);
     memory_reading(f);
-    clocks(f);
-    permissions(f);
+    find_clocks(f);
+    find_permissions(f);
     cpu_clock_ticks(f);
-    libraries(f);
+    find_libraries(f);
 }

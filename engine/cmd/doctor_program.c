@@ -43,7 +43,7 @@ static int follow_scripts(struct strobe_findings *f, char *path, size_t path_byt
     return 1;
 }
 
-static void preload(struct strobe_findings *f, const struct strobe_elf_info *info)
+static void find_preload(struct strobe_findings *f, const struct strobe_elf_info *info)
 {
     const char *attribute = info->flags & STROBE_ELF_SET_UID   ? "set-uid"
                             : info->flags & STROBE_ELF_SET_GID ? "set-gid"
@@ -60,7 +60,7 @@ static void preload(struct strobe_findings *f, const struct strobe_elf_info *inf
         strobe_find(f, STROBE_HEALTH_OK, "preload", "Loaded by %s: the engine can be preloaded.", info->interpreter);
 }
 
-static void unwinding(struct strobe_findings *f, const struct strobe_elf_info *info)
+static void find_unwinding(struct strobe_findings *f, const struct strobe_elf_info *info)
 {
     double share = 100 * strobe_elf_fp_share(info);
     if (share < 0)
@@ -75,7 +75,7 @@ static void unwinding(struct strobe_findings *f, const struct strobe_elf_info *i
                     share, info->functions);
 }
 
-static void symbols(struct strobe_findings *f, const struct strobe_elf_info *info)
+static void find_symbols(struct strobe_findings *f, const struct strobe_elf_info *info)
 {
     if (info->flags & STROBE_ELF_DEBUG)
         strobe_find(f, STROBE_HEALTH_OK, "symbols", "Debug information: functions, files, lines and inlined calls.");
@@ -87,7 +87,7 @@ static void symbols(struct strobe_findings *f, const struct strobe_elf_info *inf
                     "is installed.");
 }
 
-static void slice(struct strobe_findings *f, const struct strobe_macho *m)
+static void find_macho_slice(struct strobe_findings *f, const struct strobe_macho *m)
 {
     char uuid[2 * STROBE_MACHO_UUID_BYTES + 1] = "";
     for (unsigned i = 0; i < STROBE_MACHO_UUID_BYTES; i++)
@@ -101,7 +101,7 @@ static void slice(struct strobe_findings *f, const struct strobe_macho *m)
 }
 
 /* Reports a Mach-O file and its symbols. Returns 0 when the file is not a Mach-O file. */
-static int macho(struct strobe_findings *f, const char *path)
+static int find_macho(struct strobe_findings *f, const char *path)
 {
     static struct strobe_macho m;
     struct strobe_macho_slice slices[STROBE_MACHO_SLICES_MAX];
@@ -118,7 +118,7 @@ static int macho(struct strobe_findings *f, const char *path)
     for (uint32_t i = 0; i < count && status == STROBE_OK; i++) {
         status = strobe_macho_read(file.at, &slices[i], &m, &error);
         if (status == STROBE_OK)
-            slice(f, &m);
+            find_macho_slice(f, &m);
     }
     if (status != STROBE_OK && status != STROBE_NO_ENTRY)
         strobe_find(f, STROBE_HEALTH_MISSING, "symbols", "%s: %s.", path, error.text);
@@ -126,7 +126,7 @@ static int macho(struct strobe_findings *f, const char *path)
     return status != STROBE_NO_ENTRY;
 }
 
-static void sanitizer(struct strobe_findings *f, const struct strobe_elf_info *info)
+static void find_sanitizer(struct strobe_findings *f, const struct strobe_elf_info *info)
 {
     const char *how = info->flags & STROBE_ELF_SANITIZER_SHARED ? "a shared runtime" : "a static runtime";
     if (info->flags & STROBE_ELF_TSAN && !(info->flags & STROBE_ELF_SANITIZER_SHARED))
@@ -151,18 +151,18 @@ void strobe_find_program(struct strobe_findings *f, const char *name)
         strobe_find(f, STROBE_HEALTH_MISSING, "program", "%s cannot be read.", path);
         return;
     }
-    if (macho(f, path) || !follow_scripts(f, path, sizeof path, &info))
+    if (find_macho(f, path) || !follow_scripts(f, path, sizeof path, &info))
         return;
     int runs = info.kind == STROBE_ELF_DYNAMIC || info.kind == STROBE_ELF_STATIC;
     strobe_find(f, runs ? STROBE_HEALTH_OK : STROBE_HEALTH_MISSING, "program", "%s is %s.", path,
                 strobe_elf_kind_text(info.kind));
     if (!runs)
         return;
-    preload(f, &info);
-    sanitizer(f, &info);
+    find_preload(f, &info);
+    find_sanitizer(f, &info);
     strobe_elf_count_frames(path, &info);
-    unwinding(f, &info);
-    symbols(f, &info);
+    find_unwinding(f, &info);
+    find_symbols(f, &info);
     if (info.flags & STROBE_ELF_INSTRUMENTED)
         strobe_find(f, STROBE_HEALTH_OK, "calls",
                     "Its functions report each call: strobe record --method records them.");

@@ -56,7 +56,7 @@ void strobe_preload_drop_name(const struct strobe_plain_name *p)
 }
 
 /* Inserts `first` before the variable's value. */
-static bool prepend(const char *name, const char *first)
+static bool prepend_to_variable(const char *name, const char *first)
 {
     const char *rest = getenv(name);
     char *value = NULL;
@@ -70,6 +70,6 @@ static bool prepend(const char *name, const char *first)
 bool strobe_preload_set(const char *library, const char *session, const char *only)
 {
     bool named = only && *only ? setenv("STROBE_ONLY", only, 1) == 0 : unsetenv("STROBE_ONLY") == 0;
-    return named && prepend("LD_PRELOAD", library) && prepend("ASAN_OPTIONS", STROBE_ASAN_OPTION) &&
-           setenv("STROBE_SESSION", session, 1) == 0;
+    return named && prepend_to_variable("LD_PRELOAD", library) &&
+           prepend_to_variable("ASAN_OPTIONS", STROBE_ASAN_OPTION) && setenv("STROBE_SESSION", session, 1) == 0;
 }

@@ -23,7 +23,7 @@ void strobe_progress_begin(struct strobe_progress *p, const char *label)
 }
 
 /* Returns true when it is time to draw. */
-static int due(struct strobe_progress *p)
+static int progress_is_due(struct strobe_progress *p)
 {
     uint64_t now = progress_now_ns();
     if (!p->on || now - p->begin_ns < WAIT_NS || now - p->drawn_ns < REDRAW_NS)
@@ -56,14 +56,14 @@ static void progress_draw(const struct strobe_progress *p, double share, const c
 void strobe_progress_step(void *progress, uint64_t done, uint64_t all)
 {
     struct strobe_progress *p = progress;
-    if (all && due(p))
+    if (all && progress_is_due(p))
         progress_draw(p, (double)done / (double)all, "");
 }
 
 void strobe_progress_share(struct strobe_progress *p, double share, const char *more)
 {
     char text[300];
-    if (!due(p))
+    if (!progress_is_due(p))
         return;
     snprintf(text, sizeof text, "%s  %s", share < 0 ? p->label : "", more);
     if (share < 0)

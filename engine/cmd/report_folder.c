@@ -138,12 +138,12 @@ static int folder_read_sessions(const struct strobe_session_set *set, struct sum
 
 /* ---- printing */
 
-static double ms(uint64_t ns)
+static double ns_to_ms(uint64_t ns)
 {
     return (double)ns / 1e6;
 }
 
-static size_t shown(size_t count, uint32_t top)
+static size_t shown_count(size_t count, uint32_t top)
 {
     return top && top < count ? top : count;
 }
@@ -167,19 +167,19 @@ static const char *json_is(const struct process *p, enum strobe_session_state st
 
 static void folder_print_text(const struct sum *s, uint32_t top)
 {
-    size_t programs = shown(s->program_count, top), processes = shown(s->count, top);
+    size_t programs = shown_count(s->program_count, top), processes = shown_count(s->count, top);
     printf("%zu processes\n\nPrograms by CPU time\n  processes     CPU ms    wall ms   samples  program\n", s->count);
     for (size_t i = 0; i < programs; i++) {
         const struct program *p = &s->programs[i];
-        printf("%11" PRIu64 " %10.2f %10.2f %9" PRIu64 "  %s\n", p->processes, ms(p->cpu_ns), ms(p->wall_ns),
-               p->samples, p->name);
+        printf("%11" PRIu64 " %10.2f %10.2f %9" PRIu64 "  %s\n", p->processes, ns_to_ms(p->cpu_ns),
+               ns_to_ms(p->wall_ns), p->samples, p->name);
     }
     print_rest(s->program_count, programs);
     printf("\nProcesses by CPU time\n        pid   begin ms    wall ms     CPU ms  threads   samples  program\n");
     for (size_t i = 0; i < processes; i++) {
         const struct process *p = &s->processes[i];
-        printf("%11" PRIu32 " %10.2f %10.2f %10.2f %8" PRIu32 " %9" PRIu64 "  %s%s\n", p->pid, ms(p->begin_ns),
-               ms(p->wall_ns), ms(p->cpu_ns), p->threads, p->samples, p->program, process_end_name(p));
+        printf("%11" PRIu32 " %10.2f %10.2f %10.2f %8" PRIu32 " %9" PRIu64 "  %s%s\n", p->pid, ns_to_ms(p->begin_ns),
+               ns_to_ms(p->wall_ns), ns_to_ms(p->cpu_ns), p->threads, p->samples, p->program, process_end_name(p));
     }
     print_rest(s->count, processes);
     printf("\n");

@@ -81,7 +81,7 @@ enum strobe_status strobe_call_log_open(void *memory, uint64_t bytes, struct str
 
 /* ---- writing */
 
-static uint32_t filled(const struct strobe_call_block *b)
+static uint32_t call_log_count_filled(const struct strobe_call_block *b)
 {
     uint32_t n = 0;
     while (n < STROBE_CALL_ENTRIES && strobe_load_relaxed(&b->entry[n].word))
@@ -100,7 +100,7 @@ void strobe_call_finish(const struct strobe_call_log *log, struct strobe_call_wr
     struct strobe_call_block *b = &log->blocks[w->block - 1];
     if (strobe_load_relaxed(&b->state) == open) {
         bool mine = strobe_load_relaxed(&b->ticket) == w->ticket;
-        uint32_t used = mine ? w->next == w->end && w->end ? STROBE_CALL_ENTRIES : filled(b) : 0;
+        uint32_t used = mine ? w->next == w->end && w->end ? STROBE_CALL_ENTRIES : call_log_count_filled(b) : 0;
         if (mine) {
             strobe_store_relaxed(&b->used, used);
             uint64_t now = strobe_load_relaxed(&log->head->next);

@@ -170,7 +170,7 @@ void strobe_ring_writer_init(const struct strobe_ring *ring, struct strobe_ring_
 
 /* --- chunks --- */
 
-static void seal(const struct strobe_ring *ring, uint32_t chunk, uint64_t ticket)
+static void ring_seal_chunk(const struct strobe_ring *ring, uint32_t chunk, uint64_t ticket)
 {
     uint64_t open = ticket << 1 | 1;
     uint64_t now = strobe_load_relaxed(&ring->cursors[chunk / ring->head->chunks_per_sub].next);
@@ -202,7 +202,7 @@ struct span {
     uint32_t subs, chunks;
 };
 
-static struct span claimable(const struct strobe_ring *ring)
+static struct span ring_claimable_span(const struct strobe_ring *ring)
 {
     uint32_t ready = strobe_load_relaxed(&ring->head->ready);
     if (strobe_unlikely(ready))
@@ -247,7 +247,7 @@ static void keep_level(const struct strobe_ring *ring, struct strobe_ring_writer
  * chunks sealed less than half a lap ago. The second round accepts them when the first found no other chunk. */
 static bool ring_claim_chunk(const struct strobe_ring *ring, struct strobe_ring_writer *w)
 {
-    struct span s = claimable(ring);
+    struct span s = ring_claimable_span(ring);
     keep_level(ring, w);
     for (uint32_t i = 0; i < s.subs; i++)
         if (claim_in(ring, w, (w->home + i) & (s.subs - 1), s.chunks, POLITE_TRIES, s.chunks / 2))
@@ -262,7 +262,7 @@ void strobe_ring_writer_close(const struct strobe_ring *ring, struct strobe_ring
 {
     uint32_t chunk = strobe_load_relaxed(&w->chunk);
     if (chunk)
-        seal(ring, chunk - 1, strobe_load_relaxed(&w->ticket));
+        ring_seal_chunk(ring, chunk - 1, strobe_load_relaxed(&w->ticket));
     strobe_store_relaxed(&w->chunk, 0);
     w->used = 0;
     w->last = 0;
@@ -272,7 +272,7 @@ void strobe_ring_seal_dead(const struct strobe_ring *ring, struct strobe_ring_wr
 {
     uint32_t chunk = strobe_load_relaxed(&w->chunk);
     if (chunk)
-        seal(ring, chunk - 1, strobe_load_relaxed(&w->ticket));
+        ring_seal_chunk(ring, chunk - 1, strobe_load_relaxed(&w->ticket));
 }
 
 /* --- slots --- */

@@ -572,7 +572,7 @@ struct strobe_image_entry *strobe_session_add_image(const struct strobe_session 
     return &s->images[index];
 }
 
-static uint32_t entries(const strobe_a32 *count, uint32_t max)
+static uint32_t session_entry_count(const strobe_a32 *count, uint32_t max)
 {
     uint32_t n = strobe_load_relaxed(count);
     return n < max ? n : max;
@@ -580,10 +580,10 @@ static uint32_t entries(const strobe_a32 *count, uint32_t max)
 
 uint32_t strobe_session_thread_count(const struct strobe_session *s)
 {
-    return entries(&s->header->thread_count, s->header->config.threads_max);
+    return session_entry_count(&s->header->thread_count, s->header->config.threads_max);
 }
 
 uint32_t strobe_session_image_count(const struct strobe_session *s)
 {
-    return entries(&s->header->image_count, s->header->config.images_max);
+    return session_entry_count(&s->header->image_count, s->header->config.images_max);
 }

@@ -18,7 +18,7 @@ static bool is_zero(const char *block, size_t bytes)
     return block[0] == 0 && memcmp(block, block + 1, bytes - 1) == 0;
 }
 
-static enum strobe_status punch(int fd, uint64_t from, uint64_t to)
+static enum strobe_status punch_hole(int fd, uint64_t from, uint64_t to)
 {
     if (from == to)
         return STROBE_OK;
@@ -50,7 +50,7 @@ static enum strobe_status punch_zeros(int fd, uint64_t at, uint64_t end)
                 return STROBE_IO;
             next = at + BLOCK_BYTES;
             if (!is_zero(block, sizeof block)) {
-                enum strobe_status status = punch(fd, zeros_from, at);
+                enum strobe_status status = punch_hole(fd, zeros_from, at);
                 if (status)
                     return status;
                 zeros_from = next;
@@ -58,7 +58,7 @@ static enum strobe_status punch_zeros(int fd, uint64_t at, uint64_t end)
         }
         at = next;
     }
-    return punch(fd, zeros_from, end);
+    return punch_hole(fd, zeros_from, end);
 }
 
 /* True when a process writes to the session or may do so later. A process that has closed the session may still be

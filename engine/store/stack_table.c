@@ -244,8 +244,8 @@ static inline uint32_t home_line(uint64_t hash, uint32_t level0_bits)
 }
 
 /* Returns the id of the node (parent, address), added when it is new; 0 when the table is full. */
-static uint32_t child(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor, uint64_t hash,
-                      uint32_t parent, uint64_t address, uint32_t depth)
+static uint32_t stack_find_child(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
+                                 uint64_t hash, uint32_t parent, uint64_t address, uint32_t depth)
 {
     uint32_t levels = table->head->level_count, bits = table->head->level0_bits;
     strobe_a32 *base = table->slots;
@@ -335,7 +335,7 @@ enum strobe_status strobe_stack_intern_onto(const struct strobe_stack_table *tab
     at = follow_known(table, cursor, frames, count, at);
     for (; at < count; at++) {
         uint64_t hash = strobe_mix_pair(cursor->hash[at], frames[at]);
-        uint32_t next = child(table, cursor, hash, cursor->id[at], frames[at], at + 1);
+        uint32_t next = stack_find_child(table, cursor, hash, cursor->id[at], frames[at], at + 1);
         if (!next)
             break;
         stack_cursor_advance(cursor, at, frames[at], hash, next);

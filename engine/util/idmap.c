@@ -1,21 +1,11 @@
 #include "engine/util/idmap.h"
 
-#include "engine/base/mix.h"
-
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_SLOTS = 64 };
 
-/* The slot that holds the pair, or the empty one where it belongs. */
-static struct strobe_idmap_slot *place(const struct strobe_idmap *map, uint64_t a, uint64_t b)
-{
-    size_t i = (size_t)strobe_mix64(strobe_mix_pair(a, b)) & map->mask;
-    while (map->slots[i].used && (map->slots[i].a != a || map->slots[i].b != b))
-        i = (i + 1) & map->mask;
-    return &map->slots[i];
-}
-
-static int grow(struct strobe_idmap *map)
+static int idmap_double_slots(struct strobe_idmap *map)
 {
     size_t count = map->slots ? 2 * (map->mask + 1) : FIRST_SLOTS;
     struct strobe_idmap larger = {.slots = calloc(count, sizeof *larger.slots), .mask = count - 1, .count = map->count};
@@ -23,7 +13,7 @@ static int grow(struct strobe_idmap *map)
         return 0;
     for (size_t i = 0; map->slots && i <= map->mask; i++)
         if (map->slots[i].used)
-            *place(&larger, map->slots[i].a, map->slots[i].b) = map->slots[i];
+            *strobe_idmap_slot(&larger, map->slots[i].a, map->slots[i].b) = map->slots[i];
     free(map->slots);
     *map = larger;
     return 1;
@@ -31,9 +21,9 @@ static int grow(struct strobe_idmap *map)
 
 uint32_t *strobe_idmap_put(struct strobe_idmap *map, uint64_t a, uint64_t b, int *fresh)
 {
-    if ((!map->slots || map->count * 4 > map->mask * 3) && !grow(map))
+    if ((!map->slots || map->count * 2 > map->mask) && !idmap_double_slots(map))
         return NULL;
-    struct strobe_idmap_slot *s = place(map, a, b);
+    struct strobe_idmap_slot *s = strobe_idmap_slot(map, a, b);
     *fresh = !s->used;
     if (*fresh) {
         *s = (struct strobe_idmap_slot){.a = a, .b = b, .used = 1};
@@ -42,12 +32,20 @@ uint32_t *strobe_idmap_put(struct strobe_idmap *map, uint64_t a, uint64_t b, int
     return &s->id;
 }
 
-uint32_t *strobe_idmap_get(const struct strobe_idmap *map, uint64_t a, uint64_t b)
+int strobe_idmap_add(struct strobe_idmap *map, uint64_t a, uint64_t b, uint32_t id)
 {
-    if (!map->slots)
-        return NULL;
-    struct strobe_idmap_slot *s = place(map, a, b);
-    return s->used ? &s->id : NULL;
+    int fresh;
+    uint32_t *place = strobe_idmap_put(map, a, b, &fresh);
+    if (place)
+        *place = id;
+    return place != NULL;
+}
+
+void strobe_idmap_clear(struct strobe_idmap *map)
+{
+    if (map->count)
+        memset(map->slots, 0, (map->mask + 1) * sizeof *map->slots);
+    map->count = 0;
 }
 
 void strobe_idmap_free(struct strobe_idmap *map)

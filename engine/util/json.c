@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 
-static void indent(struct strobe_json *j)
+static void json_indent(struct strobe_json *j)
 {
     if (j->one_line)
         return;
@@ -15,7 +15,7 @@ static void indent(struct strobe_json *j)
         fputs("  ", j->out);
 }
 
-static void quoted(FILE *out, const char *text)
+static void json_print_quoted(FILE *out, const char *text)
 {
     putc('"', out);
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
@@ -38,32 +38,32 @@ static void quoted(FILE *out, const char *text)
     putc('"', out);
 }
 
-static void before_value(struct strobe_json *j, const char *key)
+static void json_begin_value(struct strobe_json *j, const char *key)
 {
     if (j->started)
         putc(',', j->out);
     if (j->depth)
-        indent(j);
+        json_indent(j);
     j->started = 1;
     if (key) {
-        quoted(j->out, key);
+        json_print_quoted(j->out, key);
         fputs(": ", j->out);
     }
 }
 
-static void open_value(struct strobe_json *j, const char *key, char bracket)
+static void json_open_value(struct strobe_json *j, const char *key, char bracket)
 {
-    before_value(j, key);
+    json_begin_value(j, key);
     putc(bracket, j->out);
     j->depth++;
     j->started = 0;
 }
 
-static void close_value(struct strobe_json *j, char bracket)
+static void json_close_value(struct strobe_json *j, char bracket)
 {
     j->depth--;
     if (j->started)
-        indent(j);
+        json_indent(j);
     putc(bracket, j->out);
     j->started = 1;
     if (!j->depth)
@@ -72,48 +72,48 @@ static void close_value(struct strobe_json *j, char bracket)
 
 void strobe_json_object(struct strobe_json *j, const char *key)
 {
-    open_value(j, key, '{');
+    json_open_value(j, key, '{');
 }
 
 void strobe_json_object_end(struct strobe_json *j)
 {
-    close_value(j, '}');
+    json_close_value(j, '}');
 }
 
 void strobe_json_array(struct strobe_json *j, const char *key)
 {
-    open_value(j, key, '[');
+    json_open_value(j, key, '[');
 }
 
 void strobe_json_array_end(struct strobe_json *j)
 {
-    close_value(j, ']');
+    json_close_value(j, ']');
 }
 
 void strobe_json_text(struct strobe_json *j, const char *key, const char *text)
 {
-    before_value(j, key);
+    json_begin_value(j, key);
     if (text)
-        quoted(j->out, text);
+        json_print_quoted(j->out, text);
     else
         fputs("null", j->out);
 }
 
 void strobe_json_uint(struct strobe_json *j, const char *key, uint64_t value)
 {
-    before_value(j, key);
+    json_begin_value(j, key);
     fprintf(j->out, "%" PRIu64, value);
 }
 
 void strobe_json_int(struct strobe_json *j, const char *key, int64_t value)
 {
-    before_value(j, key);
+    json_begin_value(j, key);
     fprintf(j->out, "%" PRId64, value);
 }
 
 void strobe_json_real(struct strobe_json *j, const char *key, double value)
 {
-    before_value(j, key);
+    json_begin_value(j, key);
     if (isfinite(value))
         fprintf(j->out, "%.6g", value);
     else
@@ -122,6 +122,6 @@ void strobe_json_real(struct strobe_json *j, const char *key, double value)
 
 void strobe_json_bool(struct strobe_json *j, const char *key, int value)
 {
-    before_value(j, key);
+    json_begin_value(j, key);
     fputs(value ? "true" : "false", j->out);
 }

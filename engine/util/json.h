@@ -1,16 +1,17 @@
-/* Writes JSON (RFC 8259) to a stream, nested values with commas and indentation in place. What is not valid UTF-8 is
- * replaced by U+FFFD, so the output always is. Errors are the stream's: look at ferror when done. Reading half. */
+/* Writes JSON (RFC 8259) to a stream. The writer puts commas and indentation between nested values. It writes U+FFFD
+ * for each byte that is not valid UTF-8. Errors are the stream's: the caller asks ferror when all is written. Allocates
+ * nothing. For the reading half and the lab, never the capture half. */
 #ifndef STROBE_UTIL_JSON_H
 #define STROBE_UTIL_JSON_H
 
 #include <stdint.h>
 #include <stdio.h>
 
-/* Zero but for `out` at first use, and `one_line` where line breaks are not wanted. Within an object every call takes
- * the key of its value; within an array, and for the outermost value, the key is NULL. */
+/* All fields are zero at first use, except `out` and `one_line`. Within an object each call takes the key of its value.
+ * Within an array, and for the outermost value, the key is NULL. */
 struct strobe_json {
     FILE *out;
-    int one_line;
+    int one_line; /* no line breaks, no indentation */
     unsigned depth;
     int started; /* the innermost open value has an element already */
 };

@@ -13,13 +13,13 @@
 enum { BUFFER_BYTES = 1 << 16, UNFINISHED_MAX = 8 };
 
 /* Temporary names of files under way, for strobe_outfile_abandon; those beyond are not in the list. */
-static char *volatile unfinished[UNFINISHED_MAX];
+static char *volatile unfinished_files[UNFINISHED_MAX];
 
-static void replace_unfinished(char *from, char *to)
+static void outfile_replace_unfinished(char *from, char *to)
 {
     for (unsigned i = 0; i < UNFINISHED_MAX; i++) {
-        if (unfinished[i] == from) {
-            unfinished[i] = to;
+        if (unfinished_files[i] == from) {
+            unfinished_files[i] = to;
             return;
         }
     }
@@ -28,11 +28,11 @@ static void replace_unfinished(char *from, char *to)
 void strobe_outfile_abandon(void)
 {
     for (unsigned i = 0; i < UNFINISHED_MAX; i++)
-        if (unfinished[i])
-            unlink(unfinished[i]);
+        if (unfinished_files[i])
+            unlink(unfinished_files[i]);
 }
 
-static void fail(struct strobe_outfile *out, int error)
+static void outfile_set_error(struct strobe_outfile *out, int error)
 {
     if (out->status == STROBE_OK) {
         out->status = STROBE_IO;
@@ -40,10 +40,10 @@ static void fail(struct strobe_outfile *out, int error)
     }
 }
 
-static enum strobe_status give_back(struct strobe_outfile *out, enum strobe_status status, int error)
+static enum strobe_status outfile_release(struct strobe_outfile *out, enum strobe_status status, int error)
 {
     if (out->temporary)
-        replace_unfinished(out->temporary, NULL);
+        outfile_replace_unfinished(out->temporary, NULL);
     free(out->target);
     free(out->temporary);
     free(out->buffer);
@@ -54,7 +54,7 @@ static enum strobe_status give_back(struct strobe_outfile *out, enum strobe_stat
 }
 
 /* Opens a file beside the target under a name that is not taken. */
-static int open_temporary(struct strobe_outfile *out)
+static int outfile_open_temporary(struct strobe_outfile *out)
 {
     size_t room = strlen(out->target) + 32;
     out->temporary = malloc(room);
@@ -62,7 +62,7 @@ static int open_temporary(struct strobe_outfile *out)
         return -1;
     /* Listed before the file is there: a signal may come as soon as it is. No other process has names with our id. */
     out->temporary[0] = '\0';
-    replace_unfinished(NULL, out->temporary);
+    outfile_replace_unfinished(NULL, out->temporary);
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         snprintf(out->temporary, room, "%s.part-%ld-%u", out->target, (long)getpid(), attempt);
         int fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -85,21 +85,21 @@ enum strobe_status strobe_outfile_open(struct strobe_outfile *out, const char *p
     out->target = exists && !direct ? realpath(path, NULL) : strdup(path);
     out->buffer = malloc(BUFFER_BYTES);
     if (!out->target || !out->buffer)
-        return give_back(out, STROBE_IO, errno);
+        return outfile_release(out, STROBE_IO, errno);
     out->fd = to_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
               : direct  ? open(path, O_WRONLY | O_CLOEXEC)
-                        : open_temporary(out);
+                        : outfile_open_temporary(out);
     if (out->fd < 0)
-        return give_back(out, STROBE_IO, errno);
+        return outfile_release(out, STROBE_IO, errno);
     return STROBE_OK;
 }
 
-static void write_all(struct strobe_outfile *out, const char *data, size_t bytes)
+static void outfile_write_through(struct strobe_outfile *out, const char *data, size_t bytes)
 {
     while (bytes && out->status == STROBE_OK) {
         ssize_t done = write(out->fd, data, bytes);
         if (done < 0 && errno != EINTR)
-            fail(out, errno);
+            outfile_set_error(out, errno);
         if (done <= 0)
             continue;
         data += done;
@@ -108,19 +108,19 @@ static void write_all(struct strobe_outfile *out, const char *data, size_t bytes
     }
 }
 
-static void flush(struct strobe_outfile *out)
+static void outfile_flush(struct strobe_outfile *out)
 {
-    write_all(out, out->buffer, out->used);
+    outfile_write_through(out, out->buffer, out->used);
     out->used = 0;
 }
 
 void strobe_outfile_write(struct strobe_outfile *out, const void *data, size_t bytes)
 {
     if (bytes > BUFFER_BYTES - out->used)
-        flush(out);
+        outfile_flush(out);
     if (bytes > BUFFER_BYTES / 2) {
-        flush(out);
-        write_all(out, data, bytes);
+        outfile_flush(out);
+        outfile_write_through(out, data, bytes);
         return;
     }
     memcpy(out->buffer + out->used, data, bytes);
@@ -176,15 +176,15 @@ enum strobe_status strobe_outfile_finish(struct strobe_outfile *out, int give_up
     if (out->fd < 0)
         return STROBE_OK;
     if (!give_up)
-        flush(out);
+        outfile_flush(out);
     if (close(out->fd) != 0 && errno != EINTR)
-        fail(out, errno);
+        outfile_set_error(out, errno);
     int keep = out->status == STROBE_OK && !give_up;
     if (out->temporary && keep && rename(out->temporary, out->target) != 0) {
-        fail(out, errno);
+        outfile_set_error(out, errno);
         keep = 0;
     }
     if (out->temporary && !keep)
         unlink(out->temporary);
-    return give_back(out, give_up ? STROBE_OK : out->status, out->error);
+    return outfile_release(out, give_up ? STROBE_OK : out->status, out->error);
 }

@@ -1,9 +1,9 @@
-/* A file being written. It takes shape under a temporary name beside its target and gets the target's name only when
- * all of it has been written, so a failure never leaves half a file and never destroys an older one. A target that is
- * no regular file (a pipe, /dev/null) is written to directly, and so is standard output, whose name is "-".
+/* A file being written. It has a temporary name beside its target until all of it is written; then it gets the
+ * target's name. A failure thus leaves no partial file and keeps an older one. A target that is not a regular file (a
+ * pipe, /dev/null) is written directly, and so is standard output, whose name is "-".
  *
- * The first error sticks: later writes do nothing, and strobe_outfile_finish returns it. Not thread-safe; allocates.
- * Reading half only. */
+ * After the first error, writes do nothing, and strobe_outfile_finish returns that error. Allocates; not thread-safe.
+ * For the reading half and the lab, never the capture half. */
 #ifndef STROBE_UTIL_OUTFILE_H
 #define STROBE_UTIL_OUTFILE_H
 
@@ -17,12 +17,12 @@ struct strobe_outfile {
     char *target, *temporary; /* temporary is NULL when the target is written directly */
     char *buffer;
     size_t used;
-    uint64_t bytes; /* handed to the system so far */
+    uint64_t bytes; /* written to the system */
     enum strobe_status status;
     int error; /* errno of the first failure */
 };
 
-/* STROBE_EXISTS when there is a file `path` already and `replace` is 0. STROBE_IO with errno. */
+/* Opens the file. STROBE_EXISTS: `path` exists and `replace` is 0. STROBE_IO with errno. */
 enum strobe_status strobe_outfile_open(struct strobe_outfile *out, const char *path, int replace);
 
 /* Appends. */
@@ -30,18 +30,18 @@ void strobe_outfile_write(struct strobe_outfile *out, const void *data, size_t b
 void strobe_outfile_text(struct strobe_outfile *out, const char *text);
 void strobe_outfile_number(struct strobe_outfile *out, uint64_t number);
 
-/* `text` as the inside of a JSON string; what is not UTF-8 becomes U+FFFD. */
+/* Appends `text` as the inside of a JSON string. Each byte that is not valid UTF-8 becomes U+FFFD. */
 void strobe_outfile_json(struct strobe_outfile *out, const char *text);
 
-/* ns as microseconds with three decimals. */
+/* Appends ns as microseconds with three decimals. */
 void strobe_outfile_us(struct strobe_outfile *out, uint64_t ns);
 
-/* Removes the files of this process that have only their temporary names yet. For the handler of a signal that ends the
- * process: nothing can be written to these files any more. */
+/* Removes the files of this process that still have their temporary names. For the handler of a signal that ends the
+ * process. No file may be written afterwards. */
 void strobe_outfile_abandon(void);
 
-/* Writes what is left and names the file; or, after an error, removes it. `give_up`: remove it in any case, and
- * return STROBE_OK. Frees; on failure errno is that of the first error. */
+/* Writes the buffered rest and gives the file its name; removes the file after an error. With `give_up` it removes the
+ * file in any case and returns STROBE_OK. Frees the memory. On failure errno is that of the first error. */
 enum strobe_status strobe_outfile_finish(struct strobe_outfile *out, int give_up);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { BLOCK_BYTES = 1 << 16, FIRST_SLOTS = 256 };
 
-static uint64_t hash_of(const char *text, size_t bytes)
+static uint64_t text_pool_hash(const char *text, size_t bytes)
 {
     uint64_t h = bytes, word;
     for (; bytes >= 8; text += 8, bytes -= 8) {
@@ -20,14 +20,14 @@ static uint64_t hash_of(const char *text, size_t bytes)
     return strobe_mix64(strobe_mix_pair(h, word));
 }
 
-static int grow_slots(struct strobe_text_pool *pool)
+static int text_pool_double_slots(struct strobe_text_pool *pool)
 {
     size_t count = pool->slots ? 2 * (pool->mask + 1) : FIRST_SLOTS;
     uint32_t *slots = calloc(count, sizeof *slots);
     if (!slots)
         return 0;
     for (size_t i = 0; i < pool->count; i++) {
-        size_t at = (size_t)hash_of(pool->texts[i], strlen(pool->texts[i])) & (count - 1);
+        size_t at = (size_t)text_pool_hash(pool->texts[i], strlen(pool->texts[i])) & (count - 1);
         while (slots[at])
             at = (at + 1) & (count - 1);
         slots[at] = (uint32_t)i + 1;
@@ -39,7 +39,7 @@ static int grow_slots(struct strobe_text_pool *pool)
 }
 
 /* Copies the text to where it stays. Each block begins with the address of the one before. */
-static char *store(struct strobe_text_pool *pool, const char *text, size_t bytes)
+static char *text_pool_copy(struct strobe_text_pool *pool, const char *text, size_t bytes)
 {
     if (!pool->block || pool->block_bytes - pool->block_used < bytes + 1) {
         size_t need = sizeof(char *) + bytes + 1, size = need > BLOCK_BYTES ? need : BLOCK_BYTES;
@@ -58,11 +58,11 @@ static char *store(struct strobe_text_pool *pool, const char *text, size_t bytes
     return kept;
 }
 
-static int add(struct strobe_text_pool *pool, const char *text, size_t bytes)
+static int text_pool_append(struct strobe_text_pool *pool, const char *text, size_t bytes)
 {
     if (!strobe_array_reserve(&pool->texts, &pool->capacity, pool->count + 1))
         return 0;
-    pool->texts[pool->count] = store(pool, text, bytes);
+    pool->texts[pool->count] = text_pool_copy(pool, text, bytes);
     if (!pool->texts[pool->count])
         return 0;
     pool->count++;
@@ -75,15 +75,16 @@ uint32_t strobe_text_number(struct strobe_text_pool *pool, const void *text, siz
     const char *nul = memchr(t, 0, bytes);
     if (nul)
         bytes = (size_t)(nul - t);
-    if (pool->count >= UINT32_MAX - 1 || ((!pool->slots || pool->count * 4 > pool->mask * 3) && !grow_slots(pool)))
+    if (pool->count >= UINT32_MAX - 1 ||
+        ((!pool->slots || pool->count * 4 > pool->mask * 3) && !text_pool_double_slots(pool)))
         return UINT32_MAX;
-    size_t at = (size_t)hash_of(t, bytes) & pool->mask;
+    size_t at = (size_t)text_pool_hash(t, bytes) & pool->mask;
     for (; pool->slots[at]; at = (at + 1) & pool->mask) {
         const char *there = pool->texts[pool->slots[at] - 1];
         if (!strncmp(there, t, bytes) && !there[bytes])
             return pool->slots[at] - 1;
     }
-    if (!add(pool, t, bytes))
+    if (!text_pool_append(pool, t, bytes))
         return UINT32_MAX;
     pool->slots[at] = (uint32_t)pool->count;
     return pool->slots[at] - 1;

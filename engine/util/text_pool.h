@@ -1,5 +1,7 @@
-/* Keeps texts, each content once: equal texts have one address and one dense number. Reading half: allocates.
- * Zeroed memory is an empty pool. */
+/* A hash map from texts to dense numbers, which keeps a copy of each text. Equal texts have one address and one number;
+ * numbers count from 0 in order of first use. Zeroed memory is an empty pool.
+ *
+ * Allocates. Different threads may use different pools. For the reading half and the lab, never the capture half. */
 #ifndef STROBE_UTIL_TEXT_POOL_H
 #define STROBE_UTIL_TEXT_POOL_H
 
@@ -11,14 +13,14 @@ struct strobe_text_pool {
     size_t count, capacity;
     uint32_t *slots; /* number + 1, or 0; mask + 1 of them */
     size_t mask;
-    char *block; /* where the next texts go; earlier blocks are chained before it */
+    char *block; /* takes the next texts; it begins with the address of the block before it */
     size_t block_used, block_bytes;
 };
 
-/* The number of the text of `bytes` bytes (a NUL inside ends it). UINT32_MAX: out of memory. */
+/* Returns the number of the text of `bytes` bytes (a NUL inside ends it). UINT32_MAX: out of memory. */
 uint32_t strobe_text_number(struct strobe_text_pool *pool, const void *text, size_t bytes);
 
-/* The same, as NUL-terminated text, good as long as the pool. NULL: out of memory. */
+/* Returns the pool's copy of the text, which ends with NUL and lives as long as the pool. NULL: out of memory. */
 const char *strobe_text_keep(struct strobe_text_pool *pool, const void *text, size_t bytes);
 
 void strobe_text_pool_free(struct strobe_text_pool *pool);

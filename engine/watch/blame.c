@@ -220,7 +220,7 @@ static size_t blame_walk_entry(struct strobe_blame *b, size_t depth, const struc
     return above ? above - 1 : depth;
 }
 
-static void pack(struct strobe_blame *b, size_t *count, bool enters, uint32_t method, uint64_t ns)
+static void blame_pack_entry(struct strobe_blame *b, size_t *count, bool enters, uint32_t method, uint64_t ns)
 {
     if ((b->failed |= !strobe_array_reserve(&b->packed, &b->packed_room, *count + 1)))
         return;
@@ -246,7 +246,7 @@ static size_t pack_span(struct strobe_blame *b, const char *root, uint64_t begin
             break;
         depth = blame_walk_entry(b, depth, e);
     }
-    pack(b, &count, true, STROBE_MATRIX_DISPATCH, 0);
+    blame_pack_entry(b, &count, true, STROBE_MATRIX_DISPATCH, 0);
     /* Of the calls that began before the span, those from the outermost that ends in it belong to it. */
     size_t at_begin = depth, around = depth;
     bool covered = first < b->count && b->entries[first].time_ns == begin_ns; /* one call covers the whole span */
@@ -260,13 +260,13 @@ static size_t pack_span(struct strobe_blame *b, const char *root, uint64_t begin
             depth = blame_walk_entry(b, depth, &b->entries[i]); /* walks again from the start, because the walk has
                                                                    advanced */
         for (size_t i = around; i < at_begin; i++)
-            pack(b, &count, true, b->walk[i].method, 0);
+            blame_pack_entry(b, &count, true, b->walk[i].method, 0);
     }
     first += covered && first < last && is_root(b, &b->entries[first], root);
     for (size_t i = first; i < last; i++)
-        pack(b, &count, b->entries[i].enters, b->entries[i].method, b->entries[i].time_ns - begin_ns);
+        blame_pack_entry(b, &count, b->entries[i].enters, b->entries[i].method, b->entries[i].time_ns - begin_ns);
     *any = count > 1;
-    pack(b, &count, false, STROBE_MATRIX_DISPATCH, end_ns - begin_ns);
+    blame_pack_entry(b, &count, false, STROBE_MATRIX_DISPATCH, end_ns - begin_ns);
     return count;
 }
 

@@ -53,6 +53,8 @@ struct strobe_blamed {
     uint64_t given_up, given_up_ns;
 };
 
+/* Opens an empty record of calls. b->failed is set when memory runs out, here or later. The caller closes it in any
+ * case. */
 void strobe_blame_open(struct strobe_blame *b);
 void strobe_blame_close(struct strobe_blame *b);
 
@@ -60,6 +62,8 @@ void strobe_blame_close(struct strobe_blame *b);
 void strobe_blame_before(struct strobe_blame *b, const struct strobe_watch_event *e);
 void strobe_blame_after(struct strobe_blame *b, const struct strobe_watch_event *e);
 
+/* Returns the calls from begin_ns to end_ns (times of the stream), below the root named `root`. Returns empty texts
+ * when the capture has no call in that span, or memory runs out. */
 struct strobe_blamed strobe_blame_stack(struct strobe_blame *b, const char *root, uint64_t begin_ns, uint64_t end_ns);
 
 #endif

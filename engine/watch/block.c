@@ -142,14 +142,14 @@ static void block_report(struct block *b, const struct stack *s)
 }
 
 /* Makes the time to the next check longer, because the same stack was found again. */
-static void anneal(struct block *b)
+static void block_anneal(struct block *b)
 {
     uint64_t next_ns = b->interval_ns + b->before_ns;
     b->before_ns = b->interval_ns;
     b->interval_ns = next_ns > b->interval_ns ? next_ns : UINT64_MAX;
 }
 
-static void relax(struct block *b)
+static void block_relax(struct block *b)
 {
     b->interval_ns = b->before_ns = b->period_ns;
 }
@@ -160,10 +160,10 @@ static void block_judge_stack(struct block *b)
     if (!s || s->count <= 1)
         return;
     if (is_last(b, s)) {
-        anneal(b);
+        block_anneal(b);
         return;
     }
-    relax(b);
+    block_relax(b);
     b->has_last = block_copy_stack(b, &b->last, s->frames, s->names, s->count);
     if (b->check_ns - b->day_ns >= DAY_NS) {
         b->day_ns += (b->check_ns - b->day_ns) / DAY_NS * DAY_NS;
@@ -179,7 +179,7 @@ static void block_check_turn(struct block *b)
         block_judge_stack(b);
     } else {
         b->has_last = false;
-        relax(b);
+        block_relax(b);
     }
 }
 
@@ -271,7 +271,7 @@ struct strobe_watcher *strobe_watch_block(struct strobe_watch_context *c)
     b->ring_room = b->period_ns / STROBE_BLOCK_SAMPLE_NS;
     b->ring_room = b->ring_room < 1 ? 1 : b->ring_room > RING_MOST ? RING_MOST : b->ring_room;
     b->ring = calloc(b->ring_room, sizeof *b->ring);
-    relax(b);
+    block_relax(b);
     if (!b->ring) {
         free(b);
         return NULL;

@@ -22,6 +22,7 @@ struct strobe_call_sum {
     bool failed;       /* out of memory */
 };
 
+/* Frees the memory and leaves an empty sum. */
 void strobe_call_sum_free(struct strobe_call_sum *s);
 
 /* Begins a call. Equal names must have one address `text`, which stays valid as long as the sum. */

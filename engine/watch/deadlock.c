@@ -118,7 +118,7 @@ static size_t of_tid(const struct graph *g, uint32_t tid)
 
 /* Resolves the holders. Among threads with one tid the first in the text counts, because a text may contain several
  * dumps. */
-static void connect(struct graph *g)
+static void graph_connect(struct graph *g)
 {
     size_t kept = 0;
     if (g->count)
@@ -167,7 +167,7 @@ long strobe_deadlocks_find(const char *text, size_t bytes, void (*found)(void *c
     struct graph g = {0};
     long cycles = 0;
     bool room = graph_read_text(&g, text, bytes);
-    connect(&g);
+    graph_connect(&g);
     /* Each walk follows the waits from one thread. It ends at a thread that this walk has visited (a cycle) or an
      * earlier walk has. Walks begin with the lowest tid, which is the main thread's. */
     for (size_t i = 0; room && i < g.count; i++) {

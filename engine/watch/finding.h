@@ -27,6 +27,7 @@ struct strobe_unseen {
     char text[400];
 };
 
+/* Adds a reason; `format` is a printf format. */
 void strobe_unseen_add(struct strobe_unseen *u, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Adds the limits of the view that matter for a finding that depends on times, calls or due times. */

@@ -21,12 +21,13 @@ struct strobe_findings {
     bool failed;        /* out of memory */
 };
 
-/* Zeroed memory is an empty list. */
+/* Frees the memory and leaves an empty list. Zeroed memory is an empty list. */
 void strobe_findings_free(struct strobe_findings *f);
 
 /* Returns a sink that adds findings to the list. */
 struct strobe_finding_sink strobe_findings_sink(struct strobe_findings *f);
 
+/* Sorts the list as `at` describes. Sets `failed` when memory runs out. */
 void strobe_findings_sort(struct strobe_findings *f);
 
 /* Returns the cost of a finding in ns: its value "cost_ms" or the like, else its length. */

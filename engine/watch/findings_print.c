@@ -13,7 +13,7 @@ struct cell {
     char text[24];
 };
 
-static struct cell span(uint64_t ns)
+static struct cell span_cell(uint64_t ns)
 {
     struct cell c;
     if (ns < 1000000000)
@@ -23,7 +23,7 @@ static struct cell span(uint64_t ns)
     return c;
 }
 
-static uint64_t since(const struct strobe_findings *f, uint64_t time_ns)
+static uint64_t ns_since_origin(const struct strobe_findings *f, uint64_t time_ns)
 {
     return time_ns > f->origin_ns ? time_ns - f->origin_ns : 0;
 }
@@ -103,8 +103,8 @@ static void print_one(const struct strobe_findings *l, const struct strobe_findi
     char text[REST_BYTES], thread[16] = "main";
     if (f->thread)
         snprintf(thread, sizeof thread, "%" PRIu32, f->thread);
-    fprintf(out, "%12s  %-12s %12s  %-6s  ", span(since(l, f->begin_ns)).text, strobe_finding_name[f->kind],
-            span(strobe_finding_cost_ns(f)).text, thread);
+    fprintf(out, "%12s  %-12s %12s  %-6s  ", span_cell(ns_since_origin(l, f->begin_ns)).text,
+            strobe_finding_name[f->kind], span_cell(strobe_finding_cost_ns(f)).text, thread);
     if (note)
         fprintf(out, "%5zu  ", note);
     else
@@ -130,7 +130,7 @@ static void print_seen(const struct strobe_findings *f, const char *source, FILE
         fprintf(out,
                 " in %s of the main thread: %" PRIu64 " calls, %" PRIu64 " messages, %" PRIu64 " frames, %" PRIu64
                 " activities",
-                span(s->end_ns - s->begin_ns).text, s->calls, s->messages, s->frames, s->activities);
+                span_cell(s->end_ns - s->begin_ns).text, s->calls, s->messages, s->frames, s->activities);
     putc('\n', out);
 }
 
@@ -186,8 +186,8 @@ static void finding_print_json(const struct strobe_findings *l, const struct str
 {
     strobe_json_object(j, NULL);
     strobe_json_text(j, "kind", strobe_finding_name[f->kind]);
-    strobe_json_uint(j, "begin_ns", since(l, f->begin_ns));
-    strobe_json_uint(j, "end_ns", since(l, f->end_ns));
+    strobe_json_uint(j, "begin_ns", ns_since_origin(l, f->begin_ns));
+    strobe_json_uint(j, "end_ns", ns_since_origin(l, f->end_ns));
     strobe_json_uint(j, "cost_ns", strobe_finding_cost_ns(f));
     strobe_json_uint(j, "thread", f->thread);
     strobe_json_text(j, "scene", f->scene);
@@ -215,8 +215,8 @@ void strobe_findings_print_json(const struct strobe_findings *f, const char *sou
     strobe_json_object(j, NULL);
     strobe_json_text(j, "source", source);
     strobe_json_object(j, "seen");
-    strobe_json_uint(j, "begin_ns", since(f, f->seen.begin_ns));
-    strobe_json_uint(j, "end_ns", since(f, f->seen.end_ns));
+    strobe_json_uint(j, "begin_ns", ns_since_origin(f, f->seen.begin_ns));
+    strobe_json_uint(j, "end_ns", ns_since_origin(f, f->seen.end_ns));
     strobe_json_uint(j, "calls", f->seen.calls);
     strobe_json_uint(j, "messages", f->seen.messages);
     strobe_json_uint(j, "frames", f->seen.frames);

@@ -47,6 +47,7 @@ enum strobe_frame_level {
 /* Returns the interval of a refresh rate in ns, rounded to nearest. */
 uint64_t strobe_frame_interval(uint32_t refresh_hz);
 
+/* Returns true when the frame's times are consistent and plausible (see above). */
 bool strobe_frame_valid(const struct strobe_watch_frame *f);
 
 /* strobe_frame_cost returns the time of the main thread's work for a frame, strobe_frame_total the time until it was
@@ -58,6 +59,7 @@ uint64_t strobe_frame_total(const struct strobe_watch_frame *f);
 uint64_t strobe_frame_dropped(uint64_t cost_ns, uint64_t interval_ns);
 uint64_t strobe_frame_dropped_by_latency(uint64_t total_ns, uint64_t interval_ns);
 
+/* Returns the level of a frame that dropped `dropped` frames. drop: options.drop. */
 enum strobe_frame_level strobe_frame_level(uint64_t dropped, const uint32_t drop[4]);
 
 /* Sums over frames. Zeroed memory is an empty sum. */
@@ -69,6 +71,7 @@ struct strobe_frame_sum {
 };
 enum { STROBE_FRAMES_TOO_FEW = 20 }; /* minimum for a rate by latency */
 
+/* Adds a valid frame to the sums. */
 void strobe_frame_count(struct strobe_frame_sum *sum, const struct strobe_watch_frame *f, uint64_t interval_ns,
                         const uint32_t drop[4]);
 

@@ -19,7 +19,7 @@ struct hang {
     uint32_t depth;
 };
 
-static uint64_t threshold(const struct hang *w, int task)
+static uint64_t hang_threshold_ns(const struct hang *w, int task)
 {
     return task == ANR ? w->context->options.anr_ns : w->context->options.lag_ns;
 }
@@ -34,7 +34,7 @@ bool strobe_anr_upstream(uint64_t ran_after_ns, uint64_t anr_ns)
 static void run_tasks(struct hang *w, uint64_t now_ns)
 {
     for (int task = 0; task < TASKS; task++)
-        for (uint32_t i = 0; i < w->depth && now_ns - w->begin_ns[i] >= threshold(w, task); i++)
+        for (uint32_t i = 0; i < w->depth && now_ns - w->begin_ns[i] >= hang_threshold_ns(w, task); i++)
             if (!w->ran_ns[i][task])
                 w->ran_ns[i][task] = now_ns;
 }
@@ -68,7 +68,8 @@ static void add_history(struct strobe_watch_context *c, struct strobe_finding *f
 static void hang_report(struct hang *w, const struct strobe_message *m, int task, uint64_t ran_ns)
 {
     struct strobe_watch_context *c = w->context;
-    uint64_t due_ns = m->begin_ns + threshold(w, task), ran_after_ns = (w->ticks ? ran_ns : due_ns) - m->begin_ns;
+    uint64_t due_ns = m->begin_ns + hang_threshold_ns(w, task),
+             ran_after_ns = (w->ticks ? ran_ns : due_ns) - m->begin_ns;
     bool ran = ran_ns || !w->ticks;
     struct strobe_finding f =
         strobe_finding(task == ANR ? STROBE_FINDING_ANR : STROBE_FINDING_LAG, m->begin_ns, m->end_ns);
@@ -79,7 +80,7 @@ static void hang_report(struct hang *w, const struct strobe_message *m, int task
     strobe_finding_add_ms(&f, "cost_ms", m->end_ns - m->begin_ns);
     if (ran) {
         strobe_finding_add_ms(&f, "timer_ms", ran_after_ns);
-        strobe_finding_add_ms(&f, "late_ms", ran_after_ns - threshold(w, task));
+        strobe_finding_add_ms(&f, "late_ms", ran_after_ns - hang_threshold_ns(w, task));
     }
     strobe_finding_add(&f, "upstream", ran && (task == LAG || strobe_anr_upstream(ran_after_ns, c->options.anr_ns)));
     strobe_finding_add_ms(&f, "nested_ms", m->nested_ns);
@@ -100,7 +101,7 @@ static void hang_message_ends(void *ctx, const struct strobe_message *m)
     struct hang *w = ctx;
     w->depth = strobe_looper_depth(w->context->looper);
     for (int task = 0; task < TASKS; task++)
-        if (threshold(w, task) && m->end_ns - m->begin_ns >= threshold(w, task))
+        if (hang_threshold_ns(w, task) && m->end_ns - m->begin_ns >= hang_threshold_ns(w, task))
             hang_report(w, m, task, w->ran_ns[w->depth][task]);
 }
 

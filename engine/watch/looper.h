@@ -71,6 +71,7 @@ uint32_t strobe_looper_depth(const struct strobe_looper *l);
 void strobe_looper_history(const struct strobe_looper *l, void (*visit)(void *ctx, const struct strobe_message *m),
                            void *ctx);
 
+/* Returns the number and the total time of the messages in the queue. */
 struct strobe_looper_recent strobe_looper_recent(const struct strobe_looper *l);
 
 /* Returns the number of ends without a begin, plus the number of messages whose end was lost or that were nested too

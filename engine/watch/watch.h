@@ -188,6 +188,8 @@ struct strobe_watch_options {
     uint64_t frame_interval_ns; /* 0 = by the display's refresh rate */
     const char *splash;         /* classes of splash activities, separated by ';'; NULL or "" = none */
 };
+
+/* Sets the thresholds of Matrix. Any context. */
 void strobe_watch_defaults(struct strobe_watch_options *o);
 
 /* Opens a watcher that passes each event to all watchers. A time before the last event's time counts as the last

@@ -28,7 +28,7 @@ struct explore_strategy_state {
     bool begun, starved;
 };
 
-static uint32_t decide(struct explore_strategy_state *s, uint32_t count)
+static uint32_t bounded_decide(struct explore_strategy_state *s, uint32_t count)
 {
     if (s->at < s->count)
         return s->decision[s->at++].chosen;
@@ -61,7 +61,7 @@ static uint32_t bounded_choose_thread(void *ctx, uint32_t runnable, uint32_t las
     if (goes_on && s->spent == s->preemptions)
         return last;
     /* Alternative 0 is the thread that ran; the others follow by their number. */
-    uint32_t choice = decide(s, (uint32_t)__builtin_popcount(runnable));
+    uint32_t choice = bounded_decide(s, (uint32_t)__builtin_popcount(runnable));
     if (choice == EXPLORE_GIVE_UP || (goes_on && choice == 0))
         return choice ? choice : last;
     if (goes_on) {
@@ -78,20 +78,20 @@ static uint32_t bounded_choose_load(void *ctx, uint16_t event, const uint16_t *f
 {
     struct explore_strategy_state *s = ctx;
     (void)event, (void)from;
-    return decide(s, s->latest_only ? 1 : count);
+    return bounded_decide(s, s->latest_only ? 1 : count);
 }
 
 static uint32_t bounded_choose_store(void *ctx, uint16_t event, const uint16_t *before, uint32_t count)
 {
     struct explore_strategy_state *s = ctx;
     (void)event, (void)before;
-    return count ? decide(s, s->latest_only ? 1 : count) : EXPLORE_GIVE_UP;
+    return count ? bounded_decide(s, s->latest_only ? 1 : count) : EXPLORE_GIVE_UP;
 }
 
 static uint32_t bounded_choose_other(void *ctx, uint16_t event, uint32_t count)
 {
     (void)event;
-    return decide(ctx, count);
+    return bounded_decide(ctx, count);
 }
 
 static void bounded_close(struct explore_strategy_state *s)

@@ -144,7 +144,7 @@ static bool may_revisit(const struct revisit *r, bool *keep)
     return true;
 }
 
-static void revisit(struct explore_strategy_state *s, struct revisit r)
+static void exhaustive_revisit(struct explore_strategy_state *s, struct revisit r)
 {
     static bool keep[EXPLORE_EVENTS_MAX];
     static uint16_t before[EXPLORE_EVENTS_MAX];
@@ -174,7 +174,7 @@ static uint32_t exhaustive_choose_store(void *ctx, uint16_t event, const uint16_
     uint32_t pushed = s->count;
     for (uint16_t i = g->event[event].chain; i != EXPLORE_NOBODY; i = g->event[i].chain)
         if (explore_is_load(&g->event[i]) && !explore_within(&g->event[i], &g->event[event].porf))
-            revisit(s, (struct revisit){g, i, event});
+            exhaustive_revisit(s, (struct revisit){g, i, event});
     for (uint32_t i = count; i-- > 1;) {
         explore_graph_place(g, event, before[i]);
         exhaustive_push_graph(s, g);

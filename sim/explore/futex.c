@@ -31,7 +31,7 @@ static _Atomic uint64_t *futex_bucket_of(const _Atomic uint32_t *word)
 
 bool explore_futex_wait(_Atomic uint32_t *word, uint32_t expected, bool may_time_out)
 {
-    static const struct explore_site lock = {.text = "futex wait: enters"}, look = {.text = "futex wait: looks"},
+    static const struct explore_site lock = {.text = "futex wait: enters"}, look = {.text = "futex wait: checks"},
                                      sleep = {.text = "futex wait: sleeps"};
     _Atomic uint64_t *wakes = futex_bucket_of(word);
     uint64_t before = explore_fetch(wakes, 8, EXPLORE_ADD, 0, memory_order_acq_rel, lock);

@@ -126,13 +126,13 @@ void explore_graph_unplace(struct explore_graph *g, uint16_t store)
     e->before = e->after = EXPLORE_NOBODY;
 }
 
-static bool acquires(int order)
+static bool order_acquires(int order)
 {
     return order == memory_order_acquire || order == memory_order_consume || order == memory_order_acq_rel ||
            order == memory_order_seq_cst;
 }
 
-static bool releases(int order)
+static bool order_releases(int order)
 {
     return order == memory_order_release || order == memory_order_acq_rel || order == memory_order_seq_cst;
 }
@@ -162,15 +162,15 @@ void explore_graph_clock(struct explore_graph *g, uint16_t event)
         const struct explore_event *w = &g->event[e->from];
         explore_clock_join(&e->porf, &w->porf);
         explore_clock_join(&e->heard, &w->message);
-        if (acquires(e->order))
+        if (order_acquires(e->order))
             explore_clock_join(&e->hb, &w->message);
     } else if (e->kind == EXPLORE_E_FENCE) {
-        if (acquires(e->order))
+        if (order_acquires(e->order))
             explore_clock_join(&e->hb, &e->heard);
-        if (releases(e->order))
+        if (order_releases(e->order))
             e->said = e->hb;
     } else if (explore_is_store(e)) {
-        e->own = releases(e->order) ? e->hb : e->said;
+        e->own = order_releases(e->order) ? e->hb : e->said;
         continue_own_sequence(g, e);
         e->message = e->own;
         if (e->kind == EXPLORE_E_UPDATE_STORE && last->from != EXPLORE_INITIAL)

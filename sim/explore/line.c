@@ -20,7 +20,7 @@ static bool line_has_event(const struct line *l, uint16_t event)
 }
 
 /* Returns the latest store of the place in the line. */
-static uint16_t latest(const struct line *l, uint16_t place)
+static uint16_t line_latest_store(const struct line *l, uint16_t place)
 {
     uint16_t s = l->g->place[place].last;
     while (s < EXPLORE_NOBODY && !line_has_event(l, s))
@@ -54,7 +54,7 @@ static bool line_fits_event(const struct line *l, const struct explore_event *e)
     const struct explore_graph *g = l->g;
     if (!may_come(l, e))
         return false;
-    if (explore_is_load(e) && latest(l, e->place) != e->from)
+    if (explore_is_load(e) && line_latest_store(l, e->place) != e->from)
         return false;
     if (e->kind == EXPLORE_E_UPDATE_LOAD && e->number + 1u < g->count[e->thread])
         return store_fits(l, explore_event_of(g, e->thread, e->number + 1u));
@@ -109,7 +109,7 @@ static void line_take_step(struct line *l, uint32_t thread)
         explore_place_name(explore_variable_of(e->place)->at, s->place, sizeof s->place);
     if (explore_is_load(e)) {
         s->old = e->value;
-        s->stale = latest(l, e->place) != e->from;
+        s->stale = line_latest_store(l, e->place) != e->from;
         if (e->from < EXPLORE_NOBODY)
             s->from = l->step_of[e->from];
     }

@@ -313,7 +313,7 @@ static void take_place(struct thread *t)
     m.ran[m.ran_count++] = m.graph.index[m.running][t->done++];
 }
 
-static bool follows(const struct thread *t)
+static bool thread_follows_graph(const struct thread *t)
 {
     return t->done < m.graph.count[m.running];
 }
@@ -372,7 +372,7 @@ static const struct explore_event *machine_load(uint16_t place, uint32_t bytes, 
 {
     struct thread *t = &m.thread[m.running];
     uint16_t i;
-    if (follows(t)) {
+    if (thread_follows_graph(t)) {
         const struct explore_event *next = event_at(m.running, t->done);
         i = expect_event(t, explore_is_load(next) && next->locked == locked, place);
         explore_machine_read(i, m.graph.event[i].from);
@@ -404,7 +404,7 @@ static void machine_store(uint16_t place, uint32_t bytes, uint64_t value, int or
     struct thread *t = &m.thread[m.running];
     enum explore_event_kind kind = update ? EXPLORE_E_UPDATE_STORE : EXPLORE_E_STORE;
     value &= mask_of(bytes);
-    if (follows(t)) {
+    if (thread_follows_graph(t)) {
         const struct explore_event *next = event_at(m.running, t->done);
         expect_event(t, next->kind == kind && next->value == value, place);
     } else {
@@ -463,7 +463,7 @@ void explore_store(volatile void *at, uint32_t bytes, uint64_t value, int order,
     machine_store(machine_place_of(at, bytes), bytes, value, order, false, site);
 }
 
-static uint64_t updated(uint64_t value, enum explore_update how, uint64_t operand)
+static uint64_t machine_updated_value(uint64_t value, enum explore_update how, uint64_t operand)
 {
     switch (how) {
     case EXPLORE_ADD: return value + operand;
@@ -477,13 +477,14 @@ static uint64_t updated(uint64_t value, enum explore_update how, uint64_t operan
 }
 
 /* Returns the value found; *stored says whether it was replaced. */
-static uint64_t update(volatile void *at, uint32_t bytes, struct update u, struct explore_site site, bool *stored)
+static uint64_t machine_update(volatile void *at, uint32_t bytes, struct update u, struct explore_site site,
+                               bool *stored)
 {
     if (is_private(at)) {
         uint64_t old = explore_memory_read((uintptr_t)at, bytes);
         *stored = !u.conditional || old == u.expected;
         if (*stored)
-            explore_memory_write((uintptr_t)at, bytes, updated(old, u.how, u.operand));
+            explore_memory_write((uintptr_t)at, bytes, machine_updated_value(old, u.how, u.operand));
         return old;
     }
     begin_operation();
@@ -493,7 +494,7 @@ static uint64_t update(volatile void *at, uint32_t bytes, struct update u, struc
     uint64_t old = e->value;
     *stored = e->kind == EXPLORE_E_UPDATE_LOAD;
     if (*stored)
-        machine_store(place, bytes, updated(old, u.how, u.operand), u.order, true, site);
+        machine_store(place, bytes, machine_updated_value(old, u.how, u.operand), u.order, true, site);
     return old;
 }
 
@@ -501,7 +502,7 @@ uint64_t explore_fetch(volatile void *at, uint32_t bytes, enum explore_update ho
                        struct explore_site site)
 {
     bool stored;
-    return update(at, bytes, (struct update){.how = how, .operand = operand, .order = order}, site, &stored);
+    return machine_update(at, bytes, (struct update){.how = how, .operand = operand, .order = order}, site, &stored);
 }
 
 bool explore_compare_exchange(volatile void *at, uint32_t bytes, uint64_t *expected, uint64_t desired, bool weak,
@@ -519,7 +520,7 @@ bool explore_compare_exchange(volatile void *at, uint32_t bytes, uint64_t *expec
                        .expected = *expected & mask_of(bytes),
                        .order = order,
                        .failure_order = failure_order};
-    uint64_t found = update(at, bytes, u, site, &stored);
+    uint64_t found = machine_update(at, bytes, u, site, &stored);
     if (!stored)
         *expected = found;
     return stored;
@@ -530,7 +531,7 @@ void explore_fence(int order, struct explore_site site)
     if (m.running == NONE || m.over)
         return;
     struct thread *t = begin_operation();
-    if (follows(t)) {
+    if (thread_follows_graph(t)) {
         expect_event(t, event_at(m.running, t->done)->kind == EXPLORE_E_FENCE, EXPLORE_NOBODY);
     } else {
         struct explore_event e = {
@@ -589,7 +590,7 @@ uint32_t explore_choose(uint32_t count)
         return 0;
     struct thread *t = begin_operation();
     uint16_t i;
-    if (follows(t)) {
+    if (thread_follows_graph(t)) {
         const struct explore_event *next = event_at(m.running, t->done);
         i = expect_event(t, next->kind == EXPLORE_E_CHOICE && next->options == count, EXPLORE_NOBODY);
     } else {
@@ -625,7 +626,7 @@ void explore_spin(void)
     struct thread *t = &m.thread[m.running];
     flush_plain_store(t);
     uint32_t before = end_turn(t, __builtin_return_address(0)), from = t->done, loads = 0;
-    if (follows(t))
+    if (thread_follows_graph(t))
         return;
     for (; from > before && !t->turn_broken && explore_is_silent(&m.graph, m.running, from - 1); from--)
         loads += explore_is_load(event_at(m.running, from - 1));
@@ -720,7 +721,7 @@ static uint32_t machine_choose_leftmost(void *ctx, uint32_t runnable, uint32_t l
     return (uint32_t)__builtin_ctz(runnable);
 }
 
-static uint32_t newest(void *ctx, uint16_t event, const uint16_t *list, uint32_t count)
+static uint32_t machine_choose_newest(void *ctx, uint16_t event, const uint16_t *list, uint32_t count)
 {
     (void)ctx, (void)event, (void)list;
     return count ? 0 : EXPLORE_GIVE_UP;
@@ -760,8 +761,11 @@ static bool may_wait_for_ever(void)
  * turn, in which loads return the latest stores. A thread that then reads nothing new waits for ever. */
 static void play_epilogue(void)
 {
-    static const struct explore_chooser chooser = {
-        .thread = machine_choose_leftmost, .load = newest, .store = newest, .choice = first_choice, .resumes = true};
+    static const struct explore_chooser chooser = {.thread = machine_choose_leftmost,
+                                                   .load = machine_choose_newest,
+                                                   .store = machine_choose_newest,
+                                                   .choice = first_choice,
+                                                   .resumes = true};
     m.chooser = &chooser;
     m.epilogue = true;
     m.last = NONE;
@@ -773,7 +777,7 @@ static void fail_waiting(uint32_t waiting)
 {
     m.end = EXPLORE_FAILED;
     m.fault = EXPLORE_DEADLOCK;
-    snprintf(m.message, sizeof m.message, "thread %u waits for ever: nobody is left to end its wait%s",
+    snprintf(m.message, sizeof m.message, "thread %u waits for ever: no thread is left to end its wait%s",
              (uint32_t)__builtin_ctz(waiting), in_status(FROZEN) ? " but a frozen thread" : "");
 }
 

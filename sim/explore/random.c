@@ -36,7 +36,7 @@ static uint32_t any_thread(void *ctx, uint32_t runnable, uint32_t last)
     return (uint32_t)__builtin_ctz(runnable);
 }
 
-static uint32_t highest(const struct explore_strategy_state *s, uint32_t runnable)
+static uint32_t highest_priority(const struct explore_strategy_state *s, uint32_t runnable)
 {
     uint32_t best = (uint32_t)__builtin_ctz(runnable);
     for (uint32_t i = 0; i < s->thread_count; i++)
@@ -52,11 +52,11 @@ static uint32_t by_priority(void *ctx, uint32_t runnable, uint32_t last)
     s->steps++;
     for (uint32_t i = 0; i + 1 < s->depth; i++)
         if (s->change[i] == s->steps)
-            s->priority[highest(s, runnable)] = i;
-    return highest(s, runnable);
+            s->priority[highest_priority(s, runnable)] = i;
+    return highest_priority(s, runnable);
 }
 
-static uint32_t pick(struct explore_strategy_state *s, uint32_t count)
+static uint32_t pick_random_thread(struct explore_strategy_state *s, uint32_t count)
 {
     return count < 2 || random_below(s, 2) ? 0 : random_below(s, count);
 }
@@ -64,13 +64,13 @@ static uint32_t pick(struct explore_strategy_state *s, uint32_t count)
 static uint32_t random_choose_load(void *ctx, uint16_t event, const uint16_t *from, uint32_t count)
 {
     (void)event, (void)from;
-    return pick(ctx, count);
+    return pick_random_thread(ctx, count);
 }
 
 static uint32_t random_choose_store(void *ctx, uint16_t event, const uint16_t *before, uint32_t count)
 {
     (void)event, (void)before;
-    return count ? pick(ctx, count) : EXPLORE_GIVE_UP;
+    return count ? pick_random_thread(ctx, count) : EXPLORE_GIVE_UP;
 }
 
 static uint32_t random_choose_other(void *ctx, uint16_t event, uint32_t count)

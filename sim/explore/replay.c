@@ -75,7 +75,7 @@ static uint16_t store_of(const struct guide *g, uint32_t step)
     return explore_machine_graph()->index[s->thread][g->first[step] + events_of(s) - 1];
 }
 
-static uint32_t differs(struct guide *g, uint32_t step)
+static uint32_t replay_differs(struct guide *g, uint32_t step)
 {
     if (g->wrong == NO_STEP)
         g->wrong = step;
@@ -120,11 +120,11 @@ static uint32_t choose_load(void *ctx, uint16_t event, const uint16_t *from, uin
         return 0;
     const struct explore_step *s = &g->saved->failure.step[step];
     if (s->operation != EXPLORE_LOAD && s->operation != EXPLORE_UPDATE)
-        return differs(g, step);
+        return replay_differs(g, step);
     if (s->from != NO_STEP && !replay_step_took_place(g, s->from))
-        return differs(g, step);
+        return replay_differs(g, step);
     uint32_t chosen = place_in(from, count, s->from == NO_STEP ? EXPLORE_INITIAL : store_of(g, s->from));
-    return chosen == EXPLORE_GIVE_UP ? differs(g, step) : chosen;
+    return chosen == EXPLORE_GIVE_UP ? replay_differs(g, step) : chosen;
 }
 
 /* Places a store after the nearest earlier store that has taken place. Stores that have not taken place yet will be
@@ -138,13 +138,13 @@ static uint32_t choose_store(void *ctx, uint16_t event, const uint16_t *before, 
         return count ? 0 : EXPLORE_GIVE_UP;
     const struct explore_step *s = &steps[step];
     if (s->operation != EXPLORE_STORE && s->operation != EXPLORE_UPDATE)
-        return differs(g, step);
+        return replay_differs(g, step);
     uint32_t to = s->operation == EXPLORE_UPDATE ? s->from : s->after;
     while (to != NO_STEP && !replay_step_took_place(g, to) && left--)
         to = steps[to].operation == EXPLORE_UPDATE ? steps[to].from : steps[to].after;
     uint16_t wanted = to == NO_STEP || !replay_step_took_place(g, to) ? EXPLORE_INITIAL : store_of(g, to);
     uint32_t chosen = place_in(before, count, wanted);
-    return chosen == EXPLORE_GIVE_UP ? differs(g, step) : chosen;
+    return chosen == EXPLORE_GIVE_UP ? replay_differs(g, step) : chosen;
 }
 
 static uint32_t choose_value(void *ctx, uint16_t event, uint32_t count)
@@ -154,7 +154,7 @@ static uint32_t choose_value(void *ctx, uint16_t event, uint32_t count)
     if (step == NO_STEP)
         return 0;
     const struct explore_step *s = &g->saved->failure.step[step];
-    return s->operation == EXPLORE_CHOICE && s->value < count ? (uint32_t)s->value : differs(g, step);
+    return s->operation == EXPLORE_CHOICE && s->value < count ? (uint32_t)s->value : replay_differs(g, step);
 }
 
 /* ---- runs */

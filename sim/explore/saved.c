@@ -64,7 +64,7 @@ static bool saved_number(const char *text, uint64_t max, uint64_t *out)
     return !*end && !errno && *out <= max;
 }
 
-static bool small(const char *text, uint32_t max, uint32_t *out)
+static bool saved_small_number(const char *text, uint32_t max, uint32_t *out)
 {
     uint64_t wide;
     if (!saved_number(text, max, &wide))
@@ -80,7 +80,8 @@ static bool saved_reference(char *text, uint32_t *thread, uint32_t *index)
     if (!dot)
         return false;
     *dot = 0;
-    bool good = small(text, EXPLORE_THREADS_MAX - 1, thread) && small(dot + 1, OPERATIONS_MAX, index);
+    bool good =
+        saved_small_number(text, EXPLORE_THREADS_MAX - 1, thread) && saved_small_number(dot + 1, OPERATIONS_MAX, index);
     *dot = '.';
     return good;
 }
@@ -102,8 +103,8 @@ static bool read_at(struct reader *r, const char *key, struct explore_at *out)
         return false;
     if (!strcmp(at, "none"))
         return true;
-    if (!small(saved_next_word(&at), EXPLORE_THREADS_MAX - 1, &thread) ||
-        !small(saved_next_word(&at), OPERATIONS_MAX, &out->step) || *at)
+    if (!saved_small_number(saved_next_word(&at), EXPLORE_THREADS_MAX - 1, &thread) ||
+        !saved_small_number(saved_next_word(&at), OPERATIONS_MAX, &out->step) || *at)
         return false;
     out->thread = thread + 1;
     return true;
@@ -134,7 +135,7 @@ static bool read_fault(struct reader *r, enum explore_fault *out)
 static bool saved_read_number(struct reader *r, const char *key, uint32_t max, uint32_t *out)
 {
     const char *text = saved_value_of(r, key);
-    return text && small(text, max, out);
+    return text && saved_small_number(text, max, out);
 }
 
 static enum strobe_status read_head(struct reader *r)
@@ -205,7 +206,7 @@ static bool read_step(struct reader *r, struct explore_step *s)
     if (!saved_reference((char *)saved_next_word(&at), &s->thread, &s->number))
         return false;
     const char *does = saved_next_word(&at), *order = saved_next_word(&at);
-    if (!read_kind(does, order, s) || !small(saved_next_word(&at), 1 << 20, &s->bytes) ||
+    if (!read_kind(does, order, s) || !saved_small_number(saved_next_word(&at), 1 << 20, &s->bytes) ||
         !saved_number(saved_next_word(&at), UINT64_MAX, &s->value))
         return false;
     edge = (char *)saved_next_word(&at);

@@ -149,7 +149,7 @@ static size_t region_word_at(const struct region *r, uintptr_t at)
 
 /* ---- atomic variables */
 
-static bool overlap(const struct explore_variable *v, uintptr_t at, uint64_t bytes)
+static bool variables_overlap(const struct explore_variable *v, uintptr_t at, uint64_t bytes)
 {
     return v->at < at + bytes && at < v->at + v->bytes;
 }
@@ -163,7 +163,7 @@ static uint32_t find_variable(const struct region *r, uintptr_t at, uint64_t byt
     for (size_t w = first; w <= last; w++)
         for (uint32_t i = s.variable_of_word[w]; i; i = s.variable[i - 1].next) {
             const struct explore_variable *v = &s.variable[i - 1];
-            if (same ? v->at == at && v->bytes == bytes : overlap(v, at, bytes))
+            if (same ? v->at == at && v->bytes == bytes : variables_overlap(v, at, bytes))
                 return i;
         }
     return 0;
@@ -224,7 +224,8 @@ void explore_memory_write(uintptr_t at, uint32_t bytes, uint64_t value)
 
 /* ---- races */
 
-static struct explore_conflict conflict(enum explore_fault fault, uint32_t thread, bool store, struct explore_site site)
+static struct explore_conflict make_conflict(enum explore_fault fault, uint32_t thread, bool store,
+                                             struct explore_site site)
 {
     return (struct explore_conflict){.fault = fault, .thread = thread, .store = store, .site = site};
 }
@@ -234,7 +235,7 @@ static bool access_is_ordered(const struct explore_access *a, uint32_t thread, u
     return thread == a->thread || clock == 0 || a->hb->of[thread] >= clock;
 }
 
-static uint32_t unordered(const struct explore_access *a, const uint16_t *clock)
+static uint32_t first_unordered_thread(const struct explore_access *a, const uint16_t *clock)
 {
     uint32_t t = 0;
     while (t < EXPLORE_THREADS_MAX && access_is_ordered(a, t, clock[t]))
@@ -246,18 +247,18 @@ static struct explore_conflict find_conflict(const struct word *w, const struct 
 {
     uint32_t other;
     if (w->freed) {
-        struct explore_conflict c = conflict(EXPLORE_RECLAIMED, w->writer, true, w->write_site);
+        struct explore_conflict c = make_conflict(EXPLORE_RECLAIMED, w->writer, true, w->write_site);
         c.freed = true;
         return c;
     }
     if (w->write_mask & mask && !access_is_ordered(a, w->writer, w->write_clock))
-        return conflict(EXPLORE_RACE, w->writer, true, w->write_site);
-    if (a->store && w->read_mask & mask && (other = unordered(a, w->read_clock)) < EXPLORE_THREADS_MAX)
-        return conflict(EXPLORE_RACE, other, false, w->read_site);
-    if (!a->atomic && (other = unordered(a, w->atomic_store_clock)) < EXPLORE_THREADS_MAX)
-        return conflict(EXPLORE_RACE, other, true, w->atomic_site);
-    if (!a->atomic && a->store && (other = unordered(a, w->atomic_load_clock)) < EXPLORE_THREADS_MAX)
-        return conflict(EXPLORE_RACE, other, false, w->atomic_site);
+        return make_conflict(EXPLORE_RACE, w->writer, true, w->write_site);
+    if (a->store && w->read_mask & mask && (other = first_unordered_thread(a, w->read_clock)) < EXPLORE_THREADS_MAX)
+        return make_conflict(EXPLORE_RACE, other, false, w->read_site);
+    if (!a->atomic && (other = first_unordered_thread(a, w->atomic_store_clock)) < EXPLORE_THREADS_MAX)
+        return make_conflict(EXPLORE_RACE, other, true, w->atomic_site);
+    if (!a->atomic && a->store && (other = first_unordered_thread(a, w->atomic_load_clock)) < EXPLORE_THREADS_MAX)
+        return make_conflict(EXPLORE_RACE, other, false, w->atomic_site);
     return (struct explore_conflict){.fault = EXPLORE_FINE};
 }
 
@@ -309,7 +310,7 @@ struct explore_conflict explore_sharing_access(uintptr_t at, uint64_t bytes, con
 
 /* Returns a block that this thread has freed, as allocators with a cache for each thread do. The result depends on the
  * thread's own steps only. */
-static struct block *reuse(uint32_t arena, size_t bytes)
+static struct block *reuse_block(uint32_t arena, size_t bytes)
 {
     for (uint32_t i = s.freed_count[arena]; i-- > 0;) {
         struct block *b = &s.block[s.freed[arena][i]];
@@ -324,7 +325,7 @@ static struct block *reuse(uint32_t arena, size_t bytes)
 void *explore_sharing_alloc(uint32_t thread, size_t bytes)
 {
     bytes = (bytes + 15) & ~(size_t)15;
-    struct block *b = reuse(thread, bytes);
+    struct block *b = reuse_block(thread, bytes);
     if (b) {
         const struct region *r = region_of(b->at);
         for (size_t i = 0; i < bytes / WORD; i++)
@@ -359,7 +360,7 @@ struct explore_conflict explore_sharing_free(void *block, const struct explore_a
         s.freed[a->thread][s.freed_count[a->thread]++] = (uint16_t)i;
         return c;
     }
-    return conflict(EXPLORE_WILD, a->thread, true, a->site);
+    return make_conflict(EXPLORE_WILD, a->thread, true, a->site);
 }
 
 void explore_place_name(uintptr_t at, char *out, size_t bytes)

@@ -59,7 +59,7 @@ static Dwarf_Die *source_unit_of(struct explore_sources *s, Dwarf_Addr address)
 }
 
 /* Removes indentation, a comment that ends the line or continues after it, and trailing blanks. */
-static void tidy(char *line)
+static void tidy_source_line(char *line)
 {
     size_t begin = strspn(line, " \t");
     line[strcspn(line, "\r\n")] = 0;
@@ -79,7 +79,7 @@ static void read_line(const char *path, uint32_t wanted, char *out, size_t bytes
     while (in && line < wanted && fgets(part, sizeof part, in))
         line += part[strlen(part) - 1] == '\n';
     if (in && line == wanted && fgets(part, sizeof part, in)) {
-        tidy(part);
+        tidy_source_line(part);
         snprintf(out, bytes, "%.*s", (int)bytes - 1, part);
     }
     if (in)

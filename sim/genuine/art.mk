@@ -45,8 +45,8 @@ $B/art/%/libart.so: $(fake_obj) sim/fake/art/level sim/fake/art/symbols.txt
 $(foreach flavour,obj sim pic,$B/$(flavour)/sim/genuine/dexes.o): fixtures/art/core11.dex fixtures/art/core14.dex
 
 # Runtimes are started by programs that are no simulation: the lab's part of it is built as the engine is.
-$B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src)) $B/libstrobe-art.a $B/libstrobe-capture.a | \
-                 $B/libstrobe-art.so
+$B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) engine/util/array.c) $B/libstrobe-art.a \
+                 $B/libstrobe-capture.a | $B/libstrobe-art.so
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 
 # What these test of the lab, behind the engine's libraries, needs one of them once more.

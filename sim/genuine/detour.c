@@ -137,7 +137,7 @@ static int follow_subject(const struct subject *s)
     return 0;
 }
 
-static int examine(struct subject *s, void *target)
+static int examine_subject(struct subject *s, void *target)
 {
     struct strobe_mapping m;
     if (strobe_mapping_at(target, &m) != STROBE_OK || !(m.protection & PROT_EXEC))
@@ -202,7 +202,7 @@ static int write_page(uint8_t *page, const struct subject *s, const void *replac
 }
 
 /* Writes `after` where `before` is. */
-static int patch(uint8_t *at, const uint8_t *before, const uint8_t *after)
+static int patch_code(uint8_t *at, const uint8_t *before, const uint8_t *after)
 {
     struct strobe_unprotected u;
     enum strobe_status status = strobe_unprotect(at, SIM_CODE_JUMP_BYTES, &u);
@@ -216,13 +216,13 @@ static int patch(uint8_t *at, const uint8_t *before, const uint8_t *after)
     return refused;
 }
 
-static int install(void *ctx, void *target, void *replacement, void **original, void **handle)
+static int install_detour(void *ctx, void *target, void *replacement, void **original, void **handle)
 {
     struct subject s = {0};
     (void)ctx;
     int refused = sim_code_open();
     if (!refused)
-        refused = examine(&s, target);
+        refused = examine_subject(&s, target);
     if (refused)
         return refused;
     uint8_t *page = page_near(target);
@@ -233,7 +233,7 @@ static int install(void *ctx, void *target, void *replacement, void **original, 
         memcpy(d->before, s.at, sizeof d->before);
         sim_code_near_jump(d->jump, s.at, page);
         *original = page + TRAMPOLINE_AT; /* set before the first call can arrive */
-        refused = patch(s.at, d->before, d->jump);
+        refused = patch_code(s.at, d->before, d->jump);
     }
     if (refused) {
         if (page)
@@ -259,7 +259,7 @@ static int remove_detour(void *ctx, void *handle)
     if (strobe_mapping_at(d->at, &m) == STROBE_OK) { /* otherwise the library was unloaded, with the jump */
         if (memcmp(d->at, d->jump, sizeof d->jump) != 0)
             return EEXIST;
-        int refused = patch(d->at, d->jump, d->before);
+        int refused = patch_code(d->at, d->jump, d->before);
         if (refused)
             return refused;
     }
@@ -268,4 +268,4 @@ static int remove_detour(void *ctx, void *handle)
     return 0;
 }
 
-const struct strobe_inline_hooker sim_detour = {"detour", install, remove_detour, NULL};
+const struct strobe_inline_hooker sim_detour = {"detour", install_detour, remove_detour, NULL};

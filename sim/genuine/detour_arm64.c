@@ -17,7 +17,7 @@ static uint32_t arm64_word_at(const uint8_t *at)
 }
 
 /* Extracts `bits` bits from bit `from` on, with sign extension. */
-static int64_t field(uint32_t word, int from, int bits)
+static int64_t arm64_field(uint32_t word, int from, int bits)
 {
     return (int64_t)((uint64_t)word << (64 - from - bits)) >> (64 - bits);
 }
@@ -82,11 +82,11 @@ bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *
     step->jumps = is_branch(w) || is_conditional(w) || is_compare_branch(w) || is_test_branch(w);
     step->ends = is_branch(w) || is_register_branch(w) || is_trap(w);
     if (is_arm64_call(w) || is_branch(w))
-        distance = field(w, 0, 26);
+        distance = arm64_field(w, 0, 26);
     else if (is_test_branch(w))
-        distance = field(w, 5, 14);
+        distance = arm64_field(w, 5, 14);
     else if (step->jumps)
-        distance = field(w, 5, 19);
+        distance = arm64_field(w, 5, 19);
     step->to = (uintptr_t)at + (uint64_t)(distance * 4);
     return true;
 }
@@ -171,11 +171,11 @@ int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
     } else if (step.jumps) {
         move_conditional(c, w, step.to);
     } else if (is_address(w)) {
-        uint64_t distance = (uint64_t)(field(w, 5, 19) * 4) | (w >> 29 & 3), place = (uintptr_t)at;
+        uint64_t distance = (uint64_t)(arm64_field(w, 5, 19) * 4) | (w >> 29 & 3), place = (uintptr_t)at;
         bool pages = w >> 31;
         append_load(c, w & 31, pages ? (place & ~0xffful) + (distance << 12) : place + distance);
     } else if (is_literal(w)) {
-        return move_literal(c, w, (uintptr_t)at + (uint64_t)(field(w, 5, 19) * 4));
+        return move_literal(c, w, (uintptr_t)at + (uint64_t)(arm64_field(w, 5, 19) * 4));
     } else {
         append_arm64_word(c, w);
     }

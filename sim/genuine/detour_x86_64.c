@@ -34,7 +34,7 @@ int sim_code_open(void)
     return capstone.instruction ? 0 : ENOMEM;
 }
 
-static const cs_insn *disassemble(const uint8_t *at, const uint8_t *end)
+static const cs_insn *disassemble_x86(const uint8_t *at, const uint8_t *end)
 {
     enum { LONGEST = 15 };
     size_t bytes = end - at < LONGEST ? (size_t)(end - at) : LONGEST;
@@ -71,7 +71,7 @@ size_t sim_code_landing(const uint8_t *function, const uint8_t *end)
 
 bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *step)
 {
-    const cs_insn *i = disassemble(at, end);
+    const cs_insn *i = disassemble_x86(at, end);
     if (!i)
         return false;
     *step = (struct sim_code_step){.bytes = i->size};
@@ -148,7 +148,7 @@ static int move_relative_operand(struct sim_code *c, const cs_insn *i)
 
 int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
 {
-    const cs_insn *i = disassemble(at, end);
+    const cs_insn *i = disassemble_x86(at, end);
     uint64_t to;
     if (!i)
         return ENOTSUP;

@@ -101,7 +101,7 @@ static int find_library_code(struct dl_phdr_info *i, size_t bytes, void *ctx)
     return 0;
 }
 
-static bool poke(unsigned char *at, const void *bytes, size_t count)
+static bool write_code_bytes(unsigned char *at, const void *bytes, size_t count)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     unsigned char *begin = at - ((uintptr_t)at & (page - 1));
@@ -128,7 +128,7 @@ static int lower_limit(unsigned char *function)
     static const unsigned char compare[] = {0x48, 0x3d, 0x00, 0x01, 0x00, 0x00, 0x77}; /* cmp rax, 256; ja */
     for (size_t i = 0; i < 0x7000; i++)
         if (!memcmp(function + i, compare, sizeof compare))
-            return poke(function + i + 3, "", 1);
+            return write_code_bytes(function + i + 3, "", 1);
     return 0;
 }
 
@@ -155,7 +155,7 @@ static int skip_null_copies(const struct code *c, unsigned char *room)
         int32_t distance = (int32_t)(room - (site + 5));
         jump[0] = 0xe9;
         memcpy(jump + 1, &distance, 4);
-        done += poke(site, jump, sizeof jump);
+        done += write_code_bytes(site, jump, sizeof jump);
         room += 32;
     }
     return done;
@@ -171,7 +171,7 @@ static int lower_limit(unsigned char *function)
         if ((word[0] & 0xfffffc1f) != 0xf104001f || (word[1] & 0xff00001f) != 0x54000008) /* cmp xN, #256; b.hi */
             continue;
         word[0] &= ~0x003ffc00u;
-        return poke(function + i, &word[0], 4);
+        return write_code_bytes(function + i, &word[0], 4);
     }
     return 0;
 }
@@ -199,7 +199,7 @@ static int skip_null_copies(const struct code *c, unsigned char *room)
         memcpy(room, checked, sizeof checked);
         __builtin___clear_cache((char *)room, (char *)room + sizeof checked);
         uint32_t jump = arm64_branch(site, room);
-        done += poke(site, &jump, 4);
+        done += write_code_bytes(site, &jump, 4);
         room += sizeof checked;
     }
     return done;

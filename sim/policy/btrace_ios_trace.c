@@ -1,8 +1,8 @@
 #include "sim/policy/btrace_ios_trace.h"
 
-#include "engine/base/mix.h"
 #include "engine/trace/model/function_tree.h"
 #include "engine/util/array.h"
+#include "engine/util/idmap.h"
 #include "sim/runtime/vthread.h"
 
 #include <stdlib.h>
@@ -42,8 +42,7 @@ struct build {
     struct sim_tracks *out;
     uint32_t *order; /* of rows: by thread, table, place */
     struct samples keyed, split;
-    size_t *slots; /* place in `keyed` + 1, by key; for the thread at hand */
-    size_t mask;
+    struct strobe_idmap by_start; /* start -> place in `keyed`, of the thread at hand */
     struct node *nodes;
     size_t node_count, node_room;
     uint32_t *path; /* open nodes from the root, depth of them */
@@ -63,30 +62,20 @@ static bool ios_add_sample(struct samples *s, struct sample sample)
     return true;
 }
 
-/* Where the sample that starts then is, or where it would be. */
-static size_t *ios_sample_slot(struct build *b, uint64_t start)
-{
-    size_t i = strobe_mix64(start) & b->mask;
-    while (b->slots[i] && b->keyed.at[b->slots[i] - 1].start != start)
-        i = (i + 1) & b->mask;
-    return &b->slots[i];
-}
-
 static bool insert(struct build *b, struct sample s)
 {
-    size_t *slot = ios_sample_slot(b, s.start);
-    if (*slot) {
-        int64_t shift = s.cpu_start - b->keyed.at[*slot - 1].cpu_start;
+    const uint32_t *at = strobe_idmap_get(&b->by_start, s.start, 0);
+    if (at) {
+        int64_t shift = s.cpu_start - b->keyed.at[*at].cpu_start;
         s.start = shift < 0 && (uint64_t)-shift > s.start ? 0 : s.start + (uint64_t)shift;
         s.end = s.end < s.start ? s.start : s.end;
-        slot = ios_sample_slot(b, s.start);
+        at = strobe_idmap_get(&b->by_start, s.start, 0);
     }
-    if (*slot) {
-        b->keyed.at[*slot - 1] = s;
+    if (at) {
+        b->keyed.at[*at] = s;
         return true;
     }
-    *slot = b->keyed.count + 1;
-    return ios_add_sample(&b->keyed, s);
+    return strobe_idmap_add(&b->by_start, s.start, 0, (uint32_t)b->keyed.count) && ios_add_sample(&b->keyed, s);
 }
 
 static struct sample sample_of(const struct sim_btrace_row *r)
@@ -98,23 +87,6 @@ static struct sample sample_of(const struct sim_btrace_row *r)
                        .cpu_end = (int64_t)r->cpu_end * TICK_US};
     s.end = s.end < s.start ? s.start : s.end;
     return s;
-}
-
-/* The dictionary's slots for `count` samples, all free. */
-static bool clear_slots(struct build *b, size_t count)
-{
-    size_t slots = 16;
-    while (slots < 2 * count)
-        slots *= 2;
-    if (slots > b->mask + 1 || !b->slots) {
-        free(b->slots);
-        b->slots = malloc(slots * sizeof *b->slots);
-        if (!b->slots)
-            return false;
-    }
-    b->mask = slots - 1;
-    memset(b->slots, 0, slots * sizeof *b->slots);
-    return true;
 }
 
 static int compare_sample_starts(const void *x, const void *y)
@@ -163,8 +135,7 @@ static bool split_all(struct build *b)
 static bool order_samples(struct build *b, size_t from, size_t to)
 {
     b->keyed.count = b->split.count = 0;
-    if (!clear_slots(b, to - from))
-        return false;
+    strobe_idmap_free(&b->by_start);
     for (size_t i = from; i < to; i++)
         if (!insert(b, sample_of(&b->dump->rows[b->order[i]])))
             return false;
@@ -358,7 +329,7 @@ enum strobe_status sim_btrace_ios_build(const struct sim_btrace_ios_dump *dump, 
     free(b.order);
     free(b.keyed.at);
     free(b.split.at);
-    free(b.slots);
+    strobe_idmap_free(&b.by_start);
     free(b.nodes);
     free(b.path);
     free(b.addresses);

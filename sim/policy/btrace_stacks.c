@@ -1,34 +1,10 @@
 #include "sim/policy/btrace_stacks.h"
 
-#include "engine/base/mix.h"
 #include "engine/util/array.h"
+#include "engine/util/idmap.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-static size_t btrace_stacks_slot(const struct sim_btrace_stacks *s, uint32_t parent, uint64_t frame)
-{
-    size_t i = strobe_mix_pair(parent, frame) & s->mask;
-    while (s->slots[i] && (s->nodes[s->slots[i]].parent != parent || s->nodes[s->slots[i]].frame != frame))
-        i = (i + 1) & s->mask;
-    return i;
-}
-
-/* Twice the slots, so that at most half of them are taken. */
-static bool btrace_stacks_double_slots(struct sim_btrace_stacks *s)
-{
-    enum { FIRST = 1024 };
-    size_t slots = s->slots ? 2 * (s->mask + 1) : FIRST;
-    uint32_t *wider = calloc(slots, sizeof *wider);
-    if (!wider)
-        return false;
-    free(s->slots);
-    s->slots = wider;
-    s->mask = slots - 1;
-    for (size_t n = 1; n < s->count; n++)
-        s->slots[btrace_stacks_slot(s, s->nodes[n].parent, s->nodes[n].frame)] = (uint32_t)n;
-    return true;
-}
 
 static bool btrace_stacks_grow(struct sim_btrace_stacks *s)
 {
@@ -36,7 +12,7 @@ static bool btrace_stacks_grow(struct sim_btrace_stacks *s)
         return false;
     if (!s->count)
         s->nodes[s->count++] = (struct sim_btrace_node){0, 0, 0};
-    return (s->slots && 2 * s->count <= s->mask) || btrace_stacks_double_slots(s);
+    return true;
 }
 
 uint32_t sim_btrace_stack(struct sim_btrace_stacks *s, const uint64_t *frames, uint32_t count)
@@ -48,16 +24,21 @@ uint32_t sim_btrace_stack(struct sim_btrace_stacks *s, const uint64_t *frames, u
             s->failed = 1;
             return node;
         }
-        size_t slot = btrace_stacks_slot(s, node, frames[i]);
-        if (!s->slots[slot]) {
-            if (s->limit && s->count > s->limit) {
-                s->shortened++;
-                return node;
-            }
-            s->nodes[s->count] = (struct sim_btrace_node){frames[i], node, i + 1};
-            s->slots[slot] = (uint32_t)s->count++;
+        const uint32_t *known = strobe_idmap_get(&s->children, node, frames[i]);
+        if (known) {
+            node = *known;
+            continue;
         }
-        node = s->slots[slot];
+        if (s->limit && s->count > s->limit) {
+            s->shortened++;
+            return node;
+        }
+        if (!strobe_idmap_add(&s->children, node, frames[i], (uint32_t)s->count)) {
+            s->failed = 1;
+            return node;
+        }
+        s->nodes[s->count] = (struct sim_btrace_node){frames[i], node, i + 1};
+        node = (uint32_t)s->count++;
     }
     return node;
 }
@@ -75,6 +56,6 @@ uint32_t sim_btrace_frames(const struct sim_btrace_stacks *s, uint32_t stack, ui
 void sim_btrace_stacks_close(struct sim_btrace_stacks *s)
 {
     free(s->nodes);
-    free(s->slots);
+    strobe_idmap_free(&s->children);
     *s = (struct sim_btrace_stacks){.limit = s->limit};
 }

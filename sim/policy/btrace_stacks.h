@@ -7,6 +7,8 @@
 #ifndef STROBE_SIM_POLICY_BTRACE_STACKS_H
 #define STROBE_SIM_POLICY_BTRACE_STACKS_H
 
+#include "engine/util/idmap.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,11 +24,10 @@ struct sim_btrace_node {
 struct sim_btrace_stacks {
     struct sim_btrace_node *nodes; /* [0] is the root: no stack */
     size_t count, room;
-    uint32_t *slots; /* node numbers, 0 = free; mask + 1 of them */
-    size_t mask;
-    size_t limit;       /* nodes at most; 0 = as many as memory holds */
-    uint64_t shortened; /* stacks that were named by a part of them */
-    int failed;         /* out of memory, once */
+    struct strobe_idmap children; /* (parent, frame) -> node */
+    size_t limit;                 /* nodes at most; 0 = as many as memory holds */
+    uint64_t shortened;           /* stacks that were named by a part of them */
+    int failed;                   /* out of memory, once */
 };
 
 /* The number of the stack of `count` frames, outermost first; 0 for none. */

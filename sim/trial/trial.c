@@ -208,11 +208,8 @@ static enum strobe_status score_claim(const struct sim_tracks *truth, const stru
         sim_score_free(&score);
         return status;
     }
-    score.app_cpu_ns = cpu.app_ns;
-    score.tracer_cpu_ns = cpu.tracer_ns;
-    score.held_ns = cpu.held_ns;
     score.work_ns = cpu.work_ns;
-    score.overhead = cpu.app_ns ? (double)(cpu.tracer_ns + cpu.held_ns) / (double)cpu.app_ns : 0;
+    sim_score_costs(&score, cpu.app_ns, cpu.tracer_ns, cpu.held_ns);
     status = sim_result_of(&score, truth, scenario->name, o->policy, o->seed, &out->result);
     sim_score_free(&score);
     out->result.interval_ns = options->interval_ns;

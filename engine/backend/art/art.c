@@ -113,8 +113,8 @@ static int art_level_of(const struct strobe_art_options *o)
     *(void **)&get = dlsym(RTLD_DEFAULT, "__system_property_get");
     if (get && get("ro.build.version.sdk", text) > 0)
         return (int)strtol(text, NULL, 10);
-    const char *told = getenv("STROBE_ART_API");
-    return told ? (int)strtol(told, NULL, 10) : 0;
+    const char *level = getenv("STROBE_ART_API");
+    return level ? (int)strtol(level, NULL, 10) : 0;
 }
 
 /* Reads the session's config before the capture attaches to the session. After it has attached, nothing fails any more.
@@ -168,12 +168,12 @@ static void art_fill_header(struct strobe_session_header *h)
 
 static void art_between_passes(void *ctx)
 {
-    static uint64_t looked;
+    static uint64_t last_ticks;
     uint64_t now = strobe_art_now();
     (void)ctx;
-    if (now - looked < strobe_art.host.linux.host.ticks_per_second)
+    if (now - last_ticks < strobe_art.host.linux.host.ticks_per_second)
         return;
-    looked = now;
+    last_ticks = now;
     strobe_art_find_threads();
 }
 
@@ -290,8 +290,8 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
     memset(&a->status, 0, sizeof a->status);
     for (int i = 0; i < FEATURES; i++)
         art_start_feature(i, env);
-    if (!(a->status.on &
-          1u << STROBE_ART_ALLOC)) /* without the listener, 0 allocations would look like a measurement */
+    /* Without the listener, 0 allocations would look like a measurement. */
+    if (!(a->status.on & 1u << STROBE_ART_ALLOC))
         present.session.header->config.metrics &= ~(uint32_t)STROBE_METRIC_ALLOC;
     a->engine.config.metrics = present.session.header->config.metrics;
     art_report_other_uses();

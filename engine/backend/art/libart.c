@@ -46,14 +46,14 @@ static void libart_find_symbols(struct strobe_module *m, int api, struct strobe_
 static void libart_describe_missing(const struct strobe_module *m, const char *name, int api,
                                     enum strobe_art_symbol symbol, struct strobe_error *error)
 {
-    size_t count, looked = 0;
+    size_t count, tried = 0;
     const struct strobe_art_candidate *c = strobe_art_candidates(&count);
     strobe_error_clear(error);
     strobe_error_add(error, "%s (%s): no %s, which nothing goes without (looked for ", name, m->path,
                      strobe_art_symbol_name(symbol));
     for (size_t i = 0; i < count; i++)
         if (c[i].symbol == symbol && (is_candidate_of_level(&c[i], api) || is_candidate_of_later_level(&c[i], api)))
-            strobe_error_add(error, "%s%s", looked++ ? " or " : "", c[i].mangled);
+            strobe_error_add(error, "%s%s", tried++ ? " or " : "", c[i].mangled);
     if (m->not_in_file)
         strobe_error_add(error, " in .dynsym; its file: %s)", m->not_in_file);
     else if (m->no_debugdata)

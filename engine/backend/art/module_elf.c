@@ -1,4 +1,5 @@
 #include "engine/backend/art/module_table.h"
+#include "engine/backend/common/build_id.h"
 #include "engine/base/mix.h"
 
 #include <elf.h>
@@ -76,34 +77,14 @@ const char *strobe_elf_head(const struct strobe_elf_source *s, ElfW(Ehdr) * head
     return strobe_elf_check_head(head);
 }
 
-/* Takes the GNU build id from notes. A note is a head of three words (bytes of name, of content, type), name and
- * content, padded to 4 bytes, or to 8 in segments with that alignment. */
-static void take_build_id(struct strobe_elf_identity *id, const unsigned char *notes, size_t bytes, uint64_t align)
-{
-    const uint64_t pad = align == 8 ? 7 : 3;
-    for (uint64_t at = 0; is_span_within(at, 12, bytes);) {
-        uint32_t head[3];
-        memcpy(head, notes + at, sizeof head);
-        uint64_t name = at + 12, content = (name + head[0] + pad) & ~pad;
-        if (!is_span_within(content, head[1], bytes))
-            return;
-        if (head[2] == NT_GNU_BUILD_ID && head[0] == 4 && !memcmp(notes + name, "GNU", 4) && head[1] &&
-            head[1] <= STROBE_BUILD_ID_BYTES) {
-            memcpy(id->build_id, notes + content, head[1]);
-            id->build_id_bytes = head[1];
-            return;
-        }
-        at = (content + head[1] + pad) & ~pad;
-    }
-}
-
 void strobe_elf_identify(struct strobe_elf_identity *id, const ElfW(Phdr) * p, const unsigned char *notes)
 {
     const uint64_t said[] = {p->p_type, p->p_flags, p->p_offset, p->p_vaddr, p->p_filesz, p->p_memsz};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         id->headers_hash = strobe_mix64(id->headers_hash ^ said[i]);
     if (p->p_type == PT_NOTE && notes && !id->build_id_bytes)
-        take_build_id(id, notes, p->p_filesz < NOTES_MAX ? p->p_filesz : NOTES_MAX, p->p_align);
+        id->build_id_bytes = strobe_build_id(notes, p->p_filesz < NOTES_MAX ? p->p_filesz : NOTES_MAX, p->p_align,
+                                             id->build_id, STROBE_BUILD_ID_BYTES);
 }
 
 bool strobe_elf_same(const struct strobe_elf_identity *a, const struct strobe_elf_identity *b)

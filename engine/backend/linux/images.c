@@ -1,5 +1,6 @@
 #include "engine/backend/linux/images.h"
 
+#include "engine/backend/common/build_id.h"
 #include "engine/backend/linux/maps.h"
 #include "engine/base/mix.h"
 
@@ -37,42 +38,13 @@ static void find_span(const struct dl_phdr_info *info, uint64_t *start, uint64_t
     }
 }
 
-/* Notes are padded to words of four bytes. 64 bits: the sum of sizes of 32 bits does not wrap. */
-static uint64_t padded(uint32_t bytes)
-{
-    return ((uint64_t)bytes + 3) & ~(uint64_t)3;
-}
-
-uint32_t strobe_linux_build_id(const void *notes, size_t bytes, uint8_t out[STROBE_BUILD_ID_BYTES])
-{
-    const uint8_t *at = notes;
-    ElfW(Nhdr) n;
-    while (bytes >= sizeof n) {
-        memcpy(&n, at, sizeof n);
-        const uint64_t name_bytes = padded(n.n_namesz), desc_bytes = padded(n.n_descsz), left = bytes - sizeof n;
-        if (name_bytes > left || n.n_descsz > left - name_bytes)
-            return 0;
-        const uint8_t *name = at + sizeof n, *desc = name + name_bytes;
-        if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(name, "GNU", 4) &&
-            n.n_descsz <= STROBE_BUILD_ID_BYTES) {
-            memcpy(out, desc, n.n_descsz);
-            return n.n_descsz;
-        }
-        if (desc_bytes > left - name_bytes)
-            return 0; /* the last note, without its padding */
-        at = desc + desc_bytes;
-        bytes = (size_t)(left - name_bytes - desc_bytes);
-    }
-    return 0;
-}
-
 static void copy_build_id(const struct dl_phdr_info *info, struct strobe_image_entry *out)
 {
     for (int i = 0; i < info->dlpi_phnum && !out->build_id_bytes; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         if (p->p_type == PT_NOTE)
-            out->build_id_bytes =
-                strobe_linux_build_id((const void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz, out->build_id);
+            out->build_id_bytes = strobe_build_id((const void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz, p->p_align,
+                                                  out->build_id, STROBE_BUILD_ID_BYTES);
     }
 }
 

@@ -18,9 +18,4 @@ void strobe_linux_note_images(const struct strobe_session *s, uint64_t now_ticks
 /* True when images were loaded or unloaded since the last call that returned true. Same context; sampler only. */
 bool strobe_linux_images_changed(void);
 
-/* Finds the GNU build id among the ELF notes in notes[0 .. bytes). Copies it to `out` and returns its length, or 0 when
- * there is none of at most STROBE_BUILD_ID_BYTES, or the notes are damaged before it. Reads nothing outside. Any
- * context. */
-uint32_t strobe_linux_build_id(const void *notes, size_t bytes, uint8_t out[STROBE_BUILD_ID_BYTES]);
-
 #endif

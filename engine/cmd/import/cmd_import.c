@@ -58,7 +58,7 @@ const struct strobe_import strobe_imports[] = {
 };
 
 /* "a, b or c" */
-static const char *kinds(char *line, size_t bytes)
+static const char *list_import_kinds(char *line, size_t bytes)
 {
     size_t used = 0;
     line[0] = 0;
@@ -80,7 +80,7 @@ int strobe_cmd_import(int argc, char **argv)
         return STROBE_EXIT_OK;
     }
     if (argc < 2)
-        return strobe_complain("import: which kind? expected %s", kinds(known, sizeof known));
+        return strobe_complain("import: which kind? expected %s", list_import_kinds(known, sizeof known));
     for (const struct strobe_import *i = strobe_imports; i->name; i++)
         if (!strcmp(i->name, argv[1])) {
             argv[1] = argv[0];
@@ -91,5 +91,5 @@ int strobe_cmd_import(int argc, char **argv)
     if (argv[1][0] == '-')
         return strobe_complain("import: no such option: %.2s%s; `strobe help import` lists them", argv[1],
                                argv[1][1] == '-' ? argv[1] + 2 : "");
-    return strobe_complain("import: no such kind: %s; expected %s", argv[1], kinds(known, sizeof known));
+    return strobe_complain("import: no such kind: %s; expected %s", argv[1], list_import_kinds(known, sizeof known));
 }

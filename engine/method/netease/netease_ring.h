@@ -20,13 +20,13 @@
  * reader reads the word before and after its copy. A copy that it returns is one whole capture (a seqlock, see
  * store/ring.h; explored: netease/look, netease/two, netease/lapped, netease/frozen).
  *
- * The scheme keeps this ring beside the session's record ring for three reasons:
+ * The scheme keeps this ring beside the session's record ring, because the two overwrite in different ways:
  *
- *   - The capacity counts captures, any number of them. The newest N stay whole with all their frames. The session's
- *     ring overwrites chunks of 32 records, and its stack table frees no stack: a full table cuts the newest stacks.
- *   - Only the captures left at the end enter the session. Pseudo-methods are removed and methods are named then.
- *   - The lab's policy `netease` models the published scheme with the same ring (sim/policy/netease.c). Its scores
- *     depend on the exact capacity.
+ *   - Here the capacity counts captures. The newest N stay whole, and exactly the others are overwritten. The session's
+ *     ring overwrites chunks of 32 records, and its stack table keeps the stacks of overwritten records.
+ *   - The lab's policy `netease` models the published scheme with this ring (sim/policy/netease.c). Its scores
+ *     depend on the capacity: cold_start at seed 1 draws 38075 captures for 8192 places.
+ *   - Only the captures left at the end enter the session. Pseudo-methods are removed then, and methods are named.
  *
  * Source of the scheme: NetEase Cloud Music's article on native capture of Java stacks (its code is not public). */
 #ifndef STROBE_METHOD_NETEASE_NETEASE_RING_H

@@ -202,9 +202,9 @@ enum strobe_packet_state strobe_packet_at(const struct strobe_packet_ring *ring,
 {
     const struct strobe_packet_slot *slot = &ring->slots[ticket % ring->capacity];
     uint32_t done = packet_committed_word(ring, ticket);
-    enum strobe_packet_state look = packet_state_of(strobe_load_acquire(&slot->seq), done);
-    if (look != STROBE_PACKET_HERE)
-        return look;
+    enum strobe_packet_state state = packet_state_of(strobe_load_acquire(&slot->seq), done);
+    if (state != STROBE_PACKET_HERE)
+        return state;
     uint32_t shape = strobe_load_relaxed(&slot->shape), first = strobe_load_relaxed(&slot->first);
     out->stream = strobe_load_relaxed(&slot->stream);
     out->start = shape & START;
@@ -227,11 +227,11 @@ void strobe_packet_read_begin(struct strobe_packet_reader *r, const struct strob
 }
 
 /* Counts a ticket that has no packet. */
-static void packet_count_missing(struct strobe_packet_reader *r, enum strobe_packet_state look)
+static void packet_count_missing(struct strobe_packet_reader *r, enum strobe_packet_state state)
 {
-    r->early += look == STROBE_PACKET_EARLY;
-    r->busy += look == STROBE_PACKET_BUSY;
-    r->lapped += look == STROBE_PACKET_LAPPED;
+    r->early += state == STROBE_PACKET_EARLY;
+    r->busy += state == STROBE_PACKET_BUSY;
+    r->lapped += state == STROBE_PACKET_LAPPED;
 }
 
 /* Returns whether the packet can be packet `index` of the message. Damaged memory must not lead the reader out of its
@@ -249,8 +249,8 @@ bool strobe_packet_read(struct strobe_packet_reader *r, void *message, size_t *b
     uint64_t first = r->next;
     uint32_t taken = 0;
     while (r->next < r->end) {
-        enum strobe_packet_state look = strobe_packet_at(r->ring, r->next, &p);
-        bool here = look == STROBE_PACKET_HERE;
+        enum strobe_packet_state state = strobe_packet_at(r->ring, r->next, &p);
+        bool here = state == STROBE_PACKET_HERE;
         if (!here || !packet_is_plausible(&p, first, taken)) {
             r->parts += taken;
             /* This packet begins a message. The message before it therefore lacks its rest. */
@@ -258,7 +258,7 @@ bool strobe_packet_read(struct strobe_packet_reader *r, void *message, size_t *b
             taken = 0;
             if (!again) {
                 r->parts += here;
-                packet_count_missing(r, look);
+                packet_count_missing(r, state);
                 r->next++;
             }
             first = r->next;

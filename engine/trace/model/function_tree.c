@@ -1,7 +1,7 @@
 #include "engine/trace/model/function_tree.h"
 
-#include "engine/base/mix.h"
 #include "engine/util/array.h"
+#include "engine/util/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,16 +55,6 @@ const char *strobe_wait_name(unsigned kind)
     return fixed_names[kind < STROBE_KIND_COUNT ? kind : STROBE_KIND_NONE];
 }
 
-/* Open-addressed map from a 128-bit key to a 32-bit value. */
-struct slot {
-    uint64_t key, key2;
-    uint32_t value, used;
-};
-struct map {
-    struct slot *slots;
-    size_t mask, count;
-};
-
 /* Whose code an address is in; see struct strobe_resolver. */
 enum owner { OF_PROGRAM, OF_SYSTEM, OF_HOOK, OF_ENGINE };
 
@@ -94,7 +84,7 @@ struct strobe_function_tree {
     const char *image; /* the image asked about last, and whose code is in it; see owner_of */
     enum owner owner_of_image;
 
-    struct map places; /* (address, is return) -> place */
+    struct strobe_idmap places; /* (address, is return) -> place */
     struct place *place;
     size_t place_count, place_room;
     uint32_t *place_names;
@@ -102,46 +92,12 @@ struct strobe_function_tree {
 
     struct strobe_function_node *nodes;
     size_t node_count, node_room;
-    struct map children;                        /* (parent, name) -> node */
+    struct strobe_idmap children;               /* (parent, name) -> node */
     struct folded *of_stack[STROBE_STACK_WAYS]; /* by stack id */
     uint32_t *syscall_of; /* by stack id: name of the system call it ends in, or NO_SYSCALL; 0 = not
                            * known yet */
     uint32_t stack_count;
 };
-
-/* ---- map */
-
-static struct slot *map_find(const struct map *m, uint64_t key, uint64_t key2)
-{
-    size_t i = strobe_mix_pair(key, key2) & m->mask;
-    while (m->slots[i].used && (m->slots[i].key != key || m->slots[i].key2 != key2))
-        i = (i + 1) & m->mask;
-    return &m->slots[i];
-}
-
-static int map_grow(struct strobe_function_tree *t, struct map *m)
-{
-    if (m->slots && m->count * 2 < m->mask)
-        return 1;
-    struct map bigger = {.mask = m->slots ? m->mask * 2 + 1 : 1023, .count = m->count};
-    bigger.slots = calloc(bigger.mask + 1, sizeof *bigger.slots);
-    if (!bigger.slots) {
-        t->failed = 1;
-        return 0;
-    }
-    for (size_t i = 0; m->slots && i <= m->mask; i++)
-        if (m->slots[i].used)
-            *map_find(&bigger, m->slots[i].key, m->slots[i].key2) = m->slots[i];
-    free(m->slots);
-    *m = bigger;
-    return 1;
-}
-
-static void map_fill(struct map *m, struct slot *slot, uint64_t key, uint64_t key2, uint32_t value)
-{
-    *slot = (struct slot){key, key2, value, 1};
-    m->count++;
-}
 
 /* ---- names */
 
@@ -209,26 +165,24 @@ static enum owner owner_of(struct strobe_function_tree *t, const struct strobe_s
 
 static const struct place *place_of(struct strobe_function_tree *t, uint64_t address)
 {
-    if (!map_grow(t, &t->places))
+    const uint32_t *known = strobe_idmap_get(&t->places, address, 0);
+    if (known)
+        return &t->place[*known];
+    struct strobe_symbol symbols[FRAMES_MAX];
+    size_t count = t->resolver.resolve(t->resolver.ctx, address, symbols, FRAMES_MAX);
+    enum owner owner = count ? owner_of(t, &symbols[0]) : OF_PROGRAM;
+    if (owner == OF_HOOK || owner == OF_ENGINE)
+        count = 0;
+    if ((t->failed |= !strobe_array_reserve_zeroed(&t->place, &t->place_room, t->place_count + 1)) ||
+        (t->failed |=
+         !strobe_array_reserve_zeroed(&t->place_names, &t->place_name_room, t->place_name_count + count)) ||
+        (t->failed |= !strobe_idmap_add(&t->places, address, 0, (uint32_t)t->place_count)))
         return NULL;
-    struct slot *slot = map_find(&t->places, address, 0);
-    if (!slot->used) {
-        struct strobe_symbol symbols[FRAMES_MAX];
-        size_t count = t->resolver.resolve(t->resolver.ctx, address, symbols, FRAMES_MAX);
-        enum owner owner = count ? owner_of(t, &symbols[0]) : OF_PROGRAM;
-        if (owner == OF_HOOK || owner == OF_ENGINE)
-            count = 0;
-        if ((t->failed |= !strobe_array_reserve_zeroed(&t->place, &t->place_room, t->place_count + 1)) ||
-            (t->failed |=
-             !strobe_array_reserve_zeroed(&t->place_names, &t->place_name_room, t->place_name_count + count)))
-            return NULL;
-        struct place *new = &t->place[t->place_count];
-        *new = (struct place){(uint32_t)t->place_name_count, (uint32_t)count, owner};
-        for (size_t i = 0; i < count; i++)
-            t->place_names[t->place_name_count++] = name_of(t, &symbols[i]);
-        map_fill(&t->places, slot, address, 0, (uint32_t)t->place_count++);
-    }
-    return &t->place[slot->value];
+    struct place *new = &t->place[t->place_count++];
+    *new = (struct place){(uint32_t)t->place_name_count, (uint32_t)count, owner};
+    for (size_t i = 0; i < count; i++)
+        t->place_names[t->place_name_count++] = name_of(t, &symbols[i]);
+    return new;
 }
 
 size_t strobe_function_tree_at(struct strobe_function_tree *t, uint64_t address, const uint32_t **names,
@@ -246,16 +200,14 @@ size_t strobe_function_tree_at(struct strobe_function_tree *t, uint64_t address,
 
 uint32_t strobe_function_tree_child(struct strobe_function_tree *t, uint32_t parent, uint32_t name)
 {
-    if (!map_grow(t, &t->children))
+    const uint32_t *known = strobe_idmap_get(&t->children, parent, name);
+    if (known)
+        return *known;
+    if ((t->failed |= !strobe_array_reserve_zeroed(&t->nodes, &t->node_room, t->node_count + 1)) ||
+        (t->failed |= !strobe_idmap_add(&t->children, parent, name, (uint32_t)t->node_count)))
         return 0;
-    struct slot *slot = map_find(&t->children, parent, name);
-    if (!slot->used) {
-        if ((t->failed |= !strobe_array_reserve_zeroed(&t->nodes, &t->node_room, t->node_count + 1)))
-            return 0;
-        t->nodes[t->node_count] = (struct strobe_function_node){parent, name, t->nodes[parent].depth + 1};
-        map_fill(&t->children, slot, parent, name, (uint32_t)t->node_count++);
-    }
-    return slot->value;
+    t->nodes[t->node_count] = (struct strobe_function_node){parent, name, t->nodes[parent].depth + 1};
+    return (uint32_t)t->node_count++;
 }
 
 /* What `caller` comes to with one frame more; `above` is its stack id. */
@@ -441,11 +393,11 @@ void strobe_function_tree_close(struct strobe_function_tree *t)
     free(t->syscall_of);
     free(t->names);
     free(t->name_of_function);
-    free(t->places.slots);
+    strobe_idmap_free(&t->places);
     free(t->place);
     free(t->place_names);
     free(t->nodes);
-    free(t->children.slots);
+    strobe_idmap_free(&t->children);
     free(t);
 }
 
@@ -457,8 +409,7 @@ void strobe_function_tree_enter(struct strobe_function_tree *t, const struct str
     }
     free(t->syscall_of);
     t->syscall_of = NULL;
-    free(t->places.slots);
-    t->places = (struct map){0};
+    strobe_idmap_free(&t->places);
     t->table = table;
     t->stack_count = strobe_stack_node_count(table) + 1;
 }

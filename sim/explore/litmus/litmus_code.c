@@ -134,7 +134,7 @@ bool explore_litmus_type(struct litmus_parser *p, struct litmus_type *type, uint
 
 /* ---- nodes */
 
-static uint32_t node(struct litmus_parser *p, struct litmus_node n)
+static uint32_t add_litmus_node(struct litmus_parser *p, struct litmus_node n)
 {
     struct explore_litmus *test = p->test;
     if (p->status != STROBE_OK ||
@@ -236,7 +236,7 @@ static bool has_value(enum litmus_kind kind)
     return kind < LITMUS_STORE;
 }
 
-static uint8_t order(struct litmus_parser *p)
+static uint8_t parse_memory_order(struct litmus_parser *p)
 {
     static const struct {
         const char *word;
@@ -283,7 +283,7 @@ static void parse_expectation(struct litmus_parser *p, struct litmus_node *n)
         explore_litmus_expected(p, &p->now, "the name of a local");
     explore_litmus_step(p);
     n->in_register = true;
-    n->b = node(p, (struct litmus_node){.kind = LITMUS_REGISTER, .value = i});
+    n->b = add_litmus_node(p, (struct litmus_node){.kind = LITMUS_REGISTER, .value = i});
 }
 
 static uint32_t parse_call(struct litmus_parser *p, const struct function *f)
@@ -303,16 +303,16 @@ static uint32_t parse_call(struct litmus_parser *p, const struct function *f)
             explore_litmus_need(p, ",");
     }
     if (f->is_explicit)
-        n.order = order(p);
+        n.order = parse_memory_order(p);
     n.failure_order = of_load(n.order);
     if (f->kind == LITMUS_COMPARE_EXCHANGE && f->is_explicit && explore_litmus_need(p, ","))
-        n.failure_order = of_load(order(p));
+        n.failure_order = of_load(parse_memory_order(p));
     if (f->kind == LITMUS_LOAD)
         n.order = of_load(n.order);
     if (f->kind == LITMUS_STORE)
         n.order = of_store(n.order);
     explore_litmus_need(p, ")");
-    return node(p, n);
+    return add_litmus_node(p, n);
 }
 
 /* ---- values */
@@ -324,7 +324,7 @@ static uint32_t parse_name_node(struct litmus_parser *p)
     bool one = explore_litmus_is(&p->now, "true");
     if (one || explore_litmus_is(&p->now, "false") || explore_litmus_is(&p->now, "NULL")) {
         explore_litmus_step(p);
-        return node(p, (struct litmus_node){.kind = LITMUS_NUMBER, .value = one});
+        return add_litmus_node(p, (struct litmus_node){.kind = LITMUS_NUMBER, .value = one});
     }
     if (f && has_value(f->kind))
         return parse_call(p, f);
@@ -332,10 +332,10 @@ static uint32_t parse_name_node(struct litmus_parser *p)
         explore_litmus_expected(p, &p->now, "a value");
     } else if (i != LITMUS_NONE && (p->test->thread[p->thread].parameters >> i & 1)) {
         explore_litmus_step(p);
-        return node(p, (struct litmus_node){.kind = LITMUS_NUMBER, .value = LITMUS_ADDRESS(i)});
+        return add_litmus_node(p, (struct litmus_node){.kind = LITMUS_NUMBER, .value = LITMUS_ADDRESS(i)});
     } else if ((i = explore_litmus_find_register(p->test, p->thread, &p->now)) != LITMUS_NONE) {
         explore_litmus_step(p);
-        return node(p, (struct litmus_node){.kind = LITMUS_REGISTER, .value = i});
+        return add_litmus_node(p, (struct litmus_node){.kind = LITMUS_REGISTER, .value = i});
     } else {
         char what[80];
         snprintf(what, sizeof what, "a value: a local or parameter of P%u, or a call that is known", p->thread);
@@ -356,15 +356,15 @@ static uint32_t parse_cast(struct litmus_parser *p)
     if (n.type.bytes == 0)
         explore_litmus_expected(p, &t, "a value");
     n.a = parse_unary(p);
-    return node(p, n);
+    return add_litmus_node(p, n);
 }
 
-static uint32_t primary(struct litmus_parser *p)
+static uint32_t parse_primary(struct litmus_parser *p)
 {
     if (p->now.kind == LITMUS_TOKEN_NUMBER) {
         struct litmus_node n = {.kind = LITMUS_NUMBER, .value = (int64_t)p->now.value};
         explore_litmus_step(p);
-        return node(p, n);
+        return add_litmus_node(p, n);
     }
     if (p->now.kind == LITMUS_TOKEN_WORD)
         return parse_name_node(p);
@@ -391,14 +391,14 @@ static uint32_t parse_unary(struct litmus_parser *p)
     if (explore_litmus_take(p, "*")) {
         n.kind = LITMUS_PLAIN_LOAD;
         n.a = parse_unary(p);
-        made = node(p, n);
+        made = add_litmus_node(p, n);
     } else if (p->now.kind == LITMUS_TOKEN_MARK && p->now.bytes == 1 && strchr("-+~!", *p->now.begin)) {
         n.mark = *p->now.begin;
         explore_litmus_step(p);
         n.a = parse_unary(p);
-        made = node(p, n);
+        made = add_litmus_node(p, n);
     } else {
-        made = primary(p);
+        made = parse_primary(p);
     }
     p->depth--;
     return made;
@@ -439,7 +439,7 @@ static uint32_t parse_binary(struct litmus_parser *p, uint8_t level)
         struct litmus_node n = {.kind = LITMUS_BINARY, .mark = operators[i].mark, .a = a};
         explore_litmus_step(p);
         n.b = parse_binary(p, operators[i].level + 1);
-        a = node(p, n);
+        a = add_litmus_node(p, n);
         i = (size_t)-1; /* starts again with the first */
     }
     return a;
@@ -461,14 +461,14 @@ static uint32_t parse_value(struct litmus_parser *p)
     explore_litmus_need(p, ":");
     n.c = parse_value(p);
     p->depth--;
-    return node(p, n);
+    return add_litmus_node(p, n);
 }
 
 /* ---- statements */
 
 /* Reads what is assigned to a local or to shared memory, with "=" or another assignment operator. Returns 0 when
  * nothing is assigned. */
-static uint32_t assigned(struct litmus_parser *p, uint32_t target)
+static uint32_t parse_assigned(struct litmus_parser *p, uint32_t target)
 {
     struct litmus_node n = {.kind = LITMUS_BINARY, .a = target};
     if (explore_litmus_take(p, "="))
@@ -479,7 +479,7 @@ static uint32_t assigned(struct litmus_parser *p, uint32_t target)
     n.mark = p->now.begin[0];
     explore_litmus_step(p);
     n.b = parse_value(p);
-    return node(p, n);
+    return add_litmus_node(p, n);
 }
 
 static void append_statement(struct litmus_parser *p, uint32_t *first, uint32_t *last, uint32_t n)
@@ -495,7 +495,7 @@ static void append_statement(struct litmus_parser *p, uint32_t *first, uint32_t 
         *last = p->test->node[*last].next;
 }
 
-static uint32_t declaration(struct litmus_parser *p)
+static uint32_t parse_declaration(struct litmus_parser *p)
 {
     struct litmus_type type, own;
     uint32_t stars = 0, first = 0, last = 0;
@@ -516,7 +516,7 @@ static uint32_t declaration(struct litmus_parser *p)
         explore_litmus_step(p);
         if (explore_litmus_take(p, "=")) {
             n.a = parse_value(p);
-            append_statement(p, &first, &last, node(p, n));
+            append_statement(p, &first, &last, add_litmus_node(p, n));
         }
         stars = 0;
     } while (p->status == STROBE_OK && explore_litmus_take(p, ","));
@@ -535,11 +535,11 @@ static void declare_assigned(struct litmus_parser *p)
         explore_litmus_register(p, p->thread, &p->now, &type);
 }
 
-static uint32_t simple(struct litmus_parser *p)
+static uint32_t parse_simple_statement(struct litmus_parser *p)
 {
     const struct function *f = function_called(&p->now);
     if (explore_litmus_type_begins(&p->now))
-        return declaration(p);
+        return parse_declaration(p);
     if (f && !has_value(f->kind))
         return parse_call(p, f);
     if (p->now.kind == LITMUS_TOKEN_WORD)
@@ -557,14 +557,14 @@ static uint32_t simple(struct litmus_parser *p)
     struct litmus_node to = p->test->node[target], n = {0};
     if (to.kind != LITMUS_REGISTER && to.kind != LITMUS_PLAIN_LOAD)
         return target;
-    uint32_t from = assigned(p, target);
+    uint32_t from = parse_assigned(p, target);
     if (!from)
         return target;
     n.kind = to.kind == LITMUS_REGISTER ? LITMUS_ASSIGN : LITMUS_PLAIN_STORE;
     n.value = to.value;
     n.a = to.kind == LITMUS_REGISTER ? from : to.a;
     n.b = to.kind == LITMUS_REGISTER ? 0 : from;
-    return node(p, n);
+    return add_litmus_node(p, n);
 }
 
 static uint32_t parse_statement(struct litmus_parser *p);
@@ -606,7 +606,7 @@ static uint32_t with_body(struct litmus_parser *p, const char *begin)
         text = p->text;
     }
     p->text = text;
-    return node(p, n);
+    return add_litmus_node(p, n);
 }
 
 static uint32_t parse_statement(struct litmus_parser *p)
@@ -629,7 +629,7 @@ static uint32_t parse_statement(struct litmus_parser *p)
             explore_litmus_is(&p->now, "do")) {
             made = with_body(p, begin);
         } else {
-            made = simple(p);
+            made = parse_simple_statement(p);
             end_node_text(p, begin);
             explore_litmus_need(p, ";");
         }

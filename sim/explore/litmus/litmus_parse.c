@@ -200,7 +200,7 @@ static uint32_t thread_number(struct litmus_parser *p)
     return explore_litmus_need(p, ":") ? thread : LITMUS_NONE;
 }
 
-static struct litmus_name *initialised(struct litmus_parser *p)
+static struct litmus_name *parse_initial_value(struct litmus_parser *p)
 {
     struct litmus_type type = int_type;
     struct litmus_token t;
@@ -234,7 +234,7 @@ static void initial_state(struct litmus_parser *p)
     while (p->status == STROBE_OK && !explore_litmus_take(p, "}")) {
         if (explore_litmus_take(p, ";") || explore_litmus_take(p, ","))
             continue;
-        struct litmus_name *is = initialised(p);
+        struct litmus_name *is = parse_initial_value(p);
         int64_t v = 0;
         if (is && explore_litmus_take(p, "=")) {
             bool init = explore_litmus_take(p, "ATOMIC_INIT") || explore_litmus_take(p, "ATOMIC_VAR_INIT");
@@ -250,7 +250,7 @@ static void initial_state(struct litmus_parser *p)
 
 /* ---- threads */
 
-static void parameter(struct litmus_parser *p)
+static void parse_parameter(struct litmus_parser *p)
 {
     struct litmus_type type;
     struct litmus_token t;
@@ -291,7 +291,7 @@ static void parse_litmus_thread(struct litmus_parser *p)
     if (!explore_litmus_take(p, ")")) {
         if (!explore_litmus_take(p, "void") || explore_litmus_is(&p->now, "*"))
             do
-                parameter(p);
+                parse_parameter(p);
             while (explore_litmus_take(p, ","));
         explore_litmus_need(p, ")");
     }
@@ -325,7 +325,7 @@ static void parse_litmus_threads(struct litmus_parser *p)
 
 /* ---- the condition */
 
-static uint32_t item(struct litmus_parser *p, uint32_t of, uint32_t index)
+static uint32_t add_litmus_item(struct litmus_parser *p, uint32_t of, uint32_t index)
 {
     struct explore_litmus *test = p->test;
     for (uint32_t i = 0; i < test->item_count; i++)
@@ -338,7 +338,7 @@ static uint32_t item(struct litmus_parser *p, uint32_t of, uint32_t index)
 }
 
 /* 0:r0, x, [x], *x */
-static uint32_t observed(struct litmus_parser *p, const char *what)
+static uint32_t parse_observed(struct litmus_parser *p, const char *what)
 {
     struct litmus_token t;
     uint32_t i;
@@ -348,7 +348,7 @@ static uint32_t observed(struct litmus_parser *p, const char *what)
             return LITMUS_NONE;
         i = of < p->test->program.thread_count ? explore_litmus_find_register(p->test, of, &t) : LITMUS_NONE;
         if (i != LITMUS_NONE)
-            return item(p, of, i);
+            return add_litmus_item(p, of, i);
         char expected[48];
         snprintf(expected, sizeof expected, "the name of a local of P%u", of);
         explore_litmus_expected(p, &t, expected);
@@ -361,15 +361,15 @@ static uint32_t observed(struct litmus_parser *p, const char *what)
     if (i == LITMUS_NONE)
         explore_litmus_expected(p, &t, "the name of a location");
     else if (!bracket || explore_litmus_need(p, "]"))
-        return item(p, LITMUS_NO_THREAD, i);
+        return add_litmus_item(p, LITMUS_NO_THREAD, i);
     return LITMUS_NONE;
 }
 
-static void locations(struct litmus_parser *p)
+static void parse_locations(struct litmus_parser *p)
 {
     explore_litmus_need(p, "[");
     while (p->status == STROBE_OK && !explore_litmus_take(p, "]")) {
-        observed(p, "the name of a location, a local (as 0:r0) or ']'");
+        parse_observed(p, "the name of a location, a local (as 0:r0) or ']'");
         if (explore_litmus_type_begins(&p->now) || explore_litmus_is(&p->now, "*")) {
             struct litmus_type type;
             uint32_t stars = 0;
@@ -391,11 +391,11 @@ static uint32_t add_litmus_claim(struct litmus_parser *p, enum litmus_claim kind
     return test->prop_count++;
 }
 
-static uint32_t proposition(struct litmus_parser *p);
+static uint32_t parse_proposition(struct litmus_parser *p);
 
-static uint32_t atom(struct litmus_parser *p)
+static uint32_t parse_condition_atom(struct litmus_parser *p)
 {
-    uint32_t left = observed(p, "a claim (as 0:r0=1)"), right;
+    uint32_t left = parse_observed(p, "a claim (as 0:r0=1)"), right;
     bool unequal = explore_litmus_is(&p->now, "!=");
     int64_t v = 0;
     if (left == LITMUS_NONE)
@@ -409,7 +409,7 @@ static uint32_t atom(struct litmus_parser *p)
     struct litmus_token after = explore_litmus_next(&ahead);
     if (explore_litmus_is(&p->now, "[") || explore_litmus_is(&p->now, "*") ||
         (p->now.kind == LITMUS_TOKEN_NUMBER && explore_litmus_is(&after, ":"))) {
-        right = observed(p, "a value");
+        right = parse_observed(p, "a value");
         left = right == LITMUS_NONE ? 0 : add_litmus_claim(p, LITMUS_SAME, left, right, 0);
     } else {
         struct litmus_token t = p->now;
@@ -423,31 +423,31 @@ static uint32_t atom(struct litmus_parser *p)
     return unequal ? add_litmus_claim(p, LITMUS_NOT, left, 0, 0) : left;
 }
 
-static uint32_t negated(struct litmus_parser *p)
+static uint32_t parse_negation(struct litmus_parser *p)
 {
     uint32_t a = 0;
     if (++p->depth > LITMUS_DEPTH_MAX)
         explore_litmus_expected(p, &p->now, "at most 64 propositions within each other");
     else if (explore_litmus_take(p, "not") || explore_litmus_take(p, "~") || explore_litmus_take(p, "!"))
-        a = add_litmus_claim(p, LITMUS_NOT, negated(p), 0, 0);
+        a = add_litmus_claim(p, LITMUS_NOT, parse_negation(p), 0, 0);
     else if (explore_litmus_take(p, "true"))
         a = add_litmus_claim(p, LITMUS_TRUE, 0, 0, 1);
     else if (explore_litmus_take(p, "false"))
         a = add_litmus_claim(p, LITMUS_TRUE, 0, 0, 0);
     else if (explore_litmus_take(p, "(")) {
-        a = proposition(p);
+        a = parse_proposition(p);
         explore_litmus_need(p, ")");
     } else {
-        a = atom(p);
+        a = parse_condition_atom(p);
     }
     p->depth--;
     return a;
 }
 
 /* In herd, "=>" binds before "and", and associates to the right. */
-static uint32_t implication(struct litmus_parser *p)
+static uint32_t parse_implication(struct litmus_parser *p)
 {
-    uint32_t a = negated(p), b;
+    uint32_t a = parse_negation(p), b;
     if (!explore_litmus_is(&p->now, "=>"))
         return a;
     if (++p->depth > LITMUS_DEPTH_MAX) {
@@ -455,24 +455,24 @@ static uint32_t implication(struct litmus_parser *p)
         return 0;
     }
     explore_litmus_step(p);
-    b = implication(p);
+    b = parse_implication(p);
     p->depth--;
     return add_litmus_claim(p, LITMUS_IMPLIES, a, b, 0);
 }
 
-static uint32_t conjunction(struct litmus_parser *p)
+static uint32_t parse_conjunction(struct litmus_parser *p)
 {
-    uint32_t a = implication(p);
+    uint32_t a = parse_implication(p);
     while (explore_litmus_take(p, "/\\") || explore_litmus_take(p, "&&"))
-        a = add_litmus_claim(p, LITMUS_BOTH, a, implication(p), 0);
+        a = add_litmus_claim(p, LITMUS_BOTH, a, parse_implication(p), 0);
     return a;
 }
 
-static uint32_t proposition(struct litmus_parser *p)
+static uint32_t parse_proposition(struct litmus_parser *p)
 {
-    uint32_t a = conjunction(p);
+    uint32_t a = parse_conjunction(p);
     while (explore_litmus_take(p, "\\/") || explore_litmus_take(p, "||"))
-        a = add_litmus_claim(p, LITMUS_EITHER, a, conjunction(p), 0);
+        a = add_litmus_claim(p, LITMUS_EITHER, a, parse_conjunction(p), 0);
     return a;
 }
 
@@ -495,7 +495,7 @@ static void parse_condition(struct litmus_parser *p)
         explore_litmus_expected(p, &p->now, what);
         return;
     }
-    p->test->prop = proposition(p);
+    p->test->prop = parse_proposition(p);
     p->test->condition = p->status == STROBE_OK ? explore_litmus_line(p, begin, p->last_end) : NULL;
     explore_litmus_take(p, ";");
     if (p->now.kind != LITMUS_TOKEN_END)
@@ -504,7 +504,7 @@ static void parse_condition(struct litmus_parser *p)
 
 /* ---- files */
 
-static void head(struct litmus_parser *p)
+static void parse_litmus_head(struct litmus_parser *p)
 {
     explore_litmus_step(p);
     if (!explore_litmus_is(&p->now, "C"))
@@ -569,15 +569,15 @@ static void settle_litmus_registers(struct explore_litmus *test)
     order_items(test);
 }
 
-static void whole(struct litmus_parser *p)
+static void parse_litmus_file(struct litmus_parser *p)
 {
-    head(p);
+    parse_litmus_head(p);
     initial_state(p);
     parse_litmus_threads(p);
     if (explore_litmus_take(p, "locations"))
-        locations(p);
+        parse_locations(p);
     if (explore_litmus_take(p, "filter"))
-        p->test->filter = proposition(p);
+        p->test->filter = parse_proposition(p);
     parse_condition(p);
     if (p->status == STROBE_OK)
         settle_litmus_registers(p->test);
@@ -599,7 +599,7 @@ enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const ch
     if (p.test->path && explore_litmus_room(&p, &p.test->claim, &p.test->prop_room, 0, sizeof *p.test->claim) &&
         explore_litmus_room(&p, &p.test->node, &p.test->node_room, 0, sizeof *p.test->node)) {
         memset(p.test->node, 0, sizeof *p.test->node);
-        whole(&p);
+        parse_litmus_file(&p);
     }
     if (p.status != STROBE_OK) {
         explore_litmus_free(p.test);

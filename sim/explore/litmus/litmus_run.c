@@ -66,7 +66,7 @@ static struct explore_site litmus_site(const struct litmus_node *n)
 static int64_t walker_value(struct walker *w, uint32_t n);
 
 /* Returns the location at address a. */
-static uint32_t location(struct walker *w, const struct litmus_node *n, uint32_t a)
+static uint32_t walker_location(struct walker *w, const struct litmus_node *n, uint32_t a)
 {
     int64_t v = walker_value(w, a) - LITMUS_ADDRESS(0);
     if (v < 0 || v % STRIDE != 0 || v / STRIDE >= current.test->location_count)
@@ -121,7 +121,7 @@ static int64_t litmus_unary(const struct litmus_node *n, int64_t a)
     }
 }
 
-static int64_t divided(const struct litmus_node *n, int64_t a, int64_t b)
+static int64_t litmus_divide(const struct litmus_node *n, int64_t a, int64_t b)
 {
     if (b == 0)
         broken(n, "no number is divided by 0");
@@ -130,7 +130,7 @@ static int64_t divided(const struct litmus_node *n, int64_t a, int64_t b)
     return n->mark == '/' ? a / b : a % b;
 }
 
-static int64_t shifted(const struct litmus_node *n, int64_t a, int64_t b)
+static int64_t litmus_shift(const struct litmus_node *n, int64_t a, int64_t b)
 {
     if (b < 0 || b > 63)
         broken(n, "numbers are shifted by 0 to 63");
@@ -159,14 +159,14 @@ static int64_t walker_binary(struct walker *w, const struct litmus_node *n)
     case LITMUS_AT_MOST: return a <= b;
     case LITMUS_AT_LEAST: return a >= b;
     case LITMUS_LEFT:
-    case LITMUS_RIGHT: return shifted(n, a, b);
-    default: return divided(n, a, b);
+    case LITMUS_RIGHT: return litmus_shift(n, a, b);
+    default: return litmus_divide(n, a, b);
     }
 }
 
 static int64_t walker_fetch(struct walker *w, const struct litmus_node *n)
 {
-    uint32_t at = location(w, n, n->a);
+    uint32_t at = walker_location(w, n, n->a);
     struct litmus_type type = current.test->location[at].type;
     uint64_t operand = in_memory(type.bytes, walker_value(w, n->b));
     if (n->full)
@@ -186,10 +186,10 @@ static void walker_assign(struct walker *w, uint32_t reg, int64_t v)
 
 static int64_t compare_exchange(struct walker *w, const struct litmus_node *n)
 {
-    uint32_t at = location(w, n, n->a), in = 0, reg = (uint32_t)node_at(n->b)->value;
+    uint32_t at = walker_location(w, n, n->a), in = 0, reg = (uint32_t)node_at(n->b)->value;
     struct litmus_type type = current.test->location[at].type;
     if (!n->in_register)
-        in = location(w, n, n->b);
+        in = walker_location(w, n, n->b);
     int64_t desired = walker_value(w, n->c);
     int64_t expected =
         n->in_register ? w->reg[reg] : plain_load(current.test->location[in].type, litmus_place(in), litmus_site(n));
@@ -218,10 +218,10 @@ static int64_t walker_value(struct walker *w, uint32_t index)
     case LITMUS_CHOICE: return walker_value(w, walker_value(w, n->a) ? n->b : n->c);
     case LITMUS_CAST: return explore_litmus_fit(n->type, (uint64_t)walker_value(w, n->a));
     case LITMUS_PLAIN_LOAD:
-        at = location(w, n, n->a);
+        at = walker_location(w, n, n->a);
         return plain_load(current.test->location[at].type, litmus_place(at), litmus_site(n));
     case LITMUS_LOAD:
-        at = location(w, n, n->a);
+        at = walker_location(w, n, n->a);
         return explore_litmus_fit(
             current.test->location[at].type,
             explore_load(litmus_place(at), current.test->location[at].type.bytes, n->order, litmus_site(n)));
@@ -237,7 +237,7 @@ static void walker_run(struct walker *w, uint32_t first);
 
 static void walker_store(struct walker *w, const struct litmus_node *n)
 {
-    uint32_t at = location(w, n, n->a);
+    uint32_t at = walker_location(w, n, n->a);
     struct litmus_type type = current.test->location[at].type;
     int64_t v = explore_litmus_fit(type, (uint64_t)walker_value(w, n->b));
     explore_store(litmus_place(at), type.bytes, in_memory(type.bytes, v), n->order, litmus_site(n));
@@ -273,7 +273,7 @@ static void walker_statement(struct walker *w, uint32_t index)
     case LITMUS_FENCE: explore_fence(n->order, litmus_site(n)); break;
     case LITMUS_ASSIGN: walker_assign(w, (uint32_t)n->value, walker_value(w, n->a)); break;
     case LITMUS_PLAIN_STORE: {
-        uint32_t at = location(w, n, n->a);
+        uint32_t at = walker_location(w, n, n->a);
         plain_store(w, at, walker_value(w, n->b), litmus_site(n));
         break;
     }
@@ -321,7 +321,7 @@ static void thread_4(void *state)
     run_thread(4);
 }
 
-static void setup(void *state)
+static void litmus_setup(void *state)
 {
     const struct explore_litmus *test = current.test;
     current.state = state;
@@ -430,7 +430,7 @@ const struct explore_program *explore_litmus_program(struct explore_litmus *test
     p->name = test->name;
     p->what = explore_litmus_condition(test);
     p->state_bytes = (size_t)STRIDE * (test->location_count ? test->location_count : 1);
-    p->setup = setup;
+    p->setup = litmus_setup;
     p->thread[0] = thread_0;
     p->thread[1] = thread_1;
     p->thread[2] = thread_2;

@@ -116,7 +116,7 @@ static bool request_or_hold(struct fake_thread *t, struct fake_closure *c)
 
 /* Runs the closure with each thread. A RUNNABLE thread runs it itself at its next suspension point. For other threads
  * it runs here, and they stay as they are during that time. Returns how many times it runs in total. */
-static size_t checkpoint(struct fake_closure *c, struct fake_closure *callback)
+static size_t list_run_checkpoint(struct fake_closure *c, struct fake_closure *callback)
 {
     struct fake_thread *self = fake_self();
     size_t count = 0, stopped_count = 0;
@@ -148,7 +148,7 @@ size_t fake_checkpoint_24(void *list, struct fake_closure *c) FAKE_EXPORT(LIST "
 size_t fake_checkpoint_24(void *list, struct fake_closure *c)
 {
     (void)list;
-    return checkpoint(c, NULL);
+    return list_run_checkpoint(c, NULL);
 }
 
 size_t fake_checkpoint_26(void *list, struct fake_closure *c, struct fake_closure *callback)
@@ -156,7 +156,7 @@ size_t fake_checkpoint_26(void *list, struct fake_closure *c, struct fake_closur
 size_t fake_checkpoint_26(void *list, struct fake_closure *c, struct fake_closure *callback)
 {
     (void)list;
-    return checkpoint(c, callback);
+    return list_run_checkpoint(c, callback);
 }
 
 size_t fake_checkpoint_35(void *list, struct fake_closure *c, struct fake_closure *callback, bool allow_lock_checking)
@@ -164,7 +164,7 @@ size_t fake_checkpoint_35(void *list, struct fake_closure *c, struct fake_closur
 size_t fake_checkpoint_35(void *list, struct fake_closure *c, struct fake_closure *callback, bool allow_lock_checking)
 {
     (void)list, (void)allow_lock_checking;
-    return checkpoint(c, callback);
+    return list_run_checkpoint(c, callback);
 }
 
 /* "acquires": the calling thread, which is not RUNNABLE, becomes RUNNABLE while the closure runs with threads that are
@@ -177,7 +177,7 @@ size_t fake_checkpoint_36(void *list, struct fake_closure *c, struct fake_closur
     (void)list, (void)allow_lock_checking;
     if (acquires)
         fake_to_runnable(fake_self());
-    size_t count = checkpoint(c, callback);
+    size_t count = list_run_checkpoint(c, callback);
     if (acquires)
         fake_to_native(fake_self(), FAKE_NATIVE);
     return count;

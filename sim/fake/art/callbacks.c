@@ -110,7 +110,7 @@ static struct list callbacks_copy(const struct list *l)
     return all;
 }
 
-#define TELL(which, place, type, ...)                                                                                  \
+#define NOTIFY(which, place, type, ...)                                                                                \
     do {                                                                                                               \
         struct list all = callbacks_copy(&the_callbacks.which);                                                        \
         for (uint32_t i = 0; i < all.count; i++)                                                                       \
@@ -119,40 +119,40 @@ static struct list callbacks_copy(const struct list *l)
 
 void fake_notify_thread_start(struct fake_thread *self)
 {
-    TELL(thread, THREAD_START, (void *, struct fake_thread *), self);
+    NOTIFY(thread, THREAD_START, (void *, struct fake_thread *), self);
 }
 
 void fake_notify_thread_death(struct fake_thread *self)
 {
-    TELL(thread, THREAD_DEATH, (void *, struct fake_thread *), self);
+    NOTIFY(thread, THREAD_DEATH, (void *, struct fake_thread *), self);
 }
 
 void fake_notify_locking(struct fake_monitor *m)
 {
-    TELL(monitor, MONITOR_LOCKING, (void *, struct fake_monitor *), m);
+    NOTIFY(monitor, MONITOR_LOCKING, (void *, struct fake_monitor *), m);
 }
 
 void fake_notify_locked(struct fake_monitor *m)
 {
-    TELL(monitor, MONITOR_LOCKED, (void *, struct fake_monitor *), m);
+    NOTIFY(monitor, MONITOR_LOCKED, (void *, struct fake_monitor *), m);
 }
 
 void fake_notify_wait_start(fake_ref *object, int64_t ms)
 {
-    TELL(monitor, MONITOR_WAIT_START, (void *, fake_ref *, int64_t), object, ms);
+    NOTIFY(monitor, MONITOR_WAIT_START, (void *, fake_ref *, int64_t), object, ms);
 }
 
 void fake_notify_wait_finished(struct fake_monitor *m, bool timed_out)
 {
-    TELL(monitor, MONITOR_WAIT_FINISHED, (void *, struct fake_monitor *, bool), m, timed_out);
+    NOTIFY(monitor, MONITOR_WAIT_FINISHED, (void *, struct fake_monitor *, bool), m, timed_out);
 }
 
 void fake_notify_park_start(bool is_absolute, int64_t time)
 {
-    TELL(park, PARK_START, (void *, bool, int64_t), is_absolute, time);
+    NOTIFY(park, PARK_START, (void *, bool, int64_t), is_absolute, time);
 }
 
 void fake_notify_park_finished(bool timed_out)
 {
-    TELL(park, PARK_FINISHED, (void *, bool), timed_out);
+    NOTIFY(park, PARK_FINISHED, (void *, bool), timed_out);
 }

@@ -34,7 +34,7 @@ static bool overrides_finalize(struct fake_class *c)
     return own && own != fake_class_method(object, "finalize", "()V", false);
 }
 
-static bool finalizable(struct fake_class *c)
+static bool class_is_finalizable(struct fake_class *c)
 {
     static _Atomic uintptr_t known[1024]; /* class; the lowest bit is set when it overrides finalize */
     _Atomic uintptr_t *k = &known[((uintptr_t)c >> 4) % 1024];
@@ -104,7 +104,7 @@ static void notify_after_alloc(struct fake_thread *self, uintptr_t *object, size
 static struct fake_object *finish_allocation(struct fake_thread *self, struct fake_class *c, struct fake_object *o,
                                              size_t bytes, bool notify)
 {
-    bool finalize = finalizable(c);
+    bool finalize = class_is_finalizable(c);
     if (!notify && !finalize)
         return o;
     uint32_t mark = fake_local_mark(self);
@@ -166,7 +166,7 @@ void fake_parts_start(struct fake_thread *t)
 
 /* ---- instrumentation ---- */
 
-static void reset(struct fake_thread *t, void *ctx)
+static void reset_entry_point(struct fake_thread *t, void *ctx)
 {
     (void)ctx;
     fake_art_reset_thread(t, false);
@@ -178,7 +178,7 @@ void fake_art_set_entrypoints(struct fake_instrumentation *i, bool instrumented)
     struct fake_thread *self = fake_self();
     fake_suspend_all(self);
     fake_art_set_table(instrumented);
-    fake_for_each_thread(reset, NULL);
+    fake_for_each_thread(reset_entry_point, NULL);
     fake_resume_all(self);
 }
 

@@ -68,7 +68,7 @@ static bool exchange_lock_word(const struct fake_object *o, uint32_t expected, u
     return atomic_compare_exchange_strong(lock_word_of_object(o), &expected, word);
 }
 
-static uint32_t state(uint32_t word)
+static uint32_t lock_word_state(uint32_t word)
 {
     return word >> STATE_SHIFT;
 }
@@ -80,7 +80,7 @@ static uint32_t thin_count(uint32_t word)
 {
     return word >> COUNT_SHIFT & COUNT_MAX;
 }
-static struct fake_monitor *fat(uint32_t word)
+static struct fake_monitor *monitor_of_fat_word(uint32_t word)
 {
     return &monitors[word & VALUE_MASK];
 }
@@ -145,13 +145,14 @@ static void monitor_free(struct fake_monitor *m)
 void fake_monitor_inflate(struct fake_thread *owner, struct fake_object *o)
 {
     uint32_t word = load_lock_word(o);
-    if (state(word) == FAT || (state(word) == THIN && thin_owner(word) != (owner ? fake_thread_id(owner) : 0)))
+    if (lock_word_state(word) == FAT ||
+        (lock_word_state(word) == THIN && thin_owner(word) != (owner ? fake_thread_id(owner) : 0)))
         return;
-    bool thin = state(word) == THIN;
+    bool thin = lock_word_state(word) == THIN;
     uint32_t id = id_new();
     struct fake_monitor *m = &monitors[id];
     fake_art_monitor_init(m, fake_self(), thin ? owner : NULL, o,
-                          state(word) == HASH ? (int32_t)(word & VALUE_MASK) : 0, id);
+                          lock_word_state(word) == HASH ? (int32_t)(word & VALUE_MASK) : 0, id);
     m->count = thin ? thin_count(word) : 0;
     if (!exchange_lock_word(o, word, (uint32_t)FAT << STATE_SHIFT | m->id))
         monitor_free(m);
@@ -170,7 +171,7 @@ static void inflate_of_other(struct fake_thread *self, struct fake_object *o, ui
     if (!owner)
         return;
     word = load_lock_word(o);
-    if (state(word) == THIN && thin_owner(word) == id)
+    if (lock_word_state(word) == THIN && thin_owner(word) == id)
         fake_monitor_inflate(owner, o);
     fake_resume(self, owner);
 }
@@ -178,13 +179,13 @@ static void inflate_of_other(struct fake_thread *self, struct fake_object *o, ui
 struct fake_monitor *fake_monitor_of(const struct fake_object *o, uint32_t *owner)
 {
     uint32_t word = load_lock_word(o);
-    if (state(word) == FAT) {
-        struct fake_monitor *m = fat(word);
+    if (lock_word_state(word) == FAT) {
+        struct fake_monitor *m = monitor_of_fat_word(word);
         struct fake_thread *t = atomic_load(&m->owner);
         *owner = t ? fake_thread_id(t) : 0;
         return m;
     }
-    *owner = state(word) == THIN ? thin_owner(word) : 0;
+    *owner = lock_word_state(word) == THIN ? thin_owner(word) : 0;
     return NULL;
 }
 
@@ -318,14 +319,14 @@ struct fake_object *fake_art_monitor_enter(struct fake_thread *self, struct fake
     int spins = 0;
     for (;;) {
         uint32_t word = load_lock_word(o);
-        if (state(word) == FAT) {
+        if (lock_word_state(word) == FAT) {
             if (!trylock)
-                fake_art_monitor_lock(fat(word), self);
-            else if (!try_lock_at_all(fat(word), self))
+                fake_art_monitor_lock(monitor_of_fat_word(word), self);
+            else if (!try_lock_at_all(monitor_of_fat_word(word), self))
                 return NULL;
             return o;
         }
-        if (state(word) == HASH) {
+        if (lock_word_state(word) == HASH) {
             fake_monitor_inflate(NULL, o);
         } else if (!word) {
             if (exchange_lock_word(o, word, id))
@@ -353,9 +354,9 @@ bool fake_art_monitor_exit(struct fake_thread *self, struct fake_object *o)
     uint32_t id = fake_thread_id(self);
     for (;;) {
         uint32_t word = load_lock_word(o);
-        if (state(word) == FAT)
-            return fake_art_monitor_unlock(fat(word), self);
-        if (state(word) != THIN || thin_owner(word) != id)
+        if (lock_word_state(word) == FAT)
+            return fake_art_monitor_unlock(monitor_of_fat_word(word), self);
+        if (lock_word_state(word) != THIN || thin_owner(word) != id)
             return not_owned(self);
         if (exchange_lock_word(o, word, thin_count(word) ? word - (1u << COUNT_SHIFT) : 0))
             return true;
@@ -409,12 +410,12 @@ int32_t fake_identity_hash(struct fake_thread *self, struct fake_object *o)
 {
     for (;;) {
         uint32_t word = load_lock_word(o);
-        if (state(word) == HASH)
+        if (lock_word_state(word) == HASH)
             return (int32_t)(word & VALUE_MASK);
-        if (state(word) == FAT) {
+        if (lock_word_state(word) == FAT) {
             int32_t none = 0;
-            atomic_compare_exchange_strong(&fat(word)->hash, &none, new_hash());
-            return atomic_load(&fat(word)->hash);
+            atomic_compare_exchange_strong(&monitor_of_fat_word(word)->hash, &none, new_hash());
+            return atomic_load(&monitor_of_fat_word(word)->hash);
         }
         if (!word)
             exchange_lock_word(o, 0, (uint32_t)HASH << STATE_SHIFT | (uint32_t)new_hash());

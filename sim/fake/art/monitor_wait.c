@@ -113,7 +113,7 @@ void fake_art_monitor_wait(struct fake_monitor *m, struct fake_thread *self, int
 }
 
 /* Returns the monitor of an object that self has locked, or NULL with IllegalMonitorStateException pending. */
-static struct fake_monitor *owned(struct fake_thread *self, struct fake_object *o, const char *message)
+static struct fake_monitor *owned_monitor(struct fake_thread *self, struct fake_object *o, const char *message)
 {
     for (;;) {
         uint32_t owner;
@@ -135,7 +135,7 @@ void fake_art_object_wait(struct fake_thread *self, struct fake_object *o, int64
     fake_notify_wait_start(&handle, ms);
     if (fake_exception(self))
         return;
-    struct fake_monitor *m = owned(self, o, "object not locked by thread before wait()");
+    struct fake_monitor *m = owned_monitor(self, o, "object not locked by thread before wait()");
     if (m)
         fake_art_monitor_wait(m, self, ms, ns, interrupt_throws, why);
 }

@@ -23,7 +23,7 @@ static pthread_cond_t *posix_condition(struct fake_cond *c)
 }
 
 /* Checks a call that can fail only by an error of the fake. */
-static void must(bool done)
+static void posix_must(bool done)
 {
     if (!done)
         abort();
@@ -31,11 +31,11 @@ static void must(bool done)
 
 static void mutex_init(struct fake_mutex *m)
 {
-    must(pthread_mutex_init(posix_mutex(m), NULL) == 0);
+    posix_must(pthread_mutex_init(posix_mutex(m), NULL) == 0);
 }
 static void posix_mutex_lock(struct fake_mutex *m)
 {
-    must(pthread_mutex_lock(posix_mutex(m)) == 0);
+    posix_must(pthread_mutex_lock(posix_mutex(m)) == 0);
 }
 static bool posix_mutex_trylock(struct fake_mutex *m)
 {
@@ -43,14 +43,14 @@ static bool posix_mutex_trylock(struct fake_mutex *m)
 }
 static void posix_mutex_unlock(struct fake_mutex *m)
 {
-    must(pthread_mutex_unlock(posix_mutex(m)) == 0);
+    posix_must(pthread_mutex_unlock(posix_mutex(m)) == 0);
 }
 
 static void cond_init(struct fake_cond *c)
 {
     pthread_condattr_t a;
-    must(pthread_condattr_init(&a) == 0 && pthread_condattr_setclock(&a, CLOCK_MONOTONIC) == 0);
-    must(pthread_cond_init(posix_condition(c), &a) == 0);
+    posix_must(pthread_condattr_init(&a) == 0 && pthread_condattr_setclock(&a, CLOCK_MONOTONIC) == 0);
+    posix_must(pthread_cond_init(posix_condition(c), &a) == 0);
     pthread_condattr_destroy(&a);
 }
 
@@ -101,8 +101,8 @@ static bool posix_start_thread(void (*run)(void *), void *arg, size_t stack_byte
     if (!entry)
         return false;
     *entry = (struct entry){run, arg};
-    must(pthread_attr_init(&a) == 0 && pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED) == 0);
-    must(pthread_attr_setstacksize(&a, stack_bytes) == 0);
+    posix_must(pthread_attr_init(&a) == 0 && pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED) == 0);
+    posix_must(pthread_attr_setstacksize(&a, stack_bytes) == 0);
     int failed = pthread_create(&thread, &a, posix_thread_main, entry);
     pthread_attr_destroy(&a);
     if (failed)
@@ -114,7 +114,7 @@ static uint32_t posix_tid(void)
 {
     return (uint32_t)syscall(SYS_gettid);
 }
-static void yield(void)
+static void posix_yield(void)
 {
     sched_yield();
 }
@@ -128,7 +128,7 @@ static uintptr_t stack_low(void)
     pthread_attr_t a;
     void *low = NULL;
     size_t bytes;
-    must(pthread_getattr_np(pthread_self(), &a) == 0 && pthread_attr_getstack(&a, &low, &bytes) == 0);
+    posix_must(pthread_getattr_np(pthread_self(), &a) == 0 && pthread_attr_getstack(&a, &low, &bytes) == 0);
     pthread_attr_destroy(&a);
     return (uintptr_t)low;
 }
@@ -145,7 +145,7 @@ const struct fake_system fake_pthreads = {
     .now_ns = posix_now_ns,
     .start_thread = posix_start_thread,
     .tid = posix_tid,
-    .yield = yield,
+    .yield = posix_yield,
     .set_name = set_name,
     .stack_low = stack_low,
 };

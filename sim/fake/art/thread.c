@@ -34,13 +34,13 @@ static uint32_t state_bits(enum fake_state s)
     return s == FAKE_RUNNABLE ? 0 : (uint32_t)number[s] << 24;
 }
 
-static uint32_t flags(uint32_t word)
+static uint32_t flags_in_word(uint32_t word)
 {
     return word & (FAKE_FLAG_SUSPEND | FAKE_FLAG_CHECKPOINT);
 }
 static bool is_runnable(uint32_t word)
 {
-    return word - flags(word) == state_bits(FAKE_RUNNABLE);
+    return word - flags_in_word(word) == state_bits(FAKE_RUNNABLE);
 }
 
 bool fake_is_stopped(const struct fake_thread *t)
@@ -80,12 +80,12 @@ void fake_to_native(struct fake_thread *self, enum fake_state state)
     _Atomic uint32_t *word = fake_state_and_flags(self);
     uint32_t w = atomic_load(word);
     do {
-        while (flags(w) & FAKE_FLAG_CHECKPOINT) {
+        while (flags_in_word(w) & FAKE_FLAG_CHECKPOINT) {
             run_checkpoints(self);
             w = atomic_load(word);
         }
-    } while (!atomic_compare_exchange_weak(word, &w, state_bits(state) | flags(w)));
-    if (flags(w) & FAKE_FLAG_SUSPEND) {
+    } while (!atomic_compare_exchange_weak(word, &w, state_bits(state) | flags_in_word(w)));
+    if (flags_in_word(w) & FAKE_FLAG_SUSPEND) {
         fake_mutex_lock(&fake_list.lock);
         fake_cond_broadcast(&fake_list.stopped);
         fake_mutex_unlock(&fake_list.lock);
@@ -97,24 +97,24 @@ void fake_to_runnable(struct fake_thread *self)
     _Atomic uint32_t *word = fake_state_and_flags(self);
     uint32_t w = atomic_load(word);
     do {
-        while (flags(w) & FAKE_FLAG_SUSPEND) {
+        while (flags_in_word(w) & FAKE_FLAG_SUSPEND) {
             fake_mutex_lock(&fake_list.lock);
             while (fake_suspend_count(self))
                 fake_cond_wait(&fake_list.resumed, &fake_list.lock, UINT64_MAX);
             fake_mutex_unlock(&fake_list.lock);
             w = atomic_load(word);
         }
-    } while (!atomic_compare_exchange_weak(word, &w, state_bits(FAKE_RUNNABLE) | flags(w)));
+    } while (!atomic_compare_exchange_weak(word, &w, state_bits(FAKE_RUNNABLE) | flags_in_word(w)));
 }
 
 void fake_suspend_check(struct fake_thread *self)
 {
     uint32_t w = atomic_load_explicit(fake_state_and_flags(self), memory_order_relaxed);
-    if (__builtin_expect(!flags(w), 1))
+    if (__builtin_expect(!flags_in_word(w), 1))
         return;
-    if (flags(w) & FAKE_FLAG_CHECKPOINT)
+    if (flags_in_word(w) & FAKE_FLAG_CHECKPOINT)
         run_checkpoints(self);
-    if (flags(w) & FAKE_FLAG_SUSPEND) {
+    if (flags_in_word(w) & FAKE_FLAG_SUSPEND) {
         fake_to_native(self, FAKE_SUSPENDED);
         fake_to_runnable(self);
     }
@@ -345,7 +345,7 @@ static void notify_joiners(struct fake_thread *self)
     fake_monitor_exit(self, lock);
 }
 
-static void uncaught(struct fake_thread *self)
+static void handle_uncaught(struct fake_thread *self)
 {
     struct fake_object *e = fake_exception(self);
     if (!e)
@@ -363,7 +363,7 @@ static void uncaught(struct fake_thread *self)
 static void end_art_thread(struct fake_thread *self)
 {
     FAKE_CHECK(!fake_own(self)->top);
-    uncaught(self);
+    handle_uncaught(self);
     set_native_peer(*peer_of(self), NULL);
     fake_notify_thread_death(self);
     notify_joiners(self);
@@ -387,7 +387,7 @@ struct start {
     bool registered;
 };
 
-static void announce(struct start *s)
+static void announce_thread(struct start *s)
 {
     fake_mutex_lock(&fake_list.lock);
     s->registered = true;
@@ -418,7 +418,7 @@ static void run_art_thread(void *start)
 {
     struct fake_thread *self = ((struct start *)start)->thread;
     fake_thread_init(self, &fake_list, fake_vm(), fake_thread_env(self));
-    announce(start);
+    announce_thread(start);
     fake_to_runnable(self);
     take_name_of_peer(self);
     fake_notify_thread_start(self);

@@ -21,7 +21,7 @@ static struct fake_object *static_reference(const char *class, const char *name,
 /* ---- the stack in an exception ---- */
 
 /* Returns the first frame that does not belong to the construction of the exception. */
-static struct fake_frame *thrower(struct fake_thread *self)
+static struct fake_frame *throwing_frame(struct fake_thread *self)
 {
     struct fake_class *throwable = fake_class_find("Ljava/lang/Throwable;");
     struct fake_frame *f = fake_frame_top(self);
@@ -34,7 +34,7 @@ static struct fake_frame *thrower(struct fake_thread *self)
 struct fake_object *fake_backtrace(struct fake_thread *self)
 {
     uint32_t depth = 0;
-    struct fake_frame *top = thrower(self);
+    struct fake_frame *top = throwing_frame(self);
     for (struct fake_frame *f = top; f; f = f->outer)
         depth += f->method != NULL;
     struct fake_class *objects = fake_class_find("[Ljava/lang/Object;"), *longs = fake_class_find("[J");

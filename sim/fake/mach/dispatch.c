@@ -56,7 +56,7 @@ static struct {
 
 static struct dispatch_queue_s everywhere = {.kind = QUEUE, .concurrent = true};
 
-static void *need(size_t bytes)
+static void *dispatch_must_allocate(size_t bytes)
 {
     void *p = calloc(1, bytes);
     if (!p)
@@ -82,7 +82,7 @@ static struct item *dispatch_pop(struct list *l)
 
 /* ---- turns */
 
-static void post(struct item *item, dispatch_queue_t queue);
+static void dispatch_post(struct item *item, dispatch_queue_t queue);
 
 /* Hands on the turn of the queue. Called with the queue's lock held, returns without. */
 static void pass_on(dispatch_queue_t q)
@@ -96,7 +96,7 @@ static void pass_on(dispatch_queue_t q)
     if (waits)
         fake_counter_give(&next->turn, false);
     else if (next)
-        post(NULL, q);
+        dispatch_post(NULL, q);
 }
 
 static void take_turn(dispatch_queue_t q)
@@ -113,7 +113,7 @@ static void take_turn(dispatch_queue_t q)
 }
 
 /* Serves a queue whose turn the worker has. The first item is the worker's. */
-static void serve(dispatch_queue_t q)
+static void dispatch_serve_queue(dispatch_queue_t q)
 {
     os_unfair_lock_lock(&q->lock);
     struct item *item = dispatch_pop(&q->waiting);
@@ -139,7 +139,7 @@ static void *dispatch_worker(void *nothing)
             job->item->work(job->item->context);
             free(job->item);
         } else {
-            serve(job->queue);
+            dispatch_serve_queue(job->queue);
         }
         free(job);
         os_unfair_lock_lock(&pool.lock);
@@ -149,9 +149,9 @@ static void *dispatch_worker(void *nothing)
     return nothing;
 }
 
-static void post(struct item *item, dispatch_queue_t queue)
+static void dispatch_post(struct item *item, dispatch_queue_t queue)
 {
-    struct job *job = need(sizeof *job);
+    struct job *job = dispatch_must_allocate(sizeof *job);
     *job = (struct job){.item = item, .queue = queue};
     os_unfair_lock_lock(&pool.lock);
     if (!pool.first)
@@ -207,10 +207,10 @@ void dispatch_barrier_sync_f(dispatch_queue_t queue, void *context, dispatch_fun
 
 void dispatch_async_f(dispatch_queue_t queue, void *context, dispatch_function_t run)
 {
-    struct item *item = need(sizeof *item);
+    struct item *item = dispatch_must_allocate(sizeof *item);
     *item = (struct item){.work = run, .context = context};
     if (queue->concurrent) {
-        post(item, NULL);
+        dispatch_post(item, NULL);
         return;
     }
     os_unfair_lock_lock(&queue->lock);
@@ -219,7 +219,7 @@ void dispatch_async_f(dispatch_queue_t queue, void *context, dispatch_function_t
     queue->taken = true;
     os_unfair_lock_unlock(&queue->lock);
     if (first)
-        post(NULL, queue);
+        dispatch_post(NULL, queue);
 }
 
 void dispatch_release(void *object)

@@ -118,8 +118,8 @@ struct linkedit {
 };
 _Static_assert(sizeof(struct linkedit) <= ROOM, "room for names");
 
-static struct segment_command_64 segment(const char *name, uint64_t at, uint64_t bytes, int32_t protection,
-                                         uint32_t sections)
+static struct segment_command_64 make_segment(const char *name, uint64_t at, uint64_t bytes, int32_t protection,
+                                              uint32_t sections)
 {
     struct segment_command_64 s = {.cmd = LC_SEGMENT_64,
                                    .cmdsize = (uint32_t)(sizeof s + sections * sizeof(struct section_64)),
@@ -185,14 +185,14 @@ static void fill_commands(struct commands *c, uint32_t type, uint64_t page)
 #else
     c->header.cputype = CPU_TYPE_X86_64;
 #endif
-    c->text = segment("__TEXT", 0, page, runs, 0);
-    c->constant.segment = segment("__DATA_CONST", page, page, writes, 1);
+    c->text = make_segment("__TEXT", 0, page, runs, 0);
+    c->constant.segment = make_segment("__DATA_CONST", page, page, writes, 1);
     c->constant.segment.flags = SG_READ_ONLY;
     c->constant.got = make_section("__got", &c->constant.segment, 2 * page - GOT * sizeof(void *), GOT,
                                    S_NON_LAZY_SYMBOL_POINTERS, 0);
-    c->data.segment = segment("__DATA", 2 * page, page, writes, 1);
+    c->data.segment = make_segment("__DATA", 2 * page, page, writes, 1);
     c->data.lazy = make_section("__la_symbol_ptr", &c->data.segment, 2 * page, LAZY, S_LAZY_SYMBOL_POINTERS, GOT);
-    c->linkedit = segment("__LINKEDIT", end, ROOM, reads, 0);
+    c->linkedit = make_segment("__LINKEDIT", end, ROOM, reads, 0);
     c->symtab = (struct symtab_command){.cmd = LC_SYMTAB,
                                         .cmdsize = sizeof c->symtab,
                                         .symoff = (uint32_t)end,

@@ -27,7 +27,7 @@ static mach_port_name_t port_name_of(uint32_t index)
     return index << 8 | (mach_port_name_t)entries[index].generation << 2 | 3;
 }
 
-static struct entry *lookup(mach_port_name_t name)
+static struct entry *lookup_port_name(mach_port_name_t name)
 {
     uint32_t index = name >> 8;
     if (index == 0 || index >= used || entries[index].kind == FAKE_PORT_NONE || port_name_of(index) != name)
@@ -45,7 +45,7 @@ static void set_free(struct entry *e)
 
 struct fake_port fake_port_find(mach_port_name_t name)
 {
-    const struct entry *e = lookup(name);
+    const struct entry *e = lookup_port_name(name);
     return e ? (struct fake_port){e->kind, e->object} : (struct fake_port){FAKE_PORT_NONE, NULL};
 }
 
@@ -72,14 +72,14 @@ mach_port_name_t fake_port_new(enum fake_port_kind kind, void *object, uint32_t 
 
 void fake_port_take(mach_port_name_t name)
 {
-    struct entry *e = lookup(name);
+    struct entry *e = lookup_port_name(name);
     if (e && e->refs < UREFS_MAX) /* further references are not counted, as in XNU */
         e->refs++;
 }
 
 void fake_port_dies(mach_port_name_t name, uint32_t given_back)
 {
-    struct entry *e = lookup(name);
+    struct entry *e = lookup_port_name(name);
     if (!e)
         return;
     e->refs -= given_back < e->refs ? given_back : e->refs;
@@ -118,12 +118,12 @@ kern_return_t fake_task_answers(mach_port_name_t task, kern_return_t unless)
 
 /* ---- calls */
 
-static kern_return_t deallocate(mach_port_name_t name)
+static kern_return_t deallocate_port_name(mach_port_name_t name)
 {
     if (name == MACH_PORT_NULL || name == MACH_PORT_DEAD)
         return fake_gnu ? KERN_INVALID_NAME : KERN_SUCCESS;
     struct fake_port found = fake_port_find(name);
-    struct entry *e = lookup(name);
+    struct entry *e = lookup_port_name(name);
     if (!e)
         return KERN_INVALID_NAME;
     if (found.kind == FAKE_PORT_RECEIVE && e->refs == 0)
@@ -146,7 +146,7 @@ kern_return_t mach_port_deallocate(ipc_space_t space, mach_port_name_t name)
         fake_on->lock();
         answer = fake_task_check(space, KERN_INVALID_TASK);
         if (answer == KERN_SUCCESS)
-            answer = deallocate(name);
+            answer = deallocate_port_name(name);
         fake_on->unlock();
     }
     return fake_leave(answer);
@@ -161,11 +161,11 @@ static kern_return_t get_refs(mach_port_name_t name, mach_port_right_t right, ma
         *refs = sends;
         return sends ? KERN_SUCCESS : KERN_INVALID_NAME;
     }
-    check_port_entry(lookup(name));
+    check_port_entry(lookup_port_name(name));
     struct fake_port found = fake_port_find(name);
     if (found.kind == FAKE_PORT_NONE)
         return KERN_INVALID_NAME;
-    uint32_t rights = lookup(name)->refs;
+    uint32_t rights = lookup_port_name(name)->refs;
     bool dead = found.kind == FAKE_PORT_DEAD;
     *refs = 0;
     if (right == MACH_PORT_RIGHT_RECEIVE)

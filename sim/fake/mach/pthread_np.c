@@ -39,7 +39,7 @@ int pthread_threadid_np(pthread_t thread, uint64_t *thread_id)
     return id ? 0 : ESRCH;
 }
 
-static void bounds(pthread_t thread, void **low, size_t *bytes)
+static void own_stack_bounds(pthread_t thread, void **low, size_t *bytes)
 {
     pthread_attr_t a;
     *low = NULL;
@@ -54,7 +54,7 @@ void *pthread_get_stackaddr_np(pthread_t thread)
 {
     void *low;
     size_t bytes;
-    bounds(thread, &low, &bytes);
+    own_stack_bounds(thread, &low, &bytes);
     return (char *)low + bytes;
 }
 
@@ -62,7 +62,7 @@ size_t pthread_get_stacksize_np(pthread_t thread)
 {
     void *low;
     size_t bytes;
-    bounds(thread, &low, &bytes);
+    own_stack_bounds(thread, &low, &bytes);
     return bytes;
 }
 
@@ -83,7 +83,7 @@ static void call_introspection_hook(unsigned event)
     pthread_introspection_hook_t h = atomic_load(&hook);
     void *low;
     size_t bytes;
-    bounds(pthread_self(), &low, &bytes);
+    own_stack_bounds(pthread_self(), &low, &bytes);
     if (h)
         h(event, pthread_self(), low, bytes);
 }
@@ -95,7 +95,7 @@ static void call_hook_at_end(void *nothing)
     call_introspection_hook(PTHREAD_INTROSPECTION_THREAD_TERMINATE);
 }
 
-static void *starts(void *p)
+static void *run_hooked_thread(void *p)
 {
     struct start s = *(struct start *)p;
     void *answer;
@@ -113,7 +113,7 @@ int fake_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, voi
     if (!s)
         return EAGAIN;
     *s = (struct start){run, arg};
-    int failed = pthread_create(thread, attributes, starts, s);
+    int failed = pthread_create(thread, attributes, run_hooked_thread, s);
     if (failed)
         free(s);
     return failed;

@@ -257,7 +257,7 @@ static struct record *make_record(int32_t tid)
 }
 
 /* Returns the record of the live thread with this system thread id. */
-static struct record *present(int32_t tid)
+static struct record *present_record(int32_t tid)
 {
     struct stat_line stat;
     struct record *r = record_by_tid(tid);
@@ -429,7 +429,7 @@ __attribute__((constructor)) static void begin(void)
     set_up_records();
 }
 
-static struct record *mine(void)
+static struct record *own_record(void)
 {
     if (me)
         return me;
@@ -439,7 +439,7 @@ static struct record *mine(void)
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before); /* a stopped thread must not have the lock */
     records_lock();
-    struct record *r = present(tid);
+    struct record *r = present_record(tid);
     me = r ? r : make_record(tid);
     if (me)
         me->thread = pthread_self();
@@ -456,7 +456,7 @@ static uint64_t kernel_id_of_pthread(pthread_t thread)
         return 0;
     records_lock();
     int32_t tid = (int32_t) ~((unsigned)clock >> 3 | 0xe0000000u);
-    struct record *r = present(tid);
+    struct record *r = present_record(tid);
     r = r ? r : make_record(tid);
     uint64_t id = r ? atomic_load_explicit(&r->id, memory_order_relaxed) : 0;
     if (r)
@@ -473,12 +473,12 @@ static pthread_t kernel_pthread_of(uint64_t id)
 
 static uint64_t kernel_self(void)
 {
-    return atomic_load_explicit(&mine()->id, memory_order_relaxed);
+    return atomic_load_explicit(&own_record()->id, memory_order_relaxed);
 }
 
 static void kernel_enter(const struct fake_mach_place *from)
 {
-    struct record *r = mine();
+    struct record *r = own_record();
     if (atomic_load_explicit(&r->depth, memory_order_relaxed) == 0)
         r->from = *from;
     atomic_fetch_add(&r->depth, 1);
@@ -486,7 +486,7 @@ static void kernel_enter(const struct fake_mach_place *from)
 
 static void kernel_set_waiting(bool on)
 {
-    atomic_store(&mine()->waits, on);
+    atomic_store(&own_record()->waits, on);
 }
 
 static void kernel_leave(void)
@@ -682,7 +682,7 @@ static void add_entries(struct listing *all, const char *entries, long bytes)
     for (long at = 0; at < bytes;) {
         const struct entry *e = (const struct entry *)(const void *)(entries + at);
         int32_t tid = digits_to_number(e->name);
-        struct record *r = tid ? present(tid) : NULL;
+        struct record *r = tid ? present_record(tid) : NULL;
         if (tid && !r && !blocks_the_signal(tid))
             r = make_record(tid);
         if (r)

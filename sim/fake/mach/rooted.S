@@ -1,5 +1,6 @@
-/* void *fake_rooted(void *(*run)(void *), void *arg): calls run(arg) with no frame beyond, as Darwin's threads begin:
- * what is further out, of this machine's C library, keeps no frame pointers. Unwinders by tables find their way. */
+/* void *fake_rooted(void *(*run)(void *), void *arg): calls run(arg) as the outermost frame, like the begin of a
+ * Darwin thread. The frames further out belong to this machine's C library, which keeps no frame pointers. Unwinders
+ * that use call frame tables can pass this function. */
 #if defined(__x86_64__)
     .text
     .globl fake_rooted

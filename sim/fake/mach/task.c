@@ -42,7 +42,7 @@ struct sizes {
     uint64_t all, peak_all, resident, peak, anonymous, file, swapped;
 };
 
-static struct sizes sizes(void)
+static struct sizes task_memory_sizes(void)
 {
     char text[4096];
     read_proc_file("/proc/self/status", text, sizeof text);
@@ -68,7 +68,7 @@ static uint64_t living_cpu_ns(void)
 
 static void fill_basic_info(struct mach_task_basic_info *out)
 {
-    struct sizes s = sizes();
+    struct sizes s = task_memory_sizes();
     uint64_t living = living_cpu_ns(), all = fake_on->process_cpu_ns();
     *out = (struct mach_task_basic_info){.virtual_size = s.all,
                                          .resident_size = s.resident,
@@ -79,7 +79,7 @@ static void fill_basic_info(struct mach_task_basic_info *out)
 
 static void fill_vm_info(struct task_vm_info *out)
 {
-    struct sizes s = sizes();
+    struct sizes s = task_memory_sizes();
     *out = (struct task_vm_info){.virtual_size = s.all,
                                  .page_size = (integer_t)sysconf(_SC_PAGESIZE),
                                  .resident_size = s.resident,

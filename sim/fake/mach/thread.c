@@ -32,14 +32,14 @@ void *fake_thread_local(void)
 
 /* ---- table of threads */
 
-static uint32_t *bucket(uint64_t id)
+static uint32_t *thread_bucket(uint64_t id)
 {
     return &buckets[id % BUCKETS];
 }
 
 static struct fake_thread *find_fake_thread(uint64_t id)
 {
-    uint32_t i = *bucket(id);
+    uint32_t i = *thread_bucket(id);
     while (i && threads[i].id != id)
         i = threads[i].next;
     return i ? &threads[i] : NULL;
@@ -62,8 +62,8 @@ struct fake_thread *fake_thread_of(uint64_t id)
     t->id = id;
     t->seen = sweep;
     t->implied = !fake_gnu;
-    t->next = *bucket(id);
-    *bucket(id) = i;
+    t->next = *thread_bucket(id);
+    *thread_bucket(id) = i;
     if (t->implied)
         t->port = fake_port_new(FAKE_PORT_THREAD, t, 1);
     return t;
@@ -82,7 +82,7 @@ void fake_thread_unnamed(struct fake_thread *t)
     t->implied = false;
 }
 
-static void unhold(uint64_t id)
+static void release_held_threads(uint64_t id)
 {
     struct fake_thread *by = find_fake_thread(id);
     if (by)
@@ -91,9 +91,9 @@ static void unhold(uint64_t id)
 
 static void drop_fake_thread(struct fake_thread *t)
 {
-    uint32_t *link = bucket(t->id), i = (uint32_t)(t - threads);
+    uint32_t *link = thread_bucket(t->id), i = (uint32_t)(t - threads);
     for (uint32_t k = 0; k < t->suspends && k < HOLDERS; k++)
-        unhold(t->holders[k]);
+        release_held_threads(t->holders[k]);
     if (t->port)
         fake_port_dies(t->port, t->implied);
     while (*link != i)
@@ -138,7 +138,7 @@ static kern_return_t thread_of_port(mach_port_name_t name, struct fake_thread **
 }
 
 /* Does the same for a live thread, and returns where the thread is. */
-static kern_return_t living(mach_port_name_t name, struct fake_thread **t, enum fake_mach_where *where)
+static kern_return_t living_thread_of_port(mach_port_name_t name, struct fake_thread **t, enum fake_mach_where *where)
 {
     kern_return_t answer = thread_of_port(name, t);
     if (answer != KERN_SUCCESS)
@@ -271,7 +271,7 @@ static void drop_holder(struct fake_thread *t, uint64_t self)
     for (uint32_t k = 0; k < noted; k++)
         if (t->holders[k] == self)
             i = k;
-    unhold(t->holders[i]);
+    release_held_threads(t->holders[i]);
     memmove(&t->holders[i], &t->holders[i + 1], (noted - 1 - i) * sizeof t->holders[0]);
     t->holders[noted - 1] = 0;
     t->suspends--;
@@ -321,7 +321,7 @@ kern_return_t thread_resume(thread_act_t thread)
     kern_return_t answer = fake_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
-        answer = living(thread, &t, &where);
+        answer = living_thread_of_port(thread, &t, &where);
         if (answer == KERN_SUCCESS && t->suspends == 0)
             answer = KERN_FAILURE;
         if (answer == KERN_SUCCESS) {
@@ -379,7 +379,7 @@ static kern_return_t get_state(mach_port_name_t name, fake_mach_registers *out)
     struct fake_thread *t;
     enum fake_mach_where where = FAKE_MACH_RUNS;
     fake_on->lock();
-    kern_return_t answer = living(name, &t, &where);
+    kern_return_t answer = living_thread_of_port(name, &t, &where);
     uint64_t id = answer == KERN_SUCCESS ? t->id : 0;
     bool still = where != FAKE_MACH_RUNS || id == fake_on->self(), known = id && still && fake_on->registers(id, out);
     if (id && !known)
@@ -408,7 +408,7 @@ kern_return_t thread_get_state(thread_act_t thread, thread_state_flavor_t flavor
         struct fake_thread *t;
         enum fake_mach_where where;
         fake_on->lock();
-        answer = living(thread, &t, &where);
+        answer = living_thread_of_port(thread, &t, &where);
         fake_on->unlock();
         answer = answer == KERN_SUCCESS ? KERN_INVALID_ARGUMENT : answer;
     }
@@ -462,7 +462,7 @@ void fake_mach_say(integer_t state, integer_t flags)
 
 /* The machine below splits another thread's time into user and system only by its tick, so all time counts as user
  * time. */
-static void basic(struct fake_thread *t, enum fake_mach_where where, struct thread_basic_info *out)
+static void fill_thread_basic_info(struct fake_thread *t, enum fake_mach_where where, struct thread_basic_info *out)
 {
     uint64_t cpu = fake_on->cpu_ns(t->id);
     integer_t said = atomic_load_explicit(&said_state, memory_order_relaxed);
@@ -474,7 +474,8 @@ static void basic(struct fake_thread *t, enum fake_mach_where where, struct thre
                                       .run_state = said ? said : run_state(t, where)};
 }
 
-static void extended(struct fake_thread *t, enum fake_mach_where where, struct thread_extended_info *out)
+static void fill_thread_extended_info(struct fake_thread *t, enum fake_mach_where where,
+                                      struct thread_extended_info *out)
 {
     uint64_t cpu = fake_on->cpu_ns(t->id);
     *out = (struct thread_extended_info){.pth_user_time = cpu,
@@ -502,9 +503,9 @@ static kern_return_t thread_report(struct fake_thread *t, enum fake_mach_where w
     if (needs == 0 || *count < needs)
         return KERN_INVALID_ARGUMENT;
     if (flavor == THREAD_BASIC_INFO)
-        basic(t, where, &info.basic);
+        fill_thread_basic_info(t, where, &info.basic);
     else if (flavor == THREAD_EXTENDED_INFO)
-        extended(t, where, &info.extended);
+        fill_thread_extended_info(t, where, &info.extended);
     else
         info.identifier = (struct thread_identifier_info){.thread_id = t->id};
     memcpy(out, &info, needs * sizeof(natural_t));
@@ -520,7 +521,7 @@ kern_return_t thread_info(thread_act_t thread, thread_flavor_t flavor, thread_in
     kern_return_t answer = fake_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
-        answer = living(thread, &t, &where);
+        answer = living_thread_of_port(thread, &t, &where);
         if (answer == KERN_SUCCESS)
             answer = thread_report(t, where, flavor, out, count);
         fake_on->unlock();

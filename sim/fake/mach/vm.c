@@ -69,7 +69,7 @@ static size_t read_pieces(const struct iovec *from, size_t count, char *to)
 
 /* Returns why a page cannot be read. Both system calls fail when the page does not exist. The mincore of an emulator
  * also fails when it is protected, and valgrind checks the arguments of msync. */
-static kern_return_t refusal(uintptr_t address)
+static kern_return_t vm_read_refusal(uintptr_t address)
 {
     unsigned char in_core;
     void *page = (void *)(address & ~(page_bytes() - 1));
@@ -79,7 +79,7 @@ static kern_return_t refusal(uintptr_t address)
 }
 
 /* Reads a byte of each page. Returns the first address that cannot be read, or 0. */
-static uintptr_t unreadable(uintptr_t address, size_t bytes)
+static uintptr_t first_unreadable_page(uintptr_t address, size_t bytes)
 {
     uintptr_t page = page_bytes(), at = address, end = address + bytes;
     while (at < end) {
@@ -106,11 +106,11 @@ static kern_return_t vm_read_memory(uintptr_t address, size_t bytes, uintptr_t o
         return KERN_SUCCESS;
     if (bytes > UINTPTR_MAX - address)
         return KERN_INVALID_ADDRESS;
-    uintptr_t bad = in_one_page(address, bytes) ? 0 : unreadable(address, bytes);
+    uintptr_t bad = in_one_page(address, bytes) ? 0 : first_unreadable_page(address, bytes);
     struct iovec from = {(void *)address, bytes};
     if (!bad && read_pieces(&from, 1, (char *)out) == 1)
         return KERN_SUCCESS;
-    return refusal(bad ? bad : address);
+    return vm_read_refusal(bad ? bad : address);
 }
 
 kern_return_t vm_read_overwrite(task_t task, vm_address_t address, vm_size_t bytes, vm_address_t out,

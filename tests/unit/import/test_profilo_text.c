@@ -58,20 +58,6 @@ static void differences_wrap_around_and_back(void **state)
     }
 }
 
-static void frames_are_an_entry_each(void **state)
-{
-    static const int64_t frames[] = {0x100, 0x180, 0x100};
-    struct strobe_profilo_state plain = {0}, delta = {.delta = true};
-    struct strobe_profilo_entry e = entry(10, "STACK_FRAME", 1000, 7, 0);
-    (void)state;
-    line[strobe_profilo_write_frames(&plain, &e, frames, 3, line)] = 0;
-    assert_string_equal(line, "10|STACK_FRAME|1000|7|0|2|256\n10|STACK_FRAME|1000|7|0|2|384\n"
-                              "10|STACK_FRAME|1000|7|0|2|256\n");
-    line[strobe_profilo_write_frames(&delta, &e, frames, 3, line)] = 0;
-    assert_string_equal(line, "10|STACK_FRAME|1000|7|0|2|256\n1|STACK_FRAME|0|0|0|0|128\n"
-                              "1|STACK_FRAME|0|0|0|0|-128\n");
-}
-
 static void texts_stay_in_their_line_and_change_no_difference(void **state)
 {
     struct strobe_profilo_state delta = {.delta = true};
@@ -251,7 +237,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_are_read_plain_or_as_differences),
         cmocka_unit_test(differences_wrap_around_and_back),
-        cmocka_unit_test(frames_are_an_entry_each),
         cmocka_unit_test(texts_stay_in_their_line_and_change_no_difference),
         cmocka_unit_test(lines_that_do_not_fit_are_refused_and_change_nothing),
         cmocka_unit_test(random_entries_come_back_in_both_forms),

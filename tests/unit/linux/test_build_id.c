@@ -1,5 +1,6 @@
 /* The build id among an image's notes: found where it is, and nothing outside the notes is read. */
-#include "engine/backend/linux/images.h"
+#include "engine/backend/common/build_id.h"
+#include "engine/store/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +43,7 @@ static uint32_t look(const struct notes *n, uint8_t out[STROBE_BUILD_ID_BYTES])
 {
     uint8_t *at = pages + PAGE - n->count;
     memcpy(at, n->bytes, n->count);
-    return strobe_linux_build_id(at, n->count, out);
+    return strobe_build_id(at, n->count, 4, out, STROBE_BUILD_ID_BYTES);
 }
 
 static void an_id_is_found_behind_another_note(void **state)
@@ -54,6 +55,20 @@ static void an_id_is_found_behind_another_note(void **state)
     add_note(&n, NT_GNU_BUILD_ID, 4, ID_BYTES);
     assert_int_equal(look(&n, id), ID_BYTES);
     assert_memory_equal(id, n.bytes + n.count - ID_BYTES, ID_BYTES);
+}
+
+/* In a segment aligned to 8 the content of a note of four bytes of name begins at 16, and so does the next note. */
+static void padding_follows_the_alignment_of_the_segment(void **state)
+{
+    (void)state;
+    struct notes n = {0};
+    uint8_t id[STROBE_BUILD_ID_BYTES];
+    add_note(&n, NT_GNU_ABI_TAG, 4, 4);
+    n.count += 4;
+    add_note(&n, NT_GNU_BUILD_ID, 4, ID_BYTES);
+    assert_int_equal(strobe_build_id(n.bytes, n.count, 8, id, STROBE_BUILD_ID_BYTES), ID_BYTES);
+    assert_memory_equal(id, n.bytes + n.count - ID_BYTES, ID_BYTES);
+    assert_int_equal(strobe_build_id(n.bytes, n.count, 4, id, STROBE_BUILD_ID_BYTES), 0);
 }
 
 static void a_note_whose_padding_passes_the_end_is_the_last(void **state)
@@ -110,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_id_is_found_behind_another_note),
+        cmocka_unit_test(padding_follows_the_alignment_of_the_segment),
         cmocka_unit_test(a_note_whose_padding_passes_the_end_is_the_last),
         cmocka_unit_test(a_description_that_passes_the_end_is_not_read),
         cmocka_unit_test(sizes_that_wrap_lead_nowhere),

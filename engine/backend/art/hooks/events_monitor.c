@@ -148,12 +148,12 @@ static bool monitor_start(struct strobe_jni *env, struct strobe_error *error)
     called_back = monitor_has_callbacks();
     if (called_back)
         monitor_call_callbacks(STROBE_ART_ADD_MONITOR_CALLBACK);
-    bool tells = called_back || strobe_art_hook(&lock_hook, STROBE_ART_MONITOR_LOCK, (void *)on_monitor_lock, error);
-    if (tells) /* without these hooks there are no wakers, and no entries after waits */
+    bool reports = called_back || strobe_art_hook(&lock_hook, STROBE_ART_MONITOR_LOCK, (void *)on_monitor_lock, error);
+    if (reports) /* without these hooks there are no wakers, and no entries after waits */
         (void)(strobe_art_hook(&unlock_hook, STROBE_ART_MONITOR_UNLOCK, (void *)on_monitor_unlock, error) &&
                strobe_art_hook(&lock_for_wait_hook, STROBE_ART_MONITOR_LOCK_FOR_WAIT, (void *)on_monitor_lock_for_wait,
                                error));
-    return tells;
+    return reports;
 }
 
 const struct strobe_art_feature strobe_art_feature_monitor = {STROBE_ART_MONITOR, monitor_start, monitor_end};

@@ -23,7 +23,7 @@ enum { JUMP_SLOT = R_ARM_JUMP_SLOT, GLOB_DAT = R_ARM_GLOB_DAT, ABSOLUTE = R_ARM_
 #elif defined(__i386__)
 enum { JUMP_SLOT = R_386_JMP_SLOT, GLOB_DAT = R_386_GLOB_DAT, ABSOLUTE = R_386_32 };
 #else
-#error "which relocations bind functions is told for x86 and ARM"
+#error "the relocations that bind functions are known for x86 and ARM only"
 #endif
 
 #if __SIZEOF_POINTER__ == 8

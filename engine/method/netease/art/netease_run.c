@@ -74,18 +74,18 @@ static void netease_sampler_work(void)
 {
     const struct strobe_host *host = netease_host();
     struct strobe_session_header *h = run.session.header;
-    uint64_t due = host->ticks(host->ctx), looked = 0, chosen = 0;
-    uint64_t look = strobe_ticks_of_ns(host, STROBE_NETEASE_MEET_NS);
+    uint64_t due = host->ticks(host->ctx), met_ticks = 0, chosen_ticks = 0;
+    uint64_t meet_ticks = strobe_ticks_of_ns(host, STROBE_NETEASE_MEET_NS);
     strobe_store_relaxed(&run.own[0], (uint32_t)syscall(SYS_gettid));
     while (!strobe_load_relaxed(&run.stop)) {
         uint64_t now = host->ticks(host->ctx);
-        if (!looked || now - looked >= look) {
+        if (!met_ticks || now - met_ticks >= meet_ticks) {
             strobe_netease_meet_threads(&run.libart, &run.runtime, host, &run.threads);
-            looked = now;
+            met_ticks = now;
         }
-        if (!chosen || now - chosen >= look / CHOICES) {
+        if (!chosen_ticks || now - chosen_ticks >= meet_ticks / CHOICES) {
             netease_choose_threads();
-            chosen = now;
+            chosen_ticks = now;
         }
         netease_pass();
         strobe_bump(&h->async_passes, 1);

@@ -1,15 +1,12 @@
 /* The documented contract: a call tree in which each caller has one node for each method it calls. */
-#include "engine/base/mix.h"
 #include "engine/trace/import/matrix/matrix_builder.h"
 #include "engine/util/array.h"
+#include "engine/util/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SCANNED = 8, /* callees of one caller that are compared one by one; more are found by a table */
-    SLOTS_LEAST = 1024,
-};
+enum { SCANNED = 8 }; /* callees of one caller that are compared one by one; more are found by a table */
 #define NONE STROBE_MATRIX_NONE
 
 struct node {
@@ -26,8 +23,7 @@ struct strobe_matrix_tree {
     struct node *nodes;
     size_t count, room;
     uint32_t first_root, last_root;
-    uint32_t *slots; /* node + 1 of callees of callers with more than SCANNED of them */
-    size_t mask, used;
+    struct strobe_idmap callees; /* (caller, method) -> node, of callers with more than SCANNED callees */
 };
 
 void strobe_matrix_tree_free(struct strobe_matrix_tree *tree)
@@ -35,53 +31,21 @@ void strobe_matrix_tree_free(struct strobe_matrix_tree *tree)
     if (!tree)
         return;
     free(tree->nodes);
-    free(tree->slots);
+    strobe_idmap_free(&tree->callees);
     free(tree);
 }
 
 /* ---- callees of callers that have many */
 
-static size_t slot_of(const struct strobe_matrix_tree *t, uint32_t caller, uint32_t method)
-{
-    return strobe_mix64((uint64_t)caller << 32 | method) & t->mask;
-}
-
-static void put_slot(struct strobe_matrix_tree *t, uint32_t node)
-{
-    size_t at = slot_of(t, t->nodes[node].caller, t->nodes[node].method);
-    while (t->slots[at])
-        at = (at + 1) & t->mask;
-    t->slots[at] = node + 1;
-}
-
 static bool add_slot(struct strobe_matrix_tree *t, uint32_t node)
 {
-    if (2 * (t->used + 1) > t->mask) {
-        size_t slots = t->slots ? 2 * (t->mask + 1) : SLOTS_LEAST;
-        uint32_t *larger = calloc(slots, sizeof *larger), *older = t->slots;
-        if (!larger)
-            return false;
-        size_t old = older ? t->mask + 1 : 0;
-        t->slots = larger;
-        t->mask = slots - 1;
-        for (size_t i = 0; i < old; i++)
-            if (older[i])
-                put_slot(t, older[i] - 1);
-        free(older);
-    }
-    put_slot(t, node);
-    t->used++;
-    return true;
+    return strobe_idmap_add(&t->callees, t->nodes[node].caller, t->nodes[node].method, node);
 }
 
 static uint32_t find_slot(const struct strobe_matrix_tree *t, uint32_t caller, uint32_t method)
 {
-    for (size_t at = slot_of(t, caller, method); t->slots[at]; at = (at + 1) & t->mask) {
-        uint32_t node = t->slots[at] - 1;
-        if (t->nodes[node].caller == caller && t->nodes[node].method == method)
-            return node;
-    }
-    return NONE;
+    const uint32_t *node = strobe_idmap_get(&t->callees, caller, method);
+    return node ? *node : NONE;
 }
 
 /* ---- nodes */
@@ -153,9 +117,7 @@ static bool begin(struct strobe_matrix_tree **at)
         return false;
     t->count = 0;
     t->first_root = t->last_root = NONE;
-    if (t->used)
-        memset(t->slots, 0, (t->mask + 1) * sizeof *t->slots);
-    t->used = 0;
+    strobe_idmap_clear(&t->callees);
     return true;
 }
 

@@ -221,22 +221,16 @@ enum strobe_status strobe_matrix_map_parse(const char *text, size_t bytes, const
     return status;
 }
 
-static enum strobe_status read_map_text(const char *path, char **text, size_t *bytes, struct strobe_error *error)
-{
-    enum strobe_status status = strobe_whole_file_read(path, SIZE_MAX, text, bytes);
-    if (status != STROBE_OK)
-        strobe_error_set(error, "%s: %s", path, strerror(errno));
-    return status;
-}
-
 enum strobe_status strobe_matrix_map_read(const char *path, struct strobe_matrix_map **out, struct strobe_error *error)
 {
     char *text;
     size_t bytes;
     *out = NULL;
-    enum strobe_status status = read_map_text(path, &text, &bytes, error);
+    enum strobe_status status = strobe_whole_file_read(path, SIZE_MAX, &text, &bytes);
     if (status == STROBE_OK)
         status = strobe_matrix_map_parse(text, bytes, path, out, error);
+    else
+        strobe_error_set(error, "%s: %s", path, strerror(errno));
     free(text);
     return status;
 }
@@ -317,18 +311,6 @@ enum strobe_status strobe_matrix_blacklist_parse(struct strobe_matrix_blacklist 
                                                  const char *path, struct strobe_error *error)
 {
     return each_line(text, bytes, path, error, blacklist_line, l);
-}
-
-enum strobe_status strobe_matrix_blacklist_read(struct strobe_matrix_blacklist *l, const char *path,
-                                                struct strobe_error *error)
-{
-    char *text;
-    size_t bytes;
-    enum strobe_status status = read_map_text(path, &text, &bytes, error);
-    if (status == STROBE_OK)
-        status = strobe_matrix_blacklist_parse(l, text, bytes, path, error);
-    free(text);
-    return status;
 }
 
 struct strobe_matrix_blacklist *strobe_matrix_blacklist_open(void)

@@ -73,9 +73,7 @@ struct strobe_matrix_blacklist;
 struct strobe_matrix_blacklist *strobe_matrix_blacklist_open(void);
 void strobe_matrix_blacklist_close(struct strobe_matrix_blacklist *l); /* NULL is fine */
 
-/* Adds those of a file, of text. Errors as above; what came before the line at fault has been added. */
-enum strobe_status strobe_matrix_blacklist_read(struct strobe_matrix_blacklist *l, const char *path,
-                                                struct strobe_error *error);
+/* Adds those of a text. Errors as above; what came before the line at fault has been added. */
 enum strobe_status strobe_matrix_blacklist_parse(struct strobe_matrix_blacklist *l, const char *text, size_t bytes,
                                                  const char *path, struct strobe_error *error);
 

@@ -52,22 +52,6 @@ size_t strobe_profilo_write(struct strobe_profilo_state *s, const struct strobe_
     return (size_t)bytes;
 }
 
-/* Without deltas, frames all have the id of their entry, and 0 for its call. */
-size_t strobe_profilo_write_frames(struct strobe_profilo_state *s, const struct strobe_profilo_entry *e,
-                                   const int64_t *frames, size_t count, char *to)
-{
-    size_t used = 0;
-    uint64_t blanked = 0;
-    for (size_t k = 0; k < count; k++) {
-        struct strobe_profilo_entry one = *e;
-        one.id = s->delta ? (int32_t)((uint32_t)e->id + (uint32_t)k) : e->id;
-        one.callid = 0;
-        one.extra = frames[k];
-        used += strobe_profilo_write(s, &one, to + used, &blanked);
-    }
-    return used;
-}
-
 /* ---- reading */
 
 static bool take_32(struct strobe_cursor *t, int32_t before, int32_t *out)

@@ -44,10 +44,6 @@ struct strobe_profilo_state {
 size_t strobe_profilo_write(struct strobe_profilo_state *s, const struct strobe_profilo_entry *e, char *to,
                             uint64_t *blanked);
 
-/* An entry of frames, as many lines; `to` has room for STROBE_PROFILO_LINE_BYTES each. */
-size_t strobe_profilo_write_frames(struct strobe_profilo_state *s, const struct strobe_profilo_entry *e,
-                                   const int64_t *frames, size_t count, char *to);
-
 /* Reads one line, without its newline. False: it is none, or a number of it does not fit; the state is as it was. */
 bool strobe_profilo_parse(struct strobe_profilo_state *s, const char *line, size_t bytes,
                           struct strobe_profilo_entry *out);

@@ -263,7 +263,8 @@ bool fake_class_is(const struct fake_class *c, const struct fake_class *super)
     return false;
 }
 
-static struct fake_method *declared(const struct fake_class *c, const char *name, const char *signature, uint32_t hash)
+static struct fake_method *find_declared_method(const struct fake_class *c, const char *name, const char *signature,
+                                                uint32_t hash)
 {
     for (uint32_t i = 0; i < c->method_count; i++) {
         struct fake_method *m = &c->methods[i];
@@ -275,7 +276,7 @@ static struct fake_method *declared(const struct fake_class *c, const char *name
 
 struct fake_method *fake_class_declared(const struct fake_class *c, const char *name, const char *signature)
 {
-    return declared(c, name, signature, fake_name_hash(name, signature));
+    return find_declared_method(c, name, signature, fake_name_hash(name, signature));
 }
 
 static struct fake_method *of_interfaces(const struct fake_class *c, const char *name, const char *signature,
@@ -284,7 +285,7 @@ static struct fake_method *of_interfaces(const struct fake_class *c, const char 
     for (; c; c = c->super)
         for (uint32_t i = 0; i < c->interface_count; i++) {
             const struct fake_class *interface = c->interfaces[i];
-            struct fake_method *m = declared(interface, name, signature, hash);
+            struct fake_method *m = find_declared_method(interface, name, signature, hash);
             if (!m || (with_code && (m->flags & FAKE_ACC_ABSTRACT)))
                 m = of_interfaces(interface, name, signature, hash, with_code);
             if (m)
@@ -298,7 +299,7 @@ struct fake_method *fake_class_method(struct fake_class *c, const char *name, co
     uint32_t hash = fake_name_hash(name, signature);
     struct fake_method *m = NULL;
     for (struct fake_class *k = c; k && !m; k = k->super)
-        m = declared(k, name, signature, hash);
+        m = find_declared_method(k, name, signature, hash);
     if (!m)
         m = of_interfaces(c, name, signature, hash, false);
     return m && !(m->flags & FAKE_ACC_STATIC) == !is_static ? m : NULL;

@@ -190,7 +190,7 @@ static uint32_t adler32(const uint8_t *data, size_t bytes)
 }
 
 /* Returns a table of the header: its size is at `at`, followed by its offset. NULL: it does not fit in the file. */
-static const void *table(const struct fake_dex *d, uint32_t at, size_t entry, uint32_t *count)
+static const void *dex_header_table(const struct fake_dex *d, uint32_t at, size_t entry, uint32_t *count)
 {
     uint32_t offset = dex_word_at(d, at + 4);
     *count = dex_word_at(d, at);
@@ -287,12 +287,12 @@ static const char *dex_find_fault(struct fake_dex *d)
         return "truncated, or of another byte order";
     if (dex_word_at(d, 8) != adler32(d->data + 12, d->bytes - 12))
         return "damaged: its checksum is another";
-    d->strings = table(d, 56, sizeof *d->strings, &d->string_count);
-    d->types = table(d, 64, sizeof *d->types, &d->type_count);
-    d->protos = table(d, 72, sizeof *d->protos, &d->proto_count);
-    d->fields = table(d, 80, sizeof *d->fields, &d->field_count);
-    d->methods = table(d, 88, sizeof *d->methods, &d->method_count);
-    d->classes = table(d, 96, sizeof *d->classes, &d->class_count);
+    d->strings = dex_header_table(d, 56, sizeof *d->strings, &d->string_count);
+    d->types = dex_header_table(d, 64, sizeof *d->types, &d->type_count);
+    d->protos = dex_header_table(d, 72, sizeof *d->protos, &d->proto_count);
+    d->fields = dex_header_table(d, 80, sizeof *d->fields, &d->field_count);
+    d->methods = dex_header_table(d, 88, sizeof *d->methods, &d->method_count);
+    d->classes = dex_header_table(d, 96, sizeof *d->classes, &d->class_count);
     if (!d->strings || !d->types || !d->protos || !d->fields || !d->methods || !d->classes)
         return "a table reaches past its end";
     if (!names_hold(d) || !members_hold(d, d->fields, d->field_count, d->type_count) ||
@@ -306,7 +306,7 @@ static const char *dex_find_fault(struct fake_dex *d)
 
 /* ---- opening ---- */
 
-static void *zeroed(size_t count, size_t bytes)
+static void *dex_zeroed(size_t count, size_t bytes)
 {
     void *out = calloc(count + 1, bytes);
     FAKE_CHECK(out);
@@ -339,10 +339,10 @@ bool fake_dex_map(const char *path, struct fake_dex *out, struct strobe_error *e
         return false;
     }
     out->path = strdup(path);
-    out->class_at = zeroed(out->type_count, sizeof *out->class_at);
-    out->method_at = zeroed(out->method_count, sizeof *out->method_at);
-    out->field_at = zeroed(out->field_count, sizeof *out->field_at);
-    out->string_at = zeroed(out->string_count, sizeof *out->string_at);
-    out->signature_at = zeroed(out->proto_count, sizeof *out->signature_at);
+    out->class_at = dex_zeroed(out->type_count, sizeof *out->class_at);
+    out->method_at = dex_zeroed(out->method_count, sizeof *out->method_at);
+    out->field_at = dex_zeroed(out->field_count, sizeof *out->field_at);
+    out->string_at = dex_zeroed(out->string_count, sizeof *out->string_at);
+    out->signature_at = dex_zeroed(out->proto_count, sizeof *out->signature_at);
     return true;
 }

@@ -63,7 +63,7 @@ static bool interpret_compare(uint32_t kind, int32_t a, int32_t b)
     }
 }
 
-static void conditional(struct fake_run *x, bool taken)
+static void interpret_conditional(struct fake_run *x, bool taken)
 {
     if (taken)
         interpret_branch(x, (int16_t)fake_unit(x, 1));
@@ -100,7 +100,7 @@ static int32_t interpret_switch_target(const struct fake_run *x)
 /* ---- exceptions ---- */
 
 /* Finds the handler of the pending exception at x->pc. Returns false when there is none in this method. */
-static bool handler(struct fake_run *x, uint32_t *at)
+static bool find_exception_handler(struct fake_run *x, uint32_t *at)
 {
     const struct fake_dex_code *code = x->method->code;
     struct fake_class *thrown = fake_class_of(fake_exception(x->self));
@@ -219,14 +219,14 @@ static enum outcome interpret_step(struct fake_run *x)
     case 0x35:
     case 0x36:
     case 0x37:
-        conditional(x, interpret_compare(op - 0x32, (int32_t)r[fake_a(x)], (int32_t)r[fake_b(x)]));
+        interpret_conditional(x, interpret_compare(op - 0x32, (int32_t)r[fake_a(x)], (int32_t)r[fake_b(x)]));
         return JUMPED;
     case 0x38:
     case 0x39:
     case 0x3a:
     case 0x3b:
     case 0x3c:
-    case 0x3d: conditional(x, interpret_compare(op - 0x38, (int32_t)r[fake_aa(x)], 0)); return JUMPED;
+    case 0x3d: interpret_conditional(x, interpret_compare(op - 0x38, (int32_t)r[fake_aa(x)], 0)); return JUMPED;
     default:
         if ((op >= 0x2d && op <= 0x31) || op >= 0x7b)
             return next_if(fake_run_math(x));
@@ -235,7 +235,7 @@ static enum outcome interpret_step(struct fake_run *x)
 }
 
 /* Runs from the first instruction to a return. Returns false when an exception leaves the method. */
-static bool interpret(struct fake_run *x)
+static bool interpret_method(struct fake_run *x)
 {
     suspension_point(x);
     for (;;) {
@@ -249,7 +249,7 @@ static bool interpret(struct fake_run *x)
         case JUMPED: break;
         case RETURNED: return true;
         case THREW:
-            if (!handler(x, &x->pc))
+            if (!find_exception_handler(x, &x->pc))
                 return false;
             if ((x->code[x->pc] & 0xff) != MOVE_EXCEPTION)
                 fake_set_exception(x->self, NULL);
@@ -274,8 +274,8 @@ static struct fake_object *interpreted_lock_of(const struct fake_method *m, cons
     return m->flags & FAKE_ACC_STATIC ? m->class->mirror : fake_object(arguments[0]);
 }
 
-static bool activate(struct fake_thread *self, struct fake_method *m, const uint32_t *words, void *memory,
-                     union fake_value *result)
+static bool interpret_activate(struct fake_thread *self, struct fake_method *m, const uint32_t *words, void *memory,
+                               union fake_value *result)
 {
     struct fake_frame frame = {.method = m,
                                .register_count = m->code->registers + 1u,
@@ -291,7 +291,7 @@ static bool activate(struct fake_thread *self, struct fake_method *m, const uint
     struct fake_object *lock = m->flags & FAKE_ACC_SYNCHRONIZED ? interpreted_lock_of(m, arguments) : NULL;
     if (lock)
         frame.registers[m->code->registers] = fake_ref_of(lock);
-    bool entered = !lock || fake_monitor_enter(self, lock), done = entered && interpret(&x);
+    bool entered = !lock || fake_monitor_enter(self, lock), done = entered && interpret_method(&x);
     if (lock && entered) {
         frame.registers[0] = (uint32_t)x.result.i; /* the collector reads it there */
         done = fake_monitor_exit(self, lock) && done;
@@ -308,8 +308,8 @@ static bool run_code(struct fake_thread *self, struct fake_method *m, const uint
         fake_throw_overflow(self);
         return false;
     }
-    return activate(self, m, words, alloca(bytes), result); /* one more register: the object whose lock the method
-                                                               holds */
+    return interpret_activate(self, m, words, alloca(bytes), result); /* one more register: the object whose lock the
+                                                               method holds */
 }
 
 bool fake_execute(struct fake_thread *self, struct fake_method *m, const uint32_t *words, union fake_value *result)

@@ -13,7 +13,7 @@ static bool null_receiver(struct fake_run *x, const struct fake_method *m)
 }
 
 /* Returns the method to run. NULL: exception pending. */
-static struct fake_method *target(struct fake_run *x, enum invoke kind, struct fake_method *m, uint32_t receiver)
+static struct fake_method *invoke_target(struct fake_run *x, enum invoke kind, struct fake_method *m, uint32_t receiver)
 {
     if (!(m->flags & FAKE_ACC_STATIC) != (kind != STATIC)) {
         fake_throw(x->self, "Ljava/lang/IncompatibleClassChangeError;", m->name);
@@ -48,6 +48,6 @@ bool fake_run_invoke(struct fake_run *x)
     if (!is_range)
         for (uint32_t i = 0; i < count; i++)
             five[i] = x->registers[i < 4 ? list >> 4 * i & 15 : fake_a(x)];
-    m = target(x, is_range ? op - 0x74 : op - 0x6e, m, count > 0 ? words[0] : 0);
+    m = invoke_target(x, is_range ? op - 0x74 : op - 0x6e, m, count > 0 ? words[0] : 0);
     return m && fake_execute(x->self, m, words, &x->result);
 }

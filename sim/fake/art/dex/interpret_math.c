@@ -96,7 +96,7 @@ static bool long_operation(struct fake_run *x, uint32_t to, enum operation o, in
     return true;
 }
 
-static double floating(enum operation o, double a, double b)
+static double interpret_floating(enum operation o, double a, double b)
 {
     switch (o) {
     case ADD: return a + b;
@@ -109,13 +109,13 @@ static double floating(enum operation o, double a, double b)
 
 static bool float_operation(struct fake_run *x, uint32_t to, enum operation o, uint32_t a, uint32_t b)
 {
-    x->registers[to] = float_bits((float)floating(o, (double)to_float(a), (double)to_float(b)));
+    x->registers[to] = float_bits((float)interpret_floating(o, (double)to_float(a), (double)to_float(b)));
     return true;
 }
 
 static bool double_operation(struct fake_run *x, uint32_t to, enum operation o, uint64_t a, uint64_t b)
 {
-    fake_set_wide(x, to, double_bits(floating(o, to_double(a), to_double(b))));
+    fake_set_wide(x, to, double_bits(interpret_floating(o, to_double(a), to_double(b))));
     return true;
 }
 
@@ -134,7 +134,7 @@ static bool interpret_binary(struct fake_run *x, uint32_t number, uint32_t to, u
                        : double_operation(x, to, number - 27, fake_wide(x, a), fake_wide(x, b));
 }
 
-static bool literal(struct fake_run *x, uint32_t number, uint32_t to, uint32_t from, int32_t value)
+static bool interpret_literal(struct fake_run *x, uint32_t number, uint32_t to, uint32_t from, int32_t value)
 {
     static const enum operation order[] = {ADD, SUB, MUL, DIV, REM, AND, OR, XOR, SHL, SHR, USHR};
     int32_t a = (int32_t)x->registers[from];
@@ -177,7 +177,7 @@ static uint32_t order_of(double a, double b, int unordered)
     return (uint32_t)(a < b ? -1 : a > b ? 1 : a == b ? 0 : unordered);
 }
 
-static uint32_t compared(const struct fake_run *x, uint32_t op, uint32_t a, uint32_t b)
+static uint32_t interpret_cmp(const struct fake_run *x, uint32_t op, uint32_t a, uint32_t b)
 {
     const uint32_t *r = x->registers;
     switch (op) {
@@ -203,11 +203,11 @@ bool fake_run_math(struct fake_run *x)
     }
     uint32_t second = fake_unit(x, 1);
     if (op >= 0xd8)
-        return literal(x, op - 0xd8, aa, second & 0xff, (int8_t)(second >> 8));
+        return interpret_literal(x, op - 0xd8, aa, second & 0xff, (int8_t)(second >> 8));
     if (op >= 0xd0)
-        return literal(x, op - 0xd0, a, b, (int16_t)second);
+        return interpret_literal(x, op - 0xd0, a, b, (int16_t)second);
     if (op >= 0x90)
         return interpret_binary(x, op - 0x90, aa, second & 0xff, second >> 8);
-    x->registers[aa] = compared(x, op, second & 0xff, second >> 8);
+    x->registers[aa] = interpret_cmp(x, op, second & 0xff, second >> 8);
     return true;
 }

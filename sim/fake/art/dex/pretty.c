@@ -59,7 +59,7 @@ static char *text_append(char *at, const char *end, const char *text)
 }
 
 /* "void Main.sample(int)", or "Main.sample". */
-static void pretty(const struct fake_method *m, bool with_signature, char *out, size_t bytes)
+static void pretty_method_name(const struct fake_method *m, bool with_signature, char *out, size_t bytes)
 {
     char *at = out, *end = out + bytes - 1;
     if (with_signature)
@@ -99,7 +99,7 @@ static union text *describe_method(union text *out, const void *art_method, bool
     char text[4096] = "null";
     const struct fake_method *m = fake_method_of(art_method);
     if (m)
-        pretty(m, with_signature, text, sizeof text);
+        pretty_method_name(m, with_signature, text, sizeof text);
     else if (art_method == fake_pseudo_method())
         strcpy(text, "<runtime method>.<runtime internal callee-save reference and argument registers method>");
     else

@@ -11,7 +11,7 @@
 
 /* ---- JNIEnv ---- */
 
-static _Noreturn void absent(const char *place)
+static _Noreturn void jni_absent_function(const char *place)
 {
     fprintf(stderr, "fake libart: the JNI function at place %s is not there\n", place);
     abort();
@@ -20,7 +20,7 @@ static _Noreturn void absent(const char *place)
 #define ABSENT(n)                                                                                                      \
     static void absent_##n(void)                                                                                       \
     {                                                                                                                  \
-        absent(#n);                                                                                                    \
+        jni_absent_function(#n);                                                                                       \
     }
 /* clang-format off */
 #define TEN(p) \

@@ -152,7 +152,7 @@ static void *jni_new_object_array(struct strobe_jni *env, int32_t length, void *
 }
 
 /* Returns the address of an element of an array of objects. NULL: exception pending. */
-static fake_ref *element(struct strobe_jni *env, void *array, int32_t index)
+static fake_ref *jni_array_element(struct strobe_jni *env, void *array, int32_t index)
 {
     struct fake_array *a = array_of(env, array);
     if (index >= 0 && index < a->length)
@@ -166,7 +166,7 @@ static fake_ref *element(struct strobe_jni *env, void *array, int32_t index)
 static void *get_element(struct strobe_jni *env, void *array, int32_t index)
 {
     bool was = fake_enter(env);
-    const fake_ref *place = element(env, array, index);
+    const fake_ref *place = jni_array_element(env, array, index);
     void *got = place ? fake_local_ref(env->self, fake_object(*place)) : NULL;
     fake_leave(env, was);
     return got;
@@ -175,7 +175,7 @@ static void *get_element(struct strobe_jni *env, void *array, int32_t index)
 static void set_element(struct strobe_jni *env, void *array, int32_t index, void *value)
 {
     bool was = fake_enter(env);
-    fake_ref *place = element(env, array, index);
+    fake_ref *place = jni_array_element(env, array, index);
     struct fake_object *o = fake_decode(env->self, value);
     if (place && o && !fake_class_is(fake_class_of(o), fake_class_of(&array_of(env, array)->object)->component))
         fake_throw(env->self, "Ljava/lang/ArrayStoreException;", NULL);

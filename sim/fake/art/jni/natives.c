@@ -260,7 +260,7 @@ static void *throwable_elements(struct strobe_jni *env, void *class, void *backt
 
 /* ---- java.lang.ref.Reference: it keeps its referent alive ---- */
 
-static fake_ref *referent(struct strobe_jni *env, void *this)
+static fake_ref *native_referent(struct strobe_jni *env, void *this)
 {
     struct fake_object *o = fake_decode(env->self, this);
     struct fake_field *f = fake_class_field(fake_class_of(o), "referent", "Ljava/lang/Object;", false);
@@ -271,7 +271,7 @@ static fake_ref *referent(struct strobe_jni *env, void *this)
 static void *reference_get(struct strobe_jni *env, void *this)
 {
     bool was = fake_enter(env);
-    void *got = fake_local_ref(env->self, fake_object(*referent(env, this)));
+    void *got = fake_local_ref(env->self, fake_object(*native_referent(env, this)));
     fake_leave(env, was);
     return got;
 }
@@ -279,7 +279,7 @@ static void *reference_get(struct strobe_jni *env, void *this)
 static void reference_clear(struct strobe_jni *env, void *this)
 {
     bool was = fake_enter(env);
-    *referent(env, this) = 0;
+    *native_referent(env, this) = 0;
     fake_leave(env, was);
 }
 

@@ -66,7 +66,7 @@ static int32_t compare_to(struct strobe_jni *env, void *this, void *other)
     return difference;
 }
 
-static void *concat(struct strobe_jni *env, void *this, void *other)
+static void *native_concat(struct strobe_jni *env, void *this, void *other)
 {
     bool was = fake_enter(env);
     struct fake_object *a = fake_decode(env->self, this), *b = fake_decode(env->self, other);
@@ -83,7 +83,7 @@ static void *concat(struct strobe_jni *env, void *this, void *other)
     return made;
 }
 
-static void *replace(struct strobe_jni *env, void *this, uint16_t from, uint16_t to)
+static void *native_replace(struct strobe_jni *env, void *this, uint16_t from, uint16_t to)
 {
     bool was = fake_enter(env);
     struct fake_object *s = fake_decode(env->self, this);
@@ -97,7 +97,7 @@ static void *replace(struct strobe_jni *env, void *this, uint16_t from, uint16_t
     return made;
 }
 
-static void *substring(struct strobe_jni *env, void *this, int32_t start, int32_t count)
+static void *native_substring(struct strobe_jni *env, void *this, int32_t start, int32_t count)
 {
     bool was = fake_enter(env);
     struct fake_object *s = fake_decode(env->self, this);
@@ -197,9 +197,9 @@ static void *from_string(struct strobe_jni *env, void *class, void *string)
 const struct fake_native fake_natives_text[] = {
     FAKE_BOUND(STRING, "charAt", "(I)C", char_at),
     FAKE_BOUND(STRING, "compareTo", "(Ljava/lang/String;)I", compare_to),
-    FAKE_BOUND(STRING, "concat", "(Ljava/lang/String;)Ljava/lang/String;", concat),
-    FAKE_BOUND(STRING, "doReplace", "(CC)Ljava/lang/String;", replace),
-    FAKE_BOUND(STRING, "fastSubstring", "(II)Ljava/lang/String;", substring),
+    FAKE_BOUND(STRING, "concat", "(Ljava/lang/String;)Ljava/lang/String;", native_concat),
+    FAKE_BOUND(STRING, "doReplace", "(CC)Ljava/lang/String;", native_replace),
+    FAKE_BOUND(STRING, "fastSubstring", "(II)Ljava/lang/String;", native_substring),
     FAKE_BOUND(STRING, "getCharsNoCheck", "(II[CI)V", get_chars),
     FAKE_BOUND(STRING, "intern", "()Ljava/lang/String;", native_intern),
     FAKE_BOUND(STRING, "toCharArray", "()[C", to_chars),

@@ -152,7 +152,7 @@ static int32_t page_size(void)
 {
     return (int32_t)sysconf(_SC_PAGESIZE);
 }
-static void fence(void)
+static void unsafe_fence(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
@@ -224,9 +224,9 @@ const struct fake_native fake_natives_unsafe[] = {
     FAKE_BOUND(NULL, "getArrayIndexScaleForComponentType", "(Ljava/lang/Class;)I", array_scale),
     FAKE_BOUND(NULL, "addressSize", "()I", address_size),
     FAKE_BOUND(NULL, "pageSize", "()I", page_size),
-    FAKE_BOUND(NULL, "loadFence", "()V", fence),
-    FAKE_BOUND(NULL, "storeFence", "()V", fence),
-    FAKE_BOUND(NULL, "fullFence", "()V", fence),
+    FAKE_BOUND(NULL, "loadFence", "()V", unsafe_fence),
+    FAKE_BOUND(NULL, "storeFence", "()V", unsafe_fence),
+    FAKE_BOUND(NULL, "fullFence", "()V", unsafe_fence),
     FAKE_BOUND(NULL, "allocateMemory", "(J)J", unsafe_allocate),
     FAKE_BOUND(NULL, "freeMemory", "(J)V", unsafe_release),
     FAKE_BOUND(NULL, "setMemory", "(JJB)V", set_memory),

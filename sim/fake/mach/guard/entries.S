@@ -1,10 +1,12 @@
-/* What may not be called while a thread stands: entry points that come before the true ones, and go on to them when the
- * guard lets them (guard.c). They know no signatures: all registers that arguments can be in pass through.
+/* Entry points of the functions that a thread must not call while it holds another thread suspended. They come before
+ * the real functions, and continue there when the guard allows the call (guard.c). They do not know the signatures, so
+ * they preserve all registers that can hold arguments.
  *
- * Says for each of guard_count names, in this order: guard_names, and an entry point of that name.
+ * Defines guard_names, with guard_count names, and an entry point for each name, in this order.
  *
- * In virtual time (sim/player/virtual/mach/guard.c) the entry points are guarded_NAME, which those that are watched
- * call instead; NAME is what answers there (sim/player/virtual/posix.h), and guard_targets says where that is, or 0. */
+ * In virtual time (sim/player/virtual/mach/guard.c) the entry points are named guarded_NAME, and the guarded code calls
+ * these. NAME is the function that implements the call there (sim/player/virtual/posix.h). guard_targets has its
+ * address, or 0. */
 
         .set    index, 0
 
