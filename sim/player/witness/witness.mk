@@ -7,4 +7,5 @@ sources     += $(witness_src)
 all: $B/libstrobe-witness.so
 
 $B/libstrobe-witness.so: $(call obj,pic,$(capture_src) engine/util/array.c $(witness_src))
-	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-witness.so -Wl,-Bsymbolic,-z,defs -Wl,-z,now -o $@ $^ $(preload_libs)
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-witness.so -Wl,-Bsymbolic,-z,defs,-z,now -o $@ $^ \
+	    $(preload_libs)
