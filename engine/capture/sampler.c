@@ -478,7 +478,7 @@ static bool suspend_and_copy(struct strobe_sampler *s, struct strobe_thread *t, 
     strobe_bump(&head->resumes, 1);
     strobe_guard_leave();
 
-    strobe_stops_note(&head->stops, e->host->ticks(e->host->ctx) - now);
+    strobe_stops_add(&head->stops, e->host->ticks(e->host->ctx) - now);
     t->sampled.refusals = 0;
     if (!still_fit) {
         strobe_bump(&head->suspend_moved, 1);

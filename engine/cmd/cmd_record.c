@@ -111,7 +111,7 @@ static int keep_session(const struct strobe_record_options *o, const char *progr
     int status = strobe_record_list(o, session, &sessions);
     if (status)
         return status;
-    strobe_record_note_end(&sessions, session, wait_status);
+    strobe_record_store_end(&sessions, session, wait_status);
     for (size_t i = 0; i < sessions.count; i++)
         keep_jit_names(o, sessions.paths[i]);
     if (o->convert)

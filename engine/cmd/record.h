@@ -47,7 +47,7 @@ void strobe_record_discard(const struct strobe_record_options *options, const ch
 int strobe_record_list(const struct strobe_record_options *options, const char *first, struct strobe_session_set *out);
 
 /* Stores how the process ended in its last session, unless the process has closed the session itself. */
-void strobe_record_note_end(const struct strobe_session_set *sessions, const char *first, int wait_status);
+void strobe_record_store_end(const struct strobe_session_set *sessions, const char *first, int wait_status);
 
 /* Runs argv with the library preloaded, waits for it to end, and stores the wait status. `only`: programs to follow; ""
  * = all. SIGINT, SIGQUIT, SIGTERM and SIGHUP from the terminal reach the program directly; other such signals are

@@ -199,7 +199,7 @@ static struct begin read_process_begin(const char *path)
     return b;
 }
 
-void strobe_record_note_end(const struct strobe_session_set *sessions, const char *first, int wait_status)
+void strobe_record_store_end(const struct strobe_session_set *sessions, const char *first, int wait_status)
 {
     struct begin last = read_process_begin(first);
     const char *path = first;

@@ -19,7 +19,7 @@ static uint64_t middle_of(uint32_t bucket)
     return (8 + bucket % 8) * width + width / 2;
 }
 
-void strobe_stops_note(struct strobe_stops *s, uint64_t ticks)
+void strobe_stops_add(struct strobe_stops *s, uint64_t ticks)
 {
     strobe_bump(&s->count[stop_bucket_of(ticks)], 1);
     if (ticks > strobe_load_relaxed(&s->longest_ticks))

@@ -23,7 +23,7 @@ struct strobe_stops {
 };
 
 /* Counts one stop of `ticks`. By the one writer; any context. */
-void strobe_stops_note(struct strobe_stops *s, uint64_t ticks);
+void strobe_stops_add(struct strobe_stops *s, uint64_t ticks);
 
 /* Summary of the stops, in ticks. All fields are 0 when there were no stops. */
 struct strobe_stop_times {

@@ -90,7 +90,7 @@ static void note_end(struct run *r, enum explore_end end)
     if (end == EXPLORE_LEFT || end == EXPLORE_TOO_LARGE)
         return;
     note_size(out, g);
-    explore_pairs_note(r->pairs, g);
+    explore_pairs_add(r->pairs, g);
 }
 
 /* Explores all executions with the thread frozen or interrupted there. Returns true when it got there in one of

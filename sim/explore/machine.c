@@ -393,7 +393,7 @@ static const struct explore_event *machine_load(uint16_t place, uint32_t bytes, 
         explore_machine_read(i, from[chosen]);
     }
     take_place(t);
-    explore_note_repetition(&t->repetition, &m.graph, m.running, t->done);
+    explore_count_repetition(&t->repetition, &m.graph, m.running, t->done);
     check_access(explore_variable_of(place)->at, bytes, false, true, site);
     return &m.graph.event[i];
 }
@@ -539,7 +539,7 @@ void explore_fence(int order, struct explore_site site)
         explore_graph_clock(&m.graph, machine_add_event(&e));
     }
     take_place(t);
-    explore_note_repetition(&t->repetition, &m.graph, m.running, t->done);
+    explore_count_repetition(&t->repetition, &m.graph, m.running, t->done);
 }
 
 void explore_plain(const volatile void *at, uint64_t bytes, bool is_store, struct explore_site site)

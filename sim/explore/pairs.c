@@ -37,7 +37,7 @@ static uint64_t pair_site_name(struct explore_site site)
     return (uint64_t)(uintptr_t)(site.code ? site.code : (const void *)site.text);
 }
 
-void explore_pairs_note(struct explore_pairs *p, const struct explore_graph *g)
+void explore_pairs_add(struct explore_pairs *p, const struct explore_graph *g)
 {
     for (uint32_t i = 0; i < g->event_count; i++) {
         const struct explore_event *e = &g->event[i];

@@ -11,7 +11,7 @@ struct explore_pairs *explore_pairs_open(void); /* NULL: no memory */
 void explore_pairs_close(struct explore_pairs *p);
 
 /* Adds the pairs of an execution. Pairs beyond 65,536 are not counted. */
-void explore_pairs_note(struct explore_pairs *p, const struct explore_graph *g);
+void explore_pairs_add(struct explore_pairs *p, const struct explore_graph *g);
 uint32_t explore_pairs_count(const struct explore_pairs *p);
 
 #endif

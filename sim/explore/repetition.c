@@ -8,8 +8,8 @@ static bool do_alike(const struct explore_event *a, const struct explore_event *
            (a->kind == EXPLORE_E_FENCE || (explore_is_load(a) && a->place == b->place && a->from == b->from));
 }
 
-void explore_note_repetition(struct explore_repetition *r, const struct explore_graph *g, uint32_t thread,
-                             uint32_t done)
+void explore_count_repetition(struct explore_repetition *r, const struct explore_graph *g, uint32_t thread,
+                              uint32_t done)
 {
     const struct explore_event *last = explore_event_of(g, thread, done - 1);
     for (uint32_t p = 1; p <= EXPLORE_TURN_MAX; p++)

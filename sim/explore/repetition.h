@@ -14,8 +14,8 @@ struct explore_repetition {
 
 /* Call after a load or fence of the thread, the last of its `done` events. Stores restart the detection:
  * explore_forget_repetition. */
-void explore_note_repetition(struct explore_repetition *r, const struct explore_graph *g, uint32_t thread,
-                             uint32_t done);
+void explore_count_repetition(struct explore_repetition *r, const struct explore_graph *g, uint32_t thread,
+                              uint32_t done);
 void explore_forget_repetition(struct explore_repetition *r);
 
 /* Returns true once for each dozen of turns. */

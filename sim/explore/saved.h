@@ -14,12 +14,11 @@
  *     0.0 store release 4 0x1 start state+0x40
  *     1.0 load acquire 4 0x1 0.0 state+0x40
  *
- * Operations stand in the order in which they were run: THREAD.NUMBER, what it does, its order, its bytes,
- * its value, its edge, its place. The edge of a load or update is the operation it reads from, that of a store is the
- * one whose store comes right before it in the order of the place; "start" is the initial value, "-" none: of fences,
- * choices and the plain access that failed. What has no place has "-" there. Numbers count from 0 in each thread. Lines
- * that begin with # say nothing.
- */
+ * Operations are in the order in which they were run. Each has THREAD.NUMBER, the operation, its order, its bytes, its
+ * value, its edge and its place. The edge of a load or update is the operation that it reads from. The edge of a store
+ * is the operation whose store is right before it in the order of the place. "start" is the initial value. "-" means no
+ * edge: for fences, choices and the plain access that failed. An operation without a place has "-" there. Numbers count
+ * from 0 in each thread. Lines that begin with # are comments. */
 #ifndef STROBE_SIM_EXPLORE_SAVED_H
 #define STROBE_SIM_EXPLORE_SAVED_H
 

@@ -37,14 +37,14 @@ static int take_btrace2_option(struct request *q, int c)
 static void print_btrace2_stats(const struct request *q, const struct strobe_btrace2_stats *s)
 {
     uint64_t imported = s->records - s->early;
-    strobe_import_calls_note(&q->common, s->early, "calls that ended before the trace began, skipped");
-    strobe_import_calls_note(&q->common, s->clamped, "calls that began before the trace; they begin with it");
-    strobe_import_calls_note(&q->common, s->cut, "calls with an end after their caller's end; they end with it");
-    strobe_import_calls_note(&q->common, s->tail_bytes, "bytes at the end that are no complete record, skipped");
-    strobe_import_calls_note(&q->common, s->nameless_calls,
-                             q->mapping && s->nameless_calls * 2 >= imported
-                                 ? "calls without a name, half of them or more (is the mapping this build's?)"
-                                 : "calls without a name");
+    strobe_import_calls_count(&q->common, s->early, "calls that ended before the trace began, skipped");
+    strobe_import_calls_count(&q->common, s->clamped, "calls that began before the trace; they begin with it");
+    strobe_import_calls_count(&q->common, s->cut, "calls with an end after their caller's end; they end with it");
+    strobe_import_calls_count(&q->common, s->tail_bytes, "bytes at the end that are no complete record, skipped");
+    strobe_import_calls_count(&q->common, s->nameless_calls,
+                              q->mapping && s->nameless_calls * 2 >= imported
+                                  ? "calls without a name, half of them or more (is the mapping this build's?)"
+                                  : "calls without a name");
 }
 
 static int import_log(struct request *q)

@@ -76,7 +76,7 @@ int strobe_import_calls_arguments(struct strobe_import_calls *q, const char *kin
     return bad;
 }
 
-void strobe_import_calls_note(const struct strobe_import_calls *q, uint64_t count, const char *what)
+void strobe_import_calls_count(const struct strobe_import_calls *q, uint64_t count, const char *what)
 {
     if (count && !q->quiet)
         fprintf(stderr, "%s: %s: %" PRIu64 "\n", q->input, what, count);
@@ -84,19 +84,20 @@ void strobe_import_calls_note(const struct strobe_import_calls *q, uint64_t coun
 
 static void print_repairs(const struct strobe_import_calls *q, const struct strobe_repair_stats *r, uint64_t orphans)
 {
-    strobe_import_calls_note(q, r->closed,
-                             q->repair == STROBE_REPAIR_LAST
-                                 ? "calls without an end, ended at their thread's last event"
-                                 : "calls without an end, ended by the event that encloses them");
-    strobe_import_calls_note(q, r->open_at_end, "calls open at the end");
-    strobe_import_calls_note(q, r->unmatched + orphans, "ends of calls that had not begun, skipped");
+    strobe_import_calls_count(q, r->closed,
+                              q->repair == STROBE_REPAIR_LAST
+                                  ? "calls without an end, ended at their thread's last event"
+                                  : "calls without an end, ended by the event that encloses them");
+    strobe_import_calls_count(q, r->open_at_end, "calls open at the end");
+    strobe_import_calls_count(q, r->unmatched + orphans, "ends of calls that had not begun, skipped");
 }
 
 static void print_calls_losses(const struct strobe_import_calls *q, const struct strobe_calls_convert_stats *s)
 {
-    strobe_import_calls_note(q, s->timeline.marks.open_at_end, "asynchronous slices open at the end");
-    strobe_import_calls_note(q, s->timeline.marks.unmatched, "ends of asynchronous slices that had not begun, skipped");
-    strobe_import_calls_note(q, s->btrace2.refused, "calls that the format cannot represent, skipped");
+    strobe_import_calls_count(q, s->timeline.marks.open_at_end, "asynchronous slices open at the end");
+    strobe_import_calls_count(q, s->timeline.marks.unmatched,
+                              "ends of asynchronous slices that had not begun, skipped");
+    strobe_import_calls_count(q, s->btrace2.refused, "calls that the format cannot represent, skipped");
 }
 
 int strobe_import_calls_write(const struct strobe_import_calls *q, struct strobe_calls *calls, uint64_t orphans)

@@ -31,7 +31,7 @@ int strobe_import_calls_option(struct strobe_import_calls *q, int c);
 int strobe_import_calls_arguments(struct strobe_import_calls *q, const char *kind, int argc, char **argv);
 
 /* Prints a count to standard error as `INPUT: what: N`, unless it is 0 or --quiet is given. */
-void strobe_import_calls_note(const struct strobe_import_calls *q, uint64_t count, const char *what);
+void strobe_import_calls_count(const struct strobe_import_calls *q, uint64_t count, const char *what);
 
 /* Repairs the calls, writes them, and prints what was repaired. Returns the exit status. `orphans`: ends without a
  * begin that the reader has skipped. */

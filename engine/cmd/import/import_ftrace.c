@@ -41,10 +41,10 @@ static void print_ftrace_stats(const struct strobe_import_calls *q, const struct
 {
     char broken[80];
     snprintf(broken, sizeof broken, "incomplete markers, skipped; the first is in line %" PRIu64, s->first_broken);
-    strobe_import_calls_note(q, s->broken, broken);
-    strobe_import_calls_note(q, s->cut, "lines that are cut off, skipped");
-    strobe_import_calls_note(q, s->unordered, "events that went back in time, moved to the time of the event before");
-    strobe_import_calls_note(q, s->other_processes, "markers of other processes, skipped (--pid selects them)");
+    strobe_import_calls_count(q, s->broken, broken);
+    strobe_import_calls_count(q, s->cut, "lines that are cut off, skipped");
+    strobe_import_calls_count(q, s->unordered, "events that went back in time, moved to the time of the event before");
+    strobe_import_calls_count(q, s->other_processes, "markers of other processes, skipped (--pid selects them)");
 }
 
 static int import_ftrace_text(const struct strobe_import_calls *q, const struct strobe_ftrace_options *options)

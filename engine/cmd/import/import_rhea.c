@@ -19,13 +19,13 @@ static void print_log_stats(const struct strobe_import_calls *q, const struct st
 {
     char unknown[80];
     snprintf(unknown, sizeof unknown, "lines not understood, left out, the first is line %" PRIu64, s->first_unknown);
-    strobe_import_calls_note(q, s->before_start, "lines before TRACE_START, left out");
-    strobe_import_calls_note(q, s->unknown, unknown);
-    strobe_import_calls_note(q, s->cut_off, "lines cut at the end, left out");
-    strobe_import_calls_note(q, s->others, "messages that are no calls, left out");
-    strobe_import_calls_note(q, s->after_end, "lines after TRACE_END, left out");
-    strobe_import_calls_note(q, s->lost, "packets and messages that the capture lost");
-    strobe_import_calls_note(q, !s->ended, "captures that never ended");
+    strobe_import_calls_count(q, s->before_start, "lines before TRACE_START, left out");
+    strobe_import_calls_count(q, s->unknown, unknown);
+    strobe_import_calls_count(q, s->cut_off, "lines cut at the end, left out");
+    strobe_import_calls_count(q, s->others, "messages that are no calls, left out");
+    strobe_import_calls_count(q, s->after_end, "lines after TRACE_END, left out");
+    strobe_import_calls_count(q, s->lost, "packets and messages that the capture lost");
+    strobe_import_calls_count(q, !s->ended, "captures that never ended");
 }
 
 static enum strobe_status read_rhea_log(const struct strobe_import_calls *q, const char *text, size_t bytes,
@@ -47,8 +47,8 @@ static enum strobe_status read_profilo(const struct strobe_import_calls *q, cons
     if (status != STROBE_OK)
         return status;
     snprintf(unknown, sizeof unknown, "lines not understood, left out, the first is line %" PRIu64, s.first_unknown);
-    strobe_import_calls_note(q, s.unknown, unknown);
-    strobe_import_calls_note(q, s.cut_off, "lines cut at the end, left out");
+    strobe_import_calls_count(q, s.unknown, unknown);
+    strobe_import_calls_count(q, s.cut_off, "lines cut at the end, left out");
     return STROBE_OK;
 }
 
@@ -59,7 +59,7 @@ static enum strobe_status read_ring_file(const struct strobe_import_calls *q, co
 {
     struct strobe_rhea_ring_stats stats;
     enum strobe_status status = strobe_rhea_ring_read(file->at, file->bytes, calls, &stats, error);
-    strobe_import_calls_note(q, stats.strange, "entries that are none of a capture's, left out");
+    strobe_import_calls_count(q, stats.strange, "entries that are none of a capture's, left out");
     if (status == STROBE_OK)
         print_log_stats(q, &stats.log);
     return status;
@@ -93,7 +93,7 @@ static int write_profilo(const struct strobe_import_calls *q, struct strobe_call
     status = strobe_outfile_finish(&out, !whole);
     if (!whole)
         return strobe_complain("%s: more calls than profilo's format has ids for", q->input);
-    strobe_import_calls_note(q, blanked, "newlines in names, written as blanks");
+    strobe_import_calls_count(q, blanked, "newlines in names, written as blanks");
     return status == STROBE_OK ? STROBE_EXIT_OK : strobe_complain("%s: %s", q->output, strerror(errno));
 }
 

@@ -1,7 +1,7 @@
 /* Litmus tests: small concurrent programs with a question about their outcomes, read from files and explored.
  *
- * The format is that of herd7's C (Alglave, Maranget, Tautschnig, "Herding cats", TOPLAS 2014; diy.inria.fr/doc), which
- * Dartagnan reads too:
+ * The format is herd7's C (Alglave, Maranget, Tautschnig, "Herding cats", TOPLAS 2014; diy.inria.fr/doc), which
+ * Dartagnan also reads:
  *
  *     C SB+rlx
  *     { [x] = 0; atomic_int y = 0; }
@@ -13,33 +13,34 @@
  *     locations [x; 0:r0;]
  *     exists (0:r0=0 /\ 1:r0=0)
  *
- * What is read
+ * Supported syntax
  *   head        "C NAME", then anything up to the first "{": comments, texts, KEY=VALUE lines
- *   init        [x] = 1; x = 1; int x = 1; atomic_int x; int *p = &x; p = x; 0:r1 = 1; what is not named is 0
+ *   init        [x] = 1; x = 1; int x = 1; atomic_int x; int *p = &x; p = x; 0:r1 = 1; other variables are 0
  *   threads     P0 .. P4 in order, with void before it or not; parameters are pointers to shared locations, named as
  *               these
- *   types       the integer types of C, <stdint.h> and <stdatomic.h>, _Atomic(T), pointers; const and volatile say
- *               nothing; int has 4 bytes, long and pointers 8
+ *   types       the integer types of C, <stdint.h> and <stdatomic.h>, _Atomic(T), pointers; const and volatile have
+ *               no effect; int has 4 bytes, long and pointers 8
  *   statements  declarations, assignments (= += -= &= |= ^=) to locals and to *p, if, else, while, do, { }, calls.
  *               A local that is assigned without a declaration is an int; blocks have no scope of their own.
  *   values      || && | ^ & == != < <= > >= << >> + - * / % ! ~ - ?: casts, true, false, NULL, decimal and hexadecimal
- *               numbers; computed in 64 bits with sign, brought to a type where they are stored
+ *               numbers; computed as signed 64-bit values, converted to a type when they are stored
  *   C11         atomic_load, atomic_store, atomic_exchange, atomic_fetch_{add,sub,or,and,xor},
  *               atomic_compare_exchange_{strong,weak}, each also with _explicit; atomic_thread_fence, atomic_init.
- *               What is expected stands in a local, &r, or in shared memory, p, which is then accessed plainly.
+ *               The expected value is in a local, &r, or in shared memory, p, which is then accessed plainly.
  *   *p          is a plain access whatever p's type is, as in herd
  *   Linux       READ_ONCE, WRITE_ONCE (relaxed), smp_load_acquire, smp_store_release, smp_mb, smp_rmb, smp_wmb (fences:
  *               seq_cst, acquire, release), xchg (a seq_cst fence on both sides), xchg_relaxed, xchg_acquire,
- *               xchg_release. They mean these C11 operations, not what the Linux kernel's own model says of them.
- *   orders      memory_order_*; consume is acquire. A load's release and a store's acquire say nothing, as in herd.
+ *               xchg_release. They mean these C11 operations, not those of the Linux kernel's memory model.
+ *   orders      memory_order_*; consume is acquire. Release on a load and acquire on a store have no effect, as in
+ *               herd
  *   condition   filter P, locations [..], then exists P, ~exists P or forall P, P of
  *               0:r0=1 x=2 [x]=2 *x=2 0:r0!=1 0:r0=1:r1 true false, not ~ /\ && \/ || => ( )
  *   comments    // and C's; (* *) outside of threads
  *
- * Not read: arrays, structures, macros, locks, RCU, for, goto, ++.
+ * Not supported: arrays, structures, macros, locks, RCU, for, goto, ++.
  *
- * A loop's turn that stores nothing and leaves the locals as they were is a wait (explore_spin). A loop that exchanges
- * until it gets what it wants is one as long as it stores what it found. Start only. */
+ * A turn of a loop that stores nothing and leaves the locals unchanged is a wait (explore_spin). A loop that exchanges
+ * until it finds the wanted value is a wait as long as it stores the value that it found. Start only. */
 #ifndef STROBE_SIM_EXPLORE_LITMUS_LITMUS_H
 #define STROBE_SIM_EXPLORE_LITMUS_LITMUS_H
 

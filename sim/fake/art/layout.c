@@ -1,27 +1,29 @@
-/* Where the runtime's fields are, release by release, for 64-bit processors.
+/* Offsets of the runtime's fields, by release, for 64-bit processors.
  *
- * Read from the field orders in the headers of the Android Open Source Project's platform/art and of forks that keep a
- * release's state: stack.h, managed_stack.h, interpreter/shadow_frame.h, thread.h, art_method.h, runtime.h,
- * jni/java_vm_ext.h in runtime/. 30 and 34 were measured on Debian's builds of those releases; the same way of counting
- * gives the measured numbers of both. Where no header of a release was found, the comment says so.
+ * They follow from the order of fields in the headers of the Android Open Source Project's platform/art, and of forks
+ * that keep the state of a release: stack.h, managed_stack.h, interpreter/shadow_frame.h, thread.h, art_method.h,
+ * runtime.h, jni/java_vm_ext.h in runtime/. The offsets of 30 and 34 were measured on Debian's builds of those
+ * releases. The same way of counting gives the measured numbers of both. The list below says where no header of a
+ * release was found.
  *
- *   StackVisitor   24, 25: thread, kind, shadow, quick, pc, header, frames, depth, inlining depth, context.
- *                  26 on: "check suspended" after the context. From 29 on the inlining depth gave way to a table of
- *                  inline infos and caches, whose size was measured for 30 (context at 504) and 34 (480); 29 was not
- *                  found and has 30's, 31 to 33 have 34's, as have 35 and 36, whose stack.h has 34's fields.
- *   Thread         32-bit fields, then 64 bytes of 64-bit ones (trace clock, statistics), then pointers: card table,
+ *   StackVisitor   24, 25: thread, kind, shadow, quick, pc, header, frames, depth, inlining depth, context. From 26 on:
+ *                  "check suspended" after the context. From 29 on a table of inline infos and caches replaces the
+ *                  inlining depth. Its size was measured for 30 (context at 504) and 34 (480). 29 was not found and has
+ *                  30's. 31 to 33 have 34's, as have 35 and 36, whose stack.h has 34's fields.
+ *   Thread         32-bit fields, then 64 bytes of 64-bit fields (trace clock, statistics), then pointers: card table,
  *                  exception, stack end, managed stack (3 words), suspend trigger, environment, temporary
  *                  environment, self, peer. 32-bit fields: 16 at 24, 25; 18 at 26 to 28; 21 at 29; 23 at 30;
- *                  21 at 33, 34; 20 at 35, 36 (no "transitioning to runnable"). 31, 32: not found; counted as 33,
- *                  less the three newer counters, plus the flag of the assembly interpreter: 19. The debugger's share
- *                  of the suspend count stands before the ids up to 30.
- *   ShadowFrame    the same order in all; registers at 60 up to 27, since 28 behind a flag at 60.
- *   ArtMethod      24, 25: two caches, native entry, code; 26, 27: one cache; 28 to 30: none; 31 on: no code offset.
- *   Runtime        thread list, intern table, class linker, signal catcher, then up to 26 the trace file's name (a
- *                  std::string, 3 words), 27, 28 a flag before it, 29 nothing, 30 on the JNI id manager, 33 on an
- *                  allocator of references before that; then the JavaVM. The heap is 8 words before the thread list,
- *                  since 34 nine. Where the JavaVM itself is was measured for 30 and 34 only, and depends on the
- *                  C++ library: the others are made up in between, as tracers look for it. */
+ *                  21 at 33, 34; 20 at 35, 36 (no "transitioning to runnable"). 31, 32 were not found and are counted
+ *                  as 33, less the three newer counters, plus the flag of the assembly interpreter: 19. Up to 30 the
+ *                  debugger's share of the suspend count precedes the ids.
+ *   ShadowFrame    the same order in all; registers at 60 up to 27, from 28 on after a flag at 60.
+ *   ArtMethod      24, 25: two caches, native entry, code; 26, 27: one cache; 28 to 30: none; from 31 on: no code
+ *                  offset.
+ *   Runtime        thread list, intern table, class linker, signal catcher; then up to 26 the trace file's name (a
+ *                  std::string, 3 words), at 27 and 28 a flag before it, at 29 nothing, from 30 on the JNI id manager,
+ *                  from 33 on an allocator of references before that; then the JavaVM. The heap is 8 words before the
+ *                  thread list, from 34 on 9. The offset of the JavaVM itself was measured for 30 and 34 only, and
+ *                  depends on the C++ library. The offsets of the others lie in between, as tracers search for it. */
 #include "sim/fake/art/fake.h"
 
 enum { NONE = 0xffff, LEVEL_FIRST = 24, LEVEL_LAST = 36 };

@@ -1,25 +1,25 @@
-/* The fake Mach: what XNU and libSystem answer to the calls of engine/backend/sdk/mach/include, on threads of this
+/* The fake Mach: the answers of XNU and libSystem to the calls of engine/backend/sdk/mach/include, on threads of this
  * machine.
  *
- *   ports.c      the task's port names: rights, counts, dead names; a name's number is used again, its generation not
- *   thread.c     task_threads, thread_suspend, _resume, _get_state, _info, _policy_set; run states as the kernel's are:
- *                a thread in the kernel runs on after a suspend until it comes out, or waits there
- *   vm.c         vm_read_overwrite and kin
+ *   ports.c      the task's port names: rights, counts, dead names; a name's index is used again, its generation not
+ *   thread.c     task_threads, thread_suspend, _resume, _get_state, _info, _policy_set; run states like the kernel's: a
+ *                thread in the kernel runs on after a suspend until it comes out, or waits there
+ *   vm.c         vm_read_overwrite and the like
  *   task.c       task_info
  *   clock.c      mach_absolute_time (units of 125/3 ns, as on arm64 devices), mach_wait_until
  *   message.c    mach_msg within the task, semaphores
  *   libsystem.c  malloc_logger, waits; lock.c os_unfair_lock; dispatch.c; pthread_np.c, with the introspection hook
  *   dyld.c       images: add and remove callbacks
- *   image.c      the app's own image, whose calls go through pointers to be rebound (app.h)
- *   fault.c      the n-th call of a name, or of all, fails with a code
- *   pthreads.c   all of it over real threads: stops by a signal and a hand-shake
- *   guard/       a library of its own, which comes before: ends who calls what it may not while a thread stands
+ *   image.c      the app's own image, whose calls go through pointers that hooks can replace (app.h)
+ *   fault.c      makes the n-th call of a name, or of all names, fail with a code
+ *   pthreads.c   the implementation over real threads: stops by a signal and a handshake
+ *   guard/       a library of its own that comes before: aborts forbidden calls while a thread is held suspended
  *
- * Over virtual threads sim/player/virtual puts a system of its own in the place of pthreads.c (system.h). It is one
- * library, libfakemach.so, that an engine built for this machine is linked with (libstrobe-mach.so), as libSystem is on
- * Darwin.
+ * Over virtual threads, sim/player/virtual installs its own system in place of pthreads.c (system.h). The fake is one
+ * library, libfakemach.so. An engine built for this machine (libstrobe-mach.so) is linked with it, as it is with
+ * libSystem on Darwin.
  *
- * Rules are kept in tests/contract_mach, which also runs on GNU Mach and in the emulator's host. */
+ * tests/contract_mach checks the rules. It also runs on GNU Mach and in the emulator's host. */
 #ifndef STROBE_SIM_FAKE_MACH_FAKE_H
 #define STROBE_SIM_FAKE_MACH_FAKE_H
 

@@ -53,7 +53,7 @@ struct fake_port fake_port_find(mach_port_name_t name)
 static void check_port_entry(struct entry *e)
 {
     if (e && e->kind == FAKE_PORT_THREAD)
-        fake_thread_looked_at(e->object);
+        fake_thread_check_end(e->object);
 }
 
 mach_port_name_t fake_port_new(enum fake_port_kind kind, void *object, uint32_t rights)

@@ -105,7 +105,7 @@ static void drop_fake_thread(struct fake_thread *t)
     first_free = i;
 }
 
-void fake_thread_looked_at(struct fake_thread *t)
+void fake_thread_check_end(struct fake_thread *t)
 {
     if (fake_on->where(t->id) == FAKE_MACH_GONE)
         drop_fake_thread(t);
@@ -285,7 +285,7 @@ static kern_return_t settle_fake_thread(uint64_t id)
     fake_on->lock();
     struct fake_thread *t = find_fake_thread(id);
     if (t)
-        fake_thread_looked_at(t);
+        fake_thread_check_end(t);
     t = find_fake_thread(id);
     fake_on->unlock();
     return t ? KERN_SUCCESS : MACH_SEND_INVALID_DEST;

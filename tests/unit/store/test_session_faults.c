@@ -415,7 +415,7 @@ static void a_header_from_before_stops_or_children_were_counted_says_nothing_of_
     const uint32_t between = offsetof(struct strobe_session_header, pid_namespace), children = 7;
     const off_t children_at = offsetof(struct strobe_session_header, children_left);
     assert_int_equal(strobe_session_open(path, &s), STROBE_OK);
-    strobe_stops_note(&s.header->stops, 5);
+    strobe_stops_add(&s.header->stops, 5);
     struct strobe_stops stops = s.header->stops;
     strobe_session_unmap(&s);
     assert_int_equal(pwrite(fd, &stops, sizeof stops, (off_t)then), sizeof stops);

@@ -29,7 +29,7 @@ static void assert_like_sorted(uint64_t *lengths, size_t count)
 {
     struct strobe_stops s = {0};
     for (size_t i = 0; i < count; i++)
-        strobe_stops_note(&s, lengths[i]);
+        strobe_stops_add(&s, lengths[i]);
     qsort(lengths, count, sizeof *lengths, ascending);
     struct strobe_stop_times t = strobe_stops_read(&s);
     assert_int_equal(t.count, count);
@@ -65,7 +65,7 @@ static void each_length_alone_is_reported_as_itself(void **state)
     (void)state;
     for (uint64_t ticks = 0; ticks < 100000; ticks += 1 + ticks / 100) {
         struct strobe_stops s = {0};
-        strobe_stops_note(&s, ticks);
+        strobe_stops_add(&s, ticks);
         struct strobe_stop_times t = strobe_stops_read(&s);
         assert_close(t.median, ticks);
         assert_true(t.median <= ticks);
@@ -79,8 +79,8 @@ static void a_longer_stop_is_never_reported_as_a_shorter_one(void **state)
     uint64_t before = 0;
     for (uint64_t ticks = 1; ticks < (uint64_t)1 << 40; ticks += 1 + ticks / 50) {
         struct strobe_stops s = {0};
-        strobe_stops_note(&s, ticks);
-        strobe_stops_note(&s, UINT64_MAX);
+        strobe_stops_add(&s, ticks);
+        strobe_stops_add(&s, UINT64_MAX);
         uint64_t median = strobe_stops_read(&s).median;
         assert_true(median >= before);
         before = median;
@@ -93,7 +93,7 @@ static void stops_of_any_length_are_counted(void **state)
     struct strobe_stops s = {0};
     const uint64_t lengths[] = {UINT64_MAX, (uint64_t)1 << 32, (uint64_t)1 << 63, UINT32_MAX};
     for (size_t i = 0; i < 4; i++)
-        strobe_stops_note(&s, lengths[i]);
+        strobe_stops_add(&s, lengths[i]);
     struct strobe_stop_times t = strobe_stops_read(&s);
     assert_int_equal(t.count, 4);
     assert_true(t.median == UINT64_MAX && t.longest == UINT64_MAX);

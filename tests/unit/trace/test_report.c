@@ -172,7 +172,7 @@ static void the_times_that_threads_stood_are_reported_in_both_forms(void **state
     point(strobe_build_thread(&build, 42, "t"), 0, stack(A, B));
     strobe_bump(&build.session.header->async_passes, 100);
     for (uint64_t i = 0; i < 100; i++)
-        strobe_stops_note(&build.session.header->stops, i < 60 ? 4096 : i < 99 ? 65536 : 1000000);
+        strobe_stops_add(&build.session.header->stops, i < 60 ? 4096 : i < 99 ? 65536 : 1000000);
     strobe_build_end(&build, 1 * MS);
     struct strobe_report *r = of_session(10);
     assert_int_equal(r->stops.count, 100);
