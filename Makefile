@@ -166,7 +166,7 @@ $B/libstrobe-trace.a: $(trace_obj)
 	$(call run,ar)$(AR) rcs $@ $^
 
 $B/libstrobe-preload.so: $(preload_obj)
-	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-preload.so -Wl,-z,now -o $@ $^ $(preload_libs)
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-preload.so -Wl,-z,now,-z,defs -o $@ $^ $(preload_libs)
 
 # A test's own code need not be fast.
 hasty_parts := $(addprefix $B/obj/tests/,unit contract_art contract_mach deadlock) $B/sim/tests/sim $B/explore

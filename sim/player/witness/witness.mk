@@ -6,5 +6,6 @@ sources     += $(witness_src)
 
 all: $B/libstrobe-witness.so
 
-$B/libstrobe-witness.so: $(call obj,pic,$(capture_src) $(witness_src))
-	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-witness.so -Wl,-Bsymbolic -Wl,-z,now -o $@ $^ $(preload_libs)
+$B/libstrobe-witness.so: $(call obj,pic,$(capture_src) engine/util/array.c $(witness_src))
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-witness.so -Wl,-Bsymbolic,-z,defs,-z,now -o $@ $^ \
+	    $(preload_libs)
