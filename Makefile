@@ -60,7 +60,7 @@ hasty        := $(if $(filter -O2,$(CFLAGS)),-O1 -g1)
 haste         = $(if $(HASTE),$(hasty))
 # Objects do not say where they were built. (Those that count coverage must.)
 here          = $(if $(findstring coverage,$(CFLAGS)),,-ffile-prefix-map="$(CURDIR)=.")
-compile       = $(CC) $(cflags) $(CPPFLAGS) $(CFLAGS) $(haste) $(here)
+compile       = $(CC) $(cflags) $(CPPFLAGS) $(CFLAGS) $(haste) $(shared) $(here)
 assemble      = $(CC) $(CPPFLAGS) -I. -MMD -MP $(here)
 link          = $(CC) $(ldflags) $(LDFLAGS)
 
@@ -160,6 +160,17 @@ $B/libstrobe-capture.a: $(capture_obj)
 $B/libstrobe-sim.a: $(sim_obj)
 	@mkdir -p $(@D) && rm -f $@
 	$(call run,ar)$(AR) rcs $@ $^
+
+# Sessions and traces for other programs: the public functions of engine/include/strobe/{session,trace}.h.
+reading_obj := $(trace_obj) $(call obj,obj,$(wildcard engine/base/*.c engine/store/*.c engine/method/rhea/*.c))
+$(reading_obj): private shared := -fPIC -fvisibility=hidden
+$B/lib/libstrobe-trace.a: $(reading_obj)
+	@mkdir -p $(@D) && rm -f $@
+	$(call run,ar)$(AR) rcs $@ $^
+
+$B/lib/libstrobe-trace.so.0: $(reading_obj)
+	@mkdir -p $(@D)
+	$(call run,ld)$(link) -shared -Wl,-soname,$(@F) -Wl,-z,defs,-z,now,--exclude-libs,ALL -o $@ $^ $(trace_libs)
 
 $B/libstrobe-trace.a: $(trace_obj)
 	@mkdir -p $(@D) && rm -f $@

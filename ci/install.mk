@@ -1,13 +1,15 @@
-# make install: the command, the libraries it loads, and what it takes to build upon the engine. All of it or nothing.
+# make install: the programs, the libraries that they load, and the library and headers for other programs. All of it or
+# nothing.
 
 D           := $(DESTDIR)$(PREFIX)
 installed   := $B/strobe $B/strobe-lab $(players) $(patsubst %,$B/libstrobe-%.so,preload art binder witness) \
-               $(patsubst %,$B/libstrobe-%.a,capture trace)
+               $B/lib/libstrobe-trace.a $B/lib/libstrobe-trace.so.0
+public      := $(wildcard engine/include/strobe/*.h)
 completions := $(foreach shell,bash zsh fish,$B/completion/strobe.$(shell))
 pages       := $(foreach n,1 5,$(patsubst %,man$n/%,$(notdir $(wildcard engine/cmd/man/*.$n sim/cmd/man/*.$n))))
 
 install: $(installed) $(completions) | all ## installs under $(DESTDIR)$(PREFIX)
-	@B='$B' DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' VERSION='$(VERSION)' LIBS='$(trace_libs)' \
+	@B='$B' DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' VERSION='$(VERSION)' \
 	    LEVELS='$(fake_levels)' ci/install
 
 $(completions): $B/completion/strobe.%: ci/completion $B/strobe $B/strobe-lab
@@ -15,12 +17,14 @@ $(completions): $B/completion/strobe.%: ci/completion $B/strobe $B/strobe-lab
 	@ci/completion $* $B >$@.part && mv $@.part $@
 
 uninstall: ## removes what install put there
-	rm -f '$(D)/bin/strobe' '$(D)/bin/strobe-lab' '$(D)/lib/pkgconfig/strobe.pc'
+	rm -f '$(D)/bin/strobe' '$(D)/bin/strobe-lab' '$(D)/lib/pkgconfig/strobe-trace.pc' \
+	    $(patsubst %,'$(D)/lib/libstrobe-trace.%',a so so.0) $(public:engine/include/%='$(D)/include/%')
 	rm -f $(pages:%='$(D)/share/man/%')
 	rm -f $(patsubst %,'$(D)/share/bash-completion/completions/%',strobe strobe-lab) \
 	    $(patsubst %,'$(D)/share/fish/vendor_completions.d/%.fish',strobe strobe-lab) \
 	    '$(D)/share/zsh/site-functions/_strobe'
-	rm -rf '$(D)/lib/strobe' '$(D)/libexec/strobe' '$(D)/include/strobe'
+	rm -rf '$(D)/lib/strobe' '$(D)/libexec/strobe'
+	-rmdir '$(D)/include/strobe' 2>/dev/null
 
 .PHONY: install uninstall
 

@@ -1,4 +1,5 @@
-/* The text of an error: one line for a person, beside the status code for the program.
+/* Sets, joins and copies the text of an error, struct strobe_error of the public API: one line for a person, beside the
+ * status code for the program.
  *
  * A function that can fail for a reason worth a sentence takes a `struct strobe_error *` as its last parameter, and
  * sets the text before it returns a failure. The text names the file, the place and what was expected; it has no line
@@ -10,15 +11,11 @@
 #ifndef STROBE_BASE_ERROR_H
 #define STROBE_BASE_ERROR_H
 
+#include "engine/base/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-
-enum { STROBE_ERROR_BYTES = 1024 };
-
-struct strobe_error {
-    char text[STROBE_ERROR_BYTES]; /* ends with 0; "" = no text. A text that is too long is cut */
-};
 
 static inline bool strobe_error_is_set(const struct strobe_error *error)
 {

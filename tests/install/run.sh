@@ -1,7 +1,7 @@
 #!/bin/bash
 # `make install` works from a fresh clone, installs all or nothing, and everything runs from the prefix. What it leaves
-# is whole: a program that is built with nothing but the installed files reads a session's status texts, the command
-# starts, and `make uninstall` takes everything away again.
+# is whole: programs in C and C++ that are built with nothing but the installed files read sessions, the command starts,
+# the libraries export the public functions and no others, and `make uninstall` takes everything away again.
 #
 # takes: 12 s
 set -u
@@ -34,7 +34,7 @@ installs() {
 has_every_file() {
     local path
     for path in bin/strobe bin/strobe-lab libexec/strobe/strobe-player lib/strobe/libstrobe-preload.so \
-        lib/pkgconfig/strobe.pc include/strobe/engine/store/session.h \
+        lib/pkgconfig/strobe-trace.pc lib/libstrobe-trace.{a,so,so.0} include/strobe/{session,status,trace}.h \
         share/man/man1/{strobe,strobe-{record,report,convert,doctor,symbolize,import,lab,run,compare,explore}}.1 \
         share/man/man5/strobe-{scenario,session}.5; do
         [[ -s $dir/opt/strobe/$path ]] || { echo "missing $path"; return 1; }
@@ -45,27 +45,67 @@ command_starts() {
     "$dir/opt/strobe/bin/strobe" --version
 }
 
-program_builds() {
-    cat >"$dir/reader.c" <<'C'
-#include "engine/store/session.h"
-#include <stdio.h>
-int main(void)
-{
-    struct strobe_session s;
-    puts(strobe_status_text(strobe_session_open("/nonexistent/session", &s)));
-    return 0;
+# flags ARGUMENT...: what pkg-config says of the installed library.
+flags() {
+    PKG_CONFIG_PATH=$dir/opt/strobe/lib/pkgconfig \
+        pkg-config --define-variable=prefix="$dir/opt/strobe" "$@" strobe-trace
 }
-C
-    local flags
-    flags=$(PKG_CONFIG_PATH=$dir/opt/strobe/lib/pkgconfig \
-        pkg-config --define-variable=prefix="$dir/opt/strobe" --cflags --libs strobe) &&
-        (cd "$dir" && gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -o reader reader.c $flags) &&
-        [[ $("$dir/reader") == "input/output error" ]]
+
+# Other projects have flags and folders of their own: no file of this tree is in sight.
+programs_build() {
+    local flags static
+    flags=$(flags --cflags --libs) && static=$(flags --static --cflags --libs) || return 1
+    cp tests/install/{profile.c,threads.cc,app.c} "$dir" && cd "$dir" &&
+        gcc -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Wpedantic -Werror -o profile profile.c $flags &&
+        g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -o threads threads.cc $flags &&
+        gcc -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror -o profile-static profile.c \
+            $(sed 's/-lstrobe-trace/-l:libstrobe-trace.a/' <<<"$static") &&
+        gcc -D_GNU_SOURCE -O2 -g -o app app.c -pthread &&
+        opt/strobe/bin/strobe record -q --no-convert -o app.strobe -- ./app
+}
+
+run_installed() {
+    LD_LIBRARY_PATH=$dir/opt/strobe/lib "$dir/$@"
+}
+
+a_program_reads_a_session() {
+    cd "$dir" && run_installed profile app.strobe app.folded >out || { cat out; return 1; }
+    [[ $(head -n 1 out) == *' hot_function' ]] && ./profile-static app.strobe | cmp - out &&
+        grep -q 'worker;.*hot_function [0-9]' app.folded &&
+        [[ $(run_installed threads app.strobe) == $'app main\nworker' ]] ||
+        { cat out; run_installed threads app.strobe; return 1; }
+}
+
+# opens_as PATH TEXT: what a program is told of a session that does not open.
+opens_as() {
+    local out
+    out=$(run_installed profile "$1")
+    [[ $? == 1 && $out == "$2"* ]] || { echo "$1: $out"; return 1; }
+}
+
+bad_sessions_have_a_status_and_a_text() {
+    cd "$dir" && head -c 5000 app.strobe >cut.strobe && : >empty.strobe && mkdir -p folder || return 1
+    opens_as nowhere.strobe 'input/output error: No such file' && opens_as folder 'not a valid input: ' &&
+        opens_as empty.strobe 'not a valid input: ' && opens_as profile.c 'not a valid input: ' &&
+        opens_as cut.strobe 'truncated: end of file' || return 1
+    run_installed profile app.strobe app.folded | grep -q '^exists already: .*app.folded' ||
+        { echo "a trace was overwritten"; return 1; }
+}
+
+# The functions that the public headers declare.
+public_functions() {
+    sed -nE 's/^STROBE_API .*[ *](strobe_[a-z_]+)\(.*/\1/p' "$dir"/opt/strobe/include/strobe/*.h | sort
+}
+
+the_library_exports_the_public_functions() {
+    [[ $(public_functions | wc -l) -ge 8 ]] &&
+        diff <(nm -D --defined-only "$dir/opt/strobe/lib/libstrobe-trace.so.0" | awk '{ print $3 }' | sort) \
+            <(public_functions)
 }
 
 uninstalls() {
     make --no-print-directory "B=$B" PREFIX=/opt/strobe "DESTDIR=$dir" uninstall
-    ! find "$dir/opt" -type f | grep .
+    ! find "$dir/opt" ! -type d | grep .
 }
 
 # ---- from a fresh clone
@@ -104,7 +144,7 @@ leaves_nothing_on_failure() {
     local status
     mkdir -p "$dir/half" && mv "$dir/clone/build/libstrobe-witness.so" "$dir/aside" &&
         mkdir "$dir/clone/build/libstrobe-witness.so" || return 1
-    (cd "$dir/clone" && B=build DESTDIR= PREFIX="$dir/half" VERSION=0 LIBS= LEVELS=24 ci/install)
+    (cd "$dir/clone" && B=build DESTDIR= PREFIX="$dir/half" VERSION=0 LEVELS=24 ci/install)
     status=$?
     rmdir "$dir/clone/build/libstrobe-witness.so"
     mv "$dir/aside" "$dir/clone/build/libstrobe-witness.so"
@@ -118,7 +158,7 @@ puts_back_what_was_there() {
     echo earlier >"$dir/old/bin/strobe"
     local before
     before=$(what_is_in "$dir/old")
-    (cd "$dir/clone" && B=build DESTDIR= PREFIX="$dir/old" VERSION=0 LIBS= LEVELS=24 ci/install)
+    (cd "$dir/clone" && B=build DESTDIR= PREFIX="$dir/old" VERSION=0 LEVELS=24 ci/install)
     local status=$?
     ((status != 0)) || { echo 'it says that it installed'; return 1; }
     [[ $(<"$dir/old/bin/strobe") == earlier && $(what_is_in "$dir/old") == "$before" ]] ||
@@ -156,11 +196,14 @@ check 'make install works' installs
 check 'every file is there' has_every_file
 check 'the installed command starts' command_starts
 if command -v pkg-config >/dev/null; then
-    check 'a program builds with the installed files alone' program_builds
+    check 'programs in C and C++ build with the installed files alone' programs_build
+    check 'a program reads a session, its threads and its hottest function' a_program_reads_a_session
+    check 'a session that does not open has a status and a text' bad_sessions_have_a_status_and_a_text
 else
     ((skipped++))
     echo 'skipped: pkg-config is not installed'
 fi
+check 'the library exports the public functions and no others' the_library_exports_the_public_functions
 check 'make uninstall leaves no file' uninstalls
 
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/status.h"
+#include "engine/include/strobe/trace.h"
 #include "engine/store/session.h"
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/export/sink_perfetto.h"
@@ -13,13 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-enum strobe_format {
-    STROBE_FORMAT_PERFETTO,   /* "perfetto"    what ui.perfetto.dev opens */
-    STROBE_FORMAT_CHROME,     /* "chrome"      trace events as JSON */
-    STROBE_FORMAT_SPEEDSCOPE, /* "speedscope"  evented profiles as JSON, a profile a thread */
-    STROBE_FORMAT_FOLDED,     /* "folded"      a line a stack with its time in us, for flame graphs */
-};
 
 struct strobe_convert_options {
     enum strobe_format format;
