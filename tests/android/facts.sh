@@ -35,7 +35,7 @@ for abi in arm64:AArch64 armv7:ARM x86_64:X86-64; do
     holds "$abi: both hash tables" "$(read_elf -d | grep -cE '\((GNU_)?HASH\)')" 2
     holds "$abi: exports" "$(llvm-nm -D --defined-only "$library" | awk '{ print $3 }' | sort | paste -sd' ')" \
         "JNI_OnLoad strobe_art_start strobe_art_stop strobe_netease_start strobe_netease_stop$(
-            printf ' strobe_rhea_%s' dump enter leave look_again release start stop throw)"
+            printf ' strobe_rhea_%s' dump enter hook_loaded leave release start stop throw)"
     # The lists it is linked against are what it may call. What none of the three calls is in them for nothing.
     llvm-nm -D -u "$library" | awk '{ sub(/@.*/, "", $2); print $2 }'
 done >"$folder/facts.out"

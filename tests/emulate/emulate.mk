@@ -4,7 +4,8 @@
 emulate_host_src  := $(wildcard tests/emulate/host/*.c)
 emulate_flags     := --target=arm64-apple-ios14.0 -std=c11 -O2 -fPIC -ffreestanding -fno-builtin \
                      -fno-omit-frame-pointer -fno-stack-protector -Wall -Wextra -Werror -Wvla -Wshadow -nostdlibinc \
-                     -I. -isystem engine/backend/sdk/mach/include -MMD -MP
+                     -I. -isystem engine/backend/sdk/darwin/include -isystem engine/backend/sdk/mach/include \
+                     -MMD -MP
 emulate_link      := ld64.lld-14 -arch arm64 -platform_version ios 14.0 16.0 -dylib
 emulate_guests    := $(addprefix $B/emulate/,libSystem.dylib rules.dylib bare.dylib app.dylib mutant.dylib \
                                    libstrobe.dylib)
