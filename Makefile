@@ -76,7 +76,9 @@ endif
 
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c engine/method/*/*.c)
 capture_src := $(engine_src) $(wildcard engine/backend/linux/*.c)
-preload_src := $(wildcard engine/backend/linux/preload/*.c engine/backend/linux/preload/*.S)
+preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) engine/backend/linux/embed/capture.c
+# The same library as a part of a program: it starts by strobe_start, not by the environment.
+embed_src   := $(filter-out engine/backend/linux/preload/load.c,$(preload_src)) engine/backend/linux/embed/load.c
 trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/watch/*.c)
 player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \
@@ -98,13 +100,14 @@ tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner)
 # These two have one each, too: they take longer than all others, and have the machine to themselves.
 own_target  := tests/programs/run.sh tests/calibrate/run.sh
 suites      := $(filter-out $(tool_suites) $(own_target),$(wildcard tests/*/run.sh))
-sources     := $(capture_src) $(preload_src) $(trace_src) $(sim_src) $(cmd_src) $(lab_cmd_src) $(player_src) \
+sources     := $(capture_src) $(preload_src) engine/backend/linux/embed/load.c $(trace_src) $(sim_src) $(cmd_src) $(lab_cmd_src) $(player_src) \
                $(unit_src) $(support_src) \
                $(lab_src) $(lab_support) $(program_src) $(no_programs) $(stress_src)
 
 obj          = $(patsubst %,$B/$1/%.o,$(basename $2))
 capture_obj := $(call obj,obj,$(capture_src))
 preload_obj := $(call obj,pic,$(capture_src) $(preload_src))
+embed_obj   := $(call obj,pic,$(capture_src) $(embed_src))
 trace_obj   := $(call obj,obj,$(trace_src))
 # What the lab's runtimes and detours use of the engine's backend.
 lab_backend := engine/backend/art/jni.c engine/backend/art/mapping.c engine/backend/linux/task_clock.c \
@@ -178,6 +181,16 @@ $B/libstrobe-trace.a: $(trace_obj)
 
 $B/libstrobe-preload.so: $(preload_obj)
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-preload.so -Wl,-z,now,-z,defs -o $@ $^ $(preload_libs)
+
+# Capture for other programs: the public functions of engine/include/strobe/capture.h, and the hooks.
+$B/lib/libstrobe-capture.so.0: $(embed_obj)
+	@mkdir -p $(@D)
+	$(call run,ld)$(link) -shared -Wl,-soname,$(@F) -Wl,-z,now,-z,defs -o $@ $^ $(preload_libs)
+
+# One object, so that a program that calls one function gets all hooks; what is hidden becomes local to it.
+$B/lib/libstrobe-capture.a: $(embed_obj)
+	@mkdir -p $(@D) && rm -f $@
+	$(call run,ar)$(LD) -r -o $@.o $^ && $(OBJCOPY) --localize-hidden $@.o && $(AR) rcs $@ $@.o && rm -f $@.o
 
 # A test's own code need not be fast.
 hasty_parts := $(addprefix $B/obj/tests/,unit contract_art contract_mach deadlock) $B/sim/tests/sim $B/explore

@@ -54,8 +54,8 @@ _Static_assert(__atomic_always_lock_free(4, 0) && __atomic_always_lock_free(8, 0
 
 #endif
 
-/* Adds n to a counter that has exactly one writer. The cost is that of a plain addition. Other threads may read the
- * counter without a data race. */
+/* Adds n to a counter that has exactly one writer. `p` is evaluated twice. The cost is that of a plain addition. Other
+ * threads may read the counter without a data race. */
 #define strobe_bump(p, n) strobe_store_relaxed((p), strobe_load_relaxed(p) + (n))
 
 #endif

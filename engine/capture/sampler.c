@@ -100,7 +100,7 @@ void strobe_sampler_init(struct strobe_sampler *s, struct strobe_engine *e, uint
 {
     uint64_t now = e->host->ticks(e->host->ctx);
     s->engine = e;
-    s->resume_ticks = now + strobe_ticks_of_ns(e->host, e->config.delay_ns);
+    s->resume_ticks = e->config.delay_ns ? now + strobe_ticks_of_ns(e->host, e->config.delay_ns) : UINT64_MAX;
     s->interval_ticks = strobe_ticks_of_ns(e->host, e->config.async_interval_ns);
     s->random = e->config.seed ? e->config.seed : now ^ (uint64_t)tid << 32;
     s->grid_ticks = now;
@@ -718,8 +718,10 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
 static void end_delay(struct strobe_sampler *s, uint64_t now)
 {
     uint32_t paused = STROBE_PAUSED;
-    if (now >= s->resume_ticks)
-        strobe_cas_relaxed(strobe_switch, &paused, STROBE_ON);
+    if (now < s->resume_ticks)
+        return;
+    s->resume_ticks = UINT64_MAX; /* a later pause is the program's own */
+    strobe_cas_relaxed(strobe_switch, &paused, STROBE_ON);
 }
 
 /* When the switch is off, the writer belongs to the thread that calls strobe_sampler_finish. */

@@ -30,6 +30,15 @@
  *                       strobe_hitch; stack = a stack seen during the turn; 0 = none. Several records of one thread
  *                       may have the same begin: the longest is valid, and the others were written during the turn
  *             thread = the process's main thread unless stated above; count 1, all else 0
+ *   annotation
+ *           what the program itself reports (kind ANNOTATION); not a sample. The thread itself writes it, see
+ *           engine/capture/annotate.h:
+ *             ticks        when it was reported
+ *             cpu_span_ns  enum strobe_annotation
+ *             stack        its name: a stack table id whose words hold the text, see strobe_annotation_pack; 0 for an
+ *                          END, which ends the section that the thread began last
+ *             arg          the value of a COUNTER, a signed number
+ *             count 1, all else 0
  *
  * Any context. */
 #ifndef STROBE_STORE_RECORD_H
@@ -69,6 +78,8 @@ enum strobe_kind {
     STROBE_KIND_COUNTER, /* not an event of the program: a value of the process at an instant */
     STROBE_KIND_HITCH,   /* not an event of the program: its run loop was late */
     STROBE_KIND_CPU,     /* the thread's own CPU clock ticked: see strobe_sample_interrupted */
+    /* not a sample: a section or a counter of the program's own */
+    STROBE_KIND_ANNOTATION,
     STROBE_KIND_COUNT,
     STROBE_KIND_ROOM = 32 /* number of accounts in a thread entry: greater than needed, so that kinds can be added */
 };
@@ -82,6 +93,14 @@ enum strobe_series {
     STROBE_SERIES_COUNT,
     STROBE_SERIES_END_CPU_NS = 255 /* not a series: CPU time of the record's thread when the session ended. The thread
                                       was alive, and not in a recorded call */
+};
+
+/* What an ANNOTATION reports. Stored: append only. */
+enum strobe_annotation {
+    STROBE_ANNOTATION_BEGIN,   /* a section begins on this thread; sections nest */
+    STROBE_ANNOTATION_END,     /* the section begun last ends */
+    STROBE_ANNOTATION_COUNTER, /* a counter of the process has a new value */
+    STROBE_ANNOTATION_COUNT
 };
 
 /* The severity of a late turn of a run loop. Stored: append only. */
@@ -146,13 +165,54 @@ struct strobe_metrics {
 };
 _Static_assert(sizeof(struct strobe_metrics) == 56, "metrics and sequence word fill one cache line");
 
+/* The name of an annotation takes the place of a stack's frames in the stack table. Each word holds 7 bytes of the
+ * text, the first byte lowest, and STROBE_ANNOTATION_TAG in its highest byte, so that no word looks like an address.
+ * Zeros fill the last word. */
+enum {
+#ifdef STROBE_SMALL
+    STROBE_ANNOTATION_WORDS = 2, /* for exploration */
+#else
+    STROBE_ANNOTATION_WORDS = 18,
+#endif
+    STROBE_ANNOTATION_NAME_BYTES = 7 * STROBE_ANNOTATION_WORDS, /* a longer name is cut */
+    STROBE_ANNOTATION_TAG = 0xaa,
+};
+
+/* Packs a text into `words`. Returns the number of words, at least 1. Any context. */
+static inline uint32_t strobe_annotation_pack(const char *name, uint64_t words[STROBE_ANNOTATION_WORDS])
+{
+    uint32_t n = 0, used = 0;
+    do {
+        uint64_t word = 0;
+        for (int i = 0; i < 7 && name[n]; i++)
+            word |= (uint64_t)(unsigned char)name[n++] << 8 * i;
+        words[used++] = word | (uint64_t)STROBE_ANNOTATION_TAG << 56;
+    } while (name[n] && used < STROBE_ANNOTATION_WORDS);
+    return used;
+}
+
+/* Unpacks `count` words into `name`. Returns 0 when they are not the words of a text. */
+static inline int strobe_annotation_unpack(const uint64_t *words, uint32_t count,
+                                           char name[STROBE_ANNOTATION_NAME_BYTES + 1])
+{
+    if (count < 1 || count > STROBE_ANNOTATION_WORDS)
+        return 0;
+    for (uint32_t i = 0; i < 7 * count; i++)
+        name[i] = (char)(words[i / 7] >> i % 7 * 8);
+    name[7 * count] = '\0';
+    for (uint32_t i = 0; i < count; i++)
+        if (words[i] >> 56 != STROBE_ANNOTATION_TAG)
+            return 0;
+    return 1;
+}
+
 /* Returns the stable lower-case name of a kind for reports and traces; "unknown" when out of range. */
 static inline const char *strobe_kind_name(unsigned kind)
 {
     static const char *const name[STROBE_KIND_COUNT] = {
-        "none",  "async",   "alloc", "free", "mutex", "rwlock", "cond",  "sem",     "unlock", "read",
-        "write", "open",    "close", "sync", "poll",  "net",    "sleep", "clock",   "thread", "load",
-        "child", "monitor", "park",  "jni",  "gc",    "ipc",    "wake",  "counter", "hitch",  "cpu",
+        "none", "async", "alloc", "free", "mutex", "rwlock",  "cond",  "sem",    "unlock",     "read",  "write",
+        "open", "close", "sync",  "poll", "net",   "sleep",   "clock", "thread", "load",       "child", "monitor",
+        "park", "jni",   "gc",    "ipc",  "wake",  "counter", "hitch", "cpu",    "annotation",
     };
     return kind < STROBE_KIND_COUNT ? name[kind] : "unknown";
 }
@@ -160,7 +220,8 @@ static inline const char *strobe_kind_name(unsigned kind)
 /* False for records that do not show where a thread was. */
 static inline int strobe_kind_is_sample(unsigned kind)
 {
-    return kind != STROBE_KIND_WAKE && kind != STROBE_KIND_COUNTER && kind != STROBE_KIND_HITCH;
+    return kind != STROBE_KIND_WAKE && kind != STROBE_KIND_COUNTER && kind != STROBE_KIND_HITCH &&
+           kind != STROBE_KIND_ANNOTATION;
 }
 
 #endif

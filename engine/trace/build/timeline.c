@@ -1,6 +1,7 @@
 #include "engine/trace/build/timeline.h"
 
 #include "engine/base/hint.h"
+#include "engine/trace/build/timeline_annotations.h"
 #include "engine/trace/build/timeline_between.h"
 #include "engine/trace/build/timeline_builder.h"
 #include "engine/trace/build/timeline_items.h"
@@ -576,6 +577,7 @@ enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, str
     strobe_timeline_process(reader, tree, sink, b.stats);
     for (size_t i = 0; i < options->mark_count && sink->mark; i++)
         sink->mark(sink, &options->marks[i]);
+    b.failed |= !strobe_timeline_annotations(reader, options->marks, options->mark_count, sink, b.stats);
     for (uint32_t i = 0; i < reader->thread_count && !b.failed && !b.path.failed; i++) {
         b.thread = &reader->threads[i];
         build_thread(&b);

@@ -42,6 +42,8 @@
  *            whatever samples say. Calls that a jump or an exception left, or that had not returned at the end of the
  *            session, are closed as strobe_calls_repair does (calls_repair.h) and told as unfinished; exits of calls
  *            whose entry was overwritten are left out. Memory is one thread's calls at a time.
+ *   sections Sections and counters that the program itself reported (annotations) are marks beside the threads; see
+ *            timeline_annotations.h.
  *   losses   A thread with samples lost has an instant "N samples lost" at its start (S-14), or "events lost" where it
  *            is shown by its calls.
  *
@@ -79,14 +81,18 @@ struct strobe_timeline_stats {
     uint64_t instants;
     uint64_t samples;
     uint64_t message_splits;
-    uint64_t cpu_clamped;     /* times that CPU time ran ahead of wall time, or back */
-    uint64_t waits_cut;       /* waits that claimed to outlast the one they lie in */
-    uint64_t values;          /* of time series */
-    uint64_t hitches;         /* hangs included */
-    uint64_t calls;           /* slices that are calls, the repaired ones among them */
-    uint64_t calls_repaired;  /* ends made up */
-    uint64_t calls_unmatched; /* exits without an entry: left out */
-    uint64_t moved;           /* events moved on so that a slice lasts 1 ns */
+    uint64_t cpu_clamped;      /* times that CPU time ran ahead of wall time, or back */
+    uint64_t waits_cut;        /* waits that claimed to outlast the one they lie in */
+    uint64_t values;           /* of time series */
+    uint64_t hitches;          /* hangs included */
+    uint64_t sections;         /* that the program reported (annotations) */
+    uint64_t sections_open;    /* of them, those without an end: shown to the end of their thread */
+    uint64_t sections_unbegun; /* ends whose begin is not in the session: left out */
+    uint64_t app_values;       /* of counters that the program reported */
+    uint64_t calls;            /* slices that are calls, the repaired ones among them */
+    uint64_t calls_repaired;   /* ends made up */
+    uint64_t calls_unmatched;  /* exits without an entry: left out */
+    uint64_t moved;            /* events moved on so that a slice lasts 1 ns */
 };
 
 /* Builds the timeline of every thread of `reader` and tells it to `sink`, whose finish is called in any case, but for

@@ -172,7 +172,7 @@ static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
     strobe_outfile_text(c->out, "}}");
 }
 
-/* What has a lane is an instant of the process at its begin, as hitches are. */
+/* A finding is an instant of the process at its begin, as hitches are. */
 static void remark(struct chrome *c, const struct strobe_mark *m)
 {
     event(c, "i", c->pid);
@@ -196,7 +196,7 @@ static void remark(struct chrome *c, const struct strobe_mark *m)
 static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
 {
     struct chrome *c = (struct chrome *)sink;
-    if (m->lane) {
+    if (m->lane && m->notes) {
         remark(c, m);
         return;
     }
@@ -212,7 +212,9 @@ static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
     for (int end = 0; end < 2; end++) {
         event(c, end ? "e" : "b", c->pid);
         strobe_outfile_json(c->out, m->name);
-        strobe_outfile_text(c->out, "\",\"cat\":\"async\",\"id\":");
+        strobe_outfile_text(c->out, "\",\"cat\":\"");
+        strobe_outfile_json(c->out, m->lane ? m->lane : "async");
+        strobe_outfile_text(c->out, "\",\"id\":");
         strobe_outfile_number(c->out, m->track);
         time_of(c, ",\"ts\":", end ? m->end_ns : m->begin_ns);
         strobe_outfile_text(c->out, "}");

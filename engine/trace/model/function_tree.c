@@ -40,6 +40,7 @@ static const char *const fixed_names[STROBE_NAME_FUNCTIONS] = {
     [STROBE_KIND_COUNTER] = "[counter]",
     [STROBE_KIND_HITCH] = "[hitch]",
     [STROBE_KIND_CPU] = "[cpu]",
+    [STROBE_KIND_ANNOTATION] = "[annotation]",
     [STROBE_NAME_UNSEEN] = "[unseen]",
     [STROBE_NAME_OFF_CPU] = "[off cpu]",
     [STROBE_NAME_RUNNABLE] = "[runnable]",
@@ -125,10 +126,15 @@ uint32_t strobe_function_tree_text(struct strobe_function_tree *t, const char *t
     return (uint32_t)t->name_count++;
 }
 
+int strobe_is_engine_library(const char *file_name)
+{
+    static const char embedded[] = "libstrobe-capture.so";
+    return !strcmp(file_name, "libstrobe-preload.so") || !strncmp(file_name, embedded, sizeof embedded - 1);
+}
+
 /* Whose code an image holds by its file's name; the engine's own library, whose functions are told apart: OF_HOOK. */
 static enum owner owner_of_image(const char *image)
 {
-    static const char library[] = "libstrobe-preload.so";
     static const struct {
         const char *text;
         size_t length;
@@ -140,7 +146,7 @@ static enum owner owner_of_image(const char *image)
 #undef BEGINS
     };
     const char *slash = strrchr(image, '/'), *base = slash ? slash + 1 : image;
-    if (slash && !strcmp(base, library))
+    if (slash && strobe_is_engine_library(base))
         return OF_HOOK;
     for (size_t i = 0; i < sizeof system / sizeof *system; i++)
         if (!strncmp(base, system[i].text, system[i].length))

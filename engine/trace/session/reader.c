@@ -97,7 +97,7 @@ static int believable(const struct strobe_reader *r, const struct strobe_record 
 
 /* How many the lists being filled have room for. */
 struct rooms {
-    size_t items, metrics, wakes, counters, hitches;
+    size_t items, metrics, wakes, counters, hitches, annotations;
 };
 
 static int collect_wake(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
@@ -152,13 +152,28 @@ static int collect_hitch(struct strobe_reader *r, const struct strobe_record *re
     return 1;
 }
 
+static int collect_annotation(struct strobe_reader *r, const struct strobe_record *record, uint32_t slot, size_t *room)
+{
+    if (record->cpu_span_ns >= STROBE_ANNOTATION_COUNT || record->duration) {
+        r->malformed++;
+        return 1;
+    }
+    if (!strobe_array_reserve(&r->annotations, room, r->annotation_count + 1))
+        return 0;
+    r->annotations[r->annotation_count++] = (struct strobe_reader_annotation){
+        record->ticks, record->arg, record->thread, record->stack, slot, (enum strobe_annotation)record->cpu_span_ns};
+    return 1;
+}
+
 /* What is no sample goes to lists of its own: 0 = out of memory. */
-static int collect_other(struct strobe_reader *r, const struct strobe_record *record, struct rooms *room)
+static int collect_other(struct strobe_reader *r, const struct strobe_record *record, uint32_t slot, struct rooms *room)
 {
     if (record->kind == STROBE_KIND_WAKE)
         return collect_wake(r, record, &room->wakes);
     if (record->kind == STROBE_KIND_COUNTER)
         return collect_counter(r, record, &room->counters);
+    if (record->kind == STROBE_KIND_ANNOTATION)
+        return collect_annotation(r, record, slot, &room->annotations);
     return collect_hitch(r, record, &room->hitches);
 }
 
@@ -189,7 +204,7 @@ static int collect(struct strobe_reader *r)
         tally->records++;
         tally->present += found.record.count;
         if (!strobe_kind_is_sample(found.record.kind)) {
-            if (!collect_other(r, &found.record, &room))
+            if (!collect_other(r, &found.record, slot, &room))
                 return 0;
             continue;
         }
@@ -439,6 +454,38 @@ static void see_series(struct strobe_reader *r)
             r->last_ticks = r->hitches[i].end_ticks;
 }
 
+/* ---- annotations */
+
+static int by_thread_and_time(const void *a, const void *b)
+{
+    const struct strobe_reader_annotation *v = a, *w = b;
+    int order = compare_uint(v->thread, w->thread);
+    order = order ? order : compare_uint(v->ticks, w->ticks);
+    return order ? order : compare_uint(v->slot, w->slot);
+}
+
+static void arrange_annotations(struct strobe_reader *r)
+{
+    if (r->annotation_count)
+        qsort(r->annotations, r->annotation_count, sizeof *r->annotations, by_thread_and_time);
+}
+
+static void extend_to_annotations(struct strobe_reader *r)
+{
+    for (size_t i = 0; i < r->annotation_count; i++)
+        if (r->annotations[i].ticks > r->last_ticks)
+            r->last_ticks = r->annotations[i].ticks;
+}
+
+int strobe_reader_annotation_name(const struct strobe_reader *r, const struct strobe_reader_annotation *a,
+                                  char name[STROBE_ANNOTATION_NAME_BYTES + 1])
+{
+    uint64_t words[STROBE_ANNOTATION_WORDS];
+    uint32_t count;
+    return strobe_stack_frames(&r->session.stacks, a->stack, words, STROBE_ANNOTATION_WORDS, &count) == STROBE_OK &&
+           strobe_annotation_unpack(words, count, name);
+}
+
 /* ---- threads and losses */
 
 static void tally_settle(struct strobe_tally *t)
@@ -551,6 +598,7 @@ static void sum_up(struct strobe_reader *r)
             r->last_ticks = t->last_ticks;
     }
     see_series(r);
+    extend_to_annotations(r);
     if (r->closed && h->end.ticks > r->last_ticks)
         r->last_ticks = h->end.ticks;
     r->overwrote += strobe_load_relaxed(&h->async_overwrote_samples);
@@ -568,6 +616,7 @@ static int read_whole(struct strobe_reader *r)
     if (!read_threads(r) || !strobe_reader_look_at_calls(r) || !collect(r) || !arrange(r) || !arrange_wakes(r))
         return 0;
     arrange_series(r);
+    arrange_annotations(r);
     sum_up(r);
     return strobe_code_split(r) == STROBE_OK;
 }
@@ -613,6 +662,7 @@ void strobe_reader_close(struct strobe_reader *r)
     free(r->wakes_by_waker);
     free(r->counters);
     free(r->hitches);
+    free(r->annotations);
     free(r->blocks);
     free(r->own_stacks);
     free(r);

@@ -49,6 +49,15 @@ struct strobe_reader_hitch {
     enum strobe_hitch how;
 };
 
+/* A section's begin or end, or a counter's value, as ANNOTATION records say. */
+struct strobe_reader_annotation {
+    uint64_t ticks, value;
+    uint32_t thread; /* index of the thread that reported it */
+    uint32_t stack;  /* of its name: see strobe_reader_annotation_name; 0 for an END */
+    uint32_t slot;   /* of the ring: orders annotations of equal times */
+    enum strobe_annotation what;
+};
+
 /* Where events went; one thread and kind, or a sum over any of them. Field names as in struct strobe_account. */
 struct strobe_tally {
     uint64_t requests; /* re-entrant ones included */
@@ -121,6 +130,8 @@ struct strobe_reader {
     size_t counter_count;
     struct strobe_reader_hitch *hitches; /* by begin; one for each thread and begin */
     size_t hitch_count;
+    struct strobe_reader_annotation *annotations; /* by thread, then by time */
+    size_t annotation_count;
     struct strobe_metrics *metrics;
     size_t metrics_count;
     struct strobe_reader_block *blocks; /* of the call log, thread by thread */
@@ -185,5 +196,10 @@ enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *reader
  *
  * Returns 1 when all hold; else 0 with the first that fails told in `error` (may be NULL) in words and numbers. */
 int strobe_reader_check(const struct strobe_reader *reader, struct strobe_error *error);
+
+/* Stores the name of a BEGIN or COUNTER. Returns 0 when the stack table does not hold a text there: the session is
+ * damaged. Any context. */
+int strobe_reader_annotation_name(const struct strobe_reader *reader, const struct strobe_reader_annotation *annotation,
+                                  char name[STROBE_ANNOTATION_NAME_BYTES + 1]);
 
 #endif

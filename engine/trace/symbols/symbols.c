@@ -1,5 +1,6 @@
 #include "engine/trace/symbols/symbols.h"
 
+#include "engine/trace/model/function_tree.h"
 #include "engine/trace/session/code_names.h"
 #include "engine/trace/symbols/demangle.h"
 #include "engine/trace/symbols/symbol_image.h"
@@ -452,7 +453,7 @@ int strobe_symbols_in_syscall(struct strobe_symbols *s, uint64_t address, struct
         return 0;
     const char *call = strobe_syscall_name(code.machine, number);
     const char *name = s->frames[function->first + function->count - 1].function;
-    int is_shown = strcmp(image->short_name, "libstrobe-preload.so") != 0; /* function_tree.h leaves hooks out */
+    int is_shown = !strobe_is_engine_library(image->short_name); /* function_tree.h leaves hooks out */
     if (is_shown && (call || number == STROBE_SYSCALL_UNKNOWN) && strobe_syscall_is_named(name, call))
         return 0;
     if (call)

@@ -229,6 +229,8 @@ char *const *strobe_environment_for_exec(char *const *from)
     static char only[NAME_MAX + sizeof only_name];
     const char *theirs = "", *asan_theirs = "";
     size_t n = 0;
+    if (!session_path[0]) /* the capture began by strobe_start */
+        return from;
     for (char *const *e = from; e && *e; e++) {
         if (n + 5 >= ENTRIES_MAX)
             return from;

@@ -37,7 +37,7 @@ void strobe_environment_command(char *out, size_t room);
 bool strobe_environment_child_session(uint32_t pid, const struct strobe_config *config, struct strobe_session *out);
 
 /* `from` with the variables put back in, for an exec in the recorded process. `from` itself when it has too many
- * entries. One caller at a time; valid until the next call. */
+ * entries, or when the capture began by strobe_start. One caller at a time; valid until the next call. */
 char *const *strobe_environment_for_exec(char *const *from);
 
 /* Takes our variables out of the environment, so that what the process starts is not traced. */

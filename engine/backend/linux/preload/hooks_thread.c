@@ -67,6 +67,8 @@ static void *live(void *p)
         b.restricted || strobe_switched() == STROBE_OFF ? NULL : strobe_preload_attach_known(false);
     if (t)
         strobe_point_forced(t, STROBE_KIND_THREAD, 1, HERE);
+    else if (strobe_preload.may_start && !b.restricted)
+        strobe_preload_note_stack(false);
     int ends __attribute__((cleanup(sign_off))) = 0;
     (void)ends;
     return b.routine(b.argument);
@@ -78,7 +80,7 @@ HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, voi
     struct strobe_real *real = strobe_real();
     if (strobe_own_thread_starts)
         return real->pthread_create(thread, attributes, routine, argument);
-    struct birth *b = strobe_preload.started ? real->malloc(sizeof *b) : NULL;
+    struct birth *b = strobe_preload.started || strobe_preload.may_start ? real->malloc(sizeof *b) : NULL;
     if (!b)
         return real->pthread_create(thread, attributes, routine, argument);
     *b = (struct birth){routine, argument, strobe_restricted};

@@ -5,6 +5,7 @@
 #include "engine/backend/linux/preload/environment.h"
 #include "engine/backend/linux/preload/followed.h"
 #include "engine/backend/linux/preload/forked.h"
+#include "engine/backend/linux/preload/late_threads.h"
 #include "engine/backend/linux/preload/method.h"
 #include "engine/backend/linux/preload/own_threads.h"
 #include "engine/backend/linux/preload/process.h"
@@ -63,29 +64,43 @@ static struct strobe_thread *attach(bool is_main, const struct strobe_stack_boun
     return strobe_thread_attach(&strobe_preload.engine, self_tid(), is_main, name, stack);
 }
 
-/* The main thread registers from a constructor, whose frame lies about as high as main's own will: this much lower
- * still counts as outermost. Other threads register from the function that calls their start routine. */
+/* The bounds of the calling thread's stack, when they were noted before the capture started. */
+static _Thread_local struct strobe_stack_bounds noted_stack;
+
+/* The main thread measures its stack in a constructor. The constructor's frame lies about as high as main's own will:
+ * frames up to this much lower still count as outermost. Other threads measure it in the function that calls their
+ * start routine. */
 enum { MAIN_FRAME_SLACK = 1024 };
 
-struct strobe_thread *strobe_preload_attach_known(bool is_main)
+static STROBE_ALWAYS_INLINE struct strobe_stack_bounds measure_stack(bool is_main)
 {
     pthread_attr_t attributes;
     void *low = NULL;
     size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &low, &bytes);
+        pthread_attr_destroy(&attributes);
+    }
+    return (struct strobe_stack_bounds){
+        .low = (uint64_t)(uintptr_t)low,
+        .high = (uint64_t)(uintptr_t)low + bytes,
+        .root_frame = (uint64_t)(uintptr_t)__builtin_frame_address(0) - (is_main ? MAIN_FRAME_SLACK : 0),
+    };
+}
+
+void strobe_preload_note_stack(bool is_main)
+{
+    noted_stack = measure_stack(is_main);
+}
+
+struct strobe_thread *strobe_preload_attach_known(bool is_main)
+{
     /* A hooked call of a sanitizer's thread start, say, has registered the thread on the way here. */
     if (strobe_local.thread)
         return strobe_local.thread;
     strobe_local.busy = 1; /* what follows may allocate, and so come back here */
     strobe_fence_signal();
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        pthread_attr_getstack(&attributes, &low, &bytes);
-        pthread_attr_destroy(&attributes);
-    }
-    struct strobe_stack_bounds stack = {
-        .low = (uint64_t)(uintptr_t)low,
-        .high = (uint64_t)(uintptr_t)low + bytes,
-        .root_frame = (uint64_t)(uintptr_t)__builtin_frame_address(0) - (is_main ? MAIN_FRAME_SLACK : 0),
-    };
+    struct strobe_stack_bounds stack = measure_stack(is_main);
     struct strobe_thread *t = attach(is_main, &stack);
     strobe_fence_signal();
     strobe_local.busy = t == NULL;
@@ -100,8 +115,8 @@ struct strobe_thread *strobe_preload_attach_unknown(void)
         return NULL;
     strobe_local.busy = 1;
     struct strobe_preload *p = &strobe_preload;
-    bool is_main = p->forked && self_tid() == strobe_forked.pid;
-    struct strobe_thread *t = attach(is_main, is_main ? &strobe_forked.stack : &(struct strobe_stack_bounds){0});
+    bool is_main = (p->forked || p->late) && self_tid() == p->host.pid;
+    struct strobe_thread *t = attach(is_main, is_main && p->forked ? &strobe_forked.stack : &noted_stack);
     if (is_main && t)
         p->main_thread = t->index;
     strobe_local.busy = 0;
@@ -131,27 +146,36 @@ static void look_for_images(void *ctx)
     strobe_linux_note_images(&strobe_preload.engine.session, now_ticks(), true);
 }
 
-/* The main thread of a forked child registers at its first hook. One that calls none is asked to by a signal, while it
- * runs: its CPU clock moves between two looks. */
-static char greeting;
+/* ---- threads that are asked to register ---- */
 
-static void greet_main_thread(struct strobe_preload *p)
+static char request; /* its address in a signal means: register */
+
+void strobe_preload_ask_to_register(uint32_t tid)
 {
-    uint32_t pid = strobe_forked.pid;
+    uint32_t pid = strobe_preload.host.pid;
+    int signal = strobe_preload.host.signal;
+    if (!signal)
+        return;
+    siginfo_t info = {.si_signo = signal, .si_code = SI_QUEUE};
+    info.si_pid = (pid_t)pid;
+    info.si_value.sival_ptr = &request;
+    syscall(SYS_rt_tgsigqueueinfo, (long)pid, (long)tid, (long)signal, &info);
+}
+
+/* The main thread of a forked child registers at its first hook. When it calls none, it is asked to by a signal, while
+ * it runs: its CPU clock moves between two reads. */
+static void ask_forked_main_thread(const struct strobe_preload *p)
+{
     uint64_t first, second;
     const struct strobe_host *h = &p->host.host;
-    if (!p->host.signal || h->thread_cpu_ns(h->ctx, pid, &first) != STROBE_OK ||
-        h->thread_cpu_ns(h->ctx, pid, &second) != STROBE_OK || first == second)
-        return;
-    siginfo_t info = {.si_signo = p->host.signal, .si_code = SI_QUEUE};
-    info.si_pid = (pid_t)pid;
-    info.si_value.sival_ptr = &greeting;
-    syscall(SYS_rt_tgsigqueueinfo, (long)pid, (long)pid, (long)p->host.signal, &info);
+    if (h->thread_cpu_ns(h->ctx, strobe_forked.pid, &first) == STROBE_OK &&
+        h->thread_cpu_ns(h->ctx, strobe_forked.pid, &second) == STROBE_OK && first != second)
+        strobe_preload_ask_to_register(strobe_forked.pid);
 }
 
 static void on_other_signal(int number, siginfo_t *info, void *context)
 {
-    bool ours = info->si_code == SI_QUEUE && info->si_value.sival_ptr == &greeting &&
+    bool ours = info->si_code == SI_QUEUE && info->si_value.sival_ptr == &request &&
                 (uint32_t)info->si_pid == strobe_preload.host.pid;
     if (!ours)
         strobe_signals_foreign(number, info, context);
@@ -166,7 +190,9 @@ static void between_passes(void *ctx)
     if (strobe_load_relaxed(&p->host.signal_taken))
         strobe_store_relaxed(&p->engine.session.header->signal_taken, (uint32_t)p->host.signal);
     if (p->forked && p->main_thread == UINT32_MAX)
-        greet_main_thread(p);
+        ask_forked_main_thread(p);
+    if (p->late)
+        strobe_late_threads_ask();
     strobe_followed_reserve(&p->engine.session, now_ticks() - p->engine.session.header->begin.ticks);
     if (p->main_thread != UINT32_MAX && strobe_series_due(&sampler, &p->series_due_ticks, now_ticks()))
         strobe_process_tell(&p->host, &sampler, p->main_thread, true);
@@ -297,27 +323,36 @@ static bool lay_out(const struct strobe_session *session, bool *stops)
     return true;
 }
 
-/* Begins a capture into an attached session. */
-static void start(const struct strobe_session *session)
+bool strobe_preload_start(const struct strobe_session *session)
 {
     struct strobe_preload *p = &strobe_preload;
     bool stops;
     if (!lay_out(session, &stops))
-        return;
+        return false;
     const struct strobe_thread *main_thread = p->samples ? strobe_preload_attach_known(true) : NULL;
     p->main_thread = main_thread ? main_thread->index : UINT32_MAX;
     if (stops)
         strobe_own_thread_start(run_sampler);
     switch_on();
+    return true;
 }
 
-__attribute__((constructor)) static void enter(void)
+bool strobe_preload_start_late(const struct strobe_session *session, bool paused)
 {
-    struct strobe_session session;
-    strobe_real();
-    strobe_environment_take();
-    if (strobe_environment_open_session(self_pid(), &session))
-        start(&session);
+    struct strobe_preload *p = &strobe_preload;
+    bool stops;
+    uint32_t busy = strobe_local.busy;
+    bool ok = lay_out(session, &stops);
+    strobe_local.busy = busy;
+    if (!ok)
+        return false;
+    p->late = true;
+    strobe_preload_attach_unknown();
+    strobe_late_threads_list();
+    if (stops)
+        strobe_own_thread_start(run_sampler);
+    strobe_store_seq_cst(strobe_switch, paused ? STROBE_PAUSED : STROBE_ON);
+    return true;
 }
 
 /* ---- fork ---- */
@@ -372,7 +407,7 @@ static void follow_at_once(void)
     if (!strobe_environment_child_session(self_pid(), &strobe_forked.config, &session))
         return;
     forget_parent();
-    start(&session);
+    strobe_preload_start(&session);
 }
 
 /* What the child has to know of its parent: the bounds of its only thread's stack, for one. */

@@ -18,10 +18,27 @@ struct strobe_preload {
     bool follow;
     uint32_t main_thread; /* for which time series are written; index in the session's table */
     uint64_t series_due_ticks;
-    bool samples; /* taken at all, or calls only */
-    bool forked;  /* the capture began some time after a fork, not at an exec (forked.h) */
+    bool samples;   /* taken at all, or calls only */
+    bool forked;    /* the capture began some time after a fork, not at an exec (forked.h) */
+    bool late;      /* the capture began by strobe_start, in the middle of the program's life */
+    bool may_start; /* the library is a part of the program: each thread notes its stack for a later strobe_start */
 };
 extern struct strobe_preload strobe_preload;
+
+/* Begins a capture into an attached session, before the program's own code runs. By the main thread. Returns false when
+ * memory is short: the program runs on, not traced. */
+bool strobe_preload_start(const struct strobe_session *session);
+
+/* Begins a capture into an attached session, in the middle of the program's life. Any thread. Returns false when memory
+ * is short. */
+bool strobe_preload_start_late(const struct strobe_session *session, bool paused);
+
+/* Notes the bounds of the calling thread's stack, for a capture that starts later. At the thread's start; may allocate.
+ */
+void strobe_preload_note_stack(bool is_main);
+
+/* Asks a thread of this process to register, by the stop signal. Sampler, between passes. */
+void strobe_preload_ask_to_register(uint32_t tid);
 
 /* Registers a thread that meets its first hook without having come through pthread_create; NULL when it is not to be
  * traced. Counts events of threads the table has no room for. */

@@ -1,0 +1,16 @@
+/* Start of libstrobe-preload.so: when the library is loaded into a program that `strobe record` has started. */
+#include "engine/backend/linux/preload/environment.h"
+#include "engine/backend/linux/preload/preload.h"
+#include "engine/backend/linux/preload/real.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+__attribute__((constructor)) static void start_by_environment(void)
+{
+    struct strobe_session session;
+    strobe_real();
+    strobe_environment_take();
+    if (strobe_environment_open_session((uint32_t)syscall(SYS_getpid), &session))
+        strobe_preload_start(&session);
+}

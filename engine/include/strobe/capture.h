@@ -1,0 +1,117 @@
+/* Records the calling process: starts and stops a capture, and reports sections and counters of the program's own.
+ *
+ *   struct strobe_error error;
+ *   if (strobe_start(&(struct strobe_capture_options){.session_path = "app.strobe"}, &error) != STROBE_OK)
+ *       fprintf(stderr, "not recorded: %s\n", error.text);
+ *   ...
+ *   strobe_begin("load level");
+ *   load_level();
+ *   strobe_end();
+ *   ...
+ *   strobe_stop();
+ *
+ * Read the session with session.h, convert it with trace.h, or use `strobe report app.strobe`.
+ *
+ * Life of a capture:
+ *
+ *   IDLE --strobe_start--> RUNNING <--strobe_pause, strobe_resume--> PAUSED
+ *                          RUNNING, PAUSED --strobe_stop, end of the process, exec--> STOPPED
+ *
+ * A process can be captured once. A child of fork is not captured and cannot be.
+ *
+ * The library is for Linux programs that are linked dynamically. It records blocking calls because its functions take
+ * the place of the C library's: link it before other libraries (`pkg-config --libs strobe-capture`). A library that is
+ * opened by dlopen takes nobody's place; strobe_start then refuses.
+ *
+ * Under `strobe record` the program is captured already: strobe_start returns STROBE_EXISTS, and the other functions
+ * act on the capture of `strobe record`.
+ *
+ * After strobe_start the library takes no memory of the program's heap and no lock. It has one thread of its own, which
+ * does not keep the process alive, and uses one real-time signal. C11 and C++. */
+#ifndef STROBE_INCLUDE_STROBE_CAPTURE_H
+#define STROBE_INCLUDE_STROBE_CAPTURE_H
+
+#include "status.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All zeros, except for the path: the defaults. */
+struct strobe_capture_options {
+    const char *session_path; /* the file that the capture writes; created by strobe_start */
+    int replace;              /* overwrite a file that exists */
+    int paused;               /* begin as PAUSED */
+    int keep_oldest;          /* when the session is full, drop new samples; else overwrite the oldest */
+    uint64_t interval_ns;     /* CPU time between two samples of a thread; 0 = 1 ms; at least 50000 */
+    uint32_t records_max;     /* capacity of the session, at 64 bytes a record; 0 = 262144; at least 1024 */
+};
+
+/* Creates the session, with its disk space reserved, and begins a capture of all threads of the process. Threads that
+ * exist already are recorded from their first blocking call on, or within some milliseconds when they compute. On
+ * failure nothing has changed, and the text of `error` (may be NULL) names the file or the reason.
+ *
+ *   STROBE_EXISTS       the file exists, and options->replace is 0; or the process is or was captured
+ *   STROBE_BAD_INPUT    options out of range; no path
+ *   STROBE_IO           the file cannot be created: full disk, no permission, ...; errno holds the reason
+ *   STROBE_NO_MEMORY
+ *   STROBE_UNSUPPORTED  the library's functions do not take the place of the C library's, see above; a child of fork;
+ *                       a thread under seccomp
+ *
+ * Any thread, not in a signal handler. */
+STROBE_API enum strobe_status strobe_start(const struct strobe_capture_options *options, struct strobe_error *error);
+
+/* Ends the capture and closes the session. No sample is taken after the return; the library's thread has ended.
+ *
+ *   STROBE_NO_ENTRY     no capture is RUNNING or PAUSED
+ *   STROBE_LATE         a thread stays inside the library: the session is complete but not marked closed
+ *
+ * Any thread, not in a signal handler. */
+STROBE_API enum strobe_status strobe_stop(void);
+
+/* Stop and continue the recording. Events meanwhile are counted, not recorded. STROBE_NO_ENTRY: no capture. Pausing a
+ * paused capture and resuming a running one are no errors. Any context. */
+STROBE_API enum strobe_status strobe_pause(void);
+STROBE_API enum strobe_status strobe_resume(void);
+
+enum strobe_capture_state {
+    STROBE_CAPTURE_IDLE,
+    STROBE_CAPTURE_RUNNING,
+    STROBE_CAPTURE_PAUSED,
+    STROBE_CAPTURE_STOPPED,
+};
+
+/* Sums over all threads so far. Threads go on meanwhile: the numbers are not of one instant. */
+struct strobe_capture_status {
+    enum strobe_capture_state state;
+    uint32_t threads;       /* that were recorded, ended ones included */
+    uint64_t samples;       /* taken */
+    uint64_t lost;          /* of samples: overwritten, or without a place */
+    uint64_t annotations;   /* sections' begins and ends and values of counters that were recorded */
+    uint64_t session_bytes; /* size of the session file; its untouched parts take no disk space where the file system
+                               supports holes and the capture has ended */
+};
+
+/* Any context. `out` is all zeros when no capture was started. */
+STROBE_API void strobe_get_status(struct strobe_capture_status *out);
+
+/* Names the calling thread, as pthread_setname_np does: at most 15 bytes, the rest is cut. Any context. */
+STROBE_API void strobe_set_thread_name(const char *name);
+
+/* Begins a section of the calling thread, and ends the one begun last. Sections nest. Traces show them on tracks beside
+ * the thread's. A name has at most 126 bytes, the rest is cut; equal names are stored once. Without a capture, or while
+ * it is paused, the functions return at once. They take no lock and no memory, and keep errno. Any thread, also in a
+ * signal handler. */
+STROBE_API void strobe_begin(const char *name);
+STROBE_API void strobe_end(void);
+
+/* Reports the value of a counter of the process, from now on. Name and context as for strobe_begin. */
+STROBE_API void strobe_counter(const char *name, int64_t value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
