@@ -3,7 +3,7 @@
 
 D           := $(DESTDIR)$(PREFIX)
 installed   := $B/strobe $B/strobe-lab $(players) $(patsubst %,$B/libstrobe-%.so,preload art binder witness) \
-               $B/lib/libstrobe-trace.a $B/lib/libstrobe-trace.so.0
+               $(foreach library,trace capture,$B/lib/libstrobe-$(library).a $B/lib/libstrobe-$(library).so.0)
 public      := $(wildcard engine/include/strobe/*.h)
 completions := $(foreach shell,bash zsh fish,$B/completion/strobe.$(shell))
 pages       := $(foreach n,1 5,$(patsubst %,man$n/%,$(notdir $(wildcard engine/cmd/man/*.$n sim/cmd/man/*.$n))))
@@ -17,8 +17,9 @@ $(completions): $B/completion/strobe.%: ci/completion $B/strobe $B/strobe-lab
 	@ci/completion $* $B >$@.part && mv $@.part $@
 
 uninstall: ## removes what install put there
-	rm -f '$(D)/bin/strobe' '$(D)/bin/strobe-lab' '$(D)/lib/pkgconfig/strobe-trace.pc' \
-	    $(patsubst %,'$(D)/lib/libstrobe-trace.%',a so so.0) $(public:engine/include/%='$(D)/include/%')
+	rm -f '$(D)/bin/strobe' '$(D)/bin/strobe-lab' \
+	    $(foreach library,trace capture,'$(D)/lib/pkgconfig/strobe-$(library).pc' \
+	        $(patsubst %,'$(D)/lib/libstrobe-$(library).%',a so so.0)) $(public:engine/include/%='$(D)/include/%')
 	rm -f $(pages:%='$(D)/share/man/%')
 	rm -f $(patsubst %,'$(D)/share/bash-completion/completions/%',strobe strobe-lab) \
 	    $(patsubst %,'$(D)/share/fish/vendor_completions.d/%.fish',strobe strobe-lab) \

@@ -8,7 +8,7 @@
  *
  *   requests = sampled (recorded) + paused + dropped (the ring or the stack table was full) + reentrant
  *
- * Uses no heap and no lock, and is async-signal-safe. */
+ * Uses no heap and no lock, and is async-signal-safe (explored: sample/annotations). */
 #ifndef STROBE_CAPTURE_ANNOTATE_H
 #define STROBE_CAPTURE_ANNOTATE_H
 

@@ -124,10 +124,13 @@ int main(int argc, char **argv)
     strobe_begin("before the capture");
     strobe_end();
     expect(errno == 77, "annotations keep errno");
-    expect(strobe_start(NULL, &error) == STROBE_BAD_INPUT && strobe_start(&(struct strobe_capture_options){0}, NULL) ==
-           STROBE_BAD_INPUT, "a start without a path is refused");
+    expect(strobe_start(NULL, &error) == STROBE_BAD_INPUT &&
+               strobe_start(&(struct strobe_capture_options){0}, NULL) == STROBE_BAD_INPUT,
+           "a start without a path is refused");
     expect(strobe_start(&(struct strobe_capture_options){.session_path = "x", .interval_ns = 1}, &error) ==
-           STROBE_BAD_INPUT && !strncmp(error.text, "interval_ns: ", 13), "an interval out of range is named");
+                   STROBE_BAD_INPUT &&
+               !strncmp(error.text, "interval_ns: ", 13),
+           "an interval out of range is named");
 
     unsigned early = 0, late = 0;
     pthread_t early_thread, late_thread;

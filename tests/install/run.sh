@@ -1,7 +1,8 @@
 #!/bin/bash
 # `make install` works from a fresh clone, installs all or nothing, and everything runs from the prefix. What it leaves
-# is whole: programs in C and C++ that are built with nothing but the installed files read sessions, the command starts,
-# the libraries export the public functions and no others, and `make uninstall` takes everything away again.
+# is whole: programs in C and C++ that are built with nothing but the installed files record themselves and read
+# sessions, the command starts, the libraries export the public functions and no others, and `make uninstall` takes
+# everything away again.
 #
 # takes: 12 s
 set -u
@@ -34,7 +35,8 @@ installs() {
 has_every_file() {
     local path
     for path in bin/strobe bin/strobe-lab libexec/strobe/strobe-player lib/strobe/libstrobe-preload.so \
-        lib/pkgconfig/strobe-trace.pc lib/libstrobe-trace.{a,so,so.0} include/strobe/{session,status,trace}.h \
+        lib/pkgconfig/strobe-{trace,capture}.pc lib/libstrobe-{trace,capture}.{a,so,so.0} \
+        include/strobe/{capture,session,status,trace}.h \
         share/man/man1/{strobe,strobe-{record,report,convert,doctor,symbolize,import,lab,run,compare,explore}}.1 \
         share/man/man5/strobe-{scenario,session}.5; do
         [[ -s $dir/opt/strobe/$path ]] || { echo "missing $path"; return 1; }
@@ -45,16 +47,16 @@ command_starts() {
     "$dir/opt/strobe/bin/strobe" --version
 }
 
-# flags ARGUMENT...: what pkg-config says of the installed library.
+# flags LIBRARY ARGUMENT...: what pkg-config says of the installed library.
 flags() {
     PKG_CONFIG_PATH=$dir/opt/strobe/lib/pkgconfig \
-        pkg-config --define-variable=prefix="$dir/opt/strobe" "$@" strobe-trace
+        pkg-config --define-variable=prefix="$dir/opt/strobe" "${@:2}" "$1"
 }
 
 # Other projects have flags and folders of their own: no file of this tree is in sight.
 programs_build() {
     local flags static
-    flags=$(flags --cflags --libs) && static=$(flags --static --cflags --libs) || return 1
+    flags=$(flags strobe-trace --cflags --libs) && static=$(flags strobe-trace --static --cflags --libs) || return 1
     cp tests/install/{profile.c,threads.cc,app.c} "$dir" && cd "$dir" &&
         gcc -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Wpedantic -Werror -o profile profile.c $flags &&
         g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -o threads threads.cc $flags &&
@@ -92,15 +94,82 @@ bad_sessions_have_a_status_and_a_text() {
         { echo "a trace was overwritten"; return 1; }
 }
 
-# The functions that the public headers declare.
-public_functions() {
-    sed -nE 's/^STROBE_API .*[ *](strobe_[a-z_]+)\(.*/\1/p' "$dir"/opt/strobe/include/strobe/*.h | sort
+self_recording_programs_build() {
+    local flags static
+    flags=$(flags strobe-capture --cflags --libs) &&
+        static=$(flags strobe-capture --static --cflags --libs) || return 1
+    cp tests/install/{recorded.c,sections.cc} "$dir" && cd "$dir" &&
+        gcc -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Wpedantic -Werror -o recorded recorded.c $flags -pthread &&
+        g++ -std=c++11 -O2 -g -Wall -Wextra -Wpedantic -Werror -o sections sections.cc $flags &&
+        gcc -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -o recorded-static recorded.c \
+            $(sed 's/-lstrobe-capture/-l:libstrobe-capture.a/' <<<"$static") &&
+        gcc -std=c11 -D_GNU_SOURCE -O2 -g -o recorded-bound recorded.c \
+            $(sed 's/-lstrobe-capture/-l:libstrobe-capture.a/; s/-rdynamic//' <<<"$static")
 }
 
-the_library_exports_the_public_functions() {
-    [[ $(public_functions | wc -l) -ge 8 ]] &&
-        diff <(nm -D --defined-only "$dir/opt/strobe/lib/libstrobe-trace.so.0" | awk '{ print $3 }' | sort) \
-            <(public_functions)
+# shows SESSION FILE TEXT...: the texts are in the session's trace of FILE's format.
+shows() {
+    local text
+    opt/strobe/bin/strobe convert -q -f "$1" -o "$2" || return 1
+    for text in "${@:3}"; do
+        grep -qE "$text" "$2" || { echo "$1: not in the trace: $text"; return 1; }
+    done
+}
+
+a_program_records_itself() {
+    cd "$dir" || return 1
+    local program
+    for program in recorded recorded-static; do
+        rm -f own.strobe
+        run_installed $program own.strobe fork >out || { cat out; return 1; }
+        shows own.strobe own.folded '^(.*;)?main;hot_function [0-9]' 'early_worker [0-9]' 'late_worker;hot_function' &&
+            shows own.strobe own.json '"ph":"b".*"inner section".*"cat":"[^"]*: sections, level 2"' \
+                '"ph":"b".*"late work".*"cat":"late: sections' '"ph":"C".*"frames".*"value":-2' \
+                '"ph":"b".*"left open"' && ! grep -q 'not recorded' own.json &&
+            opt/strobe/bin/strobe report own.strobe | grep -q 'none lost; the accounting is consistent' || return 1
+    done
+    rm -f own.strobe
+    run_installed sections own.strobe && shows own.strobe own.json '"ph":"b".*"from C\+\+"'
+}
+
+# says TEXT COMMAND...: the command prints the text, in one line.
+says() {
+    local out
+    out=$("${@:2}")
+    [[ $out == "$1"* && $(wc -l <<<"$out") == 1 ]] || { echo "$out"; return 1; }
+}
+
+a_capture_that_cannot_start_has_a_status_and_a_text() {
+    cd "$dir" && echo kept >there.strobe && mkdir -p "a folder" || return 1
+    says 'exists already: there.strobe: exists already' run_installed recorded there.strobe exists &&
+        [[ $(<there.strobe) == kept ]] &&
+        says 'input/output error: nowhere/x: cannot make a session of ' run_installed recorded nowhere/x fails &&
+        says 'exists already: the process is captured already, by strobe record' \
+            opt/strobe/bin/strobe record -q -f --no-convert -o outer.strobe -- \
+            env "LD_LIBRARY_PATH=$dir/opt/strobe/lib" ./recorded own2.strobe exists || return 1
+    # Bound to the C library before the hooks: nothing would see what other libraries do.
+    rm -f own.strobe
+    run_installed recorded-bound own.strobe | grep -q 'do not take the place of the C library' && [[ ! -e own.strobe ]]
+}
+
+# The functions that public headers declare.
+public_functions() {
+    sed -nE 's/^STROBE_API .*[ *](strobe_[a-z_]+)\(.*/\1/p' "${@/#/$dir/opt/strobe/include/strobe/}" | sort
+}
+
+exported() {
+    nm -D --defined-only "$1" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u
+}
+
+# The library of capture has hooks beside: functions of the C library, by their names there.
+the_libraries_export_the_public_functions() {
+    local lib=$dir/opt/strobe/lib libc
+    libc=$(gcc -print-file-name=libc.so.6)
+    [[ $(public_functions session.h trace.h | wc -l) -ge 8 && $(public_functions capture.h | wc -l) -ge 9 ]] &&
+        diff <(exported "$lib/libstrobe-trace.so.0") <(public_functions session.h trace.h) &&
+        diff <(comm -23 <(exported "$lib/libstrobe-capture.so.0") <(exported "$libc")) <(public_functions capture.h) &&
+        diff <(nm -g --defined-only "$lib/libstrobe-capture.a" | awk 'NF == 3 { print $3 }' | sort -u) \
+            <(exported "$lib/libstrobe-capture.so.0")
 }
 
 uninstalls() {
@@ -199,11 +268,14 @@ if command -v pkg-config >/dev/null; then
     check 'programs in C and C++ build with the installed files alone' programs_build
     check 'a program reads a session, its threads and its hottest function' a_program_reads_a_session
     check 'a session that does not open has a status and a text' bad_sessions_have_a_status_and_a_text
+    check 'programs that record themselves build with the installed files alone' self_recording_programs_build
+    check 'a program records itself, with its sections and counters' a_program_records_itself
+    check 'a capture that cannot start has a status and a text' a_capture_that_cannot_start_has_a_status_and_a_text
 else
     ((skipped++))
     echo 'skipped: pkg-config is not installed'
 fi
-check 'the library exports the public functions and no others' the_library_exports_the_public_functions
+check 'the libraries export the public functions and no others' the_libraries_export_the_public_functions
 check 'make uninstall leaves no file' uninstalls
 
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -132,7 +132,7 @@ include_arrows_point_one_way() {
             may["store"] = "base store"
             may["capture"] = "base store host capture"
             may["method"] = "base store host capture method"
-            may["backend"] = "base store host capture method backend"
+            may["backend"] = "include base store host capture method backend"
             may["method/art"] = may["backend"] " method/art"
             may["util"] = "base util"
             may["trace"] = "include base store util trace"

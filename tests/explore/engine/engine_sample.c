@@ -1,7 +1,10 @@
 /* Hooks that a signal handler's hooks interrupt, on the same thread, before each of their operations: what is
  * async-signal-safe has to bear that. */
+#include "engine/capture/annotate.h"
 #include "tests/explore/engine/engine_rig.h"
 #include "tests/explore/programs.h"
+
+#include <string.h>
 
 enum { OUTER = 4, INNER = 1, WHAT = 7 }; /* words of the stack: the handler's frames lie below */
 
@@ -98,4 +101,67 @@ static const struct explore_program interrupted_program = {
     .interrupt = handle,
 };
 
-const struct explore_program *const explore_sample_programs[] = {&interrupted_program, NULL};
+/* ---- annotations ---- */
+
+static void run_annotations(void *state)
+{
+    strobe_annotate(own(state), STROBE_ANNOTATION_BEGIN, "outer", 0);
+    strobe_annotate(own(state), STROBE_ANNOTATION_END, NULL, 0);
+}
+
+static void annotate_in_handler(void *state)
+{
+    ((struct sample_state *)state)->interrupted = true;
+    strobe_annotate(own(state), STROBE_ANNOTATION_COUNTER, "inner", -3);
+}
+
+/* The record is one of the three that the program writes, whole. */
+static void check_annotation(struct sample_state *s, const struct strobe_record *r)
+{
+    uint64_t words[STROBE_STACK_DEPTH_MAX];
+    uint32_t count;
+    char name[STROBE_ANNOTATION_NAME_BYTES + 1] = "";
+    explore_require(strobe_stack_frames(&s->rig.engine.session.stacks, r->stack, words, STROBE_STACK_DEPTH_MAX,
+                                        &count) == STROBE_OK);
+    explore_require(r->kind == STROBE_KIND_ANNOTATION && r->count == 1);
+    explore_require(r->cpu_span_ns == STROBE_ANNOTATION_END || strobe_annotation_unpack(words, count, name));
+    switch (r->cpu_span_ns) {
+    case STROBE_ANNOTATION_BEGIN: explore_require(!strcmp(name, "outer") && r->arg == 0); break;
+    case STROBE_ANNOTATION_END: explore_require(count == 0 && r->arg == 0); break;
+    default: explore_require(!strcmp(name, "inner") && (int64_t)r->arg == -3); break;
+    }
+}
+
+static void check_annotations(void *state)
+{
+    struct sample_state *s = state;
+    const struct strobe_ring *ring = &s->rig.engine.session.ring;
+    uint64_t taken = check_account(s, STROBE_KIND_ANNOTATION, 2 + s->interrupted), found = 0;
+    for (uint32_t i = 0; i < strobe_ring_slot_count(ring); i++) {
+        struct strobe_ring_item item;
+        enum strobe_ring_look look = strobe_ring_look(ring, i, &item);
+        explore_require(look != STROBE_LOOK_BUSY);
+        if (look != STROBE_LOOK_RECORD)
+            continue;
+        found++;
+        check_annotation(s, &item.record);
+    }
+    explore_require(taken >= 2 && found == taken);
+    explore_require(!strobe_load_relaxed(&own(s)->inside));
+}
+
+static const struct explore_program annotations_program = {
+    .name = "sample/annotations",
+    .what = "a handler's annotation inside of annotations: each counted once, names and records whole",
+    .thread_count = 1,
+    .state_bytes = sizeof(struct sample_state),
+    .setup = setup,
+    .thread = {run_annotations},
+    .check = check_annotations,
+    .quick = 1,
+    .nightly = 1,
+    .interrupted = 1,
+    .interrupt = annotate_in_handler,
+};
+
+const struct explore_program *const explore_sample_programs[] = {&interrupted_program, &annotations_program, NULL};

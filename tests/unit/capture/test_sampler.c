@@ -533,6 +533,33 @@ static void capture_begins_when_the_delay_is_over_and_not_before(void **state)
             assert_int_equal(switched[i], i < 9 ? STROBE_PAUSED : STROBE_ON);
 }
 
+static void pausing_sleep(void *ctx, uint64_t deadline)
+{
+    struct rig *r = ctx;
+    r->now = deadline;
+    switched[switch_wakes++] = strobe_switched();
+    if (switch_wakes == 16)
+        strobe_store_relaxed(strobe_switch, STROBE_PAUSED); /* as strobe_pause does */
+    if (switch_wakes == 32)
+        strobe_store_relaxed(&r->engine.sampler_stop, 1);
+}
+
+static void a_pause_by_the_program_lasts_with_or_without_a_start_delay(void **state)
+{
+    (void)state;
+    for (unsigned delay_ms = 0; delay_ms <= 10; delay_ms += 10) {
+        switch_wakes = 0;
+        rig.engine.config.delay_ns = delay_ms * MS;
+        strobe_store_relaxed(&rig.engine.sampler_stop, 0);
+        strobe_sampler_init(&sampler, &rig.engine, 99);
+        strobe_store_relaxed(strobe_switch, delay_ms ? STROBE_PAUSED : STROBE_ON);
+        rig.host.sleep_until = pausing_sleep;
+        strobe_sampler_run(&sampler);
+        for (uint32_t i = 16; i < 32; i++)
+            assert_int_equal(switched[i], STROBE_PAUSED);
+    }
+}
+
 static uint32_t sleeps, quiet_sleeps, quiet_works;
 
 static void sleep_of_three(void *ctx, uint64_t deadline)
@@ -672,6 +699,7 @@ int main(void)
         TEST(nothing_is_taken_from_the_heap_while_the_thread_stands_S40),
 #endif
         TEST(capture_begins_when_the_delay_is_over_and_not_before),
+        TEST(a_pause_by_the_program_lasts_with_or_without_a_start_delay),
         TEST(the_engine_is_quiet_while_the_sampler_sleeps_and_not_while_it_works),
         TEST(deadlines_do_not_drift_and_lag_is_counted_S8),
         TEST(the_sampler_locks_to_no_rhythm_of_the_program),

@@ -1,0 +1,220 @@
+/* Sections and counters that a program reports become marks: counters of the process, and slices on tracks of their
+ * own, one for each thread and depth. */
+#include "engine/base/error.h"
+#include "engine/trace/build/timeline.h"
+#include "tests/unit/support/session_builder.h"
+#include "tests/unit/support/temp_dir.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MS = 1000000, MAIN = 0, WORKER = 1 };
+
+static struct strobe_build build;
+static struct strobe_timeline_stats stats;
+static char text[4096]; /* a line for each mark that the sink was given */
+
+static void annotate(uint32_t thread, uint64_t ms, enum strobe_annotation what, const char *name, int64_t value)
+{
+    uint64_t words[STROBE_ANNOTATION_WORDS];
+    uint32_t stack = name ? strobe_build_stack(&build, words, strobe_annotation_pack(name, words)) : 0;
+    strobe_build_record(&build,
+                        (struct strobe_record){.ticks = ms * MS,
+                                               .thread = thread,
+                                               .arg = (uint64_t)value,
+                                               .stack = stack,
+                                               .kind = STROBE_KIND_ANNOTATION,
+                                               .cpu_span_ns = (uint32_t)what},
+                        NULL);
+}
+
+static void begin_section(uint32_t thread, uint64_t ms, const char *name)
+{
+    annotate(thread, ms, STROBE_ANNOTATION_BEGIN, name, 0);
+}
+
+static void end_section(uint32_t thread, uint64_t ms)
+{
+    annotate(thread, ms, STROBE_ANNOTATION_END, NULL, 0);
+}
+
+static int start_session(void **state)
+{
+    struct strobe_config config = strobe_build_config();
+    (void)state;
+    strobe_build_begin(&build, temp_dir_path("session"), &config);
+    strobe_build_thread(&build, 42, "main");
+    strobe_build_thread(&build, 43, "worker");
+    text[0] = '\0';
+    return 0;
+}
+
+/* ---- a sink that writes marks as text */
+
+static uint64_t ms_of(uint64_t ns)
+{
+    return (ns - STROBE_BUILD_BEGIN_NS) / MS;
+}
+
+static void start_sink(struct strobe_sink *s, const struct strobe_reader *r, struct strobe_function_tree *t)
+{
+    (void)s, (void)r, (void)t;
+}
+
+static void write_mark(struct strobe_sink *s, const struct strobe_mark *m)
+{
+    size_t n = strlen(text);
+    (void)s;
+    if (m->is_counter)
+        snprintf(text + n, sizeof text - n, "%u %s = %lld at %llu\n", m->track, m->name, (long long)m->value,
+                 (unsigned long long)ms_of(m->begin_ns));
+    else
+        snprintf(text + n, sizeof text - n, "%u [%s] %s %llu..%llu\n", m->track, m->lane, m->name,
+                 (unsigned long long)ms_of(m->begin_ns), (unsigned long long)ms_of(m->end_ns));
+}
+
+static void begin_thread(struct strobe_sink *s, const struct strobe_reader_thread *t)
+{
+    (void)s, (void)t;
+}
+
+static void begin_slice(struct strobe_sink *s, const struct strobe_slice *slice)
+{
+    (void)s, (void)slice;
+}
+
+static void end_slice(struct strobe_sink *s, const struct strobe_slice *slice, const struct strobe_moment *now)
+{
+    (void)s, (void)slice, (void)now;
+}
+
+static void end_thread(struct strobe_sink *s)
+{
+    (void)s;
+}
+
+static enum strobe_status finish(struct strobe_sink *s)
+{
+    (void)s;
+    return STROBE_OK;
+}
+
+static void build_timeline(const struct strobe_mark *marks, size_t count)
+{
+    struct strobe_sink sink = {.start = start_sink,
+                               .thread_begin = begin_thread,
+                               .slice_begin = begin_slice,
+                               .slice_end = end_slice,
+                               .thread_end = end_thread,
+                               .finish = finish,
+                               .mark = write_mark};
+    struct strobe_timeline_options options = {.marks = marks, .mark_count = count};
+    struct strobe_reader *reader;
+    struct strobe_error error = {""};
+    strobe_build_end(&build, 1000 * MS);
+    assert_int_equal(strobe_reader_open(build.path, &reader, &error), STROBE_OK);
+    struct strobe_function_tree *tree;
+    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){0}, &tree), STROBE_OK);
+    assert_int_equal(strobe_timeline_build(reader, tree, &options, &sink, &stats), STROBE_OK);
+    strobe_function_tree_close(tree);
+    strobe_reader_close(reader);
+}
+
+static void sections_nest_on_tracks_by_thread_and_depth(void **state)
+{
+    (void)state;
+    begin_section(MAIN, 10, "outer");
+    begin_section(MAIN, 20, "inner");
+    end_section(MAIN, 30);
+    begin_section(WORKER, 25, "outer");
+    begin_section(MAIN, 30, "inner");
+    end_section(MAIN, 40);
+    end_section(MAIN, 50);
+    end_section(WORKER, 60);
+    build_timeline(NULL, 0);
+    assert_string_equal(text, "0 [main: sections, level 1] outer 10..50\n"
+                              "1 [main: sections, level 2] inner 20..30\n"
+                              "1 [main: sections, level 2] inner 30..40\n"
+                              "2 [worker: sections, level 1] outer 25..60\n");
+    assert_int_equal(stats.sections, 4);
+}
+
+static void a_counter_is_one_track_whichever_thread_reports_it(void **state)
+{
+    (void)state;
+    annotate(WORKER, 20, STROBE_ANNOTATION_COUNTER, "frames", -5);
+    annotate(MAIN, 10, STROBE_ANNOTATION_COUNTER, "frames", 1);
+    annotate(MAIN, 15, STROBE_ANNOTATION_COUNTER, "bytes", INT64_MAX);
+    annotate(MAIN, 30, STROBE_ANNOTATION_COUNTER, "frames", 2);
+    build_timeline(NULL, 0);
+    assert_string_equal(text, "0 frames = 1 at 10\n"
+                              "0 frames = -5 at 20\n"
+                              "0 frames = 2 at 30\n"
+                              "1 bytes = 9223372036854775807 at 15\n");
+    assert_int_equal(stats.app_values, 4);
+}
+
+static void a_section_without_an_end_lasts_to_the_end_of_the_session(void **state)
+{
+    (void)state;
+    begin_section(MAIN, 10, "left");
+    build_timeline(NULL, 0);
+    assert_string_equal(text, "0 [main: sections, level 1] left 10..1000\n");
+    assert_int_equal(stats.sections_open, 1);
+}
+
+static void an_end_without_a_begin_is_counted_and_left_out(void **state)
+{
+    (void)state;
+    end_section(MAIN, 10);
+    begin_section(MAIN, 20, "whole");
+    end_section(MAIN, 30);
+    build_timeline(NULL, 0);
+    assert_string_equal(text, "0 [main: sections, level 1] whole 20..30\n");
+    assert_int_equal(stats.sections_unbegun, 1);
+}
+
+static void tracks_of_annotations_follow_those_of_other_marks(void **state)
+{
+    const struct strobe_mark other[] = {{.track = 3, .name = "x", .lane = "findings"},
+                                        {.track = 1, .name = "y", .lane = "findings"}};
+    (void)state;
+    begin_section(MAIN, 10, "mine");
+    end_section(MAIN, 20);
+    build_timeline(other, 2);
+    assert_non_null(strstr(text, "\n4 [main: sections, level 1] mine 10..20\n"));
+}
+
+static void a_damaged_name_is_shown_as_lost(void **state)
+{
+    uint64_t frames[] = {0x1000, 0x2000};
+    (void)state;
+    strobe_build_record(&build,
+                        (struct strobe_record){.ticks = 10 * MS,
+                                               .stack = strobe_build_stack(&build, frames, 2),
+                                               .kind = STROBE_KIND_ANNOTATION,
+                                               .cpu_span_ns = STROBE_ANNOTATION_COUNTER},
+                        NULL);
+    build_timeline(NULL, 0);
+    assert_string_equal(text, "0 [name lost] = 0 at 10\n");
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup(test, start_session)
+    const struct CMUnitTest tests[] = {
+        TEST(sections_nest_on_tracks_by_thread_and_depth),
+        TEST(a_counter_is_one_track_whichever_thread_reports_it),
+        TEST(a_section_without_an_end_lasts_to_the_end_of_the_session),
+        TEST(an_end_without_a_begin_is_counted_and_left_out),
+        TEST(tracks_of_annotations_follow_those_of_other_marks),
+        TEST(a_damaged_name_is_shown_as_lost),
+    };
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
+}
