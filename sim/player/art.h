@@ -30,7 +30,8 @@ struct sim_art_play {
     bool captured, by_netease;
 };
 
-/* How the runtime and the engine come into the process: as they are (seat.c), or in virtual time (sim/player/virtual).
+/* How the runtime and the engine come into the process: as they are (loader.c), or in virtual time
+ * (sim/player/virtual).
  */
 struct sim_real_seat {
     void (*prepare)(void *library); /* a fake runtime's, opened and not yet started; NULL = nothing to do */
@@ -48,7 +49,7 @@ extern const struct sim_real_seat sim_real_seat;
 struct sim_actor *sim_real_art_acting(void);
 void sim_real_art_answer(struct sim_actor *a);
 
-/* The functions of native methods, by stage_art.c. The binder is exported as IPCThreadState::transact. */
+/* The functions of native methods, by executor_art.c. The binder is exported as IPCThreadState::transact. */
 int32_t sim_real_art_step(struct strobe_jni *env, strobe_jclass class, int64_t player);
 uint8_t sim_real_art_caught(struct strobe_jni *env, strobe_jclass class, int64_t player, strobe_jobject thrown);
 strobe_jobject sim_real_art_thrown(struct strobe_jni *env, strobe_jclass class, int64_t player);

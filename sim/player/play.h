@@ -5,10 +5,10 @@
 #ifndef STROBE_SIM_PLAYER_PLAY_H
 #define STROBE_SIM_PLAYER_PLAY_H
 
+#include "sim/player/executor.h"
 #include "sim/player/frames.h"
 #include "sim/player/notes.h"
-#include "sim/player/stage.h"
-#include "sim/player/witness.h"
+#include "sim/player/probes.h"
 #include "sim/player/work.h"
 #include "sim/runtime/message_heap.h"
 
@@ -83,7 +83,7 @@ struct sim_real_queue {
     struct sim_actor *waiting; /* loopers that wait, the longest first, by next_waiter; not those called */
 };
 
-struct sim_art_play; /* stage_art.c's */
+struct sim_art_play; /* executor_art.c's */
 struct sim_real_runtime;
 
 struct sim_real_play {

@@ -4,9 +4,9 @@
 #include "engine/cmd/preload.h"
 #include "sim/player/claims.h"
 #include "sim/player/frames.h"
-#include "sim/player/mach/seat.h"
+#include "sim/player/mach/loader.h"
 #include "sim/player/others.h"
-#include "sim/player/witness_claims.h"
+#include "sim/player/probe_claims.h"
 #include "sim/player/work.h"
 
 #include <errno.h>

@@ -25,7 +25,7 @@
  * what the scenario says, and what is noted of blocks is exact.
  *
  * Who captures is the engine, or another policy: NetEase's capture in an Android runtime, which makes a session, too;
- * or a scheme by instrumentation (witness.h), whose probes the methods have and whose file is read back.
+ * or a scheme by instrumentation (probes.h), whose probes the methods have and whose file is read back.
  *
  * CPU slices of the truth are empty: the kernel's scheduler does not tell. Who let whom go is known for sure of
  * locks, conditions, joins and parks; posts of a semaphore are taken to be had in their order. Scenarios of more than

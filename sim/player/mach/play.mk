@@ -2,7 +2,7 @@
 # the pointers of the app's image; the engine's backend for Mach; the fake Mach over real threads. Included by the
 # Makefile.
 
-mach_player   := $(addprefix sim/player/,notes.c play.c queue.c stage_frames.c step.c waits.c)
+mach_player   := $(addprefix sim/player/,notes.c play.c queue.c executor_frames.c step.c waits.c)
 mach_play_src := $(wildcard sim/player/mach/*.c)
 sources       += $(mach_play_src)
 

@@ -1,6 +1,6 @@
 /* The fake Mach as a runtime of the player's. Methods are real frames; what the player calls is what app.h says. */
 #include "engine/base/error.h"
-#include "sim/player/mach/seat.h"
+#include "sim/player/mach/loader.h"
 
 #include "engine/backend/mach/threads.h"
 #include "sim/player/mach/calls.h"

@@ -7,7 +7,7 @@
  *
  *   threads      fibers; their ids count from 1, which is the main thread's and so the process's
  *   locks        sim/kernel's; recursive where the attribute says so. Made at first use, never destroyed
- *   clocks       begin at SIM_POSIX_ORIGIN_NS; reads cost nothing here (what the engine's cost is in seat.c)
+ *   clocks       begin at SIM_POSIX_ORIGIN_NS; reads cost nothing here (what the engine's cost is in loader.c)
  *   CPU clocks   what the kernel has given the thread
  *   eventfd      semaphores with a poll; no others are polled for
  *   timerfd      devices: a read takes as long as was set

@@ -8,7 +8,7 @@
  *   run.c      the played process: the kernel, the main thread
  *   posix_*.c  threads, locks, calls
  *   work.c     the player's time and work: in place of sim/player/work.c
- *   seat.c     the runtime's system, the engine, its costs: in place of sim/player/seat.c
+ *   loader.c   the runtime's system, the engine, its costs: in place of sim/player/loader.c
  *
  * It is all one object, that shows nothing but sim_virtual_child: what it is made of is there a second time. */
 #ifndef STROBE_SIM_PLAYER_VIRTUAL_VIRTUAL_H

@@ -3,8 +3,8 @@
 
 virtual_src   := $(wildcard sim/player/virtual/*.c)
 # What is compiled anew. The engine's own half is the lab's already.
-virtual_again := sim/player/art.c sim/player/notes.c sim/player/play.c sim/player/queue.c sim/player/stage_art.c \
-                 sim/player/stage_frames.c sim/player/step.c sim/player/waits.c sim/fake/art/pthreads.c \
+virtual_again := sim/player/art.c sim/player/notes.c sim/player/play.c sim/player/queue.c sim/player/executor_art.c \
+                 sim/player/executor_frames.c sim/player/step.c sim/player/waits.c sim/fake/art/pthreads.c \
                  $(filter-out $(lab_backend),$(art_src)) \
                  $(addprefix engine/backend/linux/,host_linux.c suspend.c handshake.c)
 virtual_mach_src := $(wildcard sim/player/virtual/mach/*.c)
@@ -60,7 +60,7 @@ $B/machvirtual/%.o: %.c sim/player/virtual/posix.h sim/player/mach/app.h $B/flag
 virtual_mach_obj := $(call obj,machvirtual,$(mach_player)) \
                     $(virtual_mach_guarded) $(virtual_pointers) \
                     $(call obj,virtual,$(virtual_unwatched) sim/player/mach/runtime.c sim/player/mach/calls.c) \
-                    $(call obj,sim,$(filter-out sim/player/virtual/seat.c,$(virtual_src)) $(virtual_mach_src) \
+                    $(call obj,sim,$(filter-out sim/player/virtual/loader.c,$(virtual_src)) $(virtual_mach_src) \
                       sim/player/frames.S)
 $B/sim/virtual_mach.o: $(virtual_mach_obj)
 	$(call run,ld)$(LD) -r --wrap=strobe_mach_thread -o $@ $^ && \

@@ -1,7 +1,7 @@
-/* How the engine comes into a process that plays on the fake Mach: as it is (seat.c), or with its costs charged in
- * virtual time (sim/player/virtual/mach/seat.c). For sim/player and sim/player/virtual only. */
-#ifndef STROBE_SIM_PLAYER_MACH_SEAT_H
-#define STROBE_SIM_PLAYER_MACH_SEAT_H
+/* How the engine comes into a process that plays on the fake Mach: as it is (loader.c), or with its costs charged in
+ * virtual time (sim/player/virtual/mach/loader.c). For sim/player and sim/player/virtual only. */
+#ifndef STROBE_SIM_PLAYER_MACH_LOADER_H
+#define STROBE_SIM_PLAYER_MACH_LOADER_H
 
 #include "engine/base/error.h"
 #include "engine/base/status.h"

@@ -2,7 +2,7 @@
  * part of the atrace proxy into its ring (engine/method/rhea/atrace.h). What is left is RheaTrace's raw log. */
 #include "engine/base/error_format.h"
 #include "engine/method/rhea/rhea_log.h"
-#include "sim/player/witness/witness.h"
+#include "sim/player/probes/probes.h"
 #include "sim/policy/rhea_claims.h"
 
 #include <errno.h>

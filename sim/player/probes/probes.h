@@ -1,9 +1,9 @@
 /* Schemes that capture by probes, in the played process, and the files they leave: both ends are this program on this
  * machine, so a file's form is that of these structs where the scheme has no format of its own. For sim/player only. */
-#ifndef STROBE_SIM_PLAYER_WITNESS_WITNESS_H
-#define STROBE_SIM_PLAYER_WITNESS_WITNESS_H
+#ifndef STROBE_SIM_PLAYER_PROBES_PROBES_H
+#define STROBE_SIM_PLAYER_PROBES_PROBES_H
 
-#include "sim/player/witness.h"
+#include "sim/player/probes.h"
 
 /* matrix: this, and then `count` entries (engine/method/matrix/matrix_entry.h). */
 struct sim_witness_matrix {

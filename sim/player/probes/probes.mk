@@ -1,7 +1,7 @@
 # Schemes that capture by probes, for the played process of real mode: the engine's capture half as it is for real
 # threads, with what brings the player's probes to it. Included by the Makefile.
 
-witness_src := $(wildcard sim/player/witness/*.c)
+witness_src := $(wildcard sim/player/probes/*.c)
 sources     += $(witness_src)
 
 all: $B/libstrobe-witness.so

@@ -1,4 +1,4 @@
-#include "sim/player/witness.h"
+#include "sim/player/probes.h"
 #include "engine/base/error_format.h"
 
 #include "engine/cmd/preload.h"

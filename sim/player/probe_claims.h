@@ -1,7 +1,7 @@
 /* What a scheme that captures by probes claims of a played process: its file, read back by the readers that virtual
  * time has for the same scheme (sim/policy). For sim/player only. */
-#ifndef STROBE_SIM_PLAYER_WITNESS_CLAIMS_H
-#define STROBE_SIM_PLAYER_WITNESS_CLAIMS_H
+#ifndef STROBE_SIM_PLAYER_PROBE_CLAIMS_H
+#define STROBE_SIM_PLAYER_PROBE_CLAIMS_H
 
 #include "engine/base/error.h"
 #include "sim/player/notes.h"

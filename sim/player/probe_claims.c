@@ -1,8 +1,8 @@
-#include "sim/player/witness_claims.h"
+#include "sim/player/probe_claims.h"
 #include "engine/base/error_format.h"
 
 #include "engine/util/whole_file.h"
-#include "sim/player/witness/witness.h"
+#include "sim/player/probes/probes.h"
 #include "sim/policy/btrace2_claims.h"
 #include "sim/policy/matrix_claims.h"
 #include "sim/policy/rhea_claims.h"

@@ -1,4 +1,4 @@
-#include "sim/player/witness/witness.h"
+#include "sim/player/probes/probes.h"
 
 #include <string.h>
 

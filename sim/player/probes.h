@@ -1,7 +1,7 @@
 /* Instrumented methods in the played process: the seam between its player and a scheme that captures by probes. For
  * sim/player only.
  *
- *   player (step.c, queue.c)   ->   libstrobe-witness.so: the scheme, compiled for real threads (sim/player/witness/)
+ *   player (step.c, queue.c)   ->   libstrobe-witness.so: the scheme, compiled for real threads (sim/player/probes/)
  *                                   one probe at each method's entry, exit, throw, and at each message's begin and end
  *
  * As in virtual time (sim/runtime/tracer.h): a probe is met inside of its method; who leaves a method by an exception,
@@ -9,8 +9,8 @@
  * sim/policy/instrument.h. Where no scheme listens a probe is one test of a pointer.
  *
  * At the run's end the scheme writes what it has into one file, while threads that have not ended go on. */
-#ifndef STROBE_SIM_PLAYER_WITNESS_H
-#define STROBE_SIM_PLAYER_WITNESS_H
+#ifndef STROBE_SIM_PLAYER_PROBES_H
+#define STROBE_SIM_PLAYER_PROBES_H
 
 #include "engine/base/error.h"
 #include "engine/base/status.h"

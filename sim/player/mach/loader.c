@@ -1,5 +1,5 @@
 /* The engine's backend for Mach, as it ships. */
-#include "sim/player/mach/seat.h"
+#include "sim/player/mach/loader.h"
 #include "engine/base/error.h"
 
 #include "engine/backend/mach/mach.h"

@@ -1,7 +1,7 @@
 /* Where a scenario is played: what differs between real frames on pthreads and methods in an Android runtime. For
  * sim/player only. All but open and close by the acting thread itself. */
-#ifndef STROBE_SIM_PLAYER_STAGE_H
-#define STROBE_SIM_PLAYER_STAGE_H
+#ifndef STROBE_SIM_PLAYER_EXECUTOR_H
+#define STROBE_SIM_PLAYER_EXECUTOR_H
 
 #include "sim/app/scenario.h"
 

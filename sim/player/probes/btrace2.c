@@ -4,7 +4,7 @@
 #include "engine/trace/import/btrace/btrace2.h"
 #include "engine/base/error_format.h"
 #include "engine/util/array.h"
-#include "sim/player/witness/witness.h"
+#include "sim/player/probes/probes.h"
 #include "sim/policy/btrace2_claims.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The engine's backend for Mach, with what its work costs charged; and the fake Mach's threads. */
-#include "sim/player/mach/seat.h"
+#include "sim/player/mach/loader.h"
 #include "engine/base/error.h"
 
 #include "engine/backend/mach/events.h"

@@ -2,7 +2,7 @@
  * with its clock kept by a real thread. */
 #include "engine/base/error_format.h"
 #include "engine/method/matrix/matrix_log.h"
-#include "sim/player/witness/witness.h"
+#include "sim/player/probes/probes.h"
 
 #include <errno.h>
 #include <pthread.h>
