@@ -2,7 +2,7 @@
 # nothing.
 
 D           := $(DESTDIR)$(PREFIX)
-installed   := $B/strobe $B/strobe-lab $(players) $(patsubst %,$B/libstrobe-%.so,preload art binder witness) \
+installed   := $B/strobe $B/strobe-lab $(players) $(patsubst %,$B/libstrobe-%.so,preload art binder probes) \
                $B/lib/libstrobe-trace.a $B/lib/libstrobe-trace.so.0
 public      := $(wildcard engine/include/strobe/*.h)
 completions := $(foreach shell,bash zsh fish,$B/completion/strobe.$(shell))

@@ -50,7 +50,7 @@ static enum strobe_status art_start_runtime(const struct opening *o, const char 
 {
     char path[64];
     const char *const dex[] = {path, NULL};
-    struct sim_art_options options = {.dex = dex, .prepare = sim_real_seat.prepare};
+    struct sim_art_options options = {.dex = dex, .prepare = sim_real_loader.prepare};
     enum strobe_status status = make_dex(o, path, sizeof path);
     return status == STROBE_OK ? sim_art_start(runtime, &options, &o->art->art, o->error) : status;
 }
@@ -177,8 +177,8 @@ static enum strobe_status begin_capture(const struct opening *o, const char *ses
     struct strobe_netease_options netease = {
         .session_path = session, .library = o->art->art.library_name, .api = o->art->art.api};
     o->art->by_netease = o->play->policy && !strcmp(o->play->policy, "netease");
-    enum strobe_status status = o->art->by_netease ? sim_real_seat.begin_netease(o->art->art.vm, &netease, o->error)
-                                                   : sim_real_seat.begin(o->art->art.vm, &options, o->error);
+    enum strobe_status status = o->art->by_netease ? sim_real_loader.begin_netease(o->art->art.vm, &netease, o->error)
+                                                   : sim_real_loader.begin(o->art->art.vm, &options, o->error);
     o->art->captured = status == STROBE_OK;
     return status;
 }
@@ -191,7 +191,7 @@ static void end_capture(struct sim_real_play *play)
     int32_t (*attach)(struct strobe_jvm *, void **, void *) =
         (int32_t(*)(struct strobe_jvm *, void **, void *))(uintptr_t)strobe_jvm_at(p->art.vm, STROBE_JVM_ATTACH);
     if (p->captured && attach(p->art.vm, &env, &how) == STROBE_JNI_OK)
-        (p->by_netease ? sim_real_seat.end_netease : sim_real_seat.end)();
+        (p->by_netease ? sim_real_loader.end_netease : sim_real_loader.end)();
 }
 
 /* ---- all of it ---- */
@@ -229,13 +229,13 @@ static enum strobe_status open_runtime(struct sim_real_play *p, const char *runt
 
 static uint64_t art_no_charge_ns(void)
 {
-    return sim_real_seat.charged_ns ? sim_real_seat.charged_ns() : 0;
+    return sim_real_loader.charged_ns ? sim_real_loader.charged_ns() : 0;
 }
 
 enum { STACK_BYTES = 16 << 20 }; /* an interpreter's frames take more */
 
 const struct sim_real_runtime sim_real_runtime = {
-    .stage = &sim_stage_art,
+    .executor = &sim_executor_art,
     .stack_bytes = STACK_BYTES,
     .open = open_runtime,
     .end = end_capture,

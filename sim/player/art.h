@@ -33,7 +33,7 @@ struct sim_art_play {
 /* How the runtime and the engine come into the process: as they are (loader.c), or in virtual time
  * (sim/player/virtual).
  */
-struct sim_real_seat {
+struct sim_real_loader {
     void (*prepare)(void *library); /* a fake runtime's, opened and not yet started; NULL = nothing to do */
     enum strobe_status (*begin)(struct strobe_jvm *vm, const struct strobe_art_options *options,
                                 struct strobe_error *error);
@@ -43,7 +43,7 @@ struct sim_real_seat {
     void (*end_netease)(void);
     uint64_t (*charged_ns)(void); /* CPU time that the engine has been charged so far; NULL = not known */
 };
-extern const struct sim_real_seat sim_real_seat;
+extern const struct sim_real_loader sim_real_loader;
 
 /* Who plays on the calling thread, and what they call out for. */
 struct sim_actor *sim_real_art_acting(void);

@@ -157,7 +157,7 @@ enum strobe_status sim_real_claims(const char *session_path, const struct sim_sc
     }
     const char *file = session_path;
     if (!strobe_reader_check(reader, &what)) {
-        strobe_error_set(error, "%s: its books do not balance: %s", session_path, what.text);
+        strobe_error_set(error, "%s: its accounting is inconsistent: %s", session_path, what.text);
         strobe_reader_close(reader);
         return STROBE_BAD_INPUT;
     }

@@ -12,7 +12,7 @@
 struct sim_actor;
 struct sim_real_lock;
 
-struct sim_stage {
+struct sim_executor {
     /* The thread comes on, plays from its first method to the end of it, goes off. False: it can't come on. */
     bool (*enter)(struct sim_actor *a, const char *name);
     void (*perform)(struct sim_actor *a);
@@ -44,6 +44,6 @@ struct sim_stage {
     void (*poll)(struct sim_actor *a, struct pollfd *p, const struct timespec *patience);
 };
 
-extern const struct sim_stage sim_stage_frames, sim_stage_art;
+extern const struct sim_executor sim_executor_frames, sim_executor_art;
 
 #endif

@@ -1,6 +1,6 @@
 /* Methods are those of the scenario's dex file, in an Android runtime; each thread is attached to it. Monitors, their
  * conditions, permits, managed objects, exceptions and the collector are the runtime's own. Mutexes, semaphores and
- * input are as on the other stage, and so are conditions of mutexes. */
+ * input are as with the other executor, and so are conditions of mutexes. */
 #include "sim/genuine/jni_calls.h"
 #include "sim/player/art.h"
 
@@ -128,7 +128,7 @@ static void art_exec_lock(struct sim_actor *a, struct sim_real_lock *l)
     if (l->object)
         sim_jni_monitor(a->env, l->object, true);
     else
-        sim_stage_frames.lock(a, l);
+        sim_executor_frames.lock(a, l);
 }
 
 static void art_exec_unlock(struct sim_actor *a, struct sim_real_lock *l)
@@ -136,7 +136,7 @@ static void art_exec_unlock(struct sim_actor *a, struct sim_real_lock *l)
     if (l->object)
         sim_jni_monitor(a->env, l->object, false);
     else
-        sim_stage_frames.unlock(a, l);
+        sim_executor_frames.unlock(a, l);
 }
 
 static void wait_until(struct sim_actor *a, struct sim_real_lock *l, uint64_t until_ns)
@@ -151,7 +151,7 @@ static void wait_until(struct sim_actor *a, struct sim_real_lock *l, uint64_t un
 static void art_exec_wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, uint64_t timeout_ns)
 {
     if (!l->object) {
-        sim_stage_frames.wait(a, l, depth, timeout_ns);
+        sim_executor_frames.wait(a, l, depth, timeout_ns);
         return;
     }
     uint64_t until_ns = timeout_ns ? sim_work_now_ns() + timeout_ns : 0;
@@ -169,7 +169,7 @@ static void art_exec_wake(struct sim_actor *a, struct sim_actor *b)
     const struct sim_art_play *p = a->play->art;
     struct sim_real_lock *l = b->waits_with;
     if (!l->object) {
-        sim_stage_frames.wake(a, b);
+        sim_executor_frames.wake(a, b);
         return;
     }
     bool has = atomic_load(&l->owner) == a;
@@ -254,7 +254,7 @@ void sim_real_art_answer(struct sim_actor *a)
     sim_work_device(&a->device, a->latency_ns);
 }
 
-/* Called from another library, and so always this one, whatever stage the actor is on. */
+/* Called from another library, and so always this one, whatever executor the actor has. */
 int32_t sim_real_art_binder(void *actor, int32_t handle, uint32_t code, const void *data, void *reply, uint32_t flags)
 {
     struct sim_actor *a = actor;
@@ -308,7 +308,7 @@ static void art_exec_wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64
         sim_real_wait_begin(a, STROBE_KIND_IPC, true);
         sim_jni_call(a->env, p->binder, p->transact, none);
     } else {
-        sim_stage_frames.wait_for(a, kind, latency_ns);
+        sim_executor_frames.wait_for(a, kind, latency_ns);
         return;
     }
     sim_real_wait_end(a, 0);
@@ -344,7 +344,7 @@ static void art_exec_sleep_for(struct sim_actor *a, uint64_t ns)
     sim_real_wait_end(a, 0);
 }
 
-const struct sim_stage sim_stage_art = {
+const struct sim_executor sim_executor_art = {
     .enter = art_exec_enter,
     .perform = art_exec_perform,
     .leave = art_exec_leave,

@@ -118,15 +118,15 @@ void sim_real_wait_for_collector(struct sim_actor *a)
 
 static void frames_exec_wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns)
 {
-    const struct sim_witness *w = a->witness ? a->play->witness : NULL;
+    const struct sim_probe_policy *policy = a->probe_thread ? a->play->probe_policy : NULL;
     (void)kind;
-    if (w && w->read_begin)
-        w->read_begin(a->witness, sim_real_method_name(a));
+    if (policy && policy->read_begin)
+        policy->read_begin(a->probe_thread, sim_real_method_name(a));
     sim_real_wait_begin(a, STROBE_KIND_READ, true);
     sim_work_device(&a->device, latency_ns);
     sim_real_wait_end(a, 0);
-    if (w && w->read_end)
-        w->read_end(a->witness);
+    if (policy && policy->read_end)
+        policy->read_end(a->probe_thread);
 }
 
 static void frames_exec_sleep_for(struct sim_actor *a, uint64_t ns)
@@ -143,7 +143,7 @@ static void frames_exec_poll_queue(struct sim_actor *a, struct pollfd *p, const 
     ppoll(p, 1, patience, NULL);
 }
 
-const struct sim_stage sim_stage_frames = {
+const struct sim_executor sim_executor_frames = {
     .enter = frames_exec_enter,
     .perform = frames_exec_perform,
     .leave = frames_exec_leave,

@@ -88,12 +88,12 @@ struct sim_real_runtime;
 
 struct sim_real_play {
     const struct sim_scenario *scenario;
-    const struct sim_stage *stage;
-    const struct sim_real_runtime *runtime; /* NULL = none */
-    struct sim_art_play *art;               /* of that one's stage */
-    const struct sim_witness *witness;      /* who listens to probes; NULL = nobody */
-    const uint32_t *probes;                 /* by method: the id that its probes tell; 0 = it has none */
-    const char *policy;                     /* what captures; NULL = the engine */
+    const struct sim_executor *executor;
+    const struct sim_real_runtime *runtime;      /* NULL = none */
+    struct sim_art_play *art;                    /* of the runtime's executor */
+    const struct sim_probe_policy *probe_policy; /* who listens to probes; NULL = nobody */
+    const uint32_t *probes;                      /* by method: the id that its probes tell; 0 = it has none */
+    const char *policy;                          /* what captures; NULL = the engine */
     uint64_t seed, turns_per_ms, begin_ns;
     struct sim_real_lock *locks;
     struct sim_real_cond *conds;
@@ -138,7 +138,7 @@ struct sim_kept {
 struct sim_actor {
     struct sim_real_play *play;
     void *env, *peer, *sleeper; /* of the managed runtime; NULL = none yet */
-    void *witness;              /* the scheme's own of this thread; NULL = its probes are not listened to */
+    void *probe_thread;         /* the scheme's own of this thread; NULL = its probes are not listened to */
     uint64_t latency_ns;        /* of what it is about to call out for */
     uint64_t pause_ns;          /* that the collection is to take which it is in */
     struct pollfd *poll_what;   /* the same for a message */
@@ -194,8 +194,8 @@ struct sim_next sim_real_next(struct sim_actor *a);
 /* Of the innermost method. */
 const char *sim_real_method_name(const struct sim_actor *a);
 
-/* An exception has come to the thread's innermost method, as one of a stage that throws: true when it is caught there,
- * else that method has ended by it. */
+/* An exception has come to the thread's innermost method, as one of an executor that throws: true when it is caught
+ * there, else that method has ended by it. */
 bool sim_real_caught(struct sim_actor *a);
 
 /* At a thread's end: lets go what it has kept. */

@@ -34,7 +34,7 @@ static enum strobe_status probe_tracks_fail(const struct reading *r, enum strobe
 
 static enum strobe_status read_matrix_entries(struct reading *r, FILE *in)
 {
-    struct sim_witness_matrix head;
+    struct sim_probe_matrix_head head;
     if (fread(&head, sizeof head, 1, in) != 1)
         return probe_tracks_fail(r, STROBE_BAD_INPUT, "expected the head of a method log");
     uint64_t *entries = malloc((head.count + 1) * sizeof *entries);
@@ -130,7 +130,7 @@ static enum strobe_status read_btrace2(struct reading *r)
 
 /* ---- which of them ---- */
 
-struct scheme {
+struct probe_reader {
     const char *policy;
     const struct sim_instrument_options *probes;
     bool main_only;
@@ -139,31 +139,31 @@ struct scheme {
     enum strobe_status (*read)(struct reading *r);
 };
 
-static const struct scheme schemes[] = {
+static const struct probe_reader probe_readers[] = {
     {"matrix", &sim_matrix_probes, true, sim_instrument_view, read_matrix},
     {"rheatrace", &sim_rhea_probes, false, sim_rhea_view, read_rhea},
     {"rheatrace-main", &sim_rhea_probes, true, sim_rhea_view, read_rhea},
     {"btrace2", &sim_btrace2_probes, false, sim_instrument_view, read_btrace2},
 };
 
-static const struct scheme *scheme_of(const char *policy)
+static const struct probe_reader *find_probe_reader(const char *policy)
 {
-    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
-        if (!strcmp(schemes[i].policy, policy))
-            return &schemes[i];
+    for (size_t i = 0; i < sizeof probe_readers / sizeof probe_readers[0]; i++)
+        if (!strcmp(probe_readers[i].policy, policy))
+            return &probe_readers[i];
     return NULL;
 }
 
-bool sim_real_is_witness(const char *policy)
+bool sim_real_is_probe_policy(const char *policy)
 {
-    return scheme_of(policy) != NULL;
+    return find_probe_reader(policy) != NULL;
 }
 
-enum strobe_status sim_real_witness_claims(const char *policy, const char *path, const struct sim_scenario *scenario,
-                                           const struct sim_notes_head *head, struct sim_tracks *truth,
-                                           struct sim_tracks *out, struct sim_view *view, struct strobe_error *error)
+enum strobe_status sim_real_probe_claims(const char *policy, const char *path, const struct sim_scenario *scenario,
+                                         const struct sim_notes_head *head, struct sim_tracks *truth,
+                                         struct sim_tracks *out, struct sim_view *view, struct strobe_error *error)
 {
-    const struct scheme *s = scheme_of(policy);
+    const struct probe_reader *s = find_probe_reader(policy);
     struct reading r = {.path = path, .scenario = scenario, .head = head, .truth = truth, .out = out, .error = error};
     enum strobe_status status = STROBE_OK;
     if (!sim_instrument_open(&r.probes, scenario, s->probes) ||

@@ -8,12 +8,12 @@
 #include "sim/score/view.h"
 
 /* Whether a policy is such a scheme. */
-bool sim_real_is_witness(const char *policy);
+bool sim_real_is_probe_policy(const char *policy);
 
 /* Reads the file as tracks whose time 0 is the begin of the run; *view says what the scheme could tell of `truth`, and
  * is the caller's to close. STROBE_IO, STROBE_BAD_INPUT with `error`. */
-enum strobe_status sim_real_witness_claims(const char *policy, const char *path, const struct sim_scenario *scenario,
-                                           const struct sim_notes_head *head, struct sim_tracks *truth,
-                                           struct sim_tracks *out, struct sim_view *view, struct strobe_error *error);
+enum strobe_status sim_real_probe_claims(const char *policy, const char *path, const struct sim_scenario *scenario,
+                                         const struct sim_notes_head *head, struct sim_tracks *truth,
+                                         struct sim_tracks *out, struct sim_view *view, struct strobe_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* Instrumented methods in the played process: the seam between its player and a scheme that captures by probes. For
  * sim/player only.
  *
- *   player (step.c, queue.c)   ->   libstrobe-witness.so: the scheme, compiled for real threads (sim/player/probes/)
+ *   player (step.c, queue.c)   ->   libstrobe-probes.so: the scheme, compiled for real threads (sim/player/probes/)
  *                                   one probe at each method's entry, exit, throw, and at each message's begin and end
  *
  * As in virtual time (sim/runtime/tracer.h): a probe is met inside of its method; who leaves a method by an exception,
@@ -20,14 +20,14 @@
 #include <stdint.h>
 
 /* Who a thread is. */
-struct sim_witness_thread {
+struct sim_probe_thread {
     uint32_t tid;    /* the kernel's */
     uint32_t number; /* in the run, from 1: its track + 1 */
     bool is_main;
     const char *name;
 };
 
-struct sim_witness {
+struct sim_probe_policy {
     const char *policy;
 
     /* Before the first thread. names[id]: of a method that has probes, id 1 .. count; they stay. `path`: of the file to
@@ -36,7 +36,7 @@ struct sim_witness {
 
     /* By the thread itself; `thread` is what its begin has returned. NULL = it is not listened to. Methods by
      * id; `depth` of their frame: the same from its enter to its end, and more in what it calls. */
-    void *(*thread_begin)(const struct sim_witness_thread *about);
+    void *(*thread_begin)(const struct sim_probe_thread *about);
     void (*thread_end)(void *thread);
     void (*enter)(void *thread, uint32_t id, uint32_t depth);
     void (*leave)(void *thread, uint32_t id, uint32_t depth);
@@ -53,12 +53,12 @@ struct sim_witness {
 };
 
 /* What the library exports: the scheme of a policy, NULL = none of that name. */
-typedef const struct sim_witness *sim_witness_of_fn(const char *policy);
-#define SIM_WITNESS_OF "sim_witness_of"
+typedef const struct sim_probe_policy *sim_probe_policy_of_fn(const char *policy);
+#define SIM_PROBE_POLICY_OF "sim_probe_policy_of"
 
 /* Opens the library beside the command, and the scheme of a policy. STROBE_IO, STROBE_UNSUPPORTED: `error` has one
  * line. */
-enum strobe_status sim_real_witness_open(const char *policy, const struct sim_witness **out,
-                                         struct strobe_error *error);
+enum strobe_status sim_real_probe_policy_open(const char *policy, const struct sim_probe_policy **out,
+                                              struct strobe_error *error);
 
 #endif

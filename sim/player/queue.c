@@ -132,12 +132,12 @@ void sim_real_queue_begin_loop(struct sim_actor *a, struct sim_real_queue *q)
 /* 0: the one before has been run. */
 static void actor_set_message(struct sim_actor *a, uint32_t id, bool is_frame)
 {
-    if (a->witness && !id)
-        a->play->witness->message_end(a->witness, a->message);
+    if (a->probe_thread && !id)
+        a->play->probe_policy->message_end(a->probe_thread, a->message);
     a->message = id;
     sim_note(&a->notes, SIM_NOTE_MESSAGE, sim_work_now_ns(), id);
-    if (a->witness && id)
-        a->play->witness->message_begin(a->witness, id, is_frame);
+    if (a->probe_thread && id)
+        a->play->probe_policy->message_begin(a->probe_thread, id, is_frame);
 }
 
 static struct timespec until(uint64_t due_ns, uint64_t now_ns)
@@ -186,7 +186,7 @@ static void poll_event(struct sim_actor *a, const struct look *l)
     uint64_t signalled;
     struct pollfd p = {.fd = a->event, .events = POLLIN};
     struct timespec patience = until(l->due_ns, l->now_ns);
-    a->play->stage->poll(a, &p, &patience);
+    a->play->executor->poll(a, &p, &patience);
     if (p.revents & POLLIN)
         syscall(SYS_read, a->event, &signalled, sizeof signalled);
 }

@@ -116,7 +116,7 @@ static const char *player_name(const struct job *j)
     return on_mach(j) ? SIM_REAL_MACH_PLAYER : SIM_REAL_PLAYER;
 }
 
-/* `library`: to be preloaded; NULL = it plays alone, or has its engine from its runtime's stage. */
+/* `library`: to be preloaded; NULL = it plays alone, or has its engine from its runtime's loader. */
 _Noreturn static void become(const struct job *j, bool traced, const char *library, int complaints)
 {
     const char *runtime = j->options->runtime ? j->options->runtime : "-";
@@ -238,7 +238,7 @@ static enum strobe_status claim_instrumented(const struct job *j, const char *tr
                                              struct sim_tracks *truth, struct sim_tracks *claim, struct sim_view *view)
 {
     enum strobe_status status =
-        sim_real_witness_claims(j->options->policy, j->session, j->scenario, head, truth, claim, view, j->error);
+        sim_real_probe_claims(j->options->policy, j->session, j->scenario, head, truth, claim, view, j->error);
     if (status == STROBE_OK && trace && sim_tracks_write(claim, j->scenario->name, trace, 1) != STROBE_OK)
         return job_fail(j, STROBE_IO, trace, strerror(errno));
     return status;
@@ -265,7 +265,7 @@ static enum strobe_status play_traced(const struct job *j, const char *trace, st
 
 bool sim_real_has(const char *policy)
 {
-    return !strcmp(policy, "strobe") || !strcmp(policy, "netease") || sim_real_is_witness(policy);
+    return !strcmp(policy, "strobe") || !strcmp(policy, "netease") || sim_real_is_probe_policy(policy);
 }
 
 const char *sim_real_refuses(const char *policy, const char *runtime, bool is_virtual)
@@ -275,7 +275,7 @@ const char *sim_real_refuses(const char *policy, const char *runtime, bool is_vi
         return NULL;
     if (!strcmp(policy, "netease"))
         return runtime && !mach ? NULL : "suspends threads of an Android runtime: --runtime art11, or a fake";
-    if (!sim_real_is_witness(policy))
+    if (!sim_real_is_probe_policy(policy))
         return "plays in virtual time only, and in no runtime";
     return runtime || is_virtual ? "has its methods instrumented on real threads: --mode real without --runtime" : NULL;
 }
@@ -283,7 +283,7 @@ const char *sim_real_refuses(const char *policy, const char *runtime, bool is_vi
 const char *sim_real_file(const char *policy)
 {
     static char name[64];
-    if (!policy || !sim_real_is_witness(policy))
+    if (!policy || !sim_real_is_probe_policy(policy))
         return "session.strobe";
     snprintf(name, sizeof name, "capture.%s", policy);
     return name;

@@ -9,7 +9,7 @@
 #include "sim/player/play.h"
 
 struct sim_real_runtime {
-    const struct sim_stage *stage;
+    const struct sim_executor *executor;
     size_t stack_bytes; /* of a thread */
 
     /* Starts it in the calling thread, which becomes the main thread. With a session, capture begins. `error` has one

@@ -1,5 +1,5 @@
 /* What a thread does next: its operations one after another, on its own stack of activations. Only calls of methods are
- * left to the stage's frames, so that the thread's real stack is that of its methods. */
+ * left to the executor's frames, so that the thread's real stack is that of its methods. */
 #include "sim/player/play.h"
 #include "sim/runtime/draws.h"
 
@@ -60,7 +60,7 @@ static void actor_call_probe(const struct sim_actor *a, void (*probe)(void *thre
     const struct sim_level *body = body_of(a);
     uint32_t id = a->play->probes[body->op];
     if (id)
-        probe(a->witness, id, (uint32_t)(body - a->levels));
+        probe(a->probe_thread, id, (uint32_t)(body - a->levels));
 }
 
 /* Calls a method that calls itself `deeper` times before it does anything. */
@@ -79,16 +79,16 @@ static struct sim_next actor_call(struct sim_actor *a, uint32_t method, uint64_t
     l->count = deeper;
     a->stack_bytes += bytes + RECORD_BYTES;
     sim_note(&a->notes, SIM_NOTE_CALL, sim_work_now_ns(), method);
-    if (a->witness)
-        actor_call_probe(a, a->play->witness->enter);
+    if (a->probe_thread)
+        actor_call_probe(a, a->play->probe_policy->enter);
     return (struct sim_next){SIM_NEXT_CALL, method, bytes};
 }
 
 static struct sim_next leave_method(struct sim_actor *a, bool thrown)
 {
     const struct sim_method *m = &a->play->scenario->methods[top(a)->op];
-    if (a->witness && !thrown && !a->leaving)
-        actor_call_probe(a, a->play->witness->leave);
+    if (a->probe_thread && !thrown && !a->leaving)
+        actor_call_probe(a, a->play->probe_policy->leave);
     a->stack_bytes -= ((m->frame_bytes + 15) & ~(size_t)15) + RECORD_BYTES;
     a->level_count--;
     sim_note(&a->notes, SIM_NOTE_RETURN, sim_work_now_ns(), thrown);
@@ -171,11 +171,11 @@ static bool actor_is_managed(const struct sim_actor *a)
 
 static void actor_allocate(struct sim_actor *a, uint64_t bytes)
 {
-    const struct sim_stage *stage = a->play->stage;
+    const struct sim_executor *executor = a->play->executor;
     if (!sim_real_room(a, &a->kept, a->kept_count, &a->kept_room, sizeof *a->kept))
         return;
-    struct sim_kept k = {.managed = stage->allocate && actor_is_managed(a)};
-    k.object = k.managed ? stage->allocate(a, &bytes) : malloc(bytes);
+    struct sim_kept k = {.managed = executor->allocate && actor_is_managed(a)};
+    k.object = k.managed ? executor->allocate(a, &bytes) : malloc(bytes);
     a->kept[a->kept_count] = k;
     a->kept_count += k.object != NULL;
     sim_real_add(&a->allocations, 1);
@@ -187,7 +187,7 @@ static void actor_free_last(struct sim_actor *a, uint64_t count)
     for (; count && a->kept_count; count--) {
         struct sim_kept k = a->kept[--a->kept_count];
         if (k.managed)
-            a->play->stage->release(a, k.object);
+            a->play->executor->release(a, k.object);
         else
             free(k.object);
     }
@@ -256,12 +256,12 @@ static struct sim_next actor_play_op(struct sim_actor *a, uint32_t number)
         actor_push_level(a, SIM_LEVEL_LOOP, number, 0);
         break;
     case SIM_OP_THROW:
-        if (a->witness)
-            actor_call_probe(a, a->play->witness->throws);
+        if (a->probe_thread)
+            actor_call_probe(a, a->play->probe_policy->throws);
         a->throwing = true;
         break;
     case SIM_OP_CATCH: actor_push_level(a, SIM_LEVEL_CATCH, number, op->block); break;
-    case SIM_OP_GC: a->play->stage->collect(a, amount); break;
+    case SIM_OP_GC: a->play->executor->collect(a, amount); break;
     case SIM_OP_SPAWN: actor_spawn(a, op->object); break;
     case SIM_OP_EXIT: a->leaving = true; break;
     case SIM_OP_FAULT: break;
@@ -293,7 +293,7 @@ struct sim_next sim_real_next(struct sim_actor *a)
         struct sim_next next;
         if (atomic_load_explicit(&a->play->over, memory_order_relaxed))
             a->leaving = true;
-        if (a->throwing && !a->leaving && a->play->stage->throws) {
+        if (a->throwing && !a->leaving && a->play->executor->throws) {
             next = throws;
         } else if (a->throwing || a->leaving) {
             next = actor_unwind_level(a);

@@ -94,7 +94,7 @@ void sim_real_lock_mutex(struct sim_actor *a, struct sim_real_lock *l)
 {
     struct sim_actor *owner = atomic_load_explicit(&l->owner, memory_order_relaxed);
     sim_real_wait_begin(a, l->object ? STROBE_KIND_MONITOR : STROBE_KIND_MUTEX, owner && owner != a);
-    a->play->stage->lock(a, l);
+    a->play->executor->lock(a, l);
     sim_real_wait_end(a, sim_handed(&l->released));
     actor_own_lock(a, l);
 }
@@ -105,7 +105,7 @@ void sim_real_unlock_mutex(struct sim_actor *a, struct sim_real_lock *l)
         atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
         sim_hand_off(a, &l->released);
     }
-    a->play->stage->unlock(a, l);
+    a->play->executor->unlock(a, l);
 }
 
 static void lock_rwlock(struct sim_actor *a, struct sim_real_lock *l, bool writes)
@@ -210,7 +210,7 @@ static void wait_for_cond(struct sim_actor *a, const struct sim_op *op, uint64_t
     atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
     sim_hand_off(a, &l->released);
     sim_real_wait_begin(a, STROBE_KIND_COND, true);
-    a->play->stage->wait(a, l, depth, timeout_ns);
+    a->play->executor->wait(a, l, depth, timeout_ns);
     leave_waiters(a, c);
     sim_real_wait_end(a, atomic_load(&a->notifier));
     atomic_store_explicit(&l->owner, a, memory_order_relaxed);
@@ -241,7 +241,7 @@ static void actor_notify(struct sim_actor *a, uint32_t cond, bool all)
     do {
         count = take_waiters(a, &a->play->conds[cond], woken, most);
         for (uint32_t i = 0; i < count; i++)
-            a->play->stage->wake(a, woken[i]);
+            a->play->executor->wake(a, woken[i]);
     } while (all && count == most);
 }
 
@@ -289,8 +289,8 @@ static void post_sem(struct sim_actor *a, uint32_t number)
 static void actor_park(struct sim_actor *a, uint64_t timeout_ns)
 {
     atomic_store(&a->parked, 1);
-    sim_real_wait_begin(a, a->play->stage->park_kind, true);
-    bool had = a->play->stage->park(a, timeout_ns);
+    sim_real_wait_begin(a, a->play->executor->park_kind, true);
+    bool had = a->play->executor->park(a, timeout_ns);
     uint64_t by = had ? sim_handed(&a->unparked) : 0;
     if (had)
         atomic_store(&a->permit, 0);
@@ -320,7 +320,7 @@ static void actor_unpark(struct sim_actor *a, uint32_t spec)
     if (!b || atomic_exchange(&b->permit, 1))
         return;
     sim_hand_off(a, &b->unparked);
-    a->play->stage->unpark(a, b);
+    a->play->executor->unpark(a, b);
 }
 
 /* ---- threads ---- */
@@ -360,9 +360,9 @@ void sim_real_wait_op(struct sim_actor *a, const struct sim_op *op, uint64_t amo
     case SIM_OP_IPC:
     case SIM_OP_LOAD:
         if (amount)
-            a->play->stage->wait_for(a, op->kind, amount);
+            a->play->executor->wait_for(a, op->kind, amount);
         break;
-    case SIM_OP_SLEEP: a->play->stage->sleep(a, amount); break;
+    case SIM_OP_SLEEP: a->play->executor->sleep(a, amount); break;
     case SIM_OP_JOIN: actor_join(a, op->object); break;
     default: break;
     }

@@ -16,7 +16,7 @@ static uint64_t mach_loader_charged_ns(void)
     return 0;
 }
 
-const struct sim_real_mach_seat sim_real_mach_seat = {
+const struct sim_real_mach_loader sim_real_mach_loader = {
     .begin = mach_loader_begin, .end = strobe_mach_stop, .charged_ns = mach_loader_charged_ns};
 
 struct played {

@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sim_real_mach_seat {
+struct sim_real_mach_loader {
     enum strobe_status (*begin)(const char *session, struct strobe_error *error);
     void (*end)(void);
     uint64_t (*charged_ns)(void);
 };
-extern const struct sim_real_mach_seat sim_real_mach_seat;
+extern const struct sim_real_mach_loader sim_real_mach_loader;
 
 /* The played process, as sim_real_child; and the player, which is that compiled anew. */
 #define SIM_REAL_MACH_PLAYER "strobe-player-mach"

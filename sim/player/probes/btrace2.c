@@ -60,7 +60,7 @@ static bool open_buffer(const char *const *names, uint32_t count, const char *pa
     return true;
 }
 
-static void *btrace2_probe_thread_begin(const struct sim_witness_thread *about)
+static void *btrace2_probe_thread_begin(const struct sim_probe_thread *about)
 {
     struct thread *t = calloc(1, sizeof *t);
     if (t)
@@ -152,7 +152,7 @@ static bool close_buffer(struct strobe_error *error)
 }
 _Static_assert(sizeof btrace2.head == STROBE_BTRACE2_HEADER_BYTES, "a header in memory is one in a file");
 
-const struct sim_witness sim_witness_btrace2 = {
+const struct sim_probe_policy sim_probe_policy_btrace2 = {
     .policy = "btrace2",
     .open = open_buffer,
     .thread_begin = btrace2_probe_thread_begin,

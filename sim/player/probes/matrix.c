@@ -14,7 +14,7 @@
 static struct {
     struct strobe_matrix_clock clock;
     struct strobe_matrix_log log;
-    struct sim_witness_matrix head;
+    struct sim_probe_matrix_head head;
     char path[4096];
 } matrix;
 
@@ -54,7 +54,7 @@ static bool open_matrix(const char *const *names, uint32_t count, const char *pa
     return false;
 }
 
-static void *matrix_probe_thread_begin(const struct sim_witness_thread *about)
+static void *matrix_probe_thread_begin(const struct sim_probe_thread *about)
 {
     if (!about->is_main)
         return NULL;
@@ -118,7 +118,7 @@ static bool matrix_probe_close(struct strobe_error *error)
     return written;
 }
 
-const struct sim_witness sim_witness_matrix = {
+const struct sim_probe_policy sim_probe_policy_matrix = {
     .policy = "matrix",
     .open = open_matrix,
     .thread_begin = matrix_probe_thread_begin,

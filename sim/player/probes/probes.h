@@ -6,7 +6,7 @@
 #include "sim/player/probes.h"
 
 /* matrix: this, and then `count` entries (engine/method/matrix/matrix_entry.h). */
-struct sim_witness_matrix {
+struct sim_probe_matrix_head {
     uint64_t base_ns; /* CLOCK_MONOTONIC when the log's clock was 0 */
     uint64_t count, lost;
     uint32_t tid; /* 0: no main thread has come */
@@ -16,7 +16,7 @@ struct sim_witness_matrix {
 /* rheatrace: its raw log (engine/method/rhea/rhea_log.h). btrace2: its log (engine/trace/import/btrace/btrace2.h), with
  * threads by their number in the run. */
 
-extern const struct sim_witness sim_witness_matrix, sim_witness_rheatrace, sim_witness_rheatrace_main,
-    sim_witness_btrace2;
+extern const struct sim_probe_policy sim_probe_policy_matrix, sim_probe_policy_rheatrace,
+    sim_probe_policy_rheatrace_main, sim_probe_policy_btrace2;
 
 #endif

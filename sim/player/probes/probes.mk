@@ -1,11 +1,11 @@
 # Schemes that capture by probes, for the played process of real mode: the engine's capture half as it is for real
 # threads, with what brings the player's probes to it. Included by the Makefile.
 
-witness_src := $(wildcard sim/player/probes/*.c)
-sources     += $(witness_src)
+probes_src  := $(wildcard sim/player/probes/*.c)
+sources     += $(probes_src)
 
-all: $B/libstrobe-witness.so
+all: $B/libstrobe-probes.so
 
-$B/libstrobe-witness.so: $(call obj,pic,$(capture_src) engine/util/array.c $(witness_src))
-	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-witness.so -Wl,-Bsymbolic,-z,defs,-z,now -o $@ $^ \
+$B/libstrobe-probes.so: $(call obj,pic,$(capture_src) engine/util/array.c $(probes_src))
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-probes.so -Wl,-Bsymbolic,-z,defs,-z,now -o $@ $^ \
 	    $(preload_libs)

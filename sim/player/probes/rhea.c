@@ -75,7 +75,7 @@ static bool open_main(const char *const *names, uint32_t count, const char *path
     return open_ring(names, path, true, error);
 }
 
-static void *rhea_probe_thread_begin(const struct sim_witness_thread *about)
+static void *rhea_probe_thread_begin(const struct sim_probe_thread *about)
 {
     own_tid = about->tid;
     return &rhea;
@@ -165,7 +165,7 @@ static bool close_log(struct strobe_error *error)
     return written;
 }
 
-const struct sim_witness sim_witness_rheatrace = {
+const struct sim_probe_policy sim_probe_policy_rheatrace = {
     .policy = "rheatrace",
     .open = open_all,
     .thread_begin = rhea_probe_thread_begin,
@@ -180,7 +180,7 @@ const struct sim_witness sim_witness_rheatrace = {
     .close = close_log,
 };
 
-const struct sim_witness sim_witness_rheatrace_main = {
+const struct sim_probe_policy sim_probe_policy_rheatrace_main = {
     .policy = "rheatrace-main",
     .open = open_main,
     .thread_begin = rhea_probe_thread_begin,

@@ -89,9 +89,9 @@ static void virtual_netease_end(void)
     strobe_netease_stop(NULL);
 }
 
-const struct sim_real_seat sim_real_seat = {.prepare = virtual_prepare_library,
-                                            .begin = virtual_art_begin,
-                                            .end = strobe_art_stop,
-                                            .begin_netease = virtual_netease_begin,
-                                            .end_netease = virtual_netease_end,
-                                            .charged_ns = sim_virtual_charged_ns};
+const struct sim_real_loader sim_real_loader = {.prepare = virtual_prepare_library,
+                                                .begin = virtual_art_begin,
+                                                .end = strobe_art_stop,
+                                                .begin_netease = virtual_netease_begin,
+                                                .end_netease = virtual_netease_end,
+                                                .charged_ns = sim_virtual_charged_ns};

@@ -35,5 +35,5 @@ static enum strobe_status virtual_mach_begin(const char *session, struct strobe_
     return status;
 }
 
-const struct sim_real_mach_seat sim_real_mach_seat = {
+const struct sim_real_mach_loader sim_real_mach_loader = {
     .begin = virtual_mach_begin, .end = strobe_mach_stop, .charged_ns = sim_virtual_charged_ns};
