@@ -1,4 +1,4 @@
-/* The engine's backend for Mach, with what its work costs charged; and the fake Mach's threads. */
+/* Starts the engine's backend for Mach with its costs charged. */
 #include "sim/player/mach/loader.h"
 #include "engine/base/error.h"
 
@@ -13,7 +13,7 @@ void sim_virtual_locals(void)
     sim_fiber_local(fake_thread_local(), sizeof(void *));
 }
 
-/* Each event comes by here, once. The linker puts it before strobe_mach_thread (virtual.mk). */
+/* Each hooked event calls strobe_mach_thread once. The linker redirects these calls to this function (virtual.mk). */
 struct strobe_thread *__real_strobe_mach_thread(uint32_t on, const char *call);
 struct strobe_thread *__wrap_strobe_mach_thread(uint32_t on, const char *call);
 struct strobe_thread *__wrap_strobe_mach_thread(uint32_t on, const char *call)
