@@ -1,4 +1,4 @@
-/* The engine's backend for Mach, as it ships. */
+/* Starts the engine's backend for Mach, which is linked into the player. */
 #include "sim/player/mach/loader.h"
 #include "engine/base/error.h"
 

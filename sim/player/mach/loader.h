@@ -1,5 +1,5 @@
-/* How the engine comes into a process that plays on the fake Mach: as it is (loader.c), or with its costs charged in
- * virtual time (sim/player/virtual/mach/loader.c). For sim/player and sim/player/virtual only. */
+/* Loads the engine into a player on the fake Mach: on real threads (loader.c), or in virtual time with its costs
+ * charged (sim/player/virtual/mach/loader.c). For sim/player and sim/player/virtual only. */
 #ifndef STROBE_SIM_PLAYER_MACH_LOADER_H
 #define STROBE_SIM_PLAYER_MACH_LOADER_H
 
@@ -16,12 +16,13 @@ struct sim_real_mach_loader {
 };
 extern const struct sim_real_mach_loader sim_real_mach_loader;
 
-/* The played process, as sim_real_child; and the player, which is that compiled anew. */
+/* sim_real_mach_child is the program, like sim_real_child. sim_real_mach_player is sim_real_child, compiled as an app
+ * (play.mk). */
 #define SIM_REAL_MACH_PLAYER "strobe-player-mach"
 int sim_real_mach_child(int argc, char **argv);
 int sim_real_mach_player(int argc, char **argv);
 
-/* The runtime's name, for --runtime. */
+/* Name of this runtime for the option --runtime. */
 #define SIM_MACH_NAME "mach"
 
 #endif

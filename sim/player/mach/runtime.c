@@ -1,4 +1,4 @@
-/* The fake Mach as a runtime of the player's. Methods are real frames; what the player calls is what app.h says. */
+/* Runtime of the player on the fake Mach. Methods are functions of frames.h. app.h redirects the player's calls. */
 #include "engine/base/error.h"
 #include "sim/player/mach/loader.h"
 
