@@ -1,5 +1,5 @@
-# Schemes that capture by probes, for the played process of real mode: the engine's capture half as it is for real
-# threads, with what brings the player's probes to it. Included by the Makefile.
+# Capture policies by probes, for the player of real mode: the engine's capture code for real threads, and the functions
+# that the player's probes call. Included by the Makefile.
 
 probes_src  := $(wildcard sim/player/probes/*.c)
 sources     += $(probes_src)
