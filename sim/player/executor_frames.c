@@ -1,5 +1,5 @@
-/* Methods are the functions of frames.h, threads and locks are pthreads'. A monitor is a recursive mutex, a permit a
- * semaphore, a collection a mutex that managed threads which come by must have. */
+/* Executor with functions of frames.h and pthreads. A monitor is a recursive mutex, a permit is a semaphore. A thread
+ * that collects holds a mutex. Meanwhile threads in managed code acquire this mutex before their next operation. */
 #include "sim/player/play.h"
 
 #include <errno.h>
@@ -60,8 +60,8 @@ static void frames_exec_wait(struct sim_actor *a, struct sim_real_lock *l, uint3
         pthread_mutex_lock(&l->mutex);
 }
 
-/* A waiter is in the queue before it sleeps. It sleeps for sure when somebody else has its lock: whoever notifies
- * without it has it for a moment. */
+/* Wakes actor `b`. The actor joins the waiters before it sleeps, so it may not sleep yet. It sleeps once another thread
+ * holds its lock. The function therefore waits until that is the case, or acquires the lock itself. */
 static void frames_exec_wake(struct sim_actor *a, struct sim_actor *b)
 {
     struct sim_real_lock *l = b->waits_with;

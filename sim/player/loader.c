@@ -1,4 +1,4 @@
-/* The engine's library for Android, as it ships. */
+/* Loads the engine's library for Android, libstrobe-art.so. */
 #include "engine/base/error_format.h"
 #include "sim/player/art.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A capture that is read. */
+/* Arguments of the functions that read a capture. */
 struct reading {
     const char *path;
     const struct sim_scenario *scenario;
@@ -68,7 +68,8 @@ static enum strobe_status read_matrix(struct reading *r)
 
 /* ---- rheatrace ---- */
 
-/* The two clocks differ by the time that the machine was suspended, which is the same now. */
+/* Converts a time of CLOCK_MONOTONIC to CLOCK_BOOTTIME. The clocks differ by the time that the machine was suspended.
+ * The function assumes that this difference has not changed since the run. */
 static uint64_t boot_of_monotonic(uint64_t ns)
 {
     struct timespec boot, monotonic;
@@ -98,7 +99,7 @@ static enum strobe_status read_rhea(struct reading *r)
 
 /* ---- btrace2 ---- */
 
-/* The log has threads' numbers for their ids. */
+/* Replaces the number of a thread in the log (struct sim_probe_thread) by its tid and name. */
 static void rename_thread(const void *truth, struct strobe_calls_thread *t)
 {
     const struct sim_tracks *tracks = truth;
@@ -128,7 +129,7 @@ static enum strobe_status read_btrace2(struct reading *r)
     return status == STROBE_OK ? status : probe_tracks_fail(r, status, error.text);
 }
 
-/* ---- which of them ---- */
+/* ---- all policies ---- */
 
 struct probe_reader {
     const char *policy;
@@ -159,9 +160,9 @@ bool sim_real_is_probe_policy(const char *policy)
     return find_probe_reader(policy) != NULL;
 }
 
-enum strobe_status sim_real_probe_claims(const char *policy, const char *path, const struct sim_scenario *scenario,
-                                         const struct sim_notes_head *head, struct sim_tracks *truth,
-                                         struct sim_tracks *out, struct sim_view *view, struct strobe_error *error)
+enum strobe_status sim_real_read_probes(const char *policy, const char *path, const struct sim_scenario *scenario,
+                                        const struct sim_notes_head *head, struct sim_tracks *truth,
+                                        struct sim_tracks *out, struct sim_view *view, struct strobe_error *error)
 {
     const struct probe_reader *s = find_probe_reader(policy);
     struct reading r = {.path = path, .scenario = scenario, .head = head, .truth = truth, .out = out, .error = error};
