@@ -31,8 +31,7 @@ struct sim_art_play {
 };
 
 /* Loads the engine into a player with an Android runtime: on real threads (loader.c), or in virtual time
- * (sim/player/virtual/loader.c).
- */
+ * (sim/player/virtual/loader.c). */
 struct sim_real_loader {
     void (*prepare)(void *library); /* gets a fake runtime's library before the runtime starts; NULL = no action */
     enum strobe_status (*begin)(struct strobe_jvm *vm, const struct strobe_art_options *options,

@@ -163,8 +163,7 @@ static void art_exec_wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t
 }
 
 /* Wakes actor `b`. The runtime's notify wakes the longest waiter of the monitor, whatever condition it waits for. When
- * several conditions share the monitor that may be another actor, so all waiters are woken, and the others wait again.
- */
+ * several conditions share the monitor that may be another actor, so all waiters are woken; the others wait again. */
 static void art_exec_wake(struct sim_actor *a, struct sim_actor *b)
 {
     const struct sim_art_play *p = a->play->art;

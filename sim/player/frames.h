@@ -16,7 +16,7 @@
 #define SIM_REAL_FRAMES 0
 #endif
 
-enum { SIM_REAL_FRAME_BYTES = 64 }; /* of code, each */
+enum { SIM_REAL_FRAME_BYTES = 64 }; /* size of each function's code */
 
 /* Function of a method. `bytes` is the size of its frame beside the record, a multiple of 16. */
 typedef void sim_real_frame(void *player, size_t bytes);

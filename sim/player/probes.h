@@ -62,8 +62,7 @@ struct sim_probe_policy {
 typedef const struct sim_probe_policy *sim_probe_policy_of_fn(const char *policy);
 #define SIM_PROBE_POLICY_OF "sim_probe_policy_of"
 
-/* Opens the library beside the command and finds a policy in it. STROBE_IO, STROBE_UNSUPPORTED: `error` has one line.
- */
+/* Opens the library and finds a policy in it. STROBE_IO, STROBE_UNSUPPORTED: `error` has one line. */
 enum strobe_status sim_real_probe_policy_open(const char *policy, const struct sim_probe_policy **out,
                                               struct strobe_error *error);
 

@@ -17,8 +17,8 @@ uint64_t sim_work_now_ns(void);
 /* Returns the turns of the work loop per millisecond on this machine: the median of 25 long tries. */
 uint64_t sim_work_calibrate(void);
 
-/* Runs the work loop for `ns` * `turns_per_ms` turns. Equal arguments give equal work; the time that it takes varies.
- */
+/* Does `ns` of work in the work loop, at turns_per_ms turns per millisecond. Equal arguments give equal work. The time
+ * that it takes varies. */
 void sim_work_do(uint64_t ns, uint64_t turns_per_ms);
 
 /* Waits latency_ns in one call that the engine hooks. `device` is a word of the calling thread, initially -1, for

@@ -16,7 +16,7 @@ struct sim_real_mach_loader {
 };
 extern const struct sim_real_mach_loader sim_real_mach_loader;
 
-/* sim_real_mach_child is the program, like sim_real_child. sim_real_mach_player is sim_real_child, compiled as an app
+/* sim_real_mach_child is the main function of this player. sim_real_mach_player is sim_real_child, compiled as an app
  * (play.mk). */
 #define SIM_REAL_MACH_PLAYER "strobe-player-mach"
 int sim_real_mach_child(int argc, char **argv);

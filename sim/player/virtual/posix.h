@@ -54,7 +54,7 @@ struct sim_posix_thread *sim_posix_start(void *(*run)(void *), void *arg);
 struct sim_posix_thread *sim_posix_self(void);
 struct sim_posix_thread *sim_posix_thread_of(uint32_t tid);     /* NULL: no live thread has it */
 struct sim_posix_thread *sim_posix_threads(void);               /* first of all, ended ones too */
-uint64_t sim_posix_voluntary(const struct sim_posix_thread *t); /* switches, with yields */
+uint64_t sim_posix_voluntary(const struct sim_posix_thread *t); /* switches and yields */
 uint64_t sim_posix_cpu_ns(void);                                /* of all threads */
 
 int sim_posix_create(pthread_t *out, const pthread_attr_t *attributes, void *(*run)(void *), void *arg);
