@@ -191,7 +191,7 @@ def play(strobe, path, mode, seed, options):
 
 
 def play_virtual(strobe, path, seed, options):
-    """A result of virtual time, its overhead by the formula of real mode (sim/player/real.c, shares)."""
+    """A result of virtual time, its overhead by the formula of real mode (sim/player/real.c, divide_cpu)."""
     traced = play(strobe, path, "virtual", seed, options)
     alone = play(strobe, path, "virtual", seed, [*options, "--policy", "ideal"])
     part = traced["work_ns"] / alone["work_ns"] if alone["work_ns"] else 1

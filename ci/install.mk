@@ -2,7 +2,7 @@
 # nothing.
 
 D           := $(DESTDIR)$(PREFIX)
-installed   := $B/strobe $B/strobe-lab $(players) $(patsubst %,$B/libstrobe-%.so,preload art binder witness) \
+installed   := $B/strobe $B/strobe-lab $(players) $(patsubst %,$B/libstrobe-%.so,preload art binder probes) \
                $(foreach library,trace capture,$B/lib/libstrobe-$(library).a $B/lib/libstrobe-$(library).so.0)
 public      := $(wildcard engine/include/strobe/*.h)
 completions := $(foreach shell,bash zsh fish,$B/completion/strobe.$(shell))

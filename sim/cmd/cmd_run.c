@@ -6,7 +6,7 @@
 #include "sim/cmd/commands.h"
 #include "sim/cmd/lab.h"
 #include "sim/genuine/runtime.h"
-#include "sim/player/mach/seat.h"
+#include "sim/player/mach/loader.h"
 #include "sim/player/real.h"
 #include "sim/trial/shrink.h"
 

@@ -1,4 +1,4 @@
-# The engine on Android's runtime, the fake runtimes, and what holds both to one contract. Included by the Makefile.
+# The engine on Android's runtime, the fake runtimes, and the contract tests of both. Included by the Makefile.
 
 art_src      := $(wildcard engine/backend/art/*.c engine/backend/art/*/*.c engine/method/*/art/*.c)
 binder_src   := sim/genuine/binder.c
@@ -15,7 +15,7 @@ sources      += $(cutils_src)
 
 art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## the engine on Android's runtime, fake runtimes, their contract
 
-# The command starts scenarios in them, with the library beside it.
+# strobe-lab starts players in these runtimes and loads the engine's library into them.
 all: $B/libstrobe-art.so $(fake_libs) $(cutils_libs) $B/libstrobe-binder.so
 
 $B/libstrobe-art.a: $(call obj,obj,$(art_src))
@@ -25,7 +25,7 @@ $B/libstrobe-art.a: $(call obj,obj,$(art_src))
 $B/libstrobe-art.so: $(call obj,pic,$(capture_src) $(art_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-art.so -Wl,-Bsymbolic -Wl,-z,now -o $@ $^ $(preload_libs)
 
-# Its one call goes through the global offset table, found when it is opened.
+# Its call goes through the global offset table. The dynamic linker resolves it when the library is opened.
 $B/libstrobe-binder.so: $(call obj,pic,$(binder_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-binder.so -Wl,-z,now -o $@ $^
 
@@ -37,32 +37,34 @@ $B/fake/%.o: %.S $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(assemble) -fPIC -c -o $@ $<
 
-# One library a level, all of the same objects: its level, and what it exports.
+# One library for each level, linked from the same objects. The level determines its exported symbols.
 $B/art/%/libart.so: $(fake_obj) sim/fake/art/level sim/fake/art/symbols.txt
 	@mkdir -p $(@D)
 	$(call run,ld)CC='$(CC)' OBJCOPY='$(OBJCOPY)' LINK='$(link)' sim/fake/art/level $* $@ $(fake_obj)
 
 $(foreach flavour,obj sim pic,$B/$(flavour)/sim/genuine/dexes.o): fixtures/art/core11.dex fixtures/art/core14.dex
 
-# Runtimes are started by programs that are no simulation: the lab's part of it is built as the engine is.
+# Programs that start runtimes do not simulate, so the lab's sources in them are built as the engine is.
 $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) engine/util/array.c) $B/libstrobe-art.a \
                  $B/libstrobe-capture.a | $B/libstrobe-art.so
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 
-# What these test of the lab, behind the engine's libraries, needs one of them once more.
+# The lab's sources in these tests come after the engine's libraries on the linker's command line, so libstrobe-art.a is
+# repeated.
 detour_tests := $B/tests/unit/art/test_art_detour $B/tests/unit/art/test_art_moved
 $(detour_tests): $(call obj,obj,$(wildcard sim/genuine/detour*.c))
 $(detour_tests): trace_libs += $B/libstrobe-art.a $(if $(TRIPLET),,-lcapstone)
 
-# Three ages of libcutils, see its source; its calls of the C library go through slots, which are made late as there.
+# Three versions of libcutils (see its source). Its calls of the C library go through slots that are bound lazily, as in
+# the genuine library.
 $B/cutils/%/libcutils.so: $(cutils_src) $B/flags
 	@mkdir -p $(@D)
 	$(call run,ld)$(compile) -MF $@.d -fPIC -fvisibility=hidden -DFAKE_CUTILS_LEVEL=$* -shared \
 	    -Wl,-soname,libcutils.so $(ldflags) -o $@ $<
 $B/tests/unit/art/test_atrace: | $(cutils_libs)
 
-# In short, for sanitized builds. Runtimes have signal handlers and threads of their own, which outlive a case. Under
-# the thread sanitizer threads are slow to start: there are run those of the cases that measure no time.
+# The contract tests in short, for sanitized builds. Runtimes install signal handlers and start threads that outlive a
+# test case. With the thread sanitizer, threads start slowly, so only the cases that measure no time run.
 asan_options := detect_leaks=0:handle_segv=0:allow_user_segv_handler=1
 tsan_options := handle_segv=0:ignore_noninstrumented_modules=1:report_thread_leaks=0:atexit_sleep_ms=0
 untimed      := the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin allocations_are_counted_to_the_last \

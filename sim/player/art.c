@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Arguments of the functions that open the runtime. */
 struct opening {
     struct sim_real_play *play;
     struct sim_art_play *art;
@@ -31,7 +32,7 @@ static enum strobe_status art_fail(const struct opening *o, enum strobe_status s
 
 /* ---- the runtime ---- */
 
-/* The scenario's dex file, at a path. */
+/* Writes the scenario's dex file to a memfd and stores its path. */
 static enum strobe_status make_dex(const struct opening *o, char *path, size_t path_bytes)
 {
     void *bytes;
@@ -50,12 +51,12 @@ static enum strobe_status art_start_runtime(const struct opening *o, const char 
 {
     char path[64];
     const char *const dex[] = {path, NULL};
-    struct sim_art_options options = {.dex = dex, .prepare = sim_real_seat.prepare};
+    struct sim_art_options options = {.dex = dex, .prepare = sim_real_loader.prepare};
     enum strobe_status status = make_dex(o, path, sizeof path);
     return status == STROBE_OK ? sim_art_start(runtime, &options, &o->art->art, o->error) : status;
 }
 
-/* ---- what is called in it ---- */
+/* ---- classes and methods ---- */
 
 static strobe_jclass art_find_class(const struct opening *o, const char *name)
 {
@@ -72,7 +73,8 @@ static struct sim_art_method static_method(const struct opening *o, const char *
     return m;
 }
 
-/* An object of a class, made without its constructor, and a method of it. */
+/* Finds a method of a class. Makes an object of the class as well, without its constructor, when `object` is not NULL
+ * and *object is NULL. */
 static strobe_jmethod art_find_method(const struct opening *o, const char *class, const char *name,
                                       const char *signature, strobe_jobject *object)
 {
@@ -83,7 +85,7 @@ static strobe_jmethod art_find_method(const struct opening *o, const char *class
     return m;
 }
 
-static bool find_runtimes_own(const struct opening *o)
+static bool find_runtime_methods(const struct opening *o)
 {
     struct sim_art_play *a = o->art;
     a->object = art_find_class(o, "java/lang/Object");
@@ -108,7 +110,7 @@ static bool find_runtimes_own(const struct opening *o)
            a->poll && a->transact && a->load.method && a->allocate.method && a->thrown;
 }
 
-static bool bind_runtimes_own(const struct opening *o)
+static bool bind_runtime_natives(const struct opening *o)
 {
     static const struct strobe_jni_native player[] = {
         {"step", "(J)I", (void *)(uintptr_t)sim_real_art_step},
@@ -152,7 +154,8 @@ static enum strobe_status find_methods(const struct opening *o)
 
 /* ---- the scenario's objects ---- */
 
-static void look_at_operations(const struct opening *o)
+/* Scans the scenario: sets frees, unparks and shared, and makes the objects of monitors. */
+static void scan_operations(const struct opening *o)
 {
     const struct sim_scenario *s = o->play->scenario;
     for (uint32_t i = 0; i < s->op_count; i++) {
@@ -177,8 +180,8 @@ static enum strobe_status begin_capture(const struct opening *o, const char *ses
     struct strobe_netease_options netease = {
         .session_path = session, .library = o->art->art.library_name, .api = o->art->art.api};
     o->art->by_netease = o->play->policy && !strcmp(o->play->policy, "netease");
-    enum strobe_status status = o->art->by_netease ? sim_real_seat.begin_netease(o->art->art.vm, &netease, o->error)
-                                                   : sim_real_seat.begin(o->art->art.vm, &options, o->error);
+    enum strobe_status status = o->art->by_netease ? sim_real_loader.begin_netease(o->art->art.vm, &netease, o->error)
+                                                   : sim_real_loader.begin(o->art->art.vm, &options, o->error);
     o->art->captured = status == STROBE_OK;
     return status;
 }
@@ -191,12 +194,12 @@ static void end_capture(struct sim_real_play *play)
     int32_t (*attach)(struct strobe_jvm *, void **, void *) =
         (int32_t(*)(struct strobe_jvm *, void **, void *))(uintptr_t)strobe_jvm_at(p->art.vm, STROBE_JVM_ATTACH);
     if (p->captured && attach(p->art.vm, &env, &how) == STROBE_JNI_OK)
-        (p->by_netease ? sim_real_seat.end_netease : sim_real_seat.end)();
+        (p->by_netease ? sim_real_loader.end_netease : sim_real_loader.end)();
 }
 
-/* ---- all of it ---- */
+/* ---- sim_real_runtime ---- */
 
-/* Before the engine, which hooks what is loaded when it comes. */
+/* Loads libstrobe-binder.so. Called before the engine starts, which hooks only the libraries that are loaded then. */
 static void open_binder(const struct opening *o)
 {
     char path[STROBE_PRELOAD_BYTES];
@@ -205,7 +208,7 @@ static void open_binder(const struct opening *o)
         *(void **)&o->art->call_binder = dlsym(library, "sim_call_binder");
 }
 
-/* Makes the play's locks that are monitors objects, too. */
+/* Starts the runtime, finds and binds methods, makes the monitors' objects, and starts the capture. */
 static enum strobe_status open_runtime(struct sim_real_play *p, const char *runtime, const char *session,
                                        struct strobe_error *error)
 {
@@ -216,28 +219,28 @@ static enum strobe_status open_runtime(struct sim_real_play *p, const char *runt
     if (status != STROBE_OK)
         return status;
     o.env = art.art.env;
-    if (!bind_runtimes_own(&o) || !find_runtimes_own(&o))
+    if (!bind_runtime_natives(&o) || !find_runtime_methods(&o))
         return art_fail(&o, STROBE_UNSUPPORTED, runtime, "its boot class path lacks what the player calls");
     status = find_methods(&o);
     if (status != STROBE_OK)
         return status;
-    look_at_operations(&o);
+    scan_operations(&o);
     art.answer = sim_real_art_answer;
     open_binder(&o);
     return session ? begin_capture(&o, session) : STROBE_OK;
 }
 
-static uint64_t art_no_charge_ns(void)
+static uint64_t art_charged_ns(void)
 {
-    return sim_real_seat.charged_ns ? sim_real_seat.charged_ns() : 0;
+    return sim_real_loader.charged_ns ? sim_real_loader.charged_ns() : 0;
 }
 
-enum { STACK_BYTES = 16 << 20 }; /* an interpreter's frames take more */
+enum { STACK_BYTES = 16 << 20 }; /* frames of an interpreter are larger */
 
 const struct sim_real_runtime sim_real_runtime = {
-    .stage = &sim_stage_art,
+    .executor = &sim_executor_art,
     .stack_bytes = STACK_BYTES,
     .open = open_runtime,
     .end = end_capture,
-    .charged_ns = art_no_charge_ns,
+    .charged_ns = art_charged_ns,
 };

@@ -1,4 +1,4 @@
-/* A scenario's Android runtime in the played process, and the engine in it. For sim/player only. */
+/* The Android runtime in which a player plays a scenario, and the engine that captures there. For sim/player only. */
 #ifndef STROBE_SIM_PLAYER_ART_H
 #define STROBE_SIM_PLAYER_ART_H
 
@@ -12,43 +12,46 @@ struct sim_art_method {
     strobe_jmethod method;
 };
 
-/* Objects and classes are global references. */
+/* State of the runtime executor (executor_art.c). Objects and classes are global references. */
 struct sim_art_play {
     struct sim_art art;
     struct sim_art_method *methods; /* of the scenario */
     struct sim_art_method allocate;
-    strobe_jobject thrown; /* what is thrown: always this one, so that a throw allocates nothing */
+    strobe_jobject thrown; /* the exception of every throw, made once so that a throw allocates nothing */
     strobe_jclass object, thread;
     strobe_jmethod wait, notify, notify_all, current, sleep;
     strobe_jobject unsafe, queue, binder;
     strobe_jmethod park, unpark, poll, transact;
     struct sim_art_method load;
-    bool frees, unparks;                 /* the scenario does; else there is nothing to keep for it */
-    _Atomic uint32_t kept;               /* objects by global references, of which a runtime has 51200 */
-    int32_t (*call_binder)(void *actor); /* through another library's slot; NULL: that library is not there */
-    void (*answer)(struct sim_actor *a); /* what is called out there takes a->latency_ns */
+    bool frees, unparks;                 /* the scenario has operations `free`, `unpark` */
+    _Atomic uint32_t kept;               /* allocations held by global references; a runtime has at most 51200 */
+    int32_t (*call_binder)(void *actor); /* of libstrobe-binder.so; NULL = library not found */
+    void (*answer)(struct sim_actor *a); /* takes a->latency_ns; ends a call out of the runtime */
     bool captured, by_netease;
 };
 
-/* How the runtime and the engine come into the process: as they are (seat.c), or in virtual time (sim/player/virtual).
- */
-struct sim_real_seat {
-    void (*prepare)(void *library); /* a fake runtime's, opened and not yet started; NULL = nothing to do */
+/* Loads the engine into a player with an Android runtime: on real threads (loader.c), or in virtual time
+ * (sim/player/virtual/loader.c). */
+struct sim_real_loader {
+    void (*prepare)(void *library); /* gets a fake runtime's library before the runtime starts; NULL = no action */
     enum strobe_status (*begin)(struct strobe_jvm *vm, const struct strobe_art_options *options,
                                 struct strobe_error *error);
-    void (*end)(void); /* after begin */
+    void (*end)(void); /* only after begin returned STROBE_OK */
     enum strobe_status (*begin_netease)(struct strobe_jvm *vm, const struct strobe_netease_options *options,
                                         struct strobe_error *error);
     void (*end_netease)(void);
-    uint64_t (*charged_ns)(void); /* CPU time that the engine has been charged so far; NULL = not known */
+    uint64_t (*charged_ns)(void); /* CPU time charged to the engine so far; NULL = unknown */
 };
-extern const struct sim_real_seat sim_real_seat;
+extern const struct sim_real_loader sim_real_loader;
 
-/* Who plays on the calling thread, and what they call out for. */
+/* Returns the actor of the calling thread. */
 struct sim_actor *sim_real_art_acting(void);
+
+/* Takes a->latency_ns, in a device of the actor. */
 void sim_real_art_answer(struct sim_actor *a);
 
-/* The functions of native methods, by stage_art.c. The binder is exported as IPCThreadState::transact. */
+/* Implementations of native methods (executor_art.c). The player exports sim_real_art_binder as
+ * IPCThreadState::transact. `player` is the address of a struct sim_actor. */
 int32_t sim_real_art_step(struct strobe_jni *env, strobe_jclass class, int64_t player);
 uint8_t sim_real_art_caught(struct strobe_jni *env, strobe_jclass class, int64_t player, strobe_jobject thrown);
 strobe_jobject sim_real_art_thrown(struct strobe_jni *env, strobe_jclass class, int64_t player);

@@ -25,7 +25,7 @@ struct names {
     size_t count, room;
 };
 
-/* A frame's address tells its method: no symbols are looked at. */
+/* Resolves an address of frames.h to its method. The address determines the method; no symbols are needed. */
 static size_t resolve_player_frame(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
 {
     const struct names *n = ctx;
@@ -42,7 +42,7 @@ static size_t resolve_player_frame(void *ctx, uint64_t return_address, struct st
 
 /* ---- methods of a managed runtime ---- */
 
-/* The scenario's method of "void Cache.get(long)"; method_count = none. */
+/* Returns the scenario's method with a signature such as "void Cache.get(long)", or method_count. */
 static uint32_t method_of_text(const struct sim_scenario *s, const char *text, uint32_t bytes)
 {
     char whole[1100], class[512], name[512], own[1100];
@@ -71,14 +71,14 @@ static int by_address(const void *a, const void *b)
 
 static enum strobe_status read_names(struct names *n, const struct strobe_session *session)
 {
-    struct strobe_named_address told;
-    for (uint64_t at = 0; strobe_names_next(&session->names, &at, &told);) {
-        uint32_t method = method_of_text(n->scenario, told.text, told.bytes);
+    struct strobe_named_address named;
+    for (uint64_t at = 0; strobe_names_next(&session->names, &at, &named);) {
+        uint32_t method = method_of_text(n->scenario, named.text, named.bytes);
         if (method == n->scenario->method_count)
             continue;
         if (!strobe_array_reserve(&n->list, &n->room, n->count + 1))
             return STROBE_IO;
-        n->list[n->count++] = (struct named){told.address, method};
+        n->list[n->count++] = (struct named){named.address, method};
     }
     if (n->count)
         qsort(n->list, n->count, sizeof *n->list, by_address);
@@ -117,8 +117,9 @@ static enum strobe_status player_write_trace(const struct strobe_reader *reader,
     return status == STROBE_OK ? written : status;
 }
 
-/* The engine numbers all threads of a session; tracks count those that had one tid. And it knows the main thread's
- * allocations from its start, long before the run's. */
+/* Adapts the session's tracks to the form of the truth. The generation of a track counts threads with the same tid; the
+ * engine's counts all threads. The allocations of the main thread are unknown, because the engine counts them from the
+ * start of the process. */
 static void fit_to_truth(struct sim_tracks *t)
 {
     for (size_t i = 0; i < t->track_count; i++) {
@@ -133,7 +134,7 @@ static enum strobe_status tracks_from_session(const struct strobe_reader *reader
                                               uint64_t begin_ns, struct sim_tracks *out)
 {
     static const struct strobe_timeline_options options = {.no_samples = 1};
-    /* Ticks count CLOCK_MONOTONIC from its begin, which the notes' times are ns of. */
+    /* Tick 0 of the session is time 0 of CLOCK_MONOTONIC, the clock of the notes. */
     uint64_t second = 1000000000, rate = reader->session.header->ticks_per_second;
     uint64_t begin_ticks = begin_ns / second * rate + begin_ns % second * rate / second;
     struct strobe_sink *sink = sim_tracks_sink(out, strobe_reader_ns(reader, begin_ticks));
@@ -142,9 +143,9 @@ static enum strobe_status tracks_from_session(const struct strobe_reader *reader
     return status;
 }
 
-enum strobe_status sim_real_claims(const char *session_path, const struct sim_scenario *scenario,
-                                   const struct sim_notes_head *head, bool named, const char *trace_path,
-                                   struct sim_tracks *out, struct strobe_error *error)
+enum strobe_status sim_real_read_session(const char *session_path, const struct sim_scenario *scenario,
+                                         const struct sim_notes_head *head, bool named, const char *trace_path,
+                                         struct sim_tracks *out, struct strobe_error *error)
 {
     struct strobe_reader *reader;
     struct strobe_function_tree *tree = NULL;
@@ -157,7 +158,7 @@ enum strobe_status sim_real_claims(const char *session_path, const struct sim_sc
     }
     const char *file = session_path;
     if (!strobe_reader_check(reader, &what)) {
-        strobe_error_set(error, "%s: its books do not balance: %s", session_path, what.text);
+        strobe_error_set(error, "%s: its accounting is inconsistent: %s", session_path, what.text);
         strobe_reader_close(reader);
         return STROBE_BAD_INPUT;
     }

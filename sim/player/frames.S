@@ -1,11 +1,11 @@
-/* The functions of frames.h, SIM_REAL_METHODS of them, each SIM_REAL_FRAME_BYTES long.
+/* The functions of frames.h: SIM_REAL_METHODS functions of SIM_REAL_FRAME_BYTES each.
  *
  *     frame(player, bytes):
- *         make a record, keep player beside it, take bytes of stack
+ *         make a frame record, store player beside it, allocate bytes of stack
  *         while ((call, more) = sim_real_step(player)), call != NULL
  *             call(player, more)
  *
- * On other machines there are none, but for the name.
+ * On other machines than x86-64 and aarch64 only the symbol sim_real_frames exists.
  */
     .text
     .p2align 6

@@ -1,8 +1,9 @@
-/* Real functions for the methods of a scenario: SIM_REAL_METHODS tiny ones, each at an address of its own, with a
- * symbol `sim_real_frame_N` and a frame record as compilers make it.
+/* Machine-code functions that stand for the methods of a scenario. There are SIM_REAL_METHODS of them. Function N has
+ * the symbol `sim_real_frame_N` and makes a frame record as compilers do.
  *
- * Such a function asks its player, again and again, what comes next, and calls that itself: so the stack of a thread
- * holds the frames of the methods it is in and nothing between, and a real unwinder finds what the truth says. */
+ * Each function calls sim_real_step in a loop and then calls the function that sim_real_step returned. A thread's stack
+ * therefore holds one frame for each active method and no frames between them. An unwinder finds the stack that the
+ * truth has. */
 #ifndef STROBE_SIM_PLAYER_FRAMES_H
 #define STROBE_SIM_PLAYER_FRAMES_H
 
@@ -15,12 +16,12 @@
 #define SIM_REAL_FRAMES 0
 #endif
 
-enum { SIM_REAL_FRAME_BYTES = 64 }; /* of code, each */
+enum { SIM_REAL_FRAME_BYTES = 64 }; /* size of each function's code */
 
-/* A method's function: `bytes` (a multiple of 16) is what it takes of the stack beside its record. */
+/* Function of a method. `bytes` is the size of its frame beside the record, a multiple of 16. */
 typedef void sim_real_frame(void *player, size_t bytes);
 
-/* What comes next in the innermost method: a call of a function with these bytes, or NULL: it returns. */
+/* Next step of the innermost method: it calls `call` with `bytes`, or returns when `call` is NULL. */
 struct sim_real_next {
     sim_real_frame *call;
     size_t bytes;

@@ -1,6 +1,6 @@
-/* A player: a program that plays one scenario and is captured meanwhile. strobe-lab starts it (real.h,
- * virtual/virtual.h); it is nothing for people. The linker says which one this is: sim_player stands for one of
- * sim_real_child, sim_real_mach_child, sim_virtual_child and sim_virtual_mach_child. */
+/* A player: a program that plays one scenario while a policy captures it. strobe-lab starts players (real.h,
+ * virtual/virtual.h). The linker selects the player: it defines sim_player as sim_real_child, sim_real_mach_child,
+ * sim_virtual_child or sim_virtual_mach_child (Makefile). */
 int sim_player(int argc, char **argv);
 
 int main(int argc, char **argv)

@@ -32,7 +32,7 @@ static bool notes_add_part(struct sim_notes *n)
     return true;
 }
 
-void sim_note(struct sim_notes *n, enum sim_note_kind kind, uint64_t time_ns, uint64_t value)
+void sim_notes_add(struct sim_notes *n, enum sim_note_kind kind, uint64_t time_ns, uint64_t value)
 {
     uint32_t count = n->last ? atomic_load_explicit(&n->last->count, memory_order_relaxed) : PART_NOTES;
     if (count == PART_NOTES) {
@@ -44,11 +44,11 @@ void sim_note(struct sim_notes *n, enum sim_note_kind kind, uint64_t time_ns, ui
     atomic_store_explicit(&n->last->count, count + 1, memory_order_release);
 }
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
 void sim_notes_write(const struct sim_notes *n, struct sim_notes_thread thread, FILE *out)
 {
-    /* Counts are read once: the thread may go on meanwhile. */
+    /* The thread may append notes meanwhile, so each count is read once. */
     struct sim_notes_part *part = atomic_load_explicit(&n->first, memory_order_acquire), *end = NULL;
     uint32_t last = 0;
     thread.notes = 0;
@@ -65,7 +65,7 @@ void sim_notes_write(const struct sim_notes *n, struct sim_notes_thread thread, 
     }
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
 void sim_notes_name(const struct sim_thread_spec *spec, uint32_t index, char out[32])
 {
@@ -75,7 +75,8 @@ void sim_notes_name(const struct sim_thread_spec *spec, uint32_t index, char out
         snprintf(out, 32, "%.20s-%u", spec->name, index + 1);
 }
 
-struct input {
+/* A notes file that is read as tracks. */
+struct notes_input {
     FILE *file;
     const struct sim_scenario *scenario;
     const struct sim_notes_head *head;
@@ -84,7 +85,7 @@ struct input {
     uint32_t wait_names[STROBE_KIND_COUNT];
 };
 
-static uint64_t since_begin(const struct input *in, uint64_t time_ns)
+static uint64_t since_begin(const struct notes_input *in, uint64_t time_ns)
 {
     return time_ns > in->head->begin_ns ? time_ns - in->head->begin_ns : 0;
 }
@@ -94,7 +95,8 @@ struct open_wait {
     bool open;
 };
 
-static bool notes_take(struct input *in, uint32_t track, const struct sim_note *note, struct open_wait *w)
+/* Adds a note to a track. Returns false for an invalid note. */
+static bool notes_replay(struct notes_input *in, uint32_t track, const struct sim_note *note, struct open_wait *w)
 {
     uint64_t now = since_begin(in, note->time_ns);
     switch ((enum sim_note_kind)note->kind) {
@@ -130,8 +132,8 @@ static bool notes_take(struct input *in, uint32_t track, const struct sim_note *
     return false;
 }
 
-/* A wait that the run's end cut off. */
-static void notes_end_cut_wait(struct input *in, uint32_t track, struct open_wait *w, uint64_t end_ns)
+/* Ends a wait that was still open when the run ended. */
+static void notes_end_cut_wait(struct notes_input *in, uint32_t track, struct open_wait *w, uint64_t end_ns)
 {
     if (!w->open)
         return;
@@ -149,7 +151,7 @@ static uint32_t generation_of(const struct sim_tracks *tracks, uint32_t tid)
     return generation;
 }
 
-static bool notes_read_thread(struct input *in)
+static bool notes_read_thread(struct notes_input *in)
 {
     struct sim_notes_thread t;
     struct sim_note note;
@@ -166,9 +168,9 @@ static bool notes_read_thread(struct input *in)
     for (uint64_t i = 0; i < t.notes; i++) {
         if (fread(&note, sizeof note, 1, in->file) != 1)
             return false;
-        /* What a thread that was still alive did after the run's end is nobody's concern. */
+        /* Notes after the end of the run are not part of the truth. The time of a WAKER note is that of the release. */
         over = over || (note.kind != SIM_NOTE_WAKER && since_begin(in, note.time_ns) > end_ns);
-        if (!over && !notes_take(in, track, &note, &wait))
+        if (!over && !notes_replay(in, track, &note, &wait))
             return false;
     }
     notes_end_cut_wait(in, track, &wait, end_ns);
@@ -178,7 +180,7 @@ static bool notes_read_thread(struct input *in)
     return true;
 }
 
-static bool notes_read_threads(struct input *in, struct sim_notes_head *head)
+static bool notes_read_threads(struct notes_input *in, struct sim_notes_head *head)
 {
     if (fread(head, sizeof *head, 1, in->file) != 1 || head->failed)
         return false;
@@ -199,7 +201,7 @@ static bool notes_read_threads(struct input *in, struct sim_notes_head *head)
 enum strobe_status sim_notes_read(const char *path, const struct sim_scenario *scenario, struct sim_notes_head *head,
                                   struct sim_tracks *out, struct strobe_error *error)
 {
-    struct input in = {.file = fopen(path, "rb"), .scenario = scenario, .head = head, .out = out};
+    struct notes_input in = {.file = fopen(path, "rb"), .scenario = scenario, .head = head, .out = out};
     if (!in.file) {
         strobe_error_set(error, "%s: %s", path, strerror(errno));
         return STROBE_IO;

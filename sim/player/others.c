@@ -15,7 +15,7 @@ static void *burn_processor(void *unused)
     return unused;
 }
 
-_Noreturn static void be_busy(uint32_t threads, uint32_t cores, pid_t parent)
+_Noreturn static void run_busy_process(uint32_t threads, uint32_t cores, pid_t parent)
 {
     pthread_t thread;
     sim_real_use_cores(cores);
@@ -33,7 +33,7 @@ pid_t sim_real_others_start(uint32_t threads, uint32_t cores)
 {
     pid_t parent = getpid(), child = threads ? fork() : 0;
     if (threads && child == 0)
-        be_busy(threads, cores, parent);
+        run_busy_process(threads, cores, parent);
     return child;
 }
 

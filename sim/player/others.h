@@ -12,11 +12,11 @@
  * errno. */
 pid_t sim_real_others_start(uint32_t threads, uint32_t cores);
 
-/* Ends it, if there is one. */
+/* Ends the program. No effect when pid <= 0. */
 void sim_real_others_end(pid_t pid);
 
-/* Keeps the calling process, and what it starts from now on, on as many processors of those it may use. Uses them all
- * when there are no more. False with errno: nothing has changed. */
+/* Restricts the calling process, and processes that it starts later, to `cores` of the processors that it may use, or
+ * to all of them when it may use fewer. Returns false with errno when nothing has changed. */
 bool sim_real_use_cores(uint32_t cores);
 
 #endif

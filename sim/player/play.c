@@ -13,7 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 4 << 20 }; /* of a thread: the 1 MiB that a scenario may use, and plenty for what it calls */
+enum {
+    STACK_BYTES = 4 << 20
+}; /* of a thread: 1 MiB for the scenario's frames, the rest for the functions that they call */
 
 /* ---- shared ---- */
 
@@ -63,8 +65,8 @@ void sim_real_work(struct sim_actor *a, uint64_t ns)
 
 /* ---- threads ---- */
 
-/* The thread of an actor. */
-static void *act(void *arg)
+/* Start function of an actor's thread. */
+static void *run_actor(void *arg)
 {
     struct sim_actor *a = arg;
     struct sim_real_play *p = a->play;
@@ -73,8 +75,8 @@ static void *act(void *arg)
     sim_notes_name(spec, a->index, name);
     name[15] = '\0';
     pthread_setname_np(pthread_self(), name);
-    bool on_stage = p->stage->enter(a, name);
-    if (!on_stage)
+    bool entered = p->executor->enter(a, name);
+    if (!entered)
         sim_real_fail(p, NULL, "the runtime to take one more thread");
     if (spec->nice)
         setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), spec->nice);
@@ -84,12 +86,13 @@ static void *act(void *arg)
     a->tid = (uint32_t)syscall(SYS_gettid);
     a->known_tid = p->runtime && p->runtime->tid ? p->runtime->tid() : a->tid;
     atomic_store(&a->begin_ns, sim_work_now_ns());
-    if (p->witness)
-        a->witness = p->witness->thread_begin(&(struct sim_witness_thread){a->tid, a->track + 1, a->is_main, name});
-    if (on_stage)
-        p->stage->perform(a);
-    if (a->witness)
-        p->witness->thread_end(a->witness);
+    if (p->probe_policy)
+        a->probe_thread =
+            p->probe_policy->thread_begin(&(struct sim_probe_thread){a->tid, a->track + 1, a->is_main, name});
+    if (entered)
+        p->executor->perform(a);
+    if (a->probe_thread)
+        p->probe_policy->thread_end(a->probe_thread);
     struct sim_work_switches after = sim_work_switches();
     a->totals.cpu_ns = sim_work_thread_cpu_ns() - cpu_ns;
     a->totals.voluntary_switches = after.voluntary - before.voluntary;
@@ -97,9 +100,9 @@ static void *act(void *arg)
     a->totals.minor_faults = after.minor_faults - before.minor_faults;
     a->totals.major_faults = after.major_faults - before.major_faults;
     atomic_store(&a->end_ns, sim_work_now_ns());
-    sim_real_free_kept(a); /* after its end: the scenario did not ask for it */
-    if (on_stage)
-        p->stage->leave(a);
+    sim_real_free_kept(a); /* after end_ns: freeing is not part of the scenario */
+    if (entered)
+        p->executor->leave(a);
     if (atomic_fetch_sub(&p->living, 1) == 1)
         end_run(p);
     return NULL;
@@ -114,7 +117,7 @@ static void open_cond(pthread_cond_t *c)
     pthread_condattr_destroy(&monotonic);
 }
 
-/* An actor without a thread yet. Its place in the list is its track. */
+/* Adds an actor without a thread. Its index in the list is its track. */
 static struct sim_actor *player_create_actor(struct sim_real_play *p, uint32_t spec, uint32_t index,
                                              struct sim_actor *parent, const struct sim_random *drawn)
 {
@@ -157,7 +160,7 @@ struct sim_actor *sim_real_start(struct sim_real_play *p, uint32_t spec, uint32_
     pthread_attr_setstacksize(&attributes, p->runtime ? p->runtime->stack_bytes : STACK_BYTES);
     if (!parent)
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    int error = pthread_create(&a->thread, &attributes, act, a);
+    int error = pthread_create(&a->thread, &attributes, run_actor, a);
     pthread_attr_destroy(&attributes);
     if (error)
         sim_real_fail(p, NULL, "to be let start one more thread");
@@ -172,7 +175,7 @@ uint32_t sim_real_next_index(struct sim_real_play *p, uint32_t spec)
     return index;
 }
 
-/* ---- who is started when ---- */
+/* ---- starts of threads ---- */
 
 struct start {
     uint64_t time_ns;
@@ -180,15 +183,16 @@ struct start {
     struct sim_random random;
 };
 
-struct direction {
+/* The planned starts of the scenario's threads. */
+struct start_plan {
     struct sim_real_play *play;
-    struct start *starts; /* in order of time; the main thread's is not among them */
+    struct start *starts; /* in order of time, without the main thread */
     uint32_t count;
     struct start main;
     bool has_main;
 };
 
-static void player_draw_starts(struct direction *d)
+static void player_draw_starts(struct start_plan *d)
 {
     const struct sim_scenario *s = d->play->scenario;
     for (uint32_t spec = 0; spec < s->thread_count; spec++) {
@@ -211,9 +215,9 @@ static void player_draw_starts(struct direction *d)
     atomic_store(&d->play->living, d->count + d->has_main);
 }
 
-/* ---- what is left of it ---- */
+/* ---- notes file ---- */
 
-static struct sim_notes_thread facts_of(const struct sim_actor *a, uint64_t end_ns)
+static struct sim_notes_thread describe_actor(const struct sim_actor *a, uint64_t end_ns)
 {
     struct sim_notes_thread t = {.spec = a->spec,
                                  .index = a->index,
@@ -246,33 +250,34 @@ static bool player_write_notes(struct sim_real_play *p, const char *path, struct
     }
     fwrite(&head, sizeof head, 1, out);
     for (uint32_t i = 0; i < head.threads; i++)
-        sim_notes_write(&p->actors[i]->notes, facts_of(p->actors[i], head.end_ns), out);
+        sim_notes_write(&p->actors[i]->notes, describe_actor(p->actors[i], head.end_ns), out);
     bool written = !ferror(out);
     return fclose(out) == 0 && written;
 }
 
 /* ---- the run ---- */
 
-struct stage {
-    struct direction direction;
+struct director {
+    struct start_plan plan;
     const char *notes_path;
     int status;
 };
 
-static int close_witness(const struct sim_real_play *p)
+static int close_probe_policy(const struct sim_real_play *p)
 {
     struct strobe_error error = {""};
-    if (p->witness->close(&error))
+    if (p->probe_policy->close(&error))
         return 0;
     fprintf(stderr, "%s\n", error.text);
     return 2;
 }
 
-/* Starts threads at their times, waits for the end, writes the notes. A thread of its own, since the main one plays. */
-static void *direct(void *arg)
+/* Start function of the director's thread. It starts the other threads at their times, waits for the end of the run,
+ * and writes the notes. The process's main thread cannot do this, because it plays the scenario's main thread. */
+static void *run_director(void *arg)
 {
-    struct stage *stage = arg;
-    struct direction *d = &stage->direction;
+    struct director *director = arg;
+    struct start_plan *d = &director->plan;
     struct sim_real_play *p = d->play;
     uint64_t cpu_ns = sim_work_process_cpu_ns(), end_ns = p->begin_ns + p->scenario->duration_ns;
     for (uint32_t i = 0; i < d->count && !atomic_load(&p->over); i++) {
@@ -290,20 +295,20 @@ static void *direct(void *arg)
     if (p->runtime)
         head.charged_ns = p->runtime->charged_ns();
     end_run(p);
-    stage->status = 2;
+    director->status = 2;
     if (!atomic_load(&p->failed)) {
-        stage->status = player_write_notes(p, stage->notes_path, head) ? 0 : 2;
-        if (stage->status)
-            fprintf(stderr, "%s: %s\n", stage->notes_path, strerror(errno));
-        else if (p->witness)
-            stage->status = close_witness(p);
+        director->status = player_write_notes(p, director->notes_path, head) ? 0 : 2;
+        if (director->status)
+            fprintf(stderr, "%s: %s\n", director->notes_path, strerror(errno));
+        else if (p->probe_policy)
+            director->status = close_probe_policy(p);
     }
     if (p->runtime) {
         p->runtime->end(p);
         fflush(NULL);
-        _exit(stage->status); /* a runtime's own end is not wanted here */
+        _exit(director->status); /* without the runtime's exit handlers */
     }
-    exit(stage->status); /* threads may be waiting for what never comes */
+    exit(director->status); /* without joining: threads may still wait */
 }
 
 static void play_main(struct sim_real_play *p, const struct start *start)
@@ -314,7 +319,7 @@ static void play_main(struct sim_real_play *p, const struct start *start)
     struct sim_actor *a =
         atomic_load(&p->over) ? NULL : player_create_actor(p, start->spec, start->index, NULL, &start->random);
     if (a)
-        act(a);
+        run_actor(a);
 }
 
 static void *player_allocate_array(uint32_t count, size_t bytes)
@@ -332,7 +337,7 @@ static void open_lock(struct sim_real_lock *l)
     pthread_rwlock_init(&l->rwlock, NULL);
 }
 
-/* What the semaphore holds at first was posted by nobody. */
+/* The initial posts have no posting thread: their handoff is 0. */
 static void open_sem(struct sim_real_sem *s, uint32_t count)
 {
     sem_init(&s->sem, 0, count);
@@ -369,13 +374,13 @@ static uint32_t count_starts(const struct sim_scenario *s)
     return count;
 }
 
-/* Has the methods of the scenario instrumented. */
-static enum strobe_status open_witness(struct sim_real_play *p, const char *path, struct strobe_error *error)
+/* Opens the probe policy and assigns ids to the scenario's methods. */
+static enum strobe_status open_probe_policy(struct sim_real_play *p, const char *path, struct strobe_error *error)
 {
     const struct sim_scenario *s = p->scenario;
     static struct sim_instrument probes;
     const char **names = player_allocate_array(s->method_count + 1, sizeof *names);
-    enum strobe_status status = sim_real_witness_open(p->policy, &p->witness, error);
+    enum strobe_status status = sim_real_probe_policy_open(p->policy, &p->probe_policy, error);
     if (status != STROBE_OK)
         return status;
     strobe_error_set(error, "%s: %s", s->path, strerror(ENOMEM));
@@ -384,28 +389,28 @@ static enum strobe_status open_witness(struct sim_real_play *p, const char *path
     for (uint32_t id = 1; id <= probes.count; id++)
         names[id] = s->methods[probes.method[id]].name;
     p->probes = probes.id;
-    return p->witness->open(names, probes.count, path, error) ? STROBE_OK : STROBE_IO;
+    return p->probe_policy->open(names, probes.count, path, error) ? STROBE_OK : STROBE_IO;
 }
 
 enum { SCENARIO = 1, SEED, TURNS, NOTES, RUNTIME, SESSION, POLICY, ARGUMENTS };
 
-static enum strobe_status open_stage(struct sim_real_play *p, char **argument, struct strobe_error *error)
+static enum strobe_status open_executor(struct sim_real_play *p, char **argument, struct strobe_error *error)
 {
     const char *session = argument[SESSION];
     p->policy = argument[POLICY];
     p->runtime = argument[RUNTIME] ? &sim_real_runtime : NULL;
-    p->stage = p->runtime ? p->runtime->stage : &sim_stage_frames;
+    p->executor = p->runtime ? p->runtime->executor : &sim_executor_frames;
     if (p->runtime)
         return p->runtime->open(p, argument[RUNTIME], session, error);
-    return p->policy && session ? open_witness(p, session, error) : STROBE_OK;
+    return p->policy && session ? open_probe_policy(p, session, error) : STROBE_OK;
 }
 
 int sim_real_child(int argc, char **argv)
 {
     static struct sim_real_play play;
-    static struct stage stage;
+    static struct director director;
     struct sim_scenario *scenario;
-    pthread_t director;
+    pthread_t director_thread;
     struct strobe_error error = {""};
     char *argument[ARGUMENTS] = {NULL};
     if (argc <= NOTES || argc > ARGUMENTS) {
@@ -422,10 +427,10 @@ int sim_real_child(int argc, char **argv)
     play.scenario = scenario;
     play.seed = strtoull(argv[SEED], NULL, 10);
     play.turns_per_ms = strtoull(argv[TURNS], NULL, 10);
-    stage.notes_path = argv[NOTES];
-    stage.direction.play = &play;
-    stage.direction.starts = player_allocate_array(count_starts(scenario), sizeof *stage.direction.starts);
-    if (!stage.direction.starts || !open_play(&play)) {
+    director.notes_path = argv[NOTES];
+    director.plan.play = &play;
+    director.plan.starts = player_allocate_array(count_starts(scenario), sizeof *director.plan.starts);
+    if (!director.plan.starts || !open_play(&play)) {
         fprintf(stderr, "%s: %s\n", argv[SCENARIO], strerror(errno));
         return 2;
     }
@@ -433,18 +438,18 @@ int sim_real_child(int argc, char **argv)
         fprintf(stderr, "mq_open: %s\n", strerror(errno));
         return 2;
     }
-    if (open_stage(&play, argument, &error) != STROBE_OK) {
+    if (open_executor(&play, argument, &error) != STROBE_OK) {
         fprintf(stderr, "%s\n", error.text);
         return 2;
     }
-    player_draw_starts(&stage.direction);
+    player_draw_starts(&director.plan);
     play.begin_ns = sim_work_now_ns();
-    if (pthread_create(&director, NULL, direct, &stage) != 0) {
+    if (pthread_create(&director_thread, NULL, run_director, &director) != 0) {
         fprintf(stderr, "%s: %s\n", argv[SCENARIO], strerror(errno));
         return 2;
     }
-    if (stage.direction.has_main)
-        play_main(&play, &stage.direction.main);
+    if (director.plan.has_main)
+        play_main(&play, &director.plan.main);
     for (;;) /* until the director ends the process */
         sim_work_sleep_until(UINT64_MAX / 2);
 }

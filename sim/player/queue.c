@@ -1,10 +1,12 @@
-/* Message queues and who loops over them, by the rules of virtual mode (sim/runtime/message_heap.h); a frame goes
- * before all else. Each wait for a message is one poll, also when one is there already, so that the engine can tell
- * messages apart by polls.
+/* Message queues and their loopers, by the rules of virtual mode (sim/runtime/message_heap.h). A frame precedes all
+ * messages. A looper polls once for each message, even when a message is due, so that the engine can separate messages
+ * by polls. A poll with a due message does not wait.
  *
- * Each looper polls an event of its own, as Android's do. A post writes to the event of the looper that has waited
- * longest, and only when a looper waits that has not been called yet and has something to do earlier than it knows. A
- * looper that polls although a message is due does not wait. */
+ * Each looper polls a private eventfd, as loopers of Android do. A post writes the event of the looper that has waited
+ * longest, when both conditions hold:
+ *
+ *   - a looper waits whose event no earlier post has written
+ *   - the new message has no delay, or is due before all others, so the looper would wake too late */
 #include "sim/player/play.h"
 
 #include <poll.h>
@@ -14,9 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- what is in it; with its lock held ---- */
+/* ---- messages; with the queue's lock held ---- */
 
-/* By pages, since the engine hooks the allocator. */
+/* Makes room for one more message. Uses mmap, because the engine hooks the allocator. */
 static bool messages_grow(struct sim_messages *q)
 {
     enum { AT_FIRST = 256 };
@@ -35,7 +37,7 @@ static bool messages_grow(struct sim_messages *q)
     return true;
 }
 
-/* A display that ticks: a frame is due at its tick, and those that nobody took are not made up for. */
+/* Takes the frame that is due, if any. A frame is due at each tick of the display. Missed frames are dropped. */
 static bool take_frame(struct sim_real_queue *q, uint64_t now_ns)
 {
     uint64_t period = q->about->vsync_period_ns;
@@ -45,6 +47,7 @@ static bool take_frame(struct sim_real_queue *q, uint64_t now_ns)
     return true;
 }
 
+/* Returns the time at which the next message or frame is due; 0 = a message is due now. */
 static uint64_t next_due(const struct sim_real_queue *q)
 {
     uint64_t next = q->about->vsync_period_ns ? q->next_frame_ns : UINT64_MAX;
@@ -54,7 +57,7 @@ static uint64_t next_due(const struct sim_real_queue *q)
     return later->count && later->at[0].due_ns < next ? later->at[0].due_ns : next;
 }
 
-/* ---- posting; who waits is in a list, with the queue's lock held ---- */
+/* ---- posting; the list of waiting loopers is protected by the queue's lock ---- */
 
 static void queue_add_waiter(struct sim_real_queue *q, struct sim_actor *a)
 {
@@ -75,7 +78,8 @@ static void queue_remove_waiter(struct sim_real_queue *q, const struct sim_actor
         *at = a->next_waiter;
 }
 
-/* Takes the looper out of the list that a message is to call, if one is. From then on it is called. */
+/* Removes the longest waiter from the list and sets its notifier. Returns NULL when no looper waits. The caller writes
+ * the looper's event. */
 static struct sim_actor *take_waiter(const struct sim_actor *a, struct sim_real_queue *q)
 {
     struct sim_actor *b = q->waiting;
@@ -129,18 +133,18 @@ void sim_real_queue_begin_loop(struct sim_actor *a, struct sim_real_queue *q)
     sim_spin_unlock(&q->spin);
 }
 
-/* 0: the one before has been run. */
+/* Notes the begin of message `id`, or with id 0 the end of the current message, and calls the probe for it. */
 static void actor_set_message(struct sim_actor *a, uint32_t id, bool is_frame)
 {
-    if (a->witness && !id)
-        a->play->witness->message_end(a->witness, a->message);
+    if (a->probe_thread && !id)
+        a->play->probe_policy->message_end(a->probe_thread, a->message);
     a->message = id;
-    sim_note(&a->notes, SIM_NOTE_MESSAGE, sim_work_now_ns(), id);
-    if (a->witness && id)
-        a->play->witness->message_begin(a->witness, id, is_frame);
+    sim_notes_add(&a->notes, SIM_NOTE_MESSAGE, sim_work_now_ns(), id);
+    if (a->probe_thread && id)
+        a->play->probe_policy->message_begin(a->probe_thread, id, is_frame);
 }
 
-static struct timespec until(uint64_t due_ns, uint64_t now_ns)
+static struct timespec poll_timeout(uint64_t due_ns, uint64_t now_ns)
 {
     uint64_t left = due_ns > now_ns ? due_ns - now_ns : 0;
     const uint64_t most = 3600ull * 1000000000u;
@@ -148,17 +152,17 @@ static struct timespec until(uint64_t due_ns, uint64_t now_ns)
     return (struct timespec){(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
 }
 
-/* What a looper finds when it looks into its queue. */
-struct look {
+/* Result of queue_check. */
+struct queue_state {
     uint64_t now_ns, due_ns;
 };
 
-/* The looper joins those that wait unless a message is due. The time is read with the queue's lock held: a message that
- * was posted before is then due. */
-static struct look queue_poll(struct sim_actor *a, struct sim_real_queue *q)
+/* Adds the looper to the waiters unless a message is due. The clock is read with the queue's lock held, so a message
+ * without delay that was posted earlier is due. */
+static struct queue_state queue_check(struct sim_actor *a, struct sim_real_queue *q)
 {
     sim_spin_lock(&q->spin);
-    struct look l = {.now_ns = sim_work_now_ns()};
+    struct queue_state l = {.now_ns = sim_work_now_ns()};
     l.due_ns = next_due(q);
     if (l.due_ns > l.now_ns)
         queue_add_waiter(q, a);
@@ -180,13 +184,13 @@ static bool queue_take_message(struct sim_actor *a, struct sim_real_queue *q, ui
     return got;
 }
 
-/* As Android's loopers, which reset their event only when the poll says that it was written. */
-static void poll_event(struct sim_actor *a, const struct look *l)
+/* Polls the looper's event. Resets the event only when the poll reports it as written, as loopers of Android do. */
+static void poll_event(struct sim_actor *a, const struct queue_state *l)
 {
     uint64_t signalled;
     struct pollfd p = {.fd = a->event, .events = POLLIN};
-    struct timespec patience = until(l->due_ns, l->now_ns);
-    a->play->stage->poll(a, &p, &patience);
+    struct timespec patience = poll_timeout(l->due_ns, l->now_ns);
+    a->play->executor->poll(a, &p, &patience);
     if (p.revents & POLLIN)
         syscall(SYS_read, a->event, &signalled, sizeof signalled);
 }
@@ -198,11 +202,11 @@ bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t
         actor_set_message(a, 0, false);
     atomic_store(&a->notifier, 0);
     while (!got && !atomic_load_explicit(&a->play->over, memory_order_relaxed)) {
-        struct look l = queue_poll(a, q);
+        struct queue_state l = queue_check(a, q);
         if (first)
             sim_real_wait_begin(a, STROBE_KIND_POLL, l.due_ns > l.now_ns);
-        else if (l.due_ns > l.now_ns) /* another looper was faster */
-            sim_real_wait_goes_on(a);
+        else if (l.due_ns > l.now_ns) /* another looper took the message */
+            sim_real_wait_record(a);
         first = false;
         poll_event(a, &l);
         got = queue_take_message(a, q, method, &is_frame);

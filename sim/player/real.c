@@ -4,9 +4,9 @@
 #include "engine/cmd/preload.h"
 #include "sim/player/claims.h"
 #include "sim/player/frames.h"
-#include "sim/player/mach/seat.h"
+#include "sim/player/mach/loader.h"
 #include "sim/player/others.h"
-#include "sim/player/witness_claims.h"
+#include "sim/player/probe_claims.h"
 #include "sim/player/work.h"
 
 #include <errno.h>
@@ -21,12 +21,12 @@
 #include <unistd.h>
 
 enum {
-    PATIENCE_MS = 60000, /* what it may need beside the scenario's time, before it is ended */
-    OWN_FRAMES = 16,     /* of a stack, the most that are not the scenario's */
+    PATIENCE_MS = 60000, /* a player that runs this much longer than the scenario is killed */
+    OWN_FRAMES = 16,     /* largest number of a stack's frames that are not the scenario's */
     NAMES_BYTES = 1 << 20,
 };
 
-/* Files of a run, in a folder of their own for as long as it takes. */
+/* A run, with the paths of its files. `folder` is a temporary directory. */
 struct job {
     const struct sim_scenario *scenario;
     const struct sim_real_options *options;
@@ -59,7 +59,7 @@ static bool on_mach(const struct job *j)
     return j->options->runtime && !strcmp(j->options->runtime, SIM_MACH_NAME);
 }
 
-/* In a runtime of managed code methods are known by the names that it gives them. */
+/* True when the session names methods as an Android runtime does. */
 static bool job_is_managed(const struct job *j)
 {
     return j->options->runtime && !on_mach(j);
@@ -70,13 +70,13 @@ static bool is_policy(const struct job *j, const char *name)
     return j->options->policy && !strcmp(j->options->policy, name);
 }
 
-/* By probes in methods, not by the engine's hooks or by suspension. */
+/* True when the policy captures by probes. */
 static bool is_instrumented(const struct job *j)
 {
     return j->options->policy && !is_policy(j, "strobe") && !is_policy(j, "netease");
 }
 
-/* All threads are captured in one period, whatever the scenario says of the engine's. */
+/* Sets one sampling period for all threads, instead of the scenario's periods for the engine. */
 static void config_netease(struct strobe_config *config)
 {
     config->interval_main_ns = config->interval_other_ns = config->async_interval_ns = SIM_REAL_NETEASE_NS;
@@ -116,8 +116,9 @@ static const char *player_name(const struct job *j)
     return on_mach(j) ? SIM_REAL_MACH_PLAYER : SIM_REAL_PLAYER;
 }
 
-/* `library`: to be preloaded; NULL = it plays alone, or has its engine from its runtime's stage. */
-_Noreturn static void become(const struct job *j, bool traced, const char *library, int complaints)
+/* Replaces the calling process by the player. `library` is preloaded; NULL = the run has no policy, or the player loads
+ * it itself. */
+_Noreturn static void exec_player(const struct job *j, bool traced, const char *library, int errors)
 {
     const char *runtime = j->options->runtime ? j->options->runtime : "-";
     const char *session = traced && (j->options->runtime || is_instrumented(j)) ? j->session : "-";
@@ -126,9 +127,9 @@ _Noreturn static void become(const struct job *j, bool traced, const char *libra
     snprintf(schedule, sizeof schedule, "%d", (int)j->options->schedule);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)j->options->seed);
     snprintf(turns, sizeof turns, "%llu", (unsigned long long)j->turns_per_ms);
-    dup2(complaints, STDERR_FILENO);
+    dup2(errors, STDERR_FILENO);
     if (j->options->is_virtual) {
-        /* Addresses of methods and monitors are in the session: they must not depend on anything but the seed. */
+        /* The session contains addresses of methods and monitors. They must depend on the seed only. */
         static char *const environment[] = {"LC_ALL=C", NULL};
         personality(ADDR_NO_RANDOMIZE);
         execle(j->player, player_name(j), schedule, j->costs, j->text, seed, turns, j->notes, runtime, session, policy,
@@ -141,8 +142,8 @@ _Noreturn static void become(const struct job *j, bool traced, const char *libra
     _exit(127);
 }
 
-/* Collects what the process complains of until it has ended; false when it took too long. */
-static bool listen(int fd, uint64_t limit_ns, char *out, size_t bytes)
+/* Reads the player's stderr until the player ends. Returns false when it takes too long. */
+static bool read_player_errors(int fd, uint64_t limit_ns, char *out, size_t bytes)
 {
     size_t n = 0;
     out[0] = '\0';
@@ -166,34 +167,34 @@ static bool listen(int fd, uint64_t limit_ns, char *out, size_t bytes)
 
 static enum strobe_status run_child(const struct job *j, bool traced, const char *library)
 {
-    int complaints[2], ended;
-    char said[512];
-    if (pipe2(complaints, O_CLOEXEC) != 0)
+    int errors[2], ended;
+    char message[512];
+    if (pipe2(errors, O_CLOEXEC) != 0)
         return job_fail(j, STROBE_IO, "pipe", strerror(errno));
     fflush(NULL);
     pid_t child = fork();
     if (child == 0)
-        become(j, traced, library, complaints[1]);
-    close(complaints[1]);
+        exec_player(j, traced, library, errors[1]);
+    close(errors[1]);
     if (child < 0) {
-        close(complaints[0]);
+        close(errors[0]);
         return job_fail(j, STROBE_IO, "fork", strerror(errno));
     }
     uint64_t limit_ns = sim_work_now_ns() + j->scenario->duration_ns + PATIENCE_MS * 1000000ull;
-    bool in_time = listen(complaints[0], limit_ns, said, sizeof said);
-    close(complaints[0]);
+    bool in_time = read_player_errors(errors[0], limit_ns, message, sizeof message);
+    close(errors[0]);
     if (!in_time)
         kill(child, SIGKILL);
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
         continue;
-    said[strcspn(said, "\n")] = '\0';
+    message[strcspn(message, "\n")] = '\0';
     if (!in_time)
         return job_fail(j, STROBE_IO, j->scenario->path, "the played process does not end");
     if (WIFSIGNALED(ended))
         return job_fail(j, STROBE_IO, "the played process", strsignal(WTERMSIG(ended)));
     if (WEXITSTATUS(ended) == 0)
         return STROBE_OK;
-    strobe_error_set(j->error, "%s", *said ? said : "the played process failed");
+    strobe_error_set(j->error, "%s", *message ? message : "the played process failed");
     return STROBE_BAD_INPUT;
 }
 
@@ -211,9 +212,9 @@ static enum strobe_status play_alone(const struct job *j, struct sim_notes_head 
     return status;
 }
 
-/* What does not end by itself gets done in the traced run what it finds time for: the app's own CPU time is what that
- * much took when it ran alone. */
-static struct sim_run_cpu shares(const struct sim_notes_head *alone, const struct sim_notes_head *traced)
+/* Divides the CPU time of the traced run. The two runs may do different amounts of work. The app's share is the CPU
+ * time of the run without a policy, in proportion to the work done. The rest is the policy's share. */
+static struct sim_run_cpu divide_cpu(const struct sim_notes_head *alone, const struct sim_notes_head *traced)
 {
     double part = alone->work_ns ? (double)traced->work_ns / (double)alone->work_ns : 1;
     struct sim_run_cpu cpu = {.app_ns = (uint64_t)((double)alone->process_cpu_ns * part), .work_ns = traced->work_ns};
@@ -234,18 +235,20 @@ static enum strobe_status run_preloaded(const struct job *j)
     return status;
 }
 
-static enum strobe_status claim_instrumented(const struct job *j, const char *trace, const struct sim_notes_head *head,
-                                             struct sim_tracks *truth, struct sim_tracks *claim, struct sim_view *view)
+static enum strobe_status read_probe_capture(const struct job *j, const char *trace, const struct sim_notes_head *head,
+                                             struct sim_tracks *truth, struct sim_tracks *reconstruction,
+                                             struct sim_view *view)
 {
     enum strobe_status status =
-        sim_real_witness_claims(j->options->policy, j->session, j->scenario, head, truth, claim, view, j->error);
-    if (status == STROBE_OK && trace && sim_tracks_write(claim, j->scenario->name, trace, 1) != STROBE_OK)
+        sim_real_read_probes(j->options->policy, j->session, j->scenario, head, truth, reconstruction, view, j->error);
+    if (status == STROBE_OK && trace && sim_tracks_write(reconstruction, j->scenario->name, trace, 1) != STROBE_OK)
         return job_fail(j, STROBE_IO, trace, strerror(errno));
     return status;
 }
 
 static enum strobe_status play_traced(const struct job *j, const char *trace, struct sim_tracks *truth,
-                                      struct sim_tracks *claim, struct sim_view *view, struct sim_notes_head *head)
+                                      struct sim_tracks *reconstruction, struct sim_view *view,
+                                      struct sim_notes_head *head)
 {
     bool instrumented = is_instrumented(j);
     enum strobe_status status = instrumented ? STROBE_OK : create_empty_session(j);
@@ -259,13 +262,13 @@ static enum strobe_status play_traced(const struct job *j, const char *trace, st
     if (status != STROBE_OK)
         return status;
     if (instrumented)
-        return claim_instrumented(j, trace, head, truth, claim, view);
-    return sim_real_claims(j->session, j->scenario, head, job_is_managed(j), trace, claim, j->error);
+        return read_probe_capture(j, trace, head, truth, reconstruction, view);
+    return sim_real_read_session(j->session, j->scenario, head, job_is_managed(j), trace, reconstruction, j->error);
 }
 
 bool sim_real_has(const char *policy)
 {
-    return !strcmp(policy, "strobe") || !strcmp(policy, "netease") || sim_real_is_witness(policy);
+    return !strcmp(policy, "strobe") || !strcmp(policy, "netease") || sim_real_is_probe_policy(policy);
 }
 
 const char *sim_real_refuses(const char *policy, const char *runtime, bool is_virtual)
@@ -275,7 +278,7 @@ const char *sim_real_refuses(const char *policy, const char *runtime, bool is_vi
         return NULL;
     if (!strcmp(policy, "netease"))
         return runtime && !mach ? NULL : "suspends threads of an Android runtime: --runtime art11, or a fake";
-    if (!sim_real_is_witness(policy))
+    if (!sim_real_is_probe_policy(policy))
         return "plays in virtual time only, and in no runtime";
     return runtime || is_virtual ? "has its methods instrumented on real threads: --mode real without --runtime" : NULL;
 }
@@ -283,7 +286,7 @@ const char *sim_real_refuses(const char *policy, const char *runtime, bool is_vi
 const char *sim_real_file(const char *policy)
 {
     static char name[64];
-    if (!policy || !sim_real_is_witness(policy))
+    if (!policy || !sim_real_is_probe_policy(policy))
         return "session.strobe";
     snprintf(name, sizeof name, "capture.%s", policy);
     return name;
@@ -350,7 +353,7 @@ static void close_job(const struct job *j, bool keeps_session)
 }
 
 enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struct sim_real_options *options,
-                                struct sim_tracks *truth, struct sim_tracks *claim, struct sim_view *view,
+                                struct sim_tracks *truth, struct sim_tracks *reconstruction, struct sim_view *view,
                                 struct sim_run_cpu *cpu, struct strobe_error *error)
 {
     struct job j = {.scenario = scenario, .options = options, .turns_per_ms = 1, .error = error};
@@ -358,7 +361,7 @@ enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struc
     struct sim_notes_head alone, traced;
     char trace[PATH_MAX];
     sim_tracks_open(truth);
-    sim_tracks_open(claim);
+    sim_tracks_open(reconstruction);
     *cpu = (struct sim_run_cpu){0};
     *view = (struct sim_view){0};
     snprintf(trace, sizeof trace, "%s/trace.pftrace", folder ? folder : "");
@@ -379,13 +382,13 @@ enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struc
     if (status == STROBE_OK && !options->is_virtual)
         status = play_alone(&j, &alone);
     if (status == STROBE_OK)
-        status = play_traced(&j, folder ? trace : NULL, truth, claim, view, &traced);
+        status = play_traced(&j, folder ? trace : NULL, truth, reconstruction, view, &traced);
     sim_real_others_end(others);
     if (status == STROBE_OK)
         *cpu = options->is_virtual ? (struct sim_run_cpu){.app_ns = traced.process_cpu_ns - traced.charged_ns,
                                                           .tracer_ns = traced.charged_ns,
                                                           .work_ns = traced.work_ns}
-                                   : shares(&alone, &traced);
+                                   : divide_cpu(&alone, &traced);
     close_job(&j, folder != NULL);
     return status;
 }

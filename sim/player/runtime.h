@@ -1,5 +1,5 @@
-/* A runtime in the played process: what this player plays in when it is told to, instead of real frames on pthreads.
- * The player is compiled several times, each with a runtime of its own: Android's (art.c), the fake Mach's (mach.c).
+/* Runtime of a player, used with the option --runtime. Without it the player uses functions of frames.h on pthreads.
+ * The player is compiled several times, each time with one runtime: Android (art.c) or the fake Mach (mach/runtime.c).
  * For sim/player and sim/player/virtual only. */
 #ifndef STROBE_SIM_PLAYER_RUNTIME_H
 #define STROBE_SIM_PLAYER_RUNTIME_H
@@ -9,16 +9,16 @@
 #include "sim/player/play.h"
 
 struct sim_real_runtime {
-    const struct sim_stage *stage;
-    size_t stack_bytes; /* of a thread */
+    const struct sim_executor *executor;
+    size_t stack_bytes; /* stack of a thread */
 
-    /* Starts it in the calling thread, which becomes the main thread. With a session, capture begins. `error` has one
-     * line when it does not. */
+    /* Starts the runtime in the calling thread, which becomes its main thread. Starts the capture as well when
+     * `session` is not NULL. On failure `error` has one line. */
     enum strobe_status (*open)(struct sim_real_play *p, const char *name, const char *session,
                                struct strobe_error *error);
-    void (*end)(struct sim_real_play *p); /* of the capture, if there is one. Any thread */
-    uint64_t (*charged_ns)(void);         /* CPU time that the engine has been charged so far; 0 = not known */
-    uint32_t (*tid)(void);                /* by which the engine knows the caller; NULL: the system's */
+    void (*end)(struct sim_real_play *p); /* ends the capture, if any. Any thread */
+    uint64_t (*charged_ns)(void);         /* CPU time charged to the engine so far; 0 = unknown */
+    uint32_t (*tid)(void);                /* id by which the engine knows the caller; NULL = the kernel's id */
 };
 extern const struct sim_real_runtime sim_real_runtime;
 

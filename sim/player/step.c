@@ -1,5 +1,6 @@
-/* What a thread does next: its operations one after another, on its own stack of activations. Only calls of methods are
- * left to the stage's frames, so that the thread's real stack is that of its methods. */
+/* Plays a thread's operations one after another, on the actor's stack of activations (struct sim_level). Calls of
+ * methods return to the executor, which makes a real frame for each method. The thread's real stack is therefore the
+ * stack of its methods. */
 #include "sim/player/play.h"
 #include "sim/runtime/draws.h"
 
@@ -7,21 +8,21 @@
 
 enum {
     STACK_BYTES = 1 << 20, /* as in virtual mode */
-    RECORD_BYTES = 64,     /* what a frame takes at least, with the call's return address */
-    IDLE_ROUND_NS = 1000,  /* a round of FOREVER that took no time takes this: as in virtual mode */
+    RECORD_BYTES = 64,     /* smallest frame, with the return address of the call */
+    IDLE_ROUND_NS = 1000,  /* time of a round of `forever` that would take less; as in virtual mode */
 };
 
-/* Nothing comes next yet: for use in here. */
-enum { GOES_ON = SIM_NEXT_THROW + 1 };
-static const struct sim_next returns = {.kind = SIM_NEXT_RETURN}, throws = {.kind = SIM_NEXT_THROW},
-                             goes_on = {.kind = (enum sim_next_kind)GOES_ON};
+/* Results of this file's functions. step_none: the operation was played, and the next one follows. */
+enum { SIM_NEXT_NONE = SIM_NEXT_THROW + 1 };
+static const struct sim_next step_return = {.kind = SIM_NEXT_RETURN}, step_throw = {.kind = SIM_NEXT_THROW},
+                             step_none = {.kind = (enum sim_next_kind)SIM_NEXT_NONE};
 
 static const struct sim_op *op_at(const struct sim_actor *a, uint32_t number)
 {
     return &a->play->scenario->ops[number];
 }
 
-static struct sim_level *top(struct sim_actor *a)
+static struct sim_level *top_level(struct sim_actor *a)
 {
     return &a->levels[a->level_count - 1];
 }
@@ -40,7 +41,7 @@ static struct sim_level *actor_push_level(struct sim_actor *a, enum sim_level_ki
 
 /* ---- calls ---- */
 
-/* The innermost method. */
+/* Returns the level of the innermost method. */
 static const struct sim_level *body_of(const struct sim_actor *a)
 {
     uint32_t i = a->level_count - 1;
@@ -54,16 +55,16 @@ const char *sim_real_method_name(const struct sim_actor *a)
     return a->play->scenario->methods[body_of(a)->op].name;
 }
 
-/* A probe, if the innermost method has it. */
+/* Calls a probe if the innermost method has probes. */
 static void actor_call_probe(const struct sim_actor *a, void (*probe)(void *thread, uint32_t id, uint32_t depth))
 {
     const struct sim_level *body = body_of(a);
     uint32_t id = a->play->probes[body->op];
     if (id)
-        probe(a->witness, id, (uint32_t)(body - a->levels));
+        probe(a->probe_thread, id, (uint32_t)(body - a->levels));
 }
 
-/* Calls a method that calls itself `deeper` times before it does anything. */
+/* Calls a method that calls itself `deeper` times before its first operation. */
 static struct sim_next actor_call(struct sim_actor *a, uint32_t method, uint64_t deeper, const struct sim_op *op)
 {
     const struct sim_method *m = &a->play->scenario->methods[method];
@@ -71,34 +72,34 @@ static struct sim_next actor_call(struct sim_actor *a, uint32_t method, uint64_t
     if (a->stack_bytes + bytes + RECORD_BYTES > STACK_BYTES) {
         sim_real_fail(a->play, op, "a call within the stack's 1 MiB");
         a->leaving = true;
-        return goes_on;
+        return step_none;
     }
     struct sim_level *l = actor_push_level(a, SIM_LEVEL_BODY, method, m->block);
     if (!l)
-        return goes_on;
+        return step_none;
     l->count = deeper;
     a->stack_bytes += bytes + RECORD_BYTES;
-    sim_note(&a->notes, SIM_NOTE_CALL, sim_work_now_ns(), method);
-    if (a->witness)
-        actor_call_probe(a, a->play->witness->enter);
+    sim_notes_add(&a->notes, SIM_NOTE_CALL, sim_work_now_ns(), method);
+    if (a->probe_thread)
+        actor_call_probe(a, a->play->probe_policy->enter);
     return (struct sim_next){SIM_NEXT_CALL, method, bytes};
 }
 
 static struct sim_next leave_method(struct sim_actor *a, bool thrown)
 {
-    const struct sim_method *m = &a->play->scenario->methods[top(a)->op];
-    if (a->witness && !thrown && !a->leaving)
-        actor_call_probe(a, a->play->witness->leave);
+    const struct sim_method *m = &a->play->scenario->methods[top_level(a)->op];
+    if (a->probe_thread && !thrown && !a->leaving)
+        actor_call_probe(a, a->play->probe_policy->leave);
     a->stack_bytes -= ((m->frame_bytes + 15) & ~(size_t)15) + RECORD_BYTES;
     a->level_count--;
-    sim_note(&a->notes, SIM_NOTE_RETURN, sim_work_now_ns(), thrown);
-    return returns;
+    sim_notes_add(&a->notes, SIM_NOTE_RETURN, sim_work_now_ns(), thrown);
+    return step_return;
 }
 
-/* Before a method's first operation: as many calls of itself as are asked for. */
+/* Calls the innermost method once more, when calls of itself remain. */
 static struct sim_next recurse(struct sim_actor *a)
 {
-    struct sim_level *l = top(a);
+    struct sim_level *l = top_level(a);
     uint64_t deeper = l->count - 1;
     uint32_t method = l->op;
     l->count = 0;
@@ -114,42 +115,42 @@ static struct sim_next actor_next_message(struct sim_actor *a, const struct sim_
     uint32_t method;
     if (!sim_real_queue_next(a, &a->play->queues[op->object], &method)) {
         a->leaving = true;
-        return goes_on;
+        return step_none;
     }
     return actor_call(a, method, 0, op);
 }
 
 static struct sim_next actor_finish_block(struct sim_actor *a)
 {
-    struct sim_level *l = top(a);
+    struct sim_level *l = top_level(a);
     switch (l->kind) {
     case SIM_LEVEL_BODY: return leave_method(a, false);
     case SIM_LEVEL_REPEAT:
         if (--l->count == 0)
             a->level_count--;
         l->next = l->first;
-        return goes_on;
+        return step_none;
     case SIM_LEVEL_FOREVER:
         if (sim_work_now_ns() - a->forever_ns < IDLE_ROUND_NS)
             sim_real_work(a, IDLE_ROUND_NS);
         a->forever_ns = sim_work_now_ns();
         l->next = l->first;
-        return goes_on;
+        return step_none;
     case SIM_LEVEL_LOCKED:
         a->level_count--;
         sim_real_wait_unlock(a, op_at(a, l->op));
-        return goes_on;
+        return step_none;
     case SIM_LEVEL_LOOP: return actor_next_message(a, l);
     case SIM_LEVEL_PLAIN:
-    case SIM_LEVEL_CATCH: a->level_count--; return goes_on;
+    case SIM_LEVEL_CATCH: a->level_count--; return step_none;
     }
-    return returns;
+    return step_return;
 }
 
-/* One level outwards, with an exception or on the way out of the thread. */
+/* Leaves the innermost level because of an exception or the thread's end. */
 static struct sim_next actor_unwind_level(struct sim_actor *a)
 {
-    struct sim_level l = *top(a);
+    struct sim_level l = *top_level(a);
     if (l.kind == SIM_LEVEL_BODY)
         return leave_method(a, a->throwing);
     a->level_count--;
@@ -159,7 +160,7 @@ static struct sim_next actor_unwind_level(struct sim_actor *a)
         a->throwing = false;
         actor_push_level(a, SIM_LEVEL_PLAIN, l.op, op_at(a, l.op)->other_block);
     }
-    return goes_on;
+    return step_none;
 }
 
 /* ---- operations ---- */
@@ -171,11 +172,11 @@ static bool actor_is_managed(const struct sim_actor *a)
 
 static void actor_allocate(struct sim_actor *a, uint64_t bytes)
 {
-    const struct sim_stage *stage = a->play->stage;
+    const struct sim_executor *executor = a->play->executor;
     if (!sim_real_room(a, &a->kept, a->kept_count, &a->kept_room, sizeof *a->kept))
         return;
-    struct sim_kept k = {.managed = stage->allocate && actor_is_managed(a)};
-    k.object = k.managed ? stage->allocate(a, &bytes) : malloc(bytes);
+    struct sim_kept k = {.managed = executor->allocate && actor_is_managed(a)};
+    k.object = k.managed ? executor->allocate(a, &bytes) : malloc(bytes);
     a->kept[a->kept_count] = k;
     a->kept_count += k.object != NULL;
     sim_real_add(&a->allocations, 1);
@@ -187,7 +188,7 @@ static void actor_free_last(struct sim_actor *a, uint64_t count)
     for (; count && a->kept_count; count--) {
         struct sim_kept k = a->kept[--a->kept_count];
         if (k.managed)
-            a->play->stage->release(a, k.object);
+            a->play->executor->release(a, k.object);
         else
             free(k.object);
     }
@@ -227,7 +228,7 @@ static struct sim_next actor_play_op(struct sim_actor *a, uint32_t number)
     case SIM_OP_COMPUTE: sim_real_work(a, amount); break;
     case SIM_OP_CALL:
     case SIM_OP_JNI: return actor_call(a, op->object, 0, op);
-    case SIM_OP_RECURSE: return amount ? actor_call(a, op->object, amount - 1, op) : goes_on;
+    case SIM_OP_RECURSE: return amount ? actor_call(a, op->object, amount - 1, op) : step_none;
     case SIM_OP_REPEAT: actor_repeat_block(a, op, number, amount); break;
     case SIM_OP_FOREVER:
         a->forever_ns = sim_work_now_ns();
@@ -256,18 +257,18 @@ static struct sim_next actor_play_op(struct sim_actor *a, uint32_t number)
         actor_push_level(a, SIM_LEVEL_LOOP, number, 0);
         break;
     case SIM_OP_THROW:
-        if (a->witness)
-            actor_call_probe(a, a->play->witness->throws);
+        if (a->probe_thread)
+            actor_call_probe(a, a->play->probe_policy->throws);
         a->throwing = true;
         break;
     case SIM_OP_CATCH: actor_push_level(a, SIM_LEVEL_CATCH, number, op->block); break;
-    case SIM_OP_GC: a->play->stage->collect(a, amount); break;
+    case SIM_OP_GC: a->play->executor->collect(a, amount); break;
     case SIM_OP_SPAWN: actor_spawn(a, op->object); break;
     case SIM_OP_EXIT: a->leaving = true; break;
     case SIM_OP_FAULT: break;
     default: sim_real_wait_op(a, op, amount);
     }
-    return goes_on;
+    return step_none;
 }
 
 bool sim_real_caught(struct sim_actor *a)
@@ -284,17 +285,17 @@ bool sim_real_caught(struct sim_actor *a)
 
 struct sim_next sim_real_next(struct sim_actor *a)
 {
-    if (a->level_count == 0) { /* the thread's first method is entered; later there is always one */
+    if (a->level_count == 0) { /* only at the thread's first call */
         uint32_t entry = a->play->scenario->threads[a->spec].entry;
         return actor_call(a, entry, 0, NULL);
     }
     for (;;) {
-        struct sim_level *l = top(a);
+        struct sim_level *l = top_level(a);
         struct sim_next next;
         if (atomic_load_explicit(&a->play->over, memory_order_relaxed))
             a->leaving = true;
-        if (a->throwing && !a->leaving && a->play->stage->throws) {
-            next = throws;
+        if (a->throwing && !a->leaving && a->play->executor->throws) {
+            next = step_throw;
         } else if (a->throwing || a->leaving) {
             next = actor_unwind_level(a);
         } else if (l->kind == SIM_LEVEL_BODY && l->count) {
@@ -306,7 +307,7 @@ struct sim_next sim_real_next(struct sim_actor *a)
                 sim_real_wait_for_collector(a);
             next = actor_play_op(a, l->next++);
         }
-        if (next.kind != goes_on.kind)
+        if (next.kind != step_none.kind)
             return next;
     }
 }

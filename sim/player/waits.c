@@ -1,8 +1,8 @@
-/* Operations that may block, by the functions that programs use for them and the engine hooks; and what the thread
- * itself knows of each wait: from when to when, whether it really blocked, who let it go.
+/* Operations that may block. They call the functions that programs use and the engine hooks. The thread notes each
+ * wait: its begin and end, whether it blocked, and which release ended it.
  *
- * Who let go writes that down right before the call that does it; for a lock while it still holds it, so that whoever
- * has the lock next reads who had it before. */
+ * A releasing thread stores the release (struct sim_handoff) right before its call. It stores the release of a lock
+ * while it still holds the lock, so the next owner reads the release that handed the lock over. */
 #include "sim/player/play.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ enum {
     TRACK_BITS = 16,
 };
 
-/* ---- who ---- */
+/* ---- releases ---- */
 
 uint64_t sim_handoff_now(const struct sim_actor *a)
 {
@@ -35,19 +35,20 @@ void sim_real_wait_begin(struct sim_actor *a, enum strobe_kind kind, bool likely
 {
     a->wait.kind = kind;
     a->wait.begin_ns = sim_work_now_ns();
-    a->wait.told = likely;
+    a->wait.recorded = likely;
     if (likely)
-        sim_note(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, kind);
+        sim_notes_add(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, kind);
 }
 
-void sim_real_wait_goes_on(struct sim_actor *a)
+void sim_real_wait_record(struct sim_actor *a)
 {
-    if (!a->wait.told)
-        sim_note(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, a->wait.kind);
-    a->wait.told = true;
+    if (!a->wait.recorded)
+        sim_notes_add(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, a->wait.kind);
+    a->wait.recorded = true;
 }
 
-/* The kernel's count of switches costs a call, so it is looked at only where it can have changed. */
+/* True when the thread was switched since the last call. The kernel's count of switches costs a system call, so only
+ * calls that took long enough read it. */
 static bool actor_was_switched(struct sim_actor *a)
 {
     uint64_t before = a->switches;
@@ -55,21 +56,20 @@ static bool actor_was_switched(struct sim_actor *a)
     return a->switches != before;
 }
 
-/* `handoff`: who is known to have let it go, 0 = nobody. */
 void sim_real_wait_end(struct sim_actor *a, uint64_t handoff)
 {
     uint64_t end_ns = sim_work_now_ns(), took = end_ns - a->wait.begin_ns;
-    if (!a->wait.told && took < sim_work_limits.wait_ns)
+    if (!a->wait.recorded && took < sim_work_limits.wait_ns)
         return;
     bool blocked = took >= sim_work_limits.block_ns && actor_was_switched(a);
-    if (!a->wait.told)
-        sim_note(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, a->wait.kind);
+    if (!a->wait.recorded)
+        sim_notes_add(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, a->wait.kind);
     uint64_t release_ns = a->play->begin_ns + (handoff >> TRACK_BITS);
     if (blocked && sim_work_limits.exact && release_ns < a->wait.begin_ns)
         release_ns = a->wait.begin_ns;
     if (blocked && handoff && release_ns >= a->wait.begin_ns && release_ns <= end_ns)
-        sim_note(&a->notes, SIM_NOTE_WAKER, release_ns, (handoff & ((1u << TRACK_BITS) - 1)) - 1);
-    sim_note(&a->notes, SIM_NOTE_WAITED, end_ns, blocked);
+        sim_notes_add(&a->notes, SIM_NOTE_WAKER, release_ns, (handoff & ((1u << TRACK_BITS) - 1)) - 1);
+    sim_notes_add(&a->notes, SIM_NOTE_WAITED, end_ns, blocked);
 }
 
 /* ---- locks ---- */
@@ -94,7 +94,7 @@ void sim_real_lock_mutex(struct sim_actor *a, struct sim_real_lock *l)
 {
     struct sim_actor *owner = atomic_load_explicit(&l->owner, memory_order_relaxed);
     sim_real_wait_begin(a, l->object ? STROBE_KIND_MONITOR : STROBE_KIND_MUTEX, owner && owner != a);
-    a->play->stage->lock(a, l);
+    a->play->executor->lock(a, l);
     sim_real_wait_end(a, sim_handed(&l->released));
     actor_own_lock(a, l);
 }
@@ -105,7 +105,7 @@ void sim_real_unlock_mutex(struct sim_actor *a, struct sim_real_lock *l)
         atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
         sim_hand_off(a, &l->released);
     }
-    a->play->stage->unlock(a, l);
+    a->play->executor->unlock(a, l);
 }
 
 static void lock_rwlock(struct sim_actor *a, struct sim_real_lock *l, bool writes)
@@ -128,7 +128,7 @@ static void unlock_rwlock(struct sim_actor *a, struct sim_real_lock *l, bool wri
 {
     if (writes)
         atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
-    if (writes || atomic_fetch_sub(&l->readers, 1) == 1) /* the last reader lets a writer in */
+    if (writes || atomic_fetch_sub(&l->readers, 1) == 1) /* only the last reader admits a writer */
         sim_hand_off(a, &l->released);
     pthread_rwlock_unlock(&l->rwlock);
 }
@@ -163,6 +163,7 @@ void sim_real_wait_unlock(struct sim_actor *a, const struct sim_op *op)
 
 /* ---- conditions ---- */
 
+/* Appends the actor to the condition's waiters. */
 static void join_waiters(struct sim_actor *a, struct sim_real_cond *c)
 {
     atomic_store(&a->notifier, 0);
@@ -176,7 +177,7 @@ static void join_waiters(struct sim_actor *a, struct sim_real_cond *c)
     sim_spin_unlock(&c->spin);
 }
 
-/* After a timeout, unless a notify came just then. */
+/* Removes the actor from the waiters after a timeout. A notify has already removed an actor that it notified. */
 static void leave_waiters(struct sim_actor *a, struct sim_real_cond *c)
 {
     struct sim_actor *before = NULL;
@@ -194,7 +195,7 @@ static void leave_waiters(struct sim_actor *a, struct sim_real_cond *c)
     sim_spin_unlock(&c->spin);
 }
 
-/* Lets the whole lock go, however often it is held, and has it again as often. */
+/* Releases the lock completely, whatever its depth, and restores that depth after the wait. */
 static void wait_for_cond(struct sim_actor *a, const struct sim_op *op, uint64_t timeout_ns)
 {
     struct sim_real_lock *l = &a->play->locks[op->other];
@@ -210,14 +211,14 @@ static void wait_for_cond(struct sim_actor *a, const struct sim_op *op, uint64_t
     atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
     sim_hand_off(a, &l->released);
     sim_real_wait_begin(a, STROBE_KIND_COND, true);
-    a->play->stage->wait(a, l, depth, timeout_ns);
+    a->play->executor->wait(a, l, depth, timeout_ns);
     leave_waiters(a, c);
     sim_real_wait_end(a, atomic_load(&a->notifier));
     atomic_store_explicit(&l->owner, a, memory_order_relaxed);
     l->depth = depth;
 }
 
-/* Takes the longest waiters out of the queue: from then on they are notified. */
+/* Removes the longest waiters, at most `most`, and sets their notifier. Returns their number. */
 static uint32_t take_waiters(const struct sim_actor *a, struct sim_real_cond *c, struct sim_actor **out, uint32_t most)
 {
     uint64_t now = sim_handoff_now(a);
@@ -241,7 +242,7 @@ static void actor_notify(struct sim_actor *a, uint32_t cond, bool all)
     do {
         count = take_waiters(a, &a->play->conds[cond], woken, most);
         for (uint32_t i = 0; i < count; i++)
-            a->play->stage->wake(a, woken[i]);
+            a->play->executor->wake(a, woken[i]);
     } while (all && count == most);
 }
 
@@ -289,8 +290,8 @@ static void post_sem(struct sim_actor *a, uint32_t number)
 static void actor_park(struct sim_actor *a, uint64_t timeout_ns)
 {
     atomic_store(&a->parked, 1);
-    sim_real_wait_begin(a, a->play->stage->park_kind, true);
-    bool had = a->play->stage->park(a, timeout_ns);
+    sim_real_wait_begin(a, a->play->executor->park_kind, true);
+    bool had = a->play->executor->park(a, timeout_ns);
     uint64_t by = had ? sim_handed(&a->unparked) : 0;
     if (had)
         atomic_store(&a->permit, 0);
@@ -298,7 +299,7 @@ static void actor_park(struct sim_actor *a, uint64_t timeout_ns)
     atomic_store(&a->parked, 0);
 }
 
-/* Of several threads of a spec, one that is parked, else any that lives: the first in order of start. */
+/* Returns the first thread of a spec, in order of start, that is parked. Without one, the first that is alive. */
 static struct sim_actor *choose_actor_to_unpark(struct sim_real_play *p, uint32_t spec)
 {
     struct sim_actor *living = NULL;
@@ -320,7 +321,7 @@ static void actor_unpark(struct sim_actor *a, uint32_t spec)
     if (!b || atomic_exchange(&b->permit, 1))
         return;
     sim_hand_off(a, &b->unparked);
-    a->play->stage->unpark(a, b);
+    a->play->executor->unpark(a, b);
 }
 
 /* ---- threads ---- */
@@ -360,9 +361,9 @@ void sim_real_wait_op(struct sim_actor *a, const struct sim_op *op, uint64_t amo
     case SIM_OP_IPC:
     case SIM_OP_LOAD:
         if (amount)
-            a->play->stage->wait_for(a, op->kind, amount);
+            a->play->executor->wait_for(a, op->kind, amount);
         break;
-    case SIM_OP_SLEEP: a->play->stage->sleep(a, amount); break;
+    case SIM_OP_SLEEP: a->play->executor->sleep(a, amount); break;
     case SIM_OP_JOIN: actor_join(a, op->object); break;
     default: break;
     }

@@ -17,11 +17,11 @@ enum { DEVICE_BYTES = 8 };
 
 typedef int clock_fn(clockid_t, struct timespec *);
 
-/* The kernel's own clock_gettime: what the C library would call, without the engine's hook before it. */
+/* clock_gettime of the vDSO. The C library calls it too, but the engine hooks the C library's function. */
 static clock_fn *vdso_clock;
 
-/* A message queue that stays empty: threads that receive from it wait until the time they name. The call is given that
- * time, so that no other call has to set a timer before, which costs as much as a short wait. */
+/* A message queue that stays empty. A thread that receives from it waits until its timeout. The timeout is an argument
+ * of the receiving call. A timer would need one more call, which costs as much as a short wait. */
 static mqd_t empty_queue = -1;
 
 static uint64_t work_timespec_ns(const struct timespec *t)
@@ -76,7 +76,8 @@ uint64_t sim_work_now_ns(void)
     return work_timespec_ns(&t);
 }
 
-/* Each turn waits for the one before: a chain of multiplications runs at one pace whatever else the core does. */
+/* Each turn depends on the result of the previous one. The latency of a multiplication therefore sets the pace,
+ * whatever else the core does. */
 static void work_run_turns(uint64_t turns)
 {
     uint64_t x = turns;
@@ -92,9 +93,9 @@ static int compare_ns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The pace of stretches as long as a tick of the kernel: what interrupts a processor (ticks, the host of a virtual
- * machine) is a part of how fast it computes. Short bursts mostly come to their end between two interruptions, and made
- * a virtual machine's processor seem 5 % faster than it is. The median: one long interruption is not the pace. */
+/* Each try is as long as a tick of the kernel, so that interruptions (ticks, the host of a virtual machine) count as
+ * part of the pace. Short tries mostly end between two interruptions: they made the processor of a virtual machine seem
+ * 5 % faster than it is. The median ignores single long interruptions. */
 uint64_t sim_work_calibrate(void)
 {
     enum { TRIES = 25, TURNS = 5000000 };
@@ -129,7 +130,7 @@ uint64_t sim_work_thread_cpu_ns(void)
     return work_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* A thread's clock is named by its id: (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
+/* The id of a thread's clock is (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
  * include/linux/posix-timers.h). */
 uint64_t sim_work_cpu_ns_of(uint32_t tid)
 {

@@ -211,12 +211,12 @@ what_is_in() {
 
 leaves_nothing_on_failure() {
     local status
-    mkdir -p "$dir/half" && mv "$dir/clone/build/libstrobe-witness.so" "$dir/aside" &&
-        mkdir "$dir/clone/build/libstrobe-witness.so" || return 1
+    mkdir -p "$dir/half" && mv "$dir/clone/build/libstrobe-probes.so" "$dir/aside" &&
+        mkdir "$dir/clone/build/libstrobe-probes.so" || return 1
     (cd "$dir/clone" && B=build DESTDIR= PREFIX="$dir/half" VERSION=0 LEVELS=24 ci/install)
     status=$?
-    rmdir "$dir/clone/build/libstrobe-witness.so"
-    mv "$dir/aside" "$dir/clone/build/libstrobe-witness.so"
+    rmdir "$dir/clone/build/libstrobe-probes.so"
+    mv "$dir/aside" "$dir/clone/build/libstrobe-probes.so"
     ((status != 0)) || { echo 'it says that it installed'; return 1; }
     [[ $(what_is_in "$dir/half") == . ]] || { what_is_in "$dir/half"; return 1; }
 }

@@ -1,4 +1,4 @@
-/* The lab's app, as the engine's hooks see it: an image that calls other images through pointers. The loader has bound
+/* The lab's app for the engine's hooks: an image that calls other images through pointers. The loader has bound
  * these pointers, and hooks can replace them. One part is in __got, whose segment is read-only after binding, the other
  * part in __la_symbol_ptr. The app makes all its calls through them. */
 #ifndef STROBE_SIM_FAKE_MACH_APP_H

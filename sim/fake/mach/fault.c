@@ -1,4 +1,4 @@
-/* Counts of calls, and calls that shall fail. */
+/* Counts calls and makes selected calls fail. */
 #include "sim/fake/mach/kernel.h"
 
 #include <string.h>

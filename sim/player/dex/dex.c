@@ -1,7 +1,7 @@
-/* The file, in the order of its bytes:
+/* Layout of the file:
  *
- *   header, string_ids, type_ids, proto_ids, method_ids, class_defs       of known sizes
- *   type lists, strings, code, class data, map                            whose offsets the above name
+ *   header, string_ids, type_ids, proto_ids, method_ids, class_defs       their sizes are known first
+ *   type lists, strings, code, class data, map                            the parts above contain their offsets
  */
 #include "sim/player/dex/dex.h"
 #include "engine/base/error_format.h"
@@ -25,10 +25,10 @@ enum {
     ACC_STATIC = 8,
     ACC_FINAL = 0x10,
     ACC_NATIVE = 0x100,
-    PLAYER_NUMBER = -1, /* of its methods: none of the scenario's */
+    PLAYER_NUMBER = -1, /* number of the methods of strobe.Player */
 };
 
-/* What the map calls the parts. */
+/* Type codes of the file's map. */
 enum part {
     HEADER = 0,
     STRING_ID,
@@ -45,9 +45,9 @@ enum part {
 
 struct maker {
     const struct sim_scenario *scenario;
-    char *names; /* of methods, two each: descriptor, name; NAME_BYTES each */
+    char *names; /* two per method: descriptor, name; NAME_BYTES each */
     struct sim_dex_ids ids;
-    uint32_t *place; /* by method of the scenario: where it is in ids.methods */
+    uint32_t *place; /* by method of the scenario: index into ids.methods */
     struct sim_dex_player player;
     uint32_t class_count;
     uint32_t *code_at; /* by place; 0 = native */
@@ -68,7 +68,7 @@ void sim_dex_method_name(const struct sim_scenario *s, uint32_t method, char *cl
         *c = *c == '.' ? '/' : *c;
 }
 
-/* Some word of the format's SimpleName, in ASCII. */
+/* Returns the length of the leading SimpleName of the format, ASCII only. */
 static size_t word_bytes(const char *s)
 {
     return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$-");
@@ -111,7 +111,7 @@ static bool make_names(struct maker *m, struct sim_dex_id *ids)
     return true;
 }
 
-/* Where each method came to be; and no two may have one name ("run" and "App.run"). */
+/* Fills in `place`. Fails when two methods have the same Java name ("run" and "App.run"). */
 static bool find_places(struct maker *m)
 {
     const struct sim_dex_id *at = m->ids.methods;
@@ -134,7 +134,7 @@ static bool find_places(struct maker *m)
     return true;
 }
 
-/* ---- who calls whom ---- */
+/* ---- callees ---- */
 
 struct calls {
     const struct sim_scenario *s;
@@ -174,7 +174,7 @@ static void dex_add_calls(const struct calls *c, uint32_t block)
     }
 }
 
-/* Sets called[] for a method, its own number too where it is one that calls itself. */
+/* Sets called[] for the methods that a method calls, including the method itself when it is recursive. */
 static void find_callees(const struct sim_scenario *s, uint32_t method, bool *called)
 {
     struct calls c = {s, called};
@@ -215,7 +215,7 @@ static void put_ids(struct maker *m)
         sim_dex_put32(out, 0);
 }
 
-/* The word of prototype i that names its parameters is its third. */
+/* Writes the parameter lists. The third word of a proto_id is the offset of its list. */
 static void put_type_lists(struct maker *m)
 {
     for (uint32_t i = 0; i < SIM_DEX_PROTOS; i++) {
@@ -275,7 +275,7 @@ static bool put_codes(struct maker *m)
     return whole;
 }
 
-/* The methods [first, end) of a class, all of them static: what the format calls direct. */
+/* Writes the methods [first, end) of a class. All are static, which the format calls direct. */
 static void put_class_data(struct maker *m, uint32_t first, uint32_t end)
 {
     struct sim_dex_bytes *out = &m->out;
@@ -380,7 +380,7 @@ static void set_header(struct maker *m, uint32_t map_at)
     sim_dex_set32(out, 8, sim_dex_adler32(out->at + 12, out->count - 12));
 }
 
-/* ---- the whole ---- */
+/* ---- file ---- */
 
 static bool make_ids(struct maker *m)
 {

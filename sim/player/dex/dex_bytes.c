@@ -45,7 +45,7 @@ void sim_dex_set32(struct sim_dex_bytes *b, size_t at, uint32_t n)
         memcpy(b->at + at, (uint8_t[]){(uint8_t)n, (uint8_t)(n >> 8), (uint8_t)(n >> 16), (uint8_t)(n >> 24)}, 4);
 }
 
-/* ---- sums ---- */
+/* ---- checksums ---- */
 
 uint32_t sim_dex_adler32(const uint8_t *bytes, size_t count)
 {
@@ -57,7 +57,7 @@ uint32_t sim_dex_adler32(const uint8_t *bytes, size_t count)
     return high << 16 | low;
 }
 
-static uint32_t left(uint32_t n, unsigned by)
+static uint32_t rotate_left(uint32_t n, unsigned by)
 {
     return n << by | n >> (32 - by);
 }
@@ -69,14 +69,14 @@ static void sha1_block(uint32_t state[5], const uint8_t block[64])
         w[i] = (uint32_t)block[i * 4] << 24 | (uint32_t)block[i * 4 + 1] << 16 | (uint32_t)block[i * 4 + 2] << 8 |
                block[i * 4 + 3];
     for (int i = 16; i < 80; i++)
-        w[i] = left(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+        w[i] = rotate_left(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
     for (int i = 0; i < 80; i++) {
         uint32_t mixed = i < 20 ? (b & c) | (~b & d) : i < 40 || i >= 60 ? b ^ c ^ d : (b & c) | (b & d) | (c & d);
         static const uint32_t constant[4] = {0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6};
-        uint32_t next = left(a, 5) + mixed + e + w[i] + constant[i / 20];
+        uint32_t next = rotate_left(a, 5) + mixed + e + w[i] + constant[i / 20];
         e = d;
         d = c;
-        c = left(b, 30);
+        c = rotate_left(b, 30);
         b = a;
         a = next;
     }

@@ -1,6 +1,5 @@
-/* Bytes of a file that is being made, in the numbers of a dex file, and the two sums that its header has. For
- * sim/genuine only. Allocates; a writer that could get no memory says so at the end (`failed`), and does nothing more
- * till then. */
+/* Writer for the bytes of a dex file, and the two checksums of its header. For sim/player/dex only. Allocates. A writer
+ * without memory sets `failed` and ignores all later calls. */
 #ifndef STROBE_SIM_PLAYER_DEX_DEX_BYTES_H
 #define STROBE_SIM_PLAYER_DEX_DEX_BYTES_H
 
@@ -15,10 +14,10 @@ struct sim_dex_bytes {
 };
 
 void sim_dex_put(struct sim_dex_bytes *b, const void *bytes, size_t count);
-void sim_dex_put16(struct sim_dex_bytes *b, uint32_t n); /* little-endian, its lower half */
+void sim_dex_put16(struct sim_dex_bytes *b, uint32_t n); /* the lower half of n, little-endian */
 void sim_dex_put32(struct sim_dex_bytes *b, uint32_t n);
 void sim_dex_put_uleb(struct sim_dex_bytes *b, uint32_t n); /* ULEB128 */
-void sim_dex_align(struct sim_dex_bytes *b, size_t to);     /* zeros up to a multiple */
+void sim_dex_align(struct sim_dex_bytes *b, size_t to);     /* appends zeros up to a multiple of `to` */
 void sim_dex_set32(struct sim_dex_bytes *b, size_t at, uint32_t n);
 
 /* Adler-32 (RFC 1950, section 8.2). */

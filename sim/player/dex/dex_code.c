@@ -1,14 +1,14 @@
 /* The code of a method (Dalvik bytecode; units of 16 bits). v2 and v3 hold its argument, the player.
  *
  *      0  next:    v0 = step(player)
- *      4           switch v0: to those below
+ *      4           switch v0 by table
  *      7           return
  *      8  throws:  throw thrown(player)
  *     13  call i:  method i(player); goto next          6 units each
- *         caught:  e = what was thrown                   of everything above
+ *         caught:  e = the exception                    handler of all units above
  *                  if caught(player, e) goto next
  *                  throw e
- *         table:   THROW, the numbers of the callees -> throws, calls */
+ *         table:   SIM_DEX_THROW -> throws; number of callee i -> call i */
 #include "sim/player/dex/dex_code.h"
 
 #include "sim/player/dex/dex.h"
@@ -33,7 +33,7 @@ static void dex_put_op(struct sim_dex_bytes *out, enum op op, uint32_t reg)
     sim_dex_put16(out, (uint32_t)op | reg << 8);
 }
 
-/* With v2, v3, and `third` as well when count is 3. */
+/* Passes v2 and v3, and also register `third` when count is 3. */
 static void dex_put_invoke(struct sim_dex_bytes *out, uint32_t place, uint32_t count, uint32_t third)
 {
     sim_dex_put16(out, INVOKE_STATIC | count << 12);
@@ -106,10 +106,10 @@ void sim_dex_put_code(struct sim_dex_bytes *out, const struct sim_dex_player *pl
     put_table(out, callees, count);
 
     sim_dex_align(out, 4);
-    sim_dex_put32(out, 0);         /* tried from here */
-    sim_dex_put16(out, caught);    /* this far, */
-    sim_dex_put16(out, 1);         /* by the handler here: one byte into the list */
-    sim_dex_put_uleb(out, 1);      /* a list of one, */
-    sim_dex_put_uleb(out, 0);      /* that catches all, */
-    sim_dex_put_uleb(out, caught); /* there */
+    sim_dex_put32(out, 0);         /* try_item: first unit */
+    sim_dex_put16(out, caught);    /* number of units */
+    sim_dex_put16(out, 1);         /* byte offset of the handler in the list */
+    sim_dex_put_uleb(out, 1);      /* handler list: one handler */
+    sim_dex_put_uleb(out, 0);      /* catches all types */
+    sim_dex_put_uleb(out, caught); /* unit of the handler */
 }

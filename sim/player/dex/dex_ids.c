@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "I", "Ljava/...", "V", "Z": types are in the order of their descriptors. */
+/* In the order of the return types' descriptors: "I", "Ljava/...", "V", "Z". */
 const struct sim_dex_prototype sim_dex_prototypes[SIM_DEX_PROTOS] = {
     [SIM_DEX_STEP] = {"IJ", "I", {"J"}},
     [SIM_DEX_THROWN] = {"LJ", "Ljava/lang/Throwable;", {"J"}},
@@ -11,7 +11,7 @@ const struct sim_dex_prototype sim_dex_prototypes[SIM_DEX_PROTOS] = {
     [SIM_DEX_CAUGHT] = {"ZJL", "Z", {"J", "Ljava/lang/Throwable;"}},
 };
 
-/* Names are ASCII: the order of their bytes is that of their UTF-16. */
+/* The format orders strings by UTF-16. Names are ASCII, so the order of bytes is the same. */
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);

@@ -1,5 +1,5 @@
-/* The lists at the front of a dex file that everything else names by place: strings, types, prototypes, methods, each
- * in the order that the format asks for. For sim/genuine only. Allocates. */
+/* The lists at the begin of a dex file: strings, types, prototypes, methods. The rest of the file refers to their
+ * entries by index. Each list has the order that the format requires. For sim/player/dex only. Allocates. */
 #ifndef STROBE_SIM_PLAYER_DEX_DEX_IDS_H
 #define STROBE_SIM_PLAYER_DEX_DEX_IDS_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The prototypes there are, in the order of the file's list: by return type, then parameters. */
+/* All prototypes, in the order of the file's list: by return type, then by parameters. */
 enum sim_dex_proto { SIM_DEX_STEP, SIM_DEX_THROWN, SIM_DEX_METHOD, SIM_DEX_CAUGHT, SIM_DEX_PROTOS };
 struct sim_dex_prototype {
     const char *shorty, *result, *parameters[2];
@@ -17,7 +17,7 @@ extern const struct sim_dex_prototype sim_dex_prototypes[SIM_DEX_PROTOS];
 struct sim_dex_id {
     const char *class, *name; /* class: a descriptor */
     enum sim_dex_proto proto;
-    uint32_t number; /* the caller's */
+    uint32_t number; /* for the caller's use */
 };
 
 struct sim_dex_ids {
@@ -26,12 +26,13 @@ struct sim_dex_ids {
     uint32_t string_count, type_count, method_count;
 };
 
-/* Sorts `methods` (an array by malloc, then owned by *out) and makes the other lists of what they and the prototypes
- * name, and of the types that are given besides (NULL at the end). Strings stay the caller's. False: no memory. */
+/* Sorts `methods` (an array by malloc, which *out then owns) and makes the other lists. The lists contain the names of
+ * the methods and prototypes and the types in `besides`, an array that ends with NULL. The caller keeps the strings.
+ * False: no memory. */
 bool sim_dex_ids_make(struct sim_dex_id *methods, uint32_t count, const char *const *besides, struct sim_dex_ids *out);
 void sim_dex_ids_free(struct sim_dex_ids *ids);
 
-/* Places of what is in a list. */
+/* Return the index of an entry, or UINT32_MAX when the list has no such entry. */
 uint32_t sim_dex_string(const struct sim_dex_ids *ids, const char *text);
 uint32_t sim_dex_type(const struct sim_dex_ids *ids, const char *descriptor);
 

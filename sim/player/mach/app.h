@@ -1,5 +1,5 @@
-/* The player as an app on the fake Mach: read before each of its sources that calls libSystem (play.mk). What it calls
- * there goes through the pointers of the app's image (sim/fake/mach/app.h), where the engine's hooks take their places.
+/* Makes the player an app on the fake Mach. play.mk includes this file before each player source that calls libSystem.
+ * These calls then go through the pointers of the app's image (sim/fake/mach/app.h), which the engine's hooks rebind.
  */
 #ifndef STROBE_SIM_PLAYER_MACH_APP_H
 #define STROBE_SIM_PLAYER_MACH_APP_H
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Where posix.h names some of these, too, the app's names count. */
+/* sim/player/virtual/posix.h defines some of these names as well; the definitions below replace them. */
 #undef pthread_create
 #undef pthread_join
 #undef pthread_mutex_lock

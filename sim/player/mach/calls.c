@@ -16,7 +16,7 @@ struct counted {
     dispatch_semaphore_t semaphore;
     _Atomic int count;
 };
-_Static_assert(sizeof(struct counted) <= sizeof(sem_t), "it takes the place of one");
+_Static_assert(sizeof(struct counted) <= sizeof(sem_t), "struct counted is stored in a sem_t");
 
 static struct counted *counted_of(sem_t *s)
 {
@@ -67,11 +67,11 @@ int sim_mach_sem_getvalue(sem_t *s, int *value)
     return 0;
 }
 
-/* ---- ports to wait at */
+/* ---- ports as events */
 
-/* A port has room for so many messages, and whoever sends one more waits. What is posted while as many are on their way
- * needs none: whoever receives one looks again until there is nothing to do. */
-enum { PORTS = 256, ON_THEIR_WAY = 8 };
+/* A port queues a limited number of messages; a sender waits while its queue is full. A post is therefore dropped while
+ * MESSAGES_MAX messages are queued. That loses no wake-up, because a receiver checks its queue after each message. */
+enum { PORTS = 256, MESSAGES_MAX = 8 };
 static struct {
     mach_port_name_t name;
     _Atomic int sent;
@@ -109,11 +109,11 @@ int sim_mach_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patien
     return 1;
 }
 
-/* Posts a message to the port of number `i`. */
+/* Sends a message to port `i`. */
 int sim_mach_eventfd_write(int i, eventfd_t value)
 {
     mach_msg_header_t message = {.msgh_size = sizeof message, .msgh_remote_port = ports[i].name};
-    if (atomic_fetch_add(&ports[i].sent, 1) >= ON_THEIR_WAY)
+    if (atomic_fetch_add(&ports[i].sent, 1) >= MESSAGES_MAX)
         atomic_fetch_sub(&ports[i].sent, 1);
     else
         (fake_mach_app()->mach_msg)(&message, MACH_SEND_MSG, sizeof message, 0, MACH_PORT_NULL, 0, MACH_PORT_NULL);
@@ -125,7 +125,7 @@ long sim_mach_syscall(long number, ...)
 {
     switch (number) {
     case SYS_gettid: return syscall(SYS_gettid);
-    case SYS_read: return sizeof(uint64_t); /* it was taken out when it was received */
+    case SYS_read: return sizeof(uint64_t); /* sim_mach_ppoll has received the message */
     default: errno = ENOSYS; return -1;
     }
 }

@@ -1,8 +1,8 @@
-/* What the player needs of the fake Mach beyond what the app's image calls: Linux's own kinds of waiting, of Mach's.
+/* Linux calls of the player that the fake Mach does not have, implemented with its calls:
  *
- *   semaphores   dispatch's; their counts are kept beside them, for whoever asks
- *   eventfd      a port that messages can be received from; polled for with mach_msg
- *   a device     a timer that is read from
+ *   semaphores   dispatch semaphores, with a count beside each for sem_getvalue
+ *   eventfd      a port with a receive right; ppoll receives a message with mach_msg
+ *   device       a timerfd that the app reads
  *
  * For sim/player only. */
 #ifndef STROBE_SIM_PLAYER_MACH_CALLS_H
@@ -21,7 +21,7 @@ int sim_mach_sem_getvalue(sem_t *s, int *value);
 int sim_mach_eventfd(unsigned value, int flags);
 int sim_mach_eventfd_write(int i, eventfd_t value);
 int sim_mach_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patience, const sigset_t *mask);
-long sim_mach_syscall(long number, ...); /* reads of what sim_mach_eventfd made */
+long sim_mach_syscall(long number, ...); /* SYS_gettid; SYS_read of an event of sim_mach_eventfd */
 void sim_mach_device(int *timer, uint64_t latency_ns);
 
 #endif

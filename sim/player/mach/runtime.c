@@ -1,6 +1,6 @@
-/* The fake Mach as a runtime of the player's. Methods are real frames; what the player calls is what app.h says. */
+/* Runtime of the player on the fake Mach. Methods are functions of frames.h. app.h redirects the player's calls. */
 #include "engine/base/error.h"
-#include "sim/player/mach/seat.h"
+#include "sim/player/mach/loader.h"
 
 #include "engine/backend/mach/threads.h"
 #include "sim/player/mach/calls.h"
@@ -17,7 +17,7 @@ static enum strobe_status mach_player_begin(struct sim_real_play *p, const char 
 {
     (void)p;
     (void)name;
-    enum strobe_status status = session ? sim_real_mach_seat.begin(session, error) : STROBE_OK;
+    enum strobe_status status = session ? sim_real_mach_loader.begin(session, error) : STROBE_OK;
     captured = session && status == STROBE_OK;
     return status;
 }
@@ -26,7 +26,7 @@ static void mach_player_end(struct sim_real_play *p)
 {
     (void)p;
     if (captured)
-        sim_real_mach_seat.end();
+        sim_real_mach_loader.end();
 }
 
 static uint32_t mach_player_tid(void)
@@ -38,11 +38,11 @@ static uint32_t mach_player_tid(void)
 
 static uint64_t mach_charged_ns(void)
 {
-    return sim_real_mach_seat.charged_ns();
+    return sim_real_mach_loader.charged_ns();
 }
 
 const struct sim_real_runtime sim_real_runtime = {
-    .stage = &sim_stage_frames,
+    .executor = &sim_executor_frames,
     .stack_bytes = STACK_BYTES,
     .open = mach_player_begin,
     .end = mach_player_end,

@@ -1,19 +1,18 @@
-/* Threads, locks, clocks and waits of POSIX and Linux, answered by the virtual kernel.
+/* Threads, locks, clocks and waits of POSIX and Linux over the virtual kernel.
  *
- * The compiler reads this before each source of the virtual flavour (sim/player/virtual/virtual.mk): the player of real
- * mode, the engine's Android backend with its Linux host, the fake runtime's system of pthreads. These sources are, to
- * the letter, those that run on real threads; what they call here is a fiber's. A call that is not named below is the C
- * library's own.
+ * virtual.mk includes this file before each source that it compiles for virtual time: the player of real mode, the
+ * engine's Android backend with its Linux host, and the fake runtime's system of pthreads. These sources are the same
+ * files that run on real threads. The macros below redirect their calls. Other calls reach the C library.
  *
- *   threads      fibers; their ids count from 1, which is the main thread's and so the process's
- *   locks        sim/kernel's; recursive where the attribute says so. Made at first use, never destroyed
- *   clocks       begin at SIM_POSIX_ORIGIN_NS; reads cost nothing here (what the engine's cost is in seat.c)
- *   CPU clocks   what the kernel has given the thread
- *   eventfd      semaphores with a poll; no others are polled for
- *   timerfd      devices: a read takes as long as was set
- *   syscall      those that tell time, wait, or name threads; all else goes to the real kernel
+ *   threads      fibers; ids count from 1. Id 1 is the main thread, and the process
+ *   locks        locks of sim/kernel, recursive when the attribute requests it. Created at first use, never destroyed
+ *   clocks       begin at SIM_POSIX_ORIGIN_NS; a read costs no time (charge.h charges the engine's reads)
+ *   CPU clocks   time that the virtual kernel has given the thread
+ *   eventfd      semaphores; ppoll accepts one eventfd only
+ *   timerfd      devices: a read takes the time that timerfd_settime has set
+ *   syscall      calls that read clocks, wait or identify threads; others reach the real kernel
  *
- * All of it: fiber. */
+ * All functions: fiber. */
 #ifndef STROBE_SIM_PLAYER_VIRTUAL_POSIX_H
 #define STROBE_SIM_PLAYER_VIRTUAL_POSIX_H
 
@@ -33,30 +32,30 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SIM_POSIX_ORIGIN_NS UINT64_C(1000000000) /* not 0, which the engine takes for "never" */
+#define SIM_POSIX_ORIGIN_NS UINT64_C(1000000000) /* not 0: the engine uses 0 for "never" */
 
 /* ---- posix_threads.c */
 
 enum { SIM_POSIX_KEYS = 8 };
 
-/* What a fiber is to POSIX. */
+/* POSIX state of a fiber. */
 struct sim_posix_thread {
-    struct sim_thread *thread;     /* of the kernel */
+    struct sim_thread *thread;     /* of the virtual kernel */
     struct sim_posix_thread *next; /* in order of start */
     void *(*run)(void *);
     void *arg;
     char name[16];
     void *values[SIM_POSIX_KEYS];
-    uint64_t yields; /* it gave its core away, though it could have gone on */
+    uint64_t yields; /* calls of sched_yield */
 };
 
-/* Starts one on a kernel that does not run yet, or does. NULL: no memory. */
+/* Starts a thread, before or while the kernel runs. NULL: no memory. */
 struct sim_posix_thread *sim_posix_start(void *(*run)(void *), void *arg);
 struct sim_posix_thread *sim_posix_self(void);
-struct sim_posix_thread *sim_posix_thread_of(uint32_t tid);     /* NULL: none that lives */
-struct sim_posix_thread *sim_posix_threads(void);               /* the first; also those that have ended */
-uint64_t sim_posix_voluntary(const struct sim_posix_thread *t); /* switches */
-uint64_t sim_posix_cpu_ns(void);                                /* of all together */
+struct sim_posix_thread *sim_posix_thread_of(uint32_t tid);     /* NULL: no live thread has it */
+struct sim_posix_thread *sim_posix_threads(void);               /* first of all, ended ones too */
+uint64_t sim_posix_voluntary(const struct sim_posix_thread *t); /* switches and yields */
+uint64_t sim_posix_cpu_ns(void);                                /* of all threads */
 
 int sim_posix_create(pthread_t *out, const pthread_attr_t *attributes, void *(*run)(void *), void *arg);
 int sim_posix_join(pthread_t thread, void **result);
@@ -96,7 +95,7 @@ int sim_posix_sem_getvalue(sem_t *s, int *value);
 /* ---- posix_calls.c */
 
 uint64_t sim_posix_now_ns(void);                          /* CLOCK_MONOTONIC */
-uint64_t sim_posix_left_ns(const struct timespec *until); /* until that time of it; 0 = it is over */
+uint64_t sim_posix_left_ns(const struct timespec *until); /* from now; 0 = in the past */
 int sim_posix_clock_gettime(clockid_t clock, struct timespec *out);
 int sim_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left);
 int sim_posix_nanosleep(const struct timespec *t, struct timespec *left);
@@ -109,7 +108,7 @@ ssize_t sim_posix_read(int fd, void *out, size_t bytes);
 int sim_posix_yield(void);
 pid_t sim_posix_getpid(void);
 long sim_posix_syscall(long number, ...);
-void *sim_posix_dlopen(const char *path, int flags); /* the kernel's own clock is not to be had */
+void *sim_posix_dlopen(const char *path, int flags); /* NULL for the vDSO */
 
 #ifdef SIM_VIRTUAL
 #define pthread_create                sim_posix_create
@@ -145,7 +144,7 @@ void *sim_posix_dlopen(const char *path, int flags); /* the kernel's own clock i
 #define sem_getvalue                  sim_posix_sem_getvalue
 #define clock_gettime                 sim_posix_clock_gettime
 #define clock_nanosleep               sim_posix_clock_nanosleep
-#ifndef nanosleep /* the fake Mach has its own */
+#ifndef nanosleep /* the fake Mach defines it */
 #define nanosleep sim_posix_nanosleep
 #endif
 #define eventfd         sim_posix_eventfd

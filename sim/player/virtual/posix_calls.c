@@ -30,7 +30,7 @@ uint64_t sim_posix_left_ns(const struct timespec *until)
     return end > now ? end - now : 0;
 }
 
-/* Clocks of threads are named by their ids: (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
+/* The id of a thread's clock is (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
  * include/linux/posix-timers.h). */
 static const struct sim_thread *thread_of_clock(clockid_t clock)
 {
@@ -74,7 +74,7 @@ int sim_posix_nanosleep(const struct timespec *t, struct timespec *left)
     return sim_posix_clock_nanosleep(CLOCK_MONOTONIC, 0, t, left);
 }
 
-/* Time goes on, so that who waits in turns gets to its end. */
+/* Time passes, so that a loop of yields ends. */
 int sim_posix_yield(void)
 {
     sim_posix_self()->yields++;
@@ -90,7 +90,7 @@ pid_t sim_posix_getpid(void)
 
 /* ---- events */
 
-enum { EVENTS = 1024, FIRST_EVENT = 1 << 24 }; /* numbers that no descriptor of the process has */
+enum { EVENTS = 1024, FIRST_EVENT = 1 << 24 }; /* above all file descriptors of the process */
 static struct sim_sem events[EVENTS];
 static int event_count;
 
@@ -118,7 +118,8 @@ int sim_posix_eventfd_write(int fd, eventfd_t value)
     return s ? 0 : -1;
 }
 
-/* What is there stays there: it is read next. Of several who wait for one event, each post calls one. */
+/* Leaves the event's count unchanged, because the caller reads it next. When several threads poll one event, each post
+ * wakes one of them. */
 int sim_posix_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patience, const sigset_t *mask)
 {
     (void)mask;
@@ -139,7 +140,7 @@ int sim_posix_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patie
 /* ---- devices */
 
 enum { TIMERS = 65536, FIRST_TIMER = FIRST_EVENT + EVENTS };
-static uint64_t timers[TIMERS]; /* what a read of it takes, ns */
+static uint64_t timers[TIMERS]; /* duration of the next read, ns */
 static int timer_count;
 
 int sim_posix_timerfd_create(int clock, int flags)
@@ -185,7 +186,7 @@ static long posix_getrusage(struct rusage *out)
     return 0;
 }
 
-static long failed(int error)
+static long fail_with(int error)
 {
     errno = error;
     return -1;
@@ -194,7 +195,7 @@ static long failed(int error)
 static long posix_read_eventfd(struct sim_sem *s)
 {
     if (s->count == 0)
-        return failed(EAGAIN);
+        return fail_with(EAGAIN);
     s->count--;
     return sizeof(uint64_t);
 }
@@ -219,7 +220,7 @@ long sim_posix_syscall(long number, ...)
     case SYS_clock_nanosleep: return sim_posix_clock_nanosleep((clockid_t)a[0], (int)a[1], (void *)a[2], NULL);
     case SYS_clock_gettime: return sim_posix_clock_gettime((clockid_t)a[0], (void *)a[1]);
     case SYS_getrusage: return posix_getrusage((void *)a[1]);
-    case SYS_tgkill: return is_other_thread((uint32_t)a[1]) ? 0 : failed(ESRCH);
+    case SYS_tgkill: return is_other_thread((uint32_t)a[1]) ? 0 : fail_with(ESRCH);
     case SYS_process_vm_readv: return syscall(number, (long)getpid(), a[1], a[2], a[3], a[4], a[5]);
     case SYS_read:
         if (event_of(a[0]))

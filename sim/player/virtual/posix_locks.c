@@ -1,5 +1,5 @@
-/* An object of the C library's type holds, in its first word, where the kernel's is. Zero is an object never used, as
- * its initializers leave it. */
+/* The first word of a C library object (such as pthread_mutex_t) is a pointer to the virtual kernel's object. It is 0
+ * before the first use: static initializers leave it so. */
 #include "sim/kernel/kernel.h"
 #include "sim/player/virtual/posix.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *made(void *space, size_t bytes)
+static void *create_posix_object(void *space, size_t bytes)
 {
     void *object = calloc(1, bytes);
     if (!object) {
@@ -23,7 +23,7 @@ static void *posix_object_in(void *space, size_t bytes)
 {
     void *object;
     memcpy(&object, space, sizeof object);
-    return object ? object : made(space, bytes);
+    return object ? object : create_posix_object(space, bytes);
 }
 
 static struct sim_mutex *posix_mutex_of(pthread_mutex_t *m)
@@ -38,7 +38,7 @@ static struct sim_rwlock *posix_rwlock_of(pthread_rwlock_t *l)
 {
     return posix_object_in(l, sizeof(struct sim_rwlock));
 }
-static struct sim_sem *sem(sem_t *s)
+static struct sim_sem *posix_sem_of(sem_t *s)
 {
     return posix_object_in(s, sizeof(struct sim_sem));
 }
@@ -47,7 +47,7 @@ static struct sim_sem *sem(sem_t *s)
 
 int sim_posix_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attributes)
 {
-    struct sim_mutex *object = made(m, sizeof *object);
+    struct sim_mutex *object = create_posix_object(m, sizeof *object);
     int type = PTHREAD_MUTEX_NORMAL;
     if (attributes)
         pthread_mutexattr_gettype(attributes, &type);
@@ -73,12 +73,12 @@ int sim_posix_mutex_unlock(pthread_mutex_t *m)
     return 0;
 }
 
-/* ---- conditions, by the monotonic clock */
+/* ---- conditions, with CLOCK_MONOTONIC */
 
 int sim_posix_cond_init(pthread_cond_t *c, const pthread_condattr_t *attributes)
 {
     (void)attributes;
-    struct sim_cond *object = made(c, sizeof *object);
+    struct sim_cond *object = create_posix_object(c, sizeof *object);
     object->name = "a condition";
     return 0;
 }
@@ -114,7 +114,7 @@ int sim_posix_cond_broadcast(pthread_cond_t *c)
 int sim_posix_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attributes)
 {
     (void)attributes;
-    struct sim_rwlock *object = made(l, sizeof *object);
+    struct sim_rwlock *object = create_posix_object(l, sizeof *object);
     object->name = "a readers' lock";
     return 0;
 }
@@ -152,7 +152,7 @@ int sim_posix_rwlock_unlock(pthread_rwlock_t *l)
 int sim_posix_sem_init(sem_t *s, int shared, unsigned value)
 {
     (void)shared;
-    struct sim_sem *object = made(s, sizeof *object);
+    struct sim_sem *object = create_posix_object(s, sizeof *object);
     object->name = "a semaphore";
     object->count = value;
     return 0;
@@ -160,14 +160,14 @@ int sim_posix_sem_init(sem_t *s, int shared, unsigned value)
 
 int sim_posix_sem_wait(sem_t *s)
 {
-    sim_sem_wait(sem(s), UINT64_MAX);
+    sim_sem_wait(posix_sem_of(s), UINT64_MAX);
     return 0;
 }
 
 int sim_posix_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
 {
     (void)clock;
-    if (sim_sem_wait(sem(s), sim_posix_left_ns(until)) != SIM_WAKE_TIMEOUT)
+    if (sim_sem_wait(posix_sem_of(s), sim_posix_left_ns(until)) != SIM_WAKE_TIMEOUT)
         return 0;
     errno = ETIMEDOUT;
     return -1;
@@ -175,12 +175,12 @@ int sim_posix_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *un
 
 int sim_posix_sem_post(sem_t *s)
 {
-    sim_sem_post(sem(s));
+    sim_sem_post(posix_sem_of(s));
     return 0;
 }
 
 int sim_posix_sem_getvalue(sem_t *s, int *value)
 {
-    *value = (int)sem(s)->count;
+    *value = (int)posix_sem_of(s)->count;
     return 0;
 }

@@ -16,8 +16,9 @@ struct sim_posix_thread *sim_posix_self(void)
     return sim_self()->user;
 }
 
-/* As the C library does at a thread's end: again, while an end sets a value. */
-static void end_values(struct sim_posix_thread *t)
+/* Calls the destructors of keys at a thread's end. Repeats up to four times while a destructor may have set a value, as
+ * the C library does. */
+static void run_key_destructors(struct sim_posix_thread *t)
 {
     enum { ROUNDS = 4 };
     bool some = true;
@@ -38,7 +39,7 @@ static void posix_thread_entry(void *p)
 {
     struct sim_posix_thread *t = p;
     t->run(t->arg);
-    end_values(t);
+    run_key_destructors(t);
 }
 
 struct sim_posix_thread *sim_posix_start(void *(*run)(void *), void *arg)
@@ -127,7 +128,7 @@ int sim_posix_getname(pthread_t thread, char *out, size_t bytes)
     return 0;
 }
 
-/* Of the calling thread alone. */
+/* Works for the calling thread only. */
 int sim_posix_getattr(pthread_t thread, pthread_attr_t *attributes)
 {
     size_t bytes;
@@ -156,7 +157,7 @@ void *sim_posix_getspecific(pthread_key_t key)
     return sim_posix_self()->values[key];
 }
 
-/* ---- Linux's */
+/* ---- Linux */
 
 int sim_posix_prctl(int option, ...)
 {

@@ -12,7 +12,7 @@
 
 enum { STACK_BYTES = 16 << 20, SWITCH_NS = 1000, SCHEDULE = 1, COSTS, SCENARIO, SEED, FEWEST };
 
-/* Beyond the scenario's end the player and the engine have some steps to take yet. */
+/* Virtual time after the scenario's end in which player and engine must end. */
 #define SPARE_NS UINT64_C(60000000000)
 
 struct played {
@@ -67,6 +67,7 @@ int sim_virtual_child(int argc, char **argv)
         !sim_posix_start(virtual_play, &played))
         return virtual_refuse("memory", "there is none");
     sim_kernel_run(sim_kernel_current, &error);
-    /* Else its director has ended the process. What the engine does at an exit is done by a thread that runs. */
+    /* The kernel returns only after a failure; otherwise the director ends the process. The engine's exit handlers need
+     * a running thread, so they are not called. */
     _exit(virtual_refuse("the run came to no end", error.text));
 }

@@ -1,35 +1,36 @@
-/* A scenario in a fake Android runtime in virtual time: the player of real mode (sim/player), the engine's Android
- * backend and the runtime's system once more, compiled so that what they ask of POSIX is answered by the virtual kernel
- * (sim/player/virtual/posix.h). So the scenario's methods are the runtime's own, the engine hears of what they do by
- * the hooks that it has in the runtime's code, and the whole is a function of scenario, seed and costs.
+/* Player in virtual time: plays a scenario in a fake Android runtime. The player of real mode (sim/player), the
+ * engine's Android backend and the fake runtime's system are compiled again with posix.h, which redirects their POSIX
+ * calls to the virtual kernel. The runtime runs the scenario's methods, and the engine captures by its hooks in the
+ * runtime's code. The result depends on scenario, seed and costs only.
  *
- *   file       what it is
+ *   file       content
  *   --------   -----------------------------------------------------------------
- *   run.c      the played process: the kernel, the main thread
- *   posix_*.c  threads, locks, calls
- *   work.c     the player's time and work: in place of sim/player/work.c
- *   seat.c     the runtime's system, the engine, its costs: in place of sim/player/seat.c
+ *   run.c      main function: opens the virtual kernel, starts the main thread
+ *   posix_*.c  threads, locks, calls (posix.h)
+ *   work.c     replaces sim/player/work.c
+ *   loader.c   replaces sim/player/loader.c: runtime's system, engine with charged costs
  *
- * It is all one object, that shows nothing but sim_virtual_child: what it is made of is there a second time. */
+ * The linker joins these sources to one object that exports sim_virtual_child only, because the program contains other
+ * builds of the same sources. */
 #ifndef STROBE_SIM_PLAYER_VIRTUAL_VIRTUAL_H
 #define STROBE_SIM_PLAYER_VIRTUAL_VIRTUAL_H
 
 #include "sim/player/real.h"
 
-/* The played process, as sim_real_child: strobe-player-virtual SCHEDULE COSTS, and then what strobe-player
- * has. */
+/* Main function. Arguments: SCHEDULE COSTS, then the arguments of strobe-player. */
 int sim_virtual_child(int argc, char **argv);
 
-/* The same on the fake Mach: strobe-player-virtual-mach ... */
+/* Main function of the player on the fake Mach. Same arguments. */
 int sim_virtual_mach_child(int argc, char **argv);
 
-/* The player, which is sim_real_child compiled anew. */
+/* sim_real_child, compiled for virtual time. */
 int sim_virtual_player(int argc, char **argv);
 
-/* Makes what the runtime's threads have of their own each fiber's (sim_fiber_local). Before there are any. */
+/* Gives each fiber its own copy of the runtime's thread-local variables (sim_fiber_local). Called before any fiber
+ * exists. */
 void sim_virtual_locals(void);
 
-/* What the engine's work costs. Before it starts. */
+/* Costs of the engine's work. Set before the engine starts. */
 extern struct sim_costs sim_virtual_costs;
 
 #endif

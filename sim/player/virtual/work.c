@@ -1,4 +1,4 @@
-/* Time and work of the player, in virtual time. */
+/* Replaces sim/player/work.c in virtual time. */
 #include "sim/player/work.h"
 
 #include "sim/kernel/kernel.h"
@@ -16,7 +16,7 @@ uint64_t sim_work_now_ns(void)
     return sim_posix_now_ns();
 }
 
-/* A turn is what it is called: the work takes as long as it is to take. */
+/* sim_work_do ignores the turns: work takes exactly its amount. */
 uint64_t sim_work_calibrate(void)
 {
     return 1;
@@ -73,7 +73,7 @@ struct timespec sim_work_time_in(uint64_t span_ns)
     return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 }
 
-/* The player waits for few words, and for each until a time that it knows. */
+/* One condition serves all words, because the player waits for few words and always with a deadline. */
 static struct sim_mutex guard;
 static struct sim_cond changed;
 

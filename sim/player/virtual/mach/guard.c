@@ -1,5 +1,5 @@
-/* The guard of the suspended window in virtual time: the engine's calls of what is forbidden come by here (virtual.mk),
- * and the run ends at the first one that a thread makes while it holds another suspended. */
+/* Guard of the suspended window in virtual time. The engine's calls of forbidden functions pass through guard_pass
+ * (virtual.mk). The run ends at the first call that a thread makes while it holds another thread suspended. */
 #include "sim/fake/mach/guard/guard.h"
 
 #include "sim/fake/mach/kernel.h"
@@ -15,7 +15,7 @@ enum { FRAMES = 64, WHY_BYTES = 192 };
 
 bool sim_virtual_unguarded;
 
-static void caught(const char *call)
+static void report_forbidden_call(const char *call)
 {
     char held[MAXTHREADNAMESIZE], why[WHY_BYTES];
     void *frames[FRAMES];
@@ -29,7 +29,7 @@ static void caught(const char *call)
 void *guard_pass(uint32_t index)
 {
     if (!sim_virtual_unguarded && sim_self() && fake_mach_holds())
-        caught(guard_names[index]);
+        report_forbidden_call(guard_names[index]);
     if (guard_targets[index])
         return guard_targets[index];
     fprintf(stderr, "%s: not on this machine\n", guard_names[index]);

@@ -1,4 +1,4 @@
-/* The fake Mach in virtual time: its system of threads over fibers. For sim/player/virtual only. */
+/* Threads of the fake Mach in virtual time, over fibers. For sim/player/virtual only. */
 #ifndef STROBE_SIM_PLAYER_VIRTUAL_MACH_MACH_H
 #define STROBE_SIM_PLAYER_VIRTUAL_MACH_MACH_H
 
@@ -6,8 +6,8 @@
 
 extern const struct fake_mach_system sim_virtual_mach;
 
-/* True: nobody looks what a thread calls while another stands by its doing (guard.c), so that what comes of it can be
- * seen. */
+/* True disables the check in guard.c. A forbidden call in the suspended window then has its real effect, for example a
+ * deadlock. */
 extern bool sim_virtual_unguarded;
 
 #endif

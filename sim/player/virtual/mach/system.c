@@ -1,5 +1,5 @@
-/* The fake Mach over fibers. A thread outside the kernel is stopped at once, wherever it stands; one in the kernel goes
- * on until it comes out, and stops there by waiting. */
+/* Threads of the fake Mach over fibers. A suspend stops a thread outside the kernel at once. A thread in the kernel
+ * runs until it leaves the kernel and then waits for the resume. */
 #include "sim/fake/mach/system.h"
 #include "sim/kernel/fiber.h"
 #include "sim/kernel/kernel.h"
@@ -12,10 +12,12 @@
 
 struct record {
     struct sim_posix_thread *thread;
-    uint32_t depth;            /* how deep it is in the kernel */
-    bool asked, stands, waits; /* asked: to stand when it comes out; stands: it does */
+    uint32_t depth; /* nesting of calls into the kernel */
+    bool requested; /* a suspend is requested */
+    bool stopped;   /* the thread is stopped, at once or at the end of its call into the kernel */
+    bool waits;     /* the thread waits in the kernel */
     struct fake_mach_place from;
-    struct sim_sem gone_on; /* posted when it is to go on; its giver: by whom */
+    struct sim_sem resumed; /* posted by a resume; `giver`: the thread that holds this one suspended */
 };
 
 static struct record **records; /* by serial */
@@ -43,7 +45,8 @@ static uint64_t id_of(const struct sim_thread *t)
     return (uint64_t)t->serial + 1;
 }
 
-/* One that lives, or NULL. Threads stay in their list when they have ended, and new ones come to its end. */
+/* Returns a live thread, or NULL. The list keeps ended threads and appends new ones, so each call registers the threads
+ * that were added since the last one. */
 static struct sim_posix_thread *find_live_thread(uint64_t id)
 {
     static struct sim_posix_thread *last;
@@ -81,7 +84,7 @@ static uint32_t system_list_threads(uint64_t *ids, uint32_t most)
 
 static void system_forget(uint64_t id)
 {
-    (void)id; /* no id is used again */
+    (void)id; /* ids are not reused */
 }
 
 static enum fake_mach_where system_place_of_thread(uint64_t id)
@@ -90,7 +93,7 @@ static enum fake_mach_where system_place_of_thread(uint64_t id)
     if (!t)
         return FAKE_MACH_GONE;
     const struct record *r = record_of(t->thread);
-    if (r->stands)
+    if (r->stopped)
         return FAKE_MACH_STANDS;
     bool waits = r->depth ? r->waits : t->thread->state == SIM_BLOCKED;
     return waits ? FAKE_MACH_WAITS : FAKE_MACH_RUNS;
@@ -108,31 +111,31 @@ static void system_thread_name(uint64_t id, char out[MAXTHREADNAMESIZE])
     snprintf(out, MAXTHREADNAMESIZE, "%s", t ? t->name : "");
 }
 
-/* ---- stop and go */
+/* ---- suspend and resume */
 
 static void system_suspend(uint64_t id)
 {
     struct sim_posix_thread *t = find_live_thread(id);
     struct record *r = t ? record_of(t->thread) : NULL;
-    if (!r || r->stands)
+    if (!r || r->stopped)
         return;
-    r->asked = true;
+    r->requested = true;
     if (r->depth == 0)
-        r->stands = sim_stop(t->thread, SIM_STOP_AT_ONCE, 0) == STROBE_OK;
+        r->stopped = sim_stop(t->thread, SIM_STOP_AT_ONCE, 0) == STROBE_OK;
 }
 
 static void system_resume(uint64_t id)
 {
     struct sim_posix_thread *t = find_live_thread(id);
     struct record *r = t ? record_of(t->thread) : NULL;
-    if (!r || !r->asked)
+    if (!r || !r->requested)
         return;
-    r->asked = false;
-    if (!r->stands)
+    r->requested = false;
+    if (!r->stopped)
         return;
-    r->stands = false;
+    r->stopped = false;
     if (sim_continue(t->thread) != STROBE_OK)
-        sim_sem_post(&r->gone_on);
+        sim_sem_post(&r->resumed);
 }
 
 static void system_set_held(uint64_t id, uint64_t by)
@@ -141,9 +144,9 @@ static void system_set_held(uint64_t id, uint64_t by)
     if (!t)
         return;
     struct record *r = record_of(t->thread);
-    r->gone_on.giver = holder ? holder->thread : NULL;
-    r->gone_on.name = "a resume";
-    sim_held_by(t->thread, r->gone_on.giver);
+    r->resumed.giver = holder ? holder->thread : NULL;
+    r->resumed.name = "a resume";
+    sim_held_by(t->thread, r->resumed.giver);
 }
 
 static void system_settle(uint64_t id, bool out)
@@ -151,7 +154,7 @@ static void system_settle(uint64_t id, bool out)
     for (;;) {
         const struct sim_posix_thread *t = find_live_thread(id);
         const struct record *r = t ? record_of(t->thread) : NULL;
-        if (!r || !r->asked || r->stands || t->thread == sim_self() || !out || r->waits)
+        if (!r || !r->requested || r->stopped || t->thread == sim_self() || !out || r->waits)
             return;
         sim_posix_yield();
     }
@@ -166,7 +169,7 @@ static bool system_registers(uint64_t id, fake_mach_registers *out)
     const struct record *r = record_of(t->thread);
     if (r->depth)
         place = (struct sim_fiber_place){r->from.pc, r->from.sp, r->from.fp};
-    else if (!r->stands || !sim_place(t->thread, &place))
+    else if (!r->stopped || !sim_place(t->thread, &place))
         return false;
 #if defined(__aarch64__)
     *out = (fake_mach_registers){.__pc = place.pc, .__lr = place.pc, .__sp = place.sp, .__fp = place.fp};
@@ -190,13 +193,13 @@ static void system_set_waiting(bool on)
     record_of(sim_self())->waits = on;
 }
 
-/* It is still in the kernel while it stands there: its registers are those with which it went in. */
+/* A thread that is stopped here is still in the kernel: system_registers returns the registers of its entry. */
 static void system_leave(void)
 {
     struct record *r = record_of(sim_self());
-    while (r->depth == 1 && r->asked) {
-        r->stands = true;
-        sim_sem_wait(&r->gone_on, UINT64_MAX);
+    while (r->depth == 1 && r->requested) {
+        r->stopped = true;
+        sim_sem_wait(&r->resumed, UINT64_MAX);
     }
     r->depth--;
 }
@@ -209,19 +212,19 @@ static void system_sleep_until(uint64_t at)
 
 /* ---- words that threads sleep on */
 
-/* One for each word that is slept on, used again when nobody does any more. */
-struct bed {
-    struct bed *next;
+/* Waiters of a word. An entry without sleepers is reused for another word. */
+struct sleep_word {
+    struct sleep_word *next;
     const void *word;
     uint32_t sleepers;
     struct sim_cond cond;
 };
-static struct bed *beds;
-static struct sim_mutex bedroom = {.name = "words that threads sleep on"};
+static struct sleep_word *sleep_words;
+static struct sim_mutex sleep_mutex = {.name = "words that threads sleep on"};
 
-static struct bed *bed_of(const void *word)
+static struct sleep_word *find_sleep_word(const void *word)
 {
-    struct bed *b = beds, *empty = NULL;
+    struct sleep_word *b = sleep_words, *empty = NULL;
     for (; b && b->word != word; b = b->next)
         empty = b->sleepers ? empty : b;
     return b ? b : empty;
@@ -229,32 +232,32 @@ static struct bed *bed_of(const void *word)
 
 static bool system_sleep_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
 {
-    sim_mutex_lock(&bedroom);
-    struct bed *b = bed_of(word);
+    sim_mutex_lock(&sleep_mutex);
+    struct sleep_word *b = find_sleep_word(word);
     if (!b) {
         b = calloc(1, sizeof *b);
         if (!b)
             abort();
-        b->next = beds;
-        beds = b;
+        b->next = sleep_words;
+        sleep_words = b;
     }
     b->word = word;
     uint64_t now = sim_posix_now_ns();
     b->sleepers++;
     if (atomic_load(word) == seen && now < at)
-        sim_cond_wait(&b->cond, &bedroom, at == UINT64_MAX ? UINT64_MAX : at - now);
+        sim_cond_wait(&b->cond, &sleep_mutex, at == UINT64_MAX ? UINT64_MAX : at - now);
     b->sleepers--;
-    sim_mutex_unlock(&bedroom);
+    sim_mutex_unlock(&sleep_mutex);
     return at == UINT64_MAX || sim_posix_now_ns() < at;
 }
 
 static void system_wake(_Atomic uint32_t *word)
 {
-    sim_mutex_lock(&bedroom);
-    struct bed *b = bed_of(word);
+    sim_mutex_lock(&sleep_mutex);
+    struct sleep_word *b = find_sleep_word(word);
     if (b && b->word == word && b->sleepers)
         sim_cond_notify_all(&b->cond);
-    sim_mutex_unlock(&bedroom);
+    sim_mutex_unlock(&sleep_mutex);
 }
 
 static void system_lock(void)

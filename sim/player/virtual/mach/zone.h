@@ -1,8 +1,9 @@
-/* The app's heap in virtual time: the C library's, behind one lock, as a malloc zone has it, and with time that passes
- * while that is held. So a thread can be stopped there, and who allocates then waits for it.
+/* The app's heap in virtual time. It is the C library's heap behind one lock, as in a malloc zone. Time passes while a
+ * thread holds the lock. The engine can therefore suspend a thread there, and other threads that allocate then wait for
+ * the suspended one.
  *
- * The compiler reads this before the fake Mach's sources and the engine's backend for it
- * (sim/player/virtual/virtual.mk). Outside fibers it is the C library's heap. */
+ * virtual.mk includes this file before the sources of the fake Mach and of the engine's Mach backend. Outside fibers
+ * the functions take no lock. */
 #ifndef STROBE_SIM_PLAYER_VIRTUAL_MACH_ZONE_H
 #define STROBE_SIM_PLAYER_VIRTUAL_MACH_ZONE_H
 

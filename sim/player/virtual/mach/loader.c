@@ -1,5 +1,5 @@
-/* The engine's backend for Mach, with what its work costs charged; and the fake Mach's threads. */
-#include "sim/player/mach/seat.h"
+/* Starts the engine's backend for Mach with its costs charged. */
+#include "sim/player/mach/loader.h"
 #include "engine/base/error.h"
 
 #include "engine/backend/mach/events.h"
@@ -13,7 +13,7 @@ void sim_virtual_locals(void)
     sim_fiber_local(fake_thread_local(), sizeof(void *));
 }
 
-/* Each event comes by here, once. The linker puts it before strobe_mach_thread (virtual.mk). */
+/* Each hooked event calls strobe_mach_thread once. The linker redirects these calls to this function (virtual.mk). */
 struct strobe_thread *__real_strobe_mach_thread(uint32_t on, const char *call);
 struct strobe_thread *__wrap_strobe_mach_thread(uint32_t on, const char *call);
 struct strobe_thread *__wrap_strobe_mach_thread(uint32_t on, const char *call)
@@ -35,5 +35,5 @@ static enum strobe_status virtual_mach_begin(const char *session, struct strobe_
     return status;
 }
 
-const struct sim_real_mach_seat sim_real_mach_seat = {
+const struct sim_real_mach_loader sim_real_mach_loader = {
     .begin = virtual_mach_begin, .end = strobe_mach_stop, .charged_ns = sim_virtual_charged_ns};

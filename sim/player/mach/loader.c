@@ -1,5 +1,5 @@
-/* The engine's backend for Mach, as it ships. */
-#include "sim/player/mach/seat.h"
+/* Starts the engine's backend for Mach, which is linked into the player. */
+#include "sim/player/mach/loader.h"
 #include "engine/base/error.h"
 
 #include "engine/backend/mach/mach.h"
@@ -16,7 +16,7 @@ static uint64_t mach_loader_charged_ns(void)
     return 0;
 }
 
-const struct sim_real_mach_seat sim_real_mach_seat = {
+const struct sim_real_mach_loader sim_real_mach_loader = {
     .begin = mach_loader_begin, .end = strobe_mach_stop, .charged_ns = mach_loader_charged_ns};
 
 struct played {

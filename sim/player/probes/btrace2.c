@@ -1,10 +1,11 @@
-/* btrace 2.0 in the played process: a record of 16 bytes for each call as it ends, drawn from one buffer by all threads
- * (engine/trace/import/btrace/btrace2.h tells their form). Enters are kept by depth of their frame, as the methods
- * would in local variables. Threads go by their number in the run: kernel ids need not fit a record's 15 bits here. */
+/* btrace 2.0 in a player. At the end of each call a thread writes a record of 16 bytes into a buffer that all threads
+ * share (engine/trace/import/btrace/btrace2.h has the format). btrace stores the time of a call's begin in a local
+ * variable of the method. Here a list by frame depth replaces these variables. Records identify threads by their number
+ * in the run, because a kernel's id may not fit into the record's 15 bits. */
 #include "engine/trace/import/btrace/btrace2.h"
 #include "engine/base/error_format.h"
 #include "engine/util/array.h"
-#include "sim/player/witness/witness.h"
+#include "sim/player/probes/probes.h"
 #include "sim/policy/btrace2_claims.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { BUFFER_BYTES = 500000000 }; /* the original's default */
+enum { BUFFER_BYTES = 500000000 }; /* default of btrace */
 
 struct entered {
     uint32_t depth;
@@ -29,7 +30,7 @@ struct thread {
 
 static struct {
     unsigned char *buffer;
-    _Atomic uint64_t offset; /* drawn: may run past the buffer */
+    _Atomic uint64_t offset; /* next free byte; may exceed the buffer */
     struct strobe_btrace2_header head;
     char path[4096];
 } btrace2;
@@ -60,7 +61,7 @@ static bool open_buffer(const char *const *names, uint32_t count, const char *pa
     return true;
 }
 
-static void *btrace2_probe_thread_begin(const struct sim_witness_thread *about)
+static void *btrace2_probe_thread_begin(const struct sim_probe_thread *about)
 {
     struct thread *t = calloc(1, sizeof *t);
     if (t)
@@ -77,7 +78,7 @@ static void btrace2_probe_thread_end(void *thread)
     free(t);
 }
 
-/* What a frame that is no more has left is gone with it. */
+/* Entries of frames that have ended without a probe are dropped first. */
 static void btrace2_probe_enter(void *thread, uint32_t id, uint32_t depth)
 {
     struct thread *t = thread;
@@ -118,7 +119,7 @@ static void btrace2_probe_leave(void *thread, uint32_t id, uint32_t depth)
     t->count--;
 }
 
-/* Its variable lives on, in case that the method catches what it threw. */
+/* Keeps the entry, because the method may catch its own exception and return later. */
 static void btrace2_probe_throw(void *thread, uint32_t id, uint32_t depth)
 {
     const struct entered *e = entered_at(thread, depth);
@@ -136,7 +137,7 @@ static void btrace2_probe_message_end(void *thread, uint32_t message)
     (void)thread, (void)message;
 }
 
-/* Threads may go on meanwhile: records behind the end that was read here are not there. */
+/* Other threads may write records meanwhile. The file has the records below the offset that is read here. */
 static bool close_buffer(struct strobe_error *error)
 {
     uint64_t drawn = atomic_load_explicit(&btrace2.offset, memory_order_relaxed);
@@ -150,9 +151,10 @@ static bool close_buffer(struct strobe_error *error)
         strobe_error_set(error, "%s: %s", btrace2.path, strerror(errno));
     return written;
 }
-_Static_assert(sizeof btrace2.head == STROBE_BTRACE2_HEADER_BYTES, "a header in memory is one in a file");
+_Static_assert(sizeof btrace2.head == STROBE_BTRACE2_HEADER_BYTES,
+               "the header has the same form in memory and in the file");
 
-const struct sim_witness sim_witness_btrace2 = {
+const struct sim_probe_policy sim_probe_policy_btrace2 = {
     .policy = "btrace2",
     .open = open_buffer,
     .thread_begin = btrace2_probe_thread_begin,

@@ -1,6 +1,6 @@
-/* Methods are those of the scenario's dex file, in an Android runtime; each thread is attached to it. Monitors, their
- * conditions, permits, managed objects, exceptions and the collector are the runtime's own. Mutexes, semaphores and
- * input are as on the other stage, and so are conditions of mutexes. */
+/* Executor in an Android runtime. Methods are those of the scenario's dex file, and each thread is attached to the
+ * runtime. Monitors, their conditions, permits, managed objects, exceptions and collections are the runtime's own.
+ * Mutexes, their conditions, semaphores and I/O use sim_executor_frames. */
 #include "sim/genuine/jni_calls.h"
 #include "sim/player/art.h"
 
@@ -63,7 +63,7 @@ static void art_exec_call(struct sim_actor *a, uint32_t method)
     sim_jni_call_static(a->env, m->class, m->method, (const union strobe_jvalue[]){{.j = (int64_t)(uintptr_t)a}});
 }
 
-/* A native method: what managed ones have as code. */
+/* Native function of a native method. Does the same as the bytecode of a managed method (dex.h). */
 void sim_real_art_native(struct strobe_jni *env, strobe_jclass class, int64_t player)
 {
     struct sim_actor *a = (struct sim_actor *)(uintptr_t)player;
@@ -128,7 +128,7 @@ static void art_exec_lock(struct sim_actor *a, struct sim_real_lock *l)
     if (l->object)
         sim_jni_monitor(a->env, l->object, true);
     else
-        sim_stage_frames.lock(a, l);
+        sim_executor_frames.lock(a, l);
 }
 
 static void art_exec_unlock(struct sim_actor *a, struct sim_real_lock *l)
@@ -136,10 +136,10 @@ static void art_exec_unlock(struct sim_actor *a, struct sim_real_lock *l)
     if (l->object)
         sim_jni_monitor(a->env, l->object, false);
     else
-        sim_stage_frames.unlock(a, l);
+        sim_executor_frames.unlock(a, l);
 }
 
-static void wait_until(struct sim_actor *a, struct sim_real_lock *l, uint64_t until_ns)
+static void monitor_wait_until(struct sim_actor *a, struct sim_real_lock *l, uint64_t until_ns)
 {
     const struct sim_art_play *p = a->play->art;
     uint64_t now = sim_work_now_ns(), left = until_ns > now ? until_ns - now : 1;
@@ -151,25 +151,25 @@ static void wait_until(struct sim_actor *a, struct sim_real_lock *l, uint64_t un
 static void art_exec_wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, uint64_t timeout_ns)
 {
     if (!l->object) {
-        sim_stage_frames.wait(a, l, depth, timeout_ns);
+        sim_executor_frames.wait(a, l, depth, timeout_ns);
         return;
     }
     uint64_t until_ns = timeout_ns ? sim_work_now_ns() + timeout_ns : 0;
-    wait_until(a, l, until_ns);
+    monitor_wait_until(a, l, until_ns);
     while (!atomic_load(&a->notifier) && (!until_ns || sim_work_now_ns() < until_ns)) {
-        sim_hand_off(a, &l->released); /* woken for nothing, it has had the monitor again */
-        wait_until(a, l, until_ns);
+        sim_hand_off(a, &l->released); /* a spurious wake-up: the thread had the monitor and releases it again */
+        monitor_wait_until(a, l, until_ns);
     }
 }
 
-/* The runtime lets go who waits longest for the monitor, whatever for: where that may be another one than is meant, all
- * are let go, and those that are not meant wait on. */
+/* Wakes actor `b`. The runtime's notify wakes the longest waiter of the monitor, whatever condition it waits for. When
+ * several conditions share the monitor that may be another actor, so all waiters are woken; the others wait again. */
 static void art_exec_wake(struct sim_actor *a, struct sim_actor *b)
 {
     const struct sim_art_play *p = a->play->art;
     struct sim_real_lock *l = b->waits_with;
     if (!l->object) {
-        sim_stage_frames.wake(a, b);
+        sim_executor_frames.wake(a, b);
         return;
     }
     bool has = atomic_load(&l->owner) == a;
@@ -205,8 +205,9 @@ static void art_exec_unpark(struct sim_actor *a, struct sim_actor *b)
 
 enum { KEPT_MOST = 40000 };
 
-/* What can't be kept any more is garbage at once. */
-static bool keeps_more(struct sim_art_play *p)
+/* Reserves a global reference. Returns false when the scenario frees nothing or no reference is left; the object is
+ * then garbage at once. */
+static bool reserve_reference(struct sim_art_play *p)
 {
     if (!p->frees || atomic_fetch_add(&p->kept, 1) < KEPT_MOST)
         return p->frees;
@@ -226,7 +227,7 @@ static void *art_exec_allocate(struct sim_actor *a, uint64_t *bytes)
         sim_real_fail(a->play, NULL, "no more managed memory than there is");
         return NULL;
     }
-    strobe_jobject kept = keeps_more(a->play->art) ? sim_jni_global(a->env, made) : NULL;
+    strobe_jobject kept = reserve_reference(a->play->art) ? sim_jni_global(a->env, made) : NULL;
     sim_jni_drop_local(a->env, made);
     return kept;
 }
@@ -248,13 +249,14 @@ static void art_exec_collect(struct sim_actor *a, uint64_t amount_ns)
 
 /* ---- calls out ---- */
 
-/* What takes time is native code, so that the calls are the real thing up to there. */
+/* Native code spends the time of a call, so the runtime's own code handles the call up to that point. */
 void sim_real_art_answer(struct sim_actor *a)
 {
     sim_work_device(&a->device, a->latency_ns);
 }
 
-/* Called from another library, and so always this one, whatever stage the actor is on. */
+/* libstrobe-binder.so calls this function by its exported name, in every player. It gets the executor's function from
+ * the play. */
 int32_t sim_real_art_binder(void *actor, int32_t handle, uint32_t code, const void *data, void *reply, uint32_t flags)
 {
     struct sim_actor *a = actor;
@@ -308,7 +310,7 @@ static void art_exec_wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64
         sim_real_wait_begin(a, STROBE_KIND_IPC, true);
         sim_jni_call(a->env, p->binder, p->transact, none);
     } else {
-        sim_stage_frames.wait_for(a, kind, latency_ns);
+        sim_executor_frames.wait_for(a, kind, latency_ns);
         return;
     }
     sim_real_wait_end(a, 0);
@@ -332,7 +334,7 @@ static void art_exec_poll_queue(struct sim_actor *a, struct pollfd *what, const 
     sim_jni_call(a->env, p->queue, p->poll, v);
 }
 
-/* As Thread.sleep(long) does it, with a lock of the thread's own. */
+/* Sleeps as Thread.sleep(long) does, with a lock that only this thread uses. */
 static void art_exec_sleep_for(struct sim_actor *a, uint64_t ns)
 {
     const struct sim_art_play *p = a->play->art;
@@ -344,7 +346,7 @@ static void art_exec_sleep_for(struct sim_actor *a, uint64_t ns)
     sim_real_wait_end(a, 0);
 }
 
-const struct sim_stage sim_stage_art = {
+const struct sim_executor sim_executor_art = {
     .enter = art_exec_enter,
     .perform = art_exec_perform,
     .leave = art_exec_leave,

@@ -1,8 +1,8 @@
-/* RheaTrace 1.0 in the played process: marks of methods, of all threads or the main one alone, through the engine's
- * part of the atrace proxy into its ring (engine/method/rhea/atrace.h). What is left is RheaTrace's raw log. */
+/* RheaTrace 1.0 in a player: section events of methods, for all threads or the main thread only. The engine's part of
+ * the atrace proxy writes them into its ring (engine/method/rhea/atrace.h). The file is RheaTrace's raw log. */
 #include "engine/base/error_format.h"
 #include "engine/method/rhea/rhea_log.h"
-#include "sim/player/witness/witness.h"
+#include "sim/player/probes/probes.h"
 #include "sim/policy/rhea_claims.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static bool open_main(const char *const *names, uint32_t count, const char *path
     return open_ring(names, path, true, error);
 }
 
-static void *rhea_probe_thread_begin(const struct sim_witness_thread *about)
+static void *rhea_probe_thread_begin(const struct sim_probe_thread *about)
 {
     own_tid = about->tid;
     return &rhea;
@@ -110,7 +110,7 @@ static void rhea_probe_throw(void *thread, uint32_t id, uint32_t depth)
     rhea_probe_write_event(STROBE_ATRACE_THROW, id);
 }
 
-/* The framework's own mark, through the trace library: of frames. */
+/* Writes the section that the Android framework opens for a display frame, through the trace library. */
 static void rhea_probe_message_begin(void *thread, uint32_t message, bool is_frame)
 {
     char text[64];
@@ -129,7 +129,7 @@ static void rhea_probe_message_end(void *thread, uint32_t message)
     in_frame = false;
 }
 
-/* Files have no names in scenarios: they are called after the method that uses them. */
+/* Writes the begin of a section for a read. Scenarios do not name files, so the path contains the method's name. */
 static void read_begin(void *thread, const char *method)
 {
     char path[LABEL_BYTES / 2], label[LABEL_BYTES];
@@ -152,7 +152,7 @@ static bool rhea_probe_put(void *out, const char *text, size_t bytes)
     return fwrite(text, 1, bytes, out) == bytes;
 }
 
-/* Threads may go on meanwhile: what they write then comes after the end. */
+/* Other threads may write meanwhile. The log ends before these events. */
 static bool close_log(struct strobe_error *error)
 {
     strobe_atrace_end(&rhea.atrace);
@@ -165,7 +165,7 @@ static bool close_log(struct strobe_error *error)
     return written;
 }
 
-const struct sim_witness sim_witness_rheatrace = {
+const struct sim_probe_policy sim_probe_policy_rheatrace = {
     .policy = "rheatrace",
     .open = open_all,
     .thread_begin = rhea_probe_thread_begin,
@@ -180,7 +180,7 @@ const struct sim_witness sim_witness_rheatrace = {
     .close = close_log,
 };
 
-const struct sim_witness sim_witness_rheatrace_main = {
+const struct sim_probe_policy sim_probe_policy_rheatrace_main = {
     .policy = "rheatrace-main",
     .open = open_main,
     .thread_begin = rhea_probe_thread_begin,

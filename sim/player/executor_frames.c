@@ -1,5 +1,5 @@
-/* Methods are the functions of frames.h, threads and locks are pthreads'. A monitor is a recursive mutex, a permit a
- * semaphore, a collection a mutex that managed threads which come by must have. */
+/* Executor with functions of frames.h and pthreads. A monitor is a recursive mutex, a permit is a semaphore. A thread
+ * that collects holds a mutex. Meanwhile threads in managed code acquire this mutex before their next operation. */
 #include "sim/player/play.h"
 
 #include <errno.h>
@@ -60,8 +60,8 @@ static void frames_exec_wait(struct sim_actor *a, struct sim_real_lock *l, uint3
         pthread_mutex_lock(&l->mutex);
 }
 
-/* A waiter is in the queue before it sleeps. It sleeps for sure when somebody else has its lock: whoever notifies
- * without it has it for a moment. */
+/* Wakes actor `b`. The actor joins the waiters before it sleeps, so it may not sleep yet. It sleeps once another thread
+ * holds its lock. The function therefore waits until that is the case, or acquires the lock itself. */
 static void frames_exec_wake(struct sim_actor *a, struct sim_actor *b)
 {
     struct sim_real_lock *l = b->waits_with;
@@ -118,15 +118,15 @@ void sim_real_wait_for_collector(struct sim_actor *a)
 
 static void frames_exec_wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns)
 {
-    const struct sim_witness *w = a->witness ? a->play->witness : NULL;
+    const struct sim_probe_policy *policy = a->probe_thread ? a->play->probe_policy : NULL;
     (void)kind;
-    if (w && w->read_begin)
-        w->read_begin(a->witness, sim_real_method_name(a));
+    if (policy && policy->read_begin)
+        policy->read_begin(a->probe_thread, sim_real_method_name(a));
     sim_real_wait_begin(a, STROBE_KIND_READ, true);
     sim_work_device(&a->device, latency_ns);
     sim_real_wait_end(a, 0);
-    if (w && w->read_end)
-        w->read_end(a->witness);
+    if (policy && policy->read_end)
+        policy->read_end(a->probe_thread);
 }
 
 static void frames_exec_sleep_for(struct sim_actor *a, uint64_t ns)
@@ -143,7 +143,7 @@ static void frames_exec_poll_queue(struct sim_actor *a, struct pollfd *p, const 
     ppoll(p, 1, patience, NULL);
 }
 
-const struct sim_stage sim_stage_frames = {
+const struct sim_executor sim_executor_frames = {
     .enter = frames_exec_enter,
     .perform = frames_exec_perform,
     .leave = frames_exec_leave,

@@ -1,8 +1,8 @@
-/* Matrix's TraceCanary in the played process: the packed log of the main thread (engine/method/matrix/matrix_log.h),
- * with its clock kept by a real thread. */
+/* Matrix's TraceCanary in a player: the packed log of the main thread (engine/method/matrix/matrix_log.h). A thread
+ * advances the log's clock. */
 #include "engine/base/error_format.h"
 #include "engine/method/matrix/matrix_log.h"
-#include "sim/player/witness/witness.h"
+#include "sim/player/probes/probes.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 static struct {
     struct strobe_matrix_clock clock;
     struct strobe_matrix_log log;
-    struct sim_witness_matrix head;
+    struct sim_probe_matrix_head head;
     char path[4096];
 } matrix;
 
@@ -25,7 +25,7 @@ static uint64_t matrix_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Until the process ends. */
+/* Start function of the clock's thread. Runs until the process ends. */
 static void *matrix_keep_clock(void *unused)
 {
     struct timespec pause = {0, STROBE_MATRIX_TICK_MS * 1000000};
@@ -54,7 +54,7 @@ static bool open_matrix(const char *const *names, uint32_t count, const char *pa
     return false;
 }
 
-static void *matrix_probe_thread_begin(const struct sim_witness_thread *about)
+static void *matrix_probe_thread_begin(const struct sim_probe_thread *about)
 {
     if (!about->is_main)
         return NULL;
@@ -80,7 +80,7 @@ static void matrix_probe_leave(void *thread, uint32_t id, uint32_t depth)
     strobe_matrix_leave(&matrix.log, id);
 }
 
-/* A throw is none of Matrix's probes. */
+/* Matrix has no probe at a throw. */
 static void matrix_probe_throw(void *thread, uint32_t id, uint32_t depth)
 {
     (void)thread, (void)id, (void)depth;
@@ -98,7 +98,7 @@ static void matrix_probe_message_end(void *thread, uint32_t message)
     strobe_matrix_message_end(&matrix.log, matrix_now_ns());
 }
 
-/* The main thread may go on meanwhile: the copy is of what was there. */
+/* The main thread may append entries meanwhile. The file has the entries that existed when they were copied. */
 static bool matrix_probe_close(struct strobe_error *error)
 {
     uint64_t *entries = malloc(STROBE_MATRIX_ENTRIES_DEFAULT * sizeof *entries);
@@ -118,7 +118,7 @@ static bool matrix_probe_close(struct strobe_error *error)
     return written;
 }
 
-const struct sim_witness sim_witness_matrix = {
+const struct sim_probe_policy sim_probe_policy_matrix = {
     .policy = "matrix",
     .open = open_matrix,
     .thread_begin = matrix_probe_thread_begin,

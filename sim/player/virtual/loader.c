@@ -1,4 +1,4 @@
-/* The engine, linked, with what its work costs charged; and the runtime's system. */
+/* Starts the linked engine with its costs charged, and gives the fake runtime its system. */
 #include "engine/backend/art/hooks/events.h"
 #include "engine/base/error.h"
 #include "sim/fake/art/system.h"
@@ -13,8 +13,9 @@
 
 /* ---- the runtime ---- */
 
-/* The scenario says how long its collections take; those that the runtime begins for itself take no time. */
-static void collecting(void)
+/* Called by the runtime during a collection. A collection of the scenario takes the scenario's time. A collection that
+ * the runtime starts takes no time. */
+static void spend_collection(void)
 {
     const struct sim_actor *a = sim_real_art_acting();
     if (a && a->pause_ns)
@@ -31,16 +32,16 @@ static void virtual_prepare_library(void *library)
         exit(2);
     }
     system = fake_pthreads;
-    system.collecting = collecting;
+    system.collecting = spend_collection;
     sim_fiber_local(use(&system), sizeof(void *));
 }
 
-/* Its library is not there yet: see prepare. */
+/* The runtime's library is not loaded yet; virtual_prepare_library registers its variables. */
 void sim_virtual_locals(void) {}
 
 /* ---- the engine ---- */
 
-/* Each event comes by here, once. The linker puts it before strobe_art_thread (virtual.mk). */
+/* Each hooked event calls strobe_art_thread once. The linker redirects these calls to this function (virtual.mk). */
 struct strobe_thread *__real_strobe_art_thread(uint32_t on);
 struct strobe_thread *__wrap_strobe_art_thread(uint32_t on);
 struct strobe_thread *__wrap_strobe_art_thread(uint32_t on)
@@ -61,7 +62,8 @@ static enum strobe_status virtual_art_begin(struct strobe_jvm *vm, const struct 
 
 /* ---- NetEase's capture ---- */
 
-/* Each walk comes by here. A pointer that is stored costs no more than one that is compared. */
+/* The linker redirects calls of strobe_art_walk_methods to this function. Storing a pointer costs the same as comparing
+ * it. */
 enum strobe_walk_end __real_strobe_art_walk_methods(struct strobe_art_walk *w, const struct strobe_libart *a,
                                                     void *thread, uint64_t *frames_end, uint32_t max, uint32_t *count);
 enum strobe_walk_end __wrap_strobe_art_walk_methods(struct strobe_art_walk *w, const struct strobe_libart *a,
@@ -89,9 +91,9 @@ static void virtual_netease_end(void)
     strobe_netease_stop(NULL);
 }
 
-const struct sim_real_seat sim_real_seat = {.prepare = virtual_prepare_library,
-                                            .begin = virtual_art_begin,
-                                            .end = strobe_art_stop,
-                                            .begin_netease = virtual_netease_begin,
-                                            .end_netease = virtual_netease_end,
-                                            .charged_ns = sim_virtual_charged_ns};
+const struct sim_real_loader sim_real_loader = {.prepare = virtual_prepare_library,
+                                                .begin = virtual_art_begin,
+                                                .end = strobe_art_stop,
+                                                .begin_netease = virtual_netease_begin,
+                                                .end_netease = virtual_netease_end,
+                                                .charged_ns = sim_virtual_charged_ns};

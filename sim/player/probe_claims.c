@@ -1,8 +1,8 @@
-#include "sim/player/witness_claims.h"
+#include "sim/player/probe_claims.h"
 #include "engine/base/error_format.h"
 
 #include "engine/util/whole_file.h"
-#include "sim/player/witness/witness.h"
+#include "sim/player/probes/probes.h"
 #include "sim/policy/btrace2_claims.h"
 #include "sim/policy/matrix_claims.h"
 #include "sim/policy/rhea_claims.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A capture that is read. */
+/* Arguments of the functions that read a capture. */
 struct reading {
     const char *path;
     const struct sim_scenario *scenario;
@@ -34,7 +34,7 @@ static enum strobe_status probe_tracks_fail(const struct reading *r, enum strobe
 
 static enum strobe_status read_matrix_entries(struct reading *r, FILE *in)
 {
-    struct sim_witness_matrix head;
+    struct sim_probe_matrix_head head;
     if (fread(&head, sizeof head, 1, in) != 1)
         return probe_tracks_fail(r, STROBE_BAD_INPUT, "expected the head of a method log");
     uint64_t *entries = malloc((head.count + 1) * sizeof *entries);
@@ -68,7 +68,8 @@ static enum strobe_status read_matrix(struct reading *r)
 
 /* ---- rheatrace ---- */
 
-/* The two clocks differ by the time that the machine was suspended, which is the same now. */
+/* Converts a time of CLOCK_MONOTONIC to CLOCK_BOOTTIME. The clocks differ by the time that the machine was suspended.
+ * The function assumes that this difference has not changed since the run. */
 static uint64_t boot_of_monotonic(uint64_t ns)
 {
     struct timespec boot, monotonic;
@@ -98,7 +99,7 @@ static enum strobe_status read_rhea(struct reading *r)
 
 /* ---- btrace2 ---- */
 
-/* The log has threads' numbers for their ids. */
+/* Replaces the number of a thread in the log (struct sim_probe_thread) by its tid and name. */
 static void rename_thread(const void *truth, struct strobe_calls_thread *t)
 {
     const struct sim_tracks *tracks = truth;
@@ -128,9 +129,9 @@ static enum strobe_status read_btrace2(struct reading *r)
     return status == STROBE_OK ? status : probe_tracks_fail(r, status, error.text);
 }
 
-/* ---- which of them ---- */
+/* ---- all policies ---- */
 
-struct scheme {
+struct probe_reader {
     const char *policy;
     const struct sim_instrument_options *probes;
     bool main_only;
@@ -139,31 +140,31 @@ struct scheme {
     enum strobe_status (*read)(struct reading *r);
 };
 
-static const struct scheme schemes[] = {
+static const struct probe_reader probe_readers[] = {
     {"matrix", &sim_matrix_probes, true, sim_instrument_view, read_matrix},
     {"rheatrace", &sim_rhea_probes, false, sim_rhea_view, read_rhea},
     {"rheatrace-main", &sim_rhea_probes, true, sim_rhea_view, read_rhea},
     {"btrace2", &sim_btrace2_probes, false, sim_instrument_view, read_btrace2},
 };
 
-static const struct scheme *scheme_of(const char *policy)
+static const struct probe_reader *find_probe_reader(const char *policy)
 {
-    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
-        if (!strcmp(schemes[i].policy, policy))
-            return &schemes[i];
+    for (size_t i = 0; i < sizeof probe_readers / sizeof probe_readers[0]; i++)
+        if (!strcmp(probe_readers[i].policy, policy))
+            return &probe_readers[i];
     return NULL;
 }
 
-bool sim_real_is_witness(const char *policy)
+bool sim_real_is_probe_policy(const char *policy)
 {
-    return scheme_of(policy) != NULL;
+    return find_probe_reader(policy) != NULL;
 }
 
-enum strobe_status sim_real_witness_claims(const char *policy, const char *path, const struct sim_scenario *scenario,
-                                           const struct sim_notes_head *head, struct sim_tracks *truth,
-                                           struct sim_tracks *out, struct sim_view *view, struct strobe_error *error)
+enum strobe_status sim_real_read_probes(const char *policy, const char *path, const struct sim_scenario *scenario,
+                                        const struct sim_notes_head *head, struct sim_tracks *truth,
+                                        struct sim_tracks *out, struct sim_view *view, struct strobe_error *error)
 {
-    const struct scheme *s = scheme_of(policy);
+    const struct probe_reader *s = find_probe_reader(policy);
     struct reading r = {.path = path, .scenario = scenario, .head = head, .truth = truth, .out = out, .error = error};
     enum strobe_status status = STROBE_OK;
     if (!sim_instrument_open(&r.probes, scenario, s->probes) ||

@@ -1,4 +1,4 @@
-/* The engine's library for Android, as it ships. */
+/* Loads the engine's library for Android, libstrobe-art.so. */
 #include "engine/base/error_format.h"
 #include "sim/player/art.h"
 
@@ -68,7 +68,7 @@ static void netease_engine_end(void)
     stop_netease(NULL);
 }
 
-const struct sim_real_seat sim_real_seat = {.begin = art_engine_begin,
-                                            .end = art_engine_end,
-                                            .begin_netease = netease_engine_begin,
-                                            .end_netease = netease_engine_end};
+const struct sim_real_loader sim_real_loader = {.begin = art_engine_begin,
+                                                .end = art_engine_end,
+                                                .begin_netease = netease_engine_begin,
+                                                .end_netease = netease_engine_end};
