@@ -9,7 +9,7 @@ bool strobe_handshake_ask(struct strobe_handshake *h, uint32_t tid, const strobe
     *request = (strobe_load_relaxed(&h->word) & ~(uint32_t)STATE_MASK) + SEQUENCE_STEP;
     strobe_store_relaxed(&h->tid, tid);
     strobe_store_release(&h->word, *request | ASKED);
-    strobe_fence_seq_cst(); /* asked, then looked: the target publishes that it blocks, then settles */
+    strobe_fence_seq_cst(); /* the request is visible before the read; the target sets `blocked` first */
     if (!strobe_load_relaxed(blocked))
         return true;
     strobe_handshake_withdraw(h, *request);
@@ -27,7 +27,7 @@ static bool take_back(struct strobe_handshake *h, uint32_t request)
 
 void strobe_handshake_withdraw(struct strobe_handshake *h, uint32_t request)
 {
-    /* Claimed for a signal that was late: it stands in a moment, unless the watchdog is quicker. */
+    /* A late signal can have claimed the request. Its target stands soon, unless the watchdog ends the stop before. */
     while (!take_back(h, request)) {
         uint32_t seen = strobe_load_acquire(&h->word);
         if (seen == (request | STOPPED))
@@ -72,12 +72,12 @@ bool strobe_handshake_claim(struct strobe_handshake *h, uint32_t tid, uint32_t *
 {
     uint32_t asked = strobe_load_acquire(&h->word);
     *request = asked & ~(uint32_t)STATE_MASK;
-    /* A late signal of an earlier request to this thread stops it for the present one: as good. */
+    /* A late signal of an earlier request to this thread may claim the present one. This is correct. */
     return (asked & STATE_MASK) == ASKED && strobe_load_relaxed(&h->tid) == tid &&
            strobe_cas_relaxed(&h->word, &asked, *request | CLAIMED);
 }
 
-/* Ends the request, as it stands in `seen`, for the sampler that has not. */
+/* Ends the request with the word `seen`, in the place of a sampler that makes no progress. */
 static void let_go(struct strobe_handshake *h, uint32_t seen)
 {
     strobe_cas_relaxed(&h->word, &seen, (seen & ~(uint32_t)STATE_MASK) | IDLE);

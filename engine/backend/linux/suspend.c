@@ -14,7 +14,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static struct strobe_handshake request; /* the one that a process can have under way */
+static struct strobe_handshake request; /* a process has at most one */
 static struct strobe_linux *signal_owner;
 static bool knows_states;
 
@@ -73,7 +73,7 @@ static void save_registers(struct strobe_regs *r, const ucontext_t *u)
 #endif
 }
 
-/* A signal stack is the program's: a tick is only counted where the program has little left of it. */
+/* A signal stack belongs to the program. When it has little free space, a tick is only counted. */
 enum { TICK_STACK_BYTES = 4096 };
 
 static bool has_room_for_tick(const ucontext_t *u)
@@ -83,7 +83,7 @@ static bool has_room_for_tick(const ucontext_t *u)
     return !on_it || here - low >= TICK_STACK_BYTES;
 }
 
-/* Hands an instance that no stop has sent to the ticks of CPU clocks. False when it is none of theirs. */
+/* Passes an instance that is not a request to the handler of CPU clock ticks. Returns false when it is no tick. */
 static bool take_tick(const struct strobe_linux *l, const siginfo_t *info, const ucontext_t *context)
 {
     struct strobe_regs regs;
@@ -119,7 +119,7 @@ void strobe_linux_settle(void *ctx, uint32_t tid)
 
 /* ---- the sampler's side ---- */
 
-/* Descriptors of /proc/self/task/TID/syscall, kept by thread: to open one costs more than the rest of a stop together.
+/* Open descriptors of /proc/self/task/TID/syscall, one for each thread. An open costs more than the rest of a stop.
  * Sampler only, in its own descriptor table. */
 enum { PROBES = 64 };
 static struct {
@@ -156,7 +156,7 @@ static long read_probe(uint32_t tid, char *text, size_t bytes)
         long got = strobe_linux_pread(probes[i].fd, text, bytes, 0);
         if (got > 0)
             return got;
-        /* An earlier thread of this id has ended: once more, with the present one's file. */
+        /* An earlier thread with this id has ended. The second try opens the file of the present thread. */
         syscall(SYS_close, probes[i].fd);
         probes[i].tid = 0;
         if (!kept)
@@ -165,7 +165,7 @@ static long read_probe(uint32_t tid, char *text, size_t bytes)
     return -1;
 }
 
-/* The state letter of TID/stat stands behind the last ')' of the thread's name. */
+/* Reads the thread's state letter, which follows the last ')' of the thread's name in TID/stat. */
 static bool runs_by_stat(uint32_t tid)
 {
     char text[512];
@@ -179,7 +179,8 @@ static bool runs_by_stat(uint32_t tid)
     return bytes < 3 || bytes + 1 >= (long)sizeof text || text[bytes + 1] == 'R';
 }
 
-/* A running or runnable thread; also when its state can't be told. TID/syscall says "running", or where it sleeps. */
+/* Returns true when the thread runs or is runnable, or when its state is unknown. TID/syscall reads "running", or the
+ * system call in which the thread sleeps. */
 static bool runs(uint32_t tid)
 {
     char text[32];
@@ -190,7 +191,7 @@ static bool runs(uint32_t tid)
     return runs_by_stat(tid);
 }
 
-/* The CPU clock of a thread that is on a processor moves between two looks. */
+/* Returns true when the thread is on a processor: its CPU clock advances between two reads. */
 static bool cpu_clock_moves(struct strobe_linux *l, uint32_t tid)
 {
     uint64_t first, second;
@@ -203,15 +204,15 @@ bool strobe_linux_waits_for_processor(struct strobe_linux *l, uint32_t tid)
     return knows_states && !cpu_clock_moves(l, tid) && runs(tid);
 }
 
-/* The handler that the kernel has for our signal: the first word of what it tells; 0 when it tells nothing. It is
- * ours, or that of a runtime which calls ours (ThreadSanitizer's). */
+/* Returns the kernel's handler of the stop signal: the first word of the kernel's sigaction, or 0 on failure. The
+ * handler is the engine's, or that of a runtime that calls the engine's (ThreadSanitizer's). */
 static uintptr_t kernel_handler(const struct strobe_linux *l)
 {
     uintptr_t now[8] = {0};
     return syscall(SYS_rt_sigaction, (long)l->signal, NULL, now, 8l) == 0 ? now[0] : 0;
 }
 
-/* Dispositions are the process's, so any thread may ask. */
+/* Any thread may read the disposition, because it belongs to the process. */
 bool strobe_linux_owns_signal(struct strobe_linux *l)
 {
     if (strobe_load_relaxed(&l->signal_taken))
@@ -256,7 +257,7 @@ enum strobe_status strobe_linux_take_signal(struct strobe_linux *l, int number, 
                                             strobe_foreign_signal_fn *foreign)
 {
     struct sigaction now, ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    /* All of them: sigfillset leaves out the C library's own, by which it would cancel the thread in the handler. */
+    /* All signals. sigfillset omits the C library's own signals, which could cancel the thread in the handler. */
     memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
     int highest = number ? number : SIGRTMAX, lowest = number ? number : SIGRTMIN;
     l->foreign = foreign;

@@ -12,7 +12,7 @@ struct frame {
     const uint64_t *general; /* all registers; NULL when only those above are known */
     enum sort sort;
     bool fp_known, sp_known, bx_known;
-    bool doubtful; /* a step was taken that nothing proves */
+    bool doubtful; /* an unproven step was taken */
 };
 
 enum step { STEPPED, AT_END, OUT_OF_WINDOW, NO_WAY };
@@ -68,7 +68,7 @@ static enum step find_cfa(const struct strobe_unwind_rule *r, const struct frame
     return NO_WAY;
 }
 
-/* The word that a rule says a register of the caller is saved in. */
+/* Reads the word in which a register of the caller is saved. */
 static enum step read_saved(uint8_t saved, int16_t words, const struct frame *f, uint64_t cfa,
                             const struct strobe_window *w, uint64_t *out)
 {
@@ -79,9 +79,9 @@ static enum step read_saved(uint8_t saved, int16_t words, const struct frame *f,
     return read_word(w, at, out) ? STEPPED : missing(w, at);
 }
 
-/* The caller's value of a register that is kept across calls; *known says whether it and the old value are known.
- * Compilers do not tell of registers that a function's end has restored: such a register's place is below the stack
- * pointer, and its value in the register. */
+/* Finds the caller's value of a register that is preserved across calls. *known says whether *value is known, before
+ * and after. Compilers do not describe the registers that a function's epilogue has restored. The place of such a
+ * register is below the stack pointer, and its value is in the register. */
 static void restore_kept(uint8_t saved, int16_t words, const struct frame *f, uint64_t cfa,
                          const struct strobe_window *w, uint64_t *value, bool *known)
 {
@@ -102,7 +102,7 @@ static void leave_frame(struct frame *f, bool by_signal, uint64_t pc, uint64_t s
 }
 
 #ifdef __aarch64__
-enum { SIGNAL_LR_AT = 69 }; /* words from sp: see signal_rule in eh_frame.c */
+enum { SIGNAL_LR_AT = 69 }; /* offset from sp in words, see signal_rule in eh_frame.c */
 #endif
 
 static enum step step_by_rule(const struct strobe_unwind_rule *r, struct frame *f, const struct strobe_window *w)
@@ -151,14 +151,15 @@ static enum step step_by_fp(struct frame *f, const struct strobe_window *w)
         return AT_END;
     leave_frame(f, false, pc, fp + 16);
     f->bx_known = false;
-    f->sp_known = STROBE_EH_RA == 16; /* arm64: records may stand anywhere in their frames */
+    f->sp_known = STROBE_EH_RA == 16; /* arm64: a record may be anywhere in its frame */
     f->fp = next;
     return STEPPED;
 }
 
 #ifndef __aarch64__
 
-/* A function that has just begun or is about to return has no frame record: the instruction at hand says so. */
+/* Steps out of a function that has no frame record yet or any more. The present instruction shows that it has just
+ * begun or is about to return. */
 static bool step_by_code(const struct strobe_host *host, struct frame *f, const struct strobe_window *w)
 {
     uint8_t code[4];
@@ -174,8 +175,8 @@ static bool step_by_code(const struct strobe_host *host, struct frame *f, const 
     return true;
 }
 
-/* A leaf function without a frame record has its return address on top of the stack, and its caller's frame pointer.
- * Generated code has no rules, so the code itself must prove that this is one. */
+/* Steps out of a leaf function without a frame record. Its return address is on top of the stack, and the frame pointer
+ * is its caller's. Generated code has no rules, so the code itself must prove that the function is such a leaf. */
 static bool step_from_leaf(const struct strobe_host *host, struct frame *f, const struct strobe_window *w)
 {
     uint64_t pc;
@@ -273,7 +274,7 @@ static enum strobe_walk_end walk_copied(const struct strobe_host *host, const st
     return strobe_walk_table(used_index, host, regs, stack, frames_end, max, count);
 }
 
-/* A hook's frame record leads to its caller: the engine is built with frame pointers. */
+/* The hook's frame record leads to the hook's caller, because the engine is built with frame pointers. */
 static enum strobe_walk_end walk_hooked(uint64_t frame, const struct strobe_window *stack, uint64_t *frames_end,
                                         uint32_t max, uint32_t *count)
 {
