@@ -35,7 +35,7 @@ void strobe_forked_read_clocks(struct strobe_clock_pair *out)
     out->realtime_ns = clock_ns(CLOCK_REALTIME);
 }
 
-/* False in a child by vfork, which runs in its parent's memory. */
+/* Returns false in a child by vfork, which runs in its parent's memory. */
 static bool is_own(void)
 {
     return strobe_forked.pid && strobe_forked.pid == (uint32_t)syscall(SYS_getpid);

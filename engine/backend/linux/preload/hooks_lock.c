@@ -1,18 +1,18 @@
-/* Locks: what can be had at once is a point; waiting is a scope, told to who may end it; giving back is a point of its
- * own kind, taken before the lock is free where somebody waits for it, else after. See capture/blocking.h. */
+/* Locks. A lock that is free is a point. A wait is a scope with a registered wait. A release is a point of its own
+ * kind. It is recorded before the release when a thread waits, else after the release. See capture/blocking.h. */
 #include "engine/backend/linux/preload/hook.h"
 
 #include <errno.h>
 
 #define OBJECT(p) ((uint64_t)(uintptr_t)(p))
 
-/* True when the call should try first, so that only a real wait pays for a scope. */
+/* Returns true when the hook should first try without a wait, so that only a real wait pays for a scope. */
 static inline bool traced(void)
 {
     return strobe_switched() != STROBE_OFF && strobe_local.thread;
 }
 
-/* What a call that waits for a lock or condition came back with. */
+/* Converts the result of a wait for a lock or condition. */
 static enum strobe_wake wake_of(int error)
 {
     return error == 0 || error == EOWNERDEAD ? STROBE_WAKE_RELEASED
@@ -114,7 +114,7 @@ HOOK int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *
 
 HOOK int pthread_rwlock_unlock(pthread_rwlock_t *l)
 {
-    /* Who has the lock while there is a writer is the writer. */
+    /* While the lock has a writer, the calling thread is that writer. */
     enum strobe_release how = l->__data.__cur_writer ? STROBE_RELEASE_LOCK : STROBE_RELEASE_SHARED;
     uint64_t begin = strobe_hook_hands_over(OBJECT(l), how, HERE);
     int r = strobe_real()->pthread_rwlock_unlock(l);
@@ -179,7 +179,7 @@ HOOK int sem_wait(sem_t *s)
     if (!traced())
         return real->sem_wait(s);
     int saved = errno;
-    pthread_testcancel(); /* as sem_wait would, also when it need not wait */
+    pthread_testcancel(); /* a cancellation point like sem_wait, also without a wait */
     if (real->sem_trywait(s) == 0) {
         strobe_hook_point(STROBE_KIND_SEM, OBJECT(s), HERE);
         return 0;

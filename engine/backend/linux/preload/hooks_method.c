@@ -1,7 +1,7 @@
-/* Calls of functions, as compilers report them with -finstrument-functions, and the thread that looks after them.
+/* Calls of functions that compilers report with -finstrument-functions, and the clock thread.
  *
- * The C library has functions of the same names that do nothing: programs that are not instrumented never call any, and
- * those that bring their own keep them. */
+ * The C library has functions of the same names that do nothing. Programs without instrumentation call neither.
+ * Programs with their own versions keep them. */
 #include "engine/backend/linux/preload/method.h"
 
 #include "engine/backend/linux/images.h"
@@ -37,7 +37,7 @@ static uint64_t now_ticks(void)
     return strobe_preload.host.host.ticks(&strobe_preload.host);
 }
 
-/* A library that goes is looked at before it does: its names are needed as long as the log. */
+/* Lists the library before it is unloaded, because the log needs the names of its functions. */
 HOOK int dlclose(void *handle)
 {
     if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF && !strobe_restricted)
@@ -50,8 +50,8 @@ HOOK int dlclose(void *handle)
 static pthread_key_t key;
 static bool has_key;
 
-/* Destructors run in rounds, and others' may call functions, too: ours goes to the end of the line while it can. Glibc
- * and POSIX promise four rounds. */
+/* Destructors run in rounds, and other destructors may call instrumented functions. This destructor therefore sets its
+ * value again until the last round. Glibc and POSIX guarantee four rounds. */
 enum { ROUNDS = 4 };
 
 static void sign_off(void *round)
@@ -73,7 +73,8 @@ static void sign_off(void *round)
     strobe_store_release(&e->state, STROBE_THREAD_ENDED);
 }
 
-/* Beside samples a thread has one place for both; what is told while it is being found is early. */
+/* Returns the thread's index in the session. When samples are taken, too, the sampling part adds the thread. A call
+ * that comes while it does so gets STROBE_LATE. */
 static enum strobe_status find_place(uint32_t *thread)
 {
     struct strobe_preload *p = &strobe_preload;
@@ -102,8 +103,8 @@ static enum strobe_status attach(uint32_t *thread)
     return status;
 }
 
-/* Both on the thread's own stack: what is not above the running hook is gone. A handler's own stack is left when
- * nothing runs there any more. */
+/* Compares stack addresses. When both frames are on the same stack, the thread has left every hook whose frame is not
+ * above the running hook's. A frame on the signal stack is left when the running hook is not on that stack. */
 static bool is_left(uintptr_t frame, uintptr_t now)
 {
     stack_t s;
@@ -138,11 +139,11 @@ static void keep_clock(void)
         uint64_t now = now_ticks();
         if (coarse && strobe_load_relaxed(strobe_entry_switch) == STROBE_ON)
             strobe_store_seq_cst(clock_word, now);
-        if (strobe_load_seq_cst(strobe_entry_switch) != STROBE_ON) /* turned off meanwhile, perhaps */
+        if (strobe_load_seq_cst(strobe_entry_switch) != STROBE_ON) /* it may have been turned off meanwhile */
             strobe_store_relaxed(clock_word, 0);
         if (now > next + LOOK_NS)
             next = now;
-        if (now >= look && !strobe_preload.samples) { /* else the sampler does */
+        if (now >= look && !strobe_preload.samples) { /* else the sampler adds images */
             look = now + LOOK_NS;
             note_images();
         }

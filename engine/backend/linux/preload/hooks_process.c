@@ -1,5 +1,5 @@
-/* Processes: an exec in the recorded process closes its session and hands the new program one; waiting for a child is a
- * scope; _exit closes the session as exit does. Children are left alone. */
+/* Processes. An exec in the recorded process closes its session and prepares one for the new program. A wait for a
+ * child is a scope. _exit closes the session as exit does. */
 #include "engine/backend/linux/preload/environment.h"
 #include "engine/backend/linux/preload/hook.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- exec ---- */
 
-/* Closes the session and returns the environment to go with, when this is the recorded process. */
+/* Closes the session of the recorded process, and returns the environment for the exec. */
 static char *const *depart(bool *departs, char *const *environment)
 {
     *departs = strobe_preload_close_for_exec();
@@ -67,7 +67,7 @@ HOOK int execvp(const char *file, char *const argv[])
     return execvpe(file, argv, environ);
 }
 
-/* Counts the arguments behind `first`, its NULL included. */
+/* Counts the arguments from `first` on, including the NULL. */
 static size_t count_arguments(const char *first, va_list arguments)
 {
     size_t n = 1;

@@ -1,5 +1,5 @@
-/* Signals: the stop signal is left out of every mask and awaited set, and a disposition that the program sets for
- * it is kept aside and honoured for instances that others send. */
+/* Signals. The stop signal is removed from every mask and awaited set. A disposition that the program sets for it is
+ * stored. It applies to instances that the engine did not send. */
 #include "engine/backend/linux/preload/hook.h"
 #include "engine/backend/linux/preload/signals.h"
 
@@ -8,14 +8,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* What the program believes is installed for the stop signal: the slot whose index `wish` has. Any number of threads
- * and handlers exchange and read it at a time, and each sees one whole:
+/* The program's own disposition of the stop signal: the slot whose index is in `wish`. Any number of threads and
+ * handlers may exchange and read it at once, and each sees one whole value:
  *
- *   exchange  claims a slot that is not used (0 -> USED), fills it, and puts its index into `wish`. The slot that was
- *   there
- *             is this caller's to copy and give back.
- *   read      counts itself into the slot, and looks whether it still is the one; a slot with readers is not claimed
- */
+ *   exchange  claims an unused slot (0 -> USED), fills it, and puts its index into `wish`. It then copies and frees
+ *             the previous slot
+ *   read      counts itself into the slot, and checks that the slot is still current. A slot with readers is not
+ *             claimed */
 enum { WISHES = 64 };
 #define USED 0x80000000u
 static struct {
@@ -81,8 +80,8 @@ void strobe_signals_foreign(int number, siginfo_t *info, void *context)
     }
 }
 
-/* The last ticks may still be pending for threads that wait for a processor. To ignore a signal discards them, in all
- * threads; the default action would end the process. */
+/* The last ticks may still be pending for threads that wait for a processor. Setting a signal to SIG_IGN discards its
+ * pending instances in all threads. With the default action they would end the process. */
 void strobe_signals_restore(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, now = wished[strobe_load_acquire(&wish)].action;
@@ -100,7 +99,7 @@ static void exchange_wish(const struct sigaction *wanted, struct sigaction *befo
         wished[at].action = *wanted;
         uint32_t old = strobe_exchange_acq_rel(&wish, at);
         was = wished[old].action;
-        strobe_add_acq_rel(&wished[old].state, USED); /* USED + USED: no longer */
+        strobe_add_acq_rel(&wished[old].state, USED); /* USED + USED = 0: the slot is unused */
     } else {
         was = read_wish();
     }

@@ -1,5 +1,5 @@
-/* Calls that the program makes by number, through the C library's `syscall`: those that end a thread, a process or a
- * program, or restrict system calls. The others are made by hooks_jump.S without passing here. */
+/* System calls that the program makes through the C library's `syscall`: those that end a thread, a process or a
+ * program, or restrict system calls. hooks_jump.S makes the other calls itself. */
 #include "engine/backend/linux/preload/hook.h"
 #include "engine/backend/linux/preload/own_threads.h"
 #include "engine/backend/linux/preload/restrict.h"
@@ -13,7 +13,7 @@
 long strobe_syscall_raw(long number, ...);
 long strobe_syscall_watched(long number, ...);
 
-/* A thread that ends without the C library's knowledge: nothing of it may be waited for. */
+/* Detaches a thread that ends by SYS_exit, of which the C library does not know. */
 static void end_thread(int status)
 {
     struct strobe_thread *t = strobe_local.thread;
@@ -22,7 +22,7 @@ static void end_thread(int status)
         strobe_thread_detach(t);
 }
 
-/* With TSYNC, a call that fails for a thread that is in the way returns the thread's id. */
+/* With TSYNC, a failed call may return the id of the thread that prevented it. */
 static long restrict_calls(const long a[6])
 {
     bool all = a[0] == SECCOMP_SET_MODE_FILTER && a[1] & SECCOMP_FILTER_FLAG_TSYNC;

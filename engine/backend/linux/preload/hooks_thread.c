@@ -1,5 +1,5 @@
-/* Threads: start and end are forced points, joins are waits that the thread's end ends. Every thread made by
- * pthread_create is registered before its own code runs, and signs off however it ends: return, pthread_exit or
+/* Threads. Start and end are forced points. A join is a wait that the end of the other thread ends. Every thread from
+ * pthread_create is registered before its own code runs, and is detached however it ends: by return, pthread_exit or
  * cancellation. */
 #include "engine/backend/linux/preload/hook.h"
 #include "engine/backend/linux/preload/own_threads.h"
@@ -17,8 +17,8 @@ struct birth {
     bool restricted;
 };
 
-/* A thread that was cancelled asynchronously inside the engine leaves a request without an outcome: it is dropped.
- * Kinds that the sampler writes are left to it. */
+/* Counts a request without an outcome as dropped. An asynchronous cancellation inside the engine leaves such a request.
+ * Kinds that the sampler writes are not changed. */
 static void settle_interrupted(struct strobe_thread *t)
 {
     for (unsigned kind = STROBE_KIND_NONE + 1; kind < STROBE_KIND_COUNT; kind++) {
@@ -56,8 +56,8 @@ static void *live(void *p)
     struct birth b = *(struct birth *)p;
     if (b.restricted)
         strobe_restrict_inherit();
-    /* An allocator may set itself up for this thread here, with calls that are hooked. The thread is not registered by
-     * them: it would be registered twice. */
+    /* An allocator may initialize itself for this thread here, by calls that are hooked. These hooks must not register
+     * the thread, because it would be registered twice. */
     strobe_local.busy = 1;
     strobe_fence_signal();
     strobe_real()->free(p);

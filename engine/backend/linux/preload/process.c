@@ -15,7 +15,7 @@ static uint64_t number(const char **text)
     return n;
 }
 
-/* Fields of statm, in pages: size, resident, shared (proc(5)). 0 when it can't be read. */
+/* Reads the fields of statm, which are pages: size, resident, shared (proc(5)). Returns 0 on failure. */
 static uint64_t footprint_bytes(void)
 {
     char text[128];
@@ -33,13 +33,13 @@ static uint64_t footprint_bytes(void)
     return resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Threads of the process that are the engine's: the sampler, and the one that keeps the clock of calls. */
+/* Returns the number of the engine's threads: the sampler, and with calls the clock thread. */
 static uint64_t own_threads(const struct strobe_sampler *s)
 {
     return s->engine->config.calls ? 2 : 1;
 }
 
-/* The kernel counts a task directory's links as two and one a thread. 0 when it does not say. */
+/* The link count of the task directory is two plus the number of threads. */
 uint64_t strobe_process_thread_count(void)
 {
     struct statx x = {0};

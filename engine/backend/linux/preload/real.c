@@ -137,7 +137,7 @@ static const struct {
     ENTRY(popen),
 };
 
-/* A function that this C library lacks stays NULL; its hook can then not have been called by anyone. */
+/* The pointer of a function that this C library lacks stays NULL. Its hook is then never called. */
 void strobe_real_find(void)
 {
     static strobe_a32 finding;

@@ -34,7 +34,8 @@ static void mark_restricted(struct strobe_thread_entry *e)
     strobe_store_release(&e->state, STROBE_THREAD_RESTRICTED);
 }
 
-/* A pass that began earlier may still stop this thread: its signal is delivered in one of these calls at the latest. */
+/* Waits until no pass of the sampler that began earlier is active. Such a pass may still stop this thread. Its signal
+ * is delivered during one of these calls at the latest. */
 static void outwait_sampler(void)
 {
     struct timespec pause = {0, 100 * 1000};
@@ -44,8 +45,7 @@ static void outwait_sampler(void)
     while (strobe_load_acquire(&strobe_preload.engine.sampler_busy));
 }
 
-/* A signal that is on its way, from the sampler or from the thread's CPU clock, stays pending: the handler makes
- * calls. */
+/* Keeps a signal from the sampler or from the thread's CPU clock pending, because the handler makes system calls. */
 static void block_stop_signal(int how)
 {
     sigset_t only;
@@ -100,7 +100,7 @@ void strobe_restrict_begin(bool all_threads)
         leave_thread();
 }
 
-/* After a call that failed the thread is taken up again as a new one; a closed session stays closed. */
+/* After a failed call the thread is registered again as a new one. A closed session stays closed. */
 void strobe_restrict_end(bool all_threads, bool done)
 {
     if (strobe_restricted)
