@@ -14,8 +14,8 @@
 
 enum {
     CREDIT = STROBE_CPU_CLOCK_CREDIT,
-    THREADS_WITH_ROOM = 8,   /* that many threads may block the signal at a time */
-    CALLS_BETWEEN_LOOKS = 8, /* one of so many calls of clock_keep checks the signal's handler */
+    THREADS_WITH_ROOM = 8,    /* that many threads may block the signal at a time */
+    CALLS_BETWEEN_CHECKS = 8, /* one of so many calls of clock_keep checks the signal's handler */
 };
 
 /* A thread's event, by the thread's index in the session. Written by the sampler. */
@@ -68,7 +68,7 @@ enum strobe_status strobe_linux_clock_keep(void *ctx, uint32_t index, uint32_t t
     struct clock *c = &clocks[index];
     uint32_t fd = strobe_load_relaxed(&c->fd);
     static uint32_t calls;
-    if ((!fd || calls++ % CALLS_BETWEEN_LOOKS == 0) && !strobe_linux_owns_signal(ctx)) {
+    if ((!fd || calls++ % CALLS_BETWEEN_CHECKS == 0) && !strobe_linux_owns_signal(ctx)) {
         strobe_linux_clock_end(ctx, index);
         return STROBE_UNSUPPORTED;
     }

@@ -370,18 +370,18 @@ struct strobe_unwind_rule strobe_eh_frame_rule(const struct strobe_eh_frame *e, 
     return m.row;
 }
 
-enum { JUDGED = 32, JUDGED_LEAST = 8, JUDGED_BYTES = 48 }; /* shorter functions may have no frame in any case */
+enum { EXAMINED = 32, EXAMINED_LEAST = 8, EXAMINED_BYTES = 48 }; /* shorter functions may have no frame in any case */
 
 bool strobe_eh_frame_keeps_fp(const struct strobe_eh_frame *e)
 {
-    unsigned judged = 0, keep = 0;
+    unsigned examined = 0, keep = 0;
     uint64_t start, end;
-    for (uint64_t i = 0; i < JUDGED; i++) {
-        if (!strobe_eh_frame_range(e, e->count * i / JUDGED, &start, &end) || end - start < JUDGED_BYTES)
+    for (uint64_t i = 0; i < EXAMINED; i++) {
+        if (!strobe_eh_frame_range(e, e->count * i / EXAMINED, &start, &end) || end - start < EXAMINED_BYTES)
             continue;
         struct strobe_unwind_rule rule = strobe_eh_frame_rule(e, start + (end - start) / 2);
-        judged++;
+        examined++;
         keep += rule.kind == STROBE_UNWIND_FRAME && rule.base == STROBE_EH_FP;
     }
-    return judged >= JUDGED_LEAST && keep * 4 >= judged * 3;
+    return examined >= EXAMINED_LEAST && keep * 4 >= examined * 3;
 }

@@ -97,7 +97,7 @@ static struct strobe_image_entry *find_listed(const struct strobe_session *s, ui
     return NULL;
 }
 
-static int note(struct dl_phdr_info *info, size_t bytes, void *arg)
+static int add_linked_image(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     struct walk *w = arg;
     uint64_t start, end;
@@ -142,7 +142,7 @@ static bool is_jitdump(const struct walk *w, const char *path)
     return pid == w->session->header->pid && !strcmp(at, ".dump");
 }
 
-static void note_jitdump(const struct walk *w, const struct strobe_linux_map *map)
+static void add_jitdump(const struct walk *w, const struct strobe_linux_map *map)
 {
     struct strobe_image_entry *e =
         find_listed(w->session, map->start, map->end, map->path) ? NULL : strobe_session_add_image(w->session);
@@ -156,7 +156,7 @@ static void note_jitdump(const struct walk *w, const struct strobe_linux_map *ma
     strobe_store_release(&e->published, 1);
 }
 
-static bool look_at_map(void *ctx, const struct strobe_linux_map *map)
+static bool visit_map(void *ctx, const struct strobe_linux_map *map)
 {
     const struct walk *w = ctx;
     if (map->path[0] != '/')
@@ -169,7 +169,7 @@ static bool look_at_map(void *ctx, const struct strobe_linux_map *map)
         }
     }
     if (is_jitdump(w, map->path))
-        note_jitdump(w, map);
+        add_jitdump(w, map);
     return true;
 }
 
@@ -182,9 +182,9 @@ void strobe_linux_note_images(const struct strobe_session *s, uint64_t now_ticks
     while (more) {
         struct walk w = {.session = s, .now_ticks = now_ticks, .reads_files = reads_files};
         bool is_first = strobe_session_image_count(s) == 0;
-        dl_iterate_phdr(note, &w);
+        dl_iterate_phdr(add_linked_image, &w);
         if (reads_files && (w.pending_count || !is_first))
-            strobe_linux_visit_maps(look_at_map, &w);
+            strobe_linux_visit_maps(visit_map, &w);
         for (unsigned i = 0; i < w.pending_count; i++)
             strobe_store_release(&w.pending[i]->published, 1);
         more = w.pending_count == PENDING_MAX;

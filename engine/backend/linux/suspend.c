@@ -16,7 +16,7 @@
 
 static struct strobe_handshake request; /* a process has at most one */
 static struct strobe_linux *signal_owner;
-static bool knows_states;
+static bool can_read_states;
 
 /* ---- how the hand-shake waits ---- */
 
@@ -127,7 +127,7 @@ static struct {
     int fd;
 } probes[PROBES];
 
-static int open_of_task(uint32_t tid, const char *file)
+static int open_task_file(uint32_t tid, const char *file)
 {
     char path[64] = "/proc/self/task/", digits[12];
     size_t n = strlen(path), d = 0;
@@ -148,7 +148,7 @@ static long read_probe(uint32_t tid, char *text, size_t bytes)
         if (!kept) {
             if (probes[i].tid)
                 syscall(SYS_close, probes[i].fd);
-            probes[i].fd = open_of_task(tid, "/syscall");
+            probes[i].fd = open_task_file(tid, "/syscall");
             probes[i].tid = probes[i].fd < 0 ? 0 : tid;
             if (probes[i].fd < 0)
                 return -1;
@@ -166,10 +166,10 @@ static long read_probe(uint32_t tid, char *text, size_t bytes)
 }
 
 /* Reads the thread's state letter, which follows the last ')' of the thread's name in TID/stat. */
-static bool runs_by_stat(uint32_t tid)
+static bool is_thread_runnable_by_stat(uint32_t tid)
 {
     char text[512];
-    int fd = open_of_task(tid, "/stat");
+    int fd = open_task_file(tid, "/stat");
     if (fd < 0)
         return true;
     long bytes = syscall(SYS_read, fd, text, sizeof text);
@@ -181,14 +181,14 @@ static bool runs_by_stat(uint32_t tid)
 
 /* Returns true when the thread runs or is runnable, or when its state is unknown. TID/syscall reads "running", or the
  * system call in which the thread sleeps. */
-static bool runs(uint32_t tid)
+static bool is_thread_runnable(uint32_t tid)
 {
     char text[32];
-    if (!knows_states)
+    if (!can_read_states)
         return true;
     if (read_probe(tid, text, sizeof text) > 0)
         return text[0] == 'r';
-    return runs_by_stat(tid);
+    return is_thread_runnable_by_stat(tid);
 }
 
 /* Returns true when the thread is on a processor: its CPU clock advances between two reads. */
@@ -201,7 +201,7 @@ static bool cpu_clock_moves(struct strobe_linux *l, uint32_t tid)
 
 bool strobe_linux_waits_for_processor(struct strobe_linux *l, uint32_t tid)
 {
-    return knows_states && !cpu_clock_moves(l, tid) && runs(tid);
+    return can_read_states && !cpu_clock_moves(l, tid) && is_thread_runnable(tid);
 }
 
 /* Returns the kernel's handler of the stop signal: the first word of the kernel's sigaction, or 0 on failure. The
@@ -228,7 +228,7 @@ enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a3
 {
     struct strobe_linux *l = ctx;
     uint32_t asked;
-    if (!strobe_linux_owns_signal(l) || (!cpu_clock_moves(l, tid) && !runs(tid)) ||
+    if (!strobe_linux_owns_signal(l) || (!cpu_clock_moves(l, tid) && !is_thread_runnable(tid)) ||
         !strobe_handshake_ask(&request, tid, blocked, &asked))
         return STROBE_UNSUPPORTED;
     siginfo_t info = {.si_signo = l->signal, .si_code = SI_QUEUE};
@@ -279,5 +279,5 @@ void strobe_linux_sampler_begins(void)
 {
     struct sched_param least = {.sched_priority = 1};
     syscall(SYS_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least);
-    knows_states = syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0;
+    can_read_states = syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0;
 }

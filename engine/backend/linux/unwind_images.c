@@ -89,7 +89,7 @@ static void describe_image(const struct dl_phdr_info *info, struct loaded *out)
     out->key = hash_bytes(out->key, info->dlpi_phdr, sizeof *info->dlpi_phdr * info->dlpi_phnum);
 }
 
-static uint64_t list_changes(const struct dl_phdr_info *info)
+static uint64_t count_list_changes(const struct dl_phdr_info *info)
 {
     return info->dlpi_adds + info->dlpi_subs;
 }
@@ -97,7 +97,7 @@ static uint64_t list_changes(const struct dl_phdr_info *info)
 static int collect_image(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
     (void)bytes, (void)unused;
-    state.changes = list_changes(info);
+    state.changes = count_list_changes(info);
     if (state.count == STROBE_UNWIND_IMAGES)
         return 1;
     struct loaded *one = &state.found[state.count];
@@ -109,11 +109,11 @@ static int collect_image(struct dl_phdr_info *info, size_t bytes, void *unused)
 static int read_changes(struct dl_phdr_info *info, size_t bytes, void *out)
 {
     (void)bytes;
-    *(uint64_t *)out = list_changes(info);
+    *(uint64_t *)out = count_list_changes(info);
     return 1;
 }
 
-static bool list_unchanged(void)
+static bool is_list_unchanged(void)
 {
     uint64_t now = 0;
     dl_iterate_phdr(read_changes, &now);
@@ -157,7 +157,7 @@ static bool mark_needed(const struct loaded *image)
     return marked;
 }
 
-static void mark_staying(void)
+static void mark_never_unloaded(void)
 {
     const uint64_t here = (uint64_t)(uintptr_t)&state;
     for (uint32_t i = 0; i < state.count; i++) {
@@ -277,7 +277,7 @@ static bool add_image(const struct strobe_host *host, const struct loaded *image
     if (!has_frames)
         entry.frames = (struct strobe_eh_frame){0};
     /* The copy may be of an image that was unloaded meanwhile. */
-    if (!image->stays && !list_unchanged()) {
+    if (!image->stays && !is_list_unchanged()) {
         release_pieces(i);
         return false;
     }
@@ -296,7 +296,7 @@ struct strobe_unwind_index *strobe_unwind_images_update(const struct strobe_host
     state.count = 0;
     dl_iterate_phdr(collect_image, NULL);
     if (first)
-        mark_staying();
+        mark_never_unloaded();
     match_images();
     remove_unloaded();
     for (uint32_t i = 0; i < state.count; i++)

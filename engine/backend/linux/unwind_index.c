@@ -82,7 +82,7 @@ static inline struct strobe_unwind_memo *memo_line(struct strobe_unwind_index *x
 }
 
 /* Counts an eviction. Of several lookups that reach the limit at once, one makes the memo grow. */
-static void note_eviction(struct strobe_unwind_index *x)
+static void count_eviction(struct strobe_unwind_index *x)
 {
     uint32_t growths = strobe_load_relaxed(&x->memo_growths), lines = lines_in_use(x);
     if (lines >= STROBE_UNWIND_MEMO_LINES)
@@ -114,7 +114,7 @@ static struct strobe_unwind_memo *choose_victim(struct strobe_unwind_index *x, s
     for (unsigned i = 0; i < 2; i++)
         if (strobe_load_relaxed(&line[i].generation) != generation)
             return &line[i];
-    note_eviction(x);
+    count_eviction(x);
     return &line[strobe_load_relaxed(&line[1].seq) < strobe_load_relaxed(&line[0].seq)];
 }
 
@@ -153,7 +153,7 @@ static void read_image(struct strobe_unwind_slot *slot, struct strobe_unwind_ima
     };
 }
 
-static bool slot_unchanged(struct strobe_unwind_slot *slot, uint32_t seq)
+static bool is_slot_unchanged(struct strobe_unwind_slot *slot, uint32_t seq)
 {
     strobe_fence_acquire();
     return strobe_load_relaxed(&slot->seq) == seq;
@@ -178,13 +178,13 @@ static bool find_in_image(struct strobe_unwind_slot *slot, uint64_t pc, struct s
                        strobe_load_relaxed(&slot->word[WORD_END]) - strobe_load_relaxed(&slot->word[WORD_START]))
         return false;
     read_image(slot, &image);
-    if (!slot_unchanged(slot, seq))
+    if (!is_slot_unchanged(slot, seq))
         return false; /* the words may be of two images */
     if (image.frames.bytes)
         *out = strobe_eh_frame_rule(&image.frames, pc);
     if (image.frames.bytes && out->kind == STROBE_UNWIND_NONE && image_keeps_fp(slot, seq, &image.frames))
         out->kind = STROBE_UNWIND_BY_FP;
-    return slot_unchanged(slot, seq);
+    return is_slot_unchanged(slot, seq);
 }
 
 static STROBE_NOINLINE struct strobe_unwind_rule find_in_images(struct strobe_unwind_index *x, uint64_t pc)

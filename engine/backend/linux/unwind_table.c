@@ -15,7 +15,7 @@ struct frame {
     bool doubtful; /* an unproven step was taken */
 };
 
-enum step { STEPPED, AT_END, OUT_OF_WINDOW, NO_WAY };
+enum step { STEPPED, AT_END, OUT_OF_WINDOW, STEP_FAILED };
 
 static STROBE_READS_STACKS inline bool read_word(const struct strobe_window *w, uint64_t address, uint64_t *out)
 {
@@ -25,7 +25,7 @@ static STROBE_READS_STACKS inline bool read_word(const struct strobe_window *w, 
     return true;
 }
 
-static bool base_value(const struct frame *f, uint8_t reg, uint64_t *out)
+static bool read_base_register(const struct frame *f, uint8_t reg, uint64_t *out)
 {
     if (reg == STROBE_EH_SP) {
         *out = f->sp;
@@ -43,9 +43,9 @@ static bool base_value(const struct frame *f, uint8_t reg, uint64_t *out)
     return f->general && reg < STROBE_REGS_GENERAL;
 }
 
-static enum step missing(const struct strobe_window *w, uint64_t address)
+static enum step classify_failed_read(const struct strobe_window *w, uint64_t address)
 {
-    return address >= w->high || address + 8 > w->high ? OUT_OF_WINDOW : NO_WAY;
+    return address >= w->high || address + 8 > w->high ? OUT_OF_WINDOW : STEP_FAILED;
 }
 
 /* Canonical frame address: the caller's stack pointer. */
@@ -53,19 +53,19 @@ static enum step find_cfa(const struct strobe_unwind_rule *r, const struct frame
                           uint64_t *cfa)
 {
     uint64_t base, word;
-    if (!base_value(f, r->base, &base))
-        return NO_WAY;
+    if (!read_base_register(f, r->base, &base))
+        return STEP_FAILED;
     uint64_t at = base + (uint64_t)(int64_t)r->cfa;
     switch (r->kind) {
     case STROBE_UNWIND_FRAME: *cfa = at; return STEPPED;
     case STROBE_UNWIND_PLT: *cfa = at + ((f->pc & 15) >= (uint64_t)r->more ? 8 : 0); return STEPPED;
     case STROBE_UNWIND_DEREF:
         if (!read_word(w, at, &word))
-            return missing(w, at);
+            return classify_failed_read(w, at);
         *cfa = word + (uint64_t)(int64_t)r->more;
         return STEPPED;
     }
-    return NO_WAY;
+    return STEP_FAILED;
 }
 
 /* Reads the word in which a register of the caller is saved. */
@@ -74,9 +74,9 @@ static enum step read_saved(uint8_t saved, int16_t words, const struct frame *f,
 {
     uint64_t base = saved == STROBE_SAVED_AT_CFA ? cfa : saved == STROBE_SAVED_AT_FP ? f->fp : f->sp;
     if ((saved == STROBE_SAVED_AT_FP && !f->fp_known) || (saved == STROBE_SAVED_AT_SP && !f->sp_known))
-        return NO_WAY;
+        return STEP_FAILED;
     uint64_t at = base + (uint64_t)((int64_t)words * 8);
-    return read_word(w, at, out) ? STEPPED : missing(w, at);
+    return read_word(w, at, out) ? STEPPED : classify_failed_read(w, at);
 }
 
 /* Finds the caller's value of a register that is preserved across calls. *known says whether *value is known, before
@@ -114,9 +114,9 @@ static enum step step_by_rule(const struct strobe_unwind_rule *r, struct frame *
     if (how != STEPPED)
         return how;
     if (!by_signal && (cfa < f->sp || (cfa == f->sp && f->sort == CALLER)) && f->sp_known)
-        return NO_WAY;
+        return STEP_FAILED;
     if (r->ra == STROBE_SAVED_SAME)
-        how = STROBE_EH_RA == 16 || f->sort == CALLER ? NO_WAY : STEPPED;
+        how = STROBE_EH_RA == 16 || f->sort == CALLER ? STEP_FAILED : STEPPED;
     else
         how = read_saved(r->ra, r->ra_at, f, cfa, w, &pc);
     if (how != STEPPED)
@@ -125,7 +125,7 @@ static enum step step_by_rule(const struct strobe_unwind_rule *r, struct frame *
     restore_kept(r->bx, r->bx_at, f, cfa, w, &bx, &bx_known);
 #ifdef __aarch64__
     if (by_signal && read_saved(STROBE_SAVED_AT_SP, SIGNAL_LR_AT, f, cfa, w, &lr) != STEPPED)
-        return NO_WAY;
+        return STEP_FAILED;
 #endif
     if (strobe_frame_strip(pc) == 0)
         return AT_END;
@@ -144,9 +144,9 @@ static enum step step_by_fp(struct frame *f, const struct strobe_window *w)
 {
     uint64_t fp = strobe_frame_pointer(f->fp), next, pc;
     if (!f->fp_known || fp < f->sp)
-        return fp == 0 && f->fp_known ? AT_END : NO_WAY;
+        return fp == 0 && f->fp_known ? AT_END : STEP_FAILED;
     if (!read_word(w, fp, &next) || !read_word(w, fp + 8, &pc))
-        return missing(w, fp + 8);
+        return classify_failed_read(w, fp + 8);
     if (strobe_frame_strip(pc) == 0)
         return AT_END;
     leave_frame(f, false, pc, fp + 16);

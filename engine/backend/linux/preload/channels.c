@@ -18,7 +18,7 @@ struct channel {
 
 struct strobe_channel_ends strobe_channel_ends[STROBE_CHANNEL_DESCRIPTORS];
 static struct channel channels[CHANNELS];
-static strobe_a32 next;
+static strobe_a32 next_place;
 
 static struct strobe_channel_ends *ends_of(int fd)
 {
@@ -48,7 +48,7 @@ static bool is_same_file(int fd)
 
 /* Returns true in a child by vfork. It runs in its parent's memory, but changes the descriptors of its own process.
  * Meanwhile the parent's thread counts as inside the engine (hooks_jump.S). */
-static bool is_of_a_child(void)
+static bool is_vforked_child(void)
 {
     return strobe_local.thread && strobe_load_relaxed(&strobe_local.thread->inside);
 }
@@ -59,7 +59,7 @@ static bool is_of_a_child(void)
  * identity. */
 static uint32_t open_channel(int reader, uint32_t ends, bool is_counter)
 {
-    uint32_t start = strobe_add_relaxed(&next, 1);
+    uint32_t start = strobe_add_relaxed(&next_place, 1);
     for (uint32_t i = 0; i < TRIES && reader > 0; i++) {
         uint32_t place = (start + i) % CHANNELS, nothing = 0;
         struct channel *c = &channels[place];
@@ -97,7 +97,7 @@ static void set_ends(int fd, uint32_t reads, uint32_t feeds)
 
 void strobe_channel_made_counter(int fd)
 {
-    if (fd < 0 || is_of_a_child())
+    if (fd < 0 || is_vforked_child())
         return;
     uint32_t id = open_channel(fd, 2, true); /* one descriptor is both ends */
     set_ends(fd, id, id);
@@ -105,7 +105,7 @@ void strobe_channel_made_counter(int fd)
 
 void strobe_channel_made_pipe(const int ends[2])
 {
-    if (is_of_a_child())
+    if (is_vforked_child())
         return;
     uint32_t id = open_channel(ends[0], 2, false);
     set_ends(ends[0], id, 0);
@@ -114,7 +114,7 @@ void strobe_channel_made_pipe(const int ends[2])
 
 void strobe_channel_made_pair(const int ends[2])
 {
-    if (is_of_a_child())
+    if (is_vforked_child())
         return;
     uint32_t to_first = open_channel(ends[0], 2, false), to_second = open_channel(ends[1], 2, false);
     set_ends(ends[0], to_first, to_second);
@@ -123,14 +123,14 @@ void strobe_channel_made_pair(const int ends[2])
 
 void strobe_channel_made_set(int fd)
 {
-    if (fd >= 0 && !is_of_a_child())
+    if (fd >= 0 && !is_vforked_child())
         set_ends(fd, open_channel(fd, 1, false), 0);
 }
 
 void strobe_channel_close(int fd)
 {
     struct strobe_channel_ends *e = ends_of(fd);
-    if (!e || !(strobe_load_relaxed(&e->reads) | strobe_load_relaxed(&e->feeds)) || is_of_a_child())
+    if (!e || !(strobe_load_relaxed(&e->reads) | strobe_load_relaxed(&e->feeds)) || is_vforked_child())
         return;
     drop_end(strobe_exchange_acq_rel(&e->reads, 0));
     drop_end(strobe_exchange_acq_rel(&e->feeds, 0));
@@ -140,7 +140,7 @@ void strobe_channel_close(int fd)
 void strobe_channel_copied(int fd, int copy)
 {
     const struct strobe_channel_ends *e = ends_of(fd);
-    if (!e || copy < 0 || copy == fd || is_of_a_child())
+    if (!e || copy < 0 || copy == fd || is_vforked_child())
         return;
     uint32_t feeds = strobe_load_relaxed(&e->feeds);
     struct channel *c = channel_of(feeds);
@@ -161,7 +161,7 @@ void strobe_channel_set_changed(int set, int operation, int fd, const struct epo
     const struct strobe_channel_ends *of_set = ends_of(set), *e = ends_of(fd);
     uint32_t id = of_set ? strobe_load_relaxed(&of_set->reads) : 0;
     struct channel *s = channel_of(id), *c = e ? channel_of(strobe_load_relaxed(&e->reads)) : NULL;
-    if (!s || !c || is_of_a_child())
+    if (!s || !c || is_vforked_child())
         return;
     if (operation == EPOLL_CTL_DEL || !event || !(event->events & EPOLLIN)) {
         strobe_store_relaxed(&c->set, 0);

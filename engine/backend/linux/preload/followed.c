@@ -20,13 +20,13 @@ static uint64_t due_ns;    /* age at which the other blocks are reserved */
 
 /* ---- which programs ---- */
 
-static bool matches(const char *pattern, size_t n, const char *name)
+static bool matches_pattern(const char *pattern, size_t n, const char *name)
 {
     if (n == 0)
         return *name == '\0';
     if (*pattern == '*')
-        return matches(pattern + 1, n - 1, name) || (*name && matches(pattern, n, name + 1));
-    return *name && (*pattern == '?' || *pattern == *name) && matches(pattern + 1, n - 1, name + 1);
+        return matches_pattern(pattern + 1, n - 1, name) || (*name && matches_pattern(pattern, n, name + 1));
+    return *name && (*pattern == '?' || *pattern == *name) && matches_pattern(pattern + 1, n - 1, name + 1);
 }
 
 static const char *base_of(const char *path)
@@ -44,7 +44,7 @@ bool strobe_followed_wants(const char *only)
     exe[n > 0 ? n : 0] = '\0';
     for (const char *at = only; *at;) {
         size_t length = strcspn(at, ",");
-        if (matches(at, length, base_of(exe)) || matches(at, length, program_invocation_short_name))
+        if (matches_pattern(at, length, base_of(exe)) || matches_pattern(at, length, program_invocation_short_name))
             return true;
         at += length + (at[length] == ',');
     }
@@ -155,7 +155,7 @@ static void count_unrecorded(const char *first)
     munmap(page, sizeof(struct strobe_session_header));
 }
 
-static bool create(int fd, const struct strobe_config *config, struct strobe_session *out)
+static bool create_followed_session(int fd, const struct strobe_config *config, struct strobe_session *out)
 {
     char command[1024];
     /* Without a sampler no thread would reserve the other blocks, and the call log supports no limit. */
@@ -183,7 +183,7 @@ bool strobe_followed_open(const char *first, uint32_t pid, const struct strobe_c
                           struct strobe_session *out)
 {
     int fd = create_file(first, pid);
-    if (fd < 0 || !create(fd, config, out)) {
+    if (fd < 0 || !create_followed_session(fd, config, out)) {
         if (fd >= 0)
             unlink(own_path);
         own_path[0] = '\0';

@@ -7,7 +7,7 @@
 #define OBJECT(p) ((uint64_t)(uintptr_t)(p))
 
 /* Returns true when the hook should first try without a wait, so that only a real wait pays for a scope. */
-static inline bool traced(void)
+static inline bool is_traced(void)
 {
     return strobe_switched() != STROBE_OFF && strobe_local.thread;
 }
@@ -25,7 +25,7 @@ HOOK int pthread_mutex_lock(pthread_mutex_t *m)
 {
     strobe_hook_forbidden("pthread_mutex_lock");
     struct strobe_real *real = strobe_real();
-    if (!traced())
+    if (!is_traced())
         return real->pthread_mutex_lock(m);
     int r = real->pthread_mutex_trylock(m);
     if (r != EBUSY) {
@@ -66,7 +66,7 @@ HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 {
     strobe_hook_forbidden("pthread_rwlock_rdlock");
     struct strobe_real *real = strobe_real();
-    if (!traced())
+    if (!is_traced())
         return real->pthread_rwlock_rdlock(l);
     int r = real->pthread_rwlock_tryrdlock(l);
     if (r != EBUSY) {
@@ -91,7 +91,7 @@ HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *l)
 {
     strobe_hook_forbidden("pthread_rwlock_wrlock");
     struct strobe_real *real = strobe_real();
-    if (!traced())
+    if (!is_traced())
         return real->pthread_rwlock_wrlock(l);
     int r = real->pthread_rwlock_trywrlock(l);
     if (r != EBUSY) {
@@ -176,7 +176,7 @@ HOOK int sem_wait(sem_t *s)
 {
     strobe_hook_forbidden("sem_wait");
     struct strobe_real *real = strobe_real();
-    if (!traced())
+    if (!is_traced())
         return real->sem_wait(s);
     int saved = errno;
     pthread_testcancel(); /* a cancellation point like sem_wait, also without a wait */

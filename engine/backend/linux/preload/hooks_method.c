@@ -54,7 +54,7 @@ static bool has_key;
  * value again until the last round. Glibc and POSIX guarantee four rounds. */
 enum { ROUNDS = 4 };
 
-static void sign_off(void *round)
+static void end_call_thread(void *round)
 {
     uintptr_t n = (uintptr_t)round;
     if (strobe_restricted)
@@ -75,7 +75,7 @@ static void sign_off(void *round)
 
 /* Returns the thread's index in the session. When samples are taken, too, the sampling part adds the thread. A call
  * that comes while it does so gets STROBE_LATE. */
-static enum strobe_status find_place(uint32_t *thread)
+static enum strobe_status find_thread_index(uint32_t *thread)
 {
     struct strobe_preload *p = &strobe_preload;
     if (p->samples) {
@@ -93,11 +93,11 @@ static enum strobe_status find_place(uint32_t *thread)
     return status;
 }
 
-static enum strobe_status attach(uint32_t *thread)
+static enum strobe_status attach_call_thread(uint32_t *thread)
 {
     if (strobe_restricted)
         return STROBE_FULL;
-    enum strobe_status status = find_place(thread);
+    enum strobe_status status = find_thread_index(thread);
     if (status == STROBE_OK && has_key)
         pthread_setspecific(key, (void *)1);
     return status;
@@ -117,35 +117,35 @@ static bool is_left(uintptr_t frame, uintptr_t now)
 
 /* ---- the clock thread, which looks for libraries, too ---- */
 
-enum { LOOK_NS = 20 * 1000 * 1000 };
+enum { CHECK_NS = 20 * 1000 * 1000 };
 
 static strobe_a64 *clock_word; /* on the page of the switch */
 
-static void note_images(void)
+static void add_new_images(void)
 {
     if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF && strobe_linux_images_changed())
         strobe_linux_note_images(&strobe_preload.engine.session, now_ticks(), false);
 }
 
-static void keep_clock(void)
+static void run_clock_thread(void)
 {
     prctl(PR_SET_NAME, "strobe-calls");
     bool coarse = strobe_preload.engine.config.calls & STROBE_CALLS_COARSE;
     const struct strobe_host *host = &strobe_preload.host.host;
-    uint64_t next = now_ticks(), look = next;
+    uint64_t next = now_ticks(), next_check = next;
     while (!strobe_load_relaxed(&strobe_preload.engine.sampler_stop)) {
-        next += coarse ? STROBE_ENTRY_CLOCK_NS : LOOK_NS;
+        next += coarse ? STROBE_ENTRY_CLOCK_NS : CHECK_NS;
         host->sleep_until(host->ctx, next);
         uint64_t now = now_ticks();
         if (coarse && strobe_load_relaxed(strobe_entry_switch) == STROBE_ON)
             strobe_store_seq_cst(clock_word, now);
         if (strobe_load_seq_cst(strobe_entry_switch) != STROBE_ON) /* it may have been turned off meanwhile */
             strobe_store_relaxed(clock_word, 0);
-        if (now > next + LOOK_NS)
+        if (now > next + CHECK_NS)
             next = now;
-        if (now >= look && !strobe_preload.samples) { /* else the sampler adds images */
-            look = now + LOOK_NS;
-            note_images();
+        if (now >= next_check && !strobe_preload.samples) { /* else the sampler adds images */
+            next_check = now + CHECK_NS;
+            add_new_images();
         }
     }
     strobe_preload_close();
@@ -165,16 +165,16 @@ bool strobe_method_start(const struct strobe_preload *p, struct strobe_method_pa
     strobe_entry_engine = (struct strobe_entry_engine){.session = &p->engine.session,
                                                        .host = &p->host.host,
                                                        .busy = busy,
-                                                       .attach = attach,
+                                                       .attach = attach_call_thread,
                                                        .is_left = is_left,
                                                        .resume_ticks = now_ticks() + c->delay_ns};
     strobe_entry_forget();
-    has_key = has_key || pthread_key_create(&key, sign_off) == 0;
+    has_key = has_key || pthread_key_create(&key, end_call_thread) == 0;
     strobe_store_relaxed(&page->on, STROBE_OFF);
     strobe_store_relaxed(&page->clock, 0);
     strobe_entry_switch = &page->on;
     strobe_entry_clock = clock_word = &page->clock;
-    strobe_own_thread_start(keep_clock);
+    strobe_own_thread_start(run_clock_thread);
     return true;
 }
 

@@ -14,46 +14,46 @@
 /* ---- exec ---- */
 
 /* Closes the session of the recorded process, and returns the environment for the exec. */
-static char *const *depart(bool *departs, char *const *environment)
+static char *const *prepare_exec(bool *closed, char *const *environment)
 {
-    *departs = strobe_preload_close_for_exec();
-    if (!*departs)
+    *closed = strobe_preload_close_for_exec();
+    if (!*closed)
         strobe_preload_count_vforked();
-    return *departs ? strobe_environment_for_exec(environment) : environment;
+    return *closed ? strobe_environment_for_exec(environment) : environment;
 }
 
-static void stay(bool departed)
+static void resume_after_exec(bool closed)
 {
     int saved = errno;
-    if (departed)
+    if (closed)
         strobe_preload_reopen();
     errno = saved;
 }
 
 HOOK int execve(const char *path, char *const argv[], char *const envp[])
 {
-    bool departs;
-    char *const *environment = depart(&departs, envp);
+    bool closed;
+    char *const *environment = prepare_exec(&closed, envp);
     int r = strobe_real()->execve(path, argv, environment);
-    stay(departs);
+    resume_after_exec(closed);
     return r;
 }
 
 HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    bool departs;
-    char *const *environment = depart(&departs, envp);
+    bool closed;
+    char *const *environment = prepare_exec(&closed, envp);
     int r = strobe_real()->execvpe(file, argv, environment);
-    stay(departs);
+    resume_after_exec(closed);
     return r;
 }
 
 HOOK int fexecve(int fd, char *const argv[], char *const envp[])
 {
-    bool departs;
-    char *const *environment = depart(&departs, envp);
+    bool closed;
+    char *const *environment = prepare_exec(&closed, envp);
     int r = strobe_real()->fexecve(fd, argv, environment);
-    stay(departs);
+    resume_after_exec(closed);
     return r;
 }
 

@@ -36,7 +36,7 @@ static void mark_restricted(struct strobe_thread_entry *e)
 
 /* Waits until no pass of the sampler that began earlier is active. Such a pass may still stop this thread. Its signal
  * is delivered during one of these calls at the latest. */
-static void outwait_sampler(void)
+static void wait_for_sampler(void)
 {
     struct timespec pause = {0, 100 * 1000};
     strobe_fence_seq_cst();
@@ -56,7 +56,7 @@ static void block_stop_signal(int how)
     strobe_real()->pthread_sigmask(how, &only, NULL);
 }
 
-static void leave_thread(void)
+static void stop_recording_thread(void)
 {
     struct strobe_thread *t = strobe_local.thread;
     if (strobe_entry_local.thread) {
@@ -69,11 +69,11 @@ static void leave_thread(void)
     if (!strobe_load_relaxed(&t->inside))
         strobe_thread_detach(t);
     mark_restricted(t->entry);
-    outwait_sampler();
+    wait_for_sampler();
     block_stop_signal(SIG_BLOCK);
 }
 
-static void leave_process(void)
+static void stop_recording_process(void)
 {
     struct strobe_session *s = &strobe_preload.engine.session;
     uint32_t count = strobe_session_thread_count(s);
@@ -95,9 +95,9 @@ void strobe_restrict_begin(bool all_threads)
     if (strobe_restricted || !strobe_preload_is_recorded_process())
         return;
     if (all_threads)
-        leave_process();
+        stop_recording_process();
     else
-        leave_thread();
+        stop_recording_thread();
 }
 
 /* After a failed call the thread is registered again as a new one. A closed session stays closed. */
