@@ -141,8 +141,8 @@ static const struct {
 void strobe_real_find(void)
 {
     static strobe_a32 finding;
-    uint32_t nobody = 0;
-    if (!strobe_cas_acq_rel(&finding, &nobody, 1))
+    uint32_t idle = 0;
+    if (!strobe_cas_acq_rel(&finding, &idle, 1))
         return;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         void *f = dlsym(RTLD_NEXT, entries[i].name);
