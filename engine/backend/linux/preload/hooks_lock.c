@@ -1,5 +1,6 @@
-/* Locks. A lock that is free is a point. A wait is a scope with a registered wait. A release is a point of its own
- * kind. It is recorded before the release when a thread waits, else after the release. See capture/blocking.h. */
+/* Locks. A call that takes a free lock is a point. A call that waits is a scope with a registered wait. A release is a
+ * point of kind UNLOCK. It is recorded before the release when a thread waits for the lock, else after the release. See
+ * capture/blocking.h. */
 #include "engine/backend/linux/preload/hook.h"
 
 #include <errno.h>
