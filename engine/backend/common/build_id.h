@@ -1,4 +1,4 @@
-/* Finds an image's GNU build id among its ELF notes. Any context: reads the notes, and nothing outside. */
+/* Finds an image's GNU build id in its ELF notes. Reads only the notes. Any context. */
 #ifndef STROBE_BACKEND_COMMON_BUILD_ID_H
 #define STROBE_BACKEND_COMMON_BUILD_ID_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Copies the build id in notes[0 .. bytes) to `out` and returns its length. Returns 0 when there is none of 1 to
- * `most` bytes, or the notes are damaged before it.
+/* Copies the build id in notes[0 .. bytes) to `out` and returns its length. Returns 0 when there is no build id of 1 to
+ * `most` bytes, or when the notes are damaged before it.
  *
  * A note is a head of three words (bytes of name, bytes of content, type), its name and its content. Both are padded to
  * 8 bytes in segments whose alignment, p_align, is 8, and to 4 in others (System V ABI, generic, "Note Section"). */

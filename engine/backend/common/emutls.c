@@ -1,19 +1,18 @@
-/* Thread-local variables where the system has none that a hook may touch: the linker of Android before level 29 knows
- * none, and Darwin's takes a thread's memory from the heap when the thread first touches one, which in a hook of the
- * heap has no end. The compiler turns each into a call of __emutls_get_address with a control block (GCC's emulated
- * TLS, as compiler-rt documents it; -femulated-tls). Compilers' own runtimes take memory from the heap for it; this
- * one maps a page for each thread, so that a hook may run anywhere.
+/* Thread-local variables for hooks on systems whose own thread-local variables a hook must not access. The linker of
+ * Android before level 29 has none. Darwin allocates a thread's memory from the heap at the thread's first access,
+ * which in a hook of the heap recurses without end. The compiler turns each access into a call of __emutls_get_address
+ * with a control block (GCC's emulated TLS, as compiler-rt documents it; -femulated-tls). Compilers' own runtimes take
+ * memory from the heap for it. This one maps a page for each thread, so that a hook may run anywhere.
  *
- *   page    variables, each at the offset that its control block was given when it was first met
+ *   page       each variable is at the offset that its control block got at the first access
+ *   last byte  the number of destructor rounds since the page's thread began to end
  *
- *           its last byte counts the rounds of destructors that it has outlived
+ * A pthread key holds the page. The key's destructor unmaps the page in the third of at least four rounds, because
+ * destructors in earlier rounds may access variables.
  *
- * The page is found by a pthread key and goes with its thread: in the last round but one, for what others do at the end
- * of a thread may touch variables.
- *
- * Nothing here ends the program. A thread that cannot be given a page, or has no key to find it by, gets one of a few
- * that the library brings, found by the thread's handle. When those are used up too, the capture is turned off, and the
- * threads that come late share the last one: hooks then find nothing on and leave it alone. */
+ * This file never ends the program. A thread for which no page can be mapped, or for which there is no key, gets one of
+ * a few static pages, found by the thread's handle. When these are used up, the capture is turned off, and all further
+ * threads share the last page. Hooks then find the switch off and do not access the page. */
 #include "engine/capture/engine.h"
 
 #include <pthread.h>
@@ -21,11 +20,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE_BYTES = 16384, ROUNDS = 3 }; /* of at least four (PTHREAD_DESTRUCTOR_ITERATIONS) */
+enum { PAGE_BYTES = 16384, ROUNDS = 3 }; /* out of at least four (PTHREAD_DESTRUCTOR_ITERATIONS) */
 
 struct control {
     size_t bytes, align;
-    uintptr_t offset;    /* in a thread's page, + 1; 0 = not given yet */
+    uintptr_t offset;    /* offset in a thread's page + 1; 0 = not assigned */
     const void *initial; /* NULL = zeros */
 };
 
@@ -39,7 +38,7 @@ static struct {
 
 static pthread_key_t key;
 static int has_key;
-static uintptr_t used; /* bytes of a page that have been given away */
+static uintptr_t used; /* bytes of a page assigned to variables */
 
 static void unmap(void *page)
 {
@@ -48,8 +47,8 @@ static void unmap(void *page)
     munmap(page, PAGE_BYTES);
 }
 
-/* Before any hook can be: the library is being loaded. (Mach-O knows no order of constructors but that in which objects
- * are linked: there this one comes first.) */
+/* Runs while the library is loaded, before any hook can run. (Mach-O runs constructors in the order in which objects
+ * are linked; this object is the first.) */
 __attribute__((constructor(101))) static void make_key(void)
 {
     has_key = pthread_key_create(&key, unmap) == 0;
@@ -61,7 +60,8 @@ static char *shared_page(void)
     return spare[SPARE_PAGES - 1].page;
 }
 
-/* A thread that has the handle of one that ended has its page, too. */
+/* Returns the page of the calling thread's handle. A thread that reuses the handle of an ended thread reuses its
+ * page. */
 static char *spare_page(void)
 {
     uintptr_t self = (uintptr_t)pthread_self();
@@ -85,8 +85,8 @@ static char *make_page(void)
     return spare_page();
 }
 
-/* Of two threads that meet a variable at once one's offset counts; the other's is given back, or lost if more were
- * given away since. */
+/* Returns the variable's offset, and assigns one at the first access. When two threads do so at once, one offset
+ * counts. The other is freed, or lost when further bytes were assigned since. */
 static uintptr_t offset_of(struct control *c)
 {
     uintptr_t offset = __atomic_load_n(&c->offset, __ATOMIC_ACQUIRE), mine, end;
@@ -103,7 +103,8 @@ static uintptr_t offset_of(struct control *c)
     return offset - 1;
 }
 
-/* The upper half of a page has a byte for each eight below: not 0 = the variable that begins there was initialized. */
+/* The upper half of a page has a byte for each eight bytes of the lower half. It is not 0 when the variable that begins
+ * there has been initialized. */
 void *__emutls_get_address(struct control *c)
 {
     uintptr_t offset = offset_of(c);

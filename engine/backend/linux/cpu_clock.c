@@ -14,15 +14,15 @@
 
 enum {
     CREDIT = STROBE_CPU_CLOCK_CREDIT,
-    THREADS_WITH_ROOM = 8,   /* at least so many may block the signal at a time */
-    CALLS_BETWEEN_LOOKS = 8, /* at whose the signal is: a program that takes it gets so many ticks at most */
+    THREADS_WITH_ROOM = 8,    /* that many threads may block the signal at a time */
+    CALLS_BETWEEN_CHECKS = 8, /* one of so many calls of clock_keep checks the signal's handler */
 };
 
 /* A thread's event, by the thread's index in the session. Written by the sampler. */
 struct clock {
     strobe_a32 fd; /* descriptor + 1; 0 = none */
     uint64_t period_ns;
-    uint32_t given; /* signals that there was credit for, or that were sent beside, in all */
+    uint32_t given; /* total signals credited, or sent by clock_ring */
 };
 
 static struct clock *clocks;
@@ -50,7 +50,7 @@ static bool start_clock(const struct strobe_linux *l, struct clock *c, uint32_t 
     if (fd < 0)
         return false;
     struct f_owner_ex owner = {F_OWNER_TID, (pid_t)tid};
-    c->given = taken + CREDIT; /* the thread may have been interrupted without a clock before */
+    c->given = taken + CREDIT; /* `taken` counts signals from before this clock, too */
     c->period_ns = period_ns;
     strobe_store_relaxed(&c->fd, (uint32_t)fd + 1);
     if (syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 ||
@@ -68,7 +68,7 @@ enum strobe_status strobe_linux_clock_keep(void *ctx, uint32_t index, uint32_t t
     struct clock *c = &clocks[index];
     uint32_t fd = strobe_load_relaxed(&c->fd);
     static uint32_t calls;
-    if ((!fd || calls++ % CALLS_BETWEEN_LOOKS == 0) && !strobe_linux_owns_signal(ctx)) {
+    if ((!fd || calls++ % CALLS_BETWEEN_CHECKS == 0) && !strobe_linux_owns_signal(ctx)) {
         strobe_linux_clock_end(ctx, index);
         return STROBE_UNSUPPORTED;
     }
@@ -89,7 +89,7 @@ enum strobe_status strobe_linux_clock_ring(void *ctx, uint32_t index, uint32_t t
 {
     struct strobe_linux *l = ctx;
     struct clock *c = &clocks[index];
-    /* Of threads with a clock, strobe_linux_clock_keep looks whose the signal is. */
+    /* For threads with a clock, strobe_linux_clock_keep checks the signal's handler. */
     bool ours = strobe_load_relaxed(&c->fd) || strobe_linux_owns_signal(l);
     if (!ours || !strobe_linux_waits_for_processor(l, tid))
         return STROBE_UNSUPPORTED;

@@ -8,7 +8,7 @@
 
 enum { LIMIT_MAX = 1024, BELOW_LIMIT = 16 };
 
-static int lowest_of_ours(void)
+static int lowest_engine_descriptor(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > LIMIT_MAX)
@@ -18,7 +18,7 @@ static int lowest_of_ours(void)
 
 int strobe_linux_raise_descriptor(int fd)
 {
-    int saved = errno, lowest = lowest_of_ours();
+    int saved = errno, lowest = lowest_engine_descriptor();
     long high = fd >= lowest ? -1 : syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest);
     if (high >= 0)
         syscall(SYS_close, fd);

@@ -85,7 +85,7 @@ uint64_t strobe_eh_address(struct strobe_eh_cursor *c, uint8_t encoding)
 
 /* ---- entries ---- */
 
-/* Sets *out to the contents of the record at `offset`: what follows its length. */
+/* Sets *out to the contents of the record at `offset`, without its length. */
 static bool open_record(const struct strobe_eh_frame *e, uint64_t offset, struct strobe_eh_cursor *out)
 {
     *out = (struct strobe_eh_cursor){e, offset, e->size, offset > e->size};
@@ -121,7 +121,7 @@ static bool read_augmentation(struct strobe_eh_cursor *c, const char *letters, s
         }
         case 'L': strobe_eh_skip(&data, 1); break;
         case 'S': out->is_signal_frame = true; break;
-        case 'B': /* return addresses are signed with the second key: they are stripped all the same */ break;
+        case 'B': /* return addresses are signed with the second key; they are stripped in any case */ break;
         default: return false;
         }
     }
@@ -172,7 +172,7 @@ static bool read_entry(const struct strobe_eh_frame *e, uint64_t offset, struct 
 
 enum { TABLE_ENTRY_BYTES = 8 };
 
-/* Address of the function of entry `index`, and of its description; the index is in the table. */
+/* Return the address of the function, and of the description, of entry `index` of the table. The index is in range. */
 static uint64_t table_function(const struct strobe_eh_frame *e, uint64_t index)
 {
     int32_t word;

@@ -1,19 +1,19 @@
-/* What the reader of call frame information consists of, for its own files: bytes, and the entries that they make up.
- * Calling context and limits are those of eh_frame.h. */
+/* Internals of the reader of call frame information: bytes, and the entries in them. Calling context and limits are
+ * those of eh_frame.h. */
 #ifndef STROBE_BACKEND_LINUX_EH_ENTRY_H
 #define STROBE_BACKEND_LINUX_EH_ENTRY_H
 
 #include "engine/backend/linux/eh_frame.h"
 
-/* A place in the bytes of an image, with the end of what may be read from there on. `bad` stays set once a read would
- * have passed the end; reads then give 0. */
+/* A read position in the bytes of an image, with the end of the readable part. A read that would pass the end sets
+ * `bad`, which stays set. Reads then return 0. */
 struct strobe_eh_cursor {
     const struct strobe_eh_frame *image;
     uint64_t at, end; /* offsets in image->bytes, at <= end <= size */
     bool bad;
 };
 
-/* What the frame description entries of one common information entry share. */
+/* The fields that all frame description entries of one common information entry share. */
 struct strobe_eh_common {
     uint64_t code_align;
     int64_t data_align;
@@ -49,7 +49,8 @@ uint64_t strobe_eh_address(struct strobe_eh_cursor *c, uint8_t encoding);
 
 void strobe_eh_skip(struct strobe_eh_cursor *c, uint64_t bytes);
 
-/* Finds the entry that covers pc by the sorted table. False when there is none, or it is damaged. */
+/* Finds the entry that covers pc, by the sorted table. Returns false when no entry covers pc, or the entry is
+ * damaged. */
 bool strobe_eh_find(const struct strobe_eh_frame *e, uint64_t pc, struct strobe_eh_entry *out);
 
 #endif

@@ -22,7 +22,7 @@ static bool fits_int32(int64_t v)
     return v >= INT32_MIN && v <= INT32_MAX;
 }
 
-/* What linkers describe lazy linkage stubs with: sp + 8 + ((pc & 15) >= N) * 8. */
+/* Returns whether the expression is the one that linkers use for lazy linkage stubs: sp + 8 + ((pc & 15) >= N) * 8. */
 static bool matches_plt(struct strobe_eh_cursor c, int16_t *threshold)
 {
     static const uint8_t head[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a}, tail[] = {0x2a, 0x33, 0x24, 0x22};
@@ -117,7 +117,7 @@ static void set_cfa(struct strobe_unwind_rule *row, uint64_t reg, int64_t offset
     row->more = 0;
 }
 
-/* The offset alone changes; after an expression there is none to change. */
+/* Changes the offset only. After an expression there is no offset to change. */
 static void set_cfa_offset(struct strobe_unwind_rule *row, int64_t offset)
 {
     if (row->kind == STROBE_UNWIND_FRAME)
@@ -134,7 +134,7 @@ static void set_cfa_register(struct strobe_unwind_rule *row, uint64_t reg)
         row->kind = STROBE_UNWIND_NONE;
 }
 
-/* The block of an expression, passed over. */
+/* Returns the block of an expression, and moves past it. */
 static struct strobe_eh_cursor take_block(struct strobe_eh_cursor *c)
 {
     uint64_t bytes = strobe_eh_uleb(c);
@@ -144,7 +144,7 @@ static struct strobe_eh_cursor take_block(struct strobe_eh_cursor *c)
     return block;
 }
 
-/* A program of call frame instructions, as far as it has run. */
+/* The state of a program of call frame instructions. */
 enum { REMEMBERED_MAX = 6 };
 struct machine {
     const struct strobe_eh_common *common;
@@ -215,7 +215,7 @@ static void recall_row(struct machine *m, struct strobe_eh_cursor *c)
         m->row = m->remembered[--m->depth];
 }
 
-/* The value of a register instead of a place where it is saved: known only to be somewhere else. */
+/* For an instruction that gives the register's value and not a place: the register is lost. */
 static void lose_place(struct machine *m, uint64_t reg)
 {
     set_place(&m->row, reg, (struct place){STROBE_SAVED_LOST, 0});
@@ -250,7 +250,7 @@ static void set_register_place(struct machine *m, struct strobe_eh_cursor *c, ui
     }
 }
 
-/* Runs an instruction that has its operands behind it. */
+/* Runs an instruction whose operands follow it. */
 static void run_extended(struct machine *m, struct strobe_eh_cursor *c, uint8_t op)
 {
     struct strobe_unwind_rule *row = &m->row;
@@ -293,7 +293,7 @@ static void run_extended(struct machine *m, struct strobe_eh_cursor *c, uint8_t 
     }
 }
 
-/* Runs the program until it is over or comes to a row that begins after pc. */
+/* Runs the program to its end, or to a row that begins after pc. */
 static bool run_program(struct machine *m, struct strobe_eh_cursor c, uint64_t pc)
 {
     while (c.at < c.end && !c.bad) {
@@ -319,9 +319,9 @@ static bool run_program(struct machine *m, struct strobe_eh_cursor c, uint64_t p
 /* ---- the rule ---- */
 
 #ifdef __aarch64__
-/* The kernel's frame of a signal holds a frame record that leads to the interrupted function's caller; where the
- * function was interrupted stands in the machine context: struct rt_sigframe { siginfo (128 bytes), ucontext }, of
- * which uc_mcontext.regs[29] is 416 bytes behind the beginning of the ucontext. */
+/* The kernel's frame of a signal holds a frame record that leads to the caller of the interrupted function. The
+ * registers of the interrupted function itself are in the machine context. The frame is struct rt_sigframe { siginfo
+ * (128 bytes), ucontext }, and uc_mcontext.regs[29] is 416 bytes after the start of the ucontext. */
 static const struct strobe_unwind_rule signal_rule = {
     .kind = STROBE_UNWIND_DEREF,
     .base = STROBE_EH_SP,
@@ -370,18 +370,18 @@ struct strobe_unwind_rule strobe_eh_frame_rule(const struct strobe_eh_frame *e, 
     return m.row;
 }
 
-enum { JUDGED = 32, JUDGED_LEAST = 8, JUDGED_BYTES = 48 }; /* shorter functions have no frame either way */
+enum { EXAMINED = 32, EXAMINED_LEAST = 8, EXAMINED_BYTES = 48 }; /* shorter functions may have no frame in any case */
 
 bool strobe_eh_frame_keeps_fp(const struct strobe_eh_frame *e)
 {
-    unsigned judged = 0, keep = 0;
+    unsigned examined = 0, keep = 0;
     uint64_t start, end;
-    for (uint64_t i = 0; i < JUDGED; i++) {
-        if (!strobe_eh_frame_range(e, e->count * i / JUDGED, &start, &end) || end - start < JUDGED_BYTES)
+    for (uint64_t i = 0; i < EXAMINED; i++) {
+        if (!strobe_eh_frame_range(e, e->count * i / EXAMINED, &start, &end) || end - start < EXAMINED_BYTES)
             continue;
         struct strobe_unwind_rule rule = strobe_eh_frame_rule(e, start + (end - start) / 2);
-        judged++;
+        examined++;
         keep += rule.kind == STROBE_UNWIND_FRAME && rule.base == STROBE_EH_FP;
     }
-    return judged >= JUDGED_LEAST && keep * 4 >= judged * 3;
+    return examined >= EXAMINED_LEAST && keep * 4 >= examined * 3;
 }

@@ -1,12 +1,12 @@
-/* Reader of call frame information (.eh_frame, found through .eh_frame_hdr): for a program counter, the rule that leads
- * from a function's frame to its caller's.
+/* Reader of call frame information (.eh_frame, found through .eh_frame_hdr). For a program counter, it returns the rule
+ * that leads from a function's frame to its caller's.
  *
- * Formats: Linux Standard Base 5.0, chapters "DWARF Extensions" and "Exception Frames"; DWARF 5, section 6.4;
- * the registers' numbers are those of the System V x86-64 psABI (figure 3.36) and of AADWARF64 (section 4.1).
+ * Formats: Linux Standard Base 5.0, chapters "DWARF Extensions" and "Exception Frames"; DWARF 5, section 6.4. Register
+ * numbers: System V x86-64 psABI (figure 3.36) and AADWARF64 (section 4.1).
  *
- * The reader works on bytes in memory that may be a copy. It reads only inside the bytes that it was given, whatever
- * they hold, also while other threads overwrite them. It calls nothing, takes no memory and uses less than 1 KiB of
- * stack, so every function here may be called in any context. */
+ * The reader works on bytes in memory, which may be a copy. It reads only inside the given bytes, whatever they hold,
+ * also while other threads overwrite them. It makes no system call, allocates no memory and uses less than 1 KiB of
+ * stack. Every function here may be called in any context. */
 #ifndef STROBE_BACKEND_LINUX_EH_FRAME_H
 #define STROBE_BACKEND_LINUX_EH_FRAME_H
 
@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* DWARF numbers of the registers that frames are found by. STROBE_EH_BX is x86-64's rbx, which is kept across calls and
- * by which the dynamic linker's lazy binding, alone of all code that calls, finds its frame. */
+/* DWARF numbers of the registers that locate frames. STROBE_EH_BX is x86-64's rbx, which is preserved across calls. The
+ * dynamic linker's lazy binding is the only code with calls that locates its frame by it. */
 enum {
 #if defined(__x86_64__)
     STROBE_EH_FP = 6,
@@ -35,12 +35,12 @@ enum {
 };
 
 enum strobe_unwind_kind {
-    STROBE_UNWIND_NONE = 0, /* no rule, or one that cannot be expressed here */
+    STROBE_UNWIND_NONE = 0, /* no rule, or a rule that this struct cannot express */
     STROBE_UNWIND_FRAME,    /* CFA = register `base` + `cfa` */
     STROBE_UNWIND_DEREF,    /* CFA = word at (register `base` + `cfa`) + `more` */
     STROBE_UNWIND_PLT,      /* CFA = sp + `cfa`, and 8 more where (pc & 15) >= `more`: lazy linkage stubs */
     STROBE_UNWIND_END,      /* outermost function: it has no caller */
-    STROBE_UNWIND_BY_FP,    /* no rule, but code that keeps frame pointers as far as is known (set by the index) */
+    STROBE_UNWIND_BY_FP,    /* no rule, but the code is believed to keep frame pointers (set by the index) */
 };
 
 /* Where a register of the caller, or the return address, is. Offsets count words of 8 bytes. */
@@ -49,13 +49,13 @@ enum strobe_unwind_saved {
     STROBE_SAVED_AT_CFA,    /* word at CFA + offset */
     STROBE_SAVED_AT_FP,     /* word at frame pointer + offset */
     STROBE_SAVED_AT_SP,     /* word at stack pointer + offset */
-    STROBE_SAVED_LOST,      /* nowhere, or where it cannot be expressed */
-    STROBE_SAVED_UNDEFINED, /* nowhere, and the tables say so: of a return address, the end of the stack */
+    STROBE_SAVED_LOST,      /* not saved, or in a place that this enum cannot express */
+    STROBE_SAVED_UNDEFINED, /* marked as not recoverable; for the return address this is the end of the stack */
 };
 
-enum { STROBE_UNWIND_SIGNAL = 1 }; /* flag: the frame of a signal handler's return; its caller was interrupted */
+enum { STROBE_UNWIND_SIGNAL = 1 }; /* flag: the frame of a signal handler's return; the signal interrupted its caller */
 
-/* How to get from a frame to its caller's. */
+/* The step from a frame to its caller's. */
 struct strobe_unwind_rule {
     uint8_t kind;           /* enum strobe_unwind_kind */
     uint8_t base;           /* DWARF number of the register that the CFA is computed from */
@@ -69,7 +69,7 @@ _Static_assert(sizeof(struct strobe_unwind_rule) == 16, "a rule is two words");
 
 /* Call frame information of one image. */
 struct strobe_eh_frame {
-    const uint8_t *bytes; /* where it can be read: from .eh_frame_hdr or .eh_frame up, both inside */
+    const uint8_t *bytes; /* readable memory that contains .eh_frame_hdr and .eh_frame */
     uint64_t size;
     uint64_t address; /* of bytes[0] in the traced program */
     uint64_t table;   /* offset in bytes of .eh_frame_hdr's sorted table */
@@ -77,24 +77,25 @@ struct strobe_eh_frame {
     uint64_t count;   /* entries of the table */
 };
 
-/* Opens what lies in bytes[0 .. size), of which bytes[0] has the address `address` in the program; .eh_frame_hdr is at
- * address `header`. STROBE_BAD_INPUT when there is no header of a known form, or its table passes the end;
- * STROBE_UNSUPPORTED when the header has no sorted table. */
+/* Opens the information in bytes[0 .. size). bytes[0] has the address `address` in the program, and .eh_frame_hdr is at
+ * address `header`. STROBE_BAD_INPUT when the header has no known form, or its table passes the end; STROBE_UNSUPPORTED
+ * when the header has no sorted table. */
 enum strobe_status strobe_eh_frame_open(const void *bytes, uint64_t size, uint64_t address, uint64_t header,
                                         struct strobe_eh_frame *out);
 
-/* Address of .eh_frame by the first `size` bytes of a header at address `header`; 0 when they do not tell it. */
+/* Returns the address of .eh_frame, read from the first `size` bytes of a header at address `header`. Returns 0 when
+ * these bytes do not contain it. */
 uint64_t strobe_eh_frame_start(const void *bytes, uint64_t size, uint64_t header);
 
-/* The rule for the instruction at `pc`. Its kind is STROBE_UNWIND_NONE when no entry covers pc, or the entry is
- * damaged or cannot be expressed. */
+/* Returns the rule for the instruction at `pc`. The kind is STROBE_UNWIND_NONE when no entry covers pc, or when the
+ * entry is damaged or cannot be expressed. */
 struct strobe_unwind_rule strobe_eh_frame_rule(const struct strobe_eh_frame *e, uint64_t pc);
 
-/* Whether functions keep frame pointers: at least 3 of 4 of some dozen that are spread over the table. */
+/* Returns true when at least three quarters of some dozen functions, spread over the table, keep frame pointers. */
 bool strobe_eh_frame_keeps_fp(const struct strobe_eh_frame *e);
 
-/* Address range of the entry `index` of the table (0 .. count - 1). False when the entry is damaged. For tests and
- * statistics. */
+/* Returns the address range of the entry `index` of the table (0 .. count - 1). Returns false when the entry is
+ * damaged. For tests and statistics. */
 bool strobe_eh_frame_range(const struct strobe_eh_frame *e, uint64_t index, uint64_t *start, uint64_t *end);
 
 #endif

@@ -1,6 +1,6 @@
 #include "engine/backend/linux/handshake.h"
 
-enum { IDLE = 0, ASKED = 1, CLAIMED = 2, STOPPED = 3, STATE_MASK = 3, SEQUENCE_STEP = 4, LOOK_AGAIN_NS = 1000000 };
+enum { IDLE = 0, ASKED = 1, CLAIMED = 2, STOPPED = 3, STATE_MASK = 3, SEQUENCE_STEP = 4, CHECK_AGAIN_NS = 1000000 };
 
 /* ---- the sampler's side ---- */
 
@@ -9,14 +9,14 @@ bool strobe_handshake_ask(struct strobe_handshake *h, uint32_t tid, const strobe
     *request = (strobe_load_relaxed(&h->word) & ~(uint32_t)STATE_MASK) + SEQUENCE_STEP;
     strobe_store_relaxed(&h->tid, tid);
     strobe_store_release(&h->word, *request | ASKED);
-    strobe_fence_seq_cst(); /* asked, then looked: the target publishes that it blocks, then settles */
+    strobe_fence_seq_cst(); /* the request is visible before the read; the target sets `blocked` first */
     if (!strobe_load_relaxed(blocked))
         return true;
     strobe_handshake_withdraw(h, *request);
     return false;
 }
 
-static bool take_back(struct strobe_handshake *h, uint32_t request)
+static bool cancel_request(struct strobe_handshake *h, uint32_t request)
 {
     uint32_t asked = request | ASKED;
     if (!strobe_cas_relaxed(&h->word, &asked, request | IDLE))
@@ -27,14 +27,14 @@ static bool take_back(struct strobe_handshake *h, uint32_t request)
 
 void strobe_handshake_withdraw(struct strobe_handshake *h, uint32_t request)
 {
-    /* Claimed for a signal that was late: it stands in a moment, unless the watchdog is quicker. */
-    while (!take_back(h, request)) {
+    /* A late signal can have claimed the request. Its target stands soon, unless the watchdog ends the stop before. */
+    while (!cancel_request(h, request)) {
         uint32_t seen = strobe_load_acquire(&h->word);
         if (seen == (request | STOPPED))
             strobe_handshake_resume(h);
         if (seen != (request | CLAIMED))
             break;
-        strobe_handshake_sleep(&h->word, seen, LOOK_AGAIN_NS);
+        strobe_handshake_sleep(&h->word, seen, CHECK_AGAIN_NS);
     }
     strobe_store_relaxed(&h->tid, 0);
 }
@@ -45,10 +45,10 @@ bool strobe_handshake_await(struct strobe_handshake *h, uint32_t request, const 
     uint32_t seen;
     while ((seen = strobe_load_acquire(&h->word)) == (request | ASKED) || seen == (request | CLAIMED)) {
         uint64_t now = host->ticks(host->ctx);
-        if (now >= deadline_ns && seen == (request | ASKED) && take_back(h, request))
+        if (now >= deadline_ns && seen == (request | ASKED) && cancel_request(h, request))
             break;
         uint64_t left = now < deadline_ns ? deadline_ns - now : 0;
-        strobe_handshake_sleep(&h->word, seen, left ? left : LOOK_AGAIN_NS);
+        strobe_handshake_sleep(&h->word, seen, left ? left : CHECK_AGAIN_NS);
     }
     if (seen == (request | STOPPED))
         return true;
@@ -72,13 +72,13 @@ bool strobe_handshake_claim(struct strobe_handshake *h, uint32_t tid, uint32_t *
 {
     uint32_t asked = strobe_load_acquire(&h->word);
     *request = asked & ~(uint32_t)STATE_MASK;
-    /* A late signal of an earlier request to this thread stops it for the present one: as good. */
+    /* A late signal of an earlier request to this thread may claim the present one. This is correct. */
     return (asked & STATE_MASK) == ASKED && strobe_load_relaxed(&h->tid) == tid &&
            strobe_cas_relaxed(&h->word, &asked, *request | CLAIMED);
 }
 
-/* Ends the request, as it stands in `seen`, for the sampler that has not. */
-static void let_go(struct strobe_handshake *h, uint32_t seen)
+/* Ends the request with the word `seen`, in the place of a sampler that makes no progress. */
+static void end_request_by_watchdog(struct strobe_handshake *h, uint32_t seen)
 {
     strobe_cas_relaxed(&h->word, &seen, (seen & ~(uint32_t)STATE_MASK) | IDLE);
 }
@@ -90,7 +90,7 @@ void strobe_handshake_stand(struct strobe_handshake *h, uint32_t request)
     strobe_handshake_wake(&h->word);
     while (strobe_load_acquire(&h->word) == stopped)
         if (strobe_handshake_sleep(&h->word, stopped, STROBE_LINUX_WATCHDOG_NS))
-            let_go(h, stopped);
+            end_request_by_watchdog(h, stopped);
 }
 
 void strobe_handshake_settle_asked(struct strobe_handshake *h, uint32_t tid)
@@ -100,6 +100,6 @@ void strobe_handshake_settle_asked(struct strobe_handshake *h, uint32_t tid)
         if ((seen & STATE_MASK) == IDLE)
             return;
         if (strobe_handshake_sleep(&h->word, seen, STROBE_LINUX_WATCHDOG_NS))
-            let_go(h, seen);
+            end_request_by_watchdog(h, seen);
     }
 }

@@ -37,7 +37,7 @@ static void self_usage(void *ctx, struct strobe_usage *out)
                                  (uint64_t)u.ru_nivcsw};
 }
 
-/* A thread's CPU clock is named by its id: (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
+/* The id of a thread's CPU clock is (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
  * include/linux/posix-timers.h). */
 static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
 {
@@ -45,7 +45,7 @@ static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
     struct timespec t;
     clockid_t id = (clockid_t)(~tid << 3 | 4 | 2);
     if (syscall(SYS_clock_gettime, id, &t) != 0) {
-        /* Gone takes its chunk back, so it must be so: a filter of system calls, too, may have refused the clock. */
+        /* STROBE_GONE ends the thread's chunk, so it must be certain. A seccomp filter may refuse the clock, too. */
         bool gone = syscall(SYS_tgkill, (long)l->pid, (long)tid, 0l) != 0 && errno == ESRCH;
         return gone ? STROBE_GONE : STROBE_UNSUPPORTED;
     }
@@ -55,7 +55,7 @@ static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
 
 /* ---- safe reads ---- */
 
-/* The call copies whole iovecs; one for each page keeps what is readable before a hole. */
+/* The call copies whole iovecs. With one for each page, the readable part before a hole is copied. */
 enum { PAGE = 4096, IOVECS = 32 };
 
 static size_t read_vm(uint32_t pid, uint64_t address, char *out, size_t bytes)
@@ -125,7 +125,7 @@ static void sleep_until(void *ctx, uint64_t deadline_ticks)
     syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
-/* A wait for a word takes an absolute time where it names the bits that it waits for: all. */
+/* FUTEX_WAIT_BITSET with all bits is the wait that takes an absolute time. */
 static void rest_until(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value)
 {
     struct timespec t = timespec_of(deadline_ticks);
@@ -139,8 +139,8 @@ static void rouse(void *ctx, strobe_a32 *word)
     syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
 
-/* The kernel's own clock_gettime, mapped into every process. The C library's does nothing but check the arguments and
- * call it, for a tenth of the time it takes. */
+/* Finds the kernel's own clock_gettime, which is mapped into every process. The C library's function only checks the
+ * arguments and calls it, and that adds about a tenth to its time. */
 static strobe_clock_fn *vdso_clock(void)
 {
 #ifdef __aarch64__

@@ -17,7 +17,7 @@ struct walk {
     const struct strobe_session *session;
     uint64_t now_ticks;
     bool reads_files;
-    /* Entries whose path is still to be looked up, by one reading of the process's mappings. They are not published. */
+    /* Unpublished entries whose path is not known yet. One pass over the process's mappings finds all these paths. */
     struct strobe_image_entry *pending[PENDING_MAX];
     unsigned pending_count;
 };
@@ -66,8 +66,8 @@ static void copy_path(const struct dl_phdr_info *info, bool is_program, struct s
         memcpy(out->path, "[vdso]", sizeof "[vdso]");
 }
 
-/* The dynamic linker's name of a library is relative to the folder that the process was in when it loaded it, where the
- * library was opened, or searched for, by a relative path. */
+/* When a library was opened or searched for by a relative path, the dynamic linker's name of it is relative to the
+ * working directory at that time. */
 static bool is_relative(const char *name)
 {
     return name[0] && name[0] != '/' && strncmp(name, "linux-vdso", 10) != 0;
@@ -97,7 +97,7 @@ static struct strobe_image_entry *find_listed(const struct strobe_session *s, ui
     return NULL;
 }
 
-static int note(struct dl_phdr_info *info, size_t bytes, void *arg)
+static int add_linked_image(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     struct walk *w = arg;
     uint64_t start, end;
@@ -109,7 +109,7 @@ static int note(struct dl_phdr_info *info, size_t bytes, void *arg)
         return 0;
     if (is_pending && w->pending_count == PENDING_MAX)
         return 1;
-    if (e) { /* was listed when no file could be read */
+    if (e) { /* added by a call without reads_files */
         w->pending[w->pending_count++] = e;
         return 0;
     }
@@ -129,7 +129,8 @@ static int note(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 0;
 }
 
-/* A process maps the jitdump file that it writes, so that it can be found. */
+/* Returns whether the path is that of a jitdump file of this process. A process maps the jitdump file that it writes,
+ * so that tools can find it. */
 static bool is_jitdump(const struct walk *w, const char *path)
 {
     const char *at = base_of(path);
@@ -141,7 +142,7 @@ static bool is_jitdump(const struct walk *w, const char *path)
     return pid == w->session->header->pid && !strcmp(at, ".dump");
 }
 
-static void note_jitdump(const struct walk *w, const struct strobe_linux_map *map)
+static void add_jitdump(const struct walk *w, const struct strobe_linux_map *map)
 {
     struct strobe_image_entry *e =
         find_listed(w->session, map->start, map->end, map->path) ? NULL : strobe_session_add_image(w->session);
@@ -155,7 +156,7 @@ static void note_jitdump(const struct walk *w, const struct strobe_linux_map *ma
     strobe_store_release(&e->published, 1);
 }
 
-static bool look_at_map(void *ctx, const struct strobe_linux_map *map)
+static bool visit_map(void *ctx, const struct strobe_linux_map *map)
 {
     const struct walk *w = ctx;
     if (map->path[0] != '/')
@@ -168,7 +169,7 @@ static bool look_at_map(void *ctx, const struct strobe_linux_map *map)
         }
     }
     if (is_jitdump(w, map->path))
-        note_jitdump(w, map);
+        add_jitdump(w, map);
     return true;
 }
 
@@ -181,9 +182,9 @@ void strobe_linux_note_images(const struct strobe_session *s, uint64_t now_ticks
     while (more) {
         struct walk w = {.session = s, .now_ticks = now_ticks, .reads_files = reads_files};
         bool is_first = strobe_session_image_count(s) == 0;
-        dl_iterate_phdr(note, &w);
+        dl_iterate_phdr(add_linked_image, &w);
         if (reads_files && (w.pending_count || !is_first))
-            strobe_linux_visit_maps(look_at_map, &w);
+            strobe_linux_visit_maps(visit_map, &w);
         for (unsigned i = 0; i < w.pending_count; i++)
             strobe_store_release(&w.pending[i]->published, 1);
         more = w.pending_count == PENDING_MAX;
@@ -191,7 +192,8 @@ void strobe_linux_note_images(const struct strobe_session *s, uint64_t now_ticks
     strobe_store_release(&busy, 0);
 }
 
-/* Android's linker counts changes from level 30 on; before it, where images are has to do. */
+/* Android's linker counts changes from API level 30 on. On earlier levels the function adds up a hash of the images'
+ * addresses instead. */
 static int count_changes(struct dl_phdr_info *info, size_t bytes, void *changes)
 {
     if (bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs) {

@@ -61,7 +61,7 @@ bool strobe_linux_parse_map(const char *line, struct strobe_linux_map *out)
     return true;
 }
 
-/* Collects characters to lines; what does not fit is left out. */
+/* Assembles lines from pieces. The part of a line that does not fit is omitted. */
 struct lines {
     bool (*visit)(void *ctx, const struct strobe_linux_map *map);
     void *ctx;

@@ -14,9 +14,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static struct strobe_handshake request; /* the one that a process can have under way */
+static struct strobe_handshake request; /* a process has at most one */
 static struct strobe_linux *signal_owner;
-static bool knows_states;
+static bool can_read_states;
 
 /* ---- how the hand-shake waits ---- */
 
@@ -73,7 +73,7 @@ static void save_registers(struct strobe_regs *r, const ucontext_t *u)
 #endif
 }
 
-/* A signal stack is the program's: a tick is only counted where the program has little left of it. */
+/* A signal stack belongs to the program. When it has little free space, a tick is only counted. */
 enum { TICK_STACK_BYTES = 4096 };
 
 static bool has_room_for_tick(const ucontext_t *u)
@@ -83,7 +83,7 @@ static bool has_room_for_tick(const ucontext_t *u)
     return !on_it || here - low >= TICK_STACK_BYTES;
 }
 
-/* Hands an instance that no stop has sent to the ticks of CPU clocks. False when it is none of theirs. */
+/* Passes an instance that is not a request to the handler of CPU clock ticks. Returns false when it is no tick. */
 static bool take_tick(const struct strobe_linux *l, const siginfo_t *info, const ucontext_t *context)
 {
     struct strobe_regs regs;
@@ -119,7 +119,7 @@ void strobe_linux_settle(void *ctx, uint32_t tid)
 
 /* ---- the sampler's side ---- */
 
-/* Descriptors of /proc/self/task/TID/syscall, kept by thread: to open one costs more than the rest of a stop together.
+/* Open descriptors of /proc/self/task/TID/syscall, one for each thread. An open costs more than the rest of a stop.
  * Sampler only, in its own descriptor table. */
 enum { PROBES = 64 };
 static struct {
@@ -127,7 +127,7 @@ static struct {
     int fd;
 } probes[PROBES];
 
-static int open_of_task(uint32_t tid, const char *file)
+static int open_task_file(uint32_t tid, const char *file)
 {
     char path[64] = "/proc/self/task/", digits[12];
     size_t n = strlen(path), d = 0;
@@ -148,7 +148,7 @@ static long read_probe(uint32_t tid, char *text, size_t bytes)
         if (!kept) {
             if (probes[i].tid)
                 syscall(SYS_close, probes[i].fd);
-            probes[i].fd = open_of_task(tid, "/syscall");
+            probes[i].fd = open_task_file(tid, "/syscall");
             probes[i].tid = probes[i].fd < 0 ? 0 : tid;
             if (probes[i].fd < 0)
                 return -1;
@@ -156,7 +156,7 @@ static long read_probe(uint32_t tid, char *text, size_t bytes)
         long got = strobe_linux_pread(probes[i].fd, text, bytes, 0);
         if (got > 0)
             return got;
-        /* An earlier thread of this id has ended: once more, with the present one's file. */
+        /* An earlier thread with this id has ended. The second try opens the file of the present thread. */
         syscall(SYS_close, probes[i].fd);
         probes[i].tid = 0;
         if (!kept)
@@ -165,11 +165,11 @@ static long read_probe(uint32_t tid, char *text, size_t bytes)
     return -1;
 }
 
-/* The state letter of TID/stat stands behind the last ')' of the thread's name. */
-static bool runs_by_stat(uint32_t tid)
+/* Reads the thread's state letter, which follows the last ')' of the thread's name in TID/stat. */
+static bool is_thread_runnable_by_stat(uint32_t tid)
 {
     char text[512];
-    int fd = open_of_task(tid, "/stat");
+    int fd = open_task_file(tid, "/stat");
     if (fd < 0)
         return true;
     long bytes = syscall(SYS_read, fd, text, sizeof text);
@@ -179,18 +179,19 @@ static bool runs_by_stat(uint32_t tid)
     return bytes < 3 || bytes + 1 >= (long)sizeof text || text[bytes + 1] == 'R';
 }
 
-/* A running or runnable thread; also when its state can't be told. TID/syscall says "running", or where it sleeps. */
-static bool runs(uint32_t tid)
+/* Returns true when the thread runs or is runnable, or when its state is unknown. TID/syscall reads "running", or the
+ * system call in which the thread sleeps. */
+static bool is_thread_runnable(uint32_t tid)
 {
     char text[32];
-    if (!knows_states)
+    if (!can_read_states)
         return true;
     if (read_probe(tid, text, sizeof text) > 0)
         return text[0] == 'r';
-    return runs_by_stat(tid);
+    return is_thread_runnable_by_stat(tid);
 }
 
-/* The CPU clock of a thread that is on a processor moves between two looks. */
+/* Returns true when the thread is on a processor: its CPU clock advances between two reads. */
 static bool cpu_clock_moves(struct strobe_linux *l, uint32_t tid)
 {
     uint64_t first, second;
@@ -200,18 +201,18 @@ static bool cpu_clock_moves(struct strobe_linux *l, uint32_t tid)
 
 bool strobe_linux_waits_for_processor(struct strobe_linux *l, uint32_t tid)
 {
-    return knows_states && !cpu_clock_moves(l, tid) && runs(tid);
+    return can_read_states && !cpu_clock_moves(l, tid) && is_thread_runnable(tid);
 }
 
-/* The handler that the kernel has for our signal: the first word of what it tells; 0 when it tells nothing. It is
- * ours, or that of a runtime which calls ours (ThreadSanitizer's). */
+/* Returns the kernel's handler of the stop signal: the first word of the kernel's sigaction, or 0 on failure. The
+ * handler is the engine's, or that of a runtime that calls the engine's (ThreadSanitizer's). */
 static uintptr_t kernel_handler(const struct strobe_linux *l)
 {
     uintptr_t now[8] = {0};
     return syscall(SYS_rt_sigaction, (long)l->signal, NULL, now, 8l) == 0 ? now[0] : 0;
 }
 
-/* Dispositions are the process's, so any thread may ask. */
+/* Any thread may read the disposition, because it belongs to the process. */
 bool strobe_linux_owns_signal(struct strobe_linux *l)
 {
     if (strobe_load_relaxed(&l->signal_taken))
@@ -227,7 +228,7 @@ enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a3
 {
     struct strobe_linux *l = ctx;
     uint32_t asked;
-    if (!strobe_linux_owns_signal(l) || (!cpu_clock_moves(l, tid) && !runs(tid)) ||
+    if (!strobe_linux_owns_signal(l) || (!cpu_clock_moves(l, tid) && !is_thread_runnable(tid)) ||
         !strobe_handshake_ask(&request, tid, blocked, &asked))
         return STROBE_UNSUPPORTED;
     siginfo_t info = {.si_signo = l->signal, .si_code = SI_QUEUE};
@@ -256,7 +257,7 @@ enum strobe_status strobe_linux_take_signal(struct strobe_linux *l, int number, 
                                             strobe_foreign_signal_fn *foreign)
 {
     struct sigaction now, ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    /* All of them: sigfillset leaves out the C library's own, by which it would cancel the thread in the handler. */
+    /* All signals. sigfillset omits the C library's own signals, which could cancel the thread in the handler. */
     memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
     int highest = number ? number : SIGRTMAX, lowest = number ? number : SIGRTMIN;
     l->foreign = foreign;
@@ -278,5 +279,5 @@ void strobe_linux_sampler_begins(void)
 {
     struct sched_param least = {.sched_priority = 1};
     syscall(SYS_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least);
-    knows_states = syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0;
+    can_read_states = syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0;
 }

@@ -1,4 +1,4 @@
-/* Stopping threads on Linux: the host's suspend, settle and resume. See host_linux.h for how and why. */
+/* Suspension of threads on Linux: the host's suspend, settle and resume. host_linux.h describes the design. */
 #ifndef STROBE_BACKEND_LINUX_SUSPEND_H
 #define STROBE_BACKEND_LINUX_SUSPEND_H
 
@@ -6,7 +6,8 @@
 
 struct strobe_linux;
 
-/* True when the thread is neither on a processor nor asleep. False also where its state can't be told. Sampler. */
+/* Returns true when the thread is runnable but not on a processor. Returns false when it runs or sleeps, or when its
+ * state is unknown. Sampler. */
 bool strobe_linux_waits_for_processor(struct strobe_linux *l, uint32_t tid);
 
 enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
@@ -14,9 +15,9 @@ enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a3
 void strobe_linux_settle(void *ctx, uint32_t tid);
 enum strobe_status strobe_linux_resume(void *ctx, uint32_t tid);
 
-/* Whether the kernel still has our handler for the stop signal. False for ever once a program has put its own there by
- * a system call, which no hook sees: a signal of ours would then be taken for one of the program's. Takes a tenth of a
- * microsecond. Any thread. */
+/* Returns true when the kernel still has the engine's handler for the stop signal. Returns false forever once the
+ * program has installed its own handler by a system call, which no hook sees. From then on the engine sends no signal,
+ * because the program's handler would receive it. Takes about 0.1 us. Any thread. */
 bool strobe_linux_owns_signal(struct strobe_linux *l);
 
 #endif

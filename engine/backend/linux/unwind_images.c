@@ -6,14 +6,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* An image as the dynamic linker tells of it. */
+/* An image in the dynamic linker's list. */
 struct loaded {
     uint64_t start, end; /* addresses of its loaded segments */
     uint64_t header;     /* address of .eh_frame_hdr, or 0 */
     uint64_t low, high;  /* the segment that holds the header */
     uint64_t key;        /* of its name and program headers */
     uint64_t bias;
-    const char *name; /* valid during the first update only, as is the next */
+    const char *name; /* valid during the first update only, like `dynamic` */
     const ElfW(Dyn) * dynamic;
     bool known; /* it is in the index */
     bool stays; /* it is never unloaded */
@@ -26,7 +26,7 @@ struct indexed {
     bool used, seen;
 };
 
-/* A piece of the memory of copies. */
+/* A piece of the memory for copies. */
 struct piece {
     uint64_t offset, bytes;
     uint32_t owner; /* index in indexed[] + 1, or 0 when it is free */
@@ -38,7 +38,7 @@ static struct {
     uint64_t copied; /* bytes of copies that belong to pieces */
     uint32_t pieces;
     uint32_t highest; /* entries of indexed[] that were ever used */
-    uint64_t changes; /* of the dynamic linker's list, when it was read */
+    uint64_t changes; /* number of changes of the dynamic linker's list when it was read */
     uint32_t count;   /* in found[] */
     struct loaded found[STROBE_UNWIND_IMAGES];
     struct indexed indexed[STROBE_UNWIND_IMAGES];
@@ -89,7 +89,7 @@ static void describe_image(const struct dl_phdr_info *info, struct loaded *out)
     out->key = hash_bytes(out->key, info->dlpi_phdr, sizeof *info->dlpi_phdr * info->dlpi_phnum);
 }
 
-static uint64_t list_changes(const struct dl_phdr_info *info)
+static uint64_t count_list_changes(const struct dl_phdr_info *info)
 {
     return info->dlpi_adds + info->dlpi_subs;
 }
@@ -97,7 +97,7 @@ static uint64_t list_changes(const struct dl_phdr_info *info)
 static int collect_image(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
     (void)bytes, (void)unused;
-    state.changes = list_changes(info);
+    state.changes = count_list_changes(info);
     if (state.count == STROBE_UNWIND_IMAGES)
         return 1;
     struct loaded *one = &state.found[state.count];
@@ -109,11 +109,11 @@ static int collect_image(struct dl_phdr_info *info, size_t bytes, void *unused)
 static int read_changes(struct dl_phdr_info *info, size_t bytes, void *out)
 {
     (void)bytes;
-    *(uint64_t *)out = list_changes(info);
+    *(uint64_t *)out = count_list_changes(info);
     return 1;
 }
 
-static bool list_unchanged(void)
+static bool is_list_unchanged(void)
 {
     uint64_t now = 0;
     dl_iterate_phdr(read_changes, &now);
@@ -122,8 +122,9 @@ static bool list_unchanged(void)
 
 /* ---- images that are never unloaded ---- */
 
-/* The dynamic linker unloads only what dlopen() has loaded. A constructor that ran before ours may have called it, so
- * the program, this library, and what they need are told from other images by the names of what each needs. */
+/* The dynamic linker unloads only images that dlopen() has loaded. A constructor that ran before the engine's may have
+ * called dlopen(). So the program, this library and the libraries that these need are found by the names in each
+ * image's list of needed libraries. */
 
 static const char *dynamic_strings(const struct loaded *image)
 {
@@ -144,7 +145,7 @@ static bool image_is_named(const struct loaded *image, const char *name)
     return false;
 }
 
-/* Marks what the image needs; returns whether an image was marked that was not before. */
+/* Marks the libraries that the image needs. Returns whether it marked one that was not marked before. */
 static bool mark_needed(const struct loaded *image)
 {
     const char *strings = dynamic_strings(image);
@@ -156,7 +157,7 @@ static bool mark_needed(const struct loaded *image)
     return marked;
 }
 
-static void mark_staying(void)
+static void mark_never_unloaded(void)
 {
     const uint64_t here = (uint64_t)(uintptr_t)&state;
     for (uint32_t i = 0; i < state.count; i++) {
@@ -172,7 +173,8 @@ static void mark_staying(void)
 
 /* ---- call frame information ---- */
 
-/* A piece for `bytes`: of those that are free the smallest that suffices, else a new one. NULL: there is no room. */
+/* Returns a piece for `bytes`: the smallest free piece that is large enough, else a new one. NULL: there is no
+ * space. */
 static struct piece *take_piece(uint64_t bytes)
 {
     struct piece *best = NULL;
@@ -274,8 +276,8 @@ static bool add_image(const struct strobe_host *host, const struct loaded *image
     bool has_frames = open_frames(host, image, i, &entry.frames);
     if (!has_frames)
         entry.frames = (struct strobe_eh_frame){0};
-    /* What was copied may be of an image that is gone by now. */
-    if (!image->stays && !list_unchanged()) {
+    /* The copy may be of an image that was unloaded meanwhile. */
+    if (!image->stays && !is_list_unchanged()) {
         release_pieces(i);
         return false;
     }
@@ -294,12 +296,12 @@ struct strobe_unwind_index *strobe_unwind_images_update(const struct strobe_host
     state.count = 0;
     dl_iterate_phdr(collect_image, NULL);
     if (first)
-        mark_staying();
+        mark_never_unloaded();
     match_images();
     remove_unloaded();
     for (uint32_t i = 0; i < state.count; i++)
         if (!state.found[i].known && !add_image(host, &state.found[i])) {
-            strobe_store_relaxed(&state.index->missed, 1); /* the list changed: looked at again in the next pass */
+            strobe_store_relaxed(&state.index->missed, 1); /* the list changed: the next pass reads it again */
             break;
         }
     return state.index;

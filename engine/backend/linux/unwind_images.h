@@ -1,13 +1,13 @@
-/* Keeps the index of call frame information (unwind_index.h) in step with the images that the dynamic linker has
+/* Keeps the index of call frame information (unwind_index.h) up to date with the images that the dynamic linker has
  * loaded.
  *
- * Images that are never unloaded are read where the program has them: the program, this library, all that they need,
- * and the kernel's vDSO, as found at the first call here, when the program has not begun. Of any other image the
- * sampler copies the call frame information (3 to 8 % of the image) by safe reads into memory of our own, so that
- * neither a lookup nor the copying can meet memory that dlclose() has taken away. Copies take at most
- * STROBE_UNWIND_COPIES_BYTES; the code of images for which there is no room is stepped over by frame pointers.
+ * Images that are never unloaded are read in place: the program, this library, all libraries that these need, and the
+ * kernel's vDSO. They are determined in the first call, before the program's own code runs. For any other image the
+ * sampler copies the call frame information (3 to 8 % of the image) by safe reads into memory of the engine. Neither a
+ * lookup nor the copying can then access memory that dlclose() has unmapped. Copies take at most
+ * STROBE_UNWIND_COPIES_BYTES. When no space is left for an image, its code is unwound by frame pointers.
  *
- * All memory comes from mmap and is reserved without being committed. A forked child goes on with its copy. */
+ * All memory comes from mmap and is reserved without being committed. A forked child continues with its copy. */
 #ifndef STROBE_BACKEND_LINUX_UNWIND_IMAGES_H
 #define STROBE_BACKEND_LINUX_UNWIND_IMAGES_H
 
@@ -17,7 +17,7 @@
 enum { STROBE_UNWIND_COPIES_BYTES = 64 << 20 };
 
 /* Adds images that were loaded since the last call, and removes those that were unloaded. Takes the dynamic linker's
- * lock for a moment, no heap. Returns the index, or NULL when there is no memory for it. At start, before the program's
+ * lock briefly, and no heap. Returns the index, or NULL when there is no memory for it. At start, before the program's
  * own code runs; afterwards sampler only, or a forked child's start. Never while a thread is suspended. */
 struct strobe_unwind_index *strobe_unwind_images_update(const struct strobe_host *host);
 

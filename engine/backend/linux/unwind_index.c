@@ -8,7 +8,8 @@
 
 enum { WORD_START, WORD_END, WORD_BYTES, WORD_SIZE, WORD_ADDRESS, WORD_TABLE, WORD_BASE_AND_COUNT };
 
-/* The header lies within 2 GiB of the image's start, and so do the entries of its table. */
+/* Packs base and count into one word. The header is within 2 GiB of the image's start, and so are the entries of its
+ * table. */
 static uint64_t pack_base_and_count(const struct strobe_unwind_image *image)
 {
     return (image->frames.base - image->frames.address) << 32 | (image->frames.count & 0xffffffff);
@@ -63,7 +64,7 @@ void strobe_unwind_index_remove(struct strobe_unwind_index *x, uint32_t slot)
 {
     write_image(&x->image[slot], &(struct strobe_unwind_image){0});
     end_generation(x);
-    strobe_fence_release(); /* before what the caller writes to the image's memory, as (B) */
+    strobe_fence_release(); /* comes before the caller's stores to the image's memory, as (B) */
 }
 
 /* ---- the memo ---- */
@@ -80,8 +81,8 @@ static inline struct strobe_unwind_memo *memo_line(struct strobe_unwind_index *x
     return x->memo[(pc * 0x9e3779b97f4a7c15u >> 32) & (lines_in_use(x) - 1)];
 }
 
-/* Of lookups that come here at the same time one makes the memo grow. */
-static void note_eviction(struct strobe_unwind_index *x)
+/* Counts an eviction. Of several lookups that reach the limit at once, one makes the memo grow. */
+static void count_eviction(struct strobe_unwind_index *x)
 {
     uint32_t growths = strobe_load_relaxed(&x->memo_growths), lines = lines_in_use(x);
     if (lines >= STROBE_UNWIND_MEMO_LINES)
@@ -106,14 +107,14 @@ static inline bool recall_rule(struct strobe_unwind_memo *m, uint64_t pc, uint32
     return true;
 }
 
-/* Of the two slots of a line the one that holds a stale rule, else the one that was written less often. */
+/* Returns the slot of a line to overwrite: one with a stale rule, else the one that was written less often. */
 static struct strobe_unwind_memo *choose_victim(struct strobe_unwind_index *x, struct strobe_unwind_memo *line,
                                                 uint32_t generation)
 {
     for (unsigned i = 0; i < 2; i++)
         if (strobe_load_relaxed(&line[i].generation) != generation)
             return &line[i];
-    note_eviction(x);
+    count_eviction(x);
     return &line[strobe_load_relaxed(&line[1].seq) < strobe_load_relaxed(&line[0].seq)];
 }
 
@@ -152,7 +153,7 @@ static void read_image(struct strobe_unwind_slot *slot, struct strobe_unwind_ima
     };
 }
 
-static bool slot_unchanged(struct strobe_unwind_slot *slot, uint32_t seq)
+static bool is_slot_unchanged(struct strobe_unwind_slot *slot, uint32_t seq)
 {
     strobe_fence_acquire();
     return strobe_load_relaxed(&slot->seq) == seq;
@@ -168,7 +169,7 @@ static bool image_keeps_fp(struct strobe_unwind_slot *slot, uint32_t seq, const 
     return known & 1;
 }
 
-/* Whether the image in the slot holds pc, and then the rule. */
+/* Returns whether the image in the slot holds pc, and then the rule in *out. */
 static bool find_in_image(struct strobe_unwind_slot *slot, uint64_t pc, struct strobe_unwind_rule *out)
 {
     struct strobe_unwind_image image;
@@ -177,13 +178,13 @@ static bool find_in_image(struct strobe_unwind_slot *slot, uint64_t pc, struct s
                        strobe_load_relaxed(&slot->word[WORD_END]) - strobe_load_relaxed(&slot->word[WORD_START]))
         return false;
     read_image(slot, &image);
-    if (!slot_unchanged(slot, seq))
+    if (!is_slot_unchanged(slot, seq))
         return false; /* the words may be of two images */
     if (image.frames.bytes)
         *out = strobe_eh_frame_rule(&image.frames, pc);
     if (image.frames.bytes && out->kind == STROBE_UNWIND_NONE && image_keeps_fp(slot, seq, &image.frames))
         out->kind = STROBE_UNWIND_BY_FP;
-    return slot_unchanged(slot, seq);
+    return is_slot_unchanged(slot, seq);
 }
 
 static STROBE_NOINLINE struct strobe_unwind_rule find_in_images(struct strobe_unwind_index *x, uint64_t pc)

@@ -12,10 +12,10 @@ struct frame {
     const uint64_t *general; /* all registers; NULL when only those above are known */
     enum sort sort;
     bool fp_known, sp_known, bx_known;
-    bool doubtful; /* a step was taken that nothing proves */
+    bool doubtful; /* an unproven step was taken */
 };
 
-enum step { STEPPED, AT_END, OUT_OF_WINDOW, NO_WAY };
+enum step { STEPPED, AT_END, OUT_OF_WINDOW, STEP_FAILED };
 
 static STROBE_READS_STACKS inline bool read_word(const struct strobe_window *w, uint64_t address, uint64_t *out)
 {
@@ -25,7 +25,7 @@ static STROBE_READS_STACKS inline bool read_word(const struct strobe_window *w, 
     return true;
 }
 
-static bool base_value(const struct frame *f, uint8_t reg, uint64_t *out)
+static bool read_base_register(const struct frame *f, uint8_t reg, uint64_t *out)
 {
     if (reg == STROBE_EH_SP) {
         *out = f->sp;
@@ -43,9 +43,9 @@ static bool base_value(const struct frame *f, uint8_t reg, uint64_t *out)
     return f->general && reg < STROBE_REGS_GENERAL;
 }
 
-static enum step missing(const struct strobe_window *w, uint64_t address)
+static enum step classify_failed_read(const struct strobe_window *w, uint64_t address)
 {
-    return address >= w->high || address + 8 > w->high ? OUT_OF_WINDOW : NO_WAY;
+    return address >= w->high || address + 8 > w->high ? OUT_OF_WINDOW : STEP_FAILED;
 }
 
 /* Canonical frame address: the caller's stack pointer. */
@@ -53,35 +53,35 @@ static enum step find_cfa(const struct strobe_unwind_rule *r, const struct frame
                           uint64_t *cfa)
 {
     uint64_t base, word;
-    if (!base_value(f, r->base, &base))
-        return NO_WAY;
+    if (!read_base_register(f, r->base, &base))
+        return STEP_FAILED;
     uint64_t at = base + (uint64_t)(int64_t)r->cfa;
     switch (r->kind) {
     case STROBE_UNWIND_FRAME: *cfa = at; return STEPPED;
     case STROBE_UNWIND_PLT: *cfa = at + ((f->pc & 15) >= (uint64_t)r->more ? 8 : 0); return STEPPED;
     case STROBE_UNWIND_DEREF:
         if (!read_word(w, at, &word))
-            return missing(w, at);
+            return classify_failed_read(w, at);
         *cfa = word + (uint64_t)(int64_t)r->more;
         return STEPPED;
     }
-    return NO_WAY;
+    return STEP_FAILED;
 }
 
-/* The word that a rule says a register of the caller is saved in. */
+/* Reads the word in which a register of the caller is saved. */
 static enum step read_saved(uint8_t saved, int16_t words, const struct frame *f, uint64_t cfa,
                             const struct strobe_window *w, uint64_t *out)
 {
     uint64_t base = saved == STROBE_SAVED_AT_CFA ? cfa : saved == STROBE_SAVED_AT_FP ? f->fp : f->sp;
     if ((saved == STROBE_SAVED_AT_FP && !f->fp_known) || (saved == STROBE_SAVED_AT_SP && !f->sp_known))
-        return NO_WAY;
+        return STEP_FAILED;
     uint64_t at = base + (uint64_t)((int64_t)words * 8);
-    return read_word(w, at, out) ? STEPPED : missing(w, at);
+    return read_word(w, at, out) ? STEPPED : classify_failed_read(w, at);
 }
 
-/* The caller's value of a register that is kept across calls; *known says whether it and the old value are known.
- * Compilers do not tell of registers that a function's end has restored: such a register's place is below the stack
- * pointer, and its value in the register. */
+/* Finds the caller's value of a register that is preserved across calls. *known says whether *value is known, before
+ * and after. Compilers do not describe the registers that a function's epilogue has restored. The place of such a
+ * register is below the stack pointer, and its value is in the register. */
 static void restore_kept(uint8_t saved, int16_t words, const struct frame *f, uint64_t cfa,
                          const struct strobe_window *w, uint64_t *value, bool *known)
 {
@@ -102,7 +102,7 @@ static void leave_frame(struct frame *f, bool by_signal, uint64_t pc, uint64_t s
 }
 
 #ifdef __aarch64__
-enum { SIGNAL_LR_AT = 69 }; /* words from sp: see signal_rule in eh_frame.c */
+enum { SIGNAL_LR_AT = 69 }; /* offset from sp in words, see signal_rule in eh_frame.c */
 #endif
 
 static enum step step_by_rule(const struct strobe_unwind_rule *r, struct frame *f, const struct strobe_window *w)
@@ -114,9 +114,9 @@ static enum step step_by_rule(const struct strobe_unwind_rule *r, struct frame *
     if (how != STEPPED)
         return how;
     if (!by_signal && (cfa < f->sp || (cfa == f->sp && f->sort == CALLER)) && f->sp_known)
-        return NO_WAY;
+        return STEP_FAILED;
     if (r->ra == STROBE_SAVED_SAME)
-        how = STROBE_EH_RA == 16 || f->sort == CALLER ? NO_WAY : STEPPED;
+        how = STROBE_EH_RA == 16 || f->sort == CALLER ? STEP_FAILED : STEPPED;
     else
         how = read_saved(r->ra, r->ra_at, f, cfa, w, &pc);
     if (how != STEPPED)
@@ -125,7 +125,7 @@ static enum step step_by_rule(const struct strobe_unwind_rule *r, struct frame *
     restore_kept(r->bx, r->bx_at, f, cfa, w, &bx, &bx_known);
 #ifdef __aarch64__
     if (by_signal && read_saved(STROBE_SAVED_AT_SP, SIGNAL_LR_AT, f, cfa, w, &lr) != STEPPED)
-        return NO_WAY;
+        return STEP_FAILED;
 #endif
     if (strobe_frame_strip(pc) == 0)
         return AT_END;
@@ -144,21 +144,22 @@ static enum step step_by_fp(struct frame *f, const struct strobe_window *w)
 {
     uint64_t fp = strobe_frame_pointer(f->fp), next, pc;
     if (!f->fp_known || fp < f->sp)
-        return fp == 0 && f->fp_known ? AT_END : NO_WAY;
+        return fp == 0 && f->fp_known ? AT_END : STEP_FAILED;
     if (!read_word(w, fp, &next) || !read_word(w, fp + 8, &pc))
-        return missing(w, fp + 8);
+        return classify_failed_read(w, fp + 8);
     if (strobe_frame_strip(pc) == 0)
         return AT_END;
     leave_frame(f, false, pc, fp + 16);
     f->bx_known = false;
-    f->sp_known = STROBE_EH_RA == 16; /* arm64: records may stand anywhere in their frames */
+    f->sp_known = STROBE_EH_RA == 16; /* arm64: a record may be anywhere in its frame */
     f->fp = next;
     return STEPPED;
 }
 
 #ifndef __aarch64__
 
-/* A function that has just begun or is about to return has no frame record: the instruction at hand says so. */
+/* Steps out of a function that has no frame record yet or any more. The present instruction shows that it has just
+ * begun or is about to return. */
 static bool step_by_code(const struct strobe_host *host, struct frame *f, const struct strobe_window *w)
 {
     uint8_t code[4];
@@ -174,8 +175,8 @@ static bool step_by_code(const struct strobe_host *host, struct frame *f, const 
     return true;
 }
 
-/* A leaf function without a frame record has its return address on top of the stack, and its caller's frame pointer.
- * Generated code has no rules, so the code itself must prove that this is one. */
+/* Steps out of a leaf function without a frame record. Its return address is on top of the stack, and the frame pointer
+ * is its caller's. Generated code has no rules, so the code itself must prove that the function is such a leaf. */
 static bool step_from_leaf(const struct strobe_host *host, struct frame *f, const struct strobe_window *w)
 {
     uint64_t pc;
@@ -273,7 +274,7 @@ static enum strobe_walk_end walk_copied(const struct strobe_host *host, const st
     return strobe_walk_table(used_index, host, regs, stack, frames_end, max, count);
 }
 
-/* A hook's frame record leads to its caller: the engine is built with frame pointers. */
+/* The hook's frame record leads to the hook's caller, because the engine is built with frame pointers. */
 static enum strobe_walk_end walk_hooked(uint64_t frame, const struct strobe_window *stack, uint64_t *frames_end,
                                         uint32_t max, uint32_t *count)
 {

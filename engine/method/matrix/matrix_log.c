@@ -11,7 +11,7 @@
  *   loads `written` (acquire)        sees all entries before that position
  *   copies slots (relaxed)
  *   fence (acquire), loads again     if a copied word belongs to a newer entry, written at position q, the release of
- * that slot publishes that `written` was q before, and the reader finds at least q now
+ *                                    that slot publishes that `written` was q before, and the reader finds at least q
  *
  * The entry that is being written at `written` = q uses the slot of q - slot_count. This entry is older than the
  * slot_count - 1 entries that are kept. All positions >= q - (slot_count - 1) are therefore unchanged (explored:

@@ -24,8 +24,8 @@
  *
  *   owner     takes the slot (acquire), so that its stores come after those of the previous owner; fence (release), so
  *             that a reader that sees one of its words also sees that the slot is taken; payload; commit (release)
- *   reader    loads the word (acquire), copies, fence (acquire), loads the word again: the seqlock of
- * engine/store/ring.h
+ *   reader    loads the word (acquire), copies, fence (acquire), loads the word again (a seqlock, see
+ *             engine/store/ring.h)
  *
  * Explored: packet/write, packet/lap, packet/read, packet/read-long, packet/long, packet/long-lap, packet/interrupted.
  *

@@ -1,6 +1,6 @@
-/* A channel has a place in a table, which holds it while `ends` of its descriptors are known to be open; its id is the
- * place and a generation, so that an id kept beyond the channel's end leads to no other channel. A place is claimed by
- * `ends` 0 -> n, by compare-and-swap, and free again at 0. */
+/* Each channel has an entry in a table of channels. The entry is in use while `ends`, the number of its descriptors
+ * known to be open, is not 0. An entry is claimed by a compare-and-swap of `ends` from 0 to n. The channel's id
+ * consists of the entry's index and a generation, so an id kept beyond the channel's end matches no other channel. */
 #include "engine/backend/linux/preload/channels.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 
 enum { CHANNELS = 1 << STROBE_CHANNELS_LOG2, TRIES = 64, EVENTS = 64 };
 
-/* Of the epoll set a channel is in, `set` is the id; of a set, `events` has a bit for the data of each channel's
- * events. `reader` is the descriptor it is read by, also of a set. */
+/* A channel or an epoll set. `set` is the id of the epoll set that contains the channel. `events` belongs to a set: it
+ * has a bit for the data of each channel's events. `reader` is the descriptor that is read, also for a set. */
 struct channel {
     strobe_a32 ends, id, set, reader;
     strobe_a32 is_counter;
@@ -18,7 +18,7 @@ struct channel {
 
 struct strobe_channel_ends strobe_channel_ends[STROBE_CHANNEL_DESCRIPTORS];
 static struct channel channels[CHANNELS];
-static strobe_a32 next;
+static strobe_a32 next_place;
 
 static struct strobe_channel_ends *ends_of(int fd)
 {
@@ -46,19 +46,20 @@ static bool is_same_file(int fd)
     return e && inode_of(fd) == strobe_load_relaxed(&e->inode);
 }
 
-/* A child by vfork changes the descriptors of its own process, but runs in its parent's memory. Its parent's thread
- * counts as inside the engine meanwhile (hooks_jump.S). */
-static bool is_of_a_child(void)
+/* Returns true in a child by vfork. It runs in its parent's memory, but changes the descriptors of its own process.
+ * Meanwhile the parent's thread counts as inside the engine (hooks_jump.S). */
+static bool is_vforked_child(void)
 {
     return strobe_local.thread && strobe_load_relaxed(&strobe_local.thread->inside);
 }
 
 /* ---- the table ---- */
 
-/* The id of a new channel; 0 when no place was found. A wait for descriptor 0 has no identity. */
+/* Returns the id of a new channel; 0 when no entry was found, or for a reader 0: a wait for descriptor 0 would have no
+ * identity. */
 static uint32_t open_channel(int reader, uint32_t ends, bool is_counter)
 {
-    uint32_t start = strobe_add_relaxed(&next, 1);
+    uint32_t start = strobe_add_relaxed(&next_place, 1);
     for (uint32_t i = 0; i < TRIES && reader > 0; i++) {
         uint32_t place = (start + i) % CHANNELS, nothing = 0;
         struct channel *c = &channels[place];
@@ -88,7 +89,7 @@ static void set_ends(int fd, uint32_t reads, uint32_t feeds)
     struct strobe_channel_ends *e = ends_of(fd);
     if (!e)
         return;
-    strobe_channel_close(fd); /* of what the descriptor was before, if its end was not seen */
+    strobe_channel_close(fd); /* closes the previous channel of the descriptor, if its close was not seen */
     strobe_store_relaxed(&e->inode, reads || feeds ? inode_of(fd) : 0);
     strobe_store_relaxed(&e->reads, reads);
     strobe_store_release(&e->feeds, feeds);
@@ -96,15 +97,15 @@ static void set_ends(int fd, uint32_t reads, uint32_t feeds)
 
 void strobe_channel_made_counter(int fd)
 {
-    if (fd < 0 || is_of_a_child())
+    if (fd < 0 || is_vforked_child())
         return;
-    uint32_t id = open_channel(fd, 2, true); /* both its ends are one descriptor */
+    uint32_t id = open_channel(fd, 2, true); /* one descriptor is both ends */
     set_ends(fd, id, id);
 }
 
 void strobe_channel_made_pipe(const int ends[2])
 {
-    if (is_of_a_child())
+    if (is_vforked_child())
         return;
     uint32_t id = open_channel(ends[0], 2, false);
     set_ends(ends[0], id, 0);
@@ -113,7 +114,7 @@ void strobe_channel_made_pipe(const int ends[2])
 
 void strobe_channel_made_pair(const int ends[2])
 {
-    if (is_of_a_child())
+    if (is_vforked_child())
         return;
     uint32_t to_first = open_channel(ends[0], 2, false), to_second = open_channel(ends[1], 2, false);
     set_ends(ends[0], to_first, to_second);
@@ -122,24 +123,24 @@ void strobe_channel_made_pair(const int ends[2])
 
 void strobe_channel_made_set(int fd)
 {
-    if (fd >= 0 && !is_of_a_child())
+    if (fd >= 0 && !is_vforked_child())
         set_ends(fd, open_channel(fd, 1, false), 0);
 }
 
 void strobe_channel_close(int fd)
 {
     struct strobe_channel_ends *e = ends_of(fd);
-    if (!e || !(strobe_load_relaxed(&e->reads) | strobe_load_relaxed(&e->feeds)) || is_of_a_child())
+    if (!e || !(strobe_load_relaxed(&e->reads) | strobe_load_relaxed(&e->feeds)) || is_vforked_child())
         return;
     drop_end(strobe_exchange_acq_rel(&e->reads, 0));
     drop_end(strobe_exchange_acq_rel(&e->feeds, 0));
 }
 
-/* A wait by the other descriptor would have another identity: only what the copy feeds is known. */
+/* Records only what the copy feeds: a wait for the copy would have another identity than one for the original. */
 void strobe_channel_copied(int fd, int copy)
 {
     const struct strobe_channel_ends *e = ends_of(fd);
-    if (!e || copy < 0 || copy == fd || is_of_a_child())
+    if (!e || copy < 0 || copy == fd || is_vforked_child())
         return;
     uint32_t feeds = strobe_load_relaxed(&e->feeds);
     struct channel *c = channel_of(feeds);
@@ -160,7 +161,7 @@ void strobe_channel_set_changed(int set, int operation, int fd, const struct epo
     const struct strobe_channel_ends *of_set = ends_of(set), *e = ends_of(fd);
     uint32_t id = of_set ? strobe_load_relaxed(&of_set->reads) : 0;
     struct channel *s = channel_of(id), *c = e ? channel_of(strobe_load_relaxed(&e->reads)) : NULL;
-    if (!s || !c || is_of_a_child())
+    if (!s || !c || is_vforked_child())
         return;
     if (operation == EPOLL_CTL_DEL || !event || !(event->events & EPOLLIN)) {
         strobe_store_relaxed(&c->set, 0);
@@ -188,7 +189,7 @@ void strobe_channel_hand_over(int fd, uint32_t channel, struct strobe_site site)
     bool to_reader = is_waited_for(t, reader), to_set = set && is_waited_for(t, set);
     if (!(to_reader || to_set) || !is_same_file(fd))
         return;
-    /* Of those that read, one goes on; a counter is read by who polls it, and all of them go on. */
+    /* A write lets one reader continue. A write to an event counter lets all threads that poll it continue. */
     if (to_reader)
         strobe_hand_over(t, reader, strobe_load_relaxed(&c->is_counter) ? STROBE_RELEASE_TARGET : STROBE_RELEASE_ONE,
                          site);

@@ -15,18 +15,18 @@ enum { NUMBERS_MAX = 100000 };
 
 static char own_path[PATH_MAX + 32]; /* "" = this process has no file in the folder */
 static struct strobe_session_limit limit;
-static strobe_a32 refused; /* the last attempt found no room */
+static strobe_a32 refused; /* 1: the last attempt failed */
 static uint64_t due_ns;    /* age at which the other blocks are reserved */
 
 /* ---- which programs ---- */
 
-static bool matches(const char *pattern, size_t n, const char *name)
+static bool matches_pattern(const char *pattern, size_t n, const char *name)
 {
     if (n == 0)
         return *name == '\0';
     if (*pattern == '*')
-        return matches(pattern + 1, n - 1, name) || (*name && matches(pattern, n, name + 1));
-    return *name && (*pattern == '?' || *pattern == *name) && matches(pattern + 1, n - 1, name + 1);
+        return matches_pattern(pattern + 1, n - 1, name) || (*name && matches_pattern(pattern, n, name + 1));
+    return *name && (*pattern == '?' || *pattern == *name) && matches_pattern(pattern + 1, n - 1, name + 1);
 }
 
 static const char *base_of(const char *path)
@@ -44,7 +44,7 @@ bool strobe_followed_wants(const char *only)
     exe[n > 0 ? n : 0] = '\0';
     for (const char *at = only; *at;) {
         size_t length = strcspn(at, ",");
-        if (matches(at, length, base_of(exe)) || matches(at, length, program_invocation_short_name))
+        if (matches_pattern(at, length, base_of(exe)) || matches_pattern(at, length, program_invocation_short_name))
             return true;
         at += length + (at[length] == ',');
     }
@@ -70,7 +70,8 @@ static int create_file(const char *first, uint32_t pid)
 
 /* ---- blocks ---- */
 
-/* Of a file system that reserves no blocks, zeros are written. Nobody stores to these pages before this returns. */
+/* Allocates blocks by writing zeros, for a file system that cannot reserve blocks. No thread stores to these pages
+ * before the function returns. */
 static bool write_zeros(int fd, uint64_t at, uint64_t end)
 {
     static const char zeros[4096];
@@ -105,7 +106,7 @@ static bool reserve_parts(int fd, const struct strobe_config *config)
     return true;
 }
 
-/* All that is between the parts and behind them: others store to the parts meanwhile. */
+/* Reserves the blocks between and after the parts. Other threads store to the parts meanwhile. */
 static bool reserve_between(int fd, const struct strobe_session *session)
 {
     struct strobe_part part[STROBE_SESSION_PARTS];
@@ -119,7 +120,7 @@ static bool reserve_between(int fd, const struct strobe_session *session)
     return reserve(fd, at, session->mapped_bytes);
 }
 
-/* False also where the file is out of reach, behind a chroot for one. */
+/* Returns false also when the file cannot be opened, for example after a chroot. */
 static bool reserve_rest(const struct strobe_session *session)
 {
     int saved = errno;
@@ -134,13 +135,13 @@ static bool reserve_rest(const struct strobe_session *session)
     return reserved;
 }
 
-/* After an attempt that failed only the sampler makes others: events can find no entry thousands of times a second. */
+/* After a failed attempt only the sampler tries again. Events can request an entry thousands of times a second. */
 static bool end_limit(const struct strobe_session *session)
 {
     return !strobe_load_relaxed(&refused) && reserve_rest(session);
 }
 
-/* Of the program that the command ran: what it says at its end counts this process as well. */
+/* Counts a process that is not recorded in the session of the first program, which reports the number at its end. */
 static void count_unrecorded(const char *first)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, first, O_RDWR | O_CLOEXEC);
@@ -154,10 +155,10 @@ static void count_unrecorded(const char *first)
     munmap(page, sizeof(struct strobe_session_header));
 }
 
-static bool create(int fd, const struct strobe_config *config, struct strobe_session *out)
+static bool create_followed_session(int fd, const struct strobe_config *config, struct strobe_session *out)
 {
     char command[1024];
-    /* Without a sampler nothing reserves the other blocks, and the call log has no limit. */
+    /* Without a sampler no thread would reserve the other blocks, and the call log supports no limit. */
     bool limited = config->async_interval_ns && !config->calls && !config->names_bytes;
     strobe_environment_command(command, sizeof command);
     bool reserved = limited ? reserve_parts(fd, config) : reserve(fd, 0, strobe_session_file_bytes(config));
@@ -182,7 +183,7 @@ bool strobe_followed_open(const char *first, uint32_t pid, const struct strobe_c
                           struct strobe_session *out)
 {
     int fd = create_file(first, pid);
-    if (fd < 0 || !create(fd, config, out)) {
+    if (fd < 0 || !create_followed_session(fd, config, out)) {
         if (fd >= 0)
             unlink(own_path);
         own_path[0] = '\0';

@@ -35,13 +35,13 @@ void strobe_forked_read_clocks(struct strobe_clock_pair *out)
     out->realtime_ns = clock_ns(CLOCK_REALTIME);
 }
 
-/* False in a child by vfork, which runs in its parent's memory. */
-static bool is_own(void)
+/* Returns false in a child by vfork, which runs in its parent's memory. */
+static bool is_own_process(void)
 {
     return strobe_forked.pid && strobe_forked.pid == (uint32_t)syscall(SYS_getpid);
 }
 
-static bool move_on(uint32_t from, uint32_t to)
+static bool change_forked_state(uint32_t from, uint32_t to)
 {
     return strobe_cas_acq_rel(&state, &from, to);
 }
@@ -67,7 +67,7 @@ bool strobe_forked_wait(void)
         sleep_for(STEP_NS);
         waited_ns += STEP_NS;
         due = waited_ns >= STROBE_FORKED_WAIT_NS || clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= STROBE_FORKED_CPU_NS;
-        if (due && move_on(WAITING, STARTING))
+        if (due && change_forked_state(WAITING, STARTING))
             return true;
     } while (strobe_load_acquire(&state) != ENDED);
     return false;
@@ -80,11 +80,11 @@ void strobe_forked_started(void)
 
 static bool leave_waiting(uint32_t to)
 {
-    if (!is_own())
+    if (!is_own_process())
         return false;
     for (int i = 0; i < PAUSES_MAX && strobe_load_acquire(&state) == STARTING; i++)
         sleep_for(PAUSE_NS);
-    return move_on(WAITING, to);
+    return change_forked_state(WAITING, to);
 }
 
 bool strobe_forked_stop(void)
@@ -99,7 +99,7 @@ bool strobe_forked_end(void)
 
 bool strobe_forked_go_on(void)
 {
-    return is_own() && move_on(GONE, WAITING);
+    return is_own_process() && change_forked_state(GONE, WAITING);
 }
 
 void strobe_forked_leave_session(void)

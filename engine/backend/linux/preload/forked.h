@@ -1,15 +1,15 @@
-/* A forked child that is followed, before its capture begins. Most children that are forked replace themselves by an
- * exec at once, and the program after it has a session of its own. So nothing is captured at first: a thread waits
- * until the child has used STROBE_FORKED_CPU_NS, or lived for STROBE_FORKED_WAIT_NS, and begins then.
+/* A followed child of a fork, before its capture begins. Most forked children soon replace themselves by an exec, and
+ * the program after the exec has its own session. So capture does not begin at once. A thread of the child waits until
+ * the process has used STROBE_FORKED_CPU_NS of CPU time, or has lived for STROBE_FORKED_WAIT_NS, and then begins the
+ * capture.
  *
- *   waiting ----> starting ----> started    the thread: time is up, and the capture runs
+ *   waiting ----> starting ----> started    the thread: the time is over, and the capture runs
  *   waiting ----> gone                      exec, or the end of the process
  *   gone    ----> waiting                   the exec failed
- *   waiting ----> ended                     the process restricts its system calls (restrict.h): nothing begins any
- *   more
+ *   waiting ----> ended                     the process restricts its system calls (restrict.h). No capture begins
  *
- * What a child did before an exec is thus left out as long as it was waiting, and a session of its own afterwards. A
- * child that ends while it waits leaves a session without samples. */
+ * A child that calls exec while it waits leaves no record of its life before the exec. A child that ends while it waits
+ * leaves a session without samples. */
 #ifndef STROBE_BACKEND_LINUX_PRELOAD_FORKED_H
 #define STROBE_BACKEND_LINUX_PRELOAD_FORKED_H
 
@@ -23,38 +23,39 @@ enum { STROBE_FORKED_CPU_NS = 5 * 1000 * 1000, STROBE_FORKED_WAIT_NS = 250 * 100
 struct strobe_forked {
     struct strobe_config config;
     struct strobe_clock_pair begin;   /* the fork */
-    struct strobe_stack_bounds stack; /* of the thread that forked, the child's main thread; zero: not known */
-    uint32_t pid;                     /* of this process, and the id of that thread; 0 = no such child */
+    struct strobe_stack_bounds stack; /* of the thread that forked, which is the child's main thread; zero: unknown */
+    uint32_t pid;                     /* id of this process and of its main thread; 0 = not a followed child */
 };
 extern struct strobe_forked strobe_forked;
 
-/* This instant, in ticks of the capture's clock (ns of CLOCK_MONOTONIC) and on the other clocks. */
+/* Reads the present time in ticks of the capture's clock (ns of CLOCK_MONOTONIC) and on the other clocks. */
 void strobe_forked_read_clocks(struct strobe_clock_pair *out);
 
-/* True in a child of a process that was such a child itself, and whose capture had not begun: strobe_forked still says
- * how it was to be followed. First in the child. */
+/* Returns true when the parent was itself a waiting child. strobe_forked then still holds the parent's parameters,
+ * which apply to this child, too. First call in the child. */
 bool strobe_forked_inherit(void);
 
-/* Makes this process a waiting one. In the child, with strobe_forked filled in. */
+/* Begins the state `waiting`. In the child, with strobe_forked filled in. */
 void strobe_forked_begin(void);
 
-/* Waits until the capture is to begin. False: it is not to, ever. In the thread that begins it. */
+/* Waits until the capture is due. Returns false when it never begins. In the thread that begins the capture. */
 bool strobe_forked_wait(void);
 
-/* The capture runs, or could not begin. The same thread. */
+/* Ends the state `starting`: the capture runs, or could not begin. In the same thread. */
 void strobe_forked_started(void);
 
-/* True when this process was waiting: it is gone now. False when it was no such child, or its capture runs; waits for
- * one that is starting. At an exec and at the end. */
+/* Changes `waiting` to `gone`. Waits while the capture starts. Returns false when the process was not waiting: it is no
+ * such child, or its capture runs. At an exec and at the end. */
 bool strobe_forked_stop(void);
 
-/* The same for good: the waiting thread ends within 20 ms. Before system calls are restricted. */
+/* Changes `waiting` to `ended`, otherwise like strobe_forked_stop. The waiting thread ends within 20 ms. Before system
+ * calls are restricted. */
 bool strobe_forked_end(void);
 
-/* True when this process is waiting again: the exec before which it was stopped has failed. */
+/* Changes `gone` back to `waiting` after a failed exec. Returns true when it did. */
 bool strobe_forked_go_on(void);
 
-/* Makes the session of a child that was waiting until now: one without samples. */
+/* Creates the session of a child that ends while it waits. The session has no samples. */
 void strobe_forked_leave_session(void);
 
 #endif

@@ -1,7 +1,7 @@
-/* What every hook does: a point beside the real call, or a scope around it. See capture/sample.h.
+/* The parts of every hook: a point beside the real call, or a scope around it. See capture/sample.h.
  *
- * A hook function begins with its real function, and reports with HERE, the place it was called from. Hooks on a
- * thread that has no state (yet), or while capture is off, do nothing but call through. */
+ * A hook calls its real function, and reports its event with HERE, the place that called the hook. While capture is
+ * off, and on a thread that cannot be registered, a hook only calls the real function. */
 #ifndef STROBE_BACKEND_LINUX_PRELOAD_HOOK_H
 #define STROBE_BACKEND_LINUX_PRELOAD_HOOK_H
 
@@ -19,7 +19,8 @@
         (uint64_t)(uintptr_t) __builtin_frame_address(0), (uint64_t)(uintptr_t)__builtin_return_address(0)             \
     }
 
-/* The calling thread's state, when its event is to be taken. */
+/* Returns the calling thread's state, or NULL when its event is not recorded. Registers the thread when it has no state
+ * yet. */
 static inline struct strobe_thread *strobe_hook_thread(uint32_t on)
 {
     struct strobe_thread *t = strobe_local.thread;
@@ -38,7 +39,7 @@ static STROBE_ALWAYS_INLINE void strobe_hook_point(enum strobe_kind kind, uint64
         strobe_point(t, on, kind, arg, site);
 }
 
-/* A scope that ends however its function is left: return, cancellation, exception. */
+/* A scope that ends with its function: by return, cancellation or exception. */
 struct strobe_hook_scope {
     struct strobe_thread *thread;
     uint32_t token;
@@ -53,7 +54,8 @@ static inline struct strobe_hook_scope strobe_hook_open(enum strobe_kind kind, u
     return s;
 }
 
-/* In the child of a fork that happened inside the call, the switch is off and the scope is nobody's. */
+/* When the call forked, the child's thread has no state any more, and the scope is ignored there. When capture has been
+ * turned off meanwhile, the scope ends by strobe_scope_left. */
 static inline void strobe_hook_close(struct strobe_hook_scope *s)
 {
     if (!s->token || s->thread != strobe_local.thread)
@@ -68,7 +70,7 @@ static inline void strobe_hook_close(struct strobe_hook_scope *s)
     struct strobe_hook_scope scope_ __attribute__((cleanup(strobe_hook_close))) = strobe_hook_open(kind, arg, HERE);   \
     (void)scope_
 
-/* The same around a wait for `what`: how it ended is to be said by strobe_hook_woken, if it returns. */
+/* A scope around a wait for `what`. When the call returns, the hook reports the outcome with strobe_hook_woken. */
 #define WAIT(kind, what)                                                                                               \
     SCOPE(kind, what);                                                                                                 \
     strobe_hook_waits(&scope_, what)
@@ -86,7 +88,8 @@ static inline void strobe_hook_woken(const struct strobe_hook_scope *s, uint64_t
         strobe_wait_end(s->thread, what, how, shared);
 }
 
-/* Right before a release of `what`: not 0 when somebody waits for it, and the event has been taken with that. */
+/* Right before a release of `what`. Returns a value other than 0 when a thread waits for `what`. The release's event is
+ * then recorded already. */
 static STROBE_ALWAYS_INLINE uint64_t strobe_hook_hands_over(uint64_t what, enum strobe_release how,
                                                             struct strobe_site site)
 {
@@ -94,7 +97,7 @@ static STROBE_ALWAYS_INLINE uint64_t strobe_hook_hands_over(uint64_t what, enum 
     return t && strobe_switched() != STROBE_OFF ? strobe_hand_over(t, what, how, site) : 0;
 }
 
-/* Right after it, with what strobe_hook_hands_over has returned. */
+/* Right after the release. `begin_ticks` is the result of strobe_hook_hands_over. */
 static STROBE_ALWAYS_INLINE void strobe_hook_released(uint64_t what, uint64_t begin_ticks, struct strobe_site site)
 {
     if (!strobe_unlikely(begin_ticks))
@@ -103,7 +106,7 @@ static STROBE_ALWAYS_INLINE void strobe_hook_released(uint64_t what, uint64_t be
         strobe_release_end(strobe_local.thread, what, begin_ticks, site);
 }
 
-/* To be called first by hooks of functions that may wait for a lock: aborts in the suspended window. */
+/* Aborts in the suspended window. A hook of a function that may wait for a lock calls this first. */
 static inline void strobe_hook_forbidden(const char *name)
 {
     if (strobe_unlikely(strobe_guard_forbids()))

@@ -1,4 +1,4 @@
-/* Allocation: every call is counted, and is a point behind the gate. */
+/* Allocation: every call is counted, and is a point that passes the gate. */
 #include "engine/backend/linux/preload/hook.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Looking the real functions up may itself allocate: that little comes from here and is never given back. */
+/* The lookup of the real functions may allocate. That memory comes from this buffer and is never freed. */
 static struct {
     strobe_a32 used;
     _Alignas(16) char bytes[64 * 1024];
@@ -73,7 +73,7 @@ HOOK void *calloc(size_t count, size_t bytes)
     return p;
 }
 
-/* Moves a block that was handed out before the real functions were known. */
+/* Moves a block that was allocated before the real functions were known. */
 static void *move_early(void *p, size_t bytes)
 {
     void *q = malloc(bytes);

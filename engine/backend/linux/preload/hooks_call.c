@@ -1,4 +1,4 @@
-/* The C side of hooks_jump.S. */
+/* The C part of hooks_jump.S. */
 #include "engine/backend/linux/preload/hook.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@ long strobe_vfork_ends(long result)
     return result;
 }
 
-/* `frame` is the caller's frame; a record that joins it to the return address is laid here, as a called function would
- * have. The event is met before the load. */
+/* `frame` is the caller's frame pointer. The function builds the frame record that a called function would have, which
+ * joins this frame to the return address. It reports the event before the load. */
 void *strobe_dlopen_begins(const uint64_t *return_slot, uint64_t frame)
 {
     struct {

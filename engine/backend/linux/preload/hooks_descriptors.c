@@ -1,7 +1,8 @@
-/* Calls that make or copy descriptors by which threads wake each other (channels.h), and change epoll sets.
+/* Calls that create or copy descriptors of channels (channels.h), and that change epoll sets.
  *
- * Pipes that libunwind opens in the program's name, to probe memory with, go where the program's descriptors are not.
- * It opens them when it starts, and again when it finds that the program has closed them. */
+ * libunwind opens pipes in the program's name to probe memory. The hooks move these pipes to high numbers, so that the
+ * program's descriptors keep theirs. libunwind opens the pipes when it starts, and again when it finds that the program
+ * has closed them. */
 #include "engine/backend/linux/descriptors.h"
 #include "engine/backend/linux/preload/channels.h"
 

@@ -1,5 +1,5 @@
-/* Files: reads, writes and flushes may wait, so they are scopes; open and close too. On LP64 the 64-bit names and the
- * plain ones are one function. */
+/* Files: reads, writes, flushes, open and close may wait, so they are scopes. On LP64 the 64-bit names and the plain
+ * names are one function. */
 #include "engine/backend/linux/preload/channels.h"
 
 #include <fcntl.h>
@@ -80,7 +80,7 @@ HOOK ssize_t writev(int fd, const struct iovec *from, int count)
     return strobe_real()->writev(fd, from, count);
 }
 
-/* The mode argument is there only for flags that create. */
+/* Returns the mode argument, which exists only with flags that create a file. */
 static mode_t mode_of(int flags, va_list arguments)
 {
     bool creates = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;

@@ -1,11 +1,11 @@
-/* Hooks that must not stand between the program and the function as a C frame would.
+/* Hooks that must not add a C frame between the program and the real function.
  *
- * vfork   returns twice, the second time on a stack that the child has used: the return address is kept in a register
- *         over the call. The child shares our memory and runs as if it were its parent's thread, so hooks are kept off
- *         on this thread until the parent goes on.
- * dlopen  looks at its return address to tell who calls, and so which library paths apply: it is jumped to, not called.
- * syscall makes the call itself, as the C library's does, but for numbers that hooks_syscall.c watches.
- */
+ *   vfork    returns twice, the second time on a stack that the child has used. The hook keeps the return address in a
+ *            register over the call. The child shares the parent's memory and runs as the parent's thread, so hooks
+ *            stay off on this thread until the parent continues
+ *   dlopen   reads its return address to find the caller, whose library paths apply. The hook jumps to it and does not
+ *            call it
+ *   syscall  makes the call itself, as the C library's does, except for the numbers that hooks_syscall.c handles */
 #if defined(__x86_64__)
 
         .text
@@ -36,7 +36,7 @@ dlopen:
         pushq   %rdi
         pushq   %rsi
         subq    $8, %rsp
-        leaq    24(%rsp), %rdi          /* where our return address is */
+        leaq    24(%rsp), %rdi          /* address of the return address */
         movq    %rbp, %rsi
         call    strobe_dlopen_begins@PLT
         addq    $8, %rsp
@@ -113,7 +113,7 @@ vfork:
 dlopen:
         stp     x29, x30, [sp, #-32]!
         stp     x0, x1, [sp, #16]
-        add     x0, sp, #8              /* where our return address is */
+        add     x0, sp, #8              /* address of the return address */
         mov     x1, x29
         bl      strobe_dlopen_begins
         mov     x16, x0

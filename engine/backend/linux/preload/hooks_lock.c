@@ -1,18 +1,19 @@
-/* Locks: what can be had at once is a point; waiting is a scope, told to who may end it; giving back is a point of its
- * own kind, taken before the lock is free where somebody waits for it, else after. See capture/blocking.h. */
+/* Locks. A call that takes a free lock is a point. A call that waits is a scope with a registered wait. A release is a
+ * point of kind UNLOCK. It is recorded before the release when a thread waits for the lock, else after the release. See
+ * capture/blocking.h. */
 #include "engine/backend/linux/preload/hook.h"
 
 #include <errno.h>
 
 #define OBJECT(p) ((uint64_t)(uintptr_t)(p))
 
-/* True when the call should try first, so that only a real wait pays for a scope. */
-static inline bool traced(void)
+/* Returns true when the hook should first try without a wait, so that only a real wait pays for a scope. */
+static inline bool is_traced(void)
 {
     return strobe_switched() != STROBE_OFF && strobe_local.thread;
 }
 
-/* What a call that waits for a lock or condition came back with. */
+/* Converts the result of a wait for a lock or condition. */
 static enum strobe_wake wake_of(int error)
 {
     return error == 0 || error == EOWNERDEAD ? STROBE_WAKE_RELEASED
@@ -25,7 +26,7 @@ HOOK int pthread_mutex_lock(pthread_mutex_t *m)
 {
     strobe_hook_forbidden("pthread_mutex_lock");
     struct strobe_real *real = strobe_real();
-    if (!traced())
+    if (!is_traced())
         return real->pthread_mutex_lock(m);
     int r = real->pthread_mutex_trylock(m);
     if (r != EBUSY) {
@@ -66,7 +67,7 @@ HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 {
     strobe_hook_forbidden("pthread_rwlock_rdlock");
     struct strobe_real *real = strobe_real();
-    if (!traced())
+    if (!is_traced())
         return real->pthread_rwlock_rdlock(l);
     int r = real->pthread_rwlock_tryrdlock(l);
     if (r != EBUSY) {
@@ -91,7 +92,7 @@ HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *l)
 {
     strobe_hook_forbidden("pthread_rwlock_wrlock");
     struct strobe_real *real = strobe_real();
-    if (!traced())
+    if (!is_traced())
         return real->pthread_rwlock_wrlock(l);
     int r = real->pthread_rwlock_trywrlock(l);
     if (r != EBUSY) {
@@ -114,7 +115,7 @@ HOOK int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *
 
 HOOK int pthread_rwlock_unlock(pthread_rwlock_t *l)
 {
-    /* Who has the lock while there is a writer is the writer. */
+    /* While the lock has a writer, the calling thread is that writer. */
     enum strobe_release how = l->__data.__cur_writer ? STROBE_RELEASE_LOCK : STROBE_RELEASE_SHARED;
     uint64_t begin = strobe_hook_hands_over(OBJECT(l), how, HERE);
     int r = strobe_real()->pthread_rwlock_unlock(l);
@@ -176,10 +177,10 @@ HOOK int sem_wait(sem_t *s)
 {
     strobe_hook_forbidden("sem_wait");
     struct strobe_real *real = strobe_real();
-    if (!traced())
+    if (!is_traced())
         return real->sem_wait(s);
     int saved = errno;
-    pthread_testcancel(); /* as sem_wait would, also when it need not wait */
+    pthread_testcancel(); /* a cancellation point like sem_wait, also without a wait */
     if (real->sem_trywait(s) == 0) {
         strobe_hook_point(STROBE_KIND_SEM, OBJECT(s), HERE);
         return 0;

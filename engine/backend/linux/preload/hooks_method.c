@@ -1,7 +1,7 @@
-/* Calls of functions, as compilers report them with -finstrument-functions, and the thread that looks after them.
+/* Calls of functions that compilers report with -finstrument-functions, and the clock thread.
  *
- * The C library has functions of the same names that do nothing: programs that are not instrumented never call any, and
- * those that bring their own keep them. */
+ * The C library has functions of the same names that do nothing. Programs without instrumentation call neither.
+ * Programs with their own versions keep them. */
 #include "engine/backend/linux/preload/method.h"
 
 #include "engine/backend/linux/images.h"
@@ -37,7 +37,7 @@ static uint64_t now_ticks(void)
     return strobe_preload.host.host.ticks(&strobe_preload.host);
 }
 
-/* A library that goes is looked at before it does: its names are needed as long as the log. */
+/* Lists the library before it is unloaded, because the log needs the names of its functions. */
 HOOK int dlclose(void *handle)
 {
     if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF && !strobe_restricted)
@@ -50,11 +50,11 @@ HOOK int dlclose(void *handle)
 static pthread_key_t key;
 static bool has_key;
 
-/* Destructors run in rounds, and others' may call functions, too: ours goes to the end of the line while it can. Glibc
- * and POSIX promise four rounds. */
+/* Destructors run in rounds, and other destructors may call instrumented functions. This destructor therefore sets its
+ * value again until the last round. Glibc and POSIX guarantee four rounds. */
 enum { ROUNDS = 4 };
 
-static void sign_off(void *round)
+static void end_call_thread(void *round)
 {
     uintptr_t n = (uintptr_t)round;
     if (strobe_restricted)
@@ -73,8 +73,9 @@ static void sign_off(void *round)
     strobe_store_release(&e->state, STROBE_THREAD_ENDED);
 }
 
-/* Beside samples a thread has one place for both; what is told while it is being found is early. */
-static enum strobe_status find_place(uint32_t *thread)
+/* Returns the thread's index in the session. When samples are taken, too, the sampling part adds the thread. A call
+ * that comes while it does so gets STROBE_LATE. */
+static enum strobe_status find_thread_index(uint32_t *thread)
 {
     struct strobe_preload *p = &strobe_preload;
     if (p->samples) {
@@ -92,18 +93,18 @@ static enum strobe_status find_place(uint32_t *thread)
     return status;
 }
 
-static enum strobe_status attach(uint32_t *thread)
+static enum strobe_status attach_call_thread(uint32_t *thread)
 {
     if (strobe_restricted)
         return STROBE_FULL;
-    enum strobe_status status = find_place(thread);
+    enum strobe_status status = find_thread_index(thread);
     if (status == STROBE_OK && has_key)
         pthread_setspecific(key, (void *)1);
     return status;
 }
 
-/* Both on the thread's own stack: what is not above the running hook is gone. A handler's own stack is left when
- * nothing runs there any more. */
+/* Compares stack addresses. When both frames are on the same stack, the thread has left every hook whose frame is not
+ * above the running hook's. A frame on the signal stack is left when the running hook is not on that stack. */
 static bool is_left(uintptr_t frame, uintptr_t now)
 {
     stack_t s;
@@ -116,35 +117,35 @@ static bool is_left(uintptr_t frame, uintptr_t now)
 
 /* ---- the clock thread, which looks for libraries, too ---- */
 
-enum { LOOK_NS = 20 * 1000 * 1000 };
+enum { CHECK_NS = 20 * 1000 * 1000 };
 
 static strobe_a64 *clock_word; /* on the page of the switch */
 
-static void note_images(void)
+static void add_new_images(void)
 {
     if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF && strobe_linux_images_changed())
         strobe_linux_note_images(&strobe_preload.engine.session, now_ticks(), false);
 }
 
-static void keep_clock(void)
+static void run_clock_thread(void)
 {
     prctl(PR_SET_NAME, "strobe-calls");
     bool coarse = strobe_preload.engine.config.calls & STROBE_CALLS_COARSE;
     const struct strobe_host *host = &strobe_preload.host.host;
-    uint64_t next = now_ticks(), look = next;
+    uint64_t next = now_ticks(), next_check = next;
     while (!strobe_load_relaxed(&strobe_preload.engine.sampler_stop)) {
-        next += coarse ? STROBE_ENTRY_CLOCK_NS : LOOK_NS;
+        next += coarse ? STROBE_ENTRY_CLOCK_NS : CHECK_NS;
         host->sleep_until(host->ctx, next);
         uint64_t now = now_ticks();
         if (coarse && strobe_load_relaxed(strobe_entry_switch) == STROBE_ON)
             strobe_store_seq_cst(clock_word, now);
-        if (strobe_load_seq_cst(strobe_entry_switch) != STROBE_ON) /* turned off meanwhile, perhaps */
+        if (strobe_load_seq_cst(strobe_entry_switch) != STROBE_ON) /* it may have been turned off meanwhile */
             strobe_store_relaxed(clock_word, 0);
-        if (now > next + LOOK_NS)
+        if (now > next + CHECK_NS)
             next = now;
-        if (now >= look && !strobe_preload.samples) { /* else the sampler does */
-            look = now + LOOK_NS;
-            note_images();
+        if (now >= next_check && !strobe_preload.samples) { /* else the sampler adds images */
+            next_check = now + CHECK_NS;
+            add_new_images();
         }
     }
     strobe_preload_close();
@@ -164,16 +165,16 @@ bool strobe_method_start(const struct strobe_preload *p, struct strobe_method_pa
     strobe_entry_engine = (struct strobe_entry_engine){.session = &p->engine.session,
                                                        .host = &p->host.host,
                                                        .busy = busy,
-                                                       .attach = attach,
+                                                       .attach = attach_call_thread,
                                                        .is_left = is_left,
                                                        .resume_ticks = now_ticks() + c->delay_ns};
     strobe_entry_forget();
-    has_key = has_key || pthread_key_create(&key, sign_off) == 0;
+    has_key = has_key || pthread_key_create(&key, end_call_thread) == 0;
     strobe_store_relaxed(&page->on, STROBE_OFF);
     strobe_store_relaxed(&page->clock, 0);
     strobe_entry_switch = &page->on;
     strobe_entry_clock = clock_word = &page->clock;
-    strobe_own_thread_start(keep_clock);
+    strobe_own_thread_start(run_clock_thread);
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Sockets, message queues, and waiting for descriptors: scopes. Masks that a call sets for its own time leave our stop
- * signal out. */
+/* Sockets, message queues, and waits for descriptors: scopes. The stop signal is removed from signal masks that a call
+ * sets for its duration. */
 #include "engine/backend/linux/preload/channels.h"
 #include "engine/backend/linux/preload/signals.h"
 
@@ -10,7 +10,8 @@ ssize_t __recvfrom_chk(int fd, void *to, size_t bytes, size_t room, int flags, s
 
 #define FD(fd) ((uint64_t)(unsigned)(fd))
 
-/* A poll of a channel has its descriptor for argument, another one the number of descriptors. */
+/* The argument of a poll's scope is the channel's descriptor, or the number of descriptors when no channel is
+ * polled. */
 #define POLL_SCOPE                                                                                                     \
     int polled_ = strobe_channel_polled(fds, count);                                                                   \
     SCOPE(STROBE_KIND_POLL, polled_ >= 0 ? FD(polled_) : count);                                                       \
@@ -25,7 +26,7 @@ ssize_t __recvfrom_chk(int fd, void *to, size_t bytes, size_t room, int flags, s
         return ready_;                                                                                                 \
     } while (0)
 
-/* Of an epoll set that is known (channels.h). */
+/* Returns the result of a wait for an epoll set, and reports how the wait ended when the set is known (channels.h). */
 #define SET_RETURNS(call)                                                                                              \
     do {                                                                                                               \
         int ready_ = (call);                                                                                           \

@@ -1,5 +1,5 @@
-/* Processes: an exec in the recorded process closes its session and hands the new program one; waiting for a child is a
- * scope; _exit closes the session as exit does. Children are left alone. */
+/* Processes. An exec in the recorded process closes its session and prepares one for the new program. A wait for a
+ * child is a scope. _exit closes the session as exit does. */
 #include "engine/backend/linux/preload/environment.h"
 #include "engine/backend/linux/preload/hook.h"
 
@@ -13,47 +13,47 @@
 
 /* ---- exec ---- */
 
-/* Closes the session and returns the environment to go with, when this is the recorded process. */
-static char *const *depart(bool *departs, char *const *environment)
+/* Closes the session of the recorded process, and returns the environment for the exec. */
+static char *const *prepare_exec(bool *closed, char *const *environment)
 {
-    *departs = strobe_preload_close_for_exec();
-    if (!*departs)
+    *closed = strobe_preload_close_for_exec();
+    if (!*closed)
         strobe_preload_count_vforked();
-    return *departs ? strobe_environment_for_exec(environment) : environment;
+    return *closed ? strobe_environment_for_exec(environment) : environment;
 }
 
-static void stay(bool departed)
+static void resume_after_exec(bool closed)
 {
     int saved = errno;
-    if (departed)
+    if (closed)
         strobe_preload_reopen();
     errno = saved;
 }
 
 HOOK int execve(const char *path, char *const argv[], char *const envp[])
 {
-    bool departs;
-    char *const *environment = depart(&departs, envp);
+    bool closed;
+    char *const *environment = prepare_exec(&closed, envp);
     int r = strobe_real()->execve(path, argv, environment);
-    stay(departs);
+    resume_after_exec(closed);
     return r;
 }
 
 HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    bool departs;
-    char *const *environment = depart(&departs, envp);
+    bool closed;
+    char *const *environment = prepare_exec(&closed, envp);
     int r = strobe_real()->execvpe(file, argv, environment);
-    stay(departs);
+    resume_after_exec(closed);
     return r;
 }
 
 HOOK int fexecve(int fd, char *const argv[], char *const envp[])
 {
-    bool departs;
-    char *const *environment = depart(&departs, envp);
+    bool closed;
+    char *const *environment = prepare_exec(&closed, envp);
     int r = strobe_real()->fexecve(fd, argv, environment);
-    stay(departs);
+    resume_after_exec(closed);
     return r;
 }
 
@@ -67,7 +67,7 @@ HOOK int execvp(const char *file, char *const argv[])
     return execvpe(file, argv, environ);
 }
 
-/* Counts the arguments behind `first`, its NULL included. */
+/* Counts the arguments from `first` on, including the NULL. */
 static size_t count_arguments(const char *first, va_list arguments)
 {
     size_t n = 1;

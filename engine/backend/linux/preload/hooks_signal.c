@@ -1,5 +1,5 @@
-/* Signals: the stop signal is left out of every mask and awaited set, and a disposition that the program sets for
- * it is kept aside and honoured for instances that others send. */
+/* Signals. The stop signal is removed from every mask and awaited set. A disposition that the program sets for it is
+ * stored. It applies to instances that the engine did not send. */
 #include "engine/backend/linux/preload/hook.h"
 #include "engine/backend/linux/preload/signals.h"
 
@@ -8,42 +8,41 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* What the program believes is installed for the stop signal: the slot whose index `wish` has. Any number of threads
- * and handlers exchange and read it at a time, and each sees one whole:
+/* The program's own disposition of the stop signal: the slot whose index is in `current_action`. Any number of threads
+ * and handlers may exchange and read it at once, and each sees one whole value:
  *
- *   exchange  claims a slot that is not used (0 -> USED), fills it, and puts its index into `wish`. The slot that was
- *   there
- *             is this caller's to copy and give back.
- *   read      counts itself into the slot, and looks whether it still is the one; a slot with readers is not claimed
- */
-enum { WISHES = 64 };
+ *   exchange  claims an unused slot (0 -> USED), fills it, and puts its index into `current_action`. It then copies
+ *             and frees the previous slot
+ *   read      counts itself into the slot, and checks that the slot is still current. A slot with readers is not
+ *             claimed */
+enum { PROGRAM_ACTIONS = 64 };
 #define USED 0x80000000u
 static struct {
     strobe_a32 state;
     struct sigaction action;
-} wished[WISHES] = {[0] = {.state = USED}};
-static strobe_a32 wish;
+} program_actions[PROGRAM_ACTIONS] = {[0] = {.state = USED}};
+static strobe_a32 current_action;
 
-static struct sigaction read_wish(void)
+static struct sigaction read_program_action(void)
 {
     for (;;) {
-        uint32_t at = strobe_load_acquire(&wish);
-        strobe_add_acq_rel(&wished[at].state, 1);
+        uint32_t at = strobe_load_acquire(&current_action);
+        strobe_add_acq_rel(&program_actions[at].state, 1);
         struct sigaction action;
-        bool still = strobe_load_seq_cst(&wish) == at;
+        bool still = strobe_load_seq_cst(&current_action) == at;
         if (still)
-            action = wished[at].action;
-        strobe_add_acq_rel(&wished[at].state, UINT32_MAX);
+            action = program_actions[at].action;
+        strobe_add_acq_rel(&program_actions[at].state, UINT32_MAX);
         if (still)
             return action;
     }
 }
 
-static uint32_t claim_wish(void)
+static uint32_t claim_program_action(void)
 {
-    for (uint32_t at = 0;; at = (at + 1) % WISHES) {
+    for (uint32_t at = 0;; at = (at + 1) % PROGRAM_ACTIONS) {
         uint32_t unused = 0;
-        if (strobe_cas_acq_rel(&wished[at].state, &unused, USED))
+        if (strobe_cas_acq_rel(&program_actions[at].state, &unused, USED))
             return at;
     }
 }
@@ -65,7 +64,7 @@ const sigset_t *strobe_signals_without_ours(const sigset_t *mask, sigset_t *room
 
 void strobe_signals_foreign(int number, siginfo_t *info, void *context)
 {
-    struct sigaction now = read_wish();
+    struct sigaction now = read_program_action();
     if (now.sa_flags & SA_SIGINFO) {
         now.sa_sigaction(number, info, context);
     } else if (now.sa_handler == SIG_DFL) {
@@ -81,28 +80,29 @@ void strobe_signals_foreign(int number, siginfo_t *info, void *context)
     }
 }
 
-/* The last ticks may still be pending for threads that wait for a processor. To ignore a signal discards them, in all
- * threads; the default action would end the process. */
+/* The last ticks may still be pending for threads that wait for a processor. Setting a signal to SIG_IGN discards its
+ * pending instances in all threads. With the default action they would end the process. */
 void strobe_signals_restore(void)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, now = wished[strobe_load_acquire(&wish)].action;
+    struct sigaction ignore = {.sa_handler = SIG_IGN},
+                     now = program_actions[strobe_load_acquire(&current_action)].action;
     if (!strobe_preload.host.signal)
         return;
     strobe_real()->sigaction(strobe_preload.host.signal, &ignore, NULL);
     strobe_real()->sigaction(strobe_preload.host.signal, &now, NULL);
 }
 
-static void exchange_wish(const struct sigaction *wanted, struct sigaction *before)
+static void exchange_program_action(const struct sigaction *wanted, struct sigaction *before)
 {
     struct sigaction was;
     if (wanted) {
-        uint32_t at = claim_wish();
-        wished[at].action = *wanted;
-        uint32_t old = strobe_exchange_acq_rel(&wish, at);
-        was = wished[old].action;
-        strobe_add_acq_rel(&wished[old].state, USED); /* USED + USED: no longer */
+        uint32_t at = claim_program_action();
+        program_actions[at].action = *wanted;
+        uint32_t old = strobe_exchange_acq_rel(&current_action, at);
+        was = program_actions[old].action;
+        strobe_add_acq_rel(&program_actions[old].state, USED); /* USED + USED = 0: the slot is unused */
     } else {
-        was = read_wish();
+        was = read_program_action();
     }
     if (before)
         *before = was;
@@ -112,7 +112,7 @@ HOOK int sigaction(int number, const struct sigaction *restrict wanted, struct s
 {
     if (!is_ours(number))
         return strobe_real()->sigaction(number, wanted, before);
-    exchange_wish(wanted, before);
+    exchange_program_action(wanted, before);
     return 0;
 }
 
@@ -122,7 +122,7 @@ HOOK void (*signal(int number, void (*handler)(int)))(int)
         return strobe_real()->signal(number, handler);
     struct sigaction wanted = {.sa_handler = handler, .sa_flags = SA_RESTART}, before;
     sigemptyset(&wanted.sa_mask);
-    exchange_wish(&wanted, &before);
+    exchange_program_action(&wanted, &before);
     return before.sa_handler;
 }
 

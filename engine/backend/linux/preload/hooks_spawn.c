@@ -1,5 +1,5 @@
-/* Children that the C library starts by itself, without a call of fork that can be seen: they are counted, and system
- * is a wait for its child. */
+/* Children that the C library starts itself, without a call of fork that a hook sees. They are counted. system is also
+ * a wait for its child. */
 #include "engine/backend/linux/preload/hook.h"
 
 #include <spawn.h>

@@ -1,5 +1,5 @@
-/* Calls that the program makes by number, through the C library's `syscall`: those that end a thread, a process or a
- * program, or restrict system calls. The others are made by hooks_jump.S without passing here. */
+/* System calls that the program makes through the C library's `syscall`: those that end a thread, a process or a
+ * program, or restrict system calls. hooks_jump.S makes the other calls itself. */
 #include "engine/backend/linux/preload/hook.h"
 #include "engine/backend/linux/preload/own_threads.h"
 #include "engine/backend/linux/preload/restrict.h"
@@ -13,8 +13,8 @@
 long strobe_syscall_raw(long number, ...);
 long strobe_syscall_watched(long number, ...);
 
-/* A thread that ends without the C library's knowledge: nothing of it may be waited for. */
-static void end_thread(int status)
+/* Detaches a thread that ends by SYS_exit, of which the C library does not know. */
+static void detach_ending_thread(int status)
 {
     struct strobe_thread *t = strobe_local.thread;
     strobe_own_threads_note_exit((uint32_t)status);
@@ -22,8 +22,8 @@ static void end_thread(int status)
         strobe_thread_detach(t);
 }
 
-/* With TSYNC, a call that fails for a thread that is in the way returns the thread's id. */
-static long restrict_calls(const long a[6])
+/* With TSYNC, a failed call may return the id of the thread that prevented it. */
+static long call_seccomp(const long a[6])
 {
     bool all = a[0] == SECCOMP_SET_MODE_FILTER && a[1] & SECCOMP_FILTER_FLAG_TSYNC;
     strobe_restrict_begin(all);
@@ -45,9 +45,9 @@ long strobe_syscall_watched(long number, ...)
     if (number == SYS_prctl)
         return prctl((int)a[0], a[1], a[2], a[3], a[4]);
     if (number == SYS_seccomp && strobe_restrict_by_seccomp((unsigned long)a[0]))
-        return restrict_calls(a);
+        return call_seccomp(a);
     if (number == SYS_exit)
-        end_thread((int)a[0]);
+        detach_ending_thread((int)a[0]);
     if (number == SYS_exit_group)
         strobe_preload_close();
     return strobe_syscall_raw(number, a[0], a[1], a[2], a[3], a[4], a[5]);

@@ -1,5 +1,5 @@
-/* Threads: start and end are forced points, joins are waits that the thread's end ends. Every thread made by
- * pthread_create is registered before its own code runs, and signs off however it ends: return, pthread_exit or
+/* Threads. Start and end are forced points. A join is a wait that the end of the other thread ends. Every thread from
+ * pthread_create is registered before its own code runs, and is detached however it ends: by return, pthread_exit or
  * cancellation. */
 #include "engine/backend/linux/preload/hook.h"
 #include "engine/backend/linux/preload/own_threads.h"
@@ -11,15 +11,15 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-struct birth {
+struct thread_start {
     void *(*routine)(void *);
     void *argument;
     bool restricted;
 };
 
-/* A thread that was cancelled asynchronously inside the engine leaves a request without an outcome: it is dropped.
- * Kinds that the sampler writes are left to it. */
-static void settle_interrupted(struct strobe_thread *t)
+/* Counts a request without an outcome as dropped. An asynchronous cancellation inside the engine leaves such a request.
+ * Kinds that the sampler writes are not changed. */
+static void drop_unfinished_requests(struct strobe_thread *t)
 {
     for (unsigned kind = STROBE_KIND_NONE + 1; kind < STROBE_KIND_COUNT; kind++) {
         struct strobe_account *a = &t->entry->account[kind];
@@ -34,7 +34,7 @@ static void settle_interrupted(struct strobe_thread *t)
     }
 }
 
-static void sign_off(int *unused)
+static void end_traced_thread(int *unused)
 {
     struct strobe_thread *t = strobe_local.thread;
     (void)unused;
@@ -47,17 +47,17 @@ static void sign_off(int *unused)
     strobe_point_forced(t, STROBE_KIND_THREAD, 0, HERE);
     strobe_hand_over(t, (uint64_t)pthread_self(), STROBE_RELEASE_ALL, HERE);
     if (strobe_load_relaxed(&t->inside))
-        settle_interrupted(t);
+        drop_unfinished_requests(t);
     strobe_thread_detach(t);
 }
 
-static void *live(void *p)
+static void *run_traced_thread(void *p)
 {
-    struct birth b = *(struct birth *)p;
+    struct thread_start b = *(struct thread_start *)p;
     if (b.restricted)
         strobe_restrict_inherit();
-    /* An allocator may set itself up for this thread here, with calls that are hooked. The thread is not registered by
-     * them: it would be registered twice. */
+    /* An allocator may initialize itself for this thread here, by calls that are hooked. These hooks must not register
+     * the thread, because it would be registered twice. */
     strobe_local.busy = 1;
     strobe_fence_signal();
     strobe_real()->free(p);
@@ -69,7 +69,7 @@ static void *live(void *p)
         strobe_point_forced(t, STROBE_KIND_THREAD, 1, HERE);
     else if (strobe_preload.may_start && !b.restricted)
         strobe_preload_note_stack(false);
-    int ends __attribute__((cleanup(sign_off))) = 0;
+    int ends __attribute__((cleanup(end_traced_thread))) = 0;
     (void)ends;
     return b.routine(b.argument);
 }
@@ -80,11 +80,11 @@ HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, voi
     struct strobe_real *real = strobe_real();
     if (strobe_own_thread_starts)
         return real->pthread_create(thread, attributes, routine, argument);
-    struct birth *b = strobe_preload.started || strobe_preload.may_start ? real->malloc(sizeof *b) : NULL;
+    struct thread_start *b = strobe_preload.started || strobe_preload.may_start ? real->malloc(sizeof *b) : NULL;
     if (!b)
         return real->pthread_create(thread, attributes, routine, argument);
-    *b = (struct birth){routine, argument, strobe_restricted};
-    int r = real->pthread_create(thread, attributes, live, b);
+    *b = (struct thread_start){routine, argument, strobe_restricted};
+    int r = real->pthread_create(thread, attributes, run_traced_thread, b);
     if (r)
         real->free(b);
     strobe_hook_point(STROBE_KIND_THREAD, 0, HERE);

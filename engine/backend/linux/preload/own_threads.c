@@ -16,55 +16,57 @@
 long strobe_syscall_raw(long number, ...); /* hooks_jump.S */
 
 enum {
-    LOOK_NS = 4000000,   /* between two looks for other threads */
-    SLEEP_NS = 20000000, /* longest sleep without a look */
+    CHECK_NS = 4000000,  /* time between two checks for other threads */
+    SLEEP_NS = 20000000, /* longest sleep without a check */
     OWN_THREADS_MAX = 2,
-    STOP_STEPS = 10000, /* of 200 us: as long is waited for own threads to end */
+    STOP_STEPS = 10000, /* steps of 200 us in which own threads must end */
 };
 
 _Thread_local bool strobe_own_thread_starts;
 
 static strobe_a32 own_count, own_tid[OWN_THREADS_MAX];
-static void (*sleep_until)(void *ctx, uint64_t deadline_ticks); /* the host's own, both */
+static void (*sleep_until)(void *ctx, uint64_t deadline_ticks); /* the host's original functions */
 static void (*rest_until)(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value);
-static strobe_a32 newborn;                 /* engine threads that have not come to run_own_thread yet */
-static strobe_a32 stays;                   /* 1: an engine thread that has closed the session waits until it is alone */
-static strobe_a64 noted;                   /* how many ends were noted << 32 | the last one's status */
-static strobe_a64 noted_before_leader = 1; /* `noted` + 1 when only the leader was left; 0: others were there */
-static bool counted;                       /* the C library counts the engine's threads among the program's */
+static strobe_a32 newborn;               /* number of engine threads that have not reached run_own_thread yet */
+static strobe_a32 waits_until_alone;     /* 1: engine threads wait at their end until they are alone */
+static strobe_a64 recorded_end;          /* number of recorded thread ends << 32 | status of the last one */
+static strobe_a64 end_before_leader = 1; /* `recorded_end` + 1 if the last check found only the leader, else 0 */
+static bool counted;                     /* the engine's threads are in the C library's count of threads */
 
 /* ---- whether others are left ---- */
 
-/* The leader of a process is kept as a zombie until the last thread ends; a zombie has no program file. Looking for the
- * file needs no descriptor. */
+/* Returns whether the process's leader has ended. The leader stays a zombie until the last thread ends, and a zombie
+ * has no program file. This check needs no descriptor. */
 static bool is_leader_gone(void)
 {
     char byte;
     return syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", &byte, 1ul) < 0 && errno == ENOENT;
 }
 
-/* True when the engine's threads and at most one other are left. Where /proc is missing the count is 0, and nothing is
- * concluded. */
+/* Returns true when only the engine's threads and at most one other thread are left. Without /proc the count is 0, and
+ * the result is false. */
 static bool are_others_gone(void)
 {
     uint64_t threads = strobe_process_thread_count();
     return threads > 1 && threads <= 1 + (uint64_t)strobe_load_relaxed(&own_count);
 }
 
-/* The look for the leader costs several times what the count does, and is made only when no other thread is left. A
- * leader may have started a thread just before it ended, so the count is taken again: after its end it starts none. */
+/* Returns true when only the engine's threads are left. The check of the leader costs several times what the count
+ * does, so it runs only when no other thread is left. A leader may have started a thread just before it ended. It
+ * cannot start another after its end, so a second count is reliable. */
 static bool is_alone(void)
 {
     bool others_gone = are_others_gone(), leader_gone = others_gone && is_leader_gone();
     if (!leader_gone)
-        strobe_store_relaxed(&noted_before_leader, others_gone ? strobe_load_relaxed(&noted) + 1 : 0);
+        strobe_store_relaxed(&end_before_leader, others_gone ? strobe_load_relaxed(&recorded_end) + 1 : 0);
     return leader_gone && are_others_gone();
 }
 
 /* ---- start and end ---- */
 
-/* The calling thread is counted itself, so the count cannot reach 0 meanwhile. */
-static void take_out_of_count(void)
+/* Subtracts the new thread from the C library's count. The calling thread is in the count, so the count cannot reach 0
+ * meanwhile. */
+static void subtract_from_count(void)
 {
     unsigned *threads = dlsym(RTLD_DEFAULT, "__nptl_nthreads");
     counted = threads == NULL;
@@ -72,7 +74,7 @@ static void take_out_of_count(void)
         __atomic_fetch_sub(threads, 1, __ATOMIC_RELAXED);
 }
 
-/* How the leader ended, as wait(2) has it: the last number of its stat (proc(5)). */
+/* Returns the leader's status in the form of wait(2). It is the last number of the leader's stat file (proc(5)). */
 static uint32_t leader_status(void)
 {
     char text[1024];
@@ -85,16 +87,17 @@ static uint32_t leader_status(void)
     return last ? (uint32_t)strtoul(last, NULL, 10) : 0;
 }
 
-/* How the program's thread ended that ended last, as wait(2) has it. An end that was not noted is the leader's when
- * only the leader was left at the look before; a thread of the C library that was never traced ends with 0. */
+/* Returns the status of the program's thread that ended last, in the form of wait(2). The status is the leader's when
+ * the last check found only the leader and no end was recorded since. A thread of the C library that was never traced
+ * ends with 0. */
 static uint32_t last_status(void)
 {
-    uint64_t last = strobe_load_relaxed(&noted);
-    return strobe_load_relaxed(&noted_before_leader) == last + 1 ? leader_status() : ((uint32_t)last & 0xff) << 8;
+    uint64_t last = strobe_load_relaxed(&recorded_end);
+    return strobe_load_relaxed(&end_before_leader) == last + 1 ? leader_status() : ((uint32_t)last & 0xff) << 8;
 }
 
-/* A thread that a seccomp filter or strict mode kills leaves a signal in its status; of the last thread's, the process
- * dies. The engine's thread has no other that could be meant. */
+/* Ends the process with this status. When a seccomp filter or strict mode kills the program's last thread, the status
+ * contains a signal, and the process must die by it. The engine's thread then sends that signal to itself. */
 static void end_process_as(uint32_t status)
 {
     int number = status & 0x7f;
@@ -110,12 +113,12 @@ static void end_process_as(uint32_t status)
     strobe_syscall_raw(SYS_exit, (long)(status >> 8));
 }
 
-/* Were it to end before the last thread of the program, but after that one's status is decided, the process would have
- * the wrong one. */
+/* Waits so that the engine's thread ends last. If it ended after the kernel has fixed the process's status but before
+ * the program's last thread ends, the process would have the wrong status. */
 static void wait_until_alone(void)
 {
-    struct timespec pause = {0, LOOK_NS};
-    while (strobe_load_relaxed(&stays) && !is_alone())
+    struct timespec pause = {0, CHECK_NS};
+    while (strobe_load_relaxed(&waits_until_alone) && !is_alone())
         syscall(SYS_nanosleep, &pause, NULL);
 }
 
@@ -123,7 +126,7 @@ static void *run_own_thread(void *p)
 {
     void (*routine)(void);
     *(void **)&routine = p;
-    strobe_local.busy = 1; /* hooks on it call through */
+    strobe_local.busy = 1; /* hooks on this thread only call through */
     strobe_add_relaxed(&newborn, UINT32_MAX);
     for (int i = 0; i < OWN_THREADS_MAX; i++) {
         uint32_t none = 0;
@@ -138,8 +141,8 @@ static void *run_own_thread(void *p)
     return NULL;
 }
 
-/* By the first pthread_create of all: a sanitizer's runtime that is linked into the program needs to know every thread.
- * The hook, which comes later, calls through. */
+/* Calls the outermost pthread_create, because a sanitizer's runtime that is linked into the program must know every
+ * thread. The engine's hook comes later and only calls through. */
 bool strobe_own_thread_start(void (*routine)(void))
 {
     sigset_t all, before;
@@ -153,7 +156,7 @@ bool strobe_own_thread_start(void (*routine)(void))
     strobe_own_thread_starts = false;
     strobe_real()->pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started) {
-        take_out_of_count();
+        subtract_from_count();
         pthread_detach(thread);
     } else {
         strobe_add_relaxed(&own_count, UINT32_MAX);
@@ -164,7 +167,7 @@ bool strobe_own_thread_start(void (*routine)(void))
 
 void strobe_own_threads_ask_to_close(void)
 {
-    strobe_store_relaxed(&stays, 1);
+    strobe_store_relaxed(&waits_until_alone, 1);
     strobe_store_relaxed(&strobe_preload.engine.sampler_stop, 1);
 }
 
@@ -178,7 +181,7 @@ bool strobe_own_threads_running(void)
     return strobe_load_relaxed(&own_count) != 0;
 }
 
-static bool is_gone(uint32_t tid)
+static bool is_thread_gone(uint32_t tid)
 {
     return !tid || (syscall(SYS_tgkill, (long)strobe_preload.host.pid, (long)tid, 0l) != 0 && errno == ESRCH);
 }
@@ -190,7 +193,7 @@ void strobe_own_threads_stop(void)
     for (int step = 0; step < STOP_STEPS; step++) {
         bool gone = !strobe_own_threads_running();
         for (int i = 0; i < OWN_THREADS_MAX; i++)
-            gone = gone && is_gone(strobe_load_relaxed(&own_tid[i]));
+            gone = gone && is_thread_gone(strobe_load_relaxed(&own_tid[i]));
         if (gone)
             return;
         syscall(SYS_nanosleep, &pause, NULL);
@@ -199,8 +202,8 @@ void strobe_own_threads_stop(void)
 
 void strobe_own_threads_note_exit(uint32_t status)
 {
-    uint64_t before = strobe_load_relaxed(&noted);
-    while (!strobe_cas_relaxed(&noted, &before, ((before >> 32) + 1) << 32 | status))
+    uint64_t before = strobe_load_relaxed(&recorded_end);
+    while (!strobe_cas_relaxed(&recorded_end, &before, ((before >> 32) + 1) << 32 | status))
         continue;
 }
 
@@ -210,39 +213,39 @@ void strobe_own_threads_forget(void)
     strobe_store_relaxed(&newborn, 0);
     for (int i = 0; i < OWN_THREADS_MAX; i++)
         strobe_store_relaxed(&own_tid[i], 0);
-    strobe_store_relaxed(&stays, 0);
-    strobe_store_relaxed(&noted, 0);
-    strobe_store_relaxed(&noted_before_leader, 1);
+    strobe_store_relaxed(&waits_until_alone, 0);
+    strobe_store_relaxed(&recorded_end, 0);
+    strobe_store_relaxed(&end_before_leader, 1);
 }
 
 /* ---- looking at times ---- */
 
-static void look_for_others(uint64_t now)
+static void check_for_others(uint64_t now)
 {
-    static strobe_a64 look_ticks;
-    if (now < strobe_load_relaxed(&look_ticks))
+    static strobe_a64 check_ticks;
+    if (now < strobe_load_relaxed(&check_ticks))
         return;
-    strobe_store_relaxed(&look_ticks, now + LOOK_NS);
+    strobe_store_relaxed(&check_ticks, now + CHECK_NS);
     if (is_alone())
         strobe_store_relaxed(&strobe_preload.engine.sampler_stop, 1);
 }
 
-static void sleep_and_look(void *ctx, uint64_t deadline_ticks)
+static void sleep_and_check(void *ctx, uint64_t deadline_ticks)
 {
     const struct strobe_host *h = &strobe_preload.host.host;
     for (;;) {
         uint64_t now = h->ticks(ctx), step = now + SLEEP_NS;
-        look_for_others(now);
+        check_for_others(now);
         if (now >= deadline_ticks || strobe_load_relaxed(&strobe_preload.engine.sampler_stop))
             return;
         sleep_until(ctx, deadline_ticks < step ? deadline_ticks : step);
     }
 }
 
-/* A rest is short. */
-static void rest_and_look(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value)
+/* Checks once only, because a rest is short. */
+static void rest_and_check(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value)
 {
-    look_for_others(strobe_preload.host.host.ticks(ctx));
+    check_for_others(strobe_preload.host.host.ticks(ctx));
     if (!strobe_load_relaxed(&strobe_preload.engine.sampler_stop))
         rest_until(ctx, deadline_ticks, word, value);
 }
@@ -251,6 +254,6 @@ void strobe_own_threads_watch(struct strobe_host *host)
 {
     sleep_until = host->sleep_until;
     rest_until = host->rest_until;
-    host->sleep_until = sleep_and_look;
-    host->rest_until = rest_and_look;
+    host->sleep_until = sleep_and_check;
+    host->rest_until = rest_and_check;
 }

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static uint64_t number(const char **text)
+static uint64_t read_number(const char **text)
 {
     uint64_t n = 0;
     while (**text == ' ')
@@ -15,7 +15,7 @@ static uint64_t number(const char **text)
     return n;
 }
 
-/* Fields of statm, in pages: size, resident, shared (proc(5)). 0 when it can't be read. */
+/* Reads the fields of statm, which are pages: size, resident, shared (proc(5)). Returns 0 on failure. */
 static uint64_t footprint_bytes(void)
 {
     char text[128];
@@ -28,18 +28,18 @@ static uint64_t footprint_bytes(void)
         return 0;
     text[bytes] = '\0';
     const char *p = text;
-    number(&p);
-    uint64_t resident = number(&p), shared = number(&p);
+    read_number(&p);
+    uint64_t resident = read_number(&p), shared = read_number(&p);
     return resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Threads of the process that are the engine's: the sampler, and the one that keeps the clock of calls. */
-static uint64_t own_threads(const struct strobe_sampler *s)
+/* Returns the number of the engine's threads: the sampler, and with calls the clock thread. */
+static uint64_t count_own_threads(const struct strobe_sampler *s)
 {
     return s->engine->config.calls ? 2 : 1;
 }
 
-/* The kernel counts a task directory's links as two and one a thread. 0 when it does not say. */
+/* The link count of the task directory is two plus the number of threads. */
 uint64_t strobe_process_thread_count(void)
 {
     struct statx x = {0};
@@ -63,7 +63,7 @@ void strobe_process_tell(const struct strobe_linux *l, struct strobe_sampler *s,
                                          [STROBE_SERIES_FOOTPRINT_BYTES] = own_files ? footprint_bytes() : 0,
                                          [STROBE_SERIES_THREADS] = strobe_process_thread_count(),
                                      };
-    uint64_t own = own_threads(s);
+    uint64_t own = count_own_threads(s);
     value[STROBE_SERIES_THREADS] -= value[STROBE_SERIES_THREADS] > own ? own : value[STROBE_SERIES_THREADS];
     for (unsigned what = 0; what < STROBE_SERIES_COUNT; what++)
         if (value[what])

@@ -1,22 +1,24 @@
-/* What the process as a whole uses, for its time series. */
+/* Resource use of the whole process, for its time series. */
 #ifndef STROBE_BACKEND_LINUX_PRELOAD_PROCESS_H
 #define STROBE_BACKEND_LINUX_PRELOAD_PROCESS_H
 
 #include "engine/backend/linux/host_linux.h"
 #include "engine/capture/series.h"
 
-/* Writes the values of this instant, for thread `thread`:
+/* Writes the present values, for thread `thread`:
  *
  *   CPU time    CLOCK_PROCESS_CPUTIME_ID
- *   footprint   /proc/self/statm, resident less shared pages: anonymous memory, which is what a program's allocations
- *               and stacks take. Mapped files, the session's own among them, are not in it; nor is what was swapped out
- *   threads     links of /proc/self/task but two
+ *   footprint   /proc/self/statm, resident less shared pages: anonymous memory, which a program's allocations and
+ *               stacks use. Mapped files, also the session's own, and swapped-out memory do not count
+ *   threads     links of /proc/self/task less two, less the engine's own threads
  *
- * What the system does not tell is left out. Takes 10 to 20 us, most of it statm, which needs a descriptor: where the
- * descriptor table is the program's (not the sampler thread's own), `own_files` is false and the footprint left out. */
+ * A value that the system does not provide is left out. Takes 10 to 20 us, most of it for statm, which needs a
+ * descriptor. `own_files` is true in the sampler thread, which has its own descriptor table. Other callers use the
+ * program's table and set it to false; the footprint is then left out. */
 void strobe_process_tell(const struct strobe_linux *l, struct strobe_sampler *s, uint32_t thread, bool own_files);
 
-/* Threads of the process, a leader that has ended among them; 0 when the system does not tell. */
+/* Returns the number of threads of the process, including a leader that has ended; 0 when the system does not provide
+ * it. */
 uint64_t strobe_process_thread_count(void);
 
 #endif

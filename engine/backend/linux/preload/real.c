@@ -137,12 +137,12 @@ static const struct {
     ENTRY(popen),
 };
 
-/* A function that this C library lacks stays NULL; its hook can then not have been called by anyone. */
+/* The pointer of a function that this C library lacks stays NULL. Its hook is then never called. */
 void strobe_real_find(void)
 {
     static strobe_a32 finding;
-    uint32_t nobody = 0;
-    if (!strobe_cas_acq_rel(&finding, &nobody, 1))
+    uint32_t idle = 0;
+    if (!strobe_cas_acq_rel(&finding, &idle, 1))
         return;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         void *f = dlsym(RTLD_NEXT, entries[i].name);

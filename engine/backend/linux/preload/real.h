@@ -1,4 +1,5 @@
-/* The functions behind the hooks: what the program would have called without us, found by dlsym(RTLD_NEXT). */
+/* The real functions behind the hooks, which the program would have called without Strobe. They are found by
+ * dlsym(RTLD_NEXT). */
 #ifndef STROBE_BACKEND_LINUX_PRELOAD_REAL_H
 #define STROBE_BACKEND_LINUX_PRELOAD_REAL_H
 
@@ -158,7 +159,7 @@ struct strobe_real {
 
 extern struct strobe_real strobe_real_table;
 
-/* Looks all of them up. While that runs, allocation is served from a small static buffer. */
+/* Looks up all real functions. Meanwhile a small static buffer serves allocations. */
 void strobe_real_find(void);
 
 static inline struct strobe_real *strobe_real(void)

@@ -34,8 +34,9 @@ static void mark_restricted(struct strobe_thread_entry *e)
     strobe_store_release(&e->state, STROBE_THREAD_RESTRICTED);
 }
 
-/* A pass that began earlier may still stop this thread: its signal is delivered in one of these calls at the latest. */
-static void outwait_sampler(void)
+/* Waits until no pass of the sampler that began earlier is active. Such a pass may still stop this thread. Its signal
+ * is delivered during one of these calls at the latest. */
+static void wait_for_sampler(void)
 {
     struct timespec pause = {0, 100 * 1000};
     strobe_fence_seq_cst();
@@ -44,8 +45,7 @@ static void outwait_sampler(void)
     while (strobe_load_acquire(&strobe_preload.engine.sampler_busy));
 }
 
-/* A signal that is on its way, from the sampler or from the thread's CPU clock, stays pending: the handler makes
- * calls. */
+/* Keeps a signal from the sampler or from the thread's CPU clock pending, because the handler makes system calls. */
 static void block_stop_signal(int how)
 {
     sigset_t only;
@@ -56,7 +56,7 @@ static void block_stop_signal(int how)
     strobe_real()->pthread_sigmask(how, &only, NULL);
 }
 
-static void leave_thread(void)
+static void stop_recording_thread(void)
 {
     struct strobe_thread *t = strobe_local.thread;
     if (strobe_entry_local.thread) {
@@ -69,11 +69,11 @@ static void leave_thread(void)
     if (!strobe_load_relaxed(&t->inside))
         strobe_thread_detach(t);
     mark_restricted(t->entry);
-    outwait_sampler();
+    wait_for_sampler();
     block_stop_signal(SIG_BLOCK);
 }
 
-static void leave_process(void)
+static void stop_recording_process(void)
 {
     struct strobe_session *s = &strobe_preload.engine.session;
     uint32_t count = strobe_session_thread_count(s);
@@ -95,12 +95,12 @@ void strobe_restrict_begin(bool all_threads)
     if (strobe_restricted || !strobe_preload_is_recorded_process())
         return;
     if (all_threads)
-        leave_process();
+        stop_recording_process();
     else
-        leave_thread();
+        stop_recording_thread();
 }
 
-/* After a call that failed the thread is taken up again as a new one; a closed session stays closed. */
+/* After a failed call the thread is registered again as a new one. A closed session stays closed. */
 void strobe_restrict_end(bool all_threads, bool done)
 {
     if (strobe_restricted)

@@ -1,13 +1,15 @@
 /* RheaTrace's capture on a device: an atrace proxy in front of libcutils, and events of the file calls of all loaded
  * libraries.
  *
- *   atrace_enabled_tags      exchanged at start, restored at stop unless another program has set other tags since
- *   atrace_marker_fd         when it is -1 (apps may not open the marker): set to -100, which is no descriptor
- *   write, __write_chk       slots of all libraries but this one. Text for the marker goes to the ring instead; calls
- * with other descriptors pass through atrace_begin_body,       with main_only: a call of another thread ends there,
- * before libcutils formats its text atrace_end_body open, read, pread, readv, write, pwrite, fsync, fdatasync, sync and
- * their checked and 64-bit variants with io: a begin with a label before the call, an end after it (labels:
- *                            engine/method/rhea/atrace.h)
+ *   atrace_enabled_tags  exchanged at start, restored at stop unless another program has set other tags since
+ *   atrace_marker_fd     when it is -1 (apps may not open the marker): set to -100, which is no descriptor
+ *   write, __write_chk   slots of all libraries but this one. Text for the marker goes to the ring instead; calls with
+ *                        other descriptors pass through
+ *   atrace_begin_body, atrace_end_body
+ *                        with main_only: a call of another thread ends there, before libcutils formats its text
+ *   open, read, pread, readv, write, pwrite, fsync, fdatasync, sync and their checked and 64-bit variants
+ *                        with io: a begin with a label before the call, an end after it (labels:
+ *                        engine/method/rhea/atrace.h)
  *
  * All hooks are slots (hook.h). There is no hub and no list of frames for each thread: a proxy calls the original
  * itself and keeps nothing between begin and end. A call may therefore recurse, be left by longjmp, end its thread, or
