@@ -195,7 +195,7 @@ static void between_passes(void *ctx)
         strobe_late_threads_ask();
     strobe_followed_reserve(&p->engine.session, now_ticks() - p->engine.session.header->begin.ticks);
     if (p->main_thread != UINT32_MAX && strobe_series_due(&sampler, &p->series_due_ticks, now_ticks()))
-        strobe_process_tell(&p->host, &sampler, p->main_thread, true);
+        strobe_process_record(&p->host, &sampler, p->main_thread, true);
 }
 
 static void become_sampler(void)
@@ -506,7 +506,7 @@ static void finish_session(void)
     struct strobe_clock_pair end;
     if (sampler.engine) {
         strobe_sampler_finish(&sampler);
-        strobe_process_tell(&p->host, &sampler, p->main_thread, false);
+        strobe_process_record(&p->host, &sampler, p->main_thread, false);
     }
     strobe_linux_clock_pair(&p->host, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
     strobe_session_finish(s, &end);

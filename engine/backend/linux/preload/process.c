@@ -55,7 +55,7 @@ static uint64_t cpu_ns(const struct strobe_linux *l)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-void strobe_process_tell(const struct strobe_linux *l, struct strobe_sampler *s, uint32_t thread, bool own_files)
+void strobe_process_record(const struct strobe_linux *l, struct strobe_sampler *s, uint32_t thread, bool own_files)
 {
     const struct strobe_host *h = s->engine->host;
     uint64_t now = h->ticks(h->ctx), value[STROBE_SERIES_COUNT] = {

@@ -15,7 +15,7 @@
  * A value that the system does not provide is left out. Takes 10 to 20 us, most of it for statm, which needs a
  * descriptor. `own_files` is true in the sampler thread, which has its own descriptor table. Other callers use the
  * program's table and set it to false; the footprint is then left out. */
-void strobe_process_tell(const struct strobe_linux *l, struct strobe_sampler *s, uint32_t thread, bool own_files);
+void strobe_process_record(const struct strobe_linux *l, struct strobe_sampler *s, uint32_t thread, bool own_files);
 
 /* Returns the number of threads of the process, including a leader that has ended; 0 when the system does not provide
  * it. */
