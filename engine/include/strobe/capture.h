@@ -21,7 +21,7 @@
  *
  * The library is for Linux programs that are linked dynamically. It records blocking calls because its functions take
  * the place of the C library's: link it before other libraries (`pkg-config --libs strobe-capture`). A library that is
- * opened by dlopen takes nobody's place; strobe_start then refuses.
+ * opened by dlopen does not take their place; strobe_start then refuses.
  *
  * Under `strobe record` the program is captured already: strobe_start returns STROBE_EXISTS, and the other functions
  * act on the capture of `strobe record`.
