@@ -35,7 +35,8 @@ static void compute_some(struct crew_member *m)
     strobe_bump(&m->ticks, 1);
 }
 
-/* Frame addresses are the rules' business: neither function may be inlined, nor be left before its callee returns. */
+/* Rules check the return addresses of these two functions. The functions must therefore not be inlined, and must not
+ * end in a tail call. */
 __attribute__((noinline)) static void compute(struct crew_member *m)
 {
     m->inner = (uintptr_t)__builtin_return_address(0);
