@@ -4,7 +4,7 @@ static struct crew_member crew[MACH_RULES_THREADS];
 static unsigned crew_count;
 const struct mach_rules_env *crew_env;
 
-/* ---- kernels' answers: see rules.h for the sources ---- */
+/* ---- answers of the kernels; rules.h has the sources ---- */
 
 #define STATE(name) (1u << TH_STATE_##name)
 
@@ -24,7 +24,7 @@ const struct crew_answers *crew_answers(void)
     return crew_env->kernel == MACH_RULES_GNU ? &gnu_answers : &xnu_answers;
 }
 
-/* ---- what threads do ---- */
+/* ---- code of the threads ---- */
 
 static void compute_some(struct crew_member *m)
 {
@@ -83,7 +83,7 @@ static void run(void *arg)
     strobe_bump(&m->ticks, 1);
 }
 
-/* ---- their life ---- */
+/* ---- start and end of threads ---- */
 
 static struct crew_member *begin(struct crew_member *m, enum crew_job job)
 {

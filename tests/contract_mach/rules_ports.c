@@ -112,7 +112,7 @@ static const char *no_name(void)
     return NULL;
 }
 
-/* ---- after the end ---- */
+/* ---- ended threads ---- */
 
 static bool of_the_dead(kern_return_t kr)
 {

@@ -5,8 +5,8 @@
  * These functions have three implementations: libSystem on Darwin, the lab's fake (sim/fake/mach), and the host of an
  * emulated core (tests/emulate). GNU Mach has its own headers, which tests/gnumach adapts to these names.
  *
- * A name of the port space stands for a right: who is handed one (task_threads, mach_thread_self) gives it back with
- * mach_port_deallocate. */
+ * A port name stands for a right. The caller of a function that returns one (task_threads, mach_thread_self) must
+ * release it with mach_port_deallocate. */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_MACH_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_MACH_H
 
