@@ -15,7 +15,7 @@
 #include <block_abi.h>
 #include <mach/semaphore.h>
 
-static struct strobe_thread *caller(const char *call)
+static struct strobe_thread *dispatch_caller(const char *call)
 {
     return strobe_mach_thread(strobe_switched(), call);
 }
@@ -36,7 +36,7 @@ static bool is_plain(const void *block)
     return STROBE_MACH_OBJECT(block_function(block)) - libdispatch.start >= libdispatch.end - libdispatch.start;
 }
 
-static bool start(struct strobe_error *error)
+static bool find_libdispatch(struct strobe_error *error)
 {
     (void)error;
     strobe_mach_images_code((const void *)dispatch_async_f, &libdispatch.start, &libdispatch.end);
@@ -69,7 +69,7 @@ static void run_awaited(void *p)
     if (pthread_equal(a->thread, pthread_self()))
         end_awaited_wait(a);
     a->function(a->context);
-    struct strobe_thread *t = caller("dispatch_sync");
+    struct strobe_thread *t = dispatch_caller("dispatch_sync");
     strobe_mach_releases(t, a->what, a->ends, STROBE_MACH_HERE);
 }
 
@@ -95,7 +95,7 @@ static void end_awaited(struct awaited *a)
 
 static void sync_f(dispatch_queue_t queue, void *context, dispatch_function_t function)
 {
-    struct strobe_thread *t = caller("dispatch_sync_f");
+    struct strobe_thread *t = dispatch_caller("dispatch_sync_f");
     if (!t) {
         dispatch_sync_f(queue, context, function);
         return;
@@ -107,7 +107,7 @@ static void sync_f(dispatch_queue_t queue, void *context, dispatch_function_t fu
 
 static void sync_block(dispatch_queue_t queue, void *block)
 {
-    struct strobe_thread *t = caller("dispatch_sync");
+    struct strobe_thread *t = dispatch_caller("dispatch_sync");
     if (!t || !is_plain(block)) {
         dispatch_sync(queue, block);
         return;
@@ -119,7 +119,7 @@ static void sync_block(dispatch_queue_t queue, void *block)
 
 static void barrier_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t function)
 {
-    struct strobe_thread *t = caller("dispatch_barrier_sync_f");
+    struct strobe_thread *t = dispatch_caller("dispatch_barrier_sync_f");
     if (!t) {
         dispatch_barrier_sync_f(queue, context, function);
         return;
@@ -131,7 +131,7 @@ static void barrier_sync_f(dispatch_queue_t queue, void *context, dispatch_funct
 
 static void barrier_sync_block(dispatch_queue_t queue, void *block)
 {
-    struct strobe_thread *t = caller("dispatch_barrier_sync");
+    struct strobe_thread *t = dispatch_caller("dispatch_barrier_sync");
     if (!t || !is_plain(block)) {
         dispatch_barrier_sync(queue, block);
         return;
@@ -148,7 +148,7 @@ static bool once_is_done(dispatch_once_t *once)
 
 static void once_f(dispatch_once_t *once, void *context, dispatch_function_t function)
 {
-    struct strobe_thread *t = once_is_done(once) ? NULL : caller("dispatch_once_f");
+    struct strobe_thread *t = once_is_done(once) ? NULL : dispatch_caller("dispatch_once_f");
     if (!t) {
         dispatch_once_f(once, context, function);
         return;
@@ -160,7 +160,7 @@ static void once_f(dispatch_once_t *once, void *context, dispatch_function_t fun
 
 static void once_block(dispatch_once_t *once, void *block)
 {
-    struct strobe_thread *t = once_is_done(once) ? NULL : caller("dispatch_once");
+    struct strobe_thread *t = once_is_done(once) ? NULL : dispatch_caller("dispatch_once");
     if (!t || !is_plain(block)) {
         dispatch_once(once, block);
         return;
@@ -222,9 +222,9 @@ static void run_task(void *p)
 {
     struct task task = *(struct task *)p;
     give_task(p);
-    begin_task_message(caller("dispatch_async"));
+    begin_task_message(dispatch_caller("dispatch_async"));
     task.function(task.context);
-    struct strobe_thread *t = caller("dispatch_async");
+    struct strobe_thread *t = dispatch_caller("dispatch_async");
     strobe_mach_releases(t, STROBE_MACH_OBJECT(task.queue), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
     begin_task_message(t);
     if (task.block)
@@ -233,7 +233,7 @@ static void run_task(void *p)
 
 static void async_f(dispatch_queue_t queue, void *context, dispatch_function_t function)
 {
-    struct strobe_thread *t = caller("dispatch_async_f");
+    struct strobe_thread *t = dispatch_caller("dispatch_async_f");
     struct task *task = t ? take_task() : NULL;
     if (t)
         strobe_mach_point(t, STROBE_KIND_UNLOCK, STROBE_MACH_OBJECT(queue), STROBE_MACH_HERE);
@@ -250,7 +250,7 @@ static void async_f(dispatch_queue_t queue, void *context, dispatch_function_t f
 
 static void async_block(dispatch_queue_t queue, void *block)
 {
-    struct strobe_thread *t = caller("dispatch_async");
+    struct strobe_thread *t = dispatch_caller("dispatch_async");
     struct task *task = t && is_plain(block) ? take_task() : NULL;
     if (t)
         strobe_mach_point(t, STROBE_KIND_UNLOCK, STROBE_MACH_OBJECT(queue), STROBE_MACH_HERE);
@@ -271,7 +271,7 @@ static void async_block(dispatch_queue_t queue, void *block)
 
 static intptr_t dispatch_wait(dispatch_semaphore_t d, dispatch_time_t until)
 {
-    struct strobe_thread *t = caller("dispatch_semaphore_wait");
+    struct strobe_thread *t = dispatch_caller("dispatch_semaphore_wait");
     if (!t)
         return dispatch_semaphore_wait(d, until);
     if (dispatch_semaphore_wait(d, DISPATCH_TIME_NOW) == 0) {
@@ -288,14 +288,14 @@ static intptr_t dispatch_wait(dispatch_semaphore_t d, dispatch_time_t until)
 
 static intptr_t dispatch_signal(dispatch_semaphore_t d)
 {
-    struct strobe_thread *t = caller("dispatch_semaphore_signal");
+    struct strobe_thread *t = dispatch_caller("dispatch_semaphore_signal");
     bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(d), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
     intptr_t r = dispatch_semaphore_signal(d);
     strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(d), STROBE_MACH_HERE);
     return r;
 }
 
-static enum strobe_wake wake_of(kern_return_t r)
+static enum strobe_wake wake_of_kern_return(kern_return_t r)
 {
     return r == KERN_SUCCESS               ? STROBE_WAKE_RELEASED
            : r == KERN_OPERATION_TIMED_OUT ? STROBE_WAKE_TIMEOUT
@@ -309,7 +309,7 @@ static kern_return_t mach_wait(semaphore_t name)
     struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_SEM, what, STROBE_MACH_HERE, "semaphore_wait");
     strobe_mach_waits(&s, what);
     kern_return_t r = semaphore_wait(name);
-    strobe_mach_woken(&s, what, wake_of(r), false);
+    strobe_mach_woken(&s, what, wake_of_kern_return(r), false);
     strobe_mach_close(&s);
     return r;
 }
@@ -320,14 +320,14 @@ static kern_return_t mach_timedwait(semaphore_t name, mach_timespec_t time)
     struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_SEM, what, STROBE_MACH_HERE, "semaphore_timedwait");
     strobe_mach_waits(&s, what);
     kern_return_t r = semaphore_timedwait(name, time);
-    strobe_mach_woken(&s, what, wake_of(r), false);
+    strobe_mach_woken(&s, what, wake_of_kern_return(r), false);
     strobe_mach_close(&s);
     return r;
 }
 
 static kern_return_t mach_signal(semaphore_t name)
 {
-    struct strobe_thread *t = caller("semaphore_signal");
+    struct strobe_thread *t = dispatch_caller("semaphore_signal");
     bool recorded = strobe_mach_releases(t, STROBE_MACH_PORT(name), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
     kern_return_t r = semaphore_signal(name);
     strobe_mach_released(t, recorded, STROBE_MACH_PORT(name), STROBE_MACH_HERE);
@@ -336,7 +336,7 @@ static kern_return_t mach_signal(semaphore_t name)
 
 static kern_return_t mach_signal_all(semaphore_t name)
 {
-    struct strobe_thread *t = caller("semaphore_signal_all");
+    struct strobe_thread *t = dispatch_caller("semaphore_signal_all");
     bool recorded = strobe_mach_releases(t, STROBE_MACH_PORT(name), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
     kern_return_t r = semaphore_signal_all(name);
     strobe_mach_released(t, recorded, STROBE_MACH_PORT(name), STROBE_MACH_HERE);
@@ -347,7 +347,7 @@ static kern_return_t mach_signal_all(semaphore_t name)
 
 static intptr_t group_wait(dispatch_group_t g, dispatch_time_t until)
 {
-    struct strobe_thread *t = caller("dispatch_group_wait");
+    struct strobe_thread *t = dispatch_caller("dispatch_group_wait");
     if (!t)
         return dispatch_group_wait(g, until);
     if (dispatch_group_wait(g, DISPATCH_TIME_NOW) == 0) {
@@ -364,7 +364,7 @@ static intptr_t group_wait(dispatch_group_t g, dispatch_time_t until)
 
 static void group_leave(dispatch_group_t g)
 {
-    struct strobe_thread *t = caller("dispatch_group_leave");
+    struct strobe_thread *t = dispatch_caller("dispatch_group_leave");
     bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(g), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
     dispatch_group_leave(g);
     strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(g), STROBE_MACH_HERE);
@@ -390,4 +390,5 @@ static const struct strobe_rebinding rebindings[] = {
     {0},
 };
 
-const struct strobe_mach_feature strobe_mach_feature_dispatch = {STROBE_MACH_DISPATCH, rebindings, start, NULL};
+const struct strobe_mach_feature strobe_mach_feature_dispatch = {STROBE_MACH_DISPATCH, rebindings, find_libdispatch,
+                                                                 NULL};

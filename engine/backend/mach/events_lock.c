@@ -6,7 +6,7 @@
 #include <os/lock.h>
 
 /* Maps the result of a call that waits for a lock or a condition. */
-static enum strobe_wake wake_of(int error)
+static enum strobe_wake wake_of_errno(int error)
 {
     return error == 0           ? STROBE_WAKE_RELEASED
            : error == ETIMEDOUT ? STROBE_WAKE_TIMEOUT
@@ -14,7 +14,7 @@ static enum strobe_wake wake_of(int error)
                                 : STROBE_WAKE_NONE;
 }
 
-static struct strobe_thread *caller(const char *call)
+static struct strobe_thread *lock_caller(const char *call)
 {
     return strobe_mach_thread(strobe_switched(), call);
 }
@@ -23,7 +23,7 @@ static struct strobe_thread *caller(const char *call)
 
 static int mutex_lock(pthread_mutex_t *m)
 {
-    struct strobe_thread *t = caller("pthread_mutex_lock");
+    struct strobe_thread *t = lock_caller("pthread_mutex_lock");
     if (!t)
         return pthread_mutex_lock(m);
     int r = pthread_mutex_trylock(m);
@@ -34,14 +34,14 @@ static int mutex_lock(pthread_mutex_t *m)
     struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
     strobe_mach_waits(&s, STROBE_MACH_OBJECT(m));
     r = pthread_mutex_lock(m);
-    strobe_mach_woken(&s, STROBE_MACH_OBJECT(m), wake_of(r), false);
+    strobe_mach_woken(&s, STROBE_MACH_OBJECT(m), wake_of_errno(r), false);
     strobe_mach_close(&s);
     return r;
 }
 
 static int mutex_trylock(pthread_mutex_t *m)
 {
-    struct strobe_thread *t = caller("pthread_mutex_trylock");
+    struct strobe_thread *t = lock_caller("pthread_mutex_trylock");
     int r = pthread_mutex_trylock(m);
     if (t)
         strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
@@ -50,7 +50,7 @@ static int mutex_trylock(pthread_mutex_t *m)
 
 static int mutex_unlock(pthread_mutex_t *m)
 {
-    struct strobe_thread *t = caller("pthread_mutex_unlock");
+    struct strobe_thread *t = lock_caller("pthread_mutex_unlock");
     bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(m), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
     int r = pthread_mutex_unlock(m);
     strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
@@ -61,7 +61,7 @@ static int mutex_unlock(pthread_mutex_t *m)
 
 static void unfair_lock(os_unfair_lock_t l)
 {
-    struct strobe_thread *t = caller("os_unfair_lock_lock");
+    struct strobe_thread *t = lock_caller("os_unfair_lock_lock");
     if (!t) {
         os_unfair_lock_lock(l);
         return;
@@ -79,7 +79,7 @@ static void unfair_lock(os_unfair_lock_t l)
 
 static bool unfair_trylock(os_unfair_lock_t l)
 {
-    struct strobe_thread *t = caller("os_unfair_lock_trylock");
+    struct strobe_thread *t = lock_caller("os_unfair_lock_trylock");
     bool had = os_unfair_lock_trylock(l);
     if (t)
         strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
@@ -88,7 +88,7 @@ static bool unfair_trylock(os_unfair_lock_t l)
 
 static void unfair_unlock(os_unfair_lock_t l)
 {
-    struct strobe_thread *t = caller("os_unfair_lock_unlock");
+    struct strobe_thread *t = lock_caller("os_unfair_lock_unlock");
     bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(l), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
     os_unfair_lock_unlock(l);
     strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
@@ -125,7 +125,7 @@ static enum strobe_release take_release_kind(struct strobe_thread *t, const void
 
 static int rwlock_rdlock(pthread_rwlock_t *l)
 {
-    struct strobe_thread *t = caller("pthread_rwlock_rdlock");
+    struct strobe_thread *t = lock_caller("pthread_rwlock_rdlock");
     if (!t)
         return pthread_rwlock_rdlock(l);
     int r = pthread_rwlock_tryrdlock(l);
@@ -136,14 +136,14 @@ static int rwlock_rdlock(pthread_rwlock_t *l)
     struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
     strobe_mach_waits(&s, STROBE_MACH_OBJECT(l));
     r = pthread_rwlock_rdlock(l);
-    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), wake_of(r), true);
+    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), wake_of_errno(r), true);
     strobe_mach_close(&s);
     return r;
 }
 
 static int rwlock_wrlock(pthread_rwlock_t *l)
 {
-    struct strobe_thread *t = caller("pthread_rwlock_wrlock");
+    struct strobe_thread *t = lock_caller("pthread_rwlock_wrlock");
     if (!t)
         return pthread_rwlock_wrlock(l);
     int r = pthread_rwlock_trywrlock(l);
@@ -156,14 +156,14 @@ static int rwlock_wrlock(pthread_rwlock_t *l)
     strobe_mach_waits(&s, STROBE_MACH_OBJECT(l));
     r = pthread_rwlock_wrlock(l);
     record_write_lock(t, l, r);
-    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), wake_of(r), false);
+    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), wake_of_errno(r), false);
     strobe_mach_close(&s);
     return r;
 }
 
 static int rwlock_tryrdlock(pthread_rwlock_t *l)
 {
-    struct strobe_thread *t = caller("pthread_rwlock_tryrdlock");
+    struct strobe_thread *t = lock_caller("pthread_rwlock_tryrdlock");
     int r = pthread_rwlock_tryrdlock(l);
     if (t)
         strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
@@ -172,7 +172,7 @@ static int rwlock_tryrdlock(pthread_rwlock_t *l)
 
 static int rwlock_trywrlock(pthread_rwlock_t *l)
 {
-    struct strobe_thread *t = caller("pthread_rwlock_trywrlock");
+    struct strobe_thread *t = lock_caller("pthread_rwlock_trywrlock");
     int r = pthread_rwlock_trywrlock(l);
     if (t) {
         record_write_lock(t, l, r);
@@ -183,7 +183,7 @@ static int rwlock_trywrlock(pthread_rwlock_t *l)
 
 static int rwlock_unlock(pthread_rwlock_t *l)
 {
-    struct strobe_thread *t = caller("pthread_rwlock_unlock");
+    struct strobe_thread *t = lock_caller("pthread_rwlock_unlock");
     bool recorded = t && strobe_mach_releases(t, STROBE_MACH_OBJECT(l), take_release_kind(t, l), STROBE_MACH_HERE);
     int r = pthread_rwlock_unlock(l);
     strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
@@ -204,7 +204,7 @@ static struct strobe_mach_scope open_cond_wait(const pthread_cond_t *c, const pt
 
 static int close_cond_wait(const struct strobe_mach_scope *s, const pthread_cond_t *c, int result)
 {
-    strobe_mach_woken(s, STROBE_MACH_OBJECT(c), wake_of(result), false);
+    strobe_mach_woken(s, STROBE_MACH_OBJECT(c), wake_of_errno(result), false);
     strobe_mach_close(s);
     return result;
 }
@@ -229,7 +229,7 @@ static int cond_timedwait_relative(pthread_cond_t *c, pthread_mutex_t *m, const 
 
 static int cond_signal(pthread_cond_t *c)
 {
-    struct strobe_thread *t = caller("pthread_cond_signal");
+    struct strobe_thread *t = lock_caller("pthread_cond_signal");
     bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(c), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
     int r = pthread_cond_signal(c);
     strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(c), STROBE_MACH_HERE);
@@ -238,7 +238,7 @@ static int cond_signal(pthread_cond_t *c)
 
 static int cond_broadcast(pthread_cond_t *c)
 {
-    struct strobe_thread *t = caller("pthread_cond_broadcast");
+    struct strobe_thread *t = lock_caller("pthread_cond_broadcast");
     bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(c), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
     int r = pthread_cond_broadcast(c);
     strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(c), STROBE_MACH_HERE);

@@ -30,7 +30,7 @@ static strobe_a32 turns_written; /* by the sampler, so far */
 static strobe_a64 turn_began;    /* ticks, of the turn in progress; 0: the loop waits */
 static strobe_a32 main_thread;   /* its index in the session's table + 1; 0: no turn has begun yet */
 
-static void end_turn(void)
+static void end_loop_turn(void)
 {
     uint64_t begin = strobe_load_relaxed(&turn_began), end = strobe_mach_now();
     const struct strobe_host *h = &strobe_mach.host.host;
@@ -44,7 +44,7 @@ static void end_turn(void)
     strobe_store_release(&turns_stored, n + 1);
 }
 
-static void begin_turn(const struct strobe_thread *t)
+static void begin_loop_turn(const struct strobe_thread *t)
 {
     strobe_store_relaxed(&main_thread, t->index + 1);
     strobe_store_release(&turn_began, strobe_mach_now());
@@ -59,7 +59,7 @@ static void begin_loop_message(struct strobe_thread *t)
 
 /* A port has the same name in the whole task, for every kind of right. A sender uses the name of a port, and a receiver
  * may use the name of a port set that contains it. A wait for a port set therefore gets no waker. */
-static enum strobe_wake wake_of(mach_msg_return_t r)
+static enum strobe_wake wake_of_receive(mach_msg_return_t r)
 {
     return r == KERN_SUCCESS ? STROBE_WAKE_RELEASED : r == MACH_RCV_TIMED_OUT ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_NONE;
 }
@@ -86,16 +86,16 @@ static mach_msg_return_t hook_mach_msg(mach_msg_header_t *message, mach_msg_opti
     if (!waits)
         return call_and_close(&s, message, option, send_size, room, from, timeout_ms, notify);
     if (is_main)
-        end_turn();
+        end_loop_turn();
     strobe_mach_waits(&s, STROBE_MACH_PORT(from));
     mach_msg_return_t r = mach_msg(message, option, send_size, room, from, timeout_ms, notify);
-    strobe_mach_woken(&s, STROBE_MACH_PORT(from), wake_of(r), false);
+    strobe_mach_woken(&s, STROBE_MACH_PORT(from), wake_of_receive(r), false);
     bool counts = strobe_mach_is_open(&s);
     strobe_mach_close(&s);
     if (counts && !strobe_mach.engine.config.message_per_poll) /* else the end of the POLL scope begins the message */
         begin_loop_message(s.thread);
     if (counts && is_main)
-        begin_turn(s.thread);
+        begin_loop_turn(s.thread);
     return r;
 }
 
@@ -123,11 +123,11 @@ static void run_loop_observed(void *o, unsigned long activity, void *info)
     if (!t || !t->entry->is_main)
         return;
     if (activity == BEFORE_WAITING) {
-        end_turn();
+        end_loop_turn();
         return;
     }
     begin_loop_message(t);
-    begin_turn(t);
+    begin_loop_turn(t);
 }
 
 static bool add_observer(void)
@@ -158,7 +158,7 @@ static void remove_observer(void)
     observer = NULL;
 }
 
-static bool start(struct strobe_error *error)
+static bool start_loop(struct strobe_error *error)
 {
     (void)error;
     strobe_store_relaxed(&turn_began, 0);
@@ -168,17 +168,18 @@ static bool start(struct strobe_error *error)
     return true;
 }
 
-const struct strobe_mach_feature strobe_mach_feature_loop = {STROBE_MACH_SERIES, rebindings, start, remove_observer};
+const struct strobe_mach_feature strobe_mach_feature_loop = {STROBE_MACH_SERIES, rebindings, start_loop,
+                                                             remove_observer};
 
 /* ---- counters, written by the sampler */
 
-static uint64_t ns_of(time_value_t t)
+static uint64_t ns_of_time_value(time_value_t t)
 {
     return (uint64_t)(uint32_t)t.seconds * 1000000000u + (uint64_t)(uint32_t)t.microseconds * 1000u;
 }
 
 /* Stores the CPU time of the process: that of ended threads plus that of live ones. */
-static bool cpu_ns(uint64_t *out)
+static bool task_cpu_ns(uint64_t *out)
 {
     mach_task_basic_info_data_t ended;
     task_thread_times_info_data_t live;
@@ -186,7 +187,8 @@ static bool cpu_ns(uint64_t *out)
     if (task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)(void *)&ended, &n) != KERN_SUCCESS ||
         task_info(mach_task_self(), TASK_THREAD_TIMES_INFO, (task_info_t)(void *)&live, &m) != KERN_SUCCESS)
         return false;
-    *out = ns_of(ended.user_time) + ns_of(ended.system_time) + ns_of(live.user_time) + ns_of(live.system_time);
+    *out = ns_of_time_value(ended.user_time) + ns_of_time_value(ended.system_time) + ns_of_time_value(live.user_time) +
+           ns_of_time_value(live.system_time);
     return true;
 }
 
@@ -223,7 +225,7 @@ static void write_values(struct strobe_sampler *s, uint64_t now)
     uint32_t index = 0;
     while (index < strobe_session_thread_count(session) && !is_main(&session->threads[index]))
         index++;
-    if (cpu_ns(&value))
+    if (task_cpu_ns(&value))
         strobe_series_counter(s, index, STROBE_SERIES_CPU_NS, now, value);
     if (footprint(&value))
         strobe_series_counter(s, index, STROBE_SERIES_FOOTPRINT_BYTES, now, value);

@@ -27,20 +27,21 @@ static strobe_a64 *malloc_logger_word(void)
     return (strobe_a64 *)(void *)&malloc_logger;
 }
 
-static bool start(struct strobe_error *error)
+static bool install_logger(struct strobe_error *error)
 {
     uint64_t was = strobe_load_acquire(malloc_logger_word());
     (void)error;
-    if (was != STROBE_MACH_OBJECT(logger)) /* equal when end() could not remove it and other code restored it */
+    /* Equal when remove_logger could not remove it because of another logger, which other code has removed since. */
+    if (was != STROBE_MACH_OBJECT(logger))
         before = (malloc_logger_t *)(uintptr_t)was;
     strobe_store_release(malloc_logger_word(), STROBE_MACH_OBJECT(logger));
     return true;
 }
 
-static void end(void)
+static void remove_logger(void)
 {
     uint64_t ours = STROBE_MACH_OBJECT(logger);
     strobe_cas_acq_rel(malloc_logger_word(), &ours, STROBE_MACH_OBJECT(before));
 }
 
-const struct strobe_mach_feature strobe_mach_feature_malloc = {STROBE_MACH_MALLOC, NULL, start, end};
+const struct strobe_mach_feature strobe_mach_feature_malloc = {STROBE_MACH_MALLOC, NULL, install_logger, remove_logger};

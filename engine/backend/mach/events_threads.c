@@ -100,7 +100,7 @@ void strobe_mach_become(void *what_it_was)
 /* ---- registering */
 
 /* Returns the id of the calling thread; 0 when the system does not return it. */
-static uint32_t self_tid(void)
+static uint32_t mach_self_tid(void)
 {
     uint64_t id = 0;
     return pthread_threadid_np(0, &id) == 0 ? strobe_mach_tid(id) : 0;
@@ -134,7 +134,7 @@ static struct strobe_thread *attach_self(uint32_t tid)
 /* Claims and attaches the calling thread, unless it is claimed already. Returns the state of its claim. */
 static uint32_t claim_self(void)
 {
-    uint32_t tid = self_tid();
+    uint32_t tid = mach_self_tid();
     bool mine;
     strobe_a64 *c = tid ? make_claim(tid, &mine) : NULL;
     if (!c)
@@ -213,7 +213,7 @@ struct strobe_thread *strobe_mach_thread(uint32_t on, const char *call)
 
 uint32_t strobe_mach_thread_is_own(void)
 {
-    uint32_t tid = self_tid();
+    uint32_t tid = mach_self_tid();
     strobe_mach_become_own();
     if (tid)
         strobe_mach_threads_drop(strobe_mach.threads, tid);
@@ -249,7 +249,7 @@ void strobe_mach_thread_found(void *ctx, const struct strobe_mach_found *found)
 /* ---- ends */
 
 /* Uses strobe_mach.registering and the switch as register_self does. */
-static void sign_off(uint32_t state)
+static void sign_off_thread(uint32_t state)
 {
     char name[MAXTHREADNAMESIZE] = "";
     strobe_add_acq_rel(&strobe_mach.registering, 1);
@@ -279,19 +279,19 @@ static void thread_key_destroyed(void *p)
         return;
     }
     pthread_setspecific(key, key_value(REFUSED));
-    sign_off(state);
+    sign_off_thread(state);
 }
 
 /* Called by a thread when all its code has run. Its key may be destroyed already, so its claim identifies it. */
 static void thread_terminated(void)
 {
-    uint32_t tid = self_tid();
+    uint32_t tid = mach_self_tid();
     strobe_add_acq_rel(&strobe_mach.registering, 1); /* keeps the claims of this capture in memory */
     strobe_fence_seq_cst();
     const strobe_a64 *c = tid && strobe_switched() != STROBE_OFF ? find_claim(tid) : NULL;
     uint32_t state = c ? (uint32_t)strobe_load_acquire(c) : 0;
     if (state >= FIRST && pthread_getspecific(key) != OWN)
-        sign_off(state);
+        sign_off_thread(state);
     strobe_add_acq_rel(&strobe_mach.registering, UINT32_MAX);
 }
 

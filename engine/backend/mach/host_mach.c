@@ -19,13 +19,13 @@ static struct strobe_mach_host *host_of(void *ctx)
 
 /* ---- clocks ---- */
 
-static uint64_t ticks(void *ctx)
+static uint64_t mach_ticks(void *ctx)
 {
     (void)ctx;
     return mach_absolute_time();
 }
 
-static uint64_t self_cpu_ns(void *ctx)
+static uint64_t mach_self_cpu_ns(void *ctx)
 {
     struct timespec t;
     (void)ctx;
@@ -35,13 +35,13 @@ static uint64_t self_cpu_ns(void *ctx)
 }
 
 /* Mach counts faults and switches of tasks, not of threads. */
-static void self_usage(void *ctx, struct strobe_usage *out)
+static void mach_self_usage(void *ctx, struct strobe_usage *out)
 {
     (void)ctx;
     *out = (struct strobe_usage){0};
 }
 
-static void sleep_until(void *ctx, uint64_t deadline_ticks)
+static void mach_sleep_until(void *ctx, uint64_t deadline_ticks)
 {
     (void)ctx;
     mach_wait_until(deadline_ticks);
@@ -69,7 +69,7 @@ static enum strobe_status basic_info(mach_port_t port, thread_basic_info_data_t 
     return status_of(thread_info(port, THREAD_BASIC_INFO, (thread_info_t)out, &count));
 }
 
-static uint64_t ns_of(time_value_t t)
+static uint64_t ns_of_time(time_value_t t)
 {
     return (uint64_t)t.seconds * 1000000000u + (uint64_t)t.microseconds * 1000u;
 }
@@ -100,16 +100,16 @@ static enum strobe_status read_info(struct strobe_mach_host *h, uint32_t tid, th
     return status;
 }
 
-static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
+static enum strobe_status mach_thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
 {
     thread_basic_info_data_t info;
     enum strobe_status status = read_info(host_of(ctx), tid, &info);
     if (status == STROBE_OK)
-        *out = ns_of(info.user_time) + ns_of(info.system_time);
+        *out = ns_of_time(info.user_time) + ns_of_time(info.system_time);
     return status;
 }
 
-static bool thread_runs(void *ctx, uint32_t tid)
+static bool mach_thread_runs(void *ctx, uint32_t tid)
 {
     thread_basic_info_data_t info = {0};
     return read_info(host_of(ctx), tid, &info) == STROBE_OK && info.run_state == TH_STATE_RUNNING &&
@@ -219,7 +219,7 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
 
 /* No work: a suspend on Mach ends no call early, and `suspend` withdraws a late one before it returns. A suspend may
  * therefore reach a thread inside any call. */
-static void settle(void *ctx, uint32_t tid)
+static void mach_settle(void *ctx, uint32_t tid)
 {
     (void)ctx, (void)tid;
 }
@@ -244,7 +244,7 @@ bool strobe_mach_host_watch(struct strobe_mach_host *h)
 
 /* ---- memory ---- */
 
-static bool copy(struct strobe_mach_host *h, uint64_t address, void *out, size_t bytes)
+static bool copy_whole_range(struct strobe_mach_host *h, uint64_t address, void *out, size_t bytes)
 {
     vm_size_t got = 0;
     return vm_read_overwrite(h->task, (vm_address_t)address, bytes, (vm_address_t)out, &got) == KERN_SUCCESS &&
@@ -253,11 +253,11 @@ static bool copy(struct strobe_mach_host *h, uint64_t address, void *out, size_t
 
 /* vm_read_overwrite copies the whole range or nothing. When the range is not readable as a whole, copies it page by
  * page. */
-static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
+static enum strobe_status read_task_memory(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
 {
     struct strobe_mach_host *h = host_of(ctx);
     *copied = 0;
-    if (bytes && copy(h, address, out, bytes)) {
+    if (bytes && copy_whole_range(h, address, out, bytes)) {
         *copied = bytes;
         return STROBE_OK;
     }
@@ -265,7 +265,7 @@ static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, si
         size_t step = PAGE_LEAST - (size_t)((address + *copied) % PAGE_LEAST), left = bytes - *copied;
         if (step > left)
             step = left;
-        if (step == bytes || !copy(h, address + *copied, (char *)out + *copied, step))
+        if (step == bytes || !copy_whole_range(h, address + *copied, (char *)out + *copied, step))
             break;
         *copied += step;
     }
@@ -287,16 +287,16 @@ void strobe_mach_host_init(struct strobe_mach_host *h, struct strobe_mach_thread
     *h = (struct strobe_mach_host){
         .host =
             {
-                .ticks = ticks,
-                .self_cpu_ns = self_cpu_ns,
-                .self_usage = self_usage,
-                .thread_cpu_ns = thread_cpu_ns,
-                .thread_runs = thread_runs,
+                .ticks = mach_ticks,
+                .self_cpu_ns = mach_self_cpu_ns,
+                .self_usage = mach_self_usage,
+                .thread_cpu_ns = mach_thread_cpu_ns,
+                .thread_runs = mach_thread_runs,
                 .suspend = suspend,
-                .settle = settle,
+                .settle = mach_settle,
                 .resume = resume,
-                .read = read_memory,
-                .sleep_until = sleep_until,
+                .read = read_task_memory,
+                .sleep_until = mach_sleep_until,
                 .ctx = h,
                 .ticks_per_second = ticks_per_second(),
             },

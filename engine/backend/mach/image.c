@@ -16,7 +16,7 @@ static uint64_t segment_start(const struct strobe_mach_image *i, const struct se
     return s->vmaddr + (uint64_t)i->slide;
 }
 
-static bool read_segment(struct strobe_mach_image *i, const struct segment_command_64 *s)
+static bool read_segment_bounds(struct strobe_mach_image *i, const struct segment_command_64 *s)
 {
     uint64_t start = segment_start(i, s);
     if (s->nsects > (s->cmdsize - sizeof *s) / sizeof(struct section_64) || start + s->vmsize < start ||
@@ -35,7 +35,7 @@ static bool read_segment(struct strobe_mach_image *i, const struct segment_comma
     return true;
 }
 
-static bool read_name(struct strobe_mach_image *i, const struct dylib_command *d)
+static bool read_dylib_name(struct strobe_mach_image *i, const struct dylib_command *d)
 {
     if (d->dylib.name.offset < sizeof *d || d->dylib.name.offset >= d->cmdsize)
         return false;
@@ -59,11 +59,11 @@ static uint32_t least_command_bytes(uint32_t command)
     }
 }
 
-static bool read_command(struct strobe_mach_image *i, const struct load_command *c)
+static bool read_load_command(struct strobe_mach_image *i, const struct load_command *c)
 {
     switch (c->cmd) {
-    case LC_SEGMENT_64: return read_segment(i, (const struct segment_command_64 *)(const void *)c);
-    case LC_ID_DYLIB: return read_name(i, (const struct dylib_command *)(const void *)c);
+    case LC_SEGMENT_64: return read_segment_bounds(i, (const struct segment_command_64 *)(const void *)c);
+    case LC_ID_DYLIB: return read_dylib_name(i, (const struct dylib_command *)(const void *)c);
     case LC_SYMTAB: i->symtab = (const void *)c; return true;
     case LC_DYSYMTAB: i->dysymtab = (const void *)c; return true;
     case LC_UUID: i->uuid = (const void *)c; return true;
@@ -83,7 +83,7 @@ bool strobe_mach_image_read(const struct mach_header_64 *h, intptr_t slide, stru
         const struct load_command *c = (const void *)((const char *)h + at);
         room = room < end ? room : end;
         if (!fits(at, sizeof *c, room) || c->cmdsize % 8 || c->cmdsize < least_command_bytes(c->cmd) ||
-            !fits(at, c->cmdsize, room) || !read_command(i, c))
+            !fits(at, c->cmdsize, room) || !read_load_command(i, c))
             return false;
         at += c->cmdsize;
     }

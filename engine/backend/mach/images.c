@@ -38,7 +38,7 @@ static void set_path(struct strobe_image_entry *e, const char *path)
     e->path_cut = path[i] != '\0';
 }
 
-static void add_entry(struct known *k, const struct strobe_mach_image *i)
+static void add_image_entry(struct known *k, const struct strobe_mach_image *i)
 {
     struct strobe_image_entry *e = strobe_session_add_image(&strobe_mach.engine.session);
     k->entry = e;
@@ -72,7 +72,7 @@ static void enter_image(struct known *k)
         complete = false;
         return;
     }
-    add_entry(k, &i);
+    add_image_entry(k, &i);
     if (is_own_image(k) || k->header->flags & MH_DYLIB_IN_CACHE)
         return;
     if (strobe_rebind_image(k->header, k->slide, rebindings, rebinding_count, rebound, STROBE_MACH_REBOUND_MAX,

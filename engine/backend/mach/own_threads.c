@@ -46,7 +46,7 @@ static void set_realtime_policy(void)
                       (thread_policy_t)(void *)&policy, THREAD_TIME_CONSTRAINT_POLICY_COUNT);
 }
 
-static void between_passes(void *ctx)
+static void mach_between_passes(void *ctx)
 {
     uint64_t now = strobe_mach_now();
     (void)ctx;
@@ -57,14 +57,14 @@ static void between_passes(void *ctx)
     strobe_mach_series(&sampler, false);
 }
 
-static void run_sampler(const struct own *o)
+static void run_sampler_thread(const struct own *o)
 {
     set_realtime_policy();
     strobe_sampler_init(&sampler, &strobe_mach.engine, o->tid);
     strobe_sampler_run(&sampler);
 }
 
-static void run_watchdog(const struct own *o)
+static void run_watchdog_thread(const struct own *o)
 {
     (void)o;
     while (!strobe_load_relaxed(&watchdog_stop)) {
@@ -73,7 +73,7 @@ static void run_watchdog(const struct own *o)
     }
 }
 
-static struct own watchdog = {.work = run_watchdog}, sampling = {.work = run_sampler};
+static struct own watchdog = {.work = run_watchdog_thread}, sampling = {.work = run_sampler_thread};
 
 static void *own_thread_main(void *p)
 {
@@ -106,7 +106,7 @@ bool strobe_mach_own_threads_start(void)
     sigfillset(&all); /* no signal of the app is delivered to these threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     strobe_store_relaxed(&watchdog_stop, 0);
-    strobe_mach.host.host.between_passes = between_passes;
+    strobe_mach.host.host.between_passes = mach_between_passes;
     look_due = 0;
     bool both = start_own_thread(&watchdog) && start_own_thread(&sampling);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

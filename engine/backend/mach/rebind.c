@@ -25,7 +25,7 @@ static uint64_t load(void **at)
 }
 
 /* Returns the address in a pointer's value, without its signature. */
-static uint64_t address_of(uint64_t value)
+static uint64_t strip_pointer(uint64_t value)
 {
 #ifdef SIGNS_POINTERS
     return (uint64_t)(uintptr_t)ptrauth_strip((void *)(uintptr_t)value, ptrauth_key_function_pointer);
@@ -36,7 +36,7 @@ static uint64_t address_of(uint64_t value)
 
 static uint64_t address_of_function(void *function)
 {
-    return address_of((uint64_t)(uintptr_t)function);
+    return strip_pointer((uint64_t)(uintptr_t)function);
 }
 
 /* Returns the value that the pointer at `at` must hold for `function`. Pointers of __auth_got are signed with their own
@@ -138,8 +138,8 @@ static bool is_outside_tables(const struct tables *t, uint64_t at, uint64_t byte
            !overlaps(at, bytes, linkedit, linkedit + l->vmsize);
 }
 
-static bool read_section(const struct tables *t, const struct segment_command_64 *g, const struct section_64 *s,
-                         struct pointer_section *out)
+static bool read_pointer_section(const struct tables *t, const struct segment_command_64 *g, const struct section_64 *s,
+                                 struct pointer_section *out)
 {
     uint64_t count = s->size / sizeof(void *), into = s->addr - g->vmaddr, all = t->image.dysymtab->nindirectsyms;
     uint64_t at = s->addr + (uint64_t)t->image.slide;
@@ -182,7 +182,7 @@ static bool visit_sections(const struct tables *t, visitor *f, void *ctx)
         const struct section_64 *s = (const void *)(g + 1);
         struct pointer_section found;
         for (uint32_t i = 0; c->cmd == LC_SEGMENT_64 && i < g->nsects; i++)
-            if (has_pointers(g, &s[i]) && (!read_section(t, g, &s[i], &found) || !f(ctx, t, &found)))
+            if (has_pointers(g, &s[i]) && (!read_pointer_section(t, g, &s[i], &found) || !f(ctx, t, &found)))
                 return false;
     }
     return true;
@@ -225,7 +225,7 @@ static size_t find_rebinding(const struct exchange *e, const char *symbol)
 static bool is_genuine(const struct tables *t, const struct pointer_section *s, uint64_t value,
                        const struct strobe_rebinding *r)
 {
-    uint64_t address = address_of(value);
+    uint64_t address = strip_pointer(value);
     return address == address_of_function(r->genuine) ||
            (s->is_lazy && address >= t->image.start && address < t->image.end);
 }
@@ -296,7 +296,7 @@ size_t strobe_rebind_undo(const struct strobe_rebinding *rebindings, const struc
     for (size_t i = count; i-- > 0;) {
         const struct strobe_rebound *r = &log[i];
         uint64_t at = (uint64_t)(uintptr_t)r->at, now = load(r->at);
-        if (address_of(now) != address_of_function(rebindings[r->rebinding].hook))
+        if (strip_pointer(now) != address_of_function(rebindings[r->rebinding].hook))
             continue;
         if (r->read_only && !(pages.bytes && at >= pages.start && at - pages.start < pages.bytes)) {
             make_read_only(&pages);

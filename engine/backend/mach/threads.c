@@ -47,7 +47,7 @@ static uint32_t slot_at(uint32_t tid, uint32_t i)
     return ((uint32_t)strobe_mix64(tid) + i) & (STROBE_MACH_TABLE_SLOTS - 1);
 }
 
-static void release(mach_port_t port)
+static void release_right(mach_port_t port)
 {
     mach_port_deallocate(mach_task_self(), port);
 }
@@ -60,7 +60,7 @@ static void give_back(struct strobe_mach_threads *t, uint64_t word)
     strobe_fence_seq_cst();
     uint64_t used = word;
     if (!strobe_cas_acq_rel(&t->in_use, &used, OWED))
-        release(port_in(word));
+        release_right(port_in(word));
 }
 
 /* Replaces the word of a slot. Returns false when the slot holds another word than `from`. */
@@ -76,7 +76,7 @@ struct place {
     uint64_t word; /* the slot's word when it was read */
 };
 
-static struct place find(const struct strobe_mach_threads *t, uint32_t tid)
+static struct place find_thread_place(const struct strobe_mach_threads *t, uint32_t tid)
 {
     struct place room = {.slot = NO_SLOT};
     for (uint32_t i = 0; i < STROBE_MACH_TABLE_PROBES; i++) {
@@ -116,9 +116,9 @@ enum strobe_status strobe_mach_threads_put(struct strobe_mach_threads *t, uint32
     if (port == MACH_PORT_NULL || port == MACH_PORT_DEAD)
         return STROBE_GONE;
     for (;;) {
-        struct place p = find(t, tid);
+        struct place p = find_thread_place(t, tid);
         if (p.slot == NO_SLOT || (p.known && port_in(p.word) != CLAIMED)) {
-            release(port);
+            release_right(port);
             return p.slot == NO_SLOT ? STROBE_FULL : has_port(p.word) ? STROBE_EXISTS : STROBE_GONE;
         }
         if (!change(t, p.slot, p.word, word))
@@ -131,7 +131,7 @@ enum strobe_status strobe_mach_threads_put(struct strobe_mach_threads *t, uint32
 }
 
 /* Returns true when no slot except `mine` has a word of the thread. */
-static bool is_alone(const struct strobe_mach_threads *t, uint32_t tid, uint32_t mine)
+static bool is_only_slot(const struct strobe_mach_threads *t, uint32_t tid, uint32_t mine)
 {
     bool alone = true;
     for (uint32_t i = 0; i < STROBE_MACH_TABLE_PROBES; i++)
@@ -147,17 +147,17 @@ static enum strobe_status put_found(struct strobe_mach_threads *t, uint32_t tid,
     struct place p;
     enum strobe_status status = STROBE_EXISTS;
     do
-        p = find(t, tid);
+        p = find_thread_place(t, tid);
     while (p.slot != NO_SLOT && !p.known && !change(t, p.slot, p.word, claim));
     if (p.slot == NO_SLOT)
         status = STROBE_FULL;
     if (p.slot != NO_SLOT && !p.known) {
         strobe_fence_seq_cst();
-        bool alone = is_alone(t, tid, p.slot);
+        bool alone = is_only_slot(t, tid, p.slot);
         if (change(t, p.slot, claim, alone ? word_of(tid, port) : 0) && alone)
             return STROBE_OK;
     }
-    release(port);
+    release_right(port);
     return status;
 }
 
@@ -167,7 +167,7 @@ static enum strobe_status put_found(struct strobe_mach_threads *t, uint32_t tid,
 static void mark_left(struct strobe_mach_threads *t, uint32_t tid)
 {
     for (;;) {
-        struct place p = find(t, tid);
+        struct place p = find_thread_place(t, tid);
         if (p.slot == NO_SLOT || (p.known && (port_in(p.word) == LEFT || port_in(p.word) == ENDED)))
             return;
         if (change(t, p.slot, p.word, word_of(tid, LEFT))) {
@@ -198,7 +198,7 @@ void strobe_mach_threads_clear(struct strobe_mach_threads *t)
     for (uint32_t slot = 0; slot < STROBE_MACH_TABLE_SLOTS; slot++) {
         uint64_t there = strobe_load_acquire(&t->at[slot]);
         if (has_port(there))
-            release(port_in(there));
+            release_right(port_in(there));
         strobe_store_relaxed(&t->at[slot], 0);
     }
 }
@@ -232,7 +232,7 @@ enum strobe_status strobe_mach_threads_use(struct strobe_mach_threads *t, uint32
 void strobe_mach_threads_done(struct strobe_mach_threads *t)
 {
     if (strobe_exchange_acq_rel(&t->in_use, 0) == OWED)
-        release(t->used);
+        release_right(t->used);
 }
 
 /* ---- scan */
@@ -247,7 +247,7 @@ static bool read_tid(thread_act_t port, uint32_t *tid)
     return true;
 }
 
-static void read_name(thread_act_t port, char *name, size_t bytes)
+static void read_thread_name(thread_act_t port, char *name, size_t bytes)
 {
     thread_extended_info_data_t info;
     mach_msg_type_number_t count = THREAD_EXTENDED_INFO_COUNT;
@@ -292,14 +292,14 @@ static void enter_listed(struct strobe_mach_threads *t, mach_port_t port, bool f
 {
     struct strobe_mach_found f = {.port = port};
     if (mark_known_seen(t, port) || !read_tid(port, &f.tid)) {
-        release(port);
+        release_right(port);
         return;
     }
     if (first && t->looks == 1)
         t->main_tid = f.tid;
     f.is_main = f.tid == t->main_tid;
-    if (!find(t, f.tid).known)
-        read_name(port, f.name, sizeof f.name);
+    if (!find_thread_place(t, f.tid).known)
+        read_thread_name(port, f.name, sizeof f.name);
     enum strobe_status put = put_found(t, f.tid, port);
     mark_seen(t, f.tid, port);
     if (put == STROBE_OK)

@@ -92,8 +92,9 @@ static void copy_stack_top(const struct strobe_host *host, const struct strobe_r
 }
 
 /* The first frame is the stopped instruction. It is stored plus 1, so that it can be treated as a return address. */
-static enum strobe_walk_end walk(const struct strobe_host *host, const struct strobe_regs *regs,
-                                 const struct strobe_window *stack, uint64_t *frames_end, uint32_t max, uint32_t *count)
+static enum strobe_walk_end walk_suspended(const struct strobe_host *host, const struct strobe_regs *regs,
+                                           const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
+                                           uint32_t *count)
 {
     enum strobe_walk_end end;
     *count = 0;
@@ -118,7 +119,7 @@ static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const s
     *count = 0;
     if (!strobe_hold_walk(&h->hold))
         return STROBE_WALK_DOUBTFUL; /* the watchdog has resumed the thread */
-    enum strobe_walk_end end = walk(host, regs, stack, frames_end, max, count);
+    enum strobe_walk_end end = walk_suspended(host, regs, stack, frames_end, max, count);
     copy_stack_top(host, regs, stack, top);
     strobe_hold_walked(&h->hold);
     return end;
