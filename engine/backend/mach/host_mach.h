@@ -1,6 +1,6 @@
 /* The engine's host on Mach, and its unwinder.
  *
- * The sampler stops a thread in these steps, and makes no other call between the first and the last:
+ * The sampler stops a thread in these steps. Between the first and the last it also reads the clock and pauses:
  *
  *   thread_suspend        a thread in user code stops at once; a thread in the kernel stops when it leaves the kernel
  *   thread_info           confirms the stop by the run state:
@@ -14,8 +14,8 @@
  *   thread_resume
  *
  * The window lasts from before the first step until after the last. In the window the sampler must not allocate, take a
- * lock, use stdio or call through a lazily bound pointer, because the stopped thread may hold any lock (guard.h;
- * tests/deadlock). The session's header has the lengths of the windows (engine/store/stops.h).
+ * lock, use stdio or use dynamic dispatch, because the stopped thread may hold any lock (guard.h; tests/deadlock). The
+ * session's header has the lengths of the windows (engine/store/stops.h).
  *
  * A thread that blocks in a system call is stopped like any other. On Mach, a stop ends no call early. The registers of
  * such a thread are those at its entry to the kernel.
