@@ -1,4 +1,4 @@
-/* What code computes, throws and catches is the same on every runtime: Code.smali, a method for each kind. */
+/* Code computes, throws and catches the same on every runtime. Code.smali has a method for each kind of code. */
 #include "tests/contract_art/support/contract.h"
 #include "tests/contract_art/support/java.h"
 

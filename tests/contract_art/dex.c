@@ -1,4 +1,4 @@
-/* Scenarios as dex files: taken by the runtime, and played as their player says. */
+/* Scenarios as dex files: the runtime loads them, and their methods do what their player returns. */
 #include "engine/base/error.h"
 #include "tests/contract_art/support/contract.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the player answers, one step after the other, and what became of it. */
+/* The steps that the player returns, in order, and counts of the resulting calls. */
 struct script {
     const int *steps;
     int catches;
@@ -113,7 +113,7 @@ static bool start(struct contract *c)
            CHECK(c, sim_jni_bind(c->art.env, "App", own, 1), "the native method bound");
 }
 
-/* Runs App.main; true when nothing was thrown out of it. */
+/* Runs App.main. Returns true when it threw no exception. */
 static bool run_main(struct contract *c, struct script *s)
 {
     struct strobe_jni *env = c->art.env;
@@ -140,7 +140,7 @@ static void a_scenarios_methods_call_what_their_player_says(struct contract *c)
 static void what_a_scenario_throws_unwinds_its_frames_to_who_catches_it(struct contract *c)
 {
     enum { MAIN, GET, SUM };
-    /* main: get { get { throw } }; two frames are asked and let it pass, main catches, goes on */
+    /* main: get { get { throw } }; two frames decline the exception, main catches it and continues */
     static const int caught_steps[] = {GET, GET, SIM_DEX_THROW, GET, SUM, -1, -1};
     static const int thrown_steps[] = {GET, SIM_DEX_THROW};
     struct script s = {.steps = caught_steps, .catches = 2};

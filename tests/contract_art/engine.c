@@ -8,7 +8,8 @@
 enum { LOW_FIRST = 0x04000000, LOW_LAST = 0x7c000000, LOW_STEP = 0x04000000 };
 enum { ROUNDS = 50000, OBJECTS = 2 * ROUNDS }; /* Main.alloc makes two objects a round */
 
-/* What the engine has counted of the calling thread so far, as whoever looks into a session under way sees it. */
+/* Returns the allocations that the engine has counted for the calling thread so far, read from the session during the
+ * capture. */
 static uint64_t own_allocations(const struct capture *k)
 {
     struct strobe_session s;
@@ -22,7 +23,8 @@ static uint64_t own_allocations(const struct capture *k)
     return count;
 }
 
-/* Before 8.0 the runtime has no allocation listener, and says so. Otherwise true. */
+/* Returns true when allocations are captured. Before Android 8.0 the runtime has no allocation listener, and the status
+ * must state that. */
 static bool has_listener(struct contract *c, struct capture *k)
 {
     if (capture_has(k, STROBE_ART_ALLOC))
@@ -76,7 +78,7 @@ static void methods_are_named_at_the_end(struct contract *c)
     struct strobe_config config;
     struct capture k;
     capture_config(&config);
-    capture_call(c, "alloc", "(I)V", 1); /* makes the class ready, in which others allocate */
+    capture_call(c, "alloc", "(I)V", 1); /* initializes the class, which allocates, too */
     if (!capture_begin(c, &config, &k))
         return;
     if (!has_listener(c, &k))
@@ -90,7 +92,7 @@ static void methods_are_named_at_the_end(struct contract *c)
     capture_drop(&k);
 }
 
-/* Where references, of 32 bits, lead to; NULL: no room there. */
+/* Maps a page at an address that a 32-bit reference can hold. NULL: no such address is free. */
 static void *low_page(void)
 {
     for (uintptr_t at = LOW_FIRST; at < LOW_LAST; at += LOW_STEP) {
@@ -103,7 +105,7 @@ static void *low_page(void)
     return NULL;
 }
 
-/* What was a method when it was met, and is something else by now. */
+/* Pointers whose memory no longer holds the method that it held when they were captured. */
 static void a_pointer_that_is_no_method_any_more_gets_no_name(struct contract *c)
 {
     static uint64_t zeros[16], ones[16];
@@ -130,14 +132,14 @@ static void a_pointer_that_is_no_method_any_more_gets_no_name(struct contract *c
         CHECK(c, !strobe_art_method_name(&c->libart, host, wrong[i], name, sizeof name), "%#llx is called %s",
               (unsigned long long)wrong[i], name);
     if (CHECK(c, no_class, "no memory that a reference leads to")) {
-        no_class[0] = (uint32_t)(uintptr_t)no_class + 64; /* an object, and of its class nothing is one */
+        no_class[0] = (uint32_t)(uintptr_t)no_class + 64; /* a reference to an object whose class is not a class */
         no_class[16] = 1;
         memcpy(copied, &(uint32_t){(uint32_t)(uintptr_t)no_class}, sizeof(uint32_t));
         CHECK(c, !strobe_art_method_name(&c->libart, host, (uint64_t)(uintptr_t)copied, name, sizeof name),
               "a method of what is no class is called %s", name);
         memcpy(copied, (const void *)(uintptr_t)method, sizeof(uint32_t));
     }
-    if (c->art.genuine) /* whose classes know which methods are theirs */
+    if (c->art.genuine) /* there a class lists its own methods */
         CHECK(c, !strobe_art_method_name(&c->libart, host, (uint64_t)(uintptr_t)copied, name, sizeof name),
               "a method's bytes elsewhere are called %s", name);
 }

@@ -1,4 +1,4 @@
-/* Monitors with their functions hooked: what an engine sees of who waits for whom. */
+/* Monitors with hooked functions: the order of the calls from which the engine finds wakers. */
 #include "sim/genuine/detour.h"
 #include "tests/contract_art/support/contract.h"
 #include "tests/contract_art/support/java.h"
@@ -56,7 +56,8 @@ static void on_wait(void *monitor, void *self, int64_t ms, int32_t ns, bool thro
     note(WAITED, monitor);
 }
 
-/* Of an object; of its monitor there are Notify and NotifyAll, which compilers put into this one. */
+/* Hook of the DoNotify function, which takes the object. The functions Notify and NotifyAll of the monitor are inlined
+ * into it. */
 static void on_notify(void *self, void *object, bool all)
 {
     note(NOTIFY, object);
@@ -81,7 +82,7 @@ static bool hook_all(struct contract *c)
     return CHECK(c, done, "a function of Monitor is not to be hooked");
 }
 
-/* Where an event is for the first time from `from` on, by a thread or by any (0); -1 = nowhere. */
+/* Returns the index of the first event `what` from `from` on, by thread `tid` (0 = any); -1 when there is none. */
 static int find(int from, enum what what, int tid)
 {
     for (int i = from; i >= 0 && i < event_count && i < EVENTS; i++)
@@ -90,7 +91,7 @@ static int find(int from, enum what what, int tid)
     return -1;
 }
 
-/* As find; also the level's one Lock function where it has only one. */
+/* As find, for the lock after a wait. At levels with a single Lock function it finds that one. */
 static int find_again(const struct contract *c, int from, bool done, int tid)
 {
     bool one_lock = c->libart.address[STROBE_ART_MONITOR_LOCK_FOR_WAIT] == 0;
@@ -144,7 +145,7 @@ static void waits(struct strobe_jni *env, void *arg)
     java_exit(env, s->lock);
 }
 
-/* Also when its monitor is free again before it is awake. */
+/* This includes the case that the monitor is free again before the waiter is awake. */
 static void a_wait_is_ended_by_notify_and_takes_its_monitor_again(struct contract *c)
 {
     struct scene s = {.lock = java_new(c->art.env, "java/lang/Object")};
@@ -186,7 +187,7 @@ static void uncontended_entries_of_thin_locks_lock_no_monitor(struct contract *c
     CHECK(c, event_count == 0, "%d events", event_count);
 }
 
-/* ---- all at once ---- */
+/* ---- all operations at once ---- */
 
 enum { PLAYERS = 4, LOCKS = 3, ROUNDS = 20000 };
 
@@ -194,7 +195,7 @@ struct crowd {
     struct contract *c;
     struct strobe_art_runtime runtime;
     strobe_jobject lock[LOCKS];
-    int count[LOCKS]; /* guarded by the lock of the same place */
+    int count[LOCKS]; /* guarded by the lock of the same index */
     _Atomic int playing;
     _Atomic uint32_t id[PLAYERS]; /* thin-lock ids */
 };
@@ -235,7 +236,7 @@ static void suspend_one(struct crowd *w, int round)
         strobe_art_resume(&w->c->libart, w->runtime.thread_list, stopped);
 }
 
-/* Inflation, deflation, suspension by id, collections and waits, of which none may wait for another for ever. */
+/* Inflation, deflation, suspension by id, collections and waits at the same time must not deadlock. */
 static void monitors_hold_while_threads_are_suspended_and_garbage_is_collected(struct contract *c)
 {
     struct crowd w = {.c = c, .runtime = workload_runtime(c), .playing = PLAYERS};
@@ -251,7 +252,7 @@ static void monitors_hold_while_threads_are_suspended_and_garbage_is_collected(s
         suspend_one(&w, stops);
         if (stops % 8 == 0)
             contract_collect(c);
-        workload_pause(1); /* who does nothing else starves them, on a machine with processors to spare */
+        workload_pause(1); /* without a pause, suspensions would starve the threads even on idle processors */
     }
     for (int i = 0; i < PLAYERS; i++)
         java_thread_join(&p[i].thread);

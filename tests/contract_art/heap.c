@@ -7,7 +7,7 @@
 
 enum { MAIN_ALLOC_OBJECTS = 2, RUNTIME_WORDS = 512, GC_FULL = 3, GC_EXPLICIT = 3, ALLOCATORS = 3 };
 
-/* What Runtime's heap_ points to, by its distance from java_vm_. */
+/* Returns the runtime's Heap, from the field heap_ at its known distance from java_vm_. */
 static void *heap_of(struct contract *c)
 {
     void **runtime = *(void ***)(uintptr_t)c->libart.address[STROBE_ART_RUNTIME_INSTANCE];
@@ -25,7 +25,7 @@ void contract_collect(struct contract *c)
         ((int (*)(void *, int, int, bool, uint32_t))collect)(heap_of(c), GC_FULL, GC_EXPLICIT, false, UINT32_MAX);
 }
 
-/* Main.alloc: so many times an array of 16 ints and a Square. */
+/* Calls Main.alloc, which allocates an array of 16 ints and a Square, `times` times. */
 static void alloc(struct strobe_jni *env, int times)
 {
     java_static(env, "Main", "alloc", "(I)V", &(union strobe_jvalue){.i = times});
@@ -35,7 +35,7 @@ static void alloc(struct strobe_jni *env, int times)
 
 struct listener {
     void *const *vtable;
-    _Atomic int tid; /* whose are counted */
+    _Atomic int tid; /* the thread whose allocations are counted */
     _Atomic long count, bytes, others, befores;
     _Atomic bool wants_before, odd;
 };
@@ -78,7 +78,7 @@ static struct listener listener_of(const struct contract *c)
 
 static bool listen(struct contract *c, struct listener *l)
 {
-    alloc(c->art.env, 10); /* the first time classes are resolved, which allocates */
+    alloc(c->art.env, 10); /* the first call also resolves classes, which allocates */
     java_drop(c->art.env, java_new(c->art.env, "Square"));
     uintptr_t set = c->libart.address[STROBE_ART_SET_LISTENER];
     if (!set) {
@@ -155,7 +155,7 @@ static void set_table(struct contract *c, bool instrumented)
     ((void (*)(bool))(uintptr_t)c->libart.address[STROBE_ART_SET_ALLOC_ENTRYPOINTS])(instrumented);
 }
 
-/* strobe_art_closure's function, by each thread. */
+/* The function of a strobe_art_closure; each thread runs it. */
 static struct contract *of_closure;
 static _Atomic int closure_runs;
 
@@ -185,7 +185,7 @@ static void exchange(struct contract *c, bool instrumented)
     CHECK(c, runs >= 1 && closure_runs == (int)runs, "%d of %zu closures run", closure_runs, runs);
 }
 
-/* Interpreted code asks for a listener at each allocation; other code has the entry point of its thread. */
+/* Interpreted code checks for a listener at each allocation. Other code calls the entry point of its thread. */
 static void each_thread_takes_its_entry_points_at_a_suspension_point(struct contract *c)
 {
     struct listener l = listener_of(c);
@@ -196,7 +196,7 @@ static void each_thread_takes_its_entry_points_at_a_suspension_point(struct cont
     alloc(c->art.env, 1000);
     bool interpreted = c->options.interpreted;
 #ifdef __aarch64__
-    interpreted |= c->art.genuine && c->art.api == 30; /* which has no other way there */
+    interpreted |= c->art.genuine && c->art.api == 30; /* it always checks for a listener there */
 #endif
     long plain = l.count - before, expected = interpreted ? 1000 * MAIN_ALLOC_OBJECTS : 0;
     CHECK(c, plain == expected, "%ld reported with plain entry points, not %ld", plain, expected);
@@ -271,7 +271,7 @@ static void collections_by_one_stop_no_other_for_good(struct contract *c)
         java_thread_join(&t[i]);
 }
 
-/* ---- what hooks see of them ---- */
+/* ---- hooks of collections ---- */
 
 static _Atomic int collects, waits;
 static int (*real_collect)(void *, int, int, bool, uint32_t), (*real_wait)(void *, int, void *);
@@ -308,7 +308,7 @@ static void a_collection_waits_for_the_one_before_through_functions_that_can_be_
           collects - before, waits);
 }
 
-/* ---- no room ---- */
+/* ---- out of memory ---- */
 
 enum { BIG_INTS = 1 << 18, BIG_MAX = 2048, NEW_INT_ARRAY = 179 };
 

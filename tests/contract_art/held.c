@@ -1,11 +1,14 @@
-/* Threads that the sampler stops: what is done meanwhile, what becomes of those that end, stay away, or are left
- * standing (properties S-40 to S-46).
+/* Threads that the sampler suspends: the calls meanwhile, and threads that end, leave the runtime or stay suspended
+ * (properties S-40 to S-46).
  *
- * S-40 is also looked after in every other case (window.h). S-41 is the runtime's own memory here, no stack that could
- * be unmapped: a thread can't end while it stands. Of S-43 the frames that compilers leave out are the runtime's
- * business; that its stacks are exact wherever a thread is stopped is checked against the workload's calls. Of S-44
- * there is a case in visitor.c. Kernel thread ids are given again only when all have been, so S-45 is played with the
- * runtime's own ids, of which it always gives the lowest. */
+ *   S-40   every other case checks it, too (window.h)
+ *   S-41   the memory is the runtime's own here, not a stack that could be unmapped: a suspended thread cannot end
+ *   S-43   the runtime handles frames that compilers omit. The cases check that a stack is exact wherever a thread is
+ *          stopped, against the workload's calls
+ *   S-44   visitor.c has another case
+ *   S-45   the kernel reuses a thread id only after all others, so the case uses the runtime's own ids. The runtime
+ *          always assigns the lowest free one
+ */
 #include "engine/backend/art/hooks/events.h"
 #include "engine/capture/guard.h"
 #include "tests/contract_art/support/capture.h"
@@ -59,7 +62,7 @@ static void calculate_until_stopped(struct strobe_jni *env, void *name)
     over = 1;
 }
 
-/* ---- what the session has of a thread ---- */
+/* ---- a thread's samples in the session ---- */
 
 struct looked {
     uint32_t thread;
@@ -145,7 +148,7 @@ static uint64_t real_suspend;
 static _Atomic uint32_t victim_id;
 static atomic_int chosen, joined;
 
-/* In place of ThreadList::SuspendThreadByThreadId: the victim ends when it has been chosen. */
+/* Replaces ThreadList::SuspendThreadByThreadId. The victim ends right after it was chosen. */
 static void *suspend_when_ended(void *list, uint32_t id, uintptr_t a, uintptr_t b)
 {
     if (id == victim_id && !atomic_exchange(&chosen, 1)) {
@@ -242,7 +245,7 @@ static void a_thread_that_stays_in_native_code_is_seen_there(struct contract *c)
     capture_drop(&k);
 }
 
-/* It lives on in the kernel, and calculates, after it has left the runtime; then it comes back. */
+/* The thread detaches from the runtime, computes as a native thread for a while, and attaches again. */
 static uint64_t away_from, away_until;
 
 static void attach_calculate_detach(struct contract *c)
@@ -251,7 +254,7 @@ static void attach_calculate_detach(struct contract *c)
     struct strobe_jvm_attach how = {STROBE_JNI_VERSION, "comes-back", NULL};
     ((int32_t(*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(
         c->art.vm, STROBE_JVM_ATTACH))(c->art.vm, &env, &how);
-    /* Before 9 it is met at its first event. */
+    /* Before Android 9 the engine registers a thread at its first event. */
     java_static(env, "java/lang/Thread", "currentThread", "()Ljava/lang/Thread;", NULL);
     calculate(env, 25 * MS);
     ((int32_t(*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(c->art.vm, STROBE_JVM_DETACH))(c->art.vm);
@@ -281,7 +284,7 @@ static void a_thread_that_leaves_the_runtime_is_left_alone_until_it_comes_back(s
     struct looked before = look("comes-back", 0, away_from, NULL), after = look("comes-back", away_until, 0, NULL);
     struct looked away = look("comes-back", away_from, away_until, NULL);
     CHECK(c, before.samples >= 2 && after.samples >= 2, "%d before, %d after", before.samples, after.samples);
-    CHECK(c, away.samples <= 2, "%d while it was away", away.samples); /* one record may end, or begin, there */
+    CHECK(c, away.samples <= 2, "%d while it was away", away.samples); /* one may begin, and one may end */
     capture_drop(&k);
 }
 
@@ -367,7 +370,7 @@ static void two_threads_with_one_id_are_two(struct contract *c)
 
 /* ---- S-46 ---- */
 
-static atomic_int stalls; /* 1: the sampler is to stall; 2: it does; 0: it need not any more */
+static atomic_int stalls; /* 1: the sampler must stall; 2: it stalls; 0: it must continue */
 
 static enum strobe_walk_end stall(const struct strobe_host *host, const struct strobe_regs *regs,
                                   const struct strobe_window *stack, struct strobe_stack_top *top, uint64_t *frames_end,

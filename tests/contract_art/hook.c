@@ -1,4 +1,5 @@
-/* The hook layer in a runtime: what the engine hooks can be hooked, goes on as before, and is as it was afterwards. */
+/* The hook layer in a runtime. The functions that the engine hooks can be hooked and still work. After removal their
+ * code is as before. */
 #include "tests/contract_art/support/contract.h"
 
 #include "engine/backend/art/hooks/hook.h"
@@ -10,7 +11,7 @@
 
 /* ---- functions, by detours ---- */
 
-/* What libart.h lists as to be hooked: at most six whole arguments, at most two words back. */
+/* The functions that libart.h marks as hooked. They take at most six integer arguments and return at most two words. */
 /* clang-format off */
 #define HOOKED(X)                                                                                            \
     X(SET_ENTRYPOINTS) X(JNI_TRAMPOLINE) X(MONITOR_LOCK) X(MONITOR_LOCK_FOR_WAIT) X(MONITOR_UNLOCK)          \
@@ -72,7 +73,7 @@ static void every_function_to_be_hooked_can_be_detoured_and_has_its_bytes_back(s
         }
 }
 
-/* ---- a little of everything that is hooked ---- */
+/* ---- calls of all hooked functions ---- */
 
 static int sampled;
 
@@ -104,7 +105,7 @@ static void wait_a_millisecond(struct contract *c)
     call_main(c, "waitMs", "(J)V", (union strobe_jvalue){.j = 1});
 }
 
-/* Calls a method where the runtime has it. */
+/* Calls a method if the runtime has it. */
 static bool call_virtual(struct contract *c, strobe_jobject object, const char *class_name, const char *name,
                          const char *signature, const union strobe_jvalue *arguments)
 {

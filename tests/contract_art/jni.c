@@ -1,4 +1,4 @@
-/* JNI's functions, by their place in the table, answer alike on every runtime. */
+/* The functions of JNI, by their index in the table, return the same results on every runtime. */
 #include "tests/contract_art/support/contract.h"
 #include "tests/contract_art/support/java.h"
 
@@ -8,7 +8,7 @@
 typedef struct strobe_jni *jni;
 typedef strobe_jobject object;
 
-/* The function at a place, as one of that type. */
+/* The function at an index of the table, cast to a type. */
 #define FUNCTION(env, place, type) ((type)(uintptr_t)strobe_jni_at(env, (enum strobe_jni_place)(place)))
 
 enum place {
@@ -100,7 +100,7 @@ static void arrays_of_objects_take_what_their_type_takes(struct contract *c)
     CHECK(c, java_thrown(env, "java/lang/ArrayIndexOutOfBoundsException"), "a fourth of three");
 }
 
-/* Fields by the order of their types in the table: object, boolean, byte, char, short, int, long. */
+/* Fields in the order of their types in the table: object, boolean, byte, char, short, int, long. */
 static void fields_hold_what_their_type_holds(struct contract *c)
 {
     static const struct {

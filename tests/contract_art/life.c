@@ -1,4 +1,5 @@
-/* The life of captures: refused, begun, ended, begun again; threads that come and go, overflow and throw meanwhile. */
+/* Life cycle of captures: refused, begun, ended and begun again, while threads start, end, overflow their stacks and
+ * throw exceptions. */
 #include "engine/base/error.h"
 #include "sim/genuine/detour.h"
 #include "tests/contract_art/support/capture.h"
@@ -274,7 +275,7 @@ static void a_thread_that_calculates_is_sampled_though_it_meets_no_hook(struct c
     capture_drop(&k);
 }
 
-/* One that runs already when capture begins, and meets no hook. */
+/* The thread runs already when the capture begins, and calls no hooked function. */
 static void a_thread_from_before_is_found(struct contract *c)
 {
     struct strobe_config config;

@@ -18,11 +18,11 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* What several threads of a case share. */
+/* State that the threads of a case share. */
 struct scene {
     struct contract *c;
     strobe_jobject lock;
-    int64_t ms; /* of a wait */
+    int64_t ms; /* timeout of a wait */
     _Atomic int at, woken, order[WAITERS];
     _Atomic bool go;
     int count; /* guarded by lock */
@@ -154,7 +154,7 @@ static void waits(struct strobe_jni *env, void *arg)
     java_exit(env, s->lock);
 }
 
-/* All asleep in the wait set, in order of their index. */
+/* Starts `count` threads that wait, and returns when all are in the wait set, in the order of their indexes. */
 static void wait_all(struct scene *s, struct actor *a, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -162,7 +162,7 @@ static void wait_all(struct scene *s, struct actor *a, int count)
         java_thread_start(&a[i].thread, s->c->art.vm, waits, &a[i]);
         while (s->at <= i)
             usleep(500);
-        java_enter(s->c->art.env, s->lock); /* it has let go of it only by waiting */
+        java_enter(s->c->art.env, s->lock); /* succeeds only after the thread has released the monitor by its wait */
         java_exit(s->c->art.env, s->lock);
     }
 }
@@ -185,7 +185,8 @@ static void notify_wakes_one_and_the_longest_waiting_first(struct contract *c)
     }
 }
 
-/* Who waits for the monitor again after its time is still in the wait set. Until 9 it was passed over there. */
+/* A thread whose wait has timed out is still in the wait set while it waits to enter the monitor again. Until Android 9
+ * a notification skips such a thread. */
 static void a_notification_that_meets_one_whose_time_is_up_is_lost_since_10(struct contract *c)
 {
     enum { WAKES_LATE_SINCE = 29 };
@@ -392,7 +393,7 @@ static void enters_then_waits(struct strobe_jni *env, void *arg)
     java_exit(env, s->lock);
 }
 
-/* A contended entry, a wait that times out, one that is notified. */
+/* A contended entry, a wait that times out, a wait that is notified. */
 static void callbacks_report_contention_and_waits_on_the_thread_itself(struct contract *c)
 {
     static const int all[] = {LOCKING, LOCKED, WAIT_START, TIMED_OUT, WAIT_START, WAIT_FINISHED};
@@ -441,7 +442,7 @@ static long sleeps_so_far(void)
     return u.ru_nvcsw;
 }
 
-/* Counts entries in which it slept without an event. */
+/* Enters the monitor repeatedly, and counts the entries in which the thread slept without an event. */
 static void enters_often(struct strobe_jni *env, void *arg)
 {
     struct scene *s = arg;
@@ -475,7 +476,7 @@ static void a_thread_that_sleeps_to_enter_a_monitor_is_reported(struct contract 
         java_thread_start(&t[i], c->art.vm, enters_often, &s);
     for (int i = 0; i < ENTERING; i++)
         java_thread_join(&t[i]);
-    /* A few may sleep for what is no monitor, such as a page. */
+    /* A few entries may sleep for another reason, such as a page fault. */
     CHECK(c, s.woken <= ENTERING * ENTRIES / 1000, "%d of %d entries slept unseen", s.woken, ENTERING * ENTRIES);
 }
 

@@ -1,5 +1,5 @@
-/* Capture of pointers by suspension (engine/method/netease/art/netease.h): what is in the ring and in the session,
- * and what becomes of threads that can't be stopped, of pointers that lead nowhere, of methods that have gone. */
+/* Capture of method pointers by suspension (engine/method/netease/art/netease.h): the contents of the ring and of the
+ * session, threads that cannot be stopped, invalid pointers, and methods that were unloaded. */
 #include "engine/method/netease/art/netease.h"
 #include "engine/base/error.h"
 #include "sim/genuine/jni_calls.h"
@@ -16,7 +16,7 @@
 
 enum { CAPACITY = 4, DEEP = 4, TURNS = 20 };
 
-/* One who captures, by hand. */
+/* The state of a capture that a case controls directly. */
 struct hand {
     struct contract *c;
     struct strobe_libart libart;
@@ -45,7 +45,7 @@ static struct hand *hand_new(struct contract *c, uint32_t capacity)
 
 /* ---- threads to be captured ---- */
 
-/* In Main.sample, a native method, below DEEP times Main.deep, until it is asked to leave. */
+/* A thread that stays in the native method Main.sample, below DEEP calls of Main.deep, until `leave` is set. */
 struct guest {
     struct java_thread java;
     atomic_int inside, leave, over;
@@ -96,7 +96,7 @@ static bool is_pseudo(const struct contract *c, uint64_t method)
     return index == UINT32_MAX;
 }
 
-/* The guest's stack as the program has it: DEEP times Main.deep, Main.sample. Pseudo-methods may stand anywhere. */
+/* Checks the guest's stack: DEEP calls of Main.deep, then Main.sample. Pseudo-methods may occur anywhere. */
 static void check_guest_stack(struct contract *c, const uint64_t *frames, uint32_t count)
 {
     uint64_t deep = workload_static(c->art.env, "Main", "deep", "(I)V");
@@ -119,7 +119,7 @@ static void check_counts(struct contract *c, const struct strobe_netease_counts 
     CHECK(c, n->stops == n->resumes, "%llu stops", (unsigned long long)n->stops);
 }
 
-/* ---- by hand ---- */
+/* ---- captures that a case controls directly ---- */
 
 static void captures_are_kept_newest_first_and_the_overwritten_are_counted(struct contract *c)
 {
@@ -152,7 +152,7 @@ static void threads_that_are_not_there_are_neither_captured_nor_resumed(struct c
     uint64_t number, late = 0;
     enum strobe_status met;
     end_guest();
-    /* A thread that was joined may be on its way out of the kernel for a moment yet: it doesn't stop then. */
+    /* A thread that was joined may still be ending in the kernel. It cannot be stopped then. */
     for (int ms = 0; ms < 2000 && syscall(SYS_tgkill, getpid(), tid, 0) == 0; ms++)
         usleep(1000);
     while ((met = strobe_netease_capture(&h->sampler, tid, &number)) == STROBE_LATE && late < 100)
@@ -165,7 +165,7 @@ static void threads_that_are_not_there_are_neither_captured_nor_resumed(struct c
     check_counts(c, n);
 }
 
-/* Somebody else holds it suspended meanwhile: one resume too many would let it go. */
+/* Other code holds the thread suspended meanwhile, so an extra resume would let it run. */
 static void a_thread_that_did_not_stop_is_not_resumed(struct contract *c)
 {
     uint32_t tid = start_guest(c), id;
@@ -175,7 +175,7 @@ static void a_thread_that_did_not_stop_is_not_resumed(struct contract *c)
     if (!CHECK(c, strobe_art_threads_get(&h->threads, tid, &thread, &id) == STROBE_OK, "unknown"))
         return;
     CHECK(c, strobe_art_suspend(&h->libart, h->runtime.thread_list, id) == thread, "not held");
-    strobe_art_threads_put(&h->threads, tid, thread, 60000); /* an id of nobody's: the runtime stops none */
+    strobe_art_threads_put(&h->threads, tid, thread, 60000); /* an id without a thread, so the runtime stops none */
     CHECK(c, strobe_netease_capture(&h->sampler, tid, &number) == STROBE_LATE, "stopped");
     CHECK(c, h->sampler.counts.not_stopped == 1 && h->sampler.counts.resumes == 0, "resumed");
     guest.leave = 1;
@@ -186,7 +186,7 @@ static void a_thread_that_did_not_stop_is_not_resumed(struct contract *c)
     check_counts(c, &h->sampler.counts);
 }
 
-/* ---- what is read of a stack ---- */
+/* ---- reads of a stack ---- */
 
 static struct hand *reading;
 static const void *(*real_method)(const void *walk);
@@ -198,7 +198,7 @@ static const void *third_leads_nowhere(const void *walk)
     return ++met == 3 ? (const void *)(uintptr_t)0x70 : method;
 }
 
-/* As the watchdog would. */
+/* Resumes the thread as the watchdog does. */
 static const void *let_go_meanwhile(const void *walk)
 {
     uint64_t thread = strobe_hold_claim(&reading->sampler.host.hold);
@@ -242,7 +242,7 @@ static void what_was_walked_of_a_thread_that_the_watchdog_let_go_is_thrown_away(
     CHECK(c, guest.over, "it stands");
 }
 
-/* ---- two at once ---- */
+/* ---- two captures at once ---- */
 
 struct second {
     struct hand *h;
@@ -314,8 +314,8 @@ static bool has_name(const struct strobe_session *s, const char *name, uint32_t 
     return false;
 }
 
-/* Memory that could be read when the method was met, and holds something else by now; and a method of the runtime's
- * own, which is in no stack of a session. */
+/* The memory of a method was readable at the capture and holds other data now. A pseudo-method of the runtime is left
+ * out of all stacks of a session. */
 static void methods_that_have_gone_before_they_are_named_get_a_placeholder(struct contract *c)
 {
     static const uint64_t gone[16];
@@ -339,7 +339,7 @@ static void methods_that_have_gone_before_they_are_named_get_a_placeholder(struc
     unlink(path);
 }
 
-/* Each sample of the guest has its stack, without pseudo-methods. */
+/* Checks that each sample of the guest has the guest's stack, without pseudo-methods. */
 static uint32_t check_samples(struct contract *c, const struct strobe_session *s, uint32_t tid)
 {
     uint32_t samples = 0;

@@ -1,4 +1,4 @@
-/* In which order the engine's word and the runtime's deed come: whatever happens between the two. */
+/* Order of the engine's record of an event and the runtime's action, with a delay between the two. */
 #include "sim/genuine/detour.h"
 #include "tests/contract_art/support/stage.h"
 #include "tests/contract_art/support/workload.h"
@@ -7,7 +7,7 @@
 
 #include <sys/mman.h>
 
-/* ---- an inline hooker whose originals of two functions return late: who they let go is away meanwhile ---- */
+/* ---- an inline hooker that delays the return of two original functions: a released thread runs meanwhile ---- */
 
 static struct contract *of;
 static bool (*real_unlock)(void *, void *);
@@ -105,7 +105,7 @@ static void who_unparks_says_so_before_the_other_can_go_on(struct contract *c)
 {
     struct stage s;
     if (!c->libart.address[STROBE_ART_UNPARK_THREAD])
-        return; /* before 10, which reports no wakers of parks */
+        return; /* before Android 10, parks have no wakers */
     if (!opens_late(c, &s))
         return;
     stage_enters(&s, "parker", parks);
@@ -141,7 +141,7 @@ static void who_waits_in_a_monitor_is_the_waker_of_who_enters_it_meanwhile(struc
 
 enum { HEAP_BYTES = 8192 };
 
-/* Words of the Heap that lead into this program's data, where the engine's listener is. */
+/* Counts the words of the Heap that point into this program's data, where the engine's listener is. */
 static int words_of_ours(struct contract *c)
 {
     extern char __data_start[], _end[];
@@ -170,11 +170,11 @@ static void the_heap_holds_a_listener_while_a_capture_lasts_and_no_longer(struct
     capture_drop(&k);
 }
 
-/* ---- little stack ---- */
+/* ---- little stack left ---- */
 
 enum { STEP = 2048, DEEPEST = 64 * 1024 };
 
-/* The stack's end is said to be nearer and nearer: some of the allocations are met just above it. */
+/* The case moves the recorded end of the stack step by step, so that some allocations occur just above it. */
 static void an_event_near_the_stacks_end_takes_no_sample_and_is_counted(struct contract *c)
 {
     struct strobe_config config;

@@ -1,4 +1,4 @@
-/* Parks that end by time, and the callbacks of parks; for permits see thread.c. */
+/* Parks that time out, and the callbacks of parks. thread.c tests permits. */
 #include "tests/contract_art/support/contract.h"
 #include "tests/contract_art/support/java.h"
 
@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* RuntimeCallbacks' functions for parking; the engine has no use for them. */
+/* Functions of RuntimeCallbacks for parks. The engine does not use them. */
 #define ADD_CALLBACK    "_ZN3art16RuntimeCallbacks15AddParkCallbackEPNS_12ParkCallbackE"
 #define REMOVE_CALLBACK "_ZN3art16RuntimeCallbacks18RemoveParkCallbackEPNS_12ParkCallbackE"
 
@@ -31,7 +31,7 @@ static struct scene scene_of(struct contract *c)
     return (struct scene){.unsafe = java_new(c->art.env, "sun/misc/Unsafe")};
 }
 
-/* Milliseconds that it took. */
+/* Parks and returns its duration in ms. */
 static int park(struct strobe_jni *env, const struct scene *s, bool absolute, int64_t time)
 {
     int64_t begin = now_ms(CLOCK_MONOTONIC);

@@ -1,5 +1,5 @@
-/* Which events become samples, and what is seen between them (properties S-1 to S-7). Rows S-1, S-2 and S-6 are exact
- * in virtual time, and tested there; here the runtime, its hooks and its ways of stopping threads take part. */
+/* Which events become samples, and what is captured between them (properties S-1 to S-7). Other tests check S-1, S-2
+ * and S-6 exactly, in virtual time. These cases include the runtime, its hooks and its suspension of threads. */
 #include "engine/backend/art/hooks/events.h"
 #include "sim/genuine/jni_calls.h"
 #include "tests/contract_art/support/capture.h"
@@ -12,7 +12,7 @@
 
 enum { HOOKS = 400, MS = 1000 * 1000, BURSTS = 4, LEAF_NS = 90 * 1000 };
 
-/* ---- a thread that plays below a frame of Java ---- */
+/* ---- a thread that runs below a Java frame ---- */
 
 static void (*play)(struct strobe_jni *env);
 static struct capture k;
@@ -29,7 +29,7 @@ static void call_deep(struct strobe_jni *env, void *more)
     java_static(env, "Main", "deep", "(I)V", &(union strobe_jvalue){.i = *(int32_t *)more});
 }
 
-/* In a capture, a thread plays below Main.deep, called so many times more. */
+/* Runs `what` during a capture, in a thread, below Main.deep, which calls itself `more` times. */
 static bool perform(struct contract *c, const struct strobe_config *config, void (*what)(struct strobe_jni *),
                     int32_t more)
 {
@@ -66,7 +66,7 @@ static void calculate(struct strobe_jni *env, uint64_t cpu_ns)
         java_static(env, "Main", "busy", "(I)I", &(union strobe_jvalue){.i = 20000});
 }
 
-/* The calling thread's account of a kind, so far. */
+/* Returns the calling thread's account of a kind so far. */
 static struct strobe_account account(enum strobe_kind kind)
 {
     struct strobe_thread *t = strobe_local.thread;
@@ -78,7 +78,8 @@ static struct strobe_account account(enum strobe_kind kind)
 static uint64_t expected_samples;
 static struct strobe_account hooks_account;
 
-/* As many as a grid of 1 ms lets through, that begins anew after a quiet spell. */
+/* Calls hooked functions, and computes the expected number of samples: those that a grid of 1 ms lets through. The grid
+ * restarts after a pause. */
 static void meet_hooks_and_count(struct strobe_jni *env)
 {
     uint64_t due = 0;
@@ -107,7 +108,7 @@ static void samples_are_as_many_as_the_times_of_hooks_say(struct contract *c)
     capture_config(&config);
     config.interval_main_ns = config.interval_other_ns = MS;
     if (!perform(c, &config, meet_hooks_and_count, 0) || !capture_has(&k, STROBE_ART_ALLOC))
-        return; /* the runtimes of 7.0 and 7.1 have no point that a thread meets on request */
+        return; /* Android 7.0 and 7.1 have no hooked point event that a test can cause */
     uint64_t sampled = hooks_account.sampled, tolerance = 3 + expected_samples / 20;
     CHECK(c, hooks_account.requests == HOOKS, "%llu requests", (unsigned long long)hooks_account.requests);
     CHECK(c, sampled + tolerance >= expected_samples && sampled <= expected_samples + tolerance,
@@ -344,7 +345,7 @@ static void a_thread_that_was_idle_is_seen_as_soon_as_it_runs(struct contract *c
     capture_visit(&k, count_in_spans, NULL);
     for (int i = 0; i < BURSTS; i++)
         seen += spans[i].samples > 0;
-    CHECK(c, seen >= BURSTS - 1, "%d of %d bursts of 10 ms", seen, BURSTS); /* a busy machine may take one */
+    CHECK(c, seen >= BURSTS - 1, "%d of %d bursts of 10 ms", seen, BURSTS); /* on a loaded machine one may be missed */
     capture_drop(&k);
 }
 
@@ -359,7 +360,7 @@ static void alternate_leaf_work_and_allocation(struct strobe_jni *env)
     strobe_jmethod alloc = strobe_jni_static_method(env, main, "alloc", "(I)V");
     union strobe_jvalue turns = {.i = 1000}, once = {.i = 1};
     uint64_t leaf = 0, begin, took;
-    do { /* as many turns as take 90 us */
+    do { /* finds the number of turns that takes 90 us */
         turns.i += turns.i / 4;
         begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         sim_jni_call_static(env, main, busy, &turns);
@@ -412,7 +413,8 @@ static uint64_t (*real_cpu_ns)(void *ctx);
 static struct strobe_jni *hook_env;
 static int within, deepest, times;
 
-/* The engine asks its host for something while it takes a sample: here that allocates and leaves a monitor. */
+/* Replaces a function of the host that the engine calls while it takes a sample. It allocates, and enters and leaves a
+ * monitor. */
 static uint64_t cpu_ns_with_hooks(void *ctx)
 {
     within++;
@@ -441,7 +443,7 @@ static void hooks_met_while_a_sample_is_taken_are_counted_and_take_none(struct c
     workload_bind(env, "android/os/MessageQueue", "nativePollOnce", "(JI)V", (void *)poll_nothing);
     strobe_jobject queue = java_new(env, "android/os/MessageQueue");
     monitor = java_new(env, "java/lang/Object");
-    wait_ms(env, 1); /* a fat monitor */
+    wait_ms(env, 1); /* makes the monitor fat */
     if (!capture_begin(c, &config, &k))
         return;
     within = deepest = times = 0;

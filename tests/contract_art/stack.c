@@ -9,7 +9,7 @@ enum { ROOM = 1024, NO_DEX_PC = -1 };
 static struct contract *the_case;
 static struct strobe_art_walk walk;
 
-/* What the native method does, and what its last walk found. */
+/* The code that the native method runs, and the result of its last walk. */
 static void (*in_native)(struct strobe_jni *env);
 static struct seen {
     uint64_t frames[ROOM];
@@ -17,7 +17,7 @@ static struct seen {
     enum strobe_walk_end end;
 } seen;
 
-/* Frames innermost first. */
+/* Returns frame i of the walk, counted from the innermost. */
 static uint64_t frame(uint32_t i)
 {
     return seen.frames[seen.max - 1 - i];
@@ -61,7 +61,8 @@ static void call_deep(struct strobe_jni *env, int32_t more)
     java_static(env, "Main", "deep", "(I)V", &(union strobe_jvalue){.i = more});
 }
 
-/* Main.sample, then `more` + 1 times Main.deep, from frame i on; returns the frame after them. */
+/* Checks that the frames from i on are Main.sample and then Main.deep, `more` + 1 times. Returns the frame after them.
+ */
 static uint32_t check_deep(struct contract *c, uint32_t i, uint32_t more)
 {
     uint64_t native = workload_static(c->art.env, "Main", "sample", "(I)V");
@@ -147,7 +148,7 @@ static void call_back_once(struct strobe_jni *env)
     call_deep(env, 3);
 }
 
-/* Native code calls managed code, which calls native code: two fragments of the managed stack. */
+/* Native code calls managed code, which calls native code. This makes two fragments of the managed stack. */
 static void frames_of_nested_fragments_come_one_after_the_other(struct contract *c)
 {
     begin(c, call_back_once);
@@ -163,11 +164,12 @@ static void a_thread_without_managed_frames_has_an_empty_stack(struct contract *
     CHECK(c, seen.count == 0 && seen.end == STROBE_WALK_ROOT, "%u frames, %d", seen.count, seen.end);
 }
 
-/* ---- a thread that exists as bytes alone ---- */
+/* ---- a fabricated thread, which exists only as bytes ---- */
 
 enum { THREAD_BYTES = 8192, MADE_MAX = ROOM, FRAGMENTS_MAX = 16, METHOD_BYTES = 64 };
 
-/* 64-bit layouts (managed_stack.h, shadow_frame.h of the Android Open Source Project's art, the same at all levels). */
+/* 64-bit layouts, the same at all API levels (art/runtime/managed_stack.h and shadow_frame.h of the Android Open Source
+ * Project). */
 struct made_fragment {
     void *quick;
     struct made_fragment *link;
@@ -184,7 +186,7 @@ static _Alignas(16) unsigned char made_thread[THREAD_BYTES], made_methods[MADE_M
 static struct made_frame made_frames[MADE_MAX];
 static struct made_fragment made_fragments[FRAGMENTS_MAX];
 
-/* In a Thread the ManagedStack is followed by a pointer and the JNIEnv. */
+/* Finds the ManagedStack in a Thread: a pointer and the JNIEnv follow it. */
 static size_t managed_stack_offset(const struct contract *c)
 {
     const char *self = strobe_art_current(&c->libart);
@@ -194,7 +196,8 @@ static size_t managed_stack_offset(const struct contract *c)
     return 0;
 }
 
-/* Fragments, innermost first, the first of them in the thread, with as many frames each. */
+/* Fabricates a stack of `fragments` fragments with `each` frames each, innermost first. The first fragment is in the
+ * thread itself. */
 static void make_stack(size_t offset, uint32_t fragments, uint32_t each)
 {
     struct made_fragment *fragment = (void *)(made_thread + offset);

@@ -1,6 +1,7 @@
-/* Twelve threads that meet all hooks at once, with the sampler on, and one more that collects: what the session then
- * says is possible, complete, and agrees with who else counts. Two seconds, or STROBE_STRESS_SECONDS, which also has
- * the figures printed. And captures that begin and end while there is no rest from allocations and collections. */
+/* Stress. Twelve threads call all hooked functions at once, with the sampler on, while another thread collects garbage.
+ * The session must be possible and complete, and must agree with independent counts. The case runs for two seconds, or
+ * for STROBE_STRESS_SECONDS; it then also prints its figures. Other cases begin and end captures during permanent
+ * allocations and collections. */
 #include "engine/backend/art/hooks/events.h"
 #include "sim/genuine/detour.h"
 #include "tests/contract_art/support/graph.h"
@@ -19,8 +20,8 @@ enum {
     C_THREADS = 4,
     BRIEF_THREADS = 300,
     WARM_PERCENT = 40,
-    GROWTH_BYTES = 32 << 20, /* what a garbage collected heap and the C library's may swing by */
-    GRACE_SECONDS = 60,      /* to come to an end in; longer is a hang */
+    GROWTH_BYTES = 32 << 20, /* permitted variation of the garbage-collected heap and the C heap together */
+    GRACE_SECONDS = 60,      /* time for all threads to end; a longer time is a hang */
 };
 
 static struct contract *the_case;
@@ -28,11 +29,11 @@ static atomic_int stop;
 static int seconds;
 static strobe_jobject lock, parker;
 
-/* ---- the parts that are played from native code; Stress.smali has the others ---- */
+/* ---- workloads in native code; Stress.smali has the others ---- */
 
 static _Thread_local int within_native;
 
-/* Main.sample, which Main.deep and Square.area call, calls up in turn. */
+/* Main.sample. Main.deep and Square.area call it, and it calls managed code again. */
 static void call_up(struct strobe_jni *env, strobe_jclass class, int32_t what)
 {
     (void)class;
@@ -78,7 +79,7 @@ static void unpark_and_notify(struct strobe_jni *env, void *name)
 
 static atomic_int miscounted, counted;
 
-/* What a thread allocates is counted to the last, whatever goes on around it. */
+/* Checks that every allocation of a thread is counted, regardless of the other threads. */
 static void allocate_and_end(struct strobe_jni *env, void *name)
 {
     prctl(PR_SET_NAME, name);
@@ -160,7 +161,7 @@ static size_t resident_now(void)
     return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The least of a few looks: what a heap holds between two collections comes and goes. */
+/* Returns the minimum of several measurements, because the size of a heap varies between collections. */
 static size_t resident_bytes(struct contract *c)
 {
     size_t least = SIZE_MAX;
@@ -172,7 +173,7 @@ static size_t resident_bytes(struct contract *c)
     return least;
 }
 
-/* ---- the play ---- */
+/* ---- all threads ---- */
 
 struct play {
     strobe_jobject java[JAVA_THREADS];
@@ -196,7 +197,7 @@ static void begin_play(struct contract *c, struct play *p)
     }
 }
 
-/* The main thread collects, which may take long where so many are to be stopped. */
+/* Collects on the main thread for `ms`. A collection may take long, because it stops many threads. */
 static void go_on(struct contract *c, int ms)
 {
     uint64_t end = strobe_art_now() + (uint64_t)ms * 1000000;
@@ -216,7 +217,7 @@ static void end_play(struct contract *c, struct play *p)
         java_thread_join(&p->native[i]);
 }
 
-/* ---- what the session says ---- */
+/* ---- checks of the session ---- */
 
 struct wakes {
     const struct capture *k;
@@ -356,7 +357,7 @@ static void captures_begin_and_end_amid_allocations_and_collections(struct contr
         seen += capture_requests(&k, STROBE_KIND_ALLOC) > 0 || !capture_has(&k, STROBE_ART_ALLOC);
         capture_drop(&k);
     }
-    CHECK(c, seen >= CAPTURES / 2, "%d of %d captures have allocations", seen, CAPTURES); /* or none got to run */
+    CHECK(c, seen >= CAPTURES / 2, "%d of %d captures have allocations", seen, CAPTURES); /* in some none ran */
     stop = 1;
     java_thread_join(&collector);
     workload_set_bool(c->art.env, "Main", "stop", true);
@@ -374,7 +375,7 @@ static void on_reset(void *thread, bool is_marking)
     real_reset(thread, is_marking);
 }
 
-/* No collection runs that would choose for itself. */
+/* No collection runs here, because a collection would select the entry points itself. */
 static void threads_take_entry_points_that_are_right_while_a_collector_marks(struct contract *c)
 {
     struct strobe_config config;

@@ -1,4 +1,4 @@
-/* The runtime's objects, its threads' ids, and stopping other threads by them. */
+/* The runtime's objects, the ids of its threads, and suspension of other threads by id. */
 #include "engine/base/error.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/workload.h"
@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM = 128, TURNS = 60, NO_TID = 1 << 22 }; /* the kernel gives smaller ones */
+enum { ROOM = 128, TURNS = 60, NO_TID = 1 << 22 }; /* NO_TID: larger than the kernel's ids */
 
 static struct strobe_art_walk walk;
 static uint64_t frames[ROOM];
 
-/* Frames of a walk, innermost first. */
+/* Returns frame i of the last walk, counted from the innermost. */
 static uint64_t frame(uint32_t i)
 {
     return frames[ROOM - 1 - i];
@@ -25,9 +25,9 @@ static uint32_t walk_thread(const struct strobe_libart *a, void *thread)
     return count;
 }
 
-/* ---- threads that are stopped ---- */
+/* ---- threads that cases stop ---- */
 
-/* Runs Main.a, b, c, busy until it is asked to stop. */
+/* Starts a thread that runs Main.a, b, c, busy until stop_worker. */
 static void *start_worker(struct contract *c)
 {
     union strobe_jvalue mode = {.i = 0};
@@ -43,12 +43,12 @@ static void stop_worker(struct contract *c)
     workload_set_bool(c->art.env, "Main", "stop", true);
 }
 
-/* A thread of the C library's that is attached, and calls managed code. */
+/* A thread made by pthread_create that is attached, and calls managed code. */
 struct guest {
     struct java_thread java;
     struct contract *c;
-    strobe_a32 ready, over; /* it is where it is to be stopped; it came out of there */
-    int gate[2];            /* it waits for a byte */
+    strobe_a32 ready, over; /* 1: it is at the place where the case stops it; it has left that place */
+    int gate[2];            /* a pipe; it waits for a byte */
     void *thread;
     uint32_t thin_lock_id, tid;
 };
@@ -105,7 +105,7 @@ static void call_native(struct strobe_jni *env, void *g)
     strobe_store_release(&((struct guest *)g)->over, 1);
 }
 
-/* Main.sample and four times Main.deep. */
+/* Checks that the stack is Main.sample, called by Main.deep, four times. */
 static void check_native_stack(struct contract *c, uint32_t count)
 {
     uint64_t deep = workload_static(c->art.env, "Main", "deep", "(I)V");
@@ -156,7 +156,7 @@ static void without_its_symbol_the_runtime_is_proven_by_what_it_holds(struct con
           "not the same");
 }
 
-/* A level whose members stand elsewhere: as the next release may be. */
+/* Discovery on a level with other member offsets, as a later release of Android may have them. */
 static void members_at_other_places_are_refused(struct contract *c)
 {
     struct strobe_linux here;
@@ -168,7 +168,8 @@ static void members_at_other_places_are_refused(struct contract *c)
             struct strobe_art_runtime r;
             uint8_t *before[] = {other.thread_list_before, other.class_linker_before, other.heap_before};
             other = level;
-            /* What 14 has one word nearer passes for a class linker, too; its table does not try that. */
+            /* On Android 14 the member one word nearer also passes as a class linker. Its level does not try that
+             * offset. */
             if (by == 0 || (c->art.genuine && c->art.api == 34 && which == 1 && by == -1))
                 continue;
             memset(before[which], 0, sizeof level.heap_before);
@@ -224,7 +225,7 @@ static void a_running_thread_stands_while_it_is_suspended_and_goes_on_after(stru
     stop_worker(c);
 }
 
-/* Its stack is one that the program allows: Worker.run, and of Main.a, b, c, busy each called by the one before. */
+/* The stack must be a prefix of the call chain Worker.run, Main.a, b, c, busy. */
 static void a_suspended_thread_is_walked_exactly(struct contract *c)
 {
     struct strobe_jni *env = c->art.env;
@@ -247,15 +248,16 @@ static void a_suspended_thread_is_walked_exactly(struct contract *c)
         for (uint32_t k = 0; k < count; k++)
             CHECK(c, frame(count - 1 - k) == calls[k], "frame %u of %u", k, count);
         deepest = count > deepest ? count : deepest;
-        workload_pause(1); /* or it is met where it was let go */
+        workload_pause(1); /* lets the thread run on to another place */
     }
     CHECK(c, deepest == 5, "%u", deepest);
     stop_worker(c);
 }
 
-/* With another word of each method taken for its dex index no method counts as the runtime's own: its class is a word
- * that is never all ones. A thread that stands at a suspension point in quick code is in one of those; the interpreter
- * was entered by one. */
+/* The walk leaves out methods whose dex index is all ones, which are the runtime's own. The case repeats each walk with
+ * the offset of the class in place of that of the dex index, so that no method counts as the runtime's own. That walk
+ * finds more frames: a thread at a suspension point in quick code is in such a method, and such a method has entered
+ * the interpreter. */
 static void the_runtimes_own_methods_are_left_out(struct contract *c)
 {
     void *worker = start_worker(c);
@@ -302,7 +304,7 @@ static void a_waiting_thread_is_walked_where_it_waits(struct contract *c)
     struct strobe_art_runtime r = workload_runtime(c);
     uint64_t wait = workload_static(c->art.env, "Main", "waitMs", "(J)V");
     uint64_t native = workload_method(c->art.env, "java/lang/Object", "wait", "(JI)V");
-    workload_pause(50); /* it goes into the wait */
+    workload_pause(50); /* until it waits */
     void *stopped = strobe_art_suspend(&c->libart, r.thread_list, g->thin_lock_id);
     if (!CHECK(c, stopped == g->thread, "%p, not %p", stopped, g->thread))
         return;
@@ -334,7 +336,7 @@ static void an_id_that_is_nobodys_suspends_nobody(struct contract *c)
     open_gate(g);
     java_thread_join(&g->java);
     void *next = strobe_art_suspend(&c->libart, r.thread_list, g->thin_lock_id);
-    if (next) { /* one of the runtime's own has begun meanwhile, and got the id */
+    if (next) { /* a new thread of the runtime has got the id meanwhile */
         struct strobe_linux here;
         uint32_t id = 0, tid = 0;
         strobe_linux_init(&here, clock_gettime);
@@ -412,7 +414,7 @@ static void a_thread_that_has_ended_is_gone_for_the_host(struct contract *c)
     open_gate(g);
     java_thread_join(&g->java);
     for (int ms = 0; ms < 1000 && host_suspend(h, g->tid, &not_blocked) != STROBE_GONE; ms++)
-        workload_pause(1); /* the kernel takes its time */
+        workload_pause(1); /* the thread may end in the kernel some time after the join */
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_GONE, "without its word");
     strobe_art_threads_end(h->threads, g->tid);
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_GONE, "with it");
@@ -432,7 +434,7 @@ static void the_watchdog_lets_go_of_a_thread_that_stands_too_long(struct contrac
     strobe_art_threads_put(h->threads, g->tid, g->thread, g->thin_lock_id);
     CHECK(c, !strobe_art_host_watch(h), "nobody stands");
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_OK, "suspend");
-    check_native_stack(c, host_walk(h)); /* what stood longer while it was walked does so no more */
+    check_native_stack(c, host_walk(h)); /* after the walk, the watchdog's normal limit applies */
     CHECK(c, !strobe_art_host_watch(h), "not yet");
     open_gate(g);
     workload_pause(STROBE_ART_WATCHDOG_NS / 1000000 + 20);

@@ -1,5 +1,6 @@
-/* What the engine asks of a runtime's library is there, and where the linker says; copies of it that lack something,
- * or are cut off, or another processor's, are refused, and the runtime goes on. */
+/* Symbols of the runtime's library. The library has each symbol that the engine needs, at the address that the linker
+ * gives. Copies that lack a symbol, are truncated or are for another processor are refused, and the runtime continues.
+ */
 #include "engine/base/error.h"
 #include "tests/contract_art/support/contract.h"
 
@@ -70,7 +71,7 @@ static void functions_are_in_its_code_and_variables_in_its_data(struct contract 
     }
 }
 
-/* Parks are the runtime's own since 10, and there was no allocation listener before 8. */
+/* The runtime has its own functions for parks since Android 10, and an allocation listener since Android 8. */
 static void every_feature_of_the_level_has_what_it_takes(struct contract *c)
 {
     CHECK(c, c->libart.level->api == c->art.api, "level %d", c->libart.level->api);
@@ -106,7 +107,7 @@ static void the_current_thread_is_the_attached_one_or_none(struct contract *c)
     CHECK(c, !others, "a thread that is not attached has %p", others);
 }
 
-/* ---- copies of the library that are not what they should be */
+/* ---- damaged copies of the library */
 
 struct copy {
     char *bytes, path[64];
@@ -127,7 +128,8 @@ static bool copy_library(struct contract *c, struct copy *out)
     return CHECK(c, all && out->fd >= 0, "%s can't be read", c->libart.path);
 }
 
-/* Opens the copy's first bytes; STROBE_OK when all that is needed is there. */
+/* Writes the first `count` bytes of the copy to its file and resolves the symbols of that file. STROBE_OK: all needed
+ * symbols exist. */
 static enum strobe_status resolve_copy(struct copy *copy, size_t count, int api, struct strobe_error *error)
 {
     struct strobe_module m;
@@ -142,7 +144,7 @@ static enum strobe_status resolve_copy(struct copy *copy, size_t count, int api,
     return s;
 }
 
-/* Gives all symbols of that name another one, or their own back. */
+/* Renames all symbols of that name, or restores their name. */
 static void rename_symbol(struct copy *copy, const char *name, char first)
 {
     size_t n = strlen(name) + 1;

@@ -1,4 +1,4 @@
-/* Threads: their beginning and end, what the runtime says of them, their ids; what has to happen on fakes. */
+/* Threads: start and end, the runtime's callbacks, thread ids, and rare events that fakes can force. */
 #include "engine/base/error.h"
 #include "sim/genuine/jni_calls.h"
 #include "tests/contract_art/support/java.h"
@@ -168,14 +168,14 @@ enum life_event { START = 1, DEATH };
 static struct lifecycle {
     void (*const *vtable)(void);
     struct contract *c;
-    _Atomic int taken, count; /* of events: begun, done */
+    _Atomic int taken, count; /* of events: entries reserved, entries written */
     struct {
         enum life_event what;
         void *thread;
         bool by_itself;
         uint32_t tid;
     } event[EVENTS_MAX];
-    _Atomic int stay_ms; /* in ThreadStart, as a RUNNABLE thread that does not look */
+    _Atomic int stay_ms; /* time in ThreadStart, in which the thread is RUNNABLE and reaches no suspension point */
     _Atomic(void *) stays;
 } lifecycle;
 
@@ -270,7 +270,7 @@ static void callbacks_report_a_threads_start_and_death_on_that_thread(struct con
     CHECK(c, lifecycle.count == 4, "%d events after removal", lifecycle.count);
 }
 
-/* One that enters and leaves Main.lock some hundred times. */
+/* Returns a new Worker, which enters and leaves Main.lock some hundred times. */
 static strobe_jobject new_worker(struct strobe_jni *env)
 {
     strobe_jclass class = strobe_jni_find_class(env, "Worker");
@@ -293,7 +293,7 @@ static void a_thread_that_java_starts_is_its_peers_until_it_ends(struct contract
     strobe_jobject worker = new_worker(env);
     bool listening = listen(c);
     CHECK(c, !native_peer(env, worker), "before its start");
-    lifecycle.stay_ms = 30; /* it has not ended before it is looked at */
+    lifecycle.stay_ms = 30; /* keeps the thread alive until native_peer reads it */
     java_virtual(env, worker, "start", "()V", NULL);
     int64_t thread = native_peer(env, worker), until = now_ms() + PATIENCE_MS;
     CHECK(c, thread, "started, and without a thread");
@@ -308,9 +308,9 @@ static void a_thread_that_java_starts_is_its_peers_until_it_ends(struct contract
     }
 }
 
-/* ---- what is seldom, on fakes ---- */
+/* ---- rare events, on fakes ---- */
 
-/* Within ThreadStart a thread is RUNNABLE, and looks at nothing. */
+/* In ThreadStart a thread is RUNNABLE and reaches no suspension point. */
 static void who_does_not_stop_in_time_is_not_suspended(struct contract *c)
 {
     struct strobe_art_runtime r = workload_runtime(c);
@@ -334,7 +334,7 @@ static void who_does_not_stop_in_time_is_not_suspended(struct contract *c)
     start_guest(&g, &t, c, &r);
     CHECK(c, strobe_art_suspend(&c->libart, r.thread_list, g.id) == g.thread, "the next one");
     CHECK(c, strobe_art_resume(&c->libart, r.thread_list, g.thread), "its resume");
-    if (c->art.api >= 27) /* before, Resume says nothing */
+    if (c->art.api >= 27) /* before, Resume reports no result */
         CHECK(c, !strobe_art_resume(&c->libart, r.thread_list, g.thread), "a resume too many");
     g.go = true;
     java_thread_join(&t);

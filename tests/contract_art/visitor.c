@@ -1,4 +1,4 @@
-/* StackVisitor itself: over threads made of bytes alone, and in kinds that the engine's walk does not ask for. */
+/* StackVisitor itself, on fabricated threads and with walk kinds that the engine does not use. */
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/workload.h"
 
@@ -14,7 +14,8 @@ enum {
     NEAR_BYTES = 65536
 };
 
-/* As in the runtime's memory (managed_stack.h, shadow_frame.h): the same in all levels, but for what follows dex_pc. */
+/* Layouts of the runtime (managed_stack.h, shadow_frame.h). All API levels have the same, except for the fields after
+ * dex_pc. */
 struct managed_stack {
     uintptr_t quick;
     struct managed_stack *link;
@@ -34,7 +35,8 @@ static struct method methods[FRAMES_MAX];
 static struct shadow_frame frames[FRAMES_MAX];
 static struct managed_stack fragments[FRAGMENTS_MAX];
 
-/* What a visitor of ours saw; it stands where C++ has the object, with room for the runtime's fields. */
+/* A visitor of this test and the methods that it visited. It has the place of the C++ object, with space for the
+ * runtime's fields. */
 struct visitor {
     void (*const *vtable)(void);
     unsigned char fields[STROBE_ART_VISITOR_BYTES];
@@ -70,7 +72,7 @@ static void (*const visitor_calls[])(void) = {
     (void (*)(void))visit,
 };
 
-/* 7.0 and 7.1 have a kind more, before the last. */
+/* Returns the walk kind that skips inlined frames. Android 7.0 and 7.1 have one more kind before it. */
 static uint32_t skips_inlined(const struct contract *c)
 {
     return c->art.api < 26 ? 2 : 1;
@@ -87,7 +89,7 @@ static void walk(struct contract *c, void *of, uint32_t kind, bool with_transiti
     ((void (*)(void *, bool))(uintptr_t)c->libart.address[STROBE_ART_VISITOR_WALK])(&v, with_transitions);
 }
 
-/* ---- threads of bytes ---- */
+/* ---- fabricated threads ---- */
 
 static struct contract *the_case;
 static size_t place;
@@ -111,7 +113,8 @@ static void fabricate(uint32_t fragment_count, uint32_t each)
     }
 }
 
-/* The word of a Thread that names the frame of the native method that it runs: the begin of its managed stack. */
+/* Finds the word of a Thread that points to the frame of the native method that it runs. The managed stack begins
+ * there. */
 static void find_place(struct strobe_jni *env, strobe_jclass class, int32_t what)
 {
     (void)class, (void)what;
@@ -159,7 +162,7 @@ static enum strobe_walk_end walk_as_engine(struct contract *c, uint32_t *count)
     return strobe_art_walk(&w, &c->libart, thread, found + FRAMES_MAX, NULL, FRAMES_MAX, count);
 }
 
-/* S-44. */
+/* S-44 */
 static void a_stack_that_leads_in_a_circle_is_walked_to_an_end(struct contract *c)
 {
     uint32_t count;
@@ -167,7 +170,7 @@ static void a_stack_that_leads_in_a_circle_is_walked_to_an_end(struct contract *
     fabricate(1, 5);
     frames[4].link = &frames[1];
     CHECK(c, walk_as_engine(c, &count) == STROBE_WALK_CUT && count == FRAMES_MAX, "%u frames of methods", count);
-    memset(methods, 0xff, sizeof methods); /* the runtime's own: none of them is kept */
+    memset(methods, 0xff, sizeof methods); /* pseudo-methods of the runtime, which the walk omits */
     CHECK(c, walk_as_engine(c, &count) == STROBE_WALK_CUT && count == 0, "%u frames of pseudo-methods", count);
     memset(methods, 0, sizeof methods);
     fabricate(2, 3);
@@ -193,7 +196,7 @@ static void the_constructor_writes_its_own_fields_alone(struct contract *c)
 static uint32_t with, without;
 static bool inner_first;
 
-/* Main.deep calls itself, so none of it is inlined; Main.viaVirtual is, into Main.shapes. */
+/* Main.deep is recursive, so it is not inlined. Main.viaVirtual is inlined into Main.shapes. */
 static void look_both_ways(struct strobe_jni *env, strobe_jclass class, int32_t what)
 {
     (void)class, (void)what;

@@ -1,4 +1,5 @@
-/* Who waited, for how long, and who ended it: what a session says of threads that play it out in Java's monitors. */
+/* Waits in a session: threads wait in Java's monitors, and the session must have the waits, their durations and their
+ * wakers. */
 #include "tests/contract_art/support/stage.h"
 
 #include <string.h>
@@ -120,7 +121,7 @@ static void notify_and_hold(struct strobe_jni *env, struct stage *s)
     stage_pause(STAGE_PAUSE_MS);
     java_enter(env, s->lock);
     java_notify(env, s->lock, true);
-    java_exit(env, s->lock); /* which is when the waiter is woken */
+    java_exit(env, s->lock); /* this wakes the waiter */
     java_enter(env, s->lock);
     stage_pause(4 * STAGE_PAUSE_MS);
     java_exit(env, s->lock);
@@ -146,7 +147,7 @@ static void wait_for_100_ms(struct strobe_jni *env, struct stage *s)
     java_exit(env, s->lock);
 }
 
-/* Notified in time, but the monitor is free only long after the timeout. */
+/* The waiter is notified in time, but the monitor is free only long after the timeout. */
 static void a_wait_that_was_notified_in_time_has_its_waker_however_long_the_monitor_is_held(struct contract *c)
 {
     struct stage s;
@@ -205,7 +206,7 @@ static void notify_first(struct strobe_jni *env, struct stage *s)
     notify_once(env, s);
 }
 
-/* The runtime wakes who has waited longest. */
+/* The runtime wakes the thread that has waited longest. */
 static void of_two_waiters_each_has_the_notifier_that_woke_it(struct contract *c)
 {
     struct stage s;
@@ -246,7 +247,7 @@ static void who_notifies_all_is_the_waker_of_all(struct contract *c)
     capture_drop(&s.k);
 }
 
-/* Its hook returns into another capture than it was called in. */
+/* The hook returns during another capture than the one in which it was called. */
 static void a_wait_that_outlasts_its_capture_is_no_event_of_the_next(struct contract *c)
 {
     struct stage s;
@@ -273,7 +274,7 @@ static void a_wait_that_outlasts_its_capture_is_no_event_of_the_next(struct cont
 
 /* ---- sleeps ---- */
 
-/* As Thread.sleep(long) does: with a lock of its own. */
+/* Sleeps as Thread.sleep(long) does, with its own lock. */
 static void sleep_for_100_ms(struct strobe_jni *env, struct stage *s)
 {
     java_enter(env, s->other);
@@ -332,7 +333,8 @@ static void unpark(struct strobe_jni *env, struct stage *s)
                  (union strobe_jvalue[]){{.l = s->actor[0].thread.peer}});
 }
 
-/* Before 10 a park is a native function without the thread's name: its wait has a scope, and no waker. */
+/* Returns true when the function for parks names the thread. Before Android 10 it does not, so a park has a scope and
+ * no waker. */
 static bool parks_name_their_thread(const struct contract *c)
 {
     return c->libart.address[STROBE_ART_PARK_THREAD] != 0;
@@ -369,7 +371,7 @@ static void a_park_that_timed_out_has_no_waker(struct contract *c)
 
 /* ---- collections ---- */
 
-enum { COLLECTIONS = 30, COLLECTION = 2 }; /* what is waited for, as the engine numbers it */
+enum { COLLECTIONS = 30, COLLECTION = 2 }; /* COLLECTION: the engine's identity for a wait for a collection */
 
 static void collect(struct strobe_jni *env, struct stage *s)
 {

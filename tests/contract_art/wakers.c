@@ -1,5 +1,5 @@
-/* Whose release it really was, where it could pass for another's (properties S-70 to S-77; waits.c has the plain cases
- * of S-70, S-71, S-75 and S-77, whose threads are none of them the main one). */
+/* Wakers in cases where a release could be mistaken for another thread's (properties S-70 to S-77). waits.c has the
+ * plain cases of S-70, S-71, S-75 and S-77, which do not involve the main thread. */
 #include "tests/contract_art/support/stage.h"
 #include "tests/contract_art/support/workload.h"
 
@@ -18,7 +18,7 @@ static void hold_thin(struct strobe_jni *env, struct stage *s)
     java_enter(env, thin);
     s->cue = 1;
     stage_await(s, 2);
-    java_thread_asleep(&s->actor[1].thread); /* who wants it gives its processor away some times before it waits */
+    java_thread_asleep(&s->actor[1].thread); /* the waiter yields its processor several times before it waits */
     stage_pause(STAGE_PAUSE_MS);
     java_exit(env, thin);
 }
@@ -43,9 +43,9 @@ static void who_held_a_thin_lock_is_the_waker_of_who_made_it_fat(struct contract
     capture_drop(&s.k);
 }
 
-/* ---- S-72: monitors are freed with their objects, and their memory is used again ---- */
+/* ---- S-72: monitors are freed with their objects, and their memory is reused ---- */
 
-/* Two threads take turns in holding a new object, which the other wants. */
+/* Two threads take turns: one holds the monitor of a new object, and the other one waits to enter it. */
 static strobe_jobject passing;
 
 static void take_turns(struct strobe_jni *env, struct stage *s, int me)
@@ -55,7 +55,7 @@ static void take_turns(struct strobe_jni *env, struct stage *s, int me)
         if (i % 2 == me) {
             passing = java_new(env, "java/lang/Object");
             java_enter(env, passing);
-            java_wait(env, passing, 1); /* which gives it a monitor */
+            java_wait(env, passing, 1); /* makes the monitor fat */
             s->cue = cue + 1;
             stage_await(s, cue + 2);
             stage_pause(STAGE_PAUSE_MS);
@@ -117,7 +117,7 @@ static void a_monitor_where_another_was_has_its_own_wakers(struct contract *c)
     capture_drop(&s.k);
 }
 
-/* ---- S-73: releases and waits that meet at any instant ---- */
+/* ---- S-73: releases at every time during a wait ---- */
 
 static void hurry(struct strobe_jni *env, struct stage *s)
 {
@@ -159,7 +159,7 @@ static void no_waker_is_one_that_could_not_have_been(struct contract *c)
 
 /* ---- S-74: a wait within a wait ---- */
 
-/* Its time is up while another has the monitor. */
+/* Waits. The wait times out while another thread holds the monitor. */
 static void wait_for_a_moment(struct strobe_jni *env, struct stage *s)
 {
     java_enter(env, s->lock);
@@ -311,7 +311,7 @@ static void interrupt_parker(struct strobe_jni *env, struct stage *s)
     java_virtual(env, s->actor[0].thread.peer, "interrupt0", "()V", NULL);
 }
 
-/* An interrupt gives the permit, as an unpark does: whoever interrupts is the one who ends the park. */
+/* An interrupt makes the permit available, as an unpark does. The interrupting thread is the waker of the park. */
 static void who_interrupts_is_the_waker_of_who_parks(struct contract *c)
 {
     struct stage s;

@@ -1,5 +1,5 @@
-/* What is seen without an inline hooker, by the runtime's callbacks and natives alone; and a library that begins to
- * capture as it is loaded. */
+/* Events that are captured without an inline hooker, by the runtime's callbacks and native methods alone. Also a
+ * library that begins a capture when it is loaded. */
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/workload.h"
@@ -77,7 +77,7 @@ static void a_hooker_that_refuses_leaves_what_goes_without_it(struct contract *c
     capture_drop(&k);
 }
 
-/* ---- natives of the app's ---- */
+/* ---- the app's native methods ---- */
 
 static void native_poll_once(struct strobe_jni *env, strobe_jobject queue, int64_t pointer, int32_t timeout_ms)
 {
@@ -114,7 +114,7 @@ static void polls_begin_messages_and_libraries_are_seen_to_load(struct contract 
     for (int i = 0; i < LOADS; i++)
         java_static(env, "java/lang/Runtime", "nativeLoad", LOAD, load);
     capture_end(&k);
-    java_static(env, "java/lang/Runtime", "nativeLoad", LOAD, load); /* unhooked */
+    java_static(env, "java/lang/Runtime", "nativeLoad", LOAD, load); /* no longer hooked */
     uint32_t messages = 0;
     for (uint32_t i = 0; i < strobe_session_thread_count(&k.session); i++)
         messages += k.session.threads[i].message;
@@ -125,9 +125,10 @@ static void polls_begin_messages_and_libraries_are_seen_to_load(struct contract 
     capture_drop(&k);
 }
 
-/* ---- loaded ---- */
+/* ---- capture at load ---- */
 
-/* Refused, which it says in Android's log, or without one to standard error. */
+/* Checks that a second load is refused. The library reports it to Android's log, or to standard error without that
+ * log. */
 static void check_second_load(struct contract *c, int32_t (*on_load)(void *, void *))
 {
     char said[128] = "";
@@ -145,7 +146,7 @@ static void check_second_load(struct contract *c, int32_t (*on_load)(void *, voi
     close(before);
 }
 
-/* The library has an engine of its own, beside this program's. */
+/* The library has its own engine, separate from this program's. */
 static void the_library_captures_from_when_it_is_loaded(struct contract *c)
 {
     struct strobe_config config;

@@ -4,7 +4,7 @@ static struct crew_member crew[MACH_RULES_THREADS];
 static unsigned crew_count;
 const struct mach_rules_env *crew_env;
 
-/* ---- kernels' answers: see rules.h for the sources ---- */
+/* ---- answers of the kernels; rules.h has the sources ---- */
 
 #define STATE(name) (1u << TH_STATE_##name)
 
@@ -24,7 +24,7 @@ const struct crew_answers *crew_answers(void)
     return crew_env->kernel == MACH_RULES_GNU ? &gnu_answers : &xnu_answers;
 }
 
-/* ---- what threads do ---- */
+/* ---- code of the threads ---- */
 
 static void compute_some(struct crew_member *m)
 {
@@ -35,7 +35,8 @@ static void compute_some(struct crew_member *m)
     strobe_bump(&m->ticks, 1);
 }
 
-/* Frame addresses are the rules' business: neither function may be inlined, nor be left before its callee returns. */
+/* Rules check the return addresses of these two functions. The functions must therefore not be inlined, and must not
+ * end in a tail call. */
 __attribute__((noinline)) static void compute(struct crew_member *m)
 {
     m->inner = (uintptr_t)__builtin_return_address(0);
@@ -82,7 +83,7 @@ static void run(void *arg)
     strobe_bump(&m->ticks, 1);
 }
 
-/* ---- their life ---- */
+/* ---- start and end of threads ---- */
 
 static struct crew_member *begin(struct crew_member *m, enum crew_job job)
 {

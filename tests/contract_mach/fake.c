@@ -1,5 +1,5 @@
-/* The table of Mach rules on the lab's fake: contract_mach [xnu|gnu]; over real threads, or compiled once more, over
- * virtual ones (virtual.c). */
+/* Runs the Mach rules on the lab's fake: contract_mach [xnu|gnu]. The threads are real ones. This file is also compiled
+ * for virtual threads; see virtual.c. */
 #include "tests/contract_mach/fake.h"
 #include "sim/fake/mach/kernel.h"
 #include "tests/contract_mach/rules.h"
@@ -43,7 +43,7 @@ static bool start(unsigned i, void (*f)(void *), void *arg)
            pthread_threadid_np(slots[i].thread, &slots[i].id) == 0;
 }
 
-/* A thread is joined a moment before it has ended for the kernel. */
+/* pthread_join returns a moment before the thread has ended in the kernel's view. */
 static void join(unsigned i)
 {
     pthread_join(slots[i].thread, NULL);

@@ -1,11 +1,11 @@
-/* The table of Mach rules on the lab's fake: what its two programs share. */
+/* Declarations shared by the two programs that run the Mach rules on the lab's fake. */
 #ifndef STROBE_CONTRACT_MACH_FAKE_H
 #define STROBE_CONTRACT_MACH_FAKE_H
 
-/* What threads that compute call again and again; NULL: nothing, for computing takes time by itself. */
+/* The `work` of the rules' environment (rules.h). NULL on real threads, where computation takes time. */
 extern void (*contract_mach_work)(void);
 
-/* fake.c's main, where it is compiled for virtual threads. */
+/* The main function of fake.c when it is compiled for virtual threads. */
 int contract_mach_main(int argc, char **argv);
 
 #endif

@@ -32,7 +32,7 @@ static void print_line(const struct mach_rules_env *env, const char *verdict, co
     env->print("\n");
 }
 
-/* NULL: the rule can be checked here. */
+/* Returns the reason to skip the rule; NULL when the rule can be checked. */
 static const char *why_not(const struct mach_rule *rule, const struct mach_rules_env *env)
 {
     if (!(rule->kernels & (unsigned)env->kernel))

@@ -1,4 +1,4 @@
-/* What a kernel says of threads: run states, times, registers. */
+/* Rules about the state that a kernel reports of threads: run states, times, registers. */
 #include "tests/contract_mach/crew.h"
 
 static const char *runs(void)
@@ -93,7 +93,7 @@ static const char *extended_info_agrees(void)
     REQUIRE(m && crew_becomes(m->port, 1u << TH_STATE_WAITING));
     REQUIRE(!thread_info(m->port, THREAD_EXTENDED_INFO, (thread_info_t)&info, &count));
     REQUIRE(info.pth_run_state == TH_STATE_WAITING && count == THREAD_EXTENDED_INFO_COUNT);
-    REQUIRE(info.pth_user_time + info.pth_system_time >= crew_cpu_us(m->port)); /* it is of ns */
+    REQUIRE(info.pth_user_time + info.pth_system_time >= crew_cpu_us(m->port)); /* finer: in ns */
     count = THREAD_EXTENDED_INFO_COUNT - 1;
     REQUIRE(thread_info(m->port, THREAD_EXTENDED_INFO, (thread_info_t)&info, &count) == KERN_INVALID_ARGUMENT);
     return NULL;
@@ -145,20 +145,20 @@ static const char *wait_lasts(void)
     uint64_t deadline = mach_absolute_time() + (mach_absolute_time() - was);
     REQUIRE(mach_wait_until(deadline) == KERN_SUCCESS);
     REQUIRE(mach_absolute_time() >= deadline);
-    REQUIRE(mach_wait_until(deadline) == KERN_SUCCESS); /* it is over */
+    REQUIRE(mach_wait_until(deadline) == KERN_SUCCESS); /* the deadline has passed */
     return NULL;
 }
 
 /* ---- registers ---- */
 
-/* One frame record from the thread's stack. */
+/* Reads a frame record from the thread's stack. */
 static bool record_at(uintptr_t fp, uintptr_t record[2])
 {
     vm_size_t bytes = 2 * sizeof(uintptr_t), got = 0;
     return vm_read_overwrite(mach_task_self(), fp, bytes, (vm_address_t)record, &got) == KERN_SUCCESS && got == bytes;
 }
 
-/* The chain has these return addresses, one right after the other. */
+/* Returns true when the chain of frame records has these two return addresses, one directly after the other. */
 static bool chain_has(uintptr_t fp, uintptr_t inner, uintptr_t outer)
 {
     uintptr_t record[2], before = 0;

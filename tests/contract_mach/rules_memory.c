@@ -1,9 +1,9 @@
-/* Reading memory that may not be there. */
+/* Rules about reads of memory that may be unmapped or unreadable. */
 #include "tests/contract_mach/crew.h"
 
 enum { PAGES = 3, MARK = 0x5a };
 
-/* Three pages: what is in the middle is for the rule to say. Given back at the end of it. */
+/* Three pages. A rule changes the middle one. `give` releases them at the end of the rule. */
 struct pages {
     vm_address_t at;
     vm_size_t page;
@@ -21,7 +21,7 @@ static bool take(struct pages *p)
     return true;
 }
 
-/* Gives the outer pages back, whose middle one may be given back already. */
+/* Releases the pages one by one, because the rule may have released the middle one. */
 static void give(const struct pages *p)
 {
     for (unsigned i = 0; i < PAGES; i++)

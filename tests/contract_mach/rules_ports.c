@@ -1,7 +1,7 @@
-/* Names of threads: the task's list, rights, and what is left of a thread that has ended. */
+/* Rules about port names of threads: the task's list, rights, and the names of threads that have ended. */
 #include "tests/contract_mach/crew.h"
 
-enum { NO_NAME = 0x00fffff3 }; /* not given to anybody */
+enum { NO_NAME = 0x00fffff3 }; /* a name that the kernel has not assigned */
 
 static mach_port_urefs_t rights(mach_port_t name, mach_port_right_t right)
 {
@@ -9,8 +9,8 @@ static mach_port_urefs_t rights(mach_port_t name, mach_port_right_t right)
     return mach_port_get_refs(mach_task_self(), name, right, &refs) == KERN_SUCCESS ? refs : 0;
 }
 
-/* How many threads are listed, and how often `wanted` is among them, of whose rights the list's one is kept when `keep`
- * is true. */
+/* Counts the listed threads and the occurrences of `wanted` among them. With `keep`, the list's right for `wanted` is
+ * not released. */
 static bool list(thread_act_t wanted, bool keep, unsigned *threads, unsigned *found)
 {
     thread_act_array_t names;
@@ -112,7 +112,7 @@ static const char *no_name(void)
     return NULL;
 }
 
-/* ---- after the end ---- */
+/* ---- ended threads ---- */
 
 static bool of_the_dead(kern_return_t kr)
 {
@@ -134,7 +134,7 @@ static const char *calls_to_the_dead(void)
     return NULL;
 }
 
-/* Until its port dies a thread that has ended answers KERN_TERMINATED. */
+/* Waits until the port of an ended thread is dead. Until then, calls on it return KERN_TERMINATED. */
 static bool port_dies(thread_act_t port)
 {
     for (unsigned ms = 0; thread_resume(port) != MACH_SEND_INVALID_DEST; ms++) {
@@ -154,7 +154,7 @@ static const char *rights_become_dead_names(void)
     REQUIRE(port_dies(m->port));
     REQUIRE(rights(m->port, MACH_PORT_RIGHT_SEND) == 0);
     mach_port_urefs_t dead = rights(m->port, MACH_PORT_RIGHT_DEAD_NAME);
-    REQUIRE(dead >= 1 && dead <= refs); /* others gave theirs back when it ended */
+    REQUIRE(dead >= 1 && dead <= refs); /* other holders released their rights when the thread ended */
     return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* Stopping threads and letting them go. */
+/* Rules about suspending and resuming threads. */
 #include "tests/contract_mach/crew.h"
 
 static const char *no_progress(void)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The table of Mach rules (rules.h) on the lab's fake, over real threads and virtual ones, as either kernel answers.
-# Other lanes run it on GNU Mach and on an emulated core.
+# Runs the Mach rules (rules.h) on the lab's fake: on real threads and on virtual ones, with the answers of either
+# kernel. Other lanes run the rules on GNU Mach and on an emulated core.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-build}

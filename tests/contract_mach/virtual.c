@@ -1,4 +1,4 @@
-/* The table of Mach rules on the lab's fake over virtual threads: contract_mach_virtual [xnu|gnu]. */
+/* Runs the Mach rules on the lab's fake with virtual threads: contract_mach_virtual [xnu|gnu]. */
 #include "engine/base/error.h"
 #include "sim/fake/mach/kernel.h"
 #include "sim/kernel/fiber.h"

@@ -1,9 +1,9 @@
-/* Facts of Darwin's ABI that our declarations of it have to be true to: those of Mach, the loader, locks and dispatch
- * in include/, for every build of the backend; those of the C library in darwin/include, when it is built for Darwin.
- * Sources: Apple's public headers of these names. tests/darwin/headers.sh compiles this file once more with the headers
- * themselves in front of ours, where they can be had. There is nothing in it to run.
+/* Compile-time checks of the declarations in engine/backend/sdk against Darwin's ABI. sdk/mach/include (Mach, the
+ * loader, locks, dispatch) is checked in every build of the backend. sdk/darwin/include (the C library) is checked in
+ * builds for Darwin. Sources: Apple's public headers of the same names. Where Apple's headers are available,
+ * tests/darwin/headers.sh also compiles this file with them. This file has no code.
  *
- * What the library calls (darwin/libSystem.syms) has a line here, with its type. */
+ * Each function that the library calls (sdk/darwin/libSystem.syms) has a line here with its type. */
 #include <block_abi.h>
 #include <dispatch/dispatch.h>
 #include <mach-o/dyld.h>
@@ -80,7 +80,7 @@ PLACE(mach_msg_header_t, msgh_id, 20);
 SIZE(mach_timespec_t, 8);
 SIZE(mach_timebase_info_data_t, 8);
 
-/* Apple's headers have the registers of the machine that is built for. */
+/* Apple's headers declare only the registers of the target machine. */
 #if !defined(STROBE_APPLE_HEADERS) || defined(__x86_64__)
 VALUE(x86_THREAD_STATE64, 4);
 VALUE(x86_THREAD_STATE64_COUNT, 42);
@@ -232,7 +232,7 @@ TYPE(os_unfair_lock_lock, void(os_unfair_lock_t));
 TYPE(os_unfair_lock_trylock, bool(os_unfair_lock_t));
 TYPE(os_unfair_lock_unlock, void(os_unfair_lock_t));
 
-#undef dispatch_once_f /* Apple's looks by itself first */
+#undef dispatch_once_f /* Apple's macro checks the token before the call */
 SIZE(dispatch_once_t, 8);
 SIZE(dispatch_time_t, 8);
 VALUE(DISPATCH_TIME_NOW, 0);

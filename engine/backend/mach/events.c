@@ -8,7 +8,7 @@
 
 enum { OFFENDER_FRAMES = 64, LINE_BYTES = 640 };
 
-static void say(const char *text)
+static void write_stderr(const char *text)
 {
     (void)!write(2, text, strlen(text));
 }
@@ -25,8 +25,9 @@ static char *put_hex(char *to, uint64_t value)
     return to;
 }
 
-/* "  path + offset", by what the session knows of images: the loader may not be asked here. */
-static void say_place(uint64_t pc)
+/* Prints "  path + offset" of a return address. Searches the session's images, because calls of the loader take its
+ * lock. */
+static void print_location(uint64_t pc)
 {
     const struct strobe_session *s = &strobe_mach.engine.session;
     char line[LINE_BYTES] = "  ", *at = line + 2;
@@ -42,7 +43,7 @@ static void say_place(uint64_t pc)
     }
     at = put_hex(at, pc);
     *at++ = '\n', *at = '\0';
-    say(line);
+    write_stderr(line);
 }
 
 void strobe_mach_offender(const char *call)
@@ -52,10 +53,10 @@ void strobe_mach_offender(const char *call)
     uint32_t count = 0;
     strobe_guard_leave();
     strobe_walk_fp(&stack, here, frames + OFFENDER_FRAMES, OFFENDER_FRAMES, &count);
-    say("strobe: invariant broken: called while a thread is suspended: ");
-    say(call);
-    say("\n");
+    write_stderr("strobe: invariant broken: called while a thread is suspended: ");
+    write_stderr(call);
+    write_stderr("\n");
     for (uint32_t i = 0; i < count; i++)
-        say_place(frames[OFFENDER_FRAMES - 1 - i]);
+        print_location(frames[OFFENDER_FRAMES - 1 - i]);
     abort();
 }

@@ -1,29 +1,30 @@
-/* The app's events that become the engine's: hooks by group (enum strobe_mach_use). Each file has a list of rebindings,
- * or a start and an end of its own. For engine/backend/mach only.
+/* Hooks of the app's calls, by group (enum strobe_mach_use), and the events that they report. Each group has a list of
+ * rebindings, or a start and an end function. For engine/backend/mach only.
  *
  *   MALLOC     malloc_logger                        point ALLOC, counted for each thread; point FREE
- *   LOCKS      pthread mutex, rwlock, condition     point, where nobody has to wait; else scope MUTEX, RWLOCK, COND,
- *              os_unfair_lock                       waits for the lock; releases are points UNLOCK, wakers
+ *   LOCKS      pthread mutex, rwlock, condition     point MUTEX, RWLOCK when the lock is free; else a scope that waits
+ *              os_unfair_lock                       for the lock. Scope COND. Releases are points UNLOCK; wakers
  *              pthread_join                         scope THREAD, waits for the thread; its end is the waker
  *   DISPATCH   sync, barrier_sync, once             scope MUTEX until the work begins, waits for the queue or token
- *              async                                a new message where the work runs; point UNLOCK where it is given
+ *              async                                a new message where the work runs; point UNLOCK at the submission
  *              semaphore, Mach's semaphores         point or scope SEM; wakers
  *              group_wait, group_leave              point or scope COND; wakers
  *   IO         files, sockets, polls, sleeps        scope READ, WRITE, OPEN, CLOSE, SYNC, NET, POLL, SLEEP
- *              mach_msg that receives only          scope POLL, and then a new message of the thread; what only the
- *              mach_msg that sends (and receives)   scope IPC; wakers        main thread does, see events_loop.c
  *   TIME       clock_gettime, gettimeofday          point CLOCK
- *   SERIES     (no hook but mach_msg)               counters, hitches and hangs; events_loop.c
- *   (always)   the introspection hook               points THREAD; who begins and ends
+ *   SERIES     mach_msg that receives only          scope POLL, then a new message of the thread
+ *              mach_msg that sends (and receives)   scope IPC; wakers
+ *              (no hook)                            counters, hitches and hangs; events_loop.c
+ *   (always)   the introspection hook               points THREAD at the start and the end of a thread
  *
- * mach_absolute_time is no hook: apps read it so often, in so few cycles, that a hook would cost more than it tells.
+ * mach_absolute_time has no hook: apps call it very often and it costs a few cycles, so a hook would distort the app's
+ * timing.
  *
- * What is waited for is named by the address of the lock, queue, token, semaphore or group; Mach's semaphores and
- * messages by their port's name (STROBE_MACH_PORT).
+ * The object that a thread waits for is identified by the address of the lock, queue, token, semaphore or group. A Mach
+ * semaphore or message port is identified by its name (STROBE_MACH_PORT).
  *
- * A thread finds its state by a pthread key, which takes nothing from the heap, and not by a thread-local variable:
- * these are gone before a thread does its last. Every hook calls the function itself whatever happens, keeps errno, and
- * does nothing on a thread that is in the engine already. */
+ * A thread finds its state by a pthread key, which needs no heap memory. A thread-local variable would be destroyed
+ * before the thread's last events. Every hook calls the hooked function in all cases and preserves errno. On a thread
+ * that is inside the engine already, its event is only counted as re-entrant. */
 #ifndef STROBE_BACKEND_MACH_EVENTS_H
 #define STROBE_BACKEND_MACH_EVENTS_H
 
@@ -44,26 +45,27 @@
 
 enum { STROBE_MACH_WRITTEN = 4 };
 
-/* What a thread keeps for its hooks between two of them. Its own. */
+/* State of a thread between two of its hooks. Only the thread accesses it. */
 struct strobe_mach_local {
-    uint64_t written[STROBE_MACH_WRITTEN]; /* rwlocks that it has for writing; 0 = a free place */
+    uint64_t written[STROBE_MACH_WRITTEN]; /* rwlocks that the thread holds for writing; 0 = a free entry */
 };
 
-/* All of a capture in a process. */
+/* The state of a capture in this process. */
 struct strobe_mach {
     struct strobe_mach_host host;
     struct strobe_engine engine;
     struct strobe_mach_threads *threads;
     struct strobe_mach_local *local; /* one for each of the engine's threads */
-    strobe_a64 *claims;              /* who has registered which thread; events_threads.c */
+    strobe_a64 *claims;              /* registrations of threads; events_threads.c */
     uint32_t claims_mask;
-    strobe_a32 registering; /* threads that are about to register */
-    uint32_t capture;       /* number of the present one in this process, from 1 */
+    strobe_a32 registering; /* number of threads that register or sign off now */
+    uint32_t capture;       /* number of the capture in this process, from 1 */
     struct strobe_mach_status status;
 };
 extern struct strobe_mach strobe_mach;
 
-/* A group's part. `rebindings` end with a symbol NULL. start: false with one phrase in `error`. Either may be NULL. */
+/* A group of hooks. The entry after the last of `rebindings` has symbol NULL. `start` returns false with a phrase in
+ * `error` when the group cannot be installed. `rebindings`, `start` and `end` may be NULL. Start and end only. */
 struct strobe_mach_feature {
     enum strobe_mach_use use;
     const struct strobe_rebinding *rebindings;
@@ -75,44 +77,59 @@ extern const struct strobe_mach_feature strobe_mach_feature_malloc, strobe_mach_
 
 /* ---- threads (events_threads.c) */
 
-/* Bytes of zeroed memory for strobe_mach.claims, with room for all of a session's threads; *mask as it is to be. */
+/* Returns the bytes of zeroed memory that strobe_mach.claims needs for `threads_max` threads. Stores the table's index
+ * mask in *mask. Any context. */
 size_t strobe_mach_claims_bytes(uint32_t threads_max, uint32_t *mask);
 
-/* The key: false: there is none, so there can be no capture. Then, and until the end, the introspection hook. Start and
- * end. */
+/* Creates the pthread key, once in a process. Returns false when the process has no free key. Start only. */
 bool strobe_mach_threads_begin(void);
 
-/* Registers the calling thread before the sampler could: its first event would be untracked while the sampler enters
- * it. Start, before the sampler's thread is made. */
+/* Registers the calling thread. The thread's first event would be untracked if the sampler registered it at the same
+ * time. Start, before the sampler's thread is made. */
 void strobe_mach_threads_enter(void);
+
+/* Install and remove the introspection hook. Start; end. */
 void strobe_mach_threads_watch(void);
 void strobe_mach_threads_end(void);
 
-/* The calling thread is the engine's own, and never traced: its hooks call through. Returns its id; 0: the system does
- * not tell it, so a look could take the thread for one of the app's. Or for a while, and then again what it was. */
+/* Declares the calling thread as one of the engine's own, for good. Such a thread is never traced or stopped: its hooks
+ * only call the hooked functions. Returns its id. Returns 0 when the system does not return the id; a scan could then
+ * take the thread for one of the app's. */
 uint32_t strobe_mach_thread_is_own(void);
+
+/* Stops tracing of the calling thread until strobe_mach_become, which takes the value that strobe_mach_become_own
+ * returned. Start and end. */
 void *strobe_mach_become_own(void);
 void strobe_mach_become(void *what_it_was);
 
-/* The calling thread's state when its event is to be taken: it registers here when it is new. NULL when capture is off,
- * the thread is ours, or there is no room for it, which is counted as an untracked event. `call`: what was called, to
- * be named where that is forbidden (guard.h). */
+/* Returns the calling thread's state, and registers the thread when it is new. The hook reports its event to that
+ * state. `call` is the name of the hooked function, for the message of an abort when the call is forbidden (guard.h).
+ * Returns NULL, and the hook reports nothing, in these cases:
+ *
+ *   - the capture is off
+ *   - the thread is one of the engine's own
+ *   - the thread is registering itself
+ *   - the thread cannot be registered; the function then counts an untracked event
+ *
+ * Any thread. */
 struct strobe_thread *strobe_mach_thread(uint32_t on, const char *call);
 
-/* Registers a thread that has met no hook, on its behalf. A strobe_mach_found_fn. Sampler, between passes. */
+/* Registers a thread that a scan has found, on behalf of that thread. A strobe_mach_found_fn. Sampler, between
+ * passes. */
 void strobe_mach_thread_found(void *ctx, const struct strobe_mach_found *found);
 
-/* Names threads once more, and gives back their ports. At the end, with the engine quiet. */
+/* Reads the names of the live threads again and releases all ports. End only, with the engine quiet. */
 void strobe_mach_threads_leave(void);
 
 /* ---- the loop and series (events_loop.c) */
 
 struct strobe_sampler;
 
-/* Writes values, hitches and hangs when it is time. Sampler, between passes; `last`: at the end, whatever the time. */
+/* Writes counters, hitches and hangs when an interval has passed, or in any case when `last` is true. Sampler, between
+ * passes; with `last`, at the end. */
 void strobe_mach_series(struct strobe_sampler *sampler, bool last);
 
-/* ---- what hooks are made of ---- */
+/* ---- parts of hooks ---- */
 
 #define STROBE_MACH_HERE                                                                                               \
     (struct strobe_site)                                                                                               \
@@ -128,7 +145,7 @@ static inline void strobe_mach_point(struct strobe_thread *t, enum strobe_kind k
         strobe_point_called(t, on, kind, arg, site);
 }
 
-/* A scope around a function. */
+/* A scope around a hooked call. */
 struct strobe_mach_scope {
     struct strobe_thread *thread;
     uint32_t token, capture;
@@ -150,7 +167,7 @@ static inline struct strobe_mach_scope strobe_mach_open(enum strobe_kind kind, u
     return strobe_mach_open_on(strobe_mach_thread(strobe_switched(), call), kind, arg, site);
 }
 
-/* True while the capture lasts in which the scope was opened. In the child of a fork that is over. */
+/* Returns true while the capture that opened the scope is on. Returns false in the child of a fork. */
 static inline bool strobe_mach_is_open(const struct strobe_mach_scope *s)
 {
     return s->token && strobe_switched() != STROBE_OFF && strobe_mach.capture == s->capture;
@@ -177,17 +194,18 @@ static inline void strobe_mach_woken(const struct strobe_mach_scope *s, uint64_t
         strobe_wait_end(s->thread, what, how, shared);
 }
 
-/* Right before a release: true when somebody waits for it, and the event has been taken with that. Else the event is
- * the caller's to tell, after the release, by strobe_mach_released. */
+/* Call it right before a release. Returns true when a thread waits for `what`; the release is then recorded. When it
+ * returns false, the caller reports the event after the release, by strobe_mach_released. */
 static STROBE_ALWAYS_INLINE bool strobe_mach_releases(struct strobe_thread *t, uint64_t what, enum strobe_release how,
                                                       struct strobe_site site)
 {
     return t && strobe_hand_over(t, what, how, site);
 }
 
-static inline void strobe_mach_released(struct strobe_thread *t, bool told, uint64_t what, struct strobe_site site)
+/* Reports a release as a point event, unless strobe_mach_releases has `recorded` it. */
+static inline void strobe_mach_released(struct strobe_thread *t, bool recorded, uint64_t what, struct strobe_site site)
 {
-    if (t && !told)
+    if (t && !recorded)
         strobe_mach_point(t, STROBE_KIND_UNLOCK, what, site);
 }
 
@@ -202,7 +220,7 @@ static inline uint64_t strobe_mach_now(void)
     return h->ticks(h->ctx);
 }
 
-/* Says which call was made while a thread is suspended, and from where, and ends the process. */
+/* Prints the forbidden `call` that was made while a thread is suspended, with its stack, and aborts the process. */
 _Noreturn void strobe_mach_offender(const char *call);
 
 #endif

@@ -1,13 +1,13 @@
-/* Dispatch. Work that is given to a queue is wrapped, to see where it begins and ends: the functions that take a block
- * are called as those that take a function, with the block's own function and the block as its context, as they do
- * themselves. Blocks of libdispatch's own making (dispatch_block_create) carry more than that, and go unwrapped: their
- * function is one of libdispatch's.
+/* libdispatch. The hooks wrap submitted work, in order to see where it begins and ends. A hook of a function that takes
+ * a block calls the variant that takes a function (dispatch_sync_f, ...). It passes the block's invoke function, and
+ * the block as its context; libdispatch does the same. A block from dispatch_block_create carries more state, so it is
+ * not wrapped. Such a block is recognized by its invoke function, which is part of libdispatch.
  *
- *   sync   a wait for the queue until the work begins; the work itself is no wait, and is sampled as any
- *   async  a new message on the thread that runs it, from its begin to its end
- *   once   as sync; those that come while it is done wait for its end
+ *   sync   a wait for the queue until the work begins; the work itself is not part of the wait
+ *   async  a new message on the thread that runs the work, from the work's begin to its end
+ *   once   as sync; a thread that calls it during the work waits for the work's end
  *
- * Where asynchronous work is kept is a pool of fixed size: when that is empty, work goes unwrapped. */
+ * Asynchronous work is kept in a pool of fixed size. When the pool is exhausted, work is not wrapped. */
 #include "engine/backend/mach/events.h"
 #include "engine/backend/mach/images.h"
 #include "engine/base/error.h"
@@ -15,65 +15,67 @@
 #include <block_abi.h>
 #include <mach/semaphore.h>
 
-static struct strobe_thread *caller(const char *call)
+static struct strobe_thread *dispatch_caller(const char *call)
 {
     return strobe_mach_thread(strobe_switched(), call);
 }
 
-static dispatch_function_t function_of(const void *block)
+static dispatch_function_t block_function(const void *block)
 {
     return ((const struct block_literal *)block)->invoke;
 }
 
-/* libdispatch's own code, where that is an image that the loader tells of. */
+/* Bounds of libdispatch's code; empty when the loader does not list its image. */
 static struct {
     uint64_t start, end;
 } libdispatch;
 
+/* Returns false for a block that dispatch_block_create made. */
 static bool is_plain(const void *block)
 {
-    return STROBE_MACH_OBJECT(function_of(block)) - libdispatch.start >= libdispatch.end - libdispatch.start;
+    return STROBE_MACH_OBJECT(block_function(block)) - libdispatch.start >= libdispatch.end - libdispatch.start;
 }
 
-static bool start(struct strobe_error *error)
+static bool find_libdispatch(struct strobe_error *error)
 {
     (void)error;
     strobe_mach_images_code((const void *)dispatch_async_f, &libdispatch.start, &libdispatch.end);
     return true;
 }
 
-/* ---- work that is waited for */
+/* ---- synchronous work */
 
 struct awaited {
     struct strobe_mach_scope scope;
     pthread_t thread;
     uint64_t what;
-    enum strobe_release ends; /* what its end is to who waits */
+    enum strobe_release ends; /* the kind of release that the end of the work is */
     bool begun;
     void *context;
     dispatch_function_t function;
 };
 
-static void let_in(struct awaited *a)
+static void end_awaited_wait(struct awaited *a)
 {
     strobe_mach_woken(&a->scope, a->what, STROBE_WAKE_RELEASED, false);
     strobe_mach_close(&a->scope);
     a->begun = true;
 }
 
-/* A queue may have it done by another thread: then the caller waits to its end. */
+/* A queue may run the work on another thread. The caller's wait then lasts until the end of the work. */
 static void run_awaited(void *p)
 {
     struct awaited *a = p;
     if (pthread_equal(a->thread, pthread_self()))
-        let_in(a);
+        end_awaited_wait(a);
     a->function(a->context);
-    struct strobe_thread *t = caller("dispatch_sync");
+    struct strobe_thread *t = dispatch_caller("dispatch_sync");
     strobe_mach_releases(t, a->what, a->ends, STROBE_MACH_HERE);
 }
 
-static STROBE_ALWAYS_INLINE struct awaited await(struct strobe_thread *t, const void *what, enum strobe_release ends,
-                                                 void *context, dispatch_function_t function, struct strobe_site site)
+static STROBE_ALWAYS_INLINE struct awaited begin_awaited(struct strobe_thread *t, const void *what,
+                                                         enum strobe_release ends, void *context,
+                                                         dispatch_function_t function, struct strobe_site site)
 {
     struct awaited a = {.thread = pthread_self(),
                         .what = STROBE_MACH_OBJECT(what),
@@ -85,102 +87,103 @@ static STROBE_ALWAYS_INLINE struct awaited await(struct strobe_thread *t, const 
     return a;
 }
 
-static void done(struct awaited *a)
+static void end_awaited(struct awaited *a)
 {
     if (!a->begun)
-        let_in(a);
+        end_awaited_wait(a);
 }
 
 static void sync_f(dispatch_queue_t queue, void *context, dispatch_function_t function)
 {
-    struct strobe_thread *t = caller("dispatch_sync_f");
+    struct strobe_thread *t = dispatch_caller("dispatch_sync_f");
     if (!t) {
         dispatch_sync_f(queue, context, function);
         return;
     }
-    struct awaited a = await(t, queue, STROBE_RELEASE_LOCK, context, function, STROBE_MACH_HERE);
+    struct awaited a = begin_awaited(t, queue, STROBE_RELEASE_LOCK, context, function, STROBE_MACH_HERE);
     dispatch_sync_f(queue, &a, run_awaited);
-    done(&a);
+    end_awaited(&a);
 }
 
 static void sync_block(dispatch_queue_t queue, void *block)
 {
-    struct strobe_thread *t = caller("dispatch_sync");
+    struct strobe_thread *t = dispatch_caller("dispatch_sync");
     if (!t || !is_plain(block)) {
         dispatch_sync(queue, block);
         return;
     }
-    struct awaited a = await(t, queue, STROBE_RELEASE_LOCK, block, function_of(block), STROBE_MACH_HERE);
+    struct awaited a = begin_awaited(t, queue, STROBE_RELEASE_LOCK, block, block_function(block), STROBE_MACH_HERE);
     dispatch_sync_f(queue, &a, run_awaited);
-    done(&a);
+    end_awaited(&a);
 }
 
 static void barrier_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t function)
 {
-    struct strobe_thread *t = caller("dispatch_barrier_sync_f");
+    struct strobe_thread *t = dispatch_caller("dispatch_barrier_sync_f");
     if (!t) {
         dispatch_barrier_sync_f(queue, context, function);
         return;
     }
-    struct awaited a = await(t, queue, STROBE_RELEASE_LOCK, context, function, STROBE_MACH_HERE);
+    struct awaited a = begin_awaited(t, queue, STROBE_RELEASE_LOCK, context, function, STROBE_MACH_HERE);
     dispatch_barrier_sync_f(queue, &a, run_awaited);
-    done(&a);
+    end_awaited(&a);
 }
 
 static void barrier_sync_block(dispatch_queue_t queue, void *block)
 {
-    struct strobe_thread *t = caller("dispatch_barrier_sync");
+    struct strobe_thread *t = dispatch_caller("dispatch_barrier_sync");
     if (!t || !is_plain(block)) {
         dispatch_barrier_sync(queue, block);
         return;
     }
-    struct awaited a = await(t, queue, STROBE_RELEASE_LOCK, block, function_of(block), STROBE_MACH_HERE);
+    struct awaited a = begin_awaited(t, queue, STROBE_RELEASE_LOCK, block, block_function(block), STROBE_MACH_HERE);
     dispatch_barrier_sync_f(queue, &a, run_awaited);
-    done(&a);
+    end_awaited(&a);
 }
 
-static bool has_been_done(dispatch_once_t *once)
+static bool once_is_done(dispatch_once_t *once)
 {
     return strobe_load_acquire((strobe_a64 *)(void *)once) == ~UINT64_C(0);
 }
 
 static void once_f(dispatch_once_t *once, void *context, dispatch_function_t function)
 {
-    struct strobe_thread *t = has_been_done(once) ? NULL : caller("dispatch_once_f");
+    struct strobe_thread *t = once_is_done(once) ? NULL : dispatch_caller("dispatch_once_f");
     if (!t) {
         dispatch_once_f(once, context, function);
         return;
     }
-    struct awaited a = await(t, once, STROBE_RELEASE_ALL, context, function, STROBE_MACH_HERE);
+    struct awaited a = begin_awaited(t, once, STROBE_RELEASE_ALL, context, function, STROBE_MACH_HERE);
     dispatch_once_f(once, &a, run_awaited);
-    done(&a);
+    end_awaited(&a);
 }
 
 static void once_block(dispatch_once_t *once, void *block)
 {
-    struct strobe_thread *t = has_been_done(once) ? NULL : caller("dispatch_once");
+    struct strobe_thread *t = once_is_done(once) ? NULL : dispatch_caller("dispatch_once");
     if (!t || !is_plain(block)) {
         dispatch_once(once, block);
         return;
     }
-    struct awaited a = await(t, once, STROBE_RELEASE_ALL, block, function_of(block), STROBE_MACH_HERE);
+    struct awaited a = begin_awaited(t, once, STROBE_RELEASE_ALL, block, block_function(block), STROBE_MACH_HERE);
     dispatch_once_f(once, &a, run_awaited);
-    done(&a);
+    end_awaited(&a);
 }
 
-/* ---- work that is not waited for */
+/* ---- asynchronous work */
 
 enum { TASKS = 1024 };
 
 struct task {
-    strobe_a32 next; /* index + 1 of the next free one; 0 = none */
+    strobe_a32 next; /* index + 1 of the next free task; 0 = none */
     void *block, *context;
     dispatch_function_t function;
     dispatch_queue_t queue;
 };
 
-/* A stack: its first free task as index + 1, above it a count of exchanges, which tells apart what is the same task
- * again. Those beyond `fresh` were never used, and are free. */
+/* A lock-free stack of free tasks. The low half of `free_tasks` is the index + 1 of its first task. The high half
+ * counts exchanges, so that a reused task does not look unchanged (ABA). Tasks from index `fresh` on were never used
+ * and are free, too. */
 static struct task tasks[TASKS];
 static strobe_a64 free_tasks;
 static strobe_a32 fresh;
@@ -208,29 +211,29 @@ static void give_task(struct task *t)
     while (!strobe_cas_acq_rel(&free_tasks, &head, ((head >> 32) + 1) << 32 | mine));
 }
 
-static void begins_message(struct strobe_thread *t)
+static void begin_task_message(struct strobe_thread *t)
 {
     if (t)
         strobe_bump(&t->entry->message, 1);
 }
 
-/* It may run after the capture in which it was given, or in the next. */
+/* The task may run after the end of the capture in which it was submitted, or during the next capture. */
 static void run_task(void *p)
 {
     struct task task = *(struct task *)p;
     give_task(p);
-    begins_message(caller("dispatch_async"));
+    begin_task_message(dispatch_caller("dispatch_async"));
     task.function(task.context);
-    struct strobe_thread *t = caller("dispatch_async");
+    struct strobe_thread *t = dispatch_caller("dispatch_async");
     strobe_mach_releases(t, STROBE_MACH_OBJECT(task.queue), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
-    begins_message(t);
+    begin_task_message(t);
     if (task.block)
         _Block_release(task.block);
 }
 
 static void async_f(dispatch_queue_t queue, void *context, dispatch_function_t function)
 {
-    struct strobe_thread *t = caller("dispatch_async_f");
+    struct strobe_thread *t = dispatch_caller("dispatch_async_f");
     struct task *task = t ? take_task() : NULL;
     if (t)
         strobe_mach_point(t, STROBE_KIND_UNLOCK, STROBE_MACH_OBJECT(queue), STROBE_MACH_HERE);
@@ -247,7 +250,7 @@ static void async_f(dispatch_queue_t queue, void *context, dispatch_function_t f
 
 static void async_block(dispatch_queue_t queue, void *block)
 {
-    struct strobe_thread *t = caller("dispatch_async");
+    struct strobe_thread *t = dispatch_caller("dispatch_async");
     struct task *task = t && is_plain(block) ? take_task() : NULL;
     if (t)
         strobe_mach_point(t, STROBE_KIND_UNLOCK, STROBE_MACH_OBJECT(queue), STROBE_MACH_HERE);
@@ -259,7 +262,7 @@ static void async_block(dispatch_queue_t queue, void *block)
         return;
     }
     task->block = task->context = copy;
-    task->function = function_of(copy);
+    task->function = block_function(copy);
     task->queue = queue;
     dispatch_async_f(queue, task, run_task);
 }
@@ -268,7 +271,7 @@ static void async_block(dispatch_queue_t queue, void *block)
 
 static intptr_t dispatch_wait(dispatch_semaphore_t d, dispatch_time_t until)
 {
-    struct strobe_thread *t = caller("dispatch_semaphore_wait");
+    struct strobe_thread *t = dispatch_caller("dispatch_semaphore_wait");
     if (!t)
         return dispatch_semaphore_wait(d, until);
     if (dispatch_semaphore_wait(d, DISPATCH_TIME_NOW) == 0) {
@@ -285,14 +288,14 @@ static intptr_t dispatch_wait(dispatch_semaphore_t d, dispatch_time_t until)
 
 static intptr_t dispatch_signal(dispatch_semaphore_t d)
 {
-    struct strobe_thread *t = caller("dispatch_semaphore_signal");
-    bool told = strobe_mach_releases(t, STROBE_MACH_OBJECT(d), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
+    struct strobe_thread *t = dispatch_caller("dispatch_semaphore_signal");
+    bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(d), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
     intptr_t r = dispatch_semaphore_signal(d);
-    strobe_mach_released(t, told, STROBE_MACH_OBJECT(d), STROBE_MACH_HERE);
+    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(d), STROBE_MACH_HERE);
     return r;
 }
 
-static enum strobe_wake wake_of(kern_return_t r)
+static enum strobe_wake wake_of_kern_return(kern_return_t r)
 {
     return r == KERN_SUCCESS               ? STROBE_WAKE_RELEASED
            : r == KERN_OPERATION_TIMED_OUT ? STROBE_WAKE_TIMEOUT
@@ -306,7 +309,7 @@ static kern_return_t mach_wait(semaphore_t name)
     struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_SEM, what, STROBE_MACH_HERE, "semaphore_wait");
     strobe_mach_waits(&s, what);
     kern_return_t r = semaphore_wait(name);
-    strobe_mach_woken(&s, what, wake_of(r), false);
+    strobe_mach_woken(&s, what, wake_of_kern_return(r), false);
     strobe_mach_close(&s);
     return r;
 }
@@ -317,34 +320,34 @@ static kern_return_t mach_timedwait(semaphore_t name, mach_timespec_t time)
     struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_SEM, what, STROBE_MACH_HERE, "semaphore_timedwait");
     strobe_mach_waits(&s, what);
     kern_return_t r = semaphore_timedwait(name, time);
-    strobe_mach_woken(&s, what, wake_of(r), false);
+    strobe_mach_woken(&s, what, wake_of_kern_return(r), false);
     strobe_mach_close(&s);
     return r;
 }
 
 static kern_return_t mach_signal(semaphore_t name)
 {
-    struct strobe_thread *t = caller("semaphore_signal");
-    bool told = strobe_mach_releases(t, STROBE_MACH_PORT(name), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
+    struct strobe_thread *t = dispatch_caller("semaphore_signal");
+    bool recorded = strobe_mach_releases(t, STROBE_MACH_PORT(name), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
     kern_return_t r = semaphore_signal(name);
-    strobe_mach_released(t, told, STROBE_MACH_PORT(name), STROBE_MACH_HERE);
+    strobe_mach_released(t, recorded, STROBE_MACH_PORT(name), STROBE_MACH_HERE);
     return r;
 }
 
 static kern_return_t mach_signal_all(semaphore_t name)
 {
-    struct strobe_thread *t = caller("semaphore_signal_all");
-    bool told = strobe_mach_releases(t, STROBE_MACH_PORT(name), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
+    struct strobe_thread *t = dispatch_caller("semaphore_signal_all");
+    bool recorded = strobe_mach_releases(t, STROBE_MACH_PORT(name), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
     kern_return_t r = semaphore_signal_all(name);
-    strobe_mach_released(t, told, STROBE_MACH_PORT(name), STROBE_MACH_HERE);
+    strobe_mach_released(t, recorded, STROBE_MACH_PORT(name), STROBE_MACH_HERE);
     return r;
 }
 
-/* ---- groups: the last that leaves before the wait is over ended it */
+/* ---- groups: the last leave before the end of a wait is its waker */
 
 static intptr_t group_wait(dispatch_group_t g, dispatch_time_t until)
 {
-    struct strobe_thread *t = caller("dispatch_group_wait");
+    struct strobe_thread *t = dispatch_caller("dispatch_group_wait");
     if (!t)
         return dispatch_group_wait(g, until);
     if (dispatch_group_wait(g, DISPATCH_TIME_NOW) == 0) {
@@ -361,10 +364,10 @@ static intptr_t group_wait(dispatch_group_t g, dispatch_time_t until)
 
 static void group_leave(dispatch_group_t g)
 {
-    struct strobe_thread *t = caller("dispatch_group_leave");
-    bool told = strobe_mach_releases(t, STROBE_MACH_OBJECT(g), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
+    struct strobe_thread *t = dispatch_caller("dispatch_group_leave");
+    bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(g), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
     dispatch_group_leave(g);
-    strobe_mach_released(t, told, STROBE_MACH_OBJECT(g), STROBE_MACH_HERE);
+    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(g), STROBE_MACH_HERE);
 }
 
 static const struct strobe_rebinding rebindings[] = {
@@ -387,4 +390,5 @@ static const struct strobe_rebinding rebindings[] = {
     {0},
 };
 
-const struct strobe_mach_feature strobe_mach_feature_dispatch = {STROBE_MACH_DISPATCH, rebindings, start, NULL};
+const struct strobe_mach_feature strobe_mach_feature_dispatch = {STROBE_MACH_DISPATCH, rebindings, find_libdispatch,
+                                                                 NULL};

@@ -1,4 +1,4 @@
-/* Files, sockets, polls and sleeps: each may wait, so each is a scope. Reads of the clock are points. */
+/* Files, sockets, polls and sleeps. Each call may wait, so each is a scope. Reads of the clock are points. */
 #include "engine/backend/mach/events.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #ifndef F_FULLFSYNC
-#define F_FULLFSYNC 51 /* to the medium itself; of Darwin only */
+#define F_FULLFSYNC 51 /* writes the file to the medium; Darwin only */
 #endif
 
 #define FD(fd)                ((uint64_t)(unsigned)(fd))
@@ -21,7 +21,7 @@
 
 /* ---- files */
 
-/* The mode is there only for flags that create. */
+/* The caller passes a mode only with O_CREAT. */
 static int hook_open(const char *path, int flags, ...)
 {
     va_list arguments;
@@ -110,7 +110,7 @@ static int hook_fsync(int fd)
     return r;
 }
 
-/* What follows the command is an int, a pointer or nothing: a word in any case. */
+/* The argument after the command is an int, a pointer or absent. The hook passes it on as one word. */
 static int hook_fcntl(int fd, int command, ...)
 {
     va_list arguments;
@@ -211,7 +211,7 @@ static int hook_select(int count, fd_set *r, fd_set *w, fd_set *e, struct timeva
 }
 
 #ifdef __APPLE__
-/* What Apple's header makes of select where _DARWIN_C_SOURCE is asked for: one that takes any number of descriptors. */
+/* Apple's header maps select to this symbol when _DARWIN_C_SOURCE is defined. It takes any number of descriptors. */
 int select_extended(int count, fd_set *r, fd_set *w, fd_set *e,
                     struct timeval *timeout) __asm__("_select$DARWIN_EXTSN");
 

@@ -1,11 +1,12 @@
-/* Locks: what can be had at once is a point; waiting is a scope, told to who may end it; giving back is a point of its
- * own kind, taken before the lock is free where somebody waits for it, else after (capture/blocking.h). */
+/* Locks. A lock that is free is a point event. A wait is a scope, and is registered so that its release finds it. A
+ * release is a point UNLOCK: recorded before the release when a thread waits for the lock, else after it
+ * (engine/capture/blocking.h). */
 #include "engine/backend/mach/events.h"
 
 #include <os/lock.h>
 
-/* What a call that waits for a lock or condition came back with. */
-static enum strobe_wake wake_of(int error)
+/* Maps the result of a call that waits for a lock or a condition. */
+static enum strobe_wake wake_of_errno(int error)
 {
     return error == 0           ? STROBE_WAKE_RELEASED
            : error == ETIMEDOUT ? STROBE_WAKE_TIMEOUT
@@ -13,7 +14,7 @@ static enum strobe_wake wake_of(int error)
                                 : STROBE_WAKE_NONE;
 }
 
-static struct strobe_thread *caller(const char *call)
+static struct strobe_thread *lock_caller(const char *call)
 {
     return strobe_mach_thread(strobe_switched(), call);
 }
@@ -22,7 +23,7 @@ static struct strobe_thread *caller(const char *call)
 
 static int mutex_lock(pthread_mutex_t *m)
 {
-    struct strobe_thread *t = caller("pthread_mutex_lock");
+    struct strobe_thread *t = lock_caller("pthread_mutex_lock");
     if (!t)
         return pthread_mutex_lock(m);
     int r = pthread_mutex_trylock(m);
@@ -33,14 +34,14 @@ static int mutex_lock(pthread_mutex_t *m)
     struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
     strobe_mach_waits(&s, STROBE_MACH_OBJECT(m));
     r = pthread_mutex_lock(m);
-    strobe_mach_woken(&s, STROBE_MACH_OBJECT(m), wake_of(r), false);
+    strobe_mach_woken(&s, STROBE_MACH_OBJECT(m), wake_of_errno(r), false);
     strobe_mach_close(&s);
     return r;
 }
 
 static int mutex_trylock(pthread_mutex_t *m)
 {
-    struct strobe_thread *t = caller("pthread_mutex_trylock");
+    struct strobe_thread *t = lock_caller("pthread_mutex_trylock");
     int r = pthread_mutex_trylock(m);
     if (t)
         strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
@@ -49,10 +50,10 @@ static int mutex_trylock(pthread_mutex_t *m)
 
 static int mutex_unlock(pthread_mutex_t *m)
 {
-    struct strobe_thread *t = caller("pthread_mutex_unlock");
-    bool told = strobe_mach_releases(t, STROBE_MACH_OBJECT(m), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
+    struct strobe_thread *t = lock_caller("pthread_mutex_unlock");
+    bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(m), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
     int r = pthread_mutex_unlock(m);
-    strobe_mach_released(t, told, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
+    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
     return r;
 }
 
@@ -60,7 +61,7 @@ static int mutex_unlock(pthread_mutex_t *m)
 
 static void unfair_lock(os_unfair_lock_t l)
 {
-    struct strobe_thread *t = caller("os_unfair_lock_lock");
+    struct strobe_thread *t = lock_caller("os_unfair_lock_lock");
     if (!t) {
         os_unfair_lock_lock(l);
         return;
@@ -78,7 +79,7 @@ static void unfair_lock(os_unfair_lock_t l)
 
 static bool unfair_trylock(os_unfair_lock_t l)
 {
-    struct strobe_thread *t = caller("os_unfair_lock_trylock");
+    struct strobe_thread *t = lock_caller("os_unfair_lock_trylock");
     bool had = os_unfair_lock_trylock(l);
     if (t)
         strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
@@ -87,17 +88,18 @@ static bool unfair_trylock(os_unfair_lock_t l)
 
 static void unfair_unlock(os_unfair_lock_t l)
 {
-    struct strobe_thread *t = caller("os_unfair_lock_unlock");
-    bool told = strobe_mach_releases(t, STROBE_MACH_OBJECT(l), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
+    struct strobe_thread *t = lock_caller("os_unfair_lock_unlock");
+    bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(l), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
     os_unfair_lock_unlock(l);
-    strobe_mach_released(t, told, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
 }
 
 /* ---- rwlocks */
 
-/* Whether who gives back was a reader or the writer can't be told from the lock, whose layout is the system's own: each
- * thread keeps what it has for writing. One more than it can keep is given back as a reader's, which costs a waker. */
-static void has_written(struct strobe_thread *t, const void *l, int error)
+/* Records that the thread holds `l` for writing. The lock itself does not show whether a reader or the writer releases
+ * it, because its layout is private to the system. A thread that holds more than STROBE_MACH_WRITTEN locks for writing
+ * releases the others as a reader; waiting readers then get no waker. */
+static void record_write_lock(struct strobe_thread *t, const void *l, int error)
 {
     struct strobe_mach_local *own = strobe_mach_local_of(t);
     for (int i = 0; !error && i < STROBE_MACH_WRITTEN; i++) {
@@ -108,7 +110,8 @@ static void has_written(struct strobe_thread *t, const void *l, int error)
     }
 }
 
-static enum strobe_release how_released(struct strobe_thread *t, const void *l)
+/* Returns how the thread releases `l`, and removes the record of record_write_lock. */
+static enum strobe_release take_release_kind(struct strobe_thread *t, const void *l)
 {
     struct strobe_mach_local *own = strobe_mach_local_of(t);
     for (int i = 0; i < STROBE_MACH_WRITTEN; i++) {
@@ -122,7 +125,7 @@ static enum strobe_release how_released(struct strobe_thread *t, const void *l)
 
 static int rwlock_rdlock(pthread_rwlock_t *l)
 {
-    struct strobe_thread *t = caller("pthread_rwlock_rdlock");
+    struct strobe_thread *t = lock_caller("pthread_rwlock_rdlock");
     if (!t)
         return pthread_rwlock_rdlock(l);
     int r = pthread_rwlock_tryrdlock(l);
@@ -133,34 +136,34 @@ static int rwlock_rdlock(pthread_rwlock_t *l)
     struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
     strobe_mach_waits(&s, STROBE_MACH_OBJECT(l));
     r = pthread_rwlock_rdlock(l);
-    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), wake_of(r), true);
+    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), wake_of_errno(r), true);
     strobe_mach_close(&s);
     return r;
 }
 
 static int rwlock_wrlock(pthread_rwlock_t *l)
 {
-    struct strobe_thread *t = caller("pthread_rwlock_wrlock");
+    struct strobe_thread *t = lock_caller("pthread_rwlock_wrlock");
     if (!t)
         return pthread_rwlock_wrlock(l);
     int r = pthread_rwlock_trywrlock(l);
     if (r != EBUSY) {
-        has_written(t, l, r);
+        record_write_lock(t, l, r);
         strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
         return r;
     }
     struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
     strobe_mach_waits(&s, STROBE_MACH_OBJECT(l));
     r = pthread_rwlock_wrlock(l);
-    has_written(t, l, r);
-    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), wake_of(r), false);
+    record_write_lock(t, l, r);
+    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), wake_of_errno(r), false);
     strobe_mach_close(&s);
     return r;
 }
 
 static int rwlock_tryrdlock(pthread_rwlock_t *l)
 {
-    struct strobe_thread *t = caller("pthread_rwlock_tryrdlock");
+    struct strobe_thread *t = lock_caller("pthread_rwlock_tryrdlock");
     int r = pthread_rwlock_tryrdlock(l);
     if (t)
         strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
@@ -169,10 +172,10 @@ static int rwlock_tryrdlock(pthread_rwlock_t *l)
 
 static int rwlock_trywrlock(pthread_rwlock_t *l)
 {
-    struct strobe_thread *t = caller("pthread_rwlock_trywrlock");
+    struct strobe_thread *t = lock_caller("pthread_rwlock_trywrlock");
     int r = pthread_rwlock_trywrlock(l);
     if (t) {
-        has_written(t, l, r);
+        record_write_lock(t, l, r);
         strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
     }
     return r;
@@ -180,18 +183,18 @@ static int rwlock_trywrlock(pthread_rwlock_t *l)
 
 static int rwlock_unlock(pthread_rwlock_t *l)
 {
-    struct strobe_thread *t = caller("pthread_rwlock_unlock");
-    bool told = t && strobe_mach_releases(t, STROBE_MACH_OBJECT(l), how_released(t, l), STROBE_MACH_HERE);
+    struct strobe_thread *t = lock_caller("pthread_rwlock_unlock");
+    bool recorded = t && strobe_mach_releases(t, STROBE_MACH_OBJECT(l), take_release_kind(t, l), STROBE_MACH_HERE);
     int r = pthread_rwlock_unlock(l);
-    strobe_mach_released(t, told, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
     return r;
 }
 
 /* ---- conditions */
 
-/* Who waits lets go of the mutex first, which is a release like others. */
-static struct strobe_mach_scope wait_opens(const pthread_cond_t *c, const pthread_mutex_t *m, struct strobe_site site,
-                                           const char *call)
+/* Opens the scope of a wait. The wait begins with a release of the mutex, which is reported as any other. */
+static struct strobe_mach_scope open_cond_wait(const pthread_cond_t *c, const pthread_mutex_t *m,
+                                               struct strobe_site site, const char *call)
 {
     struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_COND, STROBE_MACH_OBJECT(c), site, call);
     strobe_mach_waits(&s, STROBE_MACH_OBJECT(c));
@@ -199,50 +202,50 @@ static struct strobe_mach_scope wait_opens(const pthread_cond_t *c, const pthrea
     return s;
 }
 
-static int wait_closes(const struct strobe_mach_scope *s, const pthread_cond_t *c, int result)
+static int close_cond_wait(const struct strobe_mach_scope *s, const pthread_cond_t *c, int result)
 {
-    strobe_mach_woken(s, STROBE_MACH_OBJECT(c), wake_of(result), false);
+    strobe_mach_woken(s, STROBE_MACH_OBJECT(c), wake_of_errno(result), false);
     strobe_mach_close(s);
     return result;
 }
 
 static int cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
-    struct strobe_mach_scope s = wait_opens(c, m, STROBE_MACH_HERE, "pthread_cond_wait");
-    return wait_closes(&s, c, pthread_cond_wait(c, m));
+    struct strobe_mach_scope s = open_cond_wait(c, m, STROBE_MACH_HERE, "pthread_cond_wait");
+    return close_cond_wait(&s, c, pthread_cond_wait(c, m));
 }
 
 static int cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
 {
-    struct strobe_mach_scope s = wait_opens(c, m, STROBE_MACH_HERE, "pthread_cond_timedwait");
-    return wait_closes(&s, c, pthread_cond_timedwait(c, m, until));
+    struct strobe_mach_scope s = open_cond_wait(c, m, STROBE_MACH_HERE, "pthread_cond_timedwait");
+    return close_cond_wait(&s, c, pthread_cond_timedwait(c, m, until));
 }
 
 static int cond_timedwait_relative(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *how_long)
 {
-    struct strobe_mach_scope s = wait_opens(c, m, STROBE_MACH_HERE, "pthread_cond_timedwait_relative_np");
-    return wait_closes(&s, c, pthread_cond_timedwait_relative_np(c, m, how_long));
+    struct strobe_mach_scope s = open_cond_wait(c, m, STROBE_MACH_HERE, "pthread_cond_timedwait_relative_np");
+    return close_cond_wait(&s, c, pthread_cond_timedwait_relative_np(c, m, how_long));
 }
 
 static int cond_signal(pthread_cond_t *c)
 {
-    struct strobe_thread *t = caller("pthread_cond_signal");
-    bool told = strobe_mach_releases(t, STROBE_MACH_OBJECT(c), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
+    struct strobe_thread *t = lock_caller("pthread_cond_signal");
+    bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(c), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
     int r = pthread_cond_signal(c);
-    strobe_mach_released(t, told, STROBE_MACH_OBJECT(c), STROBE_MACH_HERE);
+    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(c), STROBE_MACH_HERE);
     return r;
 }
 
 static int cond_broadcast(pthread_cond_t *c)
 {
-    struct strobe_thread *t = caller("pthread_cond_broadcast");
-    bool told = strobe_mach_releases(t, STROBE_MACH_OBJECT(c), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
+    struct strobe_thread *t = lock_caller("pthread_cond_broadcast");
+    bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(c), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
     int r = pthread_cond_broadcast(c);
-    strobe_mach_released(t, told, STROBE_MACH_OBJECT(c), STROBE_MACH_HERE);
+    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(c), STROBE_MACH_HERE);
     return r;
 }
 
-/* A thread's end lets on who waits for it (events_threads.c). */
+/* The end of the thread releases the wait (events_threads.c). */
 static int join(pthread_t thread, void **result)
 {
     uint64_t what = STROBE_MACH_OBJECT(thread);

@@ -1,12 +1,13 @@
-/* Run loops, and the process over time.
+/* Run loops, and counters of the process.
  *
- * A run loop waits for messages by a mach_msg that only receives: each return from it begins a new message of its
- * thread. On the main thread the time from there to the next such call is a turn of the app's loop. The system's own
- * loop lies in its shared cache and waits by a call that is not met (rebind.h): where CoreFoundation is, an observer of
- * the main loop tells of its turns, and begins its messages.
+ * A run loop waits for messages by a mach_msg call that only receives. Each return from that call begins a new message
+ * of its thread. On the main thread, the time from the return to the next such call is a turn of the run loop.
  *
- * The main thread notes its turns, the sampler writes those that were too long (engine/capture/series.h), and one that
- * lasts while it does. */
+ * The system's own run loop is in the shared cache, where its calls are not hooked (rebind.h). When the app has
+ * CoreFoundation, an observer of the main run loop reports its turns and begins its messages.
+ *
+ * The main thread stores the turns that were too long. The sampler writes them to the session
+ * (engine/capture/series.h). It also writes the turn in progress when that is a hang. */
 #include "engine/backend/mach/events.h"
 #include "engine/base/error.h"
 #include "engine/capture/series.h"
@@ -18,52 +19,54 @@
 
 enum { TURNS = 16 };
 
+/* In ticks. */
 struct turn {
     strobe_a64 begin, end;
-}; /* ticks */
+};
 
-static struct turn turns[TURNS]; /* late ones, at their number modulo TURNS */
-static strobe_a32 turns_noted, turns_told;
-static strobe_a64 turn_began;  /* of the one under way; 0: it waits */
-static strobe_a32 main_thread; /* its index + 1; 0: no turn seen yet */
+static struct turn turns[TURNS]; /* turns that were too long, at their number modulo TURNS */
+static strobe_a32 turns_stored;  /* by the main thread, so far */
+static strobe_a32 turns_written; /* by the sampler, so far */
+static strobe_a64 turn_began;    /* ticks, of the turn in progress; 0: the loop waits */
+static strobe_a32 main_thread;   /* its index in the session's table + 1; 0: no turn has begun yet */
 
-static void turn_ends(void)
+static void end_loop_turn(void)
 {
     uint64_t begin = strobe_load_relaxed(&turn_began), end = strobe_mach_now();
     const struct strobe_host *h = &strobe_mach.host.host;
-    uint32_t n = strobe_load_relaxed(&turns_noted);
+    uint32_t n = strobe_load_relaxed(&turns_stored);
     strobe_store_relaxed(&turn_began, 0);
     if (!begin || end - begin < strobe_ticks_of_ns(h, STROBE_HITCH_LEAST_NS) ||
-        n - strobe_load_acquire(&turns_told) == TURNS)
+        n - strobe_load_acquire(&turns_written) == TURNS)
         return;
     strobe_store_relaxed(&turns[n % TURNS].begin, begin);
     strobe_store_relaxed(&turns[n % TURNS].end, end);
-    strobe_store_release(&turns_noted, n + 1);
+    strobe_store_release(&turns_stored, n + 1);
 }
 
-static void turn_begins(const struct strobe_thread *t)
+static void begin_loop_turn(const struct strobe_thread *t)
 {
     strobe_store_relaxed(&main_thread, t->index + 1);
     strobe_store_release(&turn_began, strobe_mach_now());
 }
 
-static void new_message(struct strobe_thread *t)
+static void begin_loop_message(struct strobe_thread *t)
 {
     strobe_bump(&t->entry->message, 1);
 }
 
 /* ---- mach_msg */
 
-/* A port is known by one name to all of a task, whatever their rights are. One of a port set's is sent to by its own
- * name, and waited for by the set's: that has no waker. */
-static enum strobe_wake wake_of(mach_msg_return_t r)
+/* A port has the same name in the whole task, for every kind of right. A sender uses the name of a port, and a receiver
+ * may use the name of a port set that contains it. A wait for a port set therefore gets no waker. */
+static enum strobe_wake wake_of_receive(mach_msg_return_t r)
 {
     return r == KERN_SUCCESS ? STROBE_WAKE_RELEASED : r == MACH_RCV_TIMED_OUT ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_NONE;
 }
 
-static mach_msg_return_t call(const struct strobe_mach_scope *s, mach_msg_header_t *message, mach_msg_option_t option,
-                              mach_msg_size_t send_size, mach_msg_size_t room, mach_port_name_t from,
-                              mach_msg_timeout_t timeout_ms, mach_port_name_t notify)
+static mach_msg_return_t call_and_close(const struct strobe_mach_scope *s, mach_msg_header_t *message,
+                                        mach_msg_option_t option, mach_msg_size_t send_size, mach_msg_size_t room,
+                                        mach_port_name_t from, mach_msg_timeout_t timeout_ms, mach_port_name_t notify)
 {
     mach_msg_return_t r = mach_msg(message, option, send_size, room, from, timeout_ms, notify);
     strobe_mach_close(s);
@@ -81,18 +84,18 @@ static mach_msg_return_t hook_mach_msg(mach_msg_header_t *message, mach_msg_opti
     if (option & MACH_SEND_MSG && s.token)
         strobe_mach_releases(s.thread, STROBE_MACH_PORT(message->msgh_remote_port), STROBE_RELEASE_TARGET, s.site);
     if (!waits)
-        return call(&s, message, option, send_size, room, from, timeout_ms, notify);
+        return call_and_close(&s, message, option, send_size, room, from, timeout_ms, notify);
     if (is_main)
-        turn_ends();
+        end_loop_turn();
     strobe_mach_waits(&s, STROBE_MACH_PORT(from));
     mach_msg_return_t r = mach_msg(message, option, send_size, room, from, timeout_ms, notify);
-    strobe_mach_woken(&s, STROBE_MACH_PORT(from), wake_of(r), false);
+    strobe_mach_woken(&s, STROBE_MACH_PORT(from), wake_of_receive(r), false);
     bool counts = strobe_mach_is_open(&s);
     strobe_mach_close(&s);
-    if (counts && !strobe_mach.engine.config.message_per_poll) /* else the scope does */
-        new_message(s.thread);
+    if (counts && !strobe_mach.engine.config.message_per_poll) /* else the end of the POLL scope begins the message */
+        begin_loop_message(s.thread);
     if (counts && is_main)
-        turn_begins(s.thread);
+        begin_loop_turn(s.thread);
     return r;
 }
 
@@ -101,53 +104,53 @@ static const struct strobe_rebinding rebindings[] = {
     {0},
 };
 
-/* ---- the system's loop (CoreFoundation's CFRunLoop.h), which the app may or may not have */
+/* ---- the system's run loop (CoreFoundation, CFRunLoop.h), which the app need not have */
 
 enum { BEFORE_WAITING = 1 << 5, AFTER_WAITING = 1 << 6 }; /* kCFRunLoopBeforeWaiting, kCFRunLoopAfterWaiting */
 
 typedef void observed(void *observer, unsigned long activity, void *info);
 static void *observer;
 
-static void *symbol(const char *name)
+static void *find_symbol(const char *name)
 {
     return dlsym(RTLD_DEFAULT, name);
 }
 
-static void turned(void *o, unsigned long activity, void *info)
+static void run_loop_observed(void *o, unsigned long activity, void *info)
 {
     struct strobe_thread *t = strobe_mach_thread(strobe_switched(), "CFRunLoopRun");
     (void)o, (void)info;
     if (!t || !t->entry->is_main)
         return;
     if (activity == BEFORE_WAITING) {
-        turn_ends();
+        end_loop_turn();
         return;
     }
-    new_message(t);
-    turn_begins(t);
+    begin_loop_message(t);
+    begin_loop_turn(t);
 }
 
-static bool observe(void)
+static bool add_observer(void)
 {
-    void *(*loop)(void) = (void *(*)(void))(uintptr_t)symbol("CFRunLoopGetMain");
+    void *(*loop)(void) = (void *(*)(void))(uintptr_t)find_symbol("CFRunLoopGetMain");
     void *(*create)(void *, unsigned long, unsigned char, long, observed *, void *) =
-        (void *(*)(void *, unsigned long, unsigned char, long, observed *, void *))(uintptr_t)symbol(
+        (void *(*)(void *, unsigned long, unsigned char, long, observed *, void *))(uintptr_t)find_symbol(
             "CFRunLoopObserverCreate");
     void (*add)(void *, void *, const void *) =
-        (void (*)(void *, void *, const void *))(uintptr_t)symbol("CFRunLoopAddObserver");
-    const void **modes = symbol("kCFRunLoopCommonModes");
+        (void (*)(void *, void *, const void *))(uintptr_t)find_symbol("CFRunLoopAddObserver");
+    const void **modes = find_symbol("kCFRunLoopCommonModes");
     if (!loop || !create || !add || !modes)
         return false;
-    observer = create(NULL, BEFORE_WAITING | AFTER_WAITING, 1, 0, turned, NULL);
+    observer = create(NULL, BEFORE_WAITING | AFTER_WAITING, 1, 0, run_loop_observed, NULL);
     if (observer)
         add(loop(), observer, *modes);
     return observer != NULL;
 }
 
-static void observe_no_more(void)
+static void remove_observer(void)
 {
-    void (*invalidate)(void *) = (void (*)(void *))(uintptr_t)symbol("CFRunLoopObserverInvalidate");
-    void (*release)(const void *) = (void (*)(const void *))(uintptr_t)symbol("CFRelease");
+    void (*invalidate)(void *) = (void (*)(void *))(uintptr_t)find_symbol("CFRunLoopObserverInvalidate");
+    void (*release)(const void *) = (void (*)(const void *))(uintptr_t)find_symbol("CFRelease");
     if (observer && invalidate)
         invalidate(observer);
     if (observer && release)
@@ -155,27 +158,28 @@ static void observe_no_more(void)
     observer = NULL;
 }
 
-static bool start(struct strobe_error *error)
+static bool start_loop(struct strobe_error *error)
 {
     (void)error;
     strobe_store_relaxed(&turn_began, 0);
-    strobe_store_relaxed(&turns_told, strobe_load_relaxed(&turns_noted));
+    strobe_store_relaxed(&turns_written, strobe_load_relaxed(&turns_stored));
     strobe_store_relaxed(&main_thread, 0);
-    observe();
+    add_observer();
     return true;
 }
 
-const struct strobe_mach_feature strobe_mach_feature_loop = {STROBE_MACH_SERIES, rebindings, start, observe_no_more};
+const struct strobe_mach_feature strobe_mach_feature_loop = {STROBE_MACH_SERIES, rebindings, start_loop,
+                                                             remove_observer};
 
-/* ---- series: the sampler */
+/* ---- counters, written by the sampler */
 
-static uint64_t ns_of(time_value_t t)
+static uint64_t ns_of_time_value(time_value_t t)
 {
     return (uint64_t)(uint32_t)t.seconds * 1000000000u + (uint64_t)(uint32_t)t.microseconds * 1000u;
 }
 
-/* CPU time of threads that have ended, and of those that live. */
-static bool cpu_ns(uint64_t *out)
+/* Stores the CPU time of the process: that of ended threads plus that of live ones. */
+static bool task_cpu_ns(uint64_t *out)
 {
     mach_task_basic_info_data_t ended;
     task_thread_times_info_data_t live;
@@ -183,7 +187,8 @@ static bool cpu_ns(uint64_t *out)
     if (task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)(void *)&ended, &n) != KERN_SUCCESS ||
         task_info(mach_task_self(), TASK_THREAD_TIMES_INFO, (task_info_t)(void *)&live, &m) != KERN_SUCCESS)
         return false;
-    *out = ns_of(ended.user_time) + ns_of(ended.system_time) + ns_of(live.user_time) + ns_of(live.system_time);
+    *out = ns_of_time_value(ended.user_time) + ns_of_time_value(ended.system_time) + ns_of_time_value(live.user_time) +
+           ns_of_time_value(live.system_time);
     return true;
 }
 
@@ -199,7 +204,7 @@ static bool footprint(uint64_t *out)
 
 enum { OWN_THREADS = 2 };
 
-/* All that live have been found, or have met a hook; ours are not among them. */
+/* Counts the live threads: those in the session's table, and the engine's own, which are not in the table. */
 static uint64_t live_threads(const struct strobe_session *s)
 {
     uint64_t live = OWN_THREADS;
@@ -220,15 +225,15 @@ static void write_values(struct strobe_sampler *s, uint64_t now)
     uint32_t index = 0;
     while (index < strobe_session_thread_count(session) && !is_main(&session->threads[index]))
         index++;
-    if (cpu_ns(&value))
+    if (task_cpu_ns(&value))
         strobe_series_counter(s, index, STROBE_SERIES_CPU_NS, now, value);
     if (footprint(&value))
         strobe_series_counter(s, index, STROBE_SERIES_FOOTPRINT_BYTES, now, value);
     strobe_series_counter(s, index, STROBE_SERIES_THREADS, now, live_threads(session));
 }
 
-/* One that the sampler saw in it. */
-static uint32_t stack_in(const struct strobe_sampler *s, uint32_t thread, uint64_t begin)
+/* Returns the id of a stack that the sampler took of `thread` since `begin`; 0 when it took none. */
+static uint32_t stack_since(const struct strobe_sampler *s, uint32_t thread, uint64_t begin)
 {
     const struct strobe_pending *p = &s->pending;
     return p->open && p->record.thread == thread && p->record.ticks >= begin ? p->record.stack : 0;
@@ -236,17 +241,17 @@ static uint32_t stack_in(const struct strobe_sampler *s, uint32_t thread, uint64
 
 static void write_turns(struct strobe_sampler *s, uint64_t now)
 {
-    uint32_t noted = strobe_load_acquire(&turns_noted), told = strobe_load_relaxed(&turns_told);
+    uint32_t stored = strobe_load_acquire(&turns_stored), written = strobe_load_relaxed(&turns_written);
     uint32_t thread = strobe_load_relaxed(&main_thread) - 1;
-    for (; told != noted; told++) {
-        uint64_t begin = strobe_load_relaxed(&turns[told % TURNS].begin);
-        uint64_t end = strobe_load_relaxed(&turns[told % TURNS].end);
-        strobe_series_hitch(s, thread, begin, end, stack_in(s, thread, begin));
+    for (; written != stored; written++) {
+        uint64_t begin = strobe_load_relaxed(&turns[written % TURNS].begin);
+        uint64_t end = strobe_load_relaxed(&turns[written % TURNS].end);
+        strobe_series_hitch(s, thread, begin, end, stack_since(s, thread, begin));
     }
-    strobe_store_release(&turns_told, told);
+    strobe_store_release(&turns_written, written);
     uint64_t begin = strobe_load_acquire(&turn_began);
     if (begin && now > begin && now - begin >= strobe_ticks_of_ns(s->engine->host, STROBE_HANG_LEAST_NS))
-        strobe_series_hitch(s, strobe_load_relaxed(&main_thread) - 1, begin, now, stack_in(s, thread, begin));
+        strobe_series_hitch(s, strobe_load_relaxed(&main_thread) - 1, begin, now, stack_since(s, thread, begin));
 }
 
 void strobe_mach_series(struct strobe_sampler *s, bool last)
@@ -255,6 +260,6 @@ void strobe_mach_series(struct strobe_sampler *s, bool last)
     uint64_t now = strobe_mach_now();
     if (!(strobe_mach.status.on >> STROBE_MACH_SERIES & 1) || (!strobe_series_due(s, &due, now) && !last))
         return;
-    write_turns(s, now); /* first: a stack is the sampler's last record, while nothing has been written after it */
+    write_turns(s, now); /* before the counters: a turn's stack comes from the sampler's last record */
     write_values(s, now);
 }

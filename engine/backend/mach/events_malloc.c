@@ -1,4 +1,5 @@
-/* Allocation: every one is counted, and is a point behind the gate. A logger that was there before is still told. */
+/* Allocations and releases. Every allocation is counted, and is a point event that passes the gate. A logger that was
+ * installed before is still called. */
 #include "engine/backend/mach/events.h"
 #include "engine/base/error.h"
 
@@ -14,32 +15,33 @@ static void logger(uint32_t type, uintptr_t zone, uintptr_t arg2, uintptr_t arg3
     struct strobe_thread *t = strobe_mach_thread(on, type & MALLOC_LOG_TYPE_ALLOCATE ? "malloc" : "free");
     if (!t)
         return;
-    /* realloc is both, and its size the argument behind the old address. */
+    /* realloc has both types; its size is the argument after the old address. */
     if (type & MALLOC_LOG_TYPE_ALLOCATE && result)
         strobe_point_alloc(t, on, type & MALLOC_LOG_TYPE_DEALLOCATE ? arg3 : arg2, STROBE_MACH_HERE);
     else if (type & MALLOC_LOG_TYPE_DEALLOCATE && arg2)
         strobe_point_dense(t, on, STROBE_KIND_FREE, arg2, STROBE_MACH_HERE);
 }
 
-static strobe_a64 *word(void)
+static strobe_a64 *malloc_logger_word(void)
 {
     return (strobe_a64 *)(void *)&malloc_logger;
 }
 
-static bool start(struct strobe_error *error)
+static bool install_logger(struct strobe_error *error)
 {
-    uint64_t was = strobe_load_acquire(word());
+    uint64_t was = strobe_load_acquire(malloc_logger_word());
     (void)error;
-    if (was != STROBE_MACH_OBJECT(logger)) /* it stays when somebody has put another beside it */
+    /* Equal when remove_logger could not remove it because of another logger, which other code has removed since. */
+    if (was != STROBE_MACH_OBJECT(logger))
         before = (malloc_logger_t *)(uintptr_t)was;
-    strobe_store_release(word(), STROBE_MACH_OBJECT(logger));
+    strobe_store_release(malloc_logger_word(), STROBE_MACH_OBJECT(logger));
     return true;
 }
 
-static void end(void)
+static void remove_logger(void)
 {
     uint64_t ours = STROBE_MACH_OBJECT(logger);
-    strobe_cas_acq_rel(word(), &ours, STROBE_MACH_OBJECT(before));
+    strobe_cas_acq_rel(malloc_logger_word(), &ours, STROBE_MACH_OBJECT(before));
 }
 
-const struct strobe_mach_feature strobe_mach_feature_malloc = {STROBE_MACH_MALLOC, NULL, start, end};
+const struct strobe_mach_feature strobe_mach_feature_malloc = {STROBE_MACH_MALLOC, NULL, install_logger, remove_logger};

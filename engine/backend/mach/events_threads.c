@@ -1,17 +1,21 @@
-/* Threads: registered by the introspection hook as they begin, by the first hook they meet, or on their behalf when
- * they were there before and meet none; signed off when they end.
+/* Registration and sign-off of threads.
  *
- * Of several that would register one thread one may: who claims it.
+ * A thread is registered by the introspection hook at its start, or by the first hook that it calls. The sampler
+ * registers a thread that calls no hook, on behalf of that thread. A thread signs off at its end.
  *
- *   claim   thread id << 32 | state      state: CLAIMED, then its index in the session's table + FIRST, or REFUSED
+ * Claims decide which thread registers a given thread: the one that makes the claim.
  *
- * in a table that is searched from the id's hash on, and never emptied: thread ids are not used again. Who finds its
- * own thread CLAIMED by the sampler comes back at its next event.
+ *   claim   thread id << 32 | state      state: CLAIMED, then FIRST + index in the session's thread table, or REFUSED
  *
- *   key     capture << 32 | state        of the calling thread: what its claim says; OWN and BUSY are of any capture
+ * The table of claims is an open-addressed hash table by thread id. Claims are never removed, because thread ids are
+ * not reused. A thread that finds itself CLAIMED by the sampler tries again at its next event.
  *
- * A thread signs off in the second round of the destructors of its keys, when most others have run and its thread-local
- * variables are there yet; one that was registered on its behalf, and met no hook to the end, when it terminates. */
+ *   key     capture << 32 | state        value of the pthread key: the state of the thread's claim in this capture.
+ *                                        OWN and BUSY are independent of the capture
+ *
+ * A thread signs off in the second round of its key destructors. Most other destructors have run by then, and its
+ * thread-local variables still exist. A thread that the sampler registered, and that called no hook, signs off when it
+ * terminates. */
 #include "engine/backend/mach/events.h"
 
 #include "engine/base/mix.h"
@@ -20,9 +24,9 @@
 
 enum { CLAIMED = 1, REFUSED = 2, FIRST = 3 };
 
-#define OWN        ((void *)1) /* key: the thread is the engine's */
-#define BUSY       ((void *)2) /* key: it registers */
-#define LAST_ROUND 0x80000000u /* in a key's state: it is about to end */
+#define OWN        ((void *)1) /* key: the thread is one of the engine's own */
+#define BUSY       ((void *)2) /* key: the thread is registering */
+#define LAST_ROUND 0x80000000u /* flag in a key's state: the first round of destructors has run */
 
 static pthread_key_t key;
 static bool key_made, installed;
@@ -39,8 +43,8 @@ size_t strobe_mach_claims_bytes(uint32_t threads_max, uint32_t *mask)
     return size * sizeof(strobe_a64);
 }
 
-/* The claim of a thread, which is made when there is none: *mine then. NULL: no room is left. */
-static strobe_a64 *claim(uint32_t tid, bool *mine)
+/* Returns the claim of a thread, and makes it when there is none; *mine is then true. NULL: the table is full. */
+static strobe_a64 *make_claim(uint32_t tid, bool *mine)
 {
     uint32_t mask = strobe_mach.claims_mask, at = (uint32_t)strobe_mix64(tid) & mask;
     for (uint32_t n = 0; n <= mask; n++, at = (at + 1) & mask) {
@@ -57,8 +61,8 @@ static strobe_a64 *claim(uint32_t tid, bool *mine)
     return NULL;
 }
 
-/* NULL: there is none. */
-static const strobe_a64 *claim_of(uint32_t tid)
+/* Returns the claim of a thread; NULL when there is none. */
+static const strobe_a64 *find_claim(uint32_t tid)
 {
     uint32_t mask = strobe_mach.claims_mask, at = (uint32_t)strobe_mix64(tid) & mask;
     for (uint32_t n = 0; n <= mask; n++, at = (at + 1) & mask) {
@@ -69,14 +73,14 @@ static const strobe_a64 *claim_of(uint32_t tid)
     return NULL;
 }
 
-static void settle(strobe_a64 *claim, uint32_t tid, const struct strobe_thread *t)
+static void publish_claim(strobe_a64 *claim, uint32_t tid, const struct strobe_thread *t)
 {
     strobe_store_release(claim, (uint64_t)tid << 32 | (t ? t->index + FIRST : (uint32_t)REFUSED));
 }
 
 /* ---- the key */
 
-static void *mark(uint32_t state)
+static void *key_value(uint32_t state)
 {
     return (void *)(uintptr_t)((uint64_t)strobe_mach.capture << 32 | state);
 }
@@ -95,8 +99,8 @@ void strobe_mach_become(void *what_it_was)
 
 /* ---- registering */
 
-/* 0: the system does not tell. */
-static uint32_t self_tid(void)
+/* Returns the id of the calling thread; 0 when the system does not return it. */
+static uint32_t mach_self_tid(void)
 {
     uint64_t id = 0;
     return pthread_threadid_np(0, &id) == 0 ? strobe_mach_tid(id) : 0;
@@ -116,7 +120,7 @@ static void count_untracked(void)
     strobe_add_relaxed(&strobe_mach.engine.session.header->events_untracked, 1);
 }
 
-static struct strobe_thread *attach(uint32_t tid)
+static struct strobe_thread *attach_self(uint32_t tid)
 {
     char name[MAXTHREADNAMESIZE] = "";
     struct strobe_stack_bounds stack = stack_of(pthread_self());
@@ -127,16 +131,16 @@ static struct strobe_thread *attach(uint32_t tid)
     return strobe_thread_attach(&strobe_mach.engine, tid, pthread_main_np() == 1, name, &stack);
 }
 
-/* The state of the calling thread's claim. */
-static uint32_t registers(void)
+/* Claims and attaches the calling thread, unless it is claimed already. Returns the state of its claim. */
+static uint32_t claim_self(void)
 {
-    uint32_t tid = self_tid();
+    uint32_t tid = mach_self_tid();
     bool mine;
-    strobe_a64 *c = tid ? claim(tid, &mine) : NULL;
+    strobe_a64 *c = tid ? make_claim(tid, &mine) : NULL;
     if (!c)
         return REFUSED;
     if (mine)
-        settle(c, tid, attach(tid));
+        publish_claim(c, tid, attach_self(tid));
     return (uint32_t)strobe_load_acquire(c);
 }
 
@@ -146,9 +150,9 @@ static struct strobe_thread *thread_at(uint32_t state)
     return strobe_load_relaxed(&t->entry->state) == STROBE_THREAD_LIVE ? t : NULL;
 }
 
-/* Who registered it on its behalf could not always tell where its stack lies. The sampler reads that only of a thread
- * that stands, or has published a scope since. */
-static void tell_stack(struct strobe_thread *t)
+/* Stores the bounds of the calling thread's stack, which may be unknown when the sampler registered the thread. The
+ * sampler reads the bounds only while the thread is suspended, or after the thread has published a scope. */
+static void set_stack_bounds(struct strobe_thread *t)
 {
     struct strobe_stack_bounds stack = stack_of(pthread_self());
     t->stack_low = stack.low;
@@ -156,23 +160,24 @@ static void tell_stack(struct strobe_thread *t)
     t->stack_high = stack.high;
 }
 
-/* The start and the end of a capture wait for those who are about to register: who finds it off does not. */
+/* The end of a capture waits until `registering` is 0. A thread that finds the switch off after it has incremented
+ * `registering` does not register. */
 static struct strobe_thread *register_self(void)
 {
     int saved = errno;
     struct strobe_thread *t = NULL;
-    pthread_setspecific(key, BUSY); /* what follows may meet hooks */
+    pthread_setspecific(key, BUSY); /* the calls below may be hooked */
     strobe_add_acq_rel(&strobe_mach.registering, 1);
     strobe_fence_seq_cst();
     if (strobe_switched() != STROBE_OFF) {
-        uint32_t state = registers();
+        uint32_t state = claim_self();
         if (state >= FIRST)
             t = thread_at(state);
         if (t && !t->stack_high)
-            tell_stack(t);
+            set_stack_bounds(t);
         if (!t)
             count_untracked();
-        void *value = mark(t ? state : (uint32_t)REFUSED);
+        void *value = key_value(t ? state : (uint32_t)REFUSED);
         strobe_add_acq_rel(&strobe_mach.registering, UINT32_MAX);
         pthread_setspecific(key, state == CLAIMED ? NULL : value);
     } else {
@@ -183,7 +188,8 @@ static struct strobe_thread *register_self(void)
     return t;
 }
 
-static STROBE_NOINLINE struct strobe_thread *unknown(const void *value, const char *call)
+/* Handles a key value that is not of this capture. */
+static STROBE_NOINLINE struct strobe_thread *register_unless_own(const void *value, const char *call)
 {
     if (value == OWN && strobe_guard_forbids())
         strobe_mach_offender(call);
@@ -197,7 +203,7 @@ struct strobe_thread *strobe_mach_thread(uint32_t on, const char *call)
     uint64_t value = STROBE_MACH_OBJECT(pthread_getspecific(key));
     uint32_t state = (uint32_t)value & ~LAST_ROUND;
     if (strobe_unlikely(value >> 32 != strobe_mach.capture))
-        return unknown((const void *)(uintptr_t)value, call);
+        return register_unless_own((const void *)(uintptr_t)value, call);
     if (strobe_unlikely(state < FIRST)) {
         count_untracked();
         return NULL;
@@ -207,7 +213,7 @@ struct strobe_thread *strobe_mach_thread(uint32_t on, const char *call)
 
 uint32_t strobe_mach_thread_is_own(void)
 {
-    uint32_t tid = self_tid();
+    uint32_t tid = mach_self_tid();
     strobe_mach_become_own();
     if (tid)
         strobe_mach_threads_drop(strobe_mach.threads, tid);
@@ -216,8 +222,9 @@ uint32_t strobe_mach_thread_is_own(void)
 
 /* ---- on behalf of others */
 
-/* Asked of the C library, which knows its threads by their ports; it may be another's by now, or nobody's. */
-static struct strobe_stack_bounds stack_behind(mach_port_t port)
+/* Returns the stack bounds of the thread behind `port`, from the C library. Returns empty bounds when the C library
+ * does not know the port, or when the port's pthread changes meanwhile. */
+static struct strobe_stack_bounds stack_of_port(mach_port_t port)
 {
     pthread_t thread = pthread_from_mach_thread_np(port);
     struct strobe_stack_bounds stack = thread ? stack_of(thread) : (struct strobe_stack_bounds){0};
@@ -230,18 +237,19 @@ void strobe_mach_thread_found(void *ctx, const struct strobe_mach_found *found)
     struct strobe_local local = strobe_local;
     bool mine;
     (void)ctx;
-    strobe_a64 *c = claim(found->tid, &mine);
+    strobe_a64 *c = make_claim(found->tid, &mine);
     if (!c || !mine)
         return;
-    struct strobe_stack_bounds stack = stack_behind(found->port);
-    settle(c, found->tid, strobe_thread_attach(&strobe_mach.engine, found->tid, found->is_main, found->name, &stack));
-    strobe_local = local; /* the calling thread is not who was attached */
+    struct strobe_stack_bounds stack = stack_of_port(found->port);
+    publish_claim(c, found->tid,
+                  strobe_thread_attach(&strobe_mach.engine, found->tid, found->is_main, found->name, &stack));
+    strobe_local = local; /* strobe_thread_attach set it for the found thread */
 }
 
 /* ---- ends */
 
-/* Between strobe_mach.registering and the switch, as registering. */
-static void sign_off(uint32_t state)
+/* Uses strobe_mach.registering and the switch as register_self does. */
+static void sign_off_thread(uint32_t state)
 {
     char name[MAXTHREADNAMESIZE] = "";
     strobe_add_acq_rel(&strobe_mach.registering, 1);
@@ -251,7 +259,7 @@ static void sign_off(uint32_t state)
         uint32_t tid = t->entry->tid;
         strobe_point_forced(t, STROBE_KIND_THREAD, 0, STROBE_MACH_HERE);
         if (pthread_getname_np(pthread_self(), name, sizeof name) == 0)
-            strobe_thread_rename(t, name); /* it may have been given since it was met */
+            strobe_thread_rename(t, name); /* the name may have been set after the registration */
         strobe_hand_over(t, STROBE_MACH_OBJECT(pthread_self()), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
         strobe_thread_detach(t);
         strobe_mach_threads_drop(strobe_mach.threads, tid);
@@ -259,7 +267,8 @@ static void sign_off(uint32_t state)
     strobe_add_acq_rel(&strobe_mach.registering, UINT32_MAX);
 }
 
-static void ends(void *p)
+/* Destructor of the key. */
+static void thread_key_destroyed(void *p)
 {
     uint64_t value = STROBE_MACH_OBJECT(p);
     uint32_t state = (uint32_t)value & ~LAST_ROUND;
@@ -269,24 +278,24 @@ static void ends(void *p)
         pthread_setspecific(key, (void *)(uintptr_t)(value | LAST_ROUND));
         return;
     }
-    pthread_setspecific(key, mark(REFUSED));
-    sign_off(state);
+    pthread_setspecific(key, key_value(REFUSED));
+    sign_off_thread(state);
 }
 
-/* The thread has no more to run. What it was known by may be gone with its keys. */
-static void terminates(void)
+/* Called by a thread when all its code has run. Its key may be destroyed already, so its claim identifies it. */
+static void thread_terminated(void)
 {
-    uint32_t tid = self_tid();
-    strobe_add_acq_rel(&strobe_mach.registering, 1); /* the claims stay those of one capture */
+    uint32_t tid = mach_self_tid();
+    strobe_add_acq_rel(&strobe_mach.registering, 1); /* keeps the claims of this capture in memory */
     strobe_fence_seq_cst();
-    const strobe_a64 *c = tid && strobe_switched() != STROBE_OFF ? claim_of(tid) : NULL;
+    const strobe_a64 *c = tid && strobe_switched() != STROBE_OFF ? find_claim(tid) : NULL;
     uint32_t state = c ? (uint32_t)strobe_load_acquire(c) : 0;
     if (state >= FIRST && pthread_getspecific(key) != OWN)
-        sign_off(state);
+        sign_off_thread(state);
     strobe_add_acq_rel(&strobe_mach.registering, UINT32_MAX);
 }
 
-static void introspect(unsigned event, pthread_t thread, void *address, size_t bytes)
+static void introspection_hook(unsigned event, pthread_t thread, void *address, size_t bytes)
 {
     uint32_t on = strobe_switched();
     if (hook_before)
@@ -298,7 +307,7 @@ static void introspect(unsigned event, pthread_t thread, void *address, size_t b
         if (t)
             strobe_point_forced(t, STROBE_KIND_THREAD, 1, STROBE_MACH_HERE);
     } else if (event == PTHREAD_INTROSPECTION_THREAD_TERMINATE) {
-        terminates();
+        thread_terminated();
     }
 }
 
@@ -306,7 +315,7 @@ static void introspect(unsigned event, pthread_t thread, void *address, size_t b
 
 bool strobe_mach_threads_begin(void)
 {
-    if (!key_made && pthread_key_create(&key, ends) != 0)
+    if (!key_made && pthread_key_create(&key, thread_key_destroyed) != 0)
         return false;
     key_made = true;
     return true;
@@ -314,21 +323,21 @@ bool strobe_mach_threads_begin(void)
 
 void strobe_mach_threads_enter(void)
 {
-    registers();
+    claim_self();
 }
 
 void strobe_mach_threads_watch(void)
 {
     if (!installed)
-        hook_before = pthread_introspection_hook_install(introspect);
+        hook_before = pthread_introspection_hook_install(introspection_hook);
     installed = true;
 }
 
-/* Another that has come since stays, and calls ours. */
+/* Removes the introspection hook. If other code has installed a hook later, that hook stays, and calls this one. */
 void strobe_mach_threads_end(void)
 {
     pthread_introspection_hook_t last = pthread_introspection_hook_install(hook_before);
-    installed = last != introspect;
+    installed = last != introspection_hook;
     if (installed)
         pthread_introspection_hook_install(last);
 }

@@ -6,26 +6,26 @@
 #include <time.h>
 
 enum {
-    PAGE_LEAST = 4096, /* pages are as large, or a multiple */
-    LOOKS_AT_ONCE = 4, /* at a thread that was told to stop, before others get to run meanwhile */
+    PAGE_LEAST = 4096, /* the page size is this or a multiple of it */
+    LOOKS_AT_ONCE = 4, /* polls of a suspended thread without a pause between them */
     RESUME_TRIES = 3,
 };
 #define PAUSE_NS UINT64_C(20000)
 
-static struct strobe_mach_host *of(void *ctx)
+static struct strobe_mach_host *host_of(void *ctx)
 {
     return ctx;
 }
 
 /* ---- clocks ---- */
 
-static uint64_t ticks(void *ctx)
+static uint64_t mach_ticks(void *ctx)
 {
     (void)ctx;
     return mach_absolute_time();
 }
 
-static uint64_t self_cpu_ns(void *ctx)
+static uint64_t mach_self_cpu_ns(void *ctx)
 {
     struct timespec t;
     (void)ctx;
@@ -34,23 +34,24 @@ static uint64_t self_cpu_ns(void *ctx)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The system counts faults and switches of tasks only. */
-static void self_usage(void *ctx, struct strobe_usage *out)
+/* Mach counts faults and switches of tasks, not of threads. */
+static void mach_self_usage(void *ctx, struct strobe_usage *out)
 {
     (void)ctx;
     *out = (struct strobe_usage){0};
 }
 
-static void sleep_until(void *ctx, uint64_t deadline_ticks)
+static void mach_sleep_until(void *ctx, uint64_t deadline_ticks)
 {
     (void)ctx;
     mach_wait_until(deadline_ticks);
 }
 
-/* ---- what the system says of a thread ---- */
+/* ---- state of a thread ---- */
 
-/* Of a thread whose name we hold, these are the answers when it has ended: while it is taken apart; when its port has
- * died; and where the call's other side is found to be no thread any more. */
+/* Maps the result of a call on a thread whose port right the table holds. A thread that has ended yields
+ * KERN_TERMINATED while the kernel destroys it, MACH_SEND_INVALID_DEST once its port is dead, and KERN_INVALID_ARGUMENT
+ * when the kernel finds no thread behind the port. */
 static enum strobe_status status_of(kern_return_t answer)
 {
     switch (answer) {
@@ -68,29 +69,30 @@ static enum strobe_status basic_info(mach_port_t port, thread_basic_info_data_t 
     return status_of(thread_info(port, THREAD_BASIC_INFO, (thread_info_t)out, &count));
 }
 
-static uint64_t ns_of(time_value_t t)
+static uint64_t ns_of_time(time_value_t t)
 {
     return (uint64_t)t.seconds * 1000000000u + (uint64_t)t.microseconds * 1000u;
 }
 
-/* The port, the sampler's until port_done. A port that the watchdog is busy with is not given back under its hands. */
-static enum strobe_status port_of(struct strobe_mach_host *h, uint32_t tid, mach_port_t *port)
+/* Acquires the thread's port; the caller ends the use with strobe_mach_threads_done. First releases the previous port
+ * if the watchdog was using it. While the watchdog still uses it, returns STROBE_UNSUPPORTED. */
+static enum strobe_status acquire_port(struct strobe_mach_host *h, uint32_t tid, mach_port_t *port)
 {
-    if (h->kept) {
-        if (strobe_load_acquire(&h->letting_go))
+    if (h->port_kept) {
+        if (strobe_load_acquire(&h->watchdog_busy))
             return STROBE_UNSUPPORTED;
-        h->kept = false;
+        h->port_kept = false;
         strobe_mach_threads_done(h->threads);
     }
     enum strobe_status status = strobe_mach_threads_use(h->threads, tid, port);
     return status == STROBE_NO_ENTRY ? STROBE_UNSUPPORTED : status;
 }
 
-/* Fresh. STROBE_GONE, STROBE_UNSUPPORTED. */
-static enum strobe_status info_of(struct strobe_mach_host *h, uint32_t tid, thread_basic_info_data_t *out)
+/* STROBE_GONE, STROBE_UNSUPPORTED: see thread_cpu_ns in host.h. */
+static enum strobe_status read_info(struct strobe_mach_host *h, uint32_t tid, thread_basic_info_data_t *out)
 {
     mach_port_t port;
-    enum strobe_status status = port_of(h, tid, &port);
+    enum strobe_status status = acquire_port(h, tid, &port);
     if (status != STROBE_OK)
         return status;
     status = basic_info(port, out);
@@ -98,23 +100,23 @@ static enum strobe_status info_of(struct strobe_mach_host *h, uint32_t tid, thre
     return status;
 }
 
-static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
+static enum strobe_status mach_thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
 {
     thread_basic_info_data_t info;
-    enum strobe_status status = info_of(of(ctx), tid, &info);
+    enum strobe_status status = read_info(host_of(ctx), tid, &info);
     if (status == STROBE_OK)
-        *out = ns_of(info.user_time) + ns_of(info.system_time);
+        *out = ns_of_time(info.user_time) + ns_of_time(info.system_time);
     return status;
 }
 
-static bool thread_runs(void *ctx, uint32_t tid)
+static bool mach_thread_runs(void *ctx, uint32_t tid)
 {
     thread_basic_info_data_t info = {0};
-    return info_of(of(ctx), tid, &info) == STROBE_OK && info.run_state == TH_STATE_RUNNING &&
+    return read_info(host_of(ctx), tid, &info) == STROBE_OK && info.run_state == TH_STATE_RUNNING &&
            !(info.flags & TH_FLAGS_IDLE);
 }
 
-/* ---- stop and go ---- */
+/* ---- suspend and resume ---- */
 
 static enum strobe_status registers(mach_port_t port, struct strobe_regs *out)
 {
@@ -137,15 +139,15 @@ static enum strobe_status registers(mach_port_t port, struct strobe_regs *out)
     return status;
 }
 
-/* Those on their way out are halted, kernel threads idle. */
-static bool is_fit(const thread_basic_info_data_t *info)
+/* A thread that is ending is halted. A kernel thread is idle. */
+static bool can_be_sampled(const thread_basic_info_data_t *info)
 {
     return !(info->flags & TH_FLAGS_IDLE) && info->run_state != TH_STATE_HALTED;
 }
 
-/* Returns when the thread, which was told to at `since`, has stopped. One that is only ready to run stops when it gets
- * a processor, which it may wait for until we give ours away. STROBE_LATE: it has not in time. STROBE_GONE.
- * STROBE_UNSUPPORTED: it is none to be looked at. */
+/* Waits until the thread has stopped after the suspend at `since`. A thread that is ready to run stops only when it
+ * gets a processor. It may need the sampler's processor, so the sampler pauses between polls. STROBE_LATE: the thread
+ * did not stop in time. STROBE_GONE: it has ended. STROBE_UNSUPPORTED: it is idle or halted. */
 static enum strobe_status await_stop(struct strobe_mach_host *h, mach_port_t port, uint64_t since, uint64_t timeout_ns)
 {
     for (uint32_t looks = 1;; looks++) {
@@ -153,7 +155,7 @@ static enum strobe_status await_stop(struct strobe_mach_host *h, mach_port_t por
         enum strobe_status status = basic_info(port, &info);
         if (status != STROBE_OK)
             return status;
-        if (!is_fit(&info))
+        if (!can_be_sampled(&info))
             return STROBE_UNSUPPORTED;
         if (info.suspend_count > 0 && info.run_state != TH_STATE_RUNNING)
             return STROBE_OK;
@@ -165,23 +167,24 @@ static enum strobe_status await_stop(struct strobe_mach_host *h, mach_port_t por
     }
 }
 
-/* Nobody else makes up for a resume that the system refuses, for want of memory for the message, say. Of a thread that
- * has ended it is refused for good. */
-static void go(mach_port_t port)
+/* Retries a resume that fails, for example because the system has no memory for the message. No other code repeats a
+ * failed resume. For a thread that has ended, every try fails. */
+static void resume_port(mach_port_t port)
 {
     for (int i = 0; i < RESUME_TRIES && thread_resume(port) != KERN_SUCCESS; i++)
         ;
 }
 
-/* STROBE_LATE: the watchdog had let it go. What it takes a moment to finish with stays as it is until then. */
-static enum strobe_status let_go(struct strobe_mach_host *h)
+/* Resumes the held thread. STROBE_LATE: the watchdog had already claimed it. If the watchdog may still be using the
+ * port, the port is kept until acquire_port finds the watchdog done. */
+static enum strobe_status resume_held(struct strobe_mach_host *h)
 {
     mach_port_t port = (mach_port_t)strobe_hold_claim(&h->hold);
     if (port)
-        go(port);
+        resume_port(port);
     else
-        h->kept = strobe_load_acquire(&h->letting_go) != 0;
-    if (!h->kept)
+        h->port_kept = strobe_load_acquire(&h->watchdog_busy) != 0;
+    if (!h->port_kept)
         strobe_mach_threads_done(h->threads);
     return port ? STROBE_OK : STROBE_LATE;
 }
@@ -189,14 +192,15 @@ static enum strobe_status let_go(struct strobe_mach_host *h)
 static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
                                   struct strobe_regs *out)
 {
-    struct strobe_mach_host *h = of(ctx);
+    struct strobe_mach_host *h = host_of(ctx);
     mach_port_t port;
     if (strobe_load_relaxed(blocked))
         return STROBE_UNSUPPORTED;
-    enum strobe_status status = port_of(h, tid, &port);
+    enum strobe_status status = acquire_port(h, tid, &port);
     if (status != STROBE_OK)
         return status;
-    uint64_t since = mach_absolute_time(); /* before: what comes between suspend and hold is beyond the watchdog */
+    /* Read first, to keep the gap between the suspend and strobe_hold_begin short: the watchdog does not cover it. */
+    uint64_t since = mach_absolute_time();
     status = status_of(thread_suspend(port));
     if (status != STROBE_OK) {
         strobe_mach_threads_done(h->threads);
@@ -209,13 +213,13 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
     if (status == STROBE_OK)
         status = registers(port, out);
     if (status != STROBE_OK)
-        let_go(h);
+        resume_held(h);
     return status;
 }
 
-/* A suspend ends no call of a thread early, and is undone before we return when it came too late: whether it reaches a
- * thread inside a call makes no difference to it. */
-static void settle(void *ctx, uint32_t tid)
+/* No work: a suspend on Mach ends no call early, and `suspend` withdraws a late one before it returns. A suspend may
+ * therefore reach a thread inside any call. */
+static void mach_settle(void *ctx, uint32_t tid)
 {
     (void)ctx, (void)tid;
 }
@@ -223,36 +227,37 @@ static void settle(void *ctx, uint32_t tid)
 static enum strobe_status resume(void *ctx, uint32_t tid)
 {
     (void)tid;
-    return let_go(of(ctx));
+    return resume_held(host_of(ctx));
 }
 
 bool strobe_mach_host_watch(struct strobe_mach_host *h)
 {
-    strobe_store_relaxed(&h->letting_go, 1);
+    strobe_store_relaxed(&h->watchdog_busy, 1);
     mach_port_t port = (mach_port_t)strobe_hold_overdue(&h->hold, mach_absolute_time(),
                                                         strobe_ticks_of_ns(&h->host, STROBE_MACH_WATCHDOG_NS),
                                                         strobe_ticks_of_ns(&h->host, STROBE_MACH_WALK_NS));
     if (port)
-        go(port);
-    strobe_store_release(&h->letting_go, 0);
+        resume_port(port);
+    strobe_store_release(&h->watchdog_busy, 0);
     return port != 0;
 }
 
 /* ---- memory ---- */
 
-static bool copy(struct strobe_mach_host *h, uint64_t address, void *out, size_t bytes)
+static bool copy_whole_range(struct strobe_mach_host *h, uint64_t address, void *out, size_t bytes)
 {
     vm_size_t got = 0;
     return vm_read_overwrite(h->task, (vm_address_t)address, bytes, (vm_address_t)out, &got) == KERN_SUCCESS &&
            got == bytes;
 }
 
-/* The system copies all of it or nothing: when not all, then page by page. */
-static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
+/* vm_read_overwrite copies the whole range or nothing. When the range is not readable as a whole, copies it page by
+ * page. */
+static enum strobe_status read_task_memory(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
 {
-    struct strobe_mach_host *h = of(ctx);
+    struct strobe_mach_host *h = host_of(ctx);
     *copied = 0;
-    if (bytes && copy(h, address, out, bytes)) {
+    if (bytes && copy_whole_range(h, address, out, bytes)) {
         *copied = bytes;
         return STROBE_OK;
     }
@@ -260,7 +265,7 @@ static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, si
         size_t step = PAGE_LEAST - (size_t)((address + *copied) % PAGE_LEAST), left = bytes - *copied;
         if (step > left)
             step = left;
-        if (step == bytes || !copy(h, address + *copied, (char *)out + *copied, step))
+        if (step == bytes || !copy_whole_range(h, address + *copied, (char *)out + *copied, step))
             break;
         *copied += step;
     }
@@ -282,16 +287,16 @@ void strobe_mach_host_init(struct strobe_mach_host *h, struct strobe_mach_thread
     *h = (struct strobe_mach_host){
         .host =
             {
-                .ticks = ticks,
-                .self_cpu_ns = self_cpu_ns,
-                .self_usage = self_usage,
-                .thread_cpu_ns = thread_cpu_ns,
-                .thread_runs = thread_runs,
+                .ticks = mach_ticks,
+                .self_cpu_ns = mach_self_cpu_ns,
+                .self_usage = mach_self_usage,
+                .thread_cpu_ns = mach_thread_cpu_ns,
+                .thread_runs = mach_thread_runs,
                 .suspend = suspend,
-                .settle = settle,
+                .settle = mach_settle,
                 .resume = resume,
-                .read = read_memory,
-                .sleep_until = sleep_until,
+                .read = read_task_memory,
+                .sleep_until = mach_sleep_until,
                 .ctx = h,
                 .ticks_per_second = ticks_per_second(),
             },

@@ -1,36 +1,40 @@
 /* The engine's host on Mach, and its unwinder.
  *
- * A thread is stopped like this, and nothing else is done between the first call and the last:
+ * The sampler stops a thread in these steps. Between the first and the last it also reads the clock and pauses:
  *
- *   thread_suspend        it stops when it next comes out of the kernel, or at once when it computes
- *   thread_info           confirms: STOPPED, or WAITING in the kernel, where its user stack can't change; RUNNING is
- *                         asked again until the time is over (STROBE_LATE); idle or halted, it is let go
- *   thread_get_state      registers
- *   frames                by direct reads, within the bounds of its stack that were learnt from itself; by
- *                         vm_read_overwrite when these are not known, or the thread is on its way out (S-41, S-42)
+ *   thread_suspend        a thread in user code stops at once; a thread in the kernel stops when it leaves the kernel
+ *   thread_info           confirms the stop by the run state:
+ *                           STOPPED         stopped
+ *                           WAITING         waits in the kernel; its user stack cannot change
+ *                           RUNNING         not yet stopped; repeated until the timeout (STROBE_LATE)
+ *                           IDLE, HALTED    cannot be sampled; resumed at once
+ *   thread_get_state      reads the registers
+ *   walk                  reads the stack in place when its bounds are known; uses vm_read_overwrite when they are
+ *                         unknown, or when the thread is ending (S-41, S-42)
  *   thread_resume
  *
- * From before the first to after the last is the window: no allocation, no lock, no stdio, no dynamic dispatch by this
- * thread, for the stopped one may hold any lock there is (guard.h; tests/deadlock). Its length is in the session's
- * header (engine/store/stops.h).
+ * The window lasts from before the first step until after the last. In the window the sampler must not allocate, take a
+ * lock, use stdio or use dynamic dispatch, because the stopped thread may hold any lock (guard.h; tests/deadlock). The
+ * session's header has the lengths of the windows (engine/store/stops.h).
  *
- * A thread that blocks in a system call is stopped as any other: on Mach that ends no call early. Its registers are
- * those with which it entered the kernel.
+ * A thread that blocks in a system call is stopped like any other. On Mach, a stop ends no call early. The registers of
+ * such a thread are those at its entry to the kernel.
  *
- * A resume is guaranteed: by the sampler, or by the watchdog thread when a thread has stood for longer than
- * STROBE_MACH_WATCHDOG_NS, or than STROBE_MACH_WALK_NS while its stack is read in place, between strobe_hold_walk and
- * strobe_hold_walked (hold.h): memory that goes away when its thread goes on must not be read any more. Suspensions by
- * others count beside ours and stay.
+ * The sampler resumes the thread. The watchdog thread resumes it when it has been suspended for longer than
+ * STROBE_MACH_WATCHDOG_NS. While the sampler reads the thread's stack in place, the limit is STROBE_MACH_WALK_NS,
+ * because the stack may be unmapped once its thread runs (strobe_hold_walk, hold.h). Mach counts suspensions, so those
+ * by other code stay in effect.
  *
- * A watchdog that dies between claiming a thread and its resume leaves that one standing, and the sampler, which keeps
- * the port of a call that may yet be made, stops nobody any more. (explored: machwatch/once, machwatch/lost,
+ * If the watchdog dies after it claimed a thread and before it resumed it, the thread stays suspended. The sampler then
+ * stops no other thread, because the watchdog may still use the port. (explored: machwatch/once, machwatch/lost,
  * machwatch/unwatched)
  *
- * CPU time and run state are read afresh by thread_info at every look; nothing is judged by what was true before (S-5).
- * The system brings the CPU time of a thread up to date when that leaves its processor, so whether it runs now is told
- * by its run state. A thread whose flags say IDLE, or which is halted, is left alone.
+ * CPU time and run state come from a new thread_info call each time; no earlier value is reused (S-5). The kernel
+ * updates a thread's CPU time when the thread leaves its processor. Whether it runs now is therefore read from its run
+ * state.
  *
- * Faults and switches are not counted by thread: usage is zero, and mach.c leaves them out of a session's metrics. */
+ * Mach does not count faults and context switches by thread. Usage is zero, and mach.c removes these metrics from the
+ * session. */
 #ifndef STROBE_BACKEND_MACH_HOST_MACH_H
 #define STROBE_BACKEND_MACH_HOST_MACH_H
 
@@ -42,25 +46,29 @@
 #define STROBE_MACH_WALK_NS     UINT64_C(5000000000)
 
 struct strobe_mach_host {
-    struct strobe_host host; /* hand &h->host to the engine */
+    struct strobe_host host; /* passed to the engine */
     struct strobe_mach_threads *threads;
     mach_port_t task;
-    struct strobe_hold hold; /* the port of the thread that stands */
-    strobe_a32 letting_go;   /* 1: the watchdog may be about to resume a thread */
-    bool kept;               /* sampler only: that thread's port is to be given back after that */
+    struct strobe_hold hold;  /* the port of the suspended thread */
+    strobe_a32 watchdog_busy; /* 1: the watchdog may be about to resume a thread */
+    bool port_kept;           /* 1: the port of the last thread is still in use, until watchdog_busy is 0. Sampler */
 };
 
-/* Fills in h->host for this task. Ticks are those of mach_absolute_time. Both must outlive the engine. Start only. */
+/* Fills in h->host for this task. Ticks are those of mach_absolute_time. `h` and `threads` must outlive the engine.
+ * Start only. */
 void strobe_mach_host_init(struct strobe_mach_host *h, struct strobe_mach_threads *threads);
 
-/* Looks whether a thread stands too long, and lets it go; true when it did. By the watchdog thread, at least once in
- * half of STROBE_MACH_WATCHDOG_NS. */
+/* Resumes the suspended thread when its time limit has passed. Returns true when it has resumed a thread. The watchdog
+ * thread calls it at least once in half of STROBE_MACH_WATCHDOG_NS. */
 bool strobe_mach_host_watch(struct strobe_mach_host *h);
 
-/* Frames by frame pointers: self from the hook's frame; of a stopped thread straight into the sampler's frames, as long
- * as the host's hold says that it stands, and after resume the caller that has no frame record yet, or no more, is put
- * in from the link register or the stack exactly when the code at hand says so (engine/capture/frame_state.h). Pointer
- * authentication stripped. */
+/* Unwinds by frame pointers and strips pointer authentication codes.
+ *
+ *   own stack         from the hook's frame
+ *   stopped thread    directly into the sampler's frames, while the host's hold confirms that it is suspended
+ *   after resume      inserts callers that have no frame record, from the link register or the stack, when the code at
+ *                     the stopped instruction proves them (engine/capture/leaf.h)
+ */
 extern const struct strobe_unwinder strobe_unwinder_mach;
 
 #endif

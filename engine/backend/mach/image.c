@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The header's page is mapped whatever it says; pages of arm64 are larger. */
+/* The page of the header is always mapped. Pages on arm64 are larger. */
 enum { HEADER_PAGE = 4096 };
 
 static bool fits(uint64_t at, uint64_t bytes, uint64_t room)
@@ -10,20 +10,20 @@ static bool fits(uint64_t at, uint64_t bytes, uint64_t room)
     return at <= room && bytes <= room - at;
 }
 
-/* Where a segment begins in memory. */
-static uint64_t mapped(const struct strobe_mach_image *i, const struct segment_command_64 *s)
+/* Returns the address at which a segment begins in memory. */
+static uint64_t segment_start(const struct strobe_mach_image *i, const struct segment_command_64 *s)
 {
     return s->vmaddr + (uint64_t)i->slide;
 }
 
-static bool read_segment(struct strobe_mach_image *i, const struct segment_command_64 *s)
+static bool read_segment_bounds(struct strobe_mach_image *i, const struct segment_command_64 *s)
 {
-    uint64_t start = mapped(i, s);
+    uint64_t start = segment_start(i, s);
     if (s->nsects > (s->cmdsize - sizeof *s) / sizeof(struct section_64) || start + s->vmsize < start ||
         s->filesize > s->vmsize)
         return false;
     if (!s->initprot)
-        return true; /* __PAGEZERO: nothing is there */
+        return true; /* __PAGEZERO: not accessible */
     i->start = start < i->start ? start : i->start;
     i->end = start + s->vmsize > i->end ? start + s->vmsize : i->end;
     if (start == (uint64_t)(uintptr_t)i->header) {
@@ -35,7 +35,7 @@ static bool read_segment(struct strobe_mach_image *i, const struct segment_comma
     return true;
 }
 
-static bool read_name(struct strobe_mach_image *i, const struct dylib_command *d)
+static bool read_dylib_name(struct strobe_mach_image *i, const struct dylib_command *d)
 {
     if (d->dylib.name.offset < sizeof *d || d->dylib.name.offset >= d->cmdsize)
         return false;
@@ -46,8 +46,8 @@ static bool read_name(struct strobe_mach_image *i, const struct dylib_command *d
     return true;
 }
 
-/* Least size of the commands that are looked into. */
-static uint32_t least(uint32_t command)
+/* Returns the minimum size of a load command. */
+static uint32_t least_command_bytes(uint32_t command)
 {
     switch (command) {
     case LC_SEGMENT_64: return sizeof(struct segment_command_64);
@@ -59,11 +59,11 @@ static uint32_t least(uint32_t command)
     }
 }
 
-static bool read_command(struct strobe_mach_image *i, const struct load_command *c)
+static bool read_load_command(struct strobe_mach_image *i, const struct load_command *c)
 {
     switch (c->cmd) {
-    case LC_SEGMENT_64: return read_segment(i, (const struct segment_command_64 *)(const void *)c);
-    case LC_ID_DYLIB: return read_name(i, (const struct dylib_command *)(const void *)c);
+    case LC_SEGMENT_64: return read_segment_bounds(i, (const struct segment_command_64 *)(const void *)c);
+    case LC_ID_DYLIB: return read_dylib_name(i, (const struct dylib_command *)(const void *)c);
     case LC_SYMTAB: i->symtab = (const void *)c; return true;
     case LC_DYSYMTAB: i->dysymtab = (const void *)c; return true;
     case LC_UUID: i->uuid = (const void *)c; return true;
@@ -82,8 +82,8 @@ bool strobe_mach_image_read(const struct mach_header_64 *h, intptr_t slide, stru
         uint64_t room = i->text_end ? i->text_end - i->text_start : HEADER_PAGE;
         const struct load_command *c = (const void *)((const char *)h + at);
         room = room < end ? room : end;
-        if (!fits(at, sizeof *c, room) || c->cmdsize % 8 || c->cmdsize < least(c->cmd) || !fits(at, c->cmdsize, room) ||
-            !read_command(i, c))
+        if (!fits(at, sizeof *c, room) || c->cmdsize % 8 || c->cmdsize < least_command_bytes(c->cmd) ||
+            !fits(at, c->cmdsize, room) || !read_load_command(i, c))
             return false;
         at += c->cmdsize;
     }
@@ -103,5 +103,5 @@ const void *strobe_mach_image_linkedit(const struct strobe_mach_image *i, uint64
     const struct segment_command_64 *s = i->linkedit;
     if (!s || offset < s->fileoff || !fits(offset - s->fileoff, bytes, s->filesize))
         return NULL;
-    return (const void *)(uintptr_t)(mapped(i, s) + (offset - s->fileoff));
+    return (const void *)(uintptr_t)(segment_start(i, s) + (offset - s->fileoff));
 }

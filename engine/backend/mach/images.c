@@ -9,15 +9,15 @@
 
 enum { IMAGES_MAX = 4096 };
 
-/* One that the loader has. */
+/* An image that the loader has loaded. */
 struct known {
-    const struct mach_header_64 *header; /* NULL: a free place */
+    const struct mach_header_64 *header; /* NULL: a free entry */
     intptr_t slide;
     uint64_t start, end, code_start, code_end;
-    struct strobe_image_entry *entry; /* of the present capture; NULL: none */
+    struct strobe_image_entry *entry; /* its entry in the session of this capture; NULL: none */
 };
 
-/* The lock is held for no longer than an image takes, and never while the loader is called. */
+/* Protects the variables below. No thread calls the loader while it holds the lock. */
 static os_unfair_lock lock = OS_UNFAIR_LOCK_INIT;
 static struct known known[IMAGES_MAX];
 static uint32_t known_count;
@@ -38,7 +38,7 @@ static void set_path(struct strobe_image_entry *e, const char *path)
     e->path_cut = path[i] != '\0';
 }
 
-static void note(struct known *k, const struct strobe_mach_image *i)
+static void add_image_entry(struct known *k, const struct strobe_mach_image *i)
 {
     struct strobe_image_entry *e = strobe_session_add_image(&strobe_mach.engine.session);
     k->entry = e;
@@ -58,28 +58,29 @@ static void note(struct known *k, const struct strobe_mach_image *i)
 
 /* ---- one image */
 
-static bool is_ours(const struct known *k)
+static bool is_own_image(const struct known *k)
 {
     uint64_t here = STROBE_MACH_OBJECT(strobe_mach_images_begin);
     return here >= k->code_start && here < k->code_end;
 }
 
-static void take(struct known *k)
+/* Enters the image into the session and rebinds its pointers. */
+static void enter_image(struct known *k)
 {
     struct strobe_mach_image i;
     if (!strobe_mach_image_read(k->header, k->slide, &i)) {
         complete = false;
         return;
     }
-    note(k, &i);
-    if (is_ours(k) || k->header->flags & MH_DYLIB_IN_CACHE)
+    add_image_entry(k, &i);
+    if (is_own_image(k) || k->header->flags & MH_DYLIB_IN_CACHE)
         return;
     if (strobe_rebind_image(k->header, k->slide, rebindings, rebinding_count, rebound, STROBE_MACH_REBOUND_MAX,
                             &rebound_count) != STROBE_OK)
         complete = false;
 }
 
-static struct known *find(const struct mach_header_64 *header)
+static struct known *find_known(const struct mach_header_64 *header)
 {
     for (uint32_t i = 0; i < known_count; i++)
         if (known[i].header == header)
@@ -87,25 +88,25 @@ static struct known *find(const struct mach_header_64 *header)
     return NULL;
 }
 
-static void added(const struct mach_header *header, intptr_t slide)
+static void image_added(const struct mach_header *header, intptr_t slide)
 {
     const struct mach_header_64 *h = (const void *)header;
     struct strobe_mach_image i;
     os_unfair_lock_lock(&lock);
-    struct known *k = find(h) ? NULL : find(NULL);
-    if (!k && known_count < IMAGES_MAX && !find(h))
+    struct known *k = find_known(h) ? NULL : find_known(NULL);
+    if (!k && known_count < IMAGES_MAX && !find_known(h))
         k = &known[known_count++];
     if (k && strobe_mach_image_read(h, slide, &i)) {
         *k = (struct known){h, slide, i.start, i.end, i.text_start, i.text_end, NULL};
         if (hooking)
-            take(k);
+            enter_image(k);
     } else if (k) {
         *k = (struct known){0};
     }
     os_unfair_lock_unlock(&lock);
 }
 
-/* Its pointers are gone, and are nobody's to be given back. */
+/* Removes the pointers of an unloaded image from the log, because they can no longer be restored. */
 static void forget_pointers(const struct known *k)
 {
     size_t kept = 0;
@@ -117,11 +118,11 @@ static void forget_pointers(const struct known *k)
     rebound_count = kept;
 }
 
-static void removed(const struct mach_header *header, intptr_t slide)
+static void image_removed(const struct mach_header *header, intptr_t slide)
 {
     (void)slide;
     os_unfair_lock_lock(&lock);
-    struct known *k = find((const void *)header);
+    struct known *k = find_known((const void *)header);
     if (k) {
         if (hooking)
             forget_pointers(k);
@@ -130,11 +131,12 @@ static void removed(const struct mach_header *header, intptr_t slide)
     os_unfair_lock_unlock(&lock);
 }
 
-/* ---- all of them */
+/* ---- all images */
 
-/* An image may go while its name is looked at: the loader's own rule is that who asks by number sees to that. Names of
- * images that are not unloaded stay for good. */
-static void name_all(void)
+/* Stores the paths of all images in the session. The loader does not protect a caller that reads images by index
+ * against an unload at the same time, so an image's name may be freed while it is read. The names of images that stay
+ * loaded remain valid. */
+static void store_paths(void)
 {
     uint32_t count = _dyld_image_count();
     for (uint32_t n = 0; n < count; n++) {
@@ -143,7 +145,7 @@ static void name_all(void)
         if (!h || !path)
             continue;
         os_unfair_lock_lock(&lock);
-        struct known *k = find((const void *)h);
+        struct known *k = find_known((const void *)h);
         if (k && k->entry)
             set_path(k->entry, path);
         os_unfair_lock_unlock(&lock);
@@ -153,8 +155,8 @@ static void name_all(void)
 bool strobe_mach_images_begin(const struct strobe_rebinding *wanted, size_t wanted_count, struct strobe_rebound *room)
 {
     if (!registered) {
-        _dyld_register_func_for_add_image(added);
-        _dyld_register_func_for_remove_image(removed);
+        _dyld_register_func_for_add_image(image_added);
+        _dyld_register_func_for_remove_image(image_removed);
         registered = true;
     }
     os_unfair_lock_lock(&lock);
@@ -166,16 +168,16 @@ bool strobe_mach_images_begin(const struct strobe_rebinding *wanted, size_t want
     hooking = true;
     for (uint32_t i = 0; i < known_count; i++)
         if (known[i].header)
-            take(&known[i]);
+            enter_image(&known[i]);
     bool all = complete;
     os_unfair_lock_unlock(&lock);
-    name_all();
+    store_paths();
     return all;
 }
 
 bool strobe_mach_images_end(void)
 {
-    name_all();
+    store_paths();
     os_unfair_lock_lock(&lock);
     hooking = false;
     size_t left = strobe_rebind_undo(rebindings, rebound, rebound_count);

@@ -1,8 +1,10 @@
-/* The app's images: each that the loader has, or gets, goes into the session (address, slide, UUID) and has its
- * pointers hooked, unless it is this library, or one of the system's shared cache, whose calls go by no pointers.
+/* The app's images. Each image that the loader has loaded, or loads during the capture, is entered into the session
+ * (address, slide, UUID). Its pointers are hooked, with two exceptions: this library, and images of the system's shared
+ * cache, because their calls do not go through pointers.
  *
- * The loader calls with its lock held: nothing is allocated there, and no call of the loader's made. So the name of an
- * image that comes later is at first the one it calls itself (@rpath/...); its path is asked for at the end. */
+ * The loader calls the functions of images.c with its lock held. They allocate nothing and call no function of the
+ * loader. An image that is loaded during the capture is therefore entered with the name from its own load command
+ * (@rpath/...). Its path is read at the end of the capture. */
 #ifndef STROBE_BACKEND_MACH_IMAGES_H
 #define STROBE_BACKEND_MACH_IMAGES_H
 
@@ -10,18 +12,20 @@
 
 #include <stdbool.h>
 
-enum { STROBE_MACH_REBOUND_MAX = 1 << 15 }; /* pointers of all images; at most some thirty of each are ours */
+enum { STROBE_MACH_REBOUND_MAX = 1 << 15 }; /* hooked pointers of all images; an image has about thirty at most */
 
-/* Begins: all images there are, and those that come. `rebindings` and `room` (STROBE_MACH_REBOUND_MAX) stay the
- * caller's until the end. Returns whether every pointer could be hooked. Start only. */
+/* Enters and hooks all loaded images, and from now on those that are loaded later. `rebindings` and `room`
+ * (STROBE_MACH_REBOUND_MAX entries) must stay valid until strobe_mach_images_end. Returns true when every pointer was
+ * hooked. Start only. */
 bool strobe_mach_images_begin(const struct strobe_rebinding *rebindings, size_t rebinding_count,
                               struct strobe_rebound *room);
 
-/* Gives all pointers back, and asks for the paths of images that came meanwhile. Returns whether no hook is left. At
- * the end. */
+/* Restores all pointers, and reads the paths of images that were loaded during the capture. Returns true when no hook
+ * is left. End only. */
 bool strobe_mach_images_end(void);
 
-/* The code of the image in which `address` lies; [0, 0) when it lies in none that the loader has told of. */
+/* Stores in [*start, *end) the bounds of the code of the image that contains `address`; [0, 0) when no known image
+ * contains it. Takes a lock. Start only. */
 void strobe_mach_images_code(const void *address, uint64_t *start, uint64_t *end);
 
 #endif

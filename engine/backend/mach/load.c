@@ -1,5 +1,5 @@
-/* How an app comes to have it: the library is linked, or inserted (DYLD_INSERT_LIBRARIES), and STROBE_SESSION in its
- * environment. */
+/* Start and stop of a capture at load and unload of the library. The app links the library, or DYLD_INSERT_LIBRARIES
+ * inserts it. The environment variable STROBE_SESSION names the session. */
 #include "engine/backend/mach/mach.h"
 #include "engine/base/error.h"
 
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The app runs on whatever becomes of the capture: one line, to standard error. */
-static void say(const char *why)
+/* Writes one line to standard error. The app runs on when the capture cannot start. */
+static void print_refusal(const char *why)
 {
     static const char head[] = "strobe: ", tail[] = "\n";
     (void)!write(2, head, sizeof head - 1);
@@ -21,7 +21,7 @@ __attribute__((constructor)) static void enter(void)
     const char *path = getenv("STROBE_SESSION");
     struct strobe_error error;
     if (path && strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, &error) != STROBE_OK)
-        say(error.text);
+        print_refusal(error.text);
 }
 
 __attribute__((destructor)) static void leave(void)

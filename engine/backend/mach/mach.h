@@ -1,12 +1,13 @@
-/* Capture in an iOS or macOS app: the life of it.
+/* Start and stop of a capture in an iOS or macOS app.
  *
- *   the library is loaded       when STROBE_SESSION names a session, capture begins in its constructor
- *   strobe_mach_start           the same, when the app wants
- *   strobe_mach_stop            hooks out, session closed
+ *   load of the library     the constructor starts a capture when the environment variable STROBE_SESSION names a
+ *                           session
+ *   strobe_mach_start       the app starts a capture at a time of its choice
+ *   strobe_mach_stop        removes the hooks and closes the session; the library's destructor calls it
  *
- * Start makes a thread for the sampler (of time-constraint policy) and one for the watchdog, puts the hooks of events.h
- * in place in all images, and turns the switch on. Whatever fails on the way is taken back: the app runs on as if it
- * had not been asked, with one line in `error`. */
+ * The start makes two threads, the sampler (with time-constraint policy) and the watchdog. It makes neither when the
+ * session has no sampling interval. It then installs the hooks of events.h in all images and turns the switch on. When
+ * a step fails, the start undoes its steps and stores one line in `error`. The app then runs on without a capture. */
 #ifndef STROBE_BACKEND_MACH_MACH_H
 #define STROBE_BACKEND_MACH_MACH_H
 
@@ -21,7 +22,7 @@
 /* Groups of hooks, as bits of strobe_mach_options.without. */
 enum strobe_mach_use {
     STROBE_MACH_MALLOC,   /* malloc_logger: allocations, releases */
-    STROBE_MACH_LOCKS,    /* pthread mutex, rwlock, condition; os_unfair_lock; who let whom go */
+    STROBE_MACH_LOCKS,    /* pthread mutex, rwlock, condition, join; os_unfair_lock; wakers */
     STROBE_MACH_DISPATCH, /* dispatch sync, async, once, semaphore, group wait */
     STROBE_MACH_IO,       /* files, sockets, polls, sleeps */
     STROBE_MACH_TIME,     /* reads of the clock */
@@ -31,24 +32,33 @@ enum strobe_mach_use {
 
 struct strobe_mach_options {
     const char *session_path; /* an existing, fresh session (strobe_session_create) */
-    uint32_t without;         /* bit per enum strobe_mach_use: not wanted */
+    uint32_t without;         /* groups to leave out: bit 1 << enum strobe_mach_use */
 };
 
 struct strobe_mach_status {
-    uint32_t on;                    /* groups in place */
-    char off[STROBE_MACH_USES][96]; /* why each other one is not; "" = it is on */
+    uint32_t on;                    /* installed groups: bit 1 << enum strobe_mach_use */
+    char off[STROBE_MACH_USES][96]; /* by group: why it is not installed; "" = it is installed */
 };
 
-/* Begins a capture. STROBE_EXISTS: one is under way. STROBE_UNSUPPORTED, STROBE_BAD_INPUT, STROBE_IO and what
- * strobe_session_attach says: nothing was changed, `error` has one line. `status` may be NULL. Any thread, with no lock
- * of the loader's held. */
+/* Begins a capture. On failure no hook is installed, and `error` has one line. `status` may be NULL; it is written on
+ * success only.
+ *
+ *   STROBE_EXISTS        a capture is in progress, an earlier capture did not end completely, or this process was
+ * forked from one that had started a capture STROBE_UNSUPPORTED   no pthread key is left STROBE_IO            no memory
+ * for the engine, or its threads cannot be made other                the result of strobe_session_open or
+ * strobe_session_attach
+ *
+ * Any thread that holds no lock of the dynamic loader. */
 STROBE_MACH_API enum strobe_status strobe_mach_start(const struct strobe_mach_options *options,
                                                      struct strobe_mach_status *status, struct strobe_error *error);
 
-/* Ends it: no hook is left in place, no thread suspended, no right held, the session is CLOSED. Harmless when none is
- * under way. When a thread of the app's stays in the engine for longer than a second, for somebody has suspended it
- * there, the session is left open and nothing is taken from under it: no other capture can begin in this process. Any
- * thread but the engine's own. */
+/* Ends the capture: removes the hooks, releases all port rights and closes the session. No thread stays suspended. Has
+ * no effect when no capture is in progress.
+ *
+ * A thread of the app may stay in the engine for longer than a second, for example because another thread suspended it
+ * there. The session then stays open, the engine's memory stays mapped, and no other capture can begin in this process.
+ * When a hooked pointer cannot be restored, the session is closed, but no other capture can begin either. Any thread
+ * except the engine's own. */
 STROBE_MACH_API void strobe_mach_stop(void);
 
 #endif

@@ -6,16 +6,16 @@
 #include <string.h>
 #include <time.h>
 
-enum { NOT_YET, RUNS, ENDED };                     /* state of one of them */
-enum { WAIT_TRIES = 5000, WAIT_NS = 1000 * 1000 }; /* for one to begin or end: 5 s */
-enum { LOOK_NS = 100 * 1000 * 1000 };              /* between two looks for threads that meet no hook */
+enum { NOT_YET, RUNS, ENDED };                     /* struct own.state */
+enum { WAIT_TRIES = 5000, WAIT_NS = 1000 * 1000 }; /* for a start or an end: 5 s */
+enum { LOOK_NS = 100 * 1000 * 1000 };              /* between two scans for threads that call no hook */
 
 struct own {
     void (*work)(const struct own *self);
     pthread_t thread;
     uint32_t tid;
     strobe_a32 state;
-    bool there;
+    bool joinable;
 };
 
 static struct strobe_sampler sampler;
@@ -28,9 +28,10 @@ static void pause_ns(long ns)
     nanosleep(&t, NULL);
 }
 
-/* Real-time for as long as a pass takes: up to a fourth of the interval, within half of it, and others go first where
- * it takes longer. What the kernel refuses leaves the sampler a thread like others, which counts its lag. */
-static void take_precedence(void)
+/* Requests real-time scheduling for the sampler: up to a fourth of the sampling interval, within half of the interval.
+ * A pass that takes longer is preempted. If the kernel refuses, the sampler runs as an ordinary thread and counts its
+ * lag. */
+static void set_realtime_policy(void)
 {
     const struct strobe_engine *e = &strobe_mach.engine;
     uint64_t period = strobe_ticks_of_ns(e->host, e->config.async_interval_ns);
@@ -45,7 +46,7 @@ static void take_precedence(void)
                       (thread_policy_t)(void *)&policy, THREAD_TIME_CONSTRAINT_POLICY_COUNT);
 }
 
-static void between_passes(void *ctx)
+static void mach_between_passes(void *ctx)
 {
     uint64_t now = strobe_mach_now();
     (void)ctx;
@@ -56,14 +57,14 @@ static void between_passes(void *ctx)
     strobe_mach_series(&sampler, false);
 }
 
-static void sample(const struct own *o)
+static void run_sampler_thread(const struct own *o)
 {
-    take_precedence();
+    set_realtime_policy();
     strobe_sampler_init(&sampler, &strobe_mach.engine, o->tid);
     strobe_sampler_run(&sampler);
 }
 
-static void watch(const struct own *o)
+static void run_watchdog_thread(const struct own *o)
 {
     (void)o;
     while (!strobe_load_relaxed(&watchdog_stop)) {
@@ -72,9 +73,9 @@ static void watch(const struct own *o)
     }
 }
 
-static struct own watchdog = {.work = watch}, sampling = {.work = sample};
+static struct own watchdog = {.work = run_watchdog_thread}, sampling = {.work = run_sampler_thread};
 
-static void *run(void *p)
+static void *own_thread_main(void *p)
 {
     struct own *o = p;
     o->tid = strobe_mach_thread_is_own();
@@ -85,53 +86,53 @@ static void *run(void *p)
     return NULL;
 }
 
-static uint32_t wait_while(struct own *o, uint32_t state)
+static uint32_t wait_while_state(struct own *o, uint32_t state)
 {
     for (int i = 0; i < WAIT_TRIES && strobe_load_acquire(&o->state) == state; i++)
         pause_ns(WAIT_NS);
     return strobe_load_acquire(&o->state);
 }
 
-static bool begins(struct own *o)
+static bool start_own_thread(struct own *o)
 {
     strobe_store_relaxed(&o->state, NOT_YET);
-    o->there = pthread_create(&o->thread, NULL, run, o) == 0;
-    return o->there && wait_while(o, NOT_YET) == RUNS;
+    o->joinable = pthread_create(&o->thread, NULL, own_thread_main, o) == 0;
+    return o->joinable && wait_while_state(o, NOT_YET) == RUNS;
 }
 
 bool strobe_mach_own_threads_start(void)
 {
     sigset_t all, before;
-    sigfillset(&all); /* none of the app's is ever delivered to them */
+    sigfillset(&all); /* no signal of the app is delivered to these threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     strobe_store_relaxed(&watchdog_stop, 0);
-    strobe_mach.host.host.between_passes = between_passes;
+    strobe_mach.host.host.between_passes = mach_between_passes;
     look_due = 0;
-    bool both = begins(&watchdog) && begins(&sampling);
+    bool both = start_own_thread(&watchdog) && start_own_thread(&sampling);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!both)
         strobe_mach_own_threads_stop();
     return both;
 }
 
-static bool has_ended(struct own *o)
+static bool join_own_thread(struct own *o)
 {
-    if (!o->there)
+    if (!o->joinable)
         return true;
-    if (wait_while(o, RUNS) != ENDED)
+    if (wait_while_state(o, RUNS) != ENDED)
         return false;
     pthread_join(o->thread, NULL);
-    o->there = false;
+    o->joinable = false;
     return true;
 }
 
-/* The watchdog ends last: what the sampler holds, it lets go. */
+/* The watchdog ends last, because it resumes a thread that the sampler still holds suspended. */
 bool strobe_mach_own_threads_stop(void)
 {
     strobe_store_relaxed(&strobe_mach.engine.sampler_stop, 1);
-    bool sampler_ended = has_ended(&sampling);
+    bool sampler_ended = join_own_thread(&sampling);
     strobe_store_relaxed(&watchdog_stop, 1);
-    return has_ended(&watchdog) && sampler_ended;
+    return join_own_thread(&watchdog) && sampler_ended;
 }
 
 void strobe_mach_own_threads_finish(void)

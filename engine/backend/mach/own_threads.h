@@ -1,18 +1,19 @@
-/* The engine's two threads in an app: the sampler, of time-constraint policy, and the watchdog that lets go of a thread
- * that the sampler has suspended and forgotten. Neither is ever traced. Start and end only. */
+/* The engine's two threads in an app: the sampler, with time-constraint policy, and the watchdog, which resumes a
+ * thread that the sampler has left suspended for too long. Neither is ever traced. Start and end only. */
 #ifndef STROBE_BACKEND_MACH_OWN_THREADS_H
 #define STROBE_BACKEND_MACH_OWN_THREADS_H
 
 #include "engine/backend/mach/events.h"
 
-/* Both are running, or neither is: false. The engine must be set up. */
+/* Starts both threads. Returns false when one does not start; it then ends the other one. The engine must be
+ * initialized. */
 bool strobe_mach_own_threads_start(void);
 
-/* Asks both to end and waits for them, for a few seconds at most: true when they have ended. Harmless when there are
- * none. */
+/* Requests both threads to end, and waits for each for at most 5 seconds. Returns true when both have ended, or when
+ * none was started. */
 bool strobe_mach_own_threads_stop(void);
 
-/* Notes what the sampler leaves for the end: with the engine quiet, after they have ended. */
+/* Writes the sampler's last records. With the engine quiet, after both threads have ended. */
 void strobe_mach_own_threads_finish(void);
 
 #endif

@@ -13,8 +13,8 @@
 #endif
 
 enum {
-    PAGE = 4096,       /* the least there is: the kernel rounds to its own */
-    PROTECT_TRIES = 3, /* it may be short of memory for a moment, and a hook that stays is a capture's last */
+    PAGE = 4096,       /* the smallest page size; the kernel rounds to its own */
+    PROTECT_TRIES = 3, /* the kernel may lack memory for a moment, and a hook that stays prevents the next capture */
 };
 
 /* ---- pointers ---- */
@@ -24,8 +24,8 @@ static uint64_t load(void **at)
     return strobe_load_acquire((strobe_a64 *)(void *)at);
 }
 
-/* The address that a pointer's value stands for. */
-static uint64_t address_of(uint64_t value)
+/* Returns the address in a pointer's value, without its signature. */
+static uint64_t strip_pointer(uint64_t value)
 {
 #ifdef SIGNS_POINTERS
     return (uint64_t)(uintptr_t)ptrauth_strip((void *)(uintptr_t)value, ptrauth_key_function_pointer);
@@ -36,10 +36,11 @@ static uint64_t address_of(uint64_t value)
 
 static uint64_t address_of_function(void *function)
 {
-    return address_of((uint64_t)(uintptr_t)function);
+    return strip_pointer((uint64_t)(uintptr_t)function);
 }
 
-/* What a pointer at `at` holds for `function`: those of __auth_got are signed with where they stand. */
+/* Returns the value that the pointer at `at` must hold for `function`. Pointers of __auth_got are signed with their own
+ * address. */
 static uint64_t value_for(void *function, void **at, bool is_signed)
 {
 #ifdef SIGNS_POINTERS
@@ -55,10 +56,11 @@ static uint64_t value_for(void *function, void **at, bool is_signed)
 
 /* ---- pages that are not writable ---- */
 
+/* The pages that are writable at present; none when bytes is 0. */
 struct pages {
     vm_address_t start;
     vm_size_t bytes;
-}; /* writable for now; bytes 0: none are */
+};
 
 static bool protect(const struct pages *p, vm_prot_t to)
 {
@@ -68,7 +70,7 @@ static bool protect(const struct pages *p, vm_prot_t to)
     return tries < PROTECT_TRIES;
 }
 
-static bool unlock(struct pages *p, uint64_t start, uint64_t bytes)
+static bool make_writable(struct pages *p, uint64_t start, uint64_t bytes)
 {
     p->start = (vm_address_t)(start & ~(uint64_t)(PAGE - 1));
     p->bytes = (vm_size_t)(((start + bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1)) - p->start);
@@ -78,7 +80,7 @@ static bool unlock(struct pages *p, uint64_t start, uint64_t bytes)
     return false;
 }
 
-static void lock(struct pages *p)
+static void make_read_only(struct pages *p)
 {
     if (p->bytes)
         protect(p, VM_PROT_READ);
@@ -94,14 +96,15 @@ struct tables {
     const uint32_t *indirect;
 };
 
-struct place {
+/* A section of pointers. */
+struct pointer_section {
     void **pointers;
     uint64_t count;
-    const uint32_t *indirect; /* of the pointers, one each */
+    const uint32_t *indirect; /* indirect symbol table, one entry for each pointer */
     bool is_lazy, is_signed, read_only;
 };
 
-/* False: they are not where the header says. */
+/* Returns false when a table is outside of __LINKEDIT or not aligned. */
 static bool read_tables(struct tables *t)
 {
     const struct symtab_command *s = t->image.symtab;
@@ -125,8 +128,9 @@ static bool overlaps(uint64_t at, uint64_t bytes, uint64_t start, uint64_t end)
     return at < end && start < at + bytes;
 }
 
-/* Pointers are not among what is read on the way to them. */
-static bool is_apart(const struct tables *t, uint64_t at, uint64_t bytes)
+/* Returns true when the pointers overlap neither the header's segment nor __LINKEDIT, which this code reads while it
+ * writes pointers. */
+static bool is_outside_tables(const struct tables *t, uint64_t at, uint64_t bytes)
 {
     const struct segment_command_64 *l = t->image.linkedit;
     uint64_t linkedit = l->vmaddr + (uint64_t)t->image.slide;
@@ -134,15 +138,16 @@ static bool is_apart(const struct tables *t, uint64_t at, uint64_t bytes)
            !overlaps(at, bytes, linkedit, linkedit + l->vmsize);
 }
 
-static bool read_section(const struct tables *t, const struct segment_command_64 *g, const struct section_64 *s,
-                         struct place *out)
+static bool read_pointer_section(const struct tables *t, const struct segment_command_64 *g, const struct section_64 *s,
+                                 struct pointer_section *out)
 {
     uint64_t count = s->size / sizeof(void *), into = s->addr - g->vmaddr, all = t->image.dysymtab->nindirectsyms;
     uint64_t at = s->addr + (uint64_t)t->image.slide;
     if (s->addr < g->vmaddr || into > g->vmsize || s->size > g->vmsize - into || at % sizeof(void *) ||
-        s->size % sizeof(void *) || s->reserved1 > all || count > all - s->reserved1 || !is_apart(t, at, s->size))
+        s->size % sizeof(void *) || s->reserved1 > all || count > all - s->reserved1 ||
+        !is_outside_tables(t, at, s->size))
         return false;
-    *out = (struct place){
+    *out = (struct pointer_section){
         .pointers = (void **)(uintptr_t)at,
         .count = count,
         .indirect = t->indirect + s->reserved1,
@@ -153,9 +158,9 @@ static bool read_section(const struct tables *t, const struct segment_command_64
     return true;
 }
 
-/* The name of the symbol that the nth pointer of a section is bound to; "" when it has none. NULL: the tables say what
- * can't be. */
-static const char *name_of(const struct tables *t, const struct place *s, uint64_t n)
+/* Returns the name of the symbol to which the nth pointer of a section is bound; "" when the pointer has no symbol.
+ * NULL: the tables are invalid. */
+static const char *symbol_name(const struct tables *t, const struct pointer_section *s, uint64_t n)
 {
     uint32_t index = s->indirect[n], strings = t->image.symtab->strsize;
     if (index & (INDIRECT_SYMBOL_LOCAL | INDIRECT_SYMBOL_ABS))
@@ -166,33 +171,33 @@ static const char *name_of(const struct tables *t, const struct place *s, uint64
     return at < strings && memchr(t->strings + at, 0, strings - at) ? t->strings + at : NULL;
 }
 
-typedef bool visitor(void *ctx, const struct tables *t, const struct place *s);
+typedef bool visitor(void *ctx, const struct tables *t, const struct pointer_section *s);
 
-/* All sections of pointers, one by one; false as soon as one does not fit or the visitor says so. */
-static bool visit(const struct tables *t, visitor *f, void *ctx)
+/* Calls `f` for each section of pointers. Stops and returns false when a section is invalid or `f` returns false. */
+static bool visit_sections(const struct tables *t, visitor *f, void *ctx)
 {
     const struct load_command *c = NULL;
     while (strobe_mach_image_command(&t->image, &c)) {
         const struct segment_command_64 *g = (const void *)c;
         const struct section_64 *s = (const void *)(g + 1);
-        struct place found;
+        struct pointer_section found;
         for (uint32_t i = 0; c->cmd == LC_SEGMENT_64 && i < g->nsects; i++)
-            if (has_pointers(g, &s[i]) && (!read_section(t, g, &s[i], &found) || !f(ctx, t, &found)))
+            if (has_pointers(g, &s[i]) && (!read_pointer_section(t, g, &s[i], &found) || !f(ctx, t, &found)))
                 return false;
     }
     return true;
 }
 
-static bool has_its_names(void *ctx, const struct tables *t, const struct place *s)
+static bool has_valid_names(void *ctx, const struct tables *t, const struct pointer_section *s)
 {
     (void)ctx;
     for (uint64_t n = 0; n < s->count; n++)
-        if (!name_of(t, s, n))
+        if (!symbol_name(t, s, n))
             return false;
     return true;
 }
 
-/* ---- exchange ---- */
+/* ---- exchange of pointers ---- */
 
 struct exchange {
     const struct strobe_rebinding *rebindings;
@@ -203,8 +208,8 @@ struct exchange {
     enum strobe_status status;
 };
 
-/* Index of the rebinding of a symbol, or the number of all. */
-static size_t find(const struct exchange *e, const char *symbol)
+/* Returns the index of the symbol's rebinding; rebinding_count when there is none. */
+static size_t find_rebinding(const struct exchange *e, const char *symbol)
 {
     size_t i = 0;
     if (symbol[0] != '_')
@@ -215,54 +220,56 @@ static size_t find(const struct exchange *e, const char *symbol)
     return i;
 }
 
-/* Does the pointer lead to the function itself, now or, by the loader's help in its own image, when it is first called?
- * Else it is somebody's. */
-static bool leads_to(const struct tables *t, const struct place *s, uint64_t value, const struct strobe_rebinding *r)
+/* Returns true when the pointer is bound to the genuine function, or is lazy and not yet bound: it then points to a
+ * helper in its own image. Otherwise other code has changed the pointer. */
+static bool is_genuine(const struct tables *t, const struct pointer_section *s, uint64_t value,
+                       const struct strobe_rebinding *r)
 {
-    uint64_t address = address_of(value);
+    uint64_t address = strip_pointer(value);
     return address == address_of_function(r->genuine) ||
            (s->is_lazy && address >= t->image.start && address < t->image.end);
 }
 
-static void note(struct exchange *e, enum strobe_status status)
+static void set_first_failure(struct exchange *e, enum strobe_status status)
 {
     if (e->status == STROBE_OK)
         e->status = status;
 }
 
-/* The loader may bind a lazy pointer meanwhile. */
-static void exchange_one(struct exchange *e, const struct tables *t, const struct place *s, void **at, uint32_t with)
+/* Retries when the loader binds a lazy pointer meanwhile. */
+static void exchange_one(struct exchange *e, const struct tables *t, const struct pointer_section *s, void **at,
+                         uint32_t with)
 {
     const struct strobe_rebinding *r = &e->rebindings[with];
     uint64_t was = load(at), hook = value_for(r->hook, at, s->is_signed);
     if (*e->count == e->room) {
-        note(e, STROBE_FULL);
+        set_first_failure(e, STROBE_FULL);
         return;
     }
     do {
-        if (!leads_to(t, s, was, r))
+        if (!is_genuine(t, s, was, r))
             return;
     } while (!strobe_cas_acq_rel((strobe_a64 *)(void *)at, &was, hook));
     e->log[(*e->count)++] = (struct strobe_rebound){at, (void *)(uintptr_t)was, with, s->read_only};
 }
 
-static bool exchange_section(void *ctx, const struct tables *t, const struct place *s)
+static bool exchange_section(void *ctx, const struct tables *t, const struct pointer_section *s)
 {
     struct exchange *e = ctx;
     struct pages pages = {0};
     for (uint64_t n = 0; n < s->count; n++) {
-        size_t with = find(e, name_of(t, s, n));
+        size_t with = find_rebinding(e, symbol_name(t, s, n));
         if (with == e->rebinding_count || !e->rebindings[with].genuine ||
-            !leads_to(t, s, load(&s->pointers[n]), &e->rebindings[with]))
+            !is_genuine(t, s, load(&s->pointers[n]), &e->rebindings[with]))
             continue;
         if (s->read_only && !pages.bytes &&
-            !unlock(&pages, (uint64_t)(uintptr_t)s->pointers, s->count * sizeof(void *))) {
-            note(e, STROBE_UNSUPPORTED);
+            !make_writable(&pages, (uint64_t)(uintptr_t)s->pointers, s->count * sizeof(void *))) {
+            set_first_failure(e, STROBE_UNSUPPORTED);
             break;
         }
         exchange_one(e, t, s, &s->pointers[n], (uint32_t)with);
     }
-    lock(&pages);
+    make_read_only(&pages);
     return true;
 }
 
@@ -275,10 +282,10 @@ enum strobe_status strobe_rebind_image(const struct mach_header_64 *header, intp
     if (!strobe_mach_image_read(header, slide, &t.image))
         return STROBE_BAD_INPUT;
     if (!t.image.symtab || !t.image.dysymtab)
-        return STROBE_OK; /* it calls nobody by name */
-    if (!read_tables(&t) || !visit(&t, has_its_names, NULL))
+        return STROBE_OK; /* without symbol tables the image has no symbol pointers */
+    if (!read_tables(&t) || !visit_sections(&t, has_valid_names, NULL))
         return STROBE_BAD_INPUT;
-    visit(&t, exchange_section, &e);
+    visit_sections(&t, exchange_section, &e);
     return e.status;
 }
 
@@ -289,17 +296,17 @@ size_t strobe_rebind_undo(const struct strobe_rebinding *rebindings, const struc
     for (size_t i = count; i-- > 0;) {
         const struct strobe_rebound *r = &log[i];
         uint64_t at = (uint64_t)(uintptr_t)r->at, now = load(r->at);
-        if (address_of(now) != address_of_function(rebindings[r->rebinding].hook))
+        if (strip_pointer(now) != address_of_function(rebindings[r->rebinding].hook))
             continue;
         if (r->read_only && !(pages.bytes && at >= pages.start && at - pages.start < pages.bytes)) {
-            lock(&pages);
-            if (!unlock(&pages, at, sizeof *r->at)) {
+            make_read_only(&pages);
+            if (!make_writable(&pages, at, sizeof *r->at)) {
                 left++;
                 continue;
             }
         }
         strobe_cas_acq_rel((strobe_a64 *)(void *)r->at, &now, (uint64_t)(uintptr_t)r->was);
     }
-    lock(&pages);
+    make_read_only(&pages);
     return left;
 }

@@ -1,16 +1,22 @@
-/* Hooks by rebinding: calls of an image to another go through pointers (__la_symbol_ptr, __got, __auth_got) which the
- * loader has bound; a hook takes the pointer's place. Calls inside one image are not met, nor those among the system's
- * own libraries, which its shared cache has bound to one another for good, nor those by addresses that were taken
- * before.
+/* Hooks by rebinding of symbol pointers.
  *
- * Every image is done when it comes (dyld's add callback, with the loader's lock held: nothing is allocated, no loader
- * call made), and undone when the hooks are taken out: each pointer that still holds ours gets back what it had. A
- * pointer that somebody else has changed, before or since, is left as it is: our hooks call the function itself, so
- * who hooked before us would be left out.
+ * A call from one image to another goes through a pointer (__la_symbol_ptr, __got, __auth_got) that the loader has
+ * bound. A hook replaces the pointer's value. These calls are not hooked:
  *
- * Source: the layout of Mach-O's indirect symbol table (Apple's "OS X ABI Mach-O File Format Reference"); the idea is
- * that of fishhook, the code is ours. That the loader mapped what the header's segments say is taken for granted; every
- * other offset and count is checked against them. */
+ *   - calls inside one image
+ *   - calls between the system's own libraries, which the shared cache has bound directly
+ *   - calls through addresses that the app took before the hook was installed
+ *
+ * Each image is rebound when it is loaded, in dyld's add callback. The loader holds its lock there, so this code
+ * allocates nothing and calls no function of the loader. At the end each pointer that still holds a hook gets its old
+ * value back.
+ *
+ * A pointer that other code has changed, earlier or later, stays as it is. Strobe's hooks call the genuine function, so
+ * rebinding such a pointer would bypass that other code.
+ *
+ * Source: the layout of Mach-O's indirect symbol table (Apple's "OS X ABI Mach-O File Format Reference"). The idea is
+ * that of fishhook; the code is original. The code trusts that the loader mapped the segments as the header describes
+ * them. It checks every other offset and count against the segments. */
 #ifndef STROBE_BACKEND_MACH_REBIND_H
 #define STROBE_BACKEND_MACH_REBIND_H
 
@@ -20,30 +26,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is to be called in place of a symbol. */
+/* A symbol and the function to call in its place. */
 struct strobe_rebinding {
-    const char *symbol; /* as C has it, without the leading underscore */
+    const char *symbol; /* the C name, without the leading underscore */
     void *hook;
-    void *genuine; /* the function itself, which pointers are bound to; NULL: it is not there, nor hooked */
+    void *genuine; /* the function to which the loader binds the symbol; NULL: it does not exist and is not hooked */
 };
 
-/* A pointer that was changed. `read_only`: its page is not writable but while we change it. */
+/* A changed pointer. `read_only`: its page is writable only while this code changes it. */
 struct strobe_rebound {
     void **at;
     void *was;
     uint32_t rebinding, read_only;
 };
 
-/* Changes the pointers of one image that is mapped at `header`. Fills log[*count ...] of `room`. STROBE_FULL: no room
- * for some, STROBE_UNSUPPORTED: some can't be written; these were left alone. STROBE_BAD_INPUT: the header does not fit
- * together; nothing was changed. Any thread, one at a time; pointers are written atomically, callers may be under
- * way. */
+/* Rebinds the pointers of the image that is mapped at `header`. Appends each changed pointer to `log`, which has `room`
+ * entries in all, and adds to *count.
+ *
+ *   STROBE_FULL          the log has no room for some pointers, which stay unchanged
+ *   STROBE_UNSUPPORTED   some pointers cannot be written and stay unchanged
+ *   STROBE_BAD_INPUT     the image's load commands or tables are invalid; no pointer was changed
+ *
+ * Pointers are written atomically, so other threads may call through them meanwhile. Any thread, one at a time. */
 enum strobe_status strobe_rebind_image(const struct mach_header_64 *header, intptr_t slide,
                                        const struct strobe_rebinding *rebindings, size_t rebinding_count,
                                        struct strobe_rebound *log, size_t room, size_t *count);
 
-/* Gives back what was there, last first, of all pointers that still hold our hook, in images that are still mapped (the
- * caller has dropped those of others from the log). Returns how many could not be written, and lead to hooks yet. */
+/* Restores the old value of each pointer that still holds a hook, last one first. The caller must have removed from the
+ * log the pointers of images that are no longer mapped. Returns the number of pointers that could not be written and
+ * still hold a hook. Any thread, one at a time. */
 size_t strobe_rebind_undo(const struct strobe_rebinding *rebindings, const struct strobe_rebound *log, size_t count);
 
 #endif

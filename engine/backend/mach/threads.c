@@ -4,12 +4,13 @@
 
 #include <string.h>
 
-/* What stands in a slot in the place of a port: see the header. No port has these names. */
+/* States that a slot holds in place of a port; see the header. No port has these names. */
 #define ENDED   MACH_PORT_NULL
 #define LEFT    MACH_PORT_DEAD
 #define CLAIMED ((mach_port_t)(MACH_PORT_DEAD - 1))
 
-/* In in_use: the port in use was taken out meanwhile, its right is the sampler's to give back. No word of a slot. */
+/* Value of `in_use`: the port in use was removed from its slot, so the sampler must release its right. No slot holds
+ * this word. */
 #define OWED UINT64_C(1)
 
 enum { NO_SLOT = STROBE_MACH_TABLE_SLOTS };
@@ -34,47 +35,48 @@ static bool is_of(uint64_t word, uint32_t tid)
     return word && tid_in(word) == tid;
 }
 
-static bool lives(uint64_t word)
+static bool has_port(uint64_t word)
 {
     mach_port_t port = port_in(word);
     return port != ENDED && port != LEFT && port != CLAIMED;
 }
 
-/* The slot that is the i-th to look at for a thread. */
+/* Returns the i-th slot that a search for the thread reads. */
 static uint32_t slot_at(uint32_t tid, uint32_t i)
 {
     return ((uint32_t)strobe_mix64(tid) + i) & (STROBE_MACH_TABLE_SLOTS - 1);
 }
 
-static void release(mach_port_t port)
+static void release_right(mach_port_t port)
 {
     mach_port_deallocate(mach_task_self(), port);
 }
 
-/* Gives back the right of a word that the caller has taken out of its slot. The fence: either it is seen here that the
- * sampler uses the port, or the sampler sees that the word is out (strobe_mach_threads_use). */
+/* Releases the right of a word that the caller has removed from its slot, or leaves the release to the sampler when the
+ * sampler uses the port. The fence pairs with that of strobe_mach_threads_use: either this function sees that the
+ * sampler uses the port, or the sampler sees that the word was removed. */
 static void give_back(struct strobe_mach_threads *t, uint64_t word)
 {
     strobe_fence_seq_cst();
     uint64_t used = word;
     if (!strobe_cas_acq_rel(&t->in_use, &used, OWED))
-        release(port_in(word));
+        release_right(port_in(word));
 }
 
-/* Exchanges the word of a slot. False: it is another by now. */
+/* Replaces the word of a slot. Returns false when the slot holds another word than `from`. */
 static bool change(struct strobe_mach_threads *t, uint32_t slot, uint64_t from, uint64_t to)
 {
     return strobe_cas_acq_rel(&t->at[slot], &from, to);
 }
 
-/* Where a thread stands, or else where there is room for it; NO_SLOT: nowhere. */
+/* The slot of a thread, or else the first free slot for it; NO_SLOT when there is neither. */
 struct place {
     uint32_t slot;
-    bool known;    /* it stands there */
-    uint64_t word; /* what the slot held */
+    bool known;    /* the slot has the thread's id */
+    uint64_t word; /* the slot's word when it was read */
 };
 
-static struct place find(const struct strobe_mach_threads *t, uint32_t tid)
+static struct place find_thread_place(const struct strobe_mach_threads *t, uint32_t tid)
 {
     struct place room = {.slot = NO_SLOT};
     for (uint32_t i = 0; i < STROBE_MACH_TABLE_PROBES; i++) {
@@ -88,10 +90,11 @@ static struct place find(const struct strobe_mach_threads *t, uint32_t tid)
     return room;
 }
 
-/* ---- coming */
+/* ---- enter */
 
-/* What the thread's other slots say, of which only a look may have written: a claim is undone; STROBE_EXISTS: it was
- * put in there. After a fence: either the look sees our slot, or we see its. */
+/* Undoes a claim that a scan has made in another slot of the thread. STROBE_EXISTS: the scan has put the thread there.
+ * Only a scan writes another slot. The fence pairs with that of put_found: either the scan sees slot `mine`, or this
+ * function sees the scan's. */
 static enum strobe_status undo_claims(struct strobe_mach_threads *t, uint32_t tid, uint32_t mine)
 {
     strobe_fence_seq_cst();
@@ -101,7 +104,7 @@ static enum strobe_status undo_claims(struct strobe_mach_threads *t, uint32_t ti
         if (slot == mine || !is_of(there, tid) || change(t, slot, word_of(tid, CLAIMED), 0))
             continue;
         there = strobe_load_acquire(&t->at[slot]);
-        if (is_of(there, tid) && lives(there))
+        if (is_of(there, tid) && has_port(there))
             return STROBE_EXISTS;
     }
     return STROBE_OK;
@@ -113,10 +116,10 @@ enum strobe_status strobe_mach_threads_put(struct strobe_mach_threads *t, uint32
     if (port == MACH_PORT_NULL || port == MACH_PORT_DEAD)
         return STROBE_GONE;
     for (;;) {
-        struct place p = find(t, tid);
+        struct place p = find_thread_place(t, tid);
         if (p.slot == NO_SLOT || (p.known && port_in(p.word) != CLAIMED)) {
-            release(port);
-            return p.slot == NO_SLOT ? STROBE_FULL : lives(p.word) ? STROBE_EXISTS : STROBE_GONE;
+            release_right(port);
+            return p.slot == NO_SLOT ? STROBE_FULL : has_port(p.word) ? STROBE_EXISTS : STROBE_GONE;
         }
         if (!change(t, p.slot, p.word, word))
             continue;
@@ -127,8 +130,8 @@ enum strobe_status strobe_mach_threads_put(struct strobe_mach_threads *t, uint32
     }
 }
 
-/* No other slot has a word of the thread. */
-static bool is_alone(const struct strobe_mach_threads *t, uint32_t tid, uint32_t mine)
+/* Returns true when no slot except `mine` has a word of the thread. */
+static bool is_only_slot(const struct strobe_mach_threads *t, uint32_t tid, uint32_t mine)
 {
     bool alone = true;
     for (uint32_t i = 0; i < STROBE_MACH_TABLE_PROBES; i++)
@@ -136,38 +139,39 @@ static bool is_alone(const struct strobe_mach_threads *t, uint32_t tid, uint32_t
     return alone;
 }
 
-/* The same on behalf of a thread, by a look. The thread itself comes first, if it comes. */
-static enum strobe_status put_for(struct strobe_mach_threads *t, uint32_t tid, mach_port_t port)
+/* Puts a thread that a scan has found. If the thread itself puts at the same time, the thread succeeds and the scan
+ * withdraws. */
+static enum strobe_status put_found(struct strobe_mach_threads *t, uint32_t tid, mach_port_t port)
 {
     const uint64_t claim = word_of(tid, CLAIMED);
     struct place p;
     enum strobe_status status = STROBE_EXISTS;
     do
-        p = find(t, tid);
+        p = find_thread_place(t, tid);
     while (p.slot != NO_SLOT && !p.known && !change(t, p.slot, p.word, claim));
     if (p.slot == NO_SLOT)
         status = STROBE_FULL;
     if (p.slot != NO_SLOT && !p.known) {
         strobe_fence_seq_cst();
-        bool alone = is_alone(t, tid, p.slot);
+        bool alone = is_only_slot(t, tid, p.slot);
         if (change(t, p.slot, claim, alone ? word_of(tid, port) : 0) && alone)
             return STROBE_OK;
     }
-    release(port);
+    release_right(port);
     return status;
 }
 
-/* ---- going */
+/* ---- leave */
 
-/* Sees to it that the thread is marked, as far as there is room. */
+/* Marks the thread as LEFT. Has no effect when the thread is in no slot and none is free. */
 static void mark_left(struct strobe_mach_threads *t, uint32_t tid)
 {
     for (;;) {
-        struct place p = find(t, tid);
+        struct place p = find_thread_place(t, tid);
         if (p.slot == NO_SLOT || (p.known && (port_in(p.word) == LEFT || port_in(p.word) == ENDED)))
             return;
         if (change(t, p.slot, p.word, word_of(tid, LEFT))) {
-            if (p.known && lives(p.word))
+            if (p.known && has_port(p.word))
                 give_back(t, p.word);
             return;
         }
@@ -177,14 +181,14 @@ static void mark_left(struct strobe_mach_threads *t, uint32_t tid)
 void strobe_mach_threads_drop(struct strobe_mach_threads *t, uint32_t tid)
 {
     mark_left(t, tid);
-    strobe_fence_seq_cst(); /* a look that puts it in at the same time sees the mark, or is seen here */
+    strobe_fence_seq_cst(); /* a scan that puts the thread now sees the mark, or this function sees the scan's slot */
     for (uint32_t i = 0; i < STROBE_MACH_TABLE_PROBES; i++) {
         uint32_t slot = slot_at(tid, i);
         uint64_t there = strobe_load_acquire(&t->at[slot]);
         if (!is_of(there, tid) || change(t, slot, word_of(tid, CLAIMED), 0))
             continue;
         there = strobe_load_acquire(&t->at[slot]);
-        if (is_of(there, tid) && lives(there) && change(t, slot, there, 0))
+        if (is_of(there, tid) && has_port(there) && change(t, slot, there, 0))
             give_back(t, there);
     }
 }
@@ -193,13 +197,13 @@ void strobe_mach_threads_clear(struct strobe_mach_threads *t)
 {
     for (uint32_t slot = 0; slot < STROBE_MACH_TABLE_SLOTS; slot++) {
         uint64_t there = strobe_load_acquire(&t->at[slot]);
-        if (lives(there))
-            release(port_in(there));
+        if (has_port(there))
+            release_right(port_in(there));
         strobe_store_relaxed(&t->at[slot], 0);
     }
 }
 
-/* ---- using */
+/* ---- use */
 
 enum strobe_status strobe_mach_threads_use(struct strobe_mach_threads *t, uint32_t tid, mach_port_t *port)
 {
@@ -211,7 +215,7 @@ enum strobe_status strobe_mach_threads_use(struct strobe_mach_threads *t, uint32
             continue;
         if (port_in(there) == ENDED)
             answer = STROBE_GONE;
-        if (!lives(there))
+        if (!has_port(there))
             continue;
         t->used = port_in(there);
         strobe_store_relaxed(&t->in_use, there);
@@ -228,12 +232,12 @@ enum strobe_status strobe_mach_threads_use(struct strobe_mach_threads *t, uint32
 void strobe_mach_threads_done(struct strobe_mach_threads *t)
 {
     if (strobe_exchange_acq_rel(&t->in_use, 0) == OWED)
-        release(t->used);
+        release_right(t->used);
 }
 
-/* ---- looking */
+/* ---- scan */
 
-static bool tid_of(thread_act_t port, uint32_t *tid)
+static bool read_tid(thread_act_t port, uint32_t *tid)
 {
     thread_identifier_info_data_t info;
     mach_msg_type_number_t count = THREAD_IDENTIFIER_INFO_COUNT;
@@ -243,7 +247,7 @@ static bool tid_of(thread_act_t port, uint32_t *tid)
     return true;
 }
 
-static void name_of(thread_act_t port, char *name, size_t bytes)
+static void read_thread_name(thread_act_t port, char *name, size_t bytes)
 {
     thread_extended_info_data_t info;
     mach_msg_type_number_t count = THREAD_EXTENDED_INFO_COUNT;
@@ -252,23 +256,24 @@ static void name_of(thread_act_t port, char *name, size_t bytes)
         memcpy(name, info.pth_name, bytes - 1);
 }
 
-/* Where the slot of a port is remembered. */
-static uint32_t *guess_of(struct strobe_mach_threads *t, mach_port_t port)
+/* Returns the entry that caches the slot of a port. */
+static uint32_t *slot_hint_of(struct strobe_mach_threads *t, mach_port_t port)
 {
     return &t->slot_of_port[(uint32_t)strobe_mix64(port) & (STROBE_MACH_TABLE_SLOTS - 1)];
 }
 
-/* The table holds a right for the port: it is still the thread that it was. */
-static bool meet_known(struct strobe_mach_threads *t, mach_port_t port)
+/* Marks the port's thread as seen when the table contains the port. The table holds a right for the port, so the port
+ * still names the same thread. */
+static bool mark_known_seen(struct strobe_mach_threads *t, mach_port_t port)
 {
-    uint32_t slot = *guess_of(t, port) - 1;
+    uint32_t slot = *slot_hint_of(t, port) - 1;
     if (slot >= STROBE_MACH_TABLE_SLOTS || port_in(strobe_load_acquire(&t->at[slot])) != port)
         return false;
     t->seen[slot] = t->looks;
     return true;
 }
 
-static void note_met(struct strobe_mach_threads *t, uint32_t tid, mach_port_t port)
+static void mark_seen(struct strobe_mach_threads *t, uint32_t tid, mach_port_t port)
 {
     for (uint32_t i = 0; i < STROBE_MACH_TABLE_PROBES; i++) {
         uint32_t slot = slot_at(tid, i);
@@ -277,37 +282,39 @@ static void note_met(struct strobe_mach_threads *t, uint32_t tid, mach_port_t po
             continue;
         t->seen[slot] = t->looks;
         if (port_in(there) == port)
-            *guess_of(t, port) = slot + 1;
+            *slot_hint_of(t, port) = slot + 1;
     }
 }
 
-/* One of the list, whose right is ours. */
-static void meet(struct strobe_mach_threads *t, mach_port_t port, bool first, strobe_mach_found_fn *found, void *ctx)
+/* Handles one port of the list. Takes over its right. */
+static void enter_listed(struct strobe_mach_threads *t, mach_port_t port, bool first, strobe_mach_found_fn *found,
+                         void *ctx)
 {
     struct strobe_mach_found f = {.port = port};
-    if (meet_known(t, port) || !tid_of(port, &f.tid)) {
-        release(port);
+    if (mark_known_seen(t, port) || !read_tid(port, &f.tid)) {
+        release_right(port);
         return;
     }
     if (first && t->looks == 1)
         t->main_tid = f.tid;
     f.is_main = f.tid == t->main_tid;
-    if (!find(t, f.tid).known)
-        name_of(port, f.name, sizeof f.name);
-    enum strobe_status put = put_for(t, f.tid, port);
-    note_met(t, f.tid, port);
+    if (!find_thread_place(t, f.tid).known)
+        read_thread_name(port, f.name, sizeof f.name);
+    enum strobe_status put = put_found(t, f.tid, port);
+    mark_seen(t, f.tid, port);
     if (put == STROBE_OK)
         found(ctx, &f);
 }
 
-/* Who is missing for the second time in a row has ended: one that has come since the list was made is in the next. */
-static void bury_missing(struct strobe_mach_threads *t)
+/* Retires the threads that two scans in a row did not find; these have ended. One miss is not enough, because a thread
+ * may start after the list was made. */
+static void retire_missing(struct strobe_mach_threads *t)
 {
     for (uint32_t slot = 0; slot < STROBE_MACH_TABLE_SLOTS; slot++) {
         uint64_t there = strobe_load_acquire(&t->at[slot]);
         bool missing = port_in(there) != ENDED && t->seen[slot] != t->looks;
         if (missing && t->missed[slot] == tid_in(there)) {
-            if (change(t, slot, there, word_of(tid_in(there), ENDED)) && lives(there))
+            if (change(t, slot, there, word_of(tid_in(there), ENDED)) && has_port(there))
                 give_back(t, there);
             missing = false;
         }
@@ -323,7 +330,7 @@ void strobe_mach_threads_look(struct strobe_mach_threads *t, strobe_mach_found_f
         return;
     t->looks++;
     for (mach_msg_type_number_t i = 0; i < count; i++)
-        meet(t, list[i], i == 0, found, ctx);
+        enter_listed(t, list[i], i == 0, found, ctx);
     vm_deallocate(mach_task_self(), (vm_address_t)list, count * sizeof *list);
-    bury_missing(t);
+    retire_missing(t);
 }

@@ -1,28 +1,32 @@
-/* Which of the task's threads is which of the engine's.
+/* Thread table: maps the engine's id of a thread to its Mach port.
  *
- * The engine knows a thread by a 32-bit id: the low half of its thread_id, which the system gives to no other as long
- * as it is up, so a port name that is used again makes no thread of two (S-45). This table has, for each id, the port
- * by which the system knows the thread, and holds a right for it as long as the thread is in the table: a name that we
- * hold can't come to mean another thread. Given back when the thread leaves it: none leaks, which tests count.
+ * The engine identifies a thread by a 32-bit id, the low half of its thread_id. The system never reuses a thread_id
+ * while it is up, so a reused port name does not confuse two threads (S-45). The table holds a right for each port
+ * that it contains. The system therefore cannot reuse the port's name. When the thread leaves the table, the right is
+ * released. Tests count the rights, so a leak is found.
  *
- *   a thread enters      by itself, at its first hook or by the introspection hook at its start; or a look found it
- *                        by task_threads. When both do at once, one of them is the first
- *   a thread leaves      by the introspection hook at its end, or when two looks in a row do not find it
+ * A scan (strobe_mach_threads_look) compares the table with the system's list of threads.
  *
- * Each slot is one word, id << 32 | port, and changes by compare-and-swap only:
+ *   a thread enters      at its first hook, by the introspection hook at its start, or by a scan that finds it. When
+ * the thread and a scan enter it at once, one of them succeeds a thread leaves      by the introspection hook at its
+ * end, or when two scans in a row do not find it
  *
- *   0 or id | ENDED -> id | port          put: the right goes with it
- *   0 or id | ENDED -> id | CLAIMED       a look is about to put; the thread itself may take over, or undo that
- *   id | CLAIMED -> id | port             it has
- *   id | port or CLAIMED -> id | LEFT     drop: the thread may run on for a while, but is not put in again
- *   id | port or LEFT -> id | ENDED       two looks did not meet it
- *   id | port or CLAIMED -> 0             both had a slot: only one of them goes on
+ * Each slot is one word, id << 32 | port. It changes by compare-and-swap only. A slot is free when it is 0 or when its
+ * port is ENDED.
  *
- * A thread's slot is one of STROBE_MACH_TABLE_PROBES that follow the place its id is mixed to; all of these are read at
- * each search, so a slot may become empty at any time. Whoever takes a port out of a slot gives the right back, unless
- * the sampler uses that very port: then `in_use` says so, and it is given back when the sampler is done. A stopped or
- * dead thread holds up nobody. (explored: machthreads/put, machthreads/twins, machthreads/drop, machthreads/out,
- * machthreads/use, machthreads/again, machthreads/frozen) */
+ *   free -> id | port                     put: the slot takes over the caller's right
+ *   free -> id | CLAIMED                  a scan is about to put the thread. The thread itself may take over the claim
+ *                                         or undo it
+ *   id | CLAIMED -> id | port             put, by the scan or by the thread
+ *   any of these -> id | LEFT             drop: the thread may run on for a while, but is not put in again
+ *   id | port or LEFT -> id | ENDED       two scans in a row did not find the thread
+ *   id | port or CLAIMED -> 0             the thread and a scan used two slots; one of the two is cleared
+ *
+ * A thread's slot is one of the STROBE_MACH_TABLE_PROBES slots that begin at the hash of its id. A search reads all of
+ * them, so a slot may become free at any time. The thread that removes a port from a slot releases its right. If the
+ * sampler uses that port at the time, `in_use` records it, and the sampler releases the right when it is done. A
+ * stopped or dead thread delays no other thread. (explored: machthreads/put, machthreads/twins, machthreads/drop,
+ * machthreads/out, machthreads/use, machthreads/again, machthreads/frozen) */
 #ifndef STROBE_BACKEND_MACH_THREADS_H
 #define STROBE_BACKEND_MACH_THREADS_H
 
@@ -37,49 +41,55 @@ enum {
     STROBE_MACH_TABLE_SLOTS = 2, /* for exploration: the algorithm does not depend on it */
     STROBE_MACH_TABLE_PROBES = 2,
 #else
-    STROBE_MACH_TABLE_SLOTS = 16384, /* a power of two, at least twice as many as there are threads */
-    STROBE_MACH_TABLE_PROBES = 64,   /* most slots read to find one */
+    STROBE_MACH_TABLE_SLOTS = 16384, /* a power of two, at least twice the number of threads */
+    STROBE_MACH_TABLE_PROBES = 64,   /* slots that a search reads */
 #endif
 };
 
-/* Zero at first. */
+/* Zero-initialized. */
 struct strobe_mach_threads {
-    strobe_a64 in_use; /* 0, the sampler's word, or that its right is left to it */
-    mach_port_t used;  /* from here on: sampler only. The port in use */
-    uint32_t looks, main_tid;
-    uint32_t seen[STROBE_MACH_TABLE_SLOTS];         /* by slot: the look that met its thread last */
-    uint32_t missed[STROBE_MACH_TABLE_SLOTS];       /* by slot: id of the thread that the last look did not meet */
-    uint32_t slot_of_port[STROBE_MACH_TABLE_SLOTS]; /* by hash of a port: slot + 1, a guess */
-    strobe_a64 at[STROBE_MACH_TABLE_SLOTS];         /* any thread: id << 32 | port */
+    strobe_a64 in_use; /* the slot word that the sampler uses; 0 = none; 1 = the sampler must release `used` */
+
+    /* Sampler only. */
+    mach_port_t used; /* the port in use */
+    uint32_t looks;   /* number of scans so far */
+    uint32_t main_tid;
+    uint32_t seen[STROBE_MACH_TABLE_SLOTS];         /* by slot: number of the last scan that found its thread */
+    uint32_t missed[STROBE_MACH_TABLE_SLOTS];       /* by slot: id of the thread that the last scan did not find */
+    uint32_t slot_of_port[STROBE_MACH_TABLE_SLOTS]; /* by hash of a port: slot + 1; a hint, may be wrong */
+
+    strobe_a64 at[STROBE_MACH_TABLE_SLOTS]; /* any thread: id << 32 | port */
 };
 
-/* The engine's id of a thread_id: its low half, never 0. */
+/* Returns the engine's id for a thread_id: its low half; 1 when that is 0. */
 static inline uint32_t strobe_mach_tid(uint64_t thread_id)
 {
     uint32_t low = (uint32_t)thread_id;
     return low ? low : 1;
 }
 
-/* Puts the calling thread in. `port`: a right of its own, as mach_thread_self hands out, which is the table's from
- * here on, or has been given back: it is when the thread is there already (STROBE_EXISTS; a look has told of it, or
- * will), when there is no room (STROBE_FULL), when it has been dropped, or the port names nothing (STROBE_GONE). A
- * thread must be in here before the engine hears of it (strobe_thread_attach). Not in the window. */
+/* Enters the calling thread. `port` is a right that the caller owns, as mach_thread_self returns it. The function takes
+ * over the right, and releases it unless it returns STROBE_OK.
+ *
+ *   STROBE_EXISTS   the thread is in the table already; the scan that entered it calls its `found`
+ *   STROBE_FULL     no slot is free
+ *   STROBE_GONE     the thread was dropped, or the port names nothing
+ *
+ * The caller enters a thread before it calls strobe_thread_attach. Not in the window. */
 enum strobe_status strobe_mach_threads_put(struct strobe_mach_threads *t, uint32_t tid, mach_port_t port);
 
-/* Takes a thread out and gives the right back, unless the sampler has it in use: then when that is done. It is not put
- * in again; so threads of the engine's own, which must not be stopped, are kept out by a drop when they start. By the
- * thread, after strobe_thread_detach; not in the window. */
+/* Removes the calling thread and releases its right. If the sampler uses the right, the sampler releases it when it is
+ * done. The thread is not put in again. The engine's own threads must not be stopped, so they call this at their start.
+ * Other threads call it after strobe_thread_detach. Not in the window. */
 void strobe_mach_threads_drop(struct strobe_mach_threads *t, uint32_t tid);
 
-/* The port of a thread, which stays that thread's until _done. STROBE_GONE: it has ended, a look has proved that.
- * STROBE_NO_ENTRY: it was dropped, or never put; there is nothing to be done with then. Sampler, one at a time. */
+/* Stores the thread's port in *port. The port stays valid until strobe_mach_threads_done, which the caller calls only
+ * after STROBE_OK. STROBE_GONE: the scans have proven that the thread has ended. STROBE_NO_ENTRY: the thread was
+ * dropped, or never put in. Sampler, one thread at a time. */
 enum strobe_status strobe_mach_threads_use(struct strobe_mach_threads *t, uint32_t tid, mach_port_t *port);
 void strobe_mach_threads_done(struct strobe_mach_threads *t);
 
-/* Compares with the system's list: calls `found` for each thread that it has put in here, before the thread itself has;
- * takes out those that have ended. Main is the thread that the system lists first at the first look: lists are in order
- * of creation (XNU osfmk/kern/task.c, task_threads; thread.c, thread_create_internal). Threads that are known cost no
- * call but that which gives the list's right back. Allocates (task_threads does). Sampler, between passes. */
+/* A thread that a scan has entered. */
 struct strobe_mach_found {
     uint32_t tid;
     mach_port_t port;
@@ -87,9 +97,15 @@ struct strobe_mach_found {
     char name[MAXTHREADNAMESIZE];
 };
 typedef void strobe_mach_found_fn(void *ctx, const struct strobe_mach_found *found);
+
+/* Scans the system's list of threads. Enters each thread that is not in the table yet, and calls `found` for it.
+ * Removes the threads that have ended. The main thread is the first one in the list of the first scan, because the list
+ * is in order of creation (XNU osfmk/kern/task.c, task_threads; thread.c, thread_create_internal). A thread that the
+ * table contains costs one call, which releases the list's right. task_threads allocates memory. Sampler, between
+ * passes. */
 void strobe_mach_threads_look(struct strobe_mach_threads *t, strobe_mach_found_fn *found, void *ctx);
 
-/* Takes all threads out and gives their rights back. At the end, when nobody uses the table any more. */
+/* Removes all threads and releases their rights. End only, when no other thread uses the table. */
 void strobe_mach_threads_clear(struct strobe_mach_threads *t);
 
 #endif

@@ -4,20 +4,20 @@
 
 #include <string.h>
 
-/* ---- a stack whose bounds are not known, read safely */
+/* ---- a stack of unknown bounds: read by the host's `read`, which never faults */
 
 enum {
     PIECE_BYTES = 512,
-    PIECES_MAX = 64,           /* most reads for one stack */
-    FRAME_BYTES_MAX = 1 << 20, /* a record further away than this is none */
+    PIECES_MAX = 64,           /* maximum of reads for one stack */
+    FRAME_BYTES_MAX = 1 << 20, /* a frame pointer further away does not point to a frame record */
 };
 
-/* What was read last of a stack. */
+/* The part of a stack that was read last. */
 struct piece {
     const struct strobe_host *host;
     uint64_t low;
     size_t bytes;
-    uint32_t left; /* reads that may yet be made */
+    uint32_t left; /* reads that remain of PIECES_MAX */
     uintptr_t word[PIECE_BYTES / sizeof(uintptr_t)];
 };
 
@@ -38,7 +38,7 @@ static bool read_record(struct piece *p, uint64_t fp, struct strobe_frame_record
     return true;
 }
 
-/* As strobe_walk_fp does, from a record at or above `sp`. */
+/* Walks frame records as strobe_walk_fp does. The first record lies at or above the stack pointer. */
 static enum strobe_walk_end walk_unknown(const struct strobe_host *host, const struct strobe_regs *regs, uint64_t root,
                                          uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
@@ -63,9 +63,9 @@ static enum strobe_walk_end walk_unknown(const struct strobe_host *host, const s
     return root && last >= root ? STROBE_WALK_ROOT : STROBE_WALK_DOUBTFUL;
 }
 
-/* ---- while it stands */
+/* ---- while the thread is suspended */
 
-/* Word by word, since memcpy may be a sanitizer's. `bytes` is a multiple of a word. */
+/* Copies word by word, because memcpy may be a sanitizer's. `bytes` is a multiple of the word size. */
 static STROBE_READS_STACKS void copy_words(void *to, const volatile uintptr_t *from, size_t bytes)
 {
     uintptr_t *out = to;
@@ -73,9 +73,9 @@ static STROBE_READS_STACKS void copy_words(void *to, const volatile uintptr_t *f
         out[i] = from[i];
 }
 
-/* Keeps the innermost words of the stack, where a function without a record has its return address. */
-static void keep_top(const struct strobe_host *host, const struct strobe_regs *regs, const struct strobe_window *stack,
-                     struct strobe_stack_top *top)
+/* Copies the innermost words of the stack, where a function without a frame record has its return address. */
+static void copy_stack_top(const struct strobe_host *host, const struct strobe_regs *regs,
+                           const struct strobe_window *stack, struct strobe_stack_top *top)
 {
     size_t copied = 0;
     top->low = regs->sp & ~(uint64_t)(sizeof(uintptr_t) - 1);
@@ -91,9 +91,10 @@ static void keep_top(const struct strobe_host *host, const struct strobe_regs *r
     top->bytes = (uint32_t)copied;
 }
 
-/* The stopped instruction comes first, stored so that it reads as a return address. */
-static enum strobe_walk_end walk(const struct strobe_host *host, const struct strobe_regs *regs,
-                                 const struct strobe_window *stack, uint64_t *frames_end, uint32_t max, uint32_t *count)
+/* The first frame is the stopped instruction. It is stored plus 1, so that it can be treated as a return address. */
+static enum strobe_walk_end walk_suspended(const struct strobe_host *host, const struct strobe_regs *regs,
+                                           const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
+                                           uint32_t *count)
 {
     enum strobe_walk_end end;
     *count = 0;
@@ -117,18 +118,18 @@ static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const s
     struct strobe_mach_host *h = host->ctx;
     *count = 0;
     if (!strobe_hold_walk(&h->hold))
-        return STROBE_WALK_DOUBTFUL; /* the watchdog has let it go */
-    enum strobe_walk_end end = walk(host, regs, stack, frames_end, max, count);
-    keep_top(host, regs, stack, top);
+        return STROBE_WALK_DOUBTFUL; /* the watchdog has resumed the thread */
+    enum strobe_walk_end end = walk_suspended(host, regs, stack, frames_end, max, count);
+    copy_stack_top(host, regs, stack, top);
     strobe_hold_walked(&h->hold);
     return end;
 }
 
 /* ---- after the resume */
 
-/* Puts callers in behind the innermost frame; when there are more frames than room, the outermost go. */
-static enum strobe_walk_end put_in(const uint64_t *callers, uint32_t n, enum strobe_walk_end end, uint64_t *frames_end,
-                                   uint32_t max, uint32_t *count)
+/* Inserts callers after the innermost frame. When the frames exceed `max`, the outermost ones are removed. */
+static enum strobe_walk_end insert_callers(const uint64_t *callers, uint32_t n, enum strobe_walk_end end,
+                                           uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
     uint32_t kept = *count - 1, room = max - 1;
     if (n > room)
@@ -149,14 +150,14 @@ static enum strobe_walk_end walk_resumed(const struct strobe_host *host, const s
                                          uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
     uint64_t callers[STROBE_LEAF_CALLERS_MAX];
-    bool told;
+    bool complete;
     if (*count == 0)
         return end;
     const struct strobe_window copy = {top->low, top->low + top->bytes, (uint64_t)(uintptr_t)top->word - top->low, 0};
-    uint32_t n = strobe_leaf_callers(host, regs, &copy, callers, &told);
-    if (!told && end == STROBE_WALK_ROOT)
+    uint32_t n = strobe_leaf_callers(host, regs, &copy, callers, &complete);
+    if (!complete && end == STROBE_WALK_ROOT)
         end = STROBE_WALK_DOUBTFUL;
-    return put_in(callers, n, end, frames_end, max, count);
+    return insert_callers(callers, n, end, frames_end, max, count);
 }
 
 const struct strobe_unwinder strobe_unwinder_mach = {.stopped = walk_stopped, .resumed = walk_resumed};

@@ -1,4 +1,4 @@
-# Its initializer throws.
+# A class whose initializer throws.
 .class public LBroken;
 .super Ljava/lang/Object;
 .field public static value:I = 0x7

@@ -1,4 +1,4 @@
-# What code computes, throws and catches: each method one kind of instruction or rule.
+# Code that computes, throws and catches. Each method tests one kind of instruction or one rule.
 .class public LCode;
 .super LShape;
 .implements Ljava/lang/Runnable;
@@ -37,7 +37,7 @@
     return-void
 .end method
 
-# Every operation of two ints, and those with literals, put together by exclusive or and a turn.
+# Every operation of two ints, also with literals. The results are combined by exclusive or and rotation.
 .method public static ints(II)I
     .locals 4
     add-int v0, p0, p1
@@ -105,7 +105,7 @@
     return-wide v0
 .end method
 
-# 0: what is computed of two is the third.
+# Returns 0 when an expression of the first two arguments has the value of the third.
 .method public static doubles(DDD)I
     .locals 5
     add-double v0, p0, p2
@@ -141,7 +141,7 @@
     return-wide v0
 .end method
 
-# cmpl times ten and cmpg.
+# Returns ten times the result of cmpl plus that of cmpg.
 .method public static order(DD)I
     .locals 2
     cmpl-double v0, p0, p2
@@ -189,7 +189,7 @@
     .end sparse-switch
 .end method
 
-# The element of a filled array; each width once: 1, 2, 4, 8 bytes by `width`.
+# Returns an element of a filled array. The first argument selects the width of an element: 1, 2, 4 or 8 bytes.
 .method public static element(II)J
     .locals 4
     packed-switch p0, :widths
@@ -255,7 +255,7 @@
     .end array-data
 .end method
 
-# What is stored in fields of each type comes back as that type has it.
+# Stores values in fields of each type and reads them back; each is converted to the field's type.
 .method public static fields(IJF)J
     .locals 6
     new-instance v0, LCode;
@@ -286,7 +286,7 @@
     return-wide v1
 .end method
 
-# A class's own method, an interface's, an abstract one, one of the class above.
+# Calls a class's own method, a method of an interface, an abstract method, and a method of the superclass.
 .method public static calls()I
     .locals 3
     const/4 v0, 0x0
@@ -307,7 +307,7 @@
     return v1
 .end method
 
-# 1: of that class; 2: of one above; 4: of an interface; 8: an array is an object; 16: nothing is of no class.
+# Tests instance-of: 1 own class, 2 superclass, 4 interface, 8 array of objects, 16 null is an instance of no class.
 .method public static types()I
     .locals 4
     new-instance v0, LCode;
@@ -332,8 +332,8 @@
     return v1
 .end method
 
-# Something is thrown, by what: 0 an index, 1 a store, 2 a cast, 3 a length, 4 a null field, 5 a zero, 6 a null monitor,
-# 7 a null array, 8 throw null. Not caught here.
+# Throws an exception that it does not catch, by: 0 an index, 1 a store, 2 a cast, 3 a length, 4 a field of null,
+# 5 a division by zero, 6 a monitor of null, 7 an array that is null, 8 throw null.
 .method public static fault(I)V
     .locals 4
     const/4 v0, 0x2
@@ -390,7 +390,7 @@
     .end packed-switch
 .end method
 
-# The same caught: 1 by its class's super-class, 2 by a handler of all, which throws it on, 4 by who called that.
+# Catches it: 1 by a superclass of its class, 2 by a catch-all handler that throws it again, 4 by the caller of that.
 .method public static caught(I)I
     .locals 2
     const/4 v0, 0x0
@@ -425,14 +425,14 @@
     .catchall {:a .. :b} :all
 .end method
 
-# Throws from a method that holds its object.
+# Throws from a synchronized method.
 .method public synchronized held(I)V
     .locals 0
     invoke-static {p1}, LCode;->fault(I)V
     return-void
 .end method
 
-# What static fields begin with; a text's length, and whether it is the same as the same text in code.
+# The initial values of static fields, the length of a string, and its identity with the same literal in code.
 .method public static constants()J
     .locals 5
     sget-wide v0, LCode;->LONG:J
@@ -458,7 +458,7 @@
     return-wide v0
 .end method
 
-# A text of ASCII and others: its length, a char of it, how it compares.
+# A string of ASCII and other characters: its length, one of its chars, and a comparison.
 .method public static text()I
     .locals 4
     const-string v0, "a\u00fc"

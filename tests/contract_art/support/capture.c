@@ -43,8 +43,8 @@ bool capture_begin_by(struct contract *c, const struct strobe_config *config, co
     return status == STROBE_OK;
 }
 
-/* requests = sampled + gated + paused + reentrant + unwind_failed + dropped, of each thread and kind, and what was
- * sampled is in the ring or was overwritten. */
+/* Checks for each thread and kind that requests = sampled + gated + paused + reentrant + unwind_failed + dropped.
+ * Returns the sum of `sampled`, which must be the samples in the ring plus the overwritten ones. */
 static uint64_t check_accounts(const struct capture *k)
 {
     uint64_t sampled = 0;

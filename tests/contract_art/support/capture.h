@@ -1,4 +1,5 @@
-/* A capture of the case's own runtime, by the engine and the lab's detours, and what its session then says. */
+/* A capture of the case's own runtime by the engine, with the lab's detours as inline hooks, and queries of its
+ * session. */
 #ifndef STROBE_CONTRACT_ART_SUPPORT_CAPTURE_H
 #define STROBE_CONTRACT_ART_SUPPORT_CAPTURE_H
 
@@ -10,39 +11,40 @@ struct capture {
     struct contract *contract;
     struct strobe_art_status status;
     char path[TEMPORARY_BYTES];
-    struct strobe_session session; /* after capture_end: a view of it */
+    struct strobe_session session; /* a view of the session, after capture_end */
     bool open;
 };
 
-/* Fills in a config for tests: every event is a sample, and every scope. */
+/* Fills in a config for tests, with which every event and every scope is recorded. */
 void capture_config(struct strobe_config *config);
 
-/* Begins one into a session of its own; the case fails when it does not. */
+/* Begins a capture into a new session. Returns false, and fails the case, when the capture does not begin. */
 bool capture_begin(struct contract *c, const struct strobe_config *config, struct capture *out);
 
-/* The same by an inline hooker of the case's choice, or none. */
+/* As capture_begin, with another inline hooker; NULL = none. */
 bool capture_begin_by(struct contract *c, const struct strobe_config *config, const struct strobe_inline_hooker *hooker,
                       struct capture *out);
 
-/* Ends it, checks that its accounts are whole, and opens the session. */
+/* Ends the capture, checks that its accounting is consistent, and opens the session. */
 void capture_end(struct capture *k);
 void capture_drop(struct capture *k);
 
 bool capture_has(const struct capture *k, enum strobe_art_use feature);
 
-/* Calls visit with each record. */
+/* Calls `visit` for each record of the session. */
 void capture_visit(const struct capture *k, void (*visit)(void *ctx, const struct strobe_record *r), void *ctx);
 
-/* Of all threads. */
+/* Returns the number of events of this kind, over all threads. */
 uint64_t capture_requests(const struct capture *k, enum strobe_kind kind);
 
-/* The thread of that name, as an index into the session's table; UINT32_MAX = none. */
+/* Returns the index in the session's table of the thread with this name; UINT32_MAX when there is none. */
 uint32_t capture_thread(const struct capture *k, const char *name);
 
-/* The name of a stack's frame, counted from the innermost; "" = there is none, or it was not named. */
+/* Returns the name of a frame of a stack, counted from the innermost. Returns "" when there is no such frame or it has
+ * no name. */
 const char *capture_frame(const struct capture *k, uint32_t stack, uint32_t depth);
 
-/* The calling thread's static method of the workload's class Main, called. */
+/* Calls a static method of the workload's class Main. */
 void capture_call(struct contract *c, const char *name, const char *signature, int32_t argument);
 
 #endif

@@ -42,7 +42,7 @@ void contract_skip(const struct contract *c, const char *why)
     _exit(c->failures ? 1 : SKIPPED);
 }
 
-/* In a process of its own. */
+/* Runs a case. The caller has forked a process for it. */
 _Noreturn static void run_here(struct contract *c, const struct contract_case *k)
 {
     struct strobe_error error;
@@ -62,10 +62,10 @@ _Noreturn static void run_here(struct contract *c, const struct contract_case *k
     const char *offence = window_offence();
     CHECK(c, !offence, "%s was called while a thread was held", offence);
     fflush(NULL);
-    _exit(c->failures != 0); /* a genuine runtime's own end is no matter of ours */
+    _exit(c->failures != 0); /* the shutdown of a genuine runtime is not tested */
 }
 
-/* ---- many cases, several at a time ---- */
+/* ---- cases in parallel ---- */
 
 struct place {
     const struct contract_case *now;
@@ -98,8 +98,8 @@ static void begin_case(struct table *t, struct place *p, const struct contract_c
         perror("fork");
 }
 
-/* Many cases wait for real threads, and a crowded machine may give those too little time: who fails beside others has
- * one more try alone. A crash has none. */
+/* Returns true when the case is to be repeated alone. Many cases wait for real threads, which may get too little time
+ * on a loaded machine. So a case that fails while others run is repeated once, alone. A case that crashes is not. */
 static bool tries_again(struct table *t, const struct place *p, int ended)
 {
     if (t->alone || !WIFEXITED(ended) || WEXITSTATUS(ended) == 0 || WEXITSTATUS(ended) == SKIPPED ||
@@ -133,7 +133,7 @@ static void end_case(struct table *t, struct place *p, int ended)
     *p = (struct place){0};
 }
 
-/* Of heavy ones one at a time. */
+/* Returns true when a heavy case runs. Only one heavy case runs at a time. */
 static bool heavy_runs(const struct table *t)
 {
     for (int i = 0; i < PLACES_MAX; i++)
@@ -142,7 +142,7 @@ static bool heavy_runs(const struct table *t)
     return false;
 }
 
-/* A place for one more case, as soon as there is one. */
+/* Waits until another case may run, and returns a free place for it. */
 static struct place *free_place(struct table *t, int places, bool heavy)
 {
     for (;;) {

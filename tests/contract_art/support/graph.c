@@ -5,7 +5,8 @@
 
 enum { PRINTED_MAX = 5, NAMES = 512, NAME_BYTES = 96 };
 
-/* Who calls whom, by class and name. Whom nobody calls begins a thread, or is called by native code that does. */
+/* The calls of the workload: caller and callee, by class and name. A callee with caller "" is the first function of a
+ * thread, or native code calls it. */
 static const char *const calls[][2] = {
     {"", "Stress.run"},
     {"", "Worker.run"},
@@ -76,7 +77,7 @@ static const char *const calls[][2] = {
     {"java.lang.Thread.start", "java.lang.Thread.nativeCreate"},
 };
 
-/* "void Main.deep(int)" without what it returns and takes. */
+/* Removes the types from a name such as "void Main.deep(int)". */
 static void plain(const char *pretty, size_t length, char *out)
 {
     size_t end = 0, begin = 0;
@@ -88,7 +89,7 @@ static void plain(const char *pretty, size_t length, char *out)
     snprintf(out, NAME_BYTES, "%.*s", (int)(end - begin), pretty + begin);
 }
 
-/* The session's named addresses, in order of address. */
+/* The session's named addresses, sorted by address. */
 struct named {
     uint64_t address;
     char name[NAME_BYTES];
@@ -134,11 +135,11 @@ struct check {
     const struct capture *k;
     struct names names;
     struct graph_tally tally;
-    unsigned char *seen; /* by stack id: 1 right, 2 wrong */
+    unsigned char *seen; /* by 2 * stack id + cut: 1 right, 2 wrong */
     uint32_t seen_count;
 };
 
-/* Frames outermost first. */
+/* Returns true when each frame calls the next one in the call graph. `frames` begins with the outermost one. */
 static bool is_right(const struct check *c, const uint64_t *frames, uint32_t count, bool cut)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -164,7 +165,7 @@ static void check_record(void *ctx, const struct strobe_record *r)
     struct check *c = ctx;
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
     uint32_t count;
-    /* A wake's stack is its waker's. */
+    /* The stack of a WAKE record is its waker's. */
     if (r->kind == STROBE_KIND_WAKE || !r->stack || c->k->session.threads[r->thread].is_main ||
         strobe_stack_frames(&c->k->session.stacks, r->stack, frames, STROBE_STACK_DEPTH_MAX, &count) != STROBE_OK)
         return;

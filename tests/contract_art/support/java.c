@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Places in the table of a JNIEnv (JNI specification, chapter 4), beyond those that the engine uses. */
+/* Indexes in the function table of a JNIEnv (JNI specification, chapter 4), beyond those that the engine uses. */
 enum {
     ALLOC_OBJECT = 27,
     IS_SAME = 24,
@@ -14,7 +14,7 @@ enum {
     MONITOR_ENTER = 217,
     MONITOR_EXIT = 218,
     CALL_OBJECT = 36,
-    CALL_STATIC_OBJECT = 116, /* with an array of arguments; each type three further */
+    CALL_STATIC_OBJECT = 116, /* the variant with an array of arguments; the next type is three indexes further */
 };
 
 #define CALL(type)           type (*)(struct strobe_jni *, void *, strobe_jmethod, const union strobe_jvalue *)
@@ -29,7 +29,8 @@ _Noreturn static void missing(const char *what, const char *signature)
     exit(1);
 }
 
-/* Object, Boolean, Byte, Char, Short, Int, Long, Float, Double, Void: so the table goes on. */
+/* Returns the offset in the table for the method's return type. The types are in the order Object, Boolean, Byte, Char,
+ * Short, Int, Long, Float, Double, Void. */
 static int type_at(const char *signature)
 {
     static const char types[] = "LZBCSIJFDV";

@@ -21,7 +21,7 @@ void stage_await(const struct stage *s, int cue)
         stage_pause(1);
 }
 
-/* Main.sample(int), which Main.deep(0) calls. */
+/* Main.sample(int); Main.deep(0) calls it. */
 static void native_sample(struct strobe_jni *env, strobe_jclass class, int32_t what)
 {
     (void)class, (void)what;
@@ -80,7 +80,7 @@ void stage_closes(struct stage *s)
     capture_end(&s->k);
 }
 
-/* ---- what the session says ---- */
+/* ---- queries of the session ---- */
 
 static void find_scope(void *ctx, const struct strobe_record *r)
 {

@@ -45,7 +45,7 @@ static void look(const char *function)
         offence = function;
 }
 
-/* ---- the program's functions stand before the C library's, whose own are these (glibc) ---- */
+/* ---- the program's functions replace the C library's; these are glibc's own names ---- */
 
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
@@ -83,7 +83,8 @@ void free(void *p)
     __libc_free(p);
 }
 
-/* The runtime's own locks are for it to take as it lets a thread go: none of them is held by a thread that it stops. */
+/* Returns true when `caller` is in libart. The runtime takes its own locks when it resumes a thread. That is safe,
+ * because no thread that it has suspended holds one of them. */
 static bool is_the_runtimes(void *caller)
 {
     Dl_info from;

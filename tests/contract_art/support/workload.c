@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Places in the table of a JNIEnv that only cases use (JNI specification, chapter 4). */
+/* Indexes in the function table of a JNIEnv that only cases use (JNI specification, chapter 4). */
 enum { STATIC_FIELD_ID = 144, STATIC_INT = 150, SET_STATIC_BOOL = 155 };
 
 static const void *must(const void *found, const char *what, const char *name)

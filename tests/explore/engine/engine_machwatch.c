@@ -98,7 +98,7 @@ static void check_lost(void *state)
     uint32_t stands = strobe_load_relaxed(&s->mach.suspends[PORT]);
     explore_require(stands == 0 || (explore_frozen() && stands == 1));
     explore_require(!stands || strobe_load_relaxed(&s->host.hold.since) == 0);
-    explore_require(strobe_load_relaxed(&s->host.letting_go) == 0);
+    explore_require(strobe_load_relaxed(&s->host.watchdog_busy) == 0);
 }
 
 static const struct explore_program lost_program = {
@@ -122,9 +122,9 @@ static void check_unwatched(void *state)
     struct machwatch_state *s = state;
     over = true;
     uint32_t stands = strobe_load_relaxed(&s->mach.suspends[PORT]);
-    bool at_it = strobe_load_relaxed(&s->host.letting_go);
+    bool at_it = strobe_load_relaxed(&s->host.watchdog_busy);
     explore_require(!at_it || explore_frozen());
-    explore_require(stands == 0 || (stands == 1 && at_it && s->host.kept));
+    explore_require(stands == 0 || (stands == 1 && at_it && s->host.port_kept));
     explore_require(strobe_load_relaxed(&s->host.hold.since) == 0);
     explore_require(strobe_load_relaxed(&s->mach.rights[PORT]) >= 1);
 }

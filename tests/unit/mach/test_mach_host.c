@@ -322,7 +322,7 @@ static void a_port_that_the_watchdog_is_busy_with_is_kept_until_it_has_done(void
     uint64_t ns;
     assert_int_equal(stop_it(&regs), STROBE_OK);
     mach_port_t port = (mach_port_t)strobe_hold_claim(&mach.hold); /* as the watchdog, which gets no further yet */
-    strobe_store_relaxed(&mach.letting_go, 1);
+    strobe_store_relaxed(&mach.watchdog_busy, 1);
     assert_int_equal(let_it_go(), STROBE_LATE);
     int64_t rights = fake_mach_rights();
     strobe_mach_threads_drop(table, worker.tid);
@@ -330,7 +330,7 @@ static void a_port_that_the_watchdog_is_busy_with_is_kept_until_it_has_done(void
     assert_int_equal(host->thread_cpu_ns(host->ctx, worker.tid, &ns), STROBE_UNSUPPORTED);
     assert_int_equal(fake_mach_rights(), rights);
     assert_int_equal(thread_resume(port), KERN_SUCCESS);
-    strobe_store_release(&mach.letting_go, 0);
+    strobe_store_release(&mach.watchdog_busy, 0);
     assert_int_equal(host->thread_cpu_ns(host->ctx, worker.tid, &ns), STROBE_UNSUPPORTED);
     assert_int_equal(fake_mach_rights(), rights - 1);
 }

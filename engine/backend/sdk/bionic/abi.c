@@ -1,6 +1,6 @@
-/* Facts of bionic's ABI that the declarations in include/ have to be true to. Sources: the public headers of Android's
- * C library (bits/pthread_types.h, bits/signal_types.h, sys/stat.h, sys/ucontext.h, link.h) and the kernel's. Compiled
- * with the library; there is nothing in it to run. */
+/* Compile-time checks of the declarations in include/ against bionic's ABI. Sources: the public headers of Android's C
+ * library (bits/pthread_types.h, bits/signal_types.h, sys/stat.h, sys/ucontext.h, link.h) and of the kernel. Compiled
+ * with the library; this file has no code. */
 #include <link.h>
 #include <pthread.h>
 #include <stddef.h>

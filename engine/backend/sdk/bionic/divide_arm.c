@@ -1,5 +1,5 @@
-/* Division for 32-bit arm, which need not have an instruction for it: the functions by which compilers call it
- * (Run-time ABI for the Arm Architecture, 4.3.1). The NDK takes them from its compiler's library; Debian has none for
+/* Division for 32-bit arm, which may lack a divide instruction. Compilers call these functions instead (Run-time ABI
+ * for the Arm Architecture, 4.3.1). The NDK takes them from its compiler's library. Debian has no such library for
  * Android. */
 #ifdef __arm__
 
@@ -7,7 +7,8 @@
 
 uint64_t strobe_divide(uint64_t n, uint64_t d, uint64_t *rest);
 
-/* Shift and subtract, from the highest bit of n on. By zero: 0 and n, as the ABI lets it be. */
+/* Divides by shift and subtract, from the highest bit of n down. A division by zero yields quotient 0 and rest n, which
+ * the ABI permits. */
 __attribute__((used)) uint64_t strobe_divide(uint64_t n, uint64_t d, uint64_t *rest)
 {
     uint64_t quotient = 0, left = 0;
@@ -22,7 +23,8 @@ __attribute__((used)) uint64_t strobe_divide(uint64_t n, uint64_t d, uint64_t *r
     return quotient;
 }
 
-/* unsigned in 32 bits: quotient in r0, remainder in r1. In 64: in r0 and r1, r2 and r3. */
+/* Results of unsigned divisions. 32 bits: quotient in r0, remainder in r1. 64 bits: quotient in r0 and r1, remainder in
+ * r2 and r3. */
 __asm__(".text\n"
         ".globl __aeabi_uldivmod\n"
         ".hidden __aeabi_uldivmod\n"
@@ -51,5 +53,5 @@ __asm__(".text\n"
         "    pop {r11, pc}\n");
 
 #else
-typedef int strobe_divides_by_itself; /* a source holds at least one declaration */
+typedef int strobe_divides_by_itself; /* C requires at least one declaration in a source file */
 #endif

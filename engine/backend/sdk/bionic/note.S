@@ -1,4 +1,4 @@
-/* What the NDK's crtbegin_so.o adds to a library: for which level it was built. */
+/* The note that the NDK's crtbegin_so.o adds to a library: the API level that it was built for. */
     .section .note.android.ident, "a", %note
     .balign 4
     .long 2f - 1f, 4, 1

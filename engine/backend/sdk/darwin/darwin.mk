@@ -1,5 +1,5 @@
-# The capture half as a library for iOS, its simulator and macOS on arm64: clang and lld, our own declarations of
-# Darwin, no SDK. Included by the Makefile.
+# Builds the capture half as a library for iOS, its simulator and macOS on arm64, with clang and lld. It uses the
+# declarations of engine/backend/sdk and needs no SDK of Apple's. Included by the Makefile.
 
 darwin_platforms := ios simulator macos
 darwin_target_ios       := arm64-apple-ios14.0
@@ -11,10 +11,10 @@ darwin_version_macos     := macos 11.0 13.0
 
 darwin       := engine/backend/sdk/darwin
 darwin_own   := $(wildcard $(darwin)/*.c)
-# Constructors run in the order of objects: what makes room for thread-local variables comes first.
+# Constructors run in the order of the objects. The constructor for thread-local variables (emutls) must run first.
 darwin_src   := $(emutls) $(engine_src) $(mach_src) $(darwin_own)
-# The system's own thread-local variables take memory from the heap, and its lazy pointers the loader's lock: neither
-# is for hooks, or while a thread stands.
+# The system's thread-local variables use the heap, and its lazy pointers take the loader's lock. Hooks must not use
+# either; nor must the sampler while a thread is suspended.
 darwin_flags  = --target=$(darwin_target_$1) -std=c11 -O2 -fPIC -fno-blocks -fvisibility=hidden \
                 -fno-omit-frame-pointer -fno-stack-protector -femulated-tls -fno-plt \
                 -mllvm -aarch64-enable-nonlazybind -Wall -Wextra -Werror -Wvla -Wshadow -nostdlibinc -I. \

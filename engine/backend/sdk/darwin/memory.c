@@ -1,11 +1,11 @@
-/* Copies and fills, which the compiler makes calls of where the source has only an assignment. The system's would be
- * bound when they are first called, under the loader's lock, which a hook, or the sampler while a thread stands, must
- * not wait for; all other calls go by pointers that are bound when the library is loaded. These are of this library
- * alone, and need no pointer. */
+/* memcpy, memmove, memset and bzero, private to this library. The compiler also generates calls of them, for example
+ * for an assignment. Such a call of the system's function would be bound lazily, at the first call, under the loader's
+ * lock. A hook must not wait for that lock, and nor may the sampler while a thread is suspended. All other calls go
+ * through pointers that the loader binds when it loads the library. */
 #include <stdint.h>
 #include <string.h>
 
-/* Of these loops the compiler would make calls of themselves. */
+/* Without no_builtin the compiler would replace the loops by calls of the same functions. */
 #if __has_attribute(no_builtin)
 #define OWN __attribute__((no_builtin))
 #else
@@ -40,7 +40,7 @@ OWN void *memmove(void *to, const void *from, size_t bytes)
     char *out = to;
     const char *in = from;
     if ((uintptr_t)to - (uintptr_t)from >= bytes)
-        copy_up(to, from, bytes); /* writes nothing that is yet to be read */
+        copy_up(to, from, bytes); /* overwrites no byte that is read later */
     else
         while (bytes--)
             out[bytes] = in[bytes];

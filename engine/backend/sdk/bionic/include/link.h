@@ -16,7 +16,7 @@ struct dl_phdr_info {
     const char *dlpi_name;
     const ElfW(Phdr) * dlpi_phdr;
     ElfW(Half) dlpi_phnum;
-    unsigned long long dlpi_adds, dlpi_subs; /* from level 30 on: the size that callbacks are given tells */
+    unsigned long long dlpi_adds, dlpi_subs; /* from API level 30 on; see the callback's size */
     size_t dlpi_tls_modid;
     void *dlpi_tls_data;
 };

@@ -9,7 +9,7 @@
 typedef unsigned long sigset_t;
 typedef struct siginfo siginfo_t;
 
-/* The kernel's order on 64 bits is not the C library's on 32. */
+/* The order of the fields differs between 64-bit and 32-bit machines. */
 #ifdef __LP64__
 struct sigaction {
     int sa_flags;

@@ -1,4 +1,4 @@
-/* Text in memory only: nothing of the capture half prints. */
+/* Functions that write text to memory. The capture half prints nothing. See sys/types.h. */
 #ifndef STROBE_BACKEND_SDK_BIONIC_INCLUDE_STDIO_H
 #define STROBE_BACKEND_SDK_BIONIC_INCLUDE_STDIO_H
 

@@ -1,4 +1,4 @@
-/* What the kernel lays on a signal's stack, by the names that the C libraries give it. */
+/* The context that the kernel stores on a signal handler's stack, under the names that C libraries use. */
 #ifndef STROBE_BACKEND_SDK_BIONIC_INCLUDE_UCONTEXT_H
 #define STROBE_BACKEND_SDK_BIONIC_INCLUDE_UCONTEXT_H
 

@@ -11,12 +11,12 @@
 #define O_EXCL     0x800
 #define O_CLOEXEC  0x1000000
 
-#define F_FULLFSYNC 51 /* to the medium itself */
+#define F_FULLFSYNC 51 /* writes the file to the medium */
 
-/* fcntl(fd, F_PREALLOCATE, &fstore): blocks for the file, whose length stays. */
+/* fcntl(fd, F_PREALLOCATE, &fstore) allocates blocks for the file and does not change its length. */
 #define F_PREALLOCATE 42
-#define F_ALLOCATEALL 4 /* all of it or nothing */
-#define F_PEOFPOSMODE 3 /* from the end of what the file has */
+#define F_ALLOCATEALL 4 /* allocate all blocks or none */
+#define F_PEOFPOSMODE 3 /* from the end of the allocated blocks */
 typedef struct fstore {
     unsigned fst_flags;
     int fst_posmode;

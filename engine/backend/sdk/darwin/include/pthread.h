@@ -42,13 +42,13 @@ int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, co
 int pthread_cond_signal(pthread_cond_t *condition);
 int pthread_cond_broadcast(pthread_cond_t *condition);
 
-/* Beyond POSIX; what they do is in pthread_np.h. */
+/* Extensions of POSIX; see pthread_np.h. */
 mach_port_t pthread_mach_thread_np(pthread_t thread);
 int pthread_threadid_np(pthread_t thread, uint64_t *thread_id);
 void *pthread_get_stackaddr_np(pthread_t thread);
 size_t pthread_get_stacksize_np(pthread_t thread);
 int pthread_main_np(void);
-int pthread_setname_np(const char *name); /* the caller's */
+int pthread_setname_np(const char *name); /* names the calling thread */
 int pthread_getname_np(pthread_t thread, char *out, size_t bytes);
 pthread_t pthread_from_mach_thread_np(mach_port_t thread);
 int pthread_cond_timedwait_relative_np(pthread_cond_t *condition, pthread_mutex_t *mutex,

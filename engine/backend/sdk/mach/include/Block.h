@@ -1,8 +1,8 @@
-/* What takes blocks to the heap and off it, in our own words (Apple's public Block.h). */
+/* Declarations to copy blocks to the heap and to release them, written from Apple's public Block.h. */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_BLOCK_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_BLOCK_H
 
-void *_Block_copy(const void *block); /* a copy on the heap, or one reference more */
+void *_Block_copy(const void *block); /* returns a copy on the heap, or retains one that is there */
 void _Block_release(const void *block);
 
 #include <block_abi.h>

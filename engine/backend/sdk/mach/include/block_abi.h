@@ -1,7 +1,7 @@
-/* Blocks as C without them sees one, and what takes them: the layout of the blocks' ABI (clang's documentation,
- * "Block Implementation Specification"), the calls of Apple's public dispatch/dispatch.h. Apple has no header of this
- * name, and its own declare these calls to a compiler that knows blocks only: with -fno-blocks this one goes with them
- * as well. */
+/* Declarations of blocks for C without the blocks extension: the layout of a block (clang's documentation, "Block
+ * Implementation Specification"), and the functions of Apple's public dispatch/dispatch.h that take one. Apple has no
+ * header of this name. Apple's headers declare these functions only to a compiler with blocks. With -fno-blocks, this
+ * header can be used together with them. */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_BLOCK_ABI_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_BLOCK_ABI_H
 
@@ -9,7 +9,7 @@
 #include <dispatch/dispatch.h>
 #include <stdint.h>
 
-/* What it has captured follows. */
+/* The captured variables follow the structure. */
 struct block_literal {
     void *isa;
     int32_t flags, reserved;

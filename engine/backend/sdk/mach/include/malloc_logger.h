@@ -1,6 +1,6 @@
-/* libSystem's word of each allocation and release: a function pointer that it calls, when it is not NULL, after an
- * allocation and before a release, with no lock of the allocator's held. Exported, in no public header (Apple's open
- * source libmalloc, stack_logging.h). */
+/* Declaration of malloc_logger, a function pointer of libSystem. When it is not NULL, libSystem calls it after each
+ * allocation and before each release, and holds no lock of the allocator then. libSystem exports it, but no public
+ * header declares it (Apple's open source libmalloc, stack_logging.h). */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_MALLOC_LOGGER_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_MALLOC_LOGGER_H
 

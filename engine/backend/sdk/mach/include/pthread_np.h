@@ -1,5 +1,6 @@
-/* What Darwin's pthreads have beyond POSIX, in our own words (Apple's public pthread.h and pthread/introspection.h). On
- * Darwin <pthread.h> has it; elsewhere the lab's fake keeps it (sim/fake/mach). */
+/* Declarations of Darwin's extensions of POSIX threads, written from Apple's public pthread.h and
+ * pthread/introspection.h. On Darwin, <pthread.h> declares those of pthread.h. Elsewhere the lab's fake (sim/fake/mach)
+ * implements the functions. */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_PTHREAD_NP_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_PTHREAD_NP_H
 
@@ -7,18 +8,18 @@
 #include <pthread.h>
 
 #ifndef __APPLE__
-mach_port_t pthread_mach_thread_np(pthread_t thread);           /* no right is handed out */
-int pthread_threadid_np(pthread_t thread, uint64_t *thread_id); /* 0 = the caller's */
-void *pthread_get_stackaddr_np(pthread_t thread);               /* where its stack begins: the high end */
+mach_port_t pthread_mach_thread_np(pthread_t thread);           /* the caller gets no right */
+int pthread_threadid_np(pthread_t thread, uint64_t *thread_id); /* 0 = the calling thread */
+void *pthread_get_stackaddr_np(pthread_t thread);               /* the high end of the stack */
 size_t pthread_get_stacksize_np(pthread_t thread);
 int pthread_main_np(void);                                 /* 1: the caller is the main thread */
-pthread_t pthread_from_mach_thread_np(mach_port_t thread); /* NULL: none of the task's. Takes a lock */
+pthread_t pthread_from_mach_thread_np(mach_port_t thread); /* NULL: no pthread of the task. Takes a lock */
 int pthread_cond_timedwait_relative_np(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                        const struct timespec *how_long);
 #endif
 
-/* Called by the thread itself: when it starts, before its function; and when it has no more to run (TERMINATE). Between
- * these two only is its stack sure to be there. */
+/* The thread itself calls the hook with START before its function runs, and with TERMINATE when all its code has run.
+ * Its stack is certain to be mapped only between these two calls. */
 enum {
     PTHREAD_INTROSPECTION_THREAD_CREATE = 1,
     PTHREAD_INTROSPECTION_THREAD_START,

@@ -1,4 +1,4 @@
-/* Numbers as the kernel has them; the names that C libraries use begin with SYS_. */
+/* The kernel's system call numbers, under the names with SYS_ that C libraries use. */
 #ifndef STROBE_BACKEND_SDK_BIONIC_INCLUDE_SYS_SYSCALL_H
 #define STROBE_BACKEND_SDK_BIONIC_INCLUDE_SYS_SYSCALL_H
 

@@ -1,6 +1,7 @@
-/* Declarations of Android's C library, as much of it as the capture half calls: bionic's ABI for API level 24, written
- * from its documentation and its public headers' facts, checked by ../../abi.c. Types of the kernel's come from the
- * kernel's own headers. The build of the Android library sees these headers and no others. */
+/* Declarations of the parts of Android's C library that the capture half calls: bionic's ABI for API level 24, written
+ * from its documentation and the facts of its public headers, and checked by engine/backend/sdk/bionic/abi.c. The
+ * kernel's own headers declare the kernel's types. The build of the Android library uses only these headers, the
+ * kernel's and the compiler's. */
 #ifndef STROBE_BACKEND_SDK_BIONIC_INCLUDE_SYS_TYPES_H
 #define STROBE_BACKEND_SDK_BIONIC_INCLUDE_SYS_TYPES_H
 
@@ -11,7 +12,7 @@ typedef long ssize_t;
 #ifdef __LP64__
 typedef int64_t off_t;
 #else
-typedef int32_t off_t; /* off64_t is what calls here take */
+typedef int32_t off_t; /* the functions declared here take off64_t */
 #endif
 typedef int64_t off64_t;
 typedef int32_t pid_t;

@@ -1,7 +1,7 @@
-/* Declarations of the C library of Darwin on 64-bit machines, as much of it as the capture half calls: written from
- * the facts of its public headers, checked by engine/backend/mach/abi.c, which is also compiled against these headers
- * themselves where they are. The build of the library for Darwin sees these, those of engine/backend/sdk/mach/include
- * and the compiler's own, and no others. */
+/* Declarations of the parts of Darwin's C library on 64-bit machines that the capture half calls, written from the
+ * facts of its public headers. engine/backend/mach/abi.c checks them, and is also compiled with those public headers
+ * where they are available. The build of the library for Darwin uses only these headers, those of
+ * engine/backend/sdk/mach/include and the compiler's own. */
 #ifndef STROBE_BACKEND_SDK_DARWIN_INCLUDE_SYS_TYPES_H
 #define STROBE_BACKEND_SDK_DARWIN_INCLUDE_SYS_TYPES_H
 

@@ -1,14 +1,14 @@
-/* What the backend uses of the dynamic loader, in our own words (Apple's public mach-o/dyld.h). */
+/* Declarations of the parts of the dynamic loader that the backend uses, written from Apple's public mach-o/dyld.h. */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_O_DYLD_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_O_DYLD_H
 
 #include <mach-o/loader.h>
 #include <stdint.h>
 
-struct mach_header; /* of images of 64-bit machines a struct mach_header_64 */
+struct mach_header; /* in fact a struct mach_header_64 on 64-bit machines */
 
-/* Called at once for each image that is there, then for each that comes, or goes: with the loader's lock held. For
- * good: it can't be taken back. */
+/* Register a function for images that are loaded, or unloaded. The loader calls it with its lock held. The first
+ * function is called at once for each image that is loaded already. A registration cannot be undone. */
 void _dyld_register_func_for_add_image(void (*func)(const struct mach_header *header, intptr_t slide));
 void _dyld_register_func_for_remove_image(void (*func)(const struct mach_header *header, intptr_t slide));
 

@@ -1,19 +1,19 @@
-/* What the backend and the reading half use of Mach-O files of 64-bit machines, in our own words (Apple's public
- * mach-o/loader.h, mach-o/nlist.h). Little-endian. */
+/* Declarations of Mach-O files of 64-bit machines, as far as the backend and the trace half use them, written from
+ * Apple's public mach-o/loader.h. Little-endian. */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_O_LOADER_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_O_LOADER_H
 
 #include <stdint.h>
 
 #define MH_MAGIC_64       0xfeedfacfu
-#define FAT_MAGIC         0xcafebabeu /* big-endian, and all of its headers */
+#define FAT_MAGIC         0xcafebabeu /* big-endian, like all fields of a fat file's headers */
 #define FAT_MAGIC_64      0xcafebabfu
 #define CPU_TYPE_X86_64   0x01000007
 #define CPU_TYPE_ARM64    0x0100000c
 #define MH_EXECUTE        2
 #define MH_DYLIB          6
 #define MH_DSYM           10
-#define MH_DYLIB_IN_CACHE 0x80000000u /* flags: of the system's shared cache */
+#define MH_DYLIB_IN_CACHE 0x80000000u /* flags: the image is in the system's shared cache */
 
 struct mach_header_64 {
     uint32_t magic;
@@ -41,7 +41,7 @@ struct segment_command_64 {
     uint32_t nsects, flags;
 };
 
-#define SG_READ_ONLY 0x10u /* flags: the loader takes the right to write away when it has bound it */
+#define SG_READ_ONLY 0x10u /* flags: the loader makes the segment read-only after binding */
 
 struct section_64 {
     char sectname[16], segname[16];
@@ -49,12 +49,12 @@ struct section_64 {
     uint32_t offset, align, reloff, nreloc, flags, reserved1, reserved2, reserved3;
 };
 #define SECTION_TYPE               0xffu
-#define S_NON_LAZY_SYMBOL_POINTERS 0x6u /* reserved1: where its part of the indirect symbol table begins */
+#define S_NON_LAZY_SYMBOL_POINTERS 0x6u /* reserved1: index of its first entry in the indirect symbol table */
 #define S_LAZY_SYMBOL_POINTERS     0x7u
 
 union lc_str {
     uint32_t offset;
-}; /* from where the command begins; the text ends with 0 */
+}; /* offset from the begin of the command; the text is zero-terminated */
 struct dylib {
     union lc_str name;
     uint32_t timestamp, current_version, compatibility_version;

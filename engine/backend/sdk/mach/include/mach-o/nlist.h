@@ -1,4 +1,4 @@
-/* Entries of a Mach-O symbol table, in our own words (Apple's public mach-o/nlist.h). */
+/* Declarations of the entries of a Mach-O symbol table, written from Apple's public mach-o/nlist.h. */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_O_NLIST_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_O_NLIST_H
 

@@ -1,12 +1,12 @@
-/* What the backend uses of Mach, in our own words: XNU's names, types and numbers on 64-bit machines, as its public
- * headers have them (mach/kern_return.h, mach/thread_info.h, mach/task_info.h, mach/arm/_structs.h, ...). What must
- * hold is asserted in engine/backend/mach/abi.c, which is also compiled against Apple's own headers where they are.
+/* Declarations of the parts of Mach that the backend uses: XNU's names, types and numbers on 64-bit machines, written
+ * from its public headers (mach/kern_return.h, mach/thread_info.h, mach/task_info.h, mach/arm/_structs.h, ...).
+ * engine/backend/mach/abi.c checks them, and is also compiled with Apple's own headers where these are available.
  *
- * Three things keep this contract: libSystem on Darwin, the lab's fake (sim/fake/mach), and an emulated core's host
- * (tests/emulate). GNU Mach has headers of its own, which tests/gnumach fits to these names.
+ * These functions have three implementations: libSystem on Darwin, the lab's fake (sim/fake/mach), and the host of an
+ * emulated core (tests/emulate). GNU Mach has its own headers, which tests/gnumach adapts to these names.
  *
- * A name of the port space stands for a right: who is handed one (task_threads, mach_thread_self) gives it back with
- * mach_port_deallocate. */
+ * A port name stands for a right. The caller of a function that returns one (task_threads, mach_thread_self) must
+ * release it with mach_port_deallocate. */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_MACH_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_MACH_H
 
@@ -63,15 +63,20 @@ kern_return_t mach_port_get_refs(ipc_space_t space, mach_port_name_t name, mach_
 
 /* ---- threads */
 
-/* The array is the caller's, to be given back with vm_deallocate, and a right for each of its names. */
+/* The caller must release the array with vm_deallocate, and one right for each port in it. */
 kern_return_t task_threads(task_t task, thread_act_array_t *threads, mach_msg_type_number_t *count);
 
-/* Suspensions count: a thread runs again after as many resumes. thread_resume of a thread that is not suspended:
- * KERN_FAILURE. Both of a thread that has ended: KERN_TERMINATED, or MACH_SEND_INVALID_DEST when its port is dead. */
+/* A thread runs again after as many resumes as suspends.
+ *
+ *   KERN_FAILURE             thread_resume: the thread is not suspended
+ *   KERN_TERMINATED          the thread has ended
+ *   MACH_SEND_INVALID_DEST   the thread has ended and its port is dead
+ */
 kern_return_t thread_suspend(thread_act_t thread);
 kern_return_t thread_resume(thread_act_t thread);
 
-/* *count: room in natural_t on entry, what was filled on return; too little: KERN_INVALID_ARGUMENT. */
+/* *count, in natural_t: on entry the size of `state`, on return the number stored. KERN_INVALID_ARGUMENT: `state` is
+ * too small. */
 kern_return_t thread_get_state(thread_act_t thread, thread_state_flavor_t flavor, thread_state_t state,
                                mach_msg_type_number_t *count);
 
@@ -101,10 +106,14 @@ typedef struct thread_basic_info thread_basic_info_data_t;
 #define THREAD_BASIC_INFO       3
 #define THREAD_BASIC_INFO_COUNT ((mach_msg_type_number_t)(sizeof(thread_basic_info_data_t) / sizeof(natural_t)))
 
-/* run_state. RUNNING as long as it is on a processor or could be, also right after it was suspended, until it has
- * stopped: in the kernel it may run on for a while. A thread that was suspended while it waited is WAITING until its
- * wait would have ended; from then on, and any other that has stopped, STOPPED. Newer kernels have a stopped thread
- * wait to be resumed: there it is WAITING, too, with a suspend_count. */
+/* Values of run_state:
+ *
+ *   RUNNING   on a processor, or ready to run. A thread in the kernel may run on for a while after thread_suspend, and
+ *             is RUNNING until it has stopped
+ *   WAITING   waits in the kernel. A thread that was suspended during a wait stays WAITING until the wait would have
+ *             ended. Newer kernels show each stopped thread as WAITING, with suspend_count > 0
+ *   STOPPED   stopped by a suspend
+ */
 #define TH_STATE_RUNNING         1
 #define TH_STATE_STOPPED         2
 #define TH_STATE_WAITING         3
@@ -114,7 +123,7 @@ typedef struct thread_basic_info thread_basic_info_data_t;
 #define TH_FLAGS_SWAPPED 1
 #define TH_FLAGS_IDLE    2
 
-/* thread_id is unique as long as the system is up. */
+/* The system never reuses a thread_id until its next start. */
 struct thread_identifier_info {
     uint64_t thread_id, thread_handle, dispatch_qaddr;
 };
@@ -152,7 +161,7 @@ kern_return_t thread_policy_set(thread_t thread, thread_policy_flavor_t flavor, 
 
 /* ---- the task */
 
-/* Times are those of threads that have ended. */
+/* The times are those of threads that have ended. */
 struct mach_task_basic_info {
     uint64_t virtual_size, resident_size, resident_size_max;
     time_value_t user_time, system_time;
@@ -162,7 +171,7 @@ typedef struct mach_task_basic_info mach_task_basic_info_data_t;
 #define MACH_TASK_BASIC_INFO       20
 #define MACH_TASK_BASIC_INFO_COUNT ((mach_msg_type_number_t)(sizeof(mach_task_basic_info_data_t) / sizeof(natural_t)))
 
-/* Of the threads that live. */
+/* The times of the live threads. */
 struct task_thread_times_info {
     time_value_t user_time, system_time;
 };
@@ -171,7 +180,7 @@ typedef struct task_thread_times_info task_thread_times_info_data_t;
 #define TASK_THREAD_TIMES_INFO_COUNT                                                                                   \
     ((mach_msg_type_number_t)(sizeof(task_thread_times_info_data_t) / sizeof(natural_t)))
 
-/* As far as revision 1 goes; phys_footprint is what the system judges an app by. */
+/* Up to revision 1. The system applies an app's memory limit to phys_footprint. */
 struct task_vm_info {
     uint64_t virtual_size;
     integer_t region_count, page_size;
@@ -193,8 +202,8 @@ kern_return_t task_info(task_t task, task_flavor_t flavor, task_info_t out, mach
 #define VM_PROT_COPY      0x10
 #define VM_FLAGS_ANYWHERE 1
 
-/* All of it or nothing: KERN_INVALID_ADDRESS when some of it is not mapped, KERN_PROTECTION_FAILURE when it may not be
- * read. Never a fault. */
+/* Copies the whole range or nothing, and never faults. KERN_INVALID_ADDRESS: a part of the range is not mapped.
+ * KERN_PROTECTION_FAILURE: a part is not readable. */
 kern_return_t vm_read_overwrite(task_t task, vm_address_t address, vm_size_t bytes, vm_address_t out,
                                 vm_size_t *out_bytes);
 kern_return_t vm_allocate(task_t task, vm_address_t *address, vm_size_t bytes, int flags);

@@ -1,5 +1,5 @@
-/* Mach's clock, in our own words (Apple's public mach/mach_time.h). Apple's mach/mach.h does not include it: who reads
- * the clock does. */
+/* Declarations of Mach's clock, written from Apple's public mach/mach_time.h. Apple's mach/mach.h does not include this
+ * header. */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_MACH_TIME_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_MACH_TIME_H
 

@@ -1,5 +1,5 @@
-/* Mach's messages, in our own words (Apple's public mach/message.h). The backend sends none: it sees a run loop wait
- * for one. */
+/* Declarations of Mach messages, written from Apple's public mach/message.h. The backend sends no message of its own.
+ * It hooks mach_msg, by which a run loop waits for one. */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_MESSAGE_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_MESSAGE_H
 

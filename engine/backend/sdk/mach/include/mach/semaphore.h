@@ -1,5 +1,5 @@
-/* Mach's semaphores, in our own words (Apple's public mach/semaphore.h). KERN_ABORTED: the wait was interrupted;
- * KERN_OPERATION_TIMED_OUT: it lasted as long as it was to. */
+/* Declarations of Mach semaphores, written from Apple's public mach/semaphore.h. KERN_ABORTED: the wait was
+ * interrupted. KERN_OPERATION_TIMED_OUT: the wait timed out. */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_SEMAPHORE_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_MACH_SEMAPHORE_H
 

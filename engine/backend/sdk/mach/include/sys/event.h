@@ -1,4 +1,4 @@
-/* Waiting for events of many kinds, in our own words (Apple's public sys/event.h). */
+/* Declarations of kevent, written from Apple's public sys/event.h. */
 #ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_SYS_EVENT_H
 #define STROBE_BACKEND_SDK_MACH_INCLUDE_SYS_EVENT_H
 
