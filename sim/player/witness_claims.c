@@ -3,9 +3,9 @@
 
 #include "engine/util/whole_file.h"
 #include "sim/player/witness/witness.h"
-#include "sim/policy/btrace2_claims.h"
-#include "sim/policy/matrix_claims.h"
-#include "sim/policy/rhea_claims.h"
+#include "sim/policy/btrace2_reconstruct.h"
+#include "sim/policy/matrix_reconstruct.h"
+#include "sim/policy/rhea_reconstruct.h"
 
 #include <errno.h>
 #include <stdio.h>

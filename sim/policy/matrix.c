@@ -8,7 +8,7 @@
 #include "engine/trace/import/matrix/matrix_raw.h"
 #include "engine/util/array.h"
 #include "sim/policy/btrace.h"
-#include "sim/policy/matrix_claims.h"
+#include "sim/policy/matrix_reconstruct.h"
 #include "sim/policy/policy.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/policy.h"
-#include "sim/policy/rhea_claims.h"
+#include "sim/policy/rhea_reconstruct.h"
 
 #include <stdio.h>
 #include <stdlib.h>

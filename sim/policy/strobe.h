@@ -3,7 +3,7 @@
  *   strobe.c          the session, the tracer's calls, what they cost
  *   strobe_host.c     the engine's view of the machine, with the faults it can meet there
  *   strobe_unwind.c   unwinding by tables
- *   strobe_claims.c   from the session to claims and files
+ *   strobe_reconstruct.c  from the session to claims and files
  *
  * For sim/policy only. */
 #ifndef STROBE_SIM_POLICY_STROBE_H

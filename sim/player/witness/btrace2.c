@@ -5,7 +5,7 @@
 #include "engine/base/error_format.h"
 #include "engine/util/array.h"
 #include "sim/player/witness/witness.h"
-#include "sim/policy/btrace2_claims.h"
+#include "sim/policy/btrace2_reconstruct.h"
 
 #include <errno.h>
 #include <stdatomic.h>

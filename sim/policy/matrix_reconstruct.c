@@ -1,9 +1,9 @@
-#include "sim/policy/matrix_claims.h"
+#include "sim/policy/matrix_reconstruct.h"
 
 #include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/model/calls_repair.h"
 #include "engine/util/array.h"
-#include "sim/policy/call_claims.h"
+#include "sim/policy/call_reconstruct.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "sim/policy/call_claims.h"
+#include "sim/policy/call_reconstruct.h"
 
 #include "engine/util/array.h"
 

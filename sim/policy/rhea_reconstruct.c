@@ -1,10 +1,10 @@
-#include "sim/policy/rhea_claims.h"
+#include "sim/policy/rhea_reconstruct.h"
 #include "engine/base/error_format.h"
 
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/import/rhea/rhea_read.h"
 #include "engine/trace/model/calls_repair.h"
-#include "sim/policy/call_claims.h"
+#include "sim/policy/call_reconstruct.h"
 
 #include <stdio.h>
 #include <string.h>

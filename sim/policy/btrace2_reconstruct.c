@@ -1,8 +1,8 @@
-#include "sim/policy/btrace2_claims.h"
+#include "sim/policy/btrace2_reconstruct.h"
 #include "engine/base/error_format.h"
 
 #include "engine/trace/import/btrace/btrace2_read.h"
-#include "sim/policy/call_claims.h"
+#include "sim/policy/call_reconstruct.h"
 
 #include <stdio.h>
 
