@@ -231,7 +231,7 @@ static void close_parser(struct sim_parser *p)
     free(p->mentions);
     free(p->method_places);
     free(p->open_ops);
-    free(p->told_faults);
+    free(p->op_faults);
     free(p->open_arms);
 }
 

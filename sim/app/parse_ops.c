@@ -104,15 +104,15 @@ static bool arms(struct sim_parser *p, struct sim_op *op)
 static bool parse_fault_op(struct sim_parser *p, struct sim_op *op)
 {
     struct sim_place place = {p->source, op->line, op->column};
-    struct sim_fault told;
-    if (!sim_parse_injected(p, &place, &told))
+    struct sim_fault fault;
+    if (!sim_parse_injected(p, &place, &fault))
         return false;
-    struct sim_fault *faults = sim_array_grow(p->told_faults, p->told_fault_count, sizeof *faults);
+    struct sim_fault *faults = sim_array_grow(p->op_faults, p->op_fault_count, sizeof *faults);
     if (!faults)
         return sim_parse_no_memory(p);
-    p->told_faults = faults;
-    p->told_faults[p->told_fault_count] = told;
-    op->object = p->told_fault_count++;
+    p->op_faults = faults;
+    p->op_faults[p->op_fault_count] = fault;
+    op->object = p->op_fault_count++;
     return true;
 }
 

@@ -89,8 +89,8 @@ struct sim_parser {
 
     struct sim_op *open_ops; /* of blocks not closed yet; a block's own stand together at its end */
     uint32_t open_op_count;
-    struct sim_fault *told_faults; /* in operations; they come behind the scenario's own */
-    uint32_t told_fault_count;
+    struct sim_fault *op_faults; /* in operations; they come behind the scenario's own */
+    uint32_t op_fault_count;
     struct sim_arm *open_arms;
     uint32_t open_arm_count;
     struct sim_held held[SIM_NESTING_MAX + 1];

@@ -295,10 +295,10 @@ static void put_faults(struct out *o)
 {
     const struct sim_scenario *s = o->s;
     for (uint32_t i = 0; i < s->fault_count; i++) {
-        bool is_told = false;
-        for (uint32_t k = 0; k < s->op_count && !is_told; k++)
-            is_told = s->ops[k].kind == SIM_OP_FAULT && s->ops[k].object == i;
-        if (is_told)
+        bool is_in_op = false;
+        for (uint32_t k = 0; k < s->op_count && !is_in_op; k++)
+            is_in_op = s->ops[k].kind == SIM_OP_FAULT && s->ops[k].object == i;
+        if (is_in_op)
             continue;
         put_fault(o, &s->faults[i]);
         put(o, "\n");

@@ -132,18 +132,18 @@ static bool resolve_images(struct sim_parser *p)
     return true;
 }
 
-static bool append_told_faults(struct sim_parser *p)
+static bool append_op_faults(struct sim_parser *p)
 {
     struct sim_scenario *s = p->s;
     for (uint32_t i = 0; i < s->op_count; i++)
         if (s->ops[i].kind == SIM_OP_FAULT)
             s->ops[i].object += s->fault_count;
-    for (uint32_t i = 0; i < p->told_fault_count; i++) {
+    for (uint32_t i = 0; i < p->op_fault_count; i++) {
         struct sim_fault *faults = sim_array_grow(s->faults, s->fault_count, sizeof *faults);
         if (!faults)
             return sim_parse_no_memory(p);
         s->faults = faults;
-        s->faults[s->fault_count++] = p->told_faults[i];
+        s->faults[s->fault_count++] = p->op_faults[i];
     }
     return true;
 }
@@ -166,7 +166,7 @@ static bool resolve_all(struct sim_parser *p)
         else if (!resolve_mention(p, &q->frame_method))
             return false;
     }
-    if (!append_told_faults(p))
+    if (!append_op_faults(p))
         return false;
     for (uint32_t i = 0; i < s->fault_count; i++) {
         uint32_t thread = s->faults[i].thread - 1;

@@ -157,7 +157,7 @@ void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t)
 }
 
 /* Nothing will ever happen again. */
-void sim_deadlock_tell_all(struct sim_kernel *k)
+void sim_deadlock_report_all(struct sim_kernel *k)
 {
     const char *before = "deadlock: nothing can move: ";
     for (struct sim_thread_inside *t = k->all; t; t = t->next_all) {

@@ -237,7 +237,7 @@ void sim_bury(struct sim_thread_inside *t, struct sim_thread_inside *by);
 /* ---- deadlock.c */
 
 void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t);
-void sim_deadlock_tell_all(struct sim_kernel *k);
+void sim_deadlock_report_all(struct sim_kernel *k);
 
 /* ---- adversary.c: what the real world leaves open */
 

@@ -579,7 +579,7 @@ static struct sim_thread_inside *next_thread(struct sim_kernel *k)
             continue;
         }
         if (!k->taken.node && stands_still(k)) {
-            sim_deadlock_tell_all(k);
+            sim_deadlock_report_all(k);
             continue;
         }
         struct sim_node *n = kernel_next_event(k);

@@ -163,9 +163,9 @@ static enum strobe_status btrace2_reconstruct(struct sim_tracer *t, struct sim_r
     memcpy(b->buffer, &version, sizeof version);
     memcpy(b->buffer + sizeof version, &b->main_tid, sizeof b->main_tid);
     if (!b->failed && sim_instrument_view(&b->probes, run->scenario, &run->truth, false, &b->tracer.view))
-        status =
-            sim_btrace2_claims(&(struct sim_btrace2_capture){.log = b->buffer, .bytes = bytes, .end_ns = run->end_ns},
-                               &b->probes, run->scenario, out, error);
+        status = sim_btrace2_reconstruct(
+            &(struct sim_btrace2_capture){.log = b->buffer, .bytes = bytes, .end_ns = run->end_ns}, &b->probes,
+            run->scenario, out, error);
     out->lost += b->dropped + b->refused;
     if (status == STROBE_IO && error && !error->text[0])
         strobe_error_set(error, "out of memory");
@@ -198,7 +198,7 @@ struct sim_tracer *sim_policy_btrace2(void)
         .method_in = btrace2_method_in,
         .method_out = btrace2_method_out,
         .method_throw = btrace2_method_throw,
-        .claims = btrace2_reconstruct,
+        .reconstruct = btrace2_reconstruct,
         .save = sim_btrace_save,
         .close = close_btrace2,
         .policy = "btrace2",

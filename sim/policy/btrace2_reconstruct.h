@@ -1,6 +1,6 @@
 /* What btrace 2.0's method log claims, in virtual time and in real mode alike. */
-#ifndef STROBE_SIM_POLICY_BTRACE2_CLAIMS_H
-#define STROBE_SIM_POLICY_BTRACE2_CLAIMS_H
+#ifndef STROBE_SIM_POLICY_BTRACE2_RECONSTRUCT_H
+#define STROBE_SIM_POLICY_BTRACE2_RECONSTRUCT_H
 
 #include "engine/base/error.h"
 #include "engine/trace/model/calls.h"
@@ -21,8 +21,8 @@ struct sim_btrace2_capture {
 };
 
 /* Appends the tracks of all threads that the log tells of. STROBE_BAD_INPUT and its like, STROBE_IO with `error`. */
-enum strobe_status sim_btrace2_claims(const struct sim_btrace2_capture *capture, const struct sim_instrument *probes,
-                                      const struct sim_scenario *scenario, struct sim_tracks *out,
-                                      struct strobe_error *error);
+enum strobe_status sim_btrace2_reconstruct(const struct sim_btrace2_capture *capture,
+                                           const struct sim_instrument *probes, const struct sim_scenario *scenario,
+                                           struct sim_tracks *out, struct strobe_error *error);
 
 #endif

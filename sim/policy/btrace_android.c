@@ -479,7 +479,7 @@ struct sim_tracer *sim_btrace_android_open(uint32_t ring_records)
         .scope_end = android_scope_end,
         .release = android_release,
         .message = android_message,
-        .claims = android_reconstruct,
+        .reconstruct = android_reconstruct,
         .save = sim_btrace_save,
         .close = close_android,
         .policy = "btrace-android",

@@ -439,7 +439,7 @@ struct sim_tracer *sim_btrace_ios_open(const struct sim_btrace_ios_options *opti
         .scope_begin = ios_scope_begin,
         .scope_end = ios_scope_end,
         .release = ios_release,
-        .claims = ios_reconstruct,
+        .reconstruct = ios_reconstruct,
         .save = sim_btrace_save,
         .close = close_ios,
         .policy = "btrace-ios",

@@ -1,7 +1,7 @@
 /* Exact calls as claims: what instrumentation captured and the engine's own readers and repair have put together, as
  * tracks for the score. For sim/policy. */
-#ifndef STROBE_SIM_POLICY_CALL_CLAIMS_H
-#define STROBE_SIM_POLICY_CALL_CLAIMS_H
+#ifndef STROBE_SIM_POLICY_CALL_RECONSTRUCT_H
+#define STROBE_SIM_POLICY_CALL_RECONSTRUCT_H
 
 #include "engine/trace/model/calls.h"
 #include "sim/score/tracks.h"
@@ -20,7 +20,7 @@ struct sim_call_message {
     uint32_t id;
 };
 
-struct sim_call_claims {
+struct sim_call_input {
     const struct strobe_calls *calls; /* repaired: begins and ends nest */
     uint64_t origin_ns;               /* time of the stream that is 0 */
     uint64_t end_ns;                  /* when the capture ended, from 0: calls that the stream leaves open were under
@@ -33,6 +33,6 @@ struct sim_call_claims {
 };
 
 /* Appends a track for each thread that has calls. STROBE_IO: out of memory. */
-enum strobe_status sim_claim_calls(const struct sim_call_claims *in, struct sim_tracks *out);
+enum strobe_status sim_reconstruct_calls(const struct sim_call_input *in, struct sim_tracks *out);
 
 #endif

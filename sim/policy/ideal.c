@@ -262,7 +262,7 @@ enum strobe_status sim_policy_ideal(const uint64_t *samples, uint32_t spec_count
         return STROBE_IO;
     d->session.fd = -1;
     d->spec_count = spec_count;
-    d->tracer = (struct sim_tracer){.claims = ideal_reconstruct, .close = close_ideal, .policy = "ideal"};
+    d->tracer = (struct sim_tracer){.reconstruct = ideal_reconstruct, .close = close_ideal, .policy = "ideal"};
     d->samples = malloc((spec_count + 1) * sizeof *d->samples);
     d->period_ns = calloc(spec_count + 1, sizeof *d->period_ns);
     if (!d->samples || !d->period_ns) {

@@ -162,8 +162,8 @@ bool sim_instrument_view(const struct sim_instrument *i, const struct sim_scenar
     out->methods_out = s->method_count - i->count;
     for (uint32_t m = 0; m < s->method_count; m++) {
         uint32_t name = sim_tracks_name(truth, s->methods[m].name);
-        if (i->id[m] && name < out->told_count)
-            out->told[name] = true;
+        if (i->id[m] && name < out->recorded_count)
+            out->recorded[name] = true;
     }
     return true;
 }

@@ -152,18 +152,18 @@ static enum strobe_status matrix_reconstruct(struct sim_tracer *t, struct sim_ru
     if (entries && !m->failed && sim_instrument_view(&m->probes, run->scenario, &run->truth, true, &m->tracer.view)) {
         const char *frame = sim_matrix_frame(&m->probes, run->scenario);
         if (frame)
-            m->tracer.view.told[sim_tracks_name(&run->truth, frame)] = true;
+            m->tracer.view.recorded[sim_tracks_name(&run->truth, frame)] = true;
         size_t count = strobe_matrix_copy_newest(&m->log, entries, STROBE_MATRIX_ENTRIES_DEFAULT);
         uint64_t lost = strobe_load_relaxed(&m->log.written) - count;
-        status = sim_matrix_claims(&(struct sim_matrix_capture){.tid = m->tid,
-                                                                .name = m->name,
-                                                                .entries = entries,
-                                                                .count = count,
-                                                                .lost = lost,
-                                                                .end_ns = run->end_ns,
-                                                                .is_frame = m->is_frame,
-                                                                .handed_out = m->handed_out},
-                                   &m->probes, run->scenario, out);
+        status = sim_matrix_reconstruct(&(struct sim_matrix_capture){.tid = m->tid,
+                                                                     .name = m->name,
+                                                                     .entries = entries,
+                                                                     .count = count,
+                                                                     .lost = lost,
+                                                                     .end_ns = run->end_ns,
+                                                                     .is_frame = m->is_frame,
+                                                                     .handed_out = m->handed_out},
+                                        &m->probes, run->scenario, out);
     }
     free(entries);
     if (status != STROBE_OK)
@@ -214,7 +214,7 @@ struct sim_tracer *sim_policy_matrix(void)
         .method_out = matrix_method_out,
         .message_begin = matrix_message_begin,
         .message_end = matrix_message_end,
-        .claims = matrix_reconstruct,
+        .reconstruct = matrix_reconstruct,
         .save = matrix_save,
         .close = matrix_close,
         .policy = "matrix",

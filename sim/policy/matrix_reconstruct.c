@@ -82,8 +82,8 @@ static bool matrix_read_calls(const struct sim_matrix_capture *c, const struct s
     return true;
 }
 
-enum strobe_status sim_matrix_claims(const struct sim_matrix_capture *capture, const struct sim_instrument *probes,
-                                     const struct sim_scenario *scenario, struct sim_tracks *out)
+enum strobe_status sim_matrix_reconstruct(const struct sim_matrix_capture *capture, const struct sim_instrument *probes,
+                                          const struct sim_scenario *scenario, struct sim_tracks *out)
 {
     struct strobe_calls calls;
     struct messages messages = {0};
@@ -95,12 +95,12 @@ enum strobe_status sim_matrix_claims(const struct sim_matrix_capture *capture, c
                  ? strobe_calls_repair(&calls, STROBE_REPAIR_ENCLOSING, NULL)
                  : STROBE_IO;
     if (status == STROBE_OK)
-        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls,
-                                                           .origin_ns = capture->origin_ns,
-                                                           .end_ns = capture->end_ns,
-                                                           .messages = messages.at,
-                                                           .message_count = messages.count},
-                                 out);
+        status = sim_reconstruct_calls(&(struct sim_call_input){.calls = &calls,
+                                                                .origin_ns = capture->origin_ns,
+                                                                .end_ns = capture->end_ns,
+                                                                .messages = messages.at,
+                                                                .message_count = messages.count},
+                                       out);
     out->bytes += sizeof(uint64_t) * capture->count;
     strobe_calls_close(&calls);
     free(messages.at);

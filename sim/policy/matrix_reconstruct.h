@@ -1,6 +1,6 @@
 /* What Matrix's log of the main thread claims, in virtual time and in real mode alike. */
-#ifndef STROBE_SIM_POLICY_MATRIX_CLAIMS_H
-#define STROBE_SIM_POLICY_MATRIX_CLAIMS_H
+#ifndef STROBE_SIM_POLICY_MATRIX_RECONSTRUCT_H
+#define STROBE_SIM_POLICY_MATRIX_RECONSTRUCT_H
 
 #include "sim/policy/instrument.h"
 #include "sim/score/tracks.h"
@@ -26,7 +26,7 @@ struct sim_matrix_capture {
 const char *sim_matrix_frame(const struct sim_instrument *probes, const struct sim_scenario *scenario);
 
 /* Appends the main thread's track. STROBE_IO: out of memory. */
-enum strobe_status sim_matrix_claims(const struct sim_matrix_capture *capture, const struct sim_instrument *probes,
-                                     const struct sim_scenario *scenario, struct sim_tracks *out);
+enum strobe_status sim_matrix_reconstruct(const struct sim_matrix_capture *capture, const struct sim_instrument *probes,
+                                          const struct sim_scenario *scenario, struct sim_tracks *out);
 
 #endif

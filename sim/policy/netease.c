@@ -293,7 +293,7 @@ struct sim_tracer *sim_policy_netease(void)
         return NULL;
     n->session.fd = -1;
     n->tracer = (struct sim_tracer){.start = netease_start,
-                                    .claims = netease_reconstruct,
+                                    .reconstruct = netease_reconstruct,
                                     .save = sim_btrace_save,
                                     .close = close_netease,
                                     .policy = "netease",

@@ -1,6 +1,6 @@
 /* What RheaTrace's log claims, in virtual time and in real mode alike. */
-#ifndef STROBE_SIM_POLICY_RHEA_CLAIMS_H
-#define STROBE_SIM_POLICY_RHEA_CLAIMS_H
+#ifndef STROBE_SIM_POLICY_RHEA_RECONSTRUCT_H
+#define STROBE_SIM_POLICY_RHEA_RECONSTRUCT_H
 
 #include "engine/base/error.h"
 #include "sim/policy/instrument.h"
@@ -22,9 +22,9 @@ struct sim_rhea_capture {
 };
 
 /* Appends the tracks of all threads that the log tells of. STROBE_BAD_INPUT, STROBE_IO with `error`. */
-enum strobe_status sim_rhea_claims(const struct sim_rhea_capture *capture, const struct sim_instrument *probes,
-                                   const struct sim_scenario *scenario, struct sim_tracks *out,
-                                   struct strobe_error *error);
+enum strobe_status sim_rhea_reconstruct(const struct sim_rhea_capture *capture, const struct sim_instrument *probes,
+                                        const struct sim_scenario *scenario, struct sim_tracks *out,
+                                        struct strobe_error *error);
 
 /* What it can tell of the truth: methods with probes, files, frames. False: out of memory. */
 bool sim_rhea_view(const struct sim_instrument *probes, const struct sim_scenario *scenario, struct sim_tracks *truth,

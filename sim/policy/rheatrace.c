@@ -236,7 +236,7 @@ static enum strobe_status rheatrace_reconstruct(struct sim_tracer *t, struct sim
     strobe_atrace_end(&r->atrace);
     if (!r->failed && sim_rhea_view(&r->probes, run->scenario, &run->truth, r->main_only, &r->tracer.view) &&
         strobe_rhea_log(&r->atrace.ring, SIM_RHEA_DIGITS, rheatrace_take_text, r, NULL) == STROBE_OK)
-        status = sim_rhea_claims(
+        status = sim_rhea_reconstruct(
             &(struct sim_rhea_capture){
                 .log = r->log, .bytes = r->log_bytes, .origin_ns = ORIGIN_NS, .end_ns = run->end_ns},
             &r->probes, run->scenario, out, error);
@@ -275,7 +275,7 @@ struct sim_tracer *sim_policy_rheatrace(bool main_only)
         .scope_end = rheatrace_scope_end,
         .message_begin = rheatrace_message_begin,
         .message_end = rheatrace_message_end,
-        .claims = rheatrace_reconstruct,
+        .reconstruct = rheatrace_reconstruct,
         .save = sim_btrace_save,
         .close = close_rheatrace,
         .policy = main_only ? "rheatrace-main" : "rheatrace",

@@ -326,7 +326,7 @@ static enum strobe_status strobe_policy_create_session(struct sim_strobe *s)
     return strobe_session_create(s->path, &s->config, command, run->options.replace, &s->session);
 }
 
-static void tell_images(const struct sim_strobe *s)
+static void add_strobe_images(const struct sim_strobe *s)
 {
     const struct sim_scenario *sc = s->run->scenario;
     for (uint32_t i = 0; i < sc->image_count; i++) {
@@ -396,7 +396,7 @@ static enum strobe_status strobe_policy_start(struct sim_tracer *tracer, struct 
     h->begin = (struct strobe_clock_pair){SIM_STROBE_ORIGIN_NS, SIM_STROBE_ORIGIN_NS, SIM_STROBE_ORIGIN_NS,
                                           SIM_STROBE_ORIGIN_NS};
     strobe_store_release(&h->state, STROBE_SESSION_RUNNING);
-    tell_images(s);
+    add_strobe_images(s);
     sim_strobe_host(s);
     s->memory_bytes = strobe_engine_memory_bytes(&s->config);
     s->memory = mmap(NULL, s->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -443,7 +443,7 @@ struct sim_tracer *sim_policy_strobe(void)
         .scope_end = strobe_policy_scope_end,
         .release = strobe_policy_release,
         .message = strobe_policy_message,
-        .claims = sim_strobe_claims,
+        .reconstruct = sim_strobe_reconstruct,
         .save = sim_strobe_save,
         .check = sim_strobe_check,
         .close = close_strobe,

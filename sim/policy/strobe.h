@@ -88,8 +88,8 @@ static inline uint64_t sim_strobe_ticks(const struct sim_strobe *s, uint64_t now
     return now_ns + SIM_STROBE_ORIGIN_NS + (uint64_t)s->clock_offset_ns;
 }
 
-enum strobe_status sim_strobe_claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                     struct strobe_error *error);
+enum strobe_status sim_strobe_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                          struct strobe_error *error);
 
 /* After claims: builds the session's timeline once more, into another sink, which frees itself. */
 enum strobe_status sim_strobe_build(const struct sim_strobe *s, struct strobe_sink *sink);

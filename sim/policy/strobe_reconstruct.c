@@ -120,8 +120,8 @@ enum strobe_status sim_strobe_build(const struct sim_strobe *s, struct strobe_si
     return status;
 }
 
-enum strobe_status sim_strobe_claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                     struct strobe_error *error)
+enum strobe_status sim_strobe_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                          struct strobe_error *error)
 {
     struct sim_strobe *s = (struct sim_strobe *)t;
     size_t first = out->track_count;

@@ -12,8 +12,8 @@ enum {
 
 uint64_t sim_player_now(const struct sim_player *p)
 {
-    uint64_t now = sim_now(), told = p->run->truth.failed ? 0 : p->run->truth.tracks[p->v.track].end_ns;
-    return now > told ? now : told;
+    uint64_t now = sim_now(), latest = p->run->truth.failed ? 0 : p->run->truth.tracks[p->v.track].end_ns;
+    return now > latest ? now : latest;
 }
 
 void sim_play_work(struct sim_player *p, uint64_t ns)
@@ -69,10 +69,10 @@ enum leaving { RETURNED, THROWN, EXITED };
 static void player_leave_acts(struct sim_player *p, uint64_t frames, enum leaving how)
 {
     struct sim_tracer *tracer = p->run->tracer;
-    bool told = how == RETURNED && tracer && tracer->method_out, thrown = how == THROWN;
+    bool reports_exit = how == RETURNED && tracer && tracer->method_out, thrown = how == THROWN;
     uint64_t now = sim_player_now(p);
     for (; frames; frames--) {
-        if (told) {
+        if (reports_exit) {
             tracer->method_out(tracer, &p->v, p->v.frames[p->v.frame_count - 1].method);
             now = sim_player_now(p);
         }
@@ -184,13 +184,13 @@ static void player_allocate(struct sim_player *p, uint64_t bytes)
     p->v.allocations++;
     p->v.alloc_bytes += bytes;
     p->kept++;
-    sim_tell_point(p, STROBE_KIND_ALLOC, bytes);
+    sim_report_point(p, STROBE_KIND_ALLOC, bytes);
 }
 
 static void player_free_last(struct sim_player *p, uint64_t count)
 {
     for (; count && p->kept; count--, p->kept--)
-        sim_tell_point(p, STROBE_KIND_FREE, 0);
+        sim_report_point(p, STROBE_KIND_FREE, 0);
 }
 
 static void player_lock(struct sim_player *p, const struct sim_op *op)
@@ -231,12 +231,12 @@ static void player_spawn(struct sim_player *p, uint32_t spec)
         sim_compute_in_kernel(ns);
     sim_world_spawn(p->world, spec, &p->v);
     sim_leave_kernel();
-    sim_tell_point(p, STROBE_KIND_THREAD, 0);
+    sim_report_point(p, STROBE_KIND_THREAD, 0);
 }
 
 static void call_native(struct sim_player *p, const struct sim_op *op)
 {
-    sim_tell_point(p, STROBE_KIND_JNI, op->object);
+    sim_report_point(p, STROBE_KIND_JNI, op->object);
     player_call(p, op->object, 1);
 }
 
@@ -262,7 +262,7 @@ static void player_play_op(struct sim_player *p, const struct sim_op *op)
     case SIM_OP_MONITOR:
     case SIM_OP_READ_LOCK:
     case SIM_OP_WRITE_LOCK: player_lock(p, op); break;
-    case SIM_OP_CLOCK: sim_tell_point(p, STROBE_KIND_CLOCK, 0); break;
+    case SIM_OP_CLOCK: sim_report_point(p, STROBE_KIND_CLOCK, 0); break;
     case SIM_OP_JNI: call_native(p, op); return;
     case SIM_OP_POST: sim_play_post(p, op, amount); break;
     case SIM_OP_LOOP: player_loop(p, op); break;
@@ -331,7 +331,7 @@ void sim_player_main(void *arg)
     sim_track_end(&p->run->truth, v->track, sim_player_now(p));
     v->cpu_ns = sim_run_own_cpu_ns(v);
     v->life = SIM_LIFE_AFTER;
-    sim_tell_release(p, self, STROBE_RELEASE_ALL);
+    sim_report_release(p, self, STROBE_RELEASE_ALL);
     if (tracer && tracer->thread_end)
         tracer->thread_end(tracer, v);
     v->ended = true;

@@ -46,8 +46,8 @@ void sim_queue_post(struct sim_message_queue *q, struct sim_message m, struct si
         return;
     q->woken++;
     if (from && due)
-        sim_tell_release(from->player, sim_what(SIM_WHAT_QUEUE, q->number),
-                         q->loopers > 1 ? STROBE_RELEASE_ONE : STROBE_RELEASE_TARGET);
+        sim_report_release(from->player, sim_what(SIM_WHAT_QUEUE, q->number),
+                           q->loopers > 1 ? STROBE_RELEASE_ONE : STROBE_RELEASE_TARGET);
     if (from)
         sim_play_call_looper(from->player, &q->wake);
     else
@@ -126,17 +126,17 @@ static void player_begin_message(struct sim_player *p, uint32_t queue, const str
 {
     struct sim_tracer *tracer = p->run->tracer;
     player_set_message(p, ++p->message_count);
-    struct sim_loop_message told = {
+    struct sim_loop_message loop_message = {
         .id = p->v.message, .queue = queue, .method = m->method, .due_ns = m->due_ns, .is_frame = is_frame};
     struct sim_loop_turn turn = {.begin_ns = sim_player_now(p),
                                  .due_ns = m->due_ns,
-                                 .id = told.id,
+                                 .id = loop_message.id,
                                  .queue = queue,
                                  .name = p->world->code[m->method].name,
                                  .is_frame = is_frame};
     sim_track_loop(&p->run->truth, p->v.track, &turn);
     if (tracer && tracer->message_begin)
-        tracer->message_begin(tracer, &p->v, &told);
+        tracer->message_begin(tracer, &p->v, &loop_message);
 }
 
 void sim_play_next_message(struct sim_player *p, uint32_t queue, uint32_t *method)

@@ -25,7 +25,7 @@ static bool push_own(struct sim_player *p, uint32_t method)
     return true;
 }
 
-void sim_tell_point(struct sim_player *p, enum strobe_kind kind, uint64_t arg)
+void sim_report_point(struct sim_player *p, enum strobe_kind kind, uint64_t arg)
 {
     struct sim_tracer *tracer = p->run->tracer;
     if (!tracer || !tracer->point || !push_own(p, SIM_HOOK_METHOD))
@@ -34,7 +34,7 @@ void sim_tell_point(struct sim_player *p, enum strobe_kind kind, uint64_t arg)
     sim_frame_pop(&p->v);
 }
 
-void sim_tell_release(struct sim_player *p, uint64_t what, enum strobe_release how)
+void sim_report_release(struct sim_player *p, uint64_t what, enum strobe_release how)
 {
     struct sim_tracer *tracer = p->run->tracer;
     if (!tracer || !tracer->release || !push_own(p, SIM_HOOK_METHOD))
@@ -77,7 +77,7 @@ void sim_wait_begin(struct sim_player *p, enum strobe_kind kind, uint64_t what)
         meet_signals(p);
 }
 
-static enum strobe_wake told_wake(enum sim_wake how, const struct sim_thread *t)
+static enum strobe_wake reported_wake(enum sim_wake how, const struct sim_thread *t)
 {
     switch (how) {
     case SIM_WAKE_THREAD: return t->waker ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE;
@@ -170,7 +170,7 @@ void sim_wait_end(struct sim_player *p, enum sim_wake how)
     v->waits = STROBE_KIND_NONE;
     sim_frame_pop(v);
     if (p->heard && tracer->scope_end)
-        tracer->scope_end(tracer, v, p->token, kind, p->wait_what, told_wake(how, v->thread));
+        tracer->scope_end(tracer, v, p->token, kind, p->wait_what, reported_wake(how, v->thread));
     if (p->heard)
         sim_frame_pop(v);
     player_add_wait(p, &wait);
@@ -198,7 +198,7 @@ static void take_mutex(struct sim_player *p, const struct sim_op *op, enum strob
 {
     struct sim_mutex *m = &p->world->mutexes[op->object];
     if (p->run->tracer && p->run->tracer->tries_locks_first && sim_mutex_trylock(m)) {
-        sim_tell_point(p, kind, lock_id(op));
+        sim_report_point(p, kind, lock_id(op));
         return;
     }
     sim_wait_begin(p, kind, lock_id(op));
@@ -230,13 +230,13 @@ void sim_play_unlock(struct sim_player *p, const struct sim_op *op)
     struct sim_mutex *m = &p->world->mutexes[op->object];
     p->held--;
     if (op->kind == SIM_OP_READ_LOCK || op->kind == SIM_OP_WRITE_LOCK) {
-        sim_tell_release(p, lock_id(op), op->kind == SIM_OP_READ_LOCK ? STROBE_RELEASE_SHARED : STROBE_RELEASE_LOCK);
+        sim_report_release(p, lock_id(op), op->kind == SIM_OP_READ_LOCK ? STROBE_RELEASE_SHARED : STROBE_RELEASE_LOCK);
         sim_rwlock_unlock(&p->world->rwlocks[op->object]);
         sim_leave_kernel();
         return;
     }
     if (m->depth <= 1)
-        sim_tell_release(p, lock_id(op), STROBE_RELEASE_LOCK);
+        sim_report_release(p, lock_id(op), STROBE_RELEASE_LOCK);
     sim_mutex_unlock(m);
     sim_leave_kernel();
 }
@@ -249,7 +249,7 @@ static void wait_cond(struct sim_player *p, const struct sim_op *op, uint64_t ti
         sim_world_fail(p->world, STROBE_BAD_INPUT, op, "a wait with its lock held");
         return;
     }
-    sim_tell_release(p, sim_what(SIM_WHAT_LOCK, op->other), STROBE_RELEASE_LOCK);
+    sim_report_release(p, sim_what(SIM_WHAT_LOCK, op->other), STROBE_RELEASE_LOCK);
     sim_wait_begin(p, STROBE_KIND_COND, sim_what(SIM_WHAT_COND, op->object));
     sim_wait_end(p, sim_cond_wait(&p->world->conds[op->object], m, timeout));
 }
@@ -276,7 +276,7 @@ static void player_unpark(struct sim_player *p, uint32_t spec)
     struct sim_vthread *v = choose_thread_to_unpark(p->run, spec);
     if (!v)
         return;
-    sim_tell_release(p, sim_what(SIM_WHAT_PARK, v->thread->serial), STROBE_RELEASE_TARGET);
+    sim_report_release(p, sim_what(SIM_WHAT_PARK, v->thread->serial), STROBE_RELEASE_TARGET);
     sim_unpark(v->thread);
     sim_leave_kernel();
 }
@@ -309,12 +309,12 @@ void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t am
     switch (op->kind) {
     case SIM_OP_WAIT: wait_cond(p, op, timeout); break;
     case SIM_OP_NOTIFY:
-        sim_tell_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ONE);
+        sim_report_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ONE);
         sim_cond_notify(&w->conds[op->object]);
         sim_leave_kernel();
         break;
     case SIM_OP_NOTIFY_ALL:
-        sim_tell_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ALL);
+        sim_report_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ALL);
         sim_cond_notify_all(&w->conds[op->object]);
         sim_leave_kernel();
         break;
@@ -323,7 +323,7 @@ void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t am
         sim_wait_end(p, sim_sem_wait(&w->sems[op->object], timeout));
         break;
     case SIM_OP_SEM_POST:
-        sim_tell_release(p, sim_what(SIM_WHAT_SEM, op->object), STROBE_RELEASE_ONE);
+        sim_report_release(p, sim_what(SIM_WHAT_SEM, op->object), STROBE_RELEASE_ONE);
         sim_sem_post(&w->sems[op->object]);
         sim_leave_kernel();
         break;
@@ -366,7 +366,7 @@ void sim_play_collect(struct sim_player *p, uint64_t amount)
     struct sim_player *stopped = w->stopped;
     w->stopped = NULL;
     w->last_stopped = &w->stopped;
-    sim_tell_release(p, sim_what(SIM_WHAT_GC, w->collection), STROBE_RELEASE_ALL);
+    sim_report_release(p, sim_what(SIM_WHAT_GC, w->collection), STROBE_RELEASE_ALL);
     for (struct sim_player *next; stopped; stopped = next) {
         next = stopped->next_stopped;
         sim_sem_post(&stopped->collected);

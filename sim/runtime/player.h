@@ -72,8 +72,8 @@ void sim_wait_begin(struct sim_player *p, enum strobe_kind kind, uint64_t what);
 void sim_wait_end(struct sim_player *p, enum sim_wake how);
 
 /* Tells the tracer of a release, or of an event. */
-void sim_tell_release(struct sim_player *p, uint64_t what, enum strobe_release how);
-void sim_tell_point(struct sim_player *p, enum strobe_kind kind, uint64_t arg);
+void sim_report_release(struct sim_player *p, uint64_t what, enum strobe_release how);
+void sim_report_point(struct sim_player *p, enum strobe_kind kind, uint64_t arg);
 
 /* The operations that wait or let others go on. lock: false when it is not to be had. */
 bool sim_play_lock(struct sim_player *p, const struct sim_op *op);

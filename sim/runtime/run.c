@@ -24,8 +24,8 @@ static void on_core(void *ctx, struct sim_thread *t, int core, bool blocked, uin
     v->core = core;
     if (v->life != SIM_LIFE_IN_CODE || run->truth.failed)
         return;
-    uint64_t told = run->truth.tracks[v->track].end_ns;
-    sim_track_core(&run->truth, v->track, now_ns > told ? now_ns : told, core);
+    uint64_t latest = run->truth.tracks[v->track].end_ns;
+    sim_track_core(&run->truth, v->track, now_ns > latest ? now_ns : latest, core);
 }
 
 /* ---- play ---- */

@@ -90,8 +90,8 @@ struct sim_tracer {
 
     /* After the run (the kernel has ended, its threads are still there): what was captured, as claims. `error` gets
      * one line on failure. */
-    enum strobe_status (*claims)(struct sim_tracer *, struct sim_run *, struct sim_tracks *out,
-                                 struct strobe_error *error);
+    enum strobe_status (*reconstruct)(struct sim_tracer *, struct sim_run *, struct sim_tracks *out,
+                                      struct strobe_error *error);
 
     /* Writes what the policy leaves behind (session, trace) into the folder; NULL for those that leave nothing. After
      * claims. */

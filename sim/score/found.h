@@ -16,7 +16,7 @@ enum strobe_status sim_tracks_watch(const struct sim_tracks *t, struct strobe_wa
 
 /* How well a claim sees whose policy samples each interval_ns: to within what counts as a gap between samples; or,
  * `exact`, tells all calls with a clock that ticks each interval_ns. */
-struct strobe_watch_view sim_claim_view(uint64_t interval_ns, bool exact);
+struct strobe_watch_view sim_reconstruction_view(uint64_t interval_ns, bool exact);
 
 /* Appends all that is found to `out`, sorted; out->view is `view`. STROBE_IO: out of memory. */
 enum strobe_status sim_tracks_find(const struct sim_tracks *t, const struct strobe_watch_options *options,
@@ -24,17 +24,17 @@ enum strobe_status sim_tracks_find(const struct sim_tracks *t, const struct stro
 
 /* Pairs what is found in a claim with what is in the truth: of one kind, begin and end no more than within_ns apart,
  * each at most once. of[i] = index in the truth of the claim's i-th + 1; 0 = none. Returns how many pairs there are. */
-size_t sim_findings_pair(const struct strobe_findings *truth, const struct strobe_findings *claim, uint64_t within_ns,
-                         uint32_t *of);
+size_t sim_findings_pair(const struct strobe_findings *truth, const struct strobe_findings *reconstruction,
+                         uint64_t within_ns, uint32_t *of);
 
 /* Findings of a truth and of a claim about it. */
 struct sim_found {
-    struct strobe_findings truth, claim;
+    struct strobe_findings truth, reconstruction;
 };
 
 /* All that is found in both, with Matrix's thresholds. NULL: out of memory. */
-struct sim_found *sim_found_of(const struct sim_tracks *truth, const struct sim_tracks *claim,
-                               const struct strobe_watch_view *claim_view);
+struct sim_found *sim_found_of(const struct sim_tracks *truth, const struct sim_tracks *reconstruction,
+                               const struct strobe_watch_view *reconstruction_view);
 void sim_found_free(struct sim_found *f); /* NULL is fine */
 
 #endif

@@ -8,11 +8,11 @@
 #define SIM_UNKNOWN (UINT32_MAX - 1) /* a claimed name, or a claimed track, that the truth has not */
 
 struct sim_pair {
-    const struct sim_track *truth, *claim; /* one of them may be NULL */
+    const struct sim_track *truth, *reconstruction; /* one of them may be NULL */
 };
 
 struct sim_pairing {
-    const struct sim_tracks *truth, *claim;
+    const struct sim_tracks *truth, *reconstruction;
     struct sim_pair *pairs; /* the truth's tracks in their order, then claimed ones that it has not */
     size_t pair_count;
     uint32_t *name_of;  /* by claimed name: the true one's number */
@@ -20,7 +20,7 @@ struct sim_pairing {
 };
 
 /* False: out of memory. Close it in any case. */
-bool sim_pairing_open(struct sim_pairing *p, const struct sim_tracks *truth, const struct sim_tracks *claim);
+bool sim_pairing_open(struct sim_pairing *p, const struct sim_tracks *truth, const struct sim_tracks *reconstruction);
 void sim_pairing_close(struct sim_pairing *p);
 
 /* How long a call of this pair must be to be long; at least 1. */

@@ -92,7 +92,7 @@ struct sim_score {
 };
 
 /* STROBE_IO: out of memory; *out is empty then. */
-enum strobe_status sim_score(const struct sim_tracks *truth, const struct sim_tracks *claim,
+enum strobe_status sim_score(const struct sim_tracks *truth, const struct sim_tracks *reconstruction,
                              const struct sim_score_options *options, struct sim_score *out);
 
 /* What the run cost, as who ran it knows: fills in the CPU times and the overhead. */

@@ -18,7 +18,7 @@ struct true_call {
 };
 
 /* An open claimed call. */
-struct claimed_call {
+struct reconstructed_call {
     uint32_t name, class;
     uint64_t begin_ns, end_ns;
     size_t number, first; /* first: the true call it belongs to */
@@ -58,18 +58,18 @@ struct sim_sweep {
     const struct sim_pairing *p;
     struct sim_method_score *methods;
     size_t method_count;
-    struct times of_truth, of_claim;
+    struct times of_truth, of_reconstruction;
 
     struct true_call *truth;
     size_t true_depth, true_room;
-    struct claimed_call *claim;
-    size_t claim_depth, claim_room;
-    size_t equal;                   /* levels from the outermost on which both agree */
-    uint64_t *true_end, *claim_end; /* by number of the call: when it ends */
-    size_t true_end_room, claim_end_room;
+    struct reconstructed_call *reconstruction;
+    size_t reconstructed_depth, reconstructed_room;
+    size_t equal;                           /* levels from the outermost on which both agree */
+    uint64_t *true_end, *reconstructed_end; /* by number of the call: when it ends */
+    size_t true_end_room, reconstructed_end_room;
     size_t *open;
     size_t open_room;
-    size_t true_count, claim_count; /* calls met so far */
+    size_t true_count, reconstructed_count; /* calls met so far */
     unsigned char *folded;
     size_t folded_room; /* by number of the claimed call */
     struct level *levels[2];
@@ -90,11 +90,11 @@ struct sim_sweep *sim_sweep_open(const struct sim_pairing *p, struct sim_method_
     s->methods = methods;
     s->method_count = p->truth->names.count;
     for (int side = 0; side < 2; side++) {
-        struct times *t = side ? &s->of_claim : &s->of_truth;
+        struct times *t = side ? &s->of_reconstruction : &s->of_truth;
         t->open = calloc(s->method_count + 1, sizeof *t->open);
         t->since_ns = calloc(s->method_count + 1, sizeof *t->since_ns);
     }
-    if (s->of_truth.open && s->of_truth.since_ns && s->of_claim.open && s->of_claim.since_ns)
+    if (s->of_truth.open && s->of_truth.since_ns && s->of_reconstruction.open && s->of_reconstruction.since_ns)
         return s;
     sim_sweep_close(s);
     return NULL;
@@ -106,12 +106,12 @@ void sim_sweep_close(struct sim_sweep *s)
         return;
     free(s->of_truth.open);
     free(s->of_truth.since_ns);
-    free(s->of_claim.open);
-    free(s->of_claim.since_ns);
+    free(s->of_reconstruction.open);
+    free(s->of_reconstruction.since_ns);
     free(s->truth);
-    free(s->claim);
+    free(s->reconstruction);
     free(s->true_end);
-    free(s->claim_end);
+    free(s->reconstructed_end);
     free(s->open);
     free(s->folded);
     free(s->levels[0]);
@@ -223,7 +223,7 @@ static void sweep_extend_match(struct sim_sweep *s, uint64_t now_ns)
     t->met_core_ns = core_ns(s, now_ns);
 }
 
-static void sweep_add_message(struct claimed_call *c, uint32_t message, uint64_t ns)
+static void sweep_add_message(struct reconstructed_call *c, uint32_t message, uint64_t ns)
 {
     if (message != c->message || !c->agreed)
         c->message_ns = 0;
@@ -238,7 +238,7 @@ static void sweep_add_message(struct claimed_call *c, uint32_t message, uint64_t
 static void sweep_end_match(struct sim_sweep *s, uint64_t now_ns)
 {
     struct true_call *t = &s->truth[--s->equal];
-    struct claimed_call *c = &s->claim[s->equal];
+    struct reconstructed_call *c = &s->reconstruction[s->equal];
     uint64_t both_ns = now_ns - t->met_ns, true_ns = t->end_ns - t->begin_ns;
     if (!both_ns)
         return;
@@ -267,7 +267,8 @@ static bool true_begin(struct sim_sweep *s, const struct sim_event *e)
     s->true_count++;
     s->true_depth++;
     s->methods[e->name].calls++;
-    if (s->equal + 1 == s->true_depth && s->claim_depth > s->equal && s->claim[s->equal].name == e->name)
+    if (s->equal + 1 == s->true_depth && s->reconstructed_depth > s->equal &&
+        s->reconstruction[s->equal].name == e->name)
         sweep_extend_match(s, e->time_ns);
     return true;
 }
@@ -287,39 +288,39 @@ static void true_end(struct sim_sweep *s, uint64_t now_ns)
     s->out->false_splits += t->slices > 1;
 }
 
-static bool claimed_begin(struct sim_sweep *s, const struct sim_event *e)
+static bool sweep_begin_reconstructed(struct sim_sweep *s, const struct sim_event *e)
 {
-    if (!strobe_array_reserve(&s->claim, &s->claim_room, s->claim_depth + 1) ||
-        !strobe_array_reserve(&s->folded, &s->folded_room, s->claim_count + 1))
+    if (!strobe_array_reserve(&s->reconstruction, &s->reconstructed_room, s->reconstructed_depth + 1) ||
+        !strobe_array_reserve(&s->folded, &s->folded_room, s->reconstructed_count + 1))
         return false;
-    struct claimed_call *c = &s->claim[s->claim_depth];
+    struct reconstructed_call *c = &s->reconstruction[s->reconstructed_depth];
     uint32_t name = s->p->name_of[e->name];
     uint64_t now_ns = in_life(s, e->time_ns);
-    sweep_pass_time(s, &s->of_claim, now_ns, s->claim_depth ? c[-1].name : SIM_UNKNOWN);
-    sweep_enter(s, &s->of_claim, now_ns, name);
-    *c = (struct claimed_call){.name = name,
-                               .class = e->class,
-                               .begin_ns = e->time_ns,
-                               .end_ns = s->claim_end[s->claim_count],
-                               .number = s->claim_count,
-                               .first = NOBODY_YET,
-                               .agreed = NEVER_AGREED};
-    s->claim_count++;
-    s->claim_depth++;
-    if (s->equal + 1 == s->claim_depth && s->true_depth > s->equal && s->truth[s->equal].name == name)
+    sweep_pass_time(s, &s->of_reconstruction, now_ns, s->reconstructed_depth ? c[-1].name : SIM_UNKNOWN);
+    sweep_enter(s, &s->of_reconstruction, now_ns, name);
+    *c = (struct reconstructed_call){.name = name,
+                                     .class = e->class,
+                                     .begin_ns = e->time_ns,
+                                     .end_ns = s->reconstructed_end[s->reconstructed_count],
+                                     .number = s->reconstructed_count,
+                                     .first = NOBODY_YET,
+                                     .agreed = NEVER_AGREED};
+    s->reconstructed_count++;
+    s->reconstructed_depth++;
+    if (s->equal + 1 == s->reconstructed_depth && s->true_depth > s->equal && s->truth[s->equal].name == name)
         sweep_extend_match(s, e->time_ns);
     return true;
 }
 
-static void claimed_end(struct sim_sweep *s, uint64_t time_ns)
+static void sweep_end_reconstructed(struct sim_sweep *s, uint64_t time_ns)
 {
-    struct claimed_call *c = &s->claim[s->claim_depth - 1];
+    struct reconstructed_call *c = &s->reconstruction[s->reconstructed_depth - 1];
     uint64_t now_ns = in_life(s, time_ns);
-    sweep_pass_time(s, &s->of_claim, now_ns, c->name);
-    sweep_leave(s, &s->of_claim, now_ns, c->name);
-    if (s->equal == s->claim_depth)
+    sweep_pass_time(s, &s->of_reconstruction, now_ns, c->name);
+    sweep_leave(s, &s->of_reconstruction, now_ns, c->name);
+    if (s->equal == s->reconstructed_depth)
         sweep_end_match(s, time_ns);
-    s->claim_depth--;
+    s->reconstructed_depth--;
     s->folded[c->number] = c->agreed == WITH_SHORT;
     if (c->class == SIM_CALL_METHOD && c->all_ns - c->most_ns >= s->long_ns)
         s->out->false_merges++;
@@ -333,7 +334,7 @@ static void claimed_end(struct sim_sweep *s, uint64_t time_ns)
 
 /* The events of both sides in order of time. */
 struct merge {
-    const struct sim_event *truth, *true_end, *claim, *claim_end;
+    const struct sim_event *truth, *true_end, *reconstruction, *reconstructed_end;
 };
 
 static struct merge merge_of(const struct sim_pair *pair)
@@ -343,36 +344,37 @@ static struct merge merge_of(const struct sim_pair *pair)
         m.truth = pair->truth->events;
         m.true_end = m.truth + pair->truth->event_count;
     }
-    if (pair->claim && pair->claim->event_count) {
-        m.claim = pair->claim->events;
-        m.claim_end = m.claim + pair->claim->event_count;
+    if (pair->reconstruction && pair->reconstruction->event_count) {
+        m.reconstruction = pair->reconstruction->events;
+        m.reconstructed_end = m.reconstruction + pair->reconstruction->event_count;
     }
     return m;
 }
 
 /* NULL at the end. */
-static const struct sim_event *sweep_next_event(struct merge *m, bool *claimed)
+static const struct sim_event *sweep_next_event(struct merge *m, bool *reconstructed)
 {
-    if (m->truth == m->true_end && m->claim == m->claim_end)
+    if (m->truth == m->true_end && m->reconstruction == m->reconstructed_end)
         return NULL;
-    *claimed = m->truth == m->true_end || (m->claim != m->claim_end && m->claim->time_ns < m->truth->time_ns);
-    return *claimed ? m->claim++ : m->truth++;
+    *reconstructed = m->truth == m->true_end ||
+                     (m->reconstruction != m->reconstructed_end && m->reconstruction->time_ns < m->truth->time_ns);
+    return *reconstructed ? m->reconstruction++ : m->truth++;
 }
 
 static bool first_pass(struct sim_sweep *s, const struct sim_pair *pair)
 {
     struct merge m = merge_of(pair);
     const struct sim_event *e;
-    bool claimed, ok = true;
+    bool reconstructed, ok = true;
     agree(s, &s->agreement, s->begin_ns, true);
-    while (ok && (e = sweep_next_event(&m, &claimed))) {
+    while (ok && (e = sweep_next_event(&m, &reconstructed))) {
         if (e->name != SIM_CALL_END)
-            ok = claimed ? claimed_begin(s, e) : true_begin(s, e);
-        else if (claimed)
-            claimed_end(s, e->time_ns);
+            ok = reconstructed ? sweep_begin_reconstructed(s, e) : true_begin(s, e);
+        else if (reconstructed)
+            sweep_end_reconstructed(s, e->time_ns);
         else
             true_end(s, e->time_ns);
-        agree(s, &s->agreement, e->time_ns, s->equal == s->true_depth && s->equal == s->claim_depth);
+        agree(s, &s->agreement, e->time_ns, s->equal == s->true_depth && s->equal == s->reconstructed_depth);
     }
     agree(s, &s->agreement, s->end_ns, false);
     return ok;
@@ -423,10 +425,10 @@ static bool second_pass(struct sim_sweep *s, const struct sim_pair *pair, struct
     struct left l = {{0, 0}, {0, 0}, 0};
     struct merge m = merge_of(pair);
     const struct sim_event *e;
-    bool claimed, ok = true;
+    bool reconstructed, ok = true;
     agree(s, a, s->begin_ns, true);
-    while (ok && (e = sweep_next_event(&m, &claimed))) {
-        ok = sweep_step(s, &l, claimed, e);
+    while (ok && (e = sweep_next_event(&m, &reconstructed))) {
+        ok = sweep_step(s, &l, reconstructed, e);
         agree(s, a, e->time_ns, ok && is_resolved(s, &l));
     }
     agree(s, a, s->end_ns, false);
@@ -438,8 +440,8 @@ static void sweep_start(struct sim_sweep *s, const struct sim_pair *pair, const 
     const struct sim_track *t = pair->truth;
     s->begin_ns = t ? t->begin_ns : 0;
     s->end_ns = t ? t->end_ns : 0;
-    s->true_depth = s->claim_depth = s->equal = s->true_count = s->claim_count = 0;
-    s->of_truth.last_ns = s->of_claim.last_ns = s->begin_ns;
+    s->true_depth = s->reconstructed_depth = s->equal = s->true_count = s->reconstructed_count = 0;
+    s->of_truth.last_ns = s->of_reconstruction.last_ns = s->begin_ns;
     s->cores = (struct meter){.spans = t ? t->cpu : NULL, .count = t ? t->cpu_count : 0};
     s->messages = (struct meter){.spans = t ? t->messages : NULL, .count = t ? t->message_count : 0};
     s->agreement = (struct agreement){.since_ns = s->begin_ns, .off = {.spans = off->at, .count = off->count}};
@@ -453,8 +455,8 @@ bool sim_sweep_pair(struct sim_sweep *s, const struct sim_pair *pair, uint64_t l
     s->out = out;
     struct agreement resolved = s->agreement;
     if (!find_ends(s, pair->truth, &s->true_end, &s->true_end_room) ||
-        !find_ends(s, pair->claim, &s->claim_end, &s->claim_end_room) || !first_pass(s, pair) ||
-        !second_pass(s, pair, &resolved))
+        !find_ends(s, pair->reconstruction, &s->reconstructed_end, &s->reconstructed_end_room) ||
+        !first_pass(s, pair) || !second_pass(s, pair, &resolved))
         return false;
     if (!thread)
         return true;

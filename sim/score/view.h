@@ -22,8 +22,8 @@
 struct sim_view {
     bool is_limited; /* else it can tell everything, and the rest means nothing */
     bool main_only;  /* follows main threads only */
-    bool *told;      /* by name of the truth: calls of that name can be told; calloc'ed */
-    size_t told_count;
+    bool *recorded;  /* by name of the truth: calls of that name can be told; calloc'ed */
+    size_t recorded_count;
     uint64_t methods_in, methods_out; /* that have probes, and that have none */
     uint64_t code_bytes;              /* by which the app's code grew */
 };
@@ -34,7 +34,7 @@ void sim_view_close(struct sim_view *v);
 
 /* Fills in the members of a score of the two that are told of above, and the code's growth. `view` may be NULL: not
  * limited. STROBE_IO: out of memory. */
-enum strobe_status sim_view_score(const struct sim_tracks *truth, const struct sim_tracks *claim,
+enum strobe_status sim_view_score(const struct sim_tracks *truth, const struct sim_tracks *reconstruction,
                                   const struct sim_view *view, struct sim_score *out);
 
 #endif

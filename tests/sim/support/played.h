@@ -10,7 +10,7 @@ struct played {
     struct sim_scenario *scenario;
     struct sim_tracer *tracer;
     struct sim_run run;
-    struct sim_tracks claims;
+    struct sim_tracks reconstruction;
 };
 
 /* The default table on a machine that is never late: what the tracer does costs what it costs, and a rule of the engine
