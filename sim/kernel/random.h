@@ -38,7 +38,7 @@ static inline uint64_t sim_random_u64(struct sim_random *r)
     return result;
 }
 
-/* Uniform in [0, n), n >= 1; by the high part of a product, with rejection, so exactly uniform. */
+/* Uniform in [0, n), n >= 1; exactly uniform, by rejection. */
 static inline uint64_t sim_random_below(struct sim_random *r, uint64_t n)
 {
     uint64_t least = (0 - n) % n, x;
