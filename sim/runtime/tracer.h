@@ -38,9 +38,8 @@ static inline enum sim_what sim_what_class(uint64_t what)
     return (enum sim_what)(what >> 32);
 }
 
-#define SIM_SAMPLER_TID                                                                                                \
-    UINT32_C(0xfffffff0) /* tid of a policy's own thread; the app's tids are thus the same under all                   \
-                            policies */
+/* tid of a policy's own thread, the same under all policies; no thread of the app has it */
+#define SIM_SAMPLER_TID UINT32_C(0xfffffff0)
 
 struct sim_run; /* sim/runtime/run.h: kernel, scenario, threads alive, faults */
 
