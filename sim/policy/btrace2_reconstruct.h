@@ -1,4 +1,4 @@
-/* What btrace 2.0's method log claims, in virtual time and in real mode alike. */
+/* Reconstructs a timeline from btrace 2.0's method log, in virtual time and in real mode alike. */
 #ifndef STROBE_SIM_POLICY_BTRACE2_RECONSTRUCT_H
 #define STROBE_SIM_POLICY_BTRACE2_RECONSTRUCT_H
 
@@ -7,7 +7,7 @@
 #include "sim/policy/instrument.h"
 #include "sim/score/tracks.h"
 
-enum { SIM_BTRACE2_THRESHOLD_NS = 1000 }; /* what is shorter leaves no record */
+enum { SIM_BTRACE2_THRESHOLD_NS = 1000 }; /* shorter calls leave no record */
 
 extern const struct sim_instrument_options sim_btrace2_probes;
 
@@ -16,11 +16,12 @@ struct sim_btrace2_capture {
     size_t bytes;
     uint64_t origin_ns;                                                  /* CLOCK_MONOTONIC at the begin of the run */
     uint64_t end_ns;                                                     /* of the run, from its begin */
-    void (*rename)(const void *ctx, struct strobe_calls_thread *thread); /* says who a thread is; NULL: as logged */
+    void (*rename)(const void *ctx, struct strobe_calls_thread *thread); /* sets a thread's identity; NULL: as logged */
     const void *ctx;
 };
 
-/* Appends the tracks of all threads that the log tells of. STROBE_BAD_INPUT and its like, STROBE_IO with `error`. */
+/* Appends the tracks of all threads in the log. STROBE_BAD_INPUT and the other statuses of a bad log, STROBE_IO with
+ * `error`. */
 enum strobe_status sim_btrace2_reconstruct(const struct sim_btrace2_capture *capture,
                                            const struct sim_instrument *probes, const struct sim_scenario *scenario,
                                            struct sim_tracks *out, struct strobe_error *error);

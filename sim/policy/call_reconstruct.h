@@ -1,19 +1,19 @@
-/* Exact calls as claims: what instrumentation captured and the engine's own readers and repair have put together, as
- * tracks for the score. For sim/policy. */
+/* Reconstructs tracks for the score from exact calls. The input is a stream of calls from instrumentation, read and
+ * repaired by the engine's own code. For sim/policy. */
 #ifndef STROBE_SIM_POLICY_CALL_RECONSTRUCT_H
 #define STROBE_SIM_POLICY_CALL_RECONSTRUCT_H
 
 #include "engine/trace/model/calls.h"
 #include "sim/score/tracks.h"
 
-/* What a name of the stream stands for in the truth's language. */
+/* The meaning of a name of the stream, in the truth's names. */
 struct sim_call_name {
-    const char *name;      /* NULL: no call of the app, left out with its end */
-    enum strobe_kind wait; /* a call that blocks, of this kind; NONE = a method */
+    const char *name;      /* NULL: not a call of the app; the call and its end are left out */
+    enum strobe_kind wait; /* the call blocks, with this kind; NONE: a method */
 };
 
-/* A message of a thread's loop as the stream tells it, where it does: what was told from now on is of message `id`;
- * 0 = none. */
+/* A message of a thread's loop, if the stream has messages: from time_ns on, the thread's calls belong to message `id`;
+ * 0: no message. */
 struct sim_call_message {
     uint32_t tid;
     uint64_t time_ns;
@@ -22,14 +22,14 @@ struct sim_call_message {
 
 struct sim_call_input {
     const struct strobe_calls *calls; /* repaired: begins and ends nest */
-    uint64_t origin_ns;               /* time of the stream that is 0 */
-    uint64_t end_ns;                  /* when the capture ended, from 0: calls that the stream leaves open were under
-                                         way then, though repair, which knows no such time, ends them before */
-    struct sim_call_name (*name)(const void *ctx, const char *name); /* NULL: methods, as they are */
+    uint64_t origin_ns;               /* the stream's time that counts as 0 */
+    uint64_t end_ns;                  /* end of the capture, relative to origin_ns. Calls that the stream leaves open
+                                         end here, although repair, which does not know this time, ends them earlier */
+    struct sim_call_name (*name)(const void *ctx, const char *name); /* NULL: names are those of methods */
     const void *ctx;
     const struct sim_call_message *messages; /* in time order */
     size_t message_count;
-    struct sim_loop_turn (*turn)(const void *ctx, uint32_t tid, uint32_t id); /* beside them; NULL = none */
+    struct sim_loop_turn (*turn)(const void *ctx, uint32_t tid, uint32_t id); /* details of each message; NULL: none */
 };
 
 /* Appends a track for each thread that has calls. STROBE_IO: out of memory. */

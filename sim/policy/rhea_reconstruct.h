@@ -1,4 +1,4 @@
-/* What RheaTrace's log claims, in virtual time and in real mode alike. */
+/* Reconstructs a timeline from RheaTrace's log, in virtual time and in real mode alike. */
 #ifndef STROBE_SIM_POLICY_RHEA_RECONSTRUCT_H
 #define STROBE_SIM_POLICY_RHEA_RECONSTRUCT_H
 
@@ -6,12 +6,12 @@
 #include "sim/policy/instrument.h"
 #include "sim/score/tracks.h"
 
-enum { SIM_RHEA_DIGITS = 9 }; /* of a second in the log */
+enum { SIM_RHEA_DIGITS = 9 }; /* decimals of a second in the log */
 
 extern const struct sim_instrument_options sim_rhea_probes;
-#define SIM_RHEA_FRAME_MARK "Choreographer#doFrame" /* what the framework calls a frame */
+#define SIM_RHEA_FRAME_MARK "Choreographer#doFrame" /* the framework's name for a frame */
 
-/* The word that stands before a file's name in the label of an operation on it; NULL: it has no label. */
+/* Returns the word before the file's name in the label of a file operation. NULL: the operation has no label. */
 const char *sim_rhea_label(enum strobe_kind kind);
 
 struct sim_rhea_capture {
@@ -21,12 +21,12 @@ struct sim_rhea_capture {
     uint64_t end_ns;    /* of the run, from its begin */
 };
 
-/* Appends the tracks of all threads that the log tells of. STROBE_BAD_INPUT, STROBE_IO with `error`. */
+/* Appends the tracks of all threads in the log. STROBE_BAD_INPUT, STROBE_IO with `error`. */
 enum strobe_status sim_rhea_reconstruct(const struct sim_rhea_capture *capture, const struct sim_instrument *probes,
                                         const struct sim_scenario *scenario, struct sim_tracks *out,
                                         struct strobe_error *error);
 
-/* What it can tell of the truth: methods with probes, files, frames. False: out of memory. */
+/* Fills in the view: methods with probes, files, frames. False: out of memory. */
 bool sim_rhea_view(const struct sim_instrument *probes, const struct sim_scenario *scenario, struct sim_tracks *truth,
                    bool main_only, struct sim_view *out);
 
