@@ -1,11 +1,13 @@
 /* The wait-for graph. A thread waits for
  *
- *   the owner of the lock it wants, the one it joins, the one who posts its semaphore (unless time will do)
- *   and, when it is stopped, for the one who is to let it go
+ *   - the owner of the lock that it wants
+ *   - the thread that it joins
+ *   - the only thread that posts its semaphore (unless the wait has a timeout)
+ *   - and, when it is stopped, the thread that is expected to continue it
  *
- * and can't move before all of these have: so a circle is a deadlock. It is looked for from the wait that may have
- * closed it; no other event can close one, since who gets a lock or goes on is not waiting, and a stopped thread is let
- * go by one who is not, either. */
+ * and cannot move before all of these have moved. So a cycle is a deadlock. The search starts from the wait that may
+ * have closed a cycle. No other event can close one: a thread that gets a lock or continues is not waiting, and neither
+ * is the thread that continues a stopped one. */
 #include "engine/base/error_format.h"
 #include "sim/kernel/inside.h"
 
@@ -13,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Who must move for `t` to get what it waits for; NULL when that can't be told. */
+/* Returns the thread that must move before `t` gets what it waits for; NULL when that is unknown. */
 static const struct sim_thread *waits_for(const struct sim_thread_inside *t)
 {
     switch (t->waits) {
@@ -96,7 +98,8 @@ static void say_wait(struct sim_kernel *k, const struct sim_thread_inside *t)
     }
 }
 
-/* Puts those that `t` waits for in front of who is to be looked at, and says whether `goal` is among them. */
+/* Puts the threads that `t` waits for at the front of the list of threads to visit. Returns true when `goal` is among
+ * them. */
 static bool look_beyond(struct sim_kernel *k, struct sim_thread_inside *t, const struct sim_thread_inside *goal,
                         struct sim_thread_inside **left)
 {
@@ -115,7 +118,7 @@ static bool look_beyond(struct sim_kernel *k, struct sim_thread_inside *t, const
     return false;
 }
 
-/* Who closes a circle by waiting for `t`, from where search_from leads back to `t`; NULL: nobody. */
+/* Returns the thread that closes a cycle by waiting for `t`; search_from leads from it back to `t`. NULL: no cycle. */
 static struct sim_thread_inside *closer_of(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     struct sim_thread_inside *left = t;
@@ -130,7 +133,7 @@ static struct sim_thread_inside *closer_of(struct sim_kernel *k, struct sim_thre
     return NULL;
 }
 
-/* After `t` has begun to wait, or to be held by another. */
+/* Called after `t` has begun to wait, or to be held by another thread. */
 void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     if (k->ended || (!waits_for(t) && !t->held_by))
@@ -156,7 +159,7 @@ void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t)
     sim_finish_run(k, SIM_END_DEADLOCK);
 }
 
-/* Nothing will ever happen again. */
+/* Ends the run when no event is left. */
 void sim_deadlock_report_all(struct sim_kernel *k)
 {
     const char *before = "deadlock: nothing can move: ";

@@ -29,11 +29,11 @@
 #endif
 
 #ifdef CHECKS_ADDRESSES
-enum { STACK_FACTOR = 4 }; /* its frames are several times as large */
+enum { STACK_FACTOR = 4 }; /* sanitizers make frames several times as large */
 #else
 enum { STACK_FACTOR = 1 };
 #endif
-enum { GUARD_BYTES = 64 << 10, KEPT_MAX = 256 }; /* a guard page of the largest pages there are */
+enum { GUARD_BYTES = 64 << 10, KEPT_MAX = 256 }; /* a guard page of the largest page size */
 
 /* ---- stacks: at the high end of each the note of where it is */
 
@@ -146,9 +146,9 @@ void sim_fiber_swap_locals(struct sim_fiber *from, const struct sim_fiber *to)
 
 /* ---- the switch */
 
-static struct sim_fiber *left, *entered; /* by the last switch */
+static struct sim_fiber *left, *entered; /* set by the last switch */
 
-/* First thing on the stack that was switched to. */
+/* Runs first on the stack that was switched to. */
 static void arrived(struct sim_fiber *here)
 {
 #ifdef CHECKS_ADDRESSES
@@ -192,11 +192,11 @@ static void swap(struct sim_fiber *from, struct sim_fiber *to)
 void sim_fiber_swap(void **from_sp, void *to_sp);
 void sim_fiber_begin(void);
 
-/* What sim_fiber_swap finds when it comes to a fiber for the first time. */
+/* Prepares the stack that sim_fiber_swap finds at the first switch to a fiber. */
 static void lay_first_frame(struct sim_fiber *f, uint8_t *high)
 {
 #ifdef __x86_64__
-    enum { MXCSR = 0x1f80, FCW = 0x37f }; /* as the ABI has them at the start of a process */
+    enum { MXCSR = 0x1f80, FCW = 0x37f }; /* the ABI's values at the start of a process */
     struct {
         uint32_t mxcsr, fcw;
         void *r15, *r14;

@@ -1,4 +1,4 @@
-/* Stopping threads where they stand, letting them go on, ending them.
+/* Stopping threads where they stand, continuing them, and ending them.
  *
  *   request (signal) --signal_ns--> due -+- on a core: taken at once
  *                                        +- in line: taken when it comes on a core
@@ -21,7 +21,7 @@ static void thread_set_hold(struct sim_thread_inside *t, const struct sim_thread
     t->kernel->stopped++;
 }
 
-/* The thread is off all cores and lines, and has a stopper. */
+/* Completes a stop. The thread is off all cores and lines, and has a stopper. */
 void sim_stop_taken(struct sim_thread_inside *t)
 {
     t->stop_due = false;
@@ -34,7 +34,7 @@ void sim_signal_due(struct sim_thread_inside *t)
 {
     struct sim_kernel *k = t->kernel;
     if (t->shown.state == SIM_RUNNING) {
-        t->shown.voluntary_switches++; /* the handler waits to be let go */
+        t->shown.voluntary_switches++; /* the handler blocks until the thread is continued */
         sim_off_core(k, t, false);
         sim_stop_taken(t);
         sim_refill(k);
@@ -51,7 +51,7 @@ void sim_signal_due(struct sim_thread_inside *t)
     }
 }
 
-/* Out of the line, off the core, and no longer to come back by itself. */
+/* Removes the thread from its line or core, so that it no longer runs by itself. */
 static void set_aside(struct sim_thread_inside *t)
 {
     struct sim_kernel *k = t->kernel;
@@ -67,7 +67,7 @@ static void set_aside(struct sim_thread_inside *t)
     }
 }
 
-/* Takes back the request that `stopper` waits for. */
+/* Withdraws the request that `stopper` waits for. */
 void sim_stop_withdraw(struct sim_thread_inside *stopper)
 {
     struct sim_thread_inside *t = stopper->stopping;
@@ -82,7 +82,7 @@ void sim_stop_withdraw(struct sim_thread_inside *stopper)
     }
 }
 
-/* A thread that is on no core is found where it comes on one, at no cost. */
+/* Returns the delay of the signal. A thread that is on no core handles it when it comes on one, at no cost. */
 static uint64_t fair_signal_ns(struct sim_kernel *k, const struct sim_thread_inside *t)
 {
     const struct sim_lateness *late = &k->options.machine.stop;
@@ -160,7 +160,7 @@ uint32_t sim_stopped_count(const struct sim_kernel *k)
     return k->stopped;
 }
 
-/* The thread is off all cores and lines: what waits for it is told, and its fiber goes. */
+/* Ends a thread that is off all cores and lines: wakes the threads that wait for its end, and releases its fiber. */
 void sim_bury(struct sim_thread_inside *t, struct sim_thread_inside *by)
 {
     struct sim_kernel *k = t->kernel;

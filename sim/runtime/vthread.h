@@ -1,9 +1,12 @@
 /* A thread of the simulated app as the runtime sees it: registers, a stack in memory with frames of the ABI's layout,
  * and the path of methods, which a managed runtime would know.
  *
- *   high  ->  +--------------------+ | 0, 0               |  the outermost frame record (root) | locals of f
- *         | | return address in f|
- *   fp of g-> | fp of f            |  frame record of g | locals of g        |
+ *   high  ->  +--------------------+
+ *             | 0, 0               |  the outermost frame record (root)
+ *             | locals of f        |
+ *             | return address in f|
+ *   fp of g-> | fp of f            |  frame record of g
+ *             | locals of g        |
  *   sp    ->  +--------------------+
  *
  * Code addresses are those of the scenario's images. Stack addresses are the host's own, so that the engine walks the

@@ -10,9 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- promises ---- */
+/* ---- invariants ---- */
 
-/* The claim's track of the same thread. Both sides are in order of start as a rule, so `near` is where it will be. */
+/* Returns the reconstructed track of the same thread. Both sides are usually in order of start, so the search begins at
+ * index `near`. */
 static const struct sim_track *trial_track_of(const struct sim_tracks *reconstruction, const struct sim_track *truth,
                                               size_t near)
 {
@@ -24,7 +25,7 @@ static const struct sim_track *trial_track_of(const struct sim_tracks *reconstru
     return NULL;
 }
 
-/* What every run must keep, whatever the scenario: the first that is broken, in words. */
+/* Checks the invariants of every run, whatever the scenario. `error` describes the first broken one. */
 static bool trial_keeps_invariants(struct sim_run *run, struct strobe_error *error)
 {
     struct sim_tracer *t = run->tracer;
@@ -37,15 +38,15 @@ static bool trial_keeps_invariants(struct sim_run *run, struct strobe_error *err
     return true;
 }
 
-/* Things that can be waited for such that what happens at them is in one order, which says for sure who ended a wait.
- * Readers, and those who post or notify, may come and go at the same time: hooks can't tell which of them was it. */
+/* True when the releases of such an object are in one order, so that the waker of a wait is certain. Readers, and
+ * threads that post or notify, can run at the same time: hooks cannot tell which of them ended a wait. */
 static bool has_certain_waker(enum strobe_kind kind)
 {
     return kind == STROBE_KIND_MUTEX || kind == STROBE_KIND_MONITOR || kind == STROBE_KIND_THREAD ||
            kind == STROBE_KIND_GC;
 }
 
-/* Whether the truth has a wait like the claimed one, ended by the same thread. */
+/* True when the truth has a wait like the reconstructed one, ended by the same thread. */
 static bool is_true_wait(const struct sim_track *truth, const struct sim_wait *reconstructed,
                          const struct sim_track *waker, const struct sim_tracks *all)
 {
@@ -61,10 +62,13 @@ static bool is_true_wait(const struct sim_track *truth, const struct sim_wait *r
     return false;
 }
 
-/* Whether the truth can say who ended a wait. A thread that found a lock taken, and lost its core before it could
- * block, gets the lock from whoever released it, but was woken by nobody. In a runtime a wait for a condition ends
- * with the way back into its monitor, which is a wait of its own to the engine there. How a wait ends that is under
- * way at the run's end is not known. */
+/* True when the truth knows the waker of a wait. It does not in these cases:
+ *
+ *   - A thread found a lock taken, but lost its core before it blocked. It gets the lock from the releaser, but no
+ *     thread woke it.
+ *   - In a runtime, a wait for a condition ends with entering its monitor again. For the engine this is a separate
+ *     wait.
+ *   - The wait was under way at the end of the run. */
 static bool knows_waker(const struct sim_track *truth, const struct sim_wait *reconstructed)
 {
     for (size_t i = 0; i < truth->wait_count; i++) {
@@ -76,8 +80,8 @@ static bool knows_waker(const struct sim_track *truth, const struct sim_wait *re
     return false;
 }
 
-/* The engine with its hooks promises more: whom it names as a waker was the one. Threads that it has no room for leave
- * no word of what they release, so it must know all. */
+/* An additional invariant of the engine with hooks: each waker that it names is the true one. It holds only when the
+ * engine knows all threads: releases of threads beyond its capacity are not recorded. */
 static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_tracks *reconstruction,
                               struct strobe_error *error)
 {
@@ -97,7 +101,7 @@ static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_t
     return true;
 }
 
-/* A clock that jumps is the engine's only one: what it says of times is worth nothing then. */
+/* True when a fault makes the engine's only clock jump. Times are then not comparable. */
 static bool scenario_clock_jumps(const struct sim_scenario *s)
 {
     for (uint32_t i = 0; i < s->fault_count; i++)
@@ -106,13 +110,13 @@ static bool scenario_clock_jumps(const struct sim_scenario *s)
     return false;
 }
 
-/* Of the engine's policies, those with hooks: a sampler alone knows of no messages and no wakers. */
+/* True for the engine's policies with hooks. A sampler alone sees neither messages nor wakers. */
 static bool has_our_hooks(const char *policy)
 {
     return !strcmp(policy, "strobe") || !strcmp(policy, "sync-only");
 }
 
-/* What a scenario expects is meant of the fair schedule: an adversary may starve whom it likes. */
+/* Checks the scenario's expectations. They apply to the fair schedule only: an adversary may starve any thread. */
 static bool meets_expectations(const struct sim_run *run, const struct sim_result *r, struct strobe_error *error)
 {
     const struct sim_scenario *s = run->scenario;
@@ -222,7 +226,7 @@ static enum strobe_status score_reconstruction(const struct sim_tracks *truth, c
     return status;
 }
 
-/* What the policy took of each thread, and the score of what it made of that. */
+/* Collects the policy's samples of each thread, and scores the reconstructed timeline. */
 static enum strobe_status assess(struct sim_run *run, struct sim_tracks *reconstruction,
                                  const struct sim_trial_options *o, struct sim_trial *out, struct strobe_error *error)
 {
@@ -269,7 +273,7 @@ static enum strobe_status play_trial(const struct sim_scenario *scenario, const 
 
 /* ---- real mode ---- */
 
-/* The files that real mode writes without asking. */
+/* Checks that the files of real mode do not exist yet, unless they may be replaced. */
 static enum strobe_status may_write(const struct sim_trial_options *o, struct strobe_error *error)
 {
     const char *const names[] = {sim_real_file(o->policy), "trace.pftrace"};
@@ -286,8 +290,8 @@ static enum strobe_status may_write(const struct sim_trial_options *o, struct st
     return STROBE_OK;
 }
 
-/* Of real time no promises are judged but the engine's books. In virtual time wakers are true as well; what scenarios
- * expect is meant of the policies. */
+/* On real threads only the engine's accounting is checked. In virtual time wakers are checked, too. The scenario's
+ * expectations apply to policies in virtual time. */
 static void judge_wakers(const struct sim_tracks *truth, const struct sim_tracks *reconstruction, struct sim_result *r)
 {
     struct strobe_error error;
@@ -299,7 +303,7 @@ static void judge_wakers(const struct sim_tracks *truth, const struct sim_tracks
     }
 }
 
-/* What the score takes for a policy's interval: the engine's is the scenario's to say, others have their own. */
+/* Returns the intervals for the score. The scenario sets the engine's; other policies have fixed ones. */
 static struct sim_score_options real_intervals(const struct sim_scenario *scenario, const char *policy)
 {
     const struct strobe_config *c = &scenario->config;
@@ -349,7 +353,7 @@ static enum strobe_status play_real(const struct sim_scenario *scenario, const s
 
 /* ---- which of them ---- */
 
-/* As many samples of each thread as the engine takes. */
+/* Opens `ideal` with as many samples of each thread as the engine takes. */
 static enum strobe_status open_ideal(const struct sim_scenario *scenario, const struct sim_trial_options *o,
                                      struct sim_tracer **out, struct strobe_error *error)
 {
@@ -396,7 +400,7 @@ enum strobe_status sim_trial_run(const struct sim_scenario *scenario, const stru
     if (o->sets_busy)
         changed.busy = o->busy;
     if (o->cores || o->sets_busy)
-        changed.expect_count = 0; /* they are meant of the scenario as it is */
+        changed.expect_count = 0; /* they apply to the unchanged scenario */
     enum strobe_status status = play_policy(&changed, o, out, error);
     if (status != STROBE_OK)
         sim_trial_free(out);
