@@ -35,7 +35,7 @@ bool sim_parse_no_memory(struct sim_parser *p)
     return false;
 }
 
-/* What the token is, for a sentence: its text, cut where it is long. */
+/* Describes a token for a message: its text, shortened when it is long. */
 static const char *describe_token(const struct sim_token *t, char *out, size_t out_bytes)
 {
     enum { SHOWN = 40 };
@@ -108,7 +108,7 @@ bool sim_parse_statement_end(struct sim_parser *p)
     return sim_parse_expected(p, "the end of the line");
 }
 
-/* At the top of a file '}' ends nothing. */
+/* At the top level of a file '}' ends nothing. */
 bool sim_parse_declaration_end(struct sim_parser *p)
 {
     if (sim_token_is(&p->token, "}"))
@@ -133,7 +133,7 @@ static struct sim_source *new_source(struct sim_parser *p, const char *path, str
     return source;
 }
 
-/* Reads a regular file of limited size; anything else could be endless. NULL, or what is wrong. */
+/* Reads a regular file of limited size; other files could be endless. Returns NULL, or an error text. */
 static const char *load_source(struct sim_source *source)
 {
     static const char too_large[] = "larger than 4 MiB";
@@ -173,7 +173,7 @@ static bool declarations(struct sim_parser *p, struct sim_source *source)
     return true;
 }
 
-/* The path of an included file: beside the file that includes it, unless it is absolute. */
+/* Builds the path of an included file: relative to the including file, unless absolute. */
 static bool beside(struct sim_parser *p, const char *name, char *out, size_t out_bytes)
 {
     const char *slash = strrchr(p->source->path, '/');

@@ -20,7 +20,7 @@ static bool once_here(struct sim_parser *p, struct sim_place *said, const char *
     return true;
 }
 
-/* An attribute of a declaration that may be said once. */
+/* Accepts an attribute of a declaration. It may occur once. */
 static bool attribute(struct sim_parser *p, const char *word, unsigned bit, unsigned *said)
 {
     if (!sim_token_is(&p->token, word))
@@ -142,7 +142,7 @@ static bool config(struct sim_parser *p)
     return true;
 }
 
-/* `image` is the mention of the image whose block this is in, UINT32_MAX outside of any. */
+/* `image`: mention of the enclosing image block's image; UINT32_MAX: none. */
 static bool method_attributes(struct sim_parser *p, uint32_t image, struct sim_method *m)
 {
     enum { KIND = 1, FRAMELESS = 2, FRAME = 4, IN = 8 };
@@ -295,7 +295,7 @@ static bool declare_queue(struct sim_parser *p)
            ADD(p, s->queues, s->queue_count, q);
 }
 
-/* "x8": so many threads; false with nothing noted when the token is something else. */
+/* Parses "x8" as a number of threads. Returns false, without a fault, for another token. */
 static bool multiple(const struct sim_token *t, uint32_t *count)
 {
     uint64_t n = 0;

@@ -20,7 +20,7 @@ static bool op_holds_lock(const struct sim_op *op)
            op->kind == SIM_OP_WRITE_LOCK || op->kind == SIM_OP_SPIN;
 }
 
-/* Only monitors may be taken again by who has them. */
+/* Rejects a lock that the thread already holds; only monitors are recursive. */
 static bool taken_once(struct sim_parser *p, const struct sim_op *op)
 {
     const struct sim_mention *m = &p->mentions[op->object];
@@ -68,7 +68,7 @@ static bool arm(struct sim_parser *p)
     return true;
 }
 
-/* Moves the arms from `begin` on to where they stay. */
+/* Moves the arms from `begin` on to their final place. */
 static bool settle_arms(struct sim_parser *p, uint32_t begin, struct sim_op *op)
 {
     struct sim_scenario *s = p->s;
@@ -203,7 +203,7 @@ static bool operation(struct sim_parser *p, enum sim_op_kind *kind)
 
 /* ---- blocks ---- */
 
-/* Makes a block of the open operations from `begin` on. An empty one is block 0. */
+/* Makes a block of the open operations from `begin` on. An empty block is block 0. */
 static bool settle_block(struct sim_parser *p, uint32_t begin, uint32_t *out)
 {
     struct sim_scenario *s = p->s;

@@ -42,7 +42,7 @@ static enum sim_table table_of(enum sim_arg arg)
     }
 }
 
-/* What an object is, beyond its table. */
+/* Returns the kind of an object, which is finer than its table. */
 static enum sim_arg object_kind_of(const struct sim_scenario *s, enum sim_table table, uint32_t index)
 {
     static const enum sim_arg locks[] = {
@@ -79,7 +79,7 @@ static const char *kind_text(enum sim_arg kind)
                                        : sim_arg_text(kind);
 }
 
-/* Turns the number of a mention into that of the object it means. */
+/* Replaces the number of a mention by the number of the object. */
 static bool resolve_mention(struct sim_parser *p, uint32_t *number)
 {
     const struct sim_mention *m = &p->mentions[*number];
@@ -113,7 +113,7 @@ static bool resolve_op(struct sim_parser *p, struct sim_op *op)
     return true;
 }
 
-/* Methods that name no image belong to the first; there is always one. */
+/* Methods outside of an image block belong to the first image; there is always one. */
 static bool resolve_images(struct sim_parser *p)
 {
     struct sim_scenario *s = p->s;
@@ -192,7 +192,7 @@ static uint32_t ops_within(const struct sim_scenario *s, uint32_t block)
     return sum;
 }
 
-/* Methods one behind the other in the order of their declaration, 16 bytes of code for each operation. */
+/* Lays out methods in order of declaration, with 16 bytes of code per operation. */
 static void lay_out_methods(struct sim_scenario *s)
 {
     const uint64_t first = UINT64_C(0x550000000000), apart = UINT64_C(1) << 32, page = 4096;
@@ -226,7 +226,8 @@ struct call {
 struct graph {
     struct call *calls;
     uint32_t call_count;
-    uint32_t *calls_of, *left, *order; /* by method: first call of it, calls it still makes; methods, callees first */
+    uint32_t *calls_of, *left, *order; /* by method: first call of it, calls that it still makes; methods, callees
+                                          first */
     uint32_t order_count;
 };
 
@@ -282,8 +283,8 @@ static void graph_sort_methods(struct graph *g, uint32_t method_count)
                 g->order[g->order_count++] = g->calls[c].from;
 }
 
-/* Names one method of a cycle, and what it calls. Whoever goes on along calls that are left for as many steps as there
- * are methods is on a cycle then. */
+/* Reports one method of a cycle and its callee. A walk along the remaining calls with as many steps as there are
+ * methods ends on a cycle. */
 static bool complain_of_cycle(struct sim_parser *p, const struct graph *g)
 {
     uint32_t at = 0, least_of_cycle;
@@ -418,7 +419,7 @@ static bool check_calls(struct sim_parser *p)
     return fine;
 }
 
-/* What must be said somewhere; missed where the file ends. */
+/* Checks the mandatory declarations. A missing one is reported at the end of the file. */
 static bool all_said(struct sim_parser *p)
 {
     if (!p->scenario_place.source)

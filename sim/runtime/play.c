@@ -1,4 +1,4 @@
-/* Operations that call, loop, choose and throw; those that wait are in play_wait.c. */
+/* Operations that call, loop, choose and throw. play_wait.c has those that wait. */
 #include "engine/util/array.h"
 #include "sim/runtime/draws.h"
 #include "sim/runtime/player.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-    IDLE_ROUND_NS = 1000, /* a round of FOREVER that took no time takes this: time must go on */
+    IDLE_ROUND_NS = 1000, /* duration of a round of FOREVER that took no time: time must advance */
     SPIN_LEAST_NS = 100,
 };
 
@@ -38,14 +38,14 @@ static struct sim_act *player_push_act(struct sim_player *p, enum sim_act_kind k
 
 /* ---- calls ---- */
 
-/* Where the call under way returns to: 0 for the outermost. */
+/* Returns the return address of the current call: 0 for the outermost. */
 static uint64_t player_return_site(const struct sim_player *p)
 {
     const struct sim_vthread *v = &p->v;
     return v->frame_count ? sim_call_site(&p->world->code[v->frames[v->frame_count - 1].method], v->op) : 0;
 }
 
-/* Lays a method's frame and tells the truth; false when the stack is full, and the run ends. */
+/* Pushes a method's frame and records the call in the truth. False: the stack is full, and the run ends. */
 static bool player_enter_method(struct sim_player *p, uint32_t method)
 {
     struct sim_vthread *v = &p->v;
@@ -63,7 +63,7 @@ static bool player_enter_method(struct sim_player *p, uint32_t method)
     return true;
 }
 
-/* What leaves methods without passing their exits: an exception, or the end of the thread from within. */
+/* How a method is left. THROWN (by an exception) and EXITED (the thread ends inside it) pass no exit. */
 enum leaving { RETURNED, THROWN, EXITED };
 
 static void player_leave_acts(struct sim_player *p, uint64_t frames, enum leaving how)
@@ -102,12 +102,12 @@ static void player_call(struct sim_player *p, uint32_t method, uint64_t deep)
 
 /* ---- the ends of blocks ---- */
 
-/* Leaves the innermost activation for good, by its end or from within. */
+/* Leaves the innermost activation, at its end or from within. */
 static void player_drop_act(struct sim_player *p, enum leaving how)
 {
     struct sim_act a = p->acts[p->act_count - 1];
     const struct sim_scenario *s = p->world->scenario;
-    const struct sim_op *op = s->op_count ? &s->ops[a.op] : NULL; /* a thread may have nothing to do */
+    const struct sim_op *op = s->op_count ? &s->ops[a.op] : NULL; /* a thread may have no operations */
     if (a.kind == SIM_ACT_BODY)
         player_leave_acts(p, a.count, how);
     else if (a.kind == SIM_ACT_LOCKED) {
@@ -126,7 +126,7 @@ static void player_next_message(struct sim_player *p, const struct sim_act *loop
     player_call(p, method, 1);
 }
 
-/* The operations of the innermost block are done. */
+/* Handles the end of the innermost block. */
 static void player_finish_block(struct sim_player *p)
 {
     struct sim_act *a = &p->acts[p->act_count - 1];

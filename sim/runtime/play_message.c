@@ -1,6 +1,6 @@
-/* Message queues and who loops over them. As Android's: a message has a time before which it is not run; of those
- * that are due the one of highest priority goes first. Each wait for a message is one poll, also when one is there
- * already. */
+/* Message queues and their loopers, like Android's. A message has a time before which it does not run. Of the due
+ * messages the one with the highest priority goes first. Each wait for a message is one poll, also when a message is
+ * already there. */
 #include "engine/util/array.h"
 #include "sim/runtime/player.h"
 
@@ -32,7 +32,8 @@ uint64_t sim_queue_next_ns(const struct sim_message_queue *q)
     return q->messages.later.count ? q->messages.later.at[0].due_ns : UINT64_MAX;
 }
 
-/* A looper asleep is called for a message that is due, and to sleep less long for one that comes before all others. */
+/* Wakes a sleeping looper when the message is due, or when it is earlier than all others, so that the looper sleeps
+ * less long. */
 void sim_queue_post(struct sim_message_queue *q, struct sim_message m, struct sim_vthread *from)
 {
     uint64_t now = sim_now();
@@ -62,7 +63,7 @@ void sim_play_post(struct sim_player *p, const struct sim_op *op, uint64_t delay
 
 /* ---- frames ---- */
 
-/* A display's tick: posts a frame, ahead of all else, unless the one before still waits. */
+/* A tick of the display: posts a frame before all other messages, unless the previous frame still waits. */
 static void tick(void *ctx)
 {
     struct sim_message_queue *q = ctx;
@@ -81,7 +82,8 @@ static void nothing(void *ctx)
     (void)ctx;
 }
 
-/* An app whose loopers are idle is no deadlock: from the first on, the end of the run is something to wait for. */
+/* Idle loopers are no deadlock. When the first looper starts, this adds an event at the end of the run, for which the
+ * loopers wait. */
 static bool expect_the_end(struct sim_world *w)
 {
     if (w->loops)
@@ -103,7 +105,8 @@ bool sim_queue_begin(struct sim_message_queue *q)
 
 /* ---- loopers ---- */
 
-/* The tracer first: it may be interrupted before it has taken note, and the truth is not. */
+/* Sets the current message, in the tracer first: a signal may interrupt it before it has recorded the message, but
+ * cannot interrupt the truth. */
 static void player_set_message(struct sim_player *p, uint32_t id)
 {
     struct sim_tracer *tracer = p->run->tracer;
@@ -113,7 +116,7 @@ static void player_set_message(struct sim_player *p, uint32_t id)
     sim_track_message(&p->run->truth, p->v.track, sim_player_now(p), id);
 }
 
-/* The message under way has run. */
+/* Ends the current message. */
 static void player_end_message(struct sim_player *p)
 {
     struct sim_tracer *tracer = p->run->tracer;

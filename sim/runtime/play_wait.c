@@ -1,4 +1,4 @@
-/* Operations that may block, that let others go on, or tell the tracer of themselves. */
+/* Operations that may block, that release other threads, or that report events to the tracer. */
 #include "sim/runtime/player.h"
 
 /* ---- frames of hooks ---- */
@@ -14,7 +14,7 @@ static uint64_t player_call_site(const struct sim_player *p)
     return sim_call_site(method == SIM_HOOK_METHOD ? &hook_code : &p->world->code[method], v->op);
 }
 
-/* Frames of our own always find room: the app's calls leave SIM_STACK_SPARE. */
+/* Pushes a frame of the tracer or of a blocking function. It always fits: the app's calls leave SIM_STACK_SPARE. */
 static bool push_own(struct sim_player *p, uint32_t method)
 {
     if (p->v.frame_count == p->v.frame_room && !sim_frames_grow(&p->v)) {
@@ -50,7 +50,7 @@ static void player_interrupt(void *thread)
     sim_interrupt(thread);
 }
 
-/* Signals that come while the thread waits. */
+/* Injects signals that arrive while the thread waits. */
 static void meet_signals(const struct sim_player *p)
 {
     enum { SOON_NS = 20000 };
@@ -81,14 +81,14 @@ static enum strobe_wake reported_wake(enum sim_wake how, const struct sim_thread
 {
     switch (how) {
     case SIM_WAKE_THREAD: return t->waker ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE;
-    case SIM_WAKE_SPURIOUS: return STROBE_WAKE_RELEASED; /* the caller of a wait can't tell */
+    case SIM_WAKE_SPURIOUS: return STROBE_WAKE_RELEASED; /* looks like a release to the caller */
     case SIM_WAKE_TIMEOUT: return STROBE_WAKE_TIMEOUT;
     case SIM_WAKE_INTERRUPT: return STROBE_WAKE_INTERRUPTED;
     default: return STROBE_WAKE_NONE;
     }
 }
 
-/* Takes back the call that the truth was told of last. */
+/* Removes the call that was last added to the truth. */
 static void forget_call(struct sim_tracks *truth, uint32_t number)
 {
     if (truth->failed)
@@ -98,7 +98,7 @@ static void forget_call(struct sim_tracks *truth, uint32_t number)
     track->depth--;
 }
 
-/* What is known of a wait when the system has ended it. */
+/* Returns a wait that the system has ended. */
 static struct sim_wait ended_wait(const struct sim_player *p, enum sim_wake how)
 {
     const struct sim_thread *t = p->v.thread;
@@ -117,7 +117,7 @@ static struct sim_wait ended_wait(const struct sim_player *p, enum sim_wake how)
     return w;
 }
 
-/* The call is left, its hook with it. One that did not wait, nor took time, is none. */
+/* Adds the wait to the truth, unless it did not block and took no time. */
 static void player_add_wait(struct sim_player *p, struct sim_wait *w)
 {
     struct sim_tracks *truth = &p->run->truth;
@@ -131,15 +131,15 @@ static void player_add_wait(struct sim_player *p, struct sim_wait *w)
     sim_track_wait(truth, track, w);
 }
 
-/* A call that waits by time uses a processor in the kernel, half of it on the way to sleep. */
+/* Returns half of the kernel CPU time of a timed wait; the thread spends the other half after the sleep. */
 static uint64_t half_call_ns(const struct sim_player *p, bool device)
 {
     const struct sim_costs *c = &p->run->options.costs;
     return sim_span_cost_ns(device ? &c->device_call : &c->sleep_call, p->wait_span_ns) / 2;
 }
 
-/* The way to sleep, while the time that the thread waits for passes already. Returns what is left of that: the thread
- * sleeps even if there is nothing left, and is woken at once. */
+/* Computes the entry of a timed wait; the waiting time already passes meanwhile. Returns what is left of it, at least
+ * 1: the thread sleeps in any case. */
 static uint64_t enter_call(struct sim_player *p, bool device, uint64_t span_ns)
 {
     p->wait_span_ns = span_ns;
@@ -241,7 +241,7 @@ void sim_play_unlock(struct sim_player *p, const struct sim_op *op)
     sim_leave_kernel();
 }
 
-/* A wait lets go of its lock first, and whoever waits for that learns it from us. */
+/* A wait for a condition first releases its lock, and reports that release to the tracer. */
 static void wait_cond(struct sim_player *p, const struct sim_op *op, uint64_t timeout)
 {
     struct sim_mutex *m = &p->world->mutexes[op->other];
@@ -256,7 +256,7 @@ static void wait_cond(struct sim_player *p, const struct sim_op *op, uint64_t ti
 
 /* ---- threads ---- */
 
-/* Of several threads of a spec, one that is parked, else any that lives: the first in order of start. */
+/* Returns a thread of the spec: the first parked one in order of start, else the first that lives. */
 static struct sim_vthread *choose_thread_to_unpark(const struct sim_run *run, uint32_t spec)
 {
     struct sim_vthread *living = NULL;
@@ -351,8 +351,8 @@ void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t am
 
 /* ---- the collector ---- */
 
-/* Collections that overlap are one to those who stop for them. Whom the last to end lets go is settled when it ends: a
- * thread that stops while it is still telling the others stops for the next. */
+/* Overlapping collections are one collection for the threads that stop for them. The last one to end releases the
+ * threads that have stopped so far. A thread that stops while the others are released waits for the next collection. */
 void sim_play_collect(struct sim_player *p, uint64_t amount)
 {
     struct sim_world *w = p->world;
@@ -373,7 +373,7 @@ void sim_play_collect(struct sim_player *p, uint64_t amount)
     }
 }
 
-/* The end of the collection that the thread has stopped for. A signal does not end that. */
+/* Waits for the end of the collection for which the thread has stopped. A signal does not end this wait. */
 static enum sim_wake wait_for_collector(struct sim_player *p)
 {
     bool interrupted = false;

@@ -30,7 +30,7 @@ static void on_core(void *ctx, struct sim_thread *t, int core, bool blocked, uin
 
 /* ---- play ---- */
 
-/* Starts the threads whose time comes later. */
+/* Starts the threads whose start is later than the run's. */
 static void start_later(void *arg)
 {
     struct sim_world *w = arg;
@@ -129,7 +129,7 @@ static bool open_run(struct sim_run *run)
     return run->kernel && sim_others_start(run->kernel, s->busy);
 }
 
-/* Most likely for the file it keeps; errno tells. */
+/* Describes a failed start; most likely the session file failed, so errno is reported. */
 static enum strobe_status not_started(const struct sim_run *run, struct strobe_error *error, enum strobe_status status)
 {
     const char *path = run->options.session_path;
@@ -190,7 +190,7 @@ bool sim_run_kill(struct sim_run *run, struct sim_vthread *v)
 {
     const struct sim_player *p = v->player;
     if (sim_self() && sim_self()->debt_ns)
-        sim_compute(0); /* the thread goes on until the killer's own time has come */
+        sim_compute(0); /* the thread runs until the killer's own time has passed */
     if (v->ended || p->held)
         return false;
     sim_kill(v->thread);

@@ -24,7 +24,8 @@ static const struct sim_track *found_main_track(const struct sim_tracks *t)
     return NULL;
 }
 
-/* Messages by turns of begin and end, told up to time_ns. An END comes after the calls of its time, a BEGIN before. */
+/* A thread's messages as alternating begins and ends, reported up to time_ns. At equal times, an END comes after calls
+ * and a BEGIN before. */
 struct messages {
     const struct sim_track *track;
     size_t next;

@@ -44,7 +44,7 @@ static void show_head(struct strobe_outfile *out, const char *caption, size_t co
                  caption, count, count > ROWS_MOST ? ", the first of them" : "", of_truth);
 }
 
-/* Those in the truth that no claimed one is paired with. */
+/* Lists the findings of the truth that are paired with no reconstructed one. */
 static size_t list_missed_findings(const struct sim_found *found, const uint32_t *of, size_t *indexes)
 {
     size_t count = 0;

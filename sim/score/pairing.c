@@ -28,7 +28,7 @@ static struct key *sorted_keys(const struct sim_tracks *t)
     return keys;
 }
 
-/* Both in order of their keys: equal ones meet. */
+/* Both arrays are sorted by key; matches the equal ones. */
 static void pairing_match_keys(struct sim_pairing *p, const struct key *truth, const struct key *reconstruction)
 {
     for (size_t i = 0, j = 0; j < p->reconstruction->track_count; j++) {
@@ -64,7 +64,7 @@ static bool pair_tracks(struct sim_pairing *p)
     return ok;
 }
 
-/* The truth's names come first in the pool, and so keep their numbers. */
+/* The truth's names enter the pool first, and so keep their numbers. */
 static bool pair_names(struct sim_pairing *p)
 {
     struct strobe_text_pool pool = {0};
@@ -132,7 +132,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* Of numbers that the claim knows of some threads. */
+/* Error of a number that the reconstruction has for some threads only. */
 struct error {
     uint64_t wrong, whole;
 };

@@ -8,48 +8,49 @@
 enum { NEVER_AGREED = 0, WITH_SHORT = 1, WITH_LONG = 2 };
 #define NOBODY_YET SIZE_MAX
 
-/* An open true call. While the claim agrees with it, `met_` says since when. */
+/* An open true call. While the reconstruction agrees with it, the `met_` members hold the begin of the agreement. */
 struct true_call {
     uint32_t name, message;
     uint64_t begin_ns, end_ns, met_ns, met_core_ns;
     size_t number;
-    uint32_t slices; /* that belong to it */
+    uint32_t slices; /* number of slices that belong to it */
     bool found;
 };
 
-/* An open claimed call. */
+/* An open reconstructed call. */
 struct reconstructed_call {
     uint32_t name, class;
     uint64_t begin_ns, end_ns;
-    size_t number, first; /* first: the true call it belongs to */
+    size_t number, first; /* first: the true call that it belongs to */
     unsigned agreed;
     bool right;
-    uint32_t message; /* of the true calls met last; on a core in that one, in the best one, in all */
+    uint32_t message; /* message of the true calls met last; time on a core in that message, in the longest one, in
+                         all */
     uint64_t message_ns, most_ns, all_ns;
 };
 
-/* Time within a list of spans, up to an instant that never goes back. */
+/* Accumulates the time inside a list of spans, up to an instant that never decreases. */
 struct meter {
     const struct sim_span *spans;
     size_t count, next;
     uint64_t before_ns;
 };
 
-/* Time at which two paths are equal: all, and on a core or waiting for one. */
+/* Time at which two paths are equal: in total, and on a core or waiting for one. */
 struct agreement {
     bool now;
     uint64_t since_ns, since_off_ns, sum_ns, running_ns;
     struct meter off;
 };
 
-/* Times of methods on one side. */
+/* Open methods of one side. */
 struct times {
     uint32_t *open; /* by name: how often it is on the path */
     uint64_t *since_ns;
     uint64_t last_ns;
 };
 
-/* An open call in the second pass: how many of the path up to it can't be folded. */
+/* An open call in the second pass: number of calls of the path up to it that are not folded. */
 struct level {
     uint32_t name, kept;
 };
@@ -64,16 +65,16 @@ struct sim_sweep {
     size_t true_depth, true_room;
     struct reconstructed_call *reconstruction;
     size_t reconstructed_depth, reconstructed_room;
-    size_t equal;                           /* levels from the outermost on which both agree */
-    uint64_t *true_end, *reconstructed_end; /* by number of the call: when it ends */
+    size_t equal;                           /* number of levels from the outermost on at which both agree */
+    uint64_t *true_end, *reconstructed_end; /* by number of the call: its end */
     size_t true_end_room, reconstructed_end_room;
     size_t *open;
     size_t open_room;
-    size_t true_count, reconstructed_count; /* calls met so far */
+    size_t true_count, reconstructed_count; /* number of calls so far */
     unsigned char *folded;
-    size_t folded_room; /* by number of the claimed call */
+    size_t folded_room; /* by number of the reconstructed call */
     struct level *levels[2];
-    size_t level_room[2]; /* of the truth, of the claim */
+    size_t level_room[2]; /* of the truth, of the reconstruction */
 
     uint64_t begin_ns, end_ns, long_ns;
     struct agreement agreement;
@@ -137,7 +138,7 @@ static uint32_t message_at(struct meter *m, uint64_t now_ns)
     return m->next < m->count && m->spans[m->next].begin_ns <= now_ns ? m->spans[m->next].value : 0;
 }
 
-/* Where the truth has no cores, the thread counts as always on one. */
+/* Returns the time on a core. Where the truth has no cores, the thread counts as always on one. */
 static uint64_t core_ns(struct sim_sweep *s, uint64_t now_ns)
 {
     return s->cores.count ? meter_at(&s->cores, now_ns) : now_ns;
@@ -150,7 +151,7 @@ static uint64_t in_life(const struct sim_sweep *s, uint64_t time_ns)
     return time_ns < s->end_ns ? time_ns : s->end_ns;
 }
 
-/* From `now` on the paths are equal, or not. */
+/* Records whether the paths are equal from `now` on. */
 static void agree(struct sim_sweep *s, struct agreement *a, uint64_t now_ns, bool equal)
 {
     if (equal == a->now)
@@ -190,7 +191,7 @@ static bool find_ends(struct sim_sweep *s, const struct sim_track *t, uint64_t *
 
 /* ---- methods */
 
-/* The innermost method has had the time since the last event of its side. */
+/* Gives the innermost method the time since the last event of its side. */
 static void sweep_pass_time(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
 {
     if (name < s->method_count && now_ns > t->last_ns) {
@@ -234,7 +235,7 @@ static void sweep_add_message(struct reconstructed_call *c, uint32_t message, ui
         c->most_ns = c->message_ns;
 }
 
-/* The calls of the innermost equal level part. */
+/* Ends the agreement of the innermost pair of equal calls. */
 static void sweep_end_match(struct sim_sweep *s, uint64_t now_ns)
 {
     struct true_call *t = &s->truth[--s->equal];
@@ -332,7 +333,7 @@ static void sweep_end_reconstructed(struct sim_sweep *s, uint64_t time_ns)
 
 /* ---- the passes */
 
-/* The events of both sides in order of time. */
+/* The events of both sides in time order. */
 struct merge {
     const struct sim_event *truth, *true_end, *reconstruction, *reconstructed_end;
 };
@@ -351,7 +352,7 @@ static struct merge merge_of(const struct sim_pair *pair)
     return m;
 }
 
-/* NULL at the end. */
+/* Returns the next event; NULL at the end. */
 static const struct sim_event *sweep_next_event(struct merge *m, bool *reconstructed)
 {
     if (m->truth == m->true_end && m->reconstruction == m->reconstructed_end)
@@ -380,7 +381,7 @@ static bool first_pass(struct sim_sweep *s, const struct sim_pair *pair)
     return ok;
 }
 
-/* The paths of the second pass: the truth's, and the claim's. */
+/* The paths of the second pass: the truth's and the reconstruction's. */
 struct left {
     size_t depth[2], count[2], equal;
 };
@@ -413,13 +414,13 @@ static uint32_t kept(const struct sim_sweep *s, int side, size_t depth)
     return depth ? s->levels[side][depth - 1].kept : 0;
 }
 
-/* All that is not equal is folded. */
+/* True when all calls beyond the common path are folded. */
 static bool is_resolved(const struct sim_sweep *s, const struct left *l)
 {
     return kept(s, 0, l->depth[0]) == kept(s, 0, l->equal) && kept(s, 1, l->depth[1]) == kept(s, 1, l->equal);
 }
 
-/* The same again, knowing what is folded. */
+/* The second pass: repeats the comparison, with folded calls known. */
 static bool second_pass(struct sim_sweep *s, const struct sim_pair *pair, struct agreement *a)
 {
     struct left l = {{0, 0}, {0, 0}, 0};

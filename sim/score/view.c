@@ -6,18 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of an open call: its name as the truth numbers it, and beside it: it is no part of the path; it is a placeholder. */
+/* An open call: its name's number in the truth, and two flags. OFF_PATH: it is not part of the path. BLANK: it is a
+ * placeholder. */
 #define OFF_PATH (UINT32_C(1) << 31)
 #define BLANK    (UINT32_C(1) << 30)
-#define NO_NAME  (BLANK - 1) /* one that the truth has not */
+#define NO_NAME  (BLANK - 1) /* a name that the truth does not have */
 
-/* One side of a thread while time goes on. */
+/* One side of a thread during the sweep over time. */
 struct side {
     const struct sim_track *track; /* NULL: none */
     size_t next;                   /* event */
     uint32_t *open;                /* calls, outermost first */
     size_t depth, room;
-    uint32_t *path; /* those of them that are on it */
+    uint32_t *path; /* the calls on the path */
     size_t length, path_room;
 };
 
@@ -25,7 +26,7 @@ struct walk {
     const struct sim_pairing *pairing;
     const struct sim_view *view;
     struct side truth, reconstruction;
-    size_t match; /* length of what both paths begin with, as far as it was compared */
+    size_t match; /* length of the common begin of both paths, as far as compared */
     uint64_t life_ns, agree_ns, unseen_ns;
 };
 
@@ -127,8 +128,8 @@ static bool walk_pair(struct walk *w, const struct sim_pair *pair)
 
 /* ---- lengths of calls ---- */
 
-/* The calls of a track by name, in order of begin: first[name] .. first[name + 1) in `ns`; NO_LENGTH of those that were
- * not left by their exit. */
+/* The lengths of a track's calls by name, in order of begin: ns[first[name]] .. ns[first[name + 1] - 1]. NO_LENGTH: the
+ * call did not end by its exit. */
 #define NO_LENGTH UINT64_MAX
 struct lengths {
     size_t *first;

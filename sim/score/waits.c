@@ -4,12 +4,12 @@
 
 #include <stdlib.h>
 
-/* A wait on its way through a comparison. */
+/* A wait during the comparison. */
 struct item {
     const struct sim_wait *wait;
     uint64_t begin_ns, end_ns;
-    bool known; /* the other side has one of its kind meanwhile */
-    bool right; /* and with the same waker */
+    bool known; /* a wait of the same kind overlaps it on the other side */
+    bool right; /* ... with the same waker */
 };
 
 struct items {
@@ -17,7 +17,7 @@ struct items {
     size_t count;
 };
 
-/* What began at once is in order of nesting. */
+/* Orders waits by begin; waits with equal begins by nesting, the outer one first. */
 static int compare_wait_begins(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
@@ -39,7 +39,7 @@ static struct items sorted(const struct sim_track *t)
     return items;
 }
 
-/* Adds [begin, end) less what of it was spent on a core. `next` is the first core span that may matter. */
+/* Adds the part of [begin, end) that was not spent on a core. `next` is the first core span that may overlap. */
 static bool add_off(struct sim_spans *off, const struct sim_track *t, size_t *next, uint64_t begin_ns, uint64_t end_ns)
 {
     while (begin_ns < end_ns) {
@@ -79,7 +79,7 @@ bool sim_waits_off(const struct sim_track *t, struct sim_spans *off)
     return ok;
 }
 
-/* Time in blocks, within the life of `t`. */
+/* Returns the time in blocks within the life of `t`. */
 static uint64_t blocked_ns(struct items waits, const struct sim_track *t)
 {
     uint64_t sum = 0, behind_ns = t->begin_ns;
@@ -95,7 +95,7 @@ static uint64_t blocked_ns(struct items waits, const struct sim_track *t)
     return sum;
 }
 
-/* Those of `open` that go on after `now`. */
+/* Keeps the waits of `open` that end after `now`, and returns their number. */
 static size_t still_open(struct item **open, size_t count, uint64_t now_ns)
 {
     size_t kept = 0;
@@ -116,8 +116,8 @@ static void compare_track_waits(const struct sim_pairing *p, struct item *truth,
     truth->right = reconstruction->right = true;
 }
 
-/* Goes through both sides by begin; each begin meets what is open on the other side. Few are open at once, for waits
- * nest. */
+/* Walks both sides by begin and compares each wait with the open waits of the other side. Few waits are open at once,
+ * because they nest. */
 static bool match(const struct sim_pairing *p, struct items truth, struct items reconstruction)
 {
     struct item **open[2] = {NULL, NULL};
@@ -157,7 +157,7 @@ static void count_wakers(struct items truth, struct items reconstruction, uint64
         out->true_wakers++;
         out->found_wakers += w->right;
     }
-    const struct item *outer = NULL; /* of those before, the one that lasts longest */
+    const struct item *outer = NULL; /* the previous wait that ends last */
     for (size_t i = 0; i < reconstruction.count; i++) {
         const struct item *w = &reconstruction.at[i];
         bool part = !w->known && outer && is_within(w, outer);
