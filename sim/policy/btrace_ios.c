@@ -17,24 +17,24 @@
 
 enum {
     US = 1000,
-    ACTIVE_US = 10, /* of CPU for each ms of the period */
+    ACTIVE_US = 10, /* CPU time per ms of the period */
     DRAIN_TICKS = 6,
     REFRESH_TICKS = 10,
-    PAGE_BYTES = 16384, /* no address of code is below */
+    PAGE_BYTES = 16384, /* all code addresses are above */
 };
 
-/* What is known of a thread ("OSThread"). */
+/* State of a thread ("OSThread"). */
 struct local {
     struct sim_vthread *v;
     uint32_t tid, number;
     bool is_main;
-    bool accessed; /* sampled at access_ns */
+    bool accessed; /* access_ns is valid */
     uint64_t access_ns;
-    bool has_sampled; /* by the sampler, since the last refresh */
-    bool used_cpu;    /* as of the last refresh: since the one before; at first it counts as busy */
+    bool has_sampled; /* the sampler sampled it since the last refresh */
+    bool used_cpu;    /* it used CPU between the last two refreshes; initially true */
     uint64_t refresh_cpu_ns;
-    uint64_t info_cpu_us;  /* at the last sample of the sampler */
-    uint64_t contended_ns; /* when the lock call under way began */
+    uint64_t info_cpu_us;  /* at the sampler's last sample */
+    uint64_t contended_ns; /* begin of the current lock call */
     uint64_t samples;
     char name[32];
 };
@@ -44,13 +44,13 @@ struct ios {
     struct sim_btrace_ios_options options;
     struct sim_run *run;
     struct sim_costs costs;
-    struct local **locals; /* all that ever were */
+    struct local **locals; /* all threads ever */
     size_t local_count, local_room;
-    struct local **alive; /* under `registry` */
+    struct local **alive; /* protected by `registry` */
     size_t alive_count, alive_room;
     struct sim_mutex registry;
-    uint64_t main_lock; /* what main waits for, as far as any thread's lock call has not cleared it */
-    uint64_t addresses; /* drawn so far */
+    uint64_t main_lock; /* the lock that main waits for; any thread's lock call clears it */
+    uint64_t addresses; /* number of addresses drawn */
     struct sim_btrace_ios_store store;
     bool failed;
 };
@@ -67,7 +67,7 @@ static bool ios_can_read(const struct sim_vthread *v, uint64_t low, uint64_t fp)
     return fp >= low && fp <= (uint64_t)(uintptr_t)v->stack_high - 16 && !(fp & 1);
 }
 
-/* Return addresses from the frame record at fp on, innermost first. */
+/* Writes return addresses from the frame record at fp on, innermost first. */
 static uint32_t ios_walk(const struct sim_vthread *v, uint64_t sp, uint64_t fp, uint64_t *out, uint32_t room)
 {
     uint32_t count = 0;
@@ -97,7 +97,7 @@ static bool ios_put_record(struct ios *a, struct local *l, enum sim_btrace_table
 
 /* ---- samples at hooks ---- */
 
-/* The decision, and the stack when it is yes: the number of frames, or 0. */
+/* Decides on a sample and takes the stack. Returns the number of frames, or 0. */
 static uint32_t ios_take_stack(struct ios *a, struct local *l, uint64_t period_ns, bool forced, uint64_t *frames)
 {
     struct sim_vthread *v = l->v;
@@ -121,7 +121,7 @@ static void ios_sample_self(struct ios *a, struct local *l, enum sim_btrace_tabl
         ios_put_record(a, l, table, l->access_ns, sim_cpu_ns(l->v->thread), frames, count);
 }
 
-/* Main had to wait for a lock. */
+/* Samples main after it had to wait for a lock. */
 static void sample_contention(struct ios *a, struct local *l)
 {
     uint64_t frames[SIM_BTRACE_IOS_DEPTH];
@@ -198,7 +198,7 @@ static void ios_release(struct sim_tracer *t, struct sim_vthread *v, uint64_t wh
     struct local *l = v->tracer;
     enum sim_what class = sim_what_class(what);
     bool lock = class == SIM_WHAT_LOCK || class == SIM_WHAT_COND;
-    /* A condition lets its lock go within the library, where nothing is hooked. */
+    /* A condition releases its lock inside the library, where there is no hook. */
     bool within = class == SIM_WHAT_LOCK && a->run->scenario->ops[v->op].kind == SIM_OP_WAIT;
     if (!l || within || (!lock && class != SIM_WHAT_QUEUE))
         return;
@@ -244,13 +244,13 @@ static void ios_thread_end(struct sim_tracer *t, struct sim_vthread *v)
 
 /* ---- the sampler ---- */
 
-/* What the sampler or the event loop takes for itself. */
+/* Charges the sampler or the event loop. */
 static void spend(double ns)
 {
     sim_charge((uint64_t)(ns + 0.5));
 }
 
-/* A thread that is stopped: its stack, stored while it stands. */
+/* Stores the stack of a stopped thread, before it is resumed. */
 static bool sample_stopped(struct ios *a, struct local *l)
 {
     struct strobe_regs regs;
@@ -362,7 +362,7 @@ static uint32_t method_at(const void *ctx, uint64_t address)
     return sim_run_method_at(a->run, address);
 }
 
-/* The first one that a thread of that id had. */
+/* Returns the name of the first thread that had the id. */
 static const char *ios_thread_name(const void *ctx, uint32_t tid)
 {
     const struct ios *a = ctx;
@@ -372,7 +372,7 @@ static const char *ios_thread_name(const void *ctx, uint32_t tid)
     return a->locals[i]->name;
 }
 
-/* Samples of each track; tracks are in order of tid. */
+/* Counts the samples of each track. Tracks are in order of tid. */
 static void count_samples(const struct ios *a, struct sim_tracks *out)
 {
     for (size_t i = 0; i < a->local_count; i++) {

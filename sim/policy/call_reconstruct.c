@@ -17,8 +17,8 @@ struct call_reconstruction {
     const struct strobe_calls_thread *thread;
     struct open_call *open;
     size_t depth, room;
-    size_t message;              /* the next one to tell */
-    struct sim_call_name *names; /* by number in the stream; asked for once */
+    size_t message;              /* the next one to add */
+    struct sim_call_name *names; /* by number in the stream; translated once */
     bool *asked;
 };
 

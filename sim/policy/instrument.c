@@ -37,13 +37,13 @@ static void scan_method_body(const struct sim_scenario *s, uint32_t block, struc
             out->calls++;
             scan_method_body(s, op->block, out);
             break;
-        case SIM_OP_MONITOR: scan_method_body(s, op->block, out); break; /* an instruction of its own */
+        case SIM_OP_MONITOR: scan_method_body(s, op->block, out); break; /* it is an instruction */
         default: out->calls++;
         }
     }
 }
 
-/* "Class.method" is of that class, other names of one named after the image. Names are kept in `text`. */
+/* "Class.method" belongs to that class; other names belong to a class named after the image. `text` holds the names. */
 static void describe_candidate(const struct sim_scenario *s, const struct sim_method *m,
                                struct strobe_matrix_candidate *out, char *text, size_t bytes)
 {

@@ -1,8 +1,8 @@
-/* Matrix's TraceCanary: managed methods of the app tell a packed log of the main thread that they are entered and left;
- * a thread of its own keeps the log's clock, five ms at a time; the message loop's begins and ends are in the log, too,
- * and callbacks in the choreographer's queues say which of them are frames.
- * What is left is read back as exact calls at the grain of that clock, by the rules of the documented contract
- * (engine/trace/import/matrix/matrix_stack.h): calls left by an exception end with the one that encloses them. */
+/* Matrix's TraceCanary: managed methods of the app write their enters and exits to a packed log of the main thread. A
+ * separate thread advances the log's clock in steps of five ms. The log also has the begins and ends of the message
+ * loop, and callbacks in the choreographer's queues mark the frames. The log is read back as exact calls with the
+ * resolution of that clock, by the rules of the documented contract (engine/trace/import/matrix/matrix_stack.h). Calls
+ * that an exception unwinds end with the enclosing call. */
 #include "engine/base/error_format.h"
 #include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/import/matrix/matrix_raw.h"
@@ -18,16 +18,16 @@ struct matrix {
     struct sim_tracer tracer;
     struct sim_run *run;
     struct sim_costs costs;
-    double owed_ns; /* parts of a ns */
+    double owed_ns; /* fractions of a ns */
     struct sim_instrument probes;
     struct strobe_matrix_clock clock;
     struct strobe_matrix_log log;
     void *memory;
-    struct sim_sem wake; /* of the clock's thread, between messages */
+    struct sim_sem wake; /* wakes the clock's thread between messages */
     bool paused, waits;
     uint32_t tid;
     char name[32];
-    bool *is_frame; /* by message: the choreographer's callbacks say which are frames */
+    bool *is_frame; /* by message: whether the choreographer's callbacks mark it as a frame */
     size_t handed_out, frame_room;
     bool failed;
 };
@@ -89,7 +89,7 @@ static void matrix_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
     snprintf(m->name, sizeof m->name, "%s", v->thread->name);
 }
 
-/* Other threads' probes only find that they are not the main thread's. */
+/* Probes on other threads only check the thread id. */
 static bool is_probed(struct matrix *m, struct sim_vthread *v, uint32_t method)
 {
     if (!m->probes.id[method])
@@ -171,7 +171,7 @@ static enum strobe_status matrix_reconstruct(struct sim_tracer *t, struct sim_ru
     return status;
 }
 
-/* The trace of its claims, and what such an app leaves: a dump of the log and the build's mapping files. */
+/* Writes the trace of the reconstructed timeline, a dump of the log and the build's mapping files. */
 static enum strobe_status matrix_save(struct sim_tracer *t, struct sim_run *run, const char *folder,
                                       struct strobe_error *error)
 {

@@ -36,7 +36,7 @@ const char *sim_matrix_frame(const struct sim_instrument *probes, const struct s
     return NULL;
 }
 
-/* How many of the messages were handed out before those that are in the log still. */
+/* Returns the number of messages logged before those that are still in the log. */
 static size_t messages_before(const struct sim_matrix_capture *c)
 {
     size_t inside = 0;
@@ -51,7 +51,7 @@ static void add_call(struct strobe_calls *calls, uint32_t thread, bool in, uint6
                      strobe_calls_name(calls, name, strlen(name)));
 }
 
-/* The log as a stream of calls; messages beside them. */
+/* Reads the log as a stream of calls, and the messages as a list. */
 static bool matrix_read_calls(const struct sim_matrix_capture *c, const struct sim_instrument *probes,
                               const struct sim_scenario *s, struct strobe_calls *calls, struct messages *messages)
 {

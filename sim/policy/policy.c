@@ -9,7 +9,7 @@ static void close_none(struct sim_tracer *t)
     free(t);
 }
 
-/* Claims nothing. */
+/* Reconstructs an empty timeline. */
 static enum strobe_status reconstruct_nothing(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
                                               struct strobe_error *error)
 {

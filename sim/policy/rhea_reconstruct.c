@@ -37,7 +37,7 @@ struct naming {
     const struct sim_scenario *scenario;
 };
 
-/* The frame's mark is the method that it encloses, where that has no marks of its own. */
+/* Returns the method inside the frame's mark, when it has no marks itself. */
 static const char *frame_method(const struct naming *n)
 {
     const struct sim_scenario *s = n->scenario;

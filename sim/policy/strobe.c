@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The engine's switch, off between runs. */
+/* The engine's switch; off between runs. */
 static strobe_a32 switched;
 
 static struct sim_strobe *strobe_policy_of(struct sim_tracer *t)
@@ -77,7 +77,7 @@ void sim_strobe_charge(struct sim_strobe *s, uint64_t cost_ps)
         sim_charge(ns);
 }
 
-/* Charges the sample that the hook took, if it did: what it shares with the one before was only compared. */
+/* Charges the sample that the hook took, if any. Frames that it shares with the previous sample were only compared. */
 static void strobe_policy_charge_sample(struct sim_strobe *s, struct sim_traced *t)
 {
     uint32_t samples = strobe_load_relaxed(&t->thread->sync_samples);
@@ -98,7 +98,7 @@ static uint64_t charged_ps(const struct sim_traced *t)
     return t->v->tracer_ns * 1000 + t->owed_ps;
 }
 
-/* Charges what is left of a cost of the running thread, some of which it was charged since. */
+/* Charges the rest of a cost, of which the running thread has been charged a part since `before_ps`. */
 static void charge_rest(struct sim_strobe *s, const struct sim_traced *t, uint64_t before_ps, uint64_t cost_ps)
 {
     uint64_t since_ps = charged_ps(t) - before_ps;
@@ -112,7 +112,7 @@ static struct strobe_site strobe_policy_hook_site(const struct sim_vthread *v)
     return (struct strobe_site){v->fp, ((const struct strobe_frame_record *)(uintptr_t)v->fp)->return_address};
 }
 
-/* The thread's part of the engine, with the way to the hook charged; NULL when it has none. */
+/* Charges the way to the hook, and returns the thread's engine data; NULL: none. */
 static struct sim_traced *heard(struct sim_strobe *s, struct sim_vthread *v)
 {
     struct sim_traced *t = v->tracer;
@@ -136,8 +136,8 @@ static void strobe_policy_point(struct sim_tracer *tracer, struct sim_vthread *v
     strobe_policy_charge_sample(s, t);
 }
 
-/* The hooks of a wait run before and after it. Both together take what was measured for a wait of that length: the rest
- * of it is charged when a wait has ended in which the thread gave its processor away. */
+/* The hooks of a wait run before and after it. Their cost in total was measured by the length of the wait. The rest of
+ * it is charged after a wait in which the thread gave up its core. */
 static void leave_hook_of_wait(struct sim_traced *t, uint64_t before_ps)
 {
     t->wait_began_ns = sim_now();
@@ -151,7 +151,8 @@ static void charge_wait(struct sim_strobe *s, struct sim_traced *t, uint64_t wai
         return;
     uint64_t cost_ns = sim_span_cost_ns(&s->run->options.costs.wait_record, waited_ns);
     charge_rest(s, t, before_ps - t->wait_charged_ps, cost_ns * 1000);
-    t->wait_switches = t->v->thread->voluntary_switches; /* a call around this one has not waited beside it */
+    t->wait_switches = t->v->thread->voluntary_switches; /* the time of this wait does not count for an enclosing
+                                                            call */
 }
 
 static uint32_t strobe_policy_scope_begin(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_kind kind,
@@ -212,8 +213,8 @@ static void strobe_policy_message(struct sim_tracer *tracer, struct sim_vthread 
 
 /* ---- threads ---- */
 
-/* The forced point of a thread's begin or end, as the backends have it, for all threads but main. It is taken in the
- * hook's function that the thread begins in, which stands below all of the app's. */
+/* Reports the forced point of a thread's begin or end, as the backends do, for all threads except main. The sample is
+ * taken in the hook's function where the thread begins, outside of all frames of the app. */
 static void strobe_policy_point_of_life(struct sim_strobe *s, struct sim_traced *t, uint64_t begins)
 {
     uint64_t outermost = t->v->sp - 16, frame = outermost - 16, code = SIM_HOOK_CODE + 1;
@@ -293,8 +294,8 @@ static bool starts_more(const struct sim_scenario *sc)
     return false;
 }
 
-/* What the scenario leaves at its default is made as large as it can fill, so that a small run costs little. A busy
- * thread writes up to some 24 slots a ms: its samples and blocks, with metrics and wakers. */
+/* Reduces the settings that the scenario leaves at their defaults to what it can fill, so that a small run costs
+ * little. A busy thread writes up to about 24 slots per ms: its samples and blocks, with metrics and wakers. */
 static void fit(struct strobe_config *c, const struct sim_scenario *sc)
 {
     enum { SLOTS_PER_MS = 24, NODES_PER_SLOT = 4, SPAWNED = 8 };
@@ -365,11 +366,13 @@ static void choose_config(struct sim_strobe *s)
 {
     struct strobe_config *c = &s->config;
     *c = s->run->scenario->config;
-    c->seed = c->seed ? c->seed : strobe_mix64(s->run->options.seed) | 1; /* of the run, as all chance is */
+    c->seed = c->seed ? c->seed : strobe_mix64(s->run->options.seed) | 1; /* all random choices follow from the run's
+                                                                             seed */
     if (s->no_sampler)
         c->async_interval_ns = 0;
     if (s->interval_ns) {
-        /* Every thread in every interval: the engine sees main in each of its passes, others in every second. */
+        /* Every thread is sampled in every interval. The engine visits main in each pass and other threads in every
+         * second pass. */
         c->interval_main_ns = c->interval_other_ns = s->interval_ns;
         c->async_interval_ns = s->interval_ns / 2;
     }
@@ -474,7 +477,7 @@ struct sim_tracer *sim_policy_sync_only(void)
     return t;
 }
 
-/* No hook but those of a thread's begin and end, which tell what there is to sample. */
+/* Only the hooks of a thread's begin and end are used; the sampler needs them to find the threads. */
 struct sim_tracer *sim_policy_async(uint64_t interval_ns)
 {
     struct sim_tracer *t = sim_policy_strobe();
