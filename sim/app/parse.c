@@ -174,7 +174,7 @@ static bool declarations(struct sim_parser *p, struct sim_source *source)
 }
 
 /* Builds the path of an included file: relative to the including file, unless absolute. */
-static bool beside(struct sim_parser *p, const char *name, char *out, size_t out_bytes)
+static bool make_include_path(struct sim_parser *p, const char *name, char *out, size_t out_bytes)
 {
     const char *slash = strrchr(p->source->path, '/');
     int folder = *name == '/' || !slash ? 0 : (int)(slash + 1 - p->source->path);
@@ -194,7 +194,7 @@ bool sim_parse_include(struct sim_parser *p)
                                "expected at most %d files that include one another, and %d in all, found "
                                "\"%s\"",
                                SIM_INCLUDE_DEPTH_MAX, SIM_INCLUDES_MAX, name);
-    if (!beside(p, name, path, sizeof path))
+    if (!make_include_path(p, name, path, sizeof path))
         return sim_parse_fault(p, &place, "expected a path of at most %zu bytes", sizeof path - 1);
     struct sim_source *includer = p->source, *source = new_source(p, path, includer);
     if (!source)

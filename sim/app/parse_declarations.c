@@ -296,7 +296,7 @@ static bool declare_queue(struct sim_parser *p)
 }
 
 /* Parses "x8" as a number of threads. Returns false, without a fault, for another token. */
-static bool multiple(const struct sim_token *t, uint32_t *count)
+static bool parse_thread_count(const struct sim_token *t, uint32_t *count)
 {
     uint64_t n = 0;
     if (t->kind != SIM_TOKEN_WORD || t->bytes < 2 || t->bytes > 7 || *t->begin != 'x')
@@ -315,7 +315,7 @@ static bool thread_attributes(struct sim_parser *p, struct sim_thread_spec *t)
     enum { MAIN = 1, MULTIPLE = 2, START = 4, NICE = 8, TID = 16, REUSE = 32 };
     unsigned said = 0;
     while (!sim_token_is(&p->token, "run")) {
-        if (!(said & MULTIPLE) && multiple(&p->token, &t->count)) {
+        if (!(said & MULTIPLE) && parse_thread_count(&p->token, &t->count)) {
             said |= MULTIPLE;
             sim_parse_next(p);
         } else if (attribute(p, "main", MAIN, &said)) {

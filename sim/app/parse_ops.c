@@ -21,7 +21,7 @@ static bool op_holds_lock(const struct sim_op *op)
 }
 
 /* Rejects a lock that the thread already holds; only monitors are recursive. */
-static bool taken_once(struct sim_parser *p, const struct sim_op *op)
+static bool check_lock_not_held(struct sim_parser *p, const struct sim_op *op)
 {
     const struct sim_mention *m = &p->mentions[op->object];
     if (op->kind == SIM_OP_MONITOR || !held_by_name(p, m->name))
@@ -69,7 +69,7 @@ static bool arm(struct sim_parser *p)
 }
 
 /* Moves the arms from `begin` on to their final place. */
-static bool settle_arms(struct sim_parser *p, uint32_t begin, struct sim_op *op)
+static bool close_arms(struct sim_parser *p, uint32_t begin, struct sim_op *op)
 {
     struct sim_scenario *s = p->s;
     op->first = s->arm_count;
@@ -98,7 +98,7 @@ static bool arms(struct sim_parser *p, struct sim_op *op)
             return false;
         sim_parse_skip_lines(p);
     } while (!sim_parse_accept(p, "}"));
-    return settle_arms(p, begin, op);
+    return close_arms(p, begin, op);
 }
 
 static bool parse_fault_op(struct sim_parser *p, struct sim_op *op)
@@ -136,7 +136,7 @@ static bool parse_op_step(struct sim_parser *p, enum sim_arg arg, struct sim_op 
     case SIM_ARG_ANY_IMAGE: return sim_parse_mention(p, arg, &op->object);
     case SIM_ARG_MUTEX:
     case SIM_ARG_MONITOR:
-    case SIM_ARG_RWLOCK: return sim_parse_mention(p, arg, &op->object) && taken_once(p, op);
+    case SIM_ARG_RWLOCK: return sim_parse_mention(p, arg, &op->object) && check_lock_not_held(p, op);
     case SIM_ARG_POSTED: return sim_parse_mention(p, arg, &op->method);
     case SIM_ARG_HELD: return held_lock(p, &op->other);
     case SIM_ARG_PRIORITY: return sim_parse_int(p, "a priority", -SIM_PRIORITY_MAX, SIM_PRIORITY_MAX, &op->priority);
@@ -204,7 +204,7 @@ static bool operation(struct sim_parser *p, enum sim_op_kind *kind)
 /* ---- blocks ---- */
 
 /* Makes a block of the open operations from `begin` on. An empty block is block 0. */
-static bool settle_block(struct sim_parser *p, uint32_t begin, uint32_t *out)
+static bool close_block(struct sim_parser *p, uint32_t begin, uint32_t *out)
 {
     struct sim_scenario *s = p->s;
     uint32_t count = p->open_op_count - begin;
@@ -246,7 +246,7 @@ static bool parse_op_block(struct sim_parser *p, uint32_t *out)
             return sim_parse_expected(p, "'}', since nothing runs after '%s'", sim_syntax[kind].word);
     }
     p->depth--;
-    return settle_block(p, begin, out);
+    return close_block(p, begin, out);
 }
 
 bool sim_parse_body(struct sim_parser *p, bool frameless, uint32_t *out)

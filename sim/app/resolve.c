@@ -285,7 +285,7 @@ static void graph_sort_methods(struct graph *g, uint32_t method_count)
 
 /* Reports one method of a cycle and its callee. A walk along the remaining calls with as many steps as there are
  * methods ends on a cycle. */
-static bool complain_of_cycle(struct sim_parser *p, const struct graph *g)
+static bool report_call_cycle(struct sim_parser *p, const struct graph *g)
 {
     uint32_t at = 0, least_of_cycle;
     while (!g->left[at])
@@ -394,7 +394,7 @@ static bool check_graph(struct sim_parser *p, struct graph *g, bool *passing)
             return false;
     graph_sort_methods(g, s->method_count);
     if (g->order_count < s->method_count)
-        return complain_of_cycle(p, g);
+        return report_call_cycle(p, g);
     for (uint32_t i = 0; i < s->method_count; i++)
         passing[g->order[i]] = passes(s, passing, s->methods[g->order[i]].block, true);
     for (uint32_t m = 0; m < s->method_count; m++)
@@ -420,7 +420,7 @@ static bool check_calls(struct sim_parser *p)
 }
 
 /* Checks the mandatory declarations. A missing one is reported at the end of the file. */
-static bool all_said(struct sim_parser *p)
+static bool check_mandatory_declarations(struct sim_parser *p)
 {
     if (!p->scenario_place.source)
         return sim_parse_expected(p, "a line 'scenario NAME \"ABOUT\"'");
@@ -433,7 +433,7 @@ static bool all_said(struct sim_parser *p)
 
 bool sim_parse_resolve(struct sim_parser *p)
 {
-    if (!all_said(p) || !resolve_all(p) || !check_calls(p))
+    if (!check_mandatory_declarations(p) || !resolve_all(p) || !check_calls(p))
         return false;
     lay_out_methods(p->s);
     return true;

@@ -47,7 +47,7 @@ void sim_adversary_rest(void)
 }
 
 /* A change point: the thread gets the lowest priority. */
-static void lower(struct sim_kernel *k, struct sim_thread_inside *t)
+static void adversary_lower_priority(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     t->rank = k->lowest_rank++;
 }
@@ -67,7 +67,7 @@ void sim_atomic_preempt(void)
     if (t->shown.debt_ns)
         sim_pay_debt(k, t);
     if (k->by_priority && adversary_draw_below(k, 4) == 0)
-        lower(k, t);
+        adversary_lower_priority(k, t);
     if (k->ready.count && adversary_draw_below(k, 2) == 0)
         sim_yield();
     else
@@ -89,7 +89,7 @@ uint64_t sim_adversary_line_key(struct sim_kernel *k, struct sim_thread_inside *
     if (!k->by_priority)
         return adversary_draw_below(k, (uint64_t)1 << 62);
     if (adversary_draw_below(k, 64) == 0)
-        lower(k, t);
+        adversary_lower_priority(k, t);
     return t->rank;
 }
 

@@ -22,7 +22,7 @@ uint64_t sim_cpu_timer_due(const struct sim_kernel *k, const struct sim_thread_i
 {
     uint64_t cpu_ns = cpu_ns_now(k, t);
     uint64_t due = sim_later(k->now_ns, t->clock_due_ns > cpu_ns ? t->clock_due_ns - cpu_ns : 0);
-    if (t->clock.way == SIM_CPU_TIMER_EXACT)
+    if (t->clock.mode == SIM_CPU_TIMER_EXACT)
         return due;
     uint64_t tick = tick_of(&t->clock), past = due % tick;
     return past ? sim_later(due, tick - past) : due;
@@ -34,11 +34,11 @@ bool sim_cpu_timer_check(struct sim_thread_inside *t)
 {
     const struct sim_kernel *k = t->kernel;
     uint64_t cpu_ns = cpu_ns_now(k, t);
-    if (cpu_ns < t->clock_due_ns || (t->clock.way == SIM_CPU_TIMER_TICK && k->now_ns % tick_of(&t->clock)))
+    if (cpu_ns < t->clock_due_ns || (t->clock.mode == SIM_CPU_TIMER_TICK && k->now_ns % tick_of(&t->clock)))
         return false;
     uint64_t periods = (cpu_ns - t->clock_due_ns) / t->clock.period_ns + 1;
     t->clock_due_ns += periods * t->clock.period_ns;
-    bool lost = t->clock_rings || t->clock_busy || (t->in_kernel && t->clock.way == SIM_CPU_TIMER_EXACT);
+    bool lost = t->clock_rings || t->clock_busy || (t->in_kernel && t->clock.mode == SIM_CPU_TIMER_EXACT);
     t->clock_stats.missed += periods - !lost;
     t->clock_rings |= !lost;
     return t->clock_rings && !t->in_kernel;

@@ -149,7 +149,7 @@ void sim_fiber_swap_locals(struct sim_fiber *from, const struct sim_fiber *to)
 static struct sim_fiber *left, *entered; /* set by the last switch */
 
 /* Runs first on the stack that was switched to. */
-static void arrived(struct sim_fiber *here)
+static void fiber_finish_switch(struct sim_fiber *here)
 {
 #ifdef CHECKS_ADDRESSES
     const void *low;
@@ -164,7 +164,7 @@ static void arrived(struct sim_fiber *here)
 static void fiber_entry(void *fiber)
 {
     struct sim_fiber *f = fiber;
-    arrived(f);
+    fiber_finish_switch(f);
     f->entry(f->arg);
     abort();
 }
@@ -271,7 +271,7 @@ void sim_fiber_switch(struct sim_fiber *from, struct sim_fiber *to)
     __tsan_switch_to_fiber(to->watcher, 0);
 #endif
     swap(from, to);
-    arrived(from);
+    fiber_finish_switch(from);
 }
 
 /* ---- where a fiber was left: words of what the switch has saved (fiber_*.S) */

@@ -234,14 +234,14 @@ static inline bool sim_interruptible(const struct sim_thread_inside *t)
 void sim_stop_taken(struct sim_thread_inside *t);
 void sim_stop_withdraw(struct sim_thread_inside *t);
 void sim_signal_due(struct sim_thread_inside *t);
-void sim_bury(struct sim_thread_inside *t, struct sim_thread_inside *by);
+void sim_retire(struct sim_thread_inside *t, struct sim_thread_inside *by);
 
 /* ---- deadlock.c */
 
 void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t);
 void sim_deadlock_report_all(struct sim_kernel *k);
 
-/* ---- adversary.c: what the real world leaves open */
+/* ---- adversary.c: choices of the adversarial schedule */
 
 void sim_adversary_open(struct sim_kernel *k);
 void sim_adversary_meet(struct sim_kernel *k, struct sim_thread_inside *t);

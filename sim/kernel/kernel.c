@@ -81,7 +81,7 @@ static void thread_fiber_main(void *thread)
     sim_enter();
     k->running = NULL;
     sim_off_core(k, t, false);
-    sim_bury(t, t);
+    sim_retire(t, t);
     sim_refill(k);
     sim_leave(k, t);
 }

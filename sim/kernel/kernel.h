@@ -185,7 +185,7 @@ void sim_compute_in_kernel(uint64_t ns);
  * its charges. While fn runs, compute_ns and compute_left_ns of the thread describe the interrupted compute. fn may
  * charge the thread and compute, but must not block. A period that ends while fn runs is lost. */
 
-enum sim_cpu_timer_way {
+enum sim_cpu_timer_mode {
     SIM_CPU_TIMER_EXACT, /* like a task-clock event that counts user mode only: fires when it is due. A period that ends
                             inside a system call is lost */
     SIM_CPU_TIMER_TICK,  /* like a POSIX timer on a thread's CPU clock: the kernel checks it only at its ticks, for the
@@ -193,7 +193,7 @@ enum sim_cpu_timer_way {
 };
 
 struct sim_cpu_timer {
-    enum sim_cpu_timer_way way;
+    enum sim_cpu_timer_mode mode;
     uint64_t period_ns; /* in CPU time of the thread, from now on; 0: no timer any more */
     uint64_t tick_ns;   /* TICK: the kernel's tick, at multiples of this time; 0: 4 ms */
     uint64_t cost_ns;   /* charged to the thread before each fn: the signal's entry and exit */
@@ -316,7 +316,7 @@ enum sim_wake sim_join(struct sim_thread *t);
  *
  * The basis of the engine's suspend. The caller blocks until the target is stopped or the timeout passes. */
 
-enum sim_stop_way {
+enum sim_stop_mode {
     SIM_STOP_SIGNAL,  /* like a signal handler: takes effect signal_ns later, when the target is on a core. A blocked
                          target is scheduled for it, and if its wait is interruptible, that wait ends */
     SIM_STOP_AT_ONCE, /* like Mach's thread_suspend: in any state */
@@ -325,7 +325,7 @@ enum sim_stop_way {
 /* STROBE_OK: stopped; compute_left_ns and registers do not change. STROBE_LATE: not stopped in time, and the request is
  * withdrawn. Also STROBE_LATE at once when the target is stopped already or another thread is stopping it. STROBE_GONE:
  * it has ended. The target must not be the caller. Fiber. */
-enum strobe_status sim_stop(struct sim_thread *t, enum sim_stop_way way, uint64_t timeout_ns);
+enum strobe_status sim_stop(struct sim_thread *t, enum sim_stop_mode mode, uint64_t timeout_ns);
 
 /* Charges a stopped thread that will run on: it uses `ns` of a core before its current compute continues. False: it is
  * not stopped, or it waits. Any. */

@@ -34,7 +34,7 @@ static uint64_t turn_of(const struct sim_thread_inside *t)
     return weighted(t, t->kernel->options.machine.turn_ns);
 }
 
-/* ---- who is in a line */
+/* ---- membership of lines */
 
 void sim_line_open(struct sim_core *core)
 {
@@ -63,14 +63,14 @@ void sim_line_drop(struct sim_thread_inside *t)
 }
 
 /* Returns the thread on the core, if it is not a realtime thread. */
-static struct sim_thread_inside *current(const struct sim_core *core)
+static struct sim_thread_inside *line_current(const struct sim_core *core)
 {
     return core->thread && !core->thread->realtime ? core->thread : NULL;
 }
 
 static uint64_t weight_of(const struct sim_core *core)
 {
-    const struct sim_thread_inside *on = current(core);
+    const struct sim_thread_inside *on = line_current(core);
     uint64_t weight = on ? on->weight : 0;
     for (const struct sim_thread_inside *t = core->line_first; t; t = t->line_next)
         weight += t->weight;
@@ -78,9 +78,9 @@ static uint64_t weight_of(const struct sim_core *core)
 }
 
 /* Returns the time due to each thread of the core. */
-static uint64_t average(const struct sim_kernel *k, struct sim_core *core)
+static uint64_t line_average(const struct sim_kernel *k, struct sim_core *core)
 {
-    struct sim_thread_inside *on = current(core);
+    struct sim_thread_inside *on = line_current(core);
     int64_t sum = 0, weight = 0;
     if (on && !core->arriving)
         sim_account(k, on);
@@ -97,13 +97,13 @@ static uint64_t average(const struct sim_kernel *k, struct sim_core *core)
     return core->average_ns;
 }
 
-/* ---- who is next */
+/* ---- the next thread */
 
 /* Returns the thread that should have the core: the one on it while its turn lasts. NULL: there is none. */
-static struct sim_thread_inside *first(const struct sim_kernel *k, struct sim_core *core)
+static struct sim_thread_inside *line_pick(const struct sim_kernel *k, struct sim_core *core)
 {
-    uint64_t due = average(k, core);
-    struct sim_thread_inside *on = current(core), *best = on && on->fair_ns <= due ? on : NULL;
+    uint64_t due = line_average(k, core);
+    struct sim_thread_inside *on = line_current(core), *best = on && on->fair_ns <= due ? on : NULL;
     if (best && best->fair_ns < best->turn_end_ns)
         return best;
     for (struct sim_thread_inside *t = core->line_first; t; t = t->line_next)
@@ -117,7 +117,7 @@ static struct sim_thread_inside *first(const struct sim_kernel *k, struct sim_co
 struct sim_thread_inside *sim_line_take(const struct sim_kernel *k, struct sim_core *core)
 {
     struct sim_thread_inside *t;
-    while ((t = first(k, core))) {
+    while ((t = line_pick(k, core))) {
         bool lingers = t->lingers;
         sim_line_drop(t);
         if (!lingers)
@@ -130,7 +130,7 @@ struct sim_thread_inside *sim_line_take(const struct sim_kernel *k, struct sim_c
 }
 
 /* Moves the deadline on when the thread has used its turn, and then returns true. */
-static bool renew(struct sim_thread_inside *t)
+static bool line_renew_deadline(struct sim_thread_inside *t)
 {
     if (t->fair_ns < t->deadline_ns)
         return false;
@@ -141,13 +141,13 @@ static bool renew(struct sim_thread_inside *t)
 /* True when the thread on the core must leave it. Called at ticks, and when a thread has joined the line. */
 bool sim_line_gives_way(const struct sim_kernel *k, struct sim_core *core, bool asked)
 {
-    struct sim_thread_inside *on = current(core);
+    struct sim_thread_inside *on = line_current(core);
     if (!on)
         return false;
     if (!core->arriving)
         sim_account(k, on);
-    bool over = renew(on);
-    if ((over || asked) && first(k, core) != on)
+    bool over = line_renew_deadline(on);
+    if ((over || asked) && line_pick(k, core) != on)
         return true;
     if (on->fair_ns >= on->turn_end_ns)
         on->turn_end_ns = on->deadline_ns;
@@ -157,12 +157,12 @@ bool sim_line_gives_way(const struct sim_kernel *k, struct sim_core *core, bool 
 /* True when a thread that has joined the line must get the core now. */
 bool sim_line_preempts(const struct sim_kernel *k, struct sim_core *core, const struct sim_thread_inside *t)
 {
-    struct sim_thread_inside *on = current(core);
+    struct sim_thread_inside *on = line_current(core);
     if (!on)
         return false;
     if (!core->arriving)
         sim_account(k, on);
-    return renew(on) ? first(k, core) != on : first(k, core) == t;
+    return line_renew_deadline(on) ? line_pick(k, core) != on : line_pick(k, core) == t;
 }
 
 /* ---- leaving and coming */
@@ -171,10 +171,10 @@ bool sim_line_preempts(const struct sim_kernel *k, struct sim_core *core, const 
 void sim_line_leave(const struct sim_kernel *k, struct sim_thread_inside *t, bool blocked)
 {
     struct sim_core *core = t->core;
-    uint64_t due = average(k, core);
+    uint64_t due = line_average(k, core);
     int64_t lag = (int64_t)(due - t->fair_ns), tick = (int64_t)weighted(t, k->options.slice_ns);
     int64_t most = (int64_t)turn_of(t) * 2 > tick ? (int64_t)turn_of(t) * 2 : tick;
-    renew(t);
+    line_renew_deadline(t);
     t->lag_ns = lag > most ? most : lag < -most ? -most : lag;
     t->left_core_ns = k->now_ns;
     t->lingers = blocked && lag < 0;
@@ -187,7 +187,7 @@ static void line_place_newcomer(const struct sim_kernel *k, struct sim_core *cor
                                 bool is_new)
 {
     int64_t weight = (int64_t)weight_of(core), own = (int64_t)t->weight;
-    uint64_t due = average(k, core);
+    uint64_t due = line_average(k, core);
     t->fair_ns = weight ? due - (uint64_t)(t->lag_ns * (weight + own) / weight) : due;
     t->deadline_ns = t->fair_ns + (is_new ? turn_of(t) / 2 : turn_of(t));
     t->turn_end_ns = t->deadline_ns;
@@ -251,7 +251,7 @@ struct sim_core *sim_line_come(struct sim_kernel *k, struct sim_thread_inside *t
 {
     struct sim_core *core = t->in_line;
     if (core) {
-        uint64_t due = average(k, core);
+        uint64_t due = line_average(k, core);
         bool rested = t->fair_ns <= due;
         sim_line_drop(t);
         t->lag_ns = 0;
@@ -267,7 +267,7 @@ struct sim_core *sim_line_come(struct sim_kernel *k, struct sim_thread_inside *t
 
 /* ---- balance */
 
-static struct sim_thread_inside *cold(const struct sim_kernel *k, const struct sim_core *core)
+static struct sim_thread_inside *line_first_cold(const struct sim_kernel *k, const struct sim_core *core)
 {
     for (struct sim_thread_inside *t = core->line_first; t; t = t->line_next)
         if (!t->lingers && (!t->last_core || k->now_ns - t->left_core_ns >= HOT_NS))
@@ -276,16 +276,16 @@ static struct sim_thread_inside *cold(const struct sim_kernel *k, const struct s
 }
 
 /* Removes a thread from another core's line that is longer by at least `by`. NULL: there is none. */
-static struct sim_thread_inside *pull(struct sim_kernel *k, struct sim_core *core, uint32_t by)
+static struct sim_thread_inside *line_take_from_longer(struct sim_kernel *k, struct sim_core *core, uint32_t by)
 {
     struct sim_thread_inside *t = NULL;
     uint32_t own = core->line_ready + (core->thread != NULL);
     for (uint32_t i = 0; i < k->options.cores && !t; i++) {
         struct sim_core *other = &k->cores[i];
         uint32_t has = other->line_ready + (other->thread != NULL);
-        if (other == core || !other->line_ready || !other->thread || has < own + by || !(t = cold(k, other)))
+        if (other == core || !other->line_ready || !other->thread || has < own + by || !(t = line_first_cold(k, other)))
             continue;
-        int64_t lag = (int64_t)(average(k, other) - t->fair_ns);
+        int64_t lag = (int64_t)(line_average(k, other) - t->fair_ns);
         uint64_t left = t->deadline_ns - t->fair_ns;
         sim_line_drop(t);
         t->lag_ns = lag;
@@ -298,7 +298,7 @@ static struct sim_thread_inside *pull(struct sim_kernel *k, struct sim_core *cor
 /* Called when the core has just become idle, or at another core's tick. */
 struct sim_thread_inside *sim_line_pull(struct sim_kernel *k, struct sim_core *core)
 {
-    return pull(k, core, 1);
+    return line_take_from_longer(k, core, 1);
 }
 
 /* Called at a tick of a busy core. */
@@ -307,7 +307,7 @@ void sim_line_balance(struct sim_kernel *k, struct sim_core *core)
     if (k->now_ns < core->balance_ns)
         return;
     core->balance_ns = k->now_ns + BALANCE_NS;
-    struct sim_thread_inside *t = pull(k, core, 2);
+    struct sim_thread_inside *t = line_take_from_longer(k, core, 2);
     if (t)
         sim_line_add(core, t);
 }

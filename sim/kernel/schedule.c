@@ -443,7 +443,7 @@ static bool gives_way(struct sim_kernel *k, struct sim_core *core)
     return false;
 }
 
-/* ---- what happens next */
+/* ---- events */
 
 struct sim_call {
     struct sim_node event;

@@ -52,7 +52,7 @@ void sim_signal_due(struct sim_thread_inside *t)
 }
 
 /* Removes the thread from its line or core, so that it no longer runs by itself. */
-static void set_aside(struct sim_thread_inside *t)
+static void remove_from_cores(struct sim_thread_inside *t)
 {
     struct sim_kernel *k = t->kernel;
     sim_leave_line(k, t);
@@ -77,7 +77,7 @@ void sim_stop_withdraw(struct sim_thread_inside *stopper)
     sim_heap_remove(&t->kernel->events, &t->signal);
     if (t->errand) {
         t->errand = false;
-        set_aside(t);
+        remove_from_cores(t);
         sim_refill(t->kernel);
     }
 }
@@ -90,7 +90,7 @@ static uint64_t fair_signal_ns(struct sim_kernel *k, const struct sim_thread_ins
                                                                      : k->options.signal_ns;
 }
 
-enum strobe_status sim_stop(struct sim_thread *thread, enum sim_stop_way way, uint64_t timeout_ns)
+enum strobe_status sim_stop(struct sim_thread *thread, enum sim_stop_mode mode, uint64_t timeout_ns)
 {
     struct sim_thread_inside *self = sim_enter(), *t = thread->inside;
     struct sim_kernel *k = self->kernel;
@@ -99,8 +99,8 @@ enum strobe_status sim_stop(struct sim_thread *thread, enum sim_stop_way way, ui
     assert(t != self);
     if (t->stopped || t->stopper)
         return STROBE_LATE;
-    if (way == SIM_STOP_AT_ONCE) {
-        set_aside(t);
+    if (mode == SIM_STOP_AT_ONCE) {
+        remove_from_cores(t);
         thread_set_hold(t, self);
         sim_refill(k);
         return STROBE_OK;
@@ -161,7 +161,7 @@ uint32_t sim_stopped_count(const struct sim_kernel *k)
 }
 
 /* Ends a thread that is off all cores and lines: wakes the threads that wait for its end, and releases its fiber. */
-void sim_bury(struct sim_thread_inside *t, struct sim_thread_inside *by)
+void sim_retire(struct sim_thread_inside *t, struct sim_thread_inside *by)
 {
     struct sim_kernel *k = t->kernel;
     if (t->stopped)
@@ -194,8 +194,8 @@ void sim_kill(struct sim_thread *thread)
     if (t->waits == SIM_WAIT_STOP)
         sim_stop_withdraw(t);
     sim_end_wait(t);
-    set_aside(t);
-    sim_bury(t, t);
+    remove_from_cores(t);
+    sim_retire(t, t);
     sim_pass_on(t);
     sim_refill(t->kernel);
 }

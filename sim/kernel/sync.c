@@ -98,7 +98,7 @@ void sim_rouse(struct sim_thread_inside *t, enum sim_wake how, struct sim_thread
 }
 
 /* Returns the kind of a wake-up: without a running thread it is a device's. */
-static enum sim_wake hand_of(const struct sim_thread_inside *self)
+static enum sim_wake wake_kind_of(const struct sim_thread_inside *self)
 {
     return self ? SIM_WAKE_THREAD : SIM_WAKE_DEVICE;
 }
@@ -106,7 +106,7 @@ static enum sim_wake hand_of(const struct sim_thread_inside *self)
 void sim_rouse_all(struct sim_waiters *line, struct sim_thread_inside *waker)
 {
     while (line->first)
-        sim_rouse(line->first, hand_of(waker), waker);
+        sim_rouse(line->first, wake_kind_of(waker), waker);
 }
 
 static struct sim_thread_inside *waiters_choose(struct sim_kernel *k, const struct sim_waiters *line)
@@ -115,7 +115,7 @@ static struct sim_thread_inside *waiters_choose(struct sim_kernel *k, const stru
 }
 
 /* Wakes a waiter, if there is one, to take a lock. */
-static void invite(struct sim_thread_inside *t, void *lock, struct sim_thread_inside *by)
+static void wake_for_lock(struct sim_thread_inside *t, void *lock, struct sim_thread_inside *by)
 {
     enum sim_wait wait = t->waits;
     sim_rouse(t, SIM_WAKE_THREAD, by);
@@ -165,10 +165,10 @@ static void mutex_own_after_wait(struct sim_mutex *m, struct sim_thread_inside *
     m->contended = true;
 }
 
-static void mutex_invite(struct sim_mutex *m, struct sim_kernel *k, struct sim_thread_inside *by)
+static void mutex_wake_next(struct sim_mutex *m, struct sim_kernel *k, struct sim_thread_inside *by)
 {
     if (m->waiters.first)
-        invite(waiters_choose(k, &m->waiters), m, by);
+        wake_for_lock(waiters_choose(k, &m->waiters), m, by);
 }
 
 static void mutex_free(struct sim_mutex *m, struct sim_thread_inside *t)
@@ -179,7 +179,7 @@ static void mutex_free(struct sim_mutex *m, struct sim_thread_inside *t)
     m->released_ns = t->kernel->now_ns;
     if (m->contended) {
         m->contended = false;
-        mutex_invite(m, t->kernel, t);
+        mutex_wake_next(m, t->kernel, t);
     }
 }
 
@@ -232,19 +232,19 @@ void sim_mutex_unlock(struct sim_mutex *m)
 /* ---- read-write locks: readers first, as glibc's default */
 
 /* Wakes either one writer or all readers. */
-static void rwlock_invite(struct sim_rwlock *l, struct sim_kernel *k, struct sim_thread_inside *by)
+static void rwlock_wake_next(struct sim_rwlock *l, struct sim_kernel *k, struct sim_thread_inside *by)
 {
     if (!l->waiters.first)
         return;
     struct sim_thread_inside *t = waiters_choose(k, &l->waiters);
     if (t->waits == SIM_WAIT_WRITE) {
-        invite(t, l, by);
+        wake_for_lock(t, l, by);
         return;
     }
     for (struct sim_thread_inside *next = l->waiters.first; (t = next);) {
         next = t->next;
         if (t->waits == SIM_WAIT_READ)
-            invite(t, l, by);
+            wake_for_lock(t, l, by);
     }
 }
 
@@ -311,7 +311,7 @@ void sim_rwlock_unlock(struct sim_rwlock *l)
     }
     l->released_by = &t->shown;
     l->released_ns = t->kernel->now_ns;
-    rwlock_invite(l, t->kernel, t);
+    rwlock_wake_next(l, t->kernel, t);
 }
 
 /* ---- conditions, semaphores, parks, joins */
@@ -373,7 +373,7 @@ void sim_sem_post(struct sim_sem *s)
     struct sim_kernel *k = sim_kernel_current;
     struct sim_thread_inside *self = sim_enter_any(k);
     if (s->waiters.first)
-        sim_rouse(waiters_choose(k, &s->waiters), hand_of(self), self);
+        sim_rouse(waiters_choose(k, &s->waiters), wake_kind_of(self), self);
     else
         s->count++;
 }
@@ -392,7 +392,7 @@ void sim_unpark(struct sim_thread *thread)
 {
     struct sim_thread_inside *t = thread->inside, *self = sim_enter_any(t->kernel);
     if (t->waits == SIM_WAIT_PARK)
-        sim_rouse(t, hand_of(self), self);
+        sim_rouse(t, wake_kind_of(self), self);
     else
         t->permit = true;
 }
@@ -415,10 +415,10 @@ void sim_pass_on(struct sim_thread_inside *t)
         if (m->owner)
             m->contended = true;
         else
-            mutex_invite(m, t->kernel, NULL);
+            mutex_wake_next(m, t->kernel, NULL);
     } else if (wait == SIM_WAIT_READ || wait == SIM_WAIT_WRITE) {
         struct sim_rwlock *l = t->taken;
         if (!l->writer && !l->readers)
-            rwlock_invite(l, t->kernel, NULL);
+            rwlock_wake_next(l, t->kernel, NULL);
     }
 }

@@ -150,7 +150,7 @@ static void btrace2_method_throw(struct sim_tracer *t, struct sim_vthread *v, ui
         btrace2_record(b, v, method, e->time_ns);
 }
 
-/* ---- claims ---- */
+/* ---- reconstruction ---- */
 
 /* Builds the file in memory, with the header before the records. All clocks are equal and start with the run. */
 static enum strobe_status btrace2_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,

@@ -133,7 +133,7 @@ static void android_put_record(struct android *a, const struct sim_btrace_record
 }
 
 /* Decides on a sample. A granted sample uses the thread's interval, even if it is dropped later. */
-static bool granted(struct local *l, uint64_t now_ns, bool forced)
+static bool android_may_sample(struct local *l, uint64_t now_ns, bool forced)
 {
     if (!forced && l->sampled && now_ns - l->last_ns <= INTERVAL_NS)
         return false;
@@ -165,7 +165,7 @@ static void android_take_sample(struct android *a, struct local *l, struct sim_b
 static void sample_point(struct android *a, struct local *l, enum sim_btrace_type type, uint64_t leaf)
 {
     uint64_t now_ns = sim_now();
-    if (!granted(l, now_ns, false))
+    if (!android_may_sample(l, now_ns, false))
         return;
     struct sim_btrace_record r = {.nano = now_ns, .cpu = sim_cpu_ns(l->v->thread), .type = (uint16_t)type};
     android_take_sample(a, l, &r, true, leaf);
@@ -239,7 +239,8 @@ static bool is_object(const struct android *a, uint64_t what)
 }
 
 /* Returns in *type the type of record of a scope. False: it has no hook. */
-static bool hooked(const struct android *a, enum strobe_kind kind, uint64_t what, enum sim_btrace_type *type)
+static bool android_record_type(const struct android *a, enum strobe_kind kind, uint64_t what,
+                                enum sim_btrace_type *type)
 {
     switch (kind) {
     case STROBE_KIND_IPC: *type = SIM_BTRACE_BINDER; return true;
@@ -267,7 +268,7 @@ static uint32_t android_scope_begin(struct sim_tracer *t, struct sim_vthread *v,
     struct android *a = android_of(t);
     struct local *l = v->tracer;
     enum sim_btrace_type type;
-    if (!l || !hooked(a, kind, what, &type))
+    if (!l || !android_record_type(a, kind, what, &type))
         return NOT_HOOKED;
     if (!strobe_array_reserve(&l->open, &l->open_room, l->open_count + 1)) {
         a->failed = true;
@@ -301,7 +302,7 @@ static void android_scope_end(struct sim_tracer *t, struct sim_vthread *v, uint3
     if (scope.type != SIM_BTRACE_PARK || l->is_main) {
         sim_btrace_charge(v, a->costs.clock);
         uint64_t now_ns = sim_now();
-        if (granted(l, now_ns, scope.type == SIM_BTRACE_GC)) {
+        if (android_may_sample(l, now_ns, scope.type == SIM_BTRACE_GC)) {
             struct sim_btrace_record r = {.nano = scope.begin_ns,
                                           .cpu = scope.cpu_ns,
                                           .end_nano = now_ns,
@@ -362,7 +363,7 @@ static void android_release(struct sim_tracer *t, struct sim_vthread *v, uint64_
         return;
     sim_btrace_charge(v, a->costs.clock);
     uint64_t now_ns = sim_now();
-    granted(l, now_ns, true);
+    android_may_sample(l, now_ns, true);
     struct sim_btrace_record r = {.nano = marker->begin_ns, .end_nano = now_ns, .type = (uint16_t)type};
     android_take_sample(a, l, &r, false, 0);
 }
@@ -377,7 +378,7 @@ static void android_message(struct sim_tracer *t, struct sim_vthread *v, uint32_
     sim_btrace_charge(v, android_of(t)->costs.hook);
 }
 
-/* ---- what is left of it ---- */
+/* ---- the trace ---- */
 
 /* Returns the records that the ring still holds, oldest first. NULL: out of memory. */
 static struct sim_btrace_record *dump_ring(const struct android *a, size_t *count)

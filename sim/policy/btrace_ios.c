@@ -245,7 +245,7 @@ static void ios_thread_end(struct sim_tracer *t, struct sim_vthread *v)
 /* ---- the sampler ---- */
 
 /* Charges the sampler or the event loop. */
-static void spend(double ns)
+static void ios_charge_daemon(double ns)
 {
     sim_charge((uint64_t)(ns + 0.5));
 }
@@ -270,25 +270,25 @@ static void ios_visit_thread(struct ios *a, struct local *l, uint64_t pass_ns)
     struct sim_thread *thread = l->v->thread;
     if (l->v->ended)
         return;
-    spend(a->costs.look);
+    ios_charge_daemon(a->costs.look);
     if (l->accessed && pass_ns < l->access_ns + PERIOD_NS)
         return;
     if (l->has_sampled && !l->used_cpu)
         return;
-    spend(a->costs.thread_clock);
+    ios_charge_daemon(a->costs.thread_clock);
     uint64_t cpu_us = sim_cpu_ns(thread) / US;
     bool active = thread->state == SIM_RUNNING || thread->state == SIM_READY;
     if (l->has_sampled && !active && cpu_us - l->info_cpu_us < ACTIVE_US)
         return;
     l->info_cpu_us = cpu_us;
-    spend(a->costs.suspend);
+    ios_charge_daemon(a->costs.suspend);
     if (sim_stop(thread, SIM_STOP_AT_ONCE, STOP_WITHIN_NS) != STROBE_OK)
         return;
     l->accessed = true;
     l->access_ns = pass_ns;
     l->has_sampled = sample_stopped(a, l);
     sim_continue(thread);
-    spend(a->costs.resume);
+    ios_charge_daemon(a->costs.resume);
 }
 
 static void ios_run_sampler(void *arg)
@@ -296,7 +296,7 @@ static void ios_run_sampler(void *arg)
     struct ios *a = arg;
     for (;;) {
         sim_mutex_lock(&a->registry);
-        spend(a->costs.clock);
+        ios_charge_daemon(a->costs.clock);
         uint64_t pass_ns = sim_now();
         for (size_t i = 0; i < a->alive_count; i++)
             ios_visit_thread(a, a->alive[i], pass_ns);
@@ -314,7 +314,7 @@ static void refresh(struct ios *a, bool others)
         struct local *l = a->alive[i];
         if (!l->is_main && !others)
             continue;
-        spend(a->costs.thread_clock);
+        ios_charge_daemon(a->costs.thread_clock);
         uint64_t cpu_ns = sim_cpu_ns(l->v->thread);
         l->used_cpu = cpu_ns > l->refresh_cpu_ns;
         l->refresh_cpu_ns = cpu_ns;
@@ -354,7 +354,7 @@ static enum strobe_status ios_start(struct sim_tracer *t, struct sim_run *run)
     return a->tracer.sampler && sim_thread_start(run->kernel, &loop) ? STROBE_OK : STROBE_IO;
 }
 
-/* ---- what is left of it ---- */
+/* ---- the trace ---- */
 
 static uint32_t method_at(const void *ctx, uint64_t address)
 {

@@ -36,9 +36,9 @@ struct view {
     size_t depth, room;
 };
 
-/* ---- what was seen ---- */
+/* ---- samples ---- */
 
-static bool look_until(struct view *v, uint64_t time_ns)
+static bool ideal_advance_view(struct view *v, uint64_t time_ns)
 {
     for (; v->next < v->track->event_count && v->track->events[v->next].time_ns <= time_ns; v->next++) {
         uint32_t name = v->track->events[v->next].name;
@@ -81,7 +81,7 @@ static bool sample_track(struct ideal *d, struct strobe_ring_writer *w, struct s
         uint64_t time_ns = track->begin_ns + (*next - offset);
         struct strobe_record r = {
             .ticks = ORIGIN_NS + time_ns, .thread = number, .kind = STROBE_KIND_ASYNC, .count = 1};
-        good = look_until(&v, time_ns);
+        good = ideal_advance_view(&v, time_ns);
         if (!good || v.depth == 0)
             continue;
         r.flags = ideal_intern_stack(d, cursor, &v, &r.stack);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the plugin reads ---- */
+/* ---- input of the plugin ---- */
 
 struct body {
     uint32_t ops, calls, throws;

@@ -141,7 +141,7 @@ static void matrix_message_end(struct sim_tracer *t, struct sim_vthread *v, uint
     m->paused = true;
 }
 
-/* ---- claims ---- */
+/* ---- reconstruction ---- */
 
 static enum strobe_status matrix_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
                                              struct strobe_error *error)

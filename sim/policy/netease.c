@@ -127,7 +127,7 @@ static enum strobe_status netease_start(struct sim_tracer *t, struct sim_run *ru
     return n->tracer.sampler ? status : STROBE_IO;
 }
 
-/* ---- what the ring holds, as a session ---- */
+/* ---- the ring as a session ---- */
 
 static struct strobe_config netease_plan_config(const struct netease *n)
 {

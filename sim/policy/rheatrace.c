@@ -99,7 +99,7 @@ static void rheatrace_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
 }
 
 /* Charges a thread for a mark. False: marks of this thread are not recorded. */
-static bool writes(struct rheatrace *r, struct sim_vthread *v)
+static bool rheatrace_may_write(struct rheatrace *r, struct sim_vthread *v)
 {
     bool kept = !r->main_only || v->is_main;
     rheatrace_charge(r, v, kept ? r->costs.clock + r->costs.mark : r->costs.probe_other);
@@ -110,7 +110,7 @@ static bool writes(struct rheatrace *r, struct sim_vthread *v)
 static void rheatrace_write_event(struct rheatrace *r, struct sim_vthread *v, enum strobe_atrace_kind kind,
                                   const char *name)
 {
-    if (writes(r, v))
+    if (rheatrace_may_write(r, v))
         strobe_atrace_section(&r->atrace, kind, name, strlen(name));
 }
 
@@ -160,7 +160,7 @@ static uint32_t rheatrace_scope_begin(struct sim_tracer *t, struct sim_vthread *
     (void)what;
     bool moves = kind == STROBE_KIND_READ || kind == STROBE_KIND_WRITE;
     uint64_t size = moves ? size_of(r, v) : STROBE_ATRACE_NONE;
-    if (!word || size < IO_LEAST || !writes(r, v))
+    if (!word || size < IO_LEAST || !rheatrace_may_write(r, v))
         return 0;
     int path_bytes = snprintf(path, sizeof path, "/data/%s", rheatrace_file_of(r, v));
     size_t bytes = strobe_atrace_label(label, sizeof label, word, path,
@@ -181,7 +181,7 @@ static void rheatrace_scope_end(struct sim_tracer *t, struct sim_vthread *v, uin
 /* Writes the framework's own marks, of frames, through the trace library. */
 static void rheatrace_write_text(struct rheatrace *r, struct sim_vthread *v, const char *text)
 {
-    if (writes(r, v))
+    if (rheatrace_may_write(r, v))
         strobe_atrace_message(&r->atrace, text, strlen(text));
 }
 
@@ -215,7 +215,7 @@ static void rheatrace_message_end(struct sim_tracer *t, struct sim_vthread *v, u
     rheatrace_write_text(r, v, text);
 }
 
-/* ---- claims ---- */
+/* ---- reconstruction ---- */
 
 static bool rheatrace_take_text(void *ctx, const char *text, size_t bytes)
 {

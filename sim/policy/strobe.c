@@ -113,7 +113,7 @@ static struct strobe_site strobe_policy_hook_site(const struct sim_vthread *v)
 }
 
 /* Charges the way to the hook, and returns the thread's engine data; NULL: none. */
-static struct sim_traced *heard(struct sim_strobe *s, struct sim_vthread *v)
+static struct sim_traced *enter_strobe_hook(struct sim_strobe *s, struct sim_vthread *v)
 {
     struct sim_traced *t = v->tracer;
     sim_strobe_charge(s, s->costs.hook);
@@ -126,7 +126,7 @@ static struct sim_traced *heard(struct sim_strobe *s, struct sim_vthread *v)
 static void strobe_policy_point(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_kind kind, uint64_t arg)
 {
     struct sim_strobe *s = strobe_policy_of(tracer);
-    struct sim_traced *t = heard(s, v);
+    struct sim_traced *t = enter_strobe_hook(s, v);
     if (!t)
         return;
     if (kind == STROBE_KIND_ALLOC)
@@ -161,7 +161,7 @@ static uint32_t strobe_policy_scope_begin(struct sim_tracer *tracer, struct sim_
     struct sim_strobe *s = strobe_policy_of(tracer);
     const struct sim_traced *known = v->tracer;
     uint64_t before_ps = known ? charged_ps(known) : 0;
-    struct sim_traced *t = heard(s, v);
+    struct sim_traced *t = enter_strobe_hook(s, v);
     if (!t)
         return 0;
     sim_strobe_charge(s, s->costs.scope / 2);
@@ -193,7 +193,7 @@ static void strobe_policy_release(struct sim_tracer *tracer, struct sim_vthread 
                                   enum strobe_release how)
 {
     struct sim_strobe *s = strobe_policy_of(tracer);
-    struct sim_traced *t = heard(s, v);
+    struct sim_traced *t = enter_strobe_hook(s, v);
     if (!t)
         return;
     uint32_t samples = t->samples;
@@ -215,7 +215,7 @@ static void strobe_policy_message(struct sim_tracer *tracer, struct sim_vthread 
 
 /* Reports the forced point of a thread's begin or end, as the backends do, for all threads except main. The sample is
  * taken in the hook's function where the thread begins, outside of all frames of the app. */
-static void strobe_policy_point_of_life(struct sim_strobe *s, struct sim_traced *t, uint64_t begins)
+static void strobe_policy_lifetime_point(struct sim_strobe *s, struct sim_traced *t, uint64_t begins)
 {
     uint64_t outermost = t->v->sp - 16, frame = outermost - 16, code = SIM_HOOK_CODE + 1;
     if (!s->tracer.point || t->v->is_main)
@@ -243,7 +243,7 @@ static void strobe_policy_thread_begin(struct sim_tracer *tracer, struct sim_vth
     t->thread = strobe_thread_attach(&s->engine, v->tid, v->is_main, v->thread->name, &stack);
     if (!t->thread)
         return;
-    strobe_policy_point_of_life(s, t, 1);
+    strobe_policy_lifetime_point(s, t, 1);
     if (!v->is_main)
         charge_rest(s, t, before_ps, s->costs.attach);
 }
@@ -256,7 +256,7 @@ static void strobe_policy_thread_end(struct sim_tracer *tracer, struct sim_vthre
         return;
     if (t->thread) {
         uint64_t before_ps = charged_ps(t);
-        strobe_policy_point_of_life(s, t, 0);
+        strobe_policy_lifetime_point(s, t, 0);
         strobe_thread_detach(t->thread);
         charge_rest(s, t, before_ps, s->costs.detach);
     }
@@ -296,7 +296,7 @@ static bool starts_more(const struct sim_scenario *sc)
 
 /* Reduces the settings that the scenario leaves at their defaults to what it can fill, so that a small run costs
  * little. A busy thread writes up to about 24 slots per ms: its samples and blocks, with metrics and wakers. */
-static void fit(struct strobe_config *c, const struct sim_scenario *sc)
+static void shrink_config(struct strobe_config *c, const struct sim_scenario *sc)
 {
     enum { SLOTS_PER_MS = 24, NODES_PER_SLOT = 4, SPAWNED = 8 };
     enum { LEAST_SLOTS = 16384, LEAST_NODES = 16384, LEAST_THREADS = 16 };
@@ -376,7 +376,7 @@ static void choose_config(struct sim_strobe *s)
         c->interval_main_ns = c->interval_other_ns = s->interval_ns;
         c->async_interval_ns = s->interval_ns / 2;
     }
-    fit(c, s->run->scenario);
+    shrink_config(c, s->run->scenario);
     bool ticks = !s->interval_ns && !s->no_ticks && !s->no_sampler;
     uint64_t async = (ticks ? 1 : 2) * c->async_interval_ns;
     s->tracer.interval_main_ns = c->interval_main_ns;
@@ -451,7 +451,7 @@ struct sim_tracer *sim_policy_strobe(void)
         .check = sim_strobe_check,
         .close = close_strobe,
         .policy = "strobe",
-        .hears_posts = true,
+        .posts_are_scopes = true,
         .tries_locks_first = true,
     };
     return &s->tracer;

@@ -138,7 +138,7 @@ static void charge_unwinding(struct sim_strobe *s)
     s->to_unwind = false;
 }
 
-static void die(void *ctx)
+static void kill_doomed(void *ctx)
 {
     struct sim_strobe *s = ctx;
     sim_run_kill(s->run, s->doomed);
@@ -158,7 +158,7 @@ static enum strobe_status ask_to_stop(struct sim_strobe *s, struct sim_vthread *
         return STROBE_GONE;
     if (vhost_fault_strikes(s, SIM_FAULT_EXIT_IN_SUSPEND, v->spec, &amount)) {
         s->doomed = v;
-        sim_at(s->run->kernel, sim_now() + s->costs.suspend / 4000, die, s);
+        sim_at(s->run->kernel, sim_now() + s->costs.suspend / 4000, kill_doomed, s);
     }
     enum strobe_status status = sim_stop(v->thread, s->interval_ns ? SIM_STOP_AT_ONCE : SIM_STOP_SIGNAL, timeout_ns);
     if (status != STROBE_OK || !v->ended)
@@ -225,7 +225,7 @@ static void fail_in_window(struct sim_strobe *s, uint32_t spec)
 }
 
 /* Continues a thread whose resume was lost, after the watchdog's time. */
-static void wake_up(void *ctx)
+static void resume_after_watchdog(void *ctx)
 {
     struct sim_traced *t = ctx;
     t->stands = false;
@@ -238,7 +238,7 @@ static void lose_resume(struct sim_strobe *s, struct sim_vthread *v)
 {
     struct sim_traced *t = v->tracer;
     s->held = NULL;
-    if (!t || v->ended || sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, wake_up, t) != STROBE_OK)
+    if (!t || v->ended || sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, resume_after_watchdog, t) != STROBE_OK)
         return;
     t->stands = true;
     s->standing++;
@@ -295,7 +295,7 @@ static enum strobe_status clock_keep(void *ctx, uint32_t index, uint32_t tid, ui
         sim_strobe_charge(s, s->costs.clock_start);
     t->period_ns = period_ns;
     v->wait_cost = &s->run->options.costs.tick_wait;
-    struct sim_cpu_timer timer = {.way = SIM_CPU_TIMER_EXACT, .period_ns = period_ns, .fn = vhost_on_tick, .ctx = s};
+    struct sim_cpu_timer timer = {.mode = SIM_CPU_TIMER_EXACT, .period_ns = period_ns, .fn = vhost_on_tick, .ctx = s};
     return sim_cpu_timer(v->thread, &timer);
 }
 

@@ -62,7 +62,7 @@ static size_t resolve_virtual_frame(void *ctx, uint64_t return_address, struct s
     return 1;
 }
 
-/* ---- claims ---- */
+/* ---- reconstruction ---- */
 
 struct of_tid {
     uint32_t tid, index;
@@ -235,7 +235,7 @@ enum strobe_status sim_strobe_save(struct sim_tracer *t, struct sim_run *run, co
     return status == STROBE_OK ? status : fail_file(path, error, status);
 }
 
-/* ---- promises ---- */
+/* ---- invariants ---- */
 
 /* Returns the true track of a thread of the session, which usually has the same index. */
 static const struct sim_track *true_track(const struct sim_run *run, uint32_t tid, uint32_t generation, uint32_t near)
@@ -252,7 +252,7 @@ static const struct sim_track *true_track(const struct sim_run *run, uint32_t ti
 enum { SLACK_NS = 20000 };
 
 /* True when the thread was running that message (0: none) at some time of the span. */
-static bool was_busy_with(const struct sim_track *t, uint32_t message, uint64_t from_ns, uint64_t to_ns)
+static bool was_running_message(const struct sim_track *t, uint32_t message, uint64_t from_ns, uint64_t to_ns)
 {
     size_t low = 0, high = t->message_count;
     while (low < high) {
@@ -293,8 +293,8 @@ static bool names_its_message(const struct sim_strobe *s, const struct sim_track
     bool late = r->kind == STROBE_KIND_ASYNC && s->run->options.schedule == SIM_ADVERSARIAL;
     uint64_t after = SLACK_NS + (late ? s->config.suspend_timeout_ns : 0);
     uint64_t before = begin < SLACK_NS ? begin : SLACK_NS;
-    return was_busy_with(t, r->message, begin - before, begin + after) &&
-           was_busy_with(t, r->message, end - before, end + after);
+    return was_running_message(t, r->message, begin - before, begin + after) &&
+           was_running_message(t, r->message, end - before, end + after);
 }
 
 static bool samples_name_their_messages(const struct sim_strobe *s, struct strobe_error *error)

@@ -64,7 +64,7 @@ void sim_play_post(struct sim_player *p, const struct sim_op *op, uint64_t delay
 /* ---- frames ---- */
 
 /* A tick of the display: posts a frame before all other messages, unless the previous frame still waits. */
-static void tick(void *ctx)
+static void post_frame_at_tick(void *ctx)
 {
     struct sim_message_queue *q = ctx;
     uint64_t now = sim_now();
@@ -73,34 +73,34 @@ static void tick(void *ctx)
         sim_queue_post(q, (struct sim_message){.due_ns = now, .method = q->about->frame_method, .priority = INT_MAX},
                        NULL);
     }
-    if (sim_at(q->world->run->kernel, now + q->about->vsync_period_ns, tick, q) != STROBE_OK)
+    if (sim_at(q->world->run->kernel, now + q->about->vsync_period_ns, post_frame_at_tick, q) != STROBE_OK)
         message_queue_out_of_memory(q);
 }
 
-static void nothing(void *ctx)
+static void do_nothing(void *ctx)
 {
     (void)ctx;
 }
 
 /* Idle loopers are no deadlock. When the first looper starts, this adds an event at the end of the run, for which the
  * loopers wait. */
-static bool expect_the_end(struct sim_world *w)
+static bool schedule_end_event(struct sim_world *w)
 {
     if (w->loops)
         return true;
     w->loops = true;
-    return sim_at(w->run->kernel, w->scenario->duration_ns, nothing, NULL) == STROBE_OK;
+    return sim_at(w->run->kernel, w->scenario->duration_ns, do_nothing, NULL) == STROBE_OK;
 }
 
 bool sim_queue_begin(struct sim_message_queue *q)
 {
     uint64_t period = q->about->vsync_period_ns;
-    if (!expect_the_end(q->world))
+    if (!schedule_end_event(q->world))
         return false;
     if (!period || q->ticks)
         return true;
     q->ticks = true;
-    return sim_at(q->world->run->kernel, (sim_now() / period + 1) * period, tick, q) == STROBE_OK;
+    return sim_at(q->world->run->kernel, (sim_now() / period + 1) * period, post_frame_at_tick, q) == STROBE_OK;
 }
 
 /* ---- loopers ---- */

@@ -51,7 +51,7 @@ static void player_interrupt(void *thread)
 }
 
 /* Injects signals that arrive while the thread waits. */
-static void meet_signals(const struct sim_player *p)
+static void inject_wait_signals(const struct sim_player *p)
 {
     enum { SOON_NS = 20000 };
     uint64_t now = sim_now(), amount;
@@ -66,15 +66,15 @@ void sim_wait_begin(struct sim_player *p, enum strobe_kind kind, uint64_t what)
     struct sim_tracer *tracer = p->run->tracer;
     p->call_begin_ns = sim_player_now(p);
     sim_track_call(&p->run->truth, v->track, p->call_begin_ns, p->world->wait_name[kind], SIM_CALL_WAIT);
-    p->heard = tracer && tracer->scope_begin && (!p->calls_looper || tracer->hears_posts);
-    if (p->heard && push_own(p, SIM_HOOK_METHOD))
+    p->in_scope = tracer && tracer->scope_begin && (!p->calls_looper || tracer->posts_are_scopes);
+    if (p->in_scope && push_own(p, SIM_HOOK_METHOD))
         p->token = tracer->scope_begin(tracer, v, kind, what);
     push_own(p, sim_wait_method(kind));
     v->waits = kind;
     p->wait_begin_ns = sim_player_now(p);
     p->wait_what = what;
     if (p->world->scenario->fault_count)
-        meet_signals(p);
+        inject_wait_signals(p);
 }
 
 static enum strobe_wake reported_wake(enum sim_wake how, const struct sim_thread *t)
@@ -89,7 +89,7 @@ static enum strobe_wake reported_wake(enum sim_wake how, const struct sim_thread
 }
 
 /* Removes the call that was last added to the truth. */
-static void forget_call(struct sim_tracks *truth, uint32_t number)
+static void truth_remove_call(struct sim_tracks *truth, uint32_t number)
 {
     if (truth->failed)
         return;
@@ -123,7 +123,7 @@ static void player_add_wait(struct sim_player *p, struct sim_wait *w)
     struct sim_tracks *truth = &p->run->truth;
     uint32_t track = p->v.track;
     if (!w->blocked && w->end_ns == p->wait_begin_ns) {
-        forget_call(truth, track);
+        truth_remove_call(truth, track);
         return;
     }
     w->end_ns = sim_player_now(p);
@@ -169,9 +169,9 @@ void sim_wait_end(struct sim_player *p, enum sim_wake how)
     struct sim_wait wait = ended_wait(p, how);
     v->waits = STROBE_KIND_NONE;
     sim_frame_pop(v);
-    if (p->heard && tracer->scope_end)
+    if (p->in_scope && tracer->scope_end)
         tracer->scope_end(tracer, v, p->token, kind, p->wait_what, reported_wake(how, v->thread));
-    if (p->heard)
+    if (p->in_scope)
         sim_frame_pop(v);
     player_add_wait(p, &wait);
     v->shared = false;

@@ -50,7 +50,7 @@ struct sim_player {
     struct sim_sem collected; /* posted at the end of the collection that stopped it */
     struct sim_player *next_stopped;
     uint32_t token;    /* the tracer's, for the current scope */
-    bool heard;        /* the tracer knows of the current scope */
+    bool in_scope;     /* the tracer knows of the current scope */
     bool calls_looper; /* the next WRITE is a post's call of a looper */
     char name[32];
 };

@@ -130,7 +130,8 @@ static bool open_run(struct sim_run *run)
 }
 
 /* Describes a failed start; most likely the session file failed, so errno is reported. */
-static enum strobe_status not_started(const struct sim_run *run, struct strobe_error *error, enum strobe_status status)
+static enum strobe_status describe_failed_start(const struct sim_run *run, struct strobe_error *error,
+                                                enum strobe_status status)
 {
     const char *path = run->options.session_path;
     strobe_error_set(error, "%s: %s", path ? path : "the policy could not start",
@@ -152,7 +153,7 @@ enum strobe_status sim_run_play(struct sim_run *run, const struct sim_scenario *
         errno = 0;
         enum strobe_status status = tracer->start(tracer, run);
         if (status != STROBE_OK)
-            return not_started(run, error, status);
+            return describe_failed_start(run, error, status);
     }
     start_threads(run->world);
     struct strobe_error end = {""};

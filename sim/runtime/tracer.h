@@ -104,7 +104,7 @@ struct sim_tracer {
 
     void (*close)(struct sim_tracer *);
 
-    bool hears_posts;       /* a post that calls a looper is a scope of kind WRITE for it */
+    bool posts_are_scopes;  /* a post that calls a looper is a scope of kind WRITE for it */
     bool tries_locks_first; /* a free mutex is a point instead of a scope for it; see scope_begin */
     const char *policy;
     uint64_t interval_main_ns, interval_other_ns; /* the interval used by the score */

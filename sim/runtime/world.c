@@ -165,7 +165,7 @@ static uint32_t *slot_of_tid(struct sim_world *w, uint32_t tid)
 }
 
 /* Adds a tid to the table, which is at most half full. */
-static bool note_tid(struct sim_world *w, uint32_t index)
+static bool record_tid(struct sim_world *w, uint32_t index)
 {
     struct sim_run *run = w->run;
     if (!w->by_tid || run->thread_count * 2 > w->tid_mask) {
@@ -227,7 +227,7 @@ static bool add_thread(struct sim_run *run, struct sim_vthread *v)
     if (!strobe_array_reserve(&run->threads, &run->thread_room, run->thread_count + 1))
         return false;
     run->threads[run->thread_count] = v;
-    return note_tid(run->world, run->thread_count++);
+    return record_tid(run->world, run->thread_count++);
 }
 
 static void world_name_thread(struct sim_player *p, const struct sim_thread_spec *spec, uint32_t index)

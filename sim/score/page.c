@@ -67,7 +67,7 @@ static const char style[] =
     "th:first-child{text-align:left;font-weight:400}thead th{font-weight:600}"
     "td.text{text-align:left;white-space:normal}pre{margin:4px 0;font-size:12px}summary{cursor:pointer}\n";
 
-/* ---- what there is */
+/* ---- collecting rows */
 
 static bool page_has_result(const struct page *p, const struct sim_result *r)
 {

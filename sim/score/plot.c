@@ -138,8 +138,8 @@ static void plot_put_symbol(struct strobe_outfile *out, size_t series, double x,
 }
 
 /* Writes the tooltip of a mark. */
-static void tip(struct strobe_outfile *out, const char *what, const char *series, enum sim_field_unit unit,
-                double value)
+static void plot_put_tooltip(struct strobe_outfile *out, const char *what, const char *series, enum sim_field_unit unit,
+                             double value)
 {
     char text[SIM_FIELD_TEXT_BYTES];
     strobe_outfile_text(out, "<title>");
@@ -209,7 +209,7 @@ void sim_plot_dots(struct strobe_outfile *out, const struct sim_plot_matrix *m)
             if (isnan(value))
                 continue;
             plot_put_symbol(out, s, plot_axis_position(&x, value), y, false);
-            tip(out, m->rows[r], m->series[s], m->unit, value);
+            plot_put_tooltip(out, m->rows[r], m->series[s], m->unit, value);
         }
     }
     close_picture(out);
@@ -269,7 +269,7 @@ void sim_plot_cloud(struct strobe_outfile *out, const struct sim_plot_cloud *c)
             if (p->faint != faint)
                 continue;
             plot_put_symbol(out, p->series, plot_axis_position(&x, p->x), plot_axis_position(&y, p->y), p->faint);
-            tip(out, c->y_title, c->series[p->series], c->y_unit, p->y);
+            plot_put_tooltip(out, c->y_title, c->series[p->series], c->y_unit, p->y);
         }
     close_picture(out);
 }

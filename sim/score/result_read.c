@@ -165,7 +165,7 @@ static bool member(struct sim_json *j, const char *key, void *ctx)
 }
 
 /* Recomputes the ratios, which are written with few digits, from the sums, which are exact. */
-static void restore(struct sim_result *r)
+static void result_restore_ratios(struct sim_result *r)
 {
     sim_score_ratios(&r->score);
     for (size_t i = 0; r->score.thread_ns && i < r->method_count; i++) {
@@ -186,7 +186,7 @@ enum strobe_status sim_result_read_line(const char *line, struct sim_result *out
     for (unsigned i = 0; ok && i < OTHERS; i++)
         ok = all_seen(&j, reading.seen, SIM_FIELD_COUNT_ALL + i, other[i]);
     if (ok) {
-        restore(out);
+        result_restore_ratios(out);
         return STROBE_OK;
     }
     sim_result_free(out);

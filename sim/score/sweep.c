@@ -152,7 +152,7 @@ static uint64_t in_life(const struct sim_sweep *s, uint64_t time_ns)
 }
 
 /* Records whether the paths are equal from `now` on. */
-static void agree(struct sim_sweep *s, struct agreement *a, uint64_t now_ns, bool equal)
+static void sweep_set_agreement(struct sim_sweep *s, struct agreement *a, uint64_t now_ns, bool equal)
 {
     if (equal == a->now)
         return;
@@ -367,7 +367,7 @@ static bool first_pass(struct sim_sweep *s, const struct sim_pair *pair)
     struct merge m = merge_of(pair);
     const struct sim_event *e;
     bool reconstructed, ok = true;
-    agree(s, &s->agreement, s->begin_ns, true);
+    sweep_set_agreement(s, &s->agreement, s->begin_ns, true);
     while (ok && (e = sweep_next_event(&m, &reconstructed))) {
         if (e->name != SIM_CALL_END)
             ok = reconstructed ? sweep_begin_reconstructed(s, e) : true_begin(s, e);
@@ -375,9 +375,10 @@ static bool first_pass(struct sim_sweep *s, const struct sim_pair *pair)
             sweep_end_reconstructed(s, e->time_ns);
         else
             true_end(s, e->time_ns);
-        agree(s, &s->agreement, e->time_ns, s->equal == s->true_depth && s->equal == s->reconstructed_depth);
+        sweep_set_agreement(s, &s->agreement, e->time_ns,
+                            s->equal == s->true_depth && s->equal == s->reconstructed_depth);
     }
-    agree(s, &s->agreement, s->end_ns, false);
+    sweep_set_agreement(s, &s->agreement, s->end_ns, false);
     return ok;
 }
 
@@ -427,12 +428,12 @@ static bool second_pass(struct sim_sweep *s, const struct sim_pair *pair, struct
     struct merge m = merge_of(pair);
     const struct sim_event *e;
     bool reconstructed, ok = true;
-    agree(s, a, s->begin_ns, true);
+    sweep_set_agreement(s, a, s->begin_ns, true);
     while (ok && (e = sweep_next_event(&m, &reconstructed))) {
         ok = sweep_step(s, &l, reconstructed, e);
-        agree(s, a, e->time_ns, ok && is_resolved(s, &l));
+        sweep_set_agreement(s, a, e->time_ns, ok && is_resolved(s, &l));
     }
-    agree(s, a, s->end_ns, false);
+    sweep_set_agreement(s, a, s->end_ns, false);
     return ok;
 }
 

@@ -110,7 +110,7 @@ static void recorder_slice_begin(struct strobe_sink *sink, const struct strobe_s
 /* True when the wait counts as blocked. A trace does not say which calls gave up the core. They are those in which the
  * thread switched, or used clearly less CPU time than the wait's own time. CPU time that was not read at both ends is
  * spread over what lies between, so the limit is not half. */
-static bool blocked(const struct strobe_slice *s, const struct strobe_moment *now)
+static bool recorder_wait_blocked(const struct strobe_slice *s, const struct strobe_moment *now)
 {
     return now->counter[STROBE_COUNTER_SWITCHES] > s->begin.counter[STROBE_COUNTER_SWITCHES] ||
            now->cpu_ns - s->begin.cpu_ns < (now->time_ns - s->begin.time_ns) / 10 * 9;
@@ -131,7 +131,7 @@ static void recorder_slice_end(struct strobe_sink *sink, const struct strobe_sli
     struct sim_wait wait = {.begin_ns = begin_ns > life_ns ? begin_ns : life_ns,
                             .end_ns = end_ns,
                             .kind = (enum strobe_kind)s->name,
-                            .blocked = blocked(s, now),
+                            .blocked = recorder_wait_blocked(s, now),
                             .what = s->arg,
                             .waker = SIM_NOBODY,
                             .release_ns = end_ns};

@@ -118,7 +118,7 @@ static void compare_track_waits(const struct sim_pairing *p, struct item *truth,
 
 /* Walks both sides by begin and compares each wait with the open waits of the other side. Few waits are open at once,
  * because they nest. */
-static bool match(const struct sim_pairing *p, struct items truth, struct items reconstruction)
+static bool match_waits(const struct sim_pairing *p, struct items truth, struct items reconstruction)
 {
     struct item **open[2] = {NULL, NULL};
     size_t count[2] = {0, 0}, room[2] = {0, 0}, i = 0, j = 0;
@@ -172,7 +172,7 @@ bool sim_waits_score(const struct sim_pairing *p, const struct sim_pair *pair, u
 {
     struct items truth = sorted(pair->truth), reconstruction = sorted(pair->reconstruction);
     const struct sim_track *life = pair->truth ? pair->truth : pair->reconstruction;
-    bool ok = truth.at && reconstruction.at && match(p, truth, reconstruction);
+    bool ok = truth.at && reconstruction.at && match_waits(p, truth, reconstruction);
     if (ok) {
         uint64_t true_ns = blocked_ns(truth, life), reconstructed_ns = blocked_ns(reconstruction, life);
         reconstructed_ns += pair->reconstruction ? pair->reconstruction->short_wait_ns : 0;

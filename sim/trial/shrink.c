@@ -126,7 +126,7 @@ static bool shrink_start_try(struct shrinker *k, struct draft *d)
     return false;
 }
 
-/* ---- what can go ---- */
+/* ---- removable parts ---- */
 
 /* Removes threads: all of a spec, then half of them. */
 static bool fewer_threads(struct shrinker *k)
@@ -239,7 +239,7 @@ static bool is_declaration(const char *line, size_t bytes)
 }
 
 /* True for a declaration without an effect of its own. It can be removed unless something refers to it. */
-static bool waits_to_be_named(const char *line, size_t bytes)
+static bool is_passive_declaration(const char *line, size_t bytes)
 {
     static const char *const words[] = {"image", "method", "mutex", "monitor", "rwlock", "cond", "semaphore", "queue"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -292,7 +292,7 @@ static bool drop_unnamed(const struct shrinker *k, char *text, char *spare)
     const char *line;
     for (size_t at = strlen(text); (line = next_line_up(text, &at));) {
         size_t bytes = bytes_of_line(line);
-        if (!is_declaration(line, bytes) || !waits_to_be_named(line, bytes))
+        if (!is_declaration(line, bytes) || !is_passive_declaration(line, bytes))
             continue;
         memcpy(spare, text, at);
         strcpy(spare + at, line + bytes);

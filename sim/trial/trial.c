@@ -111,7 +111,7 @@ static bool scenario_clock_jumps(const struct sim_scenario *s)
 }
 
 /* True for the engine's policies with hooks. A sampler alone sees neither messages nor wakers. */
-static bool has_our_hooks(const char *policy)
+static bool has_engine_hooks(const char *policy)
 {
     return !strcmp(policy, "strobe") || !strcmp(policy, "sync-only");
 }
@@ -140,11 +140,11 @@ static void judge_trial(const struct sim_scenario *s, struct sim_run *run, const
                         struct sim_result *r)
 {
     struct strobe_error error = {""};
-    bool good =
-        trial_keeps_invariants(run, &error) &&
-        (!has_our_hooks(r->policy) || scenario_clock_jumps(s) || reconstruction->track_count < run->truth.track_count ||
-         names_true_wakers(&run->truth, reconstruction, &error)) &&
-        meets_expectations(run, r, &error);
+    bool good = trial_keeps_invariants(run, &error) &&
+                (!has_engine_hooks(r->policy) || scenario_clock_jumps(s) ||
+                 reconstruction->track_count < run->truth.track_count ||
+                 names_true_wakers(&run->truth, reconstruction, &error)) &&
+                meets_expectations(run, r, &error);
     if (!good) {
         char *text = strdup(error.text);
         if (text) {
@@ -274,7 +274,7 @@ static enum strobe_status play_trial(const struct sim_scenario *scenario, const 
 /* ---- real mode ---- */
 
 /* Checks that the files of real mode do not exist yet, unless they may be replaced. */
-static enum strobe_status may_write(const struct sim_trial_options *o, struct strobe_error *error)
+static enum strobe_status check_output_files(const struct sim_trial_options *o, struct strobe_error *error)
 {
     const char *const names[] = {sim_real_file(o->policy), "trace.pftrace"};
     char path[4096];
@@ -327,7 +327,7 @@ static enum strobe_status play_real(const struct sim_scenario *scenario, const s
     struct sim_tracks truth, reconstruction;
     struct sim_view view;
     struct sim_run_cpu cpu;
-    enum strobe_status status = may_write(o, error);
+    enum strobe_status status = check_output_files(o, error);
     if (status != STROBE_OK)
         return status;
     struct sim_real_options real = {.policy = o->policy,
