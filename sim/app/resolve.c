@@ -215,9 +215,9 @@ static void lay_out_methods(struct sim_scenario *s)
 
 /* ---- calls without end ----
  *
- * What a method calls whatever is drawn (outside of choices and of what may be repeated 0 times) must not lead back to
- * it: it would never return. Methods are taken off the graph of such calls once all they call is off, callees first;
- * what then is left has a cycle. */
+ * A call is certain when it is outside of choices and of blocks that may run 0 times. Certain calls of a method must
+ * not lead back to it: it would never return. A method is removed from the graph of certain calls once all its callees
+ * are removed. If methods are left, they contain a cycle. */
 
 struct call {
     uint32_t from, to, next_to;
@@ -315,10 +315,10 @@ static bool report_call_cycle(struct sim_parser *p, const struct graph *g)
                            methods[least_of_cycle].name, methods[callee].name);
 }
 
-/* ---- loops that stand still ----
+/* ---- loops without passing time ----
  *
- * A `forever` must let time pass or be left, or the run would never get past it. `caught`: an exception does not lead
- * out of it, as far as one can tell. */
+ * In a `forever`, time must pass, or the loop must be left; otherwise the run would never get past it. `caught`: a
+ * handler inside the loop may catch an exception, so a throw does not count as leaving the loop. */
 
 static bool passes(const struct sim_scenario *s, const bool *passing, uint32_t block, bool caught);
 

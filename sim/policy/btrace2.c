@@ -33,7 +33,7 @@ struct btrace2 {
     double owed_ns; /* fractions of a ns */
     struct sim_instrument probes;
     unsigned char *buffer;
-    uint64_t offset; /* index of the next record; may exceed the buffer */
+    uint64_t offset; /* bytes used, header included; may exceed the buffer */
     uint64_t dropped, refused;
     uint32_t main_tid;
     struct local *locals; /* of all threads ever */
