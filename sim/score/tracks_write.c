@@ -172,8 +172,8 @@ static void write_span(struct writer *w, const struct sim_span *span, const char
 
 /* ---- threads */
 
-/* Writes one end of an arrow as a slice without length. Arrows go from earlier slices to later ones, and a wait begins
- * before its release, so the wait's slice cannot be the target. */
+/* Writes one end of an arrow as an instant event. Arrows go from earlier events to later ones, and a wait begins before
+ * its release, so the arrow cannot end at the wait's slice. */
 static void write_instant(struct writer *w, uint64_t time_ns, const char *name, unsigned field, uint64_t flow)
 {
     struct event e;

@@ -291,7 +291,7 @@ static enum strobe_status check_output_files(const struct sim_trial_options *o, 
 }
 
 /* On real threads only the engine's accounting is checked. In virtual time wakers are checked, too. The scenario's
- * expectations apply to policies in virtual time. */
+ * expectations apply to the policies of sim/policy only. */
 static void judge_wakers(const struct sim_tracks *truth, const struct sim_tracks *reconstruction, struct sim_result *r)
 {
     struct strobe_error error;
