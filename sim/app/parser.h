@@ -111,7 +111,7 @@ __attribute__((format(printf, 3, 4))) bool sim_parse_fault(struct sim_parser *p,
                                                            const char *format, ...);
 bool sim_parse_no_memory(struct sim_parser *p);
 
-/* "expected WHAT, found ..." at the token. */
+/* Records the fault "expected WHAT, found ..." at the token. Returns false. */
 __attribute__((format(printf, 2, 3))) bool sim_parse_expected(struct sim_parser *p, const char *format, ...);
 
 struct sim_place sim_parse_place(const struct sim_parser *p);
@@ -122,7 +122,7 @@ bool sim_parse_accept(struct sim_parser *p, const char *word);
 bool sim_parse_expect(struct sim_parser *p, const char *mark);
 void sim_parse_skip_lines(struct sim_parser *p);
 
-/* The end of a line, or what closes a block. */
+/* True at the end of a line, of the file or of a block, which it does not step over. Otherwise a fault. */
 bool sim_parse_statement_end(struct sim_parser *p);
 
 /* Reads a word or a text, kept with the scenario. `what` names it in the message when it is missing. */
@@ -137,7 +137,7 @@ bool sim_parse_mention(struct sim_parser *p, enum sim_arg wanted, uint32_t *out)
 bool sim_parse_mention_as(struct sim_parser *p, enum sim_arg wanted, const char *name, const struct sim_place *place,
                           uint32_t *out);
 
-/* Numbers. `what` begins the sentence: "expected WHAT". */
+/* Read a number within bounds. `what` begins the message: "expected WHAT". */
 bool sim_parse_count(struct sim_parser *p, const char *what, uint64_t low, uint64_t high, uint64_t *out);
 bool sim_parse_int(struct sim_parser *p, const char *what, int low, int high, int *out);
 bool sim_parse_decimal(struct sim_parser *p, const char *what, double low, double high, double *out);
@@ -146,24 +146,24 @@ bool sim_parse_size(struct sim_parser *p, uint64_t low, uint64_t high, uint64_t 
 bool sim_parse_any_amount(struct sim_parser *p, uint64_t *out);
 bool sim_parse_range(struct sim_parser *p, double *low, double *high);
 
-/* A distribution of what the step says: times, sizes or counts. */
+/* Reads a distribution of the step's kind of value: times, sizes or counts. */
 bool sim_parse_dist(struct sim_parser *p, enum sim_arg arg, struct sim_dist *out);
 
-/* A method's body, up to its closing brace. */
+/* Parses a method's body, up to its closing brace. */
 bool sim_parse_body(struct sim_parser *p, bool frameless, uint32_t *block);
 
-/* A fault from its kind on; `place` is that of the word before. */
+/* Parses a fault from its kind on. `place` is the place of the word before. */
 bool sim_parse_injected(struct sim_parser *p, const struct sim_place *place, struct sim_fault *out);
 
-/* One declaration and its end; an include with all that the file holds. */
+/* Parse one declaration and its end; an include with the whole file. */
 bool sim_parse_declaration(struct sim_parser *p);
 bool sim_parse_declaration_end(struct sim_parser *p);
 bool sim_parse_include(struct sim_parser *p);
 
-/* When all has been read. */
+/* Resolves and checks the scenario after all sources are read. */
 bool sim_parse_resolve(struct sim_parser *p);
 
-/* What a step or a table is called in sentences: "a mutex". */
+/* Returns the name of a step's or a table's objects in messages: "a mutex". */
 const char *sim_arg_text(enum sim_arg arg);
 
 #endif

@@ -656,7 +656,8 @@ static void thread_compute(struct sim_kernel *k, struct sim_thread_inside *t, ui
     t->shown.debt_ns = 0;
 }
 
-/* Advances time directly when no event comes before; most computes end here. */
+/* Advances time directly and returns true when no event comes before; most computes end here. Otherwise returns
+ * false. */
 static bool passes_quietly(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns)
 {
     uint64_t next = sim_heap_least(&k->events);

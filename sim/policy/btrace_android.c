@@ -132,7 +132,7 @@ static void android_put_record(struct android *a, const struct sim_btrace_record
     a->samples_of[r->tid]++;
 }
 
-/* Decides on a sample. A granted sample uses the thread's interval, even if it is dropped later. */
+/* True when a sample is granted. It then uses the thread's interval, even if it is dropped later. */
 static bool android_may_sample(struct local *l, uint64_t now_ns, bool forced)
 {
     if (!forced && l->sampled && now_ns - l->last_ns <= INTERVAL_NS)

@@ -89,7 +89,7 @@ static void matrix_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
     snprintf(m->name, sizeof m->name, "%s", v->thread->name);
 }
 
-/* Probes on other threads only check the thread id. */
+/* True when the probe is to log. Probes on other threads only check the thread id. */
 static bool is_probed(struct matrix *m, struct sim_vthread *v, uint32_t method)
 {
     if (!m->probes.id[method])

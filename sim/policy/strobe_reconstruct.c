@@ -279,7 +279,7 @@ static bool was_cut_off(const struct sim_track *t, uint32_t message)
     return last && last->id == message && last->begin_ns == t->end_ns;
 }
 
-/* A sample names its thread's current message, and a merged sample belongs to one message (S-50). */
+/* True when a sample names its thread's current message. A merged sample belongs to one message (S-50). */
 static bool names_its_message(const struct sim_strobe *s, const struct sim_track *t, const struct strobe_record *r)
 {
     uint64_t begin = r->ticks - SIM_STROBE_ORIGIN_NS, end = begin + (r->count > 1 ? r->duration : 0);

@@ -13,7 +13,7 @@ void sim_faults_close(struct sim_faults *f);
 
 void sim_faults_arm(struct sim_faults *f, uint32_t fault);
 
-/* Decides whether a fault of this kind strikes now. `spec`: the thread spec concerned, UINT32_MAX for none. At most one
+/* True when a fault of this kind strikes now. `spec`: the thread spec concerned, UINT32_MAX for none. At most one
  * strikes per call; its amount is stored in *amount. */
 bool sim_fault_strikes(struct sim_faults *f, enum sim_fault_kind kind, uint32_t spec, uint64_t now_ns,
                        uint64_t *amount);
