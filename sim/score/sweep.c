@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum { NEVER_AGREED = 0, WITH_SHORT = 1, WITH_LONG = 2 };
-#define NOBODY_YET SIZE_MAX
+#define NO_CALL_YET SIZE_MAX
 
 /* An open true call. While the reconstruction agrees with it, the `met_` members hold the begin of the agreement. */
 struct true_call {
@@ -246,7 +246,7 @@ static void sweep_end_match(struct sim_sweep *s, uint64_t now_ns)
     sweep_add_message(c, t->message, core_ns(s, now_ns) - t->met_core_ns);
     if (both_ns * 2 >= true_ns && both_ns * 2 >= c->end_ns - c->begin_ns)
         t->found = c->right = true;
-    if (c->first == NOBODY_YET) {
+    if (c->first == NO_CALL_YET) {
         c->first = t->number;
         t->slices++;
     }
@@ -304,7 +304,7 @@ static bool sweep_begin_reconstructed(struct sim_sweep *s, const struct sim_even
                                      .begin_ns = e->time_ns,
                                      .end_ns = s->reconstructed_end[s->reconstructed_count],
                                      .number = s->reconstructed_count,
-                                     .first = NOBODY_YET,
+                                     .first = NO_CALL_YET,
                                      .agreed = NEVER_AGREED};
     s->reconstructed_count++;
     s->reconstructed_depth++;
