@@ -1,8 +1,8 @@
-/* Logarithm and exponential by the textbook: argument reduction, then a series that is cut below half a unit of the
- * last place (Muller, "Elementary Functions", 3rd ed. 2016, chapters 3 and 11). Normal draws by a ratio of uniforms
+/* Logarithm and exponential by the textbook method: argument reduction, then a series that is cut below half a unit of
+ * the last place (Muller, "Elementary Functions", 3rd ed. 2016, chapters 3 and 11). Normal draws by a ratio of uniforms
  * with Leva's bounds ("A fast normal random number generator", ACM TOMS 18, 1992), which needs a logarithm for one draw
- * in a hundred and no root. Each function is good to a few units of the last place, and off by the same few
- * everywhere. */
+ * in a hundred and no root. Each function is accurate to a few units of the last place, with the same error on every
+ * machine. */
 #include "sim/app/dist.h"
 
 #include <assert.h>
@@ -63,7 +63,7 @@ static double normal(struct sim_random *r)
     }
 }
 
-/* A draw around a value that is not 0 is none either: a timeout of 0 would mean something else. */
+/* Rounds a draw. A draw around a value other than 0 is never 0, because a timeout of 0 has another meaning. */
 static uint64_t rounded(double x)
 {
     return x >= draw_max ? (uint64_t)draw_max : x < 1 ? 1 : (uint64_t)(x + 0.5);

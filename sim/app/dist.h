@@ -1,5 +1,5 @@
-/* Seeded distributions of times and sizes. Draws are the same on every machine: nothing but IEEE additions,
- * multiplications and divisions is used (no libm, whose last bit differs), built without contraction. */
+/* Seeded distributions of times and sizes. Draws are the same on every machine: they use only IEEE additions,
+ * multiplications and divisions, built without contraction. They do not use libm, whose last bit differs. */
 #ifndef STROBE_SIM_APP_DIST_H
 #define STROBE_SIM_APP_DIST_H
 
@@ -26,10 +26,10 @@ static inline struct sim_dist sim_dist_constant(uint64_t a)
     return (struct sim_dist){.kind = SIM_DIST_CONSTANT, .a = a};
 }
 
-/* A value; never more than 2^62. An exponential or lognormal one is at least 1, unless a is 0. */
+/* Draws a value, at most 2^62. An exponential or lognormal value is at least 1, unless a is 0. */
 uint64_t sim_dist_draw(const struct sim_dist *d, struct sim_random *r);
 
-/* The distribution's mean, for checks and for people. */
+/* Returns the distribution's mean, for checks and display. */
 double sim_dist_mean(const struct sim_dist *d);
 
 #endif

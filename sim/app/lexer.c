@@ -35,7 +35,7 @@ static void scenario_lexer_advance(struct sim_lexer *l)
     if (c == '\n') {
         l->line++;
         l->column = 1;
-    } else if ((c & 0xc0) != 0x80) { /* not a later byte of a character of UTF-8 */
+    } else if ((c & 0xc0) != 0x80) { /* count characters: skip later bytes of UTF-8 sequences */
         l->column++;
     }
 }

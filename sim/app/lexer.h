@@ -1,7 +1,7 @@
-/* Words of the scenario language, for its parser. A source is a text in memory; a token points into it.
+/* The lexer of the scenario language. A source is a text in memory; a token points into it.
  *
- * Newlines and ';' are tokens (they end a statement), blanks and comments ('#' to the end of the line) are none. No
- * token owns memory. */
+ * Newlines and ';' are tokens (they end a statement). Blanks and comments ('#' to the end of the line) are skipped.
+ * Tokens own no memory. */
 #ifndef STROBE_SIM_APP_LEXER_H
 #define STROBE_SIM_APP_LEXER_H
 
@@ -12,11 +12,11 @@
 enum sim_token_kind {
     SIM_TOKEN_WORD,   /* a letter or '_', then letters, digits and any of _ . $ : - */
     SIM_TOKEN_TEXT,   /* "...", with \" and \\ in it */
-    SIM_TOKEN_NUMBER, /* digits, perhaps a '-' before, a fraction and a unit behind */
+    SIM_TOKEN_NUMBER, /* digits, with an optional '-' before and an optional fraction and unit after */
     SIM_TOKEN_MARK,   /* { } ( ) , .. */
     SIM_TOKEN_LINE_END,
     SIM_TOKEN_FILE_END,
-    SIM_TOKEN_WRONG, /* nothing of the language; `wrong` says what it is */
+    SIM_TOKEN_WRONG, /* not part of the language; `wrong` describes it */
 };
 
 struct sim_token {
@@ -35,11 +35,10 @@ struct sim_lexer {
 void sim_lexer_open(struct sim_lexer *l, const char *text, size_t bytes);
 struct sim_token sim_lexer_next(struct sim_lexer *l);
 
-/* Whether the token is this word or mark. */
+/* True when the token is this word or mark. */
 bool sim_token_is(const struct sim_token *t, const char *word);
 
-/* A NUMBER token taken apart: (negative ? -1 : 1) * digits / 10^decimals, and its unit. False when it has more digits
- * than fit (18). */
+/* The parts of a NUMBER token: (negative ? -1 : 1) * digits / 10^decimals, and its unit. False: more than 18 digits. */
 struct sim_number {
     bool negative;
     uint64_t digits;
@@ -49,7 +48,8 @@ struct sim_number {
 };
 bool sim_token_number(const struct sim_token *t, struct sim_number *out);
 
-/* The text between the quotes of a TEXT token, or a WORD as it is; `out` has room for token->bytes + 1. */
+/* Copies the text between the quotes of a TEXT token, or a WORD unchanged. `out` has capacity for token->bytes + 1.
+ * Returns the length. */
 size_t sim_token_text(const struct sim_token *t, char *out);
 
 #endif

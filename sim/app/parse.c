@@ -35,7 +35,7 @@ bool sim_parse_no_memory(struct sim_parser *p)
     return false;
 }
 
-/* What the token is, for a sentence: its text, cut where it is long. */
+/* Describes a token for a message: its text, shortened when it is long. */
 static const char *describe_token(const struct sim_token *t, char *out, size_t out_bytes)
 {
     enum { SHOWN = 40 };
@@ -108,7 +108,7 @@ bool sim_parse_statement_end(struct sim_parser *p)
     return sim_parse_expected(p, "the end of the line");
 }
 
-/* At the top of a file '}' ends nothing. */
+/* At the top level of a file '}' ends nothing. */
 bool sim_parse_declaration_end(struct sim_parser *p)
 {
     if (sim_token_is(&p->token, "}"))
@@ -133,7 +133,7 @@ static struct sim_source *new_source(struct sim_parser *p, const char *path, str
     return source;
 }
 
-/* Reads a regular file of limited size; anything else could be endless. NULL, or what is wrong. */
+/* Reads a regular file of limited size; other files could be endless. Returns NULL, or an error text. */
 static const char *load_source(struct sim_source *source)
 {
     static const char too_large[] = "larger than 4 MiB";
@@ -173,8 +173,8 @@ static bool declarations(struct sim_parser *p, struct sim_source *source)
     return true;
 }
 
-/* The path of an included file: beside the file that includes it, unless it is absolute. */
-static bool beside(struct sim_parser *p, const char *name, char *out, size_t out_bytes)
+/* Builds the path of an included file: relative to the including file, unless absolute. */
+static bool make_include_path(struct sim_parser *p, const char *name, char *out, size_t out_bytes)
 {
     const char *slash = strrchr(p->source->path, '/');
     int folder = *name == '/' || !slash ? 0 : (int)(slash + 1 - p->source->path);
@@ -194,7 +194,7 @@ bool sim_parse_include(struct sim_parser *p)
                                "expected at most %d files that include one another, and %d in all, found "
                                "\"%s\"",
                                SIM_INCLUDE_DEPTH_MAX, SIM_INCLUDES_MAX, name);
-    if (!beside(p, name, path, sizeof path))
+    if (!make_include_path(p, name, path, sizeof path))
         return sim_parse_fault(p, &place, "expected a path of at most %zu bytes", sizeof path - 1);
     struct sim_source *includer = p->source, *source = new_source(p, path, includer);
     if (!source)
@@ -231,7 +231,7 @@ static void close_parser(struct sim_parser *p)
     free(p->mentions);
     free(p->method_places);
     free(p->open_ops);
-    free(p->told_faults);
+    free(p->op_faults);
     free(p->open_arms);
 }
 

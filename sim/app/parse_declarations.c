@@ -20,7 +20,7 @@ static bool once_here(struct sim_parser *p, struct sim_place *said, const char *
     return true;
 }
 
-/* An attribute of a declaration that may be said once. */
+/* Accepts an attribute of a declaration. It may occur once. */
 static bool attribute(struct sim_parser *p, const char *word, unsigned bit, unsigned *said)
 {
     if (!sim_token_is(&p->token, word))
@@ -142,7 +142,7 @@ static bool config(struct sim_parser *p)
     return true;
 }
 
-/* `image` is the mention of the image whose block this is in, UINT32_MAX outside of any. */
+/* `image`: mention of the enclosing image block's image; UINT32_MAX: none. */
 static bool method_attributes(struct sim_parser *p, uint32_t image, struct sim_method *m)
 {
     enum { KIND = 1, FRAMELESS = 2, FRAME = 4, IN = 8 };
@@ -295,8 +295,8 @@ static bool declare_queue(struct sim_parser *p)
            ADD(p, s->queues, s->queue_count, q);
 }
 
-/* "x8": so many threads; false with nothing noted when the token is something else. */
-static bool multiple(const struct sim_token *t, uint32_t *count)
+/* Parses "x8" as a number of threads. Returns false, without a fault, for another token. */
+static bool parse_thread_count(const struct sim_token *t, uint32_t *count)
 {
     uint64_t n = 0;
     if (t->kind != SIM_TOKEN_WORD || t->bytes < 2 || t->bytes > 7 || *t->begin != 'x')
@@ -315,7 +315,7 @@ static bool thread_attributes(struct sim_parser *p, struct sim_thread_spec *t)
     enum { MAIN = 1, MULTIPLE = 2, START = 4, NICE = 8, TID = 16, REUSE = 32 };
     unsigned said = 0;
     while (!sim_token_is(&p->token, "run")) {
-        if (!(said & MULTIPLE) && multiple(&p->token, &t->count)) {
+        if (!(said & MULTIPLE) && parse_thread_count(&p->token, &t->count)) {
             said |= MULTIPLE;
             sim_parse_next(p);
         } else if (attribute(p, "main", MAIN, &said)) {

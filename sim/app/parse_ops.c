@@ -20,8 +20,8 @@ static bool op_holds_lock(const struct sim_op *op)
            op->kind == SIM_OP_WRITE_LOCK || op->kind == SIM_OP_SPIN;
 }
 
-/* Only monitors may be taken again by who has them. */
-static bool taken_once(struct sim_parser *p, const struct sim_op *op)
+/* Rejects a lock that the thread already holds; only monitors are recursive. */
+static bool check_lock_not_held(struct sim_parser *p, const struct sim_op *op)
 {
     const struct sim_mention *m = &p->mentions[op->object];
     if (op->kind == SIM_OP_MONITOR || !held_by_name(p, m->name))
@@ -68,8 +68,8 @@ static bool arm(struct sim_parser *p)
     return true;
 }
 
-/* Moves the arms from `begin` on to where they stay. */
-static bool settle_arms(struct sim_parser *p, uint32_t begin, struct sim_op *op)
+/* Moves the arms from `begin` on to their final place. */
+static bool close_arms(struct sim_parser *p, uint32_t begin, struct sim_op *op)
 {
     struct sim_scenario *s = p->s;
     op->first = s->arm_count;
@@ -98,21 +98,21 @@ static bool arms(struct sim_parser *p, struct sim_op *op)
             return false;
         sim_parse_skip_lines(p);
     } while (!sim_parse_accept(p, "}"));
-    return settle_arms(p, begin, op);
+    return close_arms(p, begin, op);
 }
 
 static bool parse_fault_op(struct sim_parser *p, struct sim_op *op)
 {
     struct sim_place place = {p->source, op->line, op->column};
-    struct sim_fault told;
-    if (!sim_parse_injected(p, &place, &told))
+    struct sim_fault fault;
+    if (!sim_parse_injected(p, &place, &fault))
         return false;
-    struct sim_fault *faults = sim_array_grow(p->told_faults, p->told_fault_count, sizeof *faults);
+    struct sim_fault *faults = sim_array_grow(p->op_faults, p->op_fault_count, sizeof *faults);
     if (!faults)
         return sim_parse_no_memory(p);
-    p->told_faults = faults;
-    p->told_faults[p->told_fault_count] = told;
-    op->object = p->told_fault_count++;
+    p->op_faults = faults;
+    p->op_faults[p->op_fault_count] = fault;
+    op->object = p->op_fault_count++;
     return true;
 }
 
@@ -136,7 +136,7 @@ static bool parse_op_step(struct sim_parser *p, enum sim_arg arg, struct sim_op 
     case SIM_ARG_ANY_IMAGE: return sim_parse_mention(p, arg, &op->object);
     case SIM_ARG_MUTEX:
     case SIM_ARG_MONITOR:
-    case SIM_ARG_RWLOCK: return sim_parse_mention(p, arg, &op->object) && taken_once(p, op);
+    case SIM_ARG_RWLOCK: return sim_parse_mention(p, arg, &op->object) && check_lock_not_held(p, op);
     case SIM_ARG_POSTED: return sim_parse_mention(p, arg, &op->method);
     case SIM_ARG_HELD: return held_lock(p, &op->other);
     case SIM_ARG_PRIORITY: return sim_parse_int(p, "a priority", -SIM_PRIORITY_MAX, SIM_PRIORITY_MAX, &op->priority);
@@ -203,8 +203,8 @@ static bool operation(struct sim_parser *p, enum sim_op_kind *kind)
 
 /* ---- blocks ---- */
 
-/* Makes a block of the open operations from `begin` on. An empty one is block 0. */
-static bool settle_block(struct sim_parser *p, uint32_t begin, uint32_t *out)
+/* Makes a block of the open operations from `begin` on. An empty block is block 0. */
+static bool close_block(struct sim_parser *p, uint32_t begin, uint32_t *out)
 {
     struct sim_scenario *s = p->s;
     uint32_t count = p->open_op_count - begin;
@@ -246,7 +246,7 @@ static bool parse_op_block(struct sim_parser *p, uint32_t *out)
             return sim_parse_expected(p, "'}', since nothing runs after '%s'", sim_syntax[kind].word);
     }
     p->depth--;
-    return settle_block(p, begin, out);
+    return close_block(p, begin, out);
 }
 
 bool sim_parse_body(struct sim_parser *p, bool frameless, uint32_t *out)

@@ -42,7 +42,7 @@ static uint32_t hash(enum sim_table table, const char *name)
     return h ^ h >> 15;
 }
 
-/* Where the name is, or would be. */
+/* Returns the entry of the name, or the free entry for it. */
 static struct sim_declared *slot(struct sim_declared *declared, uint32_t room, enum sim_table table, const char *name)
 {
     uint32_t i = hash(table, name) & (room - 1);
@@ -117,7 +117,7 @@ static uint64_t power_of_ten(unsigned n)
     return power;
 }
 
-/* digits * factor / 10^decimals, if that is a whole number of at most `high`. */
+/* Computes digits * factor / 10^decimals. False unless it is a whole number of at most `high`. */
 static bool scale(const struct sim_number *n, uint64_t factor, uint64_t high, uint64_t *out)
 {
     uint64_t digits = n->digits;
@@ -138,7 +138,7 @@ static bool unit_is(const struct sim_number *n, const char *name)
     return strlen(name) == n->unit_bytes && !memcmp(name, n->unit, n->unit_bytes);
 }
 
-/* The number that the token is, in one of these units; false, with nothing noted, when it is none. */
+/* Reads the token as a number in one of the units. Returns false, without a fault, when it is none. */
 static bool in_units(const struct sim_token *t, const struct sim_unit *units, uint64_t low, uint64_t high,
                      uint64_t *out)
 {
@@ -174,7 +174,7 @@ bool sim_parse_int(struct sim_parser *p, const char *what, int low, int high, in
     return true;
 }
 
-/* Digits and a power of ten that doubles hold exactly: their quotient is the double nearest to what is written. */
+/* Digits and power of ten are exact in a double, so their quotient is the double nearest to the text. */
 static bool decimal(const struct sim_token *t, double *out)
 {
     struct sim_number n;
@@ -210,10 +210,10 @@ bool sim_parse_range(struct sim_parser *p, double *low, double *high)
 
 /* ---- times and sizes ---- */
 
-/* What values of a distribution are: their units, bounds, and how a sentence calls them. */
+/* The values of a distribution: their units, bounds and name in messages. */
 struct class
 {
-    const char *what; /* "expected WHAT" of something else altogether */
+    const char *what; /* "expected WHAT", for a token that is no value */
     const struct sim_unit *units;
     uint64_t low, high;
 };

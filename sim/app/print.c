@@ -40,7 +40,7 @@ static void print_name(struct out *o, const char *name)
         put_text(o, name);
 }
 
-/* In the largest unit of which it is a whole number. */
+/* Prints a value in the largest unit in which it is a whole number. */
 static void put_value(struct out *o, uint64_t value, const struct sim_unit *units)
 {
     const struct sim_unit *best = units;
@@ -49,7 +49,7 @@ static void put_value(struct out *o, uint64_t value, const struct sim_unit *unit
     put(o, "%llu%s", (unsigned long long)(value / (units ? best->factor : 1)), units ? best->name : "");
 }
 
-/* The shortest decimal fraction that reads back as the same. */
+/* Prints the shortest decimal fraction that reads back as the same value. */
 static void put_decimal(struct out *o, double x)
 {
     char text[64];
@@ -290,15 +290,15 @@ static void print_thread_spec(struct out *o, const struct sim_thread_spec *t)
     put(o, "\n");
 }
 
-/* Those that no operation arms. */
+/* Prints the faults that no operation arms. */
 static void put_faults(struct out *o)
 {
     const struct sim_scenario *s = o->s;
     for (uint32_t i = 0; i < s->fault_count; i++) {
-        bool is_told = false;
-        for (uint32_t k = 0; k < s->op_count && !is_told; k++)
-            is_told = s->ops[k].kind == SIM_OP_FAULT && s->ops[k].object == i;
-        if (is_told)
+        bool is_in_op = false;
+        for (uint32_t k = 0; k < s->op_count && !is_in_op; k++)
+            is_in_op = s->ops[k].kind == SIM_OP_FAULT && s->ops[k].object == i;
+        if (is_in_op)
             continue;
         put_fault(o, &s->faults[i]);
         put(o, "\n");

@@ -42,7 +42,7 @@ static enum sim_table table_of(enum sim_arg arg)
     }
 }
 
-/* What an object is, beyond its table. */
+/* Returns the kind of an object, which is finer than its table. */
 static enum sim_arg object_kind_of(const struct sim_scenario *s, enum sim_table table, uint32_t index)
 {
     static const enum sim_arg locks[] = {
@@ -79,7 +79,7 @@ static const char *kind_text(enum sim_arg kind)
                                        : sim_arg_text(kind);
 }
 
-/* Turns the number of a mention into that of the object it means. */
+/* Replaces the number of a mention by the number of the object. */
 static bool resolve_mention(struct sim_parser *p, uint32_t *number)
 {
     const struct sim_mention *m = &p->mentions[*number];
@@ -113,7 +113,7 @@ static bool resolve_op(struct sim_parser *p, struct sim_op *op)
     return true;
 }
 
-/* Methods that name no image belong to the first; there is always one. */
+/* Methods outside of an image block belong to the first image; there is always one. */
 static bool resolve_images(struct sim_parser *p)
 {
     struct sim_scenario *s = p->s;
@@ -132,18 +132,18 @@ static bool resolve_images(struct sim_parser *p)
     return true;
 }
 
-static bool append_told_faults(struct sim_parser *p)
+static bool append_op_faults(struct sim_parser *p)
 {
     struct sim_scenario *s = p->s;
     for (uint32_t i = 0; i < s->op_count; i++)
         if (s->ops[i].kind == SIM_OP_FAULT)
             s->ops[i].object += s->fault_count;
-    for (uint32_t i = 0; i < p->told_fault_count; i++) {
+    for (uint32_t i = 0; i < p->op_fault_count; i++) {
         struct sim_fault *faults = sim_array_grow(s->faults, s->fault_count, sizeof *faults);
         if (!faults)
             return sim_parse_no_memory(p);
         s->faults = faults;
-        s->faults[s->fault_count++] = p->told_faults[i];
+        s->faults[s->fault_count++] = p->op_faults[i];
     }
     return true;
 }
@@ -166,7 +166,7 @@ static bool resolve_all(struct sim_parser *p)
         else if (!resolve_mention(p, &q->frame_method))
             return false;
     }
-    if (!append_told_faults(p))
+    if (!append_op_faults(p))
         return false;
     for (uint32_t i = 0; i < s->fault_count; i++) {
         uint32_t thread = s->faults[i].thread - 1;
@@ -192,7 +192,7 @@ static uint32_t ops_within(const struct sim_scenario *s, uint32_t block)
     return sum;
 }
 
-/* Methods one behind the other in the order of their declaration, 16 bytes of code for each operation. */
+/* Lays out methods in order of declaration, with 16 bytes of code per operation. */
 static void lay_out_methods(struct sim_scenario *s)
 {
     const uint64_t first = UINT64_C(0x550000000000), apart = UINT64_C(1) << 32, page = 4096;
@@ -215,9 +215,9 @@ static void lay_out_methods(struct sim_scenario *s)
 
 /* ---- calls without end ----
  *
- * What a method calls whatever is drawn (outside of choices and of what may be repeated 0 times) must not lead back to
- * it: it would never return. Methods are taken off the graph of such calls once all they call is off, callees first;
- * what then is left has a cycle. */
+ * A call is certain when it is outside of choices and of blocks that may run 0 times. Certain calls of a method must
+ * not lead back to it: it would never return. A method is removed from the graph of certain calls once all its callees
+ * are removed. If methods are left, they contain a cycle. */
 
 struct call {
     uint32_t from, to, next_to;
@@ -226,7 +226,8 @@ struct call {
 struct graph {
     struct call *calls;
     uint32_t call_count;
-    uint32_t *calls_of, *left, *order; /* by method: first call of it, calls it still makes; methods, callees first */
+    uint32_t *calls_of, *left, *order; /* by method: first call of it, calls that it still makes; methods, callees
+                                          first */
     uint32_t order_count;
 };
 
@@ -282,9 +283,9 @@ static void graph_sort_methods(struct graph *g, uint32_t method_count)
                 g->order[g->order_count++] = g->calls[c].from;
 }
 
-/* Names one method of a cycle, and what it calls. Whoever goes on along calls that are left for as many steps as there
- * are methods is on a cycle then. */
-static bool complain_of_cycle(struct sim_parser *p, const struct graph *g)
+/* Reports one method of a cycle and its callee. A walk along the remaining calls with as many steps as there are
+ * methods ends on a cycle. */
+static bool report_call_cycle(struct sim_parser *p, const struct graph *g)
 {
     uint32_t at = 0, least_of_cycle;
     while (!g->left[at])
@@ -314,10 +315,10 @@ static bool complain_of_cycle(struct sim_parser *p, const struct graph *g)
                            methods[least_of_cycle].name, methods[callee].name);
 }
 
-/* ---- loops that stand still ----
+/* ---- loops without passing time ----
  *
- * A `forever` must let time pass or be left, or the run would never get past it. `caught`: an exception does not lead
- * out of it, as far as one can tell. */
+ * In a `forever`, time must pass, or the loop must be left; otherwise the run would never get past it. `caught`: a
+ * handler inside the loop may catch an exception, so a throw does not count as leaving the loop. */
 
 static bool passes(const struct sim_scenario *s, const bool *passing, uint32_t block, bool caught);
 
@@ -393,7 +394,7 @@ static bool check_graph(struct sim_parser *p, struct graph *g, bool *passing)
             return false;
     graph_sort_methods(g, s->method_count);
     if (g->order_count < s->method_count)
-        return complain_of_cycle(p, g);
+        return report_call_cycle(p, g);
     for (uint32_t i = 0; i < s->method_count; i++)
         passing[g->order[i]] = passes(s, passing, s->methods[g->order[i]].block, true);
     for (uint32_t m = 0; m < s->method_count; m++)
@@ -418,8 +419,8 @@ static bool check_calls(struct sim_parser *p)
     return fine;
 }
 
-/* What must be said somewhere; missed where the file ends. */
-static bool all_said(struct sim_parser *p)
+/* Checks the mandatory declarations. A missing one is reported at the end of the file. */
+static bool check_mandatory_declarations(struct sim_parser *p)
 {
     if (!p->scenario_place.source)
         return sim_parse_expected(p, "a line 'scenario NAME \"ABOUT\"'");
@@ -432,7 +433,7 @@ static bool all_said(struct sim_parser *p)
 
 bool sim_parse_resolve(struct sim_parser *p)
 {
-    if (!all_said(p) || !resolve_all(p) || !check_calls(p))
+    if (!check_mandatory_declarations(p) || !resolve_all(p) || !check_calls(p))
         return false;
     lay_out_methods(p->s);
     return true;

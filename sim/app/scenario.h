@@ -1,12 +1,12 @@
-/* A scenario: an app as text (the language is told by `strobe help scenario`), and in memory as this tree.
+/* A scenario: an app as text (`strobe help scenario` describes the language), and in memory as this tree.
  *
- * A scenario is objects by number (methods, locks, queues, threads, ...) and blocks of operations. An operation names
- * its objects by number and its nested blocks by number; block 0 is empty. All names are unique in their table. There
- * is at least one image, and exactly one thread spec is main.
+ * A scenario has objects by number (methods, locks, queues, threads, ...) and blocks of operations. An operation refers
+ * to its objects and its nested blocks by number; block 0 is empty. Names are unique in their table. There is at least
+ * one image, and exactly one thread spec is main.
  *
- * A scenario that was read has no method that always leads back to itself, and no `forever` that could go round without
- * time passing. What is left to whoever plays it: recursion through choices, of which no depth is known, messages
- * that post themselves without delay, exceptions that nobody catches. */
+ * In a scenario that was read, no method always leads back to itself, and no `forever` can repeat without time passing.
+ * The player has to handle the rest: recursion through choices, of unknown depth; messages that post themselves without
+ * delay; exceptions without a handler. */
 #ifndef STROBE_SIM_APP_SCENARIO_H
 #define STROBE_SIM_APP_SCENARIO_H
 
@@ -22,12 +22,12 @@
 enum sim_op_kind {
     SIM_OP_COMPUTE,   /* amount ns of CPU */
     SIM_OP_CALL,      /* object: method */
-    SIM_OP_RECURSE,   /* object: method, called by itself amount deep, its body run at the bottom */
+    SIM_OP_RECURSE,   /* object: method, called recursively to depth amount; its body runs at the bottom */
     SIM_OP_REPEAT,    /* amount times block */
-    SIM_OP_FOREVER,   /* block, until the thread ends with the scenario */
+    SIM_OP_FOREVER,   /* block, until the run ends */
     SIM_OP_CHOOSE,    /* one of arms[first .. first + count), by weight */
     SIM_OP_ALLOC,     /* amount bytes, kept by the thread */
-    SIM_OP_FREE,      /* frees the amount last allocations of the thread, as far as there are */
+    SIM_OP_FREE,      /* frees the last `amount` allocations of the thread, or all if there are fewer */
     SIM_OP_LOCK,      /* object: mutex; block runs with it held */
     SIM_OP_MONITOR,   /* object: monitor (recursive); block runs with it held */
     SIM_OP_READ_LOCK, /* object: rwlock; block */
@@ -46,7 +46,7 @@ enum sim_op_kind {
     SIM_OP_NET,
     SIM_OP_IPC,   /* binder or Mach message round trip: amount latency */
     SIM_OP_SLEEP, /* amount */
-    SIM_OP_CLOCK, /* reads the clock: a hook without wait */
+    SIM_OP_CLOCK, /* reads the clock: a hook without a wait */
     SIM_OP_JNI,   /* object: native method, called through the JNI stub: a hook, then the call */
     SIM_OP_POST,  /* object: queue, method: what to run; amount: delay; priority */
     SIM_OP_LOOP,  /* object: queue; runs its messages until the thread ends */
@@ -54,17 +54,17 @@ enum sim_op_kind {
     SIM_OP_CATCH, /* block is tried, other_block runs when something was thrown in it */
     SIM_OP_LOAD,  /* object: image; amount: time it takes; its methods may be called from then on */
     SIM_OP_GC,    /* stops all managed threads at their next operation, for amount */
-    SIM_OP_SPAWN, /* object: thread template; one more thread of it starts */
-    SIM_OP_JOIN,  /* object: thread template; waits for the one spawned last by this thread */
+    SIM_OP_SPAWN, /* object: thread template; starts one more thread of it */
+    SIM_OP_JOIN,  /* object: thread template; waits for the thread that this thread spawned last */
     SIM_OP_EXIT,  /* the thread ends here */
-    SIM_OP_SPIN,  /* object: mutex; tries it until it has it, computing amount between; block with it held */
-    SIM_OP_FAULT, /* object: index in faults, behind those armed from the start; armed from here on */
+    SIM_OP_SPIN,  /* object: mutex; tries it until it has it, computing amount between tries; block runs with it held */
+    SIM_OP_FAULT, /* object: index in faults, after those armed from the start; arms the fault */
     SIM_OP_KINDS
 };
 
 struct sim_op {
     enum sim_op_kind kind;
-    uint32_t line, column;  /* of its word in the file, from 1 */
+    uint32_t line, column;  /* place of its word in the file, from 1 */
     uint32_t object, other; /* see each kind */
     uint32_t block, other_block;
     uint32_t method;       /* of POST */
@@ -83,7 +83,7 @@ struct sim_block {
 
 struct sim_image {
     const char *name;
-    uint64_t start, bytes; /* where it is loaded: the same in every run */
+    uint64_t start, bytes; /* load address, the same in every run */
     bool loaded_at_start;
 };
 
@@ -91,9 +91,9 @@ struct sim_method {
     const char *name;
     uint32_t image;
     uint64_t address, bytes; /* its code */
-    bool managed;            /* else native */
+    bool managed;            /* false: native */
     bool frameless;          /* a leaf without a frame record */
-    uint32_t frame_bytes;    /* stack it takes beyond the record; a multiple of 16 */
+    uint32_t frame_bytes;    /* bytes of stack besides the record; a multiple of 16 */
     uint32_t block;          /* body */
 };
 
@@ -110,20 +110,21 @@ struct sim_semaphore {
     uint32_t count;
 };
 
-/* A message queue with an optional source of frames: a vsync that posts `frame` every period while there is time. */
+/* A message queue with an optional source of frames: a vsync that posts `frame_method` every period until the run
+ * ends. */
 struct sim_queue {
     const char *name;
-    uint64_t vsync_period_ns; /* 0 = none */
-    uint32_t frame_method;    /* run for each vsync; input, animation and traversal are methods it calls */
+    uint64_t vsync_period_ns; /* 0: no vsync */
+    uint32_t frame_method;    /* run at each vsync; input, animation and traversal are methods that it calls */
 };
 
-/* Threads to start: `count` of them at `start` (each drawn), running method `entry`. */
+/* Threads to start: `count` of them, each at a time drawn from `start`, running method `entry`. */
 struct sim_thread_spec {
-    const char *name; /* the k-th of several is "name-k" */
+    const char *name; /* with several threads, the k-th is "name-k" */
     uint32_t entry;   /* method */
-    uint32_t count;   /* 0 = only by SPAWN */
-    uint64_t tid;     /* 0 = the next; else this one (tid reuse, tids beyond 65535) */
-    bool reuse_tid;   /* takes the tid of a thread of the same spec that has ended */
+    uint32_t count;   /* 0: started by SPAWN only */
+    uint64_t tid;     /* 0: the next free tid; else this one (tid reuse, tids beyond 65535) */
+    bool reuse_tid;   /* uses the tid of an ended thread of the same spec */
     bool is_main;
     int nice;
     struct sim_dist start;
@@ -154,15 +155,15 @@ enum sim_fault_kind {
 struct sim_fault {
     enum sim_fault_kind kind;
     uint32_t line, column;
-    uint64_t at_ns;  /* not before */
-    uint32_t times;  /* 0 = no limit */
-    double chance;   /* at each opportunity; 1 = always */
-    uint32_t thread; /* thread spec + 1 it is about; 0 = any */
-    uint64_t amount; /* ns, bytes, ...: what the kind needs; 0 = its default */
+    uint64_t at_ns;  /* earliest time */
+    uint32_t times;  /* 0: no limit */
+    double chance;   /* probability at each opportunity; 1: always */
+    uint32_t thread; /* thread spec + 1; 0: any thread */
+    uint64_t amount; /* ns, bytes, ... depending on the kind; 0: the kind's default */
 };
 
-/* `expect NAME POLICY LOW..HIGH`: the score NAME (as in the JSON) of that policy lies within, at any seed of the fair
- * schedule. */
+/* `expect NAME POLICY LOW..HIGH`: the score NAME (as in the JSON) of that policy lies within the bounds at every seed
+ * of the fair schedule. */
 struct sim_expect {
     const char *score, *policy;
     double low, high;
@@ -171,11 +172,11 @@ struct sim_expect {
 
 struct sim_scenario {
     const char *name, *about;
-    const char *path; /* of the file; "random" when generated */
+    const char *path; /* path of the file; "random" when generated */
     uint64_t duration_ns;
     uint32_t cores;
-    uint32_t busy;               /* threads of other programs that compute all the time, on the same cores */
-    struct strobe_config config; /* the engine's, with what the scenario's `config` lines say */
+    uint32_t busy;               /* number of threads of other programs that compute all the time, on the same cores */
+    struct strobe_config config; /* the engine's configuration, with the settings of the scenario's `config` lines */
     struct sim_op *ops;
     uint32_t op_count;
     struct sim_block *blocks;
@@ -203,19 +204,19 @@ struct sim_scenario {
     struct sim_scenario_memory *memory; /* owns all of the above */
 };
 
-/* Reads a scenario file and what it includes. On failure *out is NULL and `error` holds one line: "FILE:LINE:COLUMN:
- * what was expected, and what is there". STROBE_BAD_INPUT, STROBE_IO. */
+/* Reads a scenario file and its includes. On failure *out is NULL and `error` holds one line: "FILE:LINE:COLUMN: what
+ * was expected, and what is there". STROBE_BAD_INPUT, STROBE_IO. */
 enum strobe_status sim_scenario_read(const char *path, struct sim_scenario **out, struct strobe_error *error);
 
-/* The same for text in memory; `path` is what errors call it and what includes are relative to. */
+/* The same for text in memory. `path` is the name for errors and the base of relative includes. */
 enum strobe_status sim_scenario_parse(const char *text, const char *path, struct sim_scenario **out,
                                       struct strobe_error *error);
 
-/* A random valid scenario of about `size` operations: the same for the same seed everywhere. Ends by itself; cannot
- * deadlock unless `may_deadlock`. NULL: out of memory. */
+/* Returns a random valid scenario of about `size` operations, the same for the same seed everywhere. It ends by itself,
+ * and cannot deadlock unless `may_deadlock`. NULL: out of memory. */
 struct sim_scenario *sim_scenario_random(uint64_t seed, uint32_t size, bool may_deadlock);
 
-/* The scenario as text that reads back as the same tree; allocated with malloc. NULL: out of memory. */
+/* Returns the scenario as text that reads back as the same tree; allocated with malloc. NULL: out of memory. */
 char *sim_scenario_print(const struct sim_scenario *s);
 
 void sim_scenario_free(struct sim_scenario *s);

@@ -1,4 +1,4 @@
-/* The page of the language. It is what people read first: keep it whole, and in the order in which one asks. */
+/* The help page of the language. Readers read it first: keep it complete, and in the order of their questions. */
 #include "sim/app/scenario.h"
 
 const char sim_scenario_help[] =

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Texts and values in pieces of which none ever moves. */
+/* Texts and values, stored in pieces that never move. */
 struct piece {
     struct piece *next;
 };

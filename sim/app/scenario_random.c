@@ -1,10 +1,11 @@
-/* Random scenarios. Each seed first decides which features of the language it uses at all, since tests that do little
- * of everything miss what only much of one thing brings about (Groce, Zhang, Eide, Chen, Regehr: "Swarm testing", ISSTA
- * 2012). What is written is text, and is read back: so it is valid by the same rules as any other.
+/* Random scenarios. Each seed first selects the features of the language that it uses: tests that use every feature a
+ * little miss bugs that need one feature a lot (Groce, Zhang, Eide, Chen, Regehr: "Swarm testing", ISSTA 2012). The
+ * generator writes text and reads it back, so the usual rules check it.
  *
- * It comes to an end: methods call only methods of higher number, and what a call costs in calls is bounded; waits have
- * timeouts. It cannot deadlock: locks are taken in the order of their numbers, also through calls; who joins holds
- * none. With `may_deadlock` both rules are dropped for a part of the locks and waits. */
+ * A random scenario ends: methods call only methods of higher number, the number of calls that a call causes is
+ * bounded, and waits have timeouts. It cannot deadlock: locks are taken in the order of their numbers, also across
+ * calls, and a thread that joins holds no lock. With `may_deadlock` these two rules do not apply to some of the locks
+ * and waits. */
 #include "engine/base/error.h"
 #include "sim/app/parser.h"
 #include "sim/app/text.h"
@@ -49,9 +50,9 @@ enum { LOCKS_MAX = 6, SPECS_MAX = 24, METHODS_MAX = 20000, CALLS_MAX = 3000, NO_
 enum lock_kind { MUTEX, MONITOR, RWLOCK };
 
 struct made {
-    uint32_t calls;  /* calls that one call of it makes, at most about so many */
-    int lowest_lock; /* it takes, itself or by what it calls; LOCKS_MAX = none */
-    bool throws;     /* something may come out of it */
+    uint32_t calls;  /* approximate upper bound of the calls that one call of it causes */
+    int lowest_lock; /* lowest lock that it takes, directly or in calls; LOCKS_MAX: none */
+    bool throws;     /* it may end by an exception */
     bool frameless, native;
 };
 
@@ -63,16 +64,16 @@ struct maker {
     uint32_t method_count, spec_count, worker_count;
     enum lock_kind lock[LOCKS_MAX];
     struct made *methods;
-    /* where we are */
+    /* the current place */
     uint32_t method;
-    int held;          /* lock held innermost, NO_LOCK = none */
-    unsigned all_held; /* a bit each */
+    int held;          /* innermost lock held; NO_LOCK: none */
+    unsigned all_held; /* one bit per lock */
     bool held_can_wait;
     bool in_try, is_entry;
     unsigned depth;
 };
 
-/* At most one draw in the arguments of a call: C does not say in which order they are evaluated. */
+/* At most one draw in the arguments of a call: C does not define the order of their evaluation. */
 #define put(m, ...) sim_text_put(&(m)->text, __VA_ARGS__)
 
 static bool maker_has_feature(const struct maker *m, enum feature f)
@@ -95,7 +96,7 @@ static void maker_indent(struct maker *m)
     put(m, "%*s", (int)(4 * m->depth), "");
 }
 
-/* A time around `us`. */
+/* Writes a time of about `us`. */
 static void put_time(struct maker *m, uint32_t us)
 {
     uint32_t a = 1 + maker_draw_below(m, us);
@@ -128,7 +129,7 @@ static void put_compute(struct maker *m)
 
 /* ---- calls ---- */
 
-/* A method that may be called here at that cost, 0 when there is none. */
+/* Returns a method that may be called here at that cost; 0: none. */
 static uint32_t maker_choose_callee(struct maker *m, uint32_t times, bool must_be_native)
 {
     for (int tries = 0; tries < 8 && m->method + 1 < m->method_count; tries++) {
@@ -305,7 +306,7 @@ static void put_brief(struct maker *m, const char *text)
     put(m, "%s", text);
 }
 
-/* What wakes, or what waits. */
+/* Writes a waking or a waiting operation. */
 static void put_pair(struct maker *m, const char *wakes, const char *waits)
 {
     bool does_wait = one_in(m, 2);
@@ -384,7 +385,7 @@ static void maker_put_method(struct maker *m, uint32_t number)
     m->method = number;
     m->held = NO_LOCK;
     m->held_can_wait = m->in_try = false;
-    m->is_entry = number < m->worker_count || number == m->method_count - 1; /* the last is run for frames */
+    m->is_entry = number < m->worker_count || number == m->method_count - 1; /* the last one runs for frames */
     put(m, "method m%u%s%s", number, made->native ? "" : " managed", made->frameless ? " frameless" : "");
     if (one_in(m, 8))
         put(m, " frame %u", 16 * maker_draw_below(m, 40));
@@ -399,7 +400,7 @@ static void maker_put_method(struct maker *m, uint32_t number)
     put(m, "\n");
 }
 
-/* Methods that threads begin with are below all others, so that they may call any. */
+/* The entry methods of threads have lower numbers than all others, so they may call any method. */
 static void put_entries(struct maker *m)
 {
     for (uint32_t i = m->worker_count; i-- > 1;)

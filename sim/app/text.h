@@ -1,4 +1,4 @@
-/* Text that grows as it is written. The first lack of memory sticks. Zero to begin with; whoever has it frees
+/* Text that grows as it is written. After a failed allocation `failed` stays set. Zero it before use; the owner frees
  * `text`. */
 #ifndef STROBE_SIM_APP_TEXT_H
 #define STROBE_SIM_APP_TEXT_H

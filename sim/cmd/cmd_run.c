@@ -178,7 +178,7 @@ static int run_take_option(struct request *q, int c)
     }
 }
 
-/* ---- what is said of a broken promise ---- */
+/* ---- the report of a broken invariant ---- */
 
 static void run_print_command(FILE *out, const struct request *q, const char *path, uint64_t seed)
 {

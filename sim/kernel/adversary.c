@@ -1,10 +1,10 @@
-/* What the real world leaves open, drawn from the seed.
+/* The adversarial schedule: choices that a real system leaves open, drawn from the seed.
  *
- * Half of the seeds walk at random: whoever can run is next with equal chance. The others give each thread a priority
- * and lower it at random change points, which finds bugs that need few switches, but at the right places, with a known
- * chance (Burckhardt, Kothari, Musuvathi, Nagarakatte: "A randomized scheduler with probabilistic guarantees of finding
- * bugs", ASPLOS 2010). How often the engine is switched away from at an atomic operation is drawn per run too: some
- * runs are nearly calm, so that long paths get through. */
+ * Half of the seeds walk at random: each runnable thread is next with equal probability. The other seeds give each
+ * thread a priority and lower it at random change points. This finds bugs that need few switches at particular places,
+ * with a known probability (Burckhardt, Kothari, Musuvathi, Nagarakatte: "A randomized scheduler with probabilistic
+ * guarantees of finding bugs", ASPLOS 2010). The rate of switches at atomic operations of the engine is drawn per run,
+ * too. Some runs have nearly none, so that long paths complete. */
 #include "sim/kernel/atomic.h"
 #include "sim/kernel/inside.h"
 
@@ -17,7 +17,7 @@ static uint64_t adversary_draw_below(struct sim_kernel *k, uint64_t n)
     return sim_random_below(&k->random, n);
 }
 
-/* Of any order of magnitude up to `most`, each with the same chance. */
+/* Draws a number of any order of magnitude up to `most`; each magnitude is equally likely. */
 static uint64_t any_magnitude(struct sim_kernel *k, uint64_t most)
 {
     return adversary_draw_below(k, (most >> adversary_draw_below(k, 16)) + 1);
@@ -46,8 +46,8 @@ void sim_adversary_rest(void)
     sim_atomic_fuse = UINT64_MAX;
 }
 
-/* A change point: the thread goes behind all others. */
-static void lower(struct sim_kernel *k, struct sim_thread_inside *t)
+/* A change point: the thread gets the lowest priority. */
+static void adversary_lower_priority(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     t->rank = k->lowest_rank++;
 }
@@ -67,7 +67,7 @@ void sim_atomic_preempt(void)
     if (t->shown.debt_ns)
         sim_pay_debt(k, t);
     if (k->by_priority && adversary_draw_below(k, 4) == 0)
-        lower(k, t);
+        adversary_lower_priority(k, t);
     if (k->ready.count && adversary_draw_below(k, 2) == 0)
         sim_yield();
     else
@@ -89,7 +89,7 @@ uint64_t sim_adversary_line_key(struct sim_kernel *k, struct sim_thread_inside *
     if (!k->by_priority)
         return adversary_draw_below(k, (uint64_t)1 << 62);
     if (adversary_draw_below(k, 64) == 0)
-        lower(k, t);
+        adversary_lower_priority(k, t);
     return t->rank;
 }
 
@@ -124,7 +124,7 @@ uint64_t sim_adversary_signal(struct sim_kernel *k)
     return k->options.signal_ns + any_magnitude(k, 4 * k->options.signal_ns);
 }
 
-/* An idle one; there must be one. */
+/* Returns an idle core. There must be one. */
 struct sim_core *sim_adversary_core(struct sim_kernel *k)
 {
     uint64_t nth = adversary_draw_below(k, k->idle_cores);

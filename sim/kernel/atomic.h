@@ -1,7 +1,7 @@
-/* The lab's definitions of the engine's atomic operations: as in the native build, but before each the adversarial
- * scheduler may switch to another thread. Costs a countdown when it does not.
+/* The lab's definitions of the engine's atomic operations. They equal the native ones, but before each operation the
+ * adversarial scheduler may switch to another thread. Without a switch an operation costs one decrement more.
  *
- * Included in place of the native definitions by engine/base/atomic.h; a switch happens only on a fiber. */
+ * engine/base/atomic.h includes this file in place of the native definitions. A switch happens only on a fiber. */
 #ifndef STROBE_SIM_KERNEL_ATOMIC_H
 #define STROBE_SIM_KERNEL_ATOMIC_H
 
@@ -12,7 +12,8 @@
 typedef _Atomic uint32_t strobe_a32;
 typedef _Atomic uint64_t strobe_a64;
 
-/* Operations to go until the next switch: set by the kernel on the thread it runs on, never reached on others. */
+/* Number of operations until the next switch. The kernel sets it on the thread that it runs on. On other threads it is
+ * never reached. */
 extern _Thread_local uint64_t sim_atomic_fuse;
 void sim_atomic_preempt(void);
 

@@ -1,8 +1,8 @@
 /* CPU timers: calls on a thread after each period of its own CPU time.
  *
- * The scheduler plans a core's next event no later than its thread's timer is due (sim_cpu_timer_due). When that event
- * comes, sim_cpu_timer_check moves the timer to its next period and says whether the thread is to get control. The
- * thread then calls fn (sim_cpu_timer_call) and goes on computing. */
+ * The scheduler plans a core's next event no later than the time at which its thread's timer is due
+ * (sim_cpu_timer_due). At that event sim_cpu_timer_check advances the timer to its next period and returns whether the
+ * thread must get control. The thread then calls fn (sim_cpu_timer_call) and continues to compute. */
 #include "sim/kernel/inside.h"
 
 static const uint64_t TICK_NS = 4000000;
@@ -17,34 +17,34 @@ static uint64_t cpu_ns_now(const struct sim_kernel *k, const struct sim_thread_i
     return t->cpu_ns + (t->shown.state == SIM_RUNNING ? k->now_ns - t->since_ns : 0);
 }
 
-/* The time at which the timer of a thread that is on a core, and stays there, is due. */
+/* Returns when the timer of a thread is due that is on a core and stays there. */
 uint64_t sim_cpu_timer_due(const struct sim_kernel *k, const struct sim_thread_inside *t)
 {
     uint64_t cpu_ns = cpu_ns_now(k, t);
     uint64_t due = sim_later(k->now_ns, t->clock_due_ns > cpu_ns ? t->clock_due_ns - cpu_ns : 0);
-    if (t->clock.way == SIM_CPU_TIMER_EXACT)
+    if (t->clock.mode == SIM_CPU_TIMER_EXACT)
         return due;
     uint64_t tick = tick_of(&t->clock), past = due % tick;
     return past ? sim_later(due, tick - past) : due;
 }
 
-/* Moves a timer that is due on by whole periods. True: fn is to be called now. The thread is on a core, its CPU time
+/* Advances a due timer by whole periods. True: fn must be called now. The thread is on a core, and its CPU time is
  * accounted. */
 bool sim_cpu_timer_check(struct sim_thread_inside *t)
 {
     const struct sim_kernel *k = t->kernel;
     uint64_t cpu_ns = cpu_ns_now(k, t);
-    if (cpu_ns < t->clock_due_ns || (t->clock.way == SIM_CPU_TIMER_TICK && k->now_ns % tick_of(&t->clock)))
+    if (cpu_ns < t->clock_due_ns || (t->clock.mode == SIM_CPU_TIMER_TICK && k->now_ns % tick_of(&t->clock)))
         return false;
     uint64_t periods = (cpu_ns - t->clock_due_ns) / t->clock.period_ns + 1;
     t->clock_due_ns += periods * t->clock.period_ns;
-    bool lost = t->clock_rings || t->clock_busy || (t->in_kernel && t->clock.way == SIM_CPU_TIMER_EXACT);
+    bool lost = t->clock_rings || t->clock_busy || (t->in_kernel && t->clock.mode == SIM_CPU_TIMER_EXACT);
     t->clock_stats.missed += periods - !lost;
     t->clock_rings |= !lost;
     return t->clock_rings && !t->in_kernel;
 }
 
-/* Calls fn. The thread runs, and is charged what the call costs. */
+/* Calls fn. The thread runs, and is charged the cost of the call. */
 void sim_cpu_timer_call(struct sim_thread_inside *t)
 {
     const struct sim_cpu_timer timer = t->clock;

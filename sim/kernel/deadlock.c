@@ -1,11 +1,13 @@
 /* The wait-for graph. A thread waits for
  *
- *   the owner of the lock it wants, the one it joins, the one who posts its semaphore (unless time will do)
- *   and, when it is stopped, for the one who is to let it go
+ *   - the owner of the lock that it wants
+ *   - the thread that it joins
+ *   - the only thread that posts its semaphore (unless the wait has a timeout)
+ *   - and, when it is stopped, the thread that is expected to continue it
  *
- * and can't move before all of these have: so a circle is a deadlock. It is looked for from the wait that may have
- * closed it; no other event can close one, since who gets a lock or goes on is not waiting, and a stopped thread is let
- * go by one who is not, either. */
+ * and cannot move before all of these have moved. So a cycle is a deadlock. The search starts from the wait that may
+ * have closed a cycle. No other event can close one: a thread that gets a lock or continues is not waiting, and neither
+ * is the thread that continues a stopped one. */
 #include "engine/base/error_format.h"
 #include "sim/kernel/inside.h"
 
@@ -13,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Who must move for `t` to get what it waits for; NULL when that can't be told. */
-static const struct sim_thread *waits_for(const struct sim_thread_inside *t)
+/* Returns the thread that must move before `t` gets what it waits for; NULL when that is unknown. */
+static const struct sim_thread *deadlock_waits_for(const struct sim_thread_inside *t)
 {
     switch (t->waits) {
     case SIM_WAIT_MUTEX: return ((const struct sim_mutex *)t->object)->owner;
@@ -35,7 +37,7 @@ static void deadlock_append_text(struct sim_kernel *k, const char *format, ...)
     va_end(list);
 }
 
-static void say_thread(struct sim_kernel *k, const struct sim_thread *t)
+static void append_thread(struct sim_kernel *k, const struct sim_thread *t)
 {
     if (t->name)
         deadlock_append_text(k, "%s", t->name);
@@ -43,23 +45,23 @@ static void say_thread(struct sim_kernel *k, const struct sim_thread *t)
         deadlock_append_text(k, "thread %u", t->tid);
 }
 
-static void say_name(struct sim_kernel *k, const char *name, const char *otherwise)
+static void append_name(struct sim_kernel *k, const char *name, const char *otherwise)
 {
     deadlock_append_text(k, "%s", name ? name : otherwise);
 }
 
-static void say_object(struct sim_kernel *k, const struct sim_thread_inside *t)
+static void append_object(struct sim_kernel *k, const struct sim_thread_inside *t)
 {
     switch (t->waits) {
-    case SIM_WAIT_MUTEX: say_name(k, ((const struct sim_mutex *)t->object)->name, "a mutex"); break;
+    case SIM_WAIT_MUTEX: append_name(k, ((const struct sim_mutex *)t->object)->name, "a mutex"); break;
     case SIM_WAIT_READ:
-    case SIM_WAIT_WRITE: say_name(k, ((const struct sim_rwlock *)t->object)->name, "a read-write lock"); break;
-    case SIM_WAIT_COND: say_name(k, ((const struct sim_cond *)t->object)->name, "a condition"); break;
-    case SIM_WAIT_SEM: say_name(k, ((const struct sim_sem *)t->object)->name, "a semaphore"); break;
+    case SIM_WAIT_WRITE: append_name(k, ((const struct sim_rwlock *)t->object)->name, "a read-write lock"); break;
+    case SIM_WAIT_COND: append_name(k, ((const struct sim_cond *)t->object)->name, "a condition"); break;
+    case SIM_WAIT_SEM: append_name(k, ((const struct sim_sem *)t->object)->name, "a semaphore"); break;
     case SIM_WAIT_PARK: deadlock_append_text(k, "an unpark"); break;
     case SIM_WAIT_JOIN:
         deadlock_append_text(k, "the end of ");
-        say_thread(k, waits_for(t));
+        append_thread(k, deadlock_waits_for(t));
         break;
     case SIM_WAIT_STOP: deadlock_append_text(k, "a stop"); break;
     case SIM_WAIT_SLEEP:
@@ -68,39 +70,40 @@ static void say_object(struct sim_kernel *k, const struct sim_thread_inside *t)
     }
 }
 
-static void say_stop(struct sim_kernel *k, const struct sim_thread_inside *t)
+static void append_stop(struct sim_kernel *k, const struct sim_thread_inside *t)
 {
     deadlock_append_text(k, " is stopped");
     if (t->held_by) {
         deadlock_append_text(k, " by ");
-        say_thread(k, t->held_by);
+        append_thread(k, t->held_by);
     }
 }
 
 /* `main waits for L2 held by worker-1` */
-static void say_wait(struct sim_kernel *k, const struct sim_thread_inside *t)
+static void append_wait(struct sim_kernel *k, const struct sim_thread_inside *t)
 {
-    const struct sim_thread *owner = waits_for(t);
-    say_thread(k, &t->shown);
+    const struct sim_thread *owner = deadlock_waits_for(t);
+    append_thread(k, &t->shown);
     if (t->shown.state != SIM_BLOCKED) {
-        say_stop(k, t);
+        append_stop(k, t);
         return;
     }
     deadlock_append_text(k, " waits for ");
-    say_object(k, t);
+    append_object(k, t);
     if (owner && t->waits != SIM_WAIT_JOIN) {
         deadlock_append_text(k, t->waits == SIM_WAIT_SEM ? " from " : " held by ");
-        say_thread(k, owner);
+        append_thread(k, owner);
         if (owner->state == SIM_ENDED)
             deadlock_append_text(k, ", which has ended");
     }
 }
 
-/* Puts those that `t` waits for in front of who is to be looked at, and says whether `goal` is among them. */
-static bool look_beyond(struct sim_kernel *k, struct sim_thread_inside *t, const struct sim_thread_inside *goal,
-                        struct sim_thread_inside **left)
+/* Puts the threads that `t` waits for at the front of the list of threads to visit. Returns true when `goal` is among
+ * them. */
+static bool push_awaited_threads(struct sim_kernel *k, struct sim_thread_inside *t,
+                                 const struct sim_thread_inside *goal, struct sim_thread_inside **left)
 {
-    const struct sim_thread *both[] = {waits_for(t), t->held_by};
+    const struct sim_thread *both[] = {deadlock_waits_for(t), t->held_by};
     for (size_t i = 0; i < sizeof both / sizeof both[0]; i++) {
         struct sim_thread_inside *other = both[i] ? both[i]->inside : NULL;
         if (!other || other->search == k->searches)
@@ -115,8 +118,8 @@ static bool look_beyond(struct sim_kernel *k, struct sim_thread_inside *t, const
     return false;
 }
 
-/* Who closes a circle by waiting for `t`, from where search_from leads back to `t`; NULL: nobody. */
-static struct sim_thread_inside *closer_of(struct sim_kernel *k, struct sim_thread_inside *t)
+/* Returns the thread that closes a cycle by waiting for `t`; search_from leads from it back to `t`. NULL: no cycle. */
+static struct sim_thread_inside *find_cycle_closer(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     struct sim_thread_inside *left = t;
     k->searches++;
@@ -124,18 +127,18 @@ static struct sim_thread_inside *closer_of(struct sim_kernel *k, struct sim_thre
     while (left) {
         struct sim_thread_inside *at = left;
         left = at->search_next;
-        if (look_beyond(k, at, t, &left))
+        if (push_awaited_threads(k, at, t, &left))
             return at;
     }
     return NULL;
 }
 
-/* After `t` has begun to wait, or to be held by another. */
+/* Called after `t` has begun to wait, or to be held by another thread. */
 void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t)
 {
-    if (k->ended || (!waits_for(t) && !t->held_by))
+    if (k->ended || (!deadlock_waits_for(t) && !t->held_by))
         return;
-    struct sim_thread_inside *at = closer_of(k, t);
+    struct sim_thread_inside *at = find_cycle_closer(k, t);
     if (!at)
         return;
     at->search_next = NULL;
@@ -144,11 +147,11 @@ void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t)
     deadlock_append_text(k, "deadlock: ");
     for (; at; at = at->search_next) {
         const struct sim_thread_inside *next = at->search_next ? at->search_next : t;
-        if (waits_for(at) == &next->shown) {
-            say_wait(k, at);
+        if (deadlock_waits_for(at) == &next->shown) {
+            append_wait(k, at);
         } else {
-            say_thread(k, &at->shown);
-            say_stop(k, at);
+            append_thread(k, &at->shown);
+            append_stop(k, at);
         }
         if (at->search_next)
             deadlock_append_text(k, ", ");
@@ -156,15 +159,15 @@ void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t)
     sim_finish_run(k, SIM_END_DEADLOCK);
 }
 
-/* Nothing will ever happen again. */
-void sim_deadlock_tell_all(struct sim_kernel *k)
+/* Ends the run when no event is left. */
+void sim_deadlock_report_all(struct sim_kernel *k)
 {
     const char *before = "deadlock: nothing can move: ";
     for (struct sim_thread_inside *t = k->all; t; t = t->next_all) {
         if (t->shown.state == SIM_ENDED)
             continue;
         deadlock_append_text(k, "%s", before);
-        say_wait(k, t);
+        append_wait(k, t);
         before = ", ";
     }
     sim_finish_run(k, SIM_END_DEADLOCK);

@@ -29,11 +29,11 @@
 #endif
 
 #ifdef CHECKS_ADDRESSES
-enum { STACK_FACTOR = 4 }; /* its frames are several times as large */
+enum { STACK_FACTOR = 4 }; /* sanitizers make frames several times as large */
 #else
 enum { STACK_FACTOR = 1 };
 #endif
-enum { GUARD_BYTES = 64 << 10, KEPT_MAX = 256 }; /* a guard page of the largest pages there are */
+enum { GUARD_BYTES = 64 << 10, KEPT_MAX = 256 }; /* a guard page of the largest page size */
 
 /* ---- stacks: at the high end of each the note of where it is */
 
@@ -146,10 +146,10 @@ void sim_fiber_swap_locals(struct sim_fiber *from, const struct sim_fiber *to)
 
 /* ---- the switch */
 
-static struct sim_fiber *left, *entered; /* by the last switch */
+static struct sim_fiber *left, *entered; /* set by the last switch */
 
-/* First thing on the stack that was switched to. */
-static void arrived(struct sim_fiber *here)
+/* Runs first on the stack that was switched to. */
+static void fiber_finish_switch(struct sim_fiber *here)
 {
 #ifdef CHECKS_ADDRESSES
     const void *low;
@@ -164,7 +164,7 @@ static void arrived(struct sim_fiber *here)
 static void fiber_entry(void *fiber)
 {
     struct sim_fiber *f = fiber;
-    arrived(f);
+    fiber_finish_switch(f);
     f->entry(f->arg);
     abort();
 }
@@ -192,11 +192,11 @@ static void swap(struct sim_fiber *from, struct sim_fiber *to)
 void sim_fiber_swap(void **from_sp, void *to_sp);
 void sim_fiber_begin(void);
 
-/* What sim_fiber_swap finds when it comes to a fiber for the first time. */
+/* Prepares the stack that sim_fiber_swap finds at the first switch to a fiber. */
 static void lay_first_frame(struct sim_fiber *f, uint8_t *high)
 {
 #ifdef __x86_64__
-    enum { MXCSR = 0x1f80, FCW = 0x37f }; /* as the ABI has them at the start of a process */
+    enum { MXCSR = 0x1f80, FCW = 0x37f }; /* the ABI's values at the start of a process */
     struct {
         uint32_t mxcsr, fcw;
         void *r15, *r14;
@@ -271,7 +271,7 @@ void sim_fiber_switch(struct sim_fiber *from, struct sim_fiber *to)
     __tsan_switch_to_fiber(to->watcher, 0);
 #endif
     swap(from, to);
-    arrived(from);
+    fiber_finish_switch(from);
 }
 
 /* ---- where a fiber was left: words of what the switch has saved (fiber_*.S) */

@@ -44,7 +44,7 @@ sim_fiber_swap:
     .cfi_endproc
     .size sim_fiber_swap, . - sim_fiber_swap
 
-/* Where a new fiber begins: x19 is its argument, x20 what to call. Nothing called it. */
+/* Entry of a new fiber: x19 is the argument, x20 the function to call. It has no caller. */
     .globl sim_fiber_begin
     .hidden sim_fiber_begin
     .type sim_fiber_begin, %function

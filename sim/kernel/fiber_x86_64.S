@@ -1,9 +1,9 @@
 /* The switch of fibers on x86-64 (System V ABI): rbx, rbp, r12-r15, and the control words of SSE and x87.
  *
- * Loading a control word costs more than all the rest when it changes anything, be it a mere flag of what has happened
- * (which are nobody's to keep): so they are loaded only when what controls differs.
+ * Loading a control word costs more than the rest of the switch when it changes any bit, even a status flag. A callee
+ * need not preserve status flags, so the words are loaded only when their control bits differ.
  *
- * The way out is a jump, not a return: a return to where another fiber had called from is always foretold wrong. */
+ * The exit is a jump instead of a return: the processor would always mispredict a return into another fiber. */
 #if defined(__x86_64__) && defined(__ELF__)
     .text
 
@@ -53,7 +53,7 @@ sim_fiber_swap:
     .cfi_endproc
     .size sim_fiber_swap, . - sim_fiber_swap
 
-/* Where a new fiber begins: r12 is its argument, r13 what to call. Nothing called it. */
+/* Entry of a new fiber: r12 is the argument, r13 the function to call. It has no caller. */
     .globl sim_fiber_begin
     .hidden sim_fiber_begin
     .type sim_fiber_begin, @function

@@ -1,15 +1,15 @@
-/* A heap of things by key, the least first; equal keys come out in the order they went in, so that it is the same on
- * every machine. Four children a node (fewer cache misses than two); a thing knows its place, so that it can be taken
- * out from the middle.
+/* A priority queue of nodes by key, the least first. Nodes with equal keys come out in the order they were put in, so
+ * that the order is the same on every machine. The heap has four children per node (fewer cache misses than two). A
+ * node stores its index, so that it can be removed from the middle.
  *
- * Room is made beforehand (sim_heap_reserve), so that putting in never fails. Any context. */
+ * The caller reserves capacity beforehand (sim_heap_reserve), so sim_heap_put cannot fail. Any context. */
 #ifndef STROBE_SIM_KERNEL_HEAP_H
 #define STROBE_SIM_KERNEL_HEAP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Embedded in what is kept. `place` is 0 while it is in no heap. */
+/* Embedded in the objects that the heap holds. `place` is 0 while the node is in no heap. */
 struct sim_node {
     uint32_t place, kind;
 };
@@ -20,7 +20,7 @@ struct sim_heap_entry {
 };
 
 struct sim_heap {
-    struct sim_heap_entry *entries; /* from 1 */
+    struct sim_heap_entry *entries; /* the first is at index 1 */
     uint32_t count, room;
     uint64_t puts;
 };
@@ -31,13 +31,13 @@ void sim_heap_free(struct sim_heap *h);
 
 void sim_heap_put(struct sim_heap *h, struct sim_node *n, uint64_t key);
 
-/* The heap must not be empty. */
+/* Removes and returns the least node. The heap must not be empty. */
 struct sim_node *sim_heap_take(struct sim_heap *h);
 
-/* Puts one in and takes the least out, which may be the same, for the price of one. */
+/* Puts `n` in and removes the least entry, which may be `n`. Costs no more than one of the two operations. */
 struct sim_heap_entry sim_heap_exchange(struct sim_heap *h, struct sim_node *n, uint64_t key);
 
-/* Nothing happens when it is in no heap. */
+/* Removes the node. Has no effect when it is in no heap. */
 void sim_heap_remove(struct sim_heap *h, struct sim_node *n);
 
 static inline uint64_t sim_heap_least(const struct sim_heap *h)

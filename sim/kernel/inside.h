@@ -1,9 +1,9 @@
-/* The kernel's insides, shared by its files: what a thread, a core and the kernel are made of, and the steps that the
- * files ask of each other.
+/* The kernel's internals, shared by its files: the data of threads, cores and kernel, and the functions that the files
+ * call in each other.
  *
- * One fiber runs at a time. When its thread gives up control (sim_leave), events are taken in order of time, on the
- * stack of that same fiber, until some thread is to go on; then the switch is straight to that thread's fiber, or
- * there is none when it is the same. While events are taken `running` is NULL, so that sim_self tells the truth to
+ * One fiber runs at a time. When its thread gives up control (sim_leave), the kernel handles events in time order, on
+ * the stack of that same fiber, until some thread can run. It then switches directly to that thread's fiber, or does
+ * not switch when it is the same fiber. While events are handled `running` is NULL, so sim_self returns NULL in
  * callbacks. */
 #ifndef STROBE_SIM_KERNEL_INSIDE_H
 #define STROBE_SIM_KERNEL_INSIDE_H
@@ -35,20 +35,21 @@ enum sim_wait {
 struct sim_core {
     struct sim_node event;
     uint32_t index;
-    struct sim_thread_inside *thread;    /* on it, or on its way; NULL = idle */
-    struct sim_thread_inside *last;      /* that was on it */
-    struct sim_thread_inside *displaced; /* by a realtime thread, which comes back when that one goes */
-    bool arriving;                       /* the switch to `thread` still costs */
+    struct sim_thread_inside *thread;    /* on it, or arriving; NULL: idle */
+    struct sim_thread_inside *last;      /* the last thread on it */
+    struct sim_thread_inside *displaced; /* the thread that a realtime thread displaced; it returns when the realtime
+                                            thread leaves */
+    bool arriving;                       /* the switch to `thread` is not paid yet */
     uint64_t slice_end_ns;
     uint64_t idle_since_ns; /* while it has no thread */
 
-    /* Its line, in a schedule with a line for each core (lines.c). */
+    /* Its run queue ("line"), in a schedule with a line for each core (lines.c). */
     struct sim_thread_inside *line_first, *line_last;
-    uint32_t line_ready; /* threads in it that could run */
-    uint64_t average_ns; /* what each of its threads is due, when it was looked at last */
-    uint64_t balance_ns; /* when it compares its line with others again */
-    bool fell_idle;      /* it has not looked at other lines since */
-    bool gives_way;      /* a thread that preempts its thread has come to the line */
+    uint32_t line_ready; /* runnable threads in the line */
+    uint64_t average_ns; /* virtual time due to each thread of the line, as last computed */
+    uint64_t balance_ns; /* when the core next balances its line with others */
+    bool fell_idle;      /* the core became idle and has not tried to pull from other lines since */
+    bool gives_way;      /* a thread that preempts `thread` has entered the line */
 };
 
 struct sim_thread_inside {
@@ -59,60 +60,61 @@ struct sim_thread_inside {
     void (*entry)(void *arg);
     void *arg;
     bool realtime, daemon;
-    bool was_started; /* by another thread, not before the run */
+    bool was_started; /* by another thread, during the run */
 
-    /* Processor time. */
+    /* CPU time. */
     struct sim_core *core, *last_core;
-    uint64_t left_ns;  /* of debt and compute, as of since_ns */
-    uint64_t since_ns; /* on the core, up to here accounted */
+    uint64_t left_ns;  /* of debt and compute, at since_ns */
+    uint64_t since_ns; /* on the core; accounted up to here */
     uint64_t cpu_ns;
-    uint64_t weight, fair_ns;        /* fair_ns: CPU time weighted */
-    struct sim_node ready;           /* in the line for a core */
-    struct sim_core *displaced_from; /* not in the line, but to come back to this one */
-    bool woken_late;                 /* on its way to an idle core, by another thread's call */
-    uint64_t rank;                   /* adversary: in the line, by priorities */
-    struct sim_core *in_line;        /* of the core: see lines.c; NULL = in none */
+    uint64_t weight, fair_ns;        /* fair_ns: weighted CPU time */
+    struct sim_node ready;           /* node in the common run queue */
+    struct sim_core *displaced_from; /* waits to return to this core; is not in the run queue */
+    bool woken_late;                 /* moving to an idle core after a wake-up by another thread */
+    uint64_t rank;                   /* adversary: rank in the run queue, by priorities */
+    struct sim_core *in_line;        /* the core in whose line it is (lines.c); NULL: in no line */
     struct sim_thread_inside *line_next, *line_previous;
-    uint64_t deadline_ns, turn_end_ns; /* of fair_ns */
-    int64_t lag_ns;                    /* when it left its line: what it was due and had not had */
+    uint64_t deadline_ns, turn_end_ns; /* in units of fair_ns */
+    int64_t lag_ns;                    /* when it left its line: time that was due to it less time that it got */
     uint64_t left_core_ns;
-    bool lingers; /* in a line although it waits */
+    bool lingers; /* in a line although it is blocked */
 
     /* Its CPU timer. */
-    struct sim_cpu_timer clock; /* period_ns == 0: it has none */
-    uint64_t clock_due_ns;      /* of its CPU time */
-    bool clock_rings;           /* fn is to be called once the thread is in control, in no system call */
-    bool clock_busy;            /* fn is being called */
-    bool in_kernel;             /* what it computes is a system call's */
+    struct sim_cpu_timer clock; /* period_ns == 0: no timer */
+    uint64_t clock_due_ns;      /* in CPU time of the thread */
+    bool clock_rings;           /* fn must be called as soon as the thread has control and is in no system call */
+    bool clock_busy;            /* fn is running */
+    bool in_kernel;             /* its current compute belongs to a system call */
     struct sim_cpu_timer_stats clock_stats;
 
-    /* The wait it is in. */
+    /* The current wait. */
     enum sim_wait waits;
     const void *object;
     struct sim_waiters *line;
     struct sim_thread_inside *next, *previous;
     struct sim_node timer;
     enum sim_wake wake;
-    uint64_t leaves_wait_ns; /* CPU time that it needs yet to leave its wait */
-    bool spurious;           /* its timer ends the wait for no reason */
-    bool delayed;            /* ready, but not before its timer */
-    bool permit;             /* park's */
-    enum sim_wait taking;    /* woken to take a lock: which kind, and which */
+    uint64_t leaves_wait_ns; /* CPU time that it still needs to leave its wait */
+    bool spurious;           /* its timer ends the wait spuriously */
+    bool delayed;            /* ready, but only after its timer */
+    bool permit;             /* permit of sim_park */
+    enum sim_wait taking;    /* woken to take a lock: the kind of lock, and the lock */
     void *taken;
     struct sim_waiters joiners;
 
     /* Stops. */
-    struct sim_thread_inside *stopper;  /* waits for this thread to stop */
-    struct sim_thread_inside *stopping; /* as stopper: whom */
-    enum strobe_status stop_status;     /* as stopper: what came of it */
-    struct sim_node signal;             /* on its way to this thread */
-    bool stop_due;                      /* stops when next on a core */
-    bool errand;                        /* blocked, in line for a core for the signal only */
+    struct sim_thread_inside *stopper;  /* the thread that waits for this thread to stop */
+    struct sim_thread_inside *stopping; /* as stopper: the target */
+    enum strobe_status stop_status;     /* as stopper: the result */
+    struct sim_node signal;             /* signal that is under way to this thread */
+    bool stop_due;                      /* stops when it is next on a core */
+    bool errand;                        /* blocked, and in the run queue only to handle the signal */
     bool stopped;
-    const struct sim_thread *held_by; /* stopped: who is to let it go */
+    const struct sim_thread *held_by; /* stopped: the thread that is expected to continue it */
     uint64_t held_since_ns;
 
-    /* The search for a circle of waits that met it last, and by way of whom; who is to be looked at after it. */
+    /* The last search for a cycle of waits that reached this thread, the thread it came from, and the next thread to
+     * visit. */
     uint64_t search;
     struct sim_thread_inside *search_from, *search_next;
 };
@@ -123,22 +125,22 @@ struct sim_kernel {
     struct sim_kernel_options options;
     struct sim_observer observer;
     uint64_t now_ns;
-    struct sim_thread_inside *running; /* executes; NULL while events are taken */
+    struct sim_thread_inside *running; /* the executing thread; NULL while events are handled */
     struct sim_heap events;
-    struct sim_core *due_now;    /* its event comes before all in the heap */
-    struct sim_heap_entry taken; /* out of the heap already and next; no node: none is */
+    struct sim_core *due_now;    /* a core whose event comes before all events in the heap */
+    struct sim_heap_entry taken; /* the next event, already removed from the heap; node NULL: none */
     struct sim_heap ready;
     struct sim_core cores[64];
-    bool has_lines;                 /* each core has a line of its own */
-    uint32_t idle_cores, displaced; /* displaced: threads that stand beside a core */
-    uint64_t fair_floor_ns;         /* nobody who can run has had less */
+    bool has_lines;                 /* each core has a separate line */
+    uint32_t idle_cores, displaced; /* displaced: number of threads that wait to return to a core */
+    uint64_t fair_floor_ns;         /* no runnable thread has a lower fair_ns */
     struct sim_fiber outside;
-    struct sim_fiber *host;    /* the fiber that executes or takes events */
-    struct sim_fiber *remains; /* of a thread that ended on it: to be closed after the next switch */
+    struct sim_fiber *host;    /* the fiber that executes or handles events */
+    struct sim_fiber *remains; /* fiber of an ended thread, to be closed after the next switch */
     struct sim_thread_inside *all, **all_end;
-    struct sim_call *calls; /* for reuse */
+    struct sim_call *calls; /* free list */
     uint32_t calls_due;
-    uint32_t count, alive, awaited; /* threads ever; not ended; of these no daemons */
+    uint32_t count, alive, awaited; /* threads ever started; not ended; not ended and no daemon */
     uint32_t next_tid, stopped;
     uint64_t searches;
     struct sim_node limit;
@@ -146,10 +148,10 @@ struct sim_kernel {
     enum sim_end end;
     struct strobe_error error; /* of a run that ended in a deadlock or by a forbidden call */
     struct sim_kernel_stats stats;
-    struct sim_random random; /* adversary */
-    struct sim_random chance; /* lateness */
-    int64_t busy_average;     /* cores that are busy, on average, in 2^-20 of one (lines.c) */
-    uint64_t busy_since_ns;   /* up to here */
+    struct sim_random random; /* of the adversary */
+    struct sim_random chance; /* of the lateness */
+    int64_t busy_average;     /* average number of busy cores, in units of 2^-20 core (lines.c) */
+    uint64_t busy_since_ns;   /* end of the time that the average covers */
     bool by_priority;
     uint64_t fuse_scale, lowest_rank;
 };
@@ -171,7 +173,7 @@ void sim_finish_run(struct sim_kernel *k, enum sim_end end);
 void sim_pay_debt(struct sim_kernel *k, struct sim_thread_inside *t);
 void sim_delay(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns);
 
-/* The running thread of a call that is a fiber's, what it was charged computed. */
+/* Returns the running thread, after it has computed its debt. For calls of context "fiber". */
 static inline struct sim_thread_inside *sim_enter(void)
 {
     struct sim_kernel *k = sim_kernel_current;
@@ -181,7 +183,7 @@ static inline struct sim_thread_inside *sim_enter(void)
     return k->running;
 }
 
-/* The same for a call that anyone makes: NULL outside fibers. */
+/* The same for calls of any context. Returns NULL outside fibers. */
 static inline struct sim_thread_inside *sim_enter_any(struct sim_kernel *k)
 {
     if (k->running && k->running->shown.debt_ns)
@@ -232,14 +234,14 @@ static inline bool sim_interruptible(const struct sim_thread_inside *t)
 void sim_stop_taken(struct sim_thread_inside *t);
 void sim_stop_withdraw(struct sim_thread_inside *t);
 void sim_signal_due(struct sim_thread_inside *t);
-void sim_bury(struct sim_thread_inside *t, struct sim_thread_inside *by);
+void sim_retire(struct sim_thread_inside *t, struct sim_thread_inside *by);
 
 /* ---- deadlock.c */
 
 void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t);
-void sim_deadlock_tell_all(struct sim_kernel *k);
+void sim_deadlock_report_all(struct sim_kernel *k);
 
-/* ---- adversary.c: what the real world leaves open */
+/* ---- adversary.c: choices of the adversarial schedule */
 
 void sim_adversary_open(struct sim_kernel *k);
 void sim_adversary_meet(struct sim_kernel *k, struct sim_thread_inside *t);

@@ -65,7 +65,7 @@ void sim_kernel_close(struct sim_kernel *k)
     free(k);
 }
 
-/* The first and last of a thread's own code. */
+/* Entry of a thread's fiber. */
 static void thread_fiber_main(void *thread)
 {
     struct sim_thread_inside *t = thread;
@@ -81,7 +81,7 @@ static void thread_fiber_main(void *thread)
     sim_enter();
     k->running = NULL;
     sim_off_core(k, t, false);
-    sim_bury(t, t);
+    sim_retire(t, t);
     sim_refill(k);
     sim_leave(k, t);
 }
@@ -124,7 +124,7 @@ struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_threa
     t->shown.state = SIM_READY;
     t->was_started = t->woken_late = k->running != NULL;
     sim_make_ready(k, t);
-    t->leaves_wait_ns = 0; /* it was in no wait */
+    t->leaves_wait_ns = 0; /* it was not waiting */
     return &t->shown;
 }
 

@@ -1,8 +1,8 @@
-/* How late something comes: a distribution as a few of its quantiles, measured on a machine, to be drawn from.
+/* Lateness: a measured distribution, stored as a few of its quantiles, to draw from.
  *
- * A processor that was idle for longer takes longer to run a thread again, and more CPU time. So what a machine takes
- * for a wait is measured for waits of several lengths; between two of them it is interpolated, and beyond the last it
- * is as at the last. All zero: never late. Any context. */
+ * A core that was idle for longer takes longer to run a thread again, and more CPU time. So lateness and CPU time are
+ * measured for waits of several lengths. Between two lengths they are interpolated; beyond the last length they are
+ * constant. All zero: never late. Any context. */
 #ifndef STROBE_SIM_KERNEL_LATENESS_H
 #define STROBE_SIM_KERNEL_LATENESS_H
 
@@ -12,7 +12,7 @@
 
 enum { SIM_LATENESS_POINTS = 7, SIM_WAIT_SPANS = 5 };
 
-/* In thousandths: what part of all cases is at most as late as the figure of that point. */
+/* The quantile of each point, in thousandths. */
 static const uint16_t sim_lateness_at[SIM_LATENESS_POINTS] = {0, 250, 500, 750, 900, 990, 1000};
 
 /* The lengths of waits that are measured, ns. */
@@ -20,7 +20,7 @@ static const uint64_t sim_wait_spans_ns[SIM_WAIT_SPANS] = {10000, 40000, 160000,
 
 struct sim_lateness {
     uint64_t ns[SIM_LATENESS_POINTS];
-}; /* not falling, less than 2^40 */
+}; /* not decreasing, below 2^40 */
 struct sim_span_lateness {
     struct sim_lateness at[SIM_WAIT_SPANS];
 };
@@ -33,7 +33,7 @@ static inline bool sim_lateness_none(const struct sim_lateness *l)
     return l->ns[SIM_LATENESS_POINTS - 1] == 0;
 }
 
-/* Between two points all figures are equally likely. */
+/* Draws a value, with linear interpolation between two points. */
 static inline uint64_t sim_lateness_draw(const struct sim_lateness *l, struct sim_random *r)
 {
     if (sim_lateness_none(l))
@@ -47,7 +47,8 @@ static inline uint64_t sim_lateness_draw(const struct sim_lateness *l, struct si
     return l->ns[i - 1] + (l->ns[i] - l->ns[i - 1]) * (place - from) / width;
 }
 
-/* Where a length lies: from this of the measured ones on the given part of the way to the next, in 1024ths. */
+/* Position of a length among the measured ones: index of the lower one, and the part of the distance to the next, in
+ * 1024ths. */
 struct sim_span_place {
     int from;
     uint64_t part;

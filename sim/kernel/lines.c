@@ -1,20 +1,21 @@
-/* The fair schedule where each core has a line of its own: EEVDF, as Linux has it since 6.12 (kernel/sched/fair.c; the
- * name is that of the paper by I. Stoica and H. Abdel-Wahab, 1995).
+/* The fair schedule with a run queue ("line") per core: EEVDF, as in Linux since 6.12 (kernel/sched/fair.c; the name is
+ * that of the paper by I. Stoica and H. Abdel-Wahab, 1995).
  *
- * A thread's `fair_ns` is its CPU time, weighted. The average over a core's threads is what each of them is due. A
- * thread is eligible that has had no more than that. Of the eligible threads the one of the earliest deadline is next;
- * a deadline is a share of the core (turn_ns, weighted) from where the thread's turn began.
+ * A thread's `fair_ns` is its weighted CPU time. The average over a core's threads is the time due to each of them. A
+ * thread is eligible when it has had no more than that. The next thread is the eligible one with the earliest deadline.
+ * A deadline is a share of the core (turn_ns, weighted) after the begin of the thread's turn.
  *
- *     turn       a thread keeps its core until its deadline as long as it is eligible. The kernel looks at its ticks
- *                (slice_ns) whether the deadline has passed, and whenever a thread joins the line
- *     wake-up    a thread that comes to the line takes the core at once if it would be next
- *     delay      a thread that waits for something although it has had more than it is due stays in its core's line
- *                until it is eligible. One that is woken before that stays on that core, even if another one is idle
- *     lag        a thread that has had less than it is due when it leaves a line has as much ahead in the next one
- *     balance    a woken thread goes to its own core when that is idle, and else, unless most are busy, to an idle
- *                one. A core that becomes idle takes a thread out of another core's line, and one that is idle does so
- *                at the ticks of the other; but none that has run there within HOT_NS. At some ticks a core takes a
- *                thread from a line that is longer by two
+ *   turn       a thread keeps its core until its deadline as long as it is eligible. The kernel checks the deadline
+ *              at its ticks (slice_ns), and whenever a thread joins the line
+ *   wake-up    a thread that joins the line takes the core at once if it would be next
+ *   delay      a thread that blocks although it has had more than is due to it stays in its core's line until it is
+ *              eligible. When it is woken before that, it stays on that core, even if another core is idle
+ *   lag        a thread that has had less than is due to it when it leaves a line has the same advantage in the next
+ *              one
+ *   balance    a woken thread goes to its own core when that is idle. Otherwise it goes to an idle core, unless most
+ *              cores are busy. A core that becomes idle takes a thread from another core's line. An idle core also
+ *              does so at the ticks of other cores. It takes no thread that has run there within HOT_NS. At some
+ *              ticks a core takes a thread from a line that is longer by two
  *
  * Realtime threads are not in these lines. */
 #include "sim/kernel/inside.h"
@@ -33,7 +34,7 @@ static uint64_t turn_of(const struct sim_thread_inside *t)
     return weighted(t, t->kernel->options.machine.turn_ns);
 }
 
-/* ---- who is in a line */
+/* ---- membership of lines */
 
 void sim_line_open(struct sim_core *core)
 {
@@ -61,25 +62,25 @@ void sim_line_drop(struct sim_thread_inside *t)
     t->lingers = false;
 }
 
-/* The thread on the core, when it takes part. */
-static struct sim_thread_inside *current(const struct sim_core *core)
+/* Returns the thread on the core, if it is not a realtime thread. */
+static struct sim_thread_inside *line_current(const struct sim_core *core)
 {
     return core->thread && !core->thread->realtime ? core->thread : NULL;
 }
 
 static uint64_t weight_of(const struct sim_core *core)
 {
-    const struct sim_thread_inside *on = current(core);
+    const struct sim_thread_inside *on = line_current(core);
     uint64_t weight = on ? on->weight : 0;
     for (const struct sim_thread_inside *t = core->line_first; t; t = t->line_next)
         weight += t->weight;
     return weight;
 }
 
-/* What each thread of the core is due. */
-static uint64_t average(const struct sim_kernel *k, struct sim_core *core)
+/* Returns the time due to each thread of the core. */
+static uint64_t line_average(const struct sim_kernel *k, struct sim_core *core)
 {
-    struct sim_thread_inside *on = current(core);
+    struct sim_thread_inside *on = line_current(core);
     int64_t sum = 0, weight = 0;
     if (on && !core->arriving)
         sim_account(k, on);
@@ -96,13 +97,13 @@ static uint64_t average(const struct sim_kernel *k, struct sim_core *core)
     return core->average_ns;
 }
 
-/* ---- who is next */
+/* ---- the next thread */
 
-/* The thread that is to have the core: the one on it as long as its turn lasts; NULL: there is none. */
-static struct sim_thread_inside *first(const struct sim_kernel *k, struct sim_core *core)
+/* Returns the thread that should have the core: the one on it while its turn lasts. NULL: there is none. */
+static struct sim_thread_inside *line_pick(const struct sim_kernel *k, struct sim_core *core)
 {
-    uint64_t due = average(k, core);
-    struct sim_thread_inside *on = current(core), *best = on && on->fair_ns <= due ? on : NULL;
+    uint64_t due = line_average(k, core);
+    struct sim_thread_inside *on = line_current(core), *best = on && on->fair_ns <= due ? on : NULL;
     if (best && best->fair_ns < best->turn_end_ns)
         return best;
     for (struct sim_thread_inside *t = core->line_first; t; t = t->line_next)
@@ -111,11 +112,12 @@ static struct sim_thread_inside *first(const struct sim_kernel *k, struct sim_co
     return best ? best : on;
 }
 
-/* The first in the line of an idle core, taken out of it. Threads that wait leave the line when they are first. */
+/* Removes and returns the first thread in the line of an idle core. Blocked threads leave the line when they are
+ * first. */
 struct sim_thread_inside *sim_line_take(const struct sim_kernel *k, struct sim_core *core)
 {
     struct sim_thread_inside *t;
-    while ((t = first(k, core))) {
+    while ((t = line_pick(k, core))) {
         bool lingers = t->lingers;
         sim_line_drop(t);
         if (!lingers)
@@ -127,8 +129,8 @@ struct sim_thread_inside *sim_line_take(const struct sim_kernel *k, struct sim_c
     return t;
 }
 
-/* True when the thread has had its share; its deadline is then the next. */
-static bool renew(struct sim_thread_inside *t)
+/* Moves the deadline on when the thread has used its turn, and then returns true. */
+static bool line_renew_deadline(struct sim_thread_inside *t)
 {
     if (t->fair_ns < t->deadline_ns)
         return false;
@@ -136,43 +138,43 @@ static bool renew(struct sim_thread_inside *t)
     return true;
 }
 
-/* Whether the thread on the core is to go. Called at ticks, and when a thread has come to the line. */
+/* True when the thread on the core must leave it. Called at ticks, and when a thread has joined the line. */
 bool sim_line_gives_way(const struct sim_kernel *k, struct sim_core *core, bool asked)
 {
-    struct sim_thread_inside *on = current(core);
+    struct sim_thread_inside *on = line_current(core);
     if (!on)
         return false;
     if (!core->arriving)
         sim_account(k, on);
-    bool over = renew(on);
-    if ((over || asked) && first(k, core) != on)
+    bool over = line_renew_deadline(on);
+    if ((over || asked) && line_pick(k, core) != on)
         return true;
     if (on->fair_ns >= on->turn_end_ns)
         on->turn_end_ns = on->deadline_ns;
     return false;
 }
 
-/* Whether a thread that has come to the line is to have the core now. */
+/* True when a thread that has joined the line must get the core now. */
 bool sim_line_preempts(const struct sim_kernel *k, struct sim_core *core, const struct sim_thread_inside *t)
 {
-    struct sim_thread_inside *on = current(core);
+    struct sim_thread_inside *on = line_current(core);
     if (!on)
         return false;
     if (!core->arriving)
         sim_account(k, on);
-    return renew(on) ? first(k, core) != on : first(k, core) == t;
+    return line_renew_deadline(on) ? line_pick(k, core) != on : line_pick(k, core) == t;
 }
 
 /* ---- leaving and coming */
 
-/* The thread is about to leave its core. */
+/* Called when the thread is about to leave its core. */
 void sim_line_leave(const struct sim_kernel *k, struct sim_thread_inside *t, bool blocked)
 {
     struct sim_core *core = t->core;
-    uint64_t due = average(k, core);
+    uint64_t due = line_average(k, core);
     int64_t lag = (int64_t)(due - t->fair_ns), tick = (int64_t)weighted(t, k->options.slice_ns);
     int64_t most = (int64_t)turn_of(t) * 2 > tick ? (int64_t)turn_of(t) * 2 : tick;
-    renew(t);
+    line_renew_deadline(t);
     t->lag_ns = lag > most ? most : lag < -most ? -most : lag;
     t->left_core_ns = k->now_ns;
     t->lingers = blocked && lag < 0;
@@ -180,12 +182,12 @@ void sim_line_leave(const struct sim_kernel *k, struct sim_thread_inside *t, boo
         sim_line_add(core, t);
 }
 
-/* Where a thread begins in a line: its lag from the average, which its coming moves. */
+/* Sets a thread's position in a line: its lag from the average. The thread itself moves the average. */
 static void line_place_newcomer(const struct sim_kernel *k, struct sim_core *core, struct sim_thread_inside *t,
                                 bool is_new)
 {
     int64_t weight = (int64_t)weight_of(core), own = (int64_t)t->weight;
-    uint64_t due = average(k, core);
+    uint64_t due = line_average(k, core);
     t->fair_ns = weight ? due - (uint64_t)(t->lag_ns * (weight + own) / weight) : due;
     t->deadline_ns = t->fair_ns + (is_new ? turn_of(t) / 2 : turn_of(t));
     t->turn_end_ns = t->deadline_ns;
@@ -200,8 +202,8 @@ static struct sim_core *lightest(struct sim_kernel *k)
     return best;
 }
 
-/* Keeps the average number of busy cores, whose past counts half after 32 ms, as the kernel's does (PELT). Called
- * before the number of idle cores changes. */
+/* Updates the average number of busy cores, a decaying average with a half-life of 32 ms like the kernel's (PELT).
+ * Called before the number of idle cores changes. */
 void sim_line_note_busy(struct sim_kernel *k)
 {
     const uint64_t decay_ns = 46166000; /* 32 ms / ln 2 */
@@ -212,12 +214,12 @@ void sim_line_note_busy(struct sim_kernel *k)
         uint64_t step = ns < decay_ns / 8 ? ns : decay_ns / 8;
         k->busy_average += (busy - k->busy_average) * (int64_t)(step / 64) / (int64_t)(decay_ns / 64);
         if (step == decay_ns / 8 && k->busy_average - busy < 1024 && busy - k->busy_average < 1024)
-            break; /* however much longer it was so */
+            break; /* longer times make no difference */
     }
 }
 
-/* Whether the kernel looks for an idle core for a thread whose own is busy: not when the cores are so busy on average
- * that it expects to find none (update_idle_cpu_scan; 117 is the domain's imbalance_pct). */
+/* True when the kernel would search an idle core for a thread whose own core is busy. It does not when the cores are so
+ * busy on average that it expects to find none (update_idle_cpu_scan; 117 is the domain's imbalance_pct). */
 static bool looks_for_idle(struct sim_kernel *k)
 {
     int64_t cores = k->options.cores;
@@ -226,7 +228,8 @@ static bool looks_for_idle(struct sim_kernel *k)
     return cores * (1024 - scaled * scaled / 1024) / 1024 >= 1;
 }
 
-/* Its own core when that is idle, perhaps an idle one; else its own, unless the waker's has clearly less to do. */
+/* Returns the thread's own core when that is idle, else possibly an idle core. Otherwise returns its own core, unless
+ * the waker's core has clearly less load. */
 static struct sim_core *line_choose_core(struct sim_kernel *k, const struct sim_thread_inside *t)
 {
     struct sim_core *last = t->last_core, *wakers = k->running ? k->running->core : NULL;
@@ -243,12 +246,12 @@ static struct sim_core *line_choose_core(struct sim_kernel *k, const struct sim_
     return last;
 }
 
-/* A thread that can run comes to a line, whose core is returned. */
+/* Adds a runnable thread to a line, and returns the line's core. */
 struct sim_core *sim_line_come(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     struct sim_core *core = t->in_line;
     if (core) {
-        uint64_t due = average(k, core);
+        uint64_t due = line_average(k, core);
         bool rested = t->fair_ns <= due;
         sim_line_drop(t);
         t->lag_ns = 0;
@@ -264,7 +267,7 @@ struct sim_core *sim_line_come(struct sim_kernel *k, struct sim_thread_inside *t
 
 /* ---- balance */
 
-static struct sim_thread_inside *cold(const struct sim_kernel *k, const struct sim_core *core)
+static struct sim_thread_inside *line_first_cold(const struct sim_kernel *k, const struct sim_core *core)
 {
     for (struct sim_thread_inside *t = core->line_first; t; t = t->line_next)
         if (!t->lingers && (!t->last_core || k->now_ns - t->left_core_ns >= HOT_NS))
@@ -272,17 +275,17 @@ static struct sim_thread_inside *cold(const struct sim_kernel *k, const struct s
     return NULL;
 }
 
-/* Takes a thread out of another core's line that is longer by at least so much; NULL: there is none. */
-static struct sim_thread_inside *pull(struct sim_kernel *k, struct sim_core *core, uint32_t by)
+/* Removes a thread from another core's line that is longer by at least `by`. NULL: there is none. */
+static struct sim_thread_inside *line_take_from_longer(struct sim_kernel *k, struct sim_core *core, uint32_t by)
 {
     struct sim_thread_inside *t = NULL;
     uint32_t own = core->line_ready + (core->thread != NULL);
     for (uint32_t i = 0; i < k->options.cores && !t; i++) {
         struct sim_core *other = &k->cores[i];
         uint32_t has = other->line_ready + (other->thread != NULL);
-        if (other == core || !other->line_ready || !other->thread || has < own + by || !(t = cold(k, other)))
+        if (other == core || !other->line_ready || !other->thread || has < own + by || !(t = line_first_cold(k, other)))
             continue;
-        int64_t lag = (int64_t)(average(k, other) - t->fair_ns);
+        int64_t lag = (int64_t)(line_average(k, other) - t->fair_ns);
         uint64_t left = t->deadline_ns - t->fair_ns;
         sim_line_drop(t);
         t->lag_ns = lag;
@@ -292,19 +295,19 @@ static struct sim_thread_inside *pull(struct sim_kernel *k, struct sim_core *cor
     return t;
 }
 
-/* The core has just become idle, or another one's tick asks it to look. */
+/* Called when the core has just become idle, or at another core's tick. */
 struct sim_thread_inside *sim_line_pull(struct sim_kernel *k, struct sim_core *core)
 {
-    return pull(k, core, 1);
+    return line_take_from_longer(k, core, 1);
 }
 
-/* At a tick of a busy core. */
+/* Called at a tick of a busy core. */
 void sim_line_balance(struct sim_kernel *k, struct sim_core *core)
 {
     if (k->now_ns < core->balance_ns)
         return;
     core->balance_ns = k->now_ns + BALANCE_NS;
-    struct sim_thread_inside *t = pull(k, core, 2);
+    struct sim_thread_inside *t = line_take_from_longer(k, core, 2);
     if (t)
         sim_line_add(core, t);
 }

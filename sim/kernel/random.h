@@ -1,8 +1,8 @@
 /* Random numbers that are the same everywhere: xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number
- * generators", ACM TOMS 2021), seeded by splitmix64. A seed and a stream number make an independent sequence, so that
- * what draws from one stream moves nothing in another.
+ * generators", ACM TOMS 2021), seeded by splitmix64. Each pair of seed and stream number yields an independent
+ * sequence. A draw from one stream does not affect another stream.
  *
- * No floating-point here but exact scaling. Any context. */
+ * Floating-point is used for exact scaling only. Any context. */
 #ifndef STROBE_SIM_KERNEL_RANDOM_H
 #define STROBE_SIM_KERNEL_RANDOM_H
 
@@ -38,7 +38,7 @@ static inline uint64_t sim_random_u64(struct sim_random *r)
     return result;
 }
 
-/* Uniform in [0, n), n >= 1; by the high part of a product, with rejection, so exactly uniform. */
+/* Uniform in [0, n), n >= 1; exactly uniform, by rejection. */
 static inline uint64_t sim_random_below(struct sim_random *r, uint64_t n)
 {
     uint64_t least = (0 - n) % n, x;

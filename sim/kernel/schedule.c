@@ -1,8 +1,8 @@
-/* Who is on which core, and what happens next.
+/* The scheduler: assigns threads to cores and handles events.
  *
- * Fair schedule where the cores share one line, after the Linux kernel's CFS (I. Molnar, 2007): of all that could run,
- * next is who has had the least CPU time, weighted by niceness; who wakes after a long sleep is put half a slice before
- * the others, not further. Where each core has a line, lines.c says who is next. */
+ * The fair schedule where the cores share one line follows the Linux kernel's CFS (I. Molnar, 2007). The next thread is
+ * the runnable one with the least CPU time, weighted by niceness. A thread that wakes after a long sleep is put half a
+ * slice ahead of the others, not further. Where each core has a line, lines.c selects the next thread. */
 #include "sim/kernel/inside.h"
 
 #include <stddef.h>
@@ -10,11 +10,12 @@
 
 #define OWNER(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
-static const uint64_t NOT_REALTIME = (uint64_t)1 << 63; /* in the keys of the line */
+static const uint64_t NOT_REALTIME = (uint64_t)1 << 63; /* bit in the keys of the line */
 
 /* ---- CPU time */
 
-/* The Linux kernel's table (kernel/sched/core.c, sched_prio_to_weight): a step of niceness is a tenth of the time. */
+/* The Linux kernel's table (kernel/sched/core.c, sched_prio_to_weight): one step of niceness changes the time by a
+ * tenth. */
 uint64_t sim_weight(int nice)
 {
     static const uint32_t weights[40] = {
@@ -26,7 +27,7 @@ uint64_t sim_weight(int nice)
     return weights[nice + 20];
 }
 
-/* Notes the time since the last account. The thread is on a core. */
+/* Accounts the time since the last call. The thread is on a core. */
 void sim_account(const struct sim_kernel *k, struct sim_thread_inside *t)
 {
     uint64_t ns = k->now_ns - t->since_ns;
@@ -63,7 +64,7 @@ static void observe_thread(struct sim_kernel *k, struct sim_thread_inside *t, in
         k->observer.core(k->observer.ctx, &t->shown, core, blocked, k->now_ns);
 }
 
-/* When the core's thread has had what it asked for, its slice is over, or its CPU timer is due. */
+/* Returns when the core's thread has had what it asked for, its slice ends, or its CPU timer is due. */
 static uint64_t event_time(const struct sim_kernel *k, const struct sim_core *core)
 {
     uint64_t end = sim_later(k->now_ns, core->thread->left_ns);
@@ -78,7 +79,7 @@ static uint64_t event_time(const struct sim_kernel *k, const struct sim_core *co
     return end;
 }
 
-/* Sees to the core's next event. One that would come out of the heap next needs not go in. */
+/* Plans the core's next event. An event that comes before all others stays out of the heap. */
 static void core_plan_event(struct sim_kernel *k, struct sim_core *core)
 {
     uint64_t end = event_time(k, core);
@@ -111,7 +112,7 @@ static void vacate(struct sim_kernel *k, struct sim_core *core)
     k->idle_cores++;
 }
 
-/* Plans the event of a core again whose thread computes, after what it depends on has changed. */
+/* Plans the event of a core again, after a change of something that it depends on. The core's thread computes. */
 void sim_replan(struct sim_kernel *k, struct sim_core *core)
 {
     unplan(k, core);
@@ -146,7 +147,7 @@ static void core_handle_arrival(struct sim_kernel *k, struct sim_core *core)
     core_plan_event(k, core);
 }
 
-/* What the wake-up of a thread costs the one that wakes it and itself. */
+/* Charges the cost of a thread's wake-up to the waker and to the thread. */
 static void charge_wake(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t idle_ns)
 {
     const struct sim_machine *m = &k->options.machine;
@@ -157,7 +158,7 @@ static void charge_wake(struct sim_kernel *k, struct sim_thread_inside *t, uint6
     t->leaves_wait_ns = sim_span_cost_ns(&m->wait_call, idle_ns);
 }
 
-/* How long the core takes to run a thread that another one woke. */
+/* Returns how long the core takes to run a thread that another one woke. */
 __attribute__((noinline)) static uint64_t wake_on_core(struct sim_kernel *k, const struct sim_core *core,
                                                        struct sim_thread_inside *t)
 {
@@ -187,8 +188,8 @@ static void core_run_thread(struct sim_kernel *k, struct sim_core *core, struct 
     sim_heap_put(&k->events, &core->event, sim_later(k->now_ns, takes_ns));
 }
 
-/* Takes the thread off its core, be it on it or on its way. What is left of its compute is split into the debt, which
- * comes first, and the rest. */
+/* Takes the thread off its core, whether it is on it or arriving. Splits what is left of its compute into the debt,
+ * which comes first, and the rest. */
 void sim_off_core(struct sim_kernel *k, struct sim_thread_inside *t, bool blocked)
 {
     struct sim_core *core = t->core;
@@ -238,7 +239,7 @@ static struct sim_core *idle_core(struct sim_kernel *k, const struct sim_thread_
     return &k->cores[i];
 }
 
-/* Takes the thread out of wherever it waits for a core. */
+/* Removes the thread from the line or core where it waits. */
 void sim_leave_line(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     sim_heap_remove(&k->ready, &t->ready);
@@ -251,7 +252,7 @@ void sim_leave_line(struct sim_kernel *k, struct sim_thread_inside *t)
     }
 }
 
-/* Gives idle cores back to the threads that realtime threads took them from, unless it is another's turn. */
+/* Gives idle cores back to the threads that realtime threads displaced, unless another thread comes first. */
 static void put_displaced_back(struct sim_kernel *k)
 {
     for (uint32_t i = 0; i < k->options.cores && k->displaced; i++) {
@@ -267,7 +268,7 @@ static void put_displaced_back(struct sim_kernel *k)
     }
 }
 
-/* Gives an idle core to the first in its line, or, when it has just become idle, to one of another line. */
+/* Gives an idle core to the first thread in its line, or, when it has just become idle, to one of another line. */
 static void fill_from_lines(struct sim_kernel *k, struct sim_core *core)
 {
     struct sim_thread_inside *t = core->thread ? NULL : sim_line_take(k, core);
@@ -278,7 +279,7 @@ static void fill_from_lines(struct sim_kernel *k, struct sim_core *core)
         core_run_thread(k, core, t);
 }
 
-/* Gives idle cores to those in the line. */
+/* Gives idle cores to the threads in the line. */
 void sim_refill(struct sim_kernel *k)
 {
     if (k->displaced)
@@ -305,7 +306,7 @@ static void preempt(struct sim_kernel *k, struct sim_core *core)
 {
     struct sim_thread_inside *t = core->thread;
     if (t == k->running) {
-        core->slice_end_ns = k->now_ns; /* it goes when it next uses time */
+        core->slice_end_ns = k->now_ns; /* it leaves when it next uses time */
         core->gives_way = true;
         return;
     }
@@ -318,8 +319,8 @@ static void preempt(struct sim_kernel *k, struct sim_core *core)
     sim_refill(k);
 }
 
-/* A realtime thread takes the core that it was on last. The thread that it finds there stands beside the core: no other
- * core takes it over in so short a time. */
+/* A realtime thread takes the core that it was on last. The thread on it becomes displaced: the time is too short for
+ * another core to take it. */
 static void take_own_core(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     struct sim_core *core = t->last_core;
@@ -347,7 +348,7 @@ static bool takes_own_core(const struct sim_kernel *k, const struct sim_thread_i
            !core->thread->realtime && !core->thread->errand;
 }
 
-/* The core whose thread has had most. */
+/* Returns the core whose thread has had the most CPU time. */
 static struct sim_core *core_to_preempt(struct sim_kernel *k)
 {
     struct sim_core *most = NULL;
@@ -375,7 +376,7 @@ static void make_ready_in_line(struct sim_kernel *k, struct sim_thread_inside *t
         preempt(k, core);
 }
 
-/* A thread that can run comes to the line, or on a core at once. One that is stopped does so later. */
+/* Puts a runnable thread into the line, or on a core at once. A stopped thread follows when it continues. */
 void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     if (k->has_lines && !t->realtime) {
@@ -405,7 +406,7 @@ void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t)
         preempt(k, core);
 }
 
-/* At a tick: idle cores may take what waits in this line. */
+/* At a tick: lets idle cores take threads that wait in this line. Returns true when the core's thread must leave. */
 static bool line_gives_way(struct sim_kernel *k, struct sim_core *core)
 {
     bool asked = core->gives_way;
@@ -424,13 +425,13 @@ static bool line_gives_way(struct sim_kernel *k, struct sim_core *core)
     return false;
 }
 
-/* The slice is over: does the first in the line go before? */
+/* The slice is over: returns true when the first thread in the line goes before. */
 static bool gives_way(struct sim_kernel *k, struct sim_core *core)
 {
     struct sim_thread_inside *t = core->thread;
     if (k->has_lines)
         return line_gives_way(k, core);
-    if (core->displaced) { /* the realtime thread stays: the other one goes where it can */
+    if (core->displaced) { /* the realtime thread stays, and the displaced one goes elsewhere */
         struct sim_thread_inside *other = core->displaced;
         sim_leave_line(k, other);
         core_queue_thread(k, other);
@@ -442,7 +443,7 @@ static bool gives_way(struct sim_kernel *k, struct sim_core *core)
     return false;
 }
 
-/* ---- what happens next */
+/* ---- events */
 
 struct sim_call {
     struct sim_node event;
@@ -451,7 +452,7 @@ struct sim_call {
     struct sim_call *next;
 };
 
-/* As many events as there may be at once: the limit, a core each, a thread two. */
+/* Returns the maximum number of pending events: the limit, one per core, two per thread. */
 uint32_t sim_events_most(const struct sim_kernel *k)
 {
     return 1 + k->options.cores + 2 * k->alive + k->calls_due + 1;
@@ -485,7 +486,7 @@ void sim_calls_free(struct sim_kernel *k)
     }
 }
 
-/* Callbacks run on whatever fiber is there, but with the thread-local state of none. */
+/* Runs a callback. It runs on the current fiber, but with no fiber's thread-local state. */
 static void call_back(struct sim_kernel *k, struct sim_call *call)
 {
     void (*fn)(void *ctx) = call->fn;
@@ -505,7 +506,7 @@ void sim_finish_run(struct sim_kernel *k, enum sim_end end)
 {
     k->ended = true;
     k->end = end;
-    /* A thread that executes must not move time any more. */
+    /* An executing thread must not advance time any more. */
     sim_heap_remove(&k->events, &k->limit);
     sim_heap_put(&k->events, &k->limit, 0);
 }
@@ -553,7 +554,7 @@ static void timer_event(struct sim_kernel *k, struct sim_thread_inside *t)
     }
 }
 
-/* Nothing is left to happen but the limit. */
+/* True when no event is left except the limit. */
 static bool stands_still(const struct sim_kernel *k)
 {
     return k->events.count == 1 && !k->due_now && k->idle_cores == k->options.cores;
@@ -567,7 +568,7 @@ static struct sim_node *kernel_next_event(struct sim_kernel *k)
     return n ? n : sim_heap_take(&k->events);
 }
 
-/* The thread that goes on, or NULL at the end. */
+/* Handles events and returns the thread that runs next; NULL at the end. */
 static struct sim_thread_inside *next_thread(struct sim_kernel *k)
 {
     struct sim_thread_inside *t = NULL;
@@ -579,7 +580,7 @@ static struct sim_thread_inside *next_thread(struct sim_kernel *k)
             continue;
         }
         if (!k->taken.node && stands_still(k)) {
-            sim_deadlock_tell_all(k);
+            sim_deadlock_report_all(k);
             continue;
         }
         struct sim_node *n = kernel_next_event(k);
@@ -603,7 +604,7 @@ void sim_after_switch(struct sim_kernel *k)
     }
 }
 
-/* Gives up control on behalf of `t` (NULL: of the caller of sim_kernel_run) until it goes on. */
+/* Gives up control for `t` (NULL: for the caller of sim_kernel_run) until it runs again. */
 void sim_leave(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     k->running = NULL;
@@ -621,7 +622,7 @@ void sim_leave(struct sim_kernel *k, struct sim_thread_inside *t)
 
 /* ---- using time */
 
-/* Calls the function of the thread's CPU timer. What it charges is added to what the thread has to compute yet. */
+/* Calls the function of the thread's CPU timer. Adds the charges of the call to the thread's remaining compute. */
 static void interrupt_compute(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     uint64_t left_ns = t->left_ns, asked_ns = t->shown.compute_ns;
@@ -633,7 +634,7 @@ static void interrupt_compute(struct sim_kernel *k, struct sim_thread_inside *t)
     t->shown.compute_ns = asked_ns;
 }
 
-/* Has the thread compute what it was charged and `ns` more. */
+/* Makes the thread compute its charges and `ns` more. */
 static void thread_compute(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns)
 {
     sim_account(k, t);
@@ -655,7 +656,8 @@ static void thread_compute(struct sim_kernel *k, struct sim_thread_inside *t, ui
     t->shown.debt_ns = 0;
 }
 
-/* Moves time when nothing else happens until then: most calls end here. */
+/* Advances time directly and returns true when no event comes before; most computes end here. Otherwise returns
+ * false. */
 static bool passes_quietly(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns)
 {
     uint64_t next = sim_heap_least(&k->events);
@@ -729,7 +731,7 @@ void sim_yield(void)
     sim_leave(k, t);
 }
 
-/* Takes the running thread off its core for so long, though it could run. */
+/* Takes the running thread off its core for `ns`, although it is runnable. */
 void sim_delay(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns)
 {
     t->delayed = true;

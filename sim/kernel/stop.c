@@ -1,4 +1,4 @@
-/* Stopping threads where they stand, letting them go on, ending them.
+/* Stopping threads where they stand, continuing them, and ending them.
  *
  *   request (signal) --signal_ns--> due -+- on a core: taken at once
  *                                        +- in line: taken when it comes on a core
@@ -21,7 +21,7 @@ static void thread_set_hold(struct sim_thread_inside *t, const struct sim_thread
     t->kernel->stopped++;
 }
 
-/* The thread is off all cores and lines, and has a stopper. */
+/* Completes a stop. The thread is off all cores and lines, and has a stopper. */
 void sim_stop_taken(struct sim_thread_inside *t)
 {
     t->stop_due = false;
@@ -34,7 +34,7 @@ void sim_signal_due(struct sim_thread_inside *t)
 {
     struct sim_kernel *k = t->kernel;
     if (t->shown.state == SIM_RUNNING) {
-        t->shown.voluntary_switches++; /* the handler waits to be let go */
+        t->shown.voluntary_switches++; /* the handler blocks until the thread is continued */
         sim_off_core(k, t, false);
         sim_stop_taken(t);
         sim_refill(k);
@@ -51,8 +51,8 @@ void sim_signal_due(struct sim_thread_inside *t)
     }
 }
 
-/* Out of the line, off the core, and no longer to come back by itself. */
-static void set_aside(struct sim_thread_inside *t)
+/* Removes the thread from its line or core, so that it no longer runs by itself. */
+static void remove_from_cores(struct sim_thread_inside *t)
 {
     struct sim_kernel *k = t->kernel;
     sim_leave_line(k, t);
@@ -67,7 +67,7 @@ static void set_aside(struct sim_thread_inside *t)
     }
 }
 
-/* Takes back the request that `stopper` waits for. */
+/* Withdraws the request that `stopper` waits for. */
 void sim_stop_withdraw(struct sim_thread_inside *stopper)
 {
     struct sim_thread_inside *t = stopper->stopping;
@@ -77,12 +77,12 @@ void sim_stop_withdraw(struct sim_thread_inside *stopper)
     sim_heap_remove(&t->kernel->events, &t->signal);
     if (t->errand) {
         t->errand = false;
-        set_aside(t);
+        remove_from_cores(t);
         sim_refill(t->kernel);
     }
 }
 
-/* A thread that is on no core is found where it comes on one, at no cost. */
+/* Returns the delay of the signal. A thread that is on no core handles it when it comes on one, at no cost. */
 static uint64_t fair_signal_ns(struct sim_kernel *k, const struct sim_thread_inside *t)
 {
     const struct sim_lateness *late = &k->options.machine.stop;
@@ -90,7 +90,7 @@ static uint64_t fair_signal_ns(struct sim_kernel *k, const struct sim_thread_ins
                                                                      : k->options.signal_ns;
 }
 
-enum strobe_status sim_stop(struct sim_thread *thread, enum sim_stop_way way, uint64_t timeout_ns)
+enum strobe_status sim_stop(struct sim_thread *thread, enum sim_stop_mode mode, uint64_t timeout_ns)
 {
     struct sim_thread_inside *self = sim_enter(), *t = thread->inside;
     struct sim_kernel *k = self->kernel;
@@ -99,8 +99,8 @@ enum strobe_status sim_stop(struct sim_thread *thread, enum sim_stop_way way, ui
     assert(t != self);
     if (t->stopped || t->stopper)
         return STROBE_LATE;
-    if (way == SIM_STOP_AT_ONCE) {
-        set_aside(t);
+    if (mode == SIM_STOP_AT_ONCE) {
+        remove_from_cores(t);
         thread_set_hold(t, self);
         sim_refill(k);
         return STROBE_OK;
@@ -160,8 +160,8 @@ uint32_t sim_stopped_count(const struct sim_kernel *k)
     return k->stopped;
 }
 
-/* The thread is off all cores and lines: what waits for it is told, and its fiber goes. */
-void sim_bury(struct sim_thread_inside *t, struct sim_thread_inside *by)
+/* Ends a thread that is off all cores and lines: wakes the threads that wait for its end, and releases its fiber. */
+void sim_retire(struct sim_thread_inside *t, struct sim_thread_inside *by)
 {
     struct sim_kernel *k = t->kernel;
     if (t->stopped)
@@ -194,8 +194,8 @@ void sim_kill(struct sim_thread *thread)
     if (t->waits == SIM_WAIT_STOP)
         sim_stop_withdraw(t);
     sim_end_wait(t);
-    set_aside(t);
-    sim_bury(t, t);
+    remove_from_cores(t);
+    sim_retire(t, t);
     sim_pass_on(t);
     sim_refill(t->kernel);
 }

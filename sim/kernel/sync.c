@@ -1,4 +1,4 @@
-/* Waits, and what they wait for. Each queue of waiters is in order of arrival. */
+/* Waits and the objects of waits. Each queue of waiters is in order of arrival. */
 #include "sim/kernel/inside.h"
 
 /* ---- waiting and being woken */
@@ -17,7 +17,7 @@ static void unlink_from(struct sim_waiters *line, struct sim_thread_inside *t)
     *(t->next ? &t->next->previous : &line->last) = t->previous;
 }
 
-/* How late the end of a wait by time comes. */
+/* Returns the lateness of the end of a timed wait. */
 static uint64_t late_ns(struct sim_kernel *k, const struct sim_thread_inside *t, enum sim_wait wait, uint64_t span_ns)
 {
     const struct sim_machine *m = &k->options.machine;
@@ -28,7 +28,7 @@ static uint64_t late_ns(struct sim_kernel *k, const struct sim_thread_inside *t,
     return sim_span_lateness_draw(wait == SIM_WAIT_IO ? &m->device : &m->sleep, span_ns, &k->chance);
 }
 
-/* The way out of the system call that a thread waited in, once another has woken it. */
+/* Computes the exit from the system call of a wait that another thread ended. */
 static void leave_wait(struct sim_thread_inside *t)
 {
     uint64_t ns = t->leaves_wait_ns;
@@ -36,7 +36,7 @@ static void leave_wait(struct sim_thread_inside *t)
     sim_compute_in_kernel(ns);
 }
 
-/* Takes the running thread off its core until sim_rouse; UINT64_MAX = no deadline. */
+/* Takes the running thread off its core until sim_rouse or the deadline; UINT64_MAX: no deadline. */
 enum sim_wake sim_block(struct sim_thread_inside *t, enum sim_wait wait, const void *object, struct sim_waiters *line,
                         uint64_t deadline_ns)
 {
@@ -65,7 +65,7 @@ enum sim_wake sim_block(struct sim_thread_inside *t, enum sim_wait wait, const v
     return how;
 }
 
-/* Its wait is no more; what it is next is for the caller to say. */
+/* Clears a thread's wait. The caller decides its next state. */
 void sim_end_wait(struct sim_thread_inside *t)
 {
     if (t->line)
@@ -81,7 +81,7 @@ void sim_end_wait(struct sim_thread_inside *t)
 void sim_rouse(struct sim_thread_inside *t, enum sim_wake how, struct sim_thread_inside *waker)
 {
     struct sim_kernel *k = t->kernel;
-    bool stopped_somebody = t->waits == SIM_WAIT_STOP; /* its way back is in how late stops are */
+    bool stopped_somebody = t->waits == SIM_WAIT_STOP; /* the lateness of stops covers its way back */
     sim_end_wait(t);
     t->wake = how;
     t->shown.waker = waker ? &waker->shown : NULL;
@@ -97,8 +97,8 @@ void sim_rouse(struct sim_thread_inside *t, enum sim_wake how, struct sim_thread
     }
 }
 
-/* What wakes from outside all threads is a device. */
-static enum sim_wake hand_of(const struct sim_thread_inside *self)
+/* Returns the kind of a wake-up: without a running thread it is a device's. */
+static enum sim_wake wake_kind_of(const struct sim_thread_inside *self)
 {
     return self ? SIM_WAKE_THREAD : SIM_WAKE_DEVICE;
 }
@@ -106,7 +106,7 @@ static enum sim_wake hand_of(const struct sim_thread_inside *self)
 void sim_rouse_all(struct sim_waiters *line, struct sim_thread_inside *waker)
 {
     while (line->first)
-        sim_rouse(line->first, hand_of(waker), waker);
+        sim_rouse(line->first, wake_kind_of(waker), waker);
 }
 
 static struct sim_thread_inside *waiters_choose(struct sim_kernel *k, const struct sim_waiters *line)
@@ -114,8 +114,8 @@ static struct sim_thread_inside *waiters_choose(struct sim_kernel *k, const stru
     return k->options.schedule == SIM_ADVERSARIAL ? sim_adversary_waiter(k, line) : line->first;
 }
 
-/* Wakes a waiter to take a lock, if there is one. */
-static void invite(struct sim_thread_inside *t, void *lock, struct sim_thread_inside *by)
+/* Wakes a waiter, if there is one, to take a lock. */
+static void wake_for_lock(struct sim_thread_inside *t, void *lock, struct sim_thread_inside *by)
 {
     enum sim_wait wait = t->waits;
     sim_rouse(t, SIM_WAKE_THREAD, by);
@@ -158,17 +158,17 @@ static void mutex_own(struct sim_mutex *m, struct sim_thread_inside *t)
     t->taking = SIM_WAIT_NONE;
 }
 
-/* Other waiters may be left. */
+/* Takes the mutex after a wait. Other waiters may be left, so it stays contended. */
 static void mutex_own_after_wait(struct sim_mutex *m, struct sim_thread_inside *t)
 {
     mutex_own(m, t);
     m->contended = true;
 }
 
-static void mutex_invite(struct sim_mutex *m, struct sim_kernel *k, struct sim_thread_inside *by)
+static void mutex_wake_next(struct sim_mutex *m, struct sim_kernel *k, struct sim_thread_inside *by)
 {
     if (m->waiters.first)
-        invite(waiters_choose(k, &m->waiters), m, by);
+        wake_for_lock(waiters_choose(k, &m->waiters), m, by);
 }
 
 static void mutex_free(struct sim_mutex *m, struct sim_thread_inside *t)
@@ -179,7 +179,7 @@ static void mutex_free(struct sim_mutex *m, struct sim_thread_inside *t)
     m->released_ns = t->kernel->now_ns;
     if (m->contended) {
         m->contended = false;
-        mutex_invite(m, t->kernel, t);
+        mutex_wake_next(m, t->kernel, t);
     }
 }
 
@@ -231,20 +231,20 @@ void sim_mutex_unlock(struct sim_mutex *m)
 
 /* ---- read-write locks: readers first, as glibc's default */
 
-/* A writer alone, or all readers. */
-static void rwlock_invite(struct sim_rwlock *l, struct sim_kernel *k, struct sim_thread_inside *by)
+/* Wakes either one writer or all readers. */
+static void rwlock_wake_next(struct sim_rwlock *l, struct sim_kernel *k, struct sim_thread_inside *by)
 {
     if (!l->waiters.first)
         return;
     struct sim_thread_inside *t = waiters_choose(k, &l->waiters);
     if (t->waits == SIM_WAIT_WRITE) {
-        invite(t, l, by);
+        wake_for_lock(t, l, by);
         return;
     }
     for (struct sim_thread_inside *next = l->waiters.first; (t = next);) {
         next = t->next;
         if (t->waits == SIM_WAIT_READ)
-            invite(t, l, by);
+            wake_for_lock(t, l, by);
     }
 }
 
@@ -256,7 +256,7 @@ enum sim_wake sim_rwlock_read(struct sim_rwlock *l)
         sim_block(t, SIM_WAIT_READ, l, &l->waiters, UINT64_MAX);
     l->readers++;
     t->taking = SIM_WAIT_NONE;
-    if (how == SIM_WAKE_THREAD) { /* whatever readers did since */
+    if (how == SIM_WAKE_THREAD) { /* independent of later releases by readers */
         t->shown.waker = l->written_by;
         t->shown.woken_ns = l->written_ns;
     }
@@ -311,7 +311,7 @@ void sim_rwlock_unlock(struct sim_rwlock *l)
     }
     l->released_by = &t->shown;
     l->released_ns = t->kernel->now_ns;
-    rwlock_invite(l, t->kernel, t);
+    rwlock_wake_next(l, t->kernel, t);
 }
 
 /* ---- conditions, semaphores, parks, joins */
@@ -332,7 +332,7 @@ enum sim_wake sim_cond_wait(struct sim_cond *c, struct sim_mutex *m, uint64_t ti
     struct sim_thread *waker = t->shown.waker;
     uint64_t woken_ns = t->shown.woken_ns;
     mutex_take(m, t);
-    m->contended = true; /* a thread that comes out of a condition does not look whether others wait */
+    m->contended = true; /* a thread that returns from a condition does not check for other waiters */
     m->depth = depth;
     t->shown.waker = waker;
     t->shown.woken_ns = woken_ns;
@@ -367,13 +367,13 @@ enum sim_wake sim_sem_wait(struct sim_sem *s, uint64_t timeout_ns)
     return sim_block(t, SIM_WAIT_SEM, s, &s->waiters, sim_later(t->kernel->now_ns, timeout_ns));
 }
 
-/* A unit is handed to a waiter, not left for others to take. */
+/* Hands a unit to a waiter; no other thread can take it. */
 void sim_sem_post(struct sim_sem *s)
 {
     struct sim_kernel *k = sim_kernel_current;
     struct sim_thread_inside *self = sim_enter_any(k);
     if (s->waiters.first)
-        sim_rouse(waiters_choose(k, &s->waiters), hand_of(self), self);
+        sim_rouse(waiters_choose(k, &s->waiters), wake_kind_of(self), self);
     else
         s->count++;
 }
@@ -392,7 +392,7 @@ void sim_unpark(struct sim_thread *thread)
 {
     struct sim_thread_inside *t = thread->inside, *self = sim_enter_any(t->kernel);
     if (t->waits == SIM_WAIT_PARK)
-        sim_rouse(t, hand_of(self), self);
+        sim_rouse(t, wake_kind_of(self), self);
     else
         t->permit = true;
 }
@@ -405,7 +405,7 @@ enum sim_wake sim_join(struct sim_thread *thread)
     return sim_block(t, SIM_WAIT_JOIN, joined, &joined->joiners, UINT64_MAX);
 }
 
-/* A thread that was woken to take a lock will not: the next may. */
+/* A thread that was woken to take a lock will not take it: wakes the next one. */
 void sim_pass_on(struct sim_thread_inside *t)
 {
     enum sim_wait wait = t->taking;
@@ -415,10 +415,10 @@ void sim_pass_on(struct sim_thread_inside *t)
         if (m->owner)
             m->contended = true;
         else
-            mutex_invite(m, t->kernel, NULL);
+            mutex_wake_next(m, t->kernel, NULL);
     } else if (wait == SIM_WAIT_READ || wait == SIM_WAIT_WRITE) {
         struct sim_rwlock *l = t->taken;
         if (!l->writer && !l->readers)
-            rwlock_invite(l, t->kernel, NULL);
+            rwlock_wake_next(l, t->kernel, NULL);
     }
 }

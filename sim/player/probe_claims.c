@@ -3,9 +3,9 @@
 
 #include "engine/util/whole_file.h"
 #include "sim/player/probes/probes.h"
-#include "sim/policy/btrace2_claims.h"
-#include "sim/policy/matrix_claims.h"
-#include "sim/policy/rhea_claims.h"
+#include "sim/policy/btrace2_reconstruct.h"
+#include "sim/policy/matrix_reconstruct.h"
+#include "sim/policy/rhea_reconstruct.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,14 +44,14 @@ static enum strobe_status read_matrix_entries(struct reading *r, FILE *in)
     if (fread(entries, sizeof *entries, head.count, in) != head.count)
         probe_tracks_fail(r, status, "expected as many entries as its head says");
     else
-        status = sim_matrix_claims(&(struct sim_matrix_capture){.tid = head.tid,
-                                                                .name = head.name,
-                                                                .entries = entries,
-                                                                .count = head.count,
-                                                                .lost = head.lost,
-                                                                .origin_ns = r->head->begin_ns - head.base_ns,
-                                                                .end_ns = r->head->end_ns - r->head->begin_ns},
-                                   &r->probes, r->scenario, r->out);
+        status = sim_matrix_reconstruct(&(struct sim_matrix_capture){.tid = head.tid,
+                                                                     .name = head.name,
+                                                                     .entries = entries,
+                                                                     .count = head.count,
+                                                                     .lost = head.lost,
+                                                                     .origin_ns = r->head->begin_ns - head.base_ns,
+                                                                     .end_ns = r->head->end_ns - r->head->begin_ns},
+                                        &r->probes, r->scenario, r->out);
     free(entries);
     return status == STROBE_IO ? probe_tracks_fail(r, status, strerror(ENOMEM)) : status;
 }
@@ -87,11 +87,11 @@ static enum strobe_status read_rhea(struct reading *r)
         return probe_tracks_fail(r, STROBE_IO, strerror(errno));
     struct strobe_error error = {""};
     enum strobe_status status =
-        sim_rhea_claims(&(struct sim_rhea_capture){.log = log.at,
-                                                   .bytes = log.bytes,
-                                                   .origin_ns = boot_of_monotonic(r->head->begin_ns),
-                                                   .end_ns = r->head->end_ns - r->head->begin_ns},
-                        &r->probes, r->scenario, r->out, &error);
+        sim_rhea_reconstruct(&(struct sim_rhea_capture){.log = log.at,
+                                                        .bytes = log.bytes,
+                                                        .origin_ns = boot_of_monotonic(r->head->begin_ns),
+                                                        .end_ns = r->head->end_ns - r->head->begin_ns},
+                             &r->probes, r->scenario, r->out, &error);
     r->out->bytes += log.bytes;
     strobe_whole_file_close(&log);
     return status == STROBE_OK ? status : probe_tracks_fail(r, status, error.text);
@@ -118,13 +118,13 @@ static enum strobe_status read_btrace2(struct reading *r)
         return probe_tracks_fail(r, STROBE_IO, strerror(errno));
     struct strobe_error error = {""};
     enum strobe_status status =
-        sim_btrace2_claims(&(struct sim_btrace2_capture){.log = log.at,
-                                                         .bytes = log.bytes,
-                                                         .origin_ns = r->head->begin_ns,
-                                                         .end_ns = r->head->end_ns - r->head->begin_ns,
-                                                         .rename = rename_thread,
-                                                         .ctx = r->truth},
-                           &r->probes, r->scenario, r->out, &error);
+        sim_btrace2_reconstruct(&(struct sim_btrace2_capture){.log = log.at,
+                                                              .bytes = log.bytes,
+                                                              .origin_ns = r->head->begin_ns,
+                                                              .end_ns = r->head->end_ns - r->head->begin_ns,
+                                                              .rename = rename_thread,
+                                                              .ctx = r->truth},
+                                &r->probes, r->scenario, r->out, &error);
     strobe_whole_file_close(&log);
     return status == STROBE_OK ? status : probe_tracks_fail(r, status, error.text);
 }

@@ -14,7 +14,7 @@ enum strobe_status sim_btrace_save(struct sim_tracer *t, struct sim_run *run, co
     }
     struct sim_tracks tracks;
     sim_tracks_open(&tracks);
-    enum strobe_status status = t->claims(t, run, &tracks, error);
+    enum strobe_status status = t->reconstruct(t, run, &tracks, error);
     if (status == STROBE_OK) {
         status = sim_tracks_write(&tracks, run->scenario->name, path, run->options.replace);
         if (status != STROBE_OK)

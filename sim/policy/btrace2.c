@@ -1,11 +1,11 @@
-/* btrace 2.0: instrumented methods of all threads keep the time of their enter in a local variable, and leave a record
+/* btrace 2.0: instrumented methods of all threads keep the time of their enter in a local variable. They write a record
  * of 16 bytes when they return, if they took long enough, or where they throw. A method that is left in any other way,
- * or never, leaves none. The buffer takes what comes until it is full. */
+ * or never, has no record. The buffer drops all records once it is full. */
 #include "engine/trace/import/btrace/btrace2.h"
 #include "engine/base/error_format.h"
 #include "engine/util/array.h"
 #include "sim/policy/btrace.h"
-#include "sim/policy/btrace2_claims.h"
+#include "sim/policy/btrace2_reconstruct.h"
 #include "sim/policy/policy.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 enum { BUFFER_BYTES = 500000000 }; /* the original's default */
 
-/* Enters of a thread that have not ended, by depth of their frame: what the methods have in their local variables. */
+/* A thread's open enters, by depth of their frame: the contents of the methods' local variables. */
 struct entered {
     uint32_t frame;
     uint64_t time_ns;
@@ -30,13 +30,13 @@ struct btrace2 {
     struct sim_tracer tracer;
     struct sim_run *run;
     struct sim_costs costs;
-    double owed_ns; /* parts of a ns */
+    double owed_ns; /* fractions of a ns */
     struct sim_instrument probes;
     unsigned char *buffer;
-    uint64_t offset; /* drawn: may run past the buffer */
+    uint64_t offset; /* bytes used, header included; may exceed the buffer */
     uint64_t dropped, refused;
     uint32_t main_tid;
-    struct local *locals; /* all that ever were */
+    struct local *locals; /* of all threads ever */
     bool failed;
 };
 
@@ -90,7 +90,7 @@ static void btrace2_method_in(struct sim_tracer *t, struct sim_vthread *v, uint3
     if (!l || !b->probes.id[method])
         return;
     while (l->count && l->at[l->count - 1].frame >= v->frame_count)
-        l->count--; /* left by an exception: its variable went with its frame */
+        l->count--; /* left by an exception: the variable ended with its frame */
     if (!strobe_array_reserve(&l->at, &l->room, l->count + 1)) {
         b->failed = true;
         return;
@@ -119,7 +119,7 @@ static void btrace2_record(struct btrace2 *b, struct sim_vthread *v, uint32_t me
         b->dropped++;
 }
 
-/* The innermost enter, which is that of the method which tells. */
+/* Returns the innermost enter, which belongs to the reporting method. */
 static const struct entered *entered_of(struct btrace2 *b, struct sim_vthread *v, uint32_t method)
 {
     struct local *l = v->tracer;
@@ -141,7 +141,7 @@ static void btrace2_method_out(struct sim_tracer *t, struct sim_vthread *v, uint
     ((struct local *)v->tracer)->count--;
 }
 
-/* Its variable lives on, in case that the method catches what it threw. */
+/* The variable stays, because the method may catch its own exception. */
 static void btrace2_method_throw(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
 {
     struct btrace2 *b = btrace2_of(t);
@@ -150,9 +150,9 @@ static void btrace2_method_throw(struct sim_tracer *t, struct sim_vthread *v, ui
         btrace2_record(b, v, method, e->time_ns);
 }
 
-/* ---- claims ---- */
+/* ---- reconstruction ---- */
 
-/* The file: the header before the records. Clocks are one, and begin with the run. */
+/* Builds the file in memory, with the header before the records. All clocks are equal and start with the run. */
 static enum strobe_status btrace2_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
                                               struct strobe_error *error)
 {
@@ -163,9 +163,9 @@ static enum strobe_status btrace2_reconstruct(struct sim_tracer *t, struct sim_r
     memcpy(b->buffer, &version, sizeof version);
     memcpy(b->buffer + sizeof version, &b->main_tid, sizeof b->main_tid);
     if (!b->failed && sim_instrument_view(&b->probes, run->scenario, &run->truth, false, &b->tracer.view))
-        status =
-            sim_btrace2_claims(&(struct sim_btrace2_capture){.log = b->buffer, .bytes = bytes, .end_ns = run->end_ns},
-                               &b->probes, run->scenario, out, error);
+        status = sim_btrace2_reconstruct(
+            &(struct sim_btrace2_capture){.log = b->buffer, .bytes = bytes, .end_ns = run->end_ns}, &b->probes,
+            run->scenario, out, error);
     out->lost += b->dropped + b->refused;
     if (status == STROBE_IO && error && !error->text[0])
         strobe_error_set(error, "out of memory");
@@ -198,7 +198,7 @@ struct sim_tracer *sim_policy_btrace2(void)
         .method_in = btrace2_method_in,
         .method_out = btrace2_method_out,
         .method_throw = btrace2_method_throw,
-        .claims = btrace2_reconstruct,
+        .reconstruct = btrace2_reconstruct,
         .save = sim_btrace_save,
         .close = close_btrace2,
         .policy = "btrace2",

@@ -17,15 +17,15 @@ enum { INTERVAL_NS = 1000000, DEPTH_MAX = 128 };
 struct open_scope {
     enum sim_btrace_type type;
     uint64_t begin_ns, cpu_ns;
-    uint32_t frames; /* of the thread, when it was opened */
+    uint32_t frames; /* number of the thread's frames when it was opened */
 };
 
-/* What a thread has for itself. */
+/* State of a thread. */
 struct local {
     struct sim_vthread *v; /* NULL once it has ended */
     uint32_t tid;
     bool is_main, sampled;
-    uint64_t last_ns; /* of its last sample */
+    uint64_t last_ns; /* time of its last sample */
     uint64_t objects, bytes;
     uint32_t messages;
     struct open_scope *open;
@@ -33,7 +33,7 @@ struct local {
     char name[32];
 };
 
-/* What main waits for; each kind has its own, and but one. */
+/* The object that main waits for; one marker per kind. */
 struct marker {
     bool waits;
     uint64_t what, begin_ns;
@@ -43,7 +43,7 @@ struct android {
     struct sim_tracer tracer;
     const struct sim_scenario *scenario;
     struct sim_costs costs;
-    bool *cond_of_monitor; /* by condition: Object.wait is called on it */
+    bool *cond_of_monitor; /* by condition: it is used with Object.wait */
     struct local **locals;
     size_t local_count, local_room;
     uint32_t pid, main_serial;
@@ -51,7 +51,7 @@ struct android {
     struct sim_btrace_stacks stacks;
     struct sim_btrace_record *ring;
     size_t ring_room, capacity;
-    uint64_t tickets; /* records ever written; the next one's slot is tickets % capacity */
+    uint64_t tickets; /* number of records written; the next slot is tickets % capacity */
     uint64_t too_deep;
     uint64_t samples_of[1 << 16];
     uint64_t frames[DEPTH_MAX];
@@ -70,7 +70,7 @@ static bool android_is_managed(const struct android *a, uint32_t method)
     return method < a->scenario->method_count && a->scenario->methods[method].managed;
 }
 
-/* Whether the frame stands on the managed stack. */
+/* True when the frame is on the managed stack. */
 static bool has_method(const struct android *a, const struct sim_vthread *v, uint32_t frame)
 {
     uint32_t method = v->frames[frame].method;
@@ -78,7 +78,7 @@ static bool has_method(const struct android *a, const struct sim_vthread *v, uin
            (android_is_managed(a, method) || (frame > 0 && android_is_managed(a, v->frames[frame - 1].method)));
 }
 
-/* Whether the hook is reached from managed code; the hook's own frame is not the app's. */
+/* True when managed code reached the hook. The hook's own frame does not belong to the app. */
 static bool from_managed(const struct android *a, const struct sim_vthread *v)
 {
     uint32_t frame = v->frame_count;
@@ -87,8 +87,8 @@ static bool from_managed(const struct android *a, const struct sim_vthread *v)
     return frame > 0 && android_is_managed(a, v->frames[frame - 1].method);
 }
 
-/* Whether the call that waits is a native Java method, which stands on the stack; the others' leaves are invented when
- * the trace is built. */
+/* True when the waiting call is a native Java method, which is on the stack. For other calls the trace builder adds a
+ * leaf. */
 static bool has_frame(enum sim_btrace_type type)
 {
     return type != SIM_BTRACE_MONITOR && type != SIM_BTRACE_GC;
@@ -101,8 +101,8 @@ static void android_visit_frame(struct android *a, uint32_t *depth, uint64_t fra
     ++*depth;
 }
 
-/* All frames of the managed stack, outermost first, the native method `leaf` (number + 1) as the last one; keeps those
- * that fit, counts them all. */
+/* Writes the frames of the managed stack, outermost first, with the native method `leaf` (number + 1) as the last one.
+ * Stores those that fit, and returns the number of all. */
 static uint32_t android_walk(struct android *a, const struct local *l, uint64_t leaf)
 {
     const struct sim_vthread *v = l->v;
@@ -132,8 +132,8 @@ static void android_put_record(struct android *a, const struct sim_btrace_record
     a->samples_of[r->tid]++;
 }
 
-/* The decision; a sample that is granted uses up the thread's interval, whatever becomes of it. */
-static bool granted(struct local *l, uint64_t now_ns, bool forced)
+/* True when a sample is granted. It then uses the thread's interval, even if it is dropped later. */
+static bool android_may_sample(struct local *l, uint64_t now_ns, bool forced)
 {
     if (!forced && l->sampled && now_ns - l->last_ns <= INTERVAL_NS)
         return false;
@@ -142,7 +142,7 @@ static bool granted(struct local *l, uint64_t now_ns, bool forced)
     return true;
 }
 
-/* Takes the stack, and writes the record whose times and type are in `r`. */
+/* Takes the stack and writes the record, whose times and type are in `r`. */
 static void android_take_sample(struct android *a, struct local *l, struct sim_btrace_record *r, bool with_cpu,
                                 uint64_t leaf)
 {
@@ -165,7 +165,7 @@ static void android_take_sample(struct android *a, struct local *l, struct sim_b
 static void sample_point(struct android *a, struct local *l, enum sim_btrace_type type, uint64_t leaf)
 {
     uint64_t now_ns = sim_now();
-    if (!granted(l, now_ns, false))
+    if (!android_may_sample(l, now_ns, false))
         return;
     struct sim_btrace_record r = {.nano = now_ns, .cpu = sim_cpu_ns(l->v->thread), .type = (uint16_t)type};
     android_take_sample(a, l, &r, true, leaf);
@@ -238,8 +238,9 @@ static bool is_object(const struct android *a, uint64_t what)
     return sim_what_class(what) == SIM_WHAT_COND && a->cond_of_monitor[(uint32_t)what];
 }
 
-/* The type of record that a scope makes; false: it has no hook. */
-static bool hooked(const struct android *a, enum strobe_kind kind, uint64_t what, enum sim_btrace_type *type)
+/* Returns in *type the type of record of a scope. False: it has no hook. */
+static bool android_record_type(const struct android *a, enum strobe_kind kind, uint64_t what,
+                                enum sim_btrace_type *type)
 {
     switch (kind) {
     case STROBE_KIND_IPC: *type = SIM_BTRACE_BINDER; return true;
@@ -267,7 +268,7 @@ static uint32_t android_scope_begin(struct sim_tracer *t, struct sim_vthread *v,
     struct android *a = android_of(t);
     struct local *l = v->tracer;
     enum sim_btrace_type type;
-    if (!l || !hooked(a, kind, what, &type))
+    if (!l || !android_record_type(a, kind, what, &type))
         return NOT_HOOKED;
     if (!strobe_array_reserve(&l->open, &l->open_room, l->open_count + 1)) {
         a->failed = true;
@@ -301,7 +302,7 @@ static void android_scope_end(struct sim_tracer *t, struct sim_vthread *v, uint3
     if (scope.type != SIM_BTRACE_PARK || l->is_main) {
         sim_btrace_charge(v, a->costs.clock);
         uint64_t now_ns = sim_now();
-        if (granted(l, now_ns, scope.type == SIM_BTRACE_GC)) {
+        if (android_may_sample(l, now_ns, scope.type == SIM_BTRACE_GC)) {
             struct sim_btrace_record r = {.nano = scope.begin_ns,
                                           .cpu = scope.cpu_ns,
                                           .end_nano = now_ns,
@@ -313,7 +314,7 @@ static void android_scope_end(struct sim_tracer *t, struct sim_vthread *v, uint3
     l->open_count = token;
 }
 
-/* What a release is to main: the marker that it matches, or NULL. *seen: there is a hook at all. */
+/* Returns the marker of main's wait that a release matches, or NULL. *seen: the release has a hook. */
 static const struct marker *android_match_release(struct android *a, const struct local *l, uint64_t what,
                                                   enum sim_btrace_type *type, bool *seen)
 {
@@ -322,7 +323,7 @@ static const struct marker *android_match_release(struct android *a, const struc
     *seen = false;
     switch (sim_what_class(what)) {
     case SIM_WHAT_LOCK:
-        /* Object.wait lets its monitor go without a hook. */
+        /* Object.wait releases its monitor without a hook. */
         *seen = a->scenario->locks[(uint32_t)what].kind == SIM_LOCK_MONITOR &&
                 a->scenario->ops[l->v->op].kind != SIM_OP_WAIT;
         *type = SIM_BTRACE_UNLOCK;
@@ -362,7 +363,7 @@ static void android_release(struct sim_tracer *t, struct sim_vthread *v, uint64_
         return;
     sim_btrace_charge(v, a->costs.clock);
     uint64_t now_ns = sim_now();
-    granted(l, now_ns, true);
+    android_may_sample(l, now_ns, true);
     struct sim_btrace_record r = {.nano = marker->begin_ns, .end_nano = now_ns, .type = (uint16_t)type};
     android_take_sample(a, l, &r, false, 0);
 }
@@ -377,9 +378,9 @@ static void android_message(struct sim_tracer *t, struct sim_vthread *v, uint32_
     sim_btrace_charge(v, android_of(t)->costs.hook);
 }
 
-/* ---- what is left of it ---- */
+/* ---- the trace ---- */
 
-/* The records that are still there, oldest first: the dump. NULL: out of memory. */
+/* Returns the records that the ring still holds, oldest first. NULL: out of memory. */
 static struct sim_btrace_record *dump_ring(const struct android *a, size_t *count)
 {
     *count = a->tickets < a->capacity ? (size_t)a->tickets : a->capacity;
@@ -389,7 +390,7 @@ static struct sim_btrace_record *dump_ring(const struct android *a, size_t *coun
     return out;
 }
 
-/* As the dump finds threads: those that live then, by 16 bits of their tid. */
+/* The dump sees only threads that are alive then, by 16 bits of their tid. */
 static const char *android_thread_name(const void *ctx, uint16_t tid)
 {
     const struct android *a = ctx;
@@ -479,7 +480,7 @@ struct sim_tracer *sim_btrace_android_open(uint32_t ring_records)
         .scope_end = android_scope_end,
         .release = android_release,
         .message = android_message,
-        .claims = android_reconstruct,
+        .reconstruct = android_reconstruct,
         .save = sim_btrace_save,
         .close = close_android,
         .policy = "btrace-android",

@@ -1,5 +1,5 @@
-/* The policy btrace-android: threads sample themselves at hooks, and nothing else does (bytedance/btrace 3.0, b0dc0a3,
- * rhea-inhouse). What of the simulated app it can hook:
+/* The policy btrace-android: threads sample themselves, at hooks only (bytedance/btrace 3.0, b0dc0a3, rhea-inhouse).
+ * Its hooks in the simulated app:
  *
  *   here              there                              sampled
  *   ALLOC             allocation listener of the heap    a point, when the innermost method is managed
@@ -14,18 +14,18 @@
  *   message           MessageQueue.nativePollOnce        nothing; counts
  *
  * Native mutexes, rwlocks and conditions, semaphores, files, sockets, sleeps, clocks and native allocations have no
- * hook there, and cost nothing here. The decision, for all types alike: now - last > 1 ms or forced, `last` set before
- * the walk; a stack of more than 128 frames is dropped whole. A begin is always noted; whether it counts is decided at
- * the end.
+ * hook there, and no cost here. All types share one condition for a sample: now - last > 1 ms, or forced; `last` is set
+ * before the walk. A stack of more than 128 frames is dropped completely. The begin of a duration is always stored; the
+ * condition is checked at the end.
  *
- * Stacks are those of ART's StackVisitor: methods that are managed, and native methods that managed ones call (they
- * have an ArtMethod). What native code calls in turn it can't see, so time in there agrees with the truth nowhere;
- * threads without managed frames have no samples at all.
+ * Stacks are those of ART's StackVisitor: managed methods, and native methods that managed ones call (they have an
+ * ArtMethod). It does not see calls of native code, so time in them never agrees with the truth. Threads without
+ * managed frames have no samples.
  *
  * The ring has 200,000 records and overwrites the oldest. Sizes are those on disk: 28 bytes and 76 + 8 n for each
- * record of n frames, and the mapping, 16 bytes and 10 + text for each method, 3 + text for each thread.
+ * record of n frames; and the mapping, 16 bytes and 10 + text for each method, 3 + text for each thread.
  *
- * What is charged, by sim_costs (section numbers of the study of its sources, "reference"):
+ * Charges, by sim_costs (with section numbers of the study of its sources, "reference"):
  *
  *   every hook                    hook                                    1A.2
  *   the decision                  clock                                   1A.3
@@ -41,7 +41,7 @@
 
 enum { SIM_BTRACE_ANDROID_RING = 200000 };
 
-/* sim_policy_btrace_android with a ring of so many records. */
+/* sim_policy_btrace_android with a ring of `ring_records` records. */
 struct sim_tracer *sim_btrace_android_open(uint32_t ring_records);
 
 #endif

@@ -8,13 +8,13 @@
 
 enum { SINGLE_SAMPLE_NS = 10 };
 
-/* One sample of the trace: a record, or one of its two ends. */
+/* One sample of the trace: a record, or one end of it. */
 struct item {
     const struct sim_btrace_record *record;
     uint64_t time_ns, cpu_ns;
     size_t order;
     int16_t tid;
-    bool begins, ends; /* a duration */
+    bool begins, ends; /* of a duration */
 };
 
 struct link {
@@ -30,9 +30,9 @@ struct build {
     size_t item_count, item_room;
     struct link *links;
     size_t link_count, link_room;
-    uint32_t *track_of; /* by tid as 16 bits; UINT32_MAX = none */
-    uint32_t *name_of;  /* by method, UINT32_MAX = not named yet */
-    uint64_t *frames;   /* room for the deepest stack and an invented leaf */
+    uint32_t *track_of; /* by 16-bit tid; UINT32_MAX: none */
+    uint32_t *name_of;  /* by method; UINT32_MAX: no name yet */
+    uint64_t *frames;   /* capacity for the deepest stack and an added leaf */
 };
 
 enum strobe_kind sim_btrace_wait_of(enum sim_btrace_type type)
@@ -109,7 +109,7 @@ static int compare_item_begins(const void *x, const void *y)
     return a->order < b->order ? -1 : 1;
 }
 
-/* The release that was noted last for a wait begun then, or NULL. */
+/* Returns the last release recorded for a wait with that begin, or NULL. */
 static const struct link *android_release_of(const struct build *b, uint64_t begin_ns)
 {
     size_t low = 0, high = b->link_count;
@@ -146,7 +146,7 @@ struct stack {
     uint32_t depth;
 };
 
-/* What the record's stack is called, outermost first; monitors and the collector get a leaf of their own. */
+/* Translates the record's stack, outermost first. Monitors and the collector get an additional leaf. */
 static void android_resolve_record(struct build *b, const struct sim_btrace_record *r, struct stack *out)
 {
     out->depth = sim_btrace_frames(b->dump->stacks, r->stack, b->frames);
@@ -179,7 +179,7 @@ static void android_add_wait(struct build *b, uint32_t track, const struct item 
     sim_track_wait(b->out, track, &wait);
 }
 
-/* From one stack to the next. */
+/* Emits the events between two stacks. */
 static void android_switch_stack(struct build *b, uint32_t track, const struct item *before, const struct stack *was,
                                  const struct item *now, const struct stack *is)
 {

@@ -1,21 +1,23 @@
-/* From the records of btrace-android to a trace, as its rhea-trace-processor does it:
+/* Builds a trace from the records of btrace-android, as its rhea-trace-processor does:
  *
- *   - a record with an end gives two items of one stack and one set of counters, at begin and at end; one whose end is
- *     not after its begin is silently a point
- *   - items of all records are sorted by time, stably, and grouped by thread; thread ids are 16 bits, read as signed
- *   - per thread each stack is compared with the one before from the root, by name; what differs is popped at
- *     min(now, previous + 10 ns) and pushed at now; what is equal goes on, however long the gap
- *   - after the end of a duration, a stack of equal depth (not: an equal stack) has its innermost frame closed and
- *     opened again; when that frame is another one, it is first there for no time at all
- *   - at the end everything is popped 10 ns after the last item
- *   - records of releases carry the begin time of main's wait, which finds them again; of several the last one counts
- *   - message ids split nothing
+ *   - A record with an end yields two items with the same stack and counters, at begin and end. A record whose end
+ *     is not after its begin becomes a point.
+ *   - Items of all records are sorted by time, stably, and grouped by thread. Thread ids are 16 bits, read as
+ *     signed.
+ *   - Per thread, each stack is compared with the previous one from the root, by name. Differing frames are popped
+ *     at min(now, previous + 10 ns) and pushed at now. Equal frames continue, however long the gap.
+ *   - After the end of a duration, when the next stack has equal depth (not: is an equal stack), its innermost frame
+ *     is closed and opened again. When that frame differs, it first appears with length 0.
+ *   - At the end everything is popped 10 ns after the last item.
+ *   - Records of releases carry the begin time of main's wait, by which the wait is found. Of several such records
+ *     the last one counts.
+ *   - Message ids split nothing.
  *
- * Differences of mere naming are smoothed: the frames Object.wait, Unsafe.park, BinderProxy.transactNative, nativeLoad
- * and the two leaves that the processor invents for monitors and the collector appear under the names of the engine's
- * waits. A tid of 16 bits is given back as it is: of a thread with a larger one the trace shows the rest, and threads
- * that share it, or had it one after the other, share a track. Counters of the trace are differences: of a thread's
- * totals those before its first record are missing. */
+ * Differences of naming only are removed: the frames Object.wait, Unsafe.park, BinderProxy.transactNative, nativeLoad
+ * and the two leaves that the processor adds for monitors and the collector appear under the names of the engine's
+ * waits. A tid of 16 bits is kept as it is: for a larger tid the trace shows its low bits. Threads that share a tid, at
+ * once or one after the other, share a track. Counters of the trace are differences: the totals before a thread's first
+ * record are missing. */
 #ifndef STROBE_SIM_POLICY_BTRACE_ANDROID_TRACE_H
 #define STROBE_SIM_POLICY_BTRACE_ANDROID_TRACE_H
 
@@ -23,7 +25,7 @@
 #include "sim/policy/btrace_stacks.h"
 #include "sim/score/tracks.h"
 
-/* As stored by the collector; those that its published part writes. */
+/* Type codes as the collector stores them; only those that its published part writes. */
 enum sim_btrace_type {
     SIM_BTRACE_BINDER = 2,
     SIM_BTRACE_OBJECT_WAIT = 6,
@@ -38,7 +40,7 @@ enum sim_btrace_type {
     SIM_BTRACE_UNLOCK = 23,
 };
 
-/* Times and CPU in ns. Of a release: nano is the begin of main's wait, end_nano the time itself, cpu 0. */
+/* Times and CPU in ns. For a release: nano is the begin of main's wait, end_nano the time of the release, cpu 0. */
 struct sim_btrace_record {
     uint64_t nano, end_nano, cpu, end_cpu;
     uint64_t objects, bytes; /* allocated by the thread so far */
@@ -57,10 +59,11 @@ struct sim_btrace_android_dump {
     uint32_t pid;
 };
 
-/* Adds the tracks to `out`, open and empty. Samples, losses and bytes are left alone. STROBE_IO: out of memory. */
+/* Adds the tracks to `out`, which is open and empty. Does not set samples, losses and bytes. STROBE_IO: out of
+ * memory. */
 enum strobe_status sim_btrace_android_build(const struct sim_btrace_android_dump *dump, struct sim_tracks *out);
 
-/* The wait that a type of record is about, NONE for points. */
+/* Returns the kind of wait of a type of record; NONE for points. */
 enum strobe_kind sim_btrace_wait_of(enum sim_btrace_type type);
 
 #endif

@@ -17,24 +17,24 @@
 
 enum {
     US = 1000,
-    ACTIVE_US = 10, /* of CPU for each ms of the period */
+    ACTIVE_US = 10, /* CPU time per ms of the period */
     DRAIN_TICKS = 6,
     REFRESH_TICKS = 10,
-    PAGE_BYTES = 16384, /* no address of code is below */
+    PAGE_BYTES = 16384, /* all code addresses are above */
 };
 
-/* What is known of a thread ("OSThread"). */
+/* State of a thread ("OSThread"). */
 struct local {
     struct sim_vthread *v;
     uint32_t tid, number;
     bool is_main;
-    bool accessed; /* sampled at access_ns */
+    bool accessed; /* access_ns is valid */
     uint64_t access_ns;
-    bool has_sampled; /* by the sampler, since the last refresh */
-    bool used_cpu;    /* as of the last refresh: since the one before; at first it counts as busy */
+    bool has_sampled; /* the sampler sampled it since the last refresh */
+    bool used_cpu;    /* it used CPU between the last two refreshes; initially true */
     uint64_t refresh_cpu_ns;
-    uint64_t info_cpu_us;  /* at the last sample of the sampler */
-    uint64_t contended_ns; /* when the lock call under way began */
+    uint64_t info_cpu_us;  /* at the sampler's last sample */
+    uint64_t contended_ns; /* begin of the current lock call */
     uint64_t samples;
     char name[32];
 };
@@ -44,13 +44,13 @@ struct ios {
     struct sim_btrace_ios_options options;
     struct sim_run *run;
     struct sim_costs costs;
-    struct local **locals; /* all that ever were */
+    struct local **locals; /* all threads ever */
     size_t local_count, local_room;
-    struct local **alive; /* under `registry` */
+    struct local **alive; /* protected by `registry` */
     size_t alive_count, alive_room;
     struct sim_mutex registry;
-    uint64_t main_lock; /* what main waits for, as far as any thread's lock call has not cleared it */
-    uint64_t addresses; /* drawn so far */
+    uint64_t main_lock; /* the lock that main waits for; any thread's lock call clears it */
+    uint64_t addresses; /* number of addresses drawn */
     struct sim_btrace_ios_store store;
     bool failed;
 };
@@ -67,7 +67,7 @@ static bool ios_can_read(const struct sim_vthread *v, uint64_t low, uint64_t fp)
     return fp >= low && fp <= (uint64_t)(uintptr_t)v->stack_high - 16 && !(fp & 1);
 }
 
-/* Return addresses from the frame record at fp on, innermost first. */
+/* Writes return addresses from the frame record at fp on, innermost first. */
 static uint32_t ios_walk(const struct sim_vthread *v, uint64_t sp, uint64_t fp, uint64_t *out, uint32_t room)
 {
     uint32_t count = 0;
@@ -97,7 +97,7 @@ static bool ios_put_record(struct ios *a, struct local *l, enum sim_btrace_table
 
 /* ---- samples at hooks ---- */
 
-/* The decision, and the stack when it is yes: the number of frames, or 0. */
+/* Decides on a sample and takes the stack. Returns the number of frames, or 0. */
 static uint32_t ios_take_stack(struct ios *a, struct local *l, uint64_t period_ns, bool forced, uint64_t *frames)
 {
     struct sim_vthread *v = l->v;
@@ -121,7 +121,7 @@ static void ios_sample_self(struct ios *a, struct local *l, enum sim_btrace_tabl
         ios_put_record(a, l, table, l->access_ns, sim_cpu_ns(l->v->thread), frames, count);
 }
 
-/* Main had to wait for a lock. */
+/* Samples main after it had to wait for a lock. */
 static void sample_contention(struct ios *a, struct local *l)
 {
     uint64_t frames[SIM_BTRACE_IOS_DEPTH];
@@ -198,7 +198,7 @@ static void ios_release(struct sim_tracer *t, struct sim_vthread *v, uint64_t wh
     struct local *l = v->tracer;
     enum sim_what class = sim_what_class(what);
     bool lock = class == SIM_WHAT_LOCK || class == SIM_WHAT_COND;
-    /* A condition lets its lock go within the library, where nothing is hooked. */
+    /* A condition releases its lock inside the library, where there is no hook. */
     bool within = class == SIM_WHAT_LOCK && a->run->scenario->ops[v->op].kind == SIM_OP_WAIT;
     if (!l || within || (!lock && class != SIM_WHAT_QUEUE))
         return;
@@ -244,13 +244,13 @@ static void ios_thread_end(struct sim_tracer *t, struct sim_vthread *v)
 
 /* ---- the sampler ---- */
 
-/* What the sampler or the event loop takes for itself. */
-static void spend(double ns)
+/* Charges the sampler or the event loop. */
+static void ios_charge_daemon(double ns)
 {
     sim_charge((uint64_t)(ns + 0.5));
 }
 
-/* A thread that is stopped: its stack, stored while it stands. */
+/* Stores the stack of a stopped thread, before it is resumed. */
 static bool sample_stopped(struct ios *a, struct local *l)
 {
     struct strobe_regs regs;
@@ -270,25 +270,25 @@ static void ios_visit_thread(struct ios *a, struct local *l, uint64_t pass_ns)
     struct sim_thread *thread = l->v->thread;
     if (l->v->ended)
         return;
-    spend(a->costs.look);
+    ios_charge_daemon(a->costs.look);
     if (l->accessed && pass_ns < l->access_ns + PERIOD_NS)
         return;
     if (l->has_sampled && !l->used_cpu)
         return;
-    spend(a->costs.thread_clock);
+    ios_charge_daemon(a->costs.thread_clock);
     uint64_t cpu_us = sim_cpu_ns(thread) / US;
     bool active = thread->state == SIM_RUNNING || thread->state == SIM_READY;
     if (l->has_sampled && !active && cpu_us - l->info_cpu_us < ACTIVE_US)
         return;
     l->info_cpu_us = cpu_us;
-    spend(a->costs.suspend);
+    ios_charge_daemon(a->costs.suspend);
     if (sim_stop(thread, SIM_STOP_AT_ONCE, STOP_WITHIN_NS) != STROBE_OK)
         return;
     l->accessed = true;
     l->access_ns = pass_ns;
     l->has_sampled = sample_stopped(a, l);
     sim_continue(thread);
-    spend(a->costs.resume);
+    ios_charge_daemon(a->costs.resume);
 }
 
 static void ios_run_sampler(void *arg)
@@ -296,7 +296,7 @@ static void ios_run_sampler(void *arg)
     struct ios *a = arg;
     for (;;) {
         sim_mutex_lock(&a->registry);
-        spend(a->costs.clock);
+        ios_charge_daemon(a->costs.clock);
         uint64_t pass_ns = sim_now();
         for (size_t i = 0; i < a->alive_count; i++)
             ios_visit_thread(a, a->alive[i], pass_ns);
@@ -314,7 +314,7 @@ static void refresh(struct ios *a, bool others)
         struct local *l = a->alive[i];
         if (!l->is_main && !others)
             continue;
-        spend(a->costs.thread_clock);
+        ios_charge_daemon(a->costs.thread_clock);
         uint64_t cpu_ns = sim_cpu_ns(l->v->thread);
         l->used_cpu = cpu_ns > l->refresh_cpu_ns;
         l->refresh_cpu_ns = cpu_ns;
@@ -354,7 +354,7 @@ static enum strobe_status ios_start(struct sim_tracer *t, struct sim_run *run)
     return a->tracer.sampler && sim_thread_start(run->kernel, &loop) ? STROBE_OK : STROBE_IO;
 }
 
-/* ---- what is left of it ---- */
+/* ---- the trace ---- */
 
 static uint32_t method_at(const void *ctx, uint64_t address)
 {
@@ -362,7 +362,7 @@ static uint32_t method_at(const void *ctx, uint64_t address)
     return sim_run_method_at(a->run, address);
 }
 
-/* The first one that a thread of that id had. */
+/* Returns the name of the first thread that had the id. */
 static const char *ios_thread_name(const void *ctx, uint32_t tid)
 {
     const struct ios *a = ctx;
@@ -372,7 +372,7 @@ static const char *ios_thread_name(const void *ctx, uint32_t tid)
     return a->locals[i]->name;
 }
 
-/* Samples of each track; tracks are in order of tid. */
+/* Counts the samples of each track. Tracks are in order of tid. */
 static void count_samples(const struct ios *a, struct sim_tracks *out)
 {
     for (size_t i = 0; i < a->local_count; i++) {
@@ -439,7 +439,7 @@ struct sim_tracer *sim_btrace_ios_open(const struct sim_btrace_ios_options *opti
         .scope_begin = ios_scope_begin,
         .scope_end = ios_scope_end,
         .release = ios_release,
-        .claims = ios_reconstruct,
+        .reconstruct = ios_reconstruct,
         .save = sim_btrace_save,
         .close = close_ios,
         .policy = "btrace-ios",

@@ -7,7 +7,7 @@
 
 enum { HEADER_BYTES = 8, SAMPLE_BYTES = 40, USUAL_DEPTH = 16, DRAIN_NS = 200000000, PAGE_BYTES = 16384 };
 
-/* Of the item in its ring, without header and frames; of its row. */
+/* Bytes of an item in its ring, without header and frames; bytes of its row. */
 static const uint32_t item_bytes[SIM_BTRACE_TABLES] = {
     [SIM_BTRACE_CPU] = 24,      [SIM_BTRACE_MEM] = 44,  [SIM_BTRACE_DATE] = 20,
     [SIM_BTRACE_DISPATCH] = 28, [SIM_BTRACE_LOCK] = 28,
@@ -46,7 +46,8 @@ void sim_btrace_ios_store_close(struct sim_btrace_ios_store *s)
     sim_btrace_stacks_close(&s->stacks);
 }
 
-/* Takes room in a ring of the table: its number there, or SIM_BTRACE_SUB_BUFFERS when all are full. */
+/* Reserves bytes in a ring of the table. Returns the ring's number in the table, or SIM_BTRACE_SUB_BUFFERS when all are
+ * full. */
 static uint32_t ios_store_reserve(struct sim_btrace_ios_store *s, enum sim_btrace_table table, uint64_t bytes)
 {
     bool single = table == SIM_BTRACE_CPU;
@@ -107,7 +108,7 @@ static uint32_t ios_store_stack_of(struct sim_btrace_ios_store *s, const struct 
     return sim_btrace_stack(&s->stacks, inner, item->count);
 }
 
-/* The row of the thread's sample before in this drain, NULL when there is none. */
+/* Returns the row of the thread's previous sample in this drain; NULL: none. */
 static struct sim_btrace_row *row_before(struct sim_btrace_ios_store *s, uint32_t thread)
 {
     size_t row = thread < s->last_row_room ? s->last_row[thread] : 0;

@@ -24,7 +24,7 @@ struct samples {
     size_t count, room;
 };
 
-/* A slice in the making; children come after their parent, in order of time. */
+/* A slice that is being built. Children come after their parent, in time order. */
 struct node {
     uint32_t name;
     enum sim_call_class class;
@@ -40,12 +40,12 @@ struct frame {
 struct build {
     const struct sim_btrace_ios_dump *dump;
     struct sim_tracks *out;
-    uint32_t *order; /* of rows: by thread, table, place */
+    uint32_t *order; /* numbers of rows, ordered by thread, table, place */
     struct samples keyed, split;
-    struct strobe_idmap by_start; /* start -> place in `keyed`, of the thread at hand */
+    struct strobe_idmap by_start; /* start -> place in `keyed`, of the current thread */
     struct node *nodes;
     size_t node_count, node_room;
-    uint32_t *path; /* open nodes from the root, depth of them */
+    uint32_t *path; /* open nodes from the root, and their number */
     uint32_t depth;
     uint64_t *addresses;
     struct frame *frames;
@@ -95,8 +95,8 @@ static int compare_sample_starts(const void *x, const void *y)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Emits the part of `rest` before `now`, and then what starts there; what is left of `rest` is put back. (Spans of one
- * thread overlap only when their times have been shifted or have wrapped; the later one then holds.) */
+/* Emits the part of `rest` before `now`, and then what starts there. Puts back what is left of `rest`. (Spans of one
+ * thread overlap only when their times were shifted or have wrapped. The later span then wins.) */
 static bool split_at(struct build *b, struct sample *rest, const struct sample *now)
 {
     struct sample before = *rest;
@@ -131,7 +131,7 @@ static bool split_all(struct build *b)
     return fits && (!pending || ios_add_sample(&b->split, rest));
 }
 
-/* The thread's samples in order of time, none within another. */
+/* Puts the thread's samples into time order, without overlaps. */
 static bool order_samples(struct build *b, size_t from, size_t to)
 {
     b->keyed.count = b->split.count = 0;
@@ -145,7 +145,7 @@ static bool order_samples(struct build *b, size_t from, size_t to)
 
 /* ---- the tree ---- */
 
-/* The stack's frames that have a symbol. */
+/* Writes the stack's frames that have a symbol. */
 static uint32_t ios_resolve_stack(struct build *b, uint32_t stack)
 {
     uint32_t depth = sim_btrace_frames(b->dump->stacks, stack, b->addresses), kept = 0;
@@ -202,7 +202,7 @@ static void lengthen(struct build *b)
     }
 }
 
-/* Nodes are in the order in which calls begin. */
+/* Emits the calls. Nodes are in the order of the calls' begins. */
 static void ios_emit_calls(struct build *b, uint32_t track)
 {
     uint32_t open = 0;
@@ -269,7 +269,7 @@ static bool ios_stack_before(const struct sim_btrace_ios_dump *d, uint32_t x, ui
     return a->table != b->table ? a->table < b->table : x < y;
 }
 
-/* Merge sort of row numbers, since order needs more than the items compared. */
+/* Merge sort of row numbers. qsort could not pass `d` to the comparison. */
 static void sort_rows(const struct sim_btrace_ios_dump *d, uint32_t *order, uint32_t *spare)
 {
     for (size_t width = 1; width < d->count; width *= 2) {

@@ -1,19 +1,20 @@
-/* From the rows of btrace-ios to a trace, as the parser of its BTraceTool does it:
+/* Builds a trace from the rows of btrace-ios, as the parser of its BTraceTool does:
  *
- *   - rows of all tables become one kind of sample {start, end, CPU at both, stack}, table by table: what a lock row
- *     was about, who it waited for and who let it go is dropped, so that the trace has neither waits nor wakers
- *   - per thread (its id alone, for ever) they are keyed by their start: when there is one at that time already, the
- *     new one is shifted by the difference of their CPU times, and if that is taken, too, replaces what is there
- *   - a sample that starts within another's span splits it; the rest starts 1 us later
- *   - frames without a symbol are left out, and samples without frames
- *   - from one sample to the next what is equal from the root, by name, goes on, however long the gap; what differs
- *     begins with the new sample, and what was there ends with the last sample that had it
- *   - each slice then lasts min(time to its next sibling or its caller's end, 1 ms) longer; what has no length is
- *     dropped, so that a thread with a single sample is not there
- *   - a thread whose CPU time is less than 0, or more than its wall time, is left out altogether
- *   - main is the thread with the lowest id
+ *   - Rows of all tables become one kind of sample {start, end, CPU at both, stack}, table by table. The lock, the
+ *     owner and the releaser of a lock row are dropped, so the trace has neither waits nor wakers.
+ *   - Per thread (one thread id is one thread, even after reuse) samples are keyed by their start. When the key
+ *     exists, the new sample is shifted by the difference of their CPU times. When that key exists too, the new
+ *     sample replaces the old one.
+ *   - A sample that starts within another's span splits it; the rest starts 1 us later.
+ *   - Frames without a symbol are left out, and so are samples without frames.
+ *   - From one sample to the next, the frames that are equal from the root, by name, continue, however long the gap.
+ *     Differing frames begin with the new sample; the old ones end with the last sample that had them.
+ *   - Each slice is then extended by min(time to its next sibling or its caller's end, 1 ms). Slices without length
+ *     are dropped, so a thread with a single sample is missing.
+ *   - A thread whose CPU time is less than 0, or more than its wall time, is left out completely.
+ *   - The main thread is the thread with the lowest id.
  *
- * Difference of naming that is smoothed: symbols of the system are had (as with -s), and its functions that block
+ * A difference of naming only is removed: the system's symbols are available (as with -s), and its functions that block
  * appear under the names of the engine's waits. */
 #ifndef STROBE_SIM_POLICY_BTRACE_IOS_TRACE_H
 #define STROBE_SIM_POLICY_BTRACE_IOS_TRACE_H
@@ -48,13 +49,14 @@ struct sim_btrace_ios_dump {
     size_t count;
     const struct sim_btrace_stacks *stacks;
     const struct sim_scenario *scenario; /* for names of methods */
-    /* The method of a code address: its number, sim_wait_method, or SIM_HOOK_METHOD = no symbol. */
+    /* Returns the method at a code address: its number, sim_wait_method, or SIM_HOOK_METHOD for no symbol. */
     uint32_t (*method_at)(const void *ctx, uint64_t address);
     const char *(*thread_name)(const void *ctx, uint32_t tid);
     const void *ctx;
 };
 
-/* Adds the tracks to `out`, open and empty. Samples, losses and bytes are left alone. STROBE_IO: out of memory. */
+/* Adds the tracks to `out`, which is open and empty. Does not set samples, losses and bytes. STROBE_IO: out of
+ * memory. */
 enum strobe_status sim_btrace_ios_build(const struct sim_btrace_ios_dump *dump, struct sim_tracks *out);
 
 #endif

@@ -1,9 +1,9 @@
-/* The yardstick: looks into the truth at evenly spaced times and sees the whole path of calls, at no cost. What it
- * saw is stored as the sampler's records in a session and built into a trace as any other, so all that it can get
- * wrong is what lies between its samples.
+/* The reference policy: it samples the truth at evenly spaced times and sees the whole path of calls, without cost. The
+ * samples are stored as the sampler's records in a session, and the trace is built like any other. So its only errors
+ * are between its samples.
  *
- * The threads of a spec are seen as one long life, end to end, from a phase that the seed chooses: so short threads,
- * too, get their share. */
+ * The lives of a spec's threads count as one long life, end to end, with a phase from the seed. So short threads get
+ * their share as well. */
 #include "engine/base/error_format.h"
 #include "engine/trace/build/timeline.h"
 #include "engine/util/array.h"
@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CODE_BYTES = 16 }; /* of a name, so that it has an address */
+enum { CODE_BYTES = 16 }; /* size of a name's code; names have addresses */
 #define ORIGIN_NS ((uint64_t)1000000000)
 
 struct ideal {
     struct sim_tracer tracer;
-    uint64_t *samples; /* by thread spec: wanted */
+    uint64_t *samples; /* by thread spec: wanted number */
     uint64_t *period_ns;
     uint32_t spec_count;
     const struct sim_run *run;
@@ -28,17 +28,17 @@ struct ideal {
     struct strobe_reader *reader;
 };
 
-/* One look after another into a track. */
+/* A position in a track that moves forward. */
 struct view {
     const struct sim_track *track;
-    size_t next;    /* event */
+    size_t next;    /* next event */
     uint32_t *path; /* names, outermost first */
     size_t depth, room;
 };
 
-/* ---- what was seen ---- */
+/* ---- samples ---- */
 
-static bool look_until(struct view *v, uint64_t time_ns)
+static bool ideal_advance_view(struct view *v, uint64_t time_ns)
 {
     for (; v->next < v->track->event_count && v->track->events[v->next].time_ns <= time_ns; v->next++) {
         uint32_t name = v->track->events[v->next].name;
@@ -53,7 +53,7 @@ static bool look_until(struct view *v, uint64_t time_ns)
     return true;
 }
 
-/* The innermost frames, as many as a stack may have. */
+/* Interns the innermost frames, up to the maximum depth of a stack. */
 static uint16_t ideal_intern_stack(const struct ideal *d, struct strobe_stack_cursor *cursor, const struct view *v,
                                    uint32_t *stack)
 {
@@ -67,7 +67,7 @@ static uint16_t ideal_intern_stack(const struct ideal *d, struct strobe_stack_cu
     return flags;
 }
 
-/* Samples a track at *next, *next + period, ..., times of the spec's long life, at which the track begins at
+/* Samples a track at *next, *next + period, ... These are times of the spec's long life, in which the track begins at
  * `offset`. */
 static bool sample_track(struct ideal *d, struct strobe_ring_writer *w, struct strobe_stack_cursor *cursor,
                          uint32_t number, uint64_t offset, uint64_t *next)
@@ -81,7 +81,7 @@ static bool sample_track(struct ideal *d, struct strobe_ring_writer *w, struct s
         uint64_t time_ns = track->begin_ns + (*next - offset);
         struct strobe_record r = {
             .ticks = ORIGIN_NS + time_ns, .thread = number, .kind = STROBE_KIND_ASYNC, .count = 1};
-        good = look_until(&v, time_ns);
+        good = ideal_advance_view(&v, time_ns);
         if (!good || v.depth == 0)
             continue;
         r.flags = ideal_intern_stack(d, cursor, &v, &r.stack);
@@ -127,7 +127,7 @@ static uint32_t ideal_power_of_two(uint64_t least, uint32_t from, uint32_t most)
     return n;
 }
 
-/* Periods, and room for all samples. */
+/* Computes the periods and the capacity for all samples. */
 static struct strobe_config ideal_plan_config(struct ideal *d)
 {
     enum { NODES_PER_SAMPLE = 8, NODES_MAX = 1 << 22, SLOTS_MAX = 1 << 26 };
@@ -204,7 +204,7 @@ static size_t ideal_resolve_frame(void *ctx, uint64_t return_address, struct str
 
 static enum strobe_status ideal_build_timeline(struct ideal *d, struct sim_tracks *out)
 {
-    /* Evenly spaced samples leave no gap, however far they are apart. */
+    /* Evenly spaced samples have no gap, whatever their distance. */
     struct strobe_timeline_options options = {.gap_ns = d->run->scenario->duration_ns + 1};
     struct strobe_function_tree *tree = NULL;
     struct strobe_sink *sink = sim_tracks_sink(out, ORIGIN_NS);
@@ -262,7 +262,7 @@ enum strobe_status sim_policy_ideal(const uint64_t *samples, uint32_t spec_count
         return STROBE_IO;
     d->session.fd = -1;
     d->spec_count = spec_count;
-    d->tracer = (struct sim_tracer){.claims = ideal_reconstruct, .close = close_ideal, .policy = "ideal"};
+    d->tracer = (struct sim_tracer){.reconstruct = ideal_reconstruct, .close = close_ideal, .policy = "ideal"};
     d->samples = malloc((spec_count + 1) * sizeof *d->samples);
     d->period_ns = calloc(spec_count + 1, sizeof *d->period_ns);
     if (!d->samples || !d->period_ns) {

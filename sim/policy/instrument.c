@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the plugin reads ---- */
+/* ---- input of the plugin ---- */
 
 struct body {
     uint32_t ops, calls, throws;
@@ -37,13 +37,13 @@ static void scan_method_body(const struct sim_scenario *s, uint32_t block, struc
             out->calls++;
             scan_method_body(s, op->block, out);
             break;
-        case SIM_OP_MONITOR: scan_method_body(s, op->block, out); break; /* an instruction of its own */
+        case SIM_OP_MONITOR: scan_method_body(s, op->block, out); break; /* it is an instruction */
         default: out->calls++;
         }
     }
 }
 
-/* "Class.method" is of that class, other names of one named after the image. Names are kept in `text`. */
+/* "Class.method" belongs to that class; other names belong to a class named after the image. `text` holds the names. */
 static void describe_candidate(const struct sim_scenario *s, const struct sim_method *m,
                                struct strobe_matrix_candidate *out, char *text, size_t bytes)
 {
@@ -162,8 +162,8 @@ bool sim_instrument_view(const struct sim_instrument *i, const struct sim_scenar
     out->methods_out = s->method_count - i->count;
     for (uint32_t m = 0; m < s->method_count; m++) {
         uint32_t name = sim_tracks_name(truth, s->methods[m].name);
-        if (i->id[m] && name < out->told_count)
-            out->told[name] = true;
+        if (i->id[m] && name < out->recorded_count)
+            out->recorded[name] = true;
     }
     return true;
 }

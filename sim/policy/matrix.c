@@ -1,14 +1,14 @@
-/* Matrix's TraceCanary: managed methods of the app tell a packed log of the main thread that they are entered and left;
- * a thread of its own keeps the log's clock, five ms at a time; the message loop's begins and ends are in the log, too,
- * and callbacks in the choreographer's queues say which of them are frames.
- * What is left is read back as exact calls at the grain of that clock, by the rules of the documented contract
- * (engine/trace/import/matrix/matrix_stack.h): calls left by an exception end with the one that encloses them. */
+/* Matrix's TraceCanary: managed methods of the app write their enters and exits to a packed log of the main thread. A
+ * separate thread advances the log's clock in steps of five ms. The log also has the begins and ends of the message
+ * loop, and callbacks in the choreographer's queues mark the frames. The log is read back as exact calls with the
+ * resolution of that clock, by the rules of the documented contract (engine/trace/import/matrix/matrix_stack.h). Calls
+ * that an exception unwinds end with the enclosing call. */
 #include "engine/base/error_format.h"
 #include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/import/matrix/matrix_raw.h"
 #include "engine/util/array.h"
 #include "sim/policy/btrace.h"
-#include "sim/policy/matrix_claims.h"
+#include "sim/policy/matrix_reconstruct.h"
 #include "sim/policy/policy.h"
 
 #include <stdio.h>
@@ -18,16 +18,16 @@ struct matrix {
     struct sim_tracer tracer;
     struct sim_run *run;
     struct sim_costs costs;
-    double owed_ns; /* parts of a ns */
+    double owed_ns; /* fractions of a ns */
     struct sim_instrument probes;
     struct strobe_matrix_clock clock;
     struct strobe_matrix_log log;
     void *memory;
-    struct sim_sem wake; /* of the clock's thread, between messages */
+    struct sim_sem wake; /* wakes the clock's thread between messages */
     bool paused, waits;
     uint32_t tid;
     char name[32];
-    bool *is_frame; /* by message: the choreographer's callbacks say which are frames */
+    bool *is_frame; /* by message: whether the choreographer's callbacks mark it as a frame */
     size_t handed_out, frame_room;
     bool failed;
 };
@@ -89,7 +89,7 @@ static void matrix_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
     snprintf(m->name, sizeof m->name, "%s", v->thread->name);
 }
 
-/* Other threads' probes only find that they are not the main thread's. */
+/* True when the probe is to log. Probes on other threads only check the thread id. */
 static bool is_probed(struct matrix *m, struct sim_vthread *v, uint32_t method)
 {
     if (!m->probes.id[method])
@@ -141,7 +141,7 @@ static void matrix_message_end(struct sim_tracer *t, struct sim_vthread *v, uint
     m->paused = true;
 }
 
-/* ---- claims ---- */
+/* ---- reconstruction ---- */
 
 static enum strobe_status matrix_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
                                              struct strobe_error *error)
@@ -152,18 +152,18 @@ static enum strobe_status matrix_reconstruct(struct sim_tracer *t, struct sim_ru
     if (entries && !m->failed && sim_instrument_view(&m->probes, run->scenario, &run->truth, true, &m->tracer.view)) {
         const char *frame = sim_matrix_frame(&m->probes, run->scenario);
         if (frame)
-            m->tracer.view.told[sim_tracks_name(&run->truth, frame)] = true;
+            m->tracer.view.recorded[sim_tracks_name(&run->truth, frame)] = true;
         size_t count = strobe_matrix_copy_newest(&m->log, entries, STROBE_MATRIX_ENTRIES_DEFAULT);
         uint64_t lost = strobe_load_relaxed(&m->log.written) - count;
-        status = sim_matrix_claims(&(struct sim_matrix_capture){.tid = m->tid,
-                                                                .name = m->name,
-                                                                .entries = entries,
-                                                                .count = count,
-                                                                .lost = lost,
-                                                                .end_ns = run->end_ns,
-                                                                .is_frame = m->is_frame,
-                                                                .handed_out = m->handed_out},
-                                   &m->probes, run->scenario, out);
+        status = sim_matrix_reconstruct(&(struct sim_matrix_capture){.tid = m->tid,
+                                                                     .name = m->name,
+                                                                     .entries = entries,
+                                                                     .count = count,
+                                                                     .lost = lost,
+                                                                     .end_ns = run->end_ns,
+                                                                     .is_frame = m->is_frame,
+                                                                     .handed_out = m->handed_out},
+                                        &m->probes, run->scenario, out);
     }
     free(entries);
     if (status != STROBE_OK)
@@ -171,7 +171,7 @@ static enum strobe_status matrix_reconstruct(struct sim_tracer *t, struct sim_ru
     return status;
 }
 
-/* The trace of its claims, and what such an app leaves: a dump of the log and the build's mapping files. */
+/* Writes the trace of the reconstructed timeline, a dump of the log and the build's mapping files. */
 static enum strobe_status matrix_save(struct sim_tracer *t, struct sim_run *run, const char *folder,
                                       struct strobe_error *error)
 {
@@ -214,7 +214,7 @@ struct sim_tracer *sim_policy_matrix(void)
         .method_out = matrix_method_out,
         .message_begin = matrix_message_begin,
         .message_end = matrix_message_end,
-        .claims = matrix_reconstruct,
+        .reconstruct = matrix_reconstruct,
         .save = matrix_save,
         .close = matrix_close,
         .policy = "matrix",

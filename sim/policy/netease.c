@@ -1,9 +1,10 @@
-/* NetEase Cloud Music's native stack capture: a thread of its own suspends the app's threads by their ids, one after
- * the other, keeps the pointers to their managed methods in a fixed ring that overwrites itself, and lets them go.
- * Names are made afterwards, of what the ring still holds; the trace is built by the engine's rules for samples.
+/* NetEase Cloud Music's native stack capture: a separate thread suspends the app's threads by their ids, one after the
+ * other. It stores the pointers to their managed methods in a fixed ring that overwrites the oldest entries, and
+ * resumes them. Afterwards the pointers still in the ring are resolved to names; the engine's rules for samples build
+ * the trace.
  *
- * A pointer is the address of a method's structure, 16 bytes apart in scenario order; a pointer that leads to none, or
- * into an image that was not loaded, is stale, and gets a placeholder. */
+ * A pointer is the address of a method's structure; structures are 16 bytes apart in scenario order. A pointer to no
+ * structure, or into an image that was not loaded, is stale and gets a placeholder. */
 #include "engine/base/error_format.h"
 #include "engine/method/netease/netease_ring.h"
 #include "engine/trace/build/timeline.h"
@@ -18,8 +19,8 @@
 #define PERIOD_NS      UINT64_C(10000000)
 #define ORIGIN_NS      UINT64_C(1000000000)
 #define STOP_WITHIN_NS UINT64_C(1000000000)
-#define METHODS        UINT64_C(0x10000000) /* where methods' structures begin */
-#define WAITS          UINT64_C(0x8000000)  /* and those of the runtime's native methods that wait, by kind */
+#define METHODS        UINT64_C(0x10000000) /* address of the first method's structure */
+#define WAITS          UINT64_C(0x8000000)  /* the same for the runtime's native methods that wait, by kind */
 
 enum { FRAMES = 256, CAPACITY = 8192, METHOD_BYTES = 16 };
 
@@ -47,13 +48,13 @@ static bool netease_is_managed(const struct netease *n, uint32_t method)
     return method < n->run->scenario->method_count && n->run->scenario->methods[method].managed;
 }
 
-/* Waits that are native methods of the runtime's libraries: all but those that the runtime itself is in. */
+/* True for waits in native methods of the runtime's libraries. Waits inside the runtime itself are not. */
 static bool is_native_method(enum strobe_kind kind)
 {
     return kind != STROBE_KIND_NONE && kind != STROBE_KIND_MONITOR && kind != STROBE_KIND_GC;
 }
 
-/* The method of a frame on the managed stack: managed, or a native one called from there. 0: none. */
+/* Returns the method of a frame on the managed stack: a managed method, or a native one called from there. 0: none. */
 static uint64_t pointer_of(const struct netease *n, const struct sim_vthread *v, uint32_t frame)
 {
     uint32_t method = v->frames[frame].method, caller = frame;
@@ -77,7 +78,7 @@ static void capture(struct netease *n, struct sim_vthread *v)
         n->not_stopped++;
         return;
     }
-    /* The innermost frames, as many as a place holds, outermost of these first. */
+    /* The innermost frames that fit an entry, written outermost first. */
     for (uint32_t i = v->frame_count; i-- > 0 && !cut;) {
         uint64_t pointer = pointer_of(n, v, i);
         if (pointer && count == FRAMES)
@@ -126,7 +127,7 @@ static enum strobe_status netease_start(struct sim_tracer *t, struct sim_run *ru
     return n->tracer.sampler ? status : STROBE_IO;
 }
 
-/* ---- what the ring holds, as a session ---- */
+/* ---- the ring as a session ---- */
 
 static struct strobe_config netease_plan_config(const struct netease *n)
 {
@@ -155,7 +156,8 @@ static bool netease_add_threads(struct netease *n)
     return true;
 }
 
-/* Threads that had the id one after the other are told apart by when they lived. UINT32_MAX: none of them did. */
+/* Returns the session's thread of a capture. Threads that reused an id are distinguished by their lifetimes.
+ * UINT32_MAX: no thread lived then. */
 static uint32_t netease_thread_of(const struct netease *n, const struct strobe_netease_capture *c)
 {
     for (uint32_t i = 0; i < n->run->thread_count; i++) {
@@ -185,7 +187,7 @@ static bool add_capture(struct netease *n, struct strobe_ring_writer *w, struct 
     return strobe_ring_write(&n->session.ring, w, &r, NULL) == STROBE_OK;
 }
 
-/* Oldest first. */
+/* Fills the session with the captures, oldest first. */
 static bool netease_fill_session(struct netease *n)
 {
     struct strobe_stack_cursor *cursor = calloc(1, sizeof *cursor);
@@ -200,7 +202,7 @@ static bool netease_fill_session(struct netease *n)
         struct strobe_netease_capture c;
         if (strobe_netease_ring_read(&n->ring, i, &c, frames) != STROBE_OK)
             continue;
-        n->kept_bytes += sizeof(uint64_t) * (3 + (uint64_t)c.count); /* of its place, what holds something */
+        n->kept_bytes += sizeof(uint64_t) * (3 + (uint64_t)c.count); /* used bytes of the entry */
         fits = add_capture(n, &w, cursor, &c, frames);
     }
     strobe_ring_writer_close(&n->session.ring, &w);
@@ -221,7 +223,7 @@ static const char *netease_name_of(const struct netease *n, uint64_t pointer)
     return "[stale method]";
 }
 
-/* Frames are pointers, not return addresses: the engine's resolvers are asked for one less of what calls. */
+/* Frames are pointers, not return addresses. The engine asks its resolvers for the address before a return address. */
 static size_t netease_resolve_pointer(void *ctx, uint64_t pointer, struct strobe_symbol *out, size_t max)
 {
     const struct netease *n = ctx;
@@ -293,7 +295,7 @@ struct sim_tracer *sim_policy_netease(void)
         return NULL;
     n->session.fd = -1;
     n->tracer = (struct sim_tracer){.start = netease_start,
-                                    .claims = netease_reconstruct,
+                                    .reconstruct = netease_reconstruct,
                                     .save = sim_btrace_save,
                                     .close = close_netease,
                                     .policy = "netease",

@@ -9,9 +9,9 @@ static void close_none(struct sim_tracer *t)
     free(t);
 }
 
-/* Claims nothing. */
-static enum strobe_status claim_none(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                     struct strobe_error *error)
+/* Reconstructs an empty timeline. */
+static enum strobe_status reconstruct_nothing(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                              struct strobe_error *error)
 {
     (void)t, (void)run, (void)out, (void)error;
     return STROBE_OK;
@@ -21,7 +21,7 @@ static struct sim_tracer *none(void)
 {
     struct sim_tracer *t = calloc(1, sizeof *t);
     if (t)
-        *t = (struct sim_tracer){.claims = claim_none,
+        *t = (struct sim_tracer){.reconstruct = reconstruct_nothing,
                                  .close = close_none,
                                  .policy = "none",
                                  .interval_main_ns = 1000000,

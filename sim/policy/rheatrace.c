@@ -1,22 +1,22 @@
-/* RheaTrace 1.0 (btrace 1.0): instrumented methods of all threads write marks into the ring of an atrace proxy: enters,
- * returns, throws, each with its name; file operations are told by what they are done to, frames by the framework's own
- * mark. The ring is dumped as a log, read back, and calls that no return ended are closed at their thread's last word.
+/* RheaTrace 1.0 (btrace 1.0): instrumented methods of all threads write marks into the ring of an atrace proxy, for
+ * enters, returns and throws, each with its name. Marks of file operations name the file; the framework's own mark
+ * names frames. The ring is dumped as a log and read back. Calls without a return end at their thread's last mark.
  *
- * The ring is as large as RheaTrace lets one choose: capture is to be judged here, not the size of a buffer. Files have
- * no names in scenarios: they are called after the method that uses them. */
+ * The ring has the largest size that RheaTrace allows, so that the capture is compared and not the size of a buffer.
+ * Files have no names in scenarios; a file is named after the method that uses it. */
 #include "engine/base/error_format.h"
 #include "engine/method/rhea/rhea_log.h"
 #include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/policy.h"
-#include "sim/policy/rhea_claims.h"
+#include "sim/policy/rhea_reconstruct.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define ORIGIN_NS ((uint64_t)1000000000) /* what the device's clock shows when the run begins */
+#define ORIGIN_NS ((uint64_t)1000000000) /* value of the device's clock at the begin of the run */
 
 enum { IO_LEAST = 1024, LABEL_BYTES = 512 };
 
@@ -24,15 +24,15 @@ struct rheatrace {
     struct sim_tracer tracer;
     struct sim_run *run;
     struct sim_costs costs;
-    double owed_ns; /* parts of a ns */
+    double owed_ns; /* fractions of a ns */
     struct sim_instrument probes;
     struct strobe_atrace atrace;
-    struct sim_vthread *writes; /* whose mark is on its way */
+    struct sim_vthread *writes; /* the thread whose mark is being written */
     bool main_only;
     uint32_t pid; /* the main thread's tid */
     void *memory;
     size_t memory_bytes;
-    struct sim_vthread **frames; /* threads whose message is a frame that was marked */
+    struct sim_vthread **frames; /* threads whose current message is a marked frame */
     size_t frame_count, frame_room;
     char *log;
     size_t log_bytes, log_room;
@@ -88,7 +88,7 @@ static enum strobe_status rheatrace_start(struct sim_tracer *t, struct sim_run *
     return status;
 }
 
-/* A process has the id of its main thread, which is known when that begins. */
+/* The process id is the main thread's id, known at that thread's begin. */
 static void rheatrace_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
 {
     struct rheatrace *r = rheatrace_of(t);
@@ -98,8 +98,8 @@ static void rheatrace_thread_begin(struct sim_tracer *t, struct sim_vthread *v)
     strobe_store_relaxed(&r->atrace.ring.head->words[STROBE_ATRACE_HEAD_PID], v->tid);
 }
 
-/* What a mark costs whoever writes it; false: of this thread none is kept. */
-static bool writes(struct rheatrace *r, struct sim_vthread *v)
+/* Charges a thread for a mark. False: marks of this thread are not recorded. */
+static bool rheatrace_may_write(struct rheatrace *r, struct sim_vthread *v)
 {
     bool kept = !r->main_only || v->is_main;
     rheatrace_charge(r, v, kept ? r->costs.clock + r->costs.mark : r->costs.probe_other);
@@ -110,7 +110,7 @@ static bool writes(struct rheatrace *r, struct sim_vthread *v)
 static void rheatrace_write_event(struct rheatrace *r, struct sim_vthread *v, enum strobe_atrace_kind kind,
                                   const char *name)
 {
-    if (writes(r, v))
+    if (rheatrace_may_write(r, v))
         strobe_atrace_section(&r->atrace, kind, name, strlen(name));
 }
 
@@ -136,7 +136,7 @@ static void rheatrace_method_throw(struct sim_tracer *t, struct sim_vthread *v, 
     mark_method(t, v, method, STROBE_ATRACE_THROW);
 }
 
-/* The bytes that the operation under way moves; NONE when they are drawn anew each time. */
+/* Returns the bytes that the current operation moves; NONE: each time a different number is drawn. */
 static uint64_t size_of(const struct rheatrace *r, const struct sim_vthread *v)
 {
     const struct sim_op *op = &r->run->scenario->ops[v->op];
@@ -160,7 +160,7 @@ static uint32_t rheatrace_scope_begin(struct sim_tracer *t, struct sim_vthread *
     (void)what;
     bool moves = kind == STROBE_KIND_READ || kind == STROBE_KIND_WRITE;
     uint64_t size = moves ? size_of(r, v) : STROBE_ATRACE_NONE;
-    if (!word || size < IO_LEAST || !writes(r, v))
+    if (!word || size < IO_LEAST || !rheatrace_may_write(r, v))
         return 0;
     int path_bytes = snprintf(path, sizeof path, "/data/%s", rheatrace_file_of(r, v));
     size_t bytes = strobe_atrace_label(label, sizeof label, word, path,
@@ -178,10 +178,10 @@ static void rheatrace_scope_end(struct sim_tracer *t, struct sim_vthread *v, uin
         rheatrace_write_event(rheatrace_of(t), v, STROBE_ATRACE_END, "");
 }
 
-/* The framework's own marks, through the trace library: of frames. */
+/* Writes the framework's own marks, of frames, through the trace library. */
 static void rheatrace_write_text(struct rheatrace *r, struct sim_vthread *v, const char *text)
 {
-    if (writes(r, v))
+    if (rheatrace_may_write(r, v))
         strobe_atrace_message(&r->atrace, text, strlen(text));
 }
 
@@ -215,7 +215,7 @@ static void rheatrace_message_end(struct sim_tracer *t, struct sim_vthread *v, u
     rheatrace_write_text(r, v, text);
 }
 
-/* ---- claims ---- */
+/* ---- reconstruction ---- */
 
 static bool rheatrace_take_text(void *ctx, const char *text, size_t bytes)
 {
@@ -236,7 +236,7 @@ static enum strobe_status rheatrace_reconstruct(struct sim_tracer *t, struct sim
     strobe_atrace_end(&r->atrace);
     if (!r->failed && sim_rhea_view(&r->probes, run->scenario, &run->truth, r->main_only, &r->tracer.view) &&
         strobe_rhea_log(&r->atrace.ring, SIM_RHEA_DIGITS, rheatrace_take_text, r, NULL) == STROBE_OK)
-        status = sim_rhea_claims(
+        status = sim_rhea_reconstruct(
             &(struct sim_rhea_capture){
                 .log = r->log, .bytes = r->log_bytes, .origin_ns = ORIGIN_NS, .end_ns = run->end_ns},
             &r->probes, run->scenario, out, error);
@@ -275,7 +275,7 @@ struct sim_tracer *sim_policy_rheatrace(bool main_only)
         .scope_end = rheatrace_scope_end,
         .message_begin = rheatrace_message_begin,
         .message_end = rheatrace_message_end,
-        .claims = rheatrace_reconstruct,
+        .reconstruct = rheatrace_reconstruct,
         .save = sim_btrace_save,
         .close = close_rheatrace,
         .policy = main_only ? "rheatrace-main" : "rheatrace",

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The engine's switch, off between runs. */
+/* The engine's switch; off between runs. */
 static strobe_a32 switched;
 
 static struct sim_strobe *strobe_policy_of(struct sim_tracer *t)
@@ -77,7 +77,7 @@ void sim_strobe_charge(struct sim_strobe *s, uint64_t cost_ps)
         sim_charge(ns);
 }
 
-/* Charges the sample that the hook took, if it did: what it shares with the one before was only compared. */
+/* Charges the sample that the hook took, if any. Frames that it shares with the previous sample were only compared. */
 static void strobe_policy_charge_sample(struct sim_strobe *s, struct sim_traced *t)
 {
     uint32_t samples = strobe_load_relaxed(&t->thread->sync_samples);
@@ -98,7 +98,7 @@ static uint64_t charged_ps(const struct sim_traced *t)
     return t->v->tracer_ns * 1000 + t->owed_ps;
 }
 
-/* Charges what is left of a cost of the running thread, some of which it was charged since. */
+/* Charges the rest of a cost, of which the running thread has been charged a part since `before_ps`. */
 static void charge_rest(struct sim_strobe *s, const struct sim_traced *t, uint64_t before_ps, uint64_t cost_ps)
 {
     uint64_t since_ps = charged_ps(t) - before_ps;
@@ -112,8 +112,8 @@ static struct strobe_site strobe_policy_hook_site(const struct sim_vthread *v)
     return (struct strobe_site){v->fp, ((const struct strobe_frame_record *)(uintptr_t)v->fp)->return_address};
 }
 
-/* The thread's part of the engine, with the way to the hook charged; NULL when it has none. */
-static struct sim_traced *heard(struct sim_strobe *s, struct sim_vthread *v)
+/* Charges the way to the hook, and returns the thread's engine data; NULL: none. */
+static struct sim_traced *enter_strobe_hook(struct sim_strobe *s, struct sim_vthread *v)
 {
     struct sim_traced *t = v->tracer;
     sim_strobe_charge(s, s->costs.hook);
@@ -126,7 +126,7 @@ static struct sim_traced *heard(struct sim_strobe *s, struct sim_vthread *v)
 static void strobe_policy_point(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_kind kind, uint64_t arg)
 {
     struct sim_strobe *s = strobe_policy_of(tracer);
-    struct sim_traced *t = heard(s, v);
+    struct sim_traced *t = enter_strobe_hook(s, v);
     if (!t)
         return;
     if (kind == STROBE_KIND_ALLOC)
@@ -136,8 +136,8 @@ static void strobe_policy_point(struct sim_tracer *tracer, struct sim_vthread *v
     strobe_policy_charge_sample(s, t);
 }
 
-/* The hooks of a wait run before and after it. Both together take what was measured for a wait of that length: the rest
- * of it is charged when a wait has ended in which the thread gave its processor away. */
+/* The hooks of a wait run before and after it. Their cost in total was measured by the length of the wait. The rest of
+ * it is charged after a wait in which the thread gave up its core. */
 static void leave_hook_of_wait(struct sim_traced *t, uint64_t before_ps)
 {
     t->wait_began_ns = sim_now();
@@ -151,7 +151,8 @@ static void charge_wait(struct sim_strobe *s, struct sim_traced *t, uint64_t wai
         return;
     uint64_t cost_ns = sim_span_cost_ns(&s->run->options.costs.wait_record, waited_ns);
     charge_rest(s, t, before_ps - t->wait_charged_ps, cost_ns * 1000);
-    t->wait_switches = t->v->thread->voluntary_switches; /* a call around this one has not waited beside it */
+    t->wait_switches = t->v->thread->voluntary_switches; /* the time of this wait does not count for an enclosing
+                                                            call */
 }
 
 static uint32_t strobe_policy_scope_begin(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_kind kind,
@@ -160,7 +161,7 @@ static uint32_t strobe_policy_scope_begin(struct sim_tracer *tracer, struct sim_
     struct sim_strobe *s = strobe_policy_of(tracer);
     const struct sim_traced *known = v->tracer;
     uint64_t before_ps = known ? charged_ps(known) : 0;
-    struct sim_traced *t = heard(s, v);
+    struct sim_traced *t = enter_strobe_hook(s, v);
     if (!t)
         return 0;
     sim_strobe_charge(s, s->costs.scope / 2);
@@ -192,7 +193,7 @@ static void strobe_policy_release(struct sim_tracer *tracer, struct sim_vthread 
                                   enum strobe_release how)
 {
     struct sim_strobe *s = strobe_policy_of(tracer);
-    struct sim_traced *t = heard(s, v);
+    struct sim_traced *t = enter_strobe_hook(s, v);
     if (!t)
         return;
     uint32_t samples = t->samples;
@@ -212,9 +213,9 @@ static void strobe_policy_message(struct sim_tracer *tracer, struct sim_vthread 
 
 /* ---- threads ---- */
 
-/* The forced point of a thread's begin or end, as the backends have it, for all threads but main. It is taken in the
- * hook's function that the thread begins in, which stands below all of the app's. */
-static void strobe_policy_point_of_life(struct sim_strobe *s, struct sim_traced *t, uint64_t begins)
+/* Reports the forced point of a thread's begin or end, as the backends do, for all threads except main. The sample is
+ * taken in the hook's function where the thread begins, outside of all frames of the app. */
+static void strobe_policy_lifetime_point(struct sim_strobe *s, struct sim_traced *t, uint64_t begins)
 {
     uint64_t outermost = t->v->sp - 16, frame = outermost - 16, code = SIM_HOOK_CODE + 1;
     if (!s->tracer.point || t->v->is_main)
@@ -242,7 +243,7 @@ static void strobe_policy_thread_begin(struct sim_tracer *tracer, struct sim_vth
     t->thread = strobe_thread_attach(&s->engine, v->tid, v->is_main, v->thread->name, &stack);
     if (!t->thread)
         return;
-    strobe_policy_point_of_life(s, t, 1);
+    strobe_policy_lifetime_point(s, t, 1);
     if (!v->is_main)
         charge_rest(s, t, before_ps, s->costs.attach);
 }
@@ -255,7 +256,7 @@ static void strobe_policy_thread_end(struct sim_tracer *tracer, struct sim_vthre
         return;
     if (t->thread) {
         uint64_t before_ps = charged_ps(t);
-        strobe_policy_point_of_life(s, t, 0);
+        strobe_policy_lifetime_point(s, t, 0);
         strobe_thread_detach(t->thread);
         charge_rest(s, t, before_ps, s->costs.detach);
     }
@@ -293,9 +294,9 @@ static bool starts_more(const struct sim_scenario *sc)
     return false;
 }
 
-/* What the scenario leaves at its default is made as large as it can fill, so that a small run costs little. A busy
- * thread writes up to some 24 slots a ms: its samples and blocks, with metrics and wakers. */
-static void fit(struct strobe_config *c, const struct sim_scenario *sc)
+/* Reduces the settings that the scenario leaves at their defaults to what it can fill, so that a small run costs
+ * little. A busy thread writes up to about 24 slots per ms: its samples and blocks, with metrics and wakers. */
+static void shrink_config(struct strobe_config *c, const struct sim_scenario *sc)
 {
     enum { SLOTS_PER_MS = 24, NODES_PER_SLOT = 4, SPAWNED = 8 };
     enum { LEAST_SLOTS = 16384, LEAST_NODES = 16384, LEAST_THREADS = 16 };
@@ -326,7 +327,7 @@ static enum strobe_status strobe_policy_create_session(struct sim_strobe *s)
     return strobe_session_create(s->path, &s->config, command, run->options.replace, &s->session);
 }
 
-static void tell_images(const struct sim_strobe *s)
+static void add_strobe_images(const struct sim_strobe *s)
 {
     const struct sim_scenario *sc = s->run->scenario;
     for (uint32_t i = 0; i < sc->image_count; i++) {
@@ -365,15 +366,17 @@ static void choose_config(struct sim_strobe *s)
 {
     struct strobe_config *c = &s->config;
     *c = s->run->scenario->config;
-    c->seed = c->seed ? c->seed : strobe_mix64(s->run->options.seed) | 1; /* of the run, as all chance is */
+    c->seed = c->seed ? c->seed : strobe_mix64(s->run->options.seed) | 1; /* all random choices follow from the run's
+                                                                             seed */
     if (s->no_sampler)
         c->async_interval_ns = 0;
     if (s->interval_ns) {
-        /* Every thread in every interval: the engine sees main in each of its passes, others in every second. */
+        /* Every thread is sampled in every interval. The engine visits main in each pass and other threads in every
+         * second pass. */
         c->interval_main_ns = c->interval_other_ns = s->interval_ns;
         c->async_interval_ns = s->interval_ns / 2;
     }
-    fit(c, s->run->scenario);
+    shrink_config(c, s->run->scenario);
     bool ticks = !s->interval_ns && !s->no_ticks && !s->no_sampler;
     uint64_t async = (ticks ? 1 : 2) * c->async_interval_ns;
     s->tracer.interval_main_ns = c->interval_main_ns;
@@ -396,7 +399,7 @@ static enum strobe_status strobe_policy_start(struct sim_tracer *tracer, struct 
     h->begin = (struct strobe_clock_pair){SIM_STROBE_ORIGIN_NS, SIM_STROBE_ORIGIN_NS, SIM_STROBE_ORIGIN_NS,
                                           SIM_STROBE_ORIGIN_NS};
     strobe_store_release(&h->state, STROBE_SESSION_RUNNING);
-    tell_images(s);
+    add_strobe_images(s);
     sim_strobe_host(s);
     s->memory_bytes = strobe_engine_memory_bytes(&s->config);
     s->memory = mmap(NULL, s->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -443,12 +446,12 @@ struct sim_tracer *sim_policy_strobe(void)
         .scope_end = strobe_policy_scope_end,
         .release = strobe_policy_release,
         .message = strobe_policy_message,
-        .claims = sim_strobe_claims,
+        .reconstruct = sim_strobe_reconstruct,
         .save = sim_strobe_save,
         .check = sim_strobe_check,
         .close = close_strobe,
         .policy = "strobe",
-        .hears_posts = true,
+        .posts_are_scopes = true,
         .tries_locks_first = true,
     };
     return &s->tracer;
@@ -474,7 +477,7 @@ struct sim_tracer *sim_policy_sync_only(void)
     return t;
 }
 
-/* No hook but those of a thread's begin and end, which tell what there is to sample. */
+/* Only the hooks of a thread's begin and end are used; the sampler needs them to find the threads. */
 struct sim_tracer *sim_policy_async(uint64_t interval_ns)
 {
     struct sim_tracer *t = sim_policy_strobe();

@@ -3,8 +3,8 @@
 #include "engine/capture/sample.h"
 
 enum { SETTLE_NS = 100 };
-#define WATCHDOG_NS ((uint64_t)200000000) /* as of the engine's Linux backend */
-#define JUMP_NS     5000000               /* of a clock, unless the fault says otherwise */
+#define WATCHDOG_NS ((uint64_t)200000000) /* as in the engine's Linux backend */
+#define JUMP_NS     5000000               /* a clock's jump, unless the fault has an amount */
 #define STALL_NS    ((uint64_t)300000000)
 
 static uint32_t spec_of_self(void)
@@ -34,7 +34,7 @@ static void jump(struct sim_strobe *s)
         s->clock_offset_ns += (int64_t)(amount ? amount : JUMP_NS);
 }
 
-/* A hook is entered while its thread is in the engine: a signal's handler that allocates. */
+/* Enters a hook while the thread is already in the engine, like a signal handler that allocates. */
 static void enter_again(struct sim_strobe *s)
 {
     struct sim_thread *self = sim_self();
@@ -73,7 +73,7 @@ static void vhost_self_usage(void *ctx, struct strobe_usage *out)
                                  .involuntary_switches = self->involuntary_switches};
 }
 
-/* A thread on a core goes on while its clock is read: two readings at one instant differ. */
+/* A running thread continues while its clock is read, so two readings at one instant differ. */
 static enum strobe_status vhost_thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
 {
     struct sim_strobe *s = ctx;
@@ -120,7 +120,7 @@ static void vhost_hold(struct sim_strobe *s, struct sim_vthread *v)
         s->watched = sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, vhost_watch, s) == STROBE_OK;
 }
 
-/* What a stopped thread's handler costs it: at once, or when it next does something if it waits. */
+/* Charges a stopped thread for its handler: at once, or at its next action if it waits. */
 static void charge_target(struct sim_strobe *s, struct sim_vthread *v)
 {
     uint64_t ns = (s->held_far ? s->costs.stop_far_target : s->costs.suspend_target) / 1000;
@@ -130,7 +130,7 @@ static void charge_target(struct sim_strobe *s, struct sim_vthread *v)
         v->owes_ns += ns;
 }
 
-/* Frames of the stack copied last have been interned by now. */
+/* Charges the unwinding of the stack copied last; its frames have been interned by now. */
 static void charge_unwinding(struct sim_strobe *s)
 {
     if (s->to_unwind)
@@ -138,7 +138,7 @@ static void charge_unwinding(struct sim_strobe *s)
     s->to_unwind = false;
 }
 
-static void die(void *ctx)
+static void kill_doomed(void *ctx)
 {
     struct sim_strobe *s = ctx;
     sim_run_kill(s->run, s->doomed);
@@ -158,12 +158,12 @@ static enum strobe_status ask_to_stop(struct sim_strobe *s, struct sim_vthread *
         return STROBE_GONE;
     if (vhost_fault_strikes(s, SIM_FAULT_EXIT_IN_SUSPEND, v->spec, &amount)) {
         s->doomed = v;
-        sim_at(s->run->kernel, sim_now() + s->costs.suspend / 4000, die, s);
+        sim_at(s->run->kernel, sim_now() + s->costs.suspend / 4000, kill_doomed, s);
     }
     enum strobe_status status = sim_stop(v->thread, s->interval_ns ? SIM_STOP_AT_ONCE : SIM_STOP_SIGNAL, timeout_ns);
     if (status != STROBE_OK || !v->ended)
         return status;
-    sim_continue(v->thread); /* on its last steps, with no stack any more */
+    sim_continue(v->thread); /* it is ending and has no stack any more */
     return STROBE_GONE;
 }
 
@@ -178,9 +178,9 @@ static enum strobe_status vhost_suspend(void *ctx, uint32_t tid, const strobe_a3
         return STROBE_GONE;
     if (v->thread->state != SIM_RUNNING && v->thread->state != SIM_READY)
         return STROBE_UNSUPPORTED;
-    /* The thread stands on another processor, unless the sampler took this one from it. */
+    /* The thread was on another core, unless the sampler has taken this core from it. */
     s->held_far = s->costs.stop_far && v->thread->state == SIM_RUNNING;
-    sim_strobe_charge(s, (s->held_far ? s->costs.stop_far : s->costs.suspend) / 2); /* the rest: below */
+    sim_strobe_charge(s, (s->held_far ? s->costs.stop_far : s->costs.suspend) / 2); /* the rest follows below */
     s->asked_tid = tid;
     if (strobe_load_seq_cst(blocked)) {
         s->asked_tid = 0;
@@ -212,7 +212,7 @@ static void end_sampler(void *ctx)
     sim_kill(s->sampler_thread);
 }
 
-/* The sampler stalls, or ends, while it holds a thread. */
+/* Makes the sampler stall or end while it holds a thread. */
 static void fail_in_window(struct sim_strobe *s, uint32_t spec)
 {
     uint64_t amount;
@@ -224,8 +224,8 @@ static void fail_in_window(struct sim_strobe *s, uint32_t spec)
     }
 }
 
-/* A thread that never heard that it may go on goes on by itself, when it has stood for the watchdog's time. */
-static void wake_up(void *ctx)
+/* Continues a thread whose resume was lost, after the watchdog's time. */
+static void resume_after_watchdog(void *ctx)
 {
     struct sim_traced *t = ctx;
     t->stands = false;
@@ -238,7 +238,7 @@ static void lose_resume(struct sim_strobe *s, struct sim_vthread *v)
 {
     struct sim_traced *t = v->tracer;
     s->held = NULL;
-    if (!t || v->ended || sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, wake_up, t) != STROBE_OK)
+    if (!t || v->ended || sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, resume_after_watchdog, t) != STROBE_OK)
         return;
     t->stands = true;
     s->standing++;
@@ -251,7 +251,7 @@ static enum strobe_status vhost_resume(void *ctx, uint32_t tid)
     uint64_t amount;
     sim_strobe_charge(s, s->held_far ? s->costs.resume_far : s->costs.resume);
     if (sim_self()->debt_ns)
-        sim_compute(0); /* what the window cost is time that the thread stands */
+        sim_compute(0); /* the cost of the window is time in which the thread stands */
     if (!s->held || v->tid != tid)
         return STROBE_LATE;
     if (vhost_fault_strikes(s, SIM_FAULT_RESUME_LOST, v->spec, &amount))
@@ -263,8 +263,8 @@ static enum strobe_status vhost_resume(void *ctx, uint32_t tid)
 
 /* ---- CPU clocks ---- */
 
-/* The thread's CPU clock has interrupted it, or the sampler's signal, which takes no timer's interrupt: the handler
- * takes the stack, as the engine's Linux backend does. */
+/* Handler of the tick of a thread's CPU clock, or of the sampler's signal, which has no timer interrupt. It takes the
+ * stack, as the engine's Linux backend does. */
 static void vhost_on_tick(struct sim_thread *self, void *ctx)
 {
     struct sim_strobe *s = ctx;
@@ -295,7 +295,7 @@ static enum strobe_status clock_keep(void *ctx, uint32_t index, uint32_t tid, ui
         sim_strobe_charge(s, s->costs.clock_start);
     t->period_ns = period_ns;
     v->wait_cost = &s->run->options.costs.tick_wait;
-    struct sim_cpu_timer timer = {.way = SIM_CPU_TIMER_EXACT, .period_ns = period_ns, .fn = vhost_on_tick, .ctx = s};
+    struct sim_cpu_timer timer = {.mode = SIM_CPU_TIMER_EXACT, .period_ns = period_ns, .fn = vhost_on_tick, .ctx = s};
     return sim_cpu_timer(v->thread, &timer);
 }
 
@@ -316,7 +316,7 @@ static enum strobe_status clock_ring(void *ctx, uint32_t index, uint32_t tid)
 static void clock_end(void *ctx, uint32_t index)
 {
     struct sim_strobe *s = ctx;
-    (void)index; /* the thread has ended, and its timer with it */
+    (void)index; /* the timer ended with its thread */
     sim_strobe_charge(s, s->costs.clock_end);
 }
 
@@ -336,7 +336,7 @@ static enum strobe_status vhost_read_memory(void *ctx, uint64_t address, void *o
     return status;
 }
 
-/* What a pass costs after a sleep of that length: of 1 ms, of 4 ms, or between them. */
+/* Returns the cost of a pass after a sleep of that length, interpolated between 1 ms and 4 ms. */
 static uint64_t wake_ps(const struct sim_strobe *s, uint64_t slept_ns)
 {
     const uint64_t soon_ns = 1000000, late_ns = 4000000;
@@ -346,13 +346,13 @@ static uint64_t wake_ps(const struct sim_strobe *s, uint64_t slept_ns)
     return slept_ns < late_ns ? soon + (late - soon) * (slept_ns - soon_ns) / (late_ns - soon_ns) : late;
 }
 
-/* Each sleep ends in a switch to the sampler. Returns the deadline in virtual time. */
+/* Charges a sleep, which ends in a switch to the sampler. Returns the deadline in virtual time. */
 static uint64_t charge_sleep(struct sim_strobe *s, uint64_t deadline_ticks)
 {
     uint64_t origin = sim_strobe_ticks(s, 0), now = sim_now();
     uint64_t deadline = deadline_ticks > origin ? deadline_ticks - origin : 0;
     uint64_t wake = wake_ps(s, deadline > now ? deadline - now : 0);
-    /* What the calls of the pass over one thread are charged is in it. */
+    /* This cost includes what the calls of a pass over one thread are charged. */
     uint64_t charged = s->costs.look + s->costs.thread_clock + 2 * s->costs.clock;
     sim_strobe_charge(s, wake > charged ? wake - charged : 0);
     return deadline;
@@ -363,7 +363,8 @@ static void vhost_sleep_until(void *ctx, uint64_t deadline_ticks)
     sim_sleep_until(charge_sleep(ctx, deadline_ticks));
 }
 
-/* sim_interrupt ends a sleep that has begun: from the look at the word to the sleep no other thread runs. */
+/* sim_interrupt can only end a sleep that has begun. No other thread runs between the check of the word and the
+ * sleep. */
 static void vhost_rest_until(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value)
 {
     uint64_t deadline = charge_sleep(ctx, deadline_ticks);

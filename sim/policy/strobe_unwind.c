@@ -1,12 +1,12 @@
-/* Unwinding by tables, as the engine's Linux backend does it (unwind_table.h): the rules that a compiler writes into
- * .eh_frame for the code that vstack.h lays. Managed code has no tables; its frames go by the frame pointer. */
+/* Unwinding by tables, like the engine's Linux backend (unwind_table.h), with the rules that a compiler writes into
+ * .eh_frame for code like that of vstack.h. Managed code has no tables; its frames are found by the frame pointer. */
 #include "engine/capture/leaf.h"
 #include "sim/policy/strobe.h"
 #include "sim/runtime/world.h"
 
 static const struct sim_run *run; /* one run at a time */
 
-/* Where a frame stands: before its caller is known. */
+/* The registers of a frame whose caller is not known yet. */
 struct state {
     uint64_t pc, sp, fp;
 };
@@ -19,8 +19,8 @@ static bool vunwind_read_word(const struct strobe_window *w, uint64_t address, u
     return true;
 }
 
-/* True while the frame pointer is not the method's own: the return address is then `*depth` bytes above the stack
- * pointer. `pc` is the instruction that is about to run, or within the call instruction of a caller. */
+/* True while the frame pointer does not belong to the method. The return address is then `*depth` bytes above the stack
+ * pointer. `pc` is the next instruction, or lies in the call instruction of a caller. */
 static bool goes_by_stack_pointer(uint64_t pc, uint64_t *depth)
 {
     uint32_t method = sim_run_method_at(run, pc);
@@ -36,7 +36,7 @@ static bool goes_by_stack_pointer(uint64_t pc, uint64_t *depth)
     return true;
 }
 
-/* True when code proves that the return address is `*depth` bytes above the stack pointer: as the engine finds out in
+/* True when the code proves that the return address is `*depth` bytes above the stack pointer, as the engine does for
  * code without tables (unwind_table.c). */
 static bool proven_by_code(const struct strobe_host *host, const struct strobe_window *w, const struct state *s,
                            uint64_t *depth)
@@ -53,8 +53,7 @@ static bool proven_by_code(const struct strobe_host *host, const struct strobe_w
     return true;
 }
 
-/* Goes on to the caller. `host` may be NULL in a caller: its code is not read. False: there is none that can be
- * believed. */
+/* Moves to the caller. `host` may be NULL for a caller, whose code is not read. False: there is no credible caller. */
 static bool vunwind_step(const struct strobe_host *host, const struct strobe_window *w, struct state *s, bool called)
 {
     uint64_t depth, next_fp = s->fp, cfa;

@@ -1,4 +1,4 @@
-/* Reads cost tables: one flat JSON object of numbers and texts, and nothing else, so nothing else is understood. */
+/* Reads cost tables: one flat JSON object of numbers and texts. Other JSON values are rejected. */
 #include "sim/runtime/costs.h"
 #include "engine/base/error_format.h"
 
@@ -173,7 +173,7 @@ static bool costs_take_char(struct input *in, char c)
     return true;
 }
 
-/* A text without escapes but \" and \\, of which the first bytes are kept. */
+/* Reads a text without escapes except \" and \\, and keeps its first bytes. */
 static bool costs_take_text(struct input *in, char *out, size_t bytes)
 {
     size_t n = 0;
@@ -229,7 +229,7 @@ static bool take_span_lateness(struct input *in, struct sim_span_lateness *out)
     return costs_take_char(in, ']');
 }
 
-/* What is expected of a member of the shape; NULL when it was there. */
+/* Reads a member of the given shape. Returns NULL, or what was expected. */
 static const char *costs_take_value(struct input *in, enum shape shape, void *out)
 {
     switch (shape) {
@@ -305,7 +305,7 @@ enum strobe_status sim_costs_read(const char *path, struct sim_costs *out, struc
     return status;
 }
 
-/* What a thread does on its way out of the call is charged to it, and so no part of how late it is. */
+/* Removes from the lateness what the thread is charged when it leaves the call. */
 static struct sim_lateness lateness_without_charge(const struct sim_lateness *late, double charged_ns)
 {
     struct sim_lateness out;
@@ -315,7 +315,7 @@ static struct sim_lateness lateness_without_charge(const struct sim_lateness *la
     return out;
 }
 
-/* The half of a call that follows the wait. */
+/* Removes from the lateness the half of a call that follows the wait. */
 static struct sim_span_lateness without_calls(const struct sim_span_lateness *late, const struct sim_span_cost *call)
 {
     struct sim_span_lateness out;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { STREAM = 0x6661756c }; /* of the first fault; threads draw from the seed itself */
+enum { STREAM = 0x6661756c }; /* stream of the first fault, seeded by ~seed; threads use seed itself */
 
 struct state {
     bool armed;

@@ -1,6 +1,8 @@
-/* The app's memory as a tracer may see it: registers, stacks, code. Code is made up when it is read: prologue, nops,
- * calls, epilogue, which is all that an unwinder looks for. Calls from native to native are direct. Calls from and to
- * managed code go through cells that hold the method's address (`call *cell(%rip)`), as .NET's generated code does. */
+/* The app's memory as a tracer sees it: registers, stacks, code.
+ *
+ * Code is generated when it is read: prologue, nops, calls, epilogue. Unwinders search for nothing else. Calls from
+ * native to native code are direct. Calls from and to managed code go through cells that hold the method's address
+ * (`call *cell(%rip)`), like the code that .NET generates. */
 #include "engine/host/host.h"
 #include "sim/runtime/player.h"
 
@@ -11,8 +13,8 @@ enum {
     POP_RBP = 0x5d,
     RET = 0xc3,
     NOP = 0x90,
-    INSTRUCTION_NS = 2, /* of computing that a prologue's or epilogue's instruction stands for */
-    HOOK_OFFSET = 0x40, /* where a thread stands that is stopped in a hook */
+    INSTRUCTION_NS = 2, /* compute time that stands for one instruction of a prologue or epilogue */
+    HOOK_OFFSET = 0x40, /* offset of a thread that is stopped in a hook */
 };
 static const uint8_t prologue[4] = {PUSH_RBP, 0x48, 0x89, 0xe5};
 
@@ -57,7 +59,7 @@ static void stand_in_method(const struct sim_vthread *v, const struct sim_vframe
     const struct sim_code *c = &v->player->world->code[f->method];
     const struct sim_thread *t = v->thread;
     uint64_t done = t->compute_ns - t->compute_left_ns, left = t->compute_left_ns;
-    uint64_t at_call = f->sp_before - 8; /* sp as the call left it: at the return address */
+    uint64_t at_call = f->sp_before - 8; /* sp after the call: at the return address */
     if (v->fresh && done < INSTRUCTION_NS)
         set_registers(r, c->address, at_call, caller_fp);
     else if (v->fresh && done < 2 * INSTRUCTION_NS && !c->frameless)
@@ -87,7 +89,8 @@ void sim_run_registers(const struct sim_vthread *v, struct strobe_regs *out)
 
 /* ---- reads ---- */
 
-/* The operation in the block, or in what it holds, that calls with return address `site`; NULL when there is none. */
+/* Returns the operation in the block, nested blocks included, that calls with return address `site`. NULL: there is
+ * none. */
 static const struct sim_op *caller_in(const struct sim_world *w, const struct sim_code *c, uint32_t block,
                                       uint64_t site)
 {
@@ -108,8 +111,7 @@ static const struct sim_op *caller_in(const struct sim_world *w, const struct si
     return found;
 }
 
-/* Cells hold the addresses of methods. Each image has them all, in the memory right before it, as far as a call can
- * reach. */
+/* Cells hold the addresses of methods. Each image has all of them in the memory right before it, in reach of a call. */
 enum { CELLS_BYTES = 1 << 24, CELL_BYTES = 8 };
 
 static uint64_t cell_of(const struct sim_world *w, const struct sim_code *caller, uint32_t method)
@@ -132,7 +134,7 @@ static bool read_cell_byte(const struct sim_world *w, uint64_t address, uint8_t 
     return false;
 }
 
-/* A byte of a call, or NOP where there is none. The call ends right before its return address. */
+/* Returns a byte of a call, or NOP where there is none. The call ends right before its return address. */
 static uint8_t call_byte(const struct sim_world *w, const struct sim_code *c, uint64_t offset)
 {
     enum { CALL = 0xe8, INDIRECT = 0xff, RIP_CELL = 0x15, INDIRECT_BYTES = 6 };
@@ -178,8 +180,8 @@ static size_t read_code(const struct sim_run *run, uint64_t address, uint8_t *ou
     return i;
 }
 
-/* Overwrites the saved frame pointer of a record near sp, as a bug of the app would: it then leads to itself,
- * between two words, nowhere, down the stack, or past the next record. */
+/* Overwrites the saved frame pointer of a record near sp, like a bug of the app. It then points to itself, between two
+ * words, to an unmapped address, down the stack, or past the next record. */
 static void corrupt(const struct sim_vthread *v, uint64_t address, uint8_t *copy, size_t bytes, uint64_t choice)
 {
     uint64_t at = v->fp;

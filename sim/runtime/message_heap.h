@@ -1,11 +1,11 @@
 /* The messages of a queue, in the order in which loopers run them. Virtual time and real mode share the rules:
  *
- *     a message is not run before its time
- *     of the messages that are due, the one of highest priority goes first, then the one of the earliest time, then the
- *     one that was posted first
+ *   - A message does not run before its time.
+ *   - Of the messages that are due, the one with the highest priority runs first, then the one with the earliest
+ *     time, then the one that was posted first.
  *
- * Two binary heaps: putting and taking a message costs the logarithm of their number. The caller makes the room
- * (sim_messages_full) and keeps others away. */
+ * Two binary heaps: putting and taking a message costs the logarithm of their number. The caller provides the capacity
+ * (sim_messages_full) and mutual exclusion. */
 #ifndef STROBE_SIM_RUNTIME_MESSAGE_HEAP_H
 #define STROBE_SIM_RUNTIME_MESSAGE_HEAP_H
 
@@ -27,7 +27,7 @@ struct sim_message_heap {
 struct sim_messages {
     struct sim_message_heap due;   /* by priority, then by time and order */
     struct sim_message_heap later; /* by time and order */
-    uint64_t serial;               /* of the message that was put last */
+    uint64_t serial;               /* of the last message put */
 };
 
 typedef bool sim_message_before_fn(const struct sim_message *a, const struct sim_message *b);
@@ -67,7 +67,7 @@ static inline struct sim_message sim_message_heap_take(struct sim_message_heap *
     return first;
 }
 
-/* A heap that must grow before one more message is put, or NULL. Every message may become due. */
+/* Returns a heap that must grow before one more message is put, or NULL. Every message may become due. */
 static inline struct sim_message_heap *sim_messages_full(struct sim_messages *q)
 {
     if (q->later.count == q->later.room)
@@ -75,7 +75,7 @@ static inline struct sim_message_heap *sim_messages_full(struct sim_messages *q)
     return q->due.count + q->later.count >= q->due.room ? &q->due : NULL;
 }
 
-/* Puts a message; its serial is set. There must be room. */
+/* Puts a message and sets its serial. There must be capacity. */
 static inline void sim_messages_put(struct sim_messages *q, struct sim_message m, uint64_t now_ns)
 {
     m.serial = ++q->serial;
@@ -85,7 +85,7 @@ static inline void sim_messages_put(struct sim_messages *q, struct sim_message m
         sim_message_heap_add(&q->later, &m, sim_message_is_earlier);
 }
 
-/* Takes the message that goes first at now_ns; false: none is due. */
+/* Takes the first message to run at now_ns. False: none is due. */
 static inline bool sim_messages_take(struct sim_messages *q, uint64_t now_ns, struct sim_message *out)
 {
     while (q->later.count && q->later.at[0].due_ns <= now_ns) {

@@ -1,6 +1,6 @@
 #include "sim/runtime/others.h"
 
-/* Thread ids that no thread of an app has: apps' are counted from 1. */
+/* Thread ids beyond those of an app, which are counted from 1. */
 enum { FIRST_TID = 0x7f000000 };
 
 static const uint64_t PIECE_NS = 1000000000;

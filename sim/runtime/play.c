@@ -1,4 +1,4 @@
-/* Operations that call, loop, choose and throw; those that wait are in play_wait.c. */
+/* Operations that call, loop, choose and throw. play_wait.c has those that wait. */
 #include "engine/util/array.h"
 #include "sim/runtime/draws.h"
 #include "sim/runtime/player.h"
@@ -6,14 +6,14 @@
 #include <stdlib.h>
 
 enum {
-    IDLE_ROUND_NS = 1000, /* a round of FOREVER that took no time takes this: time must go on */
+    IDLE_ROUND_NS = 1000, /* duration of a round of FOREVER that took no time: time must advance */
     SPIN_LEAST_NS = 100,
 };
 
 uint64_t sim_player_now(const struct sim_player *p)
 {
-    uint64_t now = sim_now(), told = p->run->truth.failed ? 0 : p->run->truth.tracks[p->v.track].end_ns;
-    return now > told ? now : told;
+    uint64_t now = sim_now(), latest = p->run->truth.failed ? 0 : p->run->truth.tracks[p->v.track].end_ns;
+    return now > latest ? now : latest;
 }
 
 void sim_play_work(struct sim_player *p, uint64_t ns)
@@ -38,14 +38,14 @@ static struct sim_act *player_push_act(struct sim_player *p, enum sim_act_kind k
 
 /* ---- calls ---- */
 
-/* Where the call under way returns to: 0 for the outermost. */
+/* Returns the return address of the current call: 0 for the outermost. */
 static uint64_t player_return_site(const struct sim_player *p)
 {
     const struct sim_vthread *v = &p->v;
     return v->frame_count ? sim_call_site(&p->world->code[v->frames[v->frame_count - 1].method], v->op) : 0;
 }
 
-/* Lays a method's frame and tells the truth; false when the stack is full, and the run ends. */
+/* Pushes a method's frame and records the call in the truth. False: the stack is full, and the run ends. */
 static bool player_enter_method(struct sim_player *p, uint32_t method)
 {
     struct sim_vthread *v = &p->v;
@@ -63,16 +63,16 @@ static bool player_enter_method(struct sim_player *p, uint32_t method)
     return true;
 }
 
-/* What leaves methods without passing their exits: an exception, or the end of the thread from within. */
+/* How a method is left. THROWN (by an exception) and EXITED (the thread ends inside it) pass no exit. */
 enum leaving { RETURNED, THROWN, EXITED };
 
 static void player_leave_acts(struct sim_player *p, uint64_t frames, enum leaving how)
 {
     struct sim_tracer *tracer = p->run->tracer;
-    bool told = how == RETURNED && tracer && tracer->method_out, thrown = how == THROWN;
+    bool reports_exit = how == RETURNED && tracer && tracer->method_out, thrown = how == THROWN;
     uint64_t now = sim_player_now(p);
     for (; frames; frames--) {
-        if (told) {
+        if (reports_exit) {
             tracer->method_out(tracer, &p->v, p->v.frames[p->v.frame_count - 1].method);
             now = sim_player_now(p);
         }
@@ -102,12 +102,12 @@ static void player_call(struct sim_player *p, uint32_t method, uint64_t deep)
 
 /* ---- the ends of blocks ---- */
 
-/* Leaves the innermost activation for good, by its end or from within. */
+/* Leaves the innermost activation, at its end or from within. */
 static void player_drop_act(struct sim_player *p, enum leaving how)
 {
     struct sim_act a = p->acts[p->act_count - 1];
     const struct sim_scenario *s = p->world->scenario;
-    const struct sim_op *op = s->op_count ? &s->ops[a.op] : NULL; /* a thread may have nothing to do */
+    const struct sim_op *op = s->op_count ? &s->ops[a.op] : NULL; /* a thread may have no operations */
     if (a.kind == SIM_ACT_BODY)
         player_leave_acts(p, a.count, how);
     else if (a.kind == SIM_ACT_LOCKED) {
@@ -126,7 +126,7 @@ static void player_next_message(struct sim_player *p, const struct sim_act *loop
     player_call(p, method, 1);
 }
 
-/* The operations of the innermost block are done. */
+/* Handles the end of the innermost block. */
 static void player_finish_block(struct sim_player *p)
 {
     struct sim_act *a = &p->acts[p->act_count - 1];
@@ -184,13 +184,13 @@ static void player_allocate(struct sim_player *p, uint64_t bytes)
     p->v.allocations++;
     p->v.alloc_bytes += bytes;
     p->kept++;
-    sim_tell_point(p, STROBE_KIND_ALLOC, bytes);
+    sim_report_point(p, STROBE_KIND_ALLOC, bytes);
 }
 
 static void player_free_last(struct sim_player *p, uint64_t count)
 {
     for (; count && p->kept; count--, p->kept--)
-        sim_tell_point(p, STROBE_KIND_FREE, 0);
+        sim_report_point(p, STROBE_KIND_FREE, 0);
 }
 
 static void player_lock(struct sim_player *p, const struct sim_op *op)
@@ -231,12 +231,12 @@ static void player_spawn(struct sim_player *p, uint32_t spec)
         sim_compute_in_kernel(ns);
     sim_world_spawn(p->world, spec, &p->v);
     sim_leave_kernel();
-    sim_tell_point(p, STROBE_KIND_THREAD, 0);
+    sim_report_point(p, STROBE_KIND_THREAD, 0);
 }
 
 static void call_native(struct sim_player *p, const struct sim_op *op)
 {
-    sim_tell_point(p, STROBE_KIND_JNI, op->object);
+    sim_report_point(p, STROBE_KIND_JNI, op->object);
     player_call(p, op->object, 1);
 }
 
@@ -262,7 +262,7 @@ static void player_play_op(struct sim_player *p, const struct sim_op *op)
     case SIM_OP_MONITOR:
     case SIM_OP_READ_LOCK:
     case SIM_OP_WRITE_LOCK: player_lock(p, op); break;
-    case SIM_OP_CLOCK: sim_tell_point(p, STROBE_KIND_CLOCK, 0); break;
+    case SIM_OP_CLOCK: sim_report_point(p, STROBE_KIND_CLOCK, 0); break;
     case SIM_OP_JNI: call_native(p, op); return;
     case SIM_OP_POST: sim_play_post(p, op, amount); break;
     case SIM_OP_LOOP: player_loop(p, op); break;
@@ -331,7 +331,7 @@ void sim_player_main(void *arg)
     sim_track_end(&p->run->truth, v->track, sim_player_now(p));
     v->cpu_ns = sim_run_own_cpu_ns(v);
     v->life = SIM_LIFE_AFTER;
-    sim_tell_release(p, self, STROBE_RELEASE_ALL);
+    sim_report_release(p, self, STROBE_RELEASE_ALL);
     if (tracer && tracer->thread_end)
         tracer->thread_end(tracer, v);
     v->ended = true;

@@ -1,6 +1,6 @@
-/* Message queues and who loops over them. As Android's: a message has a time before which it is not run; of those
- * that are due the one of highest priority goes first. Each wait for a message is one poll, also when one is there
- * already. */
+/* Message queues and their loopers, like Android's. A message has a time before which it does not run. Of the due
+ * messages the one with the highest priority goes first. Each wait for a message is one poll, also when a message is
+ * already there. */
 #include "engine/util/array.h"
 #include "sim/runtime/player.h"
 
@@ -32,7 +32,8 @@ uint64_t sim_queue_next_ns(const struct sim_message_queue *q)
     return q->messages.later.count ? q->messages.later.at[0].due_ns : UINT64_MAX;
 }
 
-/* A looper asleep is called for a message that is due, and to sleep less long for one that comes before all others. */
+/* Wakes a sleeping looper when the message is due, or when it is earlier than all others, so that the looper sleeps
+ * less long. */
 void sim_queue_post(struct sim_message_queue *q, struct sim_message m, struct sim_vthread *from)
 {
     uint64_t now = sim_now();
@@ -46,8 +47,8 @@ void sim_queue_post(struct sim_message_queue *q, struct sim_message m, struct si
         return;
     q->woken++;
     if (from && due)
-        sim_tell_release(from->player, sim_what(SIM_WHAT_QUEUE, q->number),
-                         q->loopers > 1 ? STROBE_RELEASE_ONE : STROBE_RELEASE_TARGET);
+        sim_report_release(from->player, sim_what(SIM_WHAT_QUEUE, q->number),
+                           q->loopers > 1 ? STROBE_RELEASE_ONE : STROBE_RELEASE_TARGET);
     if (from)
         sim_play_call_looper(from->player, &q->wake);
     else
@@ -62,8 +63,8 @@ void sim_play_post(struct sim_player *p, const struct sim_op *op, uint64_t delay
 
 /* ---- frames ---- */
 
-/* A display's tick: posts a frame, ahead of all else, unless the one before still waits. */
-static void tick(void *ctx)
+/* A tick of the display: posts a frame before all other messages, unless the previous frame still waits. */
+static void post_frame_at_tick(void *ctx)
 {
     struct sim_message_queue *q = ctx;
     uint64_t now = sim_now();
@@ -72,38 +73,40 @@ static void tick(void *ctx)
         sim_queue_post(q, (struct sim_message){.due_ns = now, .method = q->about->frame_method, .priority = INT_MAX},
                        NULL);
     }
-    if (sim_at(q->world->run->kernel, now + q->about->vsync_period_ns, tick, q) != STROBE_OK)
+    if (sim_at(q->world->run->kernel, now + q->about->vsync_period_ns, post_frame_at_tick, q) != STROBE_OK)
         message_queue_out_of_memory(q);
 }
 
-static void nothing(void *ctx)
+static void do_nothing(void *ctx)
 {
     (void)ctx;
 }
 
-/* An app whose loopers are idle is no deadlock: from the first on, the end of the run is something to wait for. */
-static bool expect_the_end(struct sim_world *w)
+/* Idle loopers are no deadlock. When the first looper starts, this adds an event at the end of the run, for which the
+ * loopers wait. */
+static bool schedule_end_event(struct sim_world *w)
 {
     if (w->loops)
         return true;
     w->loops = true;
-    return sim_at(w->run->kernel, w->scenario->duration_ns, nothing, NULL) == STROBE_OK;
+    return sim_at(w->run->kernel, w->scenario->duration_ns, do_nothing, NULL) == STROBE_OK;
 }
 
 bool sim_queue_begin(struct sim_message_queue *q)
 {
     uint64_t period = q->about->vsync_period_ns;
-    if (!expect_the_end(q->world))
+    if (!schedule_end_event(q->world))
         return false;
     if (!period || q->ticks)
         return true;
     q->ticks = true;
-    return sim_at(q->world->run->kernel, (sim_now() / period + 1) * period, tick, q) == STROBE_OK;
+    return sim_at(q->world->run->kernel, (sim_now() / period + 1) * period, post_frame_at_tick, q) == STROBE_OK;
 }
 
 /* ---- loopers ---- */
 
-/* The tracer first: it may be interrupted before it has taken note, and the truth is not. */
+/* Sets the current message, in the tracer first: a signal may interrupt it before it has recorded the message, but
+ * cannot interrupt the truth. */
 static void player_set_message(struct sim_player *p, uint32_t id)
 {
     struct sim_tracer *tracer = p->run->tracer;
@@ -113,7 +116,7 @@ static void player_set_message(struct sim_player *p, uint32_t id)
     sim_track_message(&p->run->truth, p->v.track, sim_player_now(p), id);
 }
 
-/* The message under way has run. */
+/* Ends the current message. */
 static void player_end_message(struct sim_player *p)
 {
     struct sim_tracer *tracer = p->run->tracer;
@@ -126,17 +129,17 @@ static void player_begin_message(struct sim_player *p, uint32_t queue, const str
 {
     struct sim_tracer *tracer = p->run->tracer;
     player_set_message(p, ++p->message_count);
-    struct sim_loop_message told = {
+    struct sim_loop_message loop_message = {
         .id = p->v.message, .queue = queue, .method = m->method, .due_ns = m->due_ns, .is_frame = is_frame};
     struct sim_loop_turn turn = {.begin_ns = sim_player_now(p),
                                  .due_ns = m->due_ns,
-                                 .id = told.id,
+                                 .id = loop_message.id,
                                  .queue = queue,
                                  .name = p->world->code[m->method].name,
                                  .is_frame = is_frame};
     sim_track_loop(&p->run->truth, p->v.track, &turn);
     if (tracer && tracer->message_begin)
-        tracer->message_begin(tracer, &p->v, &told);
+        tracer->message_begin(tracer, &p->v, &loop_message);
 }
 
 void sim_play_next_message(struct sim_player *p, uint32_t queue, uint32_t *method)

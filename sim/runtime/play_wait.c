@@ -1,4 +1,4 @@
-/* Operations that may block, that let others go on, or tell the tracer of themselves. */
+/* Operations that may block, that release other threads, or that report events to the tracer. */
 #include "sim/runtime/player.h"
 
 /* ---- frames of hooks ---- */
@@ -14,7 +14,7 @@ static uint64_t player_call_site(const struct sim_player *p)
     return sim_call_site(method == SIM_HOOK_METHOD ? &hook_code : &p->world->code[method], v->op);
 }
 
-/* Frames of our own always find room: the app's calls leave SIM_STACK_SPARE. */
+/* Pushes a frame of the tracer or of a blocking function. It always fits: the app's calls leave SIM_STACK_SPARE. */
 static bool push_own(struct sim_player *p, uint32_t method)
 {
     if (p->v.frame_count == p->v.frame_room && !sim_frames_grow(&p->v)) {
@@ -25,7 +25,7 @@ static bool push_own(struct sim_player *p, uint32_t method)
     return true;
 }
 
-void sim_tell_point(struct sim_player *p, enum strobe_kind kind, uint64_t arg)
+void sim_report_point(struct sim_player *p, enum strobe_kind kind, uint64_t arg)
 {
     struct sim_tracer *tracer = p->run->tracer;
     if (!tracer || !tracer->point || !push_own(p, SIM_HOOK_METHOD))
@@ -34,7 +34,7 @@ void sim_tell_point(struct sim_player *p, enum strobe_kind kind, uint64_t arg)
     sim_frame_pop(&p->v);
 }
 
-void sim_tell_release(struct sim_player *p, uint64_t what, enum strobe_release how)
+void sim_report_release(struct sim_player *p, uint64_t what, enum strobe_release how)
 {
     struct sim_tracer *tracer = p->run->tracer;
     if (!tracer || !tracer->release || !push_own(p, SIM_HOOK_METHOD))
@@ -50,8 +50,8 @@ static void player_interrupt(void *thread)
     sim_interrupt(thread);
 }
 
-/* Signals that come while the thread waits. */
-static void meet_signals(const struct sim_player *p)
+/* Injects signals that arrive while the thread waits. */
+static void inject_wait_signals(const struct sim_player *p)
 {
     enum { SOON_NS = 20000 };
     uint64_t now = sim_now(), amount;
@@ -66,30 +66,30 @@ void sim_wait_begin(struct sim_player *p, enum strobe_kind kind, uint64_t what)
     struct sim_tracer *tracer = p->run->tracer;
     p->call_begin_ns = sim_player_now(p);
     sim_track_call(&p->run->truth, v->track, p->call_begin_ns, p->world->wait_name[kind], SIM_CALL_WAIT);
-    p->heard = tracer && tracer->scope_begin && (!p->calls_looper || tracer->hears_posts);
-    if (p->heard && push_own(p, SIM_HOOK_METHOD))
+    p->in_scope = tracer && tracer->scope_begin && (!p->calls_looper || tracer->posts_are_scopes);
+    if (p->in_scope && push_own(p, SIM_HOOK_METHOD))
         p->token = tracer->scope_begin(tracer, v, kind, what);
     push_own(p, sim_wait_method(kind));
     v->waits = kind;
     p->wait_begin_ns = sim_player_now(p);
     p->wait_what = what;
     if (p->world->scenario->fault_count)
-        meet_signals(p);
+        inject_wait_signals(p);
 }
 
-static enum strobe_wake told_wake(enum sim_wake how, const struct sim_thread *t)
+static enum strobe_wake reported_wake(enum sim_wake how, const struct sim_thread *t)
 {
     switch (how) {
     case SIM_WAKE_THREAD: return t->waker ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE;
-    case SIM_WAKE_SPURIOUS: return STROBE_WAKE_RELEASED; /* the caller of a wait can't tell */
+    case SIM_WAKE_SPURIOUS: return STROBE_WAKE_RELEASED; /* looks like a release to the caller */
     case SIM_WAKE_TIMEOUT: return STROBE_WAKE_TIMEOUT;
     case SIM_WAKE_INTERRUPT: return STROBE_WAKE_INTERRUPTED;
     default: return STROBE_WAKE_NONE;
     }
 }
 
-/* Takes back the call that the truth was told of last. */
-static void forget_call(struct sim_tracks *truth, uint32_t number)
+/* Removes the call that was last added to the truth. */
+static void truth_remove_call(struct sim_tracks *truth, uint32_t number)
 {
     if (truth->failed)
         return;
@@ -98,7 +98,7 @@ static void forget_call(struct sim_tracks *truth, uint32_t number)
     track->depth--;
 }
 
-/* What is known of a wait when the system has ended it. */
+/* Returns a wait that the system has ended. */
 static struct sim_wait ended_wait(const struct sim_player *p, enum sim_wake how)
 {
     const struct sim_thread *t = p->v.thread;
@@ -117,13 +117,13 @@ static struct sim_wait ended_wait(const struct sim_player *p, enum sim_wake how)
     return w;
 }
 
-/* The call is left, its hook with it. One that did not wait, nor took time, is none. */
+/* Adds the wait to the truth, unless it did not block and took no time. */
 static void player_add_wait(struct sim_player *p, struct sim_wait *w)
 {
     struct sim_tracks *truth = &p->run->truth;
     uint32_t track = p->v.track;
     if (!w->blocked && w->end_ns == p->wait_begin_ns) {
-        forget_call(truth, track);
+        truth_remove_call(truth, track);
         return;
     }
     w->end_ns = sim_player_now(p);
@@ -131,15 +131,15 @@ static void player_add_wait(struct sim_player *p, struct sim_wait *w)
     sim_track_wait(truth, track, w);
 }
 
-/* A call that waits by time uses a processor in the kernel, half of it on the way to sleep. */
+/* Returns half of the kernel CPU time of a timed wait; the thread spends the other half after the sleep. */
 static uint64_t half_call_ns(const struct sim_player *p, bool device)
 {
     const struct sim_costs *c = &p->run->options.costs;
     return sim_span_cost_ns(device ? &c->device_call : &c->sleep_call, p->wait_span_ns) / 2;
 }
 
-/* The way to sleep, while the time that the thread waits for passes already. Returns what is left of that: the thread
- * sleeps even if there is nothing left, and is woken at once. */
+/* Computes the entry of a timed wait; the waiting time already passes meanwhile. Returns what is left of it, at least
+ * 1: the thread sleeps in any case. */
 static uint64_t enter_call(struct sim_player *p, bool device, uint64_t span_ns)
 {
     p->wait_span_ns = span_ns;
@@ -169,9 +169,9 @@ void sim_wait_end(struct sim_player *p, enum sim_wake how)
     struct sim_wait wait = ended_wait(p, how);
     v->waits = STROBE_KIND_NONE;
     sim_frame_pop(v);
-    if (p->heard && tracer->scope_end)
-        tracer->scope_end(tracer, v, p->token, kind, p->wait_what, told_wake(how, v->thread));
-    if (p->heard)
+    if (p->in_scope && tracer->scope_end)
+        tracer->scope_end(tracer, v, p->token, kind, p->wait_what, reported_wake(how, v->thread));
+    if (p->in_scope)
         sim_frame_pop(v);
     player_add_wait(p, &wait);
     v->shared = false;
@@ -198,7 +198,7 @@ static void take_mutex(struct sim_player *p, const struct sim_op *op, enum strob
 {
     struct sim_mutex *m = &p->world->mutexes[op->object];
     if (p->run->tracer && p->run->tracer->tries_locks_first && sim_mutex_trylock(m)) {
-        sim_tell_point(p, kind, lock_id(op));
+        sim_report_point(p, kind, lock_id(op));
         return;
     }
     sim_wait_begin(p, kind, lock_id(op));
@@ -230,18 +230,18 @@ void sim_play_unlock(struct sim_player *p, const struct sim_op *op)
     struct sim_mutex *m = &p->world->mutexes[op->object];
     p->held--;
     if (op->kind == SIM_OP_READ_LOCK || op->kind == SIM_OP_WRITE_LOCK) {
-        sim_tell_release(p, lock_id(op), op->kind == SIM_OP_READ_LOCK ? STROBE_RELEASE_SHARED : STROBE_RELEASE_LOCK);
+        sim_report_release(p, lock_id(op), op->kind == SIM_OP_READ_LOCK ? STROBE_RELEASE_SHARED : STROBE_RELEASE_LOCK);
         sim_rwlock_unlock(&p->world->rwlocks[op->object]);
         sim_leave_kernel();
         return;
     }
     if (m->depth <= 1)
-        sim_tell_release(p, lock_id(op), STROBE_RELEASE_LOCK);
+        sim_report_release(p, lock_id(op), STROBE_RELEASE_LOCK);
     sim_mutex_unlock(m);
     sim_leave_kernel();
 }
 
-/* A wait lets go of its lock first, and whoever waits for that learns it from us. */
+/* A wait for a condition first releases its lock, and reports that release to the tracer. */
 static void wait_cond(struct sim_player *p, const struct sim_op *op, uint64_t timeout)
 {
     struct sim_mutex *m = &p->world->mutexes[op->other];
@@ -249,14 +249,14 @@ static void wait_cond(struct sim_player *p, const struct sim_op *op, uint64_t ti
         sim_world_fail(p->world, STROBE_BAD_INPUT, op, "a wait with its lock held");
         return;
     }
-    sim_tell_release(p, sim_what(SIM_WHAT_LOCK, op->other), STROBE_RELEASE_LOCK);
+    sim_report_release(p, sim_what(SIM_WHAT_LOCK, op->other), STROBE_RELEASE_LOCK);
     sim_wait_begin(p, STROBE_KIND_COND, sim_what(SIM_WHAT_COND, op->object));
     sim_wait_end(p, sim_cond_wait(&p->world->conds[op->object], m, timeout));
 }
 
 /* ---- threads ---- */
 
-/* Of several threads of a spec, one that is parked, else any that lives: the first in order of start. */
+/* Returns a thread of the spec: the first parked one in order of start, else the first that lives. */
 static struct sim_vthread *choose_thread_to_unpark(const struct sim_run *run, uint32_t spec)
 {
     struct sim_vthread *living = NULL;
@@ -276,7 +276,7 @@ static void player_unpark(struct sim_player *p, uint32_t spec)
     struct sim_vthread *v = choose_thread_to_unpark(p->run, spec);
     if (!v)
         return;
-    sim_tell_release(p, sim_what(SIM_WHAT_PARK, v->thread->serial), STROBE_RELEASE_TARGET);
+    sim_report_release(p, sim_what(SIM_WHAT_PARK, v->thread->serial), STROBE_RELEASE_TARGET);
     sim_unpark(v->thread);
     sim_leave_kernel();
 }
@@ -309,12 +309,12 @@ void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t am
     switch (op->kind) {
     case SIM_OP_WAIT: wait_cond(p, op, timeout); break;
     case SIM_OP_NOTIFY:
-        sim_tell_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ONE);
+        sim_report_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ONE);
         sim_cond_notify(&w->conds[op->object]);
         sim_leave_kernel();
         break;
     case SIM_OP_NOTIFY_ALL:
-        sim_tell_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ALL);
+        sim_report_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ALL);
         sim_cond_notify_all(&w->conds[op->object]);
         sim_leave_kernel();
         break;
@@ -323,7 +323,7 @@ void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t am
         sim_wait_end(p, sim_sem_wait(&w->sems[op->object], timeout));
         break;
     case SIM_OP_SEM_POST:
-        sim_tell_release(p, sim_what(SIM_WHAT_SEM, op->object), STROBE_RELEASE_ONE);
+        sim_report_release(p, sim_what(SIM_WHAT_SEM, op->object), STROBE_RELEASE_ONE);
         sim_sem_post(&w->sems[op->object]);
         sim_leave_kernel();
         break;
@@ -351,8 +351,8 @@ void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t am
 
 /* ---- the collector ---- */
 
-/* Collections that overlap are one to those who stop for them. Whom the last to end lets go is settled when it ends: a
- * thread that stops while it is still telling the others stops for the next. */
+/* Overlapping collections are one collection for the threads that stop for them. The last one to end releases the
+ * threads that have stopped so far. A thread that stops while the others are released waits for the next collection. */
 void sim_play_collect(struct sim_player *p, uint64_t amount)
 {
     struct sim_world *w = p->world;
@@ -366,14 +366,14 @@ void sim_play_collect(struct sim_player *p, uint64_t amount)
     struct sim_player *stopped = w->stopped;
     w->stopped = NULL;
     w->last_stopped = &w->stopped;
-    sim_tell_release(p, sim_what(SIM_WHAT_GC, w->collection), STROBE_RELEASE_ALL);
+    sim_report_release(p, sim_what(SIM_WHAT_GC, w->collection), STROBE_RELEASE_ALL);
     for (struct sim_player *next; stopped; stopped = next) {
         next = stopped->next_stopped;
         sim_sem_post(&stopped->collected);
     }
 }
 
-/* The end of the collection that the thread has stopped for. A signal does not end that. */
+/* Waits for the end of the collection for which the thread has stopped. A signal does not end this wait. */
 static enum sim_wake wait_for_collector(struct sim_player *p)
 {
     bool interrupted = false;

@@ -24,13 +24,13 @@ static void on_core(void *ctx, struct sim_thread *t, int core, bool blocked, uin
     v->core = core;
     if (v->life != SIM_LIFE_IN_CODE || run->truth.failed)
         return;
-    uint64_t told = run->truth.tracks[v->track].end_ns;
-    sim_track_core(&run->truth, v->track, now_ns > told ? now_ns : told, core);
+    uint64_t latest = run->truth.tracks[v->track].end_ns;
+    sim_track_core(&run->truth, v->track, now_ns > latest ? now_ns : latest, core);
 }
 
 /* ---- play ---- */
 
-/* Starts the threads whose time comes later. */
+/* Starts the threads whose start is later than the run's. */
 static void start_later(void *arg)
 {
     struct sim_world *w = arg;
@@ -129,8 +129,9 @@ static bool open_run(struct sim_run *run)
     return run->kernel && sim_others_start(run->kernel, s->busy);
 }
 
-/* Most likely for the file it keeps; errno tells. */
-static enum strobe_status not_started(const struct sim_run *run, struct strobe_error *error, enum strobe_status status)
+/* Describes a failed start; most likely the session file failed, so errno is reported. */
+static enum strobe_status describe_failed_start(const struct sim_run *run, struct strobe_error *error,
+                                                enum strobe_status status)
 {
     const char *path = run->options.session_path;
     strobe_error_set(error, "%s: %s", path ? path : "the policy could not start",
@@ -152,7 +153,7 @@ enum strobe_status sim_run_play(struct sim_run *run, const struct sim_scenario *
         errno = 0;
         enum strobe_status status = tracer->start(tracer, run);
         if (status != STROBE_OK)
-            return not_started(run, error, status);
+            return describe_failed_start(run, error, status);
     }
     start_threads(run->world);
     struct strobe_error end = {""};
@@ -190,7 +191,7 @@ bool sim_run_kill(struct sim_run *run, struct sim_vthread *v)
 {
     const struct sim_player *p = v->player;
     if (sim_self() && sim_self()->debt_ns)
-        sim_compute(0); /* the thread goes on until the killer's own time has come */
+        sim_compute(0); /* the thread runs until the killer's own time has passed */
     if (v->ended || p->held)
         return false;
     sim_kill(v->thread);

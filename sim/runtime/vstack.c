@@ -37,7 +37,7 @@ static struct sim_stack_block *stacks_add_block(struct sim_stacks *stacks)
     struct sim_stack_block *b = calloc(1, sizeof *b);
     if (!b)
         return NULL;
-    /* The address is a wish: nothing depends on it but what a corrupt stack seems to hold. */
+    /* The address is only a hint; nothing depends on it except the apparent content of a corrupt stack. */
     b->memory =
         mmap((void *)place, block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (b->memory == MAP_FAILED) {

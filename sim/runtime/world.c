@@ -50,7 +50,7 @@ static void fill_code(struct sim_world *w)
     }
 }
 
-/* Methods are mostly in order already. */
+/* Insertion sort: methods are mostly in order already. */
 static void sort_by_address(struct sim_world *w)
 {
     for (uint32_t i = 1; i < w->scenario->method_count; i++) {
@@ -90,7 +90,7 @@ static void fill_objects(struct sim_world *w)
         w->wait_name[kind] = sim_tracks_name(&w->run->truth, strobe_wait_name(kind));
 }
 
-/* Starts in order of time; equal ones in the scenario's. */
+/* Draws the starts and sorts them by time. Equal ones keep the scenario's order. */
 static void world_draw_starts(struct sim_world *w)
 {
     const struct sim_scenario *s = w->scenario;
@@ -164,8 +164,8 @@ static uint32_t *slot_of_tid(struct sim_world *w, uint32_t tid)
     return &w->by_tid[i];
 }
 
-/* The table is kept at most half full. */
-static bool note_tid(struct sim_world *w, uint32_t index)
+/* Adds a tid to the table, which is at most half full. */
+static bool record_tid(struct sim_world *w, uint32_t index)
 {
     struct sim_run *run = w->run;
     if (!w->by_tid || run->thread_count * 2 > w->tid_mask) {
@@ -203,7 +203,7 @@ static bool is_asked_for(const struct sim_scenario *s, uint32_t tid)
     return false;
 }
 
-/* A tid of an ended thread of the spec, the one asked for if nobody has it, else one never used. */
+/* Returns a tid of an ended thread of the spec, or the requested one if it is free, or one never used. */
 static uint32_t choose_tid(struct sim_world *w, uint32_t number)
 {
     const struct sim_thread_spec *spec = &w->scenario->threads[number];
@@ -227,7 +227,7 @@ static bool add_thread(struct sim_run *run, struct sim_vthread *v)
     if (!strobe_array_reserve(&run->threads, &run->thread_room, run->thread_count + 1))
         return false;
     run->threads[run->thread_count] = v;
-    return note_tid(run->world, run->thread_count++);
+    return record_tid(run->world, run->thread_count++);
 }
 
 static void world_name_thread(struct sim_player *p, const struct sim_thread_spec *spec, uint32_t index)

@@ -4,11 +4,11 @@
 #include "engine/util/text_pool.h"
 #include "sim/score/student.h"
 
-#include <math.h> /* INFINITY and fabs, which the compiler has */
+#include <math.h> /* INFINITY and fabs, which need no library */
 #include <stdlib.h>
 #include <string.h>
 
-/* All values are kept, and summed in order of size: the sums don't depend on the order in which results came. */
+/* All values are kept and summed in order of size, so the sums do not depend on the order of the results. */
 struct values {
     double *at;
     size_t count, room;

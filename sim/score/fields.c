@@ -78,7 +78,7 @@ double sim_field_value(const struct sim_field *f, const struct sim_score *s)
     return (double)whole;
 }
 
-/* With as many decimals as make sense, in the largest unit that keeps it above 1. */
+/* Formats a value in the largest unit in which it is at least 1, with as many decimals as are useful. */
 static void scaled(double value, const char *const *units, unsigned count, double step, char *text)
 {
     unsigned i = 0;

@@ -7,7 +7,7 @@ struct strobe_watch_view sim_truth_view(void)
     return (struct strobe_watch_view){.resolution_ns = 1};
 }
 
-struct strobe_watch_view sim_claim_view(uint64_t interval_ns, bool exact)
+struct strobe_watch_view sim_reconstruction_view(uint64_t interval_ns, bool exact)
 {
     enum { GAP_LEAST_NS = 5000000, GAP_INTERVALS = 4 };
     uint64_t gap_ns = interval_ns * GAP_INTERVALS > GAP_LEAST_NS ? interval_ns * GAP_INTERVALS : GAP_LEAST_NS;
@@ -24,7 +24,8 @@ static const struct sim_track *found_main_track(const struct sim_tracks *t)
     return NULL;
 }
 
-/* Messages by turns of begin and end, told up to time_ns. An END comes after the calls of its time, a BEGIN before. */
+/* A thread's messages as alternating begins and ends, reported up to time_ns. At equal times, an END comes after calls
+ * and a BEGIN before. */
 struct messages {
     const struct sim_track *track;
     size_t next;
@@ -93,13 +94,13 @@ static bool is_near(uint64_t a, uint64_t b, uint64_t within_ns)
     return a > b ? a - b <= within_ns : b - a <= within_ns;
 }
 
-size_t sim_findings_pair(const struct strobe_findings *truth, const struct strobe_findings *claim, uint64_t within_ns,
-                         uint32_t *of)
+size_t sim_findings_pair(const struct strobe_findings *truth, const struct strobe_findings *reconstruction,
+                         uint64_t within_ns, uint32_t *of)
 {
     bool *taken = calloc(truth->count + 1, sizeof *taken);
     size_t pairs = 0;
-    for (size_t i = 0; i < claim->count; i++) {
-        const struct strobe_finding *c = &claim->at[i];
+    for (size_t i = 0; i < reconstruction->count; i++) {
+        const struct strobe_finding *c = &reconstruction->at[i];
         of[i] = 0;
         for (size_t k = 0; k < truth->count && !of[i] && taken; k++) {
             const struct strobe_finding *t = &truth->at[k];
@@ -115,15 +116,15 @@ size_t sim_findings_pair(const struct strobe_findings *truth, const struct strob
     return pairs;
 }
 
-struct sim_found *sim_found_of(const struct sim_tracks *truth, const struct sim_tracks *claim,
-                               const struct strobe_watch_view *claim_view)
+struct sim_found *sim_found_of(const struct sim_tracks *truth, const struct sim_tracks *reconstruction,
+                               const struct strobe_watch_view *reconstruction_view)
 {
     struct strobe_watch_options options;
     struct strobe_watch_view view = sim_truth_view();
     struct sim_found *f = calloc(1, sizeof *f);
     strobe_watch_defaults(&options);
     if (f && (sim_tracks_find(truth, &options, &view, &f->truth) != STROBE_OK ||
-              sim_tracks_find(claim, &options, claim_view, &f->claim) != STROBE_OK)) {
+              sim_tracks_find(reconstruction, &options, reconstruction_view, &f->reconstruction) != STROBE_OK)) {
         sim_found_free(f);
         f = NULL;
     }
@@ -135,6 +136,6 @@ void sim_found_free(struct sim_found *f)
     if (!f)
         return;
     strobe_findings_free(&f->truth);
-    strobe_findings_free(&f->claim);
+    strobe_findings_free(&f->reconstruction);
     free(f);
 }

@@ -39,7 +39,7 @@ bool sim_json_end(struct sim_json *j)
     return !j->failed && (!*j->p || sim_json_fail(j, j->p, "the end of the line"));
 }
 
-/* A code point as UTF-8. */
+/* Writes a code point as UTF-8. */
 static char *put_utf8(char *to, unsigned code)
 {
     if (code < 0x80) {
@@ -56,7 +56,8 @@ static char *put_utf8(char *to, unsigned code)
     return to;
 }
 
-/* What follows a backslash at p; NULL when it is no escape. Pairs of surrogates are not written by us, nor read. */
+/* Reads the escape after a backslash at p; NULL when it is invalid. The lab writes no surrogate pairs, so this reads
+ * none. */
 static const char *read_escape(const char *p, char **to)
 {
     static const char digits[] = "0123456789abcdef0123456789ABCDEF";
@@ -127,7 +128,7 @@ bool sim_json_uint(struct sim_json *j, uint64_t *out)
     return true;
 }
 
-/* The end of a number as RFC 8259 spells it, or p. */
+/* Returns the end of a number in the syntax of RFC 8259, or p when there is none. */
 static const char *number_end(const char *p)
 {
     const char *at = p + (*p == '-'), *digits = at;

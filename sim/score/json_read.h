@@ -1,5 +1,5 @@
-/* Reads a line of JSON value by value, as its reader expects it: what stands there must be what is asked for. The first
- * thing that is not sticks, told by column, and all later calls return false. For results; texts are allocated. */
+/* Reads a line of JSON value by value. The caller asks for the values that it expects, in order. The first mismatch is
+ * reported with its column; after it, all calls return false. For results. Texts are allocated. */
 #ifndef STROBE_SIM_SCORE_JSON_READ_H
 #define STROBE_SIM_SCORE_JSON_READ_H
 
@@ -15,21 +15,21 @@ struct sim_json {
     bool failed, no_memory;
 };
 
-/* Always false, for `return`. Expected: what should stand at `at`. */
+/* Reports an error: `expected` names what should stand at `at`. Always returns false, for use in `return`. */
 bool sim_json_fail(struct sim_json *j, const char *at, const char *expected);
 
-/* `c` follows, after blanks; it is passed over. */
+/* Skips blanks and then `c`; fails when another character follows. */
 bool sim_json_expect(struct sim_json *j, char c);
-bool sim_json_accept(struct sim_json *j, char c); /* false without failing when it does not */
-bool sim_json_end(struct sim_json *j);            /* nothing follows */
+bool sim_json_accept(struct sim_json *j, char c); /* returns false without failing when `c` does not follow */
+bool sim_json_end(struct sim_json *j);            /* fails unless nothing follows */
 
-/* A string, freed by the caller. `*out` is NULL on failure. */
+/* Reads a string, which the caller frees. `*out` is NULL on failure. */
 bool sim_json_text(struct sim_json *j, char **out);
 
 bool sim_json_uint(struct sim_json *j, uint64_t *out);
 bool sim_json_real(struct sim_json *j, double *out);
 
-/* An object: `member` is called at each value, and reads it. An array: `item`. */
+/* Read an object or an array. `member` or `item` is called at each value and must read it. */
 bool sim_json_object(struct sim_json *j, bool (*member)(struct sim_json *j, const char *key, void *ctx), void *ctx);
 bool sim_json_array(struct sim_json *j, bool (*item)(struct sim_json *j, void *ctx), void *ctx);
 

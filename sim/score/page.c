@@ -6,15 +6,15 @@
 #include "sim/score/plot.h"
 #include "sim/score/summary.h"
 
-#include <math.h> /* NAN, which the compiler has */
+#include <math.h> /* NAN, which needs no library */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROWS_MOST = 12, POLICIES_MOST = 32 };
 
-/* A thread or a method by name over all results of a scenario: sums by policy, and a weight that says which rows
- * matter. */
+/* A thread or a method by name over all results of a scenario: sums by policy, and a weight that selects the rows to
+ * show. */
 struct row {
     double sum[POLICIES_MOST], base[POLICIES_MOST];
     double weight;
@@ -67,7 +67,7 @@ static const char style[] =
     "th:first-child{text-align:left;font-weight:400}thead th{font-weight:600}"
     "td.text{text-align:left;white-space:normal}pre{margin:4px 0;font-size:12px}summary{cursor:pointer}\n";
 
-/* ---- what there is */
+/* ---- collecting rows */
 
 static bool page_has_result(const struct page *p, const struct sim_result *r)
 {
@@ -139,7 +139,7 @@ static int by_weight(const void *left, const void *right)
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* Plots and lists the rows that matter most. */
+/* Plots and lists the rows of the largest weight. */
 static void show_rows(struct page *p, struct rows *rows, struct sim_plot_matrix m)
 {
     const char *names[ROWS_MOST];
@@ -208,8 +208,8 @@ static void show_methods(struct page *p)
 
 /* ---- policies */
 
-/* Points of all results, and one for each policy's median; `interval`: over the interval, else overhead on the x
- * axis. */
+/* Plots all results, and the median of each policy. The x axis is the interval when `interval` is set, else the
+ * overhead. */
 static void show_cloud(struct page *p, bool interval)
 {
     struct sim_plot_point *points = calloc(p->result_count + p->policy_count + 1, sizeof *points);
@@ -273,7 +273,7 @@ static void show_losses(struct page *p)
     sim_plot_table(&p->out, &m);
 }
 
-/* All headlines: medians by policy. */
+/* Shows all headline scores: medians by policy. */
 static void show_scores(struct page *p)
 {
     char text[SIM_FIELD_TEXT_BYTES];
@@ -318,7 +318,7 @@ static void show_scenario(struct page *p, const char *scenario)
         sim_summary_close(&p->summaries[s]);
 }
 
-/* No earlier result is of the same scenario. */
+/* True when no earlier result is of the same scenario. */
 static bool is_first(const struct sim_result *results, size_t i)
 {
     for (size_t k = 0; k < i; k++)

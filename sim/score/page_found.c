@@ -44,15 +44,15 @@ static void show_head(struct strobe_outfile *out, const char *caption, size_t co
                  caption, count, count > ROWS_MOST ? ", the first of them" : "", of_truth);
 }
 
-/* Those in the truth that no claimed one is paired with. */
+/* Lists the findings of the truth that are paired with no reconstructed one. */
 static size_t list_missed_findings(const struct sim_found *found, const uint32_t *of, size_t *indexes)
 {
     size_t count = 0;
     for (size_t k = 0; k < found->truth.count; k++) {
         size_t i = 0;
-        while (i < found->claim.count && of[i] != k + 1)
+        while (i < found->reconstruction.count && of[i] != k + 1)
             i++;
-        if (i == found->claim.count)
+        if (i == found->reconstruction.count)
             indexes[count++] = k;
     }
     return count;
@@ -60,15 +60,15 @@ static size_t list_missed_findings(const struct sim_found *found, const uint32_t
 
 void sim_page_found(struct strobe_outfile *out, const struct sim_found *found)
 {
-    const struct strobe_findings *claim = &found->claim;
-    uint32_t *of = calloc(claim->count + 1, sizeof *of);
+    const struct strobe_findings *reconstruction = &found->reconstruction;
+    uint32_t *of = calloc(reconstruction->count + 1, sizeof *of);
     size_t *indexes = calloc(found->truth.count + 1, sizeof *indexes);
-    uint64_t within_ns = 2 * claim->view.resolution_ns;
+    uint64_t within_ns = 2 * reconstruction->view.resolution_ns;
     if (of && indexes) {
-        sim_findings_pair(&found->truth, claim, within_ns, of);
-        show_head(out, "Findings in the claim", claim->count, "in the truth");
-        for (size_t i = 0; i < claim->count && i < ROWS_MOST; i++)
-            show_row(out, &claim->at[i], of[i] ? "yes" : "no");
+        sim_findings_pair(&found->truth, reconstruction, within_ns, of);
+        show_head(out, "Findings in the claim", reconstruction->count, "in the truth");
+        for (size_t i = 0; i < reconstruction->count && i < ROWS_MOST; i++)
+            show_row(out, &reconstruction->at[i], of[i] ? "yes" : "no");
         strobe_outfile_text(out, "</tbody></table></div>\n");
         size_t count = list_missed_findings(found, of, indexes);
         if (count)
@@ -77,7 +77,7 @@ void sim_page_found(struct strobe_outfile *out, const struct sim_found *found)
             show_row(out, &found->truth.at[indexes[i]], "no");
         strobe_outfile_text(out, count ? "</tbody></table></div>\n" : "");
         struct strobe_unseen_lines unseen;
-        strobe_findings_unseen(claim, &unseen);
+        strobe_findings_unseen(reconstruction, &unseen);
         strobe_outfile_text(out, "<p>The claim could not have shown: ");
         for (size_t i = 0; i < unseen.count; i++) {
             sim_plot_text(out, unseen.line[i]);

@@ -1,5 +1,5 @@
-/* The part of the page on findings: what watchers find in a claim, with the stack to blame, whether it is in the truth,
- * and what the claim has missed. */
+/* The part of the page on findings. It lists the findings of the reconstructed timeline, each with the stack to blame
+ * and whether the truth has it too. It also lists the findings that the reconstruction missed. */
 #ifndef STROBE_SIM_SCORE_PAGE_FOUND_H
 #define STROBE_SIM_SCORE_PAGE_FOUND_H
 

@@ -28,51 +28,52 @@ static struct key *sorted_keys(const struct sim_tracks *t)
     return keys;
 }
 
-/* Both in order of their keys: equal ones meet. */
-static void pairing_match_keys(struct sim_pairing *p, const struct key *truth, const struct key *claim)
+/* Both arrays are sorted by key; matches the equal ones. */
+static void pairing_match_keys(struct sim_pairing *p, const struct key *truth, const struct key *reconstruction)
 {
-    for (size_t i = 0, j = 0; j < p->claim->track_count; j++) {
+    for (size_t i = 0, j = 0; j < p->reconstruction->track_count; j++) {
         while (i < p->truth->track_count &&
-               (truth[i].tid < claim[j].tid ||
-                (truth[i].tid == claim[j].tid && truth[i].generation < claim[j].generation)))
+               (truth[i].tid < reconstruction[j].tid ||
+                (truth[i].tid == reconstruction[j].tid && truth[i].generation < reconstruction[j].generation)))
             i++;
-        uint32_t true_track = i < p->truth->track_count ? truth[i].index : 0, claimed = claim[j].index;
-        p->track_of[claimed] = SIM_UNKNOWN;
-        if (i < p->truth->track_count && truth[i].tid == claim[j].tid && truth[i].generation == claim[j].generation &&
-            !p->pairs[true_track].claim) {
-            p->track_of[claimed] = true_track;
-            p->pairs[true_track].claim = &p->claim->tracks[claimed];
+        uint32_t true_track = i < p->truth->track_count ? truth[i].index : 0, reconstructed = reconstruction[j].index;
+        p->track_of[reconstructed] = SIM_UNKNOWN;
+        if (i < p->truth->track_count && truth[i].tid == reconstruction[j].tid &&
+            truth[i].generation == reconstruction[j].generation && !p->pairs[true_track].reconstruction) {
+            p->track_of[reconstructed] = true_track;
+            p->pairs[true_track].reconstruction = &p->reconstruction->tracks[reconstructed];
         }
     }
 }
 
 static bool pair_tracks(struct sim_pairing *p)
 {
-    struct key *truth = sorted_keys(p->truth), *claim = sorted_keys(p->claim);
-    bool ok = truth && claim;
+    struct key *truth = sorted_keys(p->truth), *reconstruction = sorted_keys(p->reconstruction);
+    bool ok = truth && reconstruction;
     if (ok) {
         for (size_t i = 0; i < p->truth->track_count; i++)
             p->pairs[i].truth = &p->truth->tracks[i];
-        pairing_match_keys(p, truth, claim);
+        pairing_match_keys(p, truth, reconstruction);
         p->pair_count = p->truth->track_count;
-        for (size_t j = 0; j < p->claim->track_count; j++)
+        for (size_t j = 0; j < p->reconstruction->track_count; j++)
             if (p->track_of[j] == SIM_UNKNOWN)
-                p->pairs[p->pair_count++].claim = &p->claim->tracks[j];
+                p->pairs[p->pair_count++].reconstruction = &p->reconstruction->tracks[j];
     }
     free(truth);
-    free(claim);
+    free(reconstruction);
     return ok;
 }
 
-/* The truth's names come first in the pool, and so keep their numbers. */
+/* The truth's names enter the pool first, and so keep their numbers. */
 static bool pair_names(struct sim_pairing *p)
 {
     struct strobe_text_pool pool = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < p->truth->names.count; i++)
         ok = strobe_text_number(&pool, p->truth->names.texts[i], strlen(p->truth->names.texts[i])) == i;
-    for (size_t i = 0; ok && i < p->claim->names.count; i++) {
-        uint32_t number = strobe_text_number(&pool, p->claim->names.texts[i], strlen(p->claim->names.texts[i]));
+    for (size_t i = 0; ok && i < p->reconstruction->names.count; i++) {
+        uint32_t number =
+            strobe_text_number(&pool, p->reconstruction->names.texts[i], strlen(p->reconstruction->names.texts[i]));
         ok = number != UINT32_MAX;
         p->name_of[i] = number < p->truth->names.count ? number : SIM_UNKNOWN;
     }
@@ -80,13 +81,13 @@ static bool pair_names(struct sim_pairing *p)
     return ok;
 }
 
-bool sim_pairing_open(struct sim_pairing *p, const struct sim_tracks *truth, const struct sim_tracks *claim)
+bool sim_pairing_open(struct sim_pairing *p, const struct sim_tracks *truth, const struct sim_tracks *reconstruction)
 {
-    assert(!truth->failed && !claim->failed);
-    *p = (struct sim_pairing){.truth = truth, .claim = claim};
-    p->pairs = calloc(truth->track_count + claim->track_count + 1, sizeof *p->pairs);
-    p->name_of = calloc(claim->names.count + 1, sizeof *p->name_of);
-    p->track_of = calloc(claim->track_count + 1, sizeof *p->track_of);
+    assert(!truth->failed && !reconstruction->failed);
+    *p = (struct sim_pairing){.truth = truth, .reconstruction = reconstruction};
+    p->pairs = calloc(truth->track_count + reconstruction->track_count + 1, sizeof *p->pairs);
+    p->name_of = calloc(reconstruction->names.count + 1, sizeof *p->name_of);
+    p->track_of = calloc(reconstruction->track_count + 1, sizeof *p->track_of);
     return p->pairs && p->name_of && p->track_of && pair_names(p) && pair_tracks(p);
 }
 
@@ -100,7 +101,7 @@ void sim_pairing_close(struct sim_pairing *p)
 
 uint64_t sim_pair_long_ns(const struct sim_pair *pair, const struct sim_score_options *options)
 {
-    bool main = pair->truth ? pair->truth->is_main : pair->claim->is_main;
+    bool main = pair->truth ? pair->truth->is_main : pair->reconstruction->is_main;
     uint64_t interval_ns = main ? options->interval_ns : options->other_interval_ns;
     return interval_ns ? 2 * interval_ns : 1;
 }
@@ -131,14 +132,14 @@ static uint64_t distance(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* Of numbers that the claim knows of some threads. */
+/* Error of a number that the reconstruction has for some threads only. */
 struct error {
     uint64_t wrong, whole;
 };
 
-static void add_error(struct error *e, uint64_t truth, uint64_t claim)
+static void add_error(struct error *e, uint64_t truth, uint64_t reconstruction)
 {
-    e->wrong += distance(truth, claim);
+    e->wrong += distance(truth, reconstruction);
     e->whole += truth;
 }
 
@@ -154,7 +155,7 @@ static void total_errors(const struct sim_pairing *p, struct sim_score *out)
     static const struct sim_totals none;
     struct error cpu = {0}, count = {0}, bytes = {0}, switches = {0};
     for (size_t i = 0; i < p->pair_count; i++) {
-        const struct sim_track *c = p->pairs[i].claim;
+        const struct sim_track *c = p->pairs[i].reconstruction;
         const struct sim_totals *t = p->pairs[i].truth ? &p->pairs[i].truth->totals : &none;
         if (c && c->known_cpu)
             add_error(&cpu, t->cpu_ns, c->totals.cpu_ns);
@@ -224,9 +225,9 @@ static void score_add_threads(struct sim_score *out)
 void sim_score_finish(const struct sim_pairing *p, struct sim_score *out)
 {
     score_add_threads(out);
-    out->samples = p->claim->samples;
-    out->lost = p->claim->lost;
-    out->bytes = p->claim->bytes;
+    out->samples = p->reconstruction->samples;
+    out->lost = p->reconstruction->lost;
+    out->bytes = p->reconstruction->bytes;
     out->bytes_per_app_second = p->truth->end_ns ? (double)out->bytes * 1e9 / (double)p->truth->end_ns : 0;
     sim_score_ratios(out);
     total_errors(p, out);

@@ -1,6 +1,6 @@
 #include "sim/score/plot.h"
 
-#include <math.h> /* NAN and isnan, which the compiler has */
+#include <math.h> /* NAN and isnan, which need no library */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ void sim_plot_text(struct strobe_outfile *out, const char *text)
 
 struct axis {
     double low, high, step;
-    int from, to; /* in the picture: where low and high are */
+    int from, to; /* positions of low and high in the picture */
 };
 
 static double plot_axis_position(const struct axis *a, double value)
@@ -44,7 +44,7 @@ static double plot_axis_position(const struct axis *a, double value)
     return a->from + (value - a->low) / (a->high - a->low) * (a->to - a->from);
 }
 
-/* Rounds outwards to a step of 1, 2 or 5 times a power of ten, of which few fit in. */
+/* Rounds low and high outwards to a step of 1, 2 or 5 times a power of ten, chosen so that few steps fit in. */
 static struct axis make_axis(double low, double high, int from, int to)
 {
     static const double factor[] = {2, 2.5, 2};
@@ -71,7 +71,7 @@ static unsigned tick_count(const struct axis *a)
     return count < TICKS_MOST ? count : TICKS_MOST;
 }
 
-/* What a tick is called: without the decimals that the step doesn't need. */
+/* Formats a tick's label without decimals that the step does not need. */
 static void tick_text(const struct axis *a, double value, enum sim_field_unit unit, char *text, size_t bytes)
 {
     char full[SIM_FIELD_TEXT_BYTES];
@@ -137,9 +137,9 @@ static void plot_put_symbol(struct strobe_outfile *out, size_t series, double x,
                  faint ? " faint" : "", x, y, shape[series % SIM_PLOT_SERIES_MOST]);
 }
 
-/* What a mark says when one points at it. */
-static void tip(struct strobe_outfile *out, const char *what, const char *series, enum sim_field_unit unit,
-                double value)
+/* Writes the tooltip of a mark. */
+static void plot_put_tooltip(struct strobe_outfile *out, const char *what, const char *series, enum sim_field_unit unit,
+                             double value)
 {
     char text[SIM_FIELD_TEXT_BYTES];
     strobe_outfile_text(out, "<title>");
@@ -209,7 +209,7 @@ void sim_plot_dots(struct strobe_outfile *out, const struct sim_plot_matrix *m)
             if (isnan(value))
                 continue;
             plot_put_symbol(out, s, plot_axis_position(&x, value), y, false);
-            tip(out, m->rows[r], m->series[s], m->unit, value);
+            plot_put_tooltip(out, m->rows[r], m->series[s], m->unit, value);
         }
     }
     close_picture(out);
@@ -269,7 +269,7 @@ void sim_plot_cloud(struct strobe_outfile *out, const struct sim_plot_cloud *c)
             if (p->faint != faint)
                 continue;
             plot_put_symbol(out, p->series, plot_axis_position(&x, p->x), plot_axis_position(&y, p->y), p->faint);
-            tip(out, c->y_title, c->series[p->series], c->y_unit, p->y);
+            plot_put_tooltip(out, c->y_title, c->series[p->series], c->y_unit, p->y);
         }
     close_picture(out);
 }

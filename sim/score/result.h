@@ -1,5 +1,5 @@
-/* The result of one trial in a form that outlives it: what tables, JSON lines, summaries, bias and the HTML page are
- * made of. Owns its texts. */
+/* The result of one trial, without pointers to the trial's memory. Tables, JSON lines, summaries, bias and the HTML
+ * page are made from it. It owns its texts. */
 #ifndef STROBE_SIM_SCORE_RESULT_H
 #define STROBE_SIM_SCORE_RESULT_H
 
@@ -26,34 +26,34 @@ struct sim_result_thread {
 struct sim_result {
     char *scenario, *policy;
     uint64_t seed;
-    uint64_t interval_ns;   /* of the policy's samples of main threads; 0 = none of its own */
-    struct sim_score score; /* its arrays are empty: see below */
+    uint64_t interval_ns;   /* interval of the policy's samples of main threads; 0: the policy has no interval */
+    struct sim_score score; /* its arrays are empty; `methods` and `threads` below replace them */
     struct sim_result_method *methods;
     size_t method_count; /* largest error of self time first */
     struct sim_result_thread *threads;
     size_t thread_count;     /* in the truth's order */
-    char *violation;         /* the first promise that was not kept, or "" */
-    struct sim_found *found; /* by watchers, in truth and claim, for the page; NULL = not asked for */
+    char *violation;         /* the first invariant that was broken, or "" */
+    struct sim_found *found; /* findings in truth and reconstruction, for the page; NULL: not asked for */
 };
 
-/* Makes a result of a score; `truth` gives the names. Takes nothing over. STROBE_IO: out of memory. */
+/* Makes a result from a score; `truth` supplies the names. Copies everything. STROBE_IO: out of memory. */
 enum strobe_status sim_result_of(const struct sim_score *score, const struct sim_tracks *truth, const char *scenario,
                                  const char *policy, uint64_t seed, struct sim_result *out);
 void sim_result_free(struct sim_result *r);
 
-/* Writes it as one JSON object: on one line with a newline (for swarms, which merge by concatenation; with no more than
- * `most` methods, those of the largest errors, and as many threads, the first), or over several with everything. Errors
- * are the stream's. */
+/* Write the result as one JSON object. The line form is a single line with a newline, so that swarms merge by
+ * concatenation. It holds at most `most` methods (those with the largest errors) and at most `most` threads (the first
+ * ones). The other form is complete and spans several lines. Write errors stay in the stream's error flag. */
 void sim_result_print_line(const struct sim_result *r, size_t most, FILE *out);
 void sim_result_print_json(const struct sim_result *r, FILE *out);
 
-/* Reads a line back. STROBE_BAD_INPUT with `error` ("column N: what was expected"), STROBE_IO. */
+/* Reads a line back. STROBE_BAD_INPUT with `error` ("column N: what was expected"), STROBE_IO: out of memory. */
 enum strobe_status sim_result_read_line(const char *line, struct sim_result *out, struct strobe_error *error);
 
 /* Prints it for people: the run, its threads, the methods with the largest errors. */
 void sim_result_print(const struct sim_result *r, FILE *out);
 
-/* One score of a result by its name in the JSON; false when there is none of that name. */
+/* Returns one score of a result by its name in the JSON. False: there is no score of that name. */
 bool sim_result_value(const struct sim_result *r, const char *name, double *out);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Members that are no scores. */
+/* Members of the object that are not scores. */
 enum { SCENARIO, POLICY, SEED, INTERVAL, VIOLATION, METHODS, THREADS, OTHERS };
 static const char *const other[OTHERS] = {"scenario",  "policy",  "seed",   "interval_ns",
                                           "violation", "methods", "threads"};
@@ -16,10 +16,10 @@ static const char *const other[OTHERS] = {"scenario",  "policy",  "seed",   "int
 struct reading {
     struct sim_result *r;
     size_t method_room, thread_room;
-    uint64_t seen; /* by number: scores, then the others */
+    uint64_t seen; /* one bit per number: scores, then the others */
 };
 
-/* A key of an object is known and stands there once. */
+/* Fails when a key of an object is unknown or occurs twice. */
 static bool result_key_once(struct sim_json *j, uint64_t *seen, unsigned number)
 {
     if (*seen >> number & 1)
@@ -42,7 +42,7 @@ static bool result_unknown_key(struct sim_json *j, const char *key)
     return sim_json_fail(j, j->p, expected);
 }
 
-/* Numbers of an object within the result. */
+/* A number of an object inside the result. */
 struct number {
     const char *name;
     size_t offset;
@@ -54,7 +54,7 @@ struct object {
     char **name;
     const struct number *numbers;
     unsigned count;
-    uint64_t seen; /* numbers, then the name */
+    uint64_t seen; /* one bit per number, then the name */
 };
 
 static bool result_read_number(struct sim_json *j, char *to, bool real)
@@ -164,8 +164,8 @@ static bool member(struct sim_json *j, const char *key, void *ctx)
     return result_unknown_key(j, key);
 }
 
-/* Ratios are written with few digits; the sums are exact. */
-static void restore(struct sim_result *r)
+/* Recomputes the ratios, which are written with few digits, from the sums, which are exact. */
+static void result_restore_ratios(struct sim_result *r)
 {
     sim_score_ratios(&r->score);
     for (size_t i = 0; r->score.thread_ns && i < r->method_count; i++) {
@@ -186,7 +186,7 @@ enum strobe_status sim_result_read_line(const char *line, struct sim_result *out
     for (unsigned i = 0; ok && i < OTHERS; i++)
         ok = all_seen(&j, reading.seen, SIM_FIELD_COUNT_ALL + i, other[i]);
     if (ok) {
-        restore(out);
+        result_restore_ratios(out);
         return STROBE_OK;
     }
     sim_result_free(out);

@@ -26,12 +26,12 @@ static bool score_pairs(const struct sim_pairing *p, const struct sim_score_opti
     return ok;
 }
 
-enum strobe_status sim_score(const struct sim_tracks *truth, const struct sim_tracks *claim,
+enum strobe_status sim_score(const struct sim_tracks *truth, const struct sim_tracks *reconstruction,
                              const struct sim_score_options *options, struct sim_score *out)
 {
     struct sim_pairing pairing = {0};
-    bool ok =
-        sim_score_open(out, truth) && sim_pairing_open(&pairing, truth, claim) && score_pairs(&pairing, options, out);
+    bool ok = sim_score_open(out, truth) && sim_pairing_open(&pairing, truth, reconstruction) &&
+              score_pairs(&pairing, options, out);
     if (ok) {
         sim_score_finish(&pairing, out);
     } else {

@@ -1,7 +1,7 @@
 #include "sim/score/student.h"
 
-/* Exact for few degrees of freedom; beyond, the expansion in 1/n of Cornish and Fisher (Abramowitz and Stegun, 26.7.5),
- * which is good to 5 digits from there on. */
+/* Exact values for few degrees of freedom. For more: the expansion in 1/n of Cornish and Fisher (Abramowitz and Stegun,
+ * 26.7.5), which is accurate to 5 digits there. */
 double sim_student_t(size_t count)
 {
     static const double few[] = {0,      12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469,

@@ -96,7 +96,7 @@ void sim_summary_print(const struct sim_summary *s, FILE *out)
                 100 * methods[i].mean, 100 * methods[i].half_width, (unsigned long long)methods[i].seeds);
 }
 
-/* Columns of the table that compares: together they fit a page. */
+/* Columns of the comparison table; together they fit a page. */
 static const struct {
     const char *field, *title;
     int width;
@@ -123,7 +123,7 @@ static enum sim_field_unit summary_unit_of(const char *name)
     return sim_fields[i].unit;
 }
 
-/* The medians, and in a second line how far the middle half of the seeds lies around them. */
+/* Prints the medians, or as a second line the range of the middle half of the seeds. */
 static void print_summary_line(const struct sim_summary *s, bool spread, FILE *out)
 {
     char text[SIM_FIELD_TEXT_BYTES], cell[SIM_FIELD_TEXT_BYTES + 4];

@@ -1,5 +1,5 @@
-/* Many results of one scenario under one policy, a seed each, summed up: median and spread of every score, and the bias
- * of each method. Results may come in any order; what is printed does not depend on it. Allocates. */
+/* Summary of many results of one scenario under one policy, one per seed: median and spread of every score, and the
+ * bias of each method. Results may come in any order; the output does not depend on it. Allocates. */
 #ifndef STROBE_SIM_SCORE_SUMMARY_H
 #define STROBE_SIM_SCORE_SUMMARY_H
 
@@ -13,7 +13,7 @@ struct sim_spread {
 struct sim_summary {
     char *scenario, *policy; /* of the first result */
     size_t count;
-    struct sim_summary_row *rows; /* one a result; private */
+    struct sim_summary_row *rows; /* one per result; private */
     size_t room;
     struct sim_bias bias;
 };
@@ -21,21 +21,22 @@ struct sim_summary {
 void sim_summary_open(struct sim_summary *s);
 void sim_summary_close(struct sim_summary *s);
 
-/* Takes in a result. STROBE_BAD_INPUT: it is of another scenario or policy; STROBE_IO: out of memory. */
+/* Adds a result. STROBE_BAD_INPUT: it is of another scenario or policy. STROBE_IO: out of memory. */
 enum strobe_status sim_summary_add(struct sim_summary *s, const struct sim_result *result);
 
-/* The spread of one score, by its name in the JSON; false when there is none of that name, or no result. */
+/* Returns the spread of one score by its name in the JSON. False: there is no score of that name, or no result. */
 bool sim_summary_spread(const struct sim_summary *s, const char *name, struct sim_spread *out);
 
-/* A swarm for people: each score's median, quartiles and range; then the methods whose bias shows most. */
+/* Prints a swarm for people: median, quartiles and range of each score, then the methods with the clearest bias. */
 void sim_summary_print(const struct sim_summary *s, FILE *out);
 
-/* The table of `strobe compare`: a line for each summary, grouped by scenario: resolved and exact agreement, agreement
- * in what the policy can tell and the share of time that it can't, blocked error, wakers found, false merges, overhead,
- * bytes an app second, growth of the app's code, losses; medians, with the spread when there are several seeds. */
+/* Prints the table of `strobe compare`: one line per summary, grouped by scenario. The columns are resolved and exact
+ * agreement, agreement in view, share of time out of view, blocked error, wakers found, false merges, overhead, bytes
+ * per second of the app, growth of the app's code, and losses. Values are medians; with several seeds a second line has
+ * the spread. */
 void sim_summary_print_table(const struct sim_summary *summaries, size_t count, FILE *out);
 
-/* One JSON object: scenario, policy, seeds, an object of spreads by score, an array of the methods' biases. */
+/* Prints one JSON object: scenario, policy, seeds, an object of spreads by score, an array of the methods' biases. */
 void sim_summary_print_json(const struct sim_summary *s, FILE *out);
 
 #endif

@@ -6,50 +6,51 @@
 #include <stdlib.h>
 
 enum { NEVER_AGREED = 0, WITH_SHORT = 1, WITH_LONG = 2 };
-#define NOBODY_YET SIZE_MAX
+#define NO_CALL_YET SIZE_MAX
 
-/* An open true call. While the claim agrees with it, `met_` says since when. */
+/* An open true call. While the reconstruction agrees with it, the `met_` members hold the begin of the agreement. */
 struct true_call {
     uint32_t name, message;
     uint64_t begin_ns, end_ns, met_ns, met_core_ns;
     size_t number;
-    uint32_t slices; /* that belong to it */
+    uint32_t slices; /* number of slices that belong to it */
     bool found;
 };
 
-/* An open claimed call. */
-struct claimed_call {
+/* An open reconstructed call. */
+struct reconstructed_call {
     uint32_t name, class;
     uint64_t begin_ns, end_ns;
-    size_t number, first; /* first: the true call it belongs to */
+    size_t number, first; /* first: the true call that it belongs to */
     unsigned agreed;
     bool right;
-    uint32_t message; /* of the true calls met last; on a core in that one, in the best one, in all */
+    uint32_t message; /* message of the true calls met last; time on a core in that message, in the longest one, in
+                         all */
     uint64_t message_ns, most_ns, all_ns;
 };
 
-/* Time within a list of spans, up to an instant that never goes back. */
+/* Accumulates the time inside a list of spans, up to an instant that never decreases. */
 struct meter {
     const struct sim_span *spans;
     size_t count, next;
     uint64_t before_ns;
 };
 
-/* Time at which two paths are equal: all, and on a core or waiting for one. */
+/* Time at which two paths are equal: in total, and on a core or waiting for one. */
 struct agreement {
     bool now;
     uint64_t since_ns, since_off_ns, sum_ns, running_ns;
     struct meter off;
 };
 
-/* Times of methods on one side. */
+/* Open methods of one side. */
 struct times {
     uint32_t *open; /* by name: how often it is on the path */
     uint64_t *since_ns;
     uint64_t last_ns;
 };
 
-/* An open call in the second pass: how many of the path up to it can't be folded. */
+/* An open call in the second pass: number of calls of the path up to it that are not folded. */
 struct level {
     uint32_t name, kept;
 };
@@ -58,22 +59,22 @@ struct sim_sweep {
     const struct sim_pairing *p;
     struct sim_method_score *methods;
     size_t method_count;
-    struct times of_truth, of_claim;
+    struct times of_truth, of_reconstruction;
 
     struct true_call *truth;
     size_t true_depth, true_room;
-    struct claimed_call *claim;
-    size_t claim_depth, claim_room;
-    size_t equal;                   /* levels from the outermost on which both agree */
-    uint64_t *true_end, *claim_end; /* by number of the call: when it ends */
-    size_t true_end_room, claim_end_room;
+    struct reconstructed_call *reconstruction;
+    size_t reconstructed_depth, reconstructed_room;
+    size_t equal;                           /* number of levels from the outermost on at which both agree */
+    uint64_t *true_end, *reconstructed_end; /* by number of the call: its end */
+    size_t true_end_room, reconstructed_end_room;
     size_t *open;
     size_t open_room;
-    size_t true_count, claim_count; /* calls met so far */
+    size_t true_count, reconstructed_count; /* number of calls so far */
     unsigned char *folded;
-    size_t folded_room; /* by number of the claimed call */
+    size_t folded_room; /* by number of the reconstructed call */
     struct level *levels[2];
-    size_t level_room[2]; /* of the truth, of the claim */
+    size_t level_room[2]; /* of the truth, of the reconstruction */
 
     uint64_t begin_ns, end_ns, long_ns;
     struct agreement agreement;
@@ -90,11 +91,11 @@ struct sim_sweep *sim_sweep_open(const struct sim_pairing *p, struct sim_method_
     s->methods = methods;
     s->method_count = p->truth->names.count;
     for (int side = 0; side < 2; side++) {
-        struct times *t = side ? &s->of_claim : &s->of_truth;
+        struct times *t = side ? &s->of_reconstruction : &s->of_truth;
         t->open = calloc(s->method_count + 1, sizeof *t->open);
         t->since_ns = calloc(s->method_count + 1, sizeof *t->since_ns);
     }
-    if (s->of_truth.open && s->of_truth.since_ns && s->of_claim.open && s->of_claim.since_ns)
+    if (s->of_truth.open && s->of_truth.since_ns && s->of_reconstruction.open && s->of_reconstruction.since_ns)
         return s;
     sim_sweep_close(s);
     return NULL;
@@ -106,12 +107,12 @@ void sim_sweep_close(struct sim_sweep *s)
         return;
     free(s->of_truth.open);
     free(s->of_truth.since_ns);
-    free(s->of_claim.open);
-    free(s->of_claim.since_ns);
+    free(s->of_reconstruction.open);
+    free(s->of_reconstruction.since_ns);
     free(s->truth);
-    free(s->claim);
+    free(s->reconstruction);
     free(s->true_end);
-    free(s->claim_end);
+    free(s->reconstructed_end);
     free(s->open);
     free(s->folded);
     free(s->levels[0]);
@@ -137,7 +138,7 @@ static uint32_t message_at(struct meter *m, uint64_t now_ns)
     return m->next < m->count && m->spans[m->next].begin_ns <= now_ns ? m->spans[m->next].value : 0;
 }
 
-/* Where the truth has no cores, the thread counts as always on one. */
+/* Returns the time on a core. Where the truth has no cores, the thread counts as always on one. */
 static uint64_t core_ns(struct sim_sweep *s, uint64_t now_ns)
 {
     return s->cores.count ? meter_at(&s->cores, now_ns) : now_ns;
@@ -150,8 +151,8 @@ static uint64_t in_life(const struct sim_sweep *s, uint64_t time_ns)
     return time_ns < s->end_ns ? time_ns : s->end_ns;
 }
 
-/* From `now` on the paths are equal, or not. */
-static void agree(struct sim_sweep *s, struct agreement *a, uint64_t now_ns, bool equal)
+/* Records whether the paths are equal from `now` on. */
+static void sweep_set_agreement(struct sim_sweep *s, struct agreement *a, uint64_t now_ns, bool equal)
 {
     if (equal == a->now)
         return;
@@ -190,7 +191,7 @@ static bool find_ends(struct sim_sweep *s, const struct sim_track *t, uint64_t *
 
 /* ---- methods */
 
-/* The innermost method has had the time since the last event of its side. */
+/* Gives the innermost method the time since the last event of its side. */
 static void sweep_pass_time(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
 {
     if (name < s->method_count && now_ns > t->last_ns) {
@@ -223,7 +224,7 @@ static void sweep_extend_match(struct sim_sweep *s, uint64_t now_ns)
     t->met_core_ns = core_ns(s, now_ns);
 }
 
-static void sweep_add_message(struct claimed_call *c, uint32_t message, uint64_t ns)
+static void sweep_add_message(struct reconstructed_call *c, uint32_t message, uint64_t ns)
 {
     if (message != c->message || !c->agreed)
         c->message_ns = 0;
@@ -234,18 +235,18 @@ static void sweep_add_message(struct claimed_call *c, uint32_t message, uint64_t
         c->most_ns = c->message_ns;
 }
 
-/* The calls of the innermost equal level part. */
+/* Ends the agreement of the innermost pair of equal calls. */
 static void sweep_end_match(struct sim_sweep *s, uint64_t now_ns)
 {
     struct true_call *t = &s->truth[--s->equal];
-    struct claimed_call *c = &s->claim[s->equal];
+    struct reconstructed_call *c = &s->reconstruction[s->equal];
     uint64_t both_ns = now_ns - t->met_ns, true_ns = t->end_ns - t->begin_ns;
     if (!both_ns)
         return;
     sweep_add_message(c, t->message, core_ns(s, now_ns) - t->met_core_ns);
     if (both_ns * 2 >= true_ns && both_ns * 2 >= c->end_ns - c->begin_ns)
         t->found = c->right = true;
-    if (c->first == NOBODY_YET) {
+    if (c->first == NO_CALL_YET) {
         c->first = t->number;
         t->slices++;
     }
@@ -267,7 +268,8 @@ static bool true_begin(struct sim_sweep *s, const struct sim_event *e)
     s->true_count++;
     s->true_depth++;
     s->methods[e->name].calls++;
-    if (s->equal + 1 == s->true_depth && s->claim_depth > s->equal && s->claim[s->equal].name == e->name)
+    if (s->equal + 1 == s->true_depth && s->reconstructed_depth > s->equal &&
+        s->reconstruction[s->equal].name == e->name)
         sweep_extend_match(s, e->time_ns);
     return true;
 }
@@ -287,39 +289,39 @@ static void true_end(struct sim_sweep *s, uint64_t now_ns)
     s->out->false_splits += t->slices > 1;
 }
 
-static bool claimed_begin(struct sim_sweep *s, const struct sim_event *e)
+static bool sweep_begin_reconstructed(struct sim_sweep *s, const struct sim_event *e)
 {
-    if (!strobe_array_reserve(&s->claim, &s->claim_room, s->claim_depth + 1) ||
-        !strobe_array_reserve(&s->folded, &s->folded_room, s->claim_count + 1))
+    if (!strobe_array_reserve(&s->reconstruction, &s->reconstructed_room, s->reconstructed_depth + 1) ||
+        !strobe_array_reserve(&s->folded, &s->folded_room, s->reconstructed_count + 1))
         return false;
-    struct claimed_call *c = &s->claim[s->claim_depth];
+    struct reconstructed_call *c = &s->reconstruction[s->reconstructed_depth];
     uint32_t name = s->p->name_of[e->name];
     uint64_t now_ns = in_life(s, e->time_ns);
-    sweep_pass_time(s, &s->of_claim, now_ns, s->claim_depth ? c[-1].name : SIM_UNKNOWN);
-    sweep_enter(s, &s->of_claim, now_ns, name);
-    *c = (struct claimed_call){.name = name,
-                               .class = e->class,
-                               .begin_ns = e->time_ns,
-                               .end_ns = s->claim_end[s->claim_count],
-                               .number = s->claim_count,
-                               .first = NOBODY_YET,
-                               .agreed = NEVER_AGREED};
-    s->claim_count++;
-    s->claim_depth++;
-    if (s->equal + 1 == s->claim_depth && s->true_depth > s->equal && s->truth[s->equal].name == name)
+    sweep_pass_time(s, &s->of_reconstruction, now_ns, s->reconstructed_depth ? c[-1].name : SIM_UNKNOWN);
+    sweep_enter(s, &s->of_reconstruction, now_ns, name);
+    *c = (struct reconstructed_call){.name = name,
+                                     .class = e->class,
+                                     .begin_ns = e->time_ns,
+                                     .end_ns = s->reconstructed_end[s->reconstructed_count],
+                                     .number = s->reconstructed_count,
+                                     .first = NO_CALL_YET,
+                                     .agreed = NEVER_AGREED};
+    s->reconstructed_count++;
+    s->reconstructed_depth++;
+    if (s->equal + 1 == s->reconstructed_depth && s->true_depth > s->equal && s->truth[s->equal].name == name)
         sweep_extend_match(s, e->time_ns);
     return true;
 }
 
-static void claimed_end(struct sim_sweep *s, uint64_t time_ns)
+static void sweep_end_reconstructed(struct sim_sweep *s, uint64_t time_ns)
 {
-    struct claimed_call *c = &s->claim[s->claim_depth - 1];
+    struct reconstructed_call *c = &s->reconstruction[s->reconstructed_depth - 1];
     uint64_t now_ns = in_life(s, time_ns);
-    sweep_pass_time(s, &s->of_claim, now_ns, c->name);
-    sweep_leave(s, &s->of_claim, now_ns, c->name);
-    if (s->equal == s->claim_depth)
+    sweep_pass_time(s, &s->of_reconstruction, now_ns, c->name);
+    sweep_leave(s, &s->of_reconstruction, now_ns, c->name);
+    if (s->equal == s->reconstructed_depth)
         sweep_end_match(s, time_ns);
-    s->claim_depth--;
+    s->reconstructed_depth--;
     s->folded[c->number] = c->agreed == WITH_SHORT;
     if (c->class == SIM_CALL_METHOD && c->all_ns - c->most_ns >= s->long_ns)
         s->out->false_merges++;
@@ -331,9 +333,9 @@ static void claimed_end(struct sim_sweep *s, uint64_t time_ns)
 
 /* ---- the passes */
 
-/* The events of both sides in order of time. */
+/* The events of both sides in time order. */
 struct merge {
-    const struct sim_event *truth, *true_end, *claim, *claim_end;
+    const struct sim_event *truth, *true_end, *reconstruction, *reconstructed_end;
 };
 
 static struct merge merge_of(const struct sim_pair *pair)
@@ -343,42 +345,44 @@ static struct merge merge_of(const struct sim_pair *pair)
         m.truth = pair->truth->events;
         m.true_end = m.truth + pair->truth->event_count;
     }
-    if (pair->claim && pair->claim->event_count) {
-        m.claim = pair->claim->events;
-        m.claim_end = m.claim + pair->claim->event_count;
+    if (pair->reconstruction && pair->reconstruction->event_count) {
+        m.reconstruction = pair->reconstruction->events;
+        m.reconstructed_end = m.reconstruction + pair->reconstruction->event_count;
     }
     return m;
 }
 
-/* NULL at the end. */
-static const struct sim_event *sweep_next_event(struct merge *m, bool *claimed)
+/* Returns the next event; NULL at the end. */
+static const struct sim_event *sweep_next_event(struct merge *m, bool *reconstructed)
 {
-    if (m->truth == m->true_end && m->claim == m->claim_end)
+    if (m->truth == m->true_end && m->reconstruction == m->reconstructed_end)
         return NULL;
-    *claimed = m->truth == m->true_end || (m->claim != m->claim_end && m->claim->time_ns < m->truth->time_ns);
-    return *claimed ? m->claim++ : m->truth++;
+    *reconstructed = m->truth == m->true_end ||
+                     (m->reconstruction != m->reconstructed_end && m->reconstruction->time_ns < m->truth->time_ns);
+    return *reconstructed ? m->reconstruction++ : m->truth++;
 }
 
 static bool first_pass(struct sim_sweep *s, const struct sim_pair *pair)
 {
     struct merge m = merge_of(pair);
     const struct sim_event *e;
-    bool claimed, ok = true;
-    agree(s, &s->agreement, s->begin_ns, true);
-    while (ok && (e = sweep_next_event(&m, &claimed))) {
+    bool reconstructed, ok = true;
+    sweep_set_agreement(s, &s->agreement, s->begin_ns, true);
+    while (ok && (e = sweep_next_event(&m, &reconstructed))) {
         if (e->name != SIM_CALL_END)
-            ok = claimed ? claimed_begin(s, e) : true_begin(s, e);
-        else if (claimed)
-            claimed_end(s, e->time_ns);
+            ok = reconstructed ? sweep_begin_reconstructed(s, e) : true_begin(s, e);
+        else if (reconstructed)
+            sweep_end_reconstructed(s, e->time_ns);
         else
             true_end(s, e->time_ns);
-        agree(s, &s->agreement, e->time_ns, s->equal == s->true_depth && s->equal == s->claim_depth);
+        sweep_set_agreement(s, &s->agreement, e->time_ns,
+                            s->equal == s->true_depth && s->equal == s->reconstructed_depth);
     }
-    agree(s, &s->agreement, s->end_ns, false);
+    sweep_set_agreement(s, &s->agreement, s->end_ns, false);
     return ok;
 }
 
-/* The paths of the second pass: the truth's, and the claim's. */
+/* The paths of the second pass: the truth's and the reconstruction's. */
 struct left {
     size_t depth[2], count[2], equal;
 };
@@ -411,25 +415,25 @@ static uint32_t kept(const struct sim_sweep *s, int side, size_t depth)
     return depth ? s->levels[side][depth - 1].kept : 0;
 }
 
-/* All that is not equal is folded. */
+/* True when all calls beyond the common path are folded. */
 static bool is_resolved(const struct sim_sweep *s, const struct left *l)
 {
     return kept(s, 0, l->depth[0]) == kept(s, 0, l->equal) && kept(s, 1, l->depth[1]) == kept(s, 1, l->equal);
 }
 
-/* The same again, knowing what is folded. */
+/* The second pass: repeats the comparison, with folded calls known. */
 static bool second_pass(struct sim_sweep *s, const struct sim_pair *pair, struct agreement *a)
 {
     struct left l = {{0, 0}, {0, 0}, 0};
     struct merge m = merge_of(pair);
     const struct sim_event *e;
-    bool claimed, ok = true;
-    agree(s, a, s->begin_ns, true);
-    while (ok && (e = sweep_next_event(&m, &claimed))) {
-        ok = sweep_step(s, &l, claimed, e);
-        agree(s, a, e->time_ns, ok && is_resolved(s, &l));
+    bool reconstructed, ok = true;
+    sweep_set_agreement(s, a, s->begin_ns, true);
+    while (ok && (e = sweep_next_event(&m, &reconstructed))) {
+        ok = sweep_step(s, &l, reconstructed, e);
+        sweep_set_agreement(s, a, e->time_ns, ok && is_resolved(s, &l));
     }
-    agree(s, a, s->end_ns, false);
+    sweep_set_agreement(s, a, s->end_ns, false);
     return ok;
 }
 
@@ -438,8 +442,8 @@ static void sweep_start(struct sim_sweep *s, const struct sim_pair *pair, const 
     const struct sim_track *t = pair->truth;
     s->begin_ns = t ? t->begin_ns : 0;
     s->end_ns = t ? t->end_ns : 0;
-    s->true_depth = s->claim_depth = s->equal = s->true_count = s->claim_count = 0;
-    s->of_truth.last_ns = s->of_claim.last_ns = s->begin_ns;
+    s->true_depth = s->reconstructed_depth = s->equal = s->true_count = s->reconstructed_count = 0;
+    s->of_truth.last_ns = s->of_reconstruction.last_ns = s->begin_ns;
     s->cores = (struct meter){.spans = t ? t->cpu : NULL, .count = t ? t->cpu_count : 0};
     s->messages = (struct meter){.spans = t ? t->messages : NULL, .count = t ? t->message_count : 0};
     s->agreement = (struct agreement){.since_ns = s->begin_ns, .off = {.spans = off->at, .count = off->count}};
@@ -453,8 +457,8 @@ bool sim_sweep_pair(struct sim_sweep *s, const struct sim_pair *pair, uint64_t l
     s->out = out;
     struct agreement resolved = s->agreement;
     if (!find_ends(s, pair->truth, &s->true_end, &s->true_end_room) ||
-        !find_ends(s, pair->claim, &s->claim_end, &s->claim_end_room) || !first_pass(s, pair) ||
-        !second_pass(s, pair, &resolved))
+        !find_ends(s, pair->reconstruction, &s->reconstructed_end, &s->reconstructed_end_room) ||
+        !first_pass(s, pair) || !second_pass(s, pair, &resolved))
         return false;
     if (!thread)
         return true;

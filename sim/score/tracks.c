@@ -51,7 +51,7 @@ uint32_t sim_track_add(struct sim_tracks *t, uint32_t tid, uint32_t generation, 
     return (uint32_t)t->track_count++;
 }
 
-/* Each track's end_ns is its latest time yet. */
+/* Returns the track; its end_ns advances to time_ns. */
 static struct sim_track *tracks_at_time(struct sim_tracks *t, uint32_t track, uint64_t time_ns)
 {
     assert(track < t->track_count && time_ns >= t->tracks[track].end_ns);
@@ -101,7 +101,7 @@ void sim_track_wait(struct sim_tracks *t, uint32_t track, const struct sim_wait 
     tr->waits[tr->wait_count++] = *wait;
 }
 
-/* Ends the last span if it is open; one without length is forgotten. */
+/* Ends the last span if it is open. Drops it when it has no length. */
 static void tracks_close_span(struct sim_span *spans, size_t *count, uint64_t time_ns)
 {
     if (!*count || spans[*count - 1].end_ns != SIM_SPAN_OPEN)

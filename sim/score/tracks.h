@@ -1,12 +1,11 @@
-/* What happened, or what a tracer claims has happened, thread by thread: the common form of truth and claim.
+/* Tracks: a timeline thread by thread. Truth and reconstructed timeline have this common form.
  *
- * A track is one incarnation of a thread with its events in time order: a call begins (by name), the innermost call
- * ends, ... A blocking call is a call like others, of class WAIT, named for its kind ("[mutex wait]", see
- * strobe_wait_name), in truth from the call to the return. Placeholders of the tracer ("[unseen]") are calls of class
- * GAP.
+ * A track is one incarnation of a thread with its events in time order: a call begins (by name), or the innermost call
+ * ends. A blocking call is a call of class WAIT, named after its kind ("[mutex wait]", see strobe_wait_name). In the
+ * truth it lasts from the call to the return. Placeholders of the tracer ("[unseen]") are calls of class GAP.
  *
- * Whoever fills it in calls the functions below in time order per track; whoever reads it uses the fields. Allocates;
- * not thread-safe. The first lack of memory sticks in `failed`. Times in ns since the begin of the run. */
+ * To fill in tracks, call the functions below in time order per track. To read them, use the fields. Allocates; not
+ * thread-safe. After a failed allocation `failed` stays set. Times are in ns since the begin of the run. */
 #ifndef STROBE_SIM_SCORE_TRACKS_H
 #define STROBE_SIM_SCORE_TRACKS_H
 
@@ -27,24 +26,24 @@ enum { SIM_NOBODY = -1 };
 struct sim_event {
     uint64_t time_ns;
     uint32_t name;  /* number in tracks->names, or SIM_CALL_END */
-    uint32_t class; /* enum sim_call_class; of an END: 1 = ended by an exception */
+    uint32_t class; /* enum sim_call_class; of an END: 1 if an exception ended the call */
 };
 
-/* A blocking call, as found in `events` too. */
+/* A blocking call. `events` has it too. */
 struct sim_wait {
     uint64_t begin_ns, end_ns;
     enum strobe_kind kind;
-    bool blocked;        /* truth: it really gave its core away */
-    uint64_t what;       /* identity of the lock, queue, ...; 0 = nothing of the kind */
+    bool blocked;        /* truth: the thread left its core in the wait */
+    uint64_t what;       /* identity of the lock, queue, ...; 0: no identity */
     int32_t waker;       /* track of the thread that ended it; SIM_NOBODY */
-    uint64_t release_ns; /* when that one released; begin <= release <= end */
+    uint64_t release_ns; /* when the waker released; begin <= release <= end */
 };
 
-/* A message that a loop ran, beside its span in `messages`, which may be forgotten when it took no time; truth only. */
+/* A message that a loop ran; truth only. Its span in `messages` may be missing, when the message took no time. */
 struct sim_loop_turn {
-    uint64_t begin_ns, end_ns; /* end_ns: as of the message's span */
-    uint64_t due_ns;           /* when it was to run; of a frame the vsync that it was meant for */
-    uint32_t id, queue, name;  /* name: its method's */
+    uint64_t begin_ns, end_ns; /* end_ns: end of the message's span */
+    uint64_t due_ns;           /* when the message was due; for a frame: its vsync */
+    uint32_t id, queue, name;  /* name: of the message's method */
     bool is_frame;
 };
 
@@ -60,25 +59,25 @@ struct sim_totals {
 };
 
 struct sim_track {
-    uint32_t tid, generation; /* together unique; generation counts from 1 per tid */
+    uint32_t tid, generation; /* unique together; generation counts from 1 per tid */
     char name[32];
     bool is_main;
-    uint64_t begin_ns, end_ns; /* end_ns: of the latest thing told, until sim_track_end */
+    uint64_t begin_ns, end_ns; /* end_ns: the latest time so far, until sim_track_end */
     struct sim_event *events;
     size_t event_count, event_room;
     struct sim_wait *waits;
     size_t wait_count, wait_room;
     struct sim_span *cpu;
-    size_t cpu_count, cpu_room; /* on a core, value = which; truth only */
+    size_t cpu_count, cpu_room; /* spans on a core, value = the core; truth only */
     struct sim_span *messages;
     size_t message_count, message_room; /* value = message id, from 1 */
     struct sim_loop_turn *turns;
     size_t turn_count, turn_room; /* in order of begin */
-    uint64_t samples;             /* claims: taken of this thread, merged ones counted */
-    uint64_t short_wait_ns;       /* claims: time in blocks that are known in sum only */
+    uint64_t samples;             /* reconstruction: samples of this thread; merged ones count one by one */
+    uint64_t short_wait_ns;       /* reconstruction: time in blocks of which only the sum is known */
     struct sim_totals totals;
-    bool known_cpu, known_alloc, known_switches; /* claims: totals holds them */
-    uint32_t depth;                              /* open calls, while it is filled in */
+    bool known_cpu, known_alloc, known_switches; /* reconstruction: `totals` holds them */
+    uint32_t depth;                              /* number of open calls while the track is filled in */
 };
 
 struct sim_tracks {
@@ -86,49 +85,50 @@ struct sim_tracks {
     struct sim_track *tracks;
     size_t track_count, track_room;
     uint64_t end_ns;
-    /* claims only */
+    /* reconstruction only */
     uint64_t samples; /* of all tracks */
-    uint64_t lost;    /* known to be lost */
-    uint64_t bytes;   /* stored for them */
+    uint64_t lost;    /* known losses */
+    uint64_t bytes;   /* stored for the samples */
     int failed;
 };
 
-void sim_tracks_open(struct sim_tracks *t); /* memory may be anything */
+void sim_tracks_open(struct sim_tracks *t); /* memory need not be zeroed */
 void sim_tracks_close(struct sim_tracks *t);
 
-/* The number of a name. */
+/* Returns the number of a name; adds the name when it is new. */
 uint32_t sim_tracks_name(struct sim_tracks *t, const char *name);
 
-/* Adds a track; returns its number. Numbers stay good, pointers to tracks do not. */
+/* Adds a track and returns its number. Numbers stay valid; pointers to tracks do not. */
 uint32_t sim_track_add(struct sim_tracks *t, uint32_t tid, uint32_t generation, const char *name, bool is_main,
                        uint64_t begin_ns);
 
 void sim_track_call(struct sim_tracks *t, uint32_t track, uint64_t time_ns, uint32_t name, enum sim_call_class class);
 void sim_track_return(struct sim_tracks *t, uint32_t track, uint64_t time_ns, bool thrown);
 
-/* A wait is a call of class WAIT (made with sim_track_call) whose rest is known at its end, which this is. */
+/* Adds the details of a wait when it ends. The wait itself is a call of class WAIT, made with sim_track_call. */
 void sim_track_wait(struct sim_tracks *t, uint32_t track, const struct sim_wait *wait);
 
-/* CPU slices: on a core, or -1 off it. Messages: one begins, and ends when another does, or with id 0. Spans without
- * length are forgotten, and what goes on at once with the same value is one span. */
+/* sim_track_core records the core that the thread is on, -1 for none. sim_track_message records that a message begins;
+ * it ends when another begins, or with id 0. Spans without length are dropped, and adjacent spans of the same value are
+ * joined. */
 void sim_track_core(struct sim_tracks *t, uint32_t track, uint64_t time_ns, int core);
 void sim_track_message(struct sim_tracks *t, uint32_t track, uint64_t time_ns, uint32_t id);
 
-/* The message that has just begun, by its id, was this one. It ends with its message. */
+/* Adds the details of the message that has just begun, matched by id. The turn ends with its message. */
 void sim_track_loop(struct sim_tracks *t, uint32_t track, const struct sim_loop_turn *turn);
 
-/* Ends the track: what is open ends with it, but for waits, which are to be told before. Every track is to be ended. */
+/* Ends the track and what is open in it, except waits: add those before. Every track must be ended. */
 void sim_track_end(struct sim_tracks *t, uint32_t track, uint64_t time_ns);
 
-/* Writes a Perfetto trace: calls as slices, waits with flows from their wakers, CPU slices and messages as tracks of
- * their own. `process` is what the viewer shows as the process's name. */
+/* Writes a Perfetto trace: calls as slices, waits with flows from their wakers, CPU slices and messages as separate
+ * tracks. `process` is the process name that the viewer shows. */
 enum strobe_status sim_tracks_write(const struct sim_tracks *t, const char *process, const char *path, int replace);
 
-/* A sink that turns the engine's own timeline into tracks, appended to `t`: to be given to strobe_timeline_build, frees
- * itself at finish. `origin_ns` is the trace time that counts as 0. Names are those the trace shows; what stands for
- * missing frames is a method of its name. Messages, samples, losses, bytes and totals are filled in too. A wait counts
- * as blocked when the trace shows that its thread switched in it, or used less CPU time than nine tenths of its own.
- * NULL: out of memory. */
+/* Returns a sink for strobe_timeline_build that appends the engine's timeline to `t` as tracks. The sink frees itself
+ * at finish. `origin_ns` is the trace time that counts as 0. Names are those that the trace shows; a placeholder for
+ * missing frames becomes a method of its name. Messages, samples, losses, bytes and totals are filled in too. A wait
+ * counts as blocked when the trace shows that its thread switched in it, or that the thread used less CPU time than
+ * nine tenths of the wait's own time. NULL: out of memory. */
 struct strobe_sink;
 struct strobe_sink *sim_tracks_sink(struct sim_tracks *t, uint64_t origin_ns);
 

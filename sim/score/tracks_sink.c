@@ -15,14 +15,14 @@ struct recorder {
     const struct strobe_reader_thread *thread;
     uint32_t track;                /* of the thread */
     uint32_t first_track;          /* of all threads */
-    uint32_t *track_of;            /* by thread: its track + 1; 0 = none yet */
-    struct strobe_wake_flow woken; /* of the wait that ends next, if any: id 0 = none */
+    uint32_t *track_of;            /* by thread: its track + 1; 0: none yet */
+    struct strobe_wake_flow woken; /* wake-up for the wait that ends next; id 0: none */
     struct strobe_moment last;     /* the latest of the thread */
-    uint32_t *number;              /* by name of the tree: number in the tracks + 1; 0 = not asked for yet */
+    uint32_t *number;              /* by name of the tree: number in the tracks + 1; 0: not looked up yet */
     size_t number_room;
 };
 
-/* The trace's clock may begin before ours, and threads may end before what is shown of them. */
+/* Converts a time. The trace's clock may begin before origin_ns, and threads may end before their last event. */
 static uint64_t recorder_run_time(const struct recorder *r, uint64_t time_ns)
 {
     uint64_t now = r->tracks->failed ? 0 : r->tracks->tracks[r->track].end_ns;
@@ -77,7 +77,7 @@ static void recorder_thread_begin(struct strobe_sink *sink, const struct strobe_
     r->track = recorder_add_track(r, t);
 }
 
-/* Told to the waiter right before the end of the wait it is about. */
+/* The engine emits a wake-up to the waiter right before the end of its wait. */
 static void recorder_wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     if (!f->at_waker)
@@ -90,7 +90,7 @@ static void recorder_message(struct strobe_sink *sink, const struct strobe_loop_
     sim_track_message(r->tracks, r->track, recorder_run_time(r, m->time_ns), m->id);
 }
 
-/* That a thread was off its processor is no call: what it lies in is where the thread is claimed to have stood. */
+/* A slice "off the processor" is not a call: the thread stands in the enclosing call. */
 static void recorder_slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
     static const enum sim_call_class class_of[] = {
@@ -107,9 +107,10 @@ static void recorder_slice_begin(struct strobe_sink *sink, const struct strobe_s
     sim_track_call(r->tracks, r->track, recorder_run_time(r, s->begin.time_ns), name, class_of[s->class]);
 }
 
-/* A trace doesn't say which calls gave the core away. Those did that switched, or that took clearly less CPU time than
- * their own: where it was not read at both ends it is spread over what lies between, so half is no sign. */
-static bool blocked(const struct strobe_slice *s, const struct strobe_moment *now)
+/* True when the wait counts as blocked. A trace does not say which calls gave up the core. They are those in which the
+ * thread switched, or used clearly less CPU time than the wait's own time. CPU time that was not read at both ends is
+ * spread over what lies between, so the limit is not half. */
+static bool recorder_wait_blocked(const struct strobe_slice *s, const struct strobe_moment *now)
 {
     return now->counter[STROBE_COUNTER_SWITCHES] > s->begin.counter[STROBE_COUNTER_SWITCHES] ||
            now->cpu_ns - s->begin.cpu_ns < (now->time_ns - s->begin.time_ns) / 10 * 9;
@@ -130,7 +131,7 @@ static void recorder_slice_end(struct strobe_sink *sink, const struct strobe_sli
     struct sim_wait wait = {.begin_ns = begin_ns > life_ns ? begin_ns : life_ns,
                             .end_ns = end_ns,
                             .kind = (enum strobe_kind)s->name,
-                            .blocked = blocked(s, now),
+                            .blocked = recorder_wait_blocked(s, now),
                             .what = s->arg,
                             .waker = SIM_NOBODY,
                             .release_ns = end_ns};
@@ -174,7 +175,7 @@ static void recorder_thread_end(struct strobe_sink *sink)
     r->tracks->samples += r->thread->samples;
 }
 
-/* Wakers were told as threads, some of which had no track yet, and some of which have nothing else to show. */
+/* Resolves wakers, which are given as threads. Some of them had no track yet, and some have no other events. */
 static void name_wakers(struct recorder *r)
 {
     size_t count = r->tracks->track_count;

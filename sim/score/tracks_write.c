@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One sequence of packets a lane: a thread's calls, its messages, or a core. Each has a clock and a dictionary of its
- * own, so that lanes are written one after the other. */
+/* One sequence of packets per lane: a thread's calls, its messages, or a core. Each sequence has its own clock and
+ * dictionary, so lanes are written one after the other. */
 enum { SEQUENCE_TRACKS = 1, PROCESS_TRACK = 1, PID = 1, ANY_NAME = UINT32_MAX };
 
 static const char *const category[] = {
@@ -17,7 +17,7 @@ static const char *const category[] = {
 };
 enum { CATEGORIES = sizeof category / sizeof category[0] };
 
-/* A thread lets another one go on: where the arrow of flow `id` starts. */
+/* A release by a thread that ends another one's wait: the arrow of flow `id` starts here. */
 struct release {
     uint64_t time_ns, id;
     uint32_t track;
@@ -34,16 +34,16 @@ struct writer {
     const struct sim_tracks *t;
     uint32_t sequence;
     uint64_t last_ns;        /* of the lane's last event */
-    uint32_t *named_in;      /* by name: the sequence that interned it last */
-    struct sim_event **open; /* calls of the track being written */
+    uint32_t *named_in;      /* by name: the last sequence that interned it */
+    struct sim_event **open; /* open calls of the current track */
     size_t open_room;
     struct release *releases;
     size_t release_count, release_room;
-    uint64_t flow; /* ids handed out */
+    uint64_t flow; /* number of ids assigned */
     int failed;
 };
 
-/* Tracks by number: the process, the threads, their messages, the cores. */
+/* Ids of tracks: the process, the threads, their messages, the cores. */
 static uint64_t thread_uuid(uint32_t track)
 {
     return PROCESS_TRACK + 1 + track;
@@ -71,7 +71,7 @@ static void write_process_descriptor(struct writer *w, const char *name)
     p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
     uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
     p = pb_uint(p, 1, PROCESS_TRACK);
-    p = pb_uint(p, 11, 3); /* children as their ranks say */
+    p = pb_uint(p, 11, 3); /* children are ordered by rank */
     uint8_t *process = p = pb_open(p, 3);
     p = pb_uint(p, 1, PID);
     p = pb_bytes(p, 6, name, bytes);
@@ -80,7 +80,7 @@ static void write_process_descriptor(struct writer *w, const char *name)
     strobe_packets_end(&w->packets, packet, p);
 }
 
-/* A track of a thread, or one with a name of its own (`thread` NULL). */
+/* Writes the track of a thread, or a track with a name (`thread` NULL). */
 static void write_track_descriptor(struct writer *w, uint64_t uuid, uint64_t parent, uint64_t rank, const char *name,
                                    const struct sim_track *thread)
 {
@@ -127,7 +127,7 @@ static void start_lane(struct writer *w, uint64_t uuid)
 
 /* ---- events of a lane, in order of time */
 
-/* An event under way. */
+/* An event that is being written. */
 struct event {
     uint8_t *packet, *event;
 };
@@ -160,7 +160,7 @@ static void event_close(struct writer *w, const struct event *e, uint8_t *p)
     strobe_packets_end(&w->packets, e->packet, pb_close(e->event, p));
 }
 
-/* A slice on a lane where slices lie one after the other. */
+/* Writes a slice on a lane whose slices do not overlap. */
 static void write_span(struct writer *w, const struct sim_span *span, const char *name)
 {
     struct event e;
@@ -172,8 +172,8 @@ static void write_span(struct writer *w, const struct sim_span *span, const char
 
 /* ---- threads */
 
-/* One end of an arrow. It needs a slice of its own to hang on, for arrows go from earlier slices to later ones, and a
- * wait begins before it is released. */
+/* Writes one end of an arrow as an instant event. Arrows go from earlier events to later ones, and a wait begins before
+ * its release, so the arrow cannot end at the wait's slice. */
 static void write_instant(struct writer *w, uint64_t time_ns, const char *name, unsigned field, uint64_t flow)
 {
     struct event e;
@@ -187,7 +187,7 @@ static void write_release(struct writer *w, const struct release *r)
     write_instant(w, r->time_ns, "release", EVENT_FLOW, r->id);
 }
 
-/* The wait that a call was, if it is known to be one; waits end in the order of their ends. */
+/* Returns the wait of a call, or NULL. Waits are in order of their ends. */
 static const struct sim_wait *wait_of(const struct sim_track *tr, size_t *next, const struct sim_event *begin,
                                       uint64_t end_ns)
 {
@@ -277,8 +277,8 @@ static bool add_release(struct writer *w, struct release r)
     return true;
 }
 
-/* Finds who releases whom, with flows numbered in the order in which the waiters will be written. The list ends with a
- * release of no track. */
+/* Finds the releases, with flows numbered in the order in which the waiters will be written. A release without track
+ * ends the list. */
 static bool find_releases(struct writer *w)
 {
     uint64_t flow = 0;
@@ -346,7 +346,7 @@ static bool write_cores(struct writer *w)
 
 static void write_tracks(struct writer *w, const char *process)
 {
-    enum { CORES_MOST = 4096 }; /* ranks below it are those of cores */
+    enum { CORES_MOST = 4096 }; /* lower ranks belong to cores */
     write_process_descriptor(w, process);
     if (!find_releases(w) || !write_cores(w)) {
         w->failed = 1;

@@ -6,32 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of an open call: its name as the truth numbers it, and beside it: it is no part of the path; it is a placeholder. */
+/* An open call: its name's number in the truth, and two flags. OFF_PATH: it is not part of the path. BLANK: it is a
+ * placeholder. */
 #define OFF_PATH (UINT32_C(1) << 31)
 #define BLANK    (UINT32_C(1) << 30)
-#define NO_NAME  (BLANK - 1) /* one that the truth has not */
+#define NO_NAME  (BLANK - 1) /* a name that the truth does not have */
 
-/* One side of a thread while time goes on. */
+/* One side of a thread during the sweep over time. */
 struct side {
     const struct sim_track *track; /* NULL: none */
     size_t next;                   /* event */
     uint32_t *open;                /* calls, outermost first */
     size_t depth, room;
-    uint32_t *path; /* those of them that are on it */
+    uint32_t *path; /* the calls on the path */
     size_t length, path_room;
 };
 
 struct walk {
     const struct sim_pairing *pairing;
     const struct sim_view *view;
-    struct side truth, claim;
-    size_t match; /* length of what both paths begin with, as far as it was compared */
+    struct side truth, reconstruction;
+    size_t match; /* length of the common begin of both paths, as far as compared */
     uint64_t life_ns, agree_ns, unseen_ns;
 };
 
 static bool view_shows_name(const struct sim_view *v, uint32_t name)
 {
-    return !v->is_limited || (name < v->told_count && v->told[name]);
+    return !v->is_limited || (name < v->recorded_count && v->recorded[name]);
 }
 
 static uint32_t open_call(const struct walk *w, const struct side *s, const struct sim_event *e)
@@ -83,7 +84,7 @@ static uint64_t next_ns(const struct side *s)
 
 static void view_count_time(struct walk *w, bool followed, uint64_t ns)
 {
-    const struct side *t = &w->truth, *c = &w->claim;
+    const struct side *t = &w->truth, *c = &w->reconstruction;
     while (w->match < t->length && w->match < c->length && t->path[w->match] == c->path[w->match])
         w->match++;
     bool whole = w->match == t->length && w->match == c->length;
@@ -105,18 +106,18 @@ static bool walk_pair(struct walk *w, const struct sim_pair *pair)
                              .room = w->truth.room,
                              .path = w->truth.path,
                              .path_room = w->truth.path_room};
-    w->claim = (struct side){.track = pair->claim,
-                             .open = w->claim.open,
-                             .room = w->claim.room,
-                             .path = w->claim.path,
-                             .path_room = w->claim.path_room};
+    w->reconstruction = (struct side){.track = pair->reconstruction,
+                                      .open = w->reconstruction.open,
+                                      .room = w->reconstruction.room,
+                                      .path = w->reconstruction.path,
+                                      .path_room = w->reconstruction.path_room};
     w->match = 0;
     bool followed = !w->view->is_limited || !w->view->main_only || pair->truth->is_main;
     uint64_t now = pair->truth->begin_ns, end = pair->truth->end_ns;
     while (now < end) {
-        if (!view_step(w, &w->truth, now) || !view_step(w, &w->claim, now))
+        if (!view_step(w, &w->truth, now) || !view_step(w, &w->reconstruction, now))
             return false;
-        uint64_t next = next_ns(&w->truth), other = next_ns(&w->claim);
+        uint64_t next = next_ns(&w->truth), other = next_ns(&w->reconstruction);
         next = other < next ? other : next;
         next = next < end ? next : end;
         view_count_time(w, followed, next - now);
@@ -127,8 +128,8 @@ static bool walk_pair(struct walk *w, const struct sim_pair *pair)
 
 /* ---- lengths of calls ---- */
 
-/* The calls of a track by name, in order of begin: first[name] .. first[name + 1) in `ns`; NO_LENGTH of those that were
- * not left by their exit. */
+/* The lengths of a track's calls by name, in order of begin: ns[first[name]] .. ns[first[name + 1] - 1]. NO_LENGTH: the
+ * call did not end by its exit. */
 #define NO_LENGTH UINT64_MAX
 struct lengths {
     size_t *first;
@@ -182,16 +183,16 @@ static void view_drop_lengths(struct lengths *l)
 static bool time_pair(const struct sim_pairing *p, const struct sim_pair *pair, const struct sim_view *v,
                       struct sim_score *out)
 {
-    struct lengths truth = {0}, claim = {0};
+    struct lengths truth = {0}, reconstruction = {0};
     size_t names = p->truth->names.count;
     bool fits = view_measure_calls(pair->truth, NULL, names, &truth) &&
-                view_measure_calls(pair->claim, p->name_of, names, &claim);
+                view_measure_calls(pair->reconstruction, p->name_of, names, &reconstruction);
     for (uint32_t name = 0; fits && name < names; name++) {
         size_t n = truth.first[name + 1] - truth.first[name];
-        if (!view_shows_name(v, name) || claim.first[name + 1] - claim.first[name] != n)
+        if (!view_shows_name(v, name) || reconstruction.first[name + 1] - reconstruction.first[name] != n)
             continue;
         for (size_t i = 0; i < n; i++) {
-            uint64_t a = truth.ns[truth.first[name] + i], b = claim.ns[claim.first[name] + i];
+            uint64_t a = truth.ns[truth.first[name] + i], b = reconstruction.ns[reconstruction.first[name] + i];
             if (a == NO_LENGTH || b == NO_LENGTH)
                 continue;
             uint64_t error = a > b ? a - b : b - a;
@@ -201,7 +202,7 @@ static bool time_pair(const struct sim_pairing *p, const struct sim_pair *pair, 
         }
     }
     view_drop_lengths(&truth);
-    view_drop_lengths(&claim);
+    view_drop_lengths(&reconstruction);
     return fits;
 }
 
@@ -209,37 +210,37 @@ static bool time_pair(const struct sim_pairing *p, const struct sim_pair *pair, 
 
 bool sim_view_open(struct sim_view *v, const struct sim_tracks *truth)
 {
-    *v = (struct sim_view){.is_limited = true, .told_count = truth->names.count};
-    v->told = calloc(v->told_count + 1, sizeof *v->told);
-    return v->told != NULL;
+    *v = (struct sim_view){.is_limited = true, .recorded_count = truth->names.count};
+    v->recorded = calloc(v->recorded_count + 1, sizeof *v->recorded);
+    return v->recorded != NULL;
 }
 
 void sim_view_close(struct sim_view *v)
 {
-    free(v->told);
+    free(v->recorded);
     *v = (struct sim_view){0};
 }
 
-enum strobe_status sim_view_score(const struct sim_tracks *truth, const struct sim_tracks *claim,
+enum strobe_status sim_view_score(const struct sim_tracks *truth, const struct sim_tracks *reconstruction,
                                   const struct sim_view *view, struct sim_score *out)
 {
     static const struct sim_view all;
     struct sim_pairing p;
     struct walk w = {.pairing = &p, .view = view ? view : &all};
-    bool fits = sim_pairing_open(&p, truth, claim);
+    bool fits = sim_pairing_open(&p, truth, reconstruction);
     out->timed_calls = out->call_error_sum_ns = out->call_error_most_ns = 0;
     for (size_t i = 0; fits && i < p.pair_count; i++) {
         if (!p.pairs[i].truth)
             continue;
         fits = walk_pair(&w, &p.pairs[i]);
-        if (fits && w.view->is_limited && p.pairs[i].claim)
+        if (fits && w.view->is_limited && p.pairs[i].reconstruction)
             fits = time_pair(&p, &p.pairs[i], w.view, out);
     }
     sim_pairing_close(&p);
     free(w.truth.open);
     free(w.truth.path);
-    free(w.claim.open);
-    free(w.claim.path);
+    free(w.reconstruction.open);
+    free(w.reconstruction.path);
     out->seen_ns = w.life_ns;
     out->seen_agree_ns = w.agree_ns;
     out->unseen_ns = w.unseen_ns;

@@ -1,17 +1,19 @@
-/* What a policy can tell at all: whose calls, and of which methods. Instrumentation sees the methods it was built into,
- * and those as exactly as its clock; a score that asks it for all others says little about either. So the score is told
- * twice: over everything, and over what the policy could see.
+/* The view of a policy: the threads and methods whose calls it can record. Instrumentation records only the methods
+ * that have probes, with the precision of its clock. A score over all methods says little about it. Some scores are
+ * therefore computed twice: over everything, and in view.
  *
- *   unseen             share of thread time of which the claim could not be right: it shows nothing, or a placeholder;
- *                      or the innermost true call is one that the policy can't tell, or of a thread it doesn't follow
- *   agreement_seen     over the lives of threads that it follows, calls that it can't tell folded into their callers:
- *                      the share of time at which both paths are equal, of that at which one of them says anything;
- *                      0 when none ever does. Of a policy that can tell everything: its agreement
- *   timed_calls        calls it tells that can be held against true ones: of methods of which a thread's claim has as
- *                      many calls as its truth, the n-th against the n-th; only of policies with a view, and not of
- *                      calls left by an exception or open when the thread's life ends
- *   call_error_ns      mean of what the lengths of those are off by, and
- *   call_error_most_ns the largest
+ *   unseen             share of thread time at which the reconstruction cannot be right. The reconstruction shows
+ *                      nothing or a placeholder, or the innermost true call is out of view: its method has no probe,
+ *                      or the policy does not follow its thread
+ *   agreement_seen     over the lives of threads that the policy follows, with calls out of view folded into their
+ *                      callers: the share of time at which both paths are equal, of the time at which at least one
+ *                      path is not empty; 0 when both are always empty. For an unlimited view: the agreement
+ *   timed_calls        reconstructed calls that can be compared with true ones. These are the calls of methods that
+ *                      have as many calls in a thread's reconstruction as in its truth; the n-th is compared with
+ *                      the n-th. Only for policies with a limited view. Calls that ended by an exception or are open
+ *                      at the end of the thread's life are left out
+ *   call_error_ns      mean error of the lengths of these calls
+ *   call_error_most_ns the largest such error
  *
  * Allocates; not thread-safe. */
 #ifndef STROBE_SIM_SCORE_VIEW_H
@@ -20,21 +22,21 @@
 #include "sim/score/score.h"
 
 struct sim_view {
-    bool is_limited; /* else it can tell everything, and the rest means nothing */
+    bool is_limited; /* false: the policy can record everything, and the rest has no meaning */
     bool main_only;  /* follows main threads only */
-    bool *told;      /* by name of the truth: calls of that name can be told; calloc'ed */
-    size_t told_count;
-    uint64_t methods_in, methods_out; /* that have probes, and that have none */
-    uint64_t code_bytes;              /* by which the app's code grew */
+    bool *recorded;  /* by name of the truth: calls of that name can be recorded; calloc'ed */
+    size_t recorded_count;
+    uint64_t methods_in, methods_out; /* number of methods with and without probes */
+    uint64_t code_bytes;              /* growth of the app's code */
 };
 
-/* Room for all names that the truth has so far; all false. False: out of memory. */
+/* Allocates `recorded` for all names that the truth has so far, all false. False: out of memory. */
 bool sim_view_open(struct sim_view *v, const struct sim_tracks *truth);
 void sim_view_close(struct sim_view *v);
 
-/* Fills in the members of a score of the two that are told of above, and the code's growth. `view` may be NULL: not
- * limited. STROBE_IO: out of memory. */
-enum strobe_status sim_view_score(const struct sim_tracks *truth, const struct sim_tracks *claim,
+/* Fills in the members of a score that are described above, and the code's growth. `view` may be NULL: not limited.
+ * STROBE_IO: out of memory. */
+enum strobe_status sim_view_score(const struct sim_tracks *truth, const struct sim_tracks *reconstruction,
                                   const struct sim_view *view, struct sim_score *out);
 
 #endif

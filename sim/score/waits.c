@@ -4,12 +4,12 @@
 
 #include <stdlib.h>
 
-/* A wait on its way through a comparison. */
+/* A wait during the comparison. */
 struct item {
     const struct sim_wait *wait;
     uint64_t begin_ns, end_ns;
-    bool known; /* the other side has one of its kind meanwhile */
-    bool right; /* and with the same waker */
+    bool known; /* a wait of the same kind overlaps it on the other side */
+    bool right; /* ... with the same waker */
 };
 
 struct items {
@@ -17,7 +17,7 @@ struct items {
     size_t count;
 };
 
-/* What began at once is in order of nesting. */
+/* Orders waits by begin; waits with equal begins by nesting, the outer one first. */
 static int compare_wait_begins(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
@@ -39,7 +39,7 @@ static struct items sorted(const struct sim_track *t)
     return items;
 }
 
-/* Adds [begin, end) less what of it was spent on a core. `next` is the first core span that may matter. */
+/* Adds the part of [begin, end) that was not spent on a core. `next` is the first core span that may overlap. */
 static bool add_off(struct sim_spans *off, const struct sim_track *t, size_t *next, uint64_t begin_ns, uint64_t end_ns)
 {
     while (begin_ns < end_ns) {
@@ -79,7 +79,7 @@ bool sim_waits_off(const struct sim_track *t, struct sim_spans *off)
     return ok;
 }
 
-/* Time in blocks, within the life of `t`. */
+/* Returns the time in blocks within the life of `t`. */
 static uint64_t blocked_ns(struct items waits, const struct sim_track *t)
 {
     uint64_t sum = 0, behind_ns = t->begin_ns;
@@ -95,7 +95,7 @@ static uint64_t blocked_ns(struct items waits, const struct sim_track *t)
     return sum;
 }
 
-/* Those of `open` that go on after `now`. */
+/* Keeps the waits of `open` that end after `now`, and returns their number. */
 static size_t still_open(struct item **open, size_t count, uint64_t now_ns)
 {
     size_t kept = 0;
@@ -105,36 +105,37 @@ static size_t still_open(struct item **open, size_t count, uint64_t now_ns)
     return kept;
 }
 
-static void compare_track_waits(const struct sim_pairing *p, struct item *truth, struct item *claim)
+static void compare_track_waits(const struct sim_pairing *p, struct item *truth, struct item *reconstruction)
 {
-    const struct sim_wait *t = truth->wait, *c = claim->wait;
+    const struct sim_wait *t = truth->wait, *c = reconstruction->wait;
     if (t->kind != c->kind)
         return;
-    truth->known = claim->known = true;
+    truth->known = reconstruction->known = true;
     if (t->waker == SIM_NOBODY || c->waker == SIM_NOBODY || p->track_of[c->waker] != (uint32_t)t->waker)
         return;
-    truth->right = claim->right = true;
+    truth->right = reconstruction->right = true;
 }
 
-/* Goes through both sides by begin; each begin meets what is open on the other side. Few are open at once, for waits
- * nest. */
-static bool match(const struct sim_pairing *p, struct items truth, struct items claim)
+/* Walks both sides by begin and compares each wait with the open waits of the other side. Few waits are open at once,
+ * because they nest. */
+static bool match_waits(const struct sim_pairing *p, struct items truth, struct items reconstruction)
 {
     struct item **open[2] = {NULL, NULL};
     size_t count[2] = {0, 0}, room[2] = {0, 0}, i = 0, j = 0;
     bool ok = true;
-    while (ok && (i < truth.count || j < claim.count)) {
-        bool claimed = i == truth.count || (j < claim.count && claim.at[j].begin_ns < truth.at[i].begin_ns);
-        struct item *now = claimed ? &claim.at[j++] : &truth.at[i++];
+    while (ok && (i < truth.count || j < reconstruction.count)) {
+        bool reconstructed =
+            i == truth.count || (j < reconstruction.count && reconstruction.at[j].begin_ns < truth.at[i].begin_ns);
+        struct item *now = reconstructed ? &reconstruction.at[j++] : &truth.at[i++];
         if (now->begin_ns == now->end_ns)
             continue;
         for (int side = 0; side < 2; side++)
             count[side] = still_open(open[side], count[side], now->begin_ns);
-        for (size_t k = 0; k < count[!claimed]; k++)
-            compare_track_waits(p, claimed ? open[0][k] : now, claimed ? now : open[1][k]);
-        ok = strobe_array_reserve(&open[claimed], &room[claimed], count[claimed] + 1);
+        for (size_t k = 0; k < count[!reconstructed]; k++)
+            compare_track_waits(p, reconstructed ? open[0][k] : now, reconstructed ? now : open[1][k]);
+        ok = strobe_array_reserve(&open[reconstructed], &room[reconstructed], count[reconstructed] + 1);
         if (ok)
-            open[claimed][count[claimed]++] = now;
+            open[reconstructed][count[reconstructed]++] = now;
     }
     free(open[0]);
     free(open[1]);
@@ -146,7 +147,8 @@ static bool is_within(const struct item *w, const struct item *outer)
     return w->end_ns <= outer->end_ns && (w->begin_ns > outer->begin_ns || w->end_ns < outer->end_ns);
 }
 
-static void count_wakers(struct items truth, struct items claim, uint64_t blocked_min_ns, struct sim_score *out)
+static void count_wakers(struct items truth, struct items reconstruction, uint64_t blocked_min_ns,
+                         struct sim_score *out)
 {
     for (size_t i = 0; i < truth.count; i++) {
         const struct item *w = &truth.at[i];
@@ -155,9 +157,9 @@ static void count_wakers(struct items truth, struct items claim, uint64_t blocke
         out->true_wakers++;
         out->found_wakers += w->right;
     }
-    const struct item *outer = NULL; /* of those before, the one that lasts longest */
-    for (size_t i = 0; i < claim.count; i++) {
-        const struct item *w = &claim.at[i];
+    const struct item *outer = NULL; /* the previous wait that ends last */
+    for (size_t i = 0; i < reconstruction.count; i++) {
+        const struct item *w = &reconstruction.at[i];
         bool part = !w->known && outer && is_within(w, outer);
         out->claimed_wakers += w->wait->waker != SIM_NOBODY && !part;
         out->right_wakers += w->right;
@@ -168,22 +170,22 @@ static void count_wakers(struct items truth, struct items claim, uint64_t blocke
 bool sim_waits_score(const struct sim_pairing *p, const struct sim_pair *pair, uint64_t blocked_min_ns,
                      struct sim_score *out, struct sim_thread_score *thread)
 {
-    struct items truth = sorted(pair->truth), claim = sorted(pair->claim);
-    const struct sim_track *life = pair->truth ? pair->truth : pair->claim;
-    bool ok = truth.at && claim.at && match(p, truth, claim);
+    struct items truth = sorted(pair->truth), reconstruction = sorted(pair->reconstruction);
+    const struct sim_track *life = pair->truth ? pair->truth : pair->reconstruction;
+    bool ok = truth.at && reconstruction.at && match_waits(p, truth, reconstruction);
     if (ok) {
-        uint64_t true_ns = blocked_ns(truth, life), claimed_ns = blocked_ns(claim, life);
-        claimed_ns += pair->claim ? pair->claim->short_wait_ns : 0;
+        uint64_t true_ns = blocked_ns(truth, life), reconstructed_ns = blocked_ns(reconstruction, life);
+        reconstructed_ns += pair->reconstruction ? pair->reconstruction->short_wait_ns : 0;
         out->true_blocked_ns += true_ns;
-        out->claimed_blocked_ns += claimed_ns;
-        out->blocked_wrong_ns += true_ns > claimed_ns ? true_ns - claimed_ns : claimed_ns - true_ns;
+        out->claimed_blocked_ns += reconstructed_ns;
+        out->blocked_wrong_ns += true_ns > reconstructed_ns ? true_ns - reconstructed_ns : reconstructed_ns - true_ns;
         if (thread) {
             thread->true_blocked_ns = true_ns;
-            thread->claimed_blocked_ns = claimed_ns;
+            thread->claimed_blocked_ns = reconstructed_ns;
         }
-        count_wakers(truth, claim, blocked_min_ns, out);
+        count_wakers(truth, reconstruction, blocked_min_ns, out);
     }
     free(truth.at);
-    free(claim.at);
+    free(reconstruction.at);
     return ok;
 }

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A scenario under the knife: its tables copied, so that parts can go. Texts and lists stay the original's. A block
- * that loses operations keeps its place and gets shorter. */
+/* A copy of the scenario's tables, from which parts are removed. Texts and lists stay the original's. A block that
+ * loses operations keeps its position and becomes shorter. */
 struct draft {
     struct sim_scenario s;
 };
 
 struct shrinker {
     const struct sim_shrink_options *o;
-    char *best;               /* the smallest that fails, as text */
-    struct sim_scenario *now; /* the same, read back */
+    char *best;               /* the smallest failing scenario, as text */
+    struct sim_scenario *now; /* the same, parsed */
     uint32_t tries;
     bool no_memory;
 };
@@ -91,8 +91,8 @@ static struct sim_scenario *read_back(const struct shrinker *k, const char *text
     return sim_scenario_parse(text, k->now->path, &s, &error) == STROBE_OK ? s : NULL;
 }
 
-/* Takes the text, which may be NULL, for the new best when it is another valid scenario that fails in the same way.
- * Else frees it. */
+/* Makes the text (may be NULL) the new best when it is a different valid scenario that fails in the same way. Otherwise
+ * frees it. */
 static bool keep_text_if_fails(struct shrinker *k, char *text)
 {
     bool is_new = text && k->tries < k->o->tries && strcmp(text, k->best) != 0;
@@ -110,7 +110,7 @@ static bool keep_text_if_fails(struct shrinker *k, char *text)
     return false;
 }
 
-/* The same for a draft. Closes it. */
+/* The same for a draft, which it closes. */
 static bool keep_if_fails(struct shrinker *k, struct draft *d)
 {
     bool kept = keep_text_if_fails(k, sim_scenario_print(&d->s));
@@ -126,9 +126,9 @@ static bool shrink_start_try(struct shrinker *k, struct draft *d)
     return false;
 }
 
-/* ---- what can go ---- */
+/* ---- removable parts ---- */
 
-/* Threads: all of a spec, then half of them. */
+/* Removes threads: all of a spec, then half of them. */
 static bool fewer_threads(struct shrinker *k)
 {
     bool any = false;
@@ -150,7 +150,7 @@ static bool fewer_threads(struct shrinker *k)
     return any;
 }
 
-/* Operations: runs of each block, by halves down to single ones. */
+/* Removes operations: ranges of each block, halved down to single ones. */
 static bool fewer_operations(struct shrinker *k)
 {
     bool any = false;
@@ -176,7 +176,7 @@ static bool fewer_operations(struct shrinker *k)
     return any;
 }
 
-/* Repeats: once, else half as often. Times a tenth as long. */
+/* Reduces amounts: repeats to one, else to half; times to a tenth. */
 static bool smaller_amounts(struct shrinker *k)
 {
     bool any = false;
@@ -238,8 +238,8 @@ static bool is_declaration(const char *line, size_t bytes)
            !begins_with(line, "duration");
 }
 
-/* One of a thing that does nothing by itself, so that it can go unless something refers to it. */
-static bool waits_to_be_named(const char *line, size_t bytes)
+/* True for a declaration without an effect of its own. It can be removed unless something refers to it. */
+static bool is_passive_declaration(const char *line, size_t bytes)
 {
     static const char *const words[] = {"image", "method", "mutex", "monitor", "rwlock", "cond", "semaphore", "queue"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -259,7 +259,7 @@ static char *text_without_line(const char *text, const char *line, size_t bytes)
     return out;
 }
 
-/* The line before the one at `line`, NULL before the first. */
+/* Returns the line before `line`; NULL before the first. */
 static const char *line_before(const char *text, const char *line)
 {
     if (line == text)
@@ -275,7 +275,7 @@ static size_t bytes_of_line(const char *line)
     return n + (line[n] == '\n');
 }
 
-/* Goes through a text from its end: the line before place *at, whose begin is the next place. NULL: none. */
+/* Walks a text backwards: returns the line before offset *at, and sets *at to its begin. NULL: none. */
 static const char *next_line_up(const char *text, size_t *at)
 {
     const char *line = line_before(text, text + *at);
@@ -284,15 +284,15 @@ static const char *next_line_up(const char *text, size_t *at)
     return line;
 }
 
-/* Takes everything out of the text that nothing in it refers to; true when there was such. From the end, where the
- * methods stand that name others. `spare` has as much room. */
+/* Removes from the text all declarations without a reference. True when there were any. It walks backwards, because
+ * methods that refer to others stand at the end. `spare` has the same capacity. */
 static bool drop_unnamed(const struct shrinker *k, char *text, char *spare)
 {
     bool any = false;
     const char *line;
     for (size_t at = strlen(text); (line = next_line_up(text, &at));) {
         size_t bytes = bytes_of_line(line);
-        if (!is_declaration(line, bytes) || !waits_to_be_named(line, bytes))
+        if (!is_declaration(line, bytes) || !is_passive_declaration(line, bytes))
             continue;
         memcpy(spare, text, at);
         strcpy(spare + at, line + bytes);

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RUN_SECONDS = 120 }; /* of real time: a run that takes longer hangs */
+enum { RUN_SECONDS = 120 }; /* real time after which a run counts as hanging */
 
 struct worker {
     pid_t pid;
@@ -18,7 +18,7 @@ struct worker {
 
 /* ---- worker ---- */
 
-/* One line a trial: a result, or `!status why`. */
+/* Plays a trial and writes one line: the result, or `!status reason`. */
 static void swarm_play_trial(const struct sim_swarm_options *o, uint64_t place, FILE *out)
 {
     struct sim_swarm_trial t = {0};
@@ -42,7 +42,7 @@ static void swarm_play_trial(const struct sim_swarm_options *o, uint64_t place, 
 static void swarm_worker_main(const struct sim_swarm_options *o, uint32_t w, int fd)
 {
     FILE *out = fdopen(fd, "w");
-    signal(SIGPIPE, SIG_DFL); /* nobody listens any more: done */
+    signal(SIGPIPE, SIG_DFL); /* ends the worker when the reader has closed the pipe */
     for (uint64_t place = w; out && place < o->count; place += o->jobs) {
         alarm(RUN_SECONDS);
         swarm_play_trial(o, place, out);
@@ -83,10 +83,10 @@ static void swarm_end_workers(struct worker *workers, uint32_t count)
     }
 }
 
-/* ---- the one who listens ---- */
+/* ---- collecting results ---- */
 
-/* A worker that died without a word: the run crashed or hung, which no run may. */
-static void died(struct worker *worker, uint64_t place, struct sim_swarm_outcome *out)
+/* Reports a worker that ended without a result: its run crashed or hung, which breaks an invariant. */
+static void swarm_report_dead_worker(struct worker *worker, uint64_t place, struct sim_swarm_outcome *out)
 {
     int status = 0;
     waitpid(worker->pid, &status, 0);
@@ -101,7 +101,7 @@ static void died(struct worker *worker, uint64_t place, struct sim_swarm_outcome
         snprintf(out->violation, sizeof out->violation, "crash: exit status %d", WEXITSTATUS(status));
 }
 
-static void note_violation(struct sim_swarm_outcome *out, uint64_t place, const char *violation)
+static void swarm_record_violation(struct sim_swarm_outcome *out, uint64_t place, const char *violation)
 {
     if (out->broken || !violation[0])
         return;
@@ -127,15 +127,15 @@ static enum strobe_status swarm_take_line(const struct sim_swarm_options *o, cha
         return STROBE_BAD_INPUT;
     }
     out->played++;
-    note_violation(out, place, result.violation);
+    swarm_record_violation(out, place, result.violation);
     if (o->each)
         o->each(o->ctx, place, &result, line);
     sim_result_free(&result);
     return STROBE_OK;
 }
 
-static enum strobe_status listen_to(struct worker *workers, const struct sim_swarm_options *o,
-                                    struct sim_swarm_outcome *out, struct strobe_error *error)
+static enum strobe_status swarm_read_results(struct worker *workers, const struct sim_swarm_options *o,
+                                             struct sim_swarm_outcome *out, struct strobe_error *error)
 {
     enum strobe_status status = STROBE_OK;
     char *line = NULL;
@@ -147,7 +147,7 @@ static enum strobe_status listen_to(struct worker *workers, const struct sim_swa
         if (alive)
             status = swarm_take_line(o, line, place, out, error);
         else
-            died(worker, place, out);
+            swarm_report_dead_worker(worker, place, out);
         if (o->progress)
             o->progress(o->progress_ctx, place + 1, o->count);
     }
@@ -162,7 +162,7 @@ enum strobe_status sim_swarm_run(const struct sim_swarm_options *o, struct sim_s
     struct worker *workers = calloc(o->jobs, sizeof *workers);
     uint32_t hired = 0;
     enum strobe_status status = workers ? STROBE_OK : STROBE_IO;
-    fflush(NULL); /* what is buffered now must not be written by each worker too */
+    fflush(NULL); /* buffered output must not be written by each worker as well */
     while (status == STROBE_OK && hired < o->jobs) {
         if (!swarm_start_worker(o, workers, hired++))
             status = STROBE_IO;
@@ -170,7 +170,7 @@ enum strobe_status sim_swarm_run(const struct sim_swarm_options *o, struct sim_s
     if (status != STROBE_OK)
         strobe_error_set(error, "cannot start %u processes: %s", o->jobs, strerror(errno));
     else
-        status = listen_to(workers, o, out, error);
+        status = swarm_read_results(workers, o, out, error);
     swarm_end_workers(workers, workers ? hired : 0);
     free(workers);
     return status;

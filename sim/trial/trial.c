@@ -10,22 +10,23 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- promises ---- */
+/* ---- invariants ---- */
 
-/* The claim's track of the same thread. Both sides are in order of start as a rule, so `near` is where it will be. */
-static const struct sim_track *trial_track_of(const struct sim_tracks *claim, const struct sim_track *truth,
+/* Returns the reconstructed track of the same thread. Both sides are usually in order of start, so the search begins at
+ * index `near`. */
+static const struct sim_track *trial_track_of(const struct sim_tracks *reconstruction, const struct sim_track *truth,
                                               size_t near)
 {
-    for (size_t i = 0; i < claim->track_count; i++) {
-        const struct sim_track *c = &claim->tracks[(near + i) % claim->track_count];
+    for (size_t i = 0; i < reconstruction->track_count; i++) {
+        const struct sim_track *c = &reconstruction->tracks[(near + i) % reconstruction->track_count];
         if (c->tid == truth->tid && c->generation == truth->generation)
             return c;
     }
     return NULL;
 }
 
-/* What every run must keep, whatever the scenario: the first that is broken, in words. */
-static bool keeps_promises(struct sim_run *run, struct strobe_error *error)
+/* Checks the invariants of every run, whatever the scenario. `error` describes the first broken one. */
+static bool trial_keeps_invariants(struct sim_run *run, struct strobe_error *error)
 {
     struct sim_tracer *t = run->tracer;
     if (run->end == SIM_END_DEADLOCK || run->end == SIM_END_MEMORY) {
@@ -37,22 +38,22 @@ static bool keeps_promises(struct sim_run *run, struct strobe_error *error)
     return true;
 }
 
-/* Things that can be waited for such that what happens at them is in one order, which says for sure who ended a wait.
- * Readers, and those who post or notify, may come and go at the same time: hooks can't tell which of them was it. */
+/* True when the releases of such an object are in one order, so that the waker of a wait is certain. Readers, and
+ * threads that post or notify, can run at the same time: hooks cannot tell which of them ended a wait. */
 static bool has_certain_waker(enum strobe_kind kind)
 {
     return kind == STROBE_KIND_MUTEX || kind == STROBE_KIND_MONITOR || kind == STROBE_KIND_THREAD ||
            kind == STROBE_KIND_GC;
 }
 
-/* Whether the truth has a wait like the claimed one, ended by the same thread. */
-static bool is_true_wait(const struct sim_track *truth, const struct sim_wait *claimed, const struct sim_track *waker,
-                         const struct sim_tracks *all)
+/* True when the truth has a wait like the reconstructed one, ended by the same thread. */
+static bool is_true_wait(const struct sim_track *truth, const struct sim_wait *reconstructed,
+                         const struct sim_track *waker, const struct sim_tracks *all)
 {
     for (size_t i = 0; i < truth->wait_count; i++) {
         const struct sim_wait *w = &truth->waits[i];
-        if (w->kind != claimed->kind || w->end_ns < claimed->begin_ns || w->begin_ns > claimed->end_ns ||
-            w->waker == SIM_NOBODY)
+        if (w->kind != reconstructed->kind || w->end_ns < reconstructed->begin_ns ||
+            w->begin_ns > reconstructed->end_ns || w->waker == SIM_NOBODY)
             continue;
         const struct sim_track *by = &all->tracks[w->waker];
         if (by->tid == waker->tid && by->generation == waker->generation)
@@ -61,35 +62,38 @@ static bool is_true_wait(const struct sim_track *truth, const struct sim_wait *c
     return false;
 }
 
-/* Whether the truth can say who ended a wait. A thread that found a lock taken, and lost its core before it could
- * block, gets the lock from whoever released it, but was woken by nobody. In a runtime a wait for a condition ends
- * with the way back into its monitor, which is a wait of its own to the engine there. How a wait ends that is under
- * way at the run's end is not known. */
-static bool knows_waker(const struct sim_track *truth, const struct sim_wait *claimed)
+/* True when the truth knows the waker of a wait. It does not in these cases:
+ *
+ *   - A thread found a lock taken, but lost its core before it blocked. It gets the lock from the releaser, but no
+ *     thread woke it.
+ *   - In a runtime, a wait for a condition ends with entering its monitor again. For the engine this is a separate
+ *     wait.
+ *   - The wait was under way at the end of the run. */
+static bool knows_waker(const struct sim_track *truth, const struct sim_wait *reconstructed)
 {
     for (size_t i = 0; i < truth->wait_count; i++) {
         const struct sim_wait *w = &truth->waits[i];
-        if (w->kind == claimed->kind && w->blocked && w->end_ns < truth->end_ns && w->end_ns >= claimed->begin_ns &&
-            w->begin_ns <= claimed->end_ns)
+        if (w->kind == reconstructed->kind && w->blocked && w->end_ns < truth->end_ns &&
+            w->end_ns >= reconstructed->begin_ns && w->begin_ns <= reconstructed->end_ns)
             return true;
     }
     return false;
 }
 
-/* The engine with its hooks promises more: whom it names as a waker was the one. Threads that it has no room for leave
- * no word of what they release, so it must know all. */
-static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_tracks *claim,
+/* An additional invariant of the engine with hooks: each waker that it names is the true one. It holds only when the
+ * engine knows all threads: releases of threads beyond its capacity are not recorded. */
+static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_tracks *reconstruction,
                               struct strobe_error *error)
 {
     for (size_t i = 0; i < truth->track_count; i++) {
-        const struct sim_track *t = &truth->tracks[i], *c = trial_track_of(claim, t, i);
+        const struct sim_track *t = &truth->tracks[i], *c = trial_track_of(reconstruction, t, i);
         for (size_t k = 0; c && k < c->wait_count; k++) {
             const struct sim_wait *w = &c->waits[k];
             if (w->waker == SIM_NOBODY || !has_certain_waker(w->kind) || !knows_waker(t, w) ||
-                is_true_wait(t, w, &claim->tracks[w->waker], truth))
+                is_true_wait(t, w, &reconstruction->tracks[w->waker], truth))
                 continue;
             strobe_error_set(error, "wrong waker: %s did not end the %s of %s from %llu to %llu ns",
-                             claim->tracks[w->waker].name, strobe_wait_name(w->kind), t->name,
+                             reconstruction->tracks[w->waker].name, strobe_wait_name(w->kind), t->name,
                              (unsigned long long)w->begin_ns, (unsigned long long)w->end_ns);
             return false;
         }
@@ -97,7 +101,7 @@ static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_t
     return true;
 }
 
-/* A clock that jumps is the engine's only one: what it says of times is worth nothing then. */
+/* True when a fault makes the engine's only clock jump. Times are then not comparable. */
 static bool scenario_clock_jumps(const struct sim_scenario *s)
 {
     for (uint32_t i = 0; i < s->fault_count; i++)
@@ -106,13 +110,13 @@ static bool scenario_clock_jumps(const struct sim_scenario *s)
     return false;
 }
 
-/* Of the engine's policies, those with hooks: a sampler alone knows of no messages and no wakers. */
-static bool has_our_hooks(const char *policy)
+/* True for the engine's policies with hooks. A sampler alone sees neither messages nor wakers. */
+static bool has_engine_hooks(const char *policy)
 {
     return !strcmp(policy, "strobe") || !strcmp(policy, "sync-only");
 }
 
-/* What a scenario expects is meant of the fair schedule: an adversary may starve whom it likes. */
+/* Checks the scenario's expectations. They apply to the fair schedule only: an adversary may starve any thread. */
 static bool meets_expectations(const struct sim_run *run, const struct sim_result *r, struct strobe_error *error)
 {
     const struct sim_scenario *s = run->scenario;
@@ -132,13 +136,14 @@ static bool meets_expectations(const struct sim_run *run, const struct sim_resul
     return true;
 }
 
-static void judge_trial(const struct sim_scenario *s, struct sim_run *run, const struct sim_tracks *claim,
+static void judge_trial(const struct sim_scenario *s, struct sim_run *run, const struct sim_tracks *reconstruction,
                         struct sim_result *r)
 {
     struct strobe_error error = {""};
-    bool good = keeps_promises(run, &error) &&
-                (!has_our_hooks(r->policy) || scenario_clock_jumps(s) || claim->track_count < run->truth.track_count ||
-                 names_true_wakers(&run->truth, claim, &error)) &&
+    bool good = trial_keeps_invariants(run, &error) &&
+                (!has_engine_hooks(r->policy) || scenario_clock_jumps(s) ||
+                 reconstruction->track_count < run->truth.track_count ||
+                 names_true_wakers(&run->truth, reconstruction, &error)) &&
                 meets_expectations(run, r, &error);
     if (!good) {
         char *text = strdup(error.text);
@@ -183,27 +188,27 @@ static enum strobe_status save_trial_files(struct sim_run *run, const struct sim
 
 /* ---- the trial ---- */
 
-static uint64_t *samples_by_spec(const struct sim_run *run, const struct sim_tracks *claim)
+static uint64_t *samples_by_spec(const struct sim_run *run, const struct sim_tracks *reconstruction)
 {
     uint64_t *out = calloc(run->scenario->thread_count + 1u, sizeof *out);
     for (uint32_t i = 0; out && i < run->thread_count; i++) {
         const struct sim_vthread *v = run->threads[i];
-        const struct sim_track *c = trial_track_of(claim, &run->truth.tracks[v->track], i);
+        const struct sim_track *c = trial_track_of(reconstruction, &run->truth.tracks[v->track], i);
         out[v->spec] += c ? c->samples : 0;
     }
     return out;
 }
 
-static enum strobe_status score_claim(const struct sim_tracks *truth, const struct sim_tracks *claim,
-                                      const struct sim_view *view, const struct sim_score_options *options,
-                                      struct sim_run_cpu cpu, const struct sim_scenario *scenario,
-                                      const struct sim_trial_options *o, struct sim_trial *out)
+static enum strobe_status score_reconstruction(const struct sim_tracks *truth, const struct sim_tracks *reconstruction,
+                                               const struct sim_view *view, const struct sim_score_options *options,
+                                               struct sim_run_cpu cpu, const struct sim_scenario *scenario,
+                                               const struct sim_trial_options *o, struct sim_trial *out)
 {
     struct sim_score score;
-    enum strobe_status status = sim_score(truth, claim, options, &score);
+    enum strobe_status status = sim_score(truth, reconstruction, options, &score);
     if (status != STROBE_OK)
         return status;
-    status = sim_view_score(truth, claim, view, &score);
+    status = sim_view_score(truth, reconstruction, view, &score);
     if (status != STROBE_OK) {
         sim_score_free(&score);
         return status;
@@ -214,28 +219,29 @@ static enum strobe_status score_claim(const struct sim_tracks *truth, const stru
     sim_score_free(&score);
     out->result.interval_ns = options->interval_ns;
     if (status == STROBE_OK && o->findings) {
-        struct strobe_watch_view sees = sim_claim_view(options->interval_ns, view && view->is_limited);
-        out->result.found = sim_found_of(truth, claim, &sees);
+        struct strobe_watch_view sees = sim_reconstruction_view(options->interval_ns, view && view->is_limited);
+        out->result.found = sim_found_of(truth, reconstruction, &sees);
         status = out->result.found ? STROBE_OK : STROBE_IO;
     }
     return status;
 }
 
-/* What the policy took of each thread, and the score of what it made of that. */
-static enum strobe_status assess(struct sim_run *run, struct sim_tracks *claim, const struct sim_trial_options *o,
-                                 struct sim_trial *out, struct strobe_error *error)
+/* Collects the policy's samples of each thread, and scores the reconstructed timeline. */
+static enum strobe_status assess(struct sim_run *run, struct sim_tracks *reconstruction,
+                                 const struct sim_trial_options *o, struct sim_trial *out, struct strobe_error *error)
 {
     struct sim_tracer *t = run->tracer;
-    enum strobe_status status = t ? t->claims(t, run, claim, error) : STROBE_OK;
+    enum strobe_status status = t ? t->reconstruct(t, run, reconstruction, error) : STROBE_OK;
     if (status != STROBE_OK)
         return status;
     struct sim_score_options options = {.interval_ns = t ? t->interval_main_ns : 0,
                                         .other_interval_ns = t ? t->interval_other_ns : 0};
-    status = score_claim(&run->truth, claim, t ? &t->view : NULL, &options, sim_run_cpu(run), run->scenario, o, out);
+    status = score_reconstruction(&run->truth, reconstruction, t ? &t->view : NULL, &options, sim_run_cpu(run),
+                                  run->scenario, o, out);
     if (status != STROBE_OK)
         return status;
-    out->samples = samples_by_spec(run, claim);
-    judge_trial(run->scenario, run, claim, &out->result);
+    out->samples = samples_by_spec(run, reconstruction);
+    judge_trial(run->scenario, run, reconstruction, &out->result);
     return out->samples ? STROBE_OK : STROBE_IO;
 }
 
@@ -253,22 +259,22 @@ static enum strobe_status play_trial(const struct sim_scenario *scenario, const 
             return STROBE_IO;
         options.session_path = session;
     }
-    struct sim_tracks claim;
-    sim_tracks_open(&claim);
+    struct sim_tracks reconstruction;
+    sim_tracks_open(&reconstruction);
     enum strobe_status status = sim_run_play(&run, scenario, &options, tracer, error);
     if (status == STROBE_OK)
-        status = assess(&run, &claim, o, out, error);
+        status = assess(&run, &reconstruction, o, out, error);
     if (status == STROBE_OK && o->folder)
         status = save_trial_files(&run, o, error);
-    sim_tracks_close(&claim);
+    sim_tracks_close(&reconstruction);
     sim_run_close(&run);
     return status;
 }
 
 /* ---- real mode ---- */
 
-/* The files that real mode writes without asking. */
-static enum strobe_status may_write(const struct sim_trial_options *o, struct strobe_error *error)
+/* Checks that the files of real mode do not exist yet, unless they may be replaced. */
+static enum strobe_status check_output_files(const struct sim_trial_options *o, struct strobe_error *error)
 {
     const char *const names[] = {sim_real_file(o->policy), "trace.pftrace"};
     char path[4096];
@@ -284,12 +290,12 @@ static enum strobe_status may_write(const struct sim_trial_options *o, struct st
     return STROBE_OK;
 }
 
-/* Of real time no promises are judged but the engine's books. In virtual time wakers are true as well; what scenarios
- * expect is meant of the policies. */
-static void judge_wakers(const struct sim_tracks *truth, const struct sim_tracks *claim, struct sim_result *r)
+/* On real threads only the engine's accounting is checked. In virtual time wakers are checked, too. The scenario's
+ * expectations apply to the policies of sim/policy only. */
+static void judge_wakers(const struct sim_tracks *truth, const struct sim_tracks *reconstruction, struct sim_result *r)
 {
     struct strobe_error error;
-    bool good = claim->track_count < truth->track_count || names_true_wakers(truth, claim, &error);
+    bool good = reconstruction->track_count < truth->track_count || names_true_wakers(truth, reconstruction, &error);
     char *text = good ? NULL : strdup(error.text);
     if (text) {
         free(r->violation);
@@ -297,7 +303,7 @@ static void judge_wakers(const struct sim_tracks *truth, const struct sim_tracks
     }
 }
 
-/* What the score takes for a policy's interval: the engine's is the scenario's to say, others have their own. */
+/* Returns the intervals for the score. The scenario sets the engine's; other policies have fixed ones. */
 static struct sim_score_options real_intervals(const struct sim_scenario *scenario, const char *policy)
 {
     const struct strobe_config *c = &scenario->config;
@@ -318,10 +324,10 @@ static enum strobe_status play_real(const struct sim_scenario *scenario, const s
                                     struct sim_trial *out, struct strobe_error *error)
 {
     struct sim_score_options options = real_intervals(scenario, o->policy);
-    struct sim_tracks truth, claim;
+    struct sim_tracks truth, reconstruction;
     struct sim_view view;
     struct sim_run_cpu cpu;
-    enum strobe_status status = may_write(o, error);
+    enum strobe_status status = check_output_files(o, error);
     if (status != STROBE_OK)
         return status;
     struct sim_real_options real = {.policy = o->policy,
@@ -331,23 +337,23 @@ static enum strobe_status play_real(const struct sim_scenario *scenario, const s
                                     .schedule = o->schedule,
                                     .costs = o->costs ? o->costs : &sim_costs_default,
                                     .folder = o->folder};
-    status = sim_real_run(scenario, &real, &truth, &claim, &view, &cpu, error);
+    status = sim_real_run(scenario, &real, &truth, &reconstruction, &view, &cpu, error);
     if (status == STROBE_OK)
-        status = score_claim(&truth, &claim, &view, &options, cpu, scenario, o, out);
+        status = score_reconstruction(&truth, &reconstruction, &view, &options, cpu, scenario, o, out);
     sim_view_close(&view);
     if (status == STROBE_OK && o->is_virtual)
-        judge_wakers(&truth, &claim, &out->result);
+        judge_wakers(&truth, &reconstruction, &out->result);
     if (status == STROBE_OK && o->folder)
         status = save_truth(&truth, scenario, o, error);
     sim_tracks_close(&truth);
-    sim_tracks_close(&claim);
+    sim_tracks_close(&reconstruction);
     out->samples = calloc(scenario->thread_count + 1u, sizeof *out->samples);
     return status == STROBE_OK && !out->samples ? STROBE_IO : status;
 }
 
 /* ---- which of them ---- */
 
-/* As many samples of each thread as the engine takes. */
+/* Opens `ideal` with as many samples of each thread as the engine takes. */
 static enum strobe_status open_ideal(const struct sim_scenario *scenario, const struct sim_trial_options *o,
                                      struct sim_tracer **out, struct strobe_error *error)
 {
@@ -394,7 +400,7 @@ enum strobe_status sim_trial_run(const struct sim_scenario *scenario, const stru
     if (o->sets_busy)
         changed.busy = o->busy;
     if (o->cores || o->sets_busy)
-        changed.expect_count = 0; /* they are meant of the scenario as it is */
+        changed.expect_count = 0; /* they apply to the unchanged scenario */
     enum strobe_status status = play_policy(&changed, o, out, error);
     if (status != STROBE_OK)
         sim_trial_free(out);

@@ -6,7 +6,7 @@
 #include "engine/base/error_format.h"
 #include "engine/util/array.h"
 #include "sim/player/probes/probes.h"
-#include "sim/policy/btrace2_claims.h"
+#include "sim/policy/btrace2_reconstruct.h"
 
 #include <errno.h>
 #include <stdatomic.h>

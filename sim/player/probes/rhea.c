@@ -3,7 +3,7 @@
 #include "engine/base/error_format.h"
 #include "engine/method/rhea/rhea_log.h"
 #include "sim/player/probes/probes.h"
-#include "sim/policy/rhea_claims.h"
+#include "sim/policy/rhea_reconstruct.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -173,7 +173,7 @@ static void what_falls_due_during_a_call_is_lost_and_counted(void **state)
 static void computes_10_ms_at_ticks(void *arg)
 {
     struct sim_cpu_timer timer = each(MS, notes_time_and_rest, arg);
-    timer.way = SIM_CPU_TIMER_TICK;
+    timer.mode = SIM_CPU_TIMER_TICK;
     set_own(timer);
     sim_compute(10 * MS);
 }
@@ -195,7 +195,7 @@ static void a_timer_at_ticks_fires_at_ticks_only(void **state)
 static void computes_between_ticks(void *arg)
 {
     struct sim_cpu_timer timer = each(MS, counts, arg);
-    timer.way = SIM_CPU_TIMER_TICK;
+    timer.mode = SIM_CPU_TIMER_TICK;
     timer.tick_ns = 4 * MS;
     set_own(timer);
     for (int i = 0; i < 10; i++) {
@@ -220,7 +220,7 @@ static void a_timer_at_ticks_misses_a_thread_that_runs_between_them(void **state
 static void calls_the_kernel(void *way)
 {
     struct sim_cpu_timer timer = each(4 * MS, notes_time, NULL);
-    timer.way = *(const enum sim_cpu_timer_way *)way;
+    timer.mode = *(const enum sim_cpu_timer_mode *)way;
     set_own(timer);
     sim_compute(3 * MS);
     sim_compute_in_kernel(2 * MS);
@@ -230,7 +230,7 @@ static void calls_the_kernel(void *way)
 static void a_system_call_hides_an_exact_timer_and_delays_one_at_ticks(void **state)
 {
     (void)state;
-    enum sim_cpu_timer_way way = SIM_CPU_TIMER_EXACT;
+    enum sim_cpu_timer_mode way = SIM_CPU_TIMER_EXACT;
     stage_cores(1);
     struct sim_thread *t = enter("a", calls_the_kernel, &way);
     play(SIM_END_DONE);

@@ -83,7 +83,7 @@ static void add_one(void)
 static void stop_someone(struct sim_random *r)
 {
     struct sim_thread *t = actors[sim_random_below(r, ACTORS - 2)];
-    enum sim_stop_way way = sim_random_below(r, 2) ? SIM_STOP_SIGNAL : SIM_STOP_AT_ONCE;
+    enum sim_stop_mode way = sim_random_below(r, 2) ? SIM_STOP_SIGNAL : SIM_STOP_AT_ONCE;
     enum strobe_status status = sim_stop(t, way, 1 + sim_random_below(r, 50 * US));
     stage_log(status);
     if (status != STROBE_OK)

@@ -155,10 +155,10 @@ static void a_fault_draws_from_nobody_elses_chances(void **state)
 {
     (void)state;
     play_with("", 8, SIM_FAIR);
-    uint64_t samples = p.claims.samples, events = p.run.truth.tracks[0].event_count;
+    uint64_t samples = p.reconstruction.samples, events = p.run.truth.tracks[0].event_count;
     played_close(&p);
     play_with("fault exit_before_read chance 0\nfault corrupt_stack chance 0", 8, SIM_FAIR);
-    assert_int_equal(p.claims.samples, samples);
+    assert_int_equal(p.reconstruction.samples, samples);
     assert_int_equal(p.run.truth.tracks[0].event_count, events);
     played_close(&p);
 }

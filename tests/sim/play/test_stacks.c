@@ -107,8 +107,8 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
     return sim_thread_start(run->kernel, &options) ? STROBE_OK : STROBE_IO;
 }
 
-static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                 struct strobe_error *error)
+static enum strobe_status prober_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                             struct strobe_error *error)
 {
     (void)t, (void)run, (void)out, (void)error;
     return STROBE_OK;
@@ -123,7 +123,8 @@ static void probe_all(const char *text, uint64_t seed)
 {
     struct played p;
     struct sim_run_options options = {.seed = seed};
-    prober.tracer = (struct sim_tracer){.start = start, .claims = claims, .close = close_prober, .policy = "prober"};
+    prober.tracer = (struct sim_tracer){
+        .start = start, .reconstruct = prober_reconstruct, .close = close_prober, .policy = "prober"};
     prober.random = sim_random_seed(seed, 99);
     play_as(&p, text, &prober.tracer, &options);
     played_close(&p);

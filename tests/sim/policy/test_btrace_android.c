@@ -268,7 +268,7 @@ static void run_driver(void)
 {
     struct strobe_error error;
     assert_int_equal(sim_kernel_run(d->run.kernel, &error), SIM_END_DONE);
-    assert_int_equal(d->tracer->claims(d->tracer, &d->run, &tracks, &error), STROBE_OK);
+    assert_int_equal(d->tracer->reconstruct(d->tracer, &d->run, &tracks, &error), STROBE_OK);
 }
 
 static void begin(struct sim_vthread *v, const char *letters)
@@ -530,7 +530,7 @@ static void s1_a_hook_each_300_us_gives_830_samples_a_second(void **state)
     played("scenario s1 \"hooks\"\nduration 1s\n"
            "image base managed { method Main.run { forever { compute 300us; alloc 16 } } }\n"
            "thread main main run Main.run\n");
-    assert_in_range(p.claims.samples, 828, 836);
+    assert_in_range(p.reconstruction.samples, 828, 836);
 }
 
 static void s3_a_stack_of_129_frames_is_dropped_and_the_interval_with_it(void **state)
@@ -540,9 +540,9 @@ static void s3_a_stack_of_129_frames_is_dropped_and_the_interval_with_it(void **
            "method Deep.run { alloc 16 }\nmethod Flat.run { alloc 16 }\n"
            "method Main.run { recurse Deep.run 128; compute 500us; call Flat.run; compute 600us; call Flat.run }\n}\n"
            "thread main main run Main.run\n");
-    assert_int_equal(p.claims.samples, 1);
-    assert_int_equal(p.claims.lost, 1);
-    assert_string_equal(tracks_text(&p.claims, 1, 10 * US), "110 Main.run  110 Flat.run  110 .  110 .");
+    assert_int_equal(p.reconstruction.samples, 1);
+    assert_int_equal(p.reconstruction.lost, 1);
+    assert_string_equal(tracks_text(&p.reconstruction, 1, 10 * US), "110 Main.run  110 Flat.run  110 .  110 .");
 }
 
 static void a_stack_of_128_frames_is_kept_whole(void **state)
@@ -551,7 +551,7 @@ static void a_stack_of_128_frames_is_kept_whole(void **state)
     played("scenario s3 \"deep\"\nduration 1s\nimage base managed {\n"
            "method Deep.run { alloc 16 }\nmethod Main.run { recurse Deep.run 127 }\n}\n"
            "thread main main run Main.run\n");
-    assert_int_equal(calls_of(&p.claims, 1, "Deep.run"), 127);
+    assert_int_equal(calls_of(&p.reconstruction, 1, "Deep.run"), 127);
 }
 
 static void s4_work_without_hooks_is_one_slice_of_what_is_around_it(void **state)
@@ -560,7 +560,7 @@ static void s4_work_without_hooks_is_one_slice_of_what_is_around_it(void **state
     played("scenario s4 \"no hooks\"\nduration 1s\nimage base managed {\n"
            "method Math.run { compute 50ms }\nmethod Main.run { alloc 16; call Math.run; alloc 16 }\n}\n"
            "thread main main run Main.run\n");
-    assert_string_equal(tracks_text(&p.claims, 1, 10 * US), "0 Main.run  5000 .");
+    assert_string_equal(tracks_text(&p.reconstruction, 1, 10 * US), "0 Main.run  5000 .");
 }
 
 static void s50_messages_of_equal_stacks_are_one_slice(void **state)
@@ -570,7 +570,7 @@ static void s50_messages_of_equal_stacks_are_one_slice(void **state)
            "method Row.bind { compute 2ms; alloc 16 }\n"
            "method Main.run { repeat 5 { post Row.bind to ui }; loop ui }\n}\nthread main main run Main.run\n");
     assert_int_equal(calls_of(&p.run.truth, 1, "Row.bind"), 5);
-    assert_int_equal(calls_of(&p.claims, 1, "Row.bind"), 1);
+    assert_int_equal(calls_of(&p.reconstruction, 1, "Row.bind"), 1);
 }
 
 static void s58_a_tid_beyond_16_bits_is_another(void **state)
@@ -579,13 +579,13 @@ static void s58_a_tid_beyond_16_bits_is_another(void **state)
     played("scenario s58 \"tid\"\nduration 10ms\nimage base managed { method Main.run { compute 2ms; alloc 16 } }\n"
            "thread main main run Main.run\nthread far tid 70000 run Main.run\n");
     assert_non_null(track_of(&p.run.truth, 70000));
-    assert_null(track_of(&p.claims, 70000));
-    assert_non_null(track_of(&p.claims, 4464));
+    assert_null(track_of(&p.reconstruction, 70000));
+    assert_non_null(track_of(&p.reconstruction, 4464));
 }
 
 static const struct sim_wait *only_wait(uint32_t tid, enum strobe_kind kind)
 {
-    const struct sim_track *t = track_of(&p.claims, tid);
+    const struct sim_track *t = track_of(&p.reconstruction, tid);
     const struct sim_wait *found = NULL;
     for (size_t i = 0; t && i < t->wait_count; i++)
         if (t->waits[i].kind == kind && t->waits[i].end_ns - t->waits[i].begin_ns > 1 * MS) {
@@ -622,7 +622,7 @@ static void main_learns_who_let_it_go_on(void **state)
     assert_int_equal(w->begin_ns, truth->begin_ns);
     assert_int_equal(w->end_ns, truth->end_ns);
     assert_int_equal(w->release_ns, truth->release_ns);
-    assert_int_equal(p.claims.tracks[w->waker].tid, 2);
+    assert_int_equal(p.reconstruction.tracks[w->waker].tid, 2);
 }
 
 static void s75_others_never_learn_it(void **state)
@@ -642,7 +642,7 @@ static void s71_s77_a_notify_that_wakes_another_is_taken_for_ones_own(void **sta
     const struct sim_track *truth = track_of(&p.run.truth, 2);
     assert_true(truth->is_main);
     assert_int_equal(truth->waits[truth->wait_count - 1].waker, SIM_NOBODY);
-    assert_int_equal(p.claims.tracks[only_wait(2, STROBE_KIND_COND)->waker].tid, 3);
+    assert_int_equal(p.reconstruction.tracks[only_wait(2, STROBE_KIND_COND)->waker].tid, 3);
 }
 
 static void a_monitor_let_go_by_a_wait_has_no_waker(void **state)
@@ -659,8 +659,8 @@ static void a_jni_call_is_seen_with_its_native_method(void **state)
     (void)state;
     played("scenario jni \"jni\"\nduration 10ms\nimage native { method nRead { compute 2ms } }\n"
            "image base managed { method Main.run { jni nRead } }\nthread main main run Main.run\n");
-    assert_int_equal(p.claims.samples, 1);
-    assert_int_equal(calls_of(&p.claims, 1, "nRead"), 1);
+    assert_int_equal(p.reconstruction.samples, 1);
+    assert_int_equal(calls_of(&p.reconstruction, 1, "nRead"), 1);
 }
 
 static void park_of_others_is_not_recorded(void **state)
@@ -670,8 +670,8 @@ static void park_of_others_is_not_recorded(void **state)
            "method Park.run { park; compute 2ms; alloc 16 }\n"
            "method Main.run { park timeout 5ms; unpark other; compute 1ms }\n}\n"
            "thread main main run Main.run\nthread other run Park.run\n");
-    assert_int_equal(track_of(&p.claims, 1)->wait_count, 1);
-    assert_int_equal(track_of(&p.claims, 2)->wait_count, 0);
+    assert_int_equal(track_of(&p.reconstruction, 1)->wait_count, 1);
+    assert_int_equal(track_of(&p.reconstruction, 2)->wait_count, 0);
     assert_int_equal(track_of(&p.run.truth, 2)->wait_count, 1);
 }
 
@@ -682,7 +682,7 @@ static void native_mutexes_files_and_sleeps_have_no_hook(void **state)
            "method Main.run { lock m { compute 2ms }; sleep 5ms; read 100 takes 3ms; clock; acquire s }\n}\n"
            "semaphore s 1\n"
            "thread main main run Main.run\n");
-    assert_int_equal(p.claims.samples, 0);
+    assert_int_equal(p.reconstruction.samples, 0);
     assert_int_equal(p.run.threads[0]->tracer_ns, 0);
 }
 
@@ -709,9 +709,9 @@ static void the_oldest_records_are_overwritten(void **state)
          "image base managed { method Main.run { forever { compute 2ms; alloc 16 } } }\n"
          "thread main main run Main.run\n",
          sim_btrace_android_open(10), NULL);
-    assert_int_equal(p.claims.samples, 49);
-    assert_int_equal(p.claims.lost, 39);
-    assert_in_range(track_of(&p.claims, 1)->begin_ns, 80 * MS, 81 * MS);
+    assert_int_equal(p.reconstruction.samples, 49);
+    assert_int_equal(p.reconstruction.lost, 39);
+    assert_in_range(track_of(&p.reconstruction, 1)->begin_ns, 80 * MS, 81 * MS);
 }
 
 static void records_take_76_bytes_and_8_for_each_frame(void **state)
@@ -721,7 +721,7 @@ static void records_take_76_bytes_and_8_for_each_frame(void **state)
            "image base managed { method Main.run { alloc 16; compute 5ms; alloc 16 } }\n"
            "thread main main run Main.run\n");
     uint64_t mapping = 16 + 10 + strlen("Main.run");
-    assert_int_equal(p.claims.bytes, 28 + 2 * (76 + 8) + mapping);
+    assert_int_equal(p.reconstruction.bytes, 28 + 2 * (76 + 8) + mapping);
 }
 
 #define BY_HAND(test) cmocka_unit_test_setup_teardown(test, no_records, drop_records)

@@ -286,8 +286,8 @@ static void work_without_hooks_is_seen_each_millisecond(void **state)
            "method Rest.run { compute 5ms }\n"
            "method Main.run { sleep 20us; repeat 50 { call Math.run; call Rest.run } } }\n"
            "thread main main run Main.run\n");
-    assert_in_range(p.claims.samples, 400, 510);
-    assert_in_range(time_in(&p.claims, 1, "Math.run"), 240 * MS, 260 * MS);
+    assert_in_range(p.reconstruction.samples, 400, 510);
+    assert_in_range(time_in(&p.reconstruction, 1, "Math.run"), 240 * MS, 260 * MS);
 }
 
 static void s3_of_a_deep_stack_the_root_is_lost(void **state)
@@ -295,8 +295,8 @@ static void s3_of_a_deep_stack_the_root_is_lost(void **state)
     (void)state;
     played("scenario deep \"deep\"\nduration 1s\nimage app { method Deep.run { compute 5ms }\n"
            "method Main.run { sleep 20us; recurse Deep.run 193 } }\nthread main main run Main.run\n");
-    assert_int_equal(calls_of(&p.claims, 1, "Main.run"), 0);
-    assert_int_equal(calls_of(&p.claims, 1, "Deep.run"), 192);
+    assert_int_equal(calls_of(&p.reconstruction, 1, "Main.run"), 0);
+    assert_int_equal(calls_of(&p.reconstruction, 1, "Deep.run"), 192);
 }
 
 static void s5_a_burst_after_the_refresh_is_not_seen(void **state)
@@ -306,7 +306,7 @@ static void s5_a_burst_after_the_refresh_is_not_seen(void **state)
            "method Worker.run { sleep 310ms; call Burst.run; sleep 1s }\nmethod Main.run { sleep 1s } }\n"
            "thread main main run Main.run\nthread worker run Worker.run\n");
     assert_in_range(time_in(&p.run.truth, 2, "Burst.run"), 200 * MS, 201 * MS);
-    assert_int_equal(calls_of(&p.claims, 2, "Burst.run"), 0);
+    assert_int_equal(calls_of(&p.reconstruction, 2, "Burst.run"), 0);
 }
 
 static const char hooked[] = "scenario hooks \"hooks\"\nduration 1s\ncores 4\n"
@@ -317,7 +317,7 @@ static const char hooked[] = "scenario hooks \"hooks\"\nduration 1s\ncores 4\n"
 
 static double leaf_share(void)
 {
-    return (double)time_in(&p.claims, 1, "Leaf.run") / (double)time_in(&p.claims, 1, "Main.run");
+    return (double)time_in(&p.reconstruction, 1, "Leaf.run") / (double)time_in(&p.reconstruction, 1, "Main.run");
 }
 
 /* In truth nine tenths of the time are the leaf's. */
@@ -339,7 +339,7 @@ static void few_addresses_count(void **state)
 {
     (void)state;
     played_with_memory(hooked, 4096, 0);
-    assert_in_range(p.claims.samples, 900, 1010);
+    assert_in_range(p.reconstruction.samples, 900, 1010);
 }
 
 static void s8_the_time_of_a_pass_adds_to_the_period(void **state)
@@ -350,8 +350,8 @@ static void s8_the_time_of_a_pass_adds_to_the_period(void **state)
          "scenario pass \"pass\"\nduration 1s\ncores 4\nimage app { method Main.run { sleep 20us; compute 1s }\n"
          "method Idle.run { sleep 2s } }\nthread main main run Main.run\nthread idle x99 run Idle.run\n",
          sim_policy_btrace_ios(), &costs);
-    assert_non_null(track_of(&p.claims, 1));
-    assert_in_range(track_of(&p.claims, 1)->samples, 160, 170);
+    assert_non_null(track_of(&p.reconstruction, 1));
+    assert_in_range(track_of(&p.reconstruction, 1)->samples, 160, 170);
 }
 
 static void main_s_wait_for_a_lock_is_shown_without_wait_and_waker(void **state)
@@ -361,7 +361,7 @@ static void main_s_wait_for_a_lock_is_shown_without_wait_and_waker(void **state)
            "method Hold.run { lock m { compute 9ms } }\n"
            "method Main.run { compute 1ms; lock m { compute 1ms }; compute 1ms } }\n"
            "thread main main run Main.run\nthread other run Hold.run\n");
-    const struct sim_track *truth = track_of(&p.run.truth, 1), *claim = track_of(&p.claims, 1);
+    const struct sim_track *truth = track_of(&p.run.truth, 1), *claim = track_of(&p.reconstruction, 1);
     assert_int_equal(truth->wait_count, 1);
     assert_int_equal(p.run.truth.tracks[truth->waits[0].waker].tid, 2);
     assert_non_null(claim);
@@ -375,7 +375,7 @@ static void main_s_wait_is_sampled_at_both_ends(void **state)
            "method Hold.run { lock m { compute 9ms } }\nmethod Lock.take { lock m { } }\n"
            "method Main.run { compute 1500us; call Lock.take; compute 5ms } }\n"
            "thread main main run Main.run\nthread other run Hold.run\n");
-    assert_non_null(strstr(tracks_text(&p.claims, 1, 100 * US), "15 Lock.take"));
+    assert_non_null(strstr(tracks_text(&p.reconstruction, 1, 100 * US), "15 Lock.take"));
 }
 
 static void who_waits_is_sampled_at_each_refresh(void **state)
@@ -383,8 +383,8 @@ static void who_waits_is_sampled_at_each_refresh(void **state)
     (void)state;
     played("scenario idle \"idle\"\nduration 950ms\ncores 4\nimage app { method Idle.run { sleep 2s } }\n"
            "thread main main run Idle.run\nthread idle run Idle.run\n");
-    assert_int_equal(track_of(&p.claims, 2)->samples, 4);
-    assert_in_range(track_of(&p.claims, 1)->samples, 30, 33);
+    assert_int_equal(track_of(&p.reconstruction, 2)->samples, 4);
+    assert_in_range(track_of(&p.reconstruction, 1)->samples, 30, 33);
 }
 
 /* It sleeps whenever the sampler looks, nine times in ten. */
@@ -395,8 +395,8 @@ static void who_used_10_us_is_sampled_though_it_waits(void **state)
            "method Brief.run { forever { compute 20us; sleep 187us } }\n"
            "method Briefer.run { forever { compute 1us; sleep 206us } }\nmethod Main.run { sleep 1s } }\n"
            "thread main main run Main.run\nthread brief run Brief.run\nthread briefer run Briefer.run\n");
-    assert_in_range(track_of(&p.claims, 2)->samples, 800, 900);
-    assert_in_range(track_of(&p.claims, 3)->samples, 1, 500);
+    assert_in_range(track_of(&p.reconstruction, 2)->samples, 800, 900);
+    assert_in_range(track_of(&p.reconstruction, 3)->samples, 1, 500);
 }
 
 /* How many samples the holder of main's lock has, when another thread takes a lock of its own at the time given. */
@@ -412,7 +412,7 @@ static uint64_t samples_of_holder(const char *at)
              "thread bystander run Bystander.run\n",
              at);
     played(text);
-    uint64_t samples = track_of(&p.claims, 2)->samples;
+    uint64_t samples = track_of(&p.reconstruction, 2)->samples;
     played_close(&p);
     return samples;
 }
@@ -431,8 +431,8 @@ static void threads_that_share_a_tid_share_a_track(void **state)
            "method Main.run { spawn short; join short; spawn short; join short } }\n"
            "thread main main run Main.run\nthread short x0 tid 9 reuse_tid run Short.run\n");
     uint32_t claimed = 0, real = 0;
-    for (size_t i = 0; i < p.claims.track_count; i++)
-        claimed += p.claims.tracks[i].tid == 9;
+    for (size_t i = 0; i < p.reconstruction.track_count; i++)
+        claimed += p.reconstruction.tracks[i].tid == 9;
     for (size_t i = 0; i < p.run.truth.track_count; i++)
         real += p.run.truth.tracks[i].tid == 9;
     assert_int_equal(real, 2);

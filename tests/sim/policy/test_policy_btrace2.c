@@ -33,8 +33,8 @@ static void calls_that_ended_are_exact(void **state)
               "thread main main run a\nthread o run other\n");
     struct sim_score score;
     struct sim_score_options options = {1, 1, 0};
-    assert_int_equal(sim_score(&p.run.truth, &p.claims, &options, &score), STROBE_OK);
-    assert_int_equal(sim_view_score(&p.run.truth, &p.claims, &p.tracer->view, &score), STROBE_OK);
+    assert_int_equal(sim_score(&p.run.truth, &p.reconstruction, &options, &score), STROBE_OK);
+    assert_int_equal(sim_view_score(&p.run.truth, &p.reconstruction, &p.tracer->view, &score), STROBE_OK);
     assert_true(score.agreement_seen == 1 && score.timed_calls > 20);
     assert_int_equal(score.call_error_most_ns, 0);
     sim_score_free(&score);
@@ -47,7 +47,7 @@ static void what_an_exception_passes_through_is_missing(void **state)
     (void)state;
     play_text("method c { call leaf; compute 9ms; throw }\nmethod b { call c; compute 10ms }\n"
               "method a { try { call b } catch { compute 20ms }; call leaf }\n}\nthread main main run a\n");
-    assert_string_equal(tracks_text(&p.claims, 1, MS), "0 a  0 c  10 .  31 .");
+    assert_string_equal(tracks_text(&p.reconstruction, 1, MS), "0 a  0 c  10 .  31 .");
     assert_int_equal(calls_of(&p.run.truth, 1, "b"), 1);
     played_close(&p);
 }
@@ -56,7 +56,7 @@ static void what_has_not_ended_is_missing(void **state)
 {
     (void)state;
     play_text("method b { call leaf }\nmethod a { repeat 3 { call b }; sleep 10s }\n}\nthread main main run a\n");
-    assert_string_equal(tracks_text(&p.claims, 1, MS), "0 b  1 .  1 b  2 .  2 b  3 .");
+    assert_string_equal(tracks_text(&p.reconstruction, 1, MS), "0 b  1 .  1 b  2 .  2 b  3 .");
     played_close(&p);
 }
 
@@ -65,9 +65,9 @@ static void what_is_over_at_once_is_not_worth_a_record(void **state)
     (void)state;
     play_text("method short { alloc 16; compute 900ns }\nmethod b { repeat 5 { call short }; call leaf }\n"
               "method a { call b }\n}\nthread main main run a\n");
-    assert_int_equal(calls_of(&p.claims, 1, "short"), 0);
-    assert_int_equal(calls_of(&p.claims, 1, "b"), 1);
-    assert_int_equal(p.claims.lost, 0);
+    assert_int_equal(calls_of(&p.reconstruction, 1, "short"), 0);
+    assert_int_equal(calls_of(&p.reconstruction, 1, "b"), 1);
+    assert_int_equal(p.reconstruction.lost, 0);
     played_close(&p);
 }
 
@@ -77,8 +77,8 @@ static void threads_whose_id_does_not_fit_are_lost_and_counted(void **state)
     (void)state;
     play_text("method b { call leaf }\nmethod a { repeat 3 { call b } }\n}\nthread main main run a\n"
               "thread o tid 40000 run a\n");
-    assert_int_equal(p.claims.track_count, 1);
-    assert_int_equal(p.claims.lost, 4);
+    assert_int_equal(p.reconstruction.track_count, 1);
+    assert_int_equal(p.reconstruction.lost, 4);
     played_close(&p);
 }
 

@@ -30,8 +30,8 @@ static struct sim_score judged(void)
 {
     struct sim_score score;
     struct sim_score_options options = {5 * MS, 5 * MS, 0};
-    assert_int_equal(sim_score(&p.run.truth, &p.claims, &options, &score), STROBE_OK);
-    assert_int_equal(sim_view_score(&p.run.truth, &p.claims, &p.tracer->view, &score), STROBE_OK);
+    assert_int_equal(sim_score(&p.run.truth, &p.reconstruction, &options, &score), STROBE_OK);
+    assert_int_equal(sim_view_score(&p.run.truth, &p.reconstruction, &p.tracer->view, &score), STROBE_OK);
     struct sim_score sums = score;
     sim_score_free(&score);
     return sums;
@@ -98,10 +98,10 @@ static void other_threads_and_leaves_are_what_it_can_not_see(void **state)
     (void)state;
     play_text(app);
     struct sim_score score = judged();
-    assert_int_equal(p.claims.track_count, 1);
-    assert_null(track_of(&p.claims, 2));
-    assert_int_equal(calls_of(&p.claims, 1, "leaf"), 0);
-    assert_int_equal(calls_of(&p.claims, 1, "work"), calls_of(&p.run.truth, 1, "work"));
+    assert_int_equal(p.reconstruction.track_count, 1);
+    assert_null(track_of(&p.reconstruction, 2));
+    assert_int_equal(calls_of(&p.reconstruction, 1, "leaf"), 0);
+    assert_int_equal(calls_of(&p.reconstruction, 1, "work"), calls_of(&p.run.truth, 1, "work"));
     uint64_t other = track_of(&p.run.truth, 2)->end_ns - track_of(&p.run.truth, 2)->begin_ns;
     uint64_t blind = time_in(&p.run.truth, 1, "leaf") + time_in(&p.run.truth, 1, "[sleep]");
     assert_in_range(score.unseen_ns, other + blind - MS, other + blind + 10 * MS);
@@ -117,7 +117,7 @@ static void calls_left_by_an_exception_end_with_the_call_around_them(void **stat
     play_text("image base.odex managed {\nmethod leaf { compute 1us }\n"
               "method c { call leaf; compute 10ms; throw }\nmethod b { call c; compute 10ms }\n"
               "method a { try { call b } catch { compute 20ms }; call leaf }\n}\nthread main main run a\n");
-    assert_string_equal(tracks_text(&p.claims, 1, MS), "0 a  0 b  0 c  30 .  30 .  30 .");
+    assert_string_equal(tracks_text(&p.reconstruction, 1, MS), "0 a  0 b  0 c  30 .  30 .  30 .");
     assert_string_equal(tracks_text(&p.run.truth, 1, MS),
                         "0 a  0 b  0 c  0 leaf  0 .  10 .  10 .  30 leaf  30 .  30 .");
     played_close(&p);
@@ -129,13 +129,13 @@ static void messages_begin_and_end_at_exact_times(void **state)
     (void)state;
     play_text("queue q\nimage base.odex managed {\nmethod leaf { compute 1us }\nmethod job { compute 7ms; call leaf }\n"
               "method a { post job to q after 11ms; post job to q after 103ms; loop q }\n}\nthread main main run a\n");
-    const struct sim_track *t = track_of(&p.claims, 1), *truth = track_of(&p.run.truth, 1);
+    const struct sim_track *t = track_of(&p.reconstruction, 1), *truth = track_of(&p.run.truth, 1);
     assert_int_equal(t->message_count, 2);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(t->messages[i].begin_ns / MS, truth->messages[i].begin_ns / MS);
         assert_int_equal(t->messages[i].end_ns / MS, truth->messages[i].end_ns / MS);
     }
-    assert_string_equal(tracks_text(&p.claims, 1, MS), "0 a  11 job  15 .  103 job  108 .  400 .");
+    assert_string_equal(tracks_text(&p.reconstruction, 1, MS), "0 a  11 job  15 .  103 job  108 .  400 .");
     played_close(&p);
 }
 
@@ -149,7 +149,7 @@ static void the_engines_reader_says_the_same_of_the_log(void **state)
         uint64_t at[4096];
         size_t count;
     } log = {.count = 0};
-    const struct sim_track *t = track_of(&p.claims, 1);
+    const struct sim_track *t = track_of(&p.reconstruction, 1);
     uint32_t open[64], depth = 0;
     for (size_t i = 0; i < t->event_count; i++) {
         const struct sim_event *e = &t->events[i];
@@ -161,12 +161,12 @@ static void the_engines_reader_says_the_same_of_the_log(void **state)
     struct strobe_matrix_stack stack;
     assert_int_equal(strobe_matrix_build(b, log.at, log.count, false, STROBE_MATRIX_NO_END, &stack, NULL), STROBE_OK);
     for (size_t i = 0; i < stack.count; i++)
-        if (!strcmp(p.claims.names.texts[stack.items[i].method - 1], "work")) {
+        if (!strcmp(p.reconstruction.names.texts[stack.items[i].method - 1], "work")) {
             ms += (uint64_t)stack.items[i].duration_ms;
             calls += (uint64_t)stack.items[i].count;
         }
-    assert_int_equal(ms, time_in(&p.claims, 1, "work") / MS);
-    assert_int_equal(calls, calls_of(&p.claims, 1, "work"));
+    assert_int_equal(ms, time_in(&p.reconstruction, 1, "work") / MS);
+    assert_int_equal(calls, calls_of(&p.reconstruction, 1, "work"));
     strobe_matrix_builder_close(b);
     played_close(&p);
 }

@@ -26,9 +26,10 @@ static void managed_frames_and_what_they_wait_in_are_seen(void **state)
     play_text("scenario s \"\"\nduration 200ms\ncores 2\nimage lib.so { method native { compute 20ms } }\n"
               "image base.odex managed {\nmethod b { compute 35ms }\n"
               "method a { call b; sleep 40ms; jni native; compute 50ms }\n}\nthread main main run a\n");
-    assert_true(time_in(&p.claims, 1, "b") >= 20 * MS && time_in(&p.claims, 1, "b") <= 45 * MS);
-    assert_true(time_in(&p.claims, 1, "[sleep]") >= 25 * MS);
-    assert_true(time_in(&p.claims, 1, "native") >= 10 * MS); /* called from managed code, and so a method there */
+    assert_true(time_in(&p.reconstruction, 1, "b") >= 20 * MS && time_in(&p.reconstruction, 1, "b") <= 45 * MS);
+    assert_true(time_in(&p.reconstruction, 1, "[sleep]") >= 25 * MS);
+    assert_true(time_in(&p.reconstruction, 1, "native") >=
+                10 * MS); /* called from managed code, and so a method there */
     played_close(&p);
 }
 
@@ -38,8 +39,8 @@ static void native_threads_have_nothing_to_capture(void **state)
     play_text("scenario s \"\"\nduration 200ms\ncores 2\nimage lib.so { method inner { compute 50ms }\n"
               "method native { call inner } }\nimage base.odex managed {\nmethod a { compute 100ms }\n}\n"
               "thread main main run a\nthread o run native\n");
-    assert_non_null(track_of(&p.claims, 1));
-    assert_null(track_of(&p.claims, 2));
+    assert_non_null(track_of(&p.reconstruction, 1));
+    assert_null(track_of(&p.reconstruction, 2));
     played_close(&p);
 }
 
@@ -49,11 +50,11 @@ static void overwritten_captures_are_reported(void **state)
     (void)state;
     play_text("scenario s \"\"\nduration 1200ms\ncores 8\nimage base.odex managed {\nmethod a { sleep 2s }\n}\n"
               "thread main main run a\nthread o x99 run a\n");
-    assert_in_range(p.claims.lost, 3000, 3900);
-    assert_in_range(p.claims.samples, 8000, 8192);
-    assert_true(track_of(&p.claims, 1)->begin_ns < MS || track_of(&p.claims, 1)->begin_ns > 300 * MS);
-    assert_int_equal(depth_at(track_of(&p.claims, 1), 100 * MS), 0);
-    assert_int_equal(depth_at(track_of(&p.claims, 1), 1000 * MS), 2);
+    assert_in_range(p.reconstruction.lost, 3000, 3900);
+    assert_in_range(p.reconstruction.samples, 8000, 8192);
+    assert_true(track_of(&p.reconstruction, 1)->begin_ns < MS || track_of(&p.reconstruction, 1)->begin_ns > 300 * MS);
+    assert_int_equal(depth_at(track_of(&p.reconstruction, 1), 100 * MS), 0);
+    assert_int_equal(depth_at(track_of(&p.reconstruction, 1), 1000 * MS), 2);
     played_close(&p);
 }
 

@@ -26,8 +26,8 @@ static struct sim_score judged(void)
 {
     struct sim_score score;
     struct sim_score_options options = {1, 1, 0};
-    assert_int_equal(sim_score(&p.run.truth, &p.claims, &options, &score), STROBE_OK);
-    assert_int_equal(sim_view_score(&p.run.truth, &p.claims, &p.tracer->view, &score), STROBE_OK);
+    assert_int_equal(sim_score(&p.run.truth, &p.reconstruction, &options, &score), STROBE_OK);
+    assert_int_equal(sim_view_score(&p.run.truth, &p.reconstruction, &p.tracer->view, &score), STROBE_OK);
     struct sim_score sums = score;
     sim_score_free(&score);
     return sums;
@@ -44,7 +44,7 @@ static void what_is_instrumented_is_exact_on_all_threads(void **state)
     (void)state;
     play_text(app, false);
     struct sim_score score = judged();
-    assert_int_equal(p.claims.track_count, 2);
+    assert_int_equal(p.reconstruction.track_count, 2);
     assert_true(score.agreement_seen == 1);
     assert_true(score.timed_calls > 40);
     assert_int_equal(score.call_error_most_ns, 0);
@@ -57,8 +57,8 @@ static void with_main_only_no_other_thread_is_recorded(void **state)
     (void)state;
     play_text(app, true);
     struct sim_score score = judged();
-    assert_int_equal(p.claims.track_count, 1);
-    assert_true(p.claims.tracks[0].is_main && score.agreement_seen == 1);
+    assert_int_equal(p.reconstruction.track_count, 1);
+    assert_true(p.reconstruction.tracks[0].is_main && score.agreement_seen == 1);
     assert_true(score.unseen > 0.5);
     played_close(&p);
 }
@@ -70,10 +70,10 @@ static void file_operations_are_recorded_and_small_ones_are_not(void **state)
     play_text("image base.odex managed {\nmethod a { open takes 1ms; read 4KiB takes 2ms; read 100 takes 4ms; "
               "write 2KiB takes 8ms; sync takes 16ms }\n}\nthread main main run a\n",
               false);
-    assert_string_equal(tracks_text(&p.claims, 1, MS),
+    assert_string_equal(tracks_text(&p.reconstruction, 1, MS),
                         "0 a  0 [open]  1 .  1 [read]  3 .  7 [write]  15 .  15 [sync]  31 .  "
                         "31 .");
-    assert_int_equal(track_of(&p.claims, 1)->wait_count, 4);
+    assert_int_equal(track_of(&p.reconstruction, 1)->wait_count, 4);
     played_close(&p);
 }
 
@@ -86,7 +86,7 @@ static void calls_left_by_an_exception_end_where_it_was_thrown(void **state)
               "thread main main run a\n",
               false);
     struct sim_score score = judged();
-    assert_string_equal(tracks_text(&p.claims, 1, MS), "0 a  0 b  0 c  10 .  10 .  31 .");
+    assert_string_equal(tracks_text(&p.reconstruction, 1, MS), "0 a  0 b  0 c  10 .  10 .  31 .");
     assert_true(score.agreement_seen == 1);
     played_close(&p);
 }
@@ -99,7 +99,7 @@ static void a_throw_that_its_method_catches_ends_nothing(void **state)
               "method b { try { call leaf; throw } catch { compute 5ms }; compute 4ms }\nmethod a { call b }\n}\n"
               "thread main main run a\n",
               false);
-    assert_string_equal(tracks_text(&p.claims, 1, MS), "0 a  0 b  10 .  10 .");
+    assert_string_equal(tracks_text(&p.reconstruction, 1, MS), "0 a  0 b  10 .  10 .");
     played_close(&p);
 }
 
@@ -112,8 +112,8 @@ static void frames_are_known_by_the_frameworks_own_mark(void **state)
               "method leaf { compute 1ms }\nmethod Job.run { call leaf }\nmethod a { loop q }\n}\n"
               "thread main main run a\n",
               false);
-    assert_int_equal(calls_of(&p.claims, 1, "Choreographer.doFrame"), 3);
-    assert_int_equal(time_in(&p.claims, 1, "Choreographer.doFrame") / MS, 3 * 5);
+    assert_int_equal(calls_of(&p.reconstruction, 1, "Choreographer.doFrame"), 3);
+    assert_int_equal(time_in(&p.reconstruction, 1, "Choreographer.doFrame") / MS, 3 * 5);
     struct sim_score score = judged();
     assert_true(score.agreement_seen == 1);
     played_close(&p);

@@ -122,7 +122,7 @@ static void promises_hold_in_the_smallest_tables(void **state)
                            "config threads_max 3\n"),
                 sim_policy_strobe(), &options);
         check_promises(seed);
-        assert_true(p.claims.lost > 0);
+        assert_true(p.reconstruction.lost > 0);
         played_close(&p);
     }
 }
@@ -138,7 +138,7 @@ static void every_policy_over_the_engine_keeps_its_promises(void **state)
         play_as(&p, everything(""), t, &options);
         assert_string_equal(t->policy, names[i]);
         check_promises(4);
-        assert_true(p.claims.samples > 0);
+        assert_true(p.reconstruction.samples > 0);
         played_close(&p);
     }
 }
@@ -178,7 +178,7 @@ static void an_engine_that_costs_nothing_changes_nothing(void **state)
     played_close(&p);
     play_as(&p, app, sim_policy_strobe(), &options);
     assert_int_equal(p.run.truth.track_count, tracks);
-    assert_true(p.claims.samples > 100);
+    assert_true(p.reconstruction.samples > 100);
     for (size_t i = 0; i < tracks; i++) {
         char *traced = story_of(i);
         assert_string_equal(alone[i], traced);
@@ -332,7 +332,7 @@ static struct sim_score score(void)
 {
     struct sim_score s;
     struct sim_score_options o = {p.tracer->interval_main_ns, p.tracer->interval_other_ns, 0};
-    assert_int_equal(sim_score(&p.run.truth, &p.claims, &o, &s), STROBE_OK);
+    assert_int_equal(sim_score(&p.run.truth, &p.reconstruction, &o, &s), STROBE_OK);
     return s;
 }
 
@@ -386,9 +386,9 @@ static void a_thread_that_has_a_tid_again_is_another_thread(void **state)
             "thread main main run top\nthread w x0 tid 70000 reuse_tid run f\n",
             sim_policy_strobe(), &options);
     uint32_t generations = 0;
-    for (size_t i = 0; i < p.claims.track_count; i++)
-        if (p.claims.tracks[i].tid == 70000)
-            assert_int_equal(p.claims.tracks[i].generation, ++generations);
+    for (size_t i = 0; i < p.reconstruction.track_count; i++)
+        if (p.reconstruction.tracks[i].tid == 70000)
+            assert_int_equal(p.reconstruction.tracks[i].generation, ++generations);
     assert_int_equal(generations, 3);
     played_close(&p);
 }
@@ -404,7 +404,7 @@ static void the_yardstick_takes_the_requested_number_of_samples(void **state)
             "scenario s \"\"\nduration 1s\ncores 4\nimage a.so {\nmethod g { compute 3ms..7ms }\n"
             "method f { repeat 60 { call g; sleep 1ms } }\n}\nthread main main run f\nthread w x3 run f\n",
             t, &options);
-    uint64_t main_samples = p.claims.tracks[0].samples, all = p.claims.samples;
+    uint64_t main_samples = p.reconstruction.tracks[0].samples, all = p.reconstruction.samples;
     assert_true(main_samples >= 499 && main_samples <= 501);
     assert_true(all >= 796 && all <= 804);
     struct sim_score s = score();

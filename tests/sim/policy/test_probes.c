@@ -74,10 +74,10 @@ static void message_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t id
     hear("<", v, text);
 }
 
-static enum strobe_status claim_nothing(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *claims,
-                                        struct strobe_error *error)
+static enum strobe_status reconstruct_none(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                           struct strobe_error *error)
 {
-    (void)t, (void)run, (void)claims, (void)error;
+    (void)t, (void)run, (void)out, (void)error;
     return STROBE_OK;
 }
 
@@ -99,7 +99,7 @@ static void play_probed(const char *body, uint64_t cost_ns)
                              .method_throw = throws,
                              .message_begin = message_begin,
                              .message_end = message_end,
-                             .claims = claim_nothing,
+                             .reconstruct = reconstruct_none,
                              .close = free_tracer,
                              .policy = "heard"};
     charge_ns = cost_ns;

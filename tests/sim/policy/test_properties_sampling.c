@@ -92,8 +92,8 @@ static void btrace_takes_every_fourth_hook_S1(void **state)
 {
     (void)state;
     play_free("s_01_dense_hooks", sim_policy_btrace_android());
-    assert_in_range(p.claims.samples, 828, 836);
-    assert_int_equal(p.claims.lost, 0);
+    assert_in_range(p.reconstruction.samples, 828, 836);
+    assert_int_equal(p.reconstruction.lost, 0);
 }
 
 /* ---- S-2 ---- */
@@ -102,7 +102,7 @@ static void a_wait_of_900_us_right_after_a_sample_is_shown_exactly_S2(void **sta
 {
     (void)state;
     const struct strobe_reader *r = capture_free("s_02_block_after_sample", sim_policy_sync_only());
-    const struct sim_track *truth = track_of(&p.run.truth, MAIN), *claim = track_of(&p.claims, MAIN);
+    const struct sim_track *truth = track_of(&p.run.truth, MAIN), *claim = track_of(&p.reconstruction, MAIN);
     const struct strobe_tally *t = r->threads[0].kind;
     assert_true(truth->wait_count >= 400);
     assert_int_equal(claim->wait_count, truth->wait_count);
@@ -120,8 +120,8 @@ static void btrace_does_not_see_it_S2(void **state)
 {
     (void)state;
     play_free("s_02_block_after_sample", sim_policy_btrace_android());
-    assert_true(p.claims.samples >= 400);
-    assert_int_equal(track_of(&p.claims, MAIN)->wait_count, 0);
+    assert_true(p.reconstruction.samples >= 400);
+    assert_int_equal(track_of(&p.reconstruction, MAIN)->wait_count, 0);
 }
 
 /* ---- S-2b ---- */
@@ -147,7 +147,7 @@ static void an_outer_call_is_closed_though_its_inside_was_sampled_just_before_S2
     (void)state;
     const struct strobe_reader *r = capture_free("s_02b_nested_scope", with_loads(sim_policy_sync_only()));
     const struct strobe_tally *t = r->threads[0].kind;
-    const struct sim_track *claim = track_of(&p.claims, MAIN);
+    const struct sim_track *claim = track_of(&p.reconstruction, MAIN);
     assert_int_equal(t[STROBE_KIND_ALLOC].sampled, 4);
     assert_int_equal(t[STROBE_KIND_LOAD].sampled, 4);
     assert_int_equal(waits_of(claim, STROBE_KIND_LOAD, 200 * MS), 4);
@@ -159,7 +159,7 @@ static void an_outer_call_is_closed_though_the_sampler_came_meanwhile_S2b(void *
 {
     (void)state;
     capture_free("s_02b_nested_scope", with_loads(sim_policy_strobe()));
-    const struct sim_track *claim = track_of(&p.claims, MAIN);
+    const struct sim_track *claim = track_of(&p.reconstruction, MAIN);
     assert_int_equal(waits_of(claim, STROBE_KIND_LOAD, 200 * MS), 4);
     assert_int_equal(waits_of(claim, STROBE_KIND_SLEEP, 198 * MS), 4);
     assert_int_equal(claim->wait_count, 8);
@@ -169,8 +169,8 @@ static void btrace_has_the_inner_sample_and_no_outer_call_S2b(void **state)
 {
     (void)state;
     play_free("s_02b_nested_scope", with_loads(sim_policy_btrace_android()));
-    assert_int_equal(p.claims.samples, 4);
-    assert_int_equal(track_of(&p.claims, MAIN)->wait_count, 0);
+    assert_int_equal(p.reconstruction.samples, 4);
+    assert_int_equal(track_of(&p.reconstruction, MAIN)->wait_count, 0);
 }
 
 /* ---- S-3 ---- */
@@ -192,7 +192,7 @@ static void a_stack_too_deep_is_kept_cut_and_marked_and_no_other_is_S3(void **st
         *(is_cut ? &cut : &whole) += 1;
     }
     assert_true(cut > 100 && whole > 100);
-    assert_true(calls_of(&p.claims, MAIN, "[stack cut]") > 0);
+    assert_true(calls_of(&p.reconstruction, MAIN, "[stack cut]") > 0);
     assert_int_equal(t->all.unwind_failed + t->all.dropped, 0);
     assert_in_range(t->samples, 975, 1010);
 }
@@ -201,8 +201,8 @@ static void btrace_drops_it_and_the_interval_with_it_S3(void **state)
 {
     (void)state;
     play_free("s_03_depth_129", sim_policy_btrace_android());
-    assert_true(p.claims.lost > 300);
-    assert_in_range(p.claims.samples + p.claims.lost, 830, 840);
+    assert_true(p.reconstruction.lost > 300);
+    assert_in_range(p.reconstruction.samples + p.reconstruction.lost, 830, 840);
 }
 
 /* ---- S-4 ---- */
@@ -225,9 +225,9 @@ static void the_sampler_fills_what_has_no_hooks_S4(void **state)
     (void)state;
     uint32_t gaps;
     capture("s_04_loop_without_hooks");
-    uint64_t truth = time_in(&p.run.truth, MAIN, "crunch"), claim = time_in(&p.claims, MAIN, "crunch");
+    uint64_t truth = time_in(&p.run.truth, MAIN, "crunch"), claim = time_in(&p.reconstruction, MAIN, "crunch");
     assert_true(claim > truth * 99 / 100 && claim < truth * 101 / 100);
-    assert_int_equal(gap_time(track_of(&p.claims, MAIN), &gaps), 0);
+    assert_int_equal(gap_time(track_of(&p.reconstruction, MAIN), &gaps), 0);
 }
 
 static void without_it_a_gap_is_shown_as_one_S4(void **state)
@@ -235,9 +235,9 @@ static void without_it_a_gap_is_shown_as_one_S4(void **state)
     (void)state;
     uint32_t gaps, loops;
     capture_free("s_04_loop_without_hooks", sim_policy_sync_only());
-    uint64_t ns = gap_time(track_of(&p.claims, MAIN), &gaps);
+    uint64_t ns = gap_time(track_of(&p.reconstruction, MAIN), &gaps);
     loops = calls_of(&p.run.truth, MAIN, "crunch");
-    assert_int_equal(calls_of(&p.claims, MAIN, "crunch"), 0);
+    assert_int_equal(calls_of(&p.reconstruction, MAIN, "crunch"), 0);
     assert_in_range(gaps, loops - 1, loops);
     /* 50 ms each, less the one for which a sample stands; the last ends with the run. */
     assert_in_range(ns, (gaps - 1) * 49 * MS, gaps * 49 * MS);
@@ -248,9 +248,9 @@ static void btrace_shows_one_long_call_of_what_is_around_it_S4(void **state)
     (void)state;
     uint32_t gaps;
     play_free("s_04_loop_without_hooks", sim_policy_btrace_android());
-    assert_int_equal(calls_of(&p.claims, MAIN, "step"), 1);
-    assert_int_equal(calls_of(&p.claims, MAIN, "crunch"), 0);
-    assert_int_equal(gap_time(track_of(&p.claims, MAIN), &gaps), 0);
+    assert_int_equal(calls_of(&p.reconstruction, MAIN, "step"), 1);
+    assert_int_equal(calls_of(&p.reconstruction, MAIN, "crunch"), 0);
+    assert_int_equal(gap_time(track_of(&p.reconstruction, MAIN), &gaps), 0);
 }
 
 /* ---- S-5 ---- */
@@ -258,7 +258,7 @@ static void btrace_shows_one_long_call_of_what_is_around_it_S4(void **state)
 /* Of the calls of that name in the truth, those that the claim shows from at most `late_ns` after their begin. */
 static uint32_t seen_in_time(uint32_t tid, const char *name, uint64_t late_ns)
 {
-    const struct sim_track *truth = track_of(&p.run.truth, tid), *claim = track_of(&p.claims, tid);
+    const struct sim_track *truth = track_of(&p.run.truth, tid), *claim = track_of(&p.reconstruction, tid);
     uint32_t seen = 0;
     for (size_t i = 0; i < truth->event_count; i++) {
         const struct sim_event *e = &truth->events[i];
@@ -267,7 +267,7 @@ static uint32_t seen_in_time(uint32_t tid, const char *name, uint64_t late_ns)
         for (size_t k = 0; claim && k < claim->event_count; k++) {
             const struct sim_event *c = &claim->events[k];
             if (c->name != SIM_CALL_END && c->time_ns >= e->time_ns && c->time_ns <= e->time_ns + late_ns &&
-                strcmp(p.claims.names.texts[c->name], name) == 0) {
+                strcmp(p.reconstruction.names.texts[c->name], name) == 0) {
                 seen++;
                 break;
             }
@@ -305,8 +305,8 @@ static void the_leaf_has_its_share_and_the_hook_no_more_than_its_own_S6(void **s
     (void)state;
     capture("s_06_hook_bias");
     assert_true(share(&p.run.truth, "leaf") > 0.89);
-    assert_true(share(&p.claims, "leaf") > share(&p.run.truth, "leaf") - 0.03);
-    assert_true(share(&p.claims, "make") > share(&p.run.truth, "make") - 0.03);
+    assert_true(share(&p.reconstruction, "leaf") > share(&p.run.truth, "leaf") - 0.03);
+    assert_true(share(&p.reconstruction, "make") > share(&p.run.truth, "make") - 0.03);
 }
 
 static void btrace_shows_the_allocation_S6(void **state)
@@ -317,7 +317,7 @@ static void btrace_shows_the_allocation_S6(void **state)
         struct sim_btrace_ios_options options = {.memory_interval = 1, .memory_period_ns = i ? 0 : MS};
         play_called(&p, "s_06_hook_bias", sim_btrace_ios_open(&options),
                     &(struct sim_run_options){.seed = 7, .costs = punctual_costs()});
-        assert_true(share(&p.claims, "leaf") < most[i]);
+        assert_true(share(&p.reconstruction, "leaf") < most[i]);
         if (i == 0)
             played_close(&p);
     }
@@ -352,7 +352,7 @@ static void passes_over_5000_threads_keep_to_the_grid_and_their_lag_is_counted_S
     assert_in_range(passes + strobe_load_relaxed(&h->async_late_passes), 399, 401);
     assert_true(sim_cpu_ns(p.tracer->sampler) / passes < MS / 4);
     assert_true(lag_ns >= passes * US / 2); /* the time of a switch to the sampler, as a rule */
-    assert_true(track_of(&p.claims, MAIN)->samples >= 390);
+    assert_true(track_of(&p.reconstruction, MAIN)->samples >= 390);
 }
 
 static void btrace_adds_the_time_of_a_pass_to_the_period_S8(void **state)
@@ -360,7 +360,7 @@ static void btrace_adds_the_time_of_a_pass_to_the_period_S8(void **state)
     (void)state;
     play_called(&p, "s_08_many_threads", sim_policy_btrace_ios(),
                 &(struct sim_run_options){.seed = 7, .costs = punctual_costs()});
-    assert_true(track_of(&p.claims, MAIN)->samples < 250);
+    assert_true(track_of(&p.reconstruction, MAIN)->samples < 250);
 }
 
 /* ---- S-9 ---- */
@@ -374,7 +374,8 @@ static void a_sampler_that_wanders_sees_both_halves_of_a_rhythm_S9(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         play_called(&p, "s_09_rhythm", sim_policy_strobe(), &(struct sim_run_options){.seed = seed});
         captured(&p);
-        double even = (double)time_in(&p.claims, MAIN, "even"), odd = (double)time_in(&p.claims, MAIN, "odd");
+        double even = (double)time_in(&p.reconstruction, MAIN, "even"),
+               odd = (double)time_in(&p.reconstruction, MAIN, "odd");
         double share_of_even = even / (even + odd);
         assert_true(share_of_even > 0.2 && share_of_even < 0.8);
         sum += share_of_even;

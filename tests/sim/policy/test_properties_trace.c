@@ -106,9 +106,10 @@ static void equal_messages_are_as_many_slices_each_within_its_own_S50(void **sta
     capture("s_50_equal_messages");
     struct sim_span claimed, true_one;
     assert_int_equal(calls_of(&p.run.truth, MAIN, "work"), 40);
-    assert_int_equal(calls_of(&p.claims, MAIN, "work"), 40);
+    assert_int_equal(calls_of(&p.reconstruction, MAIN, "work"), 40);
     for (uint32_t i = 0; i < 40; i++) {
-        assert_true(call(&p.claims, MAIN, "message", i, &claimed) && call(&p.run.truth, MAIN, "message", i, &true_one));
+        assert_true(call(&p.reconstruction, MAIN, "message", i, &claimed) &&
+                    call(&p.run.truth, MAIN, "message", i, &true_one));
         assert_true(claimed.begin_ns >= true_one.begin_ns);
         assert_true(claimed.begin_ns <= true_one.end_ns &&
                     claimed.end_ns <= true_one.end_ns + 2 * (MS + MS / 8)); /* a new period begins anew */
@@ -120,7 +121,7 @@ static void btrace_makes_one_slice_of_them_S50(void **state)
     (void)state;
     play_free("s_50_equal_messages", sim_policy_btrace_android());
     assert_int_equal(calls_of(&p.run.truth, MAIN, "work"), 40);
-    assert_int_equal(calls_of(&p.claims, MAIN, "work"), 1);
+    assert_int_equal(calls_of(&p.reconstruction, MAIN, "work"), 1);
 }
 
 /* ---- S-51 ---- */
@@ -131,9 +132,9 @@ static void five_seconds_between_equal_stacks_are_not_theirs_S51(void **state)
     capture("s_51_long_gap");
     uint32_t ticks = calls_of(&p.run.truth, MAIN, "tick");
     assert_true(ticks >= 4);
-    assert_int_equal(calls_of(&p.claims, MAIN, "tick"), ticks);
-    assert_in_range(time_in(&p.claims, MAIN, "tick"), ticks * 1 * MS, ticks * 2 * MS + ticks * 100 * US);
-    assert_in_range(time_in(&p.claims, MAIN, "[sleep]"), 20 * SECOND, 21 * SECOND);
+    assert_int_equal(calls_of(&p.reconstruction, MAIN, "tick"), ticks);
+    assert_in_range(time_in(&p.reconstruction, MAIN, "tick"), ticks * 1 * MS, ticks * 2 * MS + ticks * 100 * US);
+    assert_in_range(time_in(&p.reconstruction, MAIN, "[sleep]"), 20 * SECOND, 21 * SECOND);
 }
 
 /* Without hooks the sampler does not know of the sleep. It knows that the thread hardly ran, and the trace says so.
@@ -149,8 +150,8 @@ static void btrace_makes_one_slice_of_all_S51(void **state)
 {
     (void)state;
     play_free("s_51_long_gap", sim_policy_btrace_android());
-    assert_int_equal(calls_of(&p.claims, MAIN, "tick"), 1);
-    assert_true(time_in(&p.claims, MAIN, "tick") > 19 * SECOND);
+    assert_int_equal(calls_of(&p.reconstruction, MAIN, "tick"), 1);
+    assert_true(time_in(&p.reconstruction, MAIN, "tick") > 19 * SECOND);
 }
 
 /* ---- S-52 ---- */
@@ -163,7 +164,7 @@ static void a_call_seen_once_lasts_the_interval_S52(void **state)
     uint64_t shown = 0;
     struct sim_span span;
     for (uint32_t i = 0; i < 3; i++)
-        for (uint32_t k = 0; call(&p.claims, MAIN, names[i], k, &span); k++, shown++)
+        for (uint32_t k = 0; call(&p.reconstruction, MAIN, names[i], k, &span); k++, shown++)
             assert_int_equal(span.end_ns - span.begin_ns, MS);
     assert_true(shown >= 90);
     assert_int_equal(shown, r->samples);
@@ -174,9 +175,9 @@ static void btrace_shows_it_for_10_ns_S52(void **state)
     (void)state;
     struct sim_span span;
     play_free("s_52_single_sample", sim_policy_btrace_android());
-    for (uint32_t k = 0; call(&p.claims, MAIN, "once2", k, &span); k++)
+    for (uint32_t k = 0; call(&p.reconstruction, MAIN, "once2", k, &span); k++)
         assert_int_equal(span.end_ns - span.begin_ns, 10);
-    assert_true(calls_of(&p.claims, MAIN, "once2") > 30);
+    assert_true(calls_of(&p.reconstruction, MAIN, "once2") > 30);
 }
 
 /* ---- S-53 ---- */
@@ -185,20 +186,20 @@ static void no_slice_is_empty_after_a_wait_S53(void **state)
 {
     (void)state;
     capture_free("s_53_wait_then_other_leaf", sim_policy_strobe());
-    const struct sim_track *truth = track_of(&p.run.truth, MAIN), *claim = track_of(&p.claims, MAIN);
-    assert_true(shortest_call(&p.claims) > 0);
+    const struct sim_track *truth = track_of(&p.run.truth, MAIN), *claim = track_of(&p.reconstruction, MAIN);
+    assert_true(shortest_call(&p.reconstruction) > 0);
     assert_int_equal(claim->wait_count, truth->wait_count);
     for (size_t i = 0; i + 1 < truth->wait_count; i++)
         assert_int_equal(claim->waits[i].end_ns, truth->waits[i].end_ns);
-    assert_int_equal(calls_of(&p.claims, MAIN, "leaf"), calls_of(&p.run.truth, MAIN, "leaf"));
+    assert_int_equal(calls_of(&p.reconstruction, MAIN, "leaf"), calls_of(&p.run.truth, MAIN, "leaf"));
 }
 
 static void btrace_shows_the_other_leaf_twice_once_for_no_time_S53(void **state)
 {
     (void)state;
     play_free("s_53_wait_then_other_leaf", sim_policy_btrace_android());
-    assert_int_equal(shortest_call(&p.claims), 0);
-    assert_true(calls_of(&p.claims, MAIN, "leaf") > calls_of(&p.run.truth, MAIN, "leaf") * 3 / 2);
+    assert_int_equal(shortest_call(&p.reconstruction), 0);
+    assert_true(calls_of(&p.reconstruction, MAIN, "leaf") > calls_of(&p.run.truth, MAIN, "leaf") * 3 / 2);
 }
 
 /* ---- S-54 ---- */
@@ -222,7 +223,7 @@ static void the_switches_of_a_wait_are_counted_in_it_and_none_after_S54(void **s
     uint32_t calls = calls_of(&p.run.truth, MAIN, "[cond wait]");
     assert_in_range(waits, calls - 1, calls);        /* the run may end in one */
     uint64_t all = truth->totals.voluntary_switches; /* of which the last may come after the last record */
-    assert_in_range(track_of(&p.claims, MAIN)->totals.voluntary_switches, all - 1, all);
+    assert_in_range(track_of(&p.reconstruction, MAIN)->totals.voluntary_switches, all - 1, all);
 }
 
 /* ---- S-55 ---- */
@@ -234,12 +235,12 @@ static void cpu_time_ahead_of_the_clock_is_held_back_and_counted_S55(void **stat
     const struct strobe_reader *r = capture_free("s_55_cpu_beyond_wall", sim_policy_strobe());
     assert_int_equal(sim_fault_counts(p.run.faults)[SIM_FAULT_CLOCK_BACK], 40);
     assert_true(timeline_of(r).cpu_clamped > 0); /* steps within merged samples are not met */
-    assert_int_equal(p.claims.track_count, 2);
+    assert_int_equal(p.reconstruction.track_count, 2);
     for (size_t i = 0; i < 2; i++) {
-        const struct sim_track *c = &p.claims.tracks[i];
+        const struct sim_track *c = &p.reconstruction.tracks[i];
         assert_true(c->totals.cpu_ns <= c->end_ns - c->begin_ns);
     }
-    assert_true(shortest_call(&p.claims) > 0);
+    assert_true(shortest_call(&p.reconstruction) > 0);
 }
 
 /* ---- S-56 ---- */
@@ -262,7 +263,7 @@ static void samples_of_one_instant_are_all_kept_in_their_order_S56(void **state)
             assert_int_equal(record->arg, sizes[i % 5]);
         assert_int_equal(record->ticks, t->items[i - i % 5].record.ticks);
     }
-    assert_true(shortest_call(&p.claims) > 0);
+    assert_true(shortest_call(&p.reconstruction) > 0);
 }
 
 /* ---- S-58 ---- */
@@ -272,12 +273,12 @@ static void thread_ids_are_whole_S58(void **state)
     (void)state;
     const struct strobe_reader *r = capture("s_58_large_tids");
     static const uint32_t tids[] = {32769, 65537, 1, 4194305};
-    assert_int_equal(p.claims.track_count, 4);
+    assert_int_equal(p.reconstruction.track_count, 4);
     assert_int_equal(r->thread_count, 4);
     for (size_t i = 0; i < 4; i++) {
-        assert_non_null(track_of(&p.claims, tids[i]));
-        assert_int_equal(track_of(&p.claims, tids[i])->is_main, tids[i] == 32769);
-        assert_true(calls_of(&p.claims, tids[i], "work") > 300);
+        assert_non_null(track_of(&p.reconstruction, tids[i]));
+        assert_int_equal(track_of(&p.reconstruction, tids[i])->is_main, tids[i] == 32769);
+        assert_true(calls_of(&p.reconstruction, tids[i], "work") > 300);
     }
 }
 
@@ -285,10 +286,10 @@ static void btrace_takes_two_for_one_and_knows_no_main_S58(void **state)
 {
     (void)state;
     play_free("s_58_large_tids", sim_policy_btrace_android());
-    assert_int_equal(p.claims.track_count, 2);
-    assert_null(track_of(&p.claims, 65537));
+    assert_int_equal(p.reconstruction.track_count, 2);
+    assert_null(track_of(&p.reconstruction, 65537));
     for (size_t i = 0; i < 2; i++)
-        assert_false(p.claims.tracks[i].is_main);
+        assert_false(p.reconstruction.tracks[i].is_main);
 }
 
 /* ---- S-59 ---- */
@@ -310,14 +311,14 @@ static void functions_of_one_name_stay_different_ones_S59(void **state)
     const char *name = p.scenario->methods[0].name;
     uint32_t calls = calls_of(&p.run.truth, MAIN, name);
     assert_true(calls > 400);
-    assert_in_range(calls_of(&p.claims, MAIN, name), calls * 19 / 20, calls); /* of 2 ms: few may be missed */
+    assert_in_range(calls_of(&p.reconstruction, MAIN, name), calls * 19 / 20, calls); /* of 2 ms: few may be missed */
 }
 
 static void btrace_takes_functions_of_one_name_for_one_S59(void **state)
 {
     (void)state;
     play_scenario(&p, with_equal_names(), sim_policy_btrace_ios(), &(struct sim_run_options){.seed = 7});
-    assert_true(calls_of(&p.claims, MAIN, p.scenario->methods[0].name) < 10);
+    assert_true(calls_of(&p.reconstruction, MAIN, p.scenario->methods[0].name) < 10);
 }
 
 /* ---- S-60 ---- */
@@ -326,7 +327,7 @@ static void recursion_is_as_deep_as_it_was_at_each_sample_S60(void **state)
 {
     (void)state;
     const struct strobe_reader *r = capture_free("s_60_shrinking_recursion", sim_policy_strobe());
-    const struct sim_track *truth = track_of(&p.run.truth, MAIN), *claim = track_of(&p.claims, MAIN);
+    const struct sim_track *truth = track_of(&p.run.truth, MAIN), *claim = track_of(&p.reconstruction, MAIN);
     const struct strobe_reader_thread *t = &r->threads[0];
     uint32_t depths = 0;
     assert_true(t->item_count > 100);

@@ -71,7 +71,7 @@ static void hold_against(const struct sim_track *truth, const struct sim_track *
         if (c->waker == SIM_NOBODY || !t) /* one who found the lock taken, and got it without blocking */
             continue;
         bool same = t && t->waker != SIM_NOBODY && (!c->what || t->what == c->what) &&
-                    tid_of(&p.run.truth, t->waker) == tid_of(&p.claims, c->waker);
+                    tid_of(&p.run.truth, t->waker) == tid_of(&p.reconstruction, c->waker);
         *(same ? &out->right : &out->wrong) += 1;
     }
 }
@@ -80,7 +80,7 @@ static struct wakers wakers(void)
 {
     struct wakers out = {0};
     for (size_t i = 0; i < p.run.truth.track_count; i++)
-        hold_against(&p.run.truth.tracks[i], track_of(&p.claims, p.run.truth.tracks[i].tid), &out);
+        hold_against(&p.run.truth.tracks[i], track_of(&p.reconstruction, p.run.truth.tracks[i].tid), &out);
     return out;
 }
 
@@ -243,12 +243,12 @@ static struct sim_tracer *with_outer_waits(struct sim_tracer *tracer)
  * none, and how many another. The outer ones last longer than any inner one; POKER ends them, if it calls meanwhile. */
 static void count_nested(bool outer, struct nested *out)
 {
-    const struct sim_track *claim = track_of(&p.claims, MAIN), *truth = track_of(&p.run.truth, MAIN);
+    const struct sim_track *claim = track_of(&p.reconstruction, MAIN), *truth = track_of(&p.run.truth, MAIN);
     size_t from = 0;
     *out = (struct nested){0};
     for (size_t i = 0; i < claim->wait_count; i++) {
         const struct sim_wait *w = &claim->waits[i], *t;
-        uint32_t expected = 0, is = tid_of(&p.claims, w->waker);
+        uint32_t expected = 0, is = tid_of(&p.reconstruction, w->waker);
         if ((w->end_ns - w->begin_ns > 1500 * US) != outer)
             continue;
         if (!outer)
@@ -296,10 +296,10 @@ static void workers_know_who_blocked_them_S75(void **state)
     capture("s_75_worker_blocks_worker", 7, SIM_FAIR);
     assert_wakers(250);
     for (uint32_t tid = 2; tid <= 3; tid++) {
-        const struct sim_track *t = track_of(&p.claims, tid);
+        const struct sim_track *t = track_of(&p.reconstruction, tid);
         uint32_t woken = 0;
         for (size_t i = 0; i < t->wait_count; i++)
-            woken += tid_of(&p.claims, t->waits[i].waker) == 5 - tid;
+            woken += tid_of(&p.reconstruction, t->waits[i].waker) == 5 - tid;
         assert_true(woken > 100);
     }
 }
@@ -309,7 +309,7 @@ static void btrace_shows_their_waits_without_wakers_S75(void **state)
     (void)state;
     play_free("s_75_worker_blocks_worker", sim_policy_btrace_android());
     struct wakers w = wakers();
-    assert_true(w.in_truth > 300 && track_of(&p.claims, 2)->wait_count > 100);
+    assert_true(w.in_truth > 300 && track_of(&p.reconstruction, 2)->wait_count > 100);
     assert_int_equal(w.right + w.wrong, 0);
 }
 

@@ -74,7 +74,7 @@ static void find_in_session(void)
 static void find_in_calls(uint64_t resolution_ns)
 {
     struct strobe_watch_view view = {.resolution_ns = resolution_ns};
-    assert_int_equal(sim_tracks_find(&p.claims, &options, &view, &found), STROBE_OK);
+    assert_int_equal(sim_tracks_find(&p.reconstruction, &options, &view, &found), STROBE_OK);
 }
 
 /* ---- one against the other ---- */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static struct sim_result make(const char *scenario, const char *policy, uint64_t seed, const char *claim)
+static struct sim_result make(const char *scenario, const char *policy, uint64_t seed, const char *reconstruction)
 {
     struct sim_tracks truth, claims;
     struct sim_score score;
@@ -25,7 +25,7 @@ static struct sim_result make(const char *scenario, const char *policy, uint64_t
     sim_tracks_open(&claims);
     story(&truth, 1, "main", "0 A 10 B 40 . 70 . 70 C\"<&\\ 90 . 100 !");
     story(&truth, 2, "idle", "0 A 50 . 60 !");
-    story(&claims, 1, "main", claim);
+    story(&claims, 1, "main", reconstruction);
     claims.samples = 12345678901234567890u;
     claims.bytes = 640;
     assert_int_equal(sim_score(&truth, &claims, &(struct sim_score_options){5, 5, 0}, &score), STROBE_OK);

@@ -13,14 +13,14 @@
 #include <cmocka.h>
 
 struct pair {
-    struct sim_tracks truth, claim;
+    struct sim_tracks truth, reconstruction;
     struct sim_score score;
 };
 
 static struct pair *open_pair(struct pair *p)
 {
     sim_tracks_open(&p->truth);
-    sim_tracks_open(&p->claim);
+    sim_tracks_open(&p->reconstruction);
     return p;
 }
 
@@ -29,8 +29,8 @@ static const struct sim_score *score(struct pair *p, uint64_t interval_ns)
 {
     struct sim_score brute;
     struct sim_score_options options = {interval_ns, interval_ns, 10};
-    assert_int_equal(sim_score(&p->truth, &p->claim, &options, &p->score), STROBE_OK);
-    assert_int_equal(sim_score_brute(&p->truth, &p->claim, &options, &brute), STROBE_OK);
+    assert_int_equal(sim_score(&p->truth, &p->reconstruction, &options, &p->score), STROBE_OK);
+    assert_int_equal(sim_score_brute(&p->truth, &p->reconstruction, &options, &brute), STROBE_OK);
     assert_int_equal(p->score.agree_ns, brute.agree_ns);
     assert_int_equal(p->score.resolved_ns, brute.resolved_ns);
     assert_int_equal(p->score.false_merges, brute.false_merges);
@@ -43,15 +43,15 @@ static void close_pair(struct pair *p)
 {
     sim_score_free(&p->score);
     sim_tracks_close(&p->truth);
-    sim_tracks_close(&p->claim);
+    sim_tracks_close(&p->reconstruction);
 }
 
 /* One thread, called main, of both. */
-static struct pair *set_pair(struct pair *p, const char *truth, const char *claim)
+static struct pair *set_pair(struct pair *p, const char *truth, const char *reconstruction)
 {
     open_pair(p);
     story(&p->truth, 1, "main", truth);
-    story(&p->claim, 1, "main", claim);
+    story(&p->reconstruction, 1, "main", reconstruction);
     return p;
 }
 
@@ -141,8 +141,8 @@ static void a_thread_that_never_was_is_claimed_in_vain(void **state)
     struct pair p;
     open_pair(&p);
     story(&p.truth, 1, "main", "0 A 60 . 60 !");
-    story(&p.claim, 1, "main", "0 A 60 . 60 !");
-    story(&p.claim, 2, "ghost", "0 A 60 . 60 !");
+    story(&p.reconstruction, 1, "main", "0 A 60 . 60 !");
+    story(&p.reconstruction, 2, "ghost", "0 A 60 . 60 !");
     const struct sim_score *s = score(&p, 5);
     assert_int_equal(s->thread_ns, 60);
     assert_true(s->agreement == 1);
@@ -157,7 +157,7 @@ static void a_reused_tid_is_another_thread(void **state)
     struct pair p;
     open_pair(&p);
     story(&p.truth, 7, "one", "0 A 50 . 50 !");
-    story(&p.claim, 7, "one", "0 A 50 . 50 !");
+    story(&p.reconstruction, 7, "one", "0 A 50 . 50 !");
     p.truth.tracks[0].generation = 2;
     const struct sim_score *s = score(&p, 5);
     assert_int_equal(s->agree_ns, 0);
@@ -228,10 +228,10 @@ static void main_has_an_interval_of_its_own(void **state)
     open_pair(&p);
     story(&p.truth, 1, "main", "0 A 10 b 20 . 100 . 100 !");
     story(&p.truth, 2, "other", "0 A 10 b 20 . 100 . 100 !");
-    story(&p.claim, 1, "main", "0 A 100 . 100 !");
-    story(&p.claim, 2, "other", "0 A 100 . 100 !");
+    story(&p.reconstruction, 1, "main", "0 A 100 . 100 !");
+    story(&p.reconstruction, 2, "other", "0 A 100 . 100 !");
     struct sim_score_options options = {5, 6, 0};
-    assert_int_equal(sim_score(&p.truth, &p.claim, &options, &p.score), STROBE_OK);
+    assert_int_equal(sim_score(&p.truth, &p.reconstruction, &options, &p.score), STROBE_OK);
     assert_int_equal(p.score.threads[0].resolved_ns, 90);
     assert_int_equal(p.score.threads[1].resolved_ns, 100);
     close_pair(&p);
@@ -350,7 +350,7 @@ static void the_largest_error_comes_first_and_what_nobody_called_is_left_out(voi
     open_pair(&p);
     sim_tracks_name(&p.truth, "never");
     story(&p.truth, 1, "main", "0 A 50 . 50 B 90 . 90 C 100 . 100 !");
-    story(&p.claim, 1, "main", "0 A 53 . 53 B 90 . 90 D 100 . 100 !");
+    story(&p.reconstruction, 1, "main", "0 A 53 . 53 B 90 . 90 D 100 . 100 !");
     const struct sim_score *s = score(&p, 5);
     assert_int_equal(s->method_count, 3);
     assert_string_equal(p.truth.names.texts[s->methods[0].name], "C");
@@ -369,8 +369,8 @@ static void add_wait(struct sim_tracks *t, uint32_t track, uint64_t begin_ns, ui
 static struct pair *two_threads(struct pair *p)
 {
     open_pair(p);
-    for (int claim = 0; claim < 2; claim++) {
-        struct sim_tracks *t = claim ? &p->claim : &p->truth;
+    for (int reconstruction = 0; reconstruction < 2; reconstruction++) {
+        struct sim_tracks *t = reconstruction ? &p->reconstruction : &p->truth;
         sim_track_add(t, 1, 1, "main", true, 0);
         sim_track_add(t, 2, 1, "waker", false, 0);
         sim_track_add(t, 3, 1, "bystander", false, 0);
@@ -382,7 +382,7 @@ static const struct sim_score *ended(struct pair *p)
 {
     for (uint32_t i = 0; i < 3; i++) {
         sim_track_end(&p->truth, i, 1000);
-        sim_track_end(&p->claim, i, 1000);
+        sim_track_end(&p->reconstruction, i, 1000);
     }
     return score(p, 5);
 }
@@ -395,8 +395,8 @@ static void blocked_time_counts_calls_that_blocked_and_nested_ones_once(void **s
     add_wait(&p.truth, 0, 120, 140, true, SIM_NOBODY, 140);
     add_wait(&p.truth, 0, 100, 200, true, SIM_NOBODY, 200);
     add_wait(&p.truth, 0, 300, 400, false, SIM_NOBODY, 400);
-    add_wait(&p.claim, 0, 100, 190, true, SIM_NOBODY, 190);
-    add_wait(&p.claim, 1, 0, 5, true, SIM_NOBODY, 5);
+    add_wait(&p.reconstruction, 0, 100, 190, true, SIM_NOBODY, 190);
+    add_wait(&p.reconstruction, 1, 0, 5, true, SIM_NOBODY, 5);
     const struct sim_score *s = ended(&p);
     assert_int_equal(s->true_blocked_ns, 100);
     assert_int_equal(s->claimed_blocked_ns, 95);
@@ -427,12 +427,12 @@ static void a_waker_is_right_when_it_ended_a_wait_that_overlaps(void **state)
     two_threads(&p);
     add_wait(&p.truth, 0, 100, 200, true, 1, 190);
     add_wait(&p.truth, 0, 300, 400, true, 1, 390);
-    add_wait(&p.truth, 0, 500, 505, true, 1, 505); /* too short to be asked for */
-    add_wait(&p.truth, 0, 600, 700, true, 1, 690); /* not claimed */
-    add_wait(&p.claim, 0, 110, 201, true, 1, 190); /* right */
-    add_wait(&p.claim, 0, 300, 400, true, 2, 390); /* somebody else */
-    add_wait(&p.claim, 0, 499, 506, true, 1, 505); /* right, though short */
-    add_wait(&p.claim, 0, 800, 900, true, 1, 890); /* there was no wait */
+    add_wait(&p.truth, 0, 500, 505, true, 1, 505);          /* too short to be asked for */
+    add_wait(&p.truth, 0, 600, 700, true, 1, 690);          /* not claimed */
+    add_wait(&p.reconstruction, 0, 110, 201, true, 1, 190); /* right */
+    add_wait(&p.reconstruction, 0, 300, 400, true, 2, 390); /* somebody else */
+    add_wait(&p.reconstruction, 0, 499, 506, true, 1, 505); /* right, though short */
+    add_wait(&p.reconstruction, 0, 800, 900, true, 1, 890); /* there was no wait */
     const struct sim_score *s = ended(&p);
     assert_int_equal(s->true_wakers, 3);
     assert_int_equal(s->found_wakers, 1);
@@ -448,7 +448,7 @@ static void a_waker_of_another_kind_of_wait_is_wrong(void **state)
     struct pair p;
     two_threads(&p);
     add_wait(&p.truth, 0, 100, 200, true, 1, 190);
-    sim_track_wait(&p.claim, 0, &(struct sim_wait){100, 200, STROBE_KIND_COND, true, 1, 1, 190});
+    sim_track_wait(&p.reconstruction, 0, &(struct sim_wait){100, 200, STROBE_KIND_COND, true, 1, 1, 190});
     const struct sim_score *s = ended(&p);
     assert_int_equal(s->right_wakers, 0);
     assert_int_equal(s->found_wakers, 0);
@@ -463,11 +463,11 @@ static void a_claimed_wait_within_another_is_a_part_of_it_unless_it_is_a_true_on
     sim_track_wait(&p.truth, 0, &(struct sim_wait){100, 200, STROBE_KIND_COND, true, 1, 1, 150});
     sim_track_wait(&p.truth, 0, &(struct sim_wait){300, 400, STROBE_KIND_COND, true, 1, 1, 350});
     add_wait(&p.truth, 0, 360, 400, true, 1, 390);
-    add_wait(&p.claim, 0, 160, 200, true, 2, 190); /* the truth has no such wait */
-    sim_track_wait(&p.claim, 0, &(struct sim_wait){100, 200, STROBE_KIND_COND, true, 1, 1, 150});
-    add_wait(&p.claim, 0, 360, 399, true, 2, 390); /* it has this one, ended by another */
-    sim_track_wait(&p.claim, 0, &(struct sim_wait){300, 400, STROBE_KIND_COND, true, 1, 1, 350});
-    add_wait(&p.claim, 0, 500, 600, true, 2, 590); /* none, and within no other */
+    add_wait(&p.reconstruction, 0, 160, 200, true, 2, 190); /* the truth has no such wait */
+    sim_track_wait(&p.reconstruction, 0, &(struct sim_wait){100, 200, STROBE_KIND_COND, true, 1, 1, 150});
+    add_wait(&p.reconstruction, 0, 360, 399, true, 2, 390); /* it has this one, ended by another */
+    sim_track_wait(&p.reconstruction, 0, &(struct sim_wait){300, 400, STROBE_KIND_COND, true, 1, 1, 350});
+    add_wait(&p.reconstruction, 0, 500, 600, true, 2, 590); /* none, and within no other */
     const struct sim_score *s = ended(&p);
     assert_int_equal(s->right_wakers, 2);
     assert_int_equal(s->claimed_wakers, 4);
@@ -480,7 +480,7 @@ static void a_wait_that_timed_out_asks_for_no_waker(void **state)
     struct pair p;
     two_threads(&p);
     add_wait(&p.truth, 0, 100, 200, true, SIM_NOBODY, 200);
-    add_wait(&p.claim, 0, 100, 200, true, 1, 200);
+    add_wait(&p.reconstruction, 0, 100, 200, true, 1, 200);
     const struct sim_score *s = ended(&p);
     assert_true(s->waker_recall == 1 && s->waker_precision == 0);
     close_pair(&p);
@@ -496,10 +496,11 @@ static void totals_are_compared_where_the_claim_knows_them(void **state)
     p.truth.tracks[0].totals = (struct sim_totals){
         .cpu_ns = 100, .allocations = 10, .alloc_bytes = 1000, .voluntary_switches = 3, .involuntary_switches = 1};
     p.truth.tracks[1].totals = (struct sim_totals){.cpu_ns = 300};
-    p.claim.tracks[0].totals =
+    p.reconstruction.tracks[0].totals =
         (struct sim_totals){.cpu_ns = 90, .allocations = 10, .alloc_bytes = 900, .voluntary_switches = 3};
-    p.claim.tracks[0].known_cpu = p.claim.tracks[0].known_alloc = p.claim.tracks[0].known_switches = true;
-    p.claim.tracks[1].totals.cpu_ns = 1;
+    p.reconstruction.tracks[0].known_cpu = p.reconstruction.tracks[0].known_alloc =
+        p.reconstruction.tracks[0].known_switches = true;
+    p.reconstruction.tracks[1].totals.cpu_ns = 1;
     const struct sim_score *s = ended(&p);
     assert_true(s->cpu_error == 0.1 && s->alloc_error == 0.1 && s->switch_error == 0.25);
     close_pair(&p);

@@ -41,14 +41,14 @@ static void end_call(struct sim_tracks *t, uint32_t track, struct dice *d, uint6
     sim_track_return(t, track, now_ns, false);
 }
 
-static uint32_t random_name(struct sim_tracks *t, struct dice *d, bool claimed)
+static uint32_t random_name(struct sim_tracks *t, struct dice *d, bool reconstructed)
 {
-    if (claimed && !roll(d, 12))
+    if (reconstructed && !roll(d, 12))
         return sim_tracks_name(t, roll(d, 2) ? "[unseen]" : "elsewhere");
     return sim_tracks_name(t, method[roll(d, NAMES)]);
 }
 
-static void random_track(struct sim_tracks *t, struct dice *d, uint32_t tid, bool claimed)
+static void random_track(struct sim_tracks *t, struct dice *d, uint32_t tid, bool reconstructed)
 {
     struct pending open[DEPTH];
     uint32_t depth = 0, message = 0, pace = 1 + roll(d, 8);
@@ -70,7 +70,7 @@ static void random_track(struct sim_tracks *t, struct dice *d, uint32_t tid, boo
             if (depth == DEPTH)
                 break;
             open[depth] = (struct pending){now_ns, !roll(d, 4)};
-            uint32_t name = random_name(t, d, claimed);
+            uint32_t name = random_name(t, d, reconstructed);
             sim_track_call(t, track, now_ns, name,
                            !strcmp(t->names.texts[name], "[unseen]") ? SIM_CALL_GAP
                            : open[depth].is_wait                     ? SIM_CALL_WAIT
@@ -82,7 +82,8 @@ static void random_track(struct sim_tracks *t, struct dice *d, uint32_t tid, boo
         end_call(t, track, d, now_ns, open[--depth]);
     sim_track_end(t, track, now_ns + roll(d, 10));
     t->tracks[track].totals = (struct sim_totals){roll(d, 99), roll(d, 9), roll(d, 99), 0, 0, roll(d, 9), roll(d, 9)};
-    t->tracks[track].known_cpu = t->tracks[track].known_alloc = t->tracks[track].known_switches = claimed && roll(d, 2);
+    t->tracks[track].known_cpu = t->tracks[track].known_alloc = t->tracks[track].known_switches =
+        reconstructed && roll(d, 2);
 }
 
 /* The path of a true track at an instant: names, outermost first. */
@@ -127,30 +128,30 @@ static void sampled_track(struct sim_tracks *t, const struct sim_tracks *truth, 
     sim_track_end(t, track, t->tracks[track].end_ns + roll(d, 10));
 }
 
-static void make_pair(struct dice *d, struct sim_tracks *truth, struct sim_tracks *claim)
+static void make_pair(struct dice *d, struct sim_tracks *truth, struct sim_tracks *reconstruction)
 {
     sim_tracks_open(truth);
-    sim_tracks_open(claim);
+    sim_tracks_open(reconstruction);
     if (roll(d, 2))
-        sim_tracks_name(claim, "not first");
+        sim_tracks_name(reconstruction, "not first");
     for (uint32_t tid = 1; tid <= THREADS; tid++)
         random_track(truth, d, tid, false);
     for (uint32_t tid = THREADS; tid; tid--) {
         if (roll(d, 8) == 0)
             continue;
         if (roll(d, 3))
-            sampled_track(claim, truth, &truth->tracks[tid - 1], d);
+            sampled_track(reconstruction, truth, &truth->tracks[tid - 1], d);
         else
-            random_track(claim, d, roll(d, 6) ? tid : tid + THREADS, true);
+            random_track(reconstruction, d, roll(d, 6) ? tid : tid + THREADS, true);
     }
     /* Wakers are tracks that exist. */
-    for (size_t i = 0; i < claim->track_count; i++)
-        for (size_t w = 0; w < claim->tracks[i].wait_count; w++)
-            if (claim->tracks[i].waits[w].waker >= (int32_t)claim->track_count)
-                claim->tracks[i].waits[w].waker = SIM_NOBODY;
-    claim->samples = roll(d, 1000);
-    claim->lost = roll(d, 10);
-    claim->bytes = roll(d, 100000);
+    for (size_t i = 0; i < reconstruction->track_count; i++)
+        for (size_t w = 0; w < reconstruction->tracks[i].wait_count; w++)
+            if (reconstruction->tracks[i].waits[w].waker >= (int32_t)reconstruction->track_count)
+                reconstruction->tracks[i].waits[w].waker = SIM_NOBODY;
+    reconstruction->samples = roll(d, 1000);
+    reconstruction->lost = roll(d, 10);
+    reconstruction->bytes = roll(d, 100000);
 }
 
 /* Everything but the arrays, whose order may differ. */
@@ -212,14 +213,14 @@ struct reach {
 static void compare(uint64_t seed, struct reach *reach)
 {
     struct dice d = {sim_random_seed(seed, 0)};
-    struct sim_tracks truth, claim;
+    struct sim_tracks truth, reconstruction;
     struct sim_score fast, brute;
-    make_pair(&d, &truth, &claim);
-    assert_false(truth.failed || claim.failed);
+    make_pair(&d, &truth, &reconstruction);
+    assert_false(truth.failed || reconstruction.failed);
     uint32_t most = roll(&d, 2) ? 2 : 12;
     struct sim_score_options options = {roll(&d, most), roll(&d, most), 1 + roll(&d, 8)};
-    assert_int_equal(sim_score(&truth, &claim, &options, &fast), STROBE_OK);
-    assert_int_equal(sim_score_brute(&truth, &claim, &options, &brute), STROBE_OK);
+    assert_int_equal(sim_score(&truth, &reconstruction, &options, &fast), STROBE_OK);
+    assert_int_equal(sim_score_brute(&truth, &reconstruction, &options, &brute), STROBE_OK);
     if (!same(&fast, &brute)) {
         print("fast", &fast);
         print("brute", &brute);
@@ -236,7 +237,7 @@ static void compare(uint64_t seed, struct reach *reach)
     sim_score_free(&fast);
     sim_score_free(&brute);
     sim_tracks_close(&truth);
-    sim_tracks_close(&claim);
+    sim_tracks_close(&reconstruction);
 }
 
 static void the_sweep_says_what_a_look_at_every_instant_says(void **state)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static struct sim_tracks truth, claim;
+static struct sim_tracks truth, reconstruction;
 static struct sim_view view;
 static struct sim_score score;
 
@@ -18,7 +18,7 @@ static int no_tracks(void **state)
 {
     (void)state;
     sim_tracks_open(&truth);
-    sim_tracks_open(&claim);
+    sim_tracks_open(&reconstruction);
     memset(&score, 0, sizeof score);
     memset(&view, 0, sizeof view);
     return 0;
@@ -30,15 +30,15 @@ static int drop_tracks(void **state)
     sim_view_close(&view);
     sim_score_free(&score);
     sim_tracks_close(&truth);
-    sim_tracks_close(&claim);
+    sim_tracks_close(&reconstruction);
     return 0;
 }
 
 static void judge(void)
 {
     struct sim_score_options options = {1, 1, 1};
-    assert_int_equal(sim_score(&truth, &claim, &options, &score), STROBE_OK);
-    assert_int_equal(sim_view_score(&truth, &claim, &view, &score), STROBE_OK);
+    assert_int_equal(sim_score(&truth, &reconstruction, &options, &score), STROBE_OK);
+    assert_int_equal(sim_view_score(&truth, &reconstruction, &view, &score), STROBE_OK);
 }
 
 /* Only these of the truth's names are in view. */
@@ -46,14 +46,14 @@ static void set_names_in_view(const char *names)
 {
     assert_true(sim_view_open(&view, &truth));
     for (; *names; names++)
-        view.told[sim_tracks_name(&truth, (char[]){*names, 0})] = true;
+        view.recorded[sim_tracks_name(&truth, (char[]){*names, 0})] = true;
 }
 
 static void with_all_names_in_view_the_agreement_is_the_exact_one(void **state)
 {
     (void)state;
     story(&truth, 1, "main", "0 A 10 B 30 . 40 C 50 . 100 . 100 !");
-    story(&claim, 1, "main", "0 A 15 B 30 . 40 D 50 . 100 . 100 !");
+    story(&reconstruction, 1, "main", "0 A 15 B 30 . 40 D 50 . 100 . 100 !");
     judge();
     assert_int_equal(score.seen_agree_ns, score.agree_ns);
     assert_true(score.agreement_seen == 0.85 && score.unseen == 0);
@@ -65,7 +65,7 @@ static void calls_without_a_probe_are_folded_into_their_callers(void **state)
 {
     (void)state;
     story(&truth, 1, "main", "0 A 10 B 20 C 30 . 40 . 100 . 100 !");
-    story(&claim, 1, "main", "0 A 20 C 30 . 100 . 100 !");
+    story(&reconstruction, 1, "main", "0 A 20 C 30 . 100 . 100 !");
     set_names_in_view("AC");
     judge();
     assert_int_equal(score.agree_ns, 70); /* all but B's own life, C in it included */
@@ -79,7 +79,7 @@ static void threads_that_are_not_followed_are_unseen_and_not_judged(void **state
     (void)state;
     story(&truth, 1, "main", "0 A 100 . 100 !");
     story(&truth, 2, "other", "0 A 50 . 100 !");
-    story(&claim, 1, "main", "0 A 100 . 100 !");
+    story(&reconstruction, 1, "main", "0 A 100 . 100 !");
     set_names_in_view("A");
     view.main_only = true;
     judge();
@@ -93,7 +93,7 @@ static void what_is_shown_as_nothing_or_by_a_placeholder_is_unseen(void **state)
 {
     (void)state;
     story(&truth, 1, "main", "0 A 100 . 100 !");
-    story(&claim, 1, "main", "10 A 30 [unseen] 60 . 90 . 90 !");
+    story(&reconstruction, 1, "main", "10 A 30 [unseen] 60 . 90 . 90 !");
     judge();
     assert_int_equal(score.unseen_ns, 10 + 30 + 10);
     assert_int_equal(score.seen_agree_ns, 50);
@@ -104,7 +104,7 @@ static void lengths_are_compared_call_by_call(void **state)
 {
     (void)state;
     story(&truth, 1, "main", "0 A 10 . 20 A 24 . 30 B 40 . 50 B 60 . 100 !");
-    story(&claim, 1, "main", "2 A 11 . 20 A 27 . 30 B 40 . 100 !");
+    story(&reconstruction, 1, "main", "2 A 11 . 20 A 27 . 30 B 40 . 100 !");
     set_names_in_view("AB");
     judge();
     assert_int_equal(score.timed_calls, 2);

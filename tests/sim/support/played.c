@@ -17,8 +17,8 @@ void play_scenario(struct played *p, struct sim_scenario *scenario, struct sim_t
     *p = (struct played){.tracer = tracer, .scenario = scenario};
     if (sim_run_play(&p->run, p->scenario, options, tracer, &error) != STROBE_OK)
         fail_msg("%s", error.text);
-    sim_tracks_open(&p->claims);
-    if (tracer && tracer->claims(tracer, &p->run, &p->claims, &error) != STROBE_OK)
+    sim_tracks_open(&p->reconstruction);
+    if (tracer && tracer->reconstruct(tracer, &p->run, &p->reconstruction, &error) != STROBE_OK)
         fail_msg("%s", error.text);
 }
 
@@ -111,7 +111,7 @@ void play(struct played *p, const char *text, struct sim_tracer *tracer, const s
 
 void played_close(struct played *p)
 {
-    sim_tracks_close(&p->claims);
+    sim_tracks_close(&p->reconstruction);
     sim_run_close(&p->run);
     if (p->tracer)
         p->tracer->close(p->tracer);

@@ -10,7 +10,7 @@ struct played {
     struct sim_scenario *scenario;
     struct sim_tracer *tracer;
     struct sim_run run;
-    struct sim_tracks claims;
+    struct sim_tracks reconstruction;
 };
 
 /* The default table on a machine that is never late: what the tracer does costs what it costs, and a rule of the engine
@@ -19,7 +19,7 @@ struct sim_costs punctual_costs(void);
 
 /* Plays `text` under the tracer, which is closed with the rest, at those costs; NULL: nothing costs anything. */
 void play(struct played *p, const char *text, struct sim_tracer *tracer, const struct sim_costs *costs);
-/* The same with options of one's own; tracer NULL: the app runs alone, and there are no claims. */
+/* The same with options of one's own; tracer NULL: the app runs alone, and there is no reconstruction. */
 void play_as(struct played *p, const char *text, struct sim_tracer *tracer, const struct sim_run_options *options);
 void played_close(struct played *p);
 

@@ -25,7 +25,7 @@ struct brute {
     const struct sim_pair *pair;
     const struct sim_track *life; /* NULL: there is no true one */
     uint64_t long_ns;
-    struct calls truth, claim;
+    struct calls truth, reconstruction;
     uint64_t *times;
     size_t time_count, time_room;
     uint64_t *both_ns, *core_ns; /* by true call and claimed call: time at which they agree, and that on a core */
@@ -81,7 +81,7 @@ static int by_time(const void *left, const void *right)
 
 static void find_times(struct brute *b)
 {
-    const struct sim_track *side[] = {b->pair->truth, b->pair->claim};
+    const struct sim_track *side[] = {b->pair->truth, b->pair->reconstruction};
     for (int s = 0; s < 2; s++) {
         if (!side[s])
             continue;
@@ -149,11 +149,11 @@ static bool is_long(const struct brute *b, const struct call *c)
     return c->end_ns - c->begin_ns >= b->long_ns;
 }
 
-static bool is_folded(const struct brute *b, size_t claimed)
+static bool is_folded(const struct brute *b, size_t reconstructed)
 {
     bool ever = false;
     for (size_t k = 0; k < b->truth.count; k++) {
-        if (!b->both_ns[k * b->claim.count + claimed])
+        if (!b->both_ns[k * b->reconstruction.count + reconstructed])
             continue;
         ever = true;
         if (is_long(b, &b->truth.at[k]))
@@ -163,12 +163,12 @@ static bool is_folded(const struct brute *b, size_t claimed)
 }
 
 /* How many levels, from the outermost on, are equal. */
-static size_t equal_levels(const struct brute *b, const size_t *truth, size_t true_depth, const size_t *claim,
-                           size_t claim_depth)
+static size_t equal_levels(const struct brute *b, const size_t *truth, size_t true_depth, const size_t *reconstruction,
+                           size_t reconstructed_depth)
 {
     size_t equal = 0;
-    while (equal < true_depth && equal < claim_depth) {
-        const struct call *t = &b->truth.at[truth[equal]], *c = &b->claim.at[claim[equal]];
+    while (equal < true_depth && equal < reconstructed_depth) {
+        const struct call *t = &b->truth.at[truth[equal]], *c = &b->reconstruction.at[reconstruction[equal]];
         if (t->name != c->name || t->depth != c->depth)
             break;
         equal++;
@@ -177,14 +177,14 @@ static size_t equal_levels(const struct brute *b, const size_t *truth, size_t tr
 }
 
 /* Whether all that is not equal is folded. */
-static bool is_resolved(const struct brute *b, const size_t *truth, size_t true_depth, const size_t *claim,
-                        size_t claim_depth, size_t equal)
+static bool is_resolved(const struct brute *b, const size_t *truth, size_t true_depth, const size_t *reconstruction,
+                        size_t reconstructed_depth, size_t equal)
 {
     for (size_t i = equal; i < true_depth; i++)
         if (is_long(b, &b->truth.at[truth[i]]))
             return false;
-    for (size_t i = equal; i < claim_depth; i++)
-        if (!is_folded(b, claim[i]))
+    for (size_t i = equal; i < reconstructed_depth; i++)
+        if (!is_folded(b, reconstruction[i]))
             return false;
     return true;
 }
@@ -192,7 +192,7 @@ static bool is_resolved(const struct brute *b, const size_t *truth, size_t true_
 /* ---- sums over instants */
 
 static void add_methods(struct brute *b, const struct calls *calls, const size_t *path, size_t depth, uint64_t ns,
-                        bool claimed)
+                        bool reconstructed)
 {
     for (size_t i = 0; i < depth; i++) {
         uint32_t name = calls->at[path[i]].name;
@@ -203,22 +203,24 @@ static void add_methods(struct brute *b, const struct calls *calls, const size_t
             continue;
         struct sim_method_score *m = &b->out->methods[name];
         if (!again)
-            *(claimed ? &m->claimed_total_ns : &m->true_total_ns) += ns;
+            *(reconstructed ? &m->claimed_total_ns : &m->true_total_ns) += ns;
         if (i + 1 == depth)
-            *(claimed ? &m->claimed_self_ns : &m->true_self_ns) += ns;
+            *(reconstructed ? &m->claimed_self_ns : &m->true_self_ns) += ns;
     }
 }
 
 /* Time without change within the thread's life, first without folding anything, then (`folding`) resolved. */
-static void look_at(struct brute *b, uint64_t from_ns, uint64_t ns, size_t *truth, size_t *claim, bool folding)
+static void look_at(struct brute *b, uint64_t from_ns, uint64_t ns, size_t *truth, size_t *reconstruction, bool folding)
 {
-    size_t true_depth = path_at(&b->truth, from_ns, truth), claim_depth = path_at(&b->claim, from_ns, claim);
+    size_t true_depth = path_at(&b->truth, from_ns, truth),
+           reconstructed_depth = path_at(&b->reconstruction, from_ns, reconstruction);
     bool running = !is_off(b->life, from_ns);
     bool on_core = !b->life->cpu_count || span_at(b->life->cpu, b->life->cpu_count, from_ns);
-    size_t equal = equal_levels(b, truth, true_depth, claim, claim_depth);
-    bool agrees = equal == true_depth && equal == claim_depth;
+    size_t equal = equal_levels(b, truth, true_depth, reconstruction, reconstructed_depth);
+    bool agrees = equal == true_depth && equal == reconstructed_depth;
     if (folding) {
-        b->thread->resolved_ns += is_resolved(b, truth, true_depth, claim, claim_depth, equal) ? ns : 0;
+        b->thread->resolved_ns +=
+            is_resolved(b, truth, true_depth, reconstruction, reconstructed_depth, equal) ? ns : 0;
         return;
     }
     b->thread->thread_ns += ns;
@@ -226,76 +228,76 @@ static void look_at(struct brute *b, uint64_t from_ns, uint64_t ns, size_t *trut
     b->thread->running_ns += running ? ns : 0;
     b->thread->running_agree_ns += running && agrees ? ns : 0;
     add_methods(b, &b->truth, truth, true_depth, ns, false);
-    add_methods(b, &b->claim, claim, claim_depth, ns, true);
+    add_methods(b, &b->reconstruction, reconstruction, reconstructed_depth, ns, true);
     for (size_t i = 0; i < equal; i++) {
-        b->both_ns[truth[i] * b->claim.count + claim[i]] += ns;
-        b->core_ns[truth[i] * b->claim.count + claim[i]] += on_core ? ns : 0;
+        b->both_ns[truth[i] * b->reconstruction.count + reconstruction[i]] += ns;
+        b->core_ns[truth[i] * b->reconstruction.count + reconstruction[i]] += on_core ? ns : 0;
     }
 }
 
-static void look_at_all(struct brute *b, size_t *truth, size_t *claim)
+static void look_at_all(struct brute *b, size_t *truth, size_t *reconstruction)
 {
     for (int folding = 0; folding < 2; folding++)
         for (size_t i = 0; b->life && i + 1 < b->time_count; i++)
             if (b->times[i] < b->times[i + 1] && within(b->life->begin_ns, b->life->end_ns, b->times[i]))
-                look_at(b, b->times[i], b->times[i + 1] - b->times[i], truth, claim, folding);
+                look_at(b, b->times[i], b->times[i + 1] - b->times[i], truth, reconstruction, folding);
 }
 
 static void add_blocked(struct brute *b)
 {
-    const struct sim_track *life = b->life ? b->life : b->pair->claim;
-    uint64_t truth = 0, claim = 0;
+    const struct sim_track *life = b->life ? b->life : b->pair->reconstruction;
+    uint64_t truth = 0, reconstruction = 0;
     for (size_t i = 0; i + 1 < b->time_count; i++) {
         if (!within(life->begin_ns, life->end_ns, b->times[i]))
             continue;
         uint64_t ns = b->times[i + 1] - b->times[i];
         truth += is_blocked(b->pair->truth, b->times[i]) ? ns : 0;
-        claim += is_blocked(b->pair->claim, b->times[i]) ? ns : 0;
+        reconstruction += is_blocked(b->pair->reconstruction, b->times[i]) ? ns : 0;
     }
-    claim += b->pair->claim ? b->pair->claim->short_wait_ns : 0;
+    reconstruction += b->pair->reconstruction ? b->pair->reconstruction->short_wait_ns : 0;
     b->out->true_blocked_ns += truth;
-    b->out->claimed_blocked_ns += claim;
-    b->out->blocked_wrong_ns += truth > claim ? truth - claim : claim - truth;
+    b->out->claimed_blocked_ns += reconstruction;
+    b->out->blocked_wrong_ns += truth > reconstruction ? truth - reconstruction : reconstruction - truth;
     if (b->thread) {
         b->thread->true_blocked_ns = truth;
-        b->thread->claimed_blocked_ns = claim;
+        b->thread->claimed_blocked_ns = reconstruction;
     }
 }
 
 /* ---- sums over calls */
 
 /* They overlap for at least half of both. */
-static bool is_found(const struct brute *b, size_t truth, size_t claim)
+static bool is_found(const struct brute *b, size_t truth, size_t reconstruction)
 {
-    const struct call *t = &b->truth.at[truth], *c = &b->claim.at[claim];
-    uint64_t both_ns = b->both_ns[truth * b->claim.count + claim];
+    const struct call *t = &b->truth.at[truth], *c = &b->reconstruction.at[reconstruction];
+    uint64_t both_ns = b->both_ns[truth * b->reconstruction.count + reconstruction];
     return both_ns && 2 * both_ns >= t->end_ns - t->begin_ns && 2 * both_ns >= c->end_ns - c->begin_ns;
 }
 
-static size_t first_of(const struct brute *b, size_t claim)
+static size_t first_of(const struct brute *b, size_t reconstruction)
 {
     size_t k = 0;
-    while (k < b->truth.count && !b->both_ns[k * b->claim.count + claim])
+    while (k < b->truth.count && !b->both_ns[k * b->reconstruction.count + reconstruction])
         k++;
     return k;
 }
 
-static bool is_merged(const struct brute *b, size_t claim)
+static bool is_merged(const struct brute *b, size_t reconstruction)
 {
     uint64_t all_ns = 0, run_ns = 0, most_ns = 0;
     uint32_t last = UINT32_MAX;
     for (size_t k = 0; k < b->truth.count; k++) {
-        if (!b->both_ns[k * b->claim.count + claim])
+        if (!b->both_ns[k * b->reconstruction.count + reconstruction])
             continue;
         const struct sim_span *span = span_at(b->life->messages, b->life->message_count, b->truth.at[k].begin_ns);
         uint32_t message = span ? span->value : 0;
-        uint64_t ns = b->core_ns[k * b->claim.count + claim];
+        uint64_t ns = b->core_ns[k * b->reconstruction.count + reconstruction];
         run_ns = message == last ? run_ns + ns : ns;
         last = message;
         all_ns += ns;
         most_ns = run_ns > most_ns ? run_ns : most_ns;
     }
-    return b->claim.at[claim].class == SIM_CALL_METHOD && all_ns - most_ns >= b->long_ns;
+    return b->reconstruction.at[reconstruction].class == SIM_CALL_METHOD && all_ns - most_ns >= b->long_ns;
 }
 
 static void add_true_calls(struct brute *b)
@@ -304,7 +306,7 @@ static void add_true_calls(struct brute *b)
         const struct call *t = &b->truth.at[k];
         size_t slices = 0, found = 0;
         b->out->methods[t->name].calls++;
-        for (size_t c = 0; c < b->claim.count; c++) {
+        for (size_t c = 0; c < b->reconstruction.count; c++) {
             slices += first_of(b, c) == k;
             found += is_found(b, k, c);
         }
@@ -316,14 +318,14 @@ static void add_true_calls(struct brute *b)
     }
 }
 
-static void add_claimed_calls(struct brute *b)
+static void add_reconstructed_calls(struct brute *b)
 {
-    for (size_t c = 0; c < b->claim.count; c++) {
+    for (size_t c = 0; c < b->reconstruction.count; c++) {
         size_t found = 0;
         for (size_t k = 0; k < b->truth.count; k++)
             found += is_found(b, k, c);
         b->out->false_merges += is_merged(b, c);
-        if (b->claim.at[c].class == SIM_CALL_GAP || !is_long(b, &b->claim.at[c]))
+        if (b->reconstruction.at[c].class == SIM_CALL_GAP || !is_long(b, &b->reconstruction.at[c]))
             continue;
         b->out->claimed_calls++;
         b->out->right_calls += found > 0;
@@ -352,13 +354,13 @@ static bool holds(const struct sim_wait *outer, const struct sim_wait *w)
            outer->end_ns - outer->begin_ns > w->end_ns - w->begin_ns;
 }
 
-static bool is_part(const struct sim_track *truth, const struct sim_track *claim, const struct sim_wait *w)
+static bool is_part(const struct sim_track *truth, const struct sim_track *reconstruction, const struct sim_wait *w)
 {
     bool known = false, within = false;
     for (size_t i = 0; i < truth->wait_count; i++)
         known |= overlap(&truth->waits[i], w);
-    for (size_t j = 0; j < claim->wait_count; j++)
-        within |= holds(&claim->waits[j], w);
+    for (size_t j = 0; j < reconstruction->wait_count; j++)
+        within |= holds(&reconstruction->waits[j], w);
     return within && !known;
 }
 
@@ -366,22 +368,23 @@ static void add_wakers(struct brute *b, uint64_t blocked_min_ns)
 {
     static const struct sim_track none;
     const struct sim_track *truth = b->pair->truth ? b->pair->truth : &none;
-    const struct sim_track *claim = b->pair->claim ? b->pair->claim : &none;
+    const struct sim_track *reconstruction = b->pair->reconstruction ? b->pair->reconstruction : &none;
     for (size_t i = 0; i < truth->wait_count; i++) {
         const struct sim_wait *t = &truth->waits[i];
         bool found = false;
-        for (size_t j = 0; j < claim->wait_count; j++)
-            found |= same_waker(b->p, t, &claim->waits[j]);
+        for (size_t j = 0; j < reconstruction->wait_count; j++)
+            found |= same_waker(b->p, t, &reconstruction->waits[j]);
         if (t->waker == SIM_NOBODY || !t->blocked || t->end_ns - t->begin_ns < blocked_min_ns)
             continue;
         b->out->true_wakers++;
         b->out->found_wakers += found;
     }
-    for (size_t j = 0; j < claim->wait_count; j++) {
+    for (size_t j = 0; j < reconstruction->wait_count; j++) {
         bool right = false;
         for (size_t i = 0; i < truth->wait_count; i++)
-            right |= same_waker(b->p, &truth->waits[i], &claim->waits[j]);
-        b->out->claimed_wakers += claim->waits[j].waker != SIM_NOBODY && !is_part(truth, claim, &claim->waits[j]);
+            right |= same_waker(b->p, &truth->waits[i], &reconstruction->waits[j]);
+        b->out->claimed_wakers +=
+            reconstruction->waits[j].waker != SIM_NOBODY && !is_part(truth, reconstruction, &reconstruction->waits[j]);
         b->out->right_wakers += right;
     }
 }
@@ -398,33 +401,34 @@ static bool score_pair(const struct sim_pairing *p, const struct sim_pair *pair,
                       .thread = thread,
                       .long_ns = sim_pair_long_ns(pair, options)};
     find_calls(&b, pair->truth, NULL, &b.truth);
-    find_calls(&b, pair->claim, p->name_of, &b.claim);
+    find_calls(&b, pair->reconstruction, p->name_of, &b.reconstruction);
     find_times(&b);
-    size_t *truth = zeroed(&b, b.truth.count, sizeof *truth), *claim = zeroed(&b, b.claim.count, sizeof *claim);
-    b.both_ns = zeroed(&b, b.truth.count * b.claim.count, sizeof *b.both_ns);
-    b.core_ns = zeroed(&b, b.truth.count * b.claim.count, sizeof *b.core_ns);
+    size_t *truth = zeroed(&b, b.truth.count, sizeof *truth),
+           *reconstruction = zeroed(&b, b.reconstruction.count, sizeof *reconstruction);
+    b.both_ns = zeroed(&b, b.truth.count * b.reconstruction.count, sizeof *b.both_ns);
+    b.core_ns = zeroed(&b, b.truth.count * b.reconstruction.count, sizeof *b.core_ns);
     if (!b.failed) {
-        look_at_all(&b, truth, claim);
+        look_at_all(&b, truth, reconstruction);
         add_blocked(&b);
         add_true_calls(&b);
-        add_claimed_calls(&b);
+        add_reconstructed_calls(&b);
         add_wakers(&b, options->blocked_min_ns ? options->blocked_min_ns : 100000);
     }
     free(truth);
-    free(claim);
+    free(reconstruction);
     free(b.both_ns);
     free(b.core_ns);
     free(b.truth.at);
-    free(b.claim.at);
+    free(b.reconstruction.at);
     free(b.times);
     return !b.failed;
 }
 
-enum strobe_status sim_score_brute(const struct sim_tracks *truth, const struct sim_tracks *claim,
+enum strobe_status sim_score_brute(const struct sim_tracks *truth, const struct sim_tracks *reconstruction,
                                    const struct sim_score_options *options, struct sim_score *out)
 {
     struct sim_pairing p = {0};
-    bool ok = sim_score_open(out, truth) && sim_pairing_open(&p, truth, claim);
+    bool ok = sim_score_open(out, truth) && sim_pairing_open(&p, truth, reconstruction);
     for (size_t i = 0; ok && i < p.pair_count; i++)
         ok = score_pair(&p, &p.pairs[i], options, out, p.pairs[i].truth ? &out->threads[i] : NULL);
     if (ok)

@@ -1,9 +1,9 @@
-#include "sim/policy/matrix_claims.h"
+#include "sim/policy/matrix_reconstruct.h"
 
 #include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/model/calls_repair.h"
 #include "engine/util/array.h"
-#include "sim/policy/call_claims.h"
+#include "sim/policy/call_reconstruct.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ const char *sim_matrix_frame(const struct sim_instrument *probes, const struct s
     return NULL;
 }
 
-/* How many of the messages were handed out before those that are in the log still. */
+/* Returns the number of messages logged before those that are still in the log. */
 static size_t messages_before(const struct sim_matrix_capture *c)
 {
     size_t inside = 0;
@@ -51,7 +51,7 @@ static void add_call(struct strobe_calls *calls, uint32_t thread, bool in, uint6
                      strobe_calls_name(calls, name, strlen(name)));
 }
 
-/* The log as a stream of calls; messages beside them. */
+/* Reads the log as a stream of calls, and the messages as a list. */
 static bool matrix_read_calls(const struct sim_matrix_capture *c, const struct sim_instrument *probes,
                               const struct sim_scenario *s, struct strobe_calls *calls, struct messages *messages)
 {
@@ -82,8 +82,8 @@ static bool matrix_read_calls(const struct sim_matrix_capture *c, const struct s
     return true;
 }
 
-enum strobe_status sim_matrix_claims(const struct sim_matrix_capture *capture, const struct sim_instrument *probes,
-                                     const struct sim_scenario *scenario, struct sim_tracks *out)
+enum strobe_status sim_matrix_reconstruct(const struct sim_matrix_capture *capture, const struct sim_instrument *probes,
+                                          const struct sim_scenario *scenario, struct sim_tracks *out)
 {
     struct strobe_calls calls;
     struct messages messages = {0};
@@ -95,12 +95,12 @@ enum strobe_status sim_matrix_claims(const struct sim_matrix_capture *capture, c
                  ? strobe_calls_repair(&calls, STROBE_REPAIR_ENCLOSING, NULL)
                  : STROBE_IO;
     if (status == STROBE_OK)
-        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls,
-                                                           .origin_ns = capture->origin_ns,
-                                                           .end_ns = capture->end_ns,
-                                                           .messages = messages.at,
-                                                           .message_count = messages.count},
-                                 out);
+        status = sim_reconstruct_calls(&(struct sim_call_input){.calls = &calls,
+                                                                .origin_ns = capture->origin_ns,
+                                                                .end_ns = capture->end_ns,
+                                                                .messages = messages.at,
+                                                                .message_count = messages.count},
+                                       out);
     out->bytes += sizeof(uint64_t) * capture->count;
     strobe_calls_close(&calls);
     free(messages.at);

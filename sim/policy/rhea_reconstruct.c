@@ -1,10 +1,10 @@
-#include "sim/policy/rhea_claims.h"
+#include "sim/policy/rhea_reconstruct.h"
 #include "engine/base/error_format.h"
 
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/import/rhea/rhea_read.h"
 #include "engine/trace/model/calls_repair.h"
-#include "sim/policy/call_claims.h"
+#include "sim/policy/call_reconstruct.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ struct naming {
     const struct sim_scenario *scenario;
 };
 
-/* The frame's mark is the method that it encloses, where that has no marks of its own. */
+/* Returns the method inside the frame's mark, when it has no marks itself. */
 static const char *frame_method(const struct naming *n)
 {
     const struct sim_scenario *s = n->scenario;
@@ -68,18 +68,18 @@ bool sim_rhea_view(const struct sim_instrument *probes, const struct sim_scenari
         return false;
     for (size_t i = 0; i < LABELLED; i++) {
         uint32_t name = sim_tracks_name(truth, strobe_wait_name(labelled[i].kind));
-        if (name < out->told_count)
-            out->told[name] = true;
+        if (name < out->recorded_count)
+            out->recorded[name] = true;
     }
     uint32_t frame = frame_method(&n) ? sim_tracks_name(truth, frame_method(&n)) : UINT32_MAX;
-    if (frame < out->told_count)
-        out->told[frame] = true;
+    if (frame < out->recorded_count)
+        out->recorded[frame] = true;
     return true;
 }
 
-enum strobe_status sim_rhea_claims(const struct sim_rhea_capture *capture, const struct sim_instrument *probes,
-                                   const struct sim_scenario *scenario, struct sim_tracks *out,
-                                   struct strobe_error *error)
+enum strobe_status sim_rhea_reconstruct(const struct sim_rhea_capture *capture, const struct sim_instrument *probes,
+                                        const struct sim_scenario *scenario, struct sim_tracks *out,
+                                        struct strobe_error *error)
 {
     struct naming naming = {probes, scenario};
     struct strobe_rhea_read_stats stats = {0};
@@ -89,12 +89,12 @@ enum strobe_status sim_rhea_claims(const struct sim_rhea_capture *capture, const
     if (status == STROBE_OK)
         status = strobe_calls_repair(&calls, STROBE_REPAIR_LAST, NULL);
     if (status == STROBE_OK)
-        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls,
-                                                           .origin_ns = capture->origin_ns,
-                                                           .end_ns = capture->end_ns,
-                                                           .name = rhea_call_name,
-                                                           .ctx = &naming},
-                                 out);
+        status = sim_reconstruct_calls(&(struct sim_call_input){.calls = &calls,
+                                                                .origin_ns = capture->origin_ns,
+                                                                .end_ns = capture->end_ns,
+                                                                .name = rhea_call_name,
+                                                                .ctx = &naming},
+                                       out);
     out->lost += stats.lost;
     strobe_calls_close(&calls);
     if (status == STROBE_IO && error && !error->text[0])

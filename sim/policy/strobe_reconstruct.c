@@ -19,7 +19,7 @@ static enum strobe_status strobe_policy_fail(struct strobe_error *error, const c
 
 /* ---- the end of the session ---- */
 
-/* A run that ends while the engine is at work somewhere ends for it as by a kill. */
+/* When a run ends while the engine is at work on some thread, this is like a kill for the engine. */
 static void strobe_policy_finish_session(struct sim_strobe *s)
 {
     uint64_t now = sim_strobe_ticks(s, s->run->end_ns);
@@ -34,7 +34,7 @@ static void strobe_policy_finish_session(struct sim_strobe *s)
 
 /* ---- names ---- */
 
-/* Ids: the scenario's methods, then what blocks by kind, then all that is nowhere. */
+/* Ids: the scenario's methods, then the blocking functions by kind, then one id for all other addresses. */
 static size_t resolve_virtual_frame(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
 {
     const struct sim_run *run = ctx;
@@ -62,7 +62,7 @@ static size_t resolve_virtual_frame(void *ctx, uint64_t return_address, struct s
     return 1;
 }
 
-/* ---- claims ---- */
+/* ---- reconstruction ---- */
 
 struct of_tid {
     uint32_t tid, index;
@@ -76,8 +76,8 @@ static int compare_traced_tids(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The session numbers all threads on; tracks those of one tid, from 1. By thread of the session (malloc); NULL: no
- * memory. */
+/* Returns generations by thread of the session (malloc); NULL: out of memory. The session numbers all threads; tracks
+ * number the threads of one tid, from 1. */
 static uint32_t *generations(const struct strobe_reader *reader)
 {
     uint32_t count = reader->thread_count;
@@ -95,7 +95,7 @@ static uint32_t *generations(const struct strobe_reader *reader)
     return generation;
 }
 
-/* `first` is the first track that came of this session. */
+/* Sets the generations of the tracks from `first` on, which came from this session. */
 static bool renumber(const struct strobe_reader *reader, struct sim_tracks *out, size_t first)
 {
     uint32_t *generation = generations(reader);
@@ -120,8 +120,8 @@ enum strobe_status sim_strobe_build(const struct sim_strobe *s, struct strobe_si
     return status;
 }
 
-enum strobe_status sim_strobe_claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                     struct strobe_error *error)
+enum strobe_status sim_strobe_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                          struct strobe_error *error)
 {
     struct sim_strobe *s = (struct sim_strobe *)t;
     size_t first = out->track_count;
@@ -152,7 +152,7 @@ static bool fault_strikes_session(const struct sim_strobe *s, enum sim_fault_kin
     return sim_fault_strikes(s->run->faults, kind, UINT32_MAX, s->run->end_ns, &amount);
 }
 
-/* One write, as the system may do it. */
+/* Performs one write, with the injected faults. */
 static ssize_t write_some(const struct sim_strobe *s, int fd, const char *from, size_t bytes, off_t at)
 {
     if (fault_strikes_session(s, SIM_FAULT_WRITE_INTERRUPTED)) {
@@ -177,7 +177,7 @@ static bool write_block(const struct sim_strobe *s, int fd, const char *from, of
     return true;
 }
 
-/* The session as it stands in memory, with holes where it holds nothing. A failure leaves no file. */
+/* Writes the session as it stands in memory, with holes where it is empty. After a failure no file is left. */
 static enum strobe_status strobe_policy_write_session(const struct sim_strobe *s, const char *path)
 {
     static const char zeros[BLOCK];
@@ -235,9 +235,9 @@ enum strobe_status sim_strobe_save(struct sim_tracer *t, struct sim_run *run, co
     return status == STROBE_OK ? status : fail_file(path, error, status);
 }
 
-/* ---- promises ---- */
+/* ---- invariants ---- */
 
-/* The true track of a thread of the session: as a rule it has the same place there. */
+/* Returns the true track of a thread of the session, which usually has the same index. */
 static const struct sim_track *true_track(const struct sim_run *run, uint32_t tid, uint32_t generation, uint32_t near)
 {
     for (size_t i = 0; i < run->truth.track_count; i++) {
@@ -248,11 +248,11 @@ static const struct sim_track *true_track(const struct sim_run *run, uint32_t ti
     return NULL;
 }
 
-/* Between a sample's clock and its stack, and between the truth's clock and the tracer's, some time passes. */
+/* Time that may pass between a sample's clock read and its stack, and between the truth's clock and the tracer's. */
 enum { SLACK_NS = 20000 };
 
-/* Whether the thread was busy with that message, 0 = none, at some time of that span. */
-static bool was_busy_with(const struct sim_track *t, uint32_t message, uint64_t from_ns, uint64_t to_ns)
+/* True when the thread was running that message (0: none) at some time of the span. */
+static bool was_running_message(const struct sim_track *t, uint32_t message, uint64_t from_ns, uint64_t to_ns)
 {
     size_t low = 0, high = t->message_count;
     while (low < high) {
@@ -272,28 +272,29 @@ static bool was_busy_with(const struct sim_track *t, uint32_t message, uint64_t 
     return message == 0 && !within;
 }
 
-/* A message that the run's end cut off where it began: it has no span. */
+/* True for a message without span, because the run ended at its begin. */
 static bool was_cut_off(const struct sim_track *t, uint32_t message)
 {
     const struct sim_loop_turn *last = t->turn_count ? &t->turns[t->turn_count - 1] : NULL;
     return last && last->id == message && last->begin_ns == t->end_ns;
 }
 
-/* A sample names the message its thread was busy with, and one that stands for several is of one message (S-50). */
+/* True when a sample names its thread's current message. A merged sample belongs to one message (S-50). */
 static bool names_its_message(const struct sim_strobe *s, const struct sim_track *t, const struct strobe_record *r)
 {
     uint64_t begin = r->ticks - SIM_STROBE_ORIGIN_NS, end = begin + (r->count > 1 ? r->duration : 0);
-    /* The run has ended, but not what a thread was charged last. */
+    /* The run has ended, but the thread has not computed its last charge. */
     if (begin >= t->end_ns && was_cut_off(t, r->message))
         return true;
     begin = begin < t->end_ns ? begin : t->end_ns;
     end = end < t->end_ns ? end : t->end_ns;
-    /* The sampler reads the clock, and then asks the thread to stop: which it may be long about, if it likes. */
+    /* The sampler reads the clock before it asks the thread to stop. In the adversarial schedule the stop may take up
+     * to the timeout. */
     bool late = r->kind == STROBE_KIND_ASYNC && s->run->options.schedule == SIM_ADVERSARIAL;
     uint64_t after = SLACK_NS + (late ? s->config.suspend_timeout_ns : 0);
     uint64_t before = begin < SLACK_NS ? begin : SLACK_NS;
-    return was_busy_with(t, r->message, begin - before, begin + after) &&
-           was_busy_with(t, r->message, end - before, end + after);
+    return was_running_message(t, r->message, begin - before, begin + after) &&
+           was_running_message(t, r->message, end - before, end + after);
 }
 
 static bool samples_name_their_messages(const struct sim_strobe *s, struct strobe_error *error)
@@ -334,7 +335,7 @@ bool sim_strobe_check(struct sim_tracer *t, struct sim_run *run, struct strobe_e
         return false;
     if (s->tracer.message && !clock_jumps_in_session(run->scenario) && !samples_name_their_messages(s, error))
         return false;
-    /* Nobody but the one at whom the sampler was at work when the run ended. */
+    /* Only the thread that the sampler was working on at the run's end may still be stopped. */
     uint32_t stopped = sim_stopped_count(run->kernel);
     if (stopped <= s->standing + (s->held || s->asked_tid ? 1u : 0u))
         return true;

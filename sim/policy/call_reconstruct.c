@@ -1,4 +1,4 @@
-#include "sim/policy/call_claims.h"
+#include "sim/policy/call_reconstruct.h"
 
 #include "engine/util/array.h"
 
@@ -10,26 +10,26 @@ struct open_call {
     bool left_out;
 };
 
-struct claiming {
-    const struct sim_call_claims *in;
+struct call_reconstruction {
+    const struct sim_call_input *in;
     struct sim_tracks *out;
     uint32_t track;
     const struct strobe_calls_thread *thread;
     struct open_call *open;
     size_t depth, room;
-    size_t message;              /* the next one to tell */
-    struct sim_call_name *names; /* by number in the stream; asked for once */
+    size_t message;              /* the next one to add */
+    struct sim_call_name *names; /* by number in the stream; translated once */
     bool *asked;
 };
 
-static uint64_t call_tracks_run_time(const struct claiming *c, uint64_t time_ns)
+static uint64_t call_tracks_run_time(const struct call_reconstruction *c, uint64_t time_ns)
 {
-    uint64_t told = c->out->failed ? 0 : c->out->tracks[c->track].end_ns;
+    uint64_t latest = c->out->failed ? 0 : c->out->tracks[c->track].end_ns;
     uint64_t ns = time_ns > c->in->origin_ns ? time_ns - c->in->origin_ns : 0;
-    return ns > told ? ns : told;
+    return ns > latest ? ns : latest;
 }
 
-static struct sim_call_name call_tracks_call_name(struct claiming *c, uint32_t number)
+static struct sim_call_name call_tracks_call_name(struct call_reconstruction *c, uint32_t number)
 {
     if (!c->asked[number]) {
         const char *text = c->in->calls->names.texts[number];
@@ -39,9 +39,9 @@ static struct sim_call_name call_tracks_call_name(struct claiming *c, uint32_t n
     return c->names[number];
 }
 
-static void call_tracks_add_messages(struct claiming *c, uint64_t until_ns)
+static void call_tracks_add_messages(struct call_reconstruction *c, uint64_t until_ns)
 {
-    const struct sim_call_claims *in = c->in;
+    const struct sim_call_input *in = c->in;
     for (; c->message < in->message_count && in->messages[c->message].time_ns <= until_ns; c->message++) {
         const struct sim_call_message *m = &in->messages[c->message];
         if (m->tid != c->thread->tid)
@@ -56,7 +56,7 @@ static void call_tracks_add_messages(struct claiming *c, uint64_t until_ns)
     }
 }
 
-static bool call_tracks_begin_call(struct claiming *c, const struct strobe_call *call)
+static bool call_tracks_begin_call(struct call_reconstruction *c, const struct strobe_call *call)
 {
     struct sim_call_name name = call_tracks_call_name(c, call->name);
     if (!strobe_array_reserve(&c->open, &c->room, c->depth + 1))
@@ -69,7 +69,7 @@ static bool call_tracks_begin_call(struct claiming *c, const struct strobe_call 
     return true;
 }
 
-static void call_tracks_end_call(struct claiming *c, const struct strobe_call *call)
+static void call_tracks_end_call(struct call_reconstruction *c, const struct strobe_call *call)
 {
     const struct open_call *o = &c->open[--c->depth];
     if (o->left_out)
@@ -86,7 +86,7 @@ static void call_tracks_end_call(struct claiming *c, const struct strobe_call *c
                                           .release_ns = now});
 }
 
-static bool claim_thread(struct claiming *c, const struct strobe_calls_thread *t)
+static bool call_tracks_add_thread(struct call_reconstruction *c, const struct strobe_calls_thread *t)
 {
     uint64_t first = t->calls[0].time_ns > c->in->origin_ns ? t->calls[0].time_ns - c->in->origin_ns : 0;
     c->thread = t;
@@ -113,15 +113,15 @@ static bool claim_thread(struct claiming *c, const struct strobe_calls_thread *t
     return !c->out->failed;
 }
 
-enum strobe_status sim_claim_calls(const struct sim_call_claims *in, struct sim_tracks *out)
+enum strobe_status sim_reconstruct_calls(const struct sim_call_input *in, struct sim_tracks *out)
 {
-    struct claiming c = {.in = in, .out = out};
+    struct call_reconstruction c = {.in = in, .out = out};
     c.names = calloc(in->calls->names.count + 1, sizeof *c.names);
     c.asked = calloc(in->calls->names.count + 1, sizeof *c.asked);
     bool fits = c.names && c.asked;
     for (size_t i = 0; fits && i < in->calls->thread_count; i++)
         if (in->calls->threads[i].call_count)
-            fits = claim_thread(&c, &in->calls->threads[i]);
+            fits = call_tracks_add_thread(&c, &in->calls->threads[i]);
     free(c.open);
     free(c.names);
     free(c.asked);

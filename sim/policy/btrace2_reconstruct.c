@@ -1,8 +1,8 @@
-#include "sim/policy/btrace2_claims.h"
+#include "sim/policy/btrace2_reconstruct.h"
 #include "engine/base/error_format.h"
 
 #include "engine/trace/import/btrace/btrace2_read.h"
-#include "sim/policy/call_claims.h"
+#include "sim/policy/call_reconstruct.h"
 
 #include <stdio.h>
 
@@ -21,9 +21,9 @@ static const char *btrace2_method_name(void *ctx, uint32_t method)
     return method && method <= n->probes->count ? n->scenario->methods[n->probes->method[method]].name : NULL;
 }
 
-enum strobe_status sim_btrace2_claims(const struct sim_btrace2_capture *capture, const struct sim_instrument *probes,
-                                      const struct sim_scenario *scenario, struct sim_tracks *out,
-                                      struct strobe_error *error)
+enum strobe_status sim_btrace2_reconstruct(const struct sim_btrace2_capture *capture,
+                                           const struct sim_instrument *probes, const struct sim_scenario *scenario,
+                                           struct sim_tracks *out, struct strobe_error *error)
 {
     struct naming naming = {probes, scenario};
     struct strobe_btrace2_options options = {.name = btrace2_method_name, .ctx = &naming};
@@ -32,9 +32,8 @@ enum strobe_status sim_btrace2_claims(const struct sim_btrace2_capture *capture,
     for (size_t i = 0; status == STROBE_OK && capture->rename && i < calls.thread_count; i++)
         capture->rename(capture->ctx, &calls.threads[i]);
     if (status == STROBE_OK)
-        status = sim_claim_calls(
-            &(struct sim_call_claims){.calls = &calls, .origin_ns = capture->origin_ns, .end_ns = capture->end_ns},
-            out);
+        status = sim_reconstruct_calls(
+            &(struct sim_call_input){.calls = &calls, .origin_ns = capture->origin_ns, .end_ns = capture->end_ns}, out);
     out->bytes += capture->bytes;
     strobe_calls_close(&calls);
     if (status == STROBE_IO && error && !error->text[0])
