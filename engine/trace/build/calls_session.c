@@ -102,7 +102,7 @@ static enum strobe_status take_calls(struct strobe_calls_session *c, const struc
     return strobe_calls_repair(&c->calls, policy, repaired);
 }
 
-enum strobe_status strobe_calls_session_tell(struct strobe_calls_session **made, const struct strobe_reader *reader,
+enum strobe_status strobe_calls_session_emit(struct strobe_calls_session **made, const struct strobe_reader *reader,
                                              struct strobe_function_tree *tree, enum strobe_repair repair,
                                              uint32_t thread, struct strobe_sink *sink,
                                              struct strobe_timeline_stats *stats)
@@ -118,7 +118,7 @@ enum strobe_status strobe_calls_session_tell(struct strobe_calls_session **made,
     if (status != STROBE_OK)
         return status;
     sink->thread_begin(sink, &reader->threads[thread]);
-    status = strobe_calls_tell(&c->calls, 0, c->shown, tree, sink, &told);
+    status = strobe_calls_emit(&c->calls, 0, c->shown, tree, sink, &told);
     stats->threads++;
     stats->slices += told.slices;
     stats->instants += told.instants;

@@ -12,7 +12,7 @@ struct strobe_calls_session;
 /* Tells a thread and its calls to `sink`, all but its end. *c: NULL at first, made for the first thread that has any;
  * to be closed in the end. Adds to *stats. STROBE_NO_ENTRY: the thread has none, nothing was told. STROBE_IO: out of
  * memory. */
-enum strobe_status strobe_calls_session_tell(struct strobe_calls_session **c, const struct strobe_reader *reader,
+enum strobe_status strobe_calls_session_emit(struct strobe_calls_session **c, const struct strobe_reader *reader,
                                              struct strobe_function_tree *tree, enum strobe_repair repair,
                                              uint32_t thread, struct strobe_sink *sink,
                                              struct strobe_timeline_stats *stats);

@@ -83,7 +83,7 @@ static enum strobe_status tell(struct teller *t, const struct strobe_calls_threa
     return t->depth && status == STROBE_OK ? STROBE_BAD_INPUT : status;
 }
 
-enum strobe_status strobe_calls_tell(const struct strobe_calls *calls, size_t thread, const uint32_t *names,
+enum strobe_status strobe_calls_emit(const struct strobe_calls *calls, size_t thread, const uint32_t *names,
                                      struct strobe_function_tree *tree, struct strobe_sink *sink,
                                      struct strobe_calls_timeline_stats *stats)
 {
@@ -156,12 +156,12 @@ static enum strobe_status tell_threads(const struct strobe_calls *calls, const s
                                        struct strobe_function_tree *tree, struct strobe_sink *sink,
                                        struct strobe_calls_timeline_stats *stats)
 {
-    enum strobe_status status = strobe_calls_tell_marks(calls, sink, &stats->marks);
+    enum strobe_status status = strobe_calls_emit_marks(calls, sink, &stats->marks);
     for (size_t i = 0; i < calls->thread_count && status == STROBE_OK; i++) {
         if (!calls->threads[i].call_count && !calls->threads[i].mark_count && !calls->threads[i].lost)
             continue;
         sink->thread_begin(sink, &head->reader.threads[i]);
-        status = strobe_calls_tell(calls, i, names, tree, sink, stats);
+        status = strobe_calls_emit(calls, i, names, tree, sink, stats);
         if (sink->thread_end)
             sink->thread_end(sink);
     }

@@ -30,7 +30,7 @@ enum strobe_status strobe_calls_timeline(const struct strobe_calls *calls, struc
 
 /* The pieces, for calls of a session. Tells the calls and instants of one thread, between a sink's thread_begin and
  * thread_end; `names` are those of strobe_calls_names. Adds to *stats. Errors as above. */
-enum strobe_status strobe_calls_tell(const struct strobe_calls *calls, size_t thread, const uint32_t *names,
+enum strobe_status strobe_calls_emit(const struct strobe_calls *calls, size_t thread, const uint32_t *names,
                                      struct strobe_function_tree *tree, struct strobe_sink *sink,
                                      struct strobe_calls_timeline_stats *stats);
 

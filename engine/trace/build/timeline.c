@@ -30,15 +30,9 @@ static int stands_for_calls(const struct builder *b, const struct strobe_item *i
     return is_call(item) && item->record.flags & STROBE_FLAG_ASKED && !waited(b, item);
 }
 
-static unsigned way_of(const struct strobe_record *r)
-{
-    return (r->flags & STROBE_FLAG_CUT ? STROBE_STACK_CUT : 0u) |
-           (r->flags & STROBE_FLAG_DOUBTFUL ? STROBE_STACK_LOST : 0u);
-}
-
 static uint32_t node_of(struct builder *b, const struct strobe_item *item)
 {
-    uint32_t node = strobe_function_tree_of_stack(b->tree, item->record.stack, way_of(&item->record));
+    uint32_t node = strobe_function_tree_of_stack(b->tree, item->record.stack, strobe_stack_incomplete(&item->record));
     if (item->record.flags & STROBE_FLAG_TABLE_FULL)
         node = strobe_function_tree_child(b->tree, node, STROBE_NAME_TABLE_FULL);
     return node;
@@ -101,7 +95,8 @@ static void tell_samples(struct builder *b, const struct strobe_item *item, uint
     b->stats->samples += item->record.count;
     if (!b->tells_samples)
         return;
-    struct strobe_samples s = {first_ns, last_ns, item->record.count, item->record.stack, way_of(&item->record)};
+    struct strobe_samples s = {first_ns, last_ns, item->record.count, item->record.stack,
+                               strobe_stack_incomplete(&item->record)};
     b->sink->samples(b->sink, &s);
 }
 
@@ -306,7 +301,7 @@ static void begin_call(struct builder *b, const struct strobe_item *item, int un
     move_to_begin(b, item, time_ns);
     strobe_path_show(&b->path, node);
     if (polls && caller == b->loop)
-        strobe_between_tell_message(b, 0, time_ns);
+        strobe_between_emit_message(b, 0, time_ns);
     if (!strobe_path_push(&b->path, item->record.kind, item->record.arg, unfinished))
         return;
     seen(b, item, time_ns, !unfinished);
@@ -487,14 +482,14 @@ static void finish_thread(struct builder *b)
     strobe_path_cut(p, 0);
     if (b->path.divides)
         strobe_cpu_shares_finish(&p->shares);
-    strobe_between_tell_message(b, 0, 0);
+    strobe_between_emit_message(b, 0, 0);
 }
 
 /* A thread of which calls are known. Returns 0 when there are none. */
 static int build_calls(struct builder *b)
 {
     const struct strobe_reader_thread *t = b->thread;
-    enum strobe_status status = strobe_calls_session_tell(&b->exact, b->reader, b->tree, b->options->repair,
+    enum strobe_status status = strobe_calls_session_emit(&b->exact, b->reader, b->tree, b->options->repair,
                                                           (uint32_t)(t - b->reader->threads), b->sink, b->stats);
     b->failed |= status != STROBE_OK && status != STROBE_NO_ENTRY;
     for (size_t i = 0; i < t->item_count && status == STROBE_OK; i++)

@@ -73,7 +73,7 @@ static enum gap kind_of_gap(const struct builder *b)
 }
 
 /* The thread is busy with message `id` from `time_ns` on, or with none (0). One that has ended does not begin again. */
-void strobe_between_tell_message(struct builder *b, uint32_t id, uint64_t time_ns)
+void strobe_between_emit_message(struct builder *b, uint32_t id, uint64_t time_ns)
 {
     if (!b->sink->message || id == b->told || (id && id == b->told_last))
         return;
@@ -99,7 +99,7 @@ void strobe_between_fill_gap(struct builder *b, uint64_t time_ns, uint64_t off_n
     strobe_path_move(p, b->seen_ns + b->least_ns);
     strobe_path_cut(p, gap == OFF_CPU ? shared : 0);
     if (gap == UNSEEN && ends)
-        strobe_between_tell_message(b, 0, 0);
+        strobe_between_emit_message(b, 0, 0);
     if (gap == OFF_CPU && node)
         strobe_path_show(p, node);
     uint32_t keep = p->depth;
@@ -151,9 +151,9 @@ void strobe_between_arrive(struct builder *b, const struct strobe_item *item, ui
     }
     /* A poll by which one is known to have begun is the loop's, and lies between the two. */
     if (!is_call(item) || item->record.kind != STROBE_KIND_POLL)
-        strobe_between_tell_message(b, item->record.message, polled ? 0 : time_ns);
+        strobe_between_emit_message(b, item->record.message, polled ? 0 : time_ns);
     else if (begins)
-        strobe_between_tell_message(b, 0, time_ns);
+        strobe_between_emit_message(b, 0, time_ns);
     b->message = item->record.message;
     b->poll = 0;
 }

@@ -27,7 +27,7 @@ void strobe_between_fill_gap(struct builder *b, uint64_t time_ns, uint64_t off_n
 
 /* Tells the sink that the thread is busy with message `id` from `time_ns` on, or with none (0). One that has ended does
  * not begin again. */
-void strobe_between_tell_message(struct builder *b, uint32_t id, uint64_t time_ns);
+void strobe_between_emit_message(struct builder *b, uint32_t id, uint64_t time_ns);
 
 /* Whether the sampler, or the thread's CPU clock, has seen the thread not long ago. */
 int strobe_between_sampled_lately(const struct builder *b);

@@ -41,11 +41,11 @@ struct perfetto {
     uint32_t notes_named, classes_named; /* bits */
 
     /* The sequence of samples. */
-    uint64_t sample_ns;            /* time of its last packet; UINT64_MAX = clock to be set */
-    uint32_t last_stack, last_way; /* whose message `sample` is */
-    uint8_t sample[48];            /* the perf sample of the last packet, for the next that is equal */
-    size_t sample_bytes;           /* 0 = none */
-    uint32_t *stack_iid[STROBE_STACK_WAYS];
+    uint64_t sample_ns;                   /* time of its last packet; UINT64_MAX = clock to be set */
+    uint32_t last_stack, last_incomplete; /* whose message `sample` is */
+    uint8_t sample[48];                   /* the perf sample of the last packet, for the next that is equal */
+    size_t sample_bytes;                  /* 0 = none */
+    uint32_t *stack_iid[STROBE_STACK_INCOMPLETE_COUNT];
     uint32_t stack_count; /* handed out */
     uint8_t *frame_known, *function_known, *image_known;
     size_t frame_room, function_room;
@@ -438,16 +438,16 @@ static size_t tell_address(struct perfetto *w, uint64_t address, uint32_t *ids, 
 }
 
 /* Lists the frames of a stack, outermost first. */
-static size_t tell_frames(struct perfetto *w, uint32_t stack, unsigned way, uint32_t *ids, size_t max)
+static size_t tell_frames(struct perfetto *w, uint32_t stack, unsigned incomplete, uint32_t *ids, size_t max)
 {
     uint64_t address[STROBE_STACK_DEPTH_MAX];
     uint32_t depth;
     size_t count = 0;
-    if (way & STROBE_STACK_LOST)
+    if (incomplete & STROBE_STACK_LOST)
         tell_frame(w, ids[count++] = FRAME_LOST, STROBE_NAME_LOST, 0);
-    else if (way & STROBE_STACK_CUT)
+    else if (incomplete & STROBE_STACK_CUT)
         tell_frame(w, ids[count++] = FRAME_CUT, STROBE_NAME_CUT, 0);
-    stack = strobe_function_tree_shown_stack(w->tree, stack, way);
+    stack = strobe_function_tree_shown_stack(w->tree, stack, incomplete);
     if (!stack ||
         strobe_stack_frames(&w->reader->session.stacks, stack, address, STROBE_STACK_DEPTH_MAX, &depth) != STROBE_OK) {
         tell_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
@@ -460,20 +460,20 @@ static size_t tell_frames(struct perfetto *w, uint32_t stack, unsigned way, uint
     return count;
 }
 
-static uint32_t stack_iid(struct perfetto *w, uint32_t stack, unsigned way)
+static uint32_t stack_iid(struct perfetto *w, uint32_t stack, unsigned incomplete)
 {
     uint32_t ids[STROBE_STACK_NAMES_MAX];
     uint32_t nodes = strobe_stack_node_count(&w->reader->session.stacks) + 1;
     if (stack >= nodes)
         stack = 0;
-    if (!w->stack_iid[way] && !(w->stack_iid[way] = calloc(nodes, sizeof *w->stack_iid[way]))) {
+    if (!w->stack_iid[incomplete] && !(w->stack_iid[incomplete] = calloc(nodes, sizeof *w->stack_iid[incomplete]))) {
         w->failed = 1;
         return 0;
     }
-    uint32_t *iid = &w->stack_iid[way][stack];
+    uint32_t *iid = &w->stack_iid[incomplete][stack];
     if (*iid)
         return *iid;
-    size_t count = tell_frames(w, stack, way, ids, sizeof ids / sizeof ids[0]);
+    size_t count = tell_frames(w, stack, incomplete, ids, sizeof ids / sizeof ids[0]);
     uint8_t *packet, *data, *p = dictionary_open(w, count * PB_FIELD_BYTES_MAX, &packet, &data);
     uint8_t *s = p = pb_open(p, INTERNED_STACK);
     p = pb_uint(p, 1, *iid = ++w->stack_count);
@@ -496,9 +496,9 @@ static void set_sample_clock(struct perfetto *w)
 }
 
 /* Prepares the message that all samples of one thread and stack share. */
-static void set_sample(struct perfetto *w, uint32_t stack, unsigned way)
+static void set_sample(struct perfetto *w, uint32_t stack, unsigned incomplete)
 {
-    uint32_t iid = stack_iid(w, stack, way);
+    uint32_t iid = stack_iid(w, stack, incomplete);
     uint8_t *p = w->sample, *s = p = pb_open(p, PACKET_PERF_SAMPLE);
     p = pb_uint(p, 2, w->pid);
     p = pb_uint(p, 3, w->tid);
@@ -507,7 +507,7 @@ static void set_sample(struct perfetto *w, uint32_t stack, unsigned way)
     p = pb_close(s, p);
     w->sample_bytes = (size_t)(p - w->sample);
     w->last_stack = stack;
-    w->last_way = way;
+    w->last_incomplete = incomplete;
 }
 
 static void one_sample(struct perfetto *w, uint64_t time_ns)
@@ -528,8 +528,8 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
     struct perfetto *w = (struct perfetto *)sink;
     if (w->failed)
         return;
-    if (!w->sample_bytes || s->stack != w->last_stack || s->way != w->last_way)
-        set_sample(w, s->stack, s->way);
+    if (!w->sample_bytes || s->stack != w->last_stack || s->incomplete != w->last_incomplete)
+        set_sample(w, s->stack, s->incomplete);
     one_sample(w, s->first_ns);
     if (s->count > 1) {
         uint64_t span = s->last_ns - s->first_ns, steps = s->count - 1, whole = span / steps, rest = span % steps;
@@ -690,9 +690,9 @@ static void tell_life(struct perfetto *w)
 /* Forgets what belongs to the process before: the next has its own stacks, images and samples' dictionary. */
 static void leave_process(struct perfetto *w)
 {
-    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++) {
-        free(w->stack_iid[way]);
-        w->stack_iid[way] = NULL;
+    for (unsigned incomplete = 0; incomplete < STROBE_STACK_INCOMPLETE_COUNT; incomplete++) {
+        free(w->stack_iid[incomplete]);
+        w->stack_iid[incomplete] = NULL;
     }
     free(w->image_known);
     w->image_known = NULL;
@@ -750,8 +750,8 @@ static enum strobe_status finish(struct strobe_sink *sink)
     w->stats->raw_bytes = w->packets.raw_bytes;
     enum strobe_status status = w->failed || w->packets.failed || w->marks.failed ? STROBE_IO : STROBE_OK;
     free(w->marks.tracks);
-    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++)
-        free(w->stack_iid[way]);
+    for (unsigned incomplete = 0; incomplete < STROBE_STACK_INCOMPLETE_COUNT; incomplete++)
+        free(w->stack_iid[incomplete]);
     free(w->named_in);
     free(w->frame_known);
     free(w->function_known);

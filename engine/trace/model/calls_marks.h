@@ -20,7 +20,7 @@ struct strobe_calls_marks_stats {
 };
 
 /* Passes all marks except instants to the sink, by track, then by time. STROBE_IO: out of memory. Sets *stats. */
-enum strobe_status strobe_calls_tell_marks(const struct strobe_calls *calls, struct strobe_sink *sink,
+enum strobe_status strobe_calls_emit_marks(const struct strobe_calls *calls, struct strobe_sink *sink,
                                            struct strobe_calls_marks_stats *stats);
 
 #endif

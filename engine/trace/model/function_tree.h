@@ -60,16 +60,24 @@ struct strobe_function_node {
     uint32_t depth; /* 0 for the root */
 };
 
-/* How to fold a stack id: bits of the parameter `way`. */
+/* Bits of the parameter `incomplete`: why a stack lacks its outermost frames. They select the base node, below which
+ * the stack's functions are. Without a bit it is the root. */
 enum {
-    STROBE_STACK_CUT = 1,  /* its base node is "[stack cut]" */
-    STROBE_STACK_LOST = 2, /* its base node is "[stack lost]" */
-    STROBE_STACK_WAYS = 4
+    STROBE_STACK_CUT = 1,  /* the recorder cut the stack; the base node is "[stack cut]" */
+    STROBE_STACK_LOST = 2, /* the unwinder stopped at an implausible frame; the base node is "[stack lost]" */
+    STROBE_STACK_INCOMPLETE_COUNT = 4
 };
 
 /* The largest number of names on one stack: all functions at each of its addresses, and two base nodes. Buffers of this
  * size never truncate a stack. */
 enum { STROBE_STACK_NAMES_MAX = STROBE_STACK_DEPTH_MAX * STROBE_SYMBOLS_FRAMES_MAX + 2 };
+
+/* Returns the STROBE_STACK_* bits of a record's stack. */
+static inline unsigned strobe_stack_incomplete(const struct strobe_record *r)
+{
+    return (r->flags & STROBE_FLAG_CUT ? STROBE_STACK_CUT : 0u) |
+           (r->flags & STROBE_FLAG_DOUBTFUL ? STROBE_STACK_LOST : 0u);
+}
 
 struct strobe_function_tree;
 
@@ -93,15 +101,16 @@ void strobe_function_tree_enter(struct strobe_function_tree *tree, const struct 
 /* STROBE_IO: an allocation failed earlier; nodes returned since then may be the root instead. */
 enum strobe_status strobe_function_tree_status(const struct strobe_function_tree *tree);
 
-/* Returns the node of a stack, folded as `way` says. It is the node of the innermost function, or of the system call
- * that this function was in. An id that is 0, unpublished or damaged gives "[no stack]". */
-uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *tree, uint32_t stack, unsigned way);
+/* Returns the node of a stack, with the bits `incomplete`. It is the node of the innermost function, or of the system
+ * call that this function was in. An id that is 0, unpublished or damaged gives "[no stack]". */
+uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *tree, uint32_t stack, unsigned incomplete);
 
-/* Returns 1 if the innermost frames of the stack, folded as `way` says, are calls that the engine made for itself. */
-int strobe_function_tree_in_engine(struct strobe_function_tree *tree, uint32_t stack, unsigned way);
+/* Returns 1 if the innermost frames of the stack, with the bits `incomplete`, are calls that the engine made
+ * for itself. */
+int strobe_function_tree_in_engine(struct strobe_function_tree *tree, uint32_t stack, unsigned incomplete);
 
 /* Returns the stack without such frames: the stack itself, or one of its prefixes; 0 if no frame is left. */
-uint32_t strobe_function_tree_shown_stack(struct strobe_function_tree *tree, uint32_t stack, unsigned way);
+uint32_t strobe_function_tree_shown_stack(struct strobe_function_tree *tree, uint32_t stack, unsigned incomplete);
 
 /* Returns the node of `name` called from `parent`. Creates it if needed. */
 uint32_t strobe_function_tree_child(struct strobe_function_tree *tree, uint32_t parent, uint32_t name);

@@ -74,9 +74,9 @@ struct strobe_slice {
 /* Samples of one stack, evenly spread from first to last. */
 struct strobe_samples {
     uint64_t first_ns, last_ns;
-    uint64_t count; /* at least 1 */
-    uint32_t stack; /* stack id; 0 = none */
-    unsigned way;   /* how to fold it: STROBE_STACK_* of function_tree.h */
+    uint64_t count;      /* at least 1 */
+    uint32_t stack;      /* stack id; 0 = none */
+    unsigned incomplete; /* STROBE_STACK_* bits of function_tree.h */
 };
 
 /* A number that belongs to an instant. */

@@ -233,9 +233,8 @@ static void take_losses(struct strobe_report *r, const struct strobe_reader *rea
     }
     for (size_t i = 0; i < reader->item_count; i++) {
         const struct strobe_record *record = &reader->items[i].record;
-        unsigned way = (record->flags & STROBE_FLAG_CUT ? STROBE_STACK_CUT : 0u) |
-                       (record->flags & STROBE_FLAG_DOUBTFUL ? STROBE_STACK_LOST : 0u);
-        r->engine_samples += strobe_function_tree_in_engine(tree, record->stack, way) ? record->count : 0;
+        unsigned incomplete = strobe_stack_incomplete(record);
+        r->engine_samples += strobe_function_tree_in_engine(tree, record->stack, incomplete) ? record->count : 0;
         r->stacks_cut += (reader->items[i].record.flags & STROBE_FLAG_CUT) != 0;
         r->stacks_doubtful += (reader->items[i].record.flags & STROBE_FLAG_DOUBTFUL) != 0;
     }
