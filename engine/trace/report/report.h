@@ -101,7 +101,7 @@ struct strobe_report_process {
 
 /* The call log, where the session has one; all 0 where not. told = present + overwritten + refused. */
 struct strobe_report_calls {
-    uint64_t told, present, overwritten, refused; /* entries and exits */
+    uint64_t recorded, present, overwritten, refused; /* entries and exits */
     uint64_t calls;                               /* shown: slices of threads of which calls are known */
     uint64_t repaired;                            /* of these, how many did not say that they ended */
     uint64_t unmatched;                           /* exits whose entry is not there: left out */

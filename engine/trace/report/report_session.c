@@ -273,7 +273,7 @@ static void take_calls(struct strobe_report *r, const struct strobe_reader *read
                        const struct strobe_timeline_stats *shown)
 {
     const struct strobe_reader_calls *c = &reader->calls;
-    r->calls = (struct strobe_report_calls){c->told,
+    r->calls = (struct strobe_report_calls){c->recorded,
                                             c->present,
                                             c->overwritten > 0 ? (uint64_t)c->overwritten : 0,
                                             c->refused,

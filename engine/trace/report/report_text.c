@@ -137,7 +137,7 @@ static void methods(const struct strobe_report *r, FILE *out, int inclusive)
     size_t shown = 0, top = r->options.top ? r->options.top : r->method_count;
     fprintf(out, "\nMethods by %s time%s\n%8s %11s %11s %11s %11s%s  %s\n", inclusive ? "inclusive" : "self",
             r->options.by == STROBE_BY_CPU ? " (CPU)" : "", "share", "self", "self CPU", "inclusive", "incl. CPU",
-            r->calls.told ? "       calls" : "", "method");
+            r->calls.recorded ? "       calls" : "", "method");
     for (; shown < top && shown < r->method_count; shown++) {
         const struct strobe_report_method *m = &(inclusive ? r->inclusive : r->methods)[shown];
         if (!rank_key(r, m, inclusive))
@@ -145,10 +145,11 @@ static void methods(const struct strobe_report *r, FILE *out, int inclusive)
         fprintf(out, "%8s %11s %11s %11s %11s  ", strobe_cell_share(rank_key(r, m, inclusive), whole).text,
                 strobe_cell_span(m->self_ns).text, strobe_cell_span(m->self_cpu_ns).text,
                 strobe_cell_span(m->total_ns).text, strobe_cell_span(m->total_cpu_ns).text);
-        if (r->calls.told)
+        if (r->calls.recorded)
             fprintf(out, "%10" PRIu64 "  ", m->slices);
         const char *image = strcmp(m->image, m->name) ? base(m->image) : "";
-        name(r, out, m->name, METHOD_COLUMN + (r->calls.told ? CALLS_COLUMN : 0) + (image[0] ? strlen(image) + 4 : 0));
+        name(r, out, m->name,
+             METHOD_COLUMN + (r->calls.recorded ? CALLS_COLUMN : 0) + (image[0] ? strlen(image) + 4 : 0));
         if (image[0])
             fprintf(out, image[0] == '[' ? "  %s" : "  [%s]", image);
         putc('\n', out);
@@ -206,12 +207,12 @@ static void losses(const struct strobe_report *r, FILE *out)
     if (r->engine_samples)
         fprintf(out, "samples that met the engine itself at work in a hook: %" PRIu64 ", shown as the hooked call's\n",
                 r->engine_samples);
-    if (r->calls.told)
+    if (r->calls.recorded)
         fprintf(out,
                 "calls: %" PRIu64 ", %" PRIu64 " of them with a synthesized end; %" PRIu64
                 " entries and exits recorded, %" PRIu64 " present, %" PRIu64 " overwritten, %" PRIu64
                 " refused, %" PRIu64 " without a match\n",
-                r->calls.calls, r->calls.repaired, r->calls.told, r->calls.present, r->calls.overwritten,
+                r->calls.calls, r->calls.repaired, r->calls.recorded, r->calls.present, r->calls.overwritten,
                 r->calls.refused, r->calls.unmatched);
     if (r->short_waits)
         fprintf(out, "waits too short to be recorded: %" PRIu64 ", %s in all\n", r->short_waits,
@@ -248,7 +249,7 @@ static void summary(const struct strobe_report *r, FILE *out)
         fprintf(out, ", %" PRIu64 " stacks not whole", broken);
     if (r->engine_samples)
         fprintf(out, ", %" PRIu64 " in the engine itself (left out of stacks)", r->engine_samples);
-    if (r->calls.told)
+    if (r->calls.recorded)
         fprintf(out, "; %" PRIu64 " calls, %" PRIu64 " entries and exits lost", r->calls.calls,
                 r->calls.overwritten + r->calls.refused);
     if (r->balanced)
