@@ -1,4 +1,4 @@
-/* The report as one JSON object, for programs. */
+/* Prints the report as one JSON object. */
 #include "engine/trace/report/report.h"
 
 #include "engine/trace/report/report_parts.h"
