@@ -136,7 +136,7 @@ void strobe_matrix_trim(enum strobe_matrix_contract contract, struct strobe_matr
 /* ---- what it says */
 
 /* By what a key is picked: upstream multiplies in 32 bits. */
-static int64_t weight(enum strobe_matrix_contract contract, const struct strobe_matrix_item *item)
+static int64_t key_weight(enum strobe_matrix_contract contract, const struct strobe_matrix_item *item)
 {
     if (contract == STROBE_MATRIX_UPSTREAM)
         return (int32_t)(((uint32_t)item->depth + 1) * (uint32_t)item->duration_ms);
@@ -152,7 +152,7 @@ static int64_t least_ms(enum strobe_matrix_contract contract, int64_t cost_ms)
 }
 
 /* For the message, when that comes first: upstream takes whatever comes second. */
-static bool may_stand_in(enum strobe_matrix_contract contract, const struct strobe_matrix_item *item)
+static bool may_replace_message(enum strobe_matrix_contract contract, const struct strobe_matrix_item *item)
 {
     return contract == STROBE_MATRIX_UPSTREAM || item->method != STROBE_MATRIX_DISPATCH;
 }
@@ -166,10 +166,11 @@ bool strobe_matrix_key(enum strobe_matrix_contract contract, const struct strobe
         const struct strobe_matrix_item *item = &stack->items[i];
         if (item->duration_ms < least)
             continue;
-        if (!first || weight(contract, item) > weight(contract, first)) {
-            second = first && may_stand_in(contract, first) ? first : second;
+        if (!first || key_weight(contract, item) > key_weight(contract, first)) {
+            second = first && may_replace_message(contract, first) ? first : second;
             first = item;
-        } else if (may_stand_in(contract, item) && (!second || weight(contract, item) > weight(contract, second))) {
+        } else if (may_replace_message(contract, item) &&
+                   (!second || key_weight(contract, item) > key_weight(contract, second))) {
             second = item;
         }
     }

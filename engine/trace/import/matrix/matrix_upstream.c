@@ -56,8 +56,8 @@ static bool emit(struct strobe_matrix_list *l, uint32_t method, int64_t duration
 }
 
 /* Takes open calls until one is of the method, or there is none. Returns the last that was taken. */
-static struct strobe_matrix_open_call take(struct strobe_matrix_builder *b, uint32_t method, int32_t *depth,
-                                           uint64_t *others)
+static struct strobe_matrix_open_call pop_until(struct strobe_matrix_builder *b, uint32_t method, int32_t *depth,
+                                                uint64_t *others)
 {
     for (;;) {
         struct strobe_matrix_open_call call = strobe_matrix_close(b);
@@ -69,8 +69,8 @@ static struct strobe_matrix_open_call take(struct strobe_matrix_builder *b, uint
 }
 
 /* An exit. STROBE_BAD_INPUT: all is to be thrown away. */
-static enum strobe_status leave(struct strobe_matrix_builder *b, uint32_t method, uint64_t ms, int32_t *depth,
-                                struct strobe_matrix_stats *stats)
+static enum strobe_status exit_method(struct strobe_matrix_builder *b, uint32_t method, uint64_t ms, int32_t *depth,
+                                      struct strobe_matrix_stats *stats)
 {
     if (!b->open_count) {
         stats->unmatched++;
@@ -86,7 +86,7 @@ static enum strobe_status leave(struct strobe_matrix_builder *b, uint32_t method
                 return STROBE_OK; /* all would be taken and put back, and depth go down and up again by as much */
         }
     }
-    struct strobe_matrix_open_call call = take(b, method, depth, &stats->unwound);
+    struct strobe_matrix_open_call call = pop_until(b, method, depth, &stats->unwound);
     if (ms < call.ms) {
         stats->backwards++;
         return STROBE_BAD_INPUT;
@@ -95,7 +95,7 @@ static enum strobe_status leave(struct strobe_matrix_builder *b, uint32_t method
 }
 
 /* Hangs all items where their depths say. False: the newest is not at depth 0. */
-static bool hang(struct strobe_matrix_list *l)
+static bool build_tree(struct strobe_matrix_list *l)
 {
     uint32_t before = NONE;
     l->first_root = NONE;
@@ -167,7 +167,7 @@ enum strobe_status strobe_matrix_build_upstream(struct strobe_matrix_builder *b,
             depth = method == STROBE_MATRIX_DISPATCH ? 1 : depth + 1;
             status = strobe_matrix_open(b, method, ms, NONE) ? STROBE_OK : STROBE_IO;
         } else {
-            status = leave(b, method, ms, &depth, stats);
+            status = exit_method(b, method, ms, &depth, stats);
         }
         if (status == STROBE_BAD_INPUT) {
             stats->thrown_away = true;
@@ -182,7 +182,7 @@ enum strobe_status strobe_matrix_build_upstream(struct strobe_matrix_builder *b,
         if (!emit(l, call.method, (int64_t)((uint64_t)in.end_ms - call.ms), (int32_t)b->open_count))
             return STROBE_IO;
     }
-    if (!hang(l)) {
+    if (!build_tree(l)) {
         stats->thrown_away = true;
         return STROBE_OK;
     }

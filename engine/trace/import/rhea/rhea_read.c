@@ -107,7 +107,7 @@ static bool message(struct reading *r, struct strobe_cursor t)
 }
 
 /* Of the end: `# 3 packets lost, 0 messages dropped, ...`; others begin with # as well. */
-static void remark(struct reading *r, struct strobe_cursor t)
+static void read_loss_comment(struct reading *r, struct strobe_cursor t)
 {
     uint64_t packets, messages;
     if (strobe_cursor_take(&t, "# ") && strobe_cursor_take_number(&t, UINT64_MAX, &packets) &&
@@ -121,7 +121,7 @@ static void line(struct reading *r, struct strobe_cursor t)
     struct strobe_cursor type, entry = t;
     bool is_entry = take_entry(&entry, &type), understood;
     if (t.at < t.end && *t.at == '#') {
-        remark(r, t);
+        read_loss_comment(r, t);
         return;
     }
     if (!r->started) {
