@@ -17,7 +17,7 @@ struct strobe_view {
     struct strobe_view_thread *threads;
 };
 
-/* Before the close or the last record, ticks have no begin of the session behind them. */
+/* Returns the time of `ticks` in ns. Ticks after the session's end give its end. */
 static uint64_t view_time_ns(const struct strobe_reader *r, uint64_t ticks)
 {
     return strobe_reader_ns(r, ticks < r->last_ticks ? ticks : r->last_ticks);

@@ -8,12 +8,12 @@
 
 struct strobe_calls_session {
     struct strobe_function_tree *tree;
-    struct strobe_calls calls; /* of one thread at a time */
-    uint32_t *shown;           /* by number of name in calls: number in the tree */
+    struct strobe_calls calls; /* of the current thread */
+    uint32_t *shown;           /* by number of a name in `calls`: its number in the tree */
     size_t shown_room;
 };
 
-static struct strobe_calls_session *make(struct strobe_function_tree *tree)
+static struct strobe_calls_session *make_calls_session(struct strobe_function_tree *tree)
 {
     struct strobe_calls_session *c = calloc(1, sizeof *c);
     if (c) {
@@ -33,9 +33,10 @@ void strobe_calls_session_close(struct strobe_calls_session *c)
     free(c);
 }
 
-/* The number of the function at `address`. Its first byte is asked for, where return addresses lie one behind.
- * Functions are told apart by their number in the tree, since several may have one name. */
-static uint32_t name_of(struct strobe_calls_session *c, uint64_t address)
+/* Returns the number in `calls` of the function at `address`. The tree resolves return addresses, which lie behind the
+ * call; hence `address` + 1. Several functions may have the same name, so the key is the function's number in the
+ * tree. */
+static uint32_t name_of_address(struct strobe_calls_session *c, uint64_t address)
 {
     const uint32_t *names;
     uint32_t first, name;
@@ -54,18 +55,18 @@ static uint32_t name_of(struct strobe_calls_session *c, uint64_t address)
     return name;
 }
 
-/* A program enters the same few functions again and again. */
+/* A cache of names: a program enters the same few functions repeatedly. */
 enum { KNOWN = 1024 };
 struct known {
     uint64_t address;
     uint32_t name;
 };
 
-static uint32_t name_again(struct strobe_calls_session *c, struct known *known, uint64_t address)
+static uint32_t cached_name(struct strobe_calls_session *c, struct known *known, uint64_t address)
 {
     struct known *k = &known[(address ^ address >> 10) % KNOWN];
     if (k->address != address)
-        *k = (struct known){address, name_of(c, address)};
+        *k = (struct known){address, name_of_address(c, address)};
     return k->name;
 }
 
@@ -76,7 +77,7 @@ static void add_calls(struct strobe_calls_session *c, const struct strobe_reader
     for (size_t i = 0; i < KNOWN; i++)
         known[i] = (struct known){UINT64_MAX, 0};
     for (size_t i = 0; i < count && !c->calls.failed; i++) {
-        uint32_t name = name_again(c, known, calls[i].word & ~STROBE_CALL_EXIT);
+        uint32_t name = cached_name(c, known, calls[i].word & ~STROBE_CALL_EXIT);
         if (name == STROBE_CALL_ANY)
             continue;
         strobe_calls_add(&c->calls, 0, calls[i].word & STROBE_CALL_EXIT ? STROBE_CALL_END : STROBE_CALL_BEGIN,
@@ -84,17 +85,17 @@ static void add_calls(struct strobe_calls_session *c, const struct strobe_reader
     }
 }
 
-/* The thread's calls, each with an end. */
+/* Reads the thread's calls and repairs them, so that each has an end. */
 static enum strobe_status take_calls(struct strobe_calls_session *c, const struct strobe_reader *reader,
                                      uint32_t thread, enum strobe_repair policy, struct strobe_repair_stats *repaired)
 {
-    const struct strobe_reader_calls *told = &reader->threads[thread].calls;
+    const struct strobe_reader_calls *counts = &reader->threads[thread].calls;
     struct strobe_reader_call *calls;
     size_t count;
     if (c->calls.failed)
         return STROBE_IO;
     c->calls.threads[0].call_count = 0;
-    c->calls.threads[0].lost = told->refused + (told->overwritten > 0 ? (uint64_t)told->overwritten : 0);
+    c->calls.threads[0].lost = counts->refused + (counts->overwritten > 0 ? (uint64_t)counts->overwritten : 0);
     if (strobe_reader_thread_calls(reader, thread, &calls, &count) != STROBE_OK)
         return STROBE_IO;
     add_calls(c, reader, calls, count);
@@ -102,27 +103,27 @@ static enum strobe_status take_calls(struct strobe_calls_session *c, const struc
     return strobe_calls_repair(&c->calls, policy, repaired);
 }
 
-enum strobe_status strobe_calls_session_tell(struct strobe_calls_session **made, const struct strobe_reader *reader,
+enum strobe_status strobe_calls_session_emit(struct strobe_calls_session **made, const struct strobe_reader *reader,
                                              struct strobe_function_tree *tree, enum strobe_repair repair,
                                              uint32_t thread, struct strobe_sink *sink,
                                              struct strobe_timeline_stats *stats)
 {
     struct strobe_repair_stats repaired;
-    struct strobe_calls_timeline_stats told = {0};
+    struct strobe_calls_timeline_stats counts = {0};
     if (!reader->threads[thread].calls.present)
         return STROBE_NO_ENTRY;
-    struct strobe_calls_session *c = *made = *made ? *made : make(tree);
+    struct strobe_calls_session *c = *made = *made ? *made : make_calls_session(tree);
     enum strobe_status status = c ? take_calls(c, reader, thread, repair, &repaired) : STROBE_IO;
     if (status == STROBE_OK && !c->calls.threads[0].call_count)
         return STROBE_NO_ENTRY;
     if (status != STROBE_OK)
         return status;
     sink->thread_begin(sink, &reader->threads[thread]);
-    status = strobe_calls_tell(&c->calls, 0, c->shown, tree, sink, &told);
+    status = strobe_calls_emit(&c->calls, 0, c->shown, tree, sink, &counts);
     stats->threads++;
-    stats->slices += told.slices;
-    stats->instants += told.instants;
-    stats->moved += told.moved;
+    stats->slices += counts.slices;
+    stats->instants += counts.instants;
+    stats->moved += counts.moved;
     stats->calls += repaired.calls;
     stats->calls_repaired += repaired.closed + repaired.open_at_end;
     stats->calls_unmatched += repaired.unmatched;

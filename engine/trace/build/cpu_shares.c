@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { WAITING_PERIODS = 2 }; /* of time in the kernel, and of short calls that it goes to, wait for each other */
+enum { WAITING_PERIODS = 2 }; /* limit of unassigned time in the kernel, and of the time that short calls wait for */
 
 static void emit_share(struct strobe_cpu_shares *c, uint64_t begin_ns, uint32_t node, uint64_t cpu_ns)
 {
@@ -23,26 +23,26 @@ void strobe_cpu_shares_start(struct strobe_cpu_shares *c, const struct strobe_re
     c->interval_ns = ticks->present ? reader->session.header->config.async_interval_ns : 0;
     c->engine_part = ticks->sampled ? (double)ticks->reentrant / (double)ticks->sampled : 0;
     c->since = *now;
-    c->call_ns = c->tick_cpu_ns = c->young_ns = 0;
+    c->call_ns = c->tick_cpu_ns = c->early_ns = 0;
     c->in_call = false;
-    c->tick_node = c->syscall_node = c->wanting_count = 0;
+    c->tick_node = c->syscall_node = c->waiting_call_count = 0;
     c->kernel_ns = 0;
 }
 
-static void hold(struct strobe_cpu_shares *c, uint64_t begin_ns, uint32_t node, uint64_t cpu_ns)
+static void hold_early(struct strobe_cpu_shares *c, uint64_t begin_ns, uint32_t node, uint64_t cpu_ns)
 {
-    if (!c->young_ns)
-        c->young_begin_ns = begin_ns;
-    c->young_ns += cpu_ns;
-    c->young_node = node;
+    if (!c->early_ns)
+        c->early_begin_ns = begin_ns;
+    c->early_ns += cpu_ns;
+    c->early_node = node;
 }
 
-/* Gives `node` what came before the first tick, up to `most_ns`. */
-static void pay_young(struct strobe_cpu_shares *c, uint32_t node, uint64_t most_ns)
+/* Assigns up to `most_ns` of the CPU time before the first tick to `node`. */
+static void assign_early(struct strobe_cpu_shares *c, uint32_t node, uint64_t most_ns)
 {
-    uint64_t ns = c->young_ns < most_ns ? c->young_ns : most_ns;
-    emit_share(c, c->young_begin_ns, node, ns);
-    c->young_ns -= ns;
+    uint64_t ns = c->early_ns < most_ns ? c->early_ns : most_ns;
+    emit_share(c, c->early_begin_ns, node, ns);
+    c->early_ns -= ns;
 }
 
 void strobe_cpu_shares_move(struct strobe_cpu_shares *c, const struct strobe_moment *now, uint32_t node,
@@ -57,11 +57,11 @@ void strobe_cpu_shares_move(struct strobe_cpu_shares *c, const struct strobe_mom
         emit_share(c, begin_ns, call ? call : node, cpu_ns);
         c->call_ns += cpu_ns;
     } else if (!c->tick_node) {
-        hold(c, begin_ns, node, cpu_ns);
+        hold_early(c, begin_ns, node, cpu_ns);
     }
 }
 
-/* The period of the clock, of which `count` ticks were recorded while the thread used `cpu_ns` of CPU time. */
+/* Returns the estimated period of the clock. `count` of its ticks were recorded while the thread used `cpu_ns`. */
 static uint64_t estimate_period(const struct strobe_cpu_shares *c, uint64_t cpu_ns, uint32_t count)
 {
     uint64_t periods = (cpu_ns + c->interval_ns / 2) / c->interval_ns;
@@ -76,7 +76,7 @@ static int is_syscall(const struct strobe_cpu_shares *c, uint32_t node)
     return !strncmp(strobe_function_tree_name(c->tree, n->name)->text, "[syscall", 8);
 }
 
-/* What is too much to wait for records goes to the kernel, under the frames of the tick. */
+/* Assigns unassigned time in the kernel beyond `most_ns` to the kernel, under the frames of the tick. */
 static void emit_kernel(struct strobe_cpu_shares *c, int64_t most_ns)
 {
     if (c->kernel_ns <= most_ns)
@@ -87,38 +87,39 @@ static void emit_kernel(struct strobe_cpu_shares *c, int64_t most_ns)
     c->kernel_ns = most_ns;
 }
 
-static uint64_t wanted_by_calls(const struct strobe_cpu_shares *c)
+static uint64_t total_wanted(const struct strobe_cpu_shares *c)
 {
     uint64_t ns = 0;
-    for (uint32_t i = 0; i < c->wanting_count; i++)
-        ns += c->wanting[i].ns;
+    for (uint32_t i = 0; i < c->waiting_call_count; i++)
+        ns += c->waiting_calls[i].ns;
     return ns;
 }
 
-/* Short calls get of the time in the kernel what they wait for; where that is not enough, each the same part of it. */
-static void pay_calls(struct strobe_cpu_shares *c)
+/* Assigns time in the kernel to the short calls that wait for it. If there is not enough, each gets the same fraction
+ * of the time that it waits for. */
+static void assign_to_calls(struct strobe_cpu_shares *c)
 {
-    uint64_t wanted_ns = wanted_by_calls(c), kept = 0;
+    uint64_t wanted_ns = total_wanted(c), kept = 0;
     if (!wanted_ns || c->kernel_ns <= 0)
         return;
     double part = (uint64_t)c->kernel_ns < wanted_ns ? (double)c->kernel_ns / (double)wanted_ns : 1;
-    for (uint32_t i = 0; i < c->wanting_count; i++) {
-        uint64_t ns = (uint64_t)((double)c->wanting[i].ns * part);
-        emit_now(c, c->wanting[i].node, ns);
+    for (uint32_t i = 0; i < c->waiting_call_count; i++) {
+        uint64_t ns = (uint64_t)((double)c->waiting_calls[i].ns * part);
+        emit_now(c, c->waiting_calls[i].node, ns);
         c->kernel_ns -= (int64_t)ns;
-        c->wanting[i].ns -= ns;
+        c->waiting_calls[i].ns -= ns;
         if (part < 1)
-            c->wanting[kept++] = c->wanting[i];
+            c->waiting_calls[kept++] = c->waiting_calls[i];
     }
-    c->wanting_count = (uint32_t)kept;
+    c->waiting_call_count = (uint32_t)kept;
 }
 
-/* Calls that waited in vain were no time in the kernel. */
-static void limit_calls(struct strobe_cpu_shares *c, uint64_t most_ns)
+/* Limits the total that short calls wait for. Time that they did not get was not time in the kernel. */
+static void limit_wanted(struct strobe_cpu_shares *c, uint64_t most_ns)
 {
-    uint64_t wanted_ns = wanted_by_calls(c);
-    for (uint32_t i = 0; i < c->wanting_count && wanted_ns > most_ns; i++)
-        c->wanting[i].ns = (uint64_t)((double)c->wanting[i].ns * (double)most_ns / (double)wanted_ns);
+    uint64_t wanted_ns = total_wanted(c);
+    for (uint32_t i = 0; i < c->waiting_call_count && wanted_ns > most_ns; i++)
+        c->waiting_calls[i].ns = (uint64_t)((double)c->waiting_calls[i].ns * (double)most_ns / (double)wanted_ns);
 }
 
 void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t count)
@@ -140,11 +141,11 @@ void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t
         if (c->kernel_ns < -most_ns)
             c->kernel_ns = -most_ns;
     } else {
-        pay_young(c, node, UINT64_MAX);
+        assign_early(c, node, UINT64_MAX);
     }
     c->tick_node = node;
-    pay_calls(c);
-    limit_calls(c, (uint64_t)most_ns);
+    assign_to_calls(c);
+    limit_wanted(c, (uint64_t)most_ns);
     emit_kernel(c, most_ns);
     c->tick_cpu_ns = c->since.cpu_ns;
     c->call_ns = 0;
@@ -154,7 +155,7 @@ void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t
 void strobe_cpu_shares_stop(struct strobe_cpu_shares *c, uint32_t node)
 {
     if (!c->tick_node && !c->in_call)
-        pay_young(c, node, UINT64_MAX);
+        assign_early(c, node, UINT64_MAX);
     if (c->tick_node && is_syscall(c, node))
         c->syscall_node = node;
 }
@@ -163,26 +164,26 @@ void strobe_cpu_shares_call(struct strobe_cpu_shares *c, uint32_t node)
 {
     uint32_t i = 0;
     if (!c->tick_node) {
-        pay_young(c, node, c->interval_ns);
+        assign_early(c, node, c->interval_ns);
         return;
     }
-    while (i < c->wanting_count && c->wanting[i].node != node)
+    while (i < c->waiting_call_count && c->waiting_calls[i].node != node)
         i++;
     if (i == STROBE_CPU_SHARES_CALLS)
         return;
-    if (i == c->wanting_count) {
-        c->wanting[i].node = node;
-        c->wanting[c->wanting_count++].ns = 0;
+    if (i == c->waiting_call_count) {
+        c->waiting_calls[i].node = node;
+        c->waiting_calls[c->waiting_call_count++].ns = 0;
     }
-    c->wanting[i].ns += c->interval_ns;
-    pay_calls(c);
+    c->waiting_calls[i].ns += c->interval_ns;
+    assign_to_calls(c);
 }
 
-/* The CPU time after the last tick is user time up to a period. */
+/* The CPU time after the last tick counts as user time, up to one period. */
 void strobe_cpu_shares_finish(struct strobe_cpu_shares *c)
 {
     if (!c->tick_node) {
-        pay_young(c, c->young_node, UINT64_MAX);
+        assign_early(c, c->early_node, UINT64_MAX);
         return;
     }
     uint64_t cpu_ns = c->since.cpu_ns - c->tick_cpu_ns;
@@ -190,6 +191,6 @@ void strobe_cpu_shares_finish(struct strobe_cpu_shares *c)
     uint64_t user_ns = cpu_ns < c->interval_ns ? cpu_ns : c->interval_ns;
     emit_now(c, c->tick_node, user_ns);
     c->kernel_ns += (int64_t)(cpu_ns - user_ns);
-    pay_calls(c);
+    assign_to_calls(c);
     emit_kernel(c, 0);
 }

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-/* ---- who ended whose wait */
+/* ---- wakes */
 
-static void tell_wake(struct strobe_path *p, const struct strobe_reader_wake *w, int at_waker, uint64_t time_ns)
+static void emit_wake(struct strobe_path *p, const struct strobe_reader_wake *w, int at_waker, uint64_t time_ns)
 {
     struct strobe_wake_flow flow = {
         .id = (uint64_t)(w - p->reader->wakes) + 1,
@@ -24,38 +24,39 @@ static void tell_wake(struct strobe_path *p, const struct strobe_reader_wake *w,
         p->sink->wake(p->sink, &flow);
 }
 
-static void expect_wake(struct strobe_path *p)
+static void update_wake_ns(struct strobe_path *p)
 {
     p->wake_ns = p->wake_count ? strobe_reader_ns(p->reader, p->reader->wakes[*p->wakes].release_ticks) : UINT64_MAX;
 }
 
-static void tell_releases(struct strobe_path *p, uint64_t time_ns)
+static void emit_releases(struct strobe_path *p, uint64_t time_ns)
 {
     while (p->wake_ns < time_ns) {
-        tell_wake(p, &p->reader->wakes[*p->wakes], 1, p->wake_ns > p->start_ns ? p->wake_ns : p->start_ns);
+        emit_wake(p, &p->reader->wakes[*p->wakes], 1, p->wake_ns > p->start_ns ? p->wake_ns : p->start_ns);
         p->wakes++;
         p->wake_count--;
-        expect_wake(p);
+        update_wake_ns(p);
     }
 }
 
-/* Before anything is told that happens now: the thread's releases before it. So none is ever behind what was told. */
-static inline void catch_up(struct strobe_path *p)
+/* Emits the thread's releases before now. Called before each event at the current time, so that no release comes after
+ * a later event. */
+static inline void emit_due_releases(struct strobe_path *p)
 {
     if (strobe_unlikely(p->wake_ns < p->now.time_ns))
-        tell_releases(p, p->now.time_ns);
+        emit_releases(p, p->now.time_ns);
 }
 
 void strobe_path_woken(struct strobe_path *p, const struct strobe_reader_wake *w)
 {
-    catch_up(p);
+    emit_due_releases(p);
     p->stats->wakes++;
-    tell_wake(p, w, 0, p->now.time_ns);
+    emit_wake(p, w, 0, p->now.time_ns);
 }
 
 void strobe_path_finish(struct strobe_path *p)
 {
-    tell_releases(p, UINT64_MAX);
+    emit_releases(p, UINT64_MAX);
 }
 
 /* ---- slices */
@@ -66,7 +67,7 @@ void strobe_path_start(struct strobe_path *p, const struct strobe_reader_thread 
     p->wakes = thread->wakes;
     p->wake_count = thread->wake_count;
     p->start_ns = time_ns;
-    expect_wake(p);
+    update_wake_ns(p);
     p->now = (struct strobe_moment){.time_ns = time_ns, .cpu_ns = cpu_ns};
     for (unsigned i = 0; i < STROBE_COUNTER_COUNT; i++)
         p->now.counter[i] = counter[i];
@@ -83,7 +84,8 @@ void strobe_path_expect(struct strobe_path *p, uint64_t time_ns, uint64_t cpu_ns
     p->ahead_cpu_ns = cpu_ns;
 }
 
-/* CPU time is shown never to fall and never to outrun the wall. Returns whether it had to be bent for that. */
+/* Moves on to `time_ns`. The shown CPU time never falls, and never grows faster than time. Returns 1 if `cpu_ns` had to
+ * be limited for that. */
 static int advance(struct strobe_path *p, uint64_t time_ns, uint64_t cpu_ns)
 {
     uint64_t most = p->now.cpu_ns + (time_ns - p->now.time_ns);
@@ -144,7 +146,8 @@ static enum strobe_slice_class class_of(uint32_t name)
     return name == STROBE_NAME_UNSEEN ? STROBE_SLICE_GAP : STROBE_SLICE_PLACEHOLDER;
 }
 
-static struct strobe_slice *begin(struct strobe_path *p, uint32_t node, uint32_t name, uint64_t arg, int unfinished)
+static struct strobe_slice *begin_slice(struct strobe_path *p, uint32_t node, uint32_t name, uint64_t arg,
+                                        int unfinished)
 {
     if (!strobe_array_reserve(&p->open, &p->room, p->depth + 1)) {
         p->failed = 1;
@@ -161,14 +164,14 @@ static struct strobe_slice *begin(struct strobe_path *p, uint32_t node, uint32_t
     s->samples = 0;
     s->begin = p->now;
     p->stats->slices++;
-    catch_up(p);
+    emit_due_releases(p);
     p->sink->slice_begin(p->sink, s);
     return s;
 }
 
 struct strobe_slice *strobe_path_push(struct strobe_path *p, uint32_t name, uint64_t arg, int unfinished)
 {
-    return begin(p, strobe_function_tree_child(p->tree, p->node, name), name, arg, unfinished);
+    return begin_slice(p, strobe_function_tree_child(p->tree, p->node, name), name, arg, unfinished);
 }
 
 void strobe_path_cut(struct strobe_path *p, uint32_t depth)
@@ -180,7 +183,7 @@ void strobe_path_cut(struct strobe_path *p, uint32_t depth)
         p->stats->moved++;
     }
     share_cpu_time(p);
-    catch_up(p);
+    emit_due_releases(p);
     while (p->depth > depth) {
         const struct strobe_slice *s = &p->open[--p->depth];
         if (p->depth)
@@ -200,7 +203,7 @@ uint32_t strobe_path_shared(const struct strobe_path *p, uint32_t node)
     return at->depth;
 }
 
-/* Climbs from `node` to the deepest node that is open already: what lies below stays, what the climb passed is new. */
+/* Climbs from `node` to the deepest node that is open. Slices below it end; the nodes that the climb passed begin. */
 void strobe_path_show(struct strobe_path *p, uint32_t node)
 {
     if (node == p->node)
@@ -217,7 +220,7 @@ void strobe_path_show(struct strobe_path *p, uint32_t node)
     strobe_path_cut(p, at->depth);
     while (steps--) {
         uint32_t next = p->steps[steps];
-        if (!begin(p, next, nodes[next].name, 0, 0))
+        if (!begin_slice(p, next, nodes[next].name, 0, 0))
             return;
     }
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, AHEAD_ITEMS = 64, PROGRESS_ITEMS = 4096 };
-#define FAR_NS 3600000000000u /* no sensible interval is longer: caps what a damaged config says */
+#define FAR_NS 3600000000000u /* limits the intervals of a damaged config; no sensible one is longer */
 
 static uint64_t begin_ns(const struct builder *b, const struct strobe_item *item)
 {
@@ -25,27 +25,21 @@ static uint64_t end_ns(const struct builder *b, const struct strobe_item *item)
     return strobe_reader_ns(b->reader, item->record.ticks + item->record.duration);
 }
 
-/* A call too short for the thread to have waited in it, that stands for the time spent in such calls. */
+/* Returns 1 for a call too short for the thread to have waited in it, which stands for the time in such calls. */
 static int stands_for_calls(const struct builder *b, const struct strobe_item *item)
 {
     return is_call(item) && item->record.flags & STROBE_FLAG_ASKED && !waited(b, item);
 }
 
-static unsigned way_of(const struct strobe_record *r)
-{
-    return (r->flags & STROBE_FLAG_CUT ? STROBE_STACK_CUT : 0u) |
-           (r->flags & STROBE_FLAG_DOUBTFUL ? STROBE_STACK_LOST : 0u);
-}
-
 static uint32_t node_of(struct builder *b, const struct strobe_item *item)
 {
-    uint32_t node = strobe_function_tree_of_stack(b->tree, item->record.stack, way_of(&item->record));
+    uint32_t node = strobe_function_tree_of_stack(b->tree, item->record.stack, strobe_stack_incomplete(&item->record));
     if (item->record.flags & STROBE_FLAG_TABLE_FULL)
         node = strobe_function_tree_child(b->tree, node, STROBE_NAME_TABLE_FULL);
     return node;
 }
 
-/* ---- what a record knows of CPU time and counters */
+/* ---- CPU time and counters of a record */
 
 static void take_counters(struct builder *b, const struct strobe_item *item, int at_begin)
 {
@@ -58,7 +52,7 @@ static void take_counters(struct builder *b, const struct strobe_item *item, int
             b->path.now.counter[i] = counter[i];
 }
 
-/* Goes on to the begin (or only sample) of an item, or to its end. */
+/* Moves on to the begin (or only sample) of an item. */
 static void move_to_begin(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
 {
     const struct strobe_record *r = &item->record;
@@ -80,29 +74,30 @@ static void move_to_end(struct builder *b, const struct strobe_item *item, uint6
     take_counters(b, item, 0);
 }
 
-/* Looks for the CPU time that is known next, from item `i` on. */
-static void look_ahead(struct builder *b, size_t i)
+/* Passes the next known CPU time, from item `i` on, to the path. */
+static void expect_cpu_time(struct builder *b, size_t i)
 {
     const struct strobe_reader_thread *t = b->thread;
     uint64_t time_ns = 0, cpu_ns = 0;
-    if (b->looked > i)
+    if (b->next_cpu_item > i)
         return;
     while (i < t->item_count && !(t->items[i].record.flags & STROBE_FLAG_CPU))
         i++;
     if (i < t->item_count)
         strobe_item_first_cpu(b->reader, &t->items[i], &time_ns, &cpu_ns);
     strobe_path_expect(&b->path, time_ns, cpu_ns);
-    b->looked = i + 1;
+    b->next_cpu_item = i + 1;
 }
 
 /* ---- samples */
 
-static void tell_samples(struct builder *b, const struct strobe_item *item, uint64_t first_ns, uint64_t last_ns)
+static void emit_samples(struct builder *b, const struct strobe_item *item, uint64_t first_ns, uint64_t last_ns)
 {
     b->stats->samples += item->record.count;
-    if (!b->tells_samples)
+    if (!b->emits_samples)
         return;
-    struct strobe_samples s = {first_ns, last_ns, item->record.count, item->record.stack, way_of(&item->record)};
+    struct strobe_samples s = {first_ns, last_ns, item->record.count, item->record.stack,
+                               strobe_stack_incomplete(&item->record)};
     b->sink->samples(b->sink, &s);
 }
 
@@ -112,8 +107,8 @@ static uint64_t sample_ns(const struct run *r, uint32_t index)
     return r->first_ns + span / steps * index + span % steps * index / steps;
 }
 
-static STROBE_ALWAYS_INLINE void seen(struct builder *b, const struct strobe_item *item, uint64_t time_ns,
-                                      uint64_t samples)
+static STROBE_ALWAYS_INLINE void record_position(struct builder *b, const struct strobe_item *item, uint64_t time_ns,
+                                                 uint64_t samples)
 {
     b->seen = item;
     b->seen_ns = time_ns;
@@ -126,8 +121,8 @@ static STROBE_ALWAYS_INLINE void seen(struct builder *b, const struct strobe_ite
         b->path.open[b->path.depth - 1].samples += samples;
 }
 
-/* Something else is about to be seen at `time_ns`: the samples of runs up to there are behind us, and the first after
- * it will have to be looked at. */
+/* Another record is about to be processed at `time_ns`. Passes the samples of runs up to that time. The first sample of
+ * each run after that time must then be processed. */
 static void interrupt_runs(struct builder *b, uint64_t time_ns)
 {
     for (size_t i = 0; i < b->run_count; i++) {
@@ -143,13 +138,13 @@ static void interrupt_runs(struct builder *b, uint64_t time_ns)
                 low = middle + 1;
         }
         if (low > r->done && sample_ns(r, low - 1) >= b->seen_ns)
-            seen(b, r->item, sample_ns(r, low - 1), low - r->done);
+            record_position(b, r->item, sample_ns(r, low - 1), low - r->done);
         else if (b->path.depth)
             b->path.open[b->path.depth - 1].samples += low - r->done;
         r->done = r->next = low;
         r->next_ns = sample_ns(r, low);
     }
-    /* Next times have changed: restore the order, latest first. */
+    /* Restore the order by next time, latest first. */
     for (size_t i = 1; i < b->run_count; i++) {
         struct run r = b->runs[i];
         size_t j = i;
@@ -169,8 +164,9 @@ static void add_run(struct builder *b, struct run r)
     b->runs[j] = r;
 }
 
-/* Where `node` is shown while calls are open: what it has beyond the innermost caller hangs under that call's wait. */
-static uint32_t graft(struct builder *b, uint32_t node)
+/* Returns the node at which `node` is shown while calls are open: the names that it has beyond the innermost call's
+ * caller hang under that call's wait. */
+static uint32_t attach_to_wait(struct builder *b, uint32_t node)
 {
     if (!b->call_count)
         return node;
@@ -193,8 +189,9 @@ static uint32_t graft(struct builder *b, uint32_t node)
     return shown;
 }
 
-/* The samples of which CPU time goes to `node`: `count` ticks of the thread's clock, or a stop from outside. */
-static void share_cpu(struct builder *b, const struct strobe_item *item, uint32_t node, uint32_t count)
+/* Passes a sample to the CPU shares, which give CPU time to `node`: `count` ticks of the thread's clock, or a stop by
+ * the sampler. */
+static void share_cpu_of_sample(struct builder *b, const struct strobe_item *item, uint32_t node, uint32_t count)
 {
     const struct strobe_record *r = &item->record;
     if (!b->path.divides)
@@ -209,11 +206,11 @@ static void share_cpu(struct builder *b, const struct strobe_item *item, uint32_
     strobe_cpu_shares_tick(&b->path.shares, node, count);
 }
 
-/* A sample of its own, or the first of a run. */
-static void point(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
+/* Shows a single sample, or the first one of a run. */
+static void show_sample(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
 {
     const struct strobe_record *r = &item->record;
-    uint32_t node = graft(b, node_of(b, item));
+    uint32_t node = attach_to_wait(b, node_of(b, item));
     interrupt_runs(b, time_ns);
     strobe_between_arrive(b, item, time_ns, node);
     strobe_between_reach_back(b, item, time_ns, node);
@@ -223,16 +220,16 @@ static void point(struct builder *b, const struct strobe_item *item, uint64_t ti
     move_to_begin(b, item, time_ns);
     uint64_t last_ns = r->count > 1 ? end_ns(b, item) : time_ns;
     int run = last_ns > time_ns;
-    share_cpu(b, item, node, run ? 1 : r->count);
+    share_cpu_of_sample(b, item, node, run ? 1 : r->count);
     strobe_path_show(&b->path, node);
-    seen(b, item, time_ns, run ? 1 : r->count);
+    record_position(b, item, time_ns, run ? 1 : r->count);
     if (run)
         add_run(b, (struct run){item, time_ns, last_ns, 1, r->count - 1, last_ns});
-    tell_samples(b, item, time_ns, last_ns);
+    emit_samples(b, item, time_ns, last_ns);
 }
 
-/* Is this a sample of what is shown already, and no more to it? Nearly all are. */
-static int repeats(const struct builder *b, const struct strobe_item *item, uint64_t time_ns)
+/* Returns 1 if the sample shows the current stack again and changes nothing else. Nearly all samples do. */
+static int is_repeat(const struct builder *b, const struct strobe_item *item, uint64_t time_ns)
 {
     const struct strobe_record *r = &item->record;
     const unsigned same_flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CUT | STROBE_FLAG_DOUBTFUL | STROBE_FLAG_TABLE_FULL;
@@ -240,38 +237,38 @@ static int repeats(const struct builder *b, const struct strobe_item *item, uint
         return 0;
     const struct strobe_record *s = &b->seen->record;
     if (r->kind == STROBE_KIND_CPU && time_ns - b->seen_ns >= r->cpu_ns - s->cpu_ns + RUNNABLE_NS_LEAST)
-        return 0; /* it was off its processor since */
+        return 0; /* the thread was off its processor since */
     return r->stack == s->stack && r->count == 1 && r->message == s->message && s->count == 1 &&
            is_representative(item) == is_representative(b->seen) && !((r->flags ^ s->flags) & same_flags) &&
            !(r->flags & STROBE_FLAG_SCOPE) && time_ns - b->seen_ns <= b->gap_ns;
 }
 
-/* A sample that repeats() said yes to: as point(), less what would change nothing. */
-static void repeat(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
+/* Shows a sample for which is_repeat() is 1: as show_sample(), without the steps that would change nothing. */
+static void show_repeat(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
 {
     if (item->record.flags & STROBE_FLAG_CPU || item->metrics)
         move_to_begin(b, item, time_ns);
-    share_cpu(b, item, b->path.node, 1);
-    seen(b, item, time_ns, 1);
-    tell_samples(b, item, time_ns, time_ns);
+    share_cpu_of_sample(b, item, b->path.node, 1);
+    record_position(b, item, time_ns, 1);
+    emit_samples(b, item, time_ns, time_ns);
 }
 
-/* The next sample of the run that has the earliest. */
-static void run_sample(struct builder *b)
+/* Shows the next sample of the run with the earliest one. */
+static void show_run_sample(struct builder *b)
 {
     struct run r = b->runs[--b->run_count];
-    uint32_t node = graft(b, node_of(b, r.item));
+    uint32_t node = attach_to_wait(b, node_of(b, r.item));
     interrupt_runs(b, r.next_ns);
     strobe_between_arrive(b, r.item, r.next_ns, node);
     strobe_between_reach_back(b, r.item, r.next_ns, node);
     if (r.next == r.item->record.count - 1) {
         move_to_end(b, r.item, r.next_ns);
-        share_cpu(b, r.item, node, r.next);
+        share_cpu_of_sample(b, r.item, node, r.next);
     } else {
         strobe_path_move(&b->path, r.next_ns);
     }
     strobe_path_show(&b->path, node);
-    seen(b, r.item, r.next_ns, r.next + 1 - r.done);
+    record_position(b, r.item, r.next_ns, r.next + 1 - r.done);
     r.done = r.next + 1;
     r.next = r.item->record.count - 1;
     r.next_ns = r.last_ns;
@@ -281,8 +278,8 @@ static void run_sample(struct builder *b)
 
 /* ---- blocking calls */
 
-/* The node that stands for the short calls of `item`, made by `node`. */
-static uint32_t sampled_call(struct builder *b, uint32_t node, const struct strobe_item *item)
+/* Returns the node that stands for the short calls of `item`, made by `node`. */
+static uint32_t node_of_sampled_call(struct builder *b, uint32_t node, const struct strobe_item *item)
 {
     return strobe_function_tree_child(b->tree, node, STROBE_NAME_SAMPLED_CALL + item->record.kind);
 }
@@ -293,7 +290,7 @@ static void begin_call(struct builder *b, const struct strobe_item *item, int un
     if ((b->failed |= !strobe_array_reserve(&b->calls, &b->call_room, b->call_count + 1)))
         return;
     uint32_t caller = item->record.stack || !unfinished ? node_of(b, item) : 0;
-    uint32_t node = graft(b, caller);
+    uint32_t node = attach_to_wait(b, caller);
     interrupt_runs(b, time_ns);
     int polls = item->record.kind == STROBE_KIND_POLL && !b->call_count && caller;
     if (polls && item->record.message != b->message)
@@ -302,15 +299,15 @@ static void begin_call(struct builder *b, const struct strobe_item *item, int un
     if (polls)
         b->poll = caller;
     int stands = stands_for_calls(b, item);
-    strobe_between_reach_back(b, item, time_ns, stands ? sampled_call(b, node, item) : node);
+    strobe_between_reach_back(b, item, time_ns, stands ? node_of_sampled_call(b, node, item) : node);
     strobe_between_show_off(b, item, time_ns, node);
     move_to_begin(b, item, time_ns);
     strobe_path_show(&b->path, node);
     if (polls && caller == b->loop)
-        strobe_between_tell_message(b, 0, time_ns);
+        strobe_between_emit_message(b, 0, time_ns);
     if (!strobe_path_push(&b->path, item->record.kind, item->record.arg, unfinished))
         return;
-    seen(b, item, time_ns, !unfinished);
+    record_position(b, item, time_ns, !unfinished);
     struct call c = {item, caller, b->path.node, b->path.depth, end_ns(b, item), unfinished};
     if (b->call_count && c.end_ns > b->calls[b->call_count - 1].end_ns) {
         c.end_ns = b->calls[b->call_count - 1].end_ns;
@@ -321,7 +318,7 @@ static void begin_call(struct builder *b, const struct strobe_item *item, int un
     b->stats->waits++;
 }
 
-/* Who ended the wait of this call, NULL when that is not known. Calls come in the order of their ends. */
+/* Returns the wake that ended the wait of this call; NULL: unknown. Must be called in the order of the calls' ends. */
 static const struct strobe_reader_wake *wake_of(struct builder *b, const struct call *c)
 {
     const struct strobe_record *r = &c->item->record;
@@ -356,18 +353,18 @@ static void end_call(struct builder *b)
     b->seen = c.item;
     b->seen_ns = c.end_ns;
     if (!c.unfinished)
-        tell_samples(b, c.item, c.end_ns, c.end_ns);
+        emit_samples(b, c.item, c.end_ns, c.end_ns);
 }
 
-/* Ends calls and looks at samples of runs that are due up to `time_ns`. At equal times samples come before the end of
- * the call they lie in. */
-static void catch_up(struct builder *b, uint64_t time_ns)
+/* Ends the calls and shows the samples of runs that are due up to `time_ns`. At equal times samples come before the end
+ * of the call around them. */
+static void process_due(struct builder *b, uint64_t time_ns)
 {
     for (;;) {
         const struct run *r = b->run_count ? &b->runs[b->run_count - 1] : NULL;
         const struct call *c = b->call_count ? &b->calls[b->call_count - 1] : NULL;
         if (r && r->next_ns <= time_ns && (!c || r->next_ns <= c->end_ns))
-            run_sample(b);
+            show_run_sample(b);
         else if (c && c->end_ns <= time_ns)
             end_call(b);
         else
@@ -377,9 +374,9 @@ static void catch_up(struct builder *b, uint64_t time_ns)
 
 /* ---- threads */
 
-/* The call the thread was in when the session ended has left no record. Makes one, with the stack the sampler saw it
- * with, if it did. Returns whether there is such a call. */
-static int unfinished_call(const struct builder *b, struct strobe_item *out)
+/* The call that the thread was in at the end of the session has no record. Makes one, with the last stack that the
+ * sampler took in it, if any. Returns 0 if there is no such call. */
+static int make_unfinished_call(const struct builder *b, struct strobe_item *out)
 {
     const struct strobe_reader_thread *t = b->thread;
     uint64_t begin = t->open_begin_ticks, end = b->reader->last_ticks;
@@ -405,13 +402,13 @@ static int unfinished_call(const struct builder *b, struct strobe_item *out)
 
 static void begin_unfinished(struct builder *b, struct strobe_item *open)
 {
-    catch_up(b, begin_ns(b, open));
+    process_due(b, begin_ns(b, open));
     if (!open->record.stack)
         open->record.message = b->message;
     begin_call(b, open, 1);
 }
 
-static void tell_losses(struct builder *b, uint64_t time_ns)
+static void emit_losses(struct builder *b, uint64_t time_ns)
 {
     const struct strobe_reader_thread *t = b->thread;
     char name[64];
@@ -446,7 +443,7 @@ static void set_limits(struct builder *b)
         b->least_ns = b->gap_ns;
 }
 
-/* Where the thread's line begins, and with which totals. */
+/* Starts the thread's timeline at `time_ns`, with its first known totals. */
 static void start_thread(struct builder *b, uint64_t time_ns)
 {
     const struct strobe_reader_thread *t = b->thread;
@@ -466,8 +463,8 @@ static void start_thread(struct builder *b, uint64_t time_ns)
     b->short_waits = 0;
     b->message = 0;
     b->poll = b->loop = 0;
-    b->told = b->told_last = 0;
-    b->looked = 0;
+    b->current_message = b->last_message = 0;
+    b->next_cpu_item = 0;
     b->call_count = b->run_count = 0;
 }
 
@@ -478,7 +475,7 @@ static void finish_thread(struct builder *b)
     uint64_t ticks = t->end_ticks ? t->end_ticks : b->reader->closed ? b->reader->last_ticks : 0;
     if (ticks > b->reader->last_ticks)
         ticks = b->reader->last_ticks;
-    catch_up(b, UINT64_MAX);
+    process_due(b, UINT64_MAX);
     if (t->final_ticks)
         strobe_path_expect(p, strobe_reader_ns(b->reader, t->final_ticks), t->final_cpu_ns);
     uint64_t end = ticks ? strobe_reader_ns(b->reader, ticks) : b->seen_ns + b->least_ns;
@@ -488,18 +485,18 @@ static void finish_thread(struct builder *b)
     strobe_path_cut(p, 0);
     if (b->path.divides)
         strobe_cpu_shares_finish(&p->shares);
-    strobe_between_tell_message(b, 0, 0);
+    strobe_between_emit_message(b, 0, 0);
 }
 
-/* A thread of which calls are known. Returns 0 when there are none. */
+/* Emits a thread with known calls. Returns 0 if it has none. */
 static int build_calls(struct builder *b)
 {
     const struct strobe_reader_thread *t = b->thread;
-    enum strobe_status status = strobe_calls_session_tell(&b->exact, b->reader, b->tree, b->options->repair,
+    enum strobe_status status = strobe_calls_session_emit(&b->exact, b->reader, b->tree, b->options->repair,
                                                           (uint32_t)(t - b->reader->threads), b->sink, b->stats);
     b->failed |= status != STROBE_OK && status != STROBE_NO_ENTRY;
     for (size_t i = 0; i < t->item_count && status == STROBE_OK; i++)
-        tell_samples(b, &t->items[i], begin_ns(b, &t->items[i]), end_ns(b, &t->items[i]));
+        emit_samples(b, &t->items[i], begin_ns(b, &t->items[i]), end_ns(b, &t->items[i]));
     if (status == STROBE_OK && b->sink->thread_end)
         b->sink->thread_end(b->sink);
     return status != STROBE_NO_ENTRY;
@@ -511,7 +508,7 @@ static void build_thread(struct builder *b)
     struct strobe_item open;
     if (build_calls(b))
         return;
-    int unfinished = unfinished_call(b, &open);
+    int unfinished = make_unfinished_call(b, &open);
     if (!t->item_count && !unfinished && !t->dropped && !t->overwritten && !t->wake_count)
         return;
     uint64_t first = unfinished ? open.record.ticks : t->start_ticks;
@@ -522,7 +519,7 @@ static void build_thread(struct builder *b)
     set_limits(b);
     b->sink->thread_begin(b->sink, t);
     b->stats->threads++;
-    tell_losses(b, first_ns);
+    emit_losses(b, first_ns);
     start_thread(b, first_ns);
     for (size_t i = 0; i < t->item_count; i++) {
         const struct strobe_item *item = &t->items[i];
@@ -530,23 +527,23 @@ static void build_thread(struct builder *b)
         if (b->options->progress && i % PROGRESS_ITEMS == 0)
             b->options->progress(b->options->progress_ctx, (size_t)(item - b->reader->items), b->reader->item_count);
         if (unfinished && open.record.ticks <= item->record.ticks) {
-            look_ahead(b, i);
+            expect_cpu_time(b, i);
             begin_unfinished(b, &open);
             unfinished = 0;
         }
         uint64_t time_ns = strobe_reader_ns(b->reader, item->record.ticks);
-        if (repeats(b, item, time_ns)) {
-            repeat(b, item, time_ns);
+        if (is_repeat(b, item, time_ns)) {
+            show_repeat(b, item, time_ns);
             continue;
         }
-        look_ahead(b, i);
-        catch_up(b, time_ns);
+        expect_cpu_time(b, i);
+        process_due(b, time_ns);
         if (is_call(item))
             begin_call(b, item, 0);
         else
-            point(b, item, time_ns);
+            show_sample(b, item, time_ns);
     }
-    look_ahead(b, t->item_count);
+    expect_cpu_time(b, t->item_count);
     if (unfinished)
         begin_unfinished(b, &open);
     if (t->item_count || b->call_count)
@@ -556,7 +553,7 @@ static void build_thread(struct builder *b)
         b->sink->thread_end(b->sink);
 }
 
-/* ---- all of it */
+/* ---- all threads */
 
 enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, struct strobe_function_tree *tree,
                                          const struct strobe_timeline_options *options, struct strobe_sink *sink,
@@ -567,7 +564,7 @@ enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, str
                         .tree = tree,
                         .options = options,
                         .sink = sink,
-                        .tells_samples = sink->samples && !options->no_samples,
+                        .emits_samples = sink->samples && !options->no_samples,
                         .stats = stats ? stats : &unasked};
     memset(b.stats, 0, sizeof *b.stats);
     b.path = (struct strobe_path){

@@ -6,9 +6,9 @@
 
 enum { OFF_CPU_PART = 4, AT_HOOK_NS = 1000, SAMPLED_SPANS = 2 };
 
-/* Time that the thread was off its processor, outside of recorded waits, since it was seen last: known when its CPU
- * time is known then and at the item that comes next. Short waits that were not recorded are none of it. 0 when that is
- * less than the shortest that is shown, and for a thread whose CPU clock does not tick. */
+/* Returns the time that the thread was off its processor, outside of recorded waits, since it was last seen. It is
+ * known if the CPU time is known then and at the next item. Unrecorded short waits do not count. Returns 0 if the time
+ * is shorter than the shortest one shown, and for a thread whose CPU clock does not tick. */
 static uint64_t off_processor_ns(const struct builder *b, const struct strobe_item *item, uint64_t time_ns)
 {
     const struct strobe_path *p = &b->path;
@@ -20,18 +20,19 @@ static uint64_t off_processor_ns(const struct builder *b, const struct strobe_it
     return wall_ns >= on_ns + short_ns + RUNNABLE_NS_LEAST ? wall_ns - on_ns - short_ns : 0;
 }
 
-/* Both samples were taken at times that the thread's own doings did not choose, outside of calls and within a message:
- * the thread went from one place to the other at some time between them, each as likely as the next. */
+/* Returns 1 if both samples were taken at times that do not depend on what the thread did, outside of calls and within
+ * one message. The thread then moved at some time between them, and all times are equally likely. */
 static int both_representative(const struct builder *b, const struct strobe_item *item)
 {
     return b->seen && b->seen != item && is_representative(b->seen) && is_representative(item) && !is_call(b->seen) &&
            !is_call(item) && b->seen->record.message == item->record.message;
 }
 
-/* Shows the time off the processor before the item that comes next, of `node`. When the thread is known to have stood
- * there it is right before the item, under `node`. Between two representative samples it is in the middle of the CPU
- * time between them, where what is shown changes, too. Else, and after a gap, it is right before the item, under what
- * is shown. */
+/* The position of the time off the processor, before the next item:
+ *
+ *   the thread stood at `node` all the time   right before the item, under `node`
+ *   between two representative samples        in the middle of the CPU time between them, where the shown stack changes
+ *   else, and after a gap                     right before the item, under the shown stack */
 void strobe_between_show_off(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
 {
     struct strobe_path *p = &b->path;
@@ -58,11 +59,12 @@ void strobe_between_show_off(struct builder *b, const struct strobe_item *item, 
         strobe_path_show(p, node);
 }
 
-/* What a thread did between two samples too far apart. */
+/* What a thread did between two samples that are too far apart. */
 enum gap { UNSEEN, OFF_CPU, SLOW };
 
-/* Only CPU time takes a thread elsewhere; it tells something when it is really known before and after. */
-static enum gap kind_of_gap(const struct builder *b)
+/* A thread moves only while it uses CPU time. That time is conclusive only if it is known both before and after the
+ * gap. */
+static enum gap classify_gap(const struct builder *b)
 {
     const struct strobe_path *p = &b->path;
     uint64_t cpu_ns = p->ahead_cpu_ns - p->known_cpu_ns;
@@ -72,34 +74,31 @@ static enum gap kind_of_gap(const struct builder *b)
     return cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART ? OFF_CPU : SLOW;
 }
 
-/* The thread is busy with message `id` from `time_ns` on, or with none (0). One that has ended does not begin again. */
-void strobe_between_tell_message(struct builder *b, uint32_t id, uint64_t time_ns)
+void strobe_between_emit_message(struct builder *b, uint32_t id, uint64_t time_ns)
 {
-    if (!b->sink->message || id == b->told || (id && id == b->told_last))
+    if (!b->sink->message || id == b->current_message || (id && id == b->last_message))
         return;
     struct strobe_loop_message m = {time_ns > b->path.now.time_ns ? time_ns : b->path.now.time_ns, id};
     b->sink->message(b->sink, &m);
-    b->told = id;
-    b->told_last = id ? id : b->told_last;
+    b->current_message = id;
+    b->last_message = id ? id : b->last_message;
 }
 
-/* Fills the time from the last sample to the next, of `node`, which goes on with `shared` of the open slices. A thread
- * that was off its processor stood still all the time: where the sampler meets it next is where it stood. `ends`: its
- * message does, at some time that was not seen. */
+/* A thread that was off its processor did not move: its next sample shows where it was. */
 void strobe_between_fill_gap(struct builder *b, uint64_t time_ns, uint64_t off_ns, uint32_t node, uint32_t shared,
                              int ends)
 {
     struct strobe_path *p = &b->path;
-    enum gap gap = kind_of_gap(b);
+    enum gap gap = classify_gap(b);
     if (gap == SLOW || (gap == OFF_CPU && off_ns))
         return;
-    time_ns -= off_ns; /* that is shown for itself */
+    time_ns -= off_ns; /* shown separately */
     if (time_ns <= b->seen_ns + b->least_ns)
         return;
     strobe_path_move(p, b->seen_ns + b->least_ns);
     strobe_path_cut(p, gap == OFF_CPU ? shared : 0);
     if (gap == UNSEEN && ends)
-        strobe_between_tell_message(b, 0, 0);
+        strobe_between_emit_message(b, 0, 0);
     if (gap == OFF_CPU && node)
         strobe_path_show(p, node);
     uint32_t keep = p->depth;
@@ -109,7 +108,7 @@ void strobe_between_fill_gap(struct builder *b, uint64_t time_ns, uint64_t off_n
     strobe_path_cut(p, keep);
 }
 
-/* How many of the open slices go on when a message begins with `node`: those of the loop. */
+/* Returns the number of open slices that stay open when a message begins with `node`: those of the loop. */
 static uint32_t shared_by_messages(const struct builder *b, uint32_t node)
 {
     const struct strobe_function_node *nodes = strobe_function_tree_node(b->tree, 0);
@@ -123,14 +122,13 @@ static uint32_t shared_by_messages(const struct builder *b, uint32_t node)
     return nodes[loop].depth < shared ? nodes[loop].depth : shared;
 }
 
-/* True when the message of `item` began where the last call ended: in a poll. */
+/* Returns 1 if the last call was a poll, and the message of `item` began at its end. */
 static int polled_last(const struct builder *b, const struct strobe_item *item)
 {
     const struct strobe_record *r = b->seen ? &b->seen->record : NULL;
     return r && r->kind == STROBE_KIND_POLL && r->flags & STROBE_FLAG_SCOPE && r->message != item->record.message;
 }
 
-/* Before anything is shown at `time_ns`: was there a gap, has the message changed? */
 void strobe_between_arrive(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
 {
     if (b->call_count)
@@ -149,11 +147,11 @@ void strobe_between_arrive(struct builder *b, const struct strobe_item *item, ui
         strobe_path_cut(&b->path, shared_by_messages(b, node));
         b->stats->message_splits++;
     }
-    /* A poll by which one is known to have begun is the loop's, and lies between the two. */
+    /* A poll that shows that a message has begun belongs to the loop, between the two messages. */
     if (!is_call(item) || item->record.kind != STROBE_KIND_POLL)
-        strobe_between_tell_message(b, item->record.message, polled ? 0 : time_ns);
+        strobe_between_emit_message(b, item->record.message, polled ? 0 : time_ns);
     else if (begins)
-        strobe_between_tell_message(b, 0, time_ns);
+        strobe_between_emit_message(b, 0, time_ns);
     b->message = item->record.message;
     b->poll = 0;
 }
@@ -168,14 +166,17 @@ static uint32_t ancestor(const struct builder *b, uint32_t node, uint32_t depth)
 
 int strobe_between_sampled_lately(const struct builder *b)
 {
-    /* A ticking thread has used no more than a tick's CPU time since. */
+    /* A ticking thread has used at most one tick of CPU time since its last sample. */
     return b->sampled_ns && (b->ticks || b->seen_ns - b->sampled_ns <= SAMPLED_SPANS * b->gap_ns);
 }
 
-/* Where a thread was between two of its hooks, when the sampler has seen it not long ago: where it was then, if that
- * lies under what both hooks surely have in common, else what they seem to. A message that has just begun was at
- * least in the outermost of what the first hook in it saw. Where no sampler comes, the hook before is the best
- * guess. */
+/* Returns the node at which a thread was between two of its hooks:
+ *
+ *   no recent sample of the sampler            the hook before
+ *   a message has just begun                   the outermost function that the first hook in it shows
+ *   the last sample lies under the frames      the node of that sample
+ *   that both hooks surely share
+ *   else                                       the frames that both hooks share */
 static uint32_t between_hooks(const struct builder *b, const struct strobe_item *item, uint32_t node)
 {
     const struct strobe_path *p = &b->path;
@@ -184,7 +185,7 @@ static uint32_t between_hooks(const struct builder *b, const struct strobe_item 
         return p->node;
     if (polled_last(b, item))
         return ancestor(b, node, shared + 1);
-    /* What a hook's caller is called by goes on; the caller itself may have returned and been called again. */
+    /* The caller's callers stay on the stack; the caller itself may have returned and been called again. */
     uint32_t sure = shared && (both == p->node || both == node) ? shared - 1 : shared;
     if (b->sampled_message == item->record.message && ancestor(b, b->sampled, sure) == ancestor(b, both, sure))
         return b->sampled;
@@ -192,7 +193,7 @@ static uint32_t between_hooks(const struct builder *b, const struct strobe_item 
 }
 
 /* Between two representative samples the change is shown in the middle of the time that the thread was on a processor.
- * Where it is not known when it was off, strobe_between_show_off does that. */
+ * If it is unknown when the thread was off, strobe_between_show_off shows the change. */
 static void change_in_the_middle(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
 {
     uint64_t off_ns = off_processor_ns(b, item, time_ns), on_ns = time_ns - off_ns - b->seen_ns;
@@ -202,8 +203,8 @@ static void change_in_the_middle(struct builder *b, const struct strobe_item *it
     strobe_path_show(&b->path, node);
 }
 
-/* A hook's sample says where the thread was at the hook, which it has left since; an asynchronous one stands for the
- * time around it. So where the first comes before the second, what lies between goes to the second. */
+/* A hook's sample shows where the thread was at the hook, which it has left since. An asynchronous sample stands for
+ * the time around it. If the first precedes the second, the time between them therefore goes to the second. */
 void strobe_between_reach_back(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
 {
     if (b->call_count || !b->seen || b->seen == item || time_ns < b->seen_ns + 2)

@@ -1,7 +1,7 @@
-/* What timeline.c keeps of the thread whose slices it builds: where the thread was seen last, the calls that it is in,
- * the merged records whose samples are still to come.
+/* State of timeline.c for the thread whose slices it builds: where the thread was last seen, the calls that it is in,
+ * and the merged records with samples still to come.
  *
- * Included by that file and by timeline_between.c alone. */
+ * Included only by timeline.c and timeline_between.c. */
 #ifndef STROBE_TRACE_BUILD_TIMELINE_BUILDER_H
 #define STROBE_TRACE_BUILD_TIMELINE_BUILDER_H
 
@@ -10,26 +10,26 @@
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/build/timeline_items.h"
 
-/* Time off a processor that is shown is no shorter. */
+/* The shortest time off the processor that is shown. */
 enum { RUNNABLE_NS_LEAST = 200000 };
 
-/* A blocking call the thread is in. */
+/* A blocking call that the thread is in. */
 struct call {
     const struct strobe_item *item;
-    uint32_t caller; /* node of the frames that made the call, as the stack says */
-    uint32_t wait;   /* node of the wait, as shown */
-    uint32_t depth;  /* of the wait's slice */
+    uint32_t caller; /* node of the frames that made the call, from the record's stack */
+    uint32_t wait;   /* node of the wait's slice */
+    uint32_t depth;  /* depth of the wait's slice */
     uint64_t end_ns;
     int unfinished;
 };
 
-/* A merged record whose samples are not all behind us. Of a run of samples that nothing comes between, only the last is
- * looked at. */
+/* A merged record with samples still to come. Of successive samples with no other record between them, only the last
+ * is processed. */
 struct run {
     const struct strobe_item *item;
     uint64_t first_ns, last_ns;
-    uint32_t done; /* samples behind us */
-    uint32_t next; /* the one to look at next */
+    uint32_t done; /* number of samples that the timeline has passed */
+    uint32_t next; /* index of the next sample to process */
     uint64_t next_ns;
 };
 
@@ -37,27 +37,27 @@ struct builder {
     const struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     const struct strobe_timeline_options *options;
-    int tells_samples;
+    int emits_samples;
     struct strobe_sink *sink;
     struct strobe_timeline_stats *stats;
     struct strobe_path path;
 
     const struct strobe_reader_thread *thread;
     uint64_t gap_ns, least_ns, wait_ns;
-    uint64_t seen_ns;               /* when the thread was last seen where it is shown */
-    const struct strobe_item *seen; /* by which record */
-    uint32_t sampled;               /* node that the sampler saw last, */
-    uint32_t sampled_message;       /* in this message, */
-    uint64_t sampled_ns;            /* and when; 0 = never */
-    int ticks;                      /* its CPU clock ticks: a record says so */
-    uint64_t short_waits;           /* its time in short waits that were not recorded, at its last tick; in ticks */
+    uint64_t seen_ns;               /* time at which the thread was last seen at its shown position */
+    const struct strobe_item *seen; /* the record that saw it; NULL = none yet */
+    uint32_t sampled;               /* node of the last sample that the sampler or the CPU clock took */
+    uint32_t sampled_message;       /* message of that sample */
+    uint64_t sampled_ns;            /* time of that sample; 0 = none yet */
+    int ticks;                      /* the thread has samples of its CPU clock */
+    uint64_t short_waits;           /* time in unrecorded short waits, at the last sample of the CPU clock; in ticks */
     uint32_t message;
-    uint32_t poll;            /* node of the frames that made the POLL call seen last; 0 = none */
-    uint32_t loop;            /* the same of the one that last began a message */
-    uint32_t told, told_last; /* message that the sink was told of and that goes on, 0 = none; and the last */
-    size_t looked;            /* 1 + the item whose CPU time the path expects next */
+    uint32_t poll;                          /* node of the caller of the last POLL call; 0 = none */
+    uint32_t loop;                          /* node of the caller of the POLL call that last began a message */
+    uint32_t current_message, last_message; /* the emitted message that has not ended, 0 = none; the last emitted one */
+    size_t next_cpu_item;                   /* 1 + index of the item whose CPU time the path expects next */
 
-    const struct strobe_reader_wake *woken; /* of the thread's waits that have not ended */
+    const struct strobe_reader_wake *woken; /* wakes of the thread's waits that end later */
     size_t woken_count;
 
     struct call *calls; /* outermost first; their ends do not increase */
@@ -73,14 +73,15 @@ static inline int is_call(const struct strobe_item *item)
     return item->record.flags & STROBE_FLAG_SCOPE;
 }
 
-/* Taken at a time that the thread's own doings did not choose. */
+/* Returns 1 if the record was taken at a time that does not depend on what the thread did. */
 static inline int is_representative(const struct strobe_item *item)
 {
     const struct strobe_record *r = &item->record;
     return r->kind == STROBE_KIND_ASYNC || r->kind == STROBE_KIND_CPU || r->flags & STROBE_FLAG_ASKED;
 }
 
-/* A call so long that the thread waited in it: when it ends, it is left. */
+/* Returns 1 if the item is a call in which the thread waited. Its end then shows a place that the thread leaves soon.
+ */
 static inline int waited(const struct builder *b, const struct strobe_item *item)
 {
     return is_call(item) && strobe_reader_span_ns(b->reader, item->record.duration) >= b->wait_ns;

@@ -1,6 +1,6 @@
 #include "engine/trace/build/timeline_process.h"
 
-static void tell_values(const struct strobe_reader *r, struct strobe_sink *sink, struct strobe_timeline_stats *stats)
+static void emit_values(const struct strobe_reader *r, struct strobe_sink *sink, struct strobe_timeline_stats *stats)
 {
     for (size_t i = 0; i < r->counter_count && sink->value; i++) {
         const struct strobe_reader_counter *c = &r->counters[i];
@@ -10,7 +10,7 @@ static void tell_values(const struct strobe_reader *r, struct strobe_sink *sink,
     }
 }
 
-static void tell_hitches(const struct strobe_reader *r, struct strobe_function_tree *tree, struct strobe_sink *sink,
+static void emit_hitches(const struct strobe_reader *r, struct strobe_function_tree *tree, struct strobe_sink *sink,
                          struct strobe_timeline_stats *stats)
 {
     for (size_t i = 0; i < r->hitch_count && sink->hitch; i++) {
@@ -30,6 +30,6 @@ static void tell_hitches(const struct strobe_reader *r, struct strobe_function_t
 void strobe_timeline_process(const struct strobe_reader *reader, struct strobe_function_tree *tree,
                              struct strobe_sink *sink, struct strobe_timeline_stats *stats)
 {
-    tell_values(reader, sink, stats);
-    tell_hitches(reader, tree, sink, stats);
+    emit_values(reader, sink, stats);
+    emit_hitches(reader, tree, sink, stats);
 }

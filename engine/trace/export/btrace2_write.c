@@ -26,7 +26,7 @@ static int by_end(const void *left, const void *right)
     return a->order < b->order ? -1 : 1;
 }
 
-static bool gather(struct work *w, const struct strobe_calls_thread *t)
+static bool collect_ended(struct work *w, const struct strobe_calls_thread *t)
 {
     size_t depth = 0;
     for (size_t i = 0; i < t->call_count; i++) {
@@ -46,7 +46,7 @@ static bool gather(struct work *w, const struct strobe_calls_thread *t)
     return !depth;
 }
 
-static void put(struct strobe_outfile *out, uint64_t value, unsigned bytes)
+static void write_little_endian(struct strobe_outfile *out, uint64_t value, unsigned bytes)
 {
     uint8_t little[8];
     for (unsigned i = 0; i < bytes; i++)
@@ -57,10 +57,10 @@ static void put(struct strobe_outfile *out, uint64_t value, unsigned bytes)
 static void write_log(const struct work *w, uint64_t bytes_max, struct strobe_outfile *log,
                       struct strobe_btrace2_written *stats)
 {
-    put(log, STROBE_BTRACE2_VERSION, 4);
-    put(log, w->calls->pid, 4);
+    write_little_endian(log, STROBE_BTRACE2_VERSION, 4);
+    write_little_endian(log, w->calls->pid, 4);
     for (unsigned i = 0; i < 3; i++)
-        put(log, w->calls->begin_ns, 8);
+        write_little_endian(log, w->calls->begin_ns, 8);
     for (size_t i = 0; i < w->count; i++) {
         uint64_t word[2], offset = STROBE_BTRACE2_HEADER_BYTES + stats->records * STROBE_BTRACE2_RECORD_BYTES;
         if (!strobe_btrace2_pack(&w->ended[i].record, word)) {
@@ -68,14 +68,14 @@ static void write_log(const struct work *w, uint64_t bytes_max, struct strobe_ou
         } else if (bytes_max && offset + STROBE_BTRACE2_RECORD_BYTES >= bytes_max) {
             stats->dropped++;
         } else {
-            put(log, word[0], 8);
-            put(log, word[1], 8);
+            write_little_endian(log, word[0], 8);
+            write_little_endian(log, word[1], 8);
             stats->records++;
         }
     }
 }
 
-/* Whether a mapping can hold the name as it is. */
+/* Returns true if a mapping can contain the name unchanged. */
 static bool is_mappable(const char *name)
 {
     for (const char *p = name; *p; p++)
@@ -84,7 +84,7 @@ static bool is_mappable(const char *name)
     return name[0] && strncmp(name, "-.", 2) != 0;
 }
 
-/* The dot that parts class and method; not one of arguments in brackets. NULL: there is no class. */
+/* Returns the dot between class and method, ignoring dots of arguments in brackets. NULL: there is no class. */
 static const char *last_dot(const char *name)
 {
     size_t bytes = strcspn(name, "(");
@@ -136,7 +136,7 @@ enum strobe_status strobe_btrace2_write(const struct strobe_calls *calls, uint64
     w.stack = malloc((most + 1) * sizeof *w.stack);
     enum strobe_status status = w.ended && w.stack ? STROBE_OK : STROBE_IO;
     for (size_t i = 0; i < calls->thread_count && status == STROBE_OK; i++)
-        status = gather(&w, &calls->threads[i]) ? STROBE_OK : STROBE_BAD_INPUT;
+        status = collect_ended(&w, &calls->threads[i]) ? STROBE_OK : STROBE_BAD_INPUT;
     if (status == STROBE_OK) {
         qsort(w.ended, w.count, sizeof *w.ended, by_end);
         write_log(&w, bytes_max, log, stats);

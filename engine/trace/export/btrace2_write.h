@@ -1,11 +1,11 @@
-/* Writes calls as a method log of btrace 2.0 (btrace2.h), in order of their ends, beside a mapping (matrix_map.h) of
- * its methods' ids, which count from 1. The log's clocks are one: BOOTTIME and MONOTONIC both start at begin_ns.
+/* Writes calls as a method log of btrace 2.0 (btrace2.h), in order of their ends, and a mapping (matrix_map.h) of its
+ * methods' ids. Ids count from 1. The log's two clocks are equal: BOOTTIME and MONOTONIC both start at begin_ns.
  *
- * A name is mapped as class and method, parted by its last dot; `-` is the class of one that has none. A mapping can't
- * hold every text: in a name with blanks, commas or slashes they become `_`, and a tilde and its id are put behind it.
+ * A name is split into class and method at its last dot. A name without a dot gets the class `-`. Some texts are not
+ * valid in a mapping: blanks, commas and slashes become `_`, and a tilde and the id are appended to such a name.
  *
- * A call whose tid or method does not fit its field is refused and counted, never spilled; so is one that begins 4.9
- * hours or more after the first. Marks, names of threads and of the process have no place in such a log.
+ * A call is refused and counted if its tid or method does not fit its field, or if it begins 4.9 hours or more after
+ * the first call. The log cannot hold marks or names of threads and of the process.
  *
  * Allocates; not thread-safe. Reading half only. */
 #ifndef STROBE_TRACE_EXPORT_BTRACE2_WRITE_H
@@ -17,13 +17,13 @@
 
 struct strobe_btrace2_written {
     uint64_t records;
-    uint64_t refused; /* did not fit their fields */
-    uint64_t dropped; /* did not fit the buffer */
+    uint64_t refused; /* calls that did not fit the fields of a record */
+    uint64_t dropped; /* records that did not fit the buffer */
 };
 
-/* The log to `log`; the mapping to `mapping` unless NULL. Closes neither. Calls must be whole (calls_repair.h), else
- * STROBE_BAD_INPUT. `bytes_max`: of the buffer that the log is of, header included, for those who play the original;
- * 0 = as many as it takes. STROBE_IO: out of memory; what ails the files is told when they are finished. `stats` may be
+/* Writes the log to `log`, and the mapping to `mapping` unless that is NULL. Closes neither. `bytes_max` is the size of
+ * the buffer that is simulated, including the log's header; 0 = unlimited. STROBE_BAD_INPUT: calls are not complete
+ * (calls_repair.h). STROBE_IO: out of memory. Errors of the files are returned when they are finished. `stats` may be
  * NULL. */
 enum strobe_status strobe_btrace2_write(const struct strobe_calls *calls, uint64_t bytes_max,
                                         struct strobe_outfile *log, struct strobe_outfile *mapping,

@@ -1,4 +1,4 @@
-/* Calls in, file out, in one call: a trace, or what other tracers read. Calls must be whole (calls_repair.h).
+/* Converts calls to a file: a trace, a session, or a format of another tracer. Calls must be complete (calls_repair.h).
  * Allocates; not thread-safe. Reading half only. */
 #ifndef STROBE_TRACE_EXPORT_CALLS_CONVERT_H
 #define STROBE_TRACE_EXPORT_CALLS_CONVERT_H
@@ -12,25 +12,25 @@ enum strobe_calls_format {
     STROBE_CALLS_TRACE,   /* one of enum strobe_format */
     STROBE_CALLS_SESSION, /* a session, see calls_store.h */
     STROBE_CALLS_FTRACE,  /* ftrace text, see ftrace_write.h */
-    STROBE_CALLS_BTRACE2, /* a log of btrace 2.0, and its mapping beside it, named as it and `.mapping` */
+    STROBE_CALLS_BTRACE2, /* a log of btrace 2.0, and its mapping in a file with `.mapping` appended to the name */
 };
 
 struct strobe_calls_convert_options {
     enum strobe_calls_format format;
     enum strobe_format trace;
     int deflate; /* Perfetto only: compress packets */
-    int replace; /* overwrite files that are there */
+    int replace; /* overwrite existing files */
 };
 
 struct strobe_calls_convert_stats {
-    struct strobe_calls_timeline_stats timeline; /* of a trace */
+    struct strobe_calls_timeline_stats timeline; /* of STROBE_CALLS_TRACE */
     struct strobe_perfetto_stats perfetto;
     struct strobe_btrace2_written btrace2;
     uint64_t bytes; /* size of the output */
 };
 
-/* Writes the file, which appears under its name only when whole. On failure `error` has one line: file, what was
- * expected. */
+/* Writes the file. It appears under its name only when complete. On failure `error` has one line: the file, and what
+ * was expected. */
 enum strobe_status strobe_calls_convert(const struct strobe_calls *calls, const char *out_path,
                                         const struct strobe_calls_convert_options *options,
                                         struct strobe_calls_convert_stats *stats, struct strobe_error *error);

@@ -14,7 +14,7 @@
 
 struct job {
     const struct strobe_session_set *sessions;
-    const char *session_path, *out_path; /* the session at hand */
+    const char *session_path, *out_path; /* session_path: the current session */
     const struct strobe_convert_options *options;
     struct strobe_convert_stats *stats;
     struct strobe_error *error;
@@ -98,7 +98,7 @@ static enum strobe_status open_tree(struct job *j)
     return status;
 }
 
-/* Opens the session and makes it the one that symbols and tree are about. */
+/* Opens the session, and switches symbols and tree to it. */
 static enum strobe_status enter_session(struct job *j, const char *path)
 {
     struct strobe_error what = {""};
@@ -117,8 +117,8 @@ static enum strobe_status enter_session(struct job *j, const char *path)
     return status == STROBE_OK ? status : fail(j, path, strerror(ENOMEM), status);
 }
 
-/* Tells the sink all sessions, the first of which has been entered. One that cannot be read ends it. */
-static enum strobe_status tell_sessions(struct job *j, struct strobe_sink *sink)
+/* Emits all sessions to the sink. The first one is open already. A session that cannot be read ends the conversion. */
+static enum strobe_status emit_sessions(struct job *j, struct strobe_sink *sink)
 {
     struct strobe_timeline_options how = j->options->timeline;
     enum strobe_status status = STROBE_OK;
@@ -165,7 +165,7 @@ static enum strobe_status write_trace(struct job *j)
         sink = strobe_sink_window(sink, part, &written);
     if (sink)
         sink->several = j->sessions->count > 1;
-    status = sink ? tell_sessions(j, sink) : fail(j, j->out_path, strerror(ENOMEM), STROBE_IO);
+    status = sink ? emit_sessions(j, sink) : fail(j, j->out_path, strerror(ENOMEM), STROBE_IO);
     j->stats->processes = j->sessions->count;
     j->stats->threads = whole ? j->stats->timeline.threads : written.threads;
     j->stats->slices = whole ? j->stats->timeline.slices : written.slices;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The next of a thread to be written, and of the heap of threads the one that is due first on top. */
+/* The next event of a thread. The heap has the thread with the earliest one on top. */
 struct due {
     uint64_t time_ns;
     size_t thread, call, mark;
@@ -91,8 +91,8 @@ static void write_mark(const struct work *w, size_t thread, const struct strobe_
     strobe_outfile_text(w->out, "\n");
 }
 
-/* When the thread's next is due; false: there is none. */
-static bool look(const struct work *w, struct due *d)
+/* Sets d->time_ns to the time of the thread's next event. Returns false if there is none. */
+static bool find_next_time(const struct work *w, struct due *d)
 {
     const struct strobe_calls_thread *t = &w->calls->threads[d->thread];
     uint64_t call = d->call < t->call_count ? t->calls[d->call].time_ns : UINT64_MAX;
@@ -101,7 +101,7 @@ static bool look(const struct work *w, struct due *d)
     return d->call < t->call_count || d->mark < t->mark_count;
 }
 
-static bool sooner(const struct due *a, const struct due *b)
+static bool is_earlier(const struct due *a, const struct due *b)
 {
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->thread < b->thread;
 }
@@ -110,8 +110,8 @@ static void sift_down(struct work *w, size_t at)
 {
     struct due moved = w->heap[at];
     for (size_t child; (child = 2 * at + 1) < w->count; at = child) {
-        child += child + 1 < w->count && sooner(&w->heap[child + 1], &w->heap[child]);
-        if (!sooner(&w->heap[child], &moved))
+        child += child + 1 < w->count && is_earlier(&w->heap[child + 1], &w->heap[child]);
+        if (!is_earlier(&w->heap[child], &moved))
             break;
         w->heap[at] = w->heap[child];
     }
@@ -127,7 +127,7 @@ static void write_next(struct work *w)
         write_call(w, d->thread, &t->calls[d->call++]);
     else
         write_mark(w, d->thread, &t->marks[d->mark++]);
-    if (!look(w, d))
+    if (!find_next_time(w, d))
         w->heap[0] = w->heap[--w->count];
     sift_down(w, 0);
 }
@@ -140,7 +140,7 @@ enum strobe_status strobe_ftrace_write(const struct strobe_calls *calls, struct 
         return STROBE_IO;
     for (size_t i = 0; i < calls->thread_count; i++) {
         struct due d = {.thread = i};
-        if (look(&w, &d))
+        if (find_next_time(&w, &d))
             w.heap[w.count++] = d;
     }
     for (size_t i = w.count / 2; i-- > 0;)

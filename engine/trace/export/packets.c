@@ -5,7 +5,7 @@
 
 struct strobe_packets_deflate {
     z_stream z;
-    uint8_t *packed; /* a run deflated */
+    uint8_t *packed; /* one compressed run */
 };
 
 static struct strobe_packets_deflate *open_deflate(void)
@@ -33,7 +33,7 @@ int strobe_packets_open(struct strobe_packets *w, struct strobe_outfile *out, in
     return w->buffer && (!deflate || w->deflate);
 }
 
-/* Deflates the buffered run of packets into one packet (at most one run is ever in memory). */
+/* Compresses the buffered run of packets into one packet, so that at most one run is in memory. */
 static void write_packed(struct strobe_packets *w, size_t bytes)
 {
     uint8_t head[2 * PB_FIELD_BYTES_MAX], inner[PB_FIELD_BYTES_MAX];

@@ -1,6 +1,6 @@
-/* Packets of a Perfetto trace on their way to a file, and the messages that every writer of such traces needs. Packets
- * are made in a buffer of fixed size and written in large runs, each deflated into one packet if so wanted. pb.h writes
- * the fields; numbers are those of protos/perfetto/trace.
+/* Writes packets of a Perfetto trace to a file, with the messages that all writers of such traces need. Packets are
+ * built in a buffer of fixed size and written in large runs. With deflate, each run becomes one compressed packet. pb.h
+ * writes the fields; field numbers are those of protos/perfetto/trace.
  *
  *   uint8_t *p = strobe_packets_room(w, most), *packet = p = pb_open(p, TRACE_PACKET);
  *   ... fields at p ...
@@ -58,25 +58,26 @@ enum {
     INTERNED_MAPPING = 19
 };
 
-enum { STROBE_PACKETS_BYTES = 1 << 18, STROBE_PACKETS_EVENT_BYTES = 512 }; /* the buffer; room enough for an event */
+/* The size of the buffer, and space enough for one event. */
+enum { STROBE_PACKETS_BYTES = 1 << 18, STROBE_PACKETS_EVENT_BYTES = 512 };
 
 struct strobe_packets {
     struct strobe_outfile *out;
-    uint8_t *buffer, *p; /* whole packets in [buffer, p) */
+    uint8_t *buffer, *p; /* complete packets in [buffer, p) */
     struct strobe_packets_deflate *deflate;
-    uint64_t count, raw_bytes; /* written so far; bytes before they were deflated */
+    uint64_t count, raw_bytes; /* packets written so far; their bytes before compression */
     int failed;                /* memory ran out, or deflating failed */
 };
 
-/* False: out of memory; close it in any case. */
+/* Opens a writer to `out`. Returns 0 when out of memory. Close it in any case. */
 int strobe_packets_open(struct strobe_packets *w, struct strobe_outfile *out, int deflate);
 
-/* Writes what is left, frees. The file stays open. */
+/* Writes the remaining packets and frees the buffers. The file stays open. */
 void strobe_packets_close(struct strobe_packets *w);
 
 void strobe_packets_flush(struct strobe_packets *w);
 
-/* Makes room for one more packet of at most `bytes`. */
+/* Returns space for one more packet of at most `bytes` bytes. */
 static inline uint8_t *strobe_packets_room(struct strobe_packets *w, size_t bytes)
 {
     if (bytes > (size_t)(w->buffer + STROBE_PACKETS_BYTES - w->p))
@@ -90,7 +91,7 @@ static inline uint8_t *strobe_packets_end(struct strobe_packets *w, uint8_t *pac
     return w->p = pb_close(packet, p);
 }
 
-/* Text that goes in a packet; longer ones are cut so that a packet fits the buffer. */
+/* Returns the length of a text in a packet. Longer texts are cut, so that a packet fits the buffer. */
 static inline size_t strobe_packets_text_bytes(const char *text)
 {
     return strnlen(text, STROBE_PACKETS_BYTES / 4);
@@ -106,7 +107,7 @@ static inline uint8_t *strobe_packets_clock(uint8_t *p, unsigned clock, uint64_t
     return pb_close(c, p);
 }
 
-/* Sets a sequence's own clock, on which packets tell the time since the one before, to `begin_ns`. */
+/* Sets the sequence's delta clock to `begin_ns`. Timestamps on that clock are relative to the previous packet. */
 static inline uint8_t *strobe_packets_delta_clock(uint8_t *p, uint64_t begin_ns)
 {
     p = pb_uint(p, PACKET_TIMESTAMP, begin_ns);
@@ -117,7 +118,7 @@ static inline uint8_t *strobe_packets_delta_clock(uint8_t *p, uint64_t begin_ns)
     return pb_close(s, p);
 }
 
-/* An entry of a dictionary. */
+/* Writes an entry of a dictionary. */
 static inline uint8_t *strobe_packets_interned(uint8_t *p, unsigned field, uint64_t iid, const char *text)
 {
     uint8_t *e = p = pb_open(p, field);
@@ -126,7 +127,7 @@ static inline uint8_t *strobe_packets_interned(uint8_t *p, unsigned field, uint6
     return pb_close(e, p);
 }
 
-/* A number that goes with an event, under a name of its own. */
+/* Writes a number that belongs to an event, with its key. */
 static inline uint8_t *strobe_packets_note(uint8_t *p, const char *key, uint64_t value)
 {
     uint8_t *note = p = pb_open(p, EVENT_ANNOTATION);
@@ -135,8 +136,8 @@ static inline uint8_t *strobe_packets_note(uint8_t *p, const char *key, uint64_t
     return pb_close(note, p);
 }
 
-/* One end of an arrow between two slices: both have the same id. `field`: EVENT_FLOW where it starts,
- * EVENT_FLOW_END. */
+/* Writes one end of a flow between two slices. Both ends have the same id. `field` is EVENT_FLOW at the begin and
+ * EVENT_FLOW_END at the end. */
 static inline uint8_t *strobe_packets_flow(uint8_t *p, unsigned field, uint64_t id)
 {
     p = strobe_varint_put(p, field << 3 | 1);

@@ -1,7 +1,7 @@
 /* Writes protobuf messages into memory, as far as Perfetto traces need it
- * (https://protobuf.dev/programming-guides/encoding/). Each call writes at p and returns the end; the caller sees
- * to the room. A nested message reserves one byte for its length and is moved on only when that is not enough,
- * since nearly all are shorter than 128 bytes. */
+ * (https://protobuf.dev/programming-guides/encoding/). Each call writes at p and returns the new end. The caller
+ * provides the space. A nested message reserves one byte for its length. If its length needs more bytes, the message is
+ * moved; nearly all messages are shorter than 128 bytes. */
 #ifndef STROBE_TRACE_EXPORT_PB_H
 #define STROBE_TRACE_EXPORT_PB_H
 
@@ -29,13 +29,13 @@ static inline uint8_t *pb_text(uint8_t *p, unsigned field, const char *text)
     return pb_bytes(p, field, text, strlen(text));
 }
 
-/* Begins a nested message; its content starts at the returned place, which pb_close wants back. */
+/* Begins a nested message. Returns the start of its content, which the caller passes to pb_close. */
 static inline uint8_t *pb_open(uint8_t *p, unsigned field)
 {
     return strobe_varint_put(p, field << 3 | 2) + 1;
 }
 
-/* Ends the message whose content is [content, p); returns the new end. Needs up to 4 bytes of room more. */
+/* Ends the message whose content is [content, p). Returns the new end. Needs up to 4 more bytes of space. */
 static inline uint8_t *pb_close(uint8_t *content, uint8_t *p)
 {
     size_t bytes = (size_t)(p - content), extra = 0;

@@ -15,8 +15,8 @@ static uint8_t *open_packet(struct strobe_packets *w, uint32_t sequence, size_t 
     return pb_uint(p, PACKET_SEQUENCE, sequence);
 }
 
-static void describe(const struct strobe_perfetto_marks *marks, struct strobe_packets *w, uint64_t track,
-                     const struct strobe_mark *m)
+static void describe_mark_track(const struct strobe_perfetto_marks *marks, struct strobe_packets *w, uint64_t track,
+                                const struct strobe_mark *m)
 {
     const char *name = m->lane ? m->lane : m->name;
     size_t bytes = strobe_packets_text_bytes(name);
@@ -33,7 +33,7 @@ static void describe(const struct strobe_perfetto_marks *marks, struct strobe_pa
     strobe_packets_end(w, packet, p);
 }
 
-/* Notes that still have room in the packet; texts are cut to fit. */
+/* Returns the space that the mark's notes need. Their texts are cut to NOTE_BYTES. */
 static size_t note_bytes(const struct strobe_mark *m)
 {
     size_t bytes = 0;
@@ -53,8 +53,8 @@ static uint8_t *write_notes(uint8_t *p, const struct strobe_mark *m)
     return p;
 }
 
-static void tell(const struct strobe_perfetto_marks *marks, struct strobe_packets *w, uint64_t track,
-                 const struct strobe_mark *m, unsigned type)
+static void write_mark_event(const struct strobe_perfetto_marks *marks, struct strobe_packets *w, uint64_t track,
+                             const struct strobe_mark *m, unsigned type)
 {
     int begins = type == TYPE_BEGIN || type == TYPE_INSTANT;
     size_t bytes = begins ? strobe_packets_text_bytes(m->name) : 0;
@@ -82,15 +82,15 @@ void strobe_perfetto_mark(struct strobe_perfetto_marks *marks, struct strobe_pac
         return;
     uint64_t *track = &marks->tracks[m->track];
     if (!*track)
-        describe(marks, packets, *track = strobe_perfetto_track(marks->key, (*next_track)++), m);
+        describe_mark_track(marks, packets, *track = strobe_perfetto_track(marks->key, (*next_track)++), m);
     if (m->is_counter) {
-        tell(marks, packets, *track, m, TYPE_COUNTER);
+        write_mark_event(marks, packets, *track, m, TYPE_COUNTER);
         return;
     }
     if (m->lane && m->begin_ns == m->end_ns) {
-        tell(marks, packets, *track, m, TYPE_INSTANT);
+        write_mark_event(marks, packets, *track, m, TYPE_INSTANT);
         return;
     }
-    tell(marks, packets, *track, m, TYPE_BEGIN);
-    tell(marks, packets, *track, m, TYPE_END);
+    write_mark_event(marks, packets, *track, m, TYPE_BEGIN);
+    write_mark_event(marks, packets, *track, m, TYPE_END);
 }

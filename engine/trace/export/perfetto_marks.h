@@ -1,18 +1,18 @@
-/* What a program told beside its calls, in a Perfetto trace: each counter, and each lane of asynchronous slices, is a
- * track of the process, described when it is first told. Part of sink_perfetto.h; allocates. Reading half only. */
+/* Writes a program's marks to a Perfetto trace: each counter, and each lane of asynchronous slices, is a track of the
+ * process. A track is described at its first mark. Part of sink_perfetto.h; allocates. Reading half only. */
 #ifndef STROBE_TRACE_EXPORT_PERFETTO_MARKS_H
 #define STROBE_TRACE_EXPORT_PERFETTO_MARKS_H
 
 #include "engine/trace/export/packets.h"
 #include "engine/trace/model/sink.h"
 
-/* Zeroed memory is none; the first three are the caller's to set for each process, and `tracks` to clear then and to
- * free. */
+/* State of the marks of one process; starts zeroed. For each process, the caller sets the first three fields and clears
+ * `tracks`. The caller frees `tracks`. */
 struct strobe_perfetto_marks {
-    uint64_t key;           /* what ids of tracks follow from, see perfetto_ids.h */
-    uint64_t process_track; /* the parent of all */
+    uint64_t key;           /* key of the process, see perfetto_ids.h */
+    uint64_t process_track; /* parent of all these tracks */
     uint32_t sequence;      /* of all packets */
-    uint64_t *tracks;       /* by mark's track: that of the trace; 0 = not described yet */
+    uint64_t *tracks;       /* by a mark's track: track id in the trace; 0 = not described yet */
     size_t room;
     int failed; /* memory ran out */
 };

@@ -1,12 +1,12 @@
-/* What sink_perfetto.c calls its counter tracks, the notes of slices, and the classes of slices, with their units.
+/* Names and units of counter tracks, notes of slices and classes of slices in sink_perfetto.c.
  *
- * Included by that file alone. */
+ * Included only by that file. */
 #ifndef STROBE_TRACE_EXPORT_PERFETTO_TABLES_H
 #define STROBE_TRACE_EXPORT_PERFETTO_TABLES_H
 
 #include "engine/trace/model/sink.h"
 
-/* Counter tracks of a thread, in the order their values travel. */
+/* Counter tracks of a thread, in the order in which events contain their values. */
 enum track { TRACK_CPU, TRACK_ALLOC, TRACK_FAULTS, TRACK_SWITCHES, TRACK_COUNT };
 static const struct {
     const char *name, *share;

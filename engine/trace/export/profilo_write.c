@@ -1,4 +1,4 @@
-/* Calls as profilo's delta text: see profilo_text.h. */
+/* Writes calls as profilo's delta text: see profilo_text.h. */
 #include "engine/trace/import/rhea/rhea.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static void put(struct writing *w, struct strobe_profilo_entry *e, const char *t
     strobe_outfile_write(w->out, line, strobe_profilo_write(&w->state, e, line, &w->blanked));
 }
 
-/* A name may be of any length. */
+/* A name may have any length, so it is written in pieces. */
 static void put_name(struct writing *w, const char *name)
 {
     char head[STROBE_PROFILO_LINE_BYTES];

@@ -8,10 +8,11 @@ struct chrome {
     const struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     uint32_t pid, tid;
-    int knows_cpu;                 /* how much CPU time threads used */
-    int started;                   /* there is an event already */
-    int open;                      /* a process has been begun */
-    uint64_t flow_base, flow_last; /* ids of flows of the process are above the first; the last that was told */
+    int knows_cpu;      /* the threads' CPU times are known */
+    int started;        /* an event has been written */
+    int open;           /* processes started so far */
+    uint64_t flow_base; /* ids of the process's flows are greater */
+    uint64_t flow_last; /* the greatest id of a flow written so far */
 };
 
 static const char *const class_name[] = {
@@ -24,8 +25,8 @@ static const char *const counter_name[STROBE_COUNTER_COUNT] = {
     [STROBE_COUNTER_SWITCHES] = "switches",         [STROBE_COUNTER_PREEMPTIONS] = "preemptions",
 };
 
-/* Everything of an event up to its name's value. */
-static void event(struct chrome *c, const char *phase, uint32_t tid)
+/* Writes an event up to its name's value. */
+static void open_event(struct chrome *c, const char *phase, uint32_t tid)
 {
     strobe_outfile_text(c->out, c->started ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
     strobe_outfile_text(c->out, phase);
@@ -37,7 +38,7 @@ static void event(struct chrome *c, const char *phase, uint32_t tid)
     c->started = 1;
 }
 
-static void time_of(struct chrome *c, const char *key, uint64_t ns)
+static void write_time(struct chrome *c, const char *key, uint64_t ns)
 {
     strobe_outfile_text(c->out, key);
     strobe_outfile_us(c->out, ns);
@@ -45,7 +46,7 @@ static void time_of(struct chrome *c, const char *key, uint64_t ns)
 
 static void name_track(struct chrome *c, const char *what, uint32_t tid, const char *name)
 {
-    event(c, "M", tid);
+    open_event(c, "M", tid);
     strobe_outfile_text(c->out, what);
     strobe_outfile_text(c->out, "\",\"args\":{\"name\":\"");
     strobe_outfile_json(c->out, name);
@@ -76,13 +77,13 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
 static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
     struct chrome *c = (struct chrome *)sink;
-    event(c, "B", c->tid);
+    open_event(c, "B", c->tid);
     strobe_outfile_json(c->out, strobe_function_tree_name(c->tree, s->name)->text);
     strobe_outfile_text(c->out, "\",\"cat\":\"");
     strobe_outfile_text(c->out, class_name[s->class]);
-    time_of(c, "\",\"ts\":", s->begin.time_ns);
+    write_time(c, "\",\"ts\":", s->begin.time_ns);
     if (c->knows_cpu)
-        time_of(c, ",\"tts\":", s->begin.cpu_ns);
+        write_time(c, ",\"tts\":", s->begin.cpu_ns);
     strobe_outfile_text(c->out, "}");
 }
 
@@ -100,11 +101,11 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
 {
     struct chrome *c = (struct chrome *)sink;
     int count = 0;
-    event(c, "E", c->tid);
+    open_event(c, "E", c->tid);
     strobe_outfile_json(c->out, strobe_function_tree_name(c->tree, s->name)->text);
-    time_of(c, "\",\"ts\":", now->time_ns);
+    write_time(c, "\",\"ts\":", now->time_ns);
     if (c->knows_cpu)
-        time_of(c, ",\"tts\":", now->cpu_ns);
+        write_time(c, ",\"tts\":", now->cpu_ns);
     argument(c, &count, "samples", s->samples > 1 ? s->samples : 0);
     argument(c, &count, "arg", s->arg);
     argument(c, &count, "unfinished", (uint64_t)s->unfinished);
@@ -118,15 +119,15 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
 {
     struct chrome *c = (struct chrome *)sink;
     int count = 0;
-    event(c, "i", c->tid);
+    open_event(c, "i", c->tid);
     strobe_outfile_json(c->out, name);
-    time_of(c, "\",\"s\":\"t\",\"ts\":", time_ns);
+    write_time(c, "\",\"s\":\"t\",\"ts\":", time_ns);
     for (size_t i = 0; i < note_count; i++)
         argument(c, &count, notes[i].key, notes[i].value);
     strobe_outfile_text(c->out, count ? "}}" : "}");
 }
 
-/* Flow events: from the waker's slice of that time to the wait, in which the end binds (bp e). */
+/* Writes a flow event: from the waker's slice at that time to the wait, to which the end binds (bp e). */
 static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct chrome *c = (struct chrome *)sink;
@@ -134,33 +135,33 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
         return;
     uint64_t id = c->flow_base + f->id;
     c->flow_last = id > c->flow_last ? id : c->flow_last;
-    event(c, f->at_waker ? "s" : "f", c->tid);
+    open_event(c, f->at_waker ? "s" : "f", c->tid);
     strobe_outfile_text(c->out, "wake\",\"cat\":\"wake\",\"id\":");
     strobe_outfile_number(c->out, id);
-    time_of(c, f->at_waker ? ",\"ts\":" : ",\"bp\":\"e\",\"ts\":", f->time_ns);
+    write_time(c, f->at_waker ? ",\"ts\":" : ",\"bp\":\"e\",\"ts\":", f->time_ns);
     strobe_outfile_text(c->out, "}");
 }
 
-/* Counters are the process's. */
+/* Values belong to the process. */
 static void value(struct strobe_sink *sink, const struct strobe_value *v)
 {
     struct chrome *c = (struct chrome *)sink;
-    event(c, "C", c->pid);
+    open_event(c, "C", c->pid);
     strobe_outfile_text(c->out, strobe_series_name[v->what]);
-    time_of(c, "\",\"ts\":", v->time_ns);
+    write_time(c, "\",\"ts\":", v->time_ns);
     strobe_outfile_text(c->out, ",\"args\":{\"value\":");
     strobe_outfile_number(c->out, v->value);
     strobe_outfile_text(c->out, "}}");
 }
 
-/* An instant of the process at its begin: as a slice it would lie among those of a thread. */
+/* A hitch is an instant of the process at the hitch's begin: a slice would lie among the slices of a thread. */
 static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
 {
     struct chrome *c = (struct chrome *)sink;
     uint32_t tid = c->reader->threads[l->thread].tid;
-    event(c, "i", tid);
+    open_event(c, "i", tid);
     strobe_outfile_text(c->out, strobe_hitch_name[l->how]);
-    time_of(c, "\",\"s\":\"p\",\"ts\":", l->begin_ns);
+    write_time(c, "\",\"s\":\"p\",\"ts\":", l->begin_ns);
     strobe_outfile_text(c->out, ",\"args\":{\"duration us\":");
     strobe_outfile_us(c->out, l->end_ns - l->begin_ns);
     if (l->node) {
@@ -172,14 +173,14 @@ static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
     strobe_outfile_text(c->out, "}}");
 }
 
-/* A finding is an instant of the process at its begin, as hitches are. */
-static void remark(struct chrome *c, const struct strobe_mark *m)
+/* A mark with notes (a finding) is an instant of the process at its begin, as hitches are. */
+static void write_finding(struct chrome *c, const struct strobe_mark *m)
 {
-    event(c, "i", c->pid);
+    open_event(c, "i", c->pid);
     strobe_outfile_json(c->out, m->name);
     strobe_outfile_text(c->out, "\",\"cat\":\"");
     strobe_outfile_json(c->out, m->lane);
-    time_of(c, "\",\"s\":\"p\",\"ts\":", m->begin_ns);
+    write_time(c, "\",\"s\":\"p\",\"ts\":", m->begin_ns);
     strobe_outfile_text(c->out, ",\"args\":{\"duration us\":");
     strobe_outfile_us(c->out, m->end_ns - m->begin_ns);
     for (size_t i = 0; i < m->note_count; i++) {
@@ -192,31 +193,32 @@ static void remark(struct chrome *c, const struct strobe_mark *m)
     strobe_outfile_text(c->out, "}}");
 }
 
-/* Counters are of a name; asynchronous slices of a name and an id, which is their lane's. */
+/* A counter is identified by its name. An asynchronous slice is identified by its name and an id, which is its track.
+ */
 static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
 {
     struct chrome *c = (struct chrome *)sink;
     if (m->lane && m->notes) {
-        remark(c, m);
+        write_finding(c, m);
         return;
     }
     if (m->is_counter) {
-        event(c, "C", c->pid);
+        open_event(c, "C", c->pid);
         strobe_outfile_json(c->out, m->name);
-        time_of(c, "\",\"ts\":", m->begin_ns);
+        write_time(c, "\",\"ts\":", m->begin_ns);
         strobe_outfile_text(c->out, m->value < 0 ? ",\"args\":{\"value\":-" : ",\"args\":{\"value\":");
         strobe_outfile_number(c->out, m->value < 0 ? 0 - (uint64_t)m->value : (uint64_t)m->value);
         strobe_outfile_text(c->out, "}}");
         return;
     }
     for (int end = 0; end < 2; end++) {
-        event(c, end ? "e" : "b", c->pid);
+        open_event(c, end ? "e" : "b", c->pid);
         strobe_outfile_json(c->out, m->name);
         strobe_outfile_text(c->out, "\",\"cat\":\"");
         strobe_outfile_json(c->out, m->lane ? m->lane : "async");
         strobe_outfile_text(c->out, "\",\"id\":");
         strobe_outfile_number(c->out, m->track);
-        time_of(c, ",\"ts\":", end ? m->end_ns : m->begin_ns);
+        write_time(c, ",\"ts\":", end ? m->end_ns : m->begin_ns);
         strobe_outfile_text(c->out, "}");
     }
 }

@@ -13,16 +13,16 @@ struct folded {
     const struct strobe_reader_thread *thread;
     struct strobe_folded_options options;
     const struct strobe_reader *reader;
-    uint64_t *weight_of; /* by node of the function tree: time it was innermost in this thread, or bytes */
+    uint64_t *weight_of; /* by node of the function tree: time in ns as innermost node of this thread, or bytes */
     size_t node_room;
-    uint32_t *touched; /* nodes with weight_of not 0 in this thread, or once so */
+    uint32_t *touched; /* nodes that got weight in this thread */
     size_t touched_count, touched_room;
-    struct strobe_moment since; /* innermost is `node` since then */
+    struct strobe_moment since; /* `node` is innermost since this moment */
     uint32_t node;
     int failed;
 };
 
-static void give(struct folded *f, uint32_t node, uint64_t weight)
+static void add_weight(struct folded *f, uint32_t node, uint64_t weight)
 {
     if (node && weight &&
         !(f->failed |= !strobe_array_reserve_zeroed(&f->weight_of, &f->node_room, (size_t)node + 1)) &&
@@ -33,15 +33,15 @@ static void give(struct folded *f, uint32_t node, uint64_t weight)
     }
 }
 
-/* Gives what has passed up to now to the innermost path, and goes on to the next. */
-static void turn(struct folded *f, const struct strobe_moment *now, uint32_t node)
+/* Adds the time since the last change to the innermost node, and makes `node` innermost. */
+static void advance_to(struct folded *f, const struct strobe_moment *now, uint32_t node)
 {
     uint64_t wall_ns = now->time_ns > f->since.time_ns ? now->time_ns - f->since.time_ns : 0;
     uint64_t cpu_ns = now->cpu_ns > f->since.cpu_ns ? now->cpu_ns - f->since.cpu_ns : 0;
     switch (f->options.weight) {
-    case STROBE_WEIGHT_WALL: give(f, f->node, wall_ns); break;
+    case STROBE_WEIGHT_WALL: add_weight(f, f->node, wall_ns); break;
     case STROBE_WEIGHT_CPU: break;
-    case STROBE_WEIGHT_OFF_CPU: give(f, f->node, wall_ns > cpu_ns ? wall_ns - cpu_ns : 0); break;
+    case STROBE_WEIGHT_OFF_CPU: add_weight(f, f->node, wall_ns > cpu_ns ? wall_ns - cpu_ns : 0); break;
     case STROBE_WEIGHT_ALLOC: break;
     }
     f->since = *now;
@@ -65,22 +65,22 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
 
 static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
-    turn((struct folded *)sink, &s->begin, s->node);
+    advance_to((struct folded *)sink, &s->begin, s->node);
 }
 
 static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
     struct folded *f = (struct folded *)sink;
-    turn(f, now, strobe_function_tree_node(f->tree, s->node)->parent);
+    advance_to(f, now, strobe_function_tree_node(f->tree, s->node)->parent);
 }
 
 static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
 {
-    give((struct folded *)sink, s->node, s->cpu_ns);
+    add_weight((struct folded *)sink, s->node, s->cpu_ns);
 }
 
-/* A frame's name of at most `bytes`; what separates frames and lines in this format becomes a colon and a blank. */
-static void frame_of(struct folded *f, const char *text, size_t bytes)
+/* Writes a frame's name of at most `bytes` bytes. The separators of frames and lines become a colon and a blank. */
+static void write_frame_text(struct folded *f, const char *text, size_t bytes)
 {
     for (size_t i = 0, from = 0; i <= bytes; i++) {
         if (i < bytes && !strchr(";\n\r", text[i]))
@@ -92,21 +92,21 @@ static void frame_of(struct folded *f, const char *text, size_t bytes)
     }
 }
 
-static void frame(struct folded *f, const char *text)
+static void write_frame(struct folded *f, const char *text)
 {
-    frame_of(f, text, strlen(text));
+    write_frame_text(f, text, strlen(text));
 }
 
-/* Of several processes the root of a stack is the program's name. */
-static void root(struct folded *f)
+/* If there are several processes, the root of a stack is the program's name. */
+static void write_root(struct folded *f)
 {
     size_t bytes;
     const char *name = strobe_sink_process_name(f->reader->session.header, &bytes);
-    frame_of(f, name, bytes);
+    write_frame_text(f, name, bytes);
     strobe_outfile_text(f->out, ";");
 }
 
-static void line(struct folded *f, uint32_t leaf)
+static void write_line(struct folded *f, uint32_t leaf)
 {
     uint32_t depth = strobe_function_tree_node(f->tree, leaf)->depth;
     uint32_t *path = malloc(((size_t)depth + 1) * sizeof *path);
@@ -117,11 +117,11 @@ static void line(struct folded *f, uint32_t leaf)
     for (uint32_t i = depth, node = leaf; i--; node = strobe_function_tree_node(f->tree, node)->parent)
         path[i] = strobe_function_tree_node(f->tree, node)->name;
     if (f->sink.several)
-        root(f);
-    frame(f, f->thread->name);
+        write_root(f);
+    write_frame(f, f->thread->name);
     for (uint32_t i = 0; i < depth; i++) {
         strobe_outfile_text(f->out, ";");
-        frame(f, strobe_function_tree_name(f->tree, path[i])->text);
+        write_frame(f, strobe_function_tree_name(f->tree, path[i])->text);
     }
     free(path);
     strobe_outfile_text(f->out, " ");
@@ -136,7 +136,7 @@ static void add_allocations(struct folded *f)
     if (strobe_allocations_add(&sum, f->reader, f->thread, f->tree, f->options.from_ns, f->options.to_ns) != STROBE_OK)
         f->failed = 1;
     for (size_t i = 0; i < sum.node_room; i++)
-        give(f, (uint32_t)i, sum.of_node[i].bytes);
+        add_weight(f, (uint32_t)i, sum.of_node[i].bytes);
     strobe_allocations_free(&sum);
 }
 
@@ -148,7 +148,7 @@ static void thread_end(struct strobe_sink *sink)
     uint64_t least = f->options.weight == STROBE_WEIGHT_ALLOC ? 1 : 500;
     for (size_t i = 0; i < f->touched_count; i++) {
         if (f->weight_of[f->touched[i]] >= least)
-            line(f, f->touched[i]);
+            write_line(f, f->touched[i]);
         f->weight_of[f->touched[i]] = 0;
     }
 }

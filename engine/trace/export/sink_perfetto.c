@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENT_BYTES_MAX = STROBE_PACKETS_EVENT_BYTES, SOURCE_BYTES_MAX = 64 }; /* less their texts */
+enum { EVENT_BYTES_MAX = STROBE_PACKETS_EVENT_BYTES, SOURCE_BYTES_MAX = 64 }; /* without their texts */
 
 struct perfetto {
     struct strobe_sink sink;
@@ -20,33 +20,33 @@ struct perfetto {
     int failed; /* memory ran out */
 
     /* The process being written. */
-    uint64_t key; /* what ids follow from, see perfetto_ids.h */
+    uint64_t key; /* key of the process, see perfetto_ids.h */
     uint32_t tracks_sequence, samples_sequence;
     uint64_t process_track;
     uint64_t begin_ns;                                       /* where all clocks start */
-    uint64_t series_track[STROBE_SERIES_COUNT], hitch_track; /* 0 = not told yet */
-    uint64_t next_track;                                     /* number of the next track; its id is another */
+    uint64_t series_track[STROBE_SERIES_COUNT], hitch_track; /* 0 = not described yet */
+    uint64_t next_track; /* number of the next track, from which its id is derived */
     struct strobe_perfetto_marks marks;
-    unsigned tracks[TRACK_COUNT], track_count; /* those the session collects */
+    unsigned tracks[TRACK_COUNT], track_count; /* counter tracks that the session has data for */
 
     /* The thread being written. */
-    uint32_t sequence, tid, pid; /* sequence: the one begun last */
+    uint32_t sequence, tid, pid; /* sequence: the last one begun */
     uint32_t rank;
-    uint8_t prefix[16]; /* of each of its packets */
+    uint8_t prefix[16]; /* common begin of its packets */
     size_t prefix_bytes;
     uint64_t last_ns;
     uint64_t last_value[TRACK_COUNT];
-    uint32_t *named_in; /* by name: the sequence that interned it last */
+    uint32_t *named_in; /* by name: the last sequence that interned it */
     size_t named_room;
-    uint32_t notes_named, classes_named; /* bits */
+    uint32_t notes_named, classes_named; /* bits: interned in this sequence */
 
     /* The sequence of samples. */
-    uint64_t sample_ns;            /* time of its last packet; UINT64_MAX = clock to be set */
-    uint32_t last_stack, last_way; /* whose message `sample` is */
-    uint8_t sample[48];            /* the perf sample of the last packet, for the next that is equal */
-    size_t sample_bytes;           /* 0 = none */
-    uint32_t *stack_iid[STROBE_STACK_WAYS];
-    uint32_t stack_count; /* handed out */
+    uint64_t sample_ns;                   /* time of its last packet; UINT64_MAX = the clock must be set */
+    uint32_t last_stack, last_incomplete; /* stack of the message in `sample` */
+    uint8_t sample[48];                   /* the perf sample of the last packet, reused for equal samples */
+    size_t sample_bytes;                  /* 0 = none */
+    uint32_t *stack_iid[STROBE_STACK_INCOMPLETE_COUNT];
+    uint32_t stack_count; /* stack ids assigned so far */
     uint8_t *frame_known, *function_known, *image_known;
     size_t frame_room, function_room;
 };
@@ -169,7 +169,7 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
     start_sequence(w, track, counter_tracks);
 }
 
-/* The head of a packet of the thread's sequence. */
+/* Writes the head of a packet of the thread's sequence. */
 static uint8_t *stamp(struct perfetto *w, uint8_t *p, uint64_t time_ns)
 {
     memcpy(p, w->prefix, sizeof w->prefix);
@@ -178,7 +178,7 @@ static uint8_t *stamp(struct perfetto *w, uint8_t *p, uint64_t time_ns)
     return p;
 }
 
-/* What each kind of track shows. */
+/* Computes the value of each kind of track. */
 static void values_of(const struct strobe_moment *m, uint64_t *value)
 {
     value[TRACK_CPU] = m->cpu_ns;
@@ -187,25 +187,26 @@ static void values_of(const struct strobe_moment *m, uint64_t *value)
     value[TRACK_SWITCHES] = m->counter[STROBE_COUNTER_SWITCHES] + m->counter[STROBE_COUNTER_PREEMPTIONS];
 }
 
-/* How much the counters have grown since the event before, as far as the last one that has. CPU time is always told. */
-static inline uint8_t *counters(struct perfetto *w, uint8_t *p, const struct strobe_moment *m)
+/* Writes the growth of each counter since the previous event, up to the last counter that has grown. The growth of CPU
+ * time is always written. */
+static inline uint8_t *write_counters(struct perfetto *w, uint8_t *p, const struct strobe_moment *m)
 {
-    uint64_t value[TRACK_COUNT], grown[TRACK_COUNT];
-    unsigned told = w->track_count && w->tracks[0] == TRACK_CPU;
+    uint64_t value[TRACK_COUNT], growth[TRACK_COUNT];
+    unsigned value_count = w->track_count && w->tracks[0] == TRACK_CPU;
     values_of(m, value);
     for (unsigned i = 0; i < w->track_count; i++) {
-        grown[i] = value[w->tracks[i]] - w->last_value[i];
+        growth[i] = value[w->tracks[i]] - w->last_value[i];
         w->last_value[i] = value[w->tracks[i]];
-        if (grown[i])
-            told = i + 1;
+        if (growth[i])
+            value_count = i + 1;
     }
-    for (unsigned i = 0; i < told; i++)
-        p = pb_uint(p, EVENT_COUNTER, grown[i]);
-    w->stats->counter_values += told;
+    for (unsigned i = 0; i < value_count; i++)
+        p = pb_uint(p, EVENT_COUNTER, growth[i]);
+    w->stats->counter_values += value_count;
     return p;
 }
 
-/* Where a function is in the source. As a slice's, this is where a sample first met the function. */
+/* Writes the source location of a function. It is the location at which a sample first found the function. */
 static uint8_t *intern_source(uint8_t *p, uint32_t id, const struct strobe_name *name)
 {
     uint8_t *source = p = pb_open(p, INTERNED_SOURCE);
@@ -250,7 +251,7 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     p = pb_uint(p, EVENT_TYPE, TYPE_BEGIN);
     p = pb_uint(p, EVENT_NAME, s->name + 1u);
     p = pb_uint(p, EVENT_CATEGORY, s->class + 1u);
-    p = counters(w, p, &s->begin);
+    p = write_counters(w, p, &s->begin);
     if (has_source)
         p = pb_uint(p, EVENT_SOURCE, s->name + 1u);
     p = pb_close(event, p);
@@ -258,14 +259,14 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     w->stats->slices++;
 }
 
-/* Numbers of the slice that are not 0: bits of the result. Values of others are not set. */
+/* Computes the numbers of a slice. Returns a bit for each number that is not 0; other values may be unset. */
 static uint32_t notes_of(const struct strobe_slice *s, const struct strobe_moment *now, uint64_t *value)
 {
     uint32_t set = 0;
-    uint64_t grown = 0;
+    uint64_t growth = 0;
     for (unsigned i = 0; i < STROBE_COUNTER_COUNT; i++)
-        grown |= value[NOTE_COUNTERS + i] = now->counter[i] - s->begin.counter[i];
-    for (unsigned i = 0; grown && i < STROBE_COUNTER_COUNT; i++)
+        growth |= value[NOTE_COUNTERS + i] = now->counter[i] - s->begin.counter[i];
+    for (unsigned i = 0; growth && i < STROBE_COUNTER_COUNT; i++)
         set |= (uint32_t)(value[NOTE_COUNTERS + i] != 0) << (NOTE_COUNTERS + i);
     if ((value[NOTE_SAMPLES] = s->samples) > 1)
         set |= 1u << NOTE_SAMPLES;
@@ -293,7 +294,7 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
     }
     uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
     p = pb_uint(p, EVENT_TYPE, TYPE_END);
-    p = counters(w, p, now);
+    p = write_counters(w, p, now);
     for (unsigned i = 0; set; i++, set >>= 1) {
         if (set & 1) {
             uint8_t *note = p = pb_open(p, EVENT_ANNOTATION);
@@ -323,8 +324,8 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
     w->stats->instants++;
 }
 
-/* The ends of a flow are instants, since a flow starts where it is met first in time: the wait's own begin lies before
- * the release. The waiter's is in the wait's slice, at its end. */
+/* Both ends of a flow are instants. A flow starts at its earliest event, and the begin of the wait's slice precedes the
+ * release, so the slices themselves cannot be the ends. The waiter's instant is in the wait's slice, at its end. */
 static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct perfetto *w = (struct perfetto *)sink;
@@ -349,7 +350,7 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 
 /* ---- samples */
 
-/* Frames that are no functions come first among frame ids. */
+/* Frame ids: first the frames that are not functions. */
 enum { FRAME_CUT = 1, FRAME_LOST, FRAME_NO_STACK, FRAME_FUNCTIONS };
 
 static uint32_t image_at(const struct perfetto *w, uint64_t address)
@@ -362,7 +363,7 @@ static uint32_t image_at(const struct perfetto *w, uint64_t address)
     return w->reader->image_count;
 }
 
-/* A packet of the samples' sequence that holds dictionary entries only. */
+/* Opens a packet of the samples' sequence that contains only dictionary entries. */
 static uint8_t *dictionary_open(struct perfetto *w, size_t bytes, uint8_t **packet, uint8_t **data)
 {
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX + bytes);
@@ -372,7 +373,7 @@ static uint8_t *dictionary_open(struct perfetto *w, size_t bytes, uint8_t **pack
     return *data = pb_open(p, PACKET_INTERNED);
 }
 
-static void tell_image(struct perfetto *w, uint32_t index)
+static void intern_image(struct perfetto *w, uint32_t index)
 {
     if (w->image_known[index])
         return;
@@ -398,7 +399,7 @@ static void tell_image(struct perfetto *w, uint32_t index)
     strobe_packets_end(&w->packets, packet, p);
 }
 
-static void tell_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint64_t address)
+static void intern_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint64_t address)
 {
     if ((w->failed |= !strobe_array_reserve_zeroed(&w->frame_known, &w->frame_room, (size_t)frame + 1)) ||
         (w->failed |= !strobe_array_reserve_zeroed(&w->function_known, &w->function_room, (size_t)name + 1)) ||
@@ -406,7 +407,7 @@ static void tell_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint64
         return;
     uint32_t index = image_at(w, address);
     const struct strobe_image_entry *image = strobe_reader_image(w->reader, index);
-    tell_image(w, index);
+    intern_image(w, index);
     const char *text = strobe_function_tree_name(w->tree, name)->text;
     uint8_t *packet, *data, *p = dictionary_open(w, strobe_packets_text_bytes(text), &packet, &data);
     if (!w->function_known[name])
@@ -422,8 +423,8 @@ static void tell_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint64
     w->function_known[name] = w->frame_known[frame] = 1;
 }
 
-/* Tells the frames at one address; their ids, outermost first, go to ids[]. */
-static size_t tell_address(struct perfetto *w, uint64_t address, uint32_t *ids, size_t max)
+/* Interns the frames at one address. Their ids, outermost first, go to ids[]. */
+static size_t intern_address(struct perfetto *w, uint64_t address, uint32_t *ids, size_t max)
 {
     const uint32_t *names;
     uint32_t first;
@@ -432,48 +433,48 @@ static size_t tell_address(struct perfetto *w, uint64_t address, uint32_t *ids, 
         count = max;
     for (size_t i = 0; i < count; i++) {
         ids[i] = FRAME_FUNCTIONS + first + (uint32_t)i;
-        tell_frame(w, ids[i], names[i], address);
+        intern_frame(w, ids[i], names[i], address);
     }
     return count;
 }
 
-/* Lists the frames of a stack, outermost first. */
-static size_t tell_frames(struct perfetto *w, uint32_t stack, unsigned way, uint32_t *ids, size_t max)
+/* Interns the frames of a stack. Their ids, outermost first, go to ids[]. */
+static size_t intern_frames(struct perfetto *w, uint32_t stack, unsigned incomplete, uint32_t *ids, size_t max)
 {
     uint64_t address[STROBE_STACK_DEPTH_MAX];
     uint32_t depth;
     size_t count = 0;
-    if (way & STROBE_STACK_LOST)
-        tell_frame(w, ids[count++] = FRAME_LOST, STROBE_NAME_LOST, 0);
-    else if (way & STROBE_STACK_CUT)
-        tell_frame(w, ids[count++] = FRAME_CUT, STROBE_NAME_CUT, 0);
-    stack = strobe_function_tree_shown_stack(w->tree, stack, way);
+    if (incomplete & STROBE_STACK_LOST)
+        intern_frame(w, ids[count++] = FRAME_LOST, STROBE_NAME_LOST, 0);
+    else if (incomplete & STROBE_STACK_CUT)
+        intern_frame(w, ids[count++] = FRAME_CUT, STROBE_NAME_CUT, 0);
+    stack = strobe_function_tree_shown_stack(w->tree, stack, incomplete);
     if (!stack ||
         strobe_stack_frames(&w->reader->session.stacks, stack, address, STROBE_STACK_DEPTH_MAX, &depth) != STROBE_OK) {
-        tell_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
+        intern_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
         return count;
     }
     for (uint32_t i = 0; i < depth; i++)
-        count += tell_address(w, address[i], ids + count, max - count);
+        count += intern_address(w, address[i], ids + count, max - count);
     if (!count)
-        tell_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
+        intern_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
     return count;
 }
 
-static uint32_t stack_iid(struct perfetto *w, uint32_t stack, unsigned way)
+static uint32_t stack_iid(struct perfetto *w, uint32_t stack, unsigned incomplete)
 {
     uint32_t ids[STROBE_STACK_NAMES_MAX];
     uint32_t nodes = strobe_stack_node_count(&w->reader->session.stacks) + 1;
     if (stack >= nodes)
         stack = 0;
-    if (!w->stack_iid[way] && !(w->stack_iid[way] = calloc(nodes, sizeof *w->stack_iid[way]))) {
+    if (!w->stack_iid[incomplete] && !(w->stack_iid[incomplete] = calloc(nodes, sizeof *w->stack_iid[incomplete]))) {
         w->failed = 1;
         return 0;
     }
-    uint32_t *iid = &w->stack_iid[way][stack];
+    uint32_t *iid = &w->stack_iid[incomplete][stack];
     if (*iid)
         return *iid;
-    size_t count = tell_frames(w, stack, way, ids, sizeof ids / sizeof ids[0]);
+    size_t count = intern_frames(w, stack, incomplete, ids, sizeof ids / sizeof ids[0]);
     uint8_t *packet, *data, *p = dictionary_open(w, count * PB_FIELD_BYTES_MAX, &packet, &data);
     uint8_t *s = p = pb_open(p, INTERNED_STACK);
     p = pb_uint(p, 1, *iid = ++w->stack_count);
@@ -496,9 +497,9 @@ static void set_sample_clock(struct perfetto *w)
 }
 
 /* Prepares the message that all samples of one thread and stack share. */
-static void set_sample(struct perfetto *w, uint32_t stack, unsigned way)
+static void set_sample(struct perfetto *w, uint32_t stack, unsigned incomplete)
 {
-    uint32_t iid = stack_iid(w, stack, way);
+    uint32_t iid = stack_iid(w, stack, incomplete);
     uint8_t *p = w->sample, *s = p = pb_open(p, PACKET_PERF_SAMPLE);
     p = pb_uint(p, 2, w->pid);
     p = pb_uint(p, 3, w->tid);
@@ -507,10 +508,10 @@ static void set_sample(struct perfetto *w, uint32_t stack, unsigned way)
     p = pb_close(s, p);
     w->sample_bytes = (size_t)(p - w->sample);
     w->last_stack = stack;
-    w->last_way = way;
+    w->last_incomplete = incomplete;
 }
 
-static void one_sample(struct perfetto *w, uint64_t time_ns)
+static void emit_sample(struct perfetto *w, uint64_t time_ns)
 {
     if (time_ns < w->sample_ns)
         set_sample_clock(w);
@@ -528,13 +529,13 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
     struct perfetto *w = (struct perfetto *)sink;
     if (w->failed)
         return;
-    if (!w->sample_bytes || s->stack != w->last_stack || s->way != w->last_way)
-        set_sample(w, s->stack, s->way);
-    one_sample(w, s->first_ns);
+    if (!w->sample_bytes || s->stack != w->last_stack || s->incomplete != w->last_incomplete)
+        set_sample(w, s->stack, s->incomplete);
+    emit_sample(w, s->first_ns);
     if (s->count > 1) {
         uint64_t span = s->last_ns - s->first_ns, steps = s->count - 1, whole = span / steps, rest = span % steps;
         for (uint64_t i = 1; i <= steps; i++)
-            one_sample(w, s->first_ns + whole * i + rest * i / steps);
+            emit_sample(w, s->first_ns + whole * i + rest * i / steps);
     }
     w->stats->samples += s->count;
 }
@@ -559,10 +560,10 @@ static void start_samples(struct perfetto *w)
     strobe_packets_end(&w->packets, packet, p);
 }
 
-/* ---- the whole */
+/* ---- the process */
 
-/* An instant on the process that tells what was recorded and what was lost. */
-static void tell_session(struct perfetto *w)
+/* Writes an instant on the process's track with the session's settings and losses. */
+static void emit_session(struct perfetto *w)
 {
     const struct strobe_reader *r = w->reader;
     const struct strobe_config *c = &r->session.header->config;
@@ -614,7 +615,7 @@ static uint8_t *process_event(struct perfetto *w, uint64_t time_ns, uint64_t tra
     return pb_uint(p, EVENT_TRACK, track);
 }
 
-static void describe_of_process(struct perfetto *w, uint64_t track, const char *name, unsigned unit)
+static void describe_process_track(struct perfetto *w, uint64_t track, const char *name, unsigned unit)
 {
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
@@ -638,7 +639,7 @@ static void value(struct strobe_sink *sink, const struct strobe_value *v)
     struct perfetto *w = (struct perfetto *)sink;
     uint64_t *track = &w->series_track[v->what];
     if (!*track)
-        describe_of_process(w, *track = new_track(w), strobe_series_name[v->what], unit[v->what]);
+        describe_process_track(w, *track = new_track(w), strobe_series_name[v->what], unit[v->what]);
     uint8_t *packet, *event, *p = process_event(w, v->time_ns, *track, TYPE_COUNTER, &packet, &event);
     p = pb_uint(p, EVENT_VALUE, v->value);
     p = pb_close(event, p);
@@ -650,7 +651,7 @@ static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
 {
     struct perfetto *w = (struct perfetto *)sink;
     if (!w->hitch_track)
-        describe_of_process(w, w->hitch_track = new_track(w), "run loop", 0);
+        describe_process_track(w, w->hitch_track = new_track(w), "run loop", 0);
     uint8_t *packet, *event, *p = process_event(w, l->begin_ns, w->hitch_track, TYPE_BEGIN, &packet, &event);
     p = pb_text(p, EVENT_NAME_TEXT, strobe_hitch_name[l->how]);
     p = strobe_packets_note(p, "thread", w->reader->threads[l->thread].tid);
@@ -670,13 +671,13 @@ static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
     w->stats->asyncs += !m->is_counter;
 }
 
-/* Several processes: how long each was there, as a slice. */
-static void tell_life(struct perfetto *w)
+/* Writes a slice for the process's lifetime; used if there are several processes. */
+static void emit_lifetime(struct perfetto *w)
 {
     const struct strobe_session_header *h = w->reader->session.header;
     uint64_t track = new_track(w), end_ns = strobe_reader_ns(w->reader, w->reader->last_ticks);
     size_t command = strnlen(h->command, sizeof h->command);
-    describe_of_process(w, track, "process", 0);
+    describe_process_track(w, track, "process", 0);
     uint8_t *packet, *event, *p = process_event(w, w->begin_ns, track, TYPE_BEGIN, &packet, &event);
     p = pb_bytes(p, EVENT_NAME_TEXT, command ? h->command : "program", command ? command : 7);
     p = pb_close(event, p);
@@ -687,12 +688,12 @@ static void tell_life(struct perfetto *w)
     w->stats->lives++;
 }
 
-/* Forgets what belongs to the process before: the next has its own stacks, images and samples' dictionary. */
-static void leave_process(struct perfetto *w)
+/* Clears the state of the previous process. The next process has its own stacks, images and dictionary of samples. */
+static void clear_process(struct perfetto *w)
 {
-    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++) {
-        free(w->stack_iid[way]);
-        w->stack_iid[way] = NULL;
+    for (unsigned incomplete = 0; incomplete < STROBE_STACK_INCOMPLETE_COUNT; incomplete++) {
+        free(w->stack_iid[incomplete]);
+        w->stack_iid[incomplete] = NULL;
     }
     free(w->image_known);
     w->image_known = NULL;
@@ -712,7 +713,7 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
 {
     struct perfetto *w = (struct perfetto *)sink;
     const struct strobe_session_header *h = reader->session.header;
-    leave_process(w);
+    clear_process(w);
     w->reader = reader;
     w->tree = tree;
     w->pid = h->pid;
@@ -734,11 +735,11 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
     w->marks.process_track = w->process_track;
     w->marks.key = w->key;
     if (h->version) {
-        tell_session(w);
+        emit_session(w);
         start_samples(w);
     }
     if (sink->several)
-        tell_life(w);
+        emit_lifetime(w);
 }
 
 static enum strobe_status finish(struct strobe_sink *sink)
@@ -750,8 +751,8 @@ static enum strobe_status finish(struct strobe_sink *sink)
     w->stats->raw_bytes = w->packets.raw_bytes;
     enum strobe_status status = w->failed || w->packets.failed || w->marks.failed ? STROBE_IO : STROBE_OK;
     free(w->marks.tracks);
-    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++)
-        free(w->stack_iid[way]);
+    for (unsigned incomplete = 0; incomplete < STROBE_STACK_INCOMPLETE_COUNT; incomplete++)
+        free(w->stack_iid[incomplete]);
     free(w->named_in);
     free(w->frame_known);
     free(w->function_known);

@@ -1,22 +1,24 @@
 /* Writes a timeline as a Perfetto trace (https://perfetto.dev/docs/reference/trace-packet-proto).
  *
- *   first track      the process, with an instant that tells settings and losses; child tracks count what it used over
- *                    time, and one has a slice for each hitch and hang of its run loop; counters and asynchronous
- *                    slices that the program told have theirs. Of several processes each has one more, with a slice
- *                    from its begin to its end
- *   a track each     thread: slices; child tracks count CPU time, allocated bytes, faults, switches
- *   first sequence   descriptors, and what is the process's
- *   second           all callstack samples of the process, so that viewers see one profile and one dictionary
- *   third ...        one for each thread: own clock (ns since the packet before) and names
+ *   first track      the process. An instant contains its settings and losses. Child tracks:
+ *                      - the process's values over time;
+ *                      - a slice for each hitch and hang of its run loop;
+ *                      - counters and asynchronous slices of the program;
+ *                      - if there are several processes, a slice from the process's begin to its end
+ *   a track each     thread: slices; child tracks for CPU time, allocated bytes, faults, switches
+ *   first sequence   descriptors, and events of the process
+ *   second           all callstack samples of the process, so that viewers show one profile with one dictionary
+ *   third ...        one for each thread, with its own names, and with a clock in ns since the previous packet
  *
- * Ids of tracks, sequences and flows follow from the process (perfetto_ids.h), so that two traces can be joined end to
- * end.
+ * Ids of tracks, sequences and flows are derived from the process (perfetto_ids.h), so that two traces can be
+ * concatenated.
  *
- * Who ended a wait: a flow from an instant "wakes" on the waker's track to an instant "woken" at the wait's end, each
- * with the other thread's id; "no waker" when it timed out or was interrupted.
+ * The end of a wait by another thread is a flow from an instant "wakes" on the waker's track to an instant "woken" at
+ * the wait's end. Each instant has the other thread's id. If the wait timed out or was interrupted, there is an instant
+ * "no waker".
  *
- * Counters travel with the events of slices, so viewers know the CPU time of each; numbers of a slice (samples, faults
- * ...) are annotations of its end, only where not 0.
+ * Events of slices contain counter values, so viewers know the CPU time of each slice. Numbers of a slice (samples,
+ * faults ...) are annotations of its end if they are not 0.
  *
  * Memory: dictionaries, and one buffer. Reading half only. */
 #ifndef STROBE_TRACE_EXPORT_SINK_PERFETTO_H
@@ -25,19 +27,19 @@
 #include "engine/trace/model/sink.h"
 #include "engine/util/outfile.h"
 
-/* What was written: what a reader of the trace must find again. */
+/* Counts of the events written. A reader of the trace must find the same numbers. */
 struct strobe_perfetto_stats {
     uint64_t threads, slices, instants, counter_values, samples;
     uint64_t process_values, hitches; /* on tracks of the process */
-    uint64_t counters, asyncs;        /* what the program told: values of counters, asynchronous slices; the same */
-    uint64_t lives;                   /* slices of whole processes, where there are several */
-    uint64_t flows;                   /* from a waker to a wait; their ends are two of the instants */
-    uint64_t packets;                 /* those inside compressed ones counted singly */
-    uint64_t raw_bytes;               /* before deflation */
+    uint64_t counters, asyncs; /* of the program, on tracks of the process: values of counters, asynchronous slices */
+    uint64_t lives;            /* slices of whole processes, if there are several */
+    uint64_t flows;            /* from a waker to a wait; each has two of the instants */
+    uint64_t packets;          /* packets; those within compressed packets count one by one */
+    uint64_t raw_bytes;        /* before compression */
 };
 
-/* A sink that writes to `out`, which it does not close. `deflate` 1: packets are compressed in runs. NULL when memory
- * runs out. *stats (not NULL) is complete after the sink's finish, which also frees the sink. */
+/* Returns a sink that writes to `out`, which it does not close. `deflate` 1: packets are compressed in runs. NULL: out
+ * of memory. *stats (not NULL) is complete after the sink's finish, which also frees the sink. */
 struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate, struct strobe_perfetto_stats *stats);
 
 #endif

@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* JSON objects have no order, so events stream, and what is known last is written last: a profile's end after its
- * events, the frames after all profiles. */
+/* Members of JSON objects have no order. Events are therefore streamed, and members that are known last are written
+ * last: a profile's end after its events, the frames after all profiles. */
 struct speedscope {
     struct strobe_sink sink;
     struct strobe_outfile *out;
     const struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     uint64_t begin_ns, last_ns;
-    const char *name; /* of the thread whose profile is open */
+    const char *name; /* name of the thread of the open profile */
     uint32_t tid;
     int profiles, events; /* written so far; events of the open profile */
-    int open;             /* a process has been begun */
+    int open;             /* processes started so far */
 };
 
 static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
@@ -24,7 +24,7 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
     s->reader = reader;
     s->tree = tree;
     if (s->open++)
-        return; /* all processes have the clock of the first */
+        return; /* all processes use the clock of the first */
     s->begin_ns = strobe_reader_ns(reader, 0);
     strobe_outfile_text(s->out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
                                 "\"exporter\":\"strobe\",\"name\":\"");

@@ -1,28 +1,36 @@
-/* The smaller sinks: text formats that other viewers read. Each is made for an output that it does not close, NULL
- * when memory runs out, and is freed by its own finish. Reading half only. */
+/* The smaller sinks: text formats that other viewers read. A sink does not close its output. NULL: out of memory. The
+ * sink's finish frees it. Reading half only. */
 #ifndef STROBE_TRACE_EXPORT_SINKS_H
 #define STROBE_TRACE_EXPORT_SINKS_H
 
 #include "engine/trace/model/sink.h"
 #include "engine/util/outfile.h"
 
-/* Trace Event Format, JSON object form: B, E and i events, s and f events for wakes, C events for values of the
- * process and counters, i events for hitches, b and e events for
- * asynchronous slices, M events for names. E events repeat the name, without which some readers drop them. Constant
- * memory. */
+/* Trace Event Format, JSON object form. Constant memory. Events:
+ *
+ *   B, E   slices. E events repeat the name, because some readers drop events without it
+ *   i      instants, hitches
+ *   s, f   wakes
+ *   C      values of the process, counters
+ *   b, e   asynchronous slices
+ *   M      names */
 struct strobe_sink *strobe_sink_chrome(struct strobe_outfile *out);
 
 /* speedscope's own format (https://www.speedscope.app/file-format-schema.json): an evented profile for each thread,
- * times in ns from the begin of the session. Constant memory. */
+ * with times in ns since the session's begin. Constant memory. */
 struct strobe_sink *strobe_sink_speedscope(struct strobe_outfile *out);
 
-/* Folded stacks: `thread;outermost;...;innermost weight`, a line for each path that was innermost at some time, weight
- * = that time in us. Keeps the paths of one thread in memory. */
+/* Folded stacks: `thread;outermost;...;innermost weight`, one line for each path that was innermost at some time. The
+ * weight is that time in us. Keeps the paths of one thread in memory. */
 struct strobe_sink *strobe_sink_folded(struct strobe_outfile *out);
 
-/* What a line's weight is: time on the clock; CPU time; the rest of the time on the clock, when the thread waited, for
- * whatever; each in us. Or bytes allocated, as allocations.h has them, of the part from `from_ns` to `to_ns` since the
- * session's begin (UINT64_MAX: to its end); times of that part alone are told by strobe_sink_window. */
+/* The weight of a line of folded stacks:
+ *
+ *   WALL      time on the clock, in us
+ *   CPU       CPU time, in us
+ *   OFF_CPU   time on the clock without CPU time, in us: the thread waited
+ *   ALLOC     allocated bytes (allocations.h) from `from_ns` to `to_ns` since the session's begin (UINT64_MAX: to its
+ *             end). For the other weights, strobe_sink_window limits the time */
 enum strobe_weight { STROBE_WEIGHT_WALL, STROBE_WEIGHT_CPU, STROBE_WEIGHT_OFF_CPU, STROBE_WEIGHT_ALLOC };
 struct strobe_folded_options {
     enum strobe_weight weight;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The first byte of the function that a name stands for; no image is there. What is looked up is a return address, one
+/* Returns the address of the function of a name, which is in no image. Lookups use return addresses, which are one byte
  * behind it (calls_session.c). */
 static uint64_t address_of(size_t name)
 {
@@ -30,7 +30,7 @@ static uint64_t names_bytes(const struct strobe_calls *c)
     return bytes;
 }
 
-/* Room for these calls and nothing else. False: no session has so much. */
+/* Sets the sizes of a session for exactly these calls. Returns false if no session is large enough. */
 static bool configure(const struct strobe_calls *c, struct strobe_config *config)
 {
     const uint64_t unit = STROBE_CALL_UNIT_BYTES, page = 4096;

@@ -9,12 +9,6 @@ struct strobe_allocating {
     uint32_t node, samples;
 };
 
-static unsigned way_of(const struct strobe_record *r)
-{
-    return (r->flags & STROBE_FLAG_CUT ? STROBE_STACK_CUT : 0u) |
-           (r->flags & STROBE_FLAG_DOUBTFUL ? STROBE_STACK_LOST : 0u);
-}
-
 static int is_allocator(const char *name)
 {
     static const char *const names[] = {
@@ -26,7 +20,7 @@ static int is_allocator(const char *name)
     return !strncmp(name, "operator new", strlen("operator new"));
 }
 
-/* Whether the name is that of an allocating function; 0, too, when memory runs out. */
+/* Returns 1 if the name is that of an allocating function. Returns 0 also when memory runs out. */
 static int allocates(struct strobe_allocation_sum *s, const struct strobe_function_tree *tree, uint32_t name)
 {
     if (!strobe_array_reserve_zeroed(&s->allocates, &s->name_room, (size_t)name + 1))
@@ -36,7 +30,7 @@ static int allocates(struct strobe_allocation_sum *s, const struct strobe_functi
     return s->allocates[name] == 1;
 }
 
-/* The caller of the outermost allocating function on a node's path; 0 = there is none. */
+/* Returns the node of the caller of the outermost allocating function on the path of `node`; 0 = there is none. */
 static uint32_t allocating_caller(struct strobe_allocation_sum *s, const struct strobe_function_tree *tree,
                                   uint32_t node)
 {
@@ -48,12 +42,13 @@ static uint32_t allocating_caller(struct strobe_allocation_sum *s, const struct 
     return caller;
 }
 
-static int wait_for_total(struct strobe_allocation_sum *s, struct strobe_function_tree *tree,
-                          const struct strobe_record *r)
+static int queue_for_total(struct strobe_allocation_sum *s, struct strobe_function_tree *tree,
+                           const struct strobe_record *r)
 {
     if (!r->stack || r->flags & STROBE_FLAG_SCOPE)
         return 1;
-    uint32_t node = strobe_function_tree_of_stack(tree, r->stack, way_of(r)), caller = allocating_caller(s, tree, node);
+    uint32_t node = strobe_function_tree_of_stack(tree, r->stack, strobe_stack_incomplete(r)),
+             caller = allocating_caller(s, tree, node);
     if (!caller && r->kind != STROBE_KIND_ALLOC)
         return 1;
     if (!strobe_array_reserve_zeroed(&s->waiting, &s->waiting_room, s->waiting_count + 1))
@@ -62,16 +57,17 @@ static int wait_for_total(struct strobe_allocation_sum *s, struct strobe_functio
     return 1;
 }
 
-static uint64_t part_of(uint64_t whole, uint64_t part, uint64_t parts)
+static uint64_t proportion(uint64_t whole, uint64_t part, uint64_t parts)
 {
     return (uint64_t)((double)whole * (double)part / (double)parts + 0.5);
 }
 
-/* Shares `owed` out over the samples that wait. What rounding leaves goes to the last. */
-static int share_out(struct strobe_allocation_sum *s, struct strobe_allocations *owed)
+/* Divides `owed` over the waiting samples, in proportion to their counts. Sums are rounded cumulatively, so that the
+ * parts add up to `owed`. Without a waiting sample `owed` stays as it is. */
+static int divide_owed(struct strobe_allocation_sum *s, struct strobe_allocations *owed)
 {
     uint64_t samples = 0, before = 0;
-    struct strobe_allocations given = {0, 0};
+    struct strobe_allocations assigned = {0, 0};
     for (size_t i = 0; i < s->waiting_count; i++)
         samples += s->waiting[i].samples;
     for (size_t i = 0; i < s->waiting_count && samples; i++) {
@@ -79,10 +75,11 @@ static int share_out(struct strobe_allocation_sum *s, struct strobe_allocations 
         if (!strobe_array_reserve_zeroed(&s->of_node, &s->node_room, (size_t)w->node + 1))
             return 0;
         before += w->samples;
-        struct strobe_allocations upto = {part_of(owed->bytes, before, samples), part_of(owed->count, before, samples)};
-        s->of_node[w->node].bytes += upto.bytes - given.bytes;
-        s->of_node[w->node].count += upto.count - given.count;
-        given = upto;
+        struct strobe_allocations upto = {proportion(owed->bytes, before, samples),
+                                          proportion(owed->count, before, samples)};
+        s->of_node[w->node].bytes += upto.bytes - assigned.bytes;
+        s->of_node[w->node].count += upto.count - assigned.count;
+        assigned = upto;
     }
     if (samples)
         *owed = (struct strobe_allocations){0, 0};
@@ -90,7 +87,7 @@ static int share_out(struct strobe_allocation_sum *s, struct strobe_allocations 
     return 1;
 }
 
-static uint64_t grown(uint64_t from, uint64_t to)
+static uint64_t growth(uint64_t from, uint64_t to)
 {
     return to > from ? to - from : 0;
 }
@@ -107,19 +104,19 @@ enum strobe_status strobe_allocations_add(struct strobe_allocation_sum *s, const
         const struct strobe_item *item = &t->items[i];
         uint64_t end_ns = strobe_reader_ns(reader, item->record.ticks + item->record.duration) - begin_ns;
         int within = end_ns >= from_ns && end_ns < to_ns;
-        if (within && !wait_for_total(s, tree, &item->record))
+        if (within && !queue_for_total(s, tree, &item->record))
             return STROBE_IO;
         if (!item->metrics)
             continue;
         const struct strobe_metrics *m = &reader->metrics[item->metrics - 1];
         if (known && within) {
-            struct strobe_allocations more = {grown(last.bytes, m->alloc_bytes), grown(last.count, m->alloc_count)};
+            struct strobe_allocations more = {growth(last.bytes, m->alloc_bytes), growth(last.count, m->alloc_count)};
             owed.bytes += more.bytes;
             owed.count += more.count;
             s->all.bytes += more.bytes;
             s->all.count += more.count;
         }
-        if (within && (owed.bytes || owed.count) && !share_out(s, &owed))
+        if (within && (owed.bytes || owed.count) && !divide_owed(s, &owed))
             return STROBE_IO;
         last = (struct strobe_allocations){m->alloc_bytes, m->alloc_count};
         known = 1;
@@ -135,7 +132,7 @@ static void add(struct strobe_allocations *to, struct strobe_allocations part)
     to->count += part.count;
 }
 
-/* Whether the path from `node` inwards to `leaf`, without `node`, has its name again. */
+/* Returns 1 if the name of `node` occurs again on the path from `node` (exclusive) inwards to `leaf`. */
 static int is_repeated(const struct strobe_function_node *nodes, uint32_t node, uint32_t leaf)
 {
     for (uint32_t i = leaf; i != node; i = nodes[i].parent)

@@ -42,7 +42,7 @@ uint8_t *strobe_calls_used(const struct strobe_calls *c)
 
 uint32_t strobe_calls_thread(struct strobe_calls *c, uint32_t tid)
 {
-    /* Streams change between few threads, and mostly go on with a late one. */
+    /* Most events belong to one of the few threads that were added last. */
     for (size_t i = c->thread_count; i--;)
         if (c->threads[i].tid == tid)
             return (uint32_t)i;
@@ -54,8 +54,8 @@ uint32_t strobe_calls_thread(struct strobe_calls *c, uint32_t tid)
     return (uint32_t)c->thread_count++;
 }
 
-/* The time of a thread's next event: never before that of the one before, nor outside the stream's range. */
-static uint64_t in_order(struct strobe_calls_thread *t, uint64_t last_ns, uint64_t time_ns)
+/* Returns the time of a thread's next event: `time_ns`, or the time of the previous event if that is later. */
+static uint64_t clamp_to_order(struct strobe_calls_thread *t, uint64_t last_ns, uint64_t time_ns)
 {
     if (time_ns >= last_ns)
         return time_ns;
@@ -63,7 +63,7 @@ static uint64_t in_order(struct strobe_calls_thread *t, uint64_t last_ns, uint64
     return last_ns;
 }
 
-static void widen(struct strobe_calls *c, uint64_t time_ns)
+static void widen_range(struct strobe_calls *c, uint64_t time_ns)
 {
     if (!c->has_range || time_ns < c->begin_ns)
         c->begin_ns = time_ns;
@@ -80,8 +80,8 @@ void strobe_calls_add(struct strobe_calls *c, uint32_t thread, enum strobe_call_
     struct strobe_calls_thread *t = &c->threads[thread];
     if ((c->failed |= !strobe_array_reserve(&t->calls, &t->call_room, t->call_count + 1)))
         return;
-    time_ns = in_order(t, t->call_count ? t->calls[t->call_count - 1].time_ns : 0, time_ns);
-    widen(c, time_ns);
+    time_ns = clamp_to_order(t, t->call_count ? t->calls[t->call_count - 1].time_ns : 0, time_ns);
+    widen_range(c, time_ns);
     t->calls[t->call_count++] = (struct strobe_call){.time_ns = time_ns, .name = name, .what = (uint16_t)what};
 }
 
@@ -93,7 +93,7 @@ void strobe_calls_mark(struct strobe_calls *c, uint32_t thread, enum strobe_call
     struct strobe_calls_thread *t = &c->threads[thread];
     if ((c->failed |= !strobe_array_reserve(&t->marks, &t->mark_room, t->mark_count + 1)))
         return;
-    time_ns = in_order(t, t->mark_count ? t->marks[t->mark_count - 1].time_ns : 0, time_ns);
-    widen(c, time_ns);
+    time_ns = clamp_to_order(t, t->mark_count ? t->marks[t->mark_count - 1].time_ns : 0, time_ns);
+    widen_range(c, time_ns);
     t->marks[t->mark_count++] = (struct strobe_call_mark){time_ns, name, kind, value};
 }

@@ -4,13 +4,13 @@
 
 #define NONE SIZE_MAX
 
-/* A mark, or an asynchronous slice. */
+/* A counter's value; a begin or end of an asynchronous slice; after pair_asyncs, a whole asynchronous slice. */
 struct item {
     uint32_t name, kind;
     int64_t value;
     uint64_t time_ns, end_ns;
-    size_t order; /* in the stream */
-    size_t outer; /* the slice of this cookie that it began in; NONE = none */
+    size_t order; /* position in the stream */
+    size_t outer; /* index of the slice of the same name and cookie that was open before; NONE = none */
     uint32_t track;
     bool is_open;
 };
@@ -26,9 +26,9 @@ struct work {
     struct strobe_calls_marks_stats *stats;
     struct item *items;
     size_t count;
-    struct lane *lanes; /* of one name: a heap, the one that is free first on top */
+    struct lane *lanes; /* of one name: a heap with the lane that is free first on top */
     uint32_t lane_count;
-    uint32_t tracks; /* handed out */
+    uint32_t tracks; /* assigned so far */
 };
 
 static int by_order(const struct item *a, const struct item *b)
@@ -36,7 +36,7 @@ static int by_order(const struct item *a, const struct item *b)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Counters first; then by name; then slices of one cookie, by time. */
+/* Orders counters first, then by name. Slices of one name are ordered by cookie, then by time. */
 static int by_cookie(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
@@ -58,7 +58,7 @@ static int by_begin(const void *left, const void *right)
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns ? -1 : 1 : by_order(a, b);
 }
 
-static bool gather(struct work *w)
+static bool collect_marks(struct work *w)
 {
     size_t all = 0;
     for (size_t i = 0; i < w->calls->thread_count; i++)
@@ -83,32 +83,33 @@ static bool gather(struct work *w)
     return true;
 }
 
-static void tell(struct work *w, const struct item *m, uint32_t track)
+static void emit_mark(struct work *w, const struct item *m, uint32_t track)
 {
-    struct strobe_mark told = {.track = track,
-                               .is_counter = m->kind == STROBE_MARK_COUNTER,
-                               .name = w->calls->names.texts[m->name],
-                               .begin_ns = m->time_ns,
-                               .end_ns = m->end_ns,
-                               .value = m->kind == STROBE_MARK_COUNTER ? m->value : 0};
+    struct strobe_mark out = {.track = track,
+                              .is_counter = m->kind == STROBE_MARK_COUNTER,
+                              .name = w->calls->names.texts[m->name],
+                              .begin_ns = m->time_ns,
+                              .end_ns = m->end_ns,
+                              .value = m->kind == STROBE_MARK_COUNTER ? m->value : 0};
     if (w->sink->mark)
-        w->sink->mark(w->sink, &told);
+        w->sink->mark(w->sink, &out);
 }
 
-static size_t tell_counters(struct work *w)
+static size_t emit_counter_marks(struct work *w)
 {
     size_t i = 0;
     for (; i < w->count && w->items[i].kind == STROBE_MARK_COUNTER; i++) {
         w->tracks += i == 0 || w->items[i].name != w->items[i - 1].name;
         w->items[i].end_ns = w->items[i].time_ns;
-        tell(w, &w->items[i], w->tracks - 1);
+        emit_mark(w, &w->items[i], w->tracks - 1);
         w->stats->counters++;
     }
     return i;
 }
 
-/* Pairs begins and ends from `from` on, and leaves slices in their place. Returns where these stop. */
-static size_t pair(struct work *w, size_t from)
+/* Pairs the begins and ends of asynchronous slices from index `from` on, and replaces them by whole slices. Returns the
+ * index behind the last slice. */
+static size_t pair_asyncs(struct work *w, size_t from)
 {
     size_t made = from, open = NONE;
     struct item before = {0};
@@ -134,7 +135,7 @@ static size_t pair(struct work *w, size_t from)
     return made;
 }
 
-/* Puts the lane that the heap's top was given back in its place. */
+/* Restores the heap's order after its top's free_ns has grown. */
 static void sift_down(struct work *w)
 {
     struct lane moved = w->lanes[0];
@@ -148,7 +149,7 @@ static void sift_down(struct work *w)
     w->lanes[at] = moved;
 }
 
-/* A lane that is free from time_ns on and then busy until end_ns. */
+/* Returns the track of a lane that is free at time_ns, and reserves it until end_ns. */
 static uint32_t take_lane(struct work *w, uint64_t time_ns, uint64_t end_ns)
 {
     if (w->lane_count && w->lanes[0].free_ns <= time_ns) {
@@ -172,7 +173,7 @@ static int by_track(const void *left, const void *right)
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns ? -1 : 1 : by_order(a, b);
 }
 
-static void tell_asyncs(struct work *w, struct item *slices, size_t count)
+static void emit_async_marks(struct work *w, struct item *slices, size_t count)
 {
     qsort(slices, count, sizeof *slices, by_begin);
     for (size_t i = 0; i < count; i++) {
@@ -182,22 +183,22 @@ static void tell_asyncs(struct work *w, struct item *slices, size_t count)
     }
     qsort(slices, count, sizeof *slices, by_track);
     for (size_t i = 0; i < count; i++) {
-        tell(w, &slices[i], slices[i].track);
+        emit_mark(w, &slices[i], slices[i].track);
         w->stats->asyncs++;
         w->stats->open_at_end += slices[i].is_open;
     }
 }
 
-enum strobe_status strobe_calls_tell_marks(const struct strobe_calls *calls, struct strobe_sink *sink,
+enum strobe_status strobe_calls_emit_marks(const struct strobe_calls *calls, struct strobe_sink *sink,
                                            struct strobe_calls_marks_stats *stats)
 {
     struct work w = {.calls = calls, .sink = sink, .stats = stats};
     *stats = (struct strobe_calls_marks_stats){0};
-    bool ok = gather(&w);
+    bool ok = collect_marks(&w);
     if (ok && w.count) {
         qsort(w.items, w.count, sizeof *w.items, by_cookie);
-        size_t asyncs = tell_counters(&w);
-        tell_asyncs(&w, w.items + asyncs, pair(&w, asyncs) - asyncs);
+        size_t asyncs = emit_counter_marks(&w);
+        emit_async_marks(&w, w.items + asyncs, pair_asyncs(&w, asyncs) - asyncs);
     }
     free(w.items);
     free(w.lanes);

@@ -1,5 +1,5 @@
-/* Two passes over a thread. The first judges each THROW, with calls left open at it until it is known whether an end of
- * their own follows: THROWs that end a call become ENDs. The second then closes what they and the ENDs unwind. */
+/* Each thread takes two passes. The first pass decides which THROWs end their call: it keeps a call open after a THROW
+ * until an END or THROW of that call follows, or a caller closes it. The second pass adds the missing ends. */
 #include "engine/trace/model/calls_repair.h"
 
 #include "engine/util/array.h"
@@ -9,23 +9,23 @@
 
 #define NONE SIZE_MAX
 
-/* A call that is open. */
+/* An open call. */
 struct open {
     uint32_t name;
-    size_t outer; /* the next open call of this name below it on the stack; NONE = none */
-    size_t threw; /* its last THROW so far; NONE = none */
-    size_t spare; /* a THROW of an inner call of this name: had it been that one's end, the mark that
-                   * came after would be this one's */
+    size_t outer;       /* stack index of the next outer call of this name; NONE = none */
+    size_t last_throw;  /* event index of the call's last THROW; NONE = none */
+    size_t inner_throw; /* event index of a THROW of an inner call of this name; NONE = none. If that THROW ends the
+                         * inner call, the END that closed the inner call belongs to this call instead */
 };
 
 struct repair {
     enum strobe_repair policy;
     struct strobe_repair_stats stats;
-    size_t *innermost; /* by name: its innermost open call, by place on the stack */
+    size_t *innermost; /* by name: stack index of its innermost open call */
     struct open *stack;
     size_t depth, room;
-    uint8_t *ends;           /* by event: this THROW ends its call */
-    struct strobe_call *out; /* the thread as it will be */
+    uint8_t *is_end;         /* by event: 1 = a THROW that ends its call */
+    struct strobe_call *out; /* the repaired events of the thread */
     size_t out_count, out_room;
     bool failed;
 };
@@ -47,34 +47,36 @@ static struct open pop(struct repair *r)
     return call;
 }
 
-/* Where the call is that a mark means; NONE: it is not open. */
-static size_t meant(const struct repair *r, const struct strobe_call *mark)
+/* Returns the stack index of the call that an END or THROW applies to; NONE: it is not open. */
+static size_t find_target(const struct repair *r, const struct strobe_call *mark)
 {
     if (mark->name == STROBE_CALL_ANY)
         return r->depth ? r->depth - 1 : NONE;
     return r->innermost[mark->name];
 }
 
-/* ---- first pass: which THROWs are ends */
+/* ---- first pass: which THROWs end their call */
 
-/* The innermost call is left without an end of its own: the throw that left it is sought. */
-static void judge_left(struct repair *r)
+/* Pops the innermost call, which a caller's event closed. Its last THROW is its end. If it has none, the last THROW of
+ * an inner call of the same name becomes that call's end, and the END of that inner call becomes this call's end. */
+static void classify_abandoned(struct repair *r)
 {
     struct open call = pop(r);
-    size_t end = call.threw != NONE ? call.threw : call.spare;
+    size_t end = call.last_throw != NONE ? call.last_throw : call.inner_throw;
     if (end != NONE)
-        r->ends[end] = 1;
+        r->is_end[end] = 1;
 }
 
-/* A call goes on, or ends by itself, after it threw: it caught that, unless an outer call turns out to need a mark. */
-static void judge_caught(struct repair *r, const struct open *call)
+/* The call has an event after its THROW, so it caught the exception. The THROW is kept as a candidate for the next
+ * outer call of the name, which may turn out to have no end. */
+static void classify_caught(struct repair *r, const struct open *call)
 {
-    size_t spare = call->threw != NONE ? call->threw : call->spare;
-    if (call->outer != NONE && spare != NONE)
-        r->stack[call->outer].spare = spare;
+    size_t inner_throw = call->last_throw != NONE ? call->last_throw : call->inner_throw;
+    if (call->outer != NONE && inner_throw != NONE)
+        r->stack[call->outer].inner_throw = inner_throw;
 }
 
-static void judge(struct repair *r, const struct strobe_calls_thread *t)
+static void classify_throws(struct repair *r, const struct strobe_calls_thread *t)
 {
     for (size_t i = 0; i < t->call_count && !r->failed; i++) {
         const struct strobe_call *e = &t->calls[i];
@@ -82,24 +84,24 @@ static void judge(struct repair *r, const struct strobe_calls_thread *t)
             push(r, e->name);
             continue;
         }
-        size_t at = meant(r, e);
+        size_t at = find_target(r, e);
         if (at == NONE)
             continue;
         while (r->depth > at + 1)
-            judge_left(r);
-        judge_caught(r, &r->stack[at]);
+            classify_abandoned(r);
+        classify_caught(r, &r->stack[at]);
         if (e->what == STROBE_CALL_END)
             pop(r);
         else
-            r->stack[at].threw = i;
+            r->stack[at].last_throw = i;
     }
     while (r->depth)
-        judge_left(r);
+        classify_abandoned(r);
 }
 
 /* ---- second pass: every call gets its end */
 
-static void put(struct repair *r, uint64_t time_ns, uint32_t name, enum strobe_call_what what, uint16_t flags)
+static void append_event(struct repair *r, uint64_t time_ns, uint32_t name, enum strobe_call_what what, uint16_t flags)
 {
     if (!strobe_array_reserve(&r->out, &r->out_room, r->out_count + 1)) {
         r->failed = true;
@@ -109,49 +111,49 @@ static void put(struct repair *r, uint64_t time_ns, uint32_t name, enum strobe_c
     r->stats.calls += what == STROBE_CALL_END;
 }
 
-/* Closes the calls above the one at `at`. */
-static void unwind(struct repair *r, size_t at, uint64_t time_ns)
+/* Closes the calls above stack index `at`, with synthesized ends at `time_ns`. */
+static void close_above(struct repair *r, size_t at, uint64_t time_ns)
 {
     while (r->depth > at + 1) {
-        put(r, time_ns, pop(r).name, STROBE_CALL_END, STROBE_CALL_REPAIRED);
+        append_event(r, time_ns, pop(r).name, STROBE_CALL_END, STROBE_CALL_REPAIRED);
         r->stats.closed++;
     }
 }
 
-static void follow(struct repair *r, const struct strobe_calls_thread *t, size_t i)
+static void repair_event(struct repair *r, const struct strobe_calls_thread *t, size_t i)
 {
     const struct strobe_call *e = &t->calls[i];
     if (e->what == STROBE_CALL_BEGIN) {
         push(r, e->name);
-        put(r, e->time_ns, e->name, STROBE_CALL_BEGIN, e->flags);
+        append_event(r, e->time_ns, e->name, STROBE_CALL_BEGIN, e->flags);
         return;
     }
-    size_t at = meant(r, e);
+    size_t at = find_target(r, e);
     r->stats.throws += e->what == STROBE_CALL_THROW;
     if (at == NONE) {
         r->stats.unmatched++;
         return;
     }
-    unwind(r, at, r->policy == STROBE_REPAIR_LAST ? t->calls[i - 1].time_ns : e->time_ns);
-    if (e->what == STROBE_CALL_THROW && !r->ends[i])
+    close_above(r, at, r->policy == STROBE_REPAIR_LAST ? t->calls[i - 1].time_ns : e->time_ns);
+    if (e->what == STROBE_CALL_THROW && !r->is_end[i])
         r->stats.caught++;
     else
-        put(r, e->time_ns, pop(r).name, STROBE_CALL_END, e->flags);
+        append_event(r, e->time_ns, pop(r).name, STROBE_CALL_END, e->flags);
 }
 
 static void close_calls(struct repair *r, const struct strobe_calls_thread *t)
 {
     for (size_t i = 0; i < t->call_count && !r->failed; i++)
-        follow(r, t, i);
+        repair_event(r, t, i);
     while (r->depth) {
-        put(r, t->calls[t->call_count - 1].time_ns, pop(r).name, STROBE_CALL_END, STROBE_CALL_REPAIRED);
+        append_event(r, t->calls[t->call_count - 1].time_ns, pop(r).name, STROBE_CALL_END, STROBE_CALL_REPAIRED);
         r->stats.open_at_end++;
     }
 }
 
 /* ---- a thread */
 
-/* Whether there is nothing to repair, which is the common case. Leaves the stack empty. */
+/* Returns true if the thread needs no repair, which is the common case. Leaves the stack empty. */
 static bool is_whole(struct repair *r, const struct strobe_calls_thread *t)
 {
     bool whole = true;
@@ -185,13 +187,13 @@ static void repair_thread(struct repair *r, struct strobe_calls_thread *t)
         return;
     }
     if (!r->failed && has_throws(t)) {
-        free(r->ends);
-        r->ends = calloc(t->call_count, sizeof *r->ends);
-        if (!r->ends) {
+        free(r->is_end);
+        r->is_end = calloc(t->call_count, sizeof *r->is_end);
+        if (!r->is_end) {
             r->failed = true;
             return;
         }
-        judge(r, t);
+        classify_throws(r, t);
     }
     r->out = NULL;
     r->out_count = r->out_room = 0;
@@ -223,7 +225,7 @@ enum strobe_status strobe_calls_repair(struct strobe_calls *c, enum strobe_repai
     c->failed |= r.failed;
     free(r.innermost);
     free(r.stack);
-    free(r.ends);
+    free(r.is_end);
     return r.failed ? STROBE_IO : STROBE_OK;
 }
 

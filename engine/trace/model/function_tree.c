@@ -56,19 +56,19 @@ const char *strobe_wait_name(unsigned kind)
     return fixed_names[kind < STROBE_KIND_COUNT ? kind : STROBE_KIND_NONE];
 }
 
-/* Whose code an address is in; see struct strobe_resolver. */
+/* Owner of the code at an address; see struct strobe_resolver. */
 enum owner { OF_PROGRAM, OF_SYSTEM, OF_HOOK, OF_ENGINE };
 
 struct place {
     uint32_t first, count;
     enum owner owner;
-}; /* of the functions at one address */
+}; /* the functions at one address: a range of place_names */
 
-/* What a stack comes to. */
+/* The path that a stack folds to. */
 struct folded {
-    uint32_t node;  /* with all frames but the library's, + 1; 0 = not folded yet */
-    uint32_t shown; /* without what the engine has called; equal to `node` outside of the engine */
-    uint32_t until; /* stack id that the shown part ends with, when in_engine */
+    uint32_t node;  /* + 1, with all frames except those of the engine's library; 0 = not folded yet */
+    uint32_t shown; /* + 1, also without functions that the engine called; equal to `node` if not in_engine */
+    uint32_t until; /* if in_engine: stack id of the innermost shown frame */
     int in_engine;
 };
 
@@ -80,9 +80,9 @@ struct strobe_function_tree {
 
     struct strobe_name *names;
     size_t name_count, name_room;
-    uint32_t *name_of_function; /* by function id: name + 1; 0 = not met yet */
+    uint32_t *name_of_function; /* by function id: name + 1; 0 = no name yet */
     size_t function_room;
-    const char *image; /* the image asked about last, and whose code is in it; see owner_of */
+    const char *image; /* cache of owner_of: the last image and its owner */
     enum owner owner_of_image;
 
     struct strobe_idmap places; /* (address, is return) -> place */
@@ -93,9 +93,9 @@ struct strobe_function_tree {
 
     struct strobe_function_node *nodes;
     size_t node_count, node_room;
-    struct strobe_idmap children;               /* (parent, name) -> node */
-    struct folded *of_stack[STROBE_STACK_WAYS]; /* by stack id */
-    uint32_t *syscall_of; /* by stack id: name of the system call it ends in, or NO_SYSCALL; 0 = not
+    struct strobe_idmap children;                           /* (parent, name) -> node */
+    struct folded *of_stack[STROBE_STACK_INCOMPLETE_COUNT]; /* by stack id */
+    uint32_t *syscall_of; /* by stack id: name of the system call that it ends in, or NO_SYSCALL; 0 = not
                            * known yet */
     uint32_t stack_count;
 };
@@ -132,7 +132,8 @@ int strobe_is_engine_library(const char *file_name)
     return !strcmp(file_name, "libstrobe-preload.so") || !strncmp(file_name, embedded, sizeof embedded - 1);
 }
 
-/* Whose code an image holds by its file's name; the engine's own library, whose functions are told apart: OF_HOOK. */
+/* Returns the owner of an image's code, derived from its file's name. OF_HOOK means the engine's own library; owner_of
+ * distinguishes the functions in it. */
 static enum owner owner_of_image(const char *image)
 {
     static const struct {
@@ -154,8 +155,8 @@ static enum owner owner_of_image(const char *image)
     return OF_PROGRAM;
 }
 
-/* A resolver gives all symbols of an image the same text, which it keeps: the image's name is looked at once for a run
- * of addresses in it. */
+/* Caches the owner of the last image. A resolver returns the same text pointer for all symbols of one image, so the
+ * comparison of pointers is sufficient. */
 static enum owner owner_of(struct strobe_function_tree *t, const struct strobe_symbol *symbol)
 {
     if (!symbol->image)
@@ -164,7 +165,7 @@ static enum owner owner_of(struct strobe_function_tree *t, const struct strobe_s
         t->image = symbol->image;
         t->owner_of_image = owner_of_image(symbol->image);
     }
-    /* The hook of syscall() makes the program's call itself, in this part of it. */
+    /* The hook of syscall() performs the program's system call in this function, so it counts as a hook. */
     bool is_own = t->owner_of_image == OF_HOOK && symbol->is_local && strcmp(symbol->function, "strobe_syscall_raw");
     return is_own ? OF_ENGINE : t->owner_of_image;
 }
@@ -216,7 +217,7 @@ uint32_t strobe_function_tree_child(struct strobe_function_tree *t, uint32_t par
     return (uint32_t)t->node_count++;
 }
 
-/* What `caller` comes to with one frame more; `above` is its stack id. */
+/* Returns `caller` extended by the frame at `address`. `above` is the stack id of `caller`. */
 static struct folded descend(struct strobe_function_tree *t, struct folded caller, uint32_t above, uint64_t address)
 {
     const struct place *place = place_of(t, address);
@@ -239,18 +240,18 @@ static struct folded descend(struct strobe_function_tree *t, struct folded calle
     return f;
 }
 
-/* The node that stacks read this way hang under. */
-static uint32_t base_of(struct strobe_function_tree *t, unsigned way)
+/* Returns the base node of stacks with these bits. */
+static uint32_t base_of(struct strobe_function_tree *t, unsigned incomplete)
 {
-    if (way & STROBE_STACK_LOST)
+    if (incomplete & STROBE_STACK_LOST)
         return strobe_function_tree_child(t, 0, STROBE_NAME_LOST);
-    if (way & STROBE_STACK_CUT)
+    if (incomplete & STROBE_STACK_CUT)
         return strobe_function_tree_child(t, 0, STROBE_NAME_CUT);
     return 0;
 }
 
-/* Lists the unfolded part of a stack, innermost first, and what it hangs on. Depths that fall by one at each step
- * keep a damaged table from leading in circles. */
+/* Lists in `steps` the part of a stack that is not folded yet, innermost first. Returns the stack id below which that
+ * part lies. Each step must reduce the depth by one, so that a damaged table cannot cause an endless loop. */
 static uint32_t climb(const struct strobe_function_tree *t, uint32_t stack, const struct folded *known, uint32_t *steps,
                       uint32_t *step_count)
 {
@@ -268,15 +269,15 @@ static uint32_t climb(const struct strobe_function_tree *t, uint32_t stack, cons
     return stack;
 }
 
-static void fold(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+static void fold(struct strobe_function_tree *t, uint32_t stack, unsigned incomplete)
 {
-    struct folded *known = t->of_stack[way], f;
+    struct folded *known = t->of_stack[incomplete], f;
     uint32_t steps[STROBE_STACK_DEPTH_MAX], count;
     uint32_t top = climb(t, stack, known, steps, &count);
     if (top && known[top].node)
         f = known[top];
     else
-        f = (struct folded){.node = base_of(t, way) + 1, .shown = 0};
+        f = (struct folded){.node = base_of(t, incomplete) + 1, .shown = 0};
     if (!f.shown)
         f.shown = f.node;
     while (count--) {
@@ -286,38 +287,38 @@ static void fold(struct strobe_function_tree *t, uint32_t stack, unsigned way)
     }
 }
 
-/* NULL: no such stack, or out of memory. */
-static const struct folded *folded_of(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+/* Returns the folded stack, and folds it on first use. NULL: no such stack, or out of memory. */
+static const struct folded *folded_of(struct strobe_function_tree *t, uint32_t stack, unsigned incomplete)
 {
     if (!stack || stack >= t->stack_count || !strobe_stack_node_of(t->table, stack))
         return NULL;
-    if (!t->of_stack[way]) {
-        t->of_stack[way] = calloc(t->stack_count, sizeof *t->of_stack[way]);
-        if (!t->of_stack[way]) {
+    if (!t->of_stack[incomplete]) {
+        t->of_stack[incomplete] = calloc(t->stack_count, sizeof *t->of_stack[incomplete]);
+        if (!t->of_stack[incomplete]) {
             t->failed = 1;
             return NULL;
         }
     }
-    if (!t->of_stack[way][stack].node)
-        fold(t, stack, way);
-    return &t->of_stack[way][stack];
+    if (!t->of_stack[incomplete][stack].node)
+        fold(t, stack, incomplete);
+    return &t->of_stack[incomplete][stack];
 }
 
-/* The node of a stack's functions alone. */
-static uint32_t node_of_functions(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+/* Returns the node of a stack without its system call. */
+static uint32_t node_of_functions(struct strobe_function_tree *t, uint32_t stack, unsigned incomplete)
 {
     const struct folded *f;
-    if (stack && stack < t->stack_count && t->of_stack[way] && t->of_stack[way][stack].node)
-        f = &t->of_stack[way][stack];
+    if (stack && stack < t->stack_count && t->of_stack[incomplete] && t->of_stack[incomplete][stack].node)
+        f = &t->of_stack[incomplete][stack];
     else
-        f = folded_of(t, stack, way);
+        f = folded_of(t, stack, incomplete);
     if (t->failed && !f)
         return 0;
-    uint32_t node = !f ? 0 : f->node ? f->shown - 1 : base_of(t, way);
+    uint32_t node = !f ? 0 : f->node ? f->shown - 1 : base_of(t, incomplete);
     return node ? node : strobe_function_tree_child(t, 0, STROBE_NAME_NO_STACK);
 }
 
-/* The name of the system call that a thread with this stack was in; NO_SYSCALL when it was in none. */
+/* Returns the name of the system call that the stack ends in, or NO_SYSCALL. */
 static uint32_t syscall_of(struct strobe_function_tree *t, uint32_t stack)
 {
     struct strobe_symbol call;
@@ -333,29 +334,29 @@ static uint32_t syscall_of(struct strobe_function_tree *t, uint32_t stack)
     return *known;
 }
 
-int strobe_function_tree_in_engine(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+int strobe_function_tree_in_engine(struct strobe_function_tree *t, uint32_t stack, unsigned incomplete)
 {
-    const struct folded *f = folded_of(t, stack, way);
+    const struct folded *f = folded_of(t, stack, incomplete);
     return f && f->in_engine;
 }
 
-uint32_t strobe_function_tree_shown_stack(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+uint32_t strobe_function_tree_shown_stack(struct strobe_function_tree *t, uint32_t stack, unsigned incomplete)
 {
-    const struct folded *f = folded_of(t, stack, way);
+    const struct folded *f = folded_of(t, stack, incomplete);
     return f && f->in_engine ? f->until : stack;
 }
 
-uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *t, uint32_t stack, unsigned incomplete)
 {
-    uint32_t node = node_of_functions(t, stack, way);
+    uint32_t node = node_of_functions(t, stack, incomplete);
     if (!t->in_syscall || !stack || stack >= t->stack_count || !strobe_stack_node_of(t->table, stack) ||
-        strobe_function_tree_in_engine(t, stack, way))
+        strobe_function_tree_in_engine(t, stack, incomplete))
         return node;
     uint32_t name = syscall_of(t, stack);
     return name == NO_SYSCALL ? node : strobe_function_tree_child(t, node, name);
 }
 
-/* ---- the whole */
+/* ---- the tree */
 
 enum strobe_status strobe_function_tree_open(const struct strobe_stack_table *table, struct strobe_resolver resolver,
                                              struct strobe_function_tree **out)
@@ -394,8 +395,8 @@ void strobe_function_tree_close(struct strobe_function_tree *t)
 {
     if (!t)
         return;
-    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++)
-        free(t->of_stack[way]);
+    for (unsigned incomplete = 0; incomplete < STROBE_STACK_INCOMPLETE_COUNT; incomplete++)
+        free(t->of_stack[incomplete]);
     free(t->syscall_of);
     free(t->names);
     free(t->name_of_function);
@@ -409,9 +410,9 @@ void strobe_function_tree_close(struct strobe_function_tree *t)
 
 void strobe_function_tree_enter(struct strobe_function_tree *t, const struct strobe_stack_table *table)
 {
-    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++) {
-        free(t->of_stack[way]);
-        t->of_stack[way] = NULL;
+    for (unsigned incomplete = 0; incomplete < STROBE_STACK_INCOMPLETE_COUNT; incomplete++) {
+        free(t->of_stack[incomplete]);
+        t->of_stack[incomplete] = NULL;
     }
     free(t->syscall_of);
     t->syscall_of = NULL;

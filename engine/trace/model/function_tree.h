@@ -1,11 +1,11 @@
-/* From stacks of addresses to paths of functions. The session's stack table is a trie of addresses; this is the trie of
- * functions that it folds into: a caller whose return address moves within one function stays one node, while recursion
- * f -> f stays two (S-60). Identity is by function id, never by name (S-59).
+/* Folds stacks of addresses to paths of functions. The session's stack table is a trie of addresses. The function tree
+ * is a trie of functions. A caller whose return addresses lie at several places of one function stays one node, while
+ * recursion f -> f stays two nodes (S-60). Identity is by function id, never by name (S-59).
  *
- * Node 0 is the root: no function at all. Everything is made when first asked for and kept: each address is resolved
- * once, each stack id folded once.
+ * Node 0 is the root and has no function. Nodes are created on first use and kept: each address is resolved once, and
+ * each stack id is folded once.
  *
- * Also holds the names that are no functions: waits, gaps, placeholders. Not thread-safe; allocates. Reading half
+ * The tree also holds names that are not functions: waits, gaps, placeholders. Not thread-safe; allocates. Offline
  * only. */
 #ifndef STROBE_TRACE_MODEL_FUNCTION_TREE_H
 #define STROBE_TRACE_MODEL_FUNCTION_TREE_H
@@ -18,39 +18,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What turns a return address into functions; as strobe_symbols_resolve, behind a pointer so that tests and importers
- * bring their own. Texts must outlive the tree.
+/* Resolves a return address to functions. `resolve` has the contract of strobe_symbols_resolve; it is a pointer so that
+ * tests and importers can supply another one. Texts must outlive the tree.
  *
- * Functions of the engine's own preloaded library are left out of stacks: the program did not call them. What they call
- * for the engine is left out, too: where a function of the library that is not exported has called only functions of
- * the C library, the dynamic linker, libunwind or the kernel's page, the stack ends at the program's function whose
- * call was hooked. Behind an exported one, a hook, is the function that the program meant to call. */
+ * Functions of the engine's preloaded library are left out of stacks, because the program did not call them. Functions
+ * that the library calls for itself are left out too. This applies below a function that the library does not export:
+ * if it has called only functions of the C library, the dynamic linker, libunwind or the vDSO, the stack ends at the
+ * program's function whose call was hooked. An exported function of the library is a hook; the function below a hook
+ * is the one that the program meant to call, and stays. */
 struct strobe_resolver {
     size_t (*resolve)(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max);
     void *ctx;
 };
 
-/* Names that are no functions come first: one for a wait of each kind, one for short calls of each kind that one sample
- * stands for (with the text of the wait), then these, then the functions. */
+/* Names by id: first one for a wait of each kind, then one for sampled short calls of each kind (with the same text),
+ * then the constants below, then the functions. */
 enum {
     STROBE_NAME_SAMPLED_CALL = STROBE_KIND_COUNT,
-    STROBE_NAME_UNSEEN = 2 * STROBE_KIND_COUNT, /* "[unseen]": too long without a sample to say where the thread was */
-    STROBE_NAME_OFF_CPU,                        /* "[off cpu]": no sample, but little CPU time was used either */
-    STROBE_NAME_RUNNABLE,                       /* "[runnable]": waited for a processor */
+    STROBE_NAME_UNSEEN = 2 * STROBE_KIND_COUNT, /* "[unseen]": no sample for too long; position unknown */
+    STROBE_NAME_OFF_CPU,                        /* "[off cpu]": no sample, and little CPU time was used */
+    STROBE_NAME_RUNNABLE,                       /* "[runnable]": the thread waited for a processor */
     STROBE_NAME_KERNEL,                         /* "[kernel]": CPU time in the kernel outside of known calls */
     STROBE_NAME_CUT,                            /* "[stack cut]": outermost frames are missing */
-    STROBE_NAME_LOST,                           /* "[stack lost]": the walk met a frame it could not believe */
+    STROBE_NAME_LOST,                           /* "[stack lost]": the unwinder stopped at an implausible frame */
     STROBE_NAME_TABLE_FULL,                     /* "[stack table full]": innermost frames are missing */
     STROBE_NAME_NO_STACK,                       /* "[no stack]" */
     STROBE_NAME_FUNCTIONS
 };
 
 struct strobe_name {
-    const char *text;  /* what to show */
-    const char *image; /* "" for what is no function */
-    const char *file;  /* "" when unknown */
+    const char *text;  /* the text to show */
+    const char *image; /* "" if not a function */
+    const char *file;  /* "" if unknown */
     uint32_t line;
-    uint64_t address; /* where the function starts; 0 for what is no function */
+    uint64_t address; /* where the function starts; 0 if not a function */
 };
 
 struct strobe_function_node {
@@ -59,16 +60,24 @@ struct strobe_function_node {
     uint32_t depth; /* 0 for the root */
 };
 
-/* How a stack id is to be read: bits. */
+/* Bits of the parameter `incomplete`: why a stack lacks its outermost frames. They select the base node, below which
+ * the stack's functions are. Without a bit it is the root. */
 enum {
-    STROBE_STACK_CUT = 1,  /* hang it under "[stack cut]" */
-    STROBE_STACK_LOST = 2, /* hang it under "[stack lost]" */
-    STROBE_STACK_WAYS = 4
+    STROBE_STACK_CUT = 1,  /* the recorder cut the stack; the base node is "[stack cut]" */
+    STROBE_STACK_LOST = 2, /* the unwinder stopped at an implausible frame; the base node is "[stack lost]" */
+    STROBE_STACK_INCOMPLETE_COUNT = 4
 };
 
-/* Most names that one stack has: of all functions at each of its addresses, and two that say how it is to be read. What
- * handles stacks has room for all of them, so that no stack is cut when it is read. */
+/* The largest number of names on one stack: all functions at each of its addresses, and two base nodes. Buffers of this
+ * size never truncate a stack. */
 enum { STROBE_STACK_NAMES_MAX = STROBE_STACK_DEPTH_MAX * STROBE_SYMBOLS_FRAMES_MAX + 2 };
+
+/* Returns the STROBE_STACK_* bits of a record's stack. */
+static inline unsigned strobe_stack_incomplete(const struct strobe_record *r)
+{
+    return (r->flags & STROBE_FLAG_CUT ? STROBE_STACK_CUT : 0u) |
+           (r->flags & STROBE_FLAG_DOUBTFUL ? STROBE_STACK_LOST : 0u);
+}
 
 struct strobe_function_tree;
 
@@ -77,50 +86,52 @@ enum strobe_status strobe_function_tree_open(const struct strobe_stack_table *ta
                                              struct strobe_function_tree **out);
 void strobe_function_tree_close(struct strobe_function_tree *tree);
 
-/* From now on a stack that ends in a system call has that call as its innermost name. `in_syscall` is as
- * strobe_symbols_in_syscall, and gets the resolver's ctx; it is asked for the innermost address of a stack only. */
+/* After this call, a stack that ends in a system call has that call as its innermost name. `in_syscall` has the
+ * contract of strobe_symbols_in_syscall and gets the resolver's ctx. The tree calls it only for the innermost address
+ * of a stack. */
 void strobe_function_tree_show_syscalls(struct strobe_function_tree *tree,
                                         int (*in_syscall)(void *ctx, uint64_t return_address,
                                                           struct strobe_symbol *out));
 
-/* Goes on to another session: from here on stacks and addresses are those of `table`, and the resolver answers for it.
- * Names and nodes stay what they are, so those of one function in two sessions are the same where the resolver gives it
- * one id. */
+/* Switches the tree to another session. From now on stacks and addresses are those of `table`, and the resolver must
+ * answer for that session. Names and nodes stay valid. A function of two sessions has one name and one node if the
+ * resolver gives it the same id in both. */
 void strobe_function_tree_enter(struct strobe_function_tree *tree, const struct strobe_stack_table *table);
 
-/* STROBE_IO when memory ran out at any time: what was handed out since then may be the root instead. */
+/* STROBE_IO: an allocation failed earlier; nodes returned since then may be the root instead. */
 enum strobe_status strobe_function_tree_status(const struct strobe_function_tree *tree);
 
-/* The node of a stack, read as `way` says: that of its innermost function, or of the system call that the thread was in
- * below it. An id that is 0, unpublished or damaged gives "[no stack]". */
-uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *tree, uint32_t stack, unsigned way);
+/* Returns the node of a stack, with the bits `incomplete`. It is the node of the innermost function, or of the system
+ * call that this function was in. An id that is 0, unpublished or damaged gives "[no stack]". */
+uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *tree, uint32_t stack, unsigned incomplete);
 
-/* Whether the innermost frames of the stack, read as `way` says, are the engine's doing. */
-int strobe_function_tree_in_engine(struct strobe_function_tree *tree, uint32_t stack, unsigned way);
+/* Returns 1 if the innermost frames of the stack, with the bits `incomplete`, are calls that the engine made
+ * for itself. */
+int strobe_function_tree_in_engine(struct strobe_function_tree *tree, uint32_t stack, unsigned incomplete);
 
-/* The stack without such frames: the stack itself, or one that it continues; 0 when nothing is left. */
-uint32_t strobe_function_tree_shown_stack(struct strobe_function_tree *tree, uint32_t stack, unsigned way);
+/* Returns the stack without such frames: the stack itself, or one of its prefixes; 0 if no frame is left. */
+uint32_t strobe_function_tree_shown_stack(struct strobe_function_tree *tree, uint32_t stack, unsigned incomplete);
 
-/* The node of `name` called from `parent`. */
+/* Returns the node of `name` called from `parent`. Creates it if needed. */
 uint32_t strobe_function_tree_child(struct strobe_function_tree *tree, uint32_t parent, uint32_t name);
 
-/* A name that is a text and no function of the stack table's: each call makes another. The text must outlive the
- * tree. "[no stack]" when memory ran out. */
+/* Adds a name with this text that is not a function of the stack table, and returns it. Each call adds another name.
+ * The text must outlive the tree. Returns "[no stack]" when memory runs out. */
 uint32_t strobe_function_tree_text(struct strobe_function_tree *tree, const char *text);
 
-/* Nodes and names by id. Nodes stand in one array, so that node 0 gives all; they move when the tree grows, so don't
- * keep the pointer. */
+/* Nodes and names by id. All nodes are in one array, so node 0 gives access to all. The array moves when the tree
+ * grows: do not keep the pointer. */
 const struct strobe_function_node *strobe_function_tree_node(const struct strobe_function_tree *tree, uint32_t node);
 const struct strobe_name *strobe_function_tree_name(const struct strobe_function_tree *tree, uint32_t name);
 uint32_t strobe_function_tree_node_count(const struct strobe_function_tree *tree);
 uint32_t strobe_function_tree_name_count(const struct strobe_function_tree *tree);
 
-/* What a wait of this kind is shown as: "[mutex wait]" and so on; "[wait]" when out of range. */
+/* Returns the text for a wait of this kind, such as "[mutex wait]"; "[wait]" when `kind` is out of range. */
 const char *strobe_wait_name(unsigned kind);
 
-/* The functions at one address, outermost first: names in *names. `*first` numbers the first of them among all
- * (address, function) pairs, from 0: a dense id for tables of frames. Returns how many: 0 for the engine's own, and
- * when memory ran out. */
+/* Returns the functions at one address, outermost first, as names in *names. `*first` is the index of the first of them
+ * among all (address, function) pairs, from 0: a dense id for tables of frames. Returns the number of functions: 0 for
+ * the engine's functions and when memory runs out. */
 size_t strobe_function_tree_at(struct strobe_function_tree *tree, uint64_t address, const uint32_t **names,
                                uint32_t *first);
 

@@ -1,4 +1,5 @@
-/* What a timeline tells whoever writes it down. A sink is one output format; the timeline calls it in this order:
+/* The sink interface: a timeline passes its events to a sink, and each output format is one sink. The timeline calls
+ * the sink in this order:
  *
  *   start
  *     any of value (by series, then by time), then any of hitch (by time), then any of mark (by track, then by time)
@@ -7,20 +8,21 @@
  *                        thread_end
  *   finish               once, also after an error
  *
- * Within a thread, times of slice_begin, slice_end, instant, wake and message never decrease; slices nest, each is
- * longer than zero, and all are ended before thread_end. Pointers handed over are good during the call only, except
- * those given to start, which last until finish returns. Names are ids of the function tree.
+ * Within a thread, times of slice_begin, slice_end, instant, wake and message never decrease. Slices nest, each is
+ * longer than zero, and all end before thread_end. Pointers passed to a call are valid during that call only, except
+ * those passed to start, which are valid until finish returns. Names are ids of the function tree.
  *
- * A sink that has no use for values, hitches, marks, instants, wakes, samples, messages, shares of CPU time or ends of
+ * A sink that does not use values, hitches, marks, instants, wakes, samples, messages, shares of CPU time or ends of
  * threads leaves the pointer NULL.
  *
- * Of several sessions, one for each process, the calls from start on are repeated, in the order in which the processes
- * began, and finish comes after the last; the tree goes on to the next session (strobe_function_tree_enter).
+ * For several sessions, one per process, the calls from start on are repeated, in the order in which the processes
+ * began. finish comes after the last session. The tree switches to the next session before its start
+ * (strobe_function_tree_enter).
  *
- * What comes from no session (calls_timeline.h) has a reader of which only pid, exe, command, begin and threads are
- * set; the version of its session is 0.
+ * A timeline that does not come from a session (calls_timeline.h) has a reader of which only pid, exe, command, begin
+ * and threads are set. The version of its session is 0.
  *
- * Calls return nothing: a sink that fails remembers its first error, ignores what follows, and returns the error from
+ * Calls return nothing. A sink that fails keeps its first error, ignores later calls, and returns the error from
  * finish. Reading half only. */
 #ifndef STROBE_TRACE_MODEL_SINK_H
 #define STROBE_TRACE_MODEL_SINK_H
@@ -41,7 +43,7 @@ enum strobe_counter {
     STROBE_COUNTER_COUNT
 };
 
-/* A point in a thread's life. */
+/* A point in time of one thread, with its totals so far. */
 struct strobe_moment {
     uint64_t time_ns;                       /* CLOCK_BOOTTIME */
     uint64_t cpu_ns;                        /* CPU time used so far; never decreases, never grows faster than time_ns */
@@ -50,100 +52,101 @@ struct strobe_moment {
 
 enum strobe_slice_class {
     STROBE_SLICE_FUNCTION,
-    STROBE_SLICE_WAIT,        /* a blocking call; covers it from begin to end */
+    STROBE_SLICE_WAIT,        /* a blocking call, from its begin to its end */
     STROBE_SLICE_GAP,         /* no sample for too long */
-    STROBE_SLICE_PLACEHOLDER, /* stands for frames that are missing */
-    STROBE_SLICE_OFF_CPU,     /* the thread stood in the slice around this one, off its processor */
+    STROBE_SLICE_PLACEHOLDER, /* stands for missing frames */
+    STROBE_SLICE_OFF_CPU,     /* the thread was off its processor, in the slice around this one */
     STROBE_SLICE_CLASS_COUNT,
 };
 
 struct strobe_slice {
     uint32_t name;
-    uint32_t node;  /* of the function tree: this slice and those it lies in */
+    uint32_t node;  /* of the function tree: the path of this slice and those around it */
     uint32_t depth; /* 1 for the outermost */
     enum strobe_slice_class class;
-    int unfinished;   /* a wait that had not ended when the session did; at slice_end, a call
-                       * whose end is made up */
-    uint64_t arg;     /* of a wait: what the call was about, see struct strobe_record; else 0 */
-    uint64_t samples; /* at slice_end: samples that saw it, or one in it */
+    int unfinished;   /* of a wait: it had not ended at the end of the session; at slice_end of a call:
+                       * its end is synthesized */
+    uint64_t arg;     /* of a wait: the argument of struct strobe_record; else 0 */
+    uint64_t samples; /* at slice_end: samples within the slice, including those of slices in it */
     struct strobe_moment begin;
 };
 
 /* Samples of one stack, evenly spread from first to last. */
 struct strobe_samples {
     uint64_t first_ns, last_ns;
-    uint64_t count; /* at least 1 */
-    uint32_t stack; /* stack id; 0 = none */
-    unsigned way;   /* how to read it: STROBE_STACK_* of function_tree.h */
+    uint64_t count;      /* at least 1 */
+    uint32_t stack;      /* stack id; 0 = none */
+    unsigned incomplete; /* STROBE_STACK_* bits of function_tree.h */
 };
 
-/* Numbers that go with an instant. */
+/* A number that belongs to an instant. */
 struct strobe_note {
     const char *key;
     uint64_t value;
 };
 
-/* Who ended a wait: a flow from the waker's track to the waiter's, told among the events of both, once each. To the
- * waiter right before its wait's slice_end, with no other slice open in it; to the waker at the time of the release.
- * When nobody ended it, it is told to the waiter only. */
+/* The end of a wait by another thread: a flow from the waker's track to the waiter's. The sink gets it once among the
+ * events of each of the two threads. The waiter's comes right before slice_end of its wait, with no slice open inside.
+ * The waker's comes at the time of the release. If the wait timed out or was interrupted, only the waiter's comes. */
 struct strobe_wake_flow {
-    uint64_t id;                 /* from 1; the same at both ends, and no other's */
-    int at_waker;                /* which end this is */
-    uint32_t waiter, waker;      /* threads, by index; waker STROBE_NOBODY: it timed out or was interrupted */
+    uint64_t id;                 /* from 1; equal at both ends, and unique among flows */
+    int at_waker;                /* 1: the waker's end of the flow; 0: the waiter's */
+    uint32_t waiter, waker;      /* thread indices; waker STROBE_NOBODY: the wait timed out or was interrupted */
     uint64_t time_ns;            /* of this end */
     uint64_t release_ns, end_ns; /* when the waker released, when the wait ended */
-    uint64_t what;               /* what was waited for: arg of the wait */
-    uint32_t stack;              /* stack id of the waker at the release; 0 = not known */
+    uint64_t what;               /* the object waited for: arg of the wait */
+    uint32_t stack;              /* stack id of the waker at the release; 0 = unknown */
 };
 
-/* The thread's loop begins a message (id not 0), after the slices of the one before have ended and before its own
- * begin; or it ends the one it was busy with (0). One that begins ends the one before, too. */
+/* With an id that is not 0, the thread's loop begins a message: after slices of the previous message have ended and
+ * before slices of its own begin. With id 0, the loop ends the current message. A message that begins also ends the
+ * previous one. */
 struct strobe_loop_message {
     uint64_t time_ns;
     uint32_t id;
 };
 
 /* CPU time of the thread that belongs to `node` of the function tree, used between the two times: see cpu_shares.h. The
- * times are equal where it belongs to a sample. Ends never decrease. A thread of which calls are known has none. */
+ * times are equal if it belongs to one sample. Ends never decrease. A thread with known calls has no shares. */
 struct strobe_cpu_share {
     uint64_t begin_ns, end_ns;
     uint32_t node;
     uint64_t cpu_ns;
 };
 
-/* A value of the process at an instant. */
+/* A value of the process at one time. */
 struct strobe_value {
     enum strobe_series what;
     uint64_t time_ns, value;
 };
 
-/* Names of the series, with their units in words, by enum strobe_series: what tracks are called. */
+/* Names of the series, with their units, by enum strobe_series. They are the names of tracks. */
 extern const char *const strobe_series_name[STROBE_SERIES_COUNT];
 
-/* A turn of a run loop that took too long. They follow one another; each is longer than zero. */
+/* A turn of a run loop that took too long. Turns do not overlap, and each is longer than zero. */
 struct strobe_late {
     uint64_t begin_ns, end_ns;
     enum strobe_hitch how;
-    uint32_t thread; /* whose loop, by index */
-    uint32_t node;   /* of the function tree: a stack seen in it; 0 = none */
+    uint32_t thread; /* index of the loop's thread */
+    uint32_t node;   /* of the function tree: a stack sampled during the turn; 0 = none */
 };
 extern const char *const strobe_hitch_name[STROBE_HITCH_COUNT];
 
-/* Text that goes with a mark. */
+/* Text that belongs to a mark. */
 struct strobe_mark_note {
     const char *key, *text;
 };
 
-/* What a program told beside its calls: a counter's value, or an asynchronous slice, which lies on no thread. Or what
- * somebody has to say of the program (findings): those have a lane, and may be instants. */
+/* An event of the process that is not a call: a counter's value, or an asynchronous slice, which belongs to no thread.
+ * Findings are marks too: they have a lane, and their begin and end may be equal. */
 struct strobe_mark {
     uint32_t track; /* from 0: a counter, or a lane in which slices of one name follow one another */
     int is_counter;
     const char *name;
-    uint64_t begin_ns, end_ns;            /* a counter's: equal */
-    int64_t value;                        /* a counter's */
-    const char *lane;                     /* what the track is called; NULL = `name` */
-    const struct strobe_mark_note *notes; /* of those with a lane */
+    uint64_t begin_ns, end_ns;            /* of a counter: equal */
+    int64_t value;                        /* of a counter */
+    const char *lane;                     /* name of the track; NULL = `name` */
+    const struct strobe_mark_note *notes; /* of marks with a lane */
     size_t note_count;
 };
 
@@ -163,11 +166,11 @@ struct strobe_sink {
     void (*mark)(struct strobe_sink *, const struct strobe_mark *);
     void (*message)(struct strobe_sink *, const struct strobe_loop_message *);
     void (*cpu)(struct strobe_sink *, const struct strobe_cpu_share *);
-    int several; /* set before start: there are several processes, to be told apart */
+    int several; /* set before start: the trace has several processes, which the output must distinguish */
 };
 
-/* The name of the process's program: the last part of its file's path; "program" when it is not known. *bytes is its
- * length: nothing ends it. */
+/* Returns the name of the process's program: the last part of its file's path, or "program" when unknown. *bytes is
+ * its length; the name is not terminated by NUL. */
 const char *strobe_sink_process_name(const struct strobe_session_header *header, size_t *bytes);
 
 #endif

@@ -7,7 +7,7 @@
 struct chosen {
     struct strobe_sink sink, *inner;
     const char *which;
-    int on; /* the thread that is being told is one of them */
+    int selected; /* the current thread passes */
 };
 
 int strobe_is_thread(const struct strobe_reader_thread *thread, const char *which)
@@ -26,22 +26,22 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
 static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *thread)
 {
     struct chosen *c = (struct chosen *)sink;
-    c->on = strobe_is_thread(thread, c->which);
-    if (c->on)
+    c->selected = strobe_is_thread(thread, c->which);
+    if (c->selected)
         c->inner->thread_begin(c->inner, thread);
 }
 
 static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *slice)
 {
     struct chosen *c = (struct chosen *)sink;
-    if (c->on)
+    if (c->selected)
         c->inner->slice_begin(c->inner, slice);
 }
 
 static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice, const struct strobe_moment *now)
 {
     struct chosen *c = (struct chosen *)sink;
-    if (c->on)
+    if (c->selected)
         c->inner->slice_end(c->inner, slice, now);
 }
 
@@ -49,35 +49,35 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
                     size_t note_count)
 {
     struct chosen *c = (struct chosen *)sink;
-    if (c->on && c->inner->instant)
+    if (c->selected && c->inner->instant)
         c->inner->instant(c->inner, time_ns, name, notes, note_count);
 }
 
 static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
 {
     struct chosen *c = (struct chosen *)sink;
-    if (c->on && c->inner->samples)
+    if (c->selected && c->inner->samples)
         c->inner->samples(c->inner, s);
 }
 
 static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct chosen *c = (struct chosen *)sink;
-    if (c->on && c->inner->wake)
+    if (c->selected && c->inner->wake)
         c->inner->wake(c->inner, f);
 }
 
 static void message(struct strobe_sink *sink, const struct strobe_loop_message *m)
 {
     struct chosen *c = (struct chosen *)sink;
-    if (c->on && c->inner->message)
+    if (c->selected && c->inner->message)
         c->inner->message(c->inner, m);
 }
 
 static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
 {
     struct chosen *c = (struct chosen *)sink;
-    if (c->on)
+    if (c->selected)
         c->inner->cpu(c->inner, s);
 }
 
@@ -105,9 +105,9 @@ static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
 static void thread_end(struct strobe_sink *sink)
 {
     struct chosen *c = (struct chosen *)sink;
-    if (c->on && c->inner->thread_end)
+    if (c->selected && c->inner->thread_end)
         c->inner->thread_end(c->inner);
-    c->on = 0;
+    c->selected = 0;
 }
 
 static enum strobe_status finish(struct strobe_sink *sink)

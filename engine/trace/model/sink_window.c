@@ -11,13 +11,13 @@ struct window {
     struct strobe_window_times times;
     uint64_t from_ns, to_ns; /* on the trace's clock */
     const struct strobe_reader_thread *thread;
-    int told;                              /* the thread has been told to the inner sink */
-    enum { BEFORE, INSIDE, BEHIND } place; /* of the thread's line */
-    struct strobe_moment last;             /* latest moment of it */
-    struct strobe_slice *open;             /* open slices, outermost first; all are told when INSIDE */
+    int emitted;                           /* the inner sink has got the thread's begin */
+    enum { BEFORE, INSIDE, BEHIND } place; /* of the thread's latest event: before the window, inside or behind it */
+    struct strobe_moment last;             /* of the thread's latest event */
+    struct strobe_slice *open; /* open slices, outermost first; when INSIDE, the inner sink has all of them */
     size_t depth, room;
     int failed; /* memory ran out */
-    int begun;  /* a process has been told */
+    int begun;  /* processes started so far */
 };
 
 static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
@@ -25,7 +25,7 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
     struct window *w = (struct window *)sink;
     uint64_t begin_ns = strobe_reader_ns(reader, reader->first_ticks);
     w->inner->several = sink->several;
-    if (w->begun++) { /* the window is one of the whole trace, not of each process */
+    if (w->begun++) { /* the window applies to the whole trace, from the begin of its first process */
         w->inner->start(w->inner, reader, tree);
         return;
     }
@@ -38,23 +38,25 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
 {
     struct window *w = (struct window *)sink;
     w->thread = thread;
-    w->told = 0;
+    w->emitted = 0;
     w->place = BEFORE;
     w->depth = 0;
     w->last = (struct strobe_moment){0};
 }
 
-static void tell_thread(struct window *w)
+static void emit_thread_begin(struct window *w)
 {
-    if (w->told)
+    if (w->emitted)
         return;
-    w->told = 1;
+    w->emitted = 1;
     w->stats->threads++;
     w->inner->thread_begin(w->inner, w->thread);
 }
 
-/* The moment at `time_ns`, between the latest one and `next`. Totals that are not known there are those before. */
-static struct strobe_moment between(const struct window *w, uint64_t time_ns, const struct strobe_moment *next)
+/* Returns the moment at `time_ns`, between the latest one and `next`. CPU time is interpolated; the other totals are
+ * those of the latest moment. */
+static struct strobe_moment interpolate_moment(const struct window *w, uint64_t time_ns,
+                                               const struct strobe_moment *next)
 {
     struct strobe_moment m = w->last;
     if (!w->last.time_ns) /* the thread's first moment */
@@ -66,30 +68,30 @@ static struct strobe_moment between(const struct window *w, uint64_t time_ns, co
     return m;
 }
 
-static void tell_begin(struct window *w, const struct strobe_slice *slice)
+static void emit_slice_begin(struct window *w, const struct strobe_slice *slice)
 {
-    tell_thread(w);
+    emit_thread_begin(w);
     w->stats->slices++;
     w->inner->slice_begin(w->inner, slice);
 }
 
-/* The line has come to `next`: enters the window and leaves it as that demands. Slices that end or begin exactly at
- * its begin are out or in without being cut, so entering waits until the line is past it. */
+/* Moves the thread's timeline to `next`. Enters and leaves the window if its edges lie before `next`. A slice that ends
+ * or begins exactly at the window's begin is not cut, so the window is entered only when `next` is past that time. */
 static void advance(struct window *w, const struct strobe_moment *next)
 {
     if (w->place == BEFORE && next->time_ns > w->from_ns) {
-        struct strobe_moment edge = between(w, w->from_ns, next);
+        struct strobe_moment edge = interpolate_moment(w, w->from_ns, next);
         w->place = INSIDE;
         for (size_t i = 0; i < w->depth; i++) {
             if (w->open[i].begin.time_ns < w->from_ns)
                 w->open[i].begin = edge;
-            tell_begin(w, &w->open[i]);
+            emit_slice_begin(w, &w->open[i]);
         }
         if (w->last.time_ns && w->last.time_ns < w->from_ns)
             w->last = edge;
     }
     if (w->place == INSIDE && next->time_ns >= w->to_ns) {
-        struct strobe_moment edge = between(w, w->to_ns, next);
+        struct strobe_moment edge = interpolate_moment(w, w->to_ns, next);
         for (size_t i = w->depth; i-- > 0;)
             w->inner->slice_end(w->inner, &w->open[i], &edge);
         w->place = BEHIND;
@@ -97,8 +99,8 @@ static void advance(struct window *w, const struct strobe_moment *next)
     w->last = *next;
 }
 
-/* Memory ran out: what is open ends here, and nothing of the thread follows. */
-static void give_up(struct window *w, const struct strobe_moment *now)
+/* Memory ran out: ends the open slices at `now`. No further slice of the thread is emitted. */
+static void abort_thread(struct window *w, const struct strobe_moment *now)
 {
     for (size_t i = w->depth; i-- > 0 && w->place == INSIDE;)
         w->inner->slice_end(w->inner, &w->open[i], now);
@@ -113,12 +115,12 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *sli
     if (w->place == BEHIND)
         return;
     if (!strobe_array_reserve(&w->open, &w->room, w->depth + 1)) {
-        give_up(w, &slice->begin);
+        abort_thread(w, &slice->begin);
         return;
     }
     w->open[w->depth++] = *slice;
     if (w->place == INSIDE)
-        tell_begin(w, slice);
+        emit_slice_begin(w, slice);
 }
 
 static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice, const struct strobe_moment *now)
@@ -127,10 +129,10 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice
     advance(w, now);
     if (w->place == BEHIND || !w->depth)
         return;
-    struct strobe_slice told = *slice;
-    told.begin = w->open[--w->depth].begin;
+    struct strobe_slice emitted = *slice;
+    emitted.begin = w->open[--w->depth].begin;
     if (w->place == INSIDE)
-        w->inner->slice_end(w->inner, &told, now);
+        w->inner->slice_end(w->inner, &emitted, now);
 }
 
 static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
@@ -144,11 +146,11 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
         m.time_ns = time_ns;
         advance(w, &m);
     }
-    tell_thread(w);
+    emit_thread_begin(w);
     w->inner->instant(w->inner, time_ns > w->from_ns ? time_ns : w->from_ns, name, notes, note_count);
 }
 
-/* Both ends of a flow are in the window, or neither is told. */
+/* A flow is emitted only if both of its ends are in the window. */
 static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct window *w = (struct window *)sink;
@@ -159,7 +161,7 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
         m.time_ns = f->time_ns;
         advance(w, &m);
     }
-    tell_thread(w);
+    emit_thread_begin(w);
     w->inner->wake(w->inner, f);
 }
 
@@ -182,11 +184,11 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
     in.last_ns = in.count == 1    ? in.first_ns
                  : end < s->count ? s->first_ns + (uint64_t)((double)(end - 1) * step)
                                   : s->last_ns;
-    tell_thread(w);
+    emit_thread_begin(w);
     w->inner->samples(w->inner, &in);
 }
 
-/* The part of a share that lies in the window, by time. */
+/* Emits the part of a share that lies in the window, in proportion to time. */
 static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
 {
     struct window *w = (struct window *)sink;
@@ -198,7 +200,7 @@ static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
     if (s->end_ns > s->begin_ns)
         in.cpu_ns =
             (uint64_t)((double)s->cpu_ns * (double)(in.end_ns - in.begin_ns) / (double)(s->end_ns - s->begin_ns));
-    tell_thread(w);
+    emit_thread_begin(w);
     w->inner->cpu(w->inner, &in);
 }
 
@@ -234,7 +236,7 @@ static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
 static void thread_end(struct strobe_sink *sink)
 {
     struct window *w = (struct window *)sink;
-    if (w->told && w->inner->thread_end)
+    if (w->emitted && w->inner->thread_end)
         w->inner->thread_end(w->inner);
 }
 

@@ -1,11 +1,11 @@
-/* Lets a part of a timeline through: what lies in a window of time, cut at its edges. A sink that stands before
- * another one.
+/* A sink that passes a part of a timeline to another sink: the events within a window of time, cut at its edges.
  *
- * A slice that is open when the window begins begins there, one that is open at its end ends there; CPU time at the
- * edges is interpolated. Of merged samples those within are told. What a thread tells of itself before the window
- * (losses) is told at its begin. Threads that show nothing in the window are left out.
+ * A slice that is open at the begin of the window begins there. A slice that is open at the end of the window ends
+ * there. CPU time at the edges is interpolated. Of merged samples, those within the window pass. An instant of a thread
+ * before the window (such as its losses) moves to the window's begin. Threads without an event in the window are left
+ * out.
  *
- * Reading half: allocates. */
+ * Reading half only: allocates. */
 #ifndef STROBE_TRACE_MODEL_SINK_WINDOW_H
 #define STROBE_TRACE_MODEL_SINK_WINDOW_H
 
@@ -18,10 +18,10 @@ struct strobe_window_times {
 
 struct strobe_window_stats {
     uint64_t threads, slices;
-}; /* let through */
+}; /* passed on */
 
-/* A sink that hands on to `inner`, which it owns: the one finish ends both. *stats (not NULL) is complete then. NULL
- * when memory runs out; `inner` has been finished then. */
+/* Returns a sink that passes events on to `inner`. The new sink owns `inner`: its finish finishes both. *stats (not
+ * NULL) is complete then. NULL: out of memory; `inner` has then been finished. */
 struct strobe_sink *strobe_sink_window(struct strobe_sink *inner, struct strobe_window_times times,
                                        struct strobe_window_stats *stats);
 

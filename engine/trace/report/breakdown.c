@@ -26,8 +26,8 @@ void strobe_breakdown_close(struct strobe_breakdown *b)
     *b = (struct strobe_breakdown){0};
 }
 
-/* A function's name as it is shown, with its parameters or without them. */
-static int is_called(const char *shown, const char *name)
+/* Returns 1 if `shown` is `name`, with or without parameters. */
+static int matches_name(const char *shown, const char *name)
 {
     size_t bytes = strlen(name);
     return !strncmp(shown, name, bytes) && (!shown[bytes] || shown[bytes] == '(');
@@ -38,7 +38,7 @@ static int is_function(struct strobe_breakdown *b, uint32_t name)
     if ((b->failed |= !strobe_array_reserve_zeroed(&b->matches, &b->match_room, (size_t)name + 1)))
         return 0;
     if (b->matches[name] == UNKNOWN)
-        b->matches[name] = is_called(strobe_function_tree_name(b->tree, name)->text, b->of) ? IS_FUNCTION : IS_NOT;
+        b->matches[name] = matches_name(strobe_function_tree_name(b->tree, name)->text, b->of) ? IS_FUNCTION : IS_NOT;
     return b->matches[name] == IS_FUNCTION;
 }
 
@@ -55,7 +55,7 @@ static void add_time(struct strobe_relation *to, const struct strobe_moment *beg
     to->slices++;
 }
 
-/* Whether the function is among the open slices, but the innermost. */
+/* Returns 1 if the function is one of the open slices outside of the innermost. */
 static int is_within_function(struct strobe_breakdown *b)
 {
     for (size_t i = 0; i + 1 < b->depth; i++)
@@ -64,7 +64,8 @@ static int is_within_function(struct strobe_breakdown *b)
     return 0;
 }
 
-/* Whether an outer slice of that name lies directly in the function, too: then the innermost is counted with it. */
+/* Returns 1 if an outer slice of that name also lies directly in the function. The innermost slice is then part of
+ * it. */
 static int is_counted_as_callee(struct strobe_breakdown *b, uint32_t name)
 {
     for (size_t i = 1; i + 1 < b->depth; i++)
@@ -73,7 +74,8 @@ static int is_counted_as_callee(struct strobe_breakdown *b, uint32_t name)
     return 0;
 }
 
-static void relate(struct strobe_breakdown *b, const struct strobe_breakdown_slice *s, const struct strobe_moment *now)
+static void add_relation(struct strobe_breakdown *b, const struct strobe_breakdown_slice *s,
+                         const struct strobe_moment *now)
 {
     uint32_t caller = b->depth > 1 ? b->open[b->depth - 2].name : UINT32_MAX;
     if (is_function(b, s->name)) {
@@ -94,11 +96,11 @@ void strobe_breakdown_end(struct strobe_breakdown *b, const struct strobe_moment
     if (!b->depth)
         return;
     struct strobe_breakdown_slice s = b->open[b->depth - 1];
-    relate(b, &s, now);
+    add_relation(b, &s, now);
     b->depth--;
 }
 
-/* Whether, between `leaf` and the function at `node`, the function has called `callee`, too. */
+/* Returns 1 if the function also called `callee` between `leaf` and the function at `node`. */
 static int is_counted(struct strobe_breakdown *b, uint32_t leaf, uint32_t node, uint32_t callee)
 {
     const struct strobe_function_node *nodes = strobe_function_tree_node(b->tree, 0);
@@ -108,7 +110,7 @@ static int is_counted(struct strobe_breakdown *b, uint32_t leaf, uint32_t node, 
     return 0;
 }
 
-/* The frames of the share are the path from its node to the root, innermost first. */
+/* The frames of a share are the path from its node to the root, innermost first. */
 void strobe_breakdown_cpu(struct strobe_breakdown *b, const struct strobe_cpu_share *share)
 {
     const struct strobe_function_node *nodes = strobe_function_tree_node(b->tree, 0);

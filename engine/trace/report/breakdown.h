@@ -1,4 +1,5 @@
-/* What a profile does not keep: callers and callees of one function. Fed with the slices of one thread after the other.
+/* Sums up the callers and callees of one function, which a profile does not contain. The input is the slices of one
+ * thread after the other.
  *
  * Reading half: allocates. One thread at a time. */
 #ifndef STROBE_TRACE_REPORT_BREAKDOWN_H
@@ -10,40 +11,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Time in one caller or callee of the function: of slices of the function in that caller, or of the callee's slices
- * directly in the function. Recursion is counted once, as the outermost. */
+/* Time in one caller or callee of the function. For a caller: slices of the function in that caller. For a callee:
+ * slices of the callee directly in the function. Recursion is counted once, by its outermost slice. */
 struct strobe_relation {
     uint64_t ns, cpu_ns, slices;
 };
 
 struct strobe_breakdown {
-    struct strobe_relation *callers; /* by name + 1; 0 stands for none: an outermost function has no caller */
+    struct strobe_relation *callers; /* by name + 1; 0: no caller, the function was outermost */
     struct strobe_relation *callees; /* by name */
     size_t caller_room, callee_room;
-    struct strobe_relation function; /* of which these are */
+    struct strobe_relation function; /* the function itself */
 
-    const char *of; /* its name; NULL = none is asked for */
+    const char *of; /* name of the function; NULL = none */
     struct strobe_function_tree *tree;
-    unsigned char *matches; /* by name: 0 not looked at, 1 is the function, 2 is not */
+    unsigned char *matches; /* by name: 0 not yet compared, 1 the function, 2 another function */
     size_t match_room;
     struct strobe_breakdown_slice *open;
     size_t depth, room;
     int failed;
 };
 
-/* Begins. `of` names a function as it is shown, with or without its parameters; NULL: none, and nothing is added up. It
- * must outlive the breakdown, as must the tree. */
+/* Prepares a breakdown of the function `of`, as reports show its name, with or without its parameters. NULL: no
+ * function; nothing is summed up. `of` and the tree must outlive the breakdown. */
 void strobe_breakdown_open(struct strobe_breakdown *b, struct strobe_function_tree *tree, const char *of);
 void strobe_breakdown_close(struct strobe_breakdown *b);
 
-/* A slice begins, or ends, as in struct strobe_sink. */
+/* Adds the begin or the end of a slice, as in struct strobe_sink. */
 void strobe_breakdown_begin(struct strobe_breakdown *b, const struct strobe_slice *slice);
 void strobe_breakdown_end(struct strobe_breakdown *b, const struct strobe_moment *now);
 
-/* CPU time that belongs to a node, as in struct strobe_sink. `node` need not be open. */
+/* Adds CPU time of a node, as in struct strobe_sink. The slice of the node need not be open. */
 void strobe_breakdown_cpu(struct strobe_breakdown *b, const struct strobe_cpu_share *share);
 
-/* STROBE_IO: memory ran out on the way. */
+/* STROBE_IO: an earlier call ran out of memory. */
 enum strobe_status strobe_breakdown_status(const struct strobe_breakdown *b);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Deeper slices are counted for their thread alone: no recorded stack goes there. */
+/* Slices deeper than this count only for their thread. Recorded stacks are less deep. */
 enum { DEPTH_MAX = 4096 };
 
 struct open_slice {
@@ -38,7 +38,7 @@ void strobe_profile_close(struct strobe_profile *p)
     *p = (struct strobe_profile){0};
 }
 
-static int reach_thread(struct strobe_profile *p, uint32_t thread)
+static int reserve_thread(struct strobe_profile *p, uint32_t thread)
 {
     uint32_t count = p->thread_count;
     if (thread < count)
@@ -56,8 +56,8 @@ static struct open_slice *push(struct strobe_profile_stack *s)
     return &s->slices[s->depth++];
 }
 
-/* Times of a thread never go back: what claims to is held at the latest. */
-static void move_on(struct strobe_profile_stack *s, uint64_t time_ns, uint64_t cpu_ns)
+/* Moves the thread's clocks on. They never go back: an earlier time counts as the latest one. */
+static void advance_clock(struct strobe_profile_stack *s, uint64_t time_ns, uint64_t cpu_ns)
 {
     if (time_ns > s->now_ns)
         s->now_ns = time_ns;
@@ -68,7 +68,7 @@ static void move_on(struct strobe_profile_stack *s, uint64_t time_ns, uint64_t c
 void strobe_profile_begin(struct strobe_profile *p, uint32_t thread, uint32_t name, enum strobe_slice_class class,
                           uint64_t time_ns, uint64_t cpu_ns)
 {
-    if (!reach_thread(p, thread) || !strobe_array_reserve_zeroed(&p->methods, &p->method_count, (size_t)name + 1)) {
+    if (!reserve_thread(p, thread) || !strobe_array_reserve_zeroed(&p->methods, &p->method_count, (size_t)name + 1)) {
         p->failed = 1;
         return;
     }
@@ -79,7 +79,7 @@ void strobe_profile_begin(struct strobe_profile *p, uint32_t thread, uint32_t na
         s->first_cpu_ns = s->now_cpu_ns = cpu_ns;
     }
     t->waits += class == STROBE_SLICE_WAIT;
-    move_on(s, time_ns, cpu_ns);
+    advance_clock(s, time_ns, cpu_ns);
     struct open_slice *slice = s->depth < DEPTH_MAX ? push(s) : NULL;
     if (!slice) {
         p->failed |= s->depth < DEPTH_MAX;
@@ -98,7 +98,7 @@ static int is_open(const struct strobe_profile_stack *s, uint32_t name)
     return 0;
 }
 
-/* Keeps the wait if it is among the longest; of equal ones the earlier stays. */
+/* Keeps the wait if it is among the longest; of equally long ones, the earlier one stays. */
 static struct strobe_profile_wait *keep_wait(struct strobe_profile *p, const struct strobe_profile_wait *wait)
 {
     uint32_t at = p->wait_count;
@@ -120,7 +120,7 @@ struct strobe_profile_wait *strobe_profile_end(struct strobe_profile *p, uint32_
         p->unmatched++;
         return NULL;
     }
-    move_on(s, time_ns, cpu_ns);
+    advance_clock(s, time_ns, cpu_ns);
     if (s->beyond) {
         s->beyond--;
         return NULL;

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ways to rank methods; the one that was asked for sorts the table. Those by allocations come last. */
-enum { TIMES = 4, WAYS = 6 };
+/* The rankings of methods. Those by allocations come last. */
+enum { TIME_ORDERS = 4, ORDERS = 6 };
 
-static uint64_t key_of(const struct strobe_report_method *m, int way)
+static uint64_t sort_key(const struct strobe_report_method *m, int order)
 {
-    switch (way) {
+    switch (order) {
     case 0: return m->self_ns;
     case 1: return m->self_cpu_ns;
     case 2: return m->total_ns;
@@ -19,55 +19,55 @@ static uint64_t key_of(const struct strobe_report_method *m, int way)
     }
 }
 
-/* Largest first; ties by the other numbers and then by name, so that the order is the same on every run. */
-static int compare(const struct strobe_report_method *a, const struct strobe_report_method *b, int way)
+/* Largest first. Ties are broken by the other numbers and then by name, so that the order is deterministic. */
+static int compare_methods(const struct strobe_report_method *a, const struct strobe_report_method *b, int order)
 {
-    uint64_t x = key_of(a, way), y = key_of(b, way);
+    uint64_t x = sort_key(a, order), y = sort_key(b, order);
     if (x != y)
         return x > y ? -1 : 1;
-    for (int other = 0; other < WAYS; other++)
-        if (key_of(a, other) != key_of(b, other))
-            return key_of(a, other) > key_of(b, other) ? -1 : 1;
+    for (int other = 0; other < ORDERS; other++)
+        if (sort_key(a, other) != sort_key(b, other))
+            return sort_key(a, other) > sort_key(b, other) ? -1 : 1;
     int names = strcmp(a->name, b->name);
     return names ? names : strcmp(a->image, b->image);
 }
 
 static int by_self(const void *a, const void *b)
 {
-    return compare(a, b, 0);
+    return compare_methods(a, b, 0);
 }
 
 static int by_self_cpu(const void *a, const void *b)
 {
-    return compare(a, b, 1);
+    return compare_methods(a, b, 1);
 }
 
 static int by_total(const void *a, const void *b)
 {
-    return compare(a, b, 2);
+    return compare_methods(a, b, 2);
 }
 
 static int by_total_cpu(const void *a, const void *b)
 {
-    return compare(a, b, 3);
+    return compare_methods(a, b, 3);
 }
 
 static int by_self_bytes(const void *a, const void *b)
 {
-    return compare(a, b, 4);
+    return compare_methods(a, b, 4);
 }
 
 static int by_total_bytes(const void *a, const void *b)
 {
-    return compare(a, b, 5);
+    return compare_methods(a, b, 5);
 }
 
-static int (*const ranking[WAYS])(const void *, const void *) = {by_self,      by_self_cpu,   by_total,
-                                                                 by_total_cpu, by_self_bytes, by_total_bytes};
+static int (*const ranking[ORDERS])(const void *, const void *) = {by_self,      by_self_cpu,   by_total,
+                                                                   by_total_cpu, by_self_bytes, by_total_bytes};
 
-/* Which of them the two tables are in, by what was asked for. */
-static const int self_way[] = {[STROBE_BY_WALL] = 0, [STROBE_BY_CPU] = 1, [STROBE_BY_ALLOC] = 4};
-static const int total_way[] = {[STROBE_BY_WALL] = 2, [STROBE_BY_CPU] = 3, [STROBE_BY_ALLOC] = 5};
+/* The rankings of the two tables, by the option `by`. */
+static const int self_order[] = {[STROBE_BY_WALL] = 0, [STROBE_BY_CPU] = 1, [STROBE_BY_ALLOC] = 4};
+static const int total_order[] = {[STROBE_BY_WALL] = 2, [STROBE_BY_CPU] = 3, [STROBE_BY_ALLOC] = 5};
 
 /* Keeps the methods that are among the first `top` of at least one ranking. */
 static void keep_top(struct strobe_report *r)
@@ -75,24 +75,24 @@ static void keep_top(struct strobe_report *r)
     size_t kept = 0, top = r->options.top, count = r->method_count;
     struct strobe_report_method *list = r->methods;
     if (top && top < count) {
-        uint64_t least[WAYS];
-        int ways = r->options.by == STROBE_BY_ALLOC ? WAYS : TIMES;
-        for (int way = 0; way < ways; way++) {
-            qsort(list, count, sizeof *list, ranking[way]);
-            least[way] = key_of(&list[top - 1], way);
+        uint64_t least[ORDERS];
+        int order_count = r->options.by == STROBE_BY_ALLOC ? ORDERS : TIME_ORDERS;
+        for (int order = 0; order < order_count; order++) {
+            qsort(list, count, sizeof *list, ranking[order]);
+            least[order] = sort_key(&list[top - 1], order);
         }
         for (size_t i = 0; i < count; i++) {
             int wanted = 0;
-            for (int way = 0; way < ways; way++)
-                wanted |= key_of(&list[i], way) > 0 && key_of(&list[i], way) >= least[way];
+            for (int order = 0; order < order_count; order++)
+                wanted |= sort_key(&list[i], order) > 0 && sort_key(&list[i], order) >= least[order];
             if (wanted)
                 list[kept++] = list[i];
         }
         r->method_count = kept;
     }
-    qsort(list, r->method_count, sizeof *list, ranking[self_way[r->options.by]]);
+    qsort(list, r->method_count, sizeof *list, ranking[self_order[r->options.by]]);
     memcpy(r->inclusive, list, r->method_count * sizeof *list);
-    qsort(r->inclusive, r->method_count, sizeof *list, ranking[total_way[r->options.by]]);
+    qsort(r->inclusive, r->method_count, sizeof *list, ranking[total_order[r->options.by]]);
 }
 
 static int longest_first(const void *a, const void *b)
@@ -116,7 +116,8 @@ static int busiest_first(const void *a, const void *b)
                                           : (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* Waits name threads by the profile's numbers, which are the places of r->threads before it is sorted. */
+/* Copies the waits. They refer to threads by the profile's numbers, which are indices of r->threads before it is
+ * sorted. */
 static void take_waits(struct strobe_report *r, const struct strobe_profile *p, const struct strobe_report_names *names)
 {
     for (uint32_t i = 0; i < p->wait_count; i++) {

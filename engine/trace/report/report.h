@@ -1,9 +1,9 @@
-/* What `strobe report` tells of a session, or of a trace made from one: threads, methods, waits, what was lost and
- * whether the books balance. Built in full, then printed as a table or as JSON.
+/* The report of a session, or of a trace made from one: threads, methods, waits, losses, and whether the accounting is
+ * consistent. It is built completely, and then printed as a table or as JSON.
  *
- * Times are ns. In JSON every number of the structs below stands under the
- * field's own name, in `process`, `threads`, `methods`, `wait_kinds`, `waits`, `events`, `events_by_kind`, `calls`,
- * `stacks`, `ring`, `sampler`, `recorded`, `warnings`.
+ * Times are in ns. In JSON the numbers of the structs below have the fields' names as keys, with few exceptions
+ * (`recorded` of the call log is `told`). They are in `process`, `threads`, `methods`, `wait_kinds`, `waits`, `events`,
+ * `events_by_kind`, `calls`, `stacks`, `ring`, `sampler`, `recorded`, `warnings`.
  *
  * Reading half: allocates. One thread at a time. */
 #ifndef STROBE_TRACE_REPORT_REPORT_H
@@ -26,17 +26,17 @@ enum { STROBE_REPORT_WAITS_MAX = 1000 };
 enum strobe_report_by { STROBE_BY_WALL, STROBE_BY_CPU, STROBE_BY_ALLOC };
 
 struct strobe_report_options {
-    uint32_t top;              /* methods and waits to give; 0 = all methods, and STROBE_REPORT_WAITS_MAX waits */
+    uint32_t top;              /* number of methods and waits; 0 = all methods, and STROBE_REPORT_WAITS_MAX waits */
     enum strobe_report_by by;  /* rank methods by wall time, CPU time, or allocated bytes (of a session only) */
-    const char *thread;        /* of a session only: count this thread alone, by name or tid; NULL = all */
-    uint64_t from_ns, to_ns;   /* the same: this part alone, since the session's begin; to 0 = to its end */
-    const char *function;      /* the same: whose callers and callees to give; NULL = none */
-    int lines;                 /* the same: give lines of source */
+    const char *thread;        /* of a session only: count only this thread, by name or tid; NULL = all */
+    uint64_t from_ns, to_ns;   /* of a session only: count only this part, since its begin; to_ns 0 = to its end */
+    const char *function;      /* of a session only: give callers and callees of this function; NULL = none */
+    int lines;                 /* of a session only: give lines of source */
     unsigned symbols;          /* STROBE_SYMBOLS_*; of a session only */
     uint64_t gap_ns;           /* as in struct strobe_timeline_options; of a session only */
-    enum strobe_repair repair; /* the same */
-    int verbose;               /* also what became of each event, and how the sampler did; JSON has it always */
-    uint32_t width;            /* columns that the table may take; 0 = any number */
+    enum strobe_repair repair; /* as in struct strobe_timeline_options; of a session only */
+    int verbose;               /* add the outcome of events and the sampler's figures; JSON always has them */
+    uint32_t width;            /* maximum columns of the table; 0 = unlimited */
 };
 
 struct strobe_report_thread {
@@ -49,16 +49,16 @@ struct strobe_report_thread {
     uint64_t off_ns;  /* ... off the processor elsewhere: runnable, or in calls that no hook sees, ... */
     uint64_t gap_ns;  /* ... unseen */
     uint64_t slices, waits, samples, lost;
-    uint64_t restricted_ns; /* since the session's begin: when seccomp ended its recording; 0 = it did not */
+    uint64_t restricted_ns; /* time since the session's begin at which seccomp ended its recording; 0 = it did not */
 };
 
 struct strobe_report_method {
-    const char *name, *image; /* image: file it is in; "" when unknown */
+    const char *name, *image; /* image: its file; "" if unknown */
     uint64_t self_ns, total_ns, self_cpu_ns, total_cpu_ns, slices;
     uint64_t alloc_self_bytes, alloc_self_count, alloc_total_bytes, alloc_total_count; /* see allocations.h */
 };
 
-/* A caller or callee of the function that was asked for; caller "" = it was outermost. */
+/* A caller or callee of the selected function. The caller "" means that the function was outermost. */
 struct strobe_report_relation {
     const char *name;
     uint64_t ns, cpu_ns, slices;
@@ -70,7 +70,7 @@ struct strobe_report_stack {
     uint64_t bytes, count;
 };
 
-/* A line of source, with the samples that met it in that method. */
+/* A line of source in a method, with the number of samples at that line. */
 struct strobe_report_line {
     const char *method, *file;
     uint32_t line;
@@ -81,30 +81,30 @@ struct strobe_report_line {
 struct strobe_report_wait {
     const char *kind, *thread, *method; /* thread and method: of a single wait; else NULL */
     uint32_t tid;
-    uint64_t begin_ns; /* since the begin of the session */
+    uint64_t begin_ns; /* since the session's begin */
     uint64_t duration_ns, count, arg;
-    int unfinished;    /* had not ended when the session did */
-    const char *waker; /* name of the thread that ended a single wait; "" = not known, or nobody */
+    int unfinished;    /* had not ended at the end of the session */
+    const char *waker; /* name of the thread that ended a single wait; "" = unknown or none */
     uint32_t waker_tid;
-    int nobody; /* it timed out or was interrupted */
+    int nobody; /* the wait timed out or was interrupted */
 };
 
-/* Time series of the process, where its backend writes them; all 0 where not. */
+/* Time series of the process. All 0 if the backend does not record them. */
 struct strobe_report_process {
-    uint64_t values;          /* how many there are */
+    uint64_t values;          /* number of values */
     uint64_t cpu_ns, span_ns; /* from the first value of CPU time to the last: CPU time, and time */
     uint64_t footprint_peak_bytes, threads_max;
-    uint64_t hitches, hangs, late_ns;      /* turns of the run loop that took too long, and the time they took in all */
-    uint64_t longest_begin_ns, longest_ns; /* the longest of them; begin as of waits */
-    const char *longest_in;                /* innermost method or wait that covers half of it or more; "" = none */
+    uint64_t hitches, hangs, late_ns;      /* turns of the run loop that took too long, and their total time */
+    uint64_t longest_begin_ns, longest_ns; /* the longest turn; begin since the session's begin */
+    const char *longest_in;                /* innermost method or wait that covers at least half of it; "" = none */
 };
 
-/* The call log, where the session has one; all 0 where not. told = present + overwritten + refused. */
+/* The call log. All 0 if the session has none. recorded = present + overwritten + refused. */
 struct strobe_report_calls {
-    uint64_t told, present, overwritten, refused; /* entries and exits */
-    uint64_t calls;                               /* shown: slices of threads of which calls are known */
-    uint64_t repaired;                            /* of these, how many did not say that they ended */
-    uint64_t unmatched;                           /* exits whose entry is not there: left out */
+    uint64_t recorded, present, overwritten, refused; /* entries and exits */
+    uint64_t calls;                                   /* slices of threads with known calls */
+    uint64_t repaired;                                /* of these, calls with a synthesized end */
+    uint64_t unmatched;                               /* exits without an entry: left out */
 };
 
 struct strobe_report_fact {
@@ -116,50 +116,50 @@ struct strobe_report {
     const char *source;        /* "session" or "trace" */
     const char *command, *exe; /* "" when unknown */
     uint32_t pid;
-    int closed;         /* of a session: ended in order */
-    int exited, killed; /* of one that is not closed, where it is known how its process ended */
+    int closed;         /* of a session: it was closed */
+    int exited, killed; /* of a session that was not closed: how its process ended, if known */
     uint64_t begin_ns, wall_ns, cpu_ns;
     struct strobe_report_process process;
     struct strobe_report_calls calls;
 
     struct strobe_report_thread *threads; /* busiest first */
     size_t thread_count;
-    struct strobe_report_method *methods;   /* by self time; first `top` of each ranking are all among them */
-    struct strobe_report_method *inclusive; /* the same ones by inclusive time */
+    struct strobe_report_method *methods;   /* by self time; contains the first `top` of each ranking */
+    struct strobe_report_method *inclusive; /* the same methods by inclusive time */
     size_t method_count, method_count_in_all;
     struct strobe_report_wait *wait_kinds; /* longest first */
     size_t wait_kind_count;
     struct strobe_report_wait *waits;
     size_t wait_count;
 
-    /* Of a session only, and only what was asked for. */
-    struct strobe_report_relation function;           /* what callers and callees are of */
+    /* Of a session only; filled if the options select it. */
+    struct strobe_report_relation function;           /* the selected function */
     struct strobe_report_relation *callers, *callees; /* longest first */
     size_t caller_count, callee_count;
-    struct strobe_report_stack *stacks; /* by allocated bytes: the first `top` */
+    struct strobe_report_stack *stacks; /* the first `top` by allocated bytes */
     size_t stack_count;
-    struct strobe_allocations allocated, unplaced; /* in all; and of these in no stack */
-    struct strobe_report_line *lines;              /* by samples: the first `top` */
+    struct strobe_allocations allocated, unplaced; /* all allocations; those without a stack */
+    struct strobe_report_line *lines;              /* the first `top` by samples */
     size_t line_count;
-    uint64_t line_samples, line_unknown; /* samples looked at, and those of them without a line */
+    uint64_t line_samples, line_unknown; /* all samples; samples without a line */
 
     /* Of a session only. */
     struct strobe_tally events; /* over all threads and kinds */
     struct strobe_tally by_kind[STROBE_KIND_COUNT];
     uint64_t overwrote, half_written, malformed, untracked;
     uint64_t suspends, resumes, suspend_late, suspend_gone, suspend_moved;
-    uint32_t signal_taken;          /* the stop signal, when the program took it: from then on hooks alone recorded */
-    struct strobe_stop_times stops; /* how long threads stood, ns */
-    uint64_t passes, late_passes, lag_ns; /* of the sampler; lag: sum over passes */
-    uint64_t short_waits, short_wait_ns;  /* waits too short to be recorded: how many, how long in all */
+    uint32_t signal_taken;          /* the stop signal, if the program took it; from then on only hooks recorded */
+    struct strobe_stop_times stops; /* times that threads were stopped, ns */
+    uint64_t passes, late_passes, lag_ns;                 /* of the sampler; lag: sum over passes */
+    uint64_t short_waits, short_wait_ns;                  /* waits too short to be recorded: number, total time */
     uint64_t stacks_cut, stacks_doubtful, stacks_refused; /* records with such a stack */
-    uint64_t engine_samples; /* taken while the engine was at work in a hook; shown as its caller's */
-    int balanced;            /* every identity of the books holds */
-    char verdict[256];       /* when not: the first that fails */
+    uint64_t engine_samples; /* taken while the engine ran in a hook; shown as the hook's caller */
+    int balanced;            /* the accounting is consistent, see strobe_reader_check */
+    char verdict[256];       /* if not balanced: the first violation */
 
-    struct strobe_report_fact *facts; /* of a trace: what its writer says about the recording */
+    struct strobe_report_fact *facts; /* of a trace: facts about the recording that it contains */
     size_t fact_count;
-    char **warnings; /* what makes names or numbers less than certain */
+    char **warnings; /* reasons why names or numbers may be wrong */
     size_t warning_count;
 
     struct strobe_text_pool texts; /* of the names above */
@@ -176,12 +176,12 @@ enum strobe_status strobe_report_trace(const char *path, const struct strobe_rep
 
 void strobe_report_close(struct strobe_report *report);
 
-/* Prints it. Errors are the stream's: look at ferror when done. */
+/* Prints the report. The stream keeps errors: check ferror afterwards. */
 void strobe_report_print(const struct strobe_report *report, FILE *out);
 void strobe_report_print_json(const struct strobe_report *report, FILE *out);
 
-/* Puts methods and waits in order and drops those beyond the top: the last step of building. `profile` is finished;
- * `name_of` and `image_of` give the texts of its names, good as long as the report. STROBE_IO: out of memory. */
+/* Sorts methods and waits and drops those beyond `top`: the last step of building. `profile` must be finished.
+ * `name_of` and `image_of` return the texts of its names, valid as long as the report. STROBE_IO: out of memory. */
 struct strobe_report_names {
     const char *(*name_of)(void *ctx, uint32_t name);
     const char *(*image_of)(void *ctx, uint32_t name);
@@ -191,11 +191,11 @@ struct strobe_report_names {
 enum strobe_status strobe_report_rank(struct strobe_report *report, const struct strobe_profile *profile,
                                       const struct strobe_report_names *names);
 
-/* What a session that did not end in order, or a trace of one, is warned with. */
+/* Warnings for a session that was not closed, or a trace of one. */
 #define STROBE_REPORT_NOT_ENDED "the session did not end in order: the program was killed, or still runs"
 #define STROBE_REPORT_KILLED    "the session did not end in order: the program was killed"
 
-/* Adds a warning, as printf. STROBE_IO: out of memory. */
+/* Adds a warning; format as for printf. STROBE_IO: out of memory. */
 enum strobe_status strobe_report_warn(struct strobe_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

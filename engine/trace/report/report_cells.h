@@ -1,4 +1,4 @@
-/* Numbers as a reader of a table wants them. Any thread. */
+/* Formats numbers for a table. Any thread. */
 #ifndef STROBE_TRACE_REPORT_REPORT_CELLS_H
 #define STROBE_TRACE_REPORT_REPORT_CELLS_H
 
@@ -8,13 +8,13 @@ struct strobe_cell {
     char text[24];
 };
 
-/* A span in the unit that shows four figures of it. */
+/* Formats a span of time with four digits and a suitable unit. */
 struct strobe_cell strobe_cell_span(uint64_t ns);
 
-/* The same of bytes, in units of 1000. */
+/* Formats a number of bytes in the same way, in units of 1000. */
 struct strobe_cell strobe_cell_bytes(uint64_t bytes);
 
-/* A part in percent; "-" of nothing. */
+/* Formats a part in percent; "-" if `whole` is 0. */
 struct strobe_cell strobe_cell_share(uint64_t part, uint64_t whole);
 
 #endif

@@ -1,4 +1,4 @@
-/* The report as one JSON object, for programs. */
+/* Prints the report as one JSON object. */
 #include "engine/trace/report/report.h"
 
 #include "engine/trace/report/report_parts.h"
@@ -135,7 +135,7 @@ static void losses(const struct strobe_report *r, struct strobe_json *j)
             tally(j, strobe_kind_name(k), &r->by_kind[k]);
     strobe_json_object_end(j);
     strobe_json_object(j, "calls");
-    strobe_json_uint(j, "told", r->calls.told);
+    strobe_json_uint(j, "told", r->calls.recorded);
     strobe_json_uint(j, "present", r->calls.present);
     strobe_json_uint(j, "overwritten", r->calls.overwritten);
     strobe_json_uint(j, "refused", r->calls.refused);

@@ -19,7 +19,8 @@ static const char *keep(struct strobe_report *r, const char *text)
     return kept ? kept : "";
 }
 
-/* `shift`: numbers are those of names, less so much; what is below stands for no name. */
+/* Lists relations, longest first. An index of `from` is the name's number plus `shift`; an index below `shift` stands
+ * for no name. */
 static struct strobe_report_relation *list_relations(struct strobe_report *r, const struct strobe_relation *from,
                                                      size_t room, size_t shift, const struct strobe_function_tree *tree,
                                                      size_t *count)
@@ -64,7 +65,7 @@ static int most_bytes_first(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Names of a node's path, outermost first. NULL: out of memory. */
+/* Returns the names on a node's path, outermost first, separated by ;. NULL: out of memory. */
 static const char *path_of(struct strobe_report *r, const struct strobe_function_tree *tree, uint32_t node)
 {
     char *text = NULL;

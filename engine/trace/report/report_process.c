@@ -33,14 +33,14 @@ void strobe_process_hitch(struct strobe_process_sum *p, enum strobe_hitch how, u
     p->thread = thread;
 }
 
-static int watched(const struct strobe_process_sum *p, uint32_t thread)
+static int is_hitch_thread(const struct strobe_process_sum *p, uint32_t thread)
 {
     return p->sum.longest_ns && thread == p->thread;
 }
 
 void strobe_process_slice_begin(struct strobe_process_sum *p, uint32_t thread, uint64_t time_ns, uint32_t name)
 {
-    if (!watched(p, thread))
+    if (!is_hitch_thread(p, thread))
         return;
     if (p->depth < STROBE_PLACE_DEPTH_MAX) {
         p->open[p->depth].begin_ns = time_ns;
@@ -51,7 +51,7 @@ void strobe_process_slice_begin(struct strobe_process_sum *p, uint32_t thread, u
 
 void strobe_process_slice_end(struct strobe_process_sum *p, uint32_t thread, uint64_t time_ns)
 {
-    if (!watched(p, thread) || !p->depth)
+    if (!is_hitch_thread(p, thread) || !p->depth)
         return;
     p->depth--;
     if (p->depth >= STROBE_PLACE_DEPTH_MAX || p->depth < p->place_depth)

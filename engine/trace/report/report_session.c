@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sink that adds the timeline up. */
+/* A sink that sums up the timeline. */
 struct adder {
     struct strobe_sink sink;
     const struct strobe_reader *reader;
     struct strobe_profile profile;
     uint32_t thread;
-    enum strobe_profile_end end; /* of the wait that ends next */
+    enum strobe_profile_end end; /* end of the wait that ends next */
     uint32_t waker;
     struct strobe_process_sum process;
     struct strobe_breakdown breakdown;
@@ -28,7 +28,7 @@ struct adder {
     struct strobe_symbols *symbols;
 };
 
-/* What a report is built from; all of it is gone when the report is done. */
+/* The inputs of a report. They are freed when the report is complete. */
 struct job {
     struct strobe_report *report;
     struct strobe_reader *reader;
@@ -127,7 +127,7 @@ static const char *keep(struct strobe_report *r, const char *text)
     return kept ? kept : "";
 }
 
-/* The tree goes before the report does. */
+/* Copies the name, because the report outlives the tree. */
 static const char *name_of(void *ctx, uint32_t name)
 {
     struct job *j = ctx;
@@ -155,7 +155,7 @@ static uint64_t lost_calls(const struct strobe_reader_thread *t)
     return t->calls.refused + (t->calls.overwritten > 0 ? (uint64_t)t->calls.overwritten : 0);
 }
 
-/* When seccomp ended the recording of a thread, since the session's begin. */
+/* Returns the time since the session's begin at which seccomp ended the recording of a thread; 0 = it did not. */
 static uint64_t restricted_ns(const struct strobe_reader *r, const struct strobe_reader_thread *t)
 {
     return t->state == STROBE_THREAD_RESTRICTED ? strobe_reader_span_ns(r, t->end_ticks - r->first_ticks) : 0;
@@ -233,9 +233,8 @@ static void take_losses(struct strobe_report *r, const struct strobe_reader *rea
     }
     for (size_t i = 0; i < reader->item_count; i++) {
         const struct strobe_record *record = &reader->items[i].record;
-        unsigned way = (record->flags & STROBE_FLAG_CUT ? STROBE_STACK_CUT : 0u) |
-                       (record->flags & STROBE_FLAG_DOUBTFUL ? STROBE_STACK_LOST : 0u);
-        r->engine_samples += strobe_function_tree_in_engine(tree, record->stack, way) ? record->count : 0;
+        unsigned incomplete = strobe_stack_incomplete(record);
+        r->engine_samples += strobe_function_tree_in_engine(tree, record->stack, incomplete) ? record->count : 0;
         r->stacks_cut += (reader->items[i].record.flags & STROBE_FLAG_CUT) != 0;
         r->stacks_doubtful += (reader->items[i].record.flags & STROBE_FLAG_DOUBTFUL) != 0;
     }
@@ -274,7 +273,7 @@ static void take_calls(struct strobe_report *r, const struct strobe_reader *read
                        const struct strobe_timeline_stats *shown)
 {
     const struct strobe_reader_calls *c = &reader->calls;
-    r->calls = (struct strobe_report_calls){c->told,
+    r->calls = (struct strobe_report_calls){c->recorded,
                                             c->present,
                                             c->overwritten > 0 ? (uint64_t)c->overwritten : 0,
                                             c->refused,
@@ -283,7 +282,7 @@ static void take_calls(struct strobe_report *r, const struct strobe_reader *read
                                             shown->calls_unmatched};
 }
 
-/* Says which names can't be relied on, and what would mend it. */
+/* Adds warnings about images whose names are missing, with the remedy. */
 static enum strobe_status warn_of_images(struct job *j)
 {
     const struct strobe_image_report *images;
@@ -305,20 +304,20 @@ static enum strobe_status warn_of_images(struct job *j)
     return STROBE_OK;
 }
 
-/* Whether a name is an address in no image, for which the process told no name. */
+/* Returns 1 if a name is an address outside of all images for which the session has no name. */
 static int is_unnamed_code(const struct strobe_name *name)
 {
     return !name->image[0] && !strncmp(name->text, "0x", 2);
 }
 
-/* Says how much time was spent in code that the program generated and that has no names. Sessions of managed runtimes
- * get their names from the runtime, not from the files that this line speaks of. */
+/* Adds a warning with the time in generated code without names. Sessions of managed runtimes get their names from the
+ * runtime, not from the files that the warning lists, so they get no warning. */
 static enum strobe_status warn_of_unnamed_code(struct job *j)
 {
     const struct strobe_profile *p = &j->adder.profile;
     uint64_t unnamed_ns = 0, all_ns = 0, at = 0;
-    struct strobe_named_address told;
-    if (strobe_names_next(&j->reader->session.names, &at, &told) && !(told.flags & STROBE_NAME_CODE))
+    struct strobe_named_address first;
+    if (strobe_names_next(&j->reader->session.names, &at, &first) && !(first.flags & STROBE_NAME_CODE))
         return STROBE_OK;
     for (uint32_t i = 0; i < p->method_count && i < strobe_function_tree_name_count(j->tree); i++) {
         if (p->methods[i].class != STROBE_SLICE_FUNCTION)
@@ -372,7 +371,7 @@ static enum strobe_status check_part(const struct job *j)
     return STROBE_NO_ENTRY;
 }
 
-/* Each sink that stands before the adder ends it, too. */
+/* A sink in front of the adder finishes the adder too. */
 static enum strobe_status build_part(struct job *j, const struct strobe_timeline_options *timeline,
                                      struct strobe_timeline_stats *shown)
 {
@@ -394,7 +393,8 @@ static void clip(struct strobe_report *r)
     r->wall_ns = end_ns > o->from_ns ? end_ns - o->from_ns : 0;
 }
 
-/* Threads that show nothing in the part that was asked for. After ranking: waits name threads by their places. */
+/* Drops the threads without slices in the selected part. Call it after ranking, because waits refer to threads by
+ * index. */
 static void drop_other_threads(struct strobe_report *r)
 {
     size_t kept = 0;

@@ -1,4 +1,4 @@
-/* The report as aligned text, for a reader. */
+/* Prints the report as aligned text. */
 #include "engine/trace/report/report.h"
 
 #include "engine/trace/report/report_cells.h"
@@ -26,7 +26,7 @@ static const char *end_of(const struct strobe_report *r)
 
 static void heading(const struct strobe_report *r, FILE *out)
 {
-    for (const char *p = r->command; *p; p++) /* arguments may be whole scripts */
+    for (const char *p = r->command; *p; p++) /* an argument may be a whole script */
         putc(*p == '\n' ? ' ' : *p, out);
     if (r->command[0])
         putc('\n', out);
@@ -38,7 +38,7 @@ static void heading(const struct strobe_report *r, FILE *out)
     strobe_report_print_part(r, out);
 }
 
-/* What the process as a whole used, where that is known, and when its run loop was late. */
+/* Prints the process's figures, if known, and its hitches. */
 static void process(const struct strobe_report *r, FILE *out)
 {
     const struct strobe_report_process *p = &r->process;
@@ -83,8 +83,9 @@ static void threads(const struct strobe_report *r, FILE *out)
         fprintf(out, "%10s %zu more\n", "...", r->thread_count - shown);
 }
 
-/* What times are shares of, over all threads: self times of the time that methods were innermost, inclusive times
- * also of waits and unseen time, since these lie in methods. */
+/* Returns the total that the shares of a table refer to, summed over all threads. For self times, it is the time in
+ * which methods were innermost. For inclusive times, it contains waits and unseen time too, because these lie in
+ * methods. */
 static uint64_t seen_ns(const struct strobe_report *r, int inclusive)
 {
     uint64_t sum = 0;
@@ -100,7 +101,7 @@ static uint64_t rank_key(const struct strobe_report *r, const struct strobe_repo
                      : (r->options.by == STROBE_BY_CPU ? m->self_cpu_ns : m->self_ns);
 }
 
-/* Bytes of a C++ name before its parameters; all of it when there are none. */
+/* Returns the length of a C++ name without its parameters. */
 static size_t before_parameters(const char *text)
 {
     const char *close = strrchr(text, ')');
@@ -113,8 +114,8 @@ static size_t before_parameters(const char *text)
     return strlen(text);
 }
 
-/* A name, cut to what is left of the width when `used` columns are not to be had: parameters go first, then the
- * begin, since the end tells more. */
+/* Prints a name, cut to the width minus `used` columns. Parameters are cut first, and then the begin, because the end
+ * of a name is more informative. */
 static void name(const struct strobe_report *r, FILE *out, const char *text, size_t used)
 {
     size_t room = r->options.width > used + NAME_LEAST ? r->options.width - used : NAME_LEAST;
@@ -137,7 +138,7 @@ static void methods(const struct strobe_report *r, FILE *out, int inclusive)
     size_t shown = 0, top = r->options.top ? r->options.top : r->method_count;
     fprintf(out, "\nMethods by %s time%s\n%8s %11s %11s %11s %11s%s  %s\n", inclusive ? "inclusive" : "self",
             r->options.by == STROBE_BY_CPU ? " (CPU)" : "", "share", "self", "self CPU", "inclusive", "incl. CPU",
-            r->calls.told ? "       calls" : "", "method");
+            r->calls.recorded ? "       calls" : "", "method");
     for (; shown < top && shown < r->method_count; shown++) {
         const struct strobe_report_method *m = &(inclusive ? r->inclusive : r->methods)[shown];
         if (!rank_key(r, m, inclusive))
@@ -145,10 +146,11 @@ static void methods(const struct strobe_report *r, FILE *out, int inclusive)
         fprintf(out, "%8s %11s %11s %11s %11s  ", strobe_cell_share(rank_key(r, m, inclusive), whole).text,
                 strobe_cell_span(m->self_ns).text, strobe_cell_span(m->self_cpu_ns).text,
                 strobe_cell_span(m->total_ns).text, strobe_cell_span(m->total_cpu_ns).text);
-        if (r->calls.told)
+        if (r->calls.recorded)
             fprintf(out, "%10" PRIu64 "  ", m->slices);
         const char *image = strcmp(m->image, m->name) ? base(m->image) : "";
-        name(r, out, m->name, METHOD_COLUMN + (r->calls.told ? CALLS_COLUMN : 0) + (image[0] ? strlen(image) + 4 : 0));
+        name(r, out, m->name,
+             METHOD_COLUMN + (r->calls.recorded ? CALLS_COLUMN : 0) + (image[0] ? strlen(image) + 4 : 0));
         if (image[0])
             fprintf(out, image[0] == '[' ? "  %s" : "  [%s]", image);
         putc('\n', out);
@@ -206,12 +208,12 @@ static void losses(const struct strobe_report *r, FILE *out)
     if (r->engine_samples)
         fprintf(out, "samples that met the engine itself at work in a hook: %" PRIu64 ", shown as the hooked call's\n",
                 r->engine_samples);
-    if (r->calls.told)
+    if (r->calls.recorded)
         fprintf(out,
                 "calls: %" PRIu64 ", %" PRIu64 " of them with a synthesized end; %" PRIu64
                 " entries and exits recorded, %" PRIu64 " present, %" PRIu64 " overwritten, %" PRIu64
                 " refused, %" PRIu64 " without a match\n",
-                r->calls.calls, r->calls.repaired, r->calls.told, r->calls.present, r->calls.overwritten,
+                r->calls.calls, r->calls.repaired, r->calls.recorded, r->calls.present, r->calls.overwritten,
                 r->calls.refused, r->calls.unmatched);
     if (r->short_waits)
         fprintf(out, "waits too short to be recorded: %" PRIu64 ", %s in all\n", r->short_waits,
@@ -232,7 +234,7 @@ static void losses(const struct strobe_report *r, FILE *out)
         fprintf(out, "THE ACCOUNTING IS NOT CONSISTENT: %s\n", r->verdict);
 }
 
-/* The same in a line: how many samples, what was lost of them, whether the numbers are consistent. */
+/* Prints the accounting in one line: number of samples, losses, consistency. */
 static void summary(const struct strobe_report *r, FILE *out)
 {
     uint64_t overwritten = r->events.overwritten > 0 ? (uint64_t)r->events.overwritten : 0;
@@ -248,7 +250,7 @@ static void summary(const struct strobe_report *r, FILE *out)
         fprintf(out, ", %" PRIu64 " stacks not whole", broken);
     if (r->engine_samples)
         fprintf(out, ", %" PRIu64 " in the engine itself (left out of stacks)", r->engine_samples);
-    if (r->calls.told)
+    if (r->calls.recorded)
         fprintf(out, "; %" PRIu64 " calls, %" PRIu64 " entries and exits lost", r->calls.calls,
                 r->calls.overwritten + r->calls.refused);
     if (r->balanced)
@@ -294,7 +296,8 @@ static void print(const struct strobe_report *r, FILE *out)
         fprintf(out, "  %s\n", r->warnings[i]);
 }
 
-/* Names come from the recorded program: what a terminal would take for a command is not passed on to it. */
+/* Prints the report. Names come from the recorded program, so control characters, which a terminal would interpret,
+ * become question marks. */
 void strobe_report_print(const struct strobe_report *r, FILE *out)
 {
     char *text = NULL;

@@ -10,17 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A method of the profile is a text and a class: a sampled call has the name of the wait that it may become. */
+/* A method of the profile is identified by its text and its class, because a sampled call has the same name as the wait
+ * of its kind. */
 enum { CLASSES = STROBE_SLICE_CLASS_COUNT };
 
 struct job {
     struct strobe_report *report;
     struct strobe_profile profile;
     size_t thread_room, fact_room;
-    struct strobe_idmap by_tid; /* (pid, tid) -> place in report->threads */
+    struct strobe_idmap by_tid; /* (pid, tid) -> index in report->threads */
     uint64_t first_ns, last_ns;
-    struct strobe_profile_wait *ended; /* the wait that the event at hand has ended, if it is kept */
-    uint32_t woken_thread, waker_tid;  /* the wait that ends next on this thread, and who ended it */
+    struct strobe_profile_wait *ended; /* the wait that the current event ended, if the profile keeps it */
+    uint32_t woken_thread, waker_tid;  /* the thread whose next wait end has a known cause, and the waker's tid */
     enum strobe_profile_end end;
     struct strobe_process_sum process;
     struct {
@@ -28,7 +29,7 @@ struct job {
         uint32_t tid;
         enum strobe_hitch how;
         int open;
-    } late; /* turn that has not ended */
+    } late; /* the turn that has not ended */
     int failed;
 };
 
@@ -39,7 +40,7 @@ static const char *keep(struct job *j, const char *text)
     return kept ? kept : "";
 }
 
-/* Traces tell classes as categories; where they don't, the form of our own names does. */
+/* Returns the class that the event's category names. Events without such a category are functions. */
 static enum strobe_slice_class class_of(const struct strobe_import_event *e)
 {
     static const char *const names[] = {
@@ -66,7 +67,7 @@ static void on_thread(void *ctx, uint32_t thread, uint32_t pid, uint32_t tid, co
     struct job *j = ctx;
     struct strobe_report *r = j->report;
     int fresh;
-    (void)thread; /* threads are told in the order of their numbers, from 0 */
+    (void)thread; /* threads come in the order of their numbers, from 0 */
     if ((j->failed |= !strobe_array_reserve(&r->threads, &j->thread_room, r->thread_count + 1)))
         return;
     uint32_t *place = strobe_idmap_put(&j->by_tid, pid, tid, &fresh);
@@ -76,7 +77,7 @@ static void on_thread(void *ctx, uint32_t thread, uint32_t pid, uint32_t tid, co
         (struct strobe_report_thread){.name = keep(j, name), .tid = tid, .is_main = pid == tid};
 }
 
-static void see(struct job *j, uint64_t time_ns)
+static void extend_range(struct job *j, uint64_t time_ns)
 {
     if (time_ns < j->first_ns)
         j->first_ns = time_ns;
@@ -84,13 +85,13 @@ static void see(struct job *j, uint64_t time_ns)
         j->last_ns = time_ns;
 }
 
-/* Threads are told by number only after the hitches are: these go by tid. */
+/* Returns the tid of a thread. Hitches identify threads by tid, because they come before the threads have numbers. */
 static uint32_t tid_of(const struct job *j, uint32_t thread)
 {
     return thread < j->report->thread_count ? j->report->threads[thread].tid : 0;
 }
 
-static void late_begins(struct job *j, const struct strobe_import_event *e)
+static void begin_hitch(struct job *j, const struct strobe_import_event *e)
 {
     for (unsigned how = 0; how < STROBE_HITCH_COUNT; how++)
         if (!strcmp(e->name, strobe_hitch_name[how])) {
@@ -100,7 +101,7 @@ static void late_begins(struct job *j, const struct strobe_import_event *e)
         }
 }
 
-static void late_ends(struct job *j, uint64_t time_ns)
+static void end_hitch(struct job *j, uint64_t time_ns)
 {
     if (j->late.open)
         strobe_process_hitch(&j->process, j->late.how, j->late.begin_ns, time_ns, j->late.tid);
@@ -123,10 +124,10 @@ static void on_begin(void *ctx, const struct strobe_import_event *e)
     struct job *j = ctx;
     j->ended = NULL;
     if (e->thread == STROBE_IMPORT_NO_THREAD) {
-        late_begins(j, e);
+        begin_hitch(j, e);
         return;
     }
-    see(j, e->time_ns);
+    extend_range(j, e->time_ns);
     uint32_t text = strobe_text_number(&j->report->texts, e->name, strlen(e->name));
     enum strobe_slice_class class = class_of(e);
     uint32_t method = text * CLASSES + class;
@@ -142,10 +143,10 @@ static void on_end(void *ctx, const struct strobe_import_event *e)
     struct job *j = ctx;
     if (e->thread == STROBE_IMPORT_NO_THREAD) {
         j->ended = NULL;
-        late_ends(j, e->time_ns);
+        end_hitch(j, e->time_ns);
         return;
     }
-    see(j, e->time_ns);
+    extend_range(j, e->time_ns);
     strobe_process_slice_end(&j->process, tid_of(j, e->thread), e->time_ns);
     j->ended = strobe_profile_end(&j->profile, e->thread, e->time_ns, e->cpu_ns);
     if (j->ended && e->thread == j->woken_thread) {
@@ -166,8 +167,8 @@ static void on_instant(void *ctx, const struct strobe_import_event *e)
     j->end = woken ? STROBE_END_UNKNOWN : STROBE_END_BY_NOBODY;
 }
 
-/* Numbers of a wait's end belong to it, as does who woke it right before; those of the process tell about the
- * recording. */
+/* Handles a number of an event. Numbers at a wait's end belong to the wait, as does the number of the instant right
+ * before it (the waker's tid). Numbers of the process's instant are facts about the recording. */
 static void on_note(void *ctx, const struct strobe_import_event *e, const char *key, uint64_t value)
 {
     struct job *j = ctx;
@@ -225,7 +226,7 @@ static void take_threads(struct job *j)
     }
 }
 
-/* Wakers are told by tid, and may be told before their thread is. */
+/* Replaces the wakers' tids by thread numbers. An event with a waker may come before the waker's thread does. */
 static void find_wakers(struct job *j)
 {
     const struct strobe_report *r = j->report;

@@ -29,7 +29,7 @@ void strobe_source_lines_add(struct strobe_source_lines *l, struct strobe_functi
 {
     struct strobe_symbol found[STROBE_SYMBOLS_FRAMES_MAX];
     const uint32_t *names;
-    uint32_t first, stack = strobe_function_tree_shown_stack(tree, s->stack, s->way);
+    uint32_t first, stack = strobe_function_tree_shown_stack(tree, s->stack, s->incomplete);
     size_t count = 0;
     const struct strobe_stack_node *node = NULL;
     l->samples += s->count;

@@ -1,4 +1,4 @@
-/* How often samples met each line of source: the line that the innermost function of a sample's stack was at.
+/* Counts samples per line of source: the line at which the innermost function of a sample's stack was.
  *
  * Reading half: allocates. One thread at a time. */
 #ifndef STROBE_TRACE_REPORT_SOURCE_LINES_H
@@ -20,14 +20,14 @@ struct strobe_source_line {
 struct strobe_source_lines {
     struct strobe_source_line *lines;
     size_t count, room;
-    uint64_t samples, unknown;    /* in all, and of these in functions without debug information */
+    uint64_t samples, unknown;    /* all samples; samples in functions without debug information */
     struct strobe_idmap by_place; /* (name, line << 32 | file) -> lines */
     struct strobe_text_pool files;
     int failed;
 };
 
-/* Counts samples of one stack. `symbols` gives lines (no STROBE_SYMBOLS_NO_LINES), and must be what `tree` resolves
- * with. A zeroed struct is empty. */
+/* Adds samples of one stack. `symbols` must give lines (no STROBE_SYMBOLS_NO_LINES), and must be the resolver of
+ * `tree`. A zeroed struct is empty. */
 void strobe_source_lines_add(struct strobe_source_lines *lines, struct strobe_function_tree *tree,
                              const struct strobe_stack_table *table, struct strobe_symbols *symbols,
                              const struct strobe_samples *samples);

@@ -51,7 +51,7 @@ void strobe_code_names_close(struct strobe_code_names *index)
     *index = (struct strobe_code_names){0};
 }
 
-/* Whether `a` rather than `b` names an address that both hold. */
+/* Returns 1 if `a`, not `b`, names an address that both cover. */
 static int is_better(const struct strobe_code_entry *a, const struct strobe_code_entry *b, uint64_t ticks)
 {
     int a_began = a->begin_ticks <= ticks, b_began = b->begin_ticks <= ticks;

@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNKNOWN, STAYS, CHANGES }; /* of a node: whether an address of its stack has several names */
+enum { UNKNOWN, STAYS, CHANGES }; /* state of a node: whether an address of its stack has several names */
 
 struct split {
     const struct strobe_reader *reader;
     struct strobe_code_names code;
     const struct strobe_stack_table *from;
     uint8_t *state;           /* by node of `from` */
-    struct strobe_idmap made; /* (parent, address) -> node that was added */
+    struct strobe_idmap made; /* (parent, address) -> added node */
     struct strobe_stack_node *nodes;
     uint32_t count, room; /* nodes[1 .. count] */
     int failed, full;     /* out of memory; no more stack ids */
 };
 
-/* The part of a struct strobe_reader's memory that the new table takes. */
+/* Memory of the new table. It belongs to struct strobe_reader. */
 struct own_stacks {
     struct strobe_stack_table_head head;
     struct strobe_stack_node nodes[];
@@ -35,7 +35,8 @@ static int is_in_image(const struct split *s, uint64_t address)
     return 0;
 }
 
-/* Return addresses are looked up one byte before. What is in an image is named by that, whatever else covers it. */
+/* Looks up a return address, by the byte before it. An address in an image has the image's name, so *changes is 0
+ * there. */
 static const struct strobe_code_entry *find_code(const struct split *s, uint64_t address, uint64_t ticks, int *changes)
 {
     const struct strobe_code_entry *code = strobe_code_names_find(&s->code, address - 1, ticks, changes);
@@ -44,7 +45,8 @@ static const struct strobe_code_entry *find_code(const struct split *s, uint64_t
     return code;
 }
 
-/* Parents have smaller depths, and these end: a damaged chain of parents stays as it is. */
+/* Returns 1 if an address of the stack has several names. A damaged chain of parents is cut at STROBE_STACK_DEPTH_MAX.
+ */
 static int stack_changes(struct split *s, uint32_t node)
 {
     uint32_t path[STROBE_STACK_DEPTH_MAX], length = 0;
@@ -89,7 +91,7 @@ static uint32_t add_node(struct split *s, uint32_t parent, uint64_t address, uin
     return *known;
 }
 
-/* The stack as it was at `ticks`. */
+/* Returns the stack with the names that its addresses had at `ticks`. */
 static uint32_t stack_at(struct split *s, uint32_t stack, uint64_t ticks)
 {
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
@@ -105,7 +107,7 @@ static uint32_t stack_at(struct split *s, uint32_t stack, uint64_t ticks)
     return s->full ? stack : node;
 }
 
-/* A scope's stack is taken at its end. */
+/* Returns the time at which the record's stack was taken: the end of a scope. */
 static uint64_t ticks_of_stack(const struct strobe_record *r)
 {
     return r->flags & STROBE_FLAG_SCOPE ? r->ticks + r->duration : r->ticks;
@@ -121,7 +123,7 @@ static void replace_stacks(struct split *s, struct strobe_reader *r)
         r->hitches[i].stack = stack_at(s, r->hitches[i].stack, r->hitches[i].begin_ticks);
 }
 
-/* Makes the nodes, old and new, the reader's stack table. */
+/* Makes the old and new nodes the reader's stack table. */
 static enum strobe_status set_table(const struct split *s, struct strobe_reader *r)
 {
     struct own_stacks *own = calloc(1, sizeof *own + ((size_t)s->count + 1) * sizeof *own->nodes);

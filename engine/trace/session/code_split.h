@@ -1,9 +1,9 @@
-/* Makes stacks tell code apart that stood at the same address one after the other.
+/* Distinguishes, in stacks, pieces of code that occupied the same address one after the other.
  *
- * Where the session names code whose memory was used again (code_names.h), a record's stack is replaced by one in which
- * each address with several names is the alias of the entry that named it at the record's time. The stacks are added to
- * a copy of the stack table, in memory of this process. All that comes after the reader works as before: equal stack
- * ids still mean equal functions.
+ * If memory of named code was reused (code_names.h), the stack of a record is replaced by another one. In it, each
+ * address with several names is the alias of the entry that named it at the record's time. The new stacks are added to
+ * a copy of the stack table, in memory of this process. Later stages need no change: equal stack ids still mean equal
+ * functions.
  *
  * Part of reader.h; reading half: allocates. */
 #ifndef STROBE_TRACE_SESSION_CODE_SPLIT_H
@@ -11,8 +11,8 @@
 
 #include "engine/trace/session/reader.h"
 
-/* Replaces the stacks of items, wakes and hitches; does nothing for sessions in which no code was replaced. The new
- * table is reader->own_stacks, freed with the reader. STROBE_IO: out of memory. */
+/* Replaces the stacks of items, wakes and hitches. Does nothing for a session in which no code was replaced. The new
+ * table is reader->own_stacks, which is freed with the reader. STROBE_IO: out of memory. */
 enum strobe_status strobe_code_split(struct strobe_reader *reader);
 
 #endif

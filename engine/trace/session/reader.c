@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes that one thread can have under way when it is stopped for good: its own, and one that a signal handler
- * began on top of it. */
-enum { UNDER_WAY_MAX = 2 };
+/* The number of writes that can be in progress in one thread when it is stopped for good: its own, and one of a signal
+ * handler that interrupted it. */
+enum { WRITES_IN_PROGRESS_MAX = 2 };
 
-static void say(struct strobe_error *error, const char *format, ...)
+static void set_error(struct strobe_error *error, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -24,22 +24,22 @@ static void say(struct strobe_error *error, const char *format, ...)
     va_end(args);
 }
 
-static void say_status(struct strobe_error *error, enum strobe_status status)
+static void set_status_error(struct strobe_error *error, enum strobe_status status)
 {
     switch (status) {
-    case STROBE_BAD_INPUT: say(error, "header: expected a Strobe session whose parts fit together"); break;
+    case STROBE_BAD_INPUT: set_error(error, "header: expected a Strobe session whose parts fit together"); break;
     case STROBE_BAD_VERSION:
-        say(error, "header: expected a session of format version %d", STROBE_SESSION_VERSION);
+        set_error(error, "header: expected a session of format version %d", STROBE_SESSION_VERSION);
         break;
-    case STROBE_TRUNCATED: say(error, "end of file: expected as many bytes as the header promises"); break;
-    case STROBE_IO: say(error, "%s", strerror(errno)); break;
-    default: say(error, "%s", strobe_status_text(status));
+    case STROBE_TRUNCATED: set_error(error, "end of file: expected as many bytes as the header promises"); break;
+    case STROBE_IO: set_error(error, "%s", strerror(errno)); break;
+    default: set_error(error, "%s", strobe_status_text(status));
     }
 }
 
 /* ---- clock */
 
-/* Finds scale and shift so that ns = ticks * scale >> shift with as many bits as fit. */
+/* Sets scale and shift so that ns = ticks * scale >> shift, with as many bits as fit. */
 static void set_clock(struct strobe_reader *r)
 {
     const struct strobe_session_header *h = r->session.header;
@@ -61,7 +61,7 @@ static void set_clock(struct strobe_reader *r)
     r->tick_shift = shift;
 }
 
-/* a * b >> shift by halves, so that no compiler extension is needed. */
+/* Returns a * b >> shift. Computes with halves of the operands, so that no compiler extension is needed. */
 static uint64_t multiply_shift(uint64_t a, uint64_t b, unsigned shift)
 {
     uint64_t a0 = a & UINT32_MAX, a1 = a >> 32, b0 = b & UINT32_MAX, b1 = b >> 32;
@@ -84,19 +84,19 @@ uint64_t strobe_reader_ns(const struct strobe_reader *r, uint64_t ticks)
 
 /* ---- records */
 
-/* What no writer writes is damaged. So is a record that has more samples than its thread ever took: every sample of a
- * record is shown, and a flipped bit in a count must not make millions of them. */
-static int believable(const struct strobe_reader *r, const struct strobe_record *record)
+/* Returns 1 if a writer can have written the record. A record with more samples than its thread ever took is damaged:
+ * every sample of a record is shown, and a flipped bit in its count must not create millions of samples. */
+static int is_plausible(const struct strobe_reader *r, const struct strobe_record *record)
 {
     if (record->thread >= r->thread_count || record->kind <= STROBE_KIND_NONE || record->kind >= STROBE_KIND_COUNT)
         return 0;
     const struct strobe_tally *t = &r->threads[record->thread].kind[record->kind];
-    return record->count >= 1 && t->present + record->count <= t->sampled + UNDER_WAY_MAX &&
+    return record->count >= 1 && t->present + record->count <= t->sampled + WRITES_IN_PROGRESS_MAX &&
            record->ticks + record->duration >= record->ticks && record->ticks + record->duration < UINT64_MAX / 2;
 }
 
-/* How many the lists being filled have room for. */
-struct rooms {
+/* Capacities of the lists that are being filled. */
+struct capacities {
     size_t items, metrics, wakes, counters, hitches, annotations;
 };
 
@@ -165,8 +165,9 @@ static int collect_annotation(struct strobe_reader *r, const struct strobe_recor
     return 1;
 }
 
-/* What is no sample goes to lists of its own: 0 = out of memory. */
-static int collect_other(struct strobe_reader *r, const struct strobe_record *record, uint32_t slot, struct rooms *room)
+/* Adds a record that is not a sample to the list of its kind. Returns 0 when out of memory. */
+static int collect_other(struct strobe_reader *r, const struct strobe_record *record, uint32_t slot,
+                         struct capacities *room)
 {
     if (record->kind == STROBE_KIND_WAKE)
         return collect_wake(r, record, &room->wakes);
@@ -177,10 +178,10 @@ static int collect_other(struct strobe_reader *r, const struct strobe_record *re
     return collect_hitch(r, record, &room->hitches);
 }
 
-/* Copies every whole record of the ring, in ring order. */
-static int collect(struct strobe_reader *r)
+/* Copies every complete record of the ring, in ring order. */
+static int collect_records(struct strobe_reader *r)
 {
-    struct rooms room = {0};
+    struct capacities room = {0};
     uint32_t slots = strobe_ring_slot_count(&r->session.ring);
     for (uint32_t slot = 0; slot < slots; slot++) {
         struct strobe_ring_item found;
@@ -196,7 +197,7 @@ static int collect(struct strobe_reader *r)
         }
         if (look != STROBE_LOOK_RECORD)
             continue;
-        if (!believable(r, &found.record)) {
+        if (!is_plausible(r, &found.record)) {
             r->malformed++;
             continue;
         }
@@ -227,36 +228,36 @@ struct key {
     uint32_t item;
 };
 
-/* Does b, which stands after a in the ring, belong before it? */
-static int out_of_order(const struct key *a, const struct key *b)
+/* Returns 1 if b, which comes after a in the ring, belongs before a. */
+static int is_out_of_order(const struct key *a, const struct key *b)
 {
     return b->ticks < a->ticks || (b->ticks == a->ticks && b->duration > a->duration);
 }
 
-/* Merges the neighbouring sorted runs [low, middle) and [middle, high); equal keys keep their order. */
-static void merge(const struct key *from, struct key *to, size_t low, size_t middle, size_t high)
+/* Merges the adjacent sorted runs [low, middle) and [middle, high). Equal keys keep their order. */
+static void merge_runs(const struct key *from, struct key *to, size_t low, size_t middle, size_t high)
 {
     size_t a = low, b = middle;
     for (size_t out = low; out < high; out++)
-        to[out] = b == high || (a < middle && !out_of_order(&from[a], &from[b])) ? from[a++] : from[b++];
+        to[out] = b == high || (a < middle && !is_out_of_order(&from[a], &from[b])) ? from[a++] : from[b++];
 }
 
-/* Natural merge sort: chunks of the ring are runs already, so few passes are needed. Sorts `keys` with the help of
- * `spare`; returns the one that holds the result. */
-static struct key *sort(struct key *keys, struct key *spare, size_t count)
+/* Natural merge sort: chunks of the ring are runs already, so few passes are needed. Uses `spare` as scratch. Returns
+ * `keys` or `spare`, whichever has the result. */
+static struct key *sort_keys(struct key *keys, struct key *spare, size_t count)
 {
     for (;;) {
         size_t low = 0, runs = 0;
         while (low < count) {
             size_t middle = low + 1;
-            while (middle < count && !out_of_order(&keys[middle - 1], &keys[middle]))
+            while (middle < count && !is_out_of_order(&keys[middle - 1], &keys[middle]))
                 middle++;
             size_t high = middle;
             if (high < count)
                 high++;
-            while (high < count && !out_of_order(&keys[high - 1], &keys[high]))
+            while (high < count && !is_out_of_order(&keys[high - 1], &keys[high]))
                 high++;
-            merge(keys, spare, low, middle, high);
+            merge_runs(keys, spare, low, middle, high);
             low = high;
             runs++;
         }
@@ -268,8 +269,8 @@ static struct key *sort(struct key *keys, struct key *spare, size_t count)
     }
 }
 
-/* Orders items by thread, then as struct strobe_reader_thread says. */
-static int arrange(struct strobe_reader *r)
+/* Sorts items by thread, then in the order of struct strobe_reader_thread. */
+static int sort_items(struct strobe_reader *r)
 {
     struct key *keys = malloc((r->item_count + 1) * sizeof *keys), *spare = malloc((r->item_count + 1) * sizeof *spare);
     struct strobe_item *sorted = malloc((r->item_count + 1) * sizeof *sorted);
@@ -289,7 +290,7 @@ static int arrange(struct strobe_reader *r)
         }
         for (uint32_t t = 0; t < r->thread_count; t++) {
             size_t from = (size_t)(r->threads[t].items - sorted), count = r->threads[t].item_count;
-            const struct key *done = sort(keys + from, spare + from, count);
+            const struct key *done = sort_keys(keys + from, spare + from, count);
             for (size_t i = 0; i < count; i++)
                 sorted[from + i] = r->items[done[i].item];
         }
@@ -322,7 +323,7 @@ static int by_waiter(const void *a, const void *b)
     return order ? order : compare_uint(v->stack, w->stack);
 }
 
-/* The wake of a scope, NULL when there is none. */
+/* Returns the wake of a scope, or NULL. */
 static struct strobe_reader_wake *wake_of(struct strobe_reader *r, const struct strobe_record *scope)
 {
     size_t low = 0, high = r->wake_count;
@@ -342,7 +343,7 @@ static struct strobe_reader_wake *wake_of(struct strobe_reader *r, const struct 
                : NULL;
 }
 
-/* Drops the wakes whose wait's own record is gone, so that each flow has both its ends. */
+/* Drops the wakes whose wait has no record, so that each flow has both ends. */
 static int drop_orphans(struct strobe_reader *r)
 {
     char *found = calloc(r->wake_count + 1, 1);
@@ -377,7 +378,7 @@ static int by_waker(const void *a, const void *b)
     return order ? order : compare_uint(v->wake, w->wake);
 }
 
-/* Gives each thread the wakes of its waits and of its releases. */
+/* Assigns to each thread the wakes of its waits and of its releases. */
 static int arrange_wakes(struct strobe_reader *r)
 {
     if (!r->wake_count)
@@ -415,7 +416,7 @@ static int by_series(const void *a, const void *b)
     return order ? order : compare_uint(v->value, w->value);
 }
 
-/* Of equal begins the longest comes first. */
+/* At equal begins the longest comes first. */
 static int by_begin(const void *a, const void *b)
 {
     const struct strobe_reader_hitch *v = a, *w = b;
@@ -425,7 +426,8 @@ static int by_begin(const void *a, const void *b)
     return order ? order : compare_uint(w->stack, v->stack);
 }
 
-/* A hitch that was written while it lasted is told once, with the stack of whichever record has one. */
+/* Sorts counters and hitches. A hitch can have several records, because the engine also writes it while it lasts. The
+ * longest is kept, with the first stack found in any of them. */
 static void arrange_series(struct strobe_reader *r)
 {
     size_t kept = 0;
@@ -444,7 +446,7 @@ static void arrange_series(struct strobe_reader *r)
     r->hitch_count = kept;
 }
 
-static void see_series(struct strobe_reader *r)
+static void include_series(struct strobe_reader *r)
 {
     for (size_t i = 0; i < r->counter_count; i++)
         if (r->counters[i].ticks > r->last_ticks)
@@ -559,8 +561,8 @@ static int read_threads(struct strobe_reader *r)
     return 1;
 }
 
-/* Counts what is present against what the accounts say, and finds the ends of threads and session. */
-static void sum_up(struct strobe_reader *r)
+/* Compares the accounts with the records that are present. Finds the last times of threads and of the session. */
+static void sum_up_session(struct strobe_reader *r)
 {
     const struct strobe_session_header *h = r->session.header;
     r->first_ticks = r->last_ticks = h->begin.ticks;
@@ -597,7 +599,7 @@ static void sum_up(struct strobe_reader *r)
         if ((t->item_count || t->last_call_ticks) && t->last_ticks > r->last_ticks)
             r->last_ticks = t->last_ticks;
     }
-    see_series(r);
+    include_series(r);
     extend_to_annotations(r);
     if (r->closed && h->end.ticks > r->last_ticks)
         r->last_ticks = h->end.ticks;
@@ -613,11 +615,12 @@ static int read_whole(struct strobe_reader *r)
     r->closed = strobe_load_acquire(&r->session.header->state) == STROBE_SESSION_CLOSED;
     set_clock(r);
     r->image_count = strobe_session_image_count(&r->session);
-    if (!read_threads(r) || !strobe_reader_look_at_calls(r) || !collect(r) || !arrange(r) || !arrange_wakes(r))
+    if (!read_threads(r) || !strobe_reader_read_call_blocks(r) || !collect_records(r) || !sort_items(r) ||
+        !arrange_wakes(r))
         return 0;
     arrange_series(r);
     arrange_annotations(r);
-    sum_up(r);
+    sum_up_session(r);
     return strobe_code_split(r) == STROBE_OK;
 }
 
@@ -626,23 +629,23 @@ enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **o
     *out = NULL;
     struct strobe_reader *r = calloc(1, sizeof *r);
     if (!r) {
-        say_status(error, STROBE_IO);
+        set_status_error(error, STROBE_IO);
         return STROBE_IO;
     }
     enum strobe_status status = strobe_session_open(path, &r->session);
     if (status != STROBE_OK) {
-        say_status(error, status);
+        set_status_error(error, status);
         free(r);
         return status;
     }
     if (!r->session.header->ticks_per_second) {
-        say(error, "header: expected a clock rate above zero");
+        set_error(error, "header: expected a clock rate above zero");
         strobe_reader_close(r);
         return STROBE_BAD_INPUT;
     }
     if (!read_whole(r)) {
         errno = ENOMEM;
-        say_status(error, STROBE_IO);
+        set_status_error(error, STROBE_IO);
         strobe_reader_close(r);
         return STROBE_IO;
     }
@@ -685,26 +688,26 @@ static int check_thread(const struct strobe_reader *r, const struct strobe_reade
     for (unsigned k = 0; k < STROBE_KIND_COUNT; k++) {
         const struct strobe_tally *a = &t->kind[k];
         if (a->in_flight < 0 || (a->in_flight && r->closed && t->state != STROBE_THREAD_CUT_SHORT)) {
-            say(error,
-                "thread %u, %s: %llu requests, but %lld outcomes (%llu sampled, %llu gated, %llu paused, "
-                "%llu re-entrant, %llu unwind failed, %llu dropped)",
-                t->tid, strobe_kind_name(k), (unsigned long long)a->requests,
-                (long long)(a->requests - (uint64_t)a->in_flight), (unsigned long long)a->sampled,
-                (unsigned long long)a->gated, (unsigned long long)a->paused, (unsigned long long)a->reentrant,
-                (unsigned long long)a->unwind_failed, (unsigned long long)a->dropped);
+            set_error(error,
+                      "thread %u, %s: %llu requests, but %lld outcomes (%llu sampled, %llu gated, %llu paused, "
+                      "%llu re-entrant, %llu unwind failed, %llu dropped)",
+                      t->tid, strobe_kind_name(k), (unsigned long long)a->requests,
+                      (long long)(a->requests - (uint64_t)a->in_flight), (unsigned long long)a->sampled,
+                      (unsigned long long)a->gated, (unsigned long long)a->paused, (unsigned long long)a->reentrant,
+                      (unsigned long long)a->unwind_failed, (unsigned long long)a->dropped);
             return 0;
         }
     }
-    if (t->all.in_flight > UNDER_WAY_MAX) {
-        say(error, "thread %u: %lld requests without an outcome, expected at most %d", t->tid,
-            (long long)t->all.in_flight, UNDER_WAY_MAX);
+    if (t->all.in_flight > WRITES_IN_PROGRESS_MAX) {
+        set_error(error, "thread %u: %lld requests without an outcome, expected at most %d", t->tid,
+                  (long long)t->all.in_flight, WRITES_IN_PROGRESS_MAX);
         return 0;
     }
     return 1;
 }
 
-/* Threads that may have been in the middle of a write when they wrote last: those that were cut short, and when the
- * session was not closed those that lived, and the sampler. */
+/* Counts the writers that may have been stopped in the middle of a write: threads that were cut short and, if the
+ * session was not closed, threads that were alive, and the sampler. */
 static uint64_t count_interrupted_writers(const struct strobe_reader *r)
 {
     uint64_t count = !r->closed;
@@ -716,11 +719,11 @@ static uint64_t count_interrupted_writers(const struct strobe_reader *r)
     return count;
 }
 
-/* A writer can be in the middle of a write: a record committed but not yet counted, or one overwritten but not yet
- * counted as such, with all the samples merged in it. */
-static uint64_t samples_under_way(const struct strobe_reader *r)
+/* Returns the largest number of samples that interrupted writes can leave inconsistent. A record may be committed but
+ * not counted, or overwritten but not counted as such, with all samples merged in it. */
+static uint64_t samples_in_progress(const struct strobe_reader *r)
 {
-    return count_interrupted_writers(r) * UNDER_WAY_MAX * (r->largest ? r->largest : 1);
+    return count_interrupted_writers(r) * WRITES_IN_PROGRESS_MAX * (r->largest ? r->largest : 1);
 }
 
 int strobe_reader_check(const struct strobe_reader *r, struct strobe_error *error)
@@ -728,21 +731,22 @@ int strobe_reader_check(const struct strobe_reader *r, struct strobe_error *erro
     for (uint32_t i = 0; i < r->thread_count; i++)
         if (!check_thread(r, &r->threads[i], error))
             return 0;
-    int64_t adrift = (int64_t)(r->all.sampled - r->all.present - r->overwrote);
-    int64_t slack = (int64_t)(samples_under_way(r) + (r->closed ? r->half_written : 0));
+    int64_t deviation = (int64_t)(r->all.sampled - r->all.present - r->overwrote);
+    int64_t tolerance = (int64_t)(samples_in_progress(r) + (r->closed ? r->half_written : 0));
     if (r->malformed) {
-        say(error, "ring: %llu records hold what no writer writes", (unsigned long long)r->malformed);
+        set_error(error, "ring: %llu records hold what no writer writes", (unsigned long long)r->malformed);
         return 0;
     }
-    if (adrift > slack || adrift < -slack) {
-        say(error, "ring: %llu samples taken, but %llu present and %llu overwritten",
-            (unsigned long long)r->all.sampled, (unsigned long long)r->all.present, (unsigned long long)r->overwrote);
+    if (deviation > tolerance || deviation < -tolerance) {
+        set_error(error, "ring: %llu samples taken, but %llu present and %llu overwritten",
+                  (unsigned long long)r->all.sampled, (unsigned long long)r->all.present,
+                  (unsigned long long)r->overwrote);
         return 0;
     }
     if (r->suspends - r->resumes > (r->closed ? 0 : 1)) {
-        say(error, "sampler: %llu suspends, but %llu resumes", (unsigned long long)r->suspends,
-            (unsigned long long)r->resumes);
+        set_error(error, "sampler: %llu suspends, but %llu resumes", (unsigned long long)r->suspends,
+                  (unsigned long long)r->resumes);
         return 0;
     }
-    return strobe_reader_check_calls(r, count_interrupted_writers(r) * UNDER_WAY_MAX, error);
+    return strobe_reader_check_calls(r, count_interrupted_writers(r) * WRITES_IN_PROGRESS_MAX, error);
 }

@@ -1,9 +1,8 @@
-/* Reads a session for everything that comes after capture: its records sorted by thread and time, threads, images,
- * clocks, and what was lost on the way. The one place that knows how to look into a session; report and timeline build
- * on it.
+/* Reads a session for all later stages: its records sorted by thread and time, its threads, images and clocks, and its
+ * losses. Only the reader interprets a session's contents; report and timeline use the reader.
  *
- * A session may be closed, cut off by a kill, or still growing, and may have been damaged in any way after that.
- * Nothing is believed before it is checked: what the struct holds is within bounds and safe to use.
+ * A session may be closed, cut off by a kill, or still growing, and may be damaged in any way. The reader checks all
+ * contents: the values in struct strobe_reader are within bounds and safe to use.
  *
  * Not thread-safe; allocates; never writes to the session. Reading half only. */
 #ifndef STROBE_TRACE_SESSION_READER_H
@@ -20,36 +19,36 @@
 struct strobe_item {
     struct strobe_record record; /* ticks + duration does not wrap, count >= 1, kind and thread in range */
     uint32_t metrics;            /* index + 1 in struct strobe_reader's metrics; 0 = none */
-    uint32_t slot;               /* where in the ring it stood */
+    uint32_t slot;               /* its slot in the ring */
 };
 
-/* Who ended a wait, as its WAKE record says. */
+/* The end of a wait, from its WAKE record. */
 struct strobe_reader_wake {
-    uint32_t waiter;        /* index of its thread */
-    uint32_t waker;         /* the same, or STROBE_NOBODY: the wait timed out or was interrupted */
-    uint32_t stack;         /* the waker's, at the release; 0 = not known */
-    uint64_t release_ticks; /* within the wait; its end when nobody released */
-    uint64_t end_ticks;     /* of the wait, and of its scope's record, which is there */
-    uint64_t what;          /* arg of that record */
+    uint32_t waiter;        /* index of the waiting thread */
+    uint32_t waker;         /* index of the releasing thread, or STROBE_NOBODY: the wait timed out or was interrupted */
+    uint32_t stack;         /* stack id of the waker at the release; 0 = unknown */
+    uint64_t release_ticks; /* time of the release, within the wait; the wait's end when waker is STROBE_NOBODY */
+    uint64_t end_ticks;     /* end of the wait and of its scope record, which is present */
+    uint64_t what;          /* arg of the scope record */
 };
 #define STROBE_NOBODY UINT32_MAX
 
-/* A value of the process at an instant, as a COUNTER record says. */
+/* A value of the process at one time, from a COUNTER record. */
 struct strobe_reader_counter {
     uint64_t ticks, value;
-    uint32_t thread; /* that it is written for: the main thread, by index */
+    uint32_t thread; /* index of the thread of the record: the main thread */
     enum strobe_series what;
 };
 
-/* A turn of the main run loop that took too long, as HITCH records say. */
+/* A turn of the main run loop that took too long, from HITCH records. */
 struct strobe_reader_hitch {
-    uint64_t begin_ticks, end_ticks; /* the end may be that of the session: it lasted longer */
-    uint32_t thread;                 /* index of the thread whose loop it is */
-    uint32_t stack;                  /* seen in it; 0 = none */
+    uint64_t begin_ticks, end_ticks; /* end_ticks may be the session's end if the turn lasted longer */
+    uint32_t thread;                 /* index of the loop's thread */
+    uint32_t stack;                  /* stack id sampled during the turn; 0 = none */
     enum strobe_hitch how;
 };
 
-/* A section's begin or end, or a counter's value, as ANNOTATION records say. */
+/* A section's begin or end, or a counter's value, from an ANNOTATION record. */
 struct strobe_reader_annotation {
     uint64_t ticks, value;
     uint32_t thread; /* index of the thread that reported it */
@@ -58,143 +57,143 @@ struct strobe_reader_annotation {
     enum strobe_annotation what;
 };
 
-/* Where events went; one thread and kind, or a sum over any of them. Field names as in struct strobe_account. */
+/* Outcomes of events, of one thread and kind or a sum over several. Field names as in struct strobe_account. */
 struct strobe_tally {
-    uint64_t requests; /* re-entrant ones included */
+    uint64_t requests; /* all requests, including re-entrant ones */
     uint64_t sampled, gated, paused, reentrant, unwind_failed, dropped;
-    int64_t in_flight;   /* requests less all outcomes: begun when the process died; else 0 */
-    uint64_t records;    /* present in the ring */
-    uint64_t present;    /* samples in those records, merged ones counted */
+    int64_t in_flight;   /* requests minus all outcomes: requests that were in progress when the process died */
+    uint64_t records;    /* records present in the ring */
+    uint64_t present;    /* samples in those records, including merged ones */
     int64_t overwritten; /* sampled - present */
 };
 
-/* Entries of the call log: entries and exits of functions, each one. told = present + overwritten + refused. */
+/* Entries of the call log, each an entry or exit of a function. recorded = present + overwritten + refused. */
 struct strobe_reader_calls {
-    uint64_t told, present, refused;
-    int64_t overwritten; /* what is neither present nor refused: below 0 only if killed or damaged */
+    uint64_t recorded, present, refused;
+    int64_t overwritten; /* neither present nor refused; below 0 only after a kill or damage */
 };
 
-/* One of them: the time, and as in struct strobe_call_entry the function's address with STROBE_CALL_EXIT. */
+/* One entry of the call log: its time, and the function's address with STROBE_CALL_EXIT, as in struct
+ * strobe_call_entry. */
 struct strobe_reader_call {
     uint64_t ticks, word;
 };
 
-/* A block of the log, as it was when the session was opened. */
+/* A block of the call log, as it was when the session was opened. */
 struct strobe_reader_block {
     uint64_t ticket;
     uint32_t index, thread, count;
 };
 
 struct strobe_reader_thread {
-    const struct strobe_item *items; /* by begin (longer first, then ring order, when equal) */
+    const struct strobe_item *items; /* by begin; at equal begins by falling duration, then in ring order */
     size_t item_count;
-    const struct strobe_reader_wake *woken; /* of its waits, by end */
+    const struct strobe_reader_wake *woken; /* wakes of the thread's waits, by end */
     size_t woken_count;
-    const uint32_t *wakes; /* of its releases: indices in struct strobe_reader's wakes, by release */
+    const uint32_t *wakes; /* its releases, by time: indices in struct strobe_reader's wakes */
     size_t wake_count;
-    size_t first_cpu, first_metrics; /* first item that knows its CPU time, that has metrics; or item_count */
+    size_t first_cpu, first_metrics; /* first item with CPU time, first item with metrics; or item_count */
     uint32_t tid, generation;
     int is_main;
     enum strobe_thread_state state;
-    uint64_t start_ticks, end_ticks; /* end 0 = was alive at the end of the session */
-    uint64_t last_ticks;             /* end of its last record; start_ticks when it has none */
-    enum strobe_kind open_kind;      /* blocking call it was in at the end of the session; NONE = none known */
+    uint64_t start_ticks, end_ticks; /* end_ticks 0 = alive at the end of the session */
+    uint64_t last_ticks;             /* end of its last record; start_ticks if it has no record */
+    enum strobe_kind open_kind;      /* blocking call that it was in at the end of the session; NONE = none known */
     uint64_t open_begin_ticks;
     uint64_t alloc_count, alloc_bytes;      /* totals at the end of the session */
-    uint64_t short_waits, short_wait_ticks; /* blocking calls that were too short to be recorded */
-    uint64_t overwrote;                     /* samples of any thread that its writes overwrote */
-    char name[33];                          /* never empty: "thread 123" when unknown */
+    uint64_t short_waits, short_wait_ticks; /* blocking calls too short to be recorded */
+    uint64_t overwrote;                     /* samples, of any thread, that its writes overwrote */
+    char name[33];                          /* never empty: "thread 123" if unknown */
     struct strobe_reader_calls calls;
-    const struct strobe_reader_block *blocks; /* of its calls, by claim */
+    const struct strobe_reader_block *blocks; /* blocks of its calls, by ticket */
     size_t block_count;
-    uint64_t last_call_ticks;           /* 0 when it has none */
-    uint64_t final_ticks, final_cpu_ns; /* CPU time as the session ended, and when it was read; ticks 0 = not known */
+    uint64_t last_call_ticks;           /* 0 if it has no calls */
+    uint64_t final_ticks, final_cpu_ns; /* CPU time at the session's end, read at final_ticks; ticks 0 = unknown */
     struct strobe_tally kind[STROBE_KIND_COUNT];
     struct strobe_tally all;       /* sum over kinds */
-    uint64_t samples;              /* present: all.present less what is no sample */
-    uint64_t dropped, overwritten; /* of all, without what is of time series */
+    uint64_t samples;              /* all.present without kinds that are not samples */
+    uint64_t dropped, overwritten; /* of `all`, without time series */
 };
 
 struct strobe_reader {
     struct strobe_session session;
-    int closed;                           /* ended in order; else see session.header->state */
+    int closed;                           /* 1: the session was closed; else see session.header->state */
     struct strobe_reader_thread *threads; /* index = struct strobe_record.thread */
     uint32_t thread_count;
-    uint32_t image_count;      /* of session.images, all published; see strobe_reader_image */
-    struct strobe_item *items; /* all samples and scopes, thread by thread */
+    uint32_t image_count;      /* length of session.images; see strobe_reader_image */
+    struct strobe_item *items; /* all samples and scopes, ordered by thread */
     size_t item_count;
-    struct strobe_reader_wake *wakes; /* waiter by waiter */
+    struct strobe_reader_wake *wakes; /* ordered by waiter */
     size_t wake_count;
     uint32_t *wakes_by_waker;
     struct strobe_reader_counter *counters; /* by series, then by time */
     size_t counter_count;
-    struct strobe_reader_hitch *hitches; /* by begin; one for each thread and begin */
+    struct strobe_reader_hitch *hitches; /* by begin; at most one per thread and begin */
     size_t hitch_count;
     struct strobe_reader_annotation *annotations; /* by thread, then by time */
     size_t annotation_count;
     struct strobe_metrics *metrics;
     size_t metrics_count;
-    struct strobe_reader_block *blocks; /* of the call log, thread by thread */
+    struct strobe_reader_block *blocks; /* of the call log, ordered by thread */
     size_t block_count;
-    struct strobe_reader_calls calls;                   /* sum over threads */
-    uint64_t calls_overwrote;                           /* entries that were overwritten, as those count who did it */
-    uint64_t call_blocks_taken;                         /* being claimed when writing stopped: what they held is lost */
-    uint64_t call_blocks_damaged, call_entries_damaged; /* hold what no writer writes: left out */
-    uint64_t first_ticks, last_ticks; /* range of the session: its begin to its close, or to its last record */
+    struct strobe_reader_calls calls; /* sum over threads */
+    uint64_t calls_overwrote;         /* overwritten entries, as counted by the overwriting threads */
+    uint64_t call_blocks_taken;       /* blocks that were being claimed when writing stopped; their entries are lost */
+    uint64_t call_blocks_damaged, call_entries_damaged; /* blocks and entries with invalid contents, left out */
+    uint64_t first_ticks, last_ticks; /* range of the session: from its begin to its close, or to its last record */
 
     struct strobe_tally all; /* sum over threads and kinds */
     uint64_t samples;        /* sum over threads */
-    uint64_t overwrote;      /* sum of what the threads' and the sampler's writes overwrote */
-    uint64_t dropped;        /* sum of the threads', without what is of time series */
-    uint32_t largest;        /* samples of the record that holds most */
-    uint64_t half_written;   /* slots in the middle of a write: at most one record a writer */
-    uint64_t malformed;      /* records that hold what no writer writes: damaged, left out */
+    uint64_t overwrote;      /* samples overwritten by the threads' and the sampler's writes */
+    uint64_t dropped;        /* sum over threads, without time series */
+    uint32_t largest;        /* largest number of samples in one record */
+    uint64_t half_written;   /* slots in the middle of a write: at most one record per writer */
+    uint64_t malformed;      /* records with invalid contents: damaged, left out */
     uint64_t untracked;      /* events of threads beyond the thread table */
     uint64_t stacks_refused; /* samples whose stack was cut because the stack table was full */
     uint64_t suspends, resumes;
 
-    void *own_stacks;    /* memory of session.stacks when code_split.h has made them anew, or NULL */
+    void *own_stacks;    /* memory of session.stacks if code_split.h has rebuilt the table; else NULL */
     uint64_t tick_scale; /* ns = ticks * tick_scale / 2^tick_shift; 0 = ticks are ns */
     unsigned tick_shift;
 };
 
-/* Opens the session and reads it whole. On failure *out is NULL and `error` (may be NULL) has one line that says
- * what was expected, without the path. Status as for strobe_session_open; STROBE_IO with errno ENOMEM when memory
- * runs out. */
+/* Opens and reads the session. On failure *out is NULL, and `error` (may be NULL) has one line that says what was
+ * expected, without the path. Status as for strobe_session_open; STROBE_IO with errno ENOMEM when memory runs out. */
 enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **out, struct strobe_error *error);
 
 void strobe_reader_close(struct strobe_reader *reader);
 
-/* Time of `ticks` in ns of CLOCK_BOOTTIME, the clock of traces. Ticks before the session's begin give the
+/* Returns the time of `ticks` in ns of CLOCK_BOOTTIME, the clock of traces. Ticks before the session's begin give the
  * begin. */
 uint64_t strobe_reader_ns(const struct strobe_reader *reader, uint64_t ticks);
 
-/* A span of ticks in ns. */
+/* Returns a span of ticks in ns. */
 uint64_t strobe_reader_span_ns(const struct strobe_reader *reader, uint64_t ticks);
 
-/* Image `index` (0 .. image_count - 1), or NULL when its entry is not whole. The path ends within its array. */
+/* Returns image `index` (0 .. image_count - 1), or NULL if its entry is incomplete. The path ends within its array. */
 const struct strobe_image_entry *strobe_reader_image(const struct strobe_reader *reader, uint32_t index);
 
-/* The calls of thread `thread`, below thread_count, in time order: *out is the caller's to free. Takes 16 bytes an
- * entry (twice that while handlers' calls are sorted in), never more than the thread's part of the log: whoever goes
- * from thread to thread needs memory for one. STROBE_IO: out of memory. */
+/* Reads the calls of thread `thread` (below thread_count), in time order. The caller frees *out. Needs 16 bytes per
+ * entry, and twice that if calls of signal handlers must be sorted in. A caller that takes the threads one by one
+ * therefore needs memory for one thread's part of the log. STROBE_IO: out of memory. */
 enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *reader, uint32_t thread,
                                               struct strobe_reader_call **out, size_t *count);
 
-/* Checks the identities the engine promises:
+/* Checks the identities that the engine guarantees:
  *
- *   of each thread and kind   requests = sampled + gated + paused + reentrant + unwind_failed + dropped + in flight
- *                             in flight = 0 when closed, 0 .. 2 a thread otherwise, and for a thread that
- *                             was cut short
- *   over all                  sampled = present + overwrote, exactly when closed, nothing is damaged and no thread
- *                             was cut short; otherwise
- *                             off by no more than the writes under way can have replaced: two records a
- *                             writer, none larger than the largest present
- *   over all                  suspends = resumes, one more when not closed
- *   of calls, over all        told = present + overwritten + refused, exactly when closed; otherwise off by no more
- *                             than a block a writer, which it was claiming or finishing
+ *   each thread and kind   requests = sampled + gated + paused + reentrant + unwind_failed + dropped + in flight.
+ *                          In flight is 0 if the session is closed and the thread was not cut short; otherwise 0 .. 2
+ *                          per thread
+ *   the whole session      sampled = present + overwrote, exactly if the session is closed and undamaged and no thread
+ *                          was cut short. Otherwise the difference is at most what interrupted writes can have
+ *                          replaced: two records per writer, none larger than the largest record present
+ *   the whole session      suspends = resumes; one more suspend is valid if the session is not closed
+ *   calls of the session   recorded = present + overwritten + refused, exactly if the session is closed. Otherwise the
+ *                          difference is at most one block, which was being claimed or finished, per writer
  *
- * Returns 1 when all hold; else 0 with the first that fails told in `error` (may be NULL) in words and numbers. */
+ * Returns 1 if all hold. Otherwise returns 0, and `error` (may be NULL) describes the first violation with its
+ * numbers. */
 int strobe_reader_check(const struct strobe_reader *reader, struct strobe_error *error);
 
 /* Stores the name of a BEGIN or COUNTER. Returns 0 when the stack table does not hold a text there: the session is

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No clock gets that far: a tick count of a damaged entry. */
+/* A greater number of ticks means a damaged entry; no clock reaches it. */
 #define TICKS_MAX (UINT64_MAX / 2)
 
 static int by_thread_and_ticket(const void *a, const void *b)
@@ -16,13 +16,13 @@ static int by_thread_and_ticket(const void *a, const void *b)
     return x->ticket < y->ticket ? -1 : x->ticket > y->ticket;
 }
 
-static void note_block(struct strobe_reader *r, uint32_t index, const struct strobe_call_copy *copy)
+static void add_block(struct strobe_reader *r, uint32_t index, const struct strobe_call_copy *copy)
 {
     struct strobe_reader_thread *t = &r->threads[copy->thread];
     r->blocks[r->block_count++] = (struct strobe_reader_block){copy->ticket, index, copy->thread, copy->count};
     t->calls.present += copy->count;
     if (copy->open)
-        t->calls.told += copy->count;
+        t->calls.recorded += copy->count;
     for (uint32_t i = 0; i < copy->count; i++) {
         uint64_t ticks = copy->entry[i].ticks;
         if (ticks >= TICKS_MAX)
@@ -32,16 +32,17 @@ static void note_block(struct strobe_reader *r, uint32_t index, const struct str
     }
 }
 
-/* The accounts count what finished blocks held; what is in none of the blocks was overwritten. */
-static void settle(struct strobe_reader *r)
+/* Computes the numbers of recorded and overwritten entries. The accounts count the entries of finished blocks; an entry
+ * that is in no block was overwritten. */
+static void compute_overwritten(struct strobe_reader *r)
 {
     const struct strobe_call_log *log = &r->session.calls;
     for (uint32_t i = 0; i < r->thread_count; i++) {
         struct strobe_reader_calls *c = &r->threads[i].calls;
         c->refused = strobe_load_relaxed(&log->accounts[i].refused);
-        c->overwritten = (int64_t)(c->told + strobe_load_relaxed(&log->accounts[i].told) - c->present);
-        c->told += strobe_load_relaxed(&log->accounts[i].told) + c->refused;
-        r->calls.told += c->told;
+        c->overwritten = (int64_t)(c->recorded + strobe_load_relaxed(&log->accounts[i].told) - c->present);
+        c->recorded += strobe_load_relaxed(&log->accounts[i].told) + c->refused;
+        r->calls.recorded += c->recorded;
         r->calls.present += c->present;
         r->calls.refused += c->refused;
         r->calls.overwritten += c->overwritten;
@@ -49,7 +50,7 @@ static void settle(struct strobe_reader *r)
     }
 }
 
-static void share_blocks(struct strobe_reader *r)
+static void assign_blocks(struct strobe_reader *r)
 {
     qsort(r->blocks, r->block_count, sizeof *r->blocks, by_thread_and_ticket);
     for (size_t i = 0; i < r->block_count; i++) {
@@ -59,7 +60,7 @@ static void share_blocks(struct strobe_reader *r)
     }
 }
 
-int strobe_reader_look_at_calls(struct strobe_reader *r)
+int strobe_reader_read_call_blocks(struct strobe_reader *r)
 {
     const struct strobe_call_log *log = &r->session.calls;
     if (!log->head)
@@ -69,7 +70,7 @@ int strobe_reader_look_at_calls(struct strobe_reader *r)
     for (uint32_t i = 0; i < log->head->block_count && r->blocks && copy; i++) {
         enum strobe_call_look look = strobe_call_look(log, i, copy);
         if (look == STROBE_CALLS_THERE && copy->thread < r->thread_count)
-            note_block(r, i, copy);
+            add_block(r, i, copy);
         else if (look == STROBE_CALLS_TAKEN)
             r->call_blocks_taken++;
         else if (look != STROBE_CALLS_EMPTY)
@@ -79,15 +80,15 @@ int strobe_reader_look_at_calls(struct strobe_reader *r)
     free(copy);
     if (!whole)
         return 0;
-    share_blocks(r);
-    settle(r);
+    assign_blocks(r);
+    compute_overwritten(r);
     return 1;
 }
 
 /* ---- entries of a thread, in time order */
 
-/* Blocks of one writer follow one another in time, but a handler's block lies within its thread's. Stable: entries of
- * one time stay in the order of their blocks. */
+/* Sorts by time. The blocks of one writer follow each other in time, but a signal handler's block lies within its
+ * thread's block. Stable: entries of equal time keep the order of their blocks. */
 static int sort_by_time(struct strobe_reader_call *calls, size_t count)
 {
     size_t first = 1;
@@ -124,7 +125,7 @@ enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *r, uin
     for (size_t i = 0; i < t->block_count && copy && calls; i++) {
         const struct strobe_reader_block *b = &t->blocks[i];
         if (strobe_call_look(&r->session.calls, b->index, copy) != STROBE_CALLS_THERE || copy->ticket != b->ticket)
-            continue; /* of a session that is being written */
+            continue; /* the session is being written */
         uint32_t there = copy->count < b->count ? copy->count : b->count;
         for (uint32_t j = 0; j < there; j++)
             if (copy->entry[j].ticks < TICKS_MAX)
@@ -141,9 +142,9 @@ enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *r, uin
     return STROBE_OK;
 }
 
-/* ---- the books */
+/* ---- accounting */
 
-static void say(struct strobe_error *error, const char *format, uint64_t a, uint64_t b, uint64_t c)
+static void set_call_error(struct strobe_error *error, const char *format, uint64_t a, uint64_t b, uint64_t c)
 {
     strobe_error_set(error, format, (unsigned long long)a, (unsigned long long)b, (unsigned long long)c);
 }
@@ -151,15 +152,15 @@ static void say(struct strobe_error *error, const char *format, uint64_t a, uint
 int strobe_reader_check_calls(const struct strobe_reader *r, uint64_t writers, struct strobe_error *error)
 {
     if (r->call_blocks_damaged || r->call_entries_damaged) {
-        say(error, "call log: %llu blocks and %llu entries hold what no writer writes%.0llu", r->call_blocks_damaged,
-            r->call_entries_damaged, 0);
+        set_call_error(error, "call log: %llu blocks and %llu entries hold what no writer writes%.0llu",
+                       r->call_blocks_damaged, r->call_entries_damaged, 0);
         return 0;
     }
-    int64_t adrift = r->calls.overwritten - (int64_t)r->calls_overwrote;
-    int64_t slack = (int64_t)((r->call_blocks_taken + (r->closed ? 0 : writers)) * STROBE_CALL_ENTRIES);
-    if (adrift > slack || adrift < -slack) {
-        say(error, "call log: %llu entries told and not refused, but %llu present and %llu overwritten",
-            r->calls.told - r->calls.refused, r->calls.present, r->calls_overwrote);
+    int64_t deviation = r->calls.overwritten - (int64_t)r->calls_overwrote;
+    int64_t tolerance = (int64_t)((r->call_blocks_taken + (r->closed ? 0 : writers)) * STROBE_CALL_ENTRIES);
+    if (deviation > tolerance || deviation < -tolerance) {
+        set_call_error(error, "call log: %llu entries told and not refused, but %llu present and %llu overwritten",
+                       r->calls.recorded - r->calls.refused, r->calls.present, r->calls_overwrote);
         return 0;
     }
     return 1;

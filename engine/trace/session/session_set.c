@@ -43,7 +43,8 @@ void strobe_session_set_free(struct strobe_session_set *set)
     *set = (struct strobe_session_set){0};
 }
 
-/* When the session's process began; 0 for what is no session, or one that no process has attached to. */
+/* Returns the begin of the session's process in ns; 0 if the file is not a session, or no process has attached to
+ * it. */
 static uint64_t begin_of(const char *path)
 {
     struct strobe_session_header h;
@@ -70,8 +71,8 @@ static int is_session_name(const char *name)
     return n > ending && !strcmp(name + n - ending, STROBE_SESSION_ENDING);
 }
 
-/* False: out of memory. */
-static int take_member(struct member **members, size_t *count, const char *folder, const char *name)
+/* Adds the file if it is a session. Returns 0 when out of memory. */
+static int add_member(struct member **members, size_t *count, const char *folder, const char *name)
 {
     char *path = NULL;
     if (asprintf(&path, "%s/%s", folder, name) < 0)
@@ -97,7 +98,7 @@ static enum strobe_status list_folder(const char *path, struct strobe_session_se
     int enough = 1;
     for (struct dirent *e; enough && (e = readdir(d)) != NULL;)
         if (is_session_name(e->d_name))
-            enough = take_member(&members, &count, path, e->d_name);
+            enough = add_member(&members, &count, path, e->d_name);
     closedir(d);
     if (count)
         qsort(members, count, sizeof *members, by_begin);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The section, and what decoding an address in it needs. */
+/* The section, and the facts needed to decode an address in it. */
 struct section {
     Elf_Data *data;
     uint64_t address;
@@ -18,7 +18,7 @@ struct section {
     unsigned machine;
 };
 
-/* What an entry's common part (CIE) says about it. */
+/* The common part (CIE) of entries. */
 struct common {
     Dwarf_Off offset;
     Dwarf_CIE cie;
@@ -48,7 +48,8 @@ static int find_section(Elf *elf, struct section *out)
     return 0;
 }
 
-/* Reads one address of the given encoding at p; NULL when it is cut off or of a kind that program files don't use. */
+/* Reads one address of the given encoding at p. Returns NULL if it is truncated, or if its encoding does not occur in
+ * program files. */
 static const uint8_t *get_address(const struct section *s, unsigned encoding, const uint8_t *p, const uint8_t *end,
                                   uint64_t *out)
 {
@@ -94,11 +95,12 @@ static void read_common(struct common *c, Dwarf_Off offset, const Dwarf_CIE *cie
         else if (*a == 'L')
             p++;
         else if (*a == 'P')
-            return; /* a pointer to the personality routine follows; R stands before it or after */
+            return; /* a pointer to the personality routine follows; R comes before or after it */
     }
 }
 
-/* The R byte may stand behind the personality pointer: then it is the last byte of the augmentation data. */
+/* Reads the encoding if the R byte comes behind the personality pointer: it is then at the end of the augmentation
+ * data. */
 static void read_encoding_behind_personality(struct common *c)
 {
     const char *a = c->cie.augmentation;
@@ -112,13 +114,13 @@ static void read_encoding_behind_personality(struct common *c)
         c->encoding = c->cie.augmentation_data[c->cie.augmentation_data_size - 1 - behind];
 }
 
-struct judge {
-    unsigned frame_register; /* DWARF number of the register that frame pointers live in; 0 = unknown machine */
-    unsigned link_register;  /* where return addresses are saved from, on machines that have one; else 0 */
+struct frame_evidence {
+    unsigned frame_register; /* DWARF number of the frame pointer register; 0 = unknown machine */
+    unsigned link_register;  /* DWARF number of the link register; 0 = the machine has none */
     int moves_stack, by_pointer, by_expression, no_caller, saves_frame, saves_link;
 };
 
-static int uleb(const uint8_t **p, const uint8_t *end, uint64_t *v)
+static int read_uleb(const uint8_t **p, const uint8_t *end, uint64_t *v)
 {
     const uint8_t *next = strobe_varint_get(*p, end, v);
     if (next)
@@ -126,7 +128,7 @@ static int uleb(const uint8_t **p, const uint8_t *end, uint64_t *v)
     return next != NULL;
 }
 
-static int skip(const uint8_t **p, const uint8_t *end, uint64_t bytes)
+static int skip_bytes(const uint8_t **p, const uint8_t *end, uint64_t bytes)
 {
     if ((uint64_t)(end - *p) < bytes)
         return 0;
@@ -134,7 +136,7 @@ static int skip(const uint8_t **p, const uint8_t *end, uint64_t bytes)
     return 1;
 }
 
-static void saved(struct judge *j, uint64_t reg)
+static void add_saved_register(struct frame_evidence *j, uint64_t reg)
 {
     j->moves_stack = 1;
     if (reg == j->frame_register)
@@ -143,16 +145,16 @@ static void saved(struct judge *j, uint64_t reg)
         j->saves_link = 1;
 }
 
-static void cfa_register(struct judge *j, uint64_t reg)
+static void add_cfa_register(struct frame_evidence *j, uint64_t reg)
 {
     j->moves_stack = 1;
     if (reg == j->frame_register)
         j->by_pointer = 1;
 }
 
-/* Takes one extended instruction `op` (its upper two bits are 0). Returns 0 when it is unknown or cut off. */
-static int judge_extended(const struct section *s, unsigned encoding, struct judge *j, unsigned op, const uint8_t **p,
-                          const uint8_t *end)
+/* Reads one extended instruction `op` (its upper two bits are 0). Returns 0 if it is unknown or truncated. */
+static int read_extended_op(const struct section *s, unsigned encoding, struct frame_evidence *j, unsigned op,
+                            const uint8_t **p, const uint8_t *end)
 {
     uint64_t a = 0, b = 0;
     switch (op) {
@@ -161,52 +163,52 @@ static int judge_extended(const struct section *s, unsigned encoding, struct jud
     case DW_CFA_restore_state:
     case DW_CFA_GNU_window_save: /* on aarch64: return addresses are signed from here on */ return 1;
     case DW_CFA_set_loc: *p = get_address(s, encoding, *p, end, &a); return *p != NULL;
-    case DW_CFA_advance_loc1: return skip(p, end, 1);
-    case DW_CFA_advance_loc2: return skip(p, end, 2);
-    case DW_CFA_advance_loc4: return skip(p, end, 4);
+    case DW_CFA_advance_loc1: return skip_bytes(p, end, 1);
+    case DW_CFA_advance_loc2: return skip_bytes(p, end, 2);
+    case DW_CFA_advance_loc4: return skip_bytes(p, end, 4);
     case DW_CFA_offset_extended:
     case DW_CFA_offset_extended_sf:
-        if (!uleb(p, end, &a) || !uleb(p, end, &b))
+        if (!read_uleb(p, end, &a) || !read_uleb(p, end, &b))
             return 0;
-        saved(j, a);
+        add_saved_register(j, a);
         return 1;
     case DW_CFA_restore_extended:
     case DW_CFA_same_value:
-    case DW_CFA_GNU_args_size: return uleb(p, end, &a);
+    case DW_CFA_GNU_args_size: return read_uleb(p, end, &a);
     case DW_CFA_undefined:
-        if (!uleb(p, end, &a))
+        if (!read_uleb(p, end, &a))
             return 0;
         j->no_caller |= a == 16 || a == 30;
         return 1;
     case DW_CFA_register:
     case DW_CFA_val_offset:
     case DW_CFA_val_offset_sf:
-    case DW_CFA_GNU_negative_offset_extended: return uleb(p, end, &a) && uleb(p, end, &b);
+    case DW_CFA_GNU_negative_offset_extended: return read_uleb(p, end, &a) && read_uleb(p, end, &b);
     case DW_CFA_def_cfa:
     case DW_CFA_def_cfa_sf:
-        if (!uleb(p, end, &a) || !uleb(p, end, &b))
+        if (!read_uleb(p, end, &a) || !read_uleb(p, end, &b))
             return 0;
-        cfa_register(j, a);
+        add_cfa_register(j, a);
         return 1;
     case DW_CFA_def_cfa_register:
-        if (!uleb(p, end, &a))
+        if (!read_uleb(p, end, &a))
             return 0;
-        cfa_register(j, a);
+        add_cfa_register(j, a);
         return 1;
     case DW_CFA_def_cfa_offset:
-    case DW_CFA_def_cfa_offset_sf: j->moves_stack = 1; return uleb(p, end, &a);
-    case DW_CFA_def_cfa_expression: j->by_expression = 1; return uleb(p, end, &a) && skip(p, end, a);
+    case DW_CFA_def_cfa_offset_sf: j->moves_stack = 1; return read_uleb(p, end, &a);
+    case DW_CFA_def_cfa_expression: j->by_expression = 1; return read_uleb(p, end, &a) && skip_bytes(p, end, a);
     case DW_CFA_expression:
-    case DW_CFA_val_expression: return uleb(p, end, &a) && uleb(p, end, &b) && skip(p, end, b);
+    case DW_CFA_val_expression: return read_uleb(p, end, &a) && read_uleb(p, end, &b) && skip_bytes(p, end, b);
     default: return 0;
     }
 }
 
-/* Runs through an instruction stream. A stream that can't be followed says nothing. */
-static enum strobe_frame_use judge_stream(const struct section *s, const struct common *c, const uint8_t *p,
-                                          const uint8_t *end)
+/* Classifies a function by its instruction stream. A stream that cannot be decoded is inconclusive. */
+static enum strobe_frame_use classify_stream(const struct section *s, const struct common *c, const uint8_t *p,
+                                             const uint8_t *end)
 {
-    struct judge j = {0};
+    struct frame_evidence j = {0};
     if (s->machine == EM_X86_64)
         j.frame_register = 6;
     else if (s->machine == EM_AARCH64) {
@@ -218,21 +220,21 @@ static enum strobe_frame_use judge_stream(const struct section *s, const struct 
         unsigned op = *p++;
         uint64_t v;
         if ((op & 0xc0) == DW_CFA_offset) {
-            if (!uleb(&p, end, &v))
+            if (!read_uleb(&p, end, &v))
                 return STROBE_FRAME_NONE;
-            saved(&j, op & 0x3f);
-        } else if (!(op & 0xc0) && !judge_extended(s, c->encoding, &j, op, &p, end))
+            add_saved_register(&j, op & 0x3f);
+        } else if (!(op & 0xc0) && !read_extended_op(s, c->encoding, &j, op, &p, end))
             return STROBE_FRAME_NONE;
     }
     if (j.by_expression || j.no_caller || c->signal)
         return STROBE_FRAME_NONE;
-    /* On aarch64 compilers may leave the CFA on sp: the pair (x29, x30) saved together is the frame record. */
+    /* On aarch64 compilers may keep the CFA relative to sp. Saving x29 and x30 then makes the frame record. */
     if (j.by_pointer || (j.link_register && j.saves_frame && j.saves_link))
         return STROBE_FRAME_POINTER;
     return j.moves_stack ? STROBE_FRAME_PLAIN : STROBE_FRAME_NONE;
 }
 
-/* Decodes one entry; 0 when its address can't be read. */
+/* Decodes one entry. Returns 0 if its address cannot be read. */
 static int read_entry(const struct section *s, const struct common *c, const Dwarf_FDE *fde,
                       struct strobe_call_frame *out)
 {
@@ -241,11 +243,11 @@ static int read_entry(const struct section *s, const struct common *c, const Dwa
     if (!p)
         return 0;
     uint64_t augmentation = c->cie.fde_augmentation_data_size;
-    if (c->cie.augmentation[0] == 'z' && !uleb(&p, fde->end, &augmentation))
+    if (c->cie.augmentation[0] == 'z' && !read_uleb(&p, fde->end, &augmentation))
         return 0;
-    if (!skip(&p, fde->end, augmentation))
+    if (!skip_bytes(&p, fde->end, augmentation))
         return 0;
-    out->use = judge_stream(s, c, p, fde->end);
+    out->use = classify_stream(s, c, p, fde->end);
     return 1;
 }
 
@@ -255,7 +257,7 @@ static int by_start(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Finds the common part at `offset`; entries mostly follow theirs, so the last one is tried first. */
+/* Finds the common part at `offset`. Entries mostly follow their common part, so the last one is tried first. */
 static int common_at(const struct section *s, Dwarf_Off offset, struct common *c)
 {
     Dwarf_CFI_Entry entry;

@@ -4,12 +4,13 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Mangled names grow exponentially when they refer back to themselves: no such text helps a reader. */
+/* Mangled names can grow exponentially, because they can refer back to themselves. Texts above this size are not
+ * useful. */
 enum { NAME_BYTES_MAX = 8192 };
 
 char *strobe_demangle(const char *name)
 {
-    /* C names may look like other languages' manglings, so only the two prefixes that are reserved are tried. */
+    /* C names may look like other manglings, so only the two reserved prefixes are tried. */
     if (strncmp(name, "_Z", 2) && strncmp(name, "_R", 2))
         return NULL;
     if (strlen(name) > NAME_BYTES_MAX)

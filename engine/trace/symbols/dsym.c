@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What was found for one image. */
+/* The file that was found for one image. */
 struct match {
     char *path;
     int has_dwarf;
@@ -24,13 +24,14 @@ struct search {
     struct strobe_session *session;
     struct match *matches; /* by image */
     uint32_t image_count;
-    uint32_t in_this; /* files that belong to the session, of the path being searched */
+    uint32_t in_this; /* files of the current path that belong to the session */
     uint32_t damaged;
-    char uuid[40]; /* of the file looked at last, in words */
+    char uuid[40]; /* of the last file, as text */
     struct strobe_error *error;
 };
 
-static enum strobe_status say(const struct search *s, enum strobe_status status, const char *path, const char *what)
+static enum strobe_status fail_search(const struct search *s, enum strobe_status status, const char *path,
+                                      const char *what)
 {
     strobe_error_set(s->error, "%s: %s", path, what);
     return status;
@@ -41,17 +42,17 @@ static int has_uuid(const struct strobe_image_entry *image)
     return strobe_load_acquire(&image->published) == 1 && image->build_id_bytes == STROBE_MACHO_UUID_BYTES;
 }
 
-static void spell(const uint8_t *uuid, char out[40])
+static void format_uuid(const uint8_t *uuid, char out[40])
 {
     size_t at = 0;
     for (unsigned i = 0; i < STROBE_MACHO_UUID_BYTES; i++)
         at += (size_t)snprintf(out + at, 40 - at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02X" : "%02X", uuid[i]);
 }
 
-/* Takes the file for each image that has its UUID. */
-static enum strobe_status take(struct search *s, const char *path, const struct strobe_macho *m)
+/* Assigns the file to each image with its UUID. */
+static enum strobe_status match_images(struct search *s, const char *path, const struct strobe_macho *m)
 {
-    spell(m->uuid, s->uuid);
+    format_uuid(m->uuid, s->uuid);
     for (uint32_t i = 0; i < s->image_count; i++) {
         struct match *match = &s->matches[i];
         const struct strobe_image_entry *image = &s->session->images[i];
@@ -62,17 +63,17 @@ static enum strobe_status take(struct search *s, const char *path, const struct 
             continue;
         char *whole = realpath(path, NULL);
         if (!whole)
-            return say(s, STROBE_IO, path, strerror(errno));
+            return fail_search(s, STROBE_IO, path, strerror(errno));
         free(match->path);
         *match = (struct match){whole, m->has_dwarf};
         if (strlen(whole) >= STROBE_PATH_BYTES)
-            return say(s, STROBE_BAD_INPUT, whole, "its path is too long for a session");
+            return fail_search(s, STROBE_BAD_INPUT, whole, "its path is too long for a session");
     }
     return STROBE_OK;
 }
 
-static enum strobe_status look_at_slices(struct search *s, const char *path, const struct strobe_macho_file *file,
-                                         struct strobe_macho *m, struct strobe_error *error)
+static enum strobe_status match_slices(struct search *s, const char *path, const struct strobe_macho_file *file,
+                                       struct strobe_macho *m, struct strobe_error *error)
 {
     struct strobe_macho_slice slices[STROBE_MACHO_SLICES_MAX];
     uint32_t count;
@@ -81,45 +82,45 @@ static enum strobe_status look_at_slices(struct search *s, const char *path, con
         strobe_error_set(error, "expected a Mach-O file");
     for (uint32_t i = 0; i < count && status == STROBE_OK; i++) {
         status = strobe_macho_read(file->at, &slices[i], m, error);
-        if (status == STROBE_OK && m->has_uuid && (status = take(s, path, m)) != STROBE_OK)
+        if (status == STROBE_OK && m->has_uuid && (status = match_images(s, path, m)) != STROBE_OK)
             return status == STROBE_BAD_INPUT ? STROBE_FULL : status;
     }
     return status;
 }
 
-/* A file in a folder may be anything; one that was named must be what it is named as. */
-static enum strobe_status look_at_file(struct search *s, const char *path, int named)
+/* Searches one file. A file in a directory may be of any kind. A file that was named must be a Mach-O file. */
+static enum strobe_status search_file(struct search *s, const char *path, int named)
 {
     struct strobe_macho_file file;
     struct strobe_error error = {""};
     struct strobe_macho *m = malloc(sizeof *m);
     if (!m)
-        return say(s, STROBE_IO, path, strerror(ENOMEM));
+        return fail_search(s, STROBE_IO, path, strerror(ENOMEM));
     enum strobe_status status = strobe_macho_map(path, &file);
     if (status == STROBE_OK) {
-        status = look_at_slices(s, path, &file, m, &error);
+        status = match_slices(s, path, &file, m, &error);
         strobe_macho_unmap(&file);
     } else {
         strobe_error_set(&error, "%s", status == STROBE_IO ? strerror(errno) : "expected a file or a folder");
         status = STROBE_BAD_INPUT;
     }
     free(m);
-    if (status == STROBE_FULL || status == STROBE_IO) /* said already */
+    if (status == STROBE_FULL || status == STROBE_IO) /* `s->error` is set already */
         return status == STROBE_FULL ? STROBE_BAD_INPUT : status;
     if (status == STROBE_OK)
         return STROBE_OK;
     if (named)
-        return say(s, STROBE_BAD_INPUT, path, error.text);
+        return fail_search(s, STROBE_BAD_INPUT, path, error.text);
     s->damaged += status != STROBE_NO_ENTRY;
     return STROBE_OK;
 }
 
-static enum strobe_status look_into(struct search *s, const char *folder, unsigned depth)
+static enum strobe_status search_folder(struct search *s, const char *folder, unsigned depth)
 {
     DIR *d = opendir(folder);
     enum strobe_status status = STROBE_OK;
     if (!d)
-        return depth ? STROBE_OK : say(s, STROBE_BAD_INPUT, folder, strerror(errno));
+        return depth ? STROBE_OK : fail_search(s, STROBE_BAD_INPUT, folder, strerror(errno));
     for (struct dirent *e; status == STROBE_OK && (e = readdir(d));) {
         struct stat st;
         char path[PATH_MAX];
@@ -127,34 +128,34 @@ static enum strobe_status look_into(struct search *s, const char *folder, unsign
             snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= (int)sizeof path || lstat(path, &st))
             continue;
         if (S_ISDIR(st.st_mode) && depth < STROBE_DSYM_DEPTH_MAX)
-            status = look_into(s, path, depth + 1);
+            status = search_folder(s, path, depth + 1);
         else if (S_ISREG(st.st_mode))
-            status = look_at_file(s, path, 0);
+            status = search_file(s, path, 0);
     }
     closedir(d);
     return status;
 }
 
-static enum strobe_status look_at(struct search *s, const char *path)
+static enum strobe_status search_path(struct search *s, const char *path)
 {
     struct stat st;
     char what[160];
     s->in_this = 0;
     s->uuid[0] = '\0';
     if (stat(path, &st))
-        return say(s, STROBE_BAD_INPUT, path, strerror(errno));
+        return fail_search(s, STROBE_BAD_INPUT, path, strerror(errno));
     int folder = S_ISDIR(st.st_mode);
-    enum strobe_status status = folder ? look_into(s, path, 0) : look_at_file(s, path, 1);
+    enum strobe_status status = folder ? search_folder(s, path, 0) : search_file(s, path, 1);
     if (status != STROBE_OK || s->in_this)
         return status;
     if (!s->uuid[0])
         snprintf(what, sizeof what, "expected a Mach-O file for arm64 or x86_64 with a UUID%s", folder ? " in it" : "");
     else
         snprintf(what, sizeof what, "UUID %s is of no image of the session", s->uuid);
-    return say(s, STROBE_BAD_INPUT, path, what);
+    return fail_search(s, STROBE_BAD_INPUT, path, what);
 }
 
-static void move_images(struct search *s, struct strobe_dsym_found *out)
+static void set_image_paths(struct search *s, struct strobe_dsym_found *out)
 {
     for (uint32_t i = 0; i < s->image_count; i++) {
         struct strobe_image_entry *image = &s->session->images[i];
@@ -168,19 +169,19 @@ static void move_images(struct search *s, struct strobe_dsym_found *out)
     out->damaged = s->damaged;
 }
 
-/* The view is private: what was changed in it is in no file yet. */
+/* Writes the session. Its changes exist only in the private mapping so far. */
 static enum strobe_status write_session(const struct search *s, const char *output, int replace)
 {
     struct strobe_outfile f;
     enum strobe_status status = strobe_outfile_open(&f, output, replace);
     if (status == STROBE_EXISTS)
-        return say(s, status, output, "exists already; --force overwrites it");
+        return fail_search(s, status, output, "exists already; --force overwrites it");
     if (status == STROBE_OK) {
         strobe_outfile_write(&f, s->session->header, s->session->mapped_bytes);
         status = strobe_outfile_finish(&f, 0);
     }
     if (status != STROBE_OK)
-        return say(s, status, output, strerror(errno));
+        return fail_search(s, status, output, strerror(errno));
     strobe_session_trim_closed(output);
     return STROBE_OK;
 }
@@ -194,7 +195,7 @@ enum strobe_status strobe_dsym(const char *session, const char *output, const ch
     *out = (struct strobe_dsym_found){0};
     enum strobe_status status = strobe_reader_open(session, &reader, &what);
     if (status != STROBE_OK)
-        return say(&s, status, session, what.text);
+        return fail_search(&s, status, session, what.text);
     uint32_t with_uuid = 0;
     s.session = &reader->session;
     s.image_count = reader->image_count;
@@ -202,13 +203,13 @@ enum strobe_status strobe_dsym(const char *session, const char *output, const ch
         with_uuid += has_uuid(&s.session->images[i]) != 0;
     s.matches = calloc((size_t)s.image_count + 1, sizeof *s.matches);
     if (!s.matches)
-        status = say(&s, STROBE_IO, session, strerror(ENOMEM));
+        status = fail_search(&s, STROBE_IO, session, strerror(ENOMEM));
     else if (!with_uuid)
-        status = say(&s, STROBE_BAD_INPUT, session, "expected a session with images that have UUIDs");
+        status = fail_search(&s, STROBE_BAD_INPUT, session, "expected a session with images that have UUIDs");
     for (size_t i = 0; i < path_count && status == STROBE_OK; i++)
-        status = look_at(&s, paths[i]);
+        status = search_path(&s, paths[i]);
     if (status == STROBE_OK) {
-        move_images(&s, out);
+        set_image_paths(&s, out);
         status = write_session(&s, output, replace);
     }
     for (uint32_t i = 0; i < s.image_count && s.matches; i++)

@@ -1,6 +1,5 @@
-/* A session of an Apple system with its images' names found: the same file, but that its images are where their debug
- * information is on this machine. Whoever reads the session then has functions, inlined ones, files and lines from
- * there.
+/* Copies a session of an Apple system and sets the paths of its images to the files with their debug information on
+ * this machine. Readers of the copy get functions, inlined functions, files and lines from these files.
  *
  * Reading half: allocates. Any thread. */
 #ifndef STROBE_TRACE_SYMBOLS_DSYM_H
@@ -12,22 +11,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STROBE_DSYM_DEPTH_MAX = 8 }; /* of folders looked into */
+enum { STROBE_DSYM_DEPTH_MAX = 8 }; /* depth of directories that are searched */
 
 struct strobe_dsym_found {
-    uint32_t images;     /* of the session that have a UUID, */
-    uint32_t found;      /* and a file was found for, */
-    uint32_t with_dwarf; /* with debug information */
-    uint32_t damaged;    /* files in folders that are Mach-O, but can't be read: passed over */
+    uint32_t images;     /* images of the session with a UUID */
+    uint32_t found;      /* of these, images with a file */
+    uint32_t with_dwarf; /* of these, images whose file has debug information */
+    uint32_t damaged;    /* unreadable Mach-O files in directories, ignored */
 };
 
-/* Looks for files with the UUIDs of the session's images and writes the session to `output`. `paths`: .dSYM bundles,
- * the DWARF files in them, programs or libraries, or folders that are searched for all of these; of several files of
- * one UUID one with debug information is taken, else the first. `replace`: an existing `output` may be overwritten,
- * also by itself.
+/* Finds files with the UUIDs of the session's images and writes the session to `output`. `paths` are .dSYM bundles, the
+ * DWARF files in them, programs, libraries, or directories that are searched for all of these. Of several files with
+ * one UUID, a file with debug information is preferred to the first. `replace`: an existing `output`, also the session
+ * itself, may be overwritten.
  *
- * STROBE_BAD_INPUT: no session, or none with UUIDs; a path with nothing in it that belongs to the session; a file that
- * was named and can't be read. STROBE_EXISTS, STROBE_IO. `error` has one line. */
+ * STROBE_BAD_INPUT: not a session, or one without UUIDs; a path without a file that belongs to the session; a named
+ * file that cannot be read. STROBE_EXISTS, STROBE_IO. `error` has one line. */
 enum strobe_status strobe_dsym(const char *session, const char *output, const char *const *paths, size_t path_count,
                                int replace, struct strobe_dsym_found *out, struct strobe_error *error);
 

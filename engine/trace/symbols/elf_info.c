@@ -25,8 +25,7 @@ enum { MY_MACHINE = EM_ARM };
 enum { MY_MACHINE = EM_NONE };
 #endif
 
-/* Functions shorter than this are stubs, getters and hand-written bits: they say little about how a program was
- * compiled. */
+/* Shorter functions are stubs, getters and hand-written code. They do not show how a program was compiled. */
 enum { TINY_BYTES = 24, HEAD_BYTES = 4096 };
 
 static void copy_text(char *to, size_t to_bytes, const char *from, size_t from_bytes)
@@ -36,7 +35,7 @@ static void copy_text(char *to, size_t to_bytes, const char *from, size_t from_b
     to[n] = 0;
 }
 
-/* "#!interpreter [one argument]", as execve(2) reads it. */
+/* Reads "#!interpreter [one argument]", as execve(2) does. */
 static void read_script(const char *head, size_t bytes, struct strobe_elf_info *out)
 {
     const char *p = head + 2, *end = memchr(head, '\n', bytes);
@@ -56,14 +55,14 @@ static void read_script(const char *head, size_t bytes, struct strobe_elf_info *
     out->kind = out->interpreter[0] ? STROBE_ELF_SCRIPT : STROBE_ELF_TEXT;
 }
 
-/* Whether the linker's names hold that of the hook which instrumented functions call. */
-static int holds(const Elf_Data *names, const char *text, size_t bytes)
+/* Returns 1 if a table of names contains the text. */
+static int contains_text(const Elf_Data *names, const char *text, size_t bytes)
 {
     return memmem(names->d_buf, names->d_size, text, bytes) != NULL;
 }
 
-/* Names of symbols and, in .dynstr, of libraries needed. A runtime that is linked into the program may have its names
- * in .strtab only. */
+/* Returns flags derived from the names of symbols and, in .dynstr, of needed libraries. The names of a runtime that is
+ * linked into the program may be only in .strtab. */
 static unsigned flags_of_names(Elf_Scn *section)
 {
     static const char hook[] = "__cyg_profile_func_enter", asan[] = "\0__asan_init", tsan[] = "\0__tsan_init";
@@ -72,15 +71,15 @@ static unsigned flags_of_names(Elf_Scn *section)
     unsigned flags = 0;
     if (!names || !names->d_buf)
         return 0;
-    flags |= holds(names, hook, sizeof hook) ? STROBE_ELF_INSTRUMENTED : 0;
-    flags |= holds(names, asan, sizeof asan) ? STROBE_ELF_ASAN : 0;
-    flags |= holds(names, tsan, sizeof tsan) ? STROBE_ELF_TSAN : 0;
+    flags |= contains_text(names, hook, sizeof hook) ? STROBE_ELF_INSTRUMENTED : 0;
+    flags |= contains_text(names, asan, sizeof asan) ? STROBE_ELF_ASAN : 0;
+    flags |= contains_text(names, tsan, sizeof tsan) ? STROBE_ELF_TSAN : 0;
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
-        flags |= holds(names, shared[i], strlen(shared[i])) ? STROBE_ELF_SANITIZER_SHARED : 0;
+        flags |= contains_text(names, shared[i], strlen(shared[i])) ? STROBE_ELF_SANITIZER_SHARED : 0;
     return flags;
 }
 
-static void note_sections(Elf *elf, struct strobe_elf_info *out)
+static void set_section_flags(Elf *elf, struct strobe_elf_info *out)
 {
     size_t names;
     if (elf_getshdrstrndx(elf, &names))
@@ -107,11 +106,11 @@ static void note_sections(Elf *elf, struct strobe_elf_info *out)
     }
 }
 
-static void note_frames(Elf *elf, struct strobe_elf_info *out)
+static void count_frames(Elf *elf, struct strobe_elf_info *out)
 {
     struct strobe_call_frame *frames;
     size_t count;
-    strobe_call_frames_read(elf, &frames, &count); /* what could be read of a damaged section counts */
+    strobe_call_frames_read(elf, &frames, &count); /* the readable entries of a damaged section count */
     for (size_t i = 0; i < count; i++) {
         if (frames[i].bytes < TINY_BYTES || frames[i].use == STROBE_FRAME_NONE)
             continue;
@@ -121,7 +120,7 @@ static void note_frames(Elf *elf, struct strobe_elf_info *out)
     free(frames);
 }
 
-/* Reads the loader's path out of the program headers. Returns 0 when they do not hold together. */
+/* Reads the loader's path from the program headers. Returns 0 if they are inconsistent. */
 static int read_loader(Elf *elf, int fd, struct strobe_elf_info *out)
 {
     size_t count;
@@ -153,7 +152,7 @@ static void read_elf(Elf *elf, int fd, struct strobe_elf_info *out)
         return;
     }
     int my_class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
-    /* A position-independent static program and a shared library look alike but for the program's entry point. */
+    /* A position-independent static program and a shared library differ only in the program's entry point. */
     if (head.e_machine != MY_MACHINE || head.e_ident[EI_CLASS] != my_class)
         out->kind = STROBE_ELF_OTHER_MACHINE;
     else if (head.e_type == ET_EXEC || head.e_type == ET_DYN)
@@ -162,7 +161,7 @@ static void read_elf(Elf *elf, int fd, struct strobe_elf_info *out)
                                         : STROBE_ELF_NOT_A_PROGRAM;
     else
         out->kind = STROBE_ELF_NOT_A_PROGRAM;
-    note_sections(elf, out);
+    set_section_flags(elf, out);
     const void *id;
     ssize_t id_bytes = dwelf_elf_gnu_build_id(elf, &id);
     if (id_bytes > 0) {
@@ -244,7 +243,7 @@ void strobe_elf_count_frames(const char *path, struct strobe_elf_info *info)
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
     if (elf)
-        note_frames(elf, info);
+        count_frames(elf, info);
     elf_end(elf);
     close(fd);
 }
@@ -262,7 +261,7 @@ enum strobe_status strobe_elf_find(const char *name, char *out, size_t out_bytes
         return access(name, F_OK) ? STROBE_NO_ENTRY : STROBE_OK;
     const char *path = getenv("PATH");
     if (!path)
-        path = "/bin:/usr/bin"; /* what execvp takes when PATH is unset, without the current folder */
+        path = "/bin:/usr/bin"; /* the default of execvp without PATH, without the current directory */
     while (name[0]) {
         size_t n = strcspn(path, ":");
         int got = n ? snprintf(out, out_bytes, "%.*s/%s", (int)n, path, name) : snprintf(out, out_bytes, "./%s", name);

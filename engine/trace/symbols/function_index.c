@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A symbol and what decides between several of one address. */
+/* A symbol, with its rank among the symbols of one address. */
 struct candidate {
     struct strobe_function f;
     int rank;
 };
 
-/* One address often has several names (malloc, __libc_malloc): the one a program's author wrote is the
- * global one without leading underscores. Lower is better. */
+/* Returns the rank of a symbol; a lower rank is better. An address often has several names (malloc, __libc_malloc). The
+ * name in the source code is usually the global one without leading underscores. */
 static int rank_of(const GElf_Sym *s, const char *name)
 {
     int type = GELF_ST_TYPE(s->st_info), bind = GELF_ST_BIND(s->st_info);
     int rank = type == STT_NOTYPE ? 100 : 0;
     rank += bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 0 : bind == STB_WEAK ? 1 : 2;
-    /* Leading underscores of mangled names are no sign of anything. */
+    /* Leading underscores of mangled names mean nothing. */
     if (strncmp(name, "_Z", 2) && strncmp(name, "_R", 2))
         rank += 10 * (int)strspn(name, "_") + (strncmp(name, "__GI_", 5) ? 0 : 5); /* glibc's names for itself */
     return rank;
@@ -37,8 +37,8 @@ static int better_first(const void *a, const void *b)
     return strcmp(x->f.name, y->f.name);
 }
 
-/* Takes symbol number i if it is code. */
-static int take(Dwfl_Module *module, int i, struct candidate *out)
+/* Reads symbol number i. Returns 0 if it is not code. */
+static int read_symbol(Dwfl_Module *module, int i, struct candidate *out)
 {
     GElf_Sym s;
     GElf_Addr address;
@@ -52,7 +52,7 @@ static int take(Dwfl_Module *module, int i, struct candidate *out)
         return 0;
     GElf_Shdr head = {0};
     int has_section = elf && gelf_getshdr(elf_getscn(elf, section), &head);
-    /* Labels of hand-written code count, those of data and the mapping symbols of arm64 ($x, $d) do not. */
+    /* Labels of hand-written code count. Labels of data and the mapping symbols of arm64 ($x, $d) do not. */
     if (type == STT_NOTYPE && (name[0] == '$' || !has_section || !(head.sh_flags & SHF_EXECINSTR)))
         return 0;
     uint64_t bytes = s.st_size;
@@ -81,7 +81,7 @@ static enum strobe_status read_symbols(Dwfl_Module *module, struct strobe_functi
         return STROBE_IO;
     }
     for (int i = 1; i < symbols; i++)
-        count += (size_t)take(module, i, &all[count]);
+        count += (size_t)read_symbol(module, i, &all[count]);
     qsort(all, count, sizeof *all, better_first);
     for (size_t i = 0; i < count; i++) {
         if (kept && named[kept - 1].start == all[i].f.start)
@@ -157,11 +157,11 @@ void strobe_function_index_free(struct strobe_function_index *index)
     *index = (struct strobe_function_index){0};
 }
 
-/* Entries may lie inside others (a label in a function): so many before the nearest are looked at. */
+/* Entries may lie inside others (a label in a function). The search considers this many entries before the address. */
 enum { NEAR = 16 };
 
-/* How many entries begin at or before the address. */
-static size_t begun_by(const struct strobe_function *list, size_t count, uint64_t address)
+/* Returns the number of entries that begin at or before the address. */
+static size_t count_begun(const struct strobe_function *list, size_t count, uint64_t address)
 {
     size_t low = 0, high = count;
     while (low < high) {
@@ -174,20 +174,20 @@ static size_t begun_by(const struct strobe_function *list, size_t count, uint64_
     return low;
 }
 
-/* The entry with the greatest start at or below the address that also reaches over it. */
-static const struct strobe_function *search(const struct strobe_function *list, size_t count, uint64_t address)
+/* Returns the entry with the greatest start that contains the address. */
+static const struct strobe_function *find_covering(const struct strobe_function *list, size_t count, uint64_t address)
 {
-    size_t begun = begun_by(list, count, address);
+    size_t begun = count_begun(list, count, address);
     for (size_t back = 0; back < NEAR && back < begun; back++)
         if (address < list[begun - 1 - back].end)
             return &list[begun - 1 - back];
     return NULL;
 }
 
-/* Narrows `gap`, which holds the address, to what lies between the entries around it; none of them holds it. */
-static void narrow(const struct strobe_function *list, size_t count, uint64_t address, struct strobe_function *gap)
+/* Narrows `gap` to the space between the entries around the address. No entry contains the address. */
+static void narrow_gap(const struct strobe_function *list, size_t count, uint64_t address, struct strobe_function *gap)
 {
-    size_t begun = begun_by(list, count, address);
+    size_t begun = count_begun(list, count, address);
     for (size_t back = 0; back < NEAR && back < begun; back++)
         if (list[begun - 1 - back].end > gap->start)
             gap->start = list[begun - 1 - back].end;
@@ -195,7 +195,7 @@ static void narrow(const struct strobe_function *list, size_t count, uint64_t ad
         gap->end = list[begun].start;
 }
 
-static int gap_at(const struct strobe_function_index *index, uint64_t address, struct strobe_function *out)
+static int find_gap(const struct strobe_function_index *index, uint64_t address, struct strobe_function *out)
 {
     size_t i = 0;
     while (i < index->section_count && (address < index->sections[i].start || address >= index->sections[i].end))
@@ -203,20 +203,20 @@ static int gap_at(const struct strobe_function_index *index, uint64_t address, s
     if (i == index->section_count)
         return 0;
     *out = index->sections[i];
-    narrow(index->named, index->named_count, address, out);
-    narrow(index->framed, index->framed_count, address, out);
+    narrow_gap(index->named, index->named_count, address, out);
+    narrow_gap(index->framed, index->framed_count, address, out);
     return 1;
 }
 
 int strobe_function_at(const struct strobe_function_index *index, uint64_t address, struct strobe_function *out)
 {
-    const struct strobe_function *named = search(index->named, index->named_count, address);
-    const struct strobe_function *framed = search(index->framed, index->framed_count, address);
-    /* A label without a size would claim all nameless functions that follow it. */
+    const struct strobe_function *named = find_covering(index->named, index->named_count, address);
+    const struct strobe_function *framed = find_covering(index->framed, index->framed_count, address);
+    /* A label without a size would cover all nameless functions that follow it. */
     if (named && framed && named->guessed && named->start < framed->start)
         named = NULL;
     if (!named && !framed)
-        return gap_at(index, address, out);
+        return find_gap(index, address, out);
     *out = named ? *named : *framed;
     return 1;
 }

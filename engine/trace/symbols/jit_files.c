@@ -14,23 +14,23 @@
 #include <unistd.h>
 
 #define FILE_BYTES_MAX ((off_t)1 << 31)
-#define CLOCK_SLACK_NS 20000000u /* the kernel stamps files by a clock that stands still between two of its ticks */
+#define CLOCK_SLACK_NS 20000000u /* the kernel's clock for file times advances only once per tick */
 
-/* What a file must be to be read; pid 0 = anything. */
-struct demand {
+/* The conditions for reading a file; pid 0 = no conditions. */
+struct requirements {
     uint32_t pid;
     uid_t owner;
     uint64_t begin_ns;
 };
 
-static void say_unused(struct strobe_jit_names *said, const char *path, const char *why)
+static void set_unused(struct strobe_jit_names *result, const char *path, const char *why)
 {
-    if (!said->unused[0])
-        snprintf(said->unused, sizeof said->unused, "%.480s: %s", path, why);
+    if (!result->unused[0])
+        snprintf(result->unused, sizeof result->unused, "%.480s: %s", path, why);
 }
 
-/* Returns why the file is not to be read, or NULL. */
-static const char *find_fault(const struct stat *st, const struct demand *d)
+/* Returns the reason for not reading the file, or NULL. */
+static const char *find_fault(const struct stat *st, const struct requirements *d)
 {
     if (!S_ISREG(st->st_mode))
         return "is no regular file";
@@ -44,7 +44,7 @@ static const char *find_fault(const struct stat *st, const struct demand *d)
     return written_ns + CLOCK_SLACK_NS < d->begin_ns ? "is older than the recording" : NULL;
 }
 
-/* A copy in memory: a mapped file could be cut short by a process that still writes it. */
+/* Reads the file into memory. It is not mapped, because a process that still writes it could truncate it. */
 static char *read_content(int fd, size_t bytes, size_t *read_bytes)
 {
     char *content = malloc(bytes + 1);
@@ -59,16 +59,16 @@ static char *read_content(int fd, size_t bytes, size_t *read_bytes)
     return content;
 }
 
-static void say_bad(const struct strobe_jit_file *f, struct strobe_jit_names *said)
+static void add_bad_lines(const struct strobe_jit_file *f, struct strobe_jit_names *result)
 {
-    if (f->codes.bad && !said->bad)
-        snprintf(said->first_bad, sizeof said->first_bad, f->is_jitdump ? "%.400s: byte %" PRIu64 : "%.400s:%" PRIu64,
-                 f->path, f->codes.first_bad);
-    said->bad += f->codes.bad;
+    if (f->codes.bad && !result->bad)
+        snprintf(result->first_bad, sizeof result->first_bad,
+                 f->is_jitdump ? "%.400s: byte %" PRIu64 : "%.400s:%" PRIu64, f->path, f->codes.first_bad);
+    result->bad += f->codes.bad;
 }
 
-static enum strobe_status parse(struct strobe_jit_file *f, size_t bytes, const struct demand *d,
-                                struct strobe_jit_names *said)
+static enum strobe_status parse_file(struct strobe_jit_file *f, size_t bytes, const struct requirements *d,
+                                     struct strobe_jit_names *result)
 {
     static const char magic[4] = "DTiJ";
     struct strobe_jitdump head;
@@ -79,9 +79,9 @@ static enum strobe_status parse(struct strobe_jit_file *f, size_t bytes, const s
     enum strobe_status status = strobe_jitdump_read(f->content, bytes, &head, &f->codes);
     f->counts_ticks = head.counts_ticks;
     if (status == STROBE_BAD_INPUT)
-        say_unused(said, f->path, "expected a jitdump file of version 1 in this machine's byte order");
+        set_unused(result, f->path, "expected a jitdump file of version 1 in this machine's byte order");
     else if (status == STROBE_OK && d->pid && head.pid != d->pid)
-        say_unused(said, f->path, "is of another process");
+        set_unused(result, f->path, "is of another process");
     else
         return status;
     return STROBE_BAD_INPUT;
@@ -94,8 +94,8 @@ static void free_file(struct strobe_jit_file *f)
     free(f);
 }
 
-static enum strobe_status read_open_file(int fd, const char *path, const struct demand *d, struct strobe_jit_files *out,
-                                         struct strobe_jit_names *said)
+static enum strobe_status read_open_file(int fd, const char *path, const struct requirements *d,
+                                         struct strobe_jit_files *out, struct strobe_jit_names *result)
 {
     struct stat st;
     size_t bytes;
@@ -103,7 +103,7 @@ static enum strobe_status read_open_file(int fd, const char *path, const struct 
         return STROBE_IO;
     const char *fault = find_fault(&st, d);
     if (fault) {
-        say_unused(said, path, fault);
+        set_unused(result, path, fault);
         return STROBE_BAD_INPUT;
     }
     struct strobe_jit_file *f = calloc(1, sizeof *f);
@@ -113,49 +113,50 @@ static enum strobe_status read_open_file(int fd, const char *path, const struct 
         return STROBE_IO;
     }
     snprintf(f->path, sizeof f->path, "%s", path);
-    enum strobe_status status = parse(f, bytes, d, said);
+    enum strobe_status status = parse_file(f, bytes, d, result);
     if (status != STROBE_OK) {
         free_file(f);
         return status;
     }
-    say_bad(f, said);
-    said->files++;
+    add_bad_lines(f, result);
+    result->files++;
     out->list[out->count++] = f;
     return STROBE_OK;
 }
 
-static enum strobe_status read_file(const char *path, const struct demand *d, struct strobe_jit_files *out,
-                                    struct strobe_jit_names *said)
+static enum strobe_status read_file(const char *path, const struct requirements *d, struct strobe_jit_files *out,
+                                    struct strobe_jit_names *result)
 {
     if (out->count == STROBE_JIT_FILES_MAX)
         return STROBE_FULL;
-    /* A link in /tmp may be another user's, and leads to where that user wants. */
+    /* A link in /tmp may belong to another user, who controls where it leads. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (d->pid ? O_NOFOLLOW : 0));
     if (fd < 0 && errno == ENOENT)
         return STROBE_NO_ENTRY;
     if (fd < 0) {
-        say_unused(said, path, errno == ELOOP ? "is a link" : strerror(errno));
+        set_unused(result, path, errno == ELOOP ? "is a link" : strerror(errno));
         return STROBE_IO;
     }
-    enum strobe_status status = read_open_file(fd, path, d, out, said);
+    enum strobe_status status = read_open_file(fd, path, d, out, result);
     int error = errno;
     close(fd);
     errno = error;
     return status;
 }
 
-enum strobe_status strobe_jit_files_read(const char *path, struct strobe_jit_files *out, struct strobe_jit_names *said)
+enum strobe_status strobe_jit_files_read(const char *path, struct strobe_jit_files *out,
+                                         struct strobe_jit_names *result)
 {
-    struct demand anything = {0};
-    enum strobe_status status = read_file(path, &anything, out, said);
+    struct requirements anything = {0};
+    enum strobe_status status = read_file(path, &anything, out, result);
     if (status == STROBE_NO_ENTRY)
-        say_unused(said, path, strerror(ENOENT));
+        set_unused(result, path, strerror(ENOENT));
     return status == STROBE_NO_ENTRY ? STROBE_IO : status;
 }
 
 /* ---- places ---- */
 
-/* The jitdump file that the process mapped, as its table of images says; "" when that has none. */
+/* Returns the path of the jitdump file that the process mapped, from the session's table of images; "" = none. */
 static void mapped_jitdump(const struct strobe_session *s, const char *name, char *out, size_t out_bytes)
 {
     out[0] = '\0';
@@ -167,9 +168,9 @@ static void mapped_jitdump(const struct strobe_session *s, const char *name, cha
     }
 }
 
-/* Java's libperf-jvmti.so and LLVM make a folder for each process under BASE/.debug/jit. */
-static enum strobe_status search_debug_folders(const char *base, const char *name, const struct demand *d,
-                                               struct strobe_jit_files *out, struct strobe_jit_names *said)
+/* Java's libperf-jvmti.so and LLVM make a directory for each process under BASE/.debug/jit. */
+static enum strobe_status search_debug_folders(const char *base, const char *name, const struct requirements *d,
+                                               struct strobe_jit_files *out, struct strobe_jit_names *result)
 {
     char folder[2048], path[4096];
     enum strobe_status status = STROBE_NO_ENTRY;
@@ -179,45 +180,45 @@ static enum strobe_status search_debug_folders(const char *base, const char *nam
         if (e->d_name[0] == '.')
             continue;
         snprintf(path, sizeof path, "%s/%s/%s", folder, e->d_name, name);
-        status = read_file(path, d, out, said);
+        status = read_file(path, d, out, result);
     }
     if (list)
         closedir(list);
     return status;
 }
 
-static enum strobe_status find_jitdump(const struct strobe_session *s, const char *folder, const struct demand *d,
-                                       struct strobe_jit_files *out, struct strobe_jit_names *said)
+static enum strobe_status find_jitdump(const struct strobe_session *s, const char *folder, const struct requirements *d,
+                                       struct strobe_jit_files *out, struct strobe_jit_names *result)
 {
     char name[64], path[4096];
     snprintf(name, sizeof name, "jit-%" PRIu32 ".dump", d->pid);
     mapped_jitdump(s, name, path, sizeof path);
-    enum strobe_status status = path[0] ? read_file(path, d, out, said) : STROBE_NO_ENTRY;
+    enum strobe_status status = path[0] ? read_file(path, d, out, result) : STROBE_NO_ENTRY;
     if (status != STROBE_OK) {
         snprintf(path, sizeof path, "%s/%s", folder, name);
-        status = read_file(path, d, out, said);
+        status = read_file(path, d, out, result);
     }
     if (status != STROBE_OK) {
         snprintf(path, sizeof path, "/tmp/%s", name);
-        status = read_file(path, d, out, said);
+        status = read_file(path, d, out, result);
     }
     if (status != STROBE_OK)
-        status = search_debug_folders(getenv("JITDUMPDIR"), name, d, out, said);
-    return status != STROBE_OK ? search_debug_folders(getenv("HOME"), name, d, out, said) : status;
+        status = search_debug_folders(getenv("JITDUMPDIR"), name, d, out, result);
+    return status != STROBE_OK ? search_debug_folders(getenv("HOME"), name, d, out, result) : status;
 }
 
 enum strobe_status strobe_jit_files_find(const struct strobe_session *session, const char *folder,
-                                         struct strobe_jit_files *out, struct strobe_jit_names *said)
+                                         struct strobe_jit_files *out, struct strobe_jit_names *result)
 {
     const struct strobe_session_header *h = session->header;
-    struct demand d = {h->pid, geteuid(), h->begin.realtime_ns};
+    struct requirements d = {h->pid, geteuid(), h->begin.realtime_ns};
     char path[64];
     if (!h->pid)
         return STROBE_OK;
     snprintf(path, sizeof path, "/tmp/perf-%" PRIu32 ".map", h->pid);
-    if (read_file(path, &d, out, said) == STROBE_IO && errno == ENOMEM)
+    if (read_file(path, &d, out, result) == STROBE_IO && errno == ENOMEM)
         return STROBE_IO;
-    return find_jitdump(session, folder, &d, out, said) == STROBE_IO && errno == ENOMEM ? STROBE_IO : STROBE_OK;
+    return find_jitdump(session, folder, &d, out, result) == STROBE_IO && errno == ENOMEM ? STROBE_IO : STROBE_OK;
 }
 
 void strobe_jit_files_close(struct strobe_jit_files *files)

@@ -1,4 +1,4 @@
-/* The files in which a process lists the machine code that it generates: found, checked, read. Part of jit_names.h;
+/* Finds, checks and reads the files in which a process lists the machine code that it generates. Part of jit_names.h;
  * reading half: allocates. */
 #ifndef STROBE_TRACE_SYMBOLS_JIT_FILES_H
 #define STROBE_TRACE_SYMBOLS_JIT_FILES_H
@@ -21,13 +21,14 @@ struct strobe_jit_files {
     size_t count;
 };
 
-/* Reads the files of the session's process that strobe_jit_names_keep's places have; see there for `folder`. A file
- * that is there and was not read is told in said->unused. STROBE_IO: out of memory. */
+/* Reads the files of the session's process from the places that strobe_jit_names_keep lists; see there for `folder`. If
+ * an existing file is not read, result->unused has the reason. STROBE_IO: out of memory. */
 enum strobe_status strobe_jit_files_find(const struct strobe_session *session, const char *folder,
-                                         struct strobe_jit_files *out, struct strobe_jit_names *said);
+                                         struct strobe_jit_files *out, struct strobe_jit_names *result);
 
 /* Reads the file `path` without these checks. STROBE_IO with errno, STROBE_BAD_INPUT: a damaged jitdump file. */
-enum strobe_status strobe_jit_files_read(const char *path, struct strobe_jit_files *out, struct strobe_jit_names *said);
+enum strobe_status strobe_jit_files_read(const char *path, struct strobe_jit_files *out,
+                                         struct strobe_jit_names *result);
 
 void strobe_jit_files_close(struct strobe_jit_files *files);
 

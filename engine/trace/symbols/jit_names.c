@@ -13,19 +13,19 @@
 
 enum { PAGE_BYTES = 4096 };
 
-/* Addresses that want a name, and the files that may have them. */
+/* Addresses that need a name, and the files that may have names for them. */
 struct job {
     struct strobe_session session;
-    uint64_t *wanted; /* in order, each once; as looked up, one before the return address */
+    uint64_t *wanted; /* sorted, without duplicates; one byte before the return addresses */
     size_t wanted_count;
-    uint8_t *named; /* by place in `wanted` */
+    uint8_t *named; /* by index in `wanted` */
     struct strobe_jit_files files;
-    struct strobe_jit_names *said;
-    const char *path, *output; /* output NULL: the file `path` itself is changed */
+    struct strobe_jit_names *result;
+    const char *path, *output; /* output NULL: change the file `path` itself */
     int replace;
 };
 
-/* A name that is to be written. */
+/* A name to write. */
 struct choice {
     const struct strobe_code *code;
     uint64_t begin_ticks;
@@ -42,7 +42,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ---- addresses that want a name ---- */
+/* ---- addresses that need a name ---- */
 
 struct span {
     uint64_t start, end;
@@ -53,7 +53,8 @@ static int by_span_start(const void *a, const void *b)
     return by_value(&((const struct span *)a)->start, &((const struct span *)b)->start);
 }
 
-/* The images of a session as ranges that do not overlap, in order. Returns their count, or SIZE_MAX: out of memory. */
+/* Lists the images of a session as sorted ranges that do not overlap. Returns their count, or SIZE_MAX: out of
+ * memory. */
 static size_t list_image_spans(const struct strobe_session *s, struct span **out)
 {
     uint32_t images = strobe_session_image_count(s);
@@ -75,7 +76,7 @@ static size_t list_image_spans(const struct strobe_session *s, struct span **out
     return kept;
 }
 
-/* Removes from the ordered list what lies in one of the spans, and what is there twice. */
+/* Removes duplicates, and addresses within one of the spans, from the sorted list. Returns the new length. */
 static size_t keep_addresses_outside(uint64_t *list, size_t count, const struct span *spans, size_t span_count)
 {
     size_t kept = 0, span = 0;
@@ -106,13 +107,13 @@ static enum strobe_status list_wanted(struct job *j)
     }
     qsort(j->wanted, count, sizeof *j->wanted, by_value);
     j->wanted_count = keep_addresses_outside(j->wanted, count, spans, span_count);
-    j->said->addresses = j->wanted_count;
+    j->result->addresses = j->wanted_count;
     free(spans);
     j->named = calloc(j->wanted_count + 1, 1);
     return j->named ? STROBE_OK : STROBE_IO;
 }
 
-/* The first wanted address at or after `address`, by its place. */
+/* Returns the index of the first wanted address at or after `address`. */
 static size_t first_wanted_from(const struct job *j, uint64_t address)
 {
     size_t low = 0, high = j->wanted_count;
@@ -128,7 +129,7 @@ static size_t first_wanted_from(const struct job *j, uint64_t address)
 
 /* ---- names for them ---- */
 
-static enum strobe_status choose(struct choices *c, const struct strobe_code *code, uint64_t begin_ticks)
+static enum strobe_status add_choice(struct choices *c, const struct strobe_code *code, uint64_t begin_ticks)
 {
     if (!strobe_array_reserve(&c->at, &c->room, c->count + 1))
         return STROBE_IO;
@@ -136,7 +137,7 @@ static enum strobe_status choose(struct choices *c, const struct strobe_code *co
     return STROBE_OK;
 }
 
-/* An instant of CLOCK_MONOTONIC in the session's ticks, by its rate between begin and end. */
+/* Converts a time of CLOCK_MONOTONIC to the session's ticks, with the session's average rate. */
 static uint64_t ticks_of_monotonic(const struct strobe_session_header *h, uint64_t ns)
 {
     double ticks_per_ns = (double)h->ticks_per_second / 1e9;
@@ -148,7 +149,8 @@ static uint64_t ticks_of_monotonic(const struct strobe_session_header *h, uint64
     return ticks < 0x1p62 ? h->begin.ticks + (uint64_t)ticks : UINT64_MAX / 2;
 }
 
-/* Times of the processor's counter are the session's own where that counts by it; else only the order is known. */
+/* Returns the session's ticks of a name. Times of the processor's counter are usable if the session counts by it;
+ * otherwise only the order of names is known, and the result is 0. */
 static uint64_t ticks_of_code(const struct job *j, const struct strobe_jit_file *f, const struct strobe_code *code)
 {
     if (!f->counts_ticks)
@@ -156,7 +158,7 @@ static uint64_t ticks_of_code(const struct job *j, const struct strobe_jit_file 
     return j->session.header->ticks_per_second != 1000000000 ? code->begin : 0;
 }
 
-/* Of a jitdump all names of a wanted address are kept: each has its time. */
+/* Chooses all names of a wanted address from a jitdump file, because each has its own time. */
 static enum strobe_status choose_from_jitdump(struct job *j, const struct strobe_jit_file *f, struct choices *out)
 {
     for (size_t i = 0; i < f->codes.count; i++) {
@@ -164,7 +166,7 @@ static enum strobe_status choose_from_jitdump(struct job *j, const struct strobe
         size_t first = first_wanted_from(j, code->start);
         if (first == j->wanted_count || j->wanted[first] >= code->start + code->bytes)
             continue;
-        if (choose(out, code, ticks_of_code(j, f, code)) != STROBE_OK)
+        if (add_choice(out, code, ticks_of_code(j, f, code)) != STROBE_OK)
             return STROBE_IO;
         for (size_t k = first; k < j->wanted_count && j->wanted[k] < code->start + code->bytes; k++)
             j->named[k] = 1;
@@ -172,7 +174,7 @@ static enum strobe_status choose_from_jitdump(struct job *j, const struct strobe
     return STROBE_OK;
 }
 
-/* The next place at or after `k` that has no name yet. skip[k] leads past runs of places that have one. */
+/* Returns the next index at or after `k` without a name. skip[k] leads past indices with a name. */
 static size_t next_unnamed(size_t *skip, size_t k)
 {
     size_t end = k;
@@ -186,7 +188,8 @@ static size_t next_unnamed(size_t *skip, size_t k)
     return end;
 }
 
-/* Of a perf map the last line that holds a wanted address is kept, so lines are read from the last to the first. */
+/* Chooses, for each wanted address, the last line of a perf map that contains it. Lines are therefore read from the
+ * last to the first. */
 static enum strobe_status choose_from_perf_map(struct job *j, const struct strobe_jit_file *f, struct choices *out)
 {
     size_t *skip = malloc((j->wanted_count + 1) * sizeof *skip), first_choice = out->count;
@@ -199,13 +202,13 @@ static enum strobe_status choose_from_perf_map(struct job *j, const struct strob
         size_t k = next_unnamed(skip, first_wanted_from(j, code->start));
         if (k == j->wanted_count || j->wanted[k] >= end)
             continue;
-        status = choose(out, code, 0);
+        status = add_choice(out, code, 0);
         for (; k < j->wanted_count && j->wanted[k] < end; k = next_unnamed(skip, k)) {
             j->named[k] = 1;
             skip[k] = k + 1;
         }
     }
-    for (size_t a = first_choice, b = out->count; a + 1 < b; a++, b--) { /* back in the order of the file */
+    for (size_t a = first_choice, b = out->count; a + 1 < b; a++, b--) { /* restore the order of the file */
         struct choice swapped = out->at[a];
         out->at[a] = out->at[b - 1];
         out->at[b - 1] = swapped;
@@ -214,7 +217,7 @@ static enum strobe_status choose_from_perf_map(struct job *j, const struct strob
     return status;
 }
 
-/* Jitdump files come first, since they know times; perf maps name what is left. */
+/* Jitdump files come first, because their names have times. Perf maps name the remaining addresses. */
 static enum strobe_status choose_names(struct job *j, struct choices *out)
 {
     enum strobe_status status = STROBE_OK;
@@ -224,7 +227,7 @@ static enum strobe_status choose_names(struct job *j, struct choices *out)
                 status = jitdumps ? choose_from_jitdump(j, j->files.list[i], out)
                                   : choose_from_perf_map(j, j->files.list[i], out);
     for (size_t k = 0; k < j->wanted_count; k++)
-        j->said->named += j->named[k];
+        j->result->named += j->named[k];
     return status;
 }
 
@@ -275,7 +278,7 @@ static int write_at(int fd, const void *from, size_t bytes, uint64_t offset)
     return 1;
 }
 
-/* The header of a session with a region of names of this size, which stands last in the file. Returns its offset. */
+/* Changes the header for a region of names of this size, which is the last region of the file. Returns its offset. */
 static uint64_t change_header(struct strobe_session_header *h, uint64_t bytes)
 {
     h->config.names_bytes = 0;
@@ -285,8 +288,8 @@ static uint64_t change_header(struct strobe_session_header *h, uint64_t bytes)
     return offset;
 }
 
-/* The region is written first, then in one write the part of the header that speaks of it: a session without names
- * stays whole wherever this ends. */
+/* Writes the region first, and then, in one write, the fields of the header that describe it. A session without names
+ * therefore stays valid if the program is interrupted. */
 static enum strobe_status write_in_place(const struct job *j, const void *region, uint64_t bytes)
 {
     enum {
@@ -325,7 +328,7 @@ static enum strobe_status write_copy(const struct job *j, const void *region, ui
     strobe_outfile_write(&f, zeros, page.header.file_bytes - offset - bytes);
     status = strobe_outfile_finish(&f, 0);
     if (status == STROBE_OK)
-        strobe_session_trim_closed(j->output); /* blocks of zeros take no room */
+        strobe_session_trim_closed(j->output); /* blocks of zeros take no space */
     return status;
 }
 
@@ -342,11 +345,11 @@ static enum strobe_status write_names(struct job *j, const struct choices *c)
     if (status == STROBE_OK)
         status = j->output ? write_copy(j, fresh.head, bytes) : write_in_place(j, fresh.head, bytes);
     free(fresh.head);
-    j->said->names = status == STROBE_OK ? c->count : 0;
+    j->result->names = status == STROBE_OK ? c->count : 0;
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- entry points ---- */
 
 static enum strobe_status name_code(struct job *j)
 {
@@ -360,7 +363,7 @@ static enum strobe_status name_code(struct job *j)
 
 static enum strobe_status begin_job(struct job *j)
 {
-    *j->said = (struct strobe_jit_names){0};
+    *j->result = (struct strobe_jit_names){0};
     enum strobe_status status = strobe_session_open(j->path, &j->session);
     return status == STROBE_OK ? list_wanted(j) : status;
 }
@@ -377,7 +380,7 @@ static void end_job(struct job *j)
 
 enum strobe_status strobe_jit_names_keep(const char *session, const char *folder, struct strobe_jit_names *out)
 {
-    struct job j = {.session.fd = -1, .said = out, .path = session};
+    struct job j = {.session.fd = -1, .result = out, .path = session};
     enum strobe_status status = begin_job(&j);
     if (status == STROBE_OK && !j.wanted_count)
         status = STROBE_NO_ENTRY;
@@ -392,7 +395,7 @@ enum strobe_status strobe_jit_names_keep(const char *session, const char *folder
 enum strobe_status strobe_jit_names_add(const char *session, const char *output, int replace, const char *const *paths,
                                         size_t count, struct strobe_jit_names *out)
 {
-    struct job j = {.session.fd = -1, .said = out, .path = session, .output = output, .replace = replace};
+    struct job j = {.session.fd = -1, .result = out, .path = session, .output = output, .replace = replace};
     enum strobe_status status = begin_job(&j);
     for (size_t i = 0; i < count && status == STROBE_OK; i++)
         status = strobe_jit_files_read(paths[i], &j.files, out);

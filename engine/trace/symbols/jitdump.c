@@ -31,7 +31,7 @@ static uint64_t u64_at(const char *p)
 
 struct reader {
     struct strobe_code_list *out;
-    struct strobe_idmap by_index; /* code index -> 1 + its place in the list, 0 when it was left out */
+    struct strobe_idmap by_index; /* code index -> 1 + index in the list; 0 = left out */
 };
 
 static enum strobe_status add_code(struct reader *r, const struct strobe_code *code, uint64_t index, uint64_t place)

@@ -22,11 +22,11 @@ struct strobe_jitdump {
     int counts_ticks;      /* times are the processor's counter, not ns of CLOCK_MONOTONIC */
 };
 
-/* Appends the names of a jitdump file to `out`, which is zero or was filled before; begin is the record's time. Names
- * point into `data`. Moved code keeps its name, at its new address from the time of the move on. A record whose size
- * cannot be true ends the list and is counted in out->bad: this is also how the file of a killed process ends. Records
- * whose content does not fit are counted there and left out.
- * STROBE_BAD_INPUT: not a jitdump file of version 1 in this machine's byte order. STROBE_IO: out of memory. */
+/* Appends the names of a jitdump file to `out`, which is zeroed or already has names. Their `begin` is the record's
+ * time. Names point into `data`. Moved code keeps its name at its new address, from the time of the move on. A record
+ * with an impossible size ends the list and is counted in out->bad; the file of a killed process ends like this.
+ * Records with malformed content are counted there and left out. STROBE_BAD_INPUT: not a jitdump file of version 1 in
+ * this machine's byte order. STROBE_IO: out of memory. */
 enum strobe_status strobe_jitdump_read(const void *data, size_t bytes, struct strobe_jitdump *head,
                                        struct strobe_code_list *out);
 

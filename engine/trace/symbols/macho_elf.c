@@ -13,7 +13,7 @@
 
 enum { SECTIONS_MAX = 2 * STROBE_MACHO_SECTIONS_MAX + 8, ALIGN = 16, PAGE = 0x4000 };
 
-/* The ELF file being made. Contents are written as they come, section headers at the end. */
+/* The ELF file that is written. Contents are written first, section headers at the end. */
 struct writer {
     FILE *out;
     Elf64_Shdr heads[SECTIONS_MAX];
@@ -64,7 +64,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Starts in order, told as distances and so already sorted. *starts is the caller's to free. 0: out of memory. */
+/* Reads the functions' starts, which are stored as distances and therefore sorted. The caller frees *starts. Returns 0
+ * when out of memory. */
 static int read_starts(const struct strobe_macho *m, uint64_t **starts, size_t *count)
 {
     uint64_t address = 0;
@@ -84,7 +85,8 @@ static uint64_t section_end(const struct strobe_macho *m, uint64_t address)
     return 0;
 }
 
-/* Bytes of the function that starts at `address`, up to the next one; 0 when no function is known to start there. */
+/* Returns the size of the function that starts at `address`, up to the next function; 0 if no function is known to
+ * start there. */
 static uint64_t size_at(const struct strobe_macho *m, const uint64_t *starts, size_t count, uint64_t address)
 {
     const uint64_t *found = count ? bsearch(&address, starts, count, sizeof *starts, by_value) : NULL;
@@ -94,7 +96,7 @@ static uint64_t size_at(const struct strobe_macho *m, const uint64_t *starts, si
     return end > address ? end - address : 0;
 }
 
-/* Local symbols come first in ELF; the index of the first global one goes into sh_info. */
+/* Writes the symbols. Local symbols come first in ELF; the index of the first global one goes to sh_info. */
 static int write_symbols(struct writer *w, const struct strobe_macho *m, const uint32_t *elf_section,
                          const uint64_t *starts, size_t start_count)
 {
@@ -103,7 +105,7 @@ static int write_symbols(struct writer *w, const struct strobe_macho *m, const u
     if (!symbols)
         return 0;
     symbols[count++] = none;
-    /* Names stay where they are in the table of strings, which is taken whole; a NUL before it is the empty name. */
+    /* The table of strings is copied unchanged, so names keep their offsets behind a NUL, which is the empty name. */
     for (int global = 0; global < 2; global++) {
         for (uint32_t i = 0; i < m->symbol_count; i++) {
             struct strobe_macho_symbol s;
@@ -139,8 +141,8 @@ static void put32(uint8_t *p, uint32_t value)
     memcpy(p, &value, sizeof value);
 }
 
-/* Call frame entries that tell extents and nothing else (DWARF 5, section 6.4.1; LSB 5.0 Core, 10.6): one common entry
- * with addresses of 8 bytes, an entry for each function, padded with DW_CFA_nop. */
+/* Writes call frame entries that contain only extents (DWARF 5, section 6.4.1; LSB 5.0 Core, 10.6): one common entry
+ * with addresses of 8 bytes, and an entry for each function, padded with DW_CFA_nop. */
 static void write_extents(struct writer *w, const struct strobe_macho *m, const uint64_t *starts, size_t count)
 {
     enum { COMMON_BYTES = 16, ENTRY_BYTES = 24 };
@@ -183,7 +185,7 @@ static int write_functions(struct writer *w, const struct strobe_macho *m, const
 
 /* ---- sections, headers */
 
-/* Names of Mach-O have 16 bytes at most, two of which are underscores. */
+/* Converts a section name. Names of Mach-O have at most 16 bytes, two of which are underscores. */
 static void debug_name(const char *macho, char out[32])
 {
     snprintf(out, 32, ".%s%s", macho + 2, !strcmp(macho, "__debug_str_offs") ? "ets" : "");

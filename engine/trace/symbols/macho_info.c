@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Numbers of the format, by Apple's names. */
+/* Constants of the format, with Apple's names. */
 enum {
     FAT_HEADER = 8,
     FAT_ARCH = 20,
@@ -56,10 +56,10 @@ static uint64_t big64(const uint8_t *p)
     return (uint64_t)big32(p) << 32 | big32(p + 4);
 }
 
-/* What is being read, and where complaints go. */
+/* The input, and the destination of error messages. */
 struct input {
     const uint8_t *file;
-    uint64_t from, bytes; /* the slice: file + from, bytes long */
+    uint64_t from, bytes; /* the slice is [file + from, file + from + bytes) */
     struct strobe_error *error;
 };
 
@@ -77,7 +77,7 @@ static enum strobe_status fail(const struct input *in, enum strobe_status status
     return status;
 }
 
-/* The bytes at an offset of the slice; NULL when they are not all in it. */
+/* Returns the bytes at an offset of the slice; NULL if they are not all within it. */
 static const uint8_t *part(const struct input *in, uint64_t offset, uint64_t bytes)
 {
     return offset <= in->bytes && bytes <= in->bytes - offset ? in->file + in->from + offset : NULL;
@@ -94,7 +94,7 @@ static enum strobe_status fat_slices(const struct input *in, int wide, struct st
 {
     uint32_t entries = big32(in->file + 4), entry_bytes = wide ? FAT_ARCH_64 : FAT_ARCH;
     if (entries > 64)
-        return STROBE_NO_ENTRY; /* Java's class files begin alike: a version stands here */
+        return STROBE_NO_ENTRY; /* Java's class files have the same magic number, with a version in this place */
     if (!part(in, FAT_HEADER, (uint64_t)entries * entry_bytes))
         return fail(in, STROBE_TRUNCATED, 4, "expected %" PRIu32 " slices, but the file ends before", entries);
     for (uint32_t i = 0; i < entries; i++) {
@@ -278,7 +278,7 @@ int strobe_macho_symbol(const struct strobe_macho *m, uint32_t i, struct strobe_
         return 0;
     const struct strobe_macho_section *s = &m->sections[section - 1];
     uint64_t address = u64(p + 8);
-    /* The header's own symbol claims the section of code, but lies before it. */
+    /* The header's symbol refers to the section of code, but lies before it. */
     if (!s->is_code || address < s->address || address - s->address >= s->size)
         return 0;
     const char *name = m->strings + text;

@@ -29,7 +29,7 @@ struct strobe_mapping {
 
 /* ---- text ---- */
 
-static struct text between(const char *from, const char *to)
+static struct text span_text(const char *from, const char *to)
 {
     return (struct text){from, (size_t)(to - from)};
 }
@@ -43,7 +43,7 @@ static struct text trimmed(struct text t)
     return t;
 }
 
-static bool same(struct text a, struct text b)
+static bool is_equal_text(struct text a, struct text b)
 {
     return a.bytes == b.bytes && memcmp(a.at, b.at, a.bytes) == 0;
 }
@@ -54,7 +54,7 @@ static int compare(struct text a, struct text b)
     return order ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
-/* The place of `part` in t, or NULL. */
+/* Returns the position of `part` in t, or NULL. */
 static const char *find(struct text t, const char *part)
 {
     return memmem(t.at, t.bytes, part, strlen(part));
@@ -65,7 +65,7 @@ static const char *find_last(struct text t, char c)
     return t.bytes ? memrchr(t.at, c, t.bytes) : NULL;
 }
 
-/* Takes the next line off *rest; false at the end. */
+/* Removes the next line from *rest. Returns false at the end. */
 static bool next_line(struct text *rest, struct text *line)
 {
     if (!rest->bytes)
@@ -79,7 +79,7 @@ static bool next_line(struct text *rest, struct text *line)
     return true;
 }
 
-/* ---- a text that grows ---- */
+/* ---- growing text ---- */
 
 struct string {
     char *at;
@@ -128,8 +128,8 @@ static bool class_line(struct text line, struct class *out)
     const char *arrow = find(line, " -> ");
     if (!arrow || line.bytes < 2 || line.at[line.bytes - 1] != ':')
         return false;
-    out->before = trimmed(between(line.at, arrow));
-    out->after = trimmed(between(arrow + 4, line.at + line.bytes - 1));
+    out->before = trimmed(span_text(line.at, arrow));
+    out->after = trimmed(span_text(arrow + 4, line.at + line.bytes - 1));
     return out->before.bytes && out->after.bytes;
 }
 
@@ -210,7 +210,7 @@ void strobe_mapping_free(struct strobe_mapping *m)
 
 /* ---- members ---- */
 
-/* "[1:5:]TYPE NAME(PARAMETERS)[:10[:14]] -> NEW", taken apart. */
+/* The parts of "[1:5:]TYPE NAME(PARAMETERS)[:10[:14]] -> NEW". */
 struct member {
     struct text lines, type, name, parameters, after;
 };
@@ -220,21 +220,21 @@ static bool member_line(struct text line, struct member *out)
     const char *arrow = find(line, " -> "), *open, *close, *blank;
     if (!arrow || line.at[0] == '#')
         return false;
-    struct text before = between(line.at, arrow);
+    struct text before = span_text(line.at, arrow);
     open = find(before, "(");
     close = find(before, ")");
     if (!open || !close || close < open)
         return false; /* a field */
-    out->after = trimmed(between(arrow + 4, line.at + line.bytes));
-    out->parameters = between(open + 1, close);
-    blank = find(between(before.at, open), " ");
+    out->after = trimmed(span_text(arrow + 4, line.at + line.bytes));
+    out->parameters = span_text(open + 1, close);
+    blank = find(span_text(before.at, open), " ");
     if (!blank)
         return false;
-    out->name = trimmed(between(blank + 1, open));
-    struct text type = between(before.at, blank);
+    out->name = trimmed(span_text(blank + 1, open));
+    struct text type = span_text(before.at, blank);
     const char *colon = find_last(type, ':');
-    out->lines = colon ? between(type.at, colon) : (struct text){type.at, 0};
-    out->type = colon ? between(colon + 1, blank) : type;
+    out->lines = colon ? span_text(type.at, colon) : (struct text){type.at, 0};
+    out->type = colon ? span_text(colon + 1, blank) : type;
     return true;
 }
 
@@ -244,49 +244,50 @@ static const struct class *class_of(const struct strobe_mapping *m, struct text 
     return m->count ? bsearch(&key, m->classes, m->count, sizeof key, by_after) : NULL;
 }
 
-/* A type as it was: "a.d[]" by its class. */
+/* Appends the original of a type: "a.d[]" by its class. */
 static void append_type(const struct strobe_mapping *m, struct string *out, struct text type)
 {
     type = trimmed(type);
     const char *array = find(type, "[");
-    struct text element = array ? between(type.at, array) : type;
+    struct text element = array ? span_text(type.at, array) : type;
     const struct class *c = class_of(m, element);
     append(out, c ? c->before : element);
     if (array)
-        append(out, between(array, type.at + type.bytes));
+        append(out, span_text(array, type.at + type.bytes));
 }
 
-/* Types with commas between, as they were, parted by `comma`. */
+/* Appends the originals of types that are separated by commas, separated by `comma`. */
 static void append_types(const struct strobe_mapping *m, struct string *out, struct text types, const char *comma)
 {
     for (bool more = trimmed(types).bytes > 0; more;) {
         const char *end = memchr(types.at, ',', types.bytes);
-        append_type(m, out, end ? between(types.at, end) : types);
+        append_type(m, out, end ? span_text(types.at, end) : types);
         more = end != NULL;
         if (!more)
             break;
         append_word(out, comma);
-        types = between(end + 1, types.at + types.bytes);
+        types = span_text(end + 1, types.at + types.bytes);
     }
 }
 
-/* What `name` with these parameters, as they were, was: each candidate once. Entries of the same lines in a row are
- * one: the last is the method, those before were inlined into it. */
+/* Appends the originals of the method `name` with these original parameters, each candidate once. Successive entries of
+ * the same lines are one method: the last is the method, and those before it were inlined into it. Returns the number
+ * of candidates. */
 static unsigned append_candidates(const struct class *c, struct text name, const char *parameters, struct text type,
                                   struct string *out)
 {
-    struct text rest = between(c->members, c->end), line;
+    struct text rest = span_text(c->members, c->end), line;
     struct member m = {0}, next, seen = {0};
     bool pending = false;
     unsigned count = 0;
     for (bool more = true; more;) {
         more = next_line(&rest, &line);
-        bool is_method = more && member_line(trimmed(line), &next) && same(next.after, name);
+        bool is_method = more && member_line(trimmed(line), &next) && is_equal_text(next.after, name);
         if (more && !is_method)
             continue;
-        bool inlined = more && pending && next.lines.bytes && same(next.lines, m.lines);
-        bool fits = pending && !inlined && same(m.parameters, (struct text){parameters, strlen(parameters)});
-        if (fits && !(count && same(m.name, seen.name))) {
+        bool inlined = more && pending && next.lines.bytes && is_equal_text(next.lines, m.lines);
+        bool fits = pending && !inlined && is_equal_text(m.parameters, (struct text){parameters, strlen(parameters)});
+        if (fits && !(count && is_equal_text(m.name, seen.name))) {
             if (count)
                 append_word(out, " or ");
             append(out, type);
@@ -308,20 +309,21 @@ static unsigned append_candidates(const struct class *c, struct text name, const
 /* ---- a method's text ---- */
 
 /* "TYPE CLASS.NAME(PARAMETERS)" */
-static bool take_apart(struct text t, struct text *type, struct text *class, struct text *name, struct text *parameters)
+static bool split_method(struct text t, struct text *type, struct text *class, struct text *name,
+                         struct text *parameters)
 {
     const char *open = find(t, "("), *close = find_last(t, ')');
     if (!open || !close || close < open)
         return false;
-    const char *blank = find_last(between(t.at, open), ' ');
-    struct text whole = between(blank ? blank + 1 : t.at, open);
+    const char *blank = find_last(span_text(t.at, open), ' ');
+    struct text whole = span_text(blank ? blank + 1 : t.at, open);
     const char *dot = find_last(whole, '.');
     if (!dot || !blank)
         return false;
-    *type = between(t.at, blank);
-    *class = between(whole.at, dot);
-    *name = between(dot + 1, open);
-    *parameters = between(open + 1, close);
+    *type = span_text(t.at, blank);
+    *class = span_text(whole.at, dot);
+    *name = span_text(dot + 1, open);
+    *parameters = span_text(open + 1, close);
     return true;
 }
 
@@ -329,7 +331,7 @@ char *strobe_mapping_method(const struct strobe_mapping *m, const char *method)
 {
     struct text t = {method, strlen(method)}, type, class, name, parameters;
     struct string out = {0}, types = {0}, key = {0}, result = {0};
-    if (!take_apart(t, &type, &class, &name, &parameters))
+    if (!split_method(t, &type, &class, &name, &parameters))
         return strdup(method);
     append_word(&types, "");
     append_word(&key, "");

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Takes a number of 1 to 16 digits and the blanks behind it. Returns 0 when there is none. */
+/* Reads a number of 1 to 16 digits and the blanks behind it. Returns 0 if there is none. */
 static int take_hex_number(struct strobe_cursor *c, uint64_t *out)
 {
     if (c->end - c->at > 2 && c->at[0] == '0' && (c->at[1] | 0x20) == 'x')
@@ -15,7 +15,7 @@ static int take_hex_number(struct strobe_cursor *c, uint64_t *out)
     return 1;
 }
 
-/* Returns 0 when the line has another form. */
+/* Returns 0 if the line is malformed. */
 static int parse_line(struct strobe_cursor line, struct strobe_code *out)
 {
     *out = (struct strobe_code){0};

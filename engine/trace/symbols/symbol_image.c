@@ -17,8 +17,9 @@ static const Dwfl_Callbacks callbacks = {
     .section_address = dwfl_offline_section_address,
 };
 
-/* Whether the file is the one that was recorded: by build id, else by not having been written to since. */
-static int unchanged(const struct strobe_symbol_image *image, const struct stat *st)
+/* Returns 1 if the file is the recorded one: it has the same build id or, if none was recorded, it was not written
+ * since. */
+static int is_recorded_file(const struct strobe_symbol_image *image, const struct stat *st)
 {
     if (image->build_id_bytes) {
         const unsigned char *id;
@@ -32,7 +33,7 @@ static int unchanged(const struct strobe_symbol_image *image, const struct stat 
     return !image->captured_ns || written_ns <= image->captured_ns;
 }
 
-/* Whether names come from more than the list of exported ones. */
+/* Returns 1 if the names come from more than the list of exported names. */
 static int has_whole_symtab(Dwfl_Module *module)
 {
     const char *main_file = NULL, *debug_file = NULL;
@@ -63,8 +64,8 @@ static void close_module(struct strobe_symbol_image *image)
     image->module = NULL;
 }
 
-/* `fd`: the file, already open, or -1. It is the module's from here on. */
-static Dwfl_Module *report(struct strobe_symbol_image *image, int fd)
+/* Makes a module of the file. `fd`: the open file, or -1. The module takes ownership of it. */
+static Dwfl_Module *report_module(struct strobe_symbol_image *image, int fd)
 {
     image->dwfl = dwfl_begin(&callbacks);
     if (!image->dwfl) {
@@ -80,7 +81,8 @@ static Dwfl_Module *report(struct strobe_symbol_image *image, int fd)
     return module;
 }
 
-/* A Mach-O file is told by its UUID. 0: it is one, but not the one that was recorded; 1 with *fd -1: it is none. */
+/* Opens a Mach-O file by its UUID. Returns 0 if the file is a Mach-O file with another UUID, 1 with *fd -1 if it is not
+ * a Mach-O file. */
 static int open_macho(const struct strobe_symbol_image *image, int *fd)
 {
     if (image->build_id_bytes != STROBE_MACHO_UUID_BYTES)
@@ -89,7 +91,7 @@ static int open_macho(const struct strobe_symbol_image *image, int *fd)
     return status == STROBE_OK || status == STROBE_NO_ENTRY;
 }
 
-/* Finds the recorded file and makes a module of it; image->state says what became of that. */
+/* Finds the recorded file and makes a module of it. image->state is the result. */
 static void find_module(struct strobe_symbol_image *image)
 {
     struct stat st = {0};
@@ -99,12 +101,12 @@ static void find_module(struct strobe_symbol_image *image)
         image->state = STROBE_IMAGE_MISSING;
         if (stat(image->path, &st) || !S_ISREG(st.st_mode) || access(image->path, R_OK))
             return;
-        image->state = STROBE_IMAGE_CHANGED; /* what stands there now is no file with code, or another one */
+        image->state = STROBE_IMAGE_CHANGED; /* until checked: the file there may have no code, or be another one */
         if (!open_macho(image, &fd))
             return;
         matched = fd >= 0;
     } else if (image->path[0] && image->path[0] != '[') {
-        image->state = STROBE_IMAGE_MISSING; /* relative to a folder that is not known any more */
+        image->state = STROBE_IMAGE_MISSING; /* relative to an unknown directory */
         return;
     } else {
         image->state = STROBE_IMAGE_NO_FILE;
@@ -112,8 +114,8 @@ static void find_module(struct strobe_symbol_image *image)
         if (fd < 0)
             return;
     }
-    image->module = report(image, fd);
-    if (!image->module || !dwfl_module_getelf(image->module, &bias) || (!matched && !unchanged(image, &st)))
+    image->module = report_module(image, fd);
+    if (!image->module || !dwfl_module_getelf(image->module, &bias) || (!matched && !is_recorded_file(image, &st)))
         close_module(image);
 }
 
@@ -161,8 +163,9 @@ static const char *linkage_name(Dwarf_Die *die)
     return name ? name : "(inlined)";
 }
 
-/* A function of external linkage is one function in the whole program, described anew in each unit that inlines it:
- * its name is its identity. Others are told apart by where they are described. */
+/* Returns the identity of an inlined function. A function of external linkage is one function in the whole program, and
+ * each unit that inlines it describes it anew, so its name is its identity. The identity of another function is the
+ * position of its description. */
 static uint64_t identity_of(struct strobe_symbol_image *image, Dwarf_Die *die, const char *name)
 {
     Dwarf_Attribute a;
@@ -197,8 +200,8 @@ static void call_site(Dwarf_Die *cu, Dwarf_Die *die, const char **file, uint32_t
 
 enum { SCOPES_MAX = 128 };
 
-/* Lists the scopes of code that hold the address, outermost first, down the tree of the code itself. Not by libdw's
- * dwarf_getscopes, which passes over functions that are described within a namespace or class, as clang does. */
+/* Lists the scopes of code that contain the address, outermost first, along the tree of scopes. libdw's dwarf_getscopes
+ * does not serve: it skips functions that are described within a namespace or class, as clang does. */
 static int scopes_at(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *out, int count, unsigned depth)
 {
     Dwarf_Die child;
@@ -229,7 +232,7 @@ static int scopes_at(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *out, int 
     return count;
 }
 
-/* Goes up from the innermost scope to the function. */
+/* Lists the functions inlined at the address, from the innermost scope up to the function. */
 static size_t inlined_at(struct strobe_symbol_image *image, Dwarf_Die *cu, Dwarf_Addr address,
                          struct strobe_inline *out, size_t max, const char **file, uint32_t *line)
 {
@@ -268,7 +271,7 @@ size_t strobe_symbol_image_places(struct strobe_symbol_image *image, uint64_t ad
     return count;
 }
 
-/* Where the segment has `address`, the bytes of the file from there on, `max` at most. */
+/* Returns the bytes of the file from `address` on, at most `max`, if the segment contains it. */
 static size_t code_in_segment(const GElf_Phdr *segment, const char *file, size_t file_bytes, uint64_t address,
                               uint64_t max, const uint8_t **code)
 {

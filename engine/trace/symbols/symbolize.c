@@ -12,7 +12,7 @@
 
 enum { PAGE_BYTES = 4096 };
 
-/* A region of names being made, in memory. */
+/* The new region of names, in memory. */
 struct region {
     char *at;
     uint64_t bytes;
@@ -45,7 +45,7 @@ static enum strobe_status fill(const struct strobe_session *s, const struct stro
     return STROBE_OK;
 }
 
-/* Names get longer, and how much is seen by trying. */
+/* Makes the new region. Its size is not known in advance, so it is doubled until the names fit. */
 static enum strobe_status make_region(const struct strobe_session *s, const struct strobe_mapping *mapping,
                                       struct region *r, struct strobe_symbolized *out)
 {
@@ -64,7 +64,7 @@ static enum strobe_status make_region(const struct strobe_session *s, const stru
     return status;
 }
 
-/* The regions before that of names stand where they stood. */
+/* Writes the session. The regions before the names are unchanged. */
 static void write_session(struct strobe_outfile *f, const struct strobe_session *s, const struct region *r)
 {
     union {
@@ -93,11 +93,12 @@ static enum strobe_status write_file(const struct strobe_session *s, const struc
     write_session(&f, s, r);
     status = strobe_outfile_finish(&f, 0);
     if (status == STROBE_OK)
-        strobe_session_trim_closed(output); /* blocks of zeros take no room */
+        strobe_session_trim_closed(output); /* blocks of zeros take no space */
     return status;
 }
 
-static enum strobe_status say(enum strobe_status status, const char *path, const char *what, struct strobe_error *error)
+static enum strobe_status set_symbolize_error(enum strobe_status status, const char *path, const char *what,
+                                              struct strobe_error *error)
 {
     strobe_error_set(error, "%s: %s", path, what);
     return status;
@@ -113,15 +114,16 @@ enum strobe_status strobe_symbolize(const char *session, const char *output, con
         return status;
     const struct strobe_session *s = &reader->session;
     if (!s->names.head)
-        status = say(STROBE_BAD_INPUT, session, "expected a session with names of managed methods", error);
+        status =
+            set_symbolize_error(STROBE_BAD_INPUT, session, "expected a session with names of managed methods", error);
     else if ((status = make_region(s, mapping, &r, out)) == STROBE_FULL)
-        say(status, session, "its names take more room than a session has", error);
+        set_symbolize_error(status, session, "its names take more room than a session has", error);
     else if (status != STROBE_OK)
-        say(status, session, "out of memory", error);
+        set_symbolize_error(status, session, "out of memory", error);
     else if ((status = write_file(s, &r, output, replace)) == STROBE_EXISTS)
-        say(status, output, "exists already; --force overwrites it", error);
+        set_symbolize_error(status, output, "exists already; --force overwrites it", error);
     else if (status != STROBE_OK)
-        say(status, output, strerror(errno), error);
+        set_symbolize_error(status, output, strerror(errno), error);
     free(r.at);
     strobe_reader_close(reader);
     return status;

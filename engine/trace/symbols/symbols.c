@@ -13,12 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames [first, first + count) in the pool answer one address. */
+/* The result of one address: frames [first, first + count) of the pool. */
 struct answer {
     uint32_t first, count;
 };
 
-/* Where the session at hand has an image: `shift` leads from there to the addresses that the image is known under. */
+/* The address range of an image in the current session. `shift` leads from there to the image's address range in the
+ * symbols object. */
 struct placed {
     uint64_t start, end, shift;
 };
@@ -28,36 +29,36 @@ struct strobe_symbols {
     struct strobe_symbol_image *images;
     size_t image_count, image_capacity;
     struct strobe_image_report *reports;
-    int shared;       /* images of several sessions, each under addresses of its own */
-    uint64_t session; /* number of the one at hand, from 1; 0 unless shared */
+    int shared;       /* images of several sessions, each with an address range of its own */
+    uint64_t session; /* number of the current session, from 1; 0 unless shared */
     struct placed *placed;
     size_t placed_count, placed_capacity;
-    uint64_t next_start;            /* where the next image goes */
+    uint64_t next_start;            /* address range of the next image */
     struct strobe_idmap by_address; /* (address, session unless in an image) -> answers */
     struct answer *answers;
     size_t answer_capacity;
     struct strobe_symbol *frames; /* the pool */
     size_t frame_count, frame_capacity;
-    struct strobe_idmap by_function; /* (image and whether inlined, start or identity) -> names */
-    struct strobe_names told;        /* by the traced process, of addresses that are in no image */
-    struct strobe_code_names code;   /* names of generated code */
+    struct strobe_idmap by_function;   /* (image and whether inlined, start or identity) -> names */
+    struct strobe_names process_names; /* the session's names */
+    struct strobe_code_names code;     /* names of generated code */
     struct strobe_text_pool code_texts;
-    struct strobe_idmap by_told; /* (address, 0) -> its place among them */
-    uint64_t *told_at;
-    size_t told_capacity;
+    struct strobe_idmap by_process_name; /* (address, 0) -> index in process_name_at; not for generated code */
+    uint64_t *process_name_at;
+    size_t process_name_capacity;
     char **names;
     size_t name_capacity;
 };
 
-/* The image that identities of functions have which are in none: those of single addresses, those of generated code,
- * whose identity is the number of their name, and those of system calls. */
+/* Values of the key `image` for functions that are in no image: single addresses, generated code (its identity is the
+ * number of its name), and system calls. */
 #define IDENTITY_OF_ADDRESS UINT64_MAX
 #define IDENTITY_OF_CODE    (UINT64_MAX - 1)
 #define IDENTITY_OF_SYSCALL (UINT64_MAX - 2)
-enum { IDENTITIES_OF_NONE = 3 }; /* below them: names of single addresses that one of several processes has told */
+enum { IDENTITIES_OF_NONE = 3 }; /* further values: single addresses named by one of several processes */
 
-/* What a place gets when memory runs out. */
-static const struct strobe_symbol nothing = {.function = "?", .image = "", .file = ""};
+/* The result when memory runs out. */
+static const struct strobe_symbol unknown_symbol = {.function = "?", .image = "", .file = ""};
 
 static int copy_image(const struct strobe_session *session, const struct strobe_image_entry *entry,
                       struct strobe_symbol_image *out)
@@ -78,31 +79,31 @@ static int copy_image(const struct strobe_session *session, const struct strobe_
     return 1;
 }
 
-/* Where each name stands that the process itself has told. Of several of one address the first counts. */
-static int index_told(struct strobe_symbols *s, const struct strobe_session *session)
+/* Indexes the names that the process itself gave. The first of several names of one address counts. */
+static int index_process_names(struct strobe_symbols *s, const struct strobe_session *session)
 {
     struct strobe_named_address name;
-    s->told = session->names;
-    for (uint64_t at = 0, next = 0; strobe_names_next(&s->told, &next, &name); at = next) {
+    s->process_names = session->names;
+    for (uint64_t at = 0, next = 0; strobe_names_next(&s->process_names, &next, &name); at = next) {
         int fresh;
         if (name.flags & STROBE_NAME_CODE)
             continue;
-        if (!strobe_array_reserve(&s->told_at, &s->told_capacity, s->by_told.count + 1))
+        if (!strobe_array_reserve(&s->process_name_at, &s->process_name_capacity, s->by_process_name.count + 1))
             return 0;
-        uint32_t *place = strobe_idmap_put(&s->by_told, name.address, 0, &fresh);
+        uint32_t *place = strobe_idmap_put(&s->by_process_name, name.address, 0, &fresh);
         if (!place)
             return 0;
         if (!fresh)
             continue;
-        *place = (uint32_t)s->by_told.count - 1;
-        s->told_at[*place] = at;
+        *place = (uint32_t)s->by_process_name.count - 1;
+        s->process_name_at[*place] = at;
     }
     return 1;
 }
 
 static struct strobe_symbols *open_empty(unsigned options)
 {
-    /* Names are looked up on this machine alone: libdwfl would ask the servers this variable names. */
+    /* Names are looked up on this machine only. libdwfl would query the servers that this variable names. */
     unsetenv("DEBUGINFOD_URLS");
     struct strobe_symbols *s = calloc(1, sizeof *s);
     if (s)
@@ -110,7 +111,7 @@ static struct strobe_symbols *open_empty(unsigned options)
     return s;
 }
 
-/* Makes room for one more image, zeroed, and for its report. */
+/* Reserves a zeroed entry for one more image, and one for its report. */
 static int room_for_image(struct strobe_symbols *s)
 {
     size_t capacity = s->image_capacity;
@@ -137,7 +138,8 @@ enum strobe_status strobe_symbols_open(const struct strobe_session *session, uns
     int enough = s && room_for_image(s);
     for (size_t i = 0; i < count && enough; i++)
         enough = add_image(s, session, &session->images[i]);
-    if (!enough || !index_told(s, session) || strobe_code_names_open(&s->told, &s->code) != STROBE_OK) {
+    if (!enough || !index_process_names(s, session) ||
+        strobe_code_names_open(&s->process_names, &s->code) != STROBE_OK) {
         strobe_symbols_close(s);
         return STROBE_IO;
     }
@@ -147,7 +149,7 @@ enum strobe_status strobe_symbols_open(const struct strobe_session *session, uns
 
 /* ---- several sessions */
 
-/* Above all addresses of processes, so that those of no image stay what they are. */
+/* Above all addresses of processes, so that addresses outside of images stay unchanged. */
 #define SHARED_START ((uint64_t)1 << 62)
 enum { SHARED_GAP = 1 << 20 };
 
@@ -173,7 +175,8 @@ static int is_same_image(const struct strobe_symbol_image *image, const struct s
            !strncmp(image->path, entry->path, sizeof entry->path);
 }
 
-/* The image that the entry is of, with addresses of its own when it is new. NULL: out of memory, or not published. */
+/* Returns the image of the entry; a new image gets an address range of its own. NULL: out of memory, or not
+ * published. */
 static const struct strobe_symbol_image *share_image(struct strobe_symbols *s, const struct strobe_session *session,
                                                      const struct strobe_image_entry *entry, int *enough)
 {
@@ -210,13 +213,14 @@ enum strobe_status strobe_symbols_enter(struct strobe_symbols *s, const struct s
         if (image)
             s->placed[s->placed_count++] = (struct placed){entry->start, entry->end, image->start - entry->start};
     }
-    strobe_idmap_free(&s->by_told);
-    s->by_told = (struct strobe_idmap){0};
+    strobe_idmap_free(&s->by_process_name);
+    s->by_process_name = (struct strobe_idmap){0};
     strobe_code_names_close(&s->code);
-    return index_told(s, session) ? strobe_code_names_open(&s->told, &s->code) : STROBE_IO;
+    return index_process_names(s, session) ? strobe_code_names_open(&s->process_names, &s->code) : STROBE_IO;
 }
 
-/* The address under which an image of the session at hand is known; `address` itself when it is in none. */
+/* Translates an address of the current session to the image's address range in the symbols object. An address outside
+ * of images is unchanged. */
 static uint64_t shared_address(const struct strobe_symbols *s, uint64_t address)
 {
     uint64_t at = address ? address - 1 : address;
@@ -236,10 +240,10 @@ void strobe_symbols_close(struct strobe_symbols *s)
         free(s->names[i]);
     strobe_idmap_free(&s->by_address);
     strobe_idmap_free(&s->by_function);
-    strobe_idmap_free(&s->by_told);
+    strobe_idmap_free(&s->by_process_name);
     strobe_code_names_close(&s->code);
     strobe_text_pool_free(&s->code_texts);
-    free(s->told_at);
+    free(s->process_name_at);
     free(s->placed);
     free(s->images);
     free(s->reports);
@@ -249,7 +253,7 @@ void strobe_symbols_close(struct strobe_symbols *s)
     free(s);
 }
 
-/* The image loaded last that holds the address: an address may have been used again after an unload. */
+/* Returns the last loaded image that contains the address: addresses may be reused after an unload. */
 static struct strobe_symbol_image *image_at(const struct strobe_symbols *s, uint64_t address)
 {
     for (size_t i = s->image_count; i-- > 0;)
@@ -258,8 +262,8 @@ static struct strobe_symbol_image *image_at(const struct strobe_symbols *s, uint
     return NULL;
 }
 
-/* The id of the function with this identity; a new one gets `linkage`, demangled, or else `placeholder` as name.
- * UINT32_MAX: out of memory. */
+/* Returns the id of the function with this identity. A new function is named `linkage`, demangled, or else
+ * `placeholder`. UINT32_MAX: out of memory. */
 static uint32_t function_id(struct strobe_symbols *s, uint64_t image, uint64_t identity, const char *linkage,
                             const char *placeholder)
 {
@@ -272,7 +276,7 @@ static uint32_t function_id(struct strobe_symbols *s, uint64_t image, uint64_t i
     if (fresh) {
         *id = (uint32_t)s->by_function.count - 1;
         char *name = linkage && !(s->options & STROBE_SYMBOLS_MANGLED) ? strobe_demangle(linkage) : NULL;
-        /* Symbol versions (name@VERSION) are the linker's business. */
+        /* The symbol version of name@VERSION is left out. */
         s->names[*id] = name ? name : linkage ? strndup(linkage, strcspn(linkage, "@")) : strdup(placeholder);
     }
     return s->names[*id] ? *id : UINT32_MAX;
@@ -284,34 +288,34 @@ static int add_frame(struct strobe_symbols *s, uint32_t id, const char *image, c
     if (!strobe_array_reserve(&s->frames, &s->frame_capacity, s->frame_count + 1))
         return 0;
     s->frames[s->frame_count++] =
-        id == UINT32_MAX ? nothing
+        id == UINT32_MAX ? unknown_symbol
                          : (struct strobe_symbol){s->names[id], image, place->file, place->line, id, address, 0};
     return 1;
 }
 
-/* False: the process told no name of the address. */
-static int answer_told(struct strobe_symbols *s, uint64_t address, int *answered)
+/* Returns 0 if the process gave no name for the address. */
+static int answer_from_process(struct strobe_symbols *s, uint64_t address, int *answered)
 {
     static const struct strobe_inline nowhere = {.file = ""};
-    const uint32_t *place = strobe_idmap_get(&s->by_told, address, 0);
+    const uint32_t *place = strobe_idmap_get(&s->by_process_name, address, 0);
     struct strobe_named_address name;
     char text[STROBE_NAME_BYTES_MAX + 1];
     if (!place)
         return 0;
-    uint64_t at = s->told_at[*place];
-    strobe_names_next(&s->told, &at, &name);
+    uint64_t at = s->process_name_at[*place];
+    strobe_names_next(&s->process_names, &at, &name);
     snprintf(text, sizeof text, "%.*s", (int)name.bytes, name.text);
     uint64_t identity = IDENTITY_OF_ADDRESS - (s->session ? IDENTITIES_OF_NONE + s->session : 0);
     *answered = add_frame(s, function_id(s, identity, address, NULL, text), "", &nowhere, address);
     return 1;
 }
 
-/* Answers with the name of generated code whose entry is at `at`. */
+/* Adds the frame of generated code whose name is the entry at `at`. */
 static int answer_code(struct strobe_symbols *s, uint64_t at)
 {
     static const struct strobe_inline nowhere = {.file = ""};
     struct strobe_named_address name;
-    if (!strobe_names_next(&s->told, &at, &name) || !(name.flags & STROBE_NAME_CODE))
+    if (!strobe_names_next(&s->process_names, &at, &name) || !(name.flags & STROBE_NAME_CODE))
         return 0;
     uint32_t text = strobe_text_number(&s->code_texts, name.text, name.bytes);
     if (text == UINT32_MAX)
@@ -322,7 +326,7 @@ static int answer_code(struct strobe_symbols *s, uint64_t at)
                      name.address);
 }
 
-/* Answers for an address that is in no image; `at` is where it is looked up. */
+/* Adds the frame of an address outside of all images. `at` is the address to look up. */
 static int answer_unmapped(struct strobe_symbols *s, uint64_t address, uint64_t at)
 {
     static const struct strobe_inline nowhere = {.file = ""};
@@ -334,7 +338,7 @@ static int answer_unmapped(struct strobe_symbols *s, uint64_t address, uint64_t 
     return add_frame(s, function_id(s, IDENTITY_OF_ADDRESS, address, NULL, text), "", &nowhere, address);
 }
 
-/* The address is `recorded`, looked up as `at`. */
+/* Adds the frames of the address `recorded` in an image. `at` is the address to look up. */
 static int answer_in_image(struct strobe_symbols *s, struct strobe_symbol_image *image, uint64_t recorded, uint64_t at)
 {
     struct strobe_inline places[STROBE_SYMBOLS_FRAMES_MAX];
@@ -352,9 +356,9 @@ static int answer_in_image(struct strobe_symbols *s, struct strobe_symbol_image 
     }
     image->addresses++;
     image->unnamed += !f.name;
-    /* Where no function is, the address stands for itself; the next function may begin at that very place. */
+    /* Outside of functions, each address is a function. Its start may equal the next function's. */
     enum { FUNCTION, INLINED, PLACE, IDENTITIES } what = f.name || f.start != recorded ? FUNCTION : PLACE;
-    /* What never was a file is small and of one purpose: it counts as one function. */
+    /* An image without a file is small, and counts as one function. */
     if (image->state == STROBE_IMAGE_NO_FILE) {
         f.start = image->start;
         snprintf(text, sizeof text, "%s", image->short_name);
@@ -372,21 +376,21 @@ static int answer_in_image(struct strobe_symbols *s, struct strobe_symbol_image 
     return 1;
 }
 
-/* Looks the address up and adds the frames to the pool. */
-static int answer(struct strobe_symbols *s, uint64_t address)
+/* Looks up an address and adds its frames to the pool. */
+static int resolve_address(struct strobe_symbols *s, uint64_t address)
 {
     int answered;
     uint64_t entry;
     if (strobe_code_of_alias(address, &entry) && answer_code(s, entry))
         return 1;
-    if (answer_told(s, address, &answered))
+    if (answer_from_process(s, address, &answered))
         return answered;
     uint64_t at = address ? address - 1 : address;
     struct strobe_symbol_image *image = image_at(s, at);
     return image ? answer_in_image(s, image, address, at) : answer_unmapped(s, address, at);
 }
 
-/* The answer for an address, looked up when asked for the first time. NULL: out of memory. */
+/* Returns the result of an address, which is looked up on first use. NULL: out of memory. */
 static const struct answer *answer_for(struct strobe_symbols *s, uint64_t address)
 {
     int fresh;
@@ -399,7 +403,7 @@ static const struct answer *answer_for(struct strobe_symbols *s, uint64_t addres
     if (fresh) {
         uint32_t first = (uint32_t)s->frame_count;
         *place = (uint32_t)s->by_address.count - 1;
-        answer(s, known_as);
+        resolve_address(s, known_as);
         s->answers[*place] = (struct answer){first, (uint32_t)s->frame_count - first};
     }
     return &s->answers[*place];
@@ -411,7 +415,7 @@ size_t strobe_symbols_resolve(struct strobe_symbols *s, uint64_t return_address,
         return 0;
     const struct answer *a = answer_for(s, return_address);
     if (!a || !a->count) {
-        out[0] = nothing;
+        out[0] = unknown_symbol;
         return 1;
     }
     size_t count = a->count < max ? a->count : max, skipped = a->count - count;
@@ -425,8 +429,8 @@ size_t strobe_symbols_resolve(struct strobe_symbols *s, uint64_t return_address,
 
 enum { CODE_BEFORE = 64, CODE_BEHIND = 8 };
 
-/* The code around a return address, from the begin of its function on where that is near. *within: the address's place
- * in it. Returns 0 when it can't be read. */
+/* Reads the code around a return address, from the begin of its function if that is near. *within is the address's
+ * offset in it. Returns 0 if the code cannot be read. */
 static int code_around(struct strobe_symbol_image *image, uint64_t address, struct strobe_machine_code *out,
                        size_t *within)
 {

@@ -12,7 +12,7 @@ static int is_byte(const struct strobe_machine_code *c, size_t at, uint8_t value
     return at < c->bytes && c->at[at] == value;
 }
 
-/* The instruction ff /2 of this length at `at`: a call through a register or memory. */
+/* Returns 1 if there is an instruction ff /2 of this length at `at`: a call through a register or memory. */
 static int is_indirect_call(const struct strobe_machine_code *c, size_t at, size_t length)
 {
     if (!is_byte(c, at, 0xff) || at + 1 >= c->bytes || (c->at[at + 1] >> 3 & 7) != 2)
@@ -46,8 +46,8 @@ static uint32_t word_at(const struct strobe_machine_code *c, size_t at)
     return word;
 }
 
-/* Looks back from the system call for the constant that was put in eax last: mov $N,%eax, mov $N,%rax or xor %eax,%eax.
- * A prefix before the first of these may name another register. */
+/* Searches backwards from the system call for the last constant loaded into eax: mov $N,%eax, mov $N,%rax or
+ * xor %eax,%eax. A prefix before the first of these may select another register. */
 static int x86_number(const struct strobe_machine_code *c, size_t site)
 {
     for (size_t back = 2; back <= NUMBER_WITHIN && back <= site; back++) {
@@ -86,7 +86,7 @@ static int arm64_number(const struct strobe_machine_code *c, size_t site)
     return STROBE_SYSCALL_UNKNOWN;
 }
 
-/* Return addresses of calls are aligned; an interrupted instruction's is kept as the byte behind its begin. */
+/* Return addresses of calls are aligned. The address of an interrupted instruction is kept as its begin plus 1. */
 static int arm64_site(const struct strobe_machine_code *c, size_t address, int *number)
 {
     const uint32_t svc = 0xd4000001;

@@ -10,7 +10,7 @@
 
 enum { BYTES_MAX = 1 << 20 };
 
-/* Bytes of the image: its section headers come last. 0 when it does not look like one. */
+/* Returns the size of the image, whose section headers come last; 0 if it does not look like an image. */
 static size_t image_bytes(const ElfW(Ehdr) * head)
 {
     if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG))

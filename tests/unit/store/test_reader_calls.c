@@ -86,7 +86,7 @@ static void calls_of_handlers_are_sorted_into_those_of_their_thread(void **state
     assert_int_equal(calls[0].ticks, TICKS + 11);
     free(calls);
     assert_int_equal(reader->last_ticks, TICKS + 30); /* later than the clock pair of the end */
-    assert_int_equal(reader->threads[0].calls.told, 5);
+    assert_int_equal(reader->threads[0].calls.recorded, 5);
     assert_true(strobe_reader_check(reader, NULL));
 }
 
@@ -103,11 +103,11 @@ static void entries_overwritten_by_other_threads_are_counted_by_thread(void **st
     strobe_call_refuse(&made.calls, 0, 3);
     read_back(1);
     const struct strobe_reader_calls *first = &reader->threads[0].calls, *second = &reader->threads[1].calls;
-    assert_int_equal(first->told, 2 * STROBE_CALL_ENTRIES + 3);
+    assert_int_equal(first->recorded, 2 * STROBE_CALL_ENTRIES + 3);
     assert_int_equal(first->overwritten, 2 * STROBE_CALL_ENTRIES);
     assert_int_equal(first->present, 0);
     assert_int_equal(first->refused, 3);
-    assert_int_equal(second->told, second->present);
+    assert_int_equal(second->recorded, second->present);
     assert_int_equal(reader->calls_overwrote, 2 * STROBE_CALL_ENTRIES);
     assert_true(strobe_reader_check(reader, NULL));
 }

@@ -170,7 +170,7 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
     m->last_ns = s->last_ns - t->begin_ns;
     m->count = s->count;
     m->stack = s->stack;
-    m->way = s->way;
+    m->incomplete = s->incomplete;
 }
 
 static void thread_end(struct strobe_sink *sink)

@@ -28,7 +28,7 @@ struct recorded_slice {
 
 struct recorded_instant { /* an instant, or a run of samples */
     uint32_t thread, stack;
-    unsigned way;
+    unsigned incomplete;
     char name[64];
     uint64_t at_ns, last_ns, count;
 };

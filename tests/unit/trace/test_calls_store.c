@@ -88,7 +88,7 @@ static void a_stored_session_keeps_its_books(void **state)
     assert_int_equal(reader->thread_count, calls.thread_count);
     assert_int_equal(reader->session.header->pid, calls.pid);
     assert_string_equal(reader->session.header->exe, "com.app");
-    assert_int_equal(reader->calls.told, events);
+    assert_int_equal(reader->calls.recorded, events);
     assert_int_equal(reader->calls.present, events);
     assert_true(strobe_reader_check(reader, &error));
     assert_int_equal(strobe_reader_ns(reader, 0), calls.begin_ns);

@@ -304,7 +304,7 @@ static void lanes_are_as_few_as_overlap(void **state)
         memset(lane_free_ns, 0, sizeof lane_free_ns);
         lanes_used = 0;
         struct strobe_sink sink = {.mark = check_lane};
-        assert_int_equal(strobe_calls_tell_marks(&calls, &sink, &stats.marks), STROBE_OK);
+        assert_int_equal(strobe_calls_emit_marks(&calls, &sink, &stats.marks), STROBE_OK);
         assert_int_equal(lanes_used, most);
         strobe_calls_close(&calls);
     }

@@ -1,16 +1,16 @@
-/* Method logs of btrace 2.0 (legacy/v2.0): a header and a record for each call that has ended. Little-endian.
+/* Format of btrace 2.0's method logs (legacy/v2.0): a header, and a record for each call that has ended. Little-endian.
  *
- *   header  u32 version (5), u32 pid, u64 BOOTTIME and u64 MONOTONIC ns of one moment ("first"), u64 MONOTONIC ns at
- *           which the trace begins: what lies before is of an earlier one
+ *   header  u32 version (5), u32 pid, u64 BOOTTIME ns and u64 MONOTONIC ns of one moment ("first"), u64 MONOTONIC ns at
+ *           which the trace begins; earlier calls belong to an earlier trace
  *   record  u64 start (45 bits, ns since first) << 19 | duration >> 26
  *           u64 duration (lower 26 of its 45 bits, ns) << 38 | tid (15 bits) << 23 | method (23 bits)
  *
- * Records stand in the order in which calls ended, so a callee's before its caller's. One whose second word is 0 was
- * never written. A buffer of `bytes` takes records while offset + 16 < bytes: its last place stays empty, and what
- * comes later is dropped.
+ * Records are in the order in which calls ended, so a callee precedes its caller. A record whose second word is 0 was
+ * never written. A buffer of `bytes` takes records while offset + 16 < bytes: its last place stays empty, and later
+ * records are dropped.
  *
- * The original masks neither tid nor method: a tid above 32767 spills into the duration, a method above 2^23 - 1 into
- * the tid (strobe_btrace2_upstream; tests). Ours refuses such a record. Any context. */
+ * The original masks neither tid nor method: a tid above 32767 overflows into the duration, a method above 2^23 - 1
+ * into the tid (strobe_btrace2_upstream; tests). strobe_btrace2_pack refuses such a record. Any context. */
 #ifndef STROBE_TRACE_IMPORT_BTRACE_BTRACE2_H
 #define STROBE_TRACE_IMPORT_BTRACE_BTRACE2_H
 
@@ -34,11 +34,11 @@ struct strobe_btrace2_header {
 };
 
 struct strobe_btrace2_record {
-    uint64_t start_ns, duration_ns; /* start: since first */
+    uint64_t start_ns, duration_ns; /* start_ns: since first */
     uint32_t tid, method;
 };
 
-/* The original's packing, whatever comes of it. */
+/* Packs a record as the original does, including its overflows. */
 static inline void strobe_btrace2_upstream(const struct strobe_btrace2_record *r, uint64_t word[2])
 {
     word[0] = r->start_ns << 19 | r->duration_ns >> STROBE_BTRACE2_LOW_BITS;
@@ -46,7 +46,8 @@ static inline void strobe_btrace2_upstream(const struct strobe_btrace2_record *r
         (r->duration_ns & ((UINT64_C(1) << STROBE_BTRACE2_LOW_BITS) - 1)) << 38 | (uint64_t)r->tid << 23 | r->method;
 }
 
-/* Packs a record; false: something does not fit, or it could not be told from one that was never written. */
+/* Packs a record. Returns false if a value is out of range, or if the result would equal a record that was never
+ * written. */
 static inline bool strobe_btrace2_pack(const struct strobe_btrace2_record *r, uint64_t word[2])
 {
     if (r->tid > STROBE_BTRACE2_TID_MAX || r->method > STROBE_BTRACE2_METHOD_MAX ||
@@ -56,7 +57,7 @@ static inline bool strobe_btrace2_pack(const struct strobe_btrace2_record *r, ui
     return word[1] != 0;
 }
 
-/* The start of a call that began before first is negative, and wraps; see strobe_btrace2_start. */
+/* Unpacks a record. The start of a call that began before first is negative and wraps; see strobe_btrace2_start. */
 static inline void strobe_btrace2_unpack(const uint64_t word[2], struct strobe_btrace2_record *r)
 {
     r->start_ns = word[0] >> 19;
@@ -65,7 +66,7 @@ static inline void strobe_btrace2_unpack(const uint64_t word[2], struct strobe_b
     r->method = word[1] & STROBE_BTRACE2_METHOD_MAX;
 }
 
-/* The start as a signed number: no trace is 4.9 hours long, which half of the 45 bits are. */
+/* Returns the start as a signed number. Half of the 45 bits are 4.9 hours, and no trace is that long. */
 static inline int64_t strobe_btrace2_start(const struct strobe_btrace2_record *r)
 {
     return r->start_ns > STROBE_BTRACE2_TIME_MAX >> 1 ? (int64_t)r->start_ns - (int64_t)STROBE_BTRACE2_TIME_MAX - 1

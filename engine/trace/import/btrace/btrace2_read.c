@@ -9,12 +9,12 @@
 
 #define NAMELESS (UINT32_C(1) << 31)
 
-/* A call that was logged; times in ns, start before it was clamped. */
+/* A logged call. Times are in ns; the start is not clamped yet. */
 struct logged {
     int64_t start;
     uint64_t begin, end;
     uint32_t tid, method;
-    size_t place; /* in the log */
+    size_t place; /* position in the log */
 };
 
 struct import {
@@ -23,7 +23,7 @@ struct import {
     struct strobe_calls *calls;
     struct logged *logged;
     size_t count;
-    uint32_t *names; /* by method: number of its name + 1, NAMELESS where that is made up; 0 = not met */
+    uint32_t *names; /* by method: number of its name + 1, with NAMELESS for a synthesized name; 0 = not seen yet */
 };
 
 int64_t strobe_btrace2_shift(const struct strobe_btrace2_header *h, uint64_t system_ns)
@@ -66,7 +66,7 @@ static enum strobe_status read_header(const uint8_t *p, size_t bytes, struct str
     return STROBE_OK;
 }
 
-/* Takes a record's words, unless its call ended before the trace began. */
+/* Adds the call of a record, unless it ended before the trace began. */
 static void take(struct import *m, const uint64_t word[2], size_t place)
 {
     struct strobe_btrace2_record r;
@@ -85,7 +85,7 @@ static void take(struct import *m, const uint64_t word[2], size_t place)
         begin, (uint64_t)((begin < from ? from : begin) + shift), (uint64_t)(end + shift), r.tid, r.method, place};
 }
 
-/* By thread; then a caller before what it called. */
+/* Orders calls by thread, and callers before their callees. */
 static int by_nesting(const void *left, const void *right)
 {
     const struct logged *a = left, *b = right;
@@ -98,7 +98,7 @@ static int by_nesting(const void *left, const void *right)
     return a->place > b->place ? -1 : 1;
 }
 
-/* "class method desc" as `class.method`. Number of the name. */
+/* Adds "class method desc" as `class.method`. Returns the number of the name. */
 static uint32_t mapped_name(struct import *m, const char *mapped)
 {
     bool classless = !strncmp(mapped, "- ", 2);
@@ -137,14 +137,14 @@ static uint32_t name_of(struct import *m, uint32_t method)
     return (m->names[method] & ~NAMELESS) - 1;
 }
 
-/* Whether `call` comes after `top` has ended. What begins as that ends lies in it all the same if it was logged before:
- * callees are. */
+/* Returns true if `call` comes after the end of `top`. A call that begins exactly at the end of `top` is nevertheless
+ * within it if it was logged earlier, because callees are logged first. */
 static bool is_behind(const struct logged *top, const struct logged *call)
 {
     return call->begin > top->end || (call->begin == top->end && call->place > top->place);
 }
 
-/* Walks the calls of one thread, [at, end) in order of nesting; `stack` has room for all of them. */
+/* Adds the calls of one thread, [at, end) in order of nesting. `stack` has space for all of them. */
 static void walk(struct import *m, size_t at, size_t end, size_t *stack)
 {
     uint32_t thread = strobe_calls_thread(m->calls, m->logged[at].tid);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { COLUMN_BYTES_MAX = 24 }; /* of a tgid, of flags: bounds what a line of anything else costs */
+enum { COLUMN_BYTES_MAX = 24 }; /* of a tgid or flags; bounds the cost of other lines */
 
 bool strobe_ftrace_number(struct strobe_ftrace_text text, uint64_t most, uint64_t *out)
 {
@@ -16,7 +16,8 @@ bool strobe_ftrace_number(struct strobe_ftrace_text text, uint64_t most, uint64_
     return true;
 }
 
-/* `(1234)`, `(-----)` or nothing, which ends at `end`; then where it begins. NULL: something else in brackets. */
+/* Parses `(1234)`, `(-----)` or nothing, ending at `end`, and returns its begin. NULL: the brackets contain something
+ * else. */
 static const char *tgid_before(const char *line, const char *end, uint32_t *tgid)
 {
     uint64_t n = 0;
@@ -41,7 +42,7 @@ static const char *tgid_before(const char *line, const char *end, uint32_t *tgid
     return open;
 }
 
-/* What stands before the CPU, which begins at `bracket`: task, tid, tgid. */
+/* Parses the fields before the CPU, which begins at `bracket`: task, tid, tgid. */
 static bool before_cpu(const char *line, const char *bracket, struct strobe_ftrace_line *out)
 {
     const char *p = bracket;
@@ -67,10 +68,10 @@ static bool before_cpu(const char *line, const char *bracket, struct strobe_ftra
     return true;
 }
 
-/* `seconds.fraction:` in ns; returns what is behind it, or NULL. */
+/* Parses `seconds.fraction:` to ns. Returns the position behind it, or NULL. */
 static const char *time_at(const char *p, const char *end, uint64_t *time_ns)
 {
-    const uint64_t seconds_max = 10000000000; /* of any clock; their ns fit 64 bits */
+    const uint64_t seconds_max = 10000000000; /* more than any clock has; in ns it fits 64 bits */
     uint64_t seconds = 0, fraction = 0, unit = 1000000000;
     const char *first = p;
     for (; p < end && strobe_is_digit(*p); p++) {
@@ -97,7 +98,7 @@ static const char *skip_blanks(const char *p, const char *end)
     return p;
 }
 
-/* What stands behind the CPU: flags, time, event, payload. */
+/* Parses the fields behind the CPU: flags, time, event, payload. */
 static bool behind_cpu(const char *p, const char *end, struct strobe_ftrace_line *out)
 {
     p = skip_blanks(p, end);
@@ -121,7 +122,8 @@ static bool behind_cpu(const char *p, const char *end, struct strobe_ftrace_line
 
 bool strobe_ftrace_line_parse(const char *line, const char *end, struct strobe_ftrace_line *out)
 {
-    /* A task's name may hold what looks like a CPU: the first that all the rest fits to is it. */
+    /* A task's name may contain text that looks like a CPU. The CPU is the first such text that the rest of the line
+     * fits. */
     for (const char *p = line; (p = memchr(p, '[', (size_t)(end - p))) != NULL; p++) {
         const char *close = p + 1;
         while (close < end && strobe_is_digit(*close))

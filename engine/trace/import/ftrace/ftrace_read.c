@@ -1,5 +1,5 @@
-/* Lines first, each told to its thread; what marks mean depends on all of them (is it RheaTrace? which process?), so a
- * second pass over the events in memory settles it. */
+/* First pass: reads the lines and assigns each to its thread. The meaning of markers depends on all lines (are they
+ * RheaTrace's? which process?), so a second pass over the events in memory resolves them. */
 #include "engine/trace/import/ftrace/ftrace_read.h"
 #include "engine/base/error_format.h"
 
@@ -15,20 +15,20 @@
 
 enum {
     CACHE = 1024,     /* a power of two */
-    IOS_MAX = 1024,   /* reads and writes under way; the oldest is given up */
-    OWN_END = 0x8000, /* a flag of BEGINs until they are settled: an end that names them follows */
+    IOS_MAX = 1024,   /* reads and writes in progress; beyond that, the oldest is dropped */
+    OWN_END = 0x8000, /* a flag of BEGINs until the second pass: an END with the same name follows */
 };
 
 typedef struct strobe_ftrace_text text;
 
-/* What is known of a thread beside its calls; same number. */
-struct told {
+/* The process and number of markers of a thread; same index as the thread. */
+struct thread_marks {
     uint32_t pid;
     bool pid_by_mark;
     uint64_t marks;
 };
 
-/* A read or write of a file that has begun. */
+/* A read or write of a file that is in progress. */
 struct io {
     uint64_t inode, offset;
     uint32_t write, thread, name;
@@ -37,21 +37,21 @@ struct io {
 struct import {
     struct strobe_calls *calls;
     struct strobe_ftrace_stats *stats;
-    struct told *told;
-    size_t told_room;
+    struct thread_marks *thread_marks;
+    size_t thread_marks_room;
     struct {
         uint32_t tid, thread;
-    } cache[CACHE]; /* by tid; thread + 1 */
+    } cache[CACHE]; /* by tid: thread + 1 */
     struct io ios[IOS_MAX];
     size_t io_count;
-    uint64_t headed; /* lines that are ftrace's */
-    bool rhea_seen;  /* an E: or T: */
+    uint64_t headed; /* lines in ftrace's form */
+    bool rhea_seen;  /* there was an E: or T: marker */
     bool failed;
 };
 
 /* ---- threads */
 
-/* The task's name as last told; a name that was not known then ("<...>") is none. */
+/* Sets the thread's name to the task's. The name "<...>" means unknown and is ignored. */
 static void name_thread(struct strobe_calls_thread *t, text task)
 {
     if (!task.bytes || (task.bytes == 5 && !memcmp(task.at, "<...>", 5)))
@@ -69,24 +69,25 @@ static bool thread_of(struct import *m, const struct strobe_ftrace_line *line, u
     if (!m->cache[slot].thread || m->cache[slot].tid != line->tid) {
         size_t before = m->calls->thread_count;
         uint32_t thread = strobe_calls_thread(m->calls, line->tid);
-        if (m->calls->failed || (m->failed |= !strobe_array_reserve(&m->told, &m->told_room, (size_t)thread + 1)))
+        if (m->calls->failed ||
+            (m->failed |= !strobe_array_reserve(&m->thread_marks, &m->thread_marks_room, (size_t)thread + 1)))
             return false;
         if (thread >= before)
-            m->told[thread] = (struct told){0};
+            m->thread_marks[thread] = (struct thread_marks){0};
         m->cache[slot].tid = line->tid;
         m->cache[slot].thread = thread + 1;
     }
     *out = m->cache[slot].thread - 1;
     name_thread(&m->calls->threads[*out], line->task);
-    if (!m->told[*out].pid && line->tgid)
-        m->told[*out].pid = line->tgid;
+    if (!m->thread_marks[*out].pid && line->tgid)
+        m->thread_marks[*out].pid = line->tgid;
     return true;
 }
 
-/* ---- marks */
+/* ---- markers */
 
-/* Takes the text up to the next `|` off `rest`. False: there is none, and all of it is taken. */
-static bool part(text *rest, text *out)
+/* Removes the text up to the next `|` from `rest`. Returns false if there is none; the text is then all of `rest`. */
+static bool take_field(text *rest, text *out)
 {
     const char *bar = rest->bytes ? memchr(rest->at, '|', rest->bytes) : NULL;
     out->at = rest->at;
@@ -97,7 +98,7 @@ static bool part(text *rest, text *out)
     return bar != NULL;
 }
 
-/* Splits `name|number`, whose name may hold bars. */
+/* Splits `name|number`. The name may contain bars. */
 static bool last_number(text rest, text *name, int64_t *number)
 {
     const char *bar = rest.bytes ? memrchr(rest.at, '|', rest.bytes) : NULL;
@@ -117,8 +118,8 @@ static bool last_number(text rest, text *name, int64_t *number)
 
 enum verdict { TAKEN, IGNORED, BROKEN };
 
-/* Tells a mark of a thread to its calls. */
-static void tell(struct import *m, uint32_t thread, char kind, uint64_t time_ns, text name, int64_t value)
+/* Adds a marker of a thread to its calls. */
+static void add_mark_event(struct import *m, uint32_t thread, char kind, uint64_t time_ns, text name, int64_t value)
 {
     static const struct {
         char kind;
@@ -137,17 +138,17 @@ static void tell(struct import *m, uint32_t thread, char kind, uint64_t time_ns,
             strobe_calls_mark(m->calls, thread, marks[i].is, time_ns, number, value);
 }
 
-static enum verdict mark(struct import *m, const struct strobe_ftrace_line *line, text payload)
+static enum verdict read_mark(struct import *m, const struct strobe_ftrace_line *line, text payload)
 {
     text rest = payload, kind, pid_text, name;
     uint64_t pid = 0;
     int64_t value = 0;
     uint32_t thread;
-    bool more = part(&rest, &kind);
+    bool more = take_field(&rest, &kind);
     if (kind.bytes != 1 || !strchr("BECSFI", *kind.at))
         return IGNORED;
     bool ends = *kind.at == 'E';
-    more = part(&rest, &pid_text) && more;
+    more = take_field(&rest, &pid_text) && more;
     if (pid_text.bytes ? !strobe_ftrace_number(pid_text, UINT32_MAX, &pid) : !ends)
         return BROKEN;
     if (!ends && (!more || !rest.bytes))
@@ -157,7 +158,7 @@ static enum verdict mark(struct import *m, const struct strobe_ftrace_line *line
         return BROKEN;
     if (!thread_of(m, line, &thread))
         return IGNORED;
-    struct told *t = &m->told[thread];
+    struct thread_marks *t = &m->thread_marks[thread];
     if (pid && !t->pid_by_mark) {
         t->pid = (uint32_t)pid;
         t->pid_by_mark = true;
@@ -166,13 +167,13 @@ static enum verdict mark(struct import *m, const struct strobe_ftrace_line *line
     if (ends)
         strobe_calls_add(m->calls, thread, STROBE_CALL_END, line->time_ns, STROBE_CALL_ANY);
     else
-        tell(m, thread, *kind.at, line->time_ns, name, value);
+        add_mark_event(m, thread, *kind.at, line->time_ns, name, value);
     return TAKEN;
 }
 
 /* ---- reads and writes of files */
 
-/* The digits that follow `key`, where it is met last. */
+/* Reads the number behind the last occurrence of `key`. */
 static bool number_after(text in, const char *key, uint64_t *out, const char **where)
 {
     size_t key_bytes = strlen(key);
@@ -188,12 +189,12 @@ static bool number_after(text in, const char *key, uint64_t *out, const char **w
     return false;
 }
 
-static void forget_io(struct import *m, size_t i)
+static void drop_io(struct import *m, size_t i)
 {
     memmove(&m->ios[i], &m->ios[i + 1], (--m->io_count - i) * sizeof *m->ios);
 }
 
-/* entry_name FILE, offset N, bytes N, cmdline C, pid N, i_size N, ino N */
+/* Reads: entry_name FILE, offset N, bytes N, cmdline C, pid N, i_size N, ino N */
 static enum verdict io_begin(struct import *m, const struct strobe_ftrace_line *line, bool write)
 {
     static const char first[] = "entry_name ";
@@ -214,17 +215,18 @@ static enum verdict io_begin(struct import *m, const struct strobe_ftrace_line *
         return IGNORED;
     io.name = strobe_calls_name(m->calls, label, (size_t)n);
     if (m->io_count == IOS_MAX)
-        forget_io(m, 0);
+        drop_io(m, 0);
     m->ios[m->io_count++] = io;
     strobe_calls_add(m->calls, io.thread, STROBE_CALL_BEGIN, line->time_ns, io.name);
     struct strobe_calls_thread *t = &m->calls->threads[io.thread];
     if (t->call_count)
         t->calls[t->call_count - 1].flags |= OWN_END;
-    m->told[io.thread].marks++;
+    m->thread_marks[io.thread].marks++;
     return TAKEN;
 }
 
-/* ino N, offset N, bytes N; on whichever thread was interrupted. The begin is its own thread's. */
+/* Reads: ino N, offset N, bytes N. The event may come on any thread, namely the one that was interrupted. The end
+ * belongs to the thread of the begin. */
 static enum verdict io_end(struct import *m, const struct strobe_ftrace_line *line, bool write)
 {
     text p = {line->payload.at, line->payload.bytes};
@@ -241,7 +243,7 @@ static enum verdict io_end(struct import *m, const struct strobe_ftrace_line *li
         return TAKEN;
     }
     struct io io = m->ios[i - 1];
-    forget_io(m, i - 1);
+    drop_io(m, i - 1);
     strobe_calls_add(m->calls, io.thread, STROBE_CALL_END, line->time_ns, io.name);
     return TAKEN;
 }
@@ -253,7 +255,7 @@ static bool is(text t, const char *what)
     return t.bytes == strlen(what) && !memcmp(t.at, what, t.bytes);
 }
 
-/* What `print` prints may be led by the place that printed. */
+/* Returns the text of `print` without the code location that may precede it. */
 static text printed(text payload)
 {
     static const char writer[] = "tracing_mark_write: ";
@@ -280,9 +282,9 @@ static enum verdict event(struct import *m, const struct strobe_ftrace_line *lin
                {"android_fs_datawrite_start", true, true},
                {"android_fs_datawrite_end", true, false}};
     if (is(line->event, "tracing_mark_write"))
-        return mark(m, line, line->payload);
+        return read_mark(m, line, line->payload);
     if (is(line->event, "print"))
-        return mark(m, line, printed(line->payload));
+        return read_mark(m, line, printed(line->payload));
     for (size_t i = 0; i < sizeof ios / sizeof ios[0] && *line->event.at == 'a'; i++)
         if (is(line->event, ios[i].name)) {
             enum verdict v = ios[i].begin ? io_begin(m, line, ios[i].write) : io_end(m, line, ios[i].write);
@@ -308,7 +310,8 @@ static void take_line(struct import *m, const char *at, const char *end)
         m->stats->first_broken = m->stats->lines;
 }
 
-/* A last line without an end may be cut in the middle of a name or a number; an end has neither. */
+/* Returns true for a last line that may be truncated: it has no line end, and is not an E marker, which has no name or
+ * number to truncate. */
 static bool may_be_cut(const char *at, const char *end)
 {
     struct strobe_ftrace_line line;
@@ -330,9 +333,9 @@ static void take_lines(struct import *m, const char *p, const char *end)
     }
 }
 
-/* ---- what it all means */
+/* ---- second pass */
 
-/* Numbers of names without RheaTrace's prefix, made when first met. */
+/* Numbers of names without RheaTrace's prefix, created on first use. */
 struct stripped {
     uint32_t *name;
     size_t count;
@@ -352,8 +355,8 @@ static uint32_t strip(struct import *m, struct stripped *s, uint32_t name)
     return s->name[name];
 }
 
-/* Ends that name nothing get the name of the innermost that was begun so; RheaTrace's marks become what they mean. */
-static void settle(struct import *m, struct strobe_calls_thread *t, uint32_t *stack, struct stripped *stripped)
+/* Gives ENDs without a name the name of the innermost open plain call, and interprets RheaTrace's markers. */
+static void resolve_marks(struct import *m, struct strobe_calls_thread *t, uint32_t *stack, struct stripped *stripped)
 {
     size_t depth = 0, kept = 0;
     for (size_t i = 0; i < t->call_count; i++) {
@@ -391,7 +394,7 @@ static void settle_all(struct import *m)
     for (size_t i = 0; i < names && stripped.name; i++)
         stripped.name[i] = UINT32_MAX;
     for (size_t i = 0; i < m->calls->thread_count && !m->failed && !m->calls->failed; i++)
-        settle(m, &m->calls->threads[i], stack, &stripped);
+        resolve_marks(m, &m->calls->threads[i], stack, &stripped);
     free(stack);
     free(stripped.name);
 }
@@ -409,7 +412,7 @@ static int by_pid(const void *left, const void *right)
     return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-/* The process with the most marks; of equals the one with the lowest pid. */
+/* Returns the process with the most markers; of equal ones, the one with the lowest pid. */
 static uint32_t busiest(struct import *m)
 {
     size_t count = m->calls->thread_count;
@@ -419,7 +422,7 @@ static uint32_t busiest(struct import *m)
         return 0;
     }
     for (size_t i = 0; i < count; i++)
-        all[i] = (struct process){m->told[i].pid, m->told[i].marks};
+        all[i] = (struct process){m->thread_marks[i].pid, m->thread_marks[i].marks};
     qsort(all, count, sizeof *all, by_pid);
     for (size_t i = 0, sum = 0; i < count; i++) {
         sum = (i && all[i].pid == all[i - 1].pid ? sum : 0) + all[i].marks;
@@ -436,7 +439,7 @@ static void widen(struct strobe_calls *c, uint64_t time_ns)
     c->end_ns = time_ns > c->end_ns ? time_ns : c->end_ns;
 }
 
-/* Leaves the threads of one process, and that one's range of time. */
+/* Keeps the threads of one process, and its range of time. */
 static void keep_process(struct import *m, uint32_t pid)
 {
     struct strobe_calls *c = m->calls;
@@ -447,8 +450,8 @@ static void keep_process(struct import *m, uint32_t pid)
     snprintf(c->process, sizeof c->process, "process %u", pid);
     for (size_t i = 0; i < c->thread_count; i++) {
         struct strobe_calls_thread *t = &c->threads[i];
-        if (m->told[i].pid != pid) {
-            m->stats->other_processes += m->told[i].marks;
+        if (m->thread_marks[i].pid != pid) {
+            m->stats->other_processes += m->thread_marks[i].marks;
             free(t->calls);
             free(t->marks);
             continue;
@@ -473,8 +476,8 @@ static void keep_process(struct import *m, uint32_t pid)
         c->begin_ns = c->end_ns = 0;
 }
 
-static enum strobe_status judge(const struct import *m, const struct strobe_ftrace_options *options, size_t bytes,
-                                struct strobe_error *error)
+static enum strobe_status check_result(const struct import *m, const struct strobe_ftrace_options *options,
+                                       size_t bytes, struct strobe_error *error)
 {
     if (m->failed || m->calls->failed) {
         strobe_error_set(error, "%s", strerror(ENOMEM));
@@ -517,8 +520,8 @@ enum strobe_status strobe_ftrace_read(const char *at, size_t bytes, const struct
     if (!m->failed)
         keep_process(m, pid);
     settle_all(m);
-    enum strobe_status status = judge(m, options, bytes, error);
-    free(m->told);
+    enum strobe_status status = check_result(m, options, bytes, error);
+    free(m->thread_marks);
     free(m);
     return status;
 }

@@ -1,5 +1,5 @@
-/* The readers of Matrix's files, for the rest of the engine: the log's entries, raw dumps and events, the mapping of
- * ids to methods, and the stacks that reports show. Reading half only. */
+/* Includes the readers of Matrix's files for the rest of the engine: the log's entries, raw dumps and events, the
+ * mapping of ids to methods, and the stacks that reports show. Reading half only. */
 #ifndef STROBE_TRACE_IMPORT_MATRIX_MATRIX_H
 #define STROBE_TRACE_IMPORT_MATRIX_MATRIX_H
 

@@ -1,4 +1,4 @@
-/* Which methods get probes, and their ids; see matrix_map.h. */
+/* Selects the methods that get probes, and assigns their ids; see matrix_map.h. */
 #include "engine/base/error_format.h"
 #include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_map.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands behind the package. */
+/* Returns the class name without its package. */
 static const char *simple_name(const char *class_name)
 {
     const char *name = class_name;
@@ -18,7 +18,7 @@ static const char *simple_name(const char *class_name)
     return name;
 }
 
-/* The class, or one within it. */
+/* Returns true for the class, or a class within it. */
 static bool is_class(const char *simple, const char *name)
 {
     size_t bytes = strlen(name);
@@ -31,7 +31,7 @@ static bool is_generated(const char *class_name)
     return is_class(simple, "R") || is_class(simple, "Manifest") || is_class(simple, "BuildConfig");
 }
 
-/* A constructor of nothing but fields calls the superclass's, too. */
+/* A constructor with only fields also calls the superclass's constructor. */
 static bool is_accessor(const struct strobe_matrix_candidate *c)
 {
     uint32_t more = c->ops - (c->plain_ops < c->ops ? c->plain_ops : c->ops);
@@ -54,7 +54,7 @@ enum strobe_matrix_verdict strobe_matrix_judge(const struct strobe_matrix_blackl
     return c->calls ? STROBE_MATRIX_TRACED : STROBE_MATRIX_CALLS_NOTHING;
 }
 
-/* "class method desc", with dots. Allocated; NULL: out of memory. */
+/* Returns "class method desc", with dots, allocated. NULL: out of memory. */
 static char *whole_name(const struct strobe_matrix_candidate *c)
 {
     bool has_desc = c->desc && *c->desc && !(c->access & STROBE_ACCESS_NATIVE);

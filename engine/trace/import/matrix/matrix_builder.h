@@ -1,5 +1,5 @@
-/* What the builders of the two contracts (matrix_documented.c, matrix_upstream.c) share: the open calls, and where
- * their items go. */
+/* State shared by the builders of the two contracts (matrix_documented.c, matrix_upstream.c): the open calls, and the
+ * resulting items. */
 #ifndef STROBE_TRACE_IMPORT_MATRIX_MATRIX_BUILDER_H
 #define STROBE_TRACE_IMPORT_MATRIX_MATRIX_BUILDER_H
 
@@ -12,17 +12,17 @@
 struct strobe_matrix_open_call {
     uint64_t ms;
     uint32_t method;
-    uint32_t node; /* documented: of the tree */
+    uint32_t node; /* documented contract: node of the tree */
 };
 
-struct strobe_matrix_tree; /* documented: its nodes */
-struct strobe_matrix_list; /* upstream: its items as they come, and what it makes a tree of */
+struct strobe_matrix_tree; /* nodes of the documented contract */
+struct strobe_matrix_list; /* items of the upstream contract, from which it makes a tree */
 
 struct strobe_matrix_builder {
     enum strobe_matrix_contract contract;
     struct strobe_matrix_open_call *open;
     size_t open_count, open_room;
-    uint32_t *times_open; /* by method; kept up only while `counting` */
+    uint32_t *times_open; /* by method: number of open calls; valid only while `counting` */
     bool counting;
     struct strobe_matrix_item *items;
     size_t item_room;
@@ -30,7 +30,7 @@ struct strobe_matrix_builder {
     struct strobe_matrix_list *list;
 };
 
-/* Opens a call. False: out of memory. */
+/* Opens a call. Returns false when out of memory. */
 static inline bool strobe_matrix_open(struct strobe_matrix_builder *b, uint32_t method, uint64_t ms, uint32_t node)
 {
     if (!strobe_array_reserve(&b->open, &b->open_room, b->open_count + 1))
@@ -41,7 +41,7 @@ static inline bool strobe_matrix_open(struct strobe_matrix_builder *b, uint32_t 
     return true;
 }
 
-/* Takes the innermost open call; there is one. */
+/* Removes and returns the innermost open call. There must be one. */
 static inline struct strobe_matrix_open_call strobe_matrix_close(struct strobe_matrix_builder *b)
 {
     struct strobe_matrix_open_call call = b->open[--b->open_count];
@@ -50,9 +50,9 @@ static inline struct strobe_matrix_open_call strobe_matrix_close(struct strobe_m
     return call;
 }
 
-/* Whether a call of the method is open: looks at the innermost ones, and when it is none of these begins to count, so
- * that a log of many exits that match nothing takes no longer than others. STROBE_OK, STROBE_NO_ENTRY or, out of
- * memory, STROBE_IO. */
+/* Returns STROBE_OK if a call of the method is open, STROBE_NO_ENTRY if not, STROBE_IO when out of memory. Searches the
+ * innermost calls first. If that fails, it starts to count open calls by method, so that a log with many unmatched
+ * exits does not take longer than others. */
 enum strobe_status strobe_matrix_is_open(struct strobe_matrix_builder *b, uint32_t method);
 
 struct strobe_matrix_entries {
@@ -62,7 +62,7 @@ struct strobe_matrix_entries {
     int64_t end_ms;
 };
 
-/* Both leave the items in b->items; nothing is open before. */
+/* Build the items in b->items. No call may be open before. */
 enum strobe_status strobe_matrix_build_documented(struct strobe_matrix_builder *b, struct strobe_matrix_entries in,
                                                   size_t *count, struct strobe_matrix_stats *stats);
 enum strobe_status strobe_matrix_build_upstream(struct strobe_matrix_builder *b, struct strobe_matrix_entries in,

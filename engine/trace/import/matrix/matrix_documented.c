@@ -1,4 +1,4 @@
-/* The documented contract: a call tree in which each caller has one node for each method it calls. */
+/* The documented contract: a call tree in which each caller has one node for each method that it calls. */
 #include "engine/trace/import/matrix/matrix_builder.h"
 #include "engine/util/array.h"
 #include "engine/util/idmap.h"
@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCANNED = 8 }; /* callees of one caller that are compared one by one; more are found by a table */
+enum { SCANNED = 8 }; /* callees of one caller that are searched linearly; a table finds others */
 #define NONE STROBE_MATRIX_NONE
 
 struct node {
     uint32_t method;
-    uint32_t caller;       /* NONE of the outermost */
-    uint32_t next;         /* callees of one caller are a ring: the one behind `tail` is the first */
-    uint32_t tail, recent; /* of its callees: the last, and the one that was called last; NONE */
+    uint32_t caller;       /* NONE for the outermost */
+    uint32_t next;         /* callees of one caller are a ring: the next of `tail` is the first */
+    uint32_t tail, recent; /* of its callees: the last in the ring, and the last one called; NONE = no callee */
     uint32_t callees;
     int32_t count;
     int64_t duration_ms;
@@ -93,8 +93,8 @@ static uint32_t new_callee(struct strobe_matrix_tree *t, uint32_t caller, uint32
     return node;
 }
 
-/* The node of a call: the one there is, or a new one. Most calls are of the method that was called last, or of the one
- * that followed it the last time. NONE: out of memory. */
+/* Returns the node of a call, and creates it if needed. Most calls are of the method that was called last, or of the
+ * one that followed it the last time. NONE: out of memory. */
 static uint32_t callee(struct strobe_matrix_tree *t, uint32_t caller, uint32_t method)
 {
     struct node *c = &t->nodes[caller];
@@ -163,7 +163,7 @@ static enum strobe_status leave(struct strobe_matrix_builder *b, uint32_t method
     return STROBE_OK;
 }
 
-/* The walk over the tree, callers first. */
+/* Lists the tree depth-first, callers first. */
 static bool list(struct strobe_matrix_builder *b, size_t *count)
 {
     const struct strobe_matrix_tree *t = b->tree;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left of a line, and what was expected at its front. */
+/* The rest of a line, and what was expected at its begin. */
 struct reading {
     struct strobe_cursor c;
     const char *expected;
@@ -20,14 +20,14 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* A number that is too large is at fault where it begins. */
+/* Parses a number. The place of the error for a number that is too large is its begin. */
 static bool number(struct reading *r, uint64_t most, const char *expected, uint64_t *out)
 {
     r->expected = expected;
     return strobe_cursor_take_number(&r->c, most, out);
 }
 
-/* What stands behind I or O. */
+/* Parses the fields behind I or O. */
 static bool event(struct reading *r, bool enter, uint64_t *entry)
 {
     uint64_t id = STROBE_MATRIX_DISPATCH, ms;

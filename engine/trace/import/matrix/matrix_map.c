@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of methods by their text's number in the pool. */
+/* Methods, by the number of their text in the pool. */
 struct strobe_matrix_map {
     struct strobe_text_pool names;
     struct strobe_matrix_method *methods;
     size_t count, room;
     uint32_t *by_id;  /* number + 1 */
-    uint32_t largest; /* id, but for the dispatch's */
+    uint32_t largest; /* largest id, except the dispatch's */
 };
 
 struct place {
@@ -52,7 +52,7 @@ void strobe_matrix_map_close(struct strobe_matrix_map *m)
     free(m);
 }
 
-/* Adds a method whose text and id are not there yet. */
+/* Adds a method. Its text and id must be new. */
 static bool add(struct strobe_matrix_map *m, uint32_t id, uint32_t access, const char *name, size_t bytes)
 {
     if (!strobe_array_reserve(&m->methods, &m->room, m->count + 1))
@@ -124,13 +124,13 @@ enum strobe_status strobe_matrix_map_id(struct strobe_matrix_map *m, uint32_t ac
     return add(m, *id, access, name, strlen(name)) ? STROBE_OK : STROBE_IO;
 }
 
-/* Takes a decimal number and the comma behind it. */
+/* Parses a decimal number and the comma behind it. */
 static bool number_field(struct strobe_cursor *c, uint64_t most, uint64_t *out)
 {
     return strobe_cursor_take_number(c, most, out) && strobe_cursor_take(c, ",");
 }
 
-/* "class method" or "class method desc": words with one blank between, nothing else that is no text. */
+/* Returns true for "class method" or "class method desc": words of printable characters, separated by single blanks. */
 static bool is_method(const char *at, const char *end)
 {
     int words = 1;
@@ -182,7 +182,7 @@ static enum strobe_status map_line(struct strobe_matrix_map *m, const char *at, 
     return status;
 }
 
-/* Hands each line that says something to `line`, without blanks at its end. */
+/* Passes each line that is not a comment or empty to `line`, without blanks at its end. */
 static enum strobe_status
 each_line(const char *text, size_t bytes, const char *path, struct strobe_error *error,
           enum strobe_status (*line)(void *to, const char *at, const char *end, const struct place *p), void *to)
@@ -325,7 +325,7 @@ struct strobe_matrix_blacklist *strobe_matrix_blacklist_open(void)
     return l;
 }
 
-/* Whether `name` begins with `part`, slashes being dots, and ends or goes on with `next` there. */
+/* Returns true if `name` begins with `part` (with dots for slashes) and then ends or continues with `next`. */
 static bool is_or_within(const char *name, const char *part, char next)
 {
     for (; *part; part++, name++)

@@ -12,16 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes a dump; see outfile.h for `replace`, for what happens to the file, and errors. */
+/* Writes a dump; see outfile.h for `replace`, for the file on failure, and for errors. */
 enum strobe_status strobe_matrix_raw_write(const char *path, const uint64_t *entries, size_t count, int replace);
 
-/* Reads one; "-" is standard input. *entries is to be freed. STROBE_IO, or STROBE_BAD_INPUT for a size that is no whole
- * number of words, with a line in `error`; *entries is NULL then. */
+/* Reads a dump; "-" is standard input. The caller frees *entries. STROBE_IO, or STROBE_BAD_INPUT for a size that is not
+ * a multiple of a word, with a line in `error`; *entries is then NULL. */
 enum strobe_status strobe_matrix_raw_read(const char *path, uint64_t **entries, size_t *count,
                                           struct strobe_error *error);
 
-/* Finds the next message in entries *at .. count - 1: the begin of an outermost dispatch up to its end, or, when there
- * is none, to the last entry. It is entries *begin .. *at - 1 then. False: there is no other. */
+/* Finds the next message in entries *at .. count - 1: from the begin of an outermost dispatch to its end, or to the
+ * last entry if it has no end. The message is entries *begin .. *at - 1. Returns false if there is no other message. */
 bool strobe_matrix_next_message(const uint64_t *entries, size_t count, size_t *at, size_t *begin);
 
 #endif

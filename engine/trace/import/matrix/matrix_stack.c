@@ -10,7 +10,7 @@
 enum {
     TRIM_STEP_MS = 5,
     TRIM_PASSES = 60,
-    LOOK_FIRST = 32, /* open calls that are looked at before they are counted */
+    LOOK_FIRST = 32, /* open calls that are searched before counting starts */
 };
 
 enum strobe_status strobe_matrix_contract_of(const char *name, enum strobe_matrix_contract *out)
@@ -99,8 +99,8 @@ enum strobe_status strobe_matrix_build(struct strobe_matrix_builder *b, const ui
 
 /* ---- trimming */
 
-/* One pass from the last item to the first, which moves what it keeps to the end of the list. Returns where that
- * begins. */
+/* Removes items in one pass from the last to the first; moves the others to the end of the list. Returns the index of
+ * the first of them. */
 static size_t trim_below(enum strobe_matrix_contract contract, const struct strobe_matrix_stack *stack,
                          int64_t limit_ms, size_t target)
 {
@@ -133,10 +133,10 @@ void strobe_matrix_trim(enum strobe_matrix_contract contract, struct strobe_matr
         stack->count = fallback;
 }
 
-/* ---- what it says */
+/* ---- key and text */
 
-/* By what a key is picked: upstream multiplies in 32 bits. */
-static int64_t weight(enum strobe_matrix_contract contract, const struct strobe_matrix_item *item)
+/* Returns the weight by which the key is selected. Upstream multiplies in 32 bits. */
+static int64_t key_weight(enum strobe_matrix_contract contract, const struct strobe_matrix_item *item)
 {
     if (contract == STROBE_MATRIX_UPSTREAM)
         return (int32_t)(((uint32_t)item->depth + 1) * (uint32_t)item->duration_ms);
@@ -144,15 +144,16 @@ static int64_t weight(enum strobe_matrix_contract contract, const struct strobe_
     return item->duration_ms > INT64_MAX / times ? INT64_MAX : times * item->duration_ms;
 }
 
-/* Upstream's is of single precision. */
+/* Returns the least duration of a key. Upstream computes in single precision. */
 static int64_t least_ms(enum strobe_matrix_contract contract, int64_t cost_ms)
 {
     return contract == STROBE_MATRIX_UPSTREAM ? (int64_t)((float)cost_ms * 0.3f)
                                               : cost_ms / 10 * 3 + cost_ms % 10 * 3 / 10;
 }
 
-/* For the message, when that comes first: upstream takes whatever comes second. */
-static bool may_stand_in(enum strobe_matrix_contract contract, const struct strobe_matrix_item *item)
+/* Returns true if the item may be the key instead of the message, if that has the largest weight. Upstream accepts any
+ * item. */
+static bool may_replace_message(enum strobe_matrix_contract contract, const struct strobe_matrix_item *item)
 {
     return contract == STROBE_MATRIX_UPSTREAM || item->method != STROBE_MATRIX_DISPATCH;
 }
@@ -160,16 +161,17 @@ static bool may_stand_in(enum strobe_matrix_contract contract, const struct stro
 bool strobe_matrix_key(enum strobe_matrix_contract contract, const struct strobe_matrix_stack *stack, int64_t cost_ms,
                        uint32_t *method)
 {
-    const struct strobe_matrix_item *first = NULL, *second = NULL; /* by weight, the earlier of equals */
+    const struct strobe_matrix_item *first = NULL, *second = NULL; /* by weight; the earlier of equal ones */
     int64_t least = least_ms(contract, cost_ms);
     for (size_t i = 0; i < stack->count; i++) {
         const struct strobe_matrix_item *item = &stack->items[i];
         if (item->duration_ms < least)
             continue;
-        if (!first || weight(contract, item) > weight(contract, first)) {
-            second = first && may_stand_in(contract, first) ? first : second;
+        if (!first || key_weight(contract, item) > key_weight(contract, first)) {
+            second = first && may_replace_message(contract, first) ? first : second;
             first = item;
-        } else if (may_stand_in(contract, item) && (!second || weight(contract, item) > weight(contract, second))) {
+        } else if (may_replace_message(contract, item) &&
+                   (!second || key_weight(contract, item) > key_weight(contract, second))) {
             second = item;
         }
     }

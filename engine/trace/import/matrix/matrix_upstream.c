@@ -1,28 +1,29 @@
-/* The upstream contract: what Matrix's parser does, step by step, so that it comes out the same; matrix_stack.h says
- * which of the steps are defects.
+/* The upstream contract: the steps of Matrix's parser, in the same order, so that the result is the same.
+ * matrix_stack.h lists the steps that are defects.
  *
- * Items come as calls end, the newest first. The tree is then made of that list by depth alone: an item deeper than the
- * one before it is its callee, else the callers of the one before are climbed. `father` is what climbing goes by, and
- * is not always where an item hangs: an item at depth 0 hangs at the root, but has the item before it for a father;
- * one that finds no father at its depth hangs nowhere, and so does what comes under it. */
+ * Items are created as calls end; the list is read newest first. The tree is made from the list by depth alone: an item
+ * deeper than the item before it is its callee; otherwise the search climbs from the item before. The search climbs
+ * along `father`, which is not always the parent in the tree: an item at depth 0 has the root as parent, but the item
+ * before it as father. An item without a father at its depth has no parent. The tree then contains neither that item
+ * nor the items below it. */
 #include "engine/trace/import/matrix/matrix_builder.h"
 #include "engine/util/array.h"
 
 #include <stdlib.h>
 
-enum { ANR_MS = 5000 }; /* a duration that is mistaken for a default */
+enum { ANR_MS = 5000 }; /* a duration that upstream mistakes for a default */
 #define NONE STROBE_MATRIX_NONE
 
 struct listed {
     struct strobe_matrix_item item;
     uint32_t father;
-    uint32_t hangs_at;    /* NONE: the root */
-    uint32_t first, next; /* callee; sibling */
+    uint32_t parent;      /* NONE: the root */
+    uint32_t first, next; /* first callee; next sibling */
 };
 
 struct strobe_matrix_list {
     struct listed *at;
-    size_t count, room; /* the oldest first: the last is the newest */
+    size_t count, room; /* oldest first */
     uint32_t first_root;
 };
 
@@ -55,9 +56,9 @@ static bool emit(struct strobe_matrix_list *l, uint32_t method, int64_t duration
     return true;
 }
 
-/* Takes open calls until one is of the method, or there is none. Returns the last that was taken. */
-static struct strobe_matrix_open_call take(struct strobe_matrix_builder *b, uint32_t method, int32_t *depth,
-                                           uint64_t *others)
+/* Removes open calls up to the first of the method, or all. Returns the last one removed. */
+static struct strobe_matrix_open_call pop_until(struct strobe_matrix_builder *b, uint32_t method, int32_t *depth,
+                                                uint64_t *others)
 {
     for (;;) {
         struct strobe_matrix_open_call call = strobe_matrix_close(b);
@@ -68,9 +69,9 @@ static struct strobe_matrix_open_call take(struct strobe_matrix_builder *b, uint
     }
 }
 
-/* An exit. STROBE_BAD_INPUT: all is to be thrown away. */
-static enum strobe_status leave(struct strobe_matrix_builder *b, uint32_t method, uint64_t ms, int32_t *depth,
-                                struct strobe_matrix_stats *stats)
+/* Handles an exit. STROBE_BAD_INPUT: the result is empty. */
+static enum strobe_status exit_method(struct strobe_matrix_builder *b, uint32_t method, uint64_t ms, int32_t *depth,
+                                      struct strobe_matrix_stats *stats)
 {
     if (!b->open_count) {
         stats->unmatched++;
@@ -83,10 +84,10 @@ static enum strobe_status leave(struct strobe_matrix_builder *b, uint32_t method
         if (status == STROBE_NO_ENTRY) {
             stats->unmatched++;
             if (b->open[0].method == STROBE_MATRIX_DISPATCH)
-                return STROBE_OK; /* all would be taken and put back, and depth go down and up again by as much */
+                return STROBE_OK; /* upstream removes all calls and puts them back, and the depth is unchanged */
         }
     }
-    struct strobe_matrix_open_call call = take(b, method, depth, &stats->unwound);
+    struct strobe_matrix_open_call call = pop_until(b, method, depth, &stats->unwound);
     if (ms < call.ms) {
         stats->backwards++;
         return STROBE_BAD_INPUT;
@@ -94,21 +95,21 @@ static enum strobe_status leave(struct strobe_matrix_builder *b, uint32_t method
     return emit(b->list, method, (int64_t)(ms - call.ms), *depth) ? STROBE_OK : STROBE_IO;
 }
 
-/* Hangs all items where their depths say. False: the newest is not at depth 0. */
-static bool hang(struct strobe_matrix_list *l)
+/* Makes the tree from the items' depths. Returns false if the newest is not at depth 0. */
+static bool build_tree(struct strobe_matrix_list *l)
 {
     uint32_t before = NONE;
     l->first_root = NONE;
     for (size_t i = l->count; i--;) {
         struct listed *n = &l->at[i];
         int32_t depth = n->item.depth;
-        uint32_t at = NONE; /* where it hangs, if anywhere */
+        uint32_t at = NONE; /* its parent, if any */
         n->father = before;
         n->first = n->next = NONE;
         if (before == NONE && depth != 0)
             return false;
         if (depth == 0) {
-            n->hangs_at = NONE;
+            n->parent = NONE;
             n->next = l->first_root;
             l->first_root = (uint32_t)i;
         } else if (l->at[before].item.depth < depth) {
@@ -121,7 +122,7 @@ static bool hang(struct strobe_matrix_list *l)
                 at = n->father = l->at[climb].father;
         }
         if (at != NONE) {
-            n->hangs_at = at;
+            n->parent = at;
             n->next = l->at[at].first;
             l->at[at].first = (uint32_t)i;
         }
@@ -142,8 +143,8 @@ static bool walk(struct strobe_matrix_builder *b, size_t *count)
             at = n->first;
             continue;
         }
-        while (n->next == NONE && n->hangs_at != NONE)
-            n = &l->at[n->hangs_at];
+        while (n->next == NONE && n->parent != NONE)
+            n = &l->at[n->parent];
         at = n->next;
     }
     return true;
@@ -167,7 +168,7 @@ enum strobe_status strobe_matrix_build_upstream(struct strobe_matrix_builder *b,
             depth = method == STROBE_MATRIX_DISPATCH ? 1 : depth + 1;
             status = strobe_matrix_open(b, method, ms, NONE) ? STROBE_OK : STROBE_IO;
         } else {
-            status = leave(b, method, ms, &depth, stats);
+            status = exit_method(b, method, ms, &depth, stats);
         }
         if (status == STROBE_BAD_INPUT) {
             stats->thrown_away = true;
@@ -182,7 +183,7 @@ enum strobe_status strobe_matrix_build_upstream(struct strobe_matrix_builder *b,
         if (!emit(l, call.method, (int64_t)((uint64_t)in.end_ms - call.ms), (int32_t)b->open_count))
             return STROBE_IO;
     }
-    if (!hang(l)) {
+    if (!build_tree(l)) {
         stats->thrown_away = true;
         return STROBE_OK;
     }

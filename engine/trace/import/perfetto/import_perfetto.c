@@ -16,7 +16,7 @@
 
 enum { INFLATED_BYTES_MAX = 64 << 20 };
 
-/* The parts of one packet; their order in it is free. */
+/* The fields of one packet, which may come in any order. */
 struct packet {
     uint64_t timestamp;
     uint32_t clock, sequence, flags;
@@ -24,7 +24,7 @@ struct packet {
     struct strobe_proto event, interned, defaults, track, clocks, perf_sample, deflated;
 };
 
-/* The parts of one track event. */
+/* The fields of one track event. */
 struct event {
     unsigned type;
     uint64_t track, name_iid, category_iid;
@@ -46,7 +46,7 @@ static const char *keep(struct strobe_import *m, struct strobe_proto text)
     return kept ? kept : "";
 }
 
-/* pid, tid and name of a ThreadDescriptor (numbers 1, 2, 5) or ProcessDescriptor (1, -, 6). */
+/* Reads pid, tid and name of a ThreadDescriptor (fields 1, 2, 5) or ProcessDescriptor (1, -, 6). */
 static enum strobe_status read_identity(struct strobe_import *m, struct strobe_proto d, uint32_t name_field,
                                         uint64_t id[2], struct strobe_proto *name)
 {
@@ -82,7 +82,7 @@ static enum strobe_status read_counter_descriptor(struct strobe_import *m, struc
     return step == STROBE_PROTO_BAD ? strobe_import_bad_field(m, &d, "a counter") : STROBE_OK;
 }
 
-static enum strobe_status tell_thread(struct strobe_import *m, struct strobe_track *t, struct strobe_proto thread)
+static enum strobe_status emit_thread(struct strobe_import *m, struct strobe_track *t, struct strobe_proto thread)
 {
     uint64_t id[2] = {0, 0};
     struct strobe_proto name = none;
@@ -96,7 +96,7 @@ static enum strobe_status tell_thread(struct strobe_import *m, struct strobe_tra
     return STROBE_OK;
 }
 
-static enum strobe_status tell_process(struct strobe_import *m, struct strobe_track *t, struct strobe_proto process)
+static enum strobe_status emit_process(struct strobe_import *m, struct strobe_track *t, struct strobe_proto process)
 {
     uint64_t id[2] = {0, 0};
     struct strobe_proto name = none;
@@ -143,7 +143,7 @@ static enum strobe_status read_track(struct strobe_import *m, struct strobe_prot
         return read_counter_descriptor(m, counter, t);
     }
     if (thread.at || process.at)
-        return thread.at ? tell_thread(m, t, thread) : tell_process(m, t, process);
+        return thread.at ? emit_thread(m, t, thread) : emit_process(m, t, process);
     if (t->kind == STROBE_TRACK_OTHER && is_process(strobe_import_track(m, parent, 0)))
         t->kind = STROBE_TRACK_OF_PROCESS;
     return STROBE_OK;
@@ -173,7 +173,7 @@ static enum strobe_status read_defaults(struct strobe_import *m, struct strobe_s
 
 /* ---- events */
 
-/* Adds numbers that came one by one or packed. */
+/* Appends numbers of a repeated field, packed or not. */
 static void add_numbers(const struct strobe_proto_field *f, uint64_t *list, uint32_t *count)
 {
     if (f->wire == STROBE_WIRE_VARINT && *count < STROBE_EXTRA_COUNTERS_MAX)
@@ -221,7 +221,7 @@ static enum strobe_status read_event(struct strobe_import *m, struct strobe_prot
     return step == STROBE_PROTO_BAD ? strobe_import_bad_field(m, &data, "a track event") : STROBE_OK;
 }
 
-static void tell_counter(struct strobe_import *m, const struct strobe_track *t, struct strobe_import_event e,
+static void emit_counter(struct strobe_import *m, const struct strobe_track *t, struct strobe_import_event e,
                          double value)
 {
     e.name = t->name;
@@ -231,7 +231,8 @@ static void tell_counter(struct strobe_import *m, const struct strobe_track *t, 
         m->visitor->counter(m->ctx, &e);
 }
 
-/* Counter values that ride on an event: the thread's CPU time goes into it, others are told by themselves. */
+/* Handles the counter values of an event. The thread's CPU time is stored in the event; other counters are emitted
+ * separately. */
 static void take_extra_values(struct strobe_import *m, const struct strobe_sequence *s, const struct event *e,
                               struct strobe_import_event *out)
 {
@@ -246,13 +247,13 @@ static void take_extra_values(struct strobe_import *m, const struct strobe_seque
             out->has_cpu = 1;
             out->cpu_ns = t->total * t->multiplier;
         } else {
-            tell_counter(m, t, *out, (double)(int64_t)t->total * (double)t->multiplier);
+            emit_counter(m, t, *out, (double)(int64_t)t->total * (double)t->multiplier);
         }
     }
 }
 
-static void tell_own_counter(struct strobe_import *m, const struct event *e, struct strobe_track *t,
-                             struct strobe_import_event *out)
+static void emit_counter_event(struct strobe_import *m, const struct event *e, struct strobe_track *t,
+                               struct strobe_import_event *out)
 {
     const struct strobe_track *parent = strobe_import_track(m, t->parent, 0);
     int of_process = is_process(parent);
@@ -266,10 +267,10 @@ static void tell_own_counter(struct strobe_import *m, const struct event *e, str
         t->total = t->incremental ? t->total + (uint64_t)e->counter : (uint64_t)e->counter;
         value = (double)(int64_t)t->total * (double)t->multiplier;
     }
-    tell_counter(m, t, *out, value);
+    emit_counter(m, t, *out, value);
 }
 
-static enum strobe_status tell_notes(struct strobe_import *m, const struct strobe_sequence *s, struct strobe_proto data,
+static enum strobe_status emit_notes(struct strobe_import *m, const struct strobe_sequence *s, struct strobe_proto data,
                                      const struct strobe_import_event *e)
 {
     struct strobe_proto_field f, g;
@@ -299,7 +300,7 @@ static enum strobe_status tell_notes(struct strobe_import *m, const struct strob
     return STROBE_OK;
 }
 
-static enum strobe_status tell_event(struct strobe_import *m, struct strobe_sequence *s, struct strobe_proto data,
+static enum strobe_status emit_event(struct strobe_import *m, struct strobe_sequence *s, struct strobe_proto data,
                                      uint64_t time_ns)
 {
     static const struct event empty;
@@ -311,7 +312,7 @@ static enum strobe_status tell_event(struct strobe_import *m, struct strobe_sequ
     struct strobe_track *t = strobe_import_track(m, e.track ? e.track : s->default_track, 0);
     struct strobe_import_event out = {.time_ns = time_ns, .unit = "", .name = "", .category = "", .track = ""};
     if (t && t->kind == STROBE_TRACK_COUNTER) {
-        tell_own_counter(m, &e, t, &out);
+        emit_counter_event(m, &e, t, &out);
         return STROBE_OK;
     }
     int of_process = (is_process(t) && e.type == 3) || (t && t->kind == STROBE_TRACK_OF_PROCESS);
@@ -324,16 +325,16 @@ static enum strobe_status tell_event(struct strobe_import *m, struct strobe_sequ
     out.name = strobe_import_name(m, s, STROBE_INTERNED_NAMES, e.name_iid, e.name);
     out.category = strobe_import_name(m, s, STROBE_INTERNED_CATEGORIES, e.category_iid, e.category);
     take_extra_values(m, s, &e, &out);
-    void (*tell)(void *, const struct strobe_import_event *) = e.type == 1   ? m->visitor->slice_begin
+    void (*emit)(void *, const struct strobe_import_event *) = e.type == 1   ? m->visitor->slice_begin
                                                                : e.type == 2 ? m->visitor->slice_end
                                                                : e.type == 3 ? m->visitor->instant
                                                                              : NULL;
-    if (tell)
-        tell(m->ctx, &out);
-    return m->visitor->note ? tell_notes(m, s, data, &out) : STROBE_OK;
+    if (emit)
+        emit(m->ctx, &out);
+    return m->visitor->note ? emit_notes(m, s, data, &out) : STROBE_OK;
 }
 
-static enum strobe_status tell_sample(struct strobe_import *m, struct strobe_proto sample, uint64_t time_ns)
+static enum strobe_status emit_callstack_sample(struct strobe_import *m, struct strobe_proto sample, uint64_t time_ns)
 {
     struct strobe_proto_field f;
     enum strobe_proto_step step;
@@ -412,9 +413,9 @@ static enum strobe_status take_packet(struct strobe_import *m, struct strobe_pro
     if (status == STROBE_OK && (p.event.at || p.perf_sample.at))
         status = strobe_import_time(m, s, p.clock, p.timestamp, data.at, &time_ns);
     if (status == STROBE_OK && p.event.at)
-        status = tell_event(m, s, p.event, time_ns);
+        status = emit_event(m, s, p.event, time_ns);
     if (status == STROBE_OK && p.perf_sample.at)
-        status = tell_sample(m, p.perf_sample, time_ns);
+        status = emit_callstack_sample(m, p.perf_sample, time_ns);
     return status;
 }
 
@@ -442,7 +443,7 @@ static enum strobe_status read_packets(struct strobe_import *m, struct strobe_pr
     return STROBE_OK;
 }
 
-/* Inflates into a buffer that grows as needed: what the packet claims is not believed. NULL: *status says why. */
+/* Inflates into a buffer that grows as needed; the packet's stated size is not used. NULL: *status has the reason. */
 static uint8_t *inflate_all(struct strobe_import *m, struct strobe_proto in, size_t *bytes, enum strobe_status *status)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)in.at, .avail_in = (uInt)(in.end - in.at)};

@@ -38,7 +38,7 @@ enum strobe_status strobe_import_bad_field(struct strobe_import *m, const struct
     return strobe_import_fail(m, STROBE_BAD_INPUT, at->at, "expected a field of %s", where);
 }
 
-/* ---- what is remembered */
+/* ---- state */
 
 struct strobe_sequence *strobe_import_sequence(struct strobe_import *m, uint32_t id)
 {
@@ -166,7 +166,7 @@ static enum strobe_status read_clock(struct strobe_import *m, struct strobe_prot
     return step == STROBE_PROTO_BAD ? strobe_import_bad_field(m, &clock, "a clock") : STROBE_OK;
 }
 
-/* The clocks of one snapshot show the same instant. */
+/* The clocks of one snapshot have their values at the same time. */
 enum strobe_status strobe_import_clocks(struct strobe_import *m, struct strobe_sequence *s,
                                         struct strobe_proto snapshot)
 {

@@ -1,5 +1,5 @@
-/* What an import of a Perfetto trace remembers between packets: sequences with their interned names and clocks, and
- * tracks. Part of import_perfetto.h. */
+/* The state of an import between packets: sequences with their interned names and clocks, and tracks. Part of
+ * import_perfetto.h. */
 #ifndef STROBE_TRACE_IMPORT_PERFETTO_IMPORT_STATE_H
 #define STROBE_TRACE_IMPORT_PERFETTO_IMPORT_STATE_H
 
@@ -10,13 +10,13 @@
 #include "engine/util/text_pool.h"
 
 enum {
-    STROBE_CLOCK_BOOT = 6,     /* the clock of traces that name no other */
-    STROBE_CLOCK_PRIVATE = 64, /* from here on, a clock is its sequence's own */
+    STROBE_CLOCK_BOOT = 6,     /* the default clock of a trace */
+    STROBE_CLOCK_PRIVATE = 64, /* clocks from this id on belong to one sequence */
     STROBE_PRIVATE_CLOCKS = 4,
     STROBE_EXTRA_COUNTERS_MAX = 64,
 };
 
-/* Interned texts of a sequence, by what they are for. */
+/* Kinds of interned texts of a sequence. */
 enum strobe_interned {
     STROBE_INTERNED_NAMES,
     STROBE_INTERNED_CATEGORIES,
@@ -31,7 +31,7 @@ struct strobe_private_clock {
 };
 
 struct strobe_sequence {
-    uint32_t id, epoch; /* a new epoch forgets what was interned */
+    uint32_t id, epoch; /* a new epoch invalidates interned texts */
     int stated;
     uint32_t default_clock;
     uint64_t default_track;
@@ -46,12 +46,12 @@ enum strobe_track_kind {
     STROBE_TRACK_PROCESS,
     STROBE_TRACK_THREAD,
     STROBE_TRACK_COUNTER,
-    STROBE_TRACK_OF_PROCESS /* a process's, with a name of its own */
+    STROBE_TRACK_OF_PROCESS /* a track of a process, with a name */
 };
 
 struct strobe_track {
     enum strobe_track_kind kind;
-    uint32_t thread; /* of a thread's track */
+    uint32_t thread; /* of STROBE_TRACK_THREAD */
     uint64_t parent;
     int thread_time, incremental;
     uint64_t multiplier, total;
@@ -64,8 +64,8 @@ struct strobe_import {
     struct strobe_import_stats *stats;
     struct strobe_error *error;
     const uint8_t *file;
-    const uint8_t *outer; /* the deflated packet that is being read, in the file; else NULL */
-    const uint8_t *inner; /* where its inflated bytes begin */
+    const uint8_t *outer; /* position in the file of the deflated packet that is being read; else NULL */
+    const uint8_t *inner; /* begin of its inflated bytes */
     struct strobe_text_pool texts;
     struct strobe_sequence *sequences;
     uint32_t sequence_count, sequence_capacity;
@@ -73,31 +73,32 @@ struct strobe_import {
     struct strobe_track *tracks;
     uint32_t track_count, track_capacity;
     uint32_t thread_count;
-    uint64_t offsets[STROBE_CLOCK_PRIVATE]; /* what to add to a clock to get STROBE_CLOCK_BOOT */
+    uint64_t offsets[STROBE_CLOCK_PRIVATE]; /* by clock: the offset to STROBE_CLOCK_BOOT */
 };
 
-/* Says where, in `error`, and what was expected there; returns `status`. */
+/* Sets `error` to the place and what was expected there. Returns `status`. */
 enum strobe_status strobe_import_fail(struct strobe_import *m, enum strobe_status status, const uint8_t *at,
                                       const char *format, ...) __attribute__((format(printf, 4, 5)));
 enum strobe_status strobe_import_no_memory(struct strobe_import *m);
 enum strobe_status strobe_import_bad_field(struct strobe_import *m, const struct strobe_proto *at, const char *where);
 
-/* The sequence of that id, made when new. NULL: out of memory. Good until the next one is made. */
+/* Returns the sequence with this id; creates it if needed. NULL: out of memory. Valid until the next one is created. */
 struct strobe_sequence *strobe_import_sequence(struct strobe_import *m, uint32_t id);
 
-/* The track, made when new and `make`; else NULL. Good until the next one is made. */
+/* Returns the track with this uuid; creates it if needed and `make` is set, else returns NULL. Valid until the next one
+ * is created. */
 struct strobe_track *strobe_import_track(struct strobe_import *m, uint64_t uuid, int make);
 
-/* A name given by number or in place. "" when it has none, and when it is not known (counted). */
+/* Returns a name, interned or inline. "" if there is none, or if the interned name is unknown (counted). */
 const char *strobe_import_name(struct strobe_import *m, const struct strobe_sequence *s, enum strobe_interned kind,
                                uint64_t iid, struct strobe_proto inline_text);
 
-/* Takes in a packet's interned data, and its clock snapshot. */
+/* Reads a packet's interned data, and its clock snapshot. */
 enum strobe_status strobe_import_interned(struct strobe_import *m, struct strobe_sequence *s, struct strobe_proto data);
 enum strobe_status strobe_import_clocks(struct strobe_import *m, struct strobe_sequence *s,
                                         struct strobe_proto snapshot);
 
-/* The time of a packet that says `timestamp` on `clock` (0 = the sequence's default). `at`: for the complaint. */
+/* Converts `timestamp` of a packet on `clock` (0 = the sequence's default). `at` is the place for error messages. */
 enum strobe_status strobe_import_time(struct strobe_import *m, struct strobe_sequence *s, uint32_t clock,
                                       uint64_t timestamp, const uint8_t *at, uint64_t *out);
 

@@ -1,5 +1,5 @@
-/* Reads the protobuf wire format (https://protobuf.dev/programming-guides/encoding/) field by field, from memory that
- * may hold anything. Any thread. */
+/* Reads the protobuf wire format (https://protobuf.dev/programming-guides/encoding/) field by field. The memory may
+ * have any contents. Any thread. */
 #ifndef STROBE_TRACE_IMPORT_PERFETTO_PROTO_READ_H
 #define STROBE_TRACE_IMPORT_PERFETTO_PROTO_READ_H
 
@@ -17,8 +17,8 @@ enum strobe_wire { STROBE_WIRE_VARINT = 0, STROBE_WIRE_FIXED64 = 1, STROBE_WIRE_
 struct strobe_proto_field {
     uint32_t number;
     enum strobe_wire wire;
-    uint64_t value;            /* of all but BYTES */
-    struct strobe_proto bytes; /* of BYTES: a text, packed numbers, or a message to read on */
+    uint64_t value;            /* of all wire types except BYTES */
+    struct strobe_proto bytes; /* of BYTES: a text, packed numbers, or a message */
 };
 
 enum strobe_proto_step { STROBE_PROTO_FIELD, STROBE_PROTO_END, STROBE_PROTO_BAD };
@@ -31,7 +31,7 @@ static inline uint64_t strobe_proto_fixed(const uint8_t *p, unsigned bytes)
     return v;
 }
 
-/* Takes the next field of the message. BAD: what stands there is no field, or is cut off; m->at stays before it. */
+/* Reads the next field of the message. BAD: malformed or truncated; m->at stays before the field. */
 static inline enum strobe_proto_step strobe_proto_next(struct strobe_proto *m, struct strobe_proto_field *f)
 {
     uint64_t key;

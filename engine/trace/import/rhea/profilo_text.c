@@ -84,7 +84,7 @@ static bool take_type(struct strobe_cursor *t, char *type)
     return bytes > 0 && strobe_cursor_take(t, "|");
 }
 
-/* Texts are told by their types: STRING_KEY, STRING_VALUE, STRING_NAME. */
+/* Texts are recognized by their types: STRING_KEY, STRING_VALUE, STRING_NAME. */
 static bool is_text(const char *type)
 {
     return !strncmp(type, "STRING_", 7);
@@ -121,13 +121,13 @@ bool strobe_profilo_parse(struct strobe_profilo_state *s, const char *line, size
 
 /* ---- as calls */
 
-enum { NAMES_DUE = 64 }; /* names come right behind their entries; threads may stand between */
+enum { NAMES_DUE = 64 }; /* a name comes right behind its entry; only entries of other threads may lie between */
 
 struct reading {
     struct strobe_calls *calls;
     struct strobe_profilo_stats *stats;
     struct strobe_profilo_state state;
-    uint64_t scale; /* ns of a timestamp's unit */
+    uint64_t scale; /* ns per unit of a timestamp */
     struct {
         int32_t id;
         bool is;
@@ -193,7 +193,7 @@ static bool key_is(const char *line, size_t bytes, const char *key, int64_t *val
            t.at == t.end;
 }
 
-/* A line of the head. */
+/* Reads a line of the head. */
 static void head_line(struct reading *r, const char *line, size_t bytes)
 {
     int64_t value;

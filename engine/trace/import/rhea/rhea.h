@@ -1,5 +1,5 @@
-/* The readers of RheaTrace's files, for the rest of the engine: the raw log, the packet ring's file, and profilo's
- * text. Reading half only. */
+/* Includes the readers of RheaTrace's files for the rest of the engine: the raw log, the packet ring's file, and
+ * profilo's text. Reading half only. */
 #ifndef STROBE_TRACE_IMPORT_RHEA_RHEA_H
 #define STROBE_TRACE_IMPORT_RHEA_RHEA_H
 

@@ -11,7 +11,7 @@ struct reading {
     bool started;
 };
 
-/* "12.000345", or ".000345" */
+/* Parses "12.000345", or ".000345". */
 static bool take_seconds(struct strobe_cursor *t, uint64_t *ns)
 {
     uint64_t seconds = 0, fraction = 0;
@@ -29,7 +29,7 @@ static bool take_seconds(struct strobe_cursor *t, uint64_t *ns)
     return true;
 }
 
-/* `ID|TYPE|`; the type is an entry's, of capitals. */
+/* Parses `ID|TYPE|`. The type of an entry consists of capitals. */
 static bool take_entry(struct strobe_cursor *t, struct strobe_cursor *type)
 {
     struct strobe_cursor at = *t;
@@ -52,7 +52,7 @@ static bool is(const struct strobe_cursor *t, const char *word)
     return strobe_cursor_take(&at, word) && at.at == at.end;
 }
 
-/* TRACE_START's time and process. */
+/* Reads the time and process of TRACE_START. */
 static bool begin(struct reading *r, struct strobe_cursor t)
 {
     uint64_t time_ns, pid;
@@ -74,7 +74,7 @@ static void call(struct reading *r, uint32_t tid, uint64_t time_ns, enum strobe_
         strobe_calls_add(r->calls, thread, what, time_ns, number);
 }
 
-/* `B|pid|name` */
+/* Adds the call of `B|pid|name`. */
 static void begin_call(struct reading *r, uint32_t tid, uint64_t time_ns, struct strobe_cursor t)
 {
     const char *bar = strobe_cursor_take(&t, "|") ? memchr(t.at, '|', (size_t)(t.end - t.at)) : NULL;
@@ -86,7 +86,7 @@ static void begin_call(struct reading *r, uint32_t tid, uint64_t time_ns, struct
     call(r, tid, time_ns, what, &t);
 }
 
-/* `sec.usec[ tid]: message` */
+/* Reads `sec.usec[ tid]: message`. */
 static bool message(struct reading *r, struct strobe_cursor t)
 {
     uint64_t time_ns, tid = r->calls->pid;
@@ -106,8 +106,8 @@ static bool message(struct reading *r, struct strobe_cursor t)
     return true;
 }
 
-/* Of the end: `# 3 packets lost, 0 messages dropped, ...`; others begin with # as well. */
-static void remark(struct reading *r, struct strobe_cursor t)
+/* Reads the log's last comment: `# 3 packets lost, 0 messages dropped, ...`. Other comments begin with # too. */
+static void read_loss_comment(struct reading *r, struct strobe_cursor t)
 {
     uint64_t packets, messages;
     if (strobe_cursor_take(&t, "# ") && strobe_cursor_take_number(&t, UINT64_MAX, &packets) &&
@@ -121,7 +121,7 @@ static void line(struct reading *r, struct strobe_cursor t)
     struct strobe_cursor type, entry = t;
     bool is_entry = take_entry(&entry, &type), understood;
     if (t.at < t.end && *t.at == '#') {
-        remark(r, t);
+        read_loss_comment(r, t);
         return;
     }
     if (!r->started) {
@@ -140,7 +140,7 @@ static void line(struct reading *r, struct strobe_cursor t)
             r->calls->end_ns = end_ns;
         return;
     }
-    /* profilo's own writer tells texts as `ID|TYPE|MATCHID|TEXT`. */
+    /* profilo's own writer writes texts as `ID|TYPE|MATCHID|TEXT`. */
     uint64_t match;
     if (is_entry && strobe_cursor_take_number(&entry, UINT64_MAX, &match) && strobe_cursor_take(&entry, "|"))
         t = entry;
