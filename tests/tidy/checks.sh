@@ -185,7 +185,7 @@ one_header_of_each_tracer() {
 
 # "Tell" stood for many things; names and sentences say which: report, emit, record, notify, receive. A few words are
 # others' names (the C library's) or plain English.
-plain_directories='tests|bench|ci'
+plain_directories='engine|sim|tests|bench|ci'
 words_of_telling_stay_few() {
     local places
     places=$(written | grep -E "^($plain_directories)/" | grep -v '^bench/baseline.json$' |
