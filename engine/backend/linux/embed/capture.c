@@ -14,13 +14,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of the captures that strobe_start begins.
+/* States of the process's capture by strobe_start:
  *
  *   IDLE     -> STARTING   strobe_start, by compare-and-swap: one caller succeeds
- *   STARTING -> RUNNING    it has begun
- *   STARTING -> IDLE       it has failed; nothing has changed
+ *   STARTING -> RUNNING    strobe_start: the capture has begun
+ *   STARTING -> IDLE       strobe_start: the capture could not begin
  *   RUNNING  -> STOPPED    strobe_stop, by compare-and-swap
- *   any      -> FORKED     in a child of fork, unless IDLE */
+ *   any      -> FORKED     fork, in the child, unless the state is IDLE */
 enum { IDLE, STARTING, RUNNING, STOPPED, FORKED };
 static strobe_a32 life;
 
@@ -59,7 +59,7 @@ static enum strobe_status choose_config(const struct strobe_capture_options *o, 
     return STROBE_OK;
 }
 
-/* Returns true when the first definition of a hooked function in the process is this library's. */
+/* Returns true when this library's definition of a hooked function comes before the C library's in the process. */
 static bool takes_the_place_of_libc(void)
 {
     Dl_info first, own;
@@ -67,8 +67,8 @@ static bool takes_the_place_of_libc(void)
     return hooked && dladdr(hooked, &first) && dladdr(&life, &own) && first.dli_fbase == own.dli_fbase;
 }
 
-/* Returns true when a second copy of the library captures the process: that of `strobe record`, behind a copy that is
- * linked statically. */
+/* Returns true when another copy of the library captures the process. That is the copy which `strobe record` has
+ * loaded, when this copy is linked statically. */
 static bool is_captured_by_other_copy(void)
 {
     void (*get)(struct strobe_capture_status *);
@@ -221,7 +221,7 @@ void strobe_get_status(struct strobe_capture_status *out)
 void strobe_set_thread_name(const char *name)
 {
     int saved = errno;
-    prctl(PR_SET_NAME, name); /* the hook of prctl renames the thread in the session, too */
+    prctl(PR_SET_NAME, name); /* the hook of prctl also renames the thread in the session */
     errno = saved;
 }
 

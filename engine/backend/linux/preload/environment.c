@@ -15,17 +15,17 @@
 enum { PRELOAD_BYTES = 8192, ENTRIES_MAX = 4096, EXECS_MAX = 1000 };
 
 static char session_path[PATH_MAX];
-static char preload_value[PRELOAD_BYTES]; /* LD_PRELOAD as the program would have had it, "" for unset */
-static char library_path[PATH_MAX];       /* ours, as the command named it */
-static char only_names[NAME_MAX + 1];     /* programs to follow, see followed.h; "" = all */
+static char preload_value[PRELOAD_BYTES]; /* previous entry of LD_PRELOAD; without a value: it was not set */
+static char library_path[PATH_MAX];       /* path of this library, as the command wrote it */
+static char only_names[NAME_MAX + 1];     /* programs to follow, see followed.h; "": all */
 
-static char asan_value[PRELOAD_BYTES]; /* ASAN_OPTIONS, in the same way */
+static char asan_value[PRELOAD_BYTES]; /* previous entry of ASAN_OPTIONS; "": not changed by the command */
 
 static const char preload_name[] = "LD_PRELOAD=", session_name[] = STROBE_ENV_SESSION "=",
                   asan_name[] = "ASAN_OPTIONS=", asan_ours[] = STROBE_ASAN_OPTION;
 static const char only_name[] = STROBE_ENV_ONLY "=";
 
-/* ---- taking the variables out ---- */
+/* ---- reading and removing the variables ---- */
 
 static char **find(char **list, const char *name)
 {
@@ -51,7 +51,8 @@ static bool copy(char *to, size_t room, const char *from, size_t bytes)
     return true;
 }
 
-/* The dynamic linker separates names by blanks and colons; ours is the first. */
+/* Splits LD_PRELOAD into this library's path, which is the first, and the previous value. The dynamic linker accepts
+ * blanks and colons as separators. */
 static bool split_preload(const char *value)
 {
     size_t n = strcspn(value, " :");
@@ -61,7 +62,7 @@ static bool split_preload(const char *value)
                 strlen(rest));
 }
 
-/* ASAN_OPTIONS without the option that the command put at its begin; nothing when it did not. */
+/* Stores ASAN_OPTIONS without the option that the command has put first. Without that option it stores nothing. */
 static void split_asan_options(const char *value)
 {
     size_t ours = sizeof asan_ours - 1;
@@ -122,7 +123,7 @@ void strobe_environment_take(void)
     copy_value(only_name, only_names, sizeof only_names);
 }
 
-/* ---- which session ---- */
+/* ---- the session of this process ---- */
 
 void strobe_environment_command(char *out, size_t room)
 {
@@ -138,6 +139,7 @@ void strobe_environment_command(char *out, size_t room)
     out[n > 0 ? n : 0] = '\0';
 }
 
+/* Creates the session at `path` and attaches to it. */
 static bool make(const char *path, uint32_t pid, const struct strobe_config *config, struct strobe_session *out)
 {
     struct strobe_session made;
@@ -151,7 +153,7 @@ static bool make(const char *path, uint32_t pid, const struct strobe_config *con
     return strobe_session_attach(path, pid, out) == STROBE_OK;
 }
 
-/* Moves the session of the program that this one replaces out of the way, under the first free name. */
+/* Renames the session of the program before the exec to the first free name of PATH.exec1, PATH.exec2, ... */
 static bool move_aside(const char *path)
 {
     char aside[PATH_MAX + 16];
@@ -165,7 +167,8 @@ static bool move_aside(const char *path)
     return false;
 }
 
-/* The config and the process of the session at `path`. No view of it is made: a followed process asks at its start. */
+/* Reads the header of the session at `path`. The session is not mapped, which would take longer than the start of a
+ * followed program. */
 static bool read_header(const char *path, struct strobe_session_header *out)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
@@ -176,7 +179,8 @@ static bool read_header(const char *path, struct strobe_session_header *out)
            !memcmp(&out->magic, STROBE_SESSION_MAGIC, sizeof out->magic);
 }
 
-/* The session at `path` has been attached to before: by this process before an exec, or by another one. */
+/* Opens a session when a process has already attached to the session at `path`: this process before an exec, or another
+ * process. A followed process gets a separate file. Otherwise this process must be the first one, after an exec. */
 static bool succeed(const char *path, uint32_t pid, struct strobe_session *out)
 {
     struct strobe_session_header first;
@@ -187,15 +191,15 @@ static bool succeed(const char *path, uint32_t pid, struct strobe_session *out)
     return first.pid == pid && move_aside(path) && make(path, pid, &first.config, out);
 }
 
-/* Whether programs are followed that this one starts, traced itself or not. */
+/* Returns true when the programs that this one starts are followed. This program itself may be `traced` or not. */
 static bool goes_on(bool traced, const struct strobe_session *session)
 {
     struct strobe_session_header first;
     return traced ? session->header->config.follow : read_header(session_path, &first) && first.config.follow;
 }
 
-/* Of a followed program only the header is read, which tells that the session is taken: mapping all of it would cost
- * more than the program's own start. */
+/* Attaches to the session of this process. For most followed programs the header shows that another process has
+ * attached already, so the session need not be mapped. */
 static bool attach(uint32_t pid, struct strobe_session *out)
 {
     struct strobe_session_header first;
@@ -220,7 +224,7 @@ bool strobe_environment_child_session(uint32_t pid, const struct strobe_config *
     return strobe_followed_open(session_path, pid, config, out);
 }
 
-/* ---- handing the variables on ---- */
+/* ---- the variables for an exec ---- */
 
 char *const *strobe_environment_for_exec(char *const *from)
 {

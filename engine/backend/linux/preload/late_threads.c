@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As getdents64(2) returns an entry. */
+/* An entry of a directory, as getdents64(2) returns it. */
 struct entry {
     uint64_t inode;
     int64_t offset;
@@ -19,11 +19,11 @@ struct entry {
 
 static struct {
     uint32_t tid;
-    uint64_t cpu_ns; /* at the last look */
+    uint64_t cpu_ns; /* at the last poll; 0: not polled yet */
 } late[STROBE_LATE_THREADS_MAX];
 
 static uint32_t count;
-static uint32_t seen; /* entries of the session's thread table that were looked at */
+static uint32_t seen; /* entries of the session's thread table that were compared with the list */
 
 static void list_entry(const char *name, uint32_t own_tid)
 {

@@ -34,9 +34,10 @@ struct strobe_preload strobe_preload;
 
 static struct strobe_sampler sampler;
 
-static struct strobe_unwind_index *unwind_index; /* NULL: stacks are taken by frame pointers alone */
+static struct strobe_unwind_index *unwind_index; /* NULL: stacks are walked by frame pointers */
 
-/* One thread closes the session. Another one that comes meanwhile may be about to end the process, and waits. */
+/* One thread closes the session. Another thread that calls strobe_preload_close meanwhile waits, because it may be
+ * about to end the process. */
 enum { NOT_CLOSED = 0, CLOSING = 1, CLOSED = 2 };
 static strobe_a32 closed;
 
@@ -64,12 +65,12 @@ static struct strobe_thread *attach(bool is_main, const struct strobe_stack_boun
     return strobe_thread_attach(&strobe_preload.engine, self_tid(), is_main, name, stack);
 }
 
-/* The bounds of the calling thread's stack, when they were noted before the capture started. */
+/* Bounds of the calling thread's stack, stored before the capture started. All 0: unknown. */
 static _Thread_local struct strobe_stack_bounds noted_stack;
 
-/* The main thread measures its stack in a constructor. The constructor's frame lies about as high as main's own will:
- * frames up to this much lower still count as outermost. Other threads measure it in the function that calls their
- * start routine. */
+/* The main thread measures its stack in a constructor, whose frame is about as high as the frame of main. Frames up to
+ * this many bytes below the constructor's count as outermost. Other threads measure their stack in the function that
+ * calls their start routine. */
 enum { MAIN_FRAME_SLACK = 1024 };
 
 static STROBE_ALWAYS_INLINE struct strobe_stack_bounds measure_stack(bool is_main)
@@ -95,10 +96,10 @@ void strobe_preload_note_stack(bool is_main)
 
 struct strobe_thread *strobe_preload_attach_known(bool is_main)
 {
-    /* A hooked call of a sanitizer's thread start, say, has registered the thread on the way here. */
+    /* A hooked call may have registered the thread, for example a call that a sanitizer makes at the thread's start. */
     if (strobe_local.thread)
         return strobe_local.thread;
-    strobe_local.busy = 1; /* what follows may allocate, and so come back here */
+    strobe_local.busy = 1; /* measure_stack may allocate, and the allocator's hook would register the thread */
     strobe_fence_signal();
     struct strobe_stack_bounds stack = measure_stack(is_main);
     struct strobe_thread *t = attach(is_main, &stack);
@@ -125,10 +126,11 @@ struct strobe_thread *strobe_preload_attach_unknown(void)
     return t;
 }
 
-/* Libraries come and go with dlopen. The sampler looks for them now and then, and at once after code was met that is in
- * no image known. */
+/* The program may load and unload libraries. The sampler checks for that every PASSES_BETWEEN_LOOKS passes, and in the
+ * next pass after the unwinder found an address outside all known images. */
 enum { PASSES_BETWEEN_LOOKS = 16 };
 
+/* Returns true when the unwinder found such an address since the last call. */
 static bool met_unknown_code(void)
 {
     return unwind_index && strobe_load_relaxed(&unwind_index->missed) &&
@@ -146,9 +148,9 @@ static void look_for_images(void *ctx)
     strobe_linux_note_images(&strobe_preload.engine.session, now_ticks(), true);
 }
 
-/* ---- threads that are asked to register ---- */
+/* ---- registration by signal ---- */
 
-static char request; /* its address in a signal means: register */
+static char request; /* a signal with the address of this variable requests registration */
 
 void strobe_preload_ask_to_register(uint32_t tid)
 {
@@ -162,8 +164,9 @@ void strobe_preload_ask_to_register(uint32_t tid)
     syscall(SYS_rt_tgsigqueueinfo, (long)pid, (long)tid, (long)signal, &info);
 }
 
-/* The main thread of a forked child registers at its first hook. When it calls none, it is asked to by a signal, while
- * it runs: its CPU clock moves between two reads. */
+/* The main thread of a forked child registers at its first hook. A thread that computes calls no hook, so the
+ * sampler sends it the signal. A sleeping thread gets no signal, because a signal could end its system call with EINTR.
+ * A thread is running when its CPU clock advances between two reads. */
 static void ask_forked_main_thread(const struct strobe_preload *p)
 {
     uint64_t first, second;
@@ -173,6 +176,7 @@ static void ask_forked_main_thread(const struct strobe_preload *p)
         strobe_preload_ask_to_register(strobe_forked.pid);
 }
 
+/* Handles an instance of the stop signal that is neither a stop request nor a tick. */
 static void on_other_signal(int number, siginfo_t *info, void *context)
 {
     bool ours = info->si_code == SI_QUEUE && info->si_value.sival_ptr == &request &&
@@ -219,7 +223,8 @@ static void run_sampler(void)
 
 /* ---- ticks of CPU clocks ---- */
 
-/* A thread that has signed off may tick once more. */
+/* Records a tick of the calling thread's CPU clock. A tick that arrives after the thread was detached is discarded, and
+ * a tick inside the engine is only counted. Returns false when the signal is the program's. */
 static bool on_tick(const siginfo_t *info, const struct strobe_regs *regs)
 {
     struct strobe_thread *t = strobe_local.thread;
@@ -231,7 +236,7 @@ static bool on_tick(const siginfo_t *info, const struct strobe_regs *regs)
     return true;
 }
 
-/* ---- the switch: a page that a forked child finds wiped ---- */
+/* ---- the switch: on a page that the kernel zeroes in a forked child ---- */
 
 static struct {
     strobe_a32 on;
@@ -245,7 +250,7 @@ static bool place_switch(void)
         if (p == MAP_FAILED)
             return false;
         page = p;
-        madvise(p, 4096, MADV_WIPEONFORK); /* where it is missing, the fork handler does it */
+        madvise(p, 4096, MADV_WIPEONFORK); /* on a kernel without it, the fork handler turns the switch off */
     }
     strobe_store_relaxed(&page->on, STROBE_OFF);
     strobe_switch = &page->on;
@@ -280,8 +285,9 @@ static void fill_header(struct strobe_session_header *h)
     h->exe[n > 0 ? n : 0] = '\0';
 }
 
-/* The state of threads is what is behind the first part. Each thread touches three pages of its own; from the hundredth
- * thread or so on they come in large pages: thousands of page faults less for 2,000 threads. */
+/* Maps the engine's memory. The memory begins with the table of waits and releases; the states of threads follow. Each
+ * thread touches three pages of its state. The states of the first 100 threads or so are in small pages, all later ones
+ * in huge pages, which saves thousands of page faults for 2,000 threads. */
 static void *map_engine_memory(const struct strobe_config *c)
 {
     enum { SMALL_PAGES_BYTES = sizeof(struct strobe_blocking) + (2 << 20) };
@@ -294,8 +300,8 @@ static void *map_engine_memory(const struct strobe_config *c)
     return memory;
 }
 
-/* Lays the engine out over an attached session. On failure the program runs on, untraced. *stops: threads can be
- * stopped, and a sampler is wanted. */
+/* Sets up the engine for an attached session. Returns false when there is no memory. Sets *stops when the capture needs
+ * a sampler and the stop signal is available. */
 static bool lay_out(const struct strobe_session *session, bool *stops)
 {
     struct strobe_preload *p = &strobe_preload;
@@ -366,7 +372,7 @@ void strobe_preload_count_child(void)
 
 void strobe_preload_count_vforked(void)
 {
-    static strobe_a32 counted; /* the child counted last: one may try several files */
+    static strobe_a32 counted; /* pid of the child that was counted last: a child may try several files in turn */
     const struct strobe_preload *p = &strobe_preload;
     uint32_t pid = self_pid();
     if (p->started && p->engine.session.header->pid != pid && strobe_exchange_acq_rel(&counted, pid) != pid)
@@ -380,7 +386,7 @@ static void forget_parent(void)
     strobe_store_relaxed(&closed, NOT_CLOSED);
 }
 
-/* The thread of a forked child that begins its capture, and is its sampler then. */
+/* Runs a thread of a forked child. The thread waits until the capture is due, begins it and then runs the sampler. */
 static void run_forked(void)
 {
     struct strobe_session session;
@@ -400,7 +406,7 @@ static void run_forked(void)
         sample_to_the_end();
 }
 
-/* Where each call is recorded, capture goes on at once: the calls before an exec count, too. */
+/* Begins the child's capture right after the fork. A session that records calls includes those before an exec. */
 static void follow_at_once(void)
 {
     struct strobe_session session;
@@ -410,7 +416,7 @@ static void follow_at_once(void)
     strobe_preload_start(&session);
 }
 
-/* What the child has to know of its parent: the bounds of its only thread's stack, for one. */
+/* Saves what the child's capture needs of the parent's state: the config, and the bounds of the only thread's stack. */
 static void keep_for_child(void)
 {
     const struct strobe_thread *t = strobe_local.thread;
@@ -433,7 +439,7 @@ static void follow(void)
 static void in_child(void)
 {
     struct strobe_preload *p = &strobe_preload;
-    bool inherits = strobe_forked_inherit(); /* first: the state is the parent's */
+    bool inherits = strobe_forked_inherit(); /* the state is still the parent's, so this call comes first */
     if (!p->started && !inherits)
         return;
     if (!inherits) {
@@ -470,7 +476,8 @@ bool strobe_preload_is_recorded_process(void)
     return p->started && on && !strobe_restricted && p->engine.session.header->pid == self_pid();
 }
 
-/* A thread that ended inside the engine, by SYS_exit from a signal handler or killed by a filter, never leaves it. */
+/* Clears `inside` of threads that have ended inside the engine: by SYS_exit in a signal handler, or because a seccomp
+ * filter killed them. */
 static void forget_dead_threads(void)
 {
     struct strobe_engine *e = &strobe_preload.engine;
@@ -482,8 +489,8 @@ static void forget_dead_threads(void)
             strobe_store_release(&e->threads[i].inside, 0);
 }
 
-/* Threads leave the engine within microseconds of a processor's time. On a crowded machine one may wait for that for a
- * good part of a second. */
+/* Steps of 200 us in which all threads must leave the engine, and steps before the first check for dead threads. A
+ * thread leaves within microseconds of CPU time, but on a busy machine it may wait most of a second for a processor. */
 enum { QUIET_STEPS = 5000, QUIET_STEPS_OF_LIVING = 25 };
 
 static bool wait_until_quiet(void)
@@ -593,7 +600,7 @@ void strobe_preload_offender(const char *name)
 {
     static const char head[] = "strobe: invariant broken: called while a thread is suspended: ";
     strobe_guard_leave();
-    /* The sampler's own descriptor table has nothing in it: the program's standard error is opened anew. */
+    /* The sampler's descriptor table is empty, so this function opens the program's standard error again. */
     long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC, 0);
     (void)!syscall(SYS_write, fd, head, sizeof head - 1);
     (void)!syscall(SYS_write, fd, name, strlen(name));
