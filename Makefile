@@ -100,8 +100,8 @@ tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner)
 # These two have one each, too: they take longer than all others, and have the machine to themselves.
 own_target  := tests/programs/run.sh tests/calibrate/run.sh
 suites      := $(filter-out $(tool_suites) $(own_target),$(wildcard tests/*/run.sh))
-sources     := $(capture_src) $(sort $(preload_src) $(embed_src)) $(trace_src) $(sim_src) $(cmd_src) $(lab_cmd_src) $(player_src) \
-               $(unit_src) $(support_src) \
+sources     := $(capture_src) $(sort $(preload_src) $(embed_src)) $(trace_src) $(sim_src) $(cmd_src) \
+               $(lab_cmd_src) $(player_src) $(unit_src) $(support_src) \
                $(lab_src) $(lab_support) $(program_src) $(no_programs) $(stress_src)
 
 obj          = $(patsubst %,$B/$1/%.o,$(basename $2))
