@@ -72,12 +72,12 @@ ifeq ($(filter-out $(compiles),$(or $(MAKECMDGOALS),all)),)
 export STROBE_DEPS ?= check
 endif
 
-# ---- what there is
+# ---- sources and objects
 
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c engine/method/*/*.c)
 capture_src := $(engine_src) $(wildcard engine/backend/linux/*.c)
 preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) engine/backend/linux/embed/capture.c
-# The same library as a part of a program: it starts by strobe_start, not by the environment.
+# The library that a program links. strobe_start starts its capture; in the preloaded library, the constructor does.
 embed_src   := $(filter-out engine/backend/linux/preload/load.c,$(preload_src)) engine/backend/linux/embed/load.c
 trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/watch/*.c)
 player_src  := sim/player/main.c
@@ -182,12 +182,12 @@ $B/libstrobe-trace.a: $(trace_obj)
 $B/libstrobe-preload.so: $(preload_obj)
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-preload.so -Wl,-z,now,-z,defs -o $@ $^ $(preload_libs)
 
-# Capture for other programs: the public functions of engine/include/strobe/capture.h, and the hooks.
+# The capture library: the hooks and the public functions of engine/include/strobe/capture.h.
 $B/lib/libstrobe-capture.so.0: $(embed_obj)
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -shared -Wl,-soname,$(@F) -Wl,-z,now,-z,defs -o $@ $^ $(preload_libs)
 
-# One object, so that a program that calls one function gets all hooks; what is hidden becomes local to it.
+# The archive holds one object, so that a program which calls one function links all hooks. Hidden symbols become local.
 $B/lib/libstrobe-capture.a: $(embed_obj)
 	@mkdir -p $(@D) && rm -f $@
 	$(call run,ar)$(LD) -r -o $@.o $^ && $(OBJCOPY) --localize-hidden $@.o && $(AR) rcs $@ $@.o && rm -f $@.o

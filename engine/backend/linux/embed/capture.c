@@ -14,44 +14,44 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of the captures that strobe_start begins.
+/* States of the process's capture by strobe_start:
  *
  *   IDLE     -> STARTING   strobe_start, by compare-and-swap: one caller succeeds
- *   STARTING -> RUNNING    it has begun
- *   STARTING -> IDLE       it has failed; nothing has changed
+ *   STARTING -> RUNNING    strobe_start: the capture has begun
+ *   STARTING -> IDLE       strobe_start: the capture could not begin
  *   RUNNING  -> STOPPED    strobe_stop, by compare-and-swap
- *   any      -> FORKED     in a child of fork, unless IDLE */
+ *   any      -> FORKED     fork, in the child, unless the state is IDLE */
 enum { IDLE, STARTING, RUNNING, STOPPED, FORKED };
-static strobe_a32 life;
+static strobe_a32 capture_stage;
 
-static void forget_in_child(void)
+static void mark_child_forked(void)
 {
-    if (strobe_load_relaxed(&life) != IDLE)
-        strobe_store_relaxed(&life, FORKED);
+    if (strobe_load_relaxed(&capture_stage) != IDLE)
+        strobe_store_relaxed(&capture_stage, FORKED);
 }
 
 /* ---- start ---- */
 
 enum { INTERVAL_NS_LEAST = 50000, RECORDS_LEAST = 1024, RECORDS_MOST = 1 << 28 };
 
-static enum strobe_status refuse(enum strobe_status status, struct strobe_error *error, const char *reason)
+static enum strobe_status return_error(enum strobe_status status, struct strobe_error *error, const char *reason)
 {
     strobe_error_set(error, "%s", reason);
     return status;
 }
 
-static enum strobe_status choose_config(const struct strobe_capture_options *o, struct strobe_config *config,
-                                        struct strobe_error *error)
+static enum strobe_status fill_start_config(const struct strobe_capture_options *o, struct strobe_config *config,
+                                            struct strobe_error *error)
 {
     strobe_config_default(config);
     config->unwind = STROBE_UNWIND_DWARF;
     config->ring_mode = o->keep_oldest ? STROBE_KEEP_OLDEST : STROBE_KEEP_NEWEST;
     if (!o->session_path || !o->session_path[0])
-        return refuse(STROBE_BAD_INPUT, error, "session_path: expected the path of a file");
+        return return_error(STROBE_BAD_INPUT, error, "session_path: expected the path of a file");
     if (o->interval_ns && o->interval_ns < INTERVAL_NS_LEAST)
-        return refuse(STROBE_BAD_INPUT, error, "interval_ns: expected 0, or at least 50000");
+        return return_error(STROBE_BAD_INPUT, error, "interval_ns: expected 0, or at least 50000");
     if (o->records_max && (o->records_max < RECORDS_LEAST || o->records_max > RECORDS_MOST))
-        return refuse(STROBE_BAD_INPUT, error, "records_max: expected 0, or a number from 1024 to 268435456");
+        return return_error(STROBE_BAD_INPUT, error, "records_max: expected 0, or a number from 1024 to 268435456");
     if (o->interval_ns)
         config->interval_main_ns = config->interval_other_ns = config->async_interval_ns = o->interval_ns;
     if (o->records_max)
@@ -59,16 +59,16 @@ static enum strobe_status choose_config(const struct strobe_capture_options *o, 
     return STROBE_OK;
 }
 
-/* Returns true when the first definition of a hooked function in the process is this library's. */
-static bool takes_the_place_of_libc(void)
+/* Returns true when this library's definition of a hooked function comes before the C library's in the process. */
+static bool hooks_precede_libc(void)
 {
     Dl_info first, own;
     void *hooked = dlsym(RTLD_DEFAULT, "pthread_mutex_lock");
-    return hooked && dladdr(hooked, &first) && dladdr(&life, &own) && first.dli_fbase == own.dli_fbase;
+    return hooked && dladdr(hooked, &first) && dladdr(&capture_stage, &own) && first.dli_fbase == own.dli_fbase;
 }
 
-/* Returns true when a second copy of the library captures the process: that of `strobe record`, behind a copy that is
- * linked statically. */
+/* Returns true when another copy of the library captures the process. That is the copy which `strobe record` has
+ * loaded, when this copy is linked statically. */
 static bool is_captured_by_other_copy(void)
 {
     void (*get)(struct strobe_capture_status *);
@@ -83,13 +83,14 @@ static bool is_captured_by_other_copy(void)
 static enum strobe_status check_process(struct strobe_error *error)
 {
     if (strobe_preload.started || is_captured_by_other_copy())
-        return refuse(STROBE_EXISTS, error, "the process is captured already, by strobe record");
+        return return_error(STROBE_EXISTS, error, "the process is captured already, by strobe record");
     if (strobe_restricted)
-        return refuse(STROBE_UNSUPPORTED, error, "the calling thread is restricted by seccomp");
-    if (!takes_the_place_of_libc())
-        return refuse(STROBE_UNSUPPORTED, error,
-                      "the library's functions do not take the place of the C library's: link strobe-capture before "
-                      "other libraries, with the flags that pkg-config prints");
+        return return_error(STROBE_UNSUPPORTED, error, "the calling thread is restricted by seccomp");
+    if (!hooks_precede_libc())
+        return return_error(
+            STROBE_UNSUPPORTED, error,
+            "the library's functions do not take the place of the C library's: link strobe-capture before "
+            "other libraries, with the flags that pkg-config prints");
     return STROBE_OK;
 }
 
@@ -119,7 +120,7 @@ static enum strobe_status start_capture(const struct strobe_capture_options *o, 
     static bool watches_forks;
     struct strobe_config config;
     struct strobe_session session;
-    enum strobe_status status = choose_config(o, &config, error);
+    enum strobe_status status = fill_start_config(o, &config, error);
     if (status == STROBE_OK)
         status = check_process(error);
     if (status == STROBE_OK)
@@ -127,27 +128,27 @@ static enum strobe_status start_capture(const struct strobe_capture_options *o, 
     if (status != STROBE_OK)
         return status;
     if (!watches_forks)
-        watches_forks = pthread_atfork(NULL, NULL, forget_in_child) == 0;
+        watches_forks = pthread_atfork(NULL, NULL, mark_child_forked) == 0;
     if (strobe_preload_start_late(&session, o->paused))
         return STROBE_OK;
     strobe_session_unmap(&session);
     unlink(o->session_path);
-    return refuse(STROBE_NO_MEMORY, error, "there is no memory for the engine");
+    return return_error(STROBE_NO_MEMORY, error, "there is no memory for the engine");
 }
 
 enum strobe_status strobe_start(const struct strobe_capture_options *options, struct strobe_error *error)
 {
     uint32_t before = IDLE;
     if (!options)
-        return refuse(STROBE_BAD_INPUT, error, "options: expected a path of a session");
-    if (!strobe_cas_acquire(&life, &before, STARTING))
+        return return_error(STROBE_BAD_INPUT, error, "options: expected a path of a session");
+    if (!strobe_cas_acquire(&capture_stage, &before, STARTING))
         return before == FORKED
-                   ? refuse(STROBE_UNSUPPORTED, error, "a child of a captured process cannot be captured")
-                   : refuse(STROBE_EXISTS, error,
-                            before == STOPPED ? "the process was captured before: a process is captured once"
-                                              : "a capture is under way");
+                   ? return_error(STROBE_UNSUPPORTED, error, "a child of a captured process cannot be captured")
+                   : return_error(STROBE_EXISTS, error,
+                                  before == STOPPED ? "the process was captured before: a process is captured once"
+                                                    : "a capture is under way");
     enum strobe_status status = start_capture(options, error);
-    strobe_store_release(&life, status == STROBE_OK ? RUNNING : IDLE);
+    strobe_store_release(&capture_stage, status == STROBE_OK ? RUNNING : IDLE);
     return status;
 }
 
@@ -156,7 +157,7 @@ enum strobe_status strobe_start(const struct strobe_capture_options *options, st
 enum strobe_status strobe_stop(void)
 {
     uint32_t before = RUNNING;
-    if (!strobe_cas_acquire(&life, &before, STOPPED))
+    if (!strobe_cas_acquire(&capture_stage, &before, STOPPED))
         return STROBE_NO_ENTRY;
     strobe_preload_close();
     strobe_own_threads_stop();
@@ -164,7 +165,7 @@ enum strobe_status strobe_stop(void)
     return strobe_load_acquire(&h->state) == STROBE_SESSION_CLOSED ? STROBE_OK : STROBE_LATE;
 }
 
-static enum strobe_status turn_switch(uint32_t from, uint32_t to)
+static enum strobe_status change_switch(uint32_t from, uint32_t to)
 {
     uint32_t before = from;
     if (strobe_cas_acq_rel(strobe_switch, &before, to) || before == to)
@@ -174,17 +175,17 @@ static enum strobe_status turn_switch(uint32_t from, uint32_t to)
 
 enum strobe_status strobe_pause(void)
 {
-    return turn_switch(STROBE_ON, STROBE_PAUSED);
+    return change_switch(STROBE_ON, STROBE_PAUSED);
 }
 
 enum strobe_status strobe_resume(void)
 {
-    return turn_switch(STROBE_PAUSED, STROBE_ON);
+    return change_switch(STROBE_PAUSED, STROBE_ON);
 }
 
 /* ---- status and names ---- */
 
-static enum strobe_capture_state state_now(void)
+static enum strobe_capture_state read_capture_state(void)
 {
     switch (strobe_switched()) {
     case STROBE_ON: return STROBE_CAPTURE_RUNNING;
@@ -193,7 +194,7 @@ static enum strobe_capture_state state_now(void)
     }
 }
 
-static void add_thread(const struct strobe_thread_entry *t, struct strobe_capture_status *out)
+static void add_thread_counts(const struct strobe_thread_entry *t, struct strobe_capture_status *out)
 {
     for (unsigned kind = STROBE_KIND_NONE + 1; kind < STROBE_KIND_COUNT; kind++) {
         if (!strobe_kind_is_sample(kind))
@@ -208,20 +209,20 @@ static void add_thread(const struct strobe_thread_entry *t, struct strobe_captur
 void strobe_get_status(struct strobe_capture_status *out)
 {
     const struct strobe_session *s = &strobe_preload.engine.session;
-    *out = (struct strobe_capture_status){.state = state_now()};
+    *out = (struct strobe_capture_status){.state = read_capture_state()};
     if (out->state == STROBE_CAPTURE_IDLE)
         return;
     out->threads = strobe_session_thread_count(s);
     out->session_bytes = s->header->file_bytes;
     out->lost = strobe_load_relaxed(&s->header->async_overwrote_samples);
     for (uint32_t i = 0; i < out->threads; i++)
-        add_thread(&s->threads[i], out);
+        add_thread_counts(&s->threads[i], out);
 }
 
 void strobe_set_thread_name(const char *name)
 {
     int saved = errno;
-    prctl(PR_SET_NAME, name); /* the hook of prctl renames the thread in the session, too */
+    prctl(PR_SET_NAME, name); /* the hook of prctl also renames the thread in the session */
     errno = saved;
 }
 

@@ -1,4 +1,5 @@
-/* Start of libstrobe-capture: when the library is loaded as a part of a program. Nothing is captured yet. */
+/* Constructor of libstrobe-capture, which a program links. It prepares the main thread for strobe_start, and starts no
+ * capture. */
 #include "engine/backend/linux/preload/preload.h"
 #include "engine/backend/linux/preload/real.h"
 

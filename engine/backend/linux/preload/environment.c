@@ -15,19 +15,19 @@
 enum { PRELOAD_BYTES = 8192, ENTRIES_MAX = 4096, EXECS_MAX = 1000 };
 
 static char session_path[PATH_MAX];
-static char preload_value[PRELOAD_BYTES]; /* LD_PRELOAD as the program would have had it, "" for unset */
-static char library_path[PATH_MAX];       /* ours, as the command named it */
-static char only_names[NAME_MAX + 1];     /* programs to follow, see followed.h; "" = all */
+static char preload_value[PRELOAD_BYTES]; /* previous entry of LD_PRELOAD; without a value: it was not set */
+static char library_path[PATH_MAX];       /* path of this library, as the command wrote it */
+static char only_names[NAME_MAX + 1];     /* programs to follow, see followed.h; "": all */
 
-static char asan_value[PRELOAD_BYTES]; /* ASAN_OPTIONS, in the same way */
+static char asan_value[PRELOAD_BYTES]; /* previous entry of ASAN_OPTIONS; "": not changed by the command */
 
 static const char preload_name[] = "LD_PRELOAD=", session_name[] = STROBE_ENV_SESSION "=",
                   asan_name[] = "ASAN_OPTIONS=", asan_ours[] = STROBE_ASAN_OPTION;
 static const char only_name[] = STROBE_ENV_ONLY "=";
 
-/* ---- taking the variables out ---- */
+/* ---- reading and removing the variables ---- */
 
-static char **find(char **list, const char *name)
+static char **find_environment_variable(char **list, const char *name)
 {
     size_t n = strlen(name);
     for (; list && *list; list++)
@@ -36,13 +36,13 @@ static char **find(char **list, const char *name)
     return NULL;
 }
 
-static void drop(char **entry)
+static void remove_list_entry(char **entry)
 {
     for (; *entry; entry++)
         entry[0] = entry[1];
 }
 
-static bool copy(char *to, size_t room, const char *from, size_t bytes)
+static bool copy_bytes(char *to, size_t room, const char *from, size_t bytes)
 {
     if (bytes >= room)
         return false;
@@ -51,17 +51,18 @@ static bool copy(char *to, size_t room, const char *from, size_t bytes)
     return true;
 }
 
-/* The dynamic linker separates names by blanks and colons; ours is the first. */
+/* Splits LD_PRELOAD into this library's path, which is the first, and the previous value. The dynamic linker accepts
+ * blanks and colons as separators. */
 static bool split_preload(const char *value)
 {
     size_t n = strcspn(value, " :");
     const char *rest = value[n] ? value + n + 1 : "";
-    return copy(library_path, sizeof library_path, value, n) &&
-           copy(preload_value + sizeof preload_name - 1, sizeof preload_value - sizeof preload_name + 1, rest,
-                strlen(rest));
+    return copy_bytes(library_path, sizeof library_path, value, n) &&
+           copy_bytes(preload_value + sizeof preload_name - 1, sizeof preload_value - sizeof preload_name + 1, rest,
+                      strlen(rest));
 }
 
-/* ASAN_OPTIONS without the option that the command put at its begin; nothing when it did not. */
+/* Stores ASAN_OPTIONS without the option that the command has put first. Without that option it stores nothing. */
 static void split_asan_options(const char *value)
 {
     size_t ours = sizeof asan_ours - 1;
@@ -69,60 +70,61 @@ static void split_asan_options(const char *value)
         return;
     const char *rest = value[ours] ? value + ours + 1 : "";
     memcpy(asan_value, asan_name, sizeof asan_name - 1);
-    if (!copy(asan_value + sizeof asan_name - 1, sizeof asan_value - sizeof asan_name + 1, rest, strlen(rest)))
+    if (!copy_bytes(asan_value + sizeof asan_name - 1, sizeof asan_value - sizeof asan_name + 1, rest, strlen(rest)))
         asan_value[0] = '\0';
 }
 
-static void hide_asan_option(void)
+static void restore_asan_options(void)
 {
-    char **asan = asan_value[0] ? find(environ, asan_name) : NULL;
+    char **asan = asan_value[0] ? find_environment_variable(environ, asan_name) : NULL;
     if (asan && asan_value[sizeof asan_name - 1])
         *asan = asan_value;
     else if (asan)
-        drop(asan);
+        remove_list_entry(asan);
 }
 
-static void drop_named(const char *name)
+static void remove_environment_variable(const char *name)
 {
-    char **entry = find(environ, name);
+    char **entry = find_environment_variable(environ, name);
     if (entry)
-        drop(entry);
+        remove_list_entry(entry);
 }
 
 void strobe_environment_hide(void)
 {
-    hide_asan_option();
-    char **preload = find(environ, preload_name);
+    restore_asan_options();
+    char **preload = find_environment_variable(environ, preload_name);
     if (preload && preload_value[sizeof preload_name - 1])
         *preload = preload_value;
     else if (preload)
-        drop(preload);
-    drop_named(session_name);
-    drop_named(only_name);
+        remove_list_entry(preload);
+    remove_environment_variable(session_name);
+    remove_environment_variable(only_name);
 }
 
-static void copy_value(const char *name, char *out, size_t room)
+static void copy_variable_value(const char *name, char *out, size_t room)
 {
-    char **entry = find(environ, name);
+    char **entry = find_environment_variable(environ, name);
     const char *value = entry ? *entry + strlen(name) : "";
-    if (!copy(out, room, value, strlen(value)))
+    if (!copy_bytes(out, room, value, strlen(value)))
         out[0] = '\0';
 }
 
 void strobe_environment_take(void)
 {
-    char **preload = find(environ, preload_name), **session = find(environ, session_name);
+    char **preload = find_environment_variable(environ, preload_name),
+         **session = find_environment_variable(environ, session_name);
     if (!preload || !session || !split_preload(*preload + sizeof preload_name - 1))
         return;
     memcpy(preload_value, preload_name, sizeof preload_name - 1);
-    char **asan = find(environ, asan_name);
+    char **asan = find_environment_variable(environ, asan_name);
     if (asan)
         split_asan_options(*asan + sizeof asan_name - 1);
-    copy_value(session_name, session_path, sizeof session_path);
-    copy_value(only_name, only_names, sizeof only_names);
+    copy_variable_value(session_name, session_path, sizeof session_path);
+    copy_variable_value(only_name, only_names, sizeof only_names);
 }
 
-/* ---- which session ---- */
+/* ---- the session of this process ---- */
 
 void strobe_environment_command(char *out, size_t room)
 {
@@ -138,7 +140,9 @@ void strobe_environment_command(char *out, size_t room)
     out[n > 0 ? n : 0] = '\0';
 }
 
-static bool make(const char *path, uint32_t pid, const struct strobe_config *config, struct strobe_session *out)
+/* Creates the session at `path` and attaches to it. */
+static bool create_and_attach_session(const char *path, uint32_t pid, const struct strobe_config *config,
+                                      struct strobe_session *out)
 {
     struct strobe_session made;
     char command[1024];
@@ -151,8 +155,8 @@ static bool make(const char *path, uint32_t pid, const struct strobe_config *con
     return strobe_session_attach(path, pid, out) == STROBE_OK;
 }
 
-/* Moves the session of the program that this one replaces out of the way, under the first free name. */
-static bool move_aside(const char *path)
+/* Renames the session of the program before the exec to the first free name of PATH.exec1, PATH.exec2, ... */
+static bool rename_replaced_session(const char *path)
 {
     char aside[PATH_MAX + 16];
     for (int i = 1; i < EXECS_MAX; i++) {
@@ -165,8 +169,9 @@ static bool move_aside(const char *path)
     return false;
 }
 
-/* The config and the process of the session at `path`. No view of it is made: a followed process asks at its start. */
-static bool read_header(const char *path, struct strobe_session_header *out)
+/* Reads the header of the session at `path`. The session is not mapped, which would take longer than the start of a
+ * followed program. */
+static bool read_session_header(const char *path, struct strobe_session_header *out)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     long n = fd < 0 ? 0 : syscall(SYS_read, fd, out, sizeof *out);
@@ -176,41 +181,43 @@ static bool read_header(const char *path, struct strobe_session_header *out)
            !memcmp(&out->magic, STROBE_SESSION_MAGIC, sizeof out->magic);
 }
 
-/* The session at `path` has been attached to before: by this process before an exec, or by another one. */
-static bool succeed(const char *path, uint32_t pid, struct strobe_session *out)
+/* Opens a session when a process has already attached to the session at `path`: this process before an exec, or another
+ * process. A followed process gets a separate file. Otherwise this process must be the first one, after an exec. */
+static bool open_next_session(const char *path, uint32_t pid, struct strobe_session *out)
 {
     struct strobe_session_header first;
-    if (!read_header(path, &first))
+    if (!read_session_header(path, &first))
         return false;
     if (first.config.follow)
         return strobe_followed_wants(only_names) && strobe_followed_open(path, pid, &first.config, out);
-    return first.pid == pid && move_aside(path) && make(path, pid, &first.config, out);
+    return first.pid == pid && rename_replaced_session(path) &&
+           create_and_attach_session(path, pid, &first.config, out);
 }
 
-/* Whether programs are followed that this one starts, traced itself or not. */
-static bool goes_on(bool traced, const struct strobe_session *session)
+/* Returns true when the programs that this one starts are followed. This program itself may be `traced` or not. */
+static bool are_children_followed(bool traced, const struct strobe_session *session)
 {
     struct strobe_session_header first;
-    return traced ? session->header->config.follow : read_header(session_path, &first) && first.config.follow;
+    return traced ? session->header->config.follow : read_session_header(session_path, &first) && first.config.follow;
 }
 
-/* Of a followed program only the header is read, which tells that the session is taken: mapping all of it would cost
- * more than the program's own start. */
-static bool attach(uint32_t pid, struct strobe_session *out)
+/* Attaches to the session of this process. For most followed programs the header shows that another process has
+ * attached already, so the session need not be mapped. */
+static bool attach_own_session(uint32_t pid, struct strobe_session *out)
 {
     struct strobe_session_header first;
-    bool taken = read_header(session_path, &first) && first.config.follow &&
+    bool taken = read_session_header(session_path, &first) && first.config.follow &&
                  strobe_load_relaxed(&first.state) != STROBE_SESSION_CREATED;
     enum strobe_status s = taken ? STROBE_EXISTS : strobe_session_attach(session_path, pid, out);
-    return s == STROBE_OK || (s == STROBE_EXISTS && succeed(session_path, pid, out));
+    return s == STROBE_OK || (s == STROBE_EXISTS && open_next_session(session_path, pid, out));
 }
 
 bool strobe_environment_open_session(uint32_t pid, struct strobe_session *out)
 {
     if (!session_path[0])
         return false;
-    bool traced = attach(pid, out);
-    if (!goes_on(traced, out))
+    bool traced = attach_own_session(pid, out);
+    if (!are_children_followed(traced, out))
         strobe_environment_hide();
     return traced;
 }
@@ -220,14 +227,14 @@ bool strobe_environment_child_session(uint32_t pid, const struct strobe_config *
     return strobe_followed_open(session_path, pid, config, out);
 }
 
-/* ---- handing the variables on ---- */
+/* ---- the variables for an exec ---- */
 
 char *const *strobe_environment_for_exec(char *const *from)
 {
     static char *list[ENTRIES_MAX];
     static char preload[PRELOAD_BYTES], session[PATH_MAX + sizeof session_name], asan[PRELOAD_BYTES];
     static char only[NAME_MAX + sizeof only_name];
-    const char *theirs = "", *asan_theirs = "";
+    const char *previous_preload = "", *previous_asan = "";
     size_t n = 0;
     if (!session_path[0]) /* the capture began by strobe_start */
         return from;
@@ -235,19 +242,19 @@ char *const *strobe_environment_for_exec(char *const *from)
         if (n + 5 >= ENTRIES_MAX)
             return from;
         if (!strncmp(*e, preload_name, sizeof preload_name - 1))
-            theirs = *e + sizeof preload_name - 1;
+            previous_preload = *e + sizeof preload_name - 1;
         else if (!strncmp(*e, asan_name, sizeof asan_name - 1))
-            asan_theirs = *e + sizeof asan_name - 1;
+            previous_asan = *e + sizeof asan_name - 1;
         else if (strncmp(*e, session_name, sizeof session_name - 1) && strncmp(*e, only_name, sizeof only_name - 1))
             list[n++] = *e;
     }
-    bool ours_already = !strncmp(theirs, library_path, strlen(library_path));
+    bool ours_already = !strncmp(previous_preload, library_path, strlen(library_path));
     int used = snprintf(preload, sizeof preload, "%s%s%s%s", preload_name, ours_already ? "" : library_path,
-                        *theirs && !ours_already ? ":" : "", theirs);
+                        *previous_preload && !ours_already ? ":" : "", previous_preload);
     snprintf(session, sizeof session, "%s%s", session_name, session_path);
-    bool asan_already = !strncmp(asan_theirs, asan_ours, sizeof asan_ours - 1);
+    bool asan_already = !strncmp(previous_asan, asan_ours, sizeof asan_ours - 1);
     int asan_used = snprintf(asan, sizeof asan, "%s%s%s%s", asan_name, asan_already ? "" : asan_ours,
-                             *asan_theirs && !asan_already ? ":" : "", asan_theirs);
+                             *previous_asan && !asan_already ? ":" : "", previous_asan);
     if (used < 0 || (size_t)used >= sizeof preload || asan_used < 0 || (size_t)asan_used >= sizeof asan)
         return from;
     list[n++] = preload;

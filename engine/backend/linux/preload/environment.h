@@ -23,24 +23,26 @@
 
 #define STROBE_ASAN_OPTION "verify_asan_link_order=0"
 
-/* Reads the variables and restores their previous values. Start only. */
+/* Reads the variables and keeps their values. Does not change the environment. Start only. */
 void strobe_environment_take(void);
 
-/* Finds or creates the session of this process and attaches to it. Returns false when the process is not to be traced;
- * the variables stay hidden then, too. Start only. */
+/* Finds or creates the session of this process and attaches to it. Returns false when the process is not recorded.
+ * Unless children are followed, the variables are then removed from the environment, too. Start only. */
 bool strobe_environment_open_session(uint32_t pid, struct strobe_session *out);
 
 /* Writes the command line of this process into `room` bytes: arguments joined by blanks, cut if long. Any context. */
 void strobe_environment_command(char *out, size_t room);
 
-/* Creates the session of a followed child of a fork and attaches to it. In the child. */
+/* Creates the session of a followed child of a fork and attaches to it. Returns false when the session's file cannot be
+ * created. In the child. */
 bool strobe_environment_child_session(uint32_t pid, const struct strobe_config *config, struct strobe_session *out);
 
 /* Returns `from` with the variables added, for an exec in the recorded process. Returns `from` itself when it has too
  * many entries, or when the capture began by strobe_start. One caller at a time; valid until the next call. */
 char *const *strobe_environment_for_exec(char *const *from);
 
-/* Removes the variables from the environment, so that programs that the process starts are not traced. */
+/* Removes STROBE_SESSION and STROBE_ONLY from the environment, and restores the previous values of LD_PRELOAD and
+ * ASAN_OPTIONS. Programs that the process starts are then not traced. */
 void strobe_environment_hide(void);
 
 #endif

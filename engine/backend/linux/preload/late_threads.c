@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As getdents64(2) returns an entry. */
-struct entry {
+/* An entry of a directory, as getdents64(2) returns it. */
+struct directory_entry {
     uint64_t inode;
     int64_t offset;
     unsigned short bytes;
@@ -19,66 +19,66 @@ struct entry {
 
 static struct {
     uint32_t tid;
-    uint64_t cpu_ns; /* at the last look */
-} late[STROBE_LATE_THREADS_MAX];
+    uint64_t cpu_ns; /* at the last poll; 0: not polled yet */
+} late_threads[STROBE_LATE_THREADS_MAX];
 
-static uint32_t count;
-static uint32_t seen; /* entries of the session's thread table that were looked at */
+static uint32_t late_count;
+static uint32_t entries_seen; /* entries of the session's thread table that were compared with the list */
 
-static void list_entry(const char *name, uint32_t own_tid)
+static void list_late_thread(const char *name, uint32_t own_tid)
 {
     uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
-    if (tid && tid != own_tid && count < STROBE_LATE_THREADS_MAX)
-        late[count++].tid = tid;
+    if (tid && tid != own_tid && late_count < STROBE_LATE_THREADS_MAX)
+        late_threads[late_count++].tid = tid;
 }
 
 void strobe_late_threads_list(void)
 {
-    _Alignas(struct entry) char buffer[4096];
+    _Alignas(struct directory_entry) char buffer[4096];
     uint32_t own_tid = (uint32_t)syscall(SYS_gettid);
     int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     long bytes;
-    count = seen = 0;
+    late_count = entries_seen = 0;
     while (fd >= 0 && (bytes = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0)
         for (long at = 0; at < bytes;) {
-            const struct entry *e = (const void *)(buffer + at);
-            list_entry(e->name, own_tid);
+            const struct directory_entry *e = (const void *)(buffer + at);
+            list_late_thread(e->name, own_tid);
             at += e->bytes;
         }
     if (fd >= 0)
         syscall(SYS_close, fd);
 }
 
-static void take_off_list(uint32_t tid)
+static void remove_late_thread(uint32_t tid)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (late[i].tid == tid) {
-            late[i] = late[--count];
+    for (uint32_t i = 0; i < late_count; i++)
+        if (late_threads[i].tid == tid) {
+            late_threads[i] = late_threads[--late_count];
             return;
         }
 }
 
-static void take_off_registered(void)
+static void remove_registered_threads(void)
 {
     const struct strobe_session *s = &strobe_preload.engine.session;
-    for (uint32_t all = strobe_session_thread_count(s); seen < all; seen++)
-        take_off_list(s->threads[seen].tid);
+    for (uint32_t all = strobe_session_thread_count(s); entries_seen < all; entries_seen++)
+        remove_late_thread(s->threads[entries_seen].tid);
 }
 
 void strobe_late_threads_ask(void)
 {
     const struct strobe_host *h = &strobe_preload.host.host;
-    if (!count)
+    if (!late_count)
         return;
-    take_off_registered();
-    for (uint32_t i = count; i--;) {
+    remove_registered_threads();
+    for (uint32_t i = late_count; i--;) {
         uint64_t cpu_ns;
-        if (h->thread_cpu_ns(h->ctx, late[i].tid, &cpu_ns) != STROBE_OK) {
-            late[i] = late[--count];
+        if (h->thread_cpu_ns(h->ctx, late_threads[i].tid, &cpu_ns) != STROBE_OK) {
+            late_threads[i] = late_threads[--late_count];
             continue;
         }
-        if (late[i].cpu_ns && late[i].cpu_ns != cpu_ns)
-            strobe_preload_ask_to_register(late[i].tid);
-        late[i].cpu_ns = cpu_ns;
+        if (late_threads[i].cpu_ns && late_threads[i].cpu_ns != cpu_ns)
+            strobe_preload_ask_to_register(late_threads[i].tid);
+        late_threads[i].cpu_ns = cpu_ns;
     }
 }

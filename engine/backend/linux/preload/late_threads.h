@@ -1,17 +1,18 @@
-/* Threads that exist when a capture starts in the middle of a program's life (strobe_start).
+/* Threads that already exist when strobe_start begins a capture.
  *
- * Such a thread registers at its first hook. A thread that computes calls no hook: it is asked to register by a signal.
- * Only a thread that runs is asked, one whose CPU clock has moved between two looks: a signal to a thread that sleeps
- * could end its system call with EINTR. A thread leaves the list when it is registered or has ended. */
+ * Such a thread registers at its first hook. A thread that computes calls no hook, so the sampler sends it a signal
+ * whose handler registers it. Only a running thread gets the signal, because a signal could end the system call of a
+ * sleeping thread with EINTR. A thread is running when its CPU clock has advanced between two polls. The sampler
+ * removes a thread from the list when the thread is registered or has ended. */
 #ifndef STROBE_BACKEND_LINUX_PRELOAD_LATE_THREADS_H
 #define STROBE_BACKEND_LINUX_PRELOAD_LATE_THREADS_H
 
-/* Lists the threads of the process, except the caller. At most STROBE_LATE_THREADS_MAX; others register at a hook.
- * Start only. */
+/* Lists the threads of the process, except the caller. The list holds at most STROBE_LATE_THREADS_MAX threads; further
+ * threads register only at their first hook. Start only. */
 enum { STROBE_LATE_THREADS_MAX = 4096 };
 void strobe_late_threads_list(void);
 
-/* Asks the threads on the list that run. Sampler, between passes. */
+/* Polls the listed threads, and sends the signal to those that run. Sampler, between passes. */
 void strobe_late_threads_ask(void);
 
 #endif

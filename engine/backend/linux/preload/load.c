@@ -1,4 +1,4 @@
-/* Start of libstrobe-preload.so: when the library is loaded into a program that `strobe record` has started. */
+/* Constructor of libstrobe-preload.so. It starts the capture of a program that `strobe record` runs. */
 #include "engine/backend/linux/preload/environment.h"
 #include "engine/backend/linux/preload/preload.h"
 #include "engine/backend/linux/preload/real.h"

@@ -34,42 +34,43 @@ struct strobe_preload strobe_preload;
 
 static struct strobe_sampler sampler;
 
-static struct strobe_unwind_index *unwind_index; /* NULL: stacks are taken by frame pointers alone */
+static struct strobe_unwind_index *unwind_index; /* NULL: stacks are walked by frame pointers */
 
-/* One thread closes the session. Another one that comes meanwhile may be about to end the process, and waits. */
+/* One thread closes the session. Another thread that calls strobe_preload_close meanwhile waits, because it may be
+ * about to end the process. */
 enum { NOT_CLOSED = 0, CLOSING = 1, CLOSED = 2 };
-static strobe_a32 closed;
+static strobe_a32 close_state;
 
-static uint32_t self_tid(void)
+static uint32_t calling_tid(void)
 {
     return (uint32_t)syscall(SYS_gettid);
 }
 
-static uint32_t self_pid(void)
+static uint32_t calling_pid(void)
 {
     return (uint32_t)syscall(SYS_getpid);
 }
 
-static uint64_t now_ticks(void)
+static uint64_t current_ticks(void)
 {
     return strobe_preload.host.host.ticks(&strobe_preload.host);
 }
 
 /* ---- threads ---- */
 
-static struct strobe_thread *attach(bool is_main, const struct strobe_stack_bounds *stack)
+static struct strobe_thread *attach_calling_thread(bool is_main, const struct strobe_stack_bounds *stack)
 {
     char name[16] = "";
     prctl(PR_GET_NAME, name);
-    return strobe_thread_attach(&strobe_preload.engine, self_tid(), is_main, name, stack);
+    return strobe_thread_attach(&strobe_preload.engine, calling_tid(), is_main, name, stack);
 }
 
-/* The bounds of the calling thread's stack, when they were noted before the capture started. */
+/* Bounds of the calling thread's stack, stored before the capture started. All 0: unknown. */
 static _Thread_local struct strobe_stack_bounds noted_stack;
 
-/* The main thread measures its stack in a constructor. The constructor's frame lies about as high as main's own will:
- * frames up to this much lower still count as outermost. Other threads measure it in the function that calls their
- * start routine. */
+/* The main thread measures its stack in a constructor, whose frame is about as high as the frame of main. Frames up to
+ * this many bytes below the constructor's count as outermost. Other threads measure their stack in the function that
+ * calls their start routine. */
 enum { MAIN_FRAME_SLACK = 1024 };
 
 static STROBE_ALWAYS_INLINE struct strobe_stack_bounds measure_stack(bool is_main)
@@ -95,13 +96,13 @@ void strobe_preload_note_stack(bool is_main)
 
 struct strobe_thread *strobe_preload_attach_known(bool is_main)
 {
-    /* A hooked call of a sanitizer's thread start, say, has registered the thread on the way here. */
+    /* A hooked call may have registered the thread, for example a call that a sanitizer makes at the thread's start. */
     if (strobe_local.thread)
         return strobe_local.thread;
-    strobe_local.busy = 1; /* what follows may allocate, and so come back here */
+    strobe_local.busy = 1; /* measure_stack may allocate, and the allocator's hook would register the thread */
     strobe_fence_signal();
     struct strobe_stack_bounds stack = measure_stack(is_main);
-    struct strobe_thread *t = attach(is_main, &stack);
+    struct strobe_thread *t = attach_calling_thread(is_main, &stack);
     strobe_fence_signal();
     strobe_local.busy = t == NULL;
     if (!t)
@@ -115,8 +116,9 @@ struct strobe_thread *strobe_preload_attach_unknown(void)
         return NULL;
     strobe_local.busy = 1;
     struct strobe_preload *p = &strobe_preload;
-    bool is_main = (p->forked || p->late) && self_tid() == p->host.pid;
-    struct strobe_thread *t = attach(is_main, is_main && p->forked ? &strobe_forked.stack : &noted_stack);
+    bool is_main = (p->forked || p->late) && calling_tid() == p->host.pid;
+    struct strobe_thread *t =
+        attach_calling_thread(is_main, is_main && p->forked ? &strobe_forked.stack : &noted_stack);
     if (is_main && t)
         p->main_thread = t->index;
     strobe_local.busy = 0;
@@ -125,30 +127,31 @@ struct strobe_thread *strobe_preload_attach_unknown(void)
     return t;
 }
 
-/* Libraries come and go with dlopen. The sampler looks for them now and then, and at once after code was met that is in
- * no image known. */
-enum { PASSES_BETWEEN_LOOKS = 16 };
+/* The program may load and unload libraries. The sampler checks for that every PASSES_BETWEEN_CHECKS passes, and in the
+ * next pass after the unwinder found an address outside all known images. */
+enum { PASSES_BETWEEN_CHECKS = 16 };
 
-static bool met_unknown_code(void)
+/* Returns true when the unwinder found such an address since the last call. */
+static bool clear_missed_code(void)
 {
     return unwind_index && strobe_load_relaxed(&unwind_index->missed) &&
            strobe_exchange_acq_rel(&unwind_index->missed, 0);
 }
 
-static void look_for_images(void *ctx)
+static void update_images(void *ctx)
 {
     static uint32_t passes;
     (void)ctx;
-    if ((++passes % PASSES_BETWEEN_LOOKS != 0 && !met_unknown_code()) || !strobe_linux_images_changed())
+    if ((++passes % PASSES_BETWEEN_CHECKS != 0 && !clear_missed_code()) || !strobe_linux_images_changed())
         return;
     if (unwind_index)
         strobe_unwind_images_update(&strobe_preload.host.host);
-    strobe_linux_note_images(&strobe_preload.engine.session, now_ticks(), true);
+    strobe_linux_note_images(&strobe_preload.engine.session, current_ticks(), true);
 }
 
-/* ---- threads that are asked to register ---- */
+/* ---- registration by signal ---- */
 
-static char request; /* its address in a signal means: register */
+static char register_request; /* a signal with the address of this variable requests registration */
 
 void strobe_preload_ask_to_register(uint32_t tid)
 {
@@ -158,13 +161,14 @@ void strobe_preload_ask_to_register(uint32_t tid)
         return;
     siginfo_t info = {.si_signo = signal, .si_code = SI_QUEUE};
     info.si_pid = (pid_t)pid;
-    info.si_value.sival_ptr = &request;
+    info.si_value.sival_ptr = &register_request;
     syscall(SYS_rt_tgsigqueueinfo, (long)pid, (long)tid, (long)signal, &info);
 }
 
-/* The main thread of a forked child registers at its first hook. When it calls none, it is asked to by a signal, while
- * it runs: its CPU clock moves between two reads. */
-static void ask_forked_main_thread(const struct strobe_preload *p)
+/* The main thread of a forked child registers at its first hook. A thread that computes calls no hook, so the
+ * sampler sends it the signal. A sleeping thread gets no signal, because a signal could end its system call with EINTR.
+ * A thread is running when its CPU clock advances between two reads. */
+static void ask_forked_main_thread_to_register(const struct strobe_preload *p)
 {
     uint64_t first, second;
     const struct strobe_host *h = &p->host.host;
@@ -173,9 +177,10 @@ static void ask_forked_main_thread(const struct strobe_preload *p)
         strobe_preload_ask_to_register(strobe_forked.pid);
 }
 
-static void on_other_signal(int number, siginfo_t *info, void *context)
+/* Handles an instance of the stop signal that is neither a stop request nor a tick. */
+static void handle_other_stop_signal(int number, siginfo_t *info, void *context)
 {
-    bool ours = info->si_code == SI_QUEUE && info->si_value.sival_ptr == &request &&
+    bool ours = info->si_code == SI_QUEUE && info->si_value.sival_ptr == &register_request &&
                 (uint32_t)info->si_pid == strobe_preload.host.pid;
     if (!ours)
         strobe_signals_foreign(number, info, context);
@@ -183,43 +188,44 @@ static void on_other_signal(int number, siginfo_t *info, void *context)
         strobe_preload_attach_unknown();
 }
 
-static void between_passes(void *ctx)
+static void run_between_passes(void *ctx)
 {
     struct strobe_preload *p = &strobe_preload;
-    look_for_images(ctx);
+    update_images(ctx);
     if (strobe_load_relaxed(&p->host.signal_taken))
         strobe_store_relaxed(&p->engine.session.header->signal_taken, (uint32_t)p->host.signal);
     if (p->forked && p->main_thread == UINT32_MAX)
-        ask_forked_main_thread(p);
+        ask_forked_main_thread_to_register(p);
     if (p->late)
         strobe_late_threads_ask();
-    strobe_followed_reserve(&p->engine.session, now_ticks() - p->engine.session.header->begin.ticks);
-    if (p->main_thread != UINT32_MAX && strobe_series_due(&sampler, &p->series_due_ticks, now_ticks()))
+    strobe_followed_reserve(&p->engine.session, current_ticks() - p->engine.session.header->begin.ticks);
+    if (p->main_thread != UINT32_MAX && strobe_series_due(&sampler, &p->series_due_ticks, current_ticks()))
         strobe_process_record(&p->host, &sampler, p->main_thread, true);
 }
 
-static void become_sampler(void)
+static void prepare_sampler_thread(void)
 {
     prctl(PR_SET_NAME, "strobe-sampler");
     strobe_linux_sampler_begins();
 }
 
-static void sample_to_the_end(void)
+static void run_sampler_until_end(void)
 {
-    strobe_sampler_init(&sampler, &strobe_preload.engine, self_tid());
+    strobe_sampler_init(&sampler, &strobe_preload.engine, calling_tid());
     strobe_sampler_run(&sampler);
     strobe_preload_close();
 }
 
-static void run_sampler(void)
+static void run_sampler_thread(void)
 {
-    become_sampler();
-    sample_to_the_end();
+    prepare_sampler_thread();
+    run_sampler_until_end();
 }
 
 /* ---- ticks of CPU clocks ---- */
 
-/* A thread that has signed off may tick once more. */
+/* Records a tick of the calling thread's CPU clock. A tick that arrives after the thread was detached is discarded, and
+ * a tick inside the engine is only counted. Returns false when the signal is the program's. */
 static bool on_tick(const siginfo_t *info, const struct strobe_regs *regs)
 {
     struct strobe_thread *t = strobe_local.thread;
@@ -231,28 +237,28 @@ static bool on_tick(const siginfo_t *info, const struct strobe_regs *regs)
     return true;
 }
 
-/* ---- the switch: a page that a forked child finds wiped ---- */
+/* ---- the switch: on a page that the kernel zeroes in a forked child ---- */
 
 static struct {
     strobe_a32 on;
     struct strobe_method_page method;
-} * page;
+} * switch_page;
 
-static bool place_switch(void)
+static bool map_switch_page(void)
 {
-    if (!page) {
+    if (!switch_page) {
         void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (p == MAP_FAILED)
             return false;
-        page = p;
-        madvise(p, 4096, MADV_WIPEONFORK); /* where it is missing, the fork handler does it */
+        switch_page = p;
+        madvise(p, 4096, MADV_WIPEONFORK); /* on a kernel without it, the fork handler turns the switch off */
     }
-    strobe_store_relaxed(&page->on, STROBE_OFF);
-    strobe_switch = &page->on;
+    strobe_store_relaxed(&switch_page->on, STROBE_OFF);
+    strobe_switch = &switch_page->on;
     return true;
 }
 
-static void switch_on(void)
+static void turn_capture_on(void)
 {
     const struct strobe_config *c = &strobe_preload.engine.config;
     uint32_t on = c->delay_ns ? STROBE_PAUSED : STROBE_ON;
@@ -270,7 +276,7 @@ static const struct strobe_unwinder *choose_unwinder(const struct strobe_config 
     return unwind_index ? &strobe_unwinder_table : &strobe_unwinder_fp;
 }
 
-static void fill_header(struct strobe_session_header *h)
+static void fill_session_header(struct strobe_session_header *h)
 {
     const struct strobe_linux *l = &strobe_preload.host;
     struct strobe_clock_pair *b = &h->begin;
@@ -280,8 +286,9 @@ static void fill_header(struct strobe_session_header *h)
     h->exe[n > 0 ? n : 0] = '\0';
 }
 
-/* The state of threads is what is behind the first part. Each thread touches three pages of its own; from the hundredth
- * thread or so on they come in large pages: thousands of page faults less for 2,000 threads. */
+/* Maps the engine's memory. The memory begins with the table of waits and releases; the states of threads follow. Each
+ * thread touches three pages of its state. The states of the first 100 threads or so are in small pages, all later ones
+ * in huge pages, which saves thousands of page faults for 2,000 threads. */
 static void *map_engine_memory(const struct strobe_config *c)
 {
     enum { SMALL_PAGES_BYTES = sizeof(struct strobe_blocking) + (2 << 20) };
@@ -294,31 +301,31 @@ static void *map_engine_memory(const struct strobe_config *c)
     return memory;
 }
 
-/* Lays the engine out over an attached session. On failure the program runs on, untraced. *stops: threads can be
- * stopped, and a sampler is wanted. */
-static bool lay_out(const struct strobe_session *session, bool *stops)
+/* Sets up the engine for an attached session. Returns false when there is no memory. Sets *needs_sampler when the
+ * capture needs a sampler and the stop signal is available. */
+static bool set_up_capture(const struct strobe_session *session, bool *needs_sampler)
 {
     struct strobe_preload *p = &strobe_preload;
     const struct strobe_config *c = &session->header->config;
     void *memory = map_engine_memory(c);
-    if (!memory || !place_switch())
+    if (!memory || !map_switch_page())
         return false;
     strobe_local.busy = 1;
     strobe_linux_init(&p->host, strobe_real()->clock_gettime);
-    p->host.host.between_passes = between_passes;
+    p->host.host.between_passes = run_between_passes;
     strobe_own_threads_watch(&p->host.host);
-    fill_header(session->header);
+    fill_session_header(session->header);
     strobe_engine_init(&p->engine, session, &p->host.host, choose_unwinder(c), memory);
     p->follow = c->follow;
     p->samples = !(c->calls & STROBE_CALLS_ONLY);
-    strobe_method_start(p, &page->method);
-    *stops = p->samples && c->async_interval_ns &&
-             strobe_linux_take_signal(&p->host, (int)c->suspend_signal, strobe_real()->sigaction, on_other_signal) ==
-                 STROBE_OK;
+    strobe_method_start(p, &switch_page->method);
+    *needs_sampler = p->samples && c->async_interval_ns &&
+                     strobe_linux_take_signal(&p->host, (int)c->suspend_signal, strobe_real()->sigaction,
+                                              handle_other_stop_signal) == STROBE_OK;
     p->started = true;
     p->main_thread = UINT32_MAX;
-    strobe_linux_note_images(session, now_ticks(), true);
-    if (*stops && strobe_linux_clocks_begin(&p->host, c->threads_max))
+    strobe_linux_note_images(session, current_ticks(), true);
+    if (*needs_sampler && strobe_linux_clocks_begin(&p->host, c->threads_max))
         p->host.tick = on_tick;
     return true;
 }
@@ -326,31 +333,31 @@ static bool lay_out(const struct strobe_session *session, bool *stops)
 bool strobe_preload_start(const struct strobe_session *session)
 {
     struct strobe_preload *p = &strobe_preload;
-    bool stops;
-    if (!lay_out(session, &stops))
+    bool needs_sampler;
+    if (!set_up_capture(session, &needs_sampler))
         return false;
     const struct strobe_thread *main_thread = p->samples ? strobe_preload_attach_known(true) : NULL;
     p->main_thread = main_thread ? main_thread->index : UINT32_MAX;
-    if (stops)
-        strobe_own_thread_start(run_sampler);
-    switch_on();
+    if (needs_sampler)
+        strobe_own_thread_start(run_sampler_thread);
+    turn_capture_on();
     return true;
 }
 
 bool strobe_preload_start_late(const struct strobe_session *session, bool paused)
 {
     struct strobe_preload *p = &strobe_preload;
-    bool stops;
+    bool needs_sampler;
     uint32_t busy = strobe_local.busy;
-    bool ok = lay_out(session, &stops);
+    bool ok = set_up_capture(session, &needs_sampler);
     strobe_local.busy = busy;
     if (!ok)
         return false;
     p->late = true;
     strobe_preload_attach_unknown();
     strobe_late_threads_list();
-    if (stops)
-        strobe_own_thread_start(run_sampler);
+    if (needs_sampler)
+        strobe_own_thread_start(run_sampler_thread);
     strobe_store_seq_cst(strobe_switch, paused ? STROBE_PAUSED : STROBE_ON);
     return true;
 }
@@ -366,52 +373,52 @@ void strobe_preload_count_child(void)
 
 void strobe_preload_count_vforked(void)
 {
-    static strobe_a32 counted; /* the child counted last: one may try several files */
+    static strobe_a32 counted; /* pid of the child that was counted last: a child may try several files in turn */
     const struct strobe_preload *p = &strobe_preload;
-    uint32_t pid = self_pid();
+    uint32_t pid = calling_pid();
     if (p->started && p->engine.session.header->pid != pid && strobe_exchange_acq_rel(&counted, pid) != pid)
         strobe_preload_count_child();
 }
 
-static void forget_parent(void)
+static void discard_parent_state(void)
 {
     memset(&strobe_preload, 0, sizeof strobe_preload);
     memset(&sampler, 0, sizeof sampler);
-    strobe_store_relaxed(&closed, NOT_CLOSED);
+    strobe_store_relaxed(&close_state, NOT_CLOSED);
 }
 
-/* The thread of a forked child that begins its capture, and is its sampler then. */
-static void run_forked(void)
+/* Runs a thread of a forked child. The thread waits until the capture is due, begins it and then runs the sampler. */
+static void run_forked_capture(void)
 {
     struct strobe_session session;
-    bool stops = false;
-    become_sampler();
+    bool needs_sampler = false;
+    prepare_sampler_thread();
     if (!strobe_forked_wait())
         return;
     if (strobe_environment_child_session(strobe_forked.pid, &strobe_forked.config, &session)) {
-        forget_parent();
-        strobe_preload.forked = lay_out(&session, &stops);
+        discard_parent_state();
+        strobe_preload.forked = set_up_capture(&session, &needs_sampler);
         session.header->begin = strobe_forked.begin;
     }
     if (strobe_preload.forked)
-        switch_on();
+        turn_capture_on();
     strobe_forked_started();
-    if (stops)
-        sample_to_the_end();
+    if (needs_sampler)
+        run_sampler_until_end();
 }
 
-/* Where each call is recorded, capture goes on at once: the calls before an exec count, too. */
-static void follow_at_once(void)
+/* Begins the child's capture right after the fork. A session that records calls includes those before an exec. */
+static void begin_child_capture_at_once(void)
 {
     struct strobe_session session;
-    if (!strobe_environment_child_session(self_pid(), &strobe_forked.config, &session))
+    if (!strobe_environment_child_session(calling_pid(), &strobe_forked.config, &session))
         return;
-    forget_parent();
+    discard_parent_state();
     strobe_preload_start(&session);
 }
 
-/* What the child has to know of its parent: the bounds of its only thread's stack, for one. */
-static void keep_for_child(void)
+/* Saves what the child's capture needs of the parent's state: the config, and the bounds of the only thread's stack. */
+static void save_parent_state(void)
 {
     const struct strobe_thread *t = strobe_local.thread;
     strobe_forked.config = strobe_preload.engine.config;
@@ -419,26 +426,26 @@ static void keep_for_child(void)
         t ? (struct strobe_stack_bounds){t->stack_low, t->stack_high, t->root_frame} : (struct strobe_stack_bounds){0};
 }
 
-static void follow(void)
+static void begin_child_capture(void)
 {
     if (strobe_forked.config.calls) {
-        follow_at_once();
+        begin_child_capture_at_once();
         return;
     }
     strobe_forked_begin();
-    if (!strobe_own_thread_start(run_forked))
+    if (!strobe_own_thread_start(run_forked_capture))
         strobe_forked_end();
 }
 
-static void in_child(void)
+static void handle_fork_in_child(void)
 {
     struct strobe_preload *p = &strobe_preload;
-    bool inherits = strobe_forked_inherit(); /* first: the state is the parent's */
+    bool inherits = strobe_forked_inherit(); /* the state is still the parent's, so this call comes first */
     if (!p->started && !inherits)
         return;
     if (!inherits) {
         strobe_preload_count_child();
-        keep_for_child();
+        save_parent_state();
     }
     strobe_forked_read_clocks(&strobe_forked.begin);
     bool follows = inherits || p->follow;
@@ -452,12 +459,12 @@ static void in_child(void)
     strobe_local.thread = NULL;
     strobe_local.busy = 0;
     if (follows)
-        follow();
+        begin_child_capture();
 }
 
-__attribute__((constructor)) static void watch_forks_and_exits(void)
+__attribute__((constructor)) static void register_fork_and_exit_handlers(void)
 {
-    pthread_atfork(NULL, NULL, in_child);
+    pthread_atfork(NULL, NULL, handle_fork_in_child);
     at_quick_exit(strobe_preload_close);
 }
 
@@ -467,11 +474,12 @@ bool strobe_preload_is_recorded_process(void)
 {
     const struct strobe_preload *p = &strobe_preload;
     bool on = strobe_switched() != STROBE_OFF || strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF;
-    return p->started && on && !strobe_restricted && p->engine.session.header->pid == self_pid();
+    return p->started && on && !strobe_restricted && p->engine.session.header->pid == calling_pid();
 }
 
-/* A thread that ended inside the engine, by SYS_exit from a signal handler or killed by a filter, never leaves it. */
-static void forget_dead_threads(void)
+/* Clears `inside` of threads that have ended inside the engine: by SYS_exit in a signal handler, or because a seccomp
+ * filter killed them. */
+static void clear_inside_of_dead_threads(void)
 {
     struct strobe_engine *e = &strobe_preload.engine;
     uint32_t count = strobe_session_thread_count(&e->session);
@@ -482,16 +490,16 @@ static void forget_dead_threads(void)
             strobe_store_release(&e->threads[i].inside, 0);
 }
 
-/* Threads leave the engine within microseconds of a processor's time. On a crowded machine one may wait for that for a
- * good part of a second. */
-enum { QUIET_STEPS = 5000, QUIET_STEPS_OF_LIVING = 25 };
+/* Steps of 200 us in which all threads must leave the engine, and steps before the first check for dead threads. A
+ * thread leaves within microseconds of CPU time, but on a busy machine it may wait most of a second for a processor. */
+enum { QUIET_STEPS = 5000, QUIET_STEPS_BEFORE_CHECK = 25 };
 
-static bool wait_until_quiet(void)
+static bool wait_for_quiet_engine(void)
 {
     struct timespec pause = {0, 200 * 1000};
     for (int i = 0; i < QUIET_STEPS; i++) {
-        if (i == QUIET_STEPS_OF_LIVING)
-            forget_dead_threads();
+        if (i == QUIET_STEPS_BEFORE_CHECK)
+            clear_inside_of_dead_threads();
         if (strobe_engine_quiet(&strobe_preload.engine) && strobe_entry_quiet())
             return true;
         syscall(SYS_nanosleep, &pause, NULL);
@@ -512,13 +520,13 @@ static void finish_session(void)
     strobe_session_finish(s, &end);
 }
 
-static void close_session(void)
+static void close_recorded_session(void)
 {
     struct strobe_preload *p = &strobe_preload;
     struct strobe_session *s = &p->engine.session;
     strobe_store_seq_cst(strobe_switch, STROBE_OFF);
     strobe_method_switch(STROBE_OFF);
-    strobe_linux_note_images(s, now_ticks(), !strobe_restricted);
+    strobe_linux_note_images(s, current_ticks(), !strobe_restricted);
     if (strobe_entry_local.thread && !p->samples)
         prctl(PR_GET_NAME, s->threads[strobe_entry_local.thread - 1].name);
     if (strobe_local.thread) {
@@ -526,14 +534,14 @@ static void close_session(void)
         prctl(PR_GET_NAME, name);
         strobe_thread_rename(strobe_local.thread, name);
     }
-    if (wait_until_quiet())
+    if (wait_for_quiet_engine())
         finish_session();
 }
 
 static void wait_until_closed(void)
 {
     struct timespec pause = {0, 200 * 1000};
-    for (int i = 0; i < 1000 && strobe_load_acquire(&closed) == CLOSING; i++)
+    for (int i = 0; i < 1000 && strobe_load_acquire(&close_state) == CLOSING; i++)
         syscall(SYS_nanosleep, &pause, NULL);
 }
 
@@ -546,12 +554,12 @@ void strobe_preload_close(void)
         strobe_restrict_close();
     else if (strobe_forked_stop())
         strobe_forked_leave_session();
-    if (!p->started || strobe_restricted || p->engine.session.header->pid != self_pid())
+    if (!p->started || strobe_restricted || p->engine.session.header->pid != calling_pid())
         return;
     strobe_local.busy = 1;
-    if (strobe_cas_acq_rel(&closed, &before, CLOSING)) {
-        close_session();
-        strobe_store_release(&closed, CLOSED);
+    if (strobe_cas_acq_rel(&close_state, &before, CLOSING)) {
+        close_recorded_session();
+        strobe_store_release(&close_state, CLOSED);
     } else if (before == CLOSING) {
         wait_until_closed();
     }
@@ -561,7 +569,7 @@ void strobe_preload_close(void)
 
 bool strobe_preload_is_closed(void)
 {
-    return strobe_load_acquire(&closed) == CLOSED;
+    return strobe_load_acquire(&close_state) == CLOSED;
 }
 
 bool strobe_preload_close_for_exec(void)
@@ -577,14 +585,14 @@ bool strobe_preload_close_for_exec(void)
 void strobe_preload_reopen(void)
 {
     struct strobe_preload *p = &strobe_preload;
-    if (strobe_forked_go_on() || !p->started || p->engine.session.header->pid != self_pid())
+    if (strobe_forked_go_on() || !p->started || p->engine.session.header->pid != calling_pid())
         return;
     strobe_store_release(&p->engine.session.header->state, STROBE_SESSION_RUNNING);
-    strobe_store_release(&closed, NOT_CLOSED);
-    switch_on();
+    strobe_store_release(&close_state, NOT_CLOSED);
+    turn_capture_on();
 }
 
-__attribute__((destructor)) static void leave(void)
+__attribute__((destructor)) static void close_at_unload(void)
 {
     strobe_preload_close();
 }
@@ -593,7 +601,7 @@ void strobe_preload_offender(const char *name)
 {
     static const char head[] = "strobe: invariant broken: called while a thread is suspended: ";
     strobe_guard_leave();
-    /* The sampler's own descriptor table has nothing in it: the program's standard error is opened anew. */
+    /* The sampler's descriptor table is empty, so this function opens the program's standard error again. */
     long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC, 0);
     (void)!syscall(SYS_write, fd, head, sizeof head - 1);
     (void)!syscall(SYS_write, fd, name, strlen(name));

@@ -1,4 +1,7 @@
-/* Life of a capture inside a program that did not ask for it: libstrobe-preload.so. */
+/* The capture of a process, from its start to its end.
+ *
+ * Two libraries use this code. libstrobe-preload.so is loaded into a program that `strobe record` runs, and starts the
+ * capture by itself (load.c). libstrobe-capture is linked into a program, which starts the capture by strobe_start. */
 #ifndef STROBE_BACKEND_LINUX_PRELOAD_PRELOAD_H
 #define STROBE_BACKEND_LINUX_PRELOAD_PRELOAD_H
 
@@ -7,70 +10,78 @@
 
 #include <stdbool.h>
 
-/* Environment by which the command and the library agree, see environment.h. */
+/* Names of the environment variables by which the command passes parameters to the library, see environment.h. */
 #define STROBE_ENV_SESSION "STROBE_SESSION"
 #define STROBE_ENV_ONLY    "STROBE_ONLY"
 
 struct strobe_preload {
     struct strobe_engine engine;
     struct strobe_linux host;
-    bool started; /* a session is attached and was started by this process */
-    bool follow;
-    uint32_t main_thread; /* for which time series are written; index in the session's table */
+    bool started;         /* this process has started a capture */
+    bool follow;          /* child processes are recorded, too */
+    uint32_t main_thread; /* index in the session's thread table, for time series; UINT32_MAX: not registered */
     uint64_t series_due_ticks;
-    bool samples;   /* taken at all, or calls only */
-    bool forked;    /* the capture began some time after a fork, not at an exec (forked.h) */
-    bool late;      /* the capture began by strobe_start, in the middle of the program's life */
-    bool may_start; /* the library is a part of the program: each thread notes its stack for a later strobe_start */
+    bool samples;   /* false: the session records only calls */
+    bool forked;    /* the capture began some time after a fork (forked.h) */
+    bool late;      /* strobe_start began the capture, while the program was running */
+    bool may_start; /* the program links the library: each thread stores its stack's bounds for a later strobe_start */
 };
 extern struct strobe_preload strobe_preload;
 
-/* Begins a capture into an attached session, before the program's own code runs. By the main thread. Returns false when
- * memory is short: the program runs on, not traced. */
+/* Begins a capture into an attached session. Returns false when there is no memory; the program then runs without
+ * capture. Main thread only: before the program's own code runs, or in a child right after the fork. */
 bool strobe_preload_start(const struct strobe_session *session);
 
-/* Begins a capture into an attached session, in the middle of the program's life. Any thread. Returns false when memory
- * is short. */
+/* Begins a capture into an attached session while the program is running. With `paused`, events are only counted until
+ * the capture is resumed. Returns false when there is no memory. Any thread. */
 bool strobe_preload_start_late(const struct strobe_session *session, bool paused);
 
-/* Notes the bounds of the calling thread's stack, for a capture that starts later. At the thread's start; may allocate.
- */
+/* Stores the bounds of the calling thread's stack, for a capture that starts later. At the thread's start. May allocate
+ * memory from the heap. */
 void strobe_preload_note_stack(bool is_main);
 
-/* Asks a thread of this process to register, by the stop signal. Sampler, between passes. */
+/* Sends the stop signal to a thread of this process; the handler registers the thread. Has no effect when there is no
+ * stop signal. Sampler, between passes. */
 void strobe_preload_ask_to_register(uint32_t tid);
 
-/* Registers a thread that meets its first hook without having come through pthread_create; NULL when it is not to be
- * traced. Counts events of threads the table has no room for. */
+/* Registers the calling thread, which pthread_create's hook did not register, at its first hook. Returns NULL when
+ * hooks on the thread only call through, while an engine thread starts, or when the thread table is full. In the last
+ * case the function also counts the event in `events_untracked`. */
 struct strobe_thread *strobe_preload_attach_unknown(void);
 
-/* Registers the calling thread with its stack's bounds. At its start. */
+/* Registers the calling thread with its stack's bounds. Returns NULL when the thread table is full, and counts one
+ * event in `events_untracked`. At the thread's start. May allocate memory from the heap. */
 struct strobe_thread *strobe_preload_attach_known(bool is_main);
 
-/* Ends the capture in order: no event is taken after it returns. Idempotent. */
+/* Ends the capture. No event is recorded after the function returns. The session is closed, unless a thread stays
+ * inside the engine for more than a second. Further calls have no effect. A call during another thread's call waits for
+ * that call, at most 0.2 s. In a forked child that waits for its capture, the function writes a session without
+ * samples. Any thread. */
 void strobe_preload_close(void);
 
-/* True once the session is closed, or could not be. Any context. */
+/* Returns true when strobe_preload_close has ended, also when it could not close the session. Any context. */
 bool strobe_preload_is_closed(void);
 
-/* The same before an exec, also of a forked child whose capture has not begun. False when this process is neither. */
+/* Ends the capture before an exec, or the wait of a forked child for its capture (forked.h). Returns false when this
+ * process has neither a capture nor such a wait. */
 bool strobe_preload_close_for_exec(void);
 
-/* Takes it up again after an exec that failed. */
+/* Continues the capture, or the wait of a forked child, after an exec that failed. */
 void strobe_preload_reopen(void);
 
-/* Counts a child process that was started and is not followed. In the recorded process, or in that child as long as it
- * shares the session's mapping. Any context. */
+/* Counts a child process that is not recorded. Has no effect when children are followed. In the recorded process, or in
+ * the child while it still has the mapping of the parent's session. Any context. */
 void strobe_preload_count_child(void);
 
-/* The same for the caller of an exec, when it is a child by vfork of the recorded process: such a child runs in the
- * memory of its parent, and nothing but its exec is seen. */
+/* Calls strobe_preload_count_child when the calling process is a child by vfork of the recorded process. At an exec.
+ * Such a child runs in its parent's memory, and its exec is the only call by which the library detects the child. */
 void strobe_preload_count_vforked(void);
 
-/* Says who did what in the suspended window, and aborts. */
+/* Writes to standard error that function `name` was called in the suspended window (guard.h), and aborts. */
 _Noreturn void strobe_preload_offender(const char *name);
 
-/* True in the process that was recorded from the start (not its children), while it is traced. */
+/* Returns true while this process has a running capture. Returns false on a thread that is restricted (restrict.h) and
+ * in a child that runs in the memory of the recorded process. */
 bool strobe_preload_is_recorded_process(void);
 
 #endif
