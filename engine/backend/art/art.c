@@ -132,16 +132,6 @@ static enum strobe_status art_find_runtime(void *vm, const struct strobe_art_opt
     return STROBE_OK;
 }
 
-static void art_fill_header(struct strobe_session_header *h)
-{
-    const struct strobe_linux *l = &strobe_art.host.linux;
-    struct strobe_clock_pair *b = &h->begin;
-    strobe_linux_clock_pair(l, &b->ticks, &b->monotonic_ns, &b->boottime_ns, &b->realtime_ns);
-    h->ticks_per_second = l->host.ticks_per_second;
-    long n = syscall(SYS_readlinkat, -100, "/proc/self/exe", h->exe, sizeof h->exe - 1);
-    h->exe[n > 0 ? n : 0] = '\0';
-}
-
 static void art_between_passes(void *ctx)
 {
     static uint64_t last_ticks;
@@ -238,7 +228,7 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
     if (status != STROBE_OK)
         return status;
     art_lay_out();
-    art_fill_header(a->engine.session.header);
+    strobe_linux_begin_header(&a->host.linux, a->engine.session.header);
     a->hooker = o->hooker;
     a->capture++;
     a->native_offset = strobe_art_native_offset(env);

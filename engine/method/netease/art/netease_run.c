@@ -178,16 +178,6 @@ static bool netease_reserve_ring(uint32_t capacity)
     return strobe_netease_ring_open(p, bytes, &run.ring) == STROBE_OK;
 }
 
-static void netease_begin_header(struct strobe_session_header *h)
-{
-    const struct strobe_linux *l = &run.sampler.host.linux;
-    struct strobe_clock_pair *b = &h->begin;
-    strobe_linux_clock_pair(l, &b->ticks, &b->monotonic_ns, &b->boottime_ns, &b->realtime_ns);
-    h->ticks_per_second = l->host.ticks_per_second;
-    long n = syscall(SYS_readlinkat, -100, "/proc/self/exe", h->exe, sizeof h->exe - 1);
-    h->exe[n > 0 ? n : 0] = '\0';
-}
-
 /* Reads the options. When the options name threads, all of them must fit. */
 static enum strobe_status netease_take_options(const struct strobe_netease_options *o, struct strobe_error *error)
 {
@@ -215,7 +205,7 @@ static enum strobe_status netease_attach_session(const char *path, struct strobe
         strobe_session_unmap(&run.session);
         return netease_refuse(STROBE_BAD_INPUT, error, "the session's config has no period");
     }
-    netease_begin_header(run.session.header);
+    strobe_linux_begin_header(&s->host.linux, run.session.header);
     return STROBE_OK;
 }
 
