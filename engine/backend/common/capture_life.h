@@ -6,8 +6,8 @@
  *   STARTING --> IDLE       strobe_life_conclude_start: it has not, and no thread of the capture is left
  *   STARTING --> STUCK      strobe_life_conclude_start: it has not, and a thread of the capture has not ended
  *   RUNNING ---> STOPPING   strobe_life_claim_stop
- *   STOPPING --> IDLE       strobe_life_conclude_stop: no thread uses the capture's state any more
- *   STOPPING --> STUCK      strobe_life_conclude_stop: a thread may still use it
+ *   STOPPING --> IDLE       strobe_life_conclude_stop: the capture's threads have ended
+ *   STOPPING --> STUCK      strobe_life_conclude_stop: one has not, or the backend could not undo all of the capture
  *
  * No function leaves STUCK: the process starts no other capture. A backend may store STUCK in a forked child, which has
  * its parent's state but not its parent's threads.
@@ -61,7 +61,7 @@ static inline bool strobe_life_claim_stop(strobe_a32 *life)
     return strobe_cas_acquire(life, &found, STROBE_LIFE_STOPPING);
 }
 
-/* Concludes a claimed stop. `ended`: no thread uses the capture's state any more. */
+/* Concludes a claimed stop. `ended`: another capture may start. */
 static inline void strobe_life_conclude_stop(strobe_a32 *life, bool ended)
 {
     strobe_store_release(life, ended ? STROBE_LIFE_IDLE : STROBE_LIFE_STUCK);
