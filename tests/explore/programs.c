@@ -8,6 +8,7 @@ const struct explore_group explore_groups[] = {
     {"calls", explore_calls_programs},
     {"gate", explore_gate_programs},
     {"hold", explore_hold_programs},
+    {"life", explore_life_programs},
     {"machthreads", explore_machthreads_programs},
     {"machwatch", explore_machwatch_programs},
     {"matrix", explore_matrix_programs},

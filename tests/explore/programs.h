@@ -9,6 +9,7 @@ extern const struct explore_program *const explore_blocking_programs[];
 extern const struct explore_program *const explore_calls_programs[];
 extern const struct explore_program *const explore_gate_programs[];
 extern const struct explore_program *const explore_hold_programs[];
+extern const struct explore_program *const explore_life_programs[];
 extern const struct explore_program *const explore_machthreads_programs[];
 extern const struct explore_program *const explore_machwatch_programs[];
 extern const struct explore_program *const explore_matrix_programs[];

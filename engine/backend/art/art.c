@@ -4,6 +4,8 @@
 #include "engine/backend/art/hooks/events.h"
 #include "engine/backend/art/names.h"
 #include "engine/backend/art/own_threads.h"
+#include "engine/backend/common/capture_life.h"
+#include "engine/backend/common/capture_memory.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,8 +21,7 @@ struct strobe_art strobe_art;
 
 enum { PROPERTY_BYTES = 92 }; /* most bytes of a system property, NUL included */
 
-enum { IDLE, STARTING, RUNNING, STOPPING, STUCK };
-static strobe_a32 life;
+static strobe_a32 life; /* capture_life.h */
 
 /* The features in order of start. Threads come first, so that new threads are registered. Allocations come last, so
  * that those of the start itself are not recorded. The end removes the features in reverse order. */
@@ -34,42 +35,32 @@ static bool in_place[FEATURES];
 
 /* ---- memory ---- */
 
-/* A hook that read the switch just before it was turned off may use a capture's memory for some more instructions. The
- * memory therefore stays until the start of the capture after the next. */
-struct memory {
-    void *all;
-    size_t bytes;
-    struct strobe_session session;
-};
-static struct memory present, previous;
-
 static size_t art_whole_pages(size_t bytes)
 {
     return (bytes + 4095) & ~(size_t)4095;
 }
 
-static void art_release_memory(struct memory *m)
-{
-    if (m->all)
-        munmap(m->all, m->bytes);
-    if (m->session.header)
-        strobe_session_unmap(&m->session);
-    *m = (struct memory){0};
-}
-
-/* Reserves a capture's memory, except for its session. Only pages that are used are touched. */
-static bool art_reserve_memory(const struct strobe_config *c, struct memory *m)
+/* Only pages that are used are touched. */
+static bool art_reserve_memory(const struct strobe_config *c, struct strobe_capture_memory *m)
 {
     size_t engine = art_whole_pages(strobe_engine_memory_bytes(c));
     size_t walks = art_whole_pages(c->threads_max * sizeof(struct strobe_art_walk));
     size_t local = art_whole_pages(c->threads_max * sizeof(struct strobe_art_local));
-    *m = (struct memory){.bytes = engine + walks + local + sizeof(struct strobe_art_threads)};
-    void *p = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t bytes = engine + walks + local + sizeof(struct strobe_art_threads);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return false;
     m->all = p;
+    m->bytes = bytes;
     return true;
 }
+
+static void art_release_memory(struct strobe_capture_memory *m)
+{
+    munmap(m->all, m->bytes);
+}
+
+static struct strobe_capture_memories memories = {.reserve = art_reserve_memory, .release = art_release_memory};
 
 /* ---- the switch: a page that a forked child finds wiped ---- */
 
@@ -117,21 +108,6 @@ static int art_level_of(const struct strobe_art_options *o)
     return level ? (int)strtol(level, NULL, 10) : 0;
 }
 
-/* Reads the session's config before the capture attaches to the session. After it has attached, nothing fails any more.
- */
-static enum strobe_status art_read_config(const char *path, struct strobe_config *config, struct strobe_error *error)
-{
-    struct strobe_session s;
-    enum strobe_status status = strobe_session_open(path, &s);
-    if (status == STROBE_OK) {
-        *config = s.header->config;
-        strobe_session_unmap(&s);
-    } else {
-        strobe_error_set(error, "%s: %s", path, strobe_status_text(status));
-    }
-    return status;
-}
-
 /* Finds the runtime. Until all of it is found, the last capture's data stays: a thread may still reach a suspension
  * point with work of the last capture to do. */
 static enum strobe_status art_find_runtime(void *vm, const struct strobe_art_options *o, struct strobe_error *error)
@@ -156,16 +132,6 @@ static enum strobe_status art_find_runtime(void *vm, const struct strobe_art_opt
     return STROBE_OK;
 }
 
-static void art_fill_header(struct strobe_session_header *h)
-{
-    const struct strobe_linux *l = &strobe_art.host.linux;
-    struct strobe_clock_pair *b = &h->begin;
-    strobe_linux_clock_pair(l, &b->ticks, &b->monotonic_ns, &b->boottime_ns, &b->realtime_ns);
-    h->ticks_per_second = l->host.ticks_per_second;
-    long n = syscall(SYS_readlinkat, -100, "/proc/self/exe", h->exe, sizeof h->exe - 1);
-    h->exe[n > 0 ? n : 0] = '\0';
-}
-
 static void art_between_passes(void *ctx)
 {
     static uint64_t last_ticks;
@@ -180,8 +146,8 @@ static void art_between_passes(void *ctx)
 static void art_lay_out(void)
 {
     struct strobe_art *a = &strobe_art;
-    const struct strobe_config *c = &present.session.header->config;
-    char *at = present.all;
+    const struct strobe_config *c = &memories.present.session.header->config;
+    char *at = memories.present.all;
     void *engine = at;
     at += art_whole_pages(strobe_engine_memory_bytes(c));
     struct strobe_art_walk *walks = (void *)at;
@@ -191,7 +157,7 @@ static void art_lay_out(void)
     a->threads = (void *)at;
     strobe_art_host_init(&a->host, &a->libart, &a->runtime, a->threads, walks);
     a->host.linux.host.between_passes = art_between_passes;
-    strobe_engine_init(&a->engine, &present.session, &a->host.linux.host, &strobe_unwinder_art, engine);
+    strobe_engine_init(&a->engine, &memories.present.session, &a->host.linux.host, &strobe_unwinder_art, engine);
 }
 
 static void art_start_feature(int i, struct strobe_jni *env)
@@ -248,42 +214,21 @@ static void art_start_sampler(void)
         strobe_error_copy(&error, off, sizeof s->off[0]);
 }
 
-/* Attaches to the session. This is the last step that can fail. */
-static enum strobe_status art_attach_session(const char *path, struct memory *m, struct strobe_error *error)
-{
-    struct strobe_config config;
-    enum strobe_status status = art_read_config(path, &config, error);
-    if (status != STROBE_OK)
-        return status;
-    if (!art_reserve_memory(&config, m) || !art_place_switch()) {
-        status = art_refuse(STROBE_IO, error, "there is no memory for the engine");
-    } else {
-        status = strobe_session_attach(path, strobe_art.host.linux.pid, &m->session);
-        if (status != STROBE_OK)
-            strobe_error_set(error, "%s: %s", path, strobe_status_text(status));
-    }
-    if (status != STROBE_OK)
-        art_release_memory(m);
-    return status;
-}
-
 static enum strobe_status art_start_capture(void *vm, const struct strobe_art_options *o, struct strobe_error *error)
 {
     struct strobe_art *a = &strobe_art;
-    struct memory next = {0};
     struct strobe_jni *env = strobe_jvm_env(vm);
     if (!env)
         return art_refuse(STROBE_UNSUPPORTED, error, "the calling thread is not attached to the runtime");
     enum strobe_status status = art_find_runtime(vm, o, error);
-    if (status == STROBE_OK)
-        status = art_attach_session(o->session_path, &next, error);
+    if (status == STROBE_OK && !art_place_switch())
+        status = art_refuse(STROBE_IO, error, "there is no memory for the engine");
+    if (status == STROBE_OK) /* the last step that can fail */
+        status = strobe_capture_memories_begin(&memories, o->session_path, a->host.linux.pid, error);
     if (status != STROBE_OK)
         return status;
-    art_release_memory(&previous);
-    previous = present;
-    present = next;
     art_lay_out();
-    art_fill_header(a->engine.session.header);
+    strobe_linux_begin_header(&a->host.linux, a->engine.session.header);
     a->hooker = o->hooker;
     a->capture++;
     a->native_offset = strobe_art_native_offset(env);
@@ -292,8 +237,8 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
         art_start_feature(i, env);
     /* Without the listener, 0 allocations would look like a measurement. */
     if (!(a->status.on & 1u << STROBE_ART_ALLOC))
-        present.session.header->config.metrics &= ~(uint32_t)STROBE_METRIC_ALLOC;
-    a->engine.config.metrics = present.session.header->config.metrics;
+        a->engine.session.header->config.metrics &= ~(uint32_t)STROBE_METRIC_ALLOC;
+    a->engine.config.metrics = a->engine.session.header->config.metrics;
     art_report_other_uses();
     art_start_sampler();
     art_switch_on();
@@ -304,27 +249,25 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
 enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *options,
                                     struct strobe_art_status *status, struct strobe_error *error)
 {
-    uint32_t idle = IDLE;
-    if (!strobe_cas_acquire(&life, &idle, STARTING))
-        return art_refuse(STROBE_EXISTS, error,
-                          idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
+    enum strobe_status started = strobe_life_claim_start(&life, error);
+    if (started != STROBE_OK)
+        return started;
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
-    enum strobe_status started = art_start_capture(vm, options, error);
+    started = art_start_capture(vm, options, error);
     strobe_local.busy = busy;
     if (started == STROBE_OK && status)
         *status = strobe_art.status;
-    strobe_store_release(&life, started == STROBE_OK ? RUNNING : IDLE);
+    strobe_life_conclude_start(&life, started, true);
     return started;
 }
 
 /* ---- end ---- */
 
-/* Threads leave the engine within microseconds, unless the kernel does not run them. */
 static bool art_wait_until_quiet(void)
 {
-    struct timespec pause = {0, 200 * 1000};
-    for (int i = 0; i < 5000; i++) {
+    struct timespec pause = {0, STROBE_QUIET_STEP_NS};
+    for (int i = 0; i < STROBE_QUIET_STEPS; i++) {
         if (strobe_engine_quiet(&strobe_art.engine))
             return true;
         syscall(SYS_nanosleep, &pause, NULL);
@@ -366,8 +309,7 @@ static void art_close_session(void)
 
 void strobe_art_stop(void)
 {
-    uint32_t running = RUNNING;
-    if (!strobe_cas_acquire(&life, &running, STOPPING))
+    if (!strobe_life_claim_stop(&life))
         return;
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
@@ -381,5 +323,5 @@ void strobe_art_stop(void)
     if (art_wait_until_quiet() && ended)
         art_close_session();
     strobe_local.busy = busy;
-    strobe_store_release(&life, ended ? IDLE : STUCK);
+    strobe_life_conclude_stop(&life, ended);
 }

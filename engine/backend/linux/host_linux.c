@@ -1,6 +1,7 @@
 #include "engine/backend/linux/host_linux.h"
 
 #include "engine/backend/linux/suspend.h"
+#include "engine/store/session.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -183,4 +184,13 @@ void strobe_linux_clock_pair(const struct strobe_linux *l, uint64_t *ticks_out, 
     *ticks_out = *monotonic_ns = clock_ns(l, CLOCK_MONOTONIC);
     *boottime_ns = clock_ns(l, CLOCK_BOOTTIME);
     *realtime_ns = clock_ns(l, CLOCK_REALTIME);
+}
+
+void strobe_linux_begin_header(const struct strobe_linux *l, struct strobe_session_header *h)
+{
+    struct strobe_clock_pair *b = &h->begin;
+    strobe_linux_clock_pair(l, &b->ticks, &b->monotonic_ns, &b->boottime_ns, &b->realtime_ns);
+    h->ticks_per_second = l->host.ticks_per_second;
+    long n = syscall(SYS_readlinkat, -100, "/proc/self/exe", h->exe, sizeof h->exe - 1);
+    h->exe[n > 0 ? n : 0] = '\0';
 }

@@ -32,6 +32,8 @@
 #include <stdbool.h>
 #include <time.h>
 
+struct strobe_session_header;
+
 typedef int strobe_clock_fn(clockid_t, struct timespec *);
 typedef int strobe_sigaction_fn(int, const struct sigaction *, struct sigaction *);
 
@@ -79,5 +81,8 @@ long strobe_linux_pread(int fd, void *out, size_t bytes, uint64_t offset);
 /* Reads the clocks at one instant, for the session. Start and end. */
 void strobe_linux_clock_pair(const struct strobe_linux *l, uint64_t *ticks, uint64_t *monotonic_ns,
                              uint64_t *boottime_ns, uint64_t *realtime_ns);
+
+/* Stores the clocks of the begin, the rate of ticks and the path of the program in a session's header. Start only. */
+void strobe_linux_begin_header(const struct strobe_linux *l, struct strobe_session_header *h);
 
 #endif

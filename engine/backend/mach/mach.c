@@ -1,6 +1,8 @@
 #include "engine/backend/mach/mach.h"
 #include "engine/base/error.h"
 
+#include "engine/backend/common/capture_life.h"
+#include "engine/backend/common/capture_memory.h"
 #include "engine/backend/mach/events.h"
 #include "engine/backend/mach/images.h"
 #include "engine/backend/mach/own_threads.h"
@@ -13,8 +15,7 @@
 
 struct strobe_mach strobe_mach;
 
-enum { IDLE, STARTING, RUNNING, STOPPING, STUCK };
-static strobe_a32 life;
+static strobe_a32 life; /* capture_life.h */
 
 /* Allocations last, so that what the start itself does is not told. Taken out in reverse. */
 static const struct strobe_mach_feature *const features[] = {
@@ -27,27 +28,9 @@ static struct strobe_rebinding rebindings[REBINDINGS_MAX];
 
 /* ---- memory ---- */
 
-/* Hooks that looked at the switch just before it was turned off may use a capture's memory for some instructions yet.
- * So that stays until the capture after the next begins. */
-struct memory {
-    vm_address_t all;
-    size_t bytes;
-    struct strobe_session session;
-};
-static struct memory present, previous;
-
 static size_t whole_pages(size_t bytes)
 {
     return (bytes + 16383) & ~(size_t)16383;
-}
-
-static void release(struct memory *m)
-{
-    if (m->bytes)
-        vm_deallocate(mach_task_self(), m->all, m->bytes);
-    if (m->session.header)
-        strobe_session_unmap(&m->session);
-    *m = (struct memory){0};
 }
 
 /* All that a capture needs beside its session, in this order. Only what is used of it is ever touched. */
@@ -67,16 +50,24 @@ static struct parts parts_of(const struct strobe_config *c)
     };
 }
 
-static bool reserve(const struct strobe_config *c, struct memory *m)
+static bool reserve(const struct strobe_config *c, struct strobe_capture_memory *m)
 {
     struct parts p = parts_of(c);
     size_t bytes = p.engine + p.threads + p.local + p.claims + p.rebound;
-    *m = (struct memory){0};
-    if (vm_allocate(mach_task_self(), &m->all, bytes, VM_FLAGS_ANYWHERE) != KERN_SUCCESS)
+    vm_address_t at = 0;
+    if (vm_allocate(mach_task_self(), &at, bytes, VM_FLAGS_ANYWHERE) != KERN_SUCCESS)
         return false;
+    m->all = (void *)(uintptr_t)at;
     m->bytes = bytes;
     return true;
 }
+
+static void release(struct strobe_capture_memory *m)
+{
+    vm_deallocate(mach_task_self(), (vm_address_t)(uintptr_t)m->all, m->bytes);
+}
+
+static struct strobe_capture_memories memories = {.reserve = reserve, .release = release};
 
 /* ---- the switch: a forked child finds it off ---- */
 
@@ -85,7 +76,7 @@ static strobe_a32 switch_word;
 static void in_child(void)
 {
     strobe_store_relaxed(&switch_word, STROBE_OFF);
-    strobe_store_relaxed(&life, STUCK);
+    strobe_store_relaxed(&life, STROBE_LIFE_STUCK);
 }
 
 static void place_switch(void)
@@ -141,38 +132,19 @@ static void fill_header(struct strobe_session_header *h)
     h->exe[n] = '\0';
 }
 
-/* The session is looked at before it is attached to, since that can't be taken back. */
-static enum strobe_status take_session(const char *path, struct memory *m, struct strobe_error *error)
-{
-    struct strobe_session s;
-    enum strobe_status status = strobe_session_open(path, &s);
-    if (status == STROBE_OK) {
-        struct strobe_config config = s.header->config;
-        strobe_session_unmap(&s);
-        if (!reserve(&config, m))
-            return refuse(STROBE_IO, error, "there is no memory for the engine");
-        status = strobe_session_attach(path, (uint32_t)getpid(), &m->session);
-    }
-    if (status != STROBE_OK) {
-        release(m);
-        strobe_error_join(error, path, strobe_status_text(status));
-    }
-    return status;
-}
-
 static struct strobe_rebound *lay_out(void)
 {
     struct strobe_mach *a = &strobe_mach;
-    const struct strobe_config *c = &present.session.header->config;
+    const struct strobe_config *c = &memories.present.session.header->config;
     struct parts p = parts_of(c);
-    char *at = (char *)(uintptr_t)present.all;
+    char *at = memories.present.all;
     void *engine = at;
     a->threads = (void *)(at += p.engine);
     a->local = (void *)(at += p.threads);
     a->claims = (void *)(at += p.local);
     strobe_mach_claims_bytes(c->threads_max, &a->claims_mask);
     strobe_mach_host_init(&a->host, a->threads);
-    strobe_engine_init(&a->engine, &present.session, &a->host.host, &strobe_unwinder_mach, engine);
+    strobe_engine_init(&a->engine, &memories.present.session, &a->host.host, &strobe_unwinder_mach, engine);
     memset(&a->status, 0, sizeof a->status);
     return (void *)(at + p.claims);
 }
@@ -229,19 +201,15 @@ static void keep_metrics_that_are_counted(void)
     if (a->status.on >> STROBE_MACH_MALLOC & 1)
         counted |= STROBE_METRIC_ALLOC;
     a->engine.config.metrics &= counted;
-    present.session.header->config.metrics = a->engine.config.metrics;
+    a->engine.session.header->config.metrics = a->engine.config.metrics;
 }
 
 static enum strobe_status start(const struct strobe_mach_options *o, struct strobe_error *error)
 {
     struct strobe_mach *a = &strobe_mach;
-    struct memory next = {0};
-    enum strobe_status status = take_session(o->session_path, &next, error);
+    enum strobe_status status = strobe_capture_memories_begin(&memories, o->session_path, (uint32_t)getpid(), error);
     if (status != STROBE_OK)
         return status;
-    release(&previous);
-    previous = present;
-    present = next;
     place_switch();
     a->capture++;
     struct strobe_rebound *rebound = lay_out();
@@ -265,31 +233,29 @@ static enum strobe_status start(const struct strobe_mach_options *o, struct stro
 enum strobe_status strobe_mach_start(const struct strobe_mach_options *options, struct strobe_mach_status *status,
                                      struct strobe_error *error)
 {
-    uint32_t idle = IDLE;
-    if (!strobe_cas_acquire(&life, &idle, STARTING))
-        return refuse(STROBE_EXISTS, error,
-                      idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
+    enum strobe_status started = strobe_life_claim_start(&life, error);
+    if (started != STROBE_OK)
+        return started;
     if (!strobe_mach_threads_begin()) {
-        strobe_store_release(&life, IDLE);
+        strobe_life_conclude_start(&life, STROBE_UNSUPPORTED, true);
         return refuse(STROBE_UNSUPPORTED, error, "the app has used up its thread-specific keys");
     }
     void *was = strobe_mach_become_own();
-    enum strobe_status started = start(options, error);
+    started = start(options, error);
     strobe_mach_become(was);
     if (started == STROBE_OK && status)
         *status = strobe_mach.status;
-    bool left = started != STROBE_OK && !strobe_mach_own_threads_stop();
-    strobe_store_release(&life, started == STROBE_OK ? RUNNING : left ? STUCK : IDLE);
+    bool ended = started != STROBE_OK && strobe_mach_own_threads_stop();
+    strobe_life_conclude_start(&life, started, ended);
     return started;
 }
 
 /* ---- end ---- */
 
-/* Threads leave the engine within microseconds unless they are descheduled. */
 static bool wait_until_quiet(void)
 {
-    struct timespec pause = {0, 200 * 1000};
-    for (int i = 0; i < 5000; i++) {
+    struct timespec pause = {0, STROBE_QUIET_STEP_NS};
+    for (int i = 0; i < STROBE_QUIET_STEPS; i++) {
         if (!strobe_load_seq_cst(&strobe_mach.registering) && strobe_engine_quiet(&strobe_mach.engine))
             return true;
         nanosleep(&pause, NULL);
@@ -299,8 +265,7 @@ static bool wait_until_quiet(void)
 
 void strobe_mach_stop(void)
 {
-    uint32_t running = RUNNING;
-    if (!strobe_cas_acquire(&life, &running, STOPPING))
+    if (!strobe_life_claim_stop(&life))
         return;
     void *was = strobe_mach_become_own();
     strobe_store_seq_cst(strobe_switch, STROBE_OFF);
@@ -316,5 +281,5 @@ void strobe_mach_stop(void)
         strobe_session_finish(&strobe_mach.engine.session, &end);
     }
     strobe_mach_become(was);
-    strobe_store_release(&life, ended && quiet && undone ? IDLE : STUCK);
+    strobe_life_conclude_stop(&life, ended && quiet && undone);
 }

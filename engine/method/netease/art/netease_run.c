@@ -1,5 +1,6 @@
 /* The life cycle of a capture. A process has one capture at a time, in memory that is reserved once and stays. */
 #include "engine/backend/art/own_thread.h"
+#include "engine/backend/common/capture_life.h"
 #include "engine/base/error_format.h"
 #include "engine/method/netease/art/netease.h"
 
@@ -12,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { IDLE, STARTING, RUNNING, STOPPING, STUCK };
 enum { WATCH_NS = 50 * 1000 * 1000 };
 enum { CHOICES = 10 }; /* choices of threads for each checkpoint: running threads add themselves to the table later */
 
 /* All state. It stays after the end, because a requested checkpoint may run later. */
 static struct {
-    strobe_a32 life, stop;
+    strobe_a32 life; /* capture_life.h */
+    strobe_a32 stop;
     struct strobe_libart libart;
     struct strobe_art_runtime runtime;
     struct strobe_art_threads threads;
@@ -177,16 +178,6 @@ static bool netease_reserve_ring(uint32_t capacity)
     return strobe_netease_ring_open(p, bytes, &run.ring) == STROBE_OK;
 }
 
-static void netease_begin_header(struct strobe_session_header *h)
-{
-    const struct strobe_linux *l = &run.sampler.host.linux;
-    struct strobe_clock_pair *b = &h->begin;
-    strobe_linux_clock_pair(l, &b->ticks, &b->monotonic_ns, &b->boottime_ns, &b->realtime_ns);
-    h->ticks_per_second = l->host.ticks_per_second;
-    long n = syscall(SYS_readlinkat, -100, "/proc/self/exe", h->exe, sizeof h->exe - 1);
-    h->exe[n > 0 ? n : 0] = '\0';
-}
-
 /* Reads the options. When the options name threads, all of them must fit. */
 static enum strobe_status netease_take_options(const struct strobe_netease_options *o, struct strobe_error *error)
 {
@@ -214,7 +205,7 @@ static enum strobe_status netease_attach_session(const char *path, struct strobe
         strobe_session_unmap(&run.session);
         return netease_refuse(STROBE_BAD_INPUT, error, "the session's config has no period");
     }
-    netease_begin_header(run.session.header);
+    strobe_linux_begin_header(&s->host.linux, run.session.header);
     return STROBE_OK;
 }
 
@@ -244,22 +235,20 @@ static enum strobe_status netease_start_capture(void *vm, const struct strobe_ne
 enum strobe_status strobe_netease_start(void *vm, const struct strobe_netease_options *options,
                                         struct strobe_error *error)
 {
-    uint32_t idle = IDLE;
-    if (!strobe_cas_acquire(&run.life, &idle, STARTING))
-        return netease_refuse(STROBE_EXISTS, error,
-                              idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
+    enum strobe_status status = strobe_life_claim_start(&run.life, error);
+    if (status != STROBE_OK)
+        return status;
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
-    enum strobe_status status = netease_start_capture(vm, options, error);
+    status = netease_start_capture(vm, options, error);
     strobe_local.busy = busy;
-    bool lingers = watchdog.there || sampler.there;
-    strobe_store_release(&run.life, status == STROBE_OK ? RUNNING : lingers ? STUCK : IDLE);
+    strobe_life_conclude_start(&run.life, status, !watchdog.there && !sampler.there);
     return status;
 }
 
 struct strobe_netease_sampler *strobe_netease_running(void)
 {
-    return strobe_load_acquire(&run.life) == RUNNING ? &run.sampler : NULL;
+    return strobe_load_acquire(&run.life) == STROBE_LIFE_RUNNING ? &run.sampler : NULL;
 }
 
 /* ---- end ---- */
@@ -276,8 +265,7 @@ static void netease_close_session(struct strobe_netease_result *out)
 enum strobe_status strobe_netease_stop(struct strobe_netease_result *out)
 {
     struct strobe_netease_result result;
-    uint32_t running = RUNNING;
-    if (!strobe_cas_acquire(&run.life, &running, STOPPING))
+    if (!strobe_life_claim_stop(&run.life))
         return STROBE_NO_ENTRY;
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
@@ -285,6 +273,6 @@ enum strobe_status strobe_netease_stop(struct strobe_netease_result *out)
     if (ended)
         netease_close_session(out ? out : &result);
     strobe_local.busy = busy;
-    strobe_store_release(&run.life, ended ? IDLE : STUCK);
+    strobe_life_conclude_stop(&run.life, ended);
     return ended ? STROBE_OK : STROBE_LATE;
 }

@@ -2,6 +2,7 @@
 #include "engine/base/error_format.h"
 
 #include "engine/backend/art/module.h"
+#include "engine/backend/common/capture_life.h"
 #include "engine/store/reserve.h"
 
 #include <errno.h>
@@ -25,8 +26,8 @@ static struct {
     size_t bytes;
     uint64_t *enabled_tags, tags, tags_before;
     int *marker_fd;
-    bool magic; /* the marker's descriptor is STROBE_RHEA_MAGIC_FD */
-    bool under_way;
+    bool magic;      /* the marker's descriptor is STROBE_RHEA_MAGIC_FD */
+    strobe_a32 life; /* capture_life.h; never STUCK, because a capture has no threads */
 } capture;
 
 static _Thread_local uint32_t own_tid;
@@ -102,13 +103,19 @@ static enum strobe_status rhea_map_ring(const char *path, size_t bytes, void **o
     return STROBE_IO;
 }
 
-void strobe_rhea_release(void)
+static void rhea_release_ring(void)
 {
-    if (!capture.memory || capture.under_way)
+    if (!capture.memory)
         return;
     mmap(capture.memory, capture.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
          -1, 0);
     capture.memory = NULL;
+}
+
+void strobe_rhea_release(void)
+{
+    if (strobe_load_acquire(&capture.life) == STROBE_LIFE_IDLE)
+        rhea_release_ring();
 }
 
 static enum strobe_status rhea_make_ring(const struct strobe_rhea_options *o, struct strobe_packet_ring *ring,
@@ -117,7 +124,7 @@ static enum strobe_status rhea_make_ring(const struct strobe_rhea_options *o, st
     uint32_t slots = strobe_packet_ring_slots(o->slots);
     size_t bytes = strobe_packet_ring_bytes(slots);
     void *memory;
-    strobe_rhea_release();
+    rhea_release_ring();
     enum strobe_status status = rhea_map_ring(o->ring_path, bytes, &memory);
     if (status == STROBE_EXISTS)
         return rhea_refuse(status, error, "the ring's file exists already");
@@ -174,16 +181,14 @@ static void rhea_restore_tags(void)
 
 static void rhea_discard_ring(const char *ring_path)
 {
-    strobe_rhea_release();
+    rhea_release_ring();
     if (ring_path)
         unlink(ring_path);
 }
 
-enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *o, struct strobe_error *error)
+static enum strobe_status rhea_start_capture(const struct strobe_rhea_options *o, struct strobe_error *error)
 {
     struct strobe_packet_ring ring;
-    if (capture.under_way)
-        return rhea_refuse(STROBE_EXISTS, error, "a capture is under way");
     enum strobe_status status = find_cutils(o->cutils, error);
     if (status == STROBE_OK)
         status = rhea_make_ring(o, &ring, error);
@@ -204,27 +209,37 @@ enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *o, struct
         rhea_discard_ring(o->ring_path);
         return rhea_refuse(status, error, "slots of write can't be exchanged");
     }
-    capture.under_way = true;
     strobe_store_release(&c->on, 1);
     rhea_set_tags(o->tags ? o->tags : STROBE_RHEA_TAGS);
     return STROBE_OK;
 }
 
+enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *options, struct strobe_error *error)
+{
+    enum strobe_status status = strobe_life_claim_start(&capture.life, error);
+    if (status != STROBE_OK)
+        return status;
+    status = rhea_start_capture(options, error);
+    strobe_life_conclude_start(&capture.life, status, true);
+    return status;
+}
+
 void strobe_rhea_hook_loaded(void)
 {
-    if (capture.under_way)
+    if (strobe_load_acquire(&capture.life) == STROBE_LIFE_RUNNING)
         strobe_rhea_hook_again();
 }
 
 enum strobe_status strobe_rhea_stop(void)
 {
-    if (!capture.under_way)
+    if (!strobe_life_claim_stop(&capture.life))
         return STROBE_OK;
     rhea_restore_tags();
     strobe_store_release(&strobe_rhea_newest->on, 0);
     strobe_atrace_end(&strobe_rhea_newest->atrace);
-    capture.under_way = false;
-    return strobe_rhea_unhook();
+    enum strobe_status status = strobe_rhea_unhook();
+    strobe_life_conclude_stop(&capture.life, true);
+    return status;
 }
 
 /* ---- the log */
