@@ -199,7 +199,7 @@ static int take_record_option(int c, struct strobe_record_options *o, const char
 {
     struct strobe_config *k = &o->config;
     switch (c) {
-    case 'o': *output = optarg; return 0;
+    case 'o': *output = optarg; return *optarg ? 0 : strobe_complain("record: -o: expected a file name");
     case NO_CONVERT: o->convert = false; return 0;
     case 'f': o->replace = true; return 0;
     case 'q': o->quiet = true; return 0;

@@ -116,7 +116,7 @@ struct strobe_report {
     const char *source;        /* "session" or "trace" */
     const char *command, *exe; /* "" when unknown */
     uint32_t pid;
-    int closed;         /* of a session: ended in order */
+    int closed;         /* of a session: ended normally */
     int exited, killed; /* of one that is not closed, where it is known how its process ended */
     uint64_t begin_ns, wall_ns, cpu_ns;
     struct strobe_report_process process;
@@ -191,9 +191,9 @@ struct strobe_report_names {
 enum strobe_status strobe_report_rank(struct strobe_report *report, const struct strobe_profile *profile,
                                       const struct strobe_report_names *names);
 
-/* What a session that did not end in order, or a trace of one, is warned with. */
-#define STROBE_REPORT_NOT_ENDED "the session did not end in order: the program was killed, or still runs"
-#define STROBE_REPORT_KILLED    "the session did not end in order: the program was killed"
+/* What a session that did not end normally, or a trace of one, is warned with. */
+#define STROBE_REPORT_NOT_ENDED "the session did not end normally: the program was killed, or still runs"
+#define STROBE_REPORT_KILLED    "the session did not end normally: the program was killed"
 
 /* Adds a warning, as printf. STROBE_IO: out of memory. */
 enum strobe_status strobe_report_warn(struct strobe_report *report, const char *format, ...)
