@@ -58,8 +58,9 @@ works() {
 # ---- wrong arguments
 
 is_refused the_lab_names_itself 'strobe-lab: run: which scenario? strobe-lab run SCENARIO' "$strobe" run
-is_refused policy_unknown 'expected one of strobe, btrace-android, btrace-ios, async-1ms, async-10ms, sync-only, matrix'\
-', rheatrace, btrace2, netease, ideal, strobe-stops, rheatrace-main, none' "$strobe" run "$small" --policy x
+every_policy='strobe, btrace-android, btrace-ios, async-1ms, async-10ms, sync-only, matrix, rheatrace, btrace2, '
+every_policy+='netease, ideal, strobe-stops, rheatrace-main, none'
+is_refused policy_unknown "expected one of $every_policy" "$strobe" run "$small" --policy x
 is_refused seeds_that_go_down 'A..B with A <= B' "$strobe" run "$small" --seeds 5..1
 is_refused random_seeds_that_go_down 'A..B with A <= B' "$strobe" run --random 5..2
 is_refused compare_seeds_that_go_down 'A..B with A <= B' "$strobe" compare "$small" --seeds 5..1
@@ -362,7 +363,8 @@ sed '/^duration/a expect agreement strobe 0.999..1' "$small" >'an invariant.scn'
 if wanted broken; then
     run "$strobe" run 'an invariant.scn' --seed 3
     fault=$( ((status == 1)) || echo "exit status $status, ")
-    [[ $(<err) == "strobe-lab: seed 3: an invariant.scn:"*"expected agreement of strobe in 0.999..1"* ]] || fault+=$(<err)
+    [[ $(<err) == "strobe-lab: seed 3: an invariant.scn:"*"expected agreement of strobe in 0.999..1"* ]] ||
+        fault+=$(<err)
     verdict broken_by_a_trial "$fault"
     check broken_and_scored_all_the_same grep -q '^  agreement ' out
     run "$strobe" run 'an invariant.scn' --seed 3 --schedule adversarial
