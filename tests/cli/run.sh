@@ -108,6 +108,20 @@ done
 for use in 'convert -o x.json' 'symbolize -o x --jit lines' report; do
     is_refused "${use%% *}_of_an_empty_file" 'nothing: byte 0: an empty file, expected a session' "$strobe" $use nothing
 done
+if wanted one_process_in_a_folder; then
+    mkdir -p lone.strobe && cp good.strobe lone.strobe/main.strobe
+    run "$strobe" report lone.strobe
+    [[ $(head -n 1 out) == '1 process' ]] && fault= || fault=$(head -n 1 out; cat err)
+    verdict one_process_in_a_folder "$fault"
+fi
+if wanted broken_invariants_have_their_status; then
+    fault=
+    for command in run compare; do
+        run "$strobe" help $command
+        [[ $(<out) == *'1 an invariant was broken'* ]] || fault+=" $command"
+    done
+    verdict broken_invariants_have_their_status "$fault"
+fi
 is_refused import_missing_file 'nowhere: No such file' "$strobe" import matrix-events nowhere
 is_refused import_missing_log 'nowhere: No such file' "$strobe" import matrix-log nowhere
 is_refused record_of_nothing 'which program' "$strobe" record
