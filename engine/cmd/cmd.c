@@ -82,7 +82,7 @@ int strobe_complain(const char *format, ...)
         if (*p < ' ' || *p == 0x7f)
             *p = '?';
     fflush(stdout);
-    fprintf(stderr, "strobe: %s\n", line);
+    fprintf(stderr, "%s: %s\n", strobe_program, line);
     return STROBE_EXIT_BAD;
 }
 
@@ -135,10 +135,10 @@ static void complain_of_option(const char *command, const char *word, const stru
     for (const struct option *o = options; o->name; o++)
         strobe_guess_consider(&guess, o->name);
     if (guess.best)
-        strobe_complain("%s: no such option: %s; did you mean --%s? `strobe help %s` lists them", command, word,
-                        guess.best, command);
+        strobe_complain("%s: no such option: %s; did you mean --%s? `%s help %s` lists them", command, word, guess.best,
+                        strobe_program, command);
     else
-        strobe_complain("%s: no such option: %s; `strobe help %s` lists them", command, word, command);
+        strobe_complain("%s: no such option: %s; `%s help %s` lists them", command, word, strobe_program, command);
 }
 
 _Noreturn static void list_option_words(const struct option *options)
@@ -182,7 +182,7 @@ static int next_option(int argc, char **argv, const struct option *options, cons
     else if (is_long && optopt)
         strobe_complain("%s: option %.*s takes no value", argv[0], (int)strcspn(word, "="), word);
     else if (!is_long || optopt)
-        strobe_complain("%s: no such option: -%c; `strobe help %s` lists them", argv[0], optopt, argv[0]);
+        strobe_complain("%s: no such option: -%c; `%s help %s` lists them", argv[0], optopt, strobe_program, argv[0]);
     else
         complain_of_option(argv[0], word, options);
     return '?';

@@ -32,7 +32,7 @@ const struct strobe_cmd *strobe_cmd_find(const char *name);
 /* Complains that there is no command of that name, and suggests a similar one. Returns STROBE_EXIT_BAD. */
 int strobe_no_such_command(const char *name);
 
-/* Prints one line `strobe: ...` to standard error and returns STROBE_EXIT_BAD. `format` is a printf format without a
+/* Prints one line `PROGRAM: ...` to standard error and returns STROBE_EXIT_BAD. `format` is a printf format without a
  * newline. */
 __attribute__((format(printf, 1, 2))) int strobe_complain(const char *format, ...);
 

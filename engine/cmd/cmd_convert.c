@@ -152,8 +152,9 @@ static int convert_session(const struct request *q)
     if (status != STROBE_OK)
         return strobe_complain("%s", error.text[0] ? error.text : strobe_status_text(status));
     if (!q->quiet && isatty(STDERR_FILENO)) /* messages of success appear on a terminal only */
-        fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", output, (unsigned long long)stats.slices,
-                (unsigned long long)stats.threads, (double)stats.bytes / 1e6);
+        fprintf(stderr, "%s: %llu slices of %llu %s, %.1f MB\n", output, (unsigned long long)stats.slices,
+                (unsigned long long)stats.threads, stats.threads == 1 ? "thread" : "threads",
+                (double)stats.bytes / 1e6);
     if (!q->quiet)
         strobe_convert_print_nameless(&stats, stderr);
     return STROBE_EXIT_OK;

@@ -1,6 +1,7 @@
 #include "engine/base/error.h"
 #include "engine/cmd/cmd.h"
 
+#include "engine/trace/session/reader.h"
 #include "engine/trace/symbols/dsym.h"
 #include "engine/trace/symbols/jit_names.h"
 #include "engine/trace/symbols/symbolize.h"
@@ -91,9 +92,11 @@ static int symbolize_code(const struct request *q)
         return strobe_complain("%s: exists already; --force overwrites it", q->output);
     if (status != STROBE_OK && added.unused[0])
         return strobe_complain("%s", added.unused);
-    if (status != STROBE_OK)
-        return strobe_complain("%s: %s", q->session,
-                               status == STROBE_IO ? strerror(errno) : strobe_status_text(status));
+    if (status != STROBE_OK) {
+        struct strobe_error error;
+        strobe_reader_say_status(q->session, status, &error);
+        return strobe_complain("%s: %s", q->session, error.text);
+    }
     if (!q->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "%s: %llu of %llu addresses of generated code named\n", q->output,
                 (unsigned long long)added.named, (unsigned long long)added.addresses);

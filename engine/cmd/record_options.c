@@ -26,8 +26,9 @@ const char strobe_usage_record[] =
     "What is sampled (times are numbers with ns, us, ms or s; sizes are numbers with k or M):\n"
     "      --interval TIME     minimum time between samples of a thread at its hooks (1ms); 0 = every event\n"
     "      --main-interval TIME  the same for the main thread only\n"
-    "      --async-interval TIME  how often the sampler takes the stack of a running main thread (1ms), of other\n"
-    "                          threads half as often; 0 = never\n"
+    "      --async-interval TIME  CPU time of a thread between two of its samples (1ms); 0 = no such samples. Where\n"
+    "                          CPU clocks cannot interrupt threads, a sampler stops the main thread once in each\n"
+    "                          TIME, other threads half as often\n"
     "      --scope-min TIME    blocking calls of at least this length are always recorded (100us)\n"
     "      --metrics LIST      list of cpu, alloc, faults, switches; or all, none (cpu,alloc)\n"
     "      --unwind HOW        fp: frame pointers only; dwarf, auto: call frame information (.eh_frame) where\n"
@@ -198,7 +199,7 @@ static int take_record_option(int c, struct strobe_record_options *o, const char
 {
     struct strobe_config *k = &o->config;
     switch (c) {
-    case 'o': *output = optarg; return 0;
+    case 'o': *output = optarg; return *optarg ? 0 : strobe_complain("record: -o: expected a file name");
     case NO_CONVERT: o->convert = false; return 0;
     case 'f': o->replace = true; return 0;
     case 'q': o->quiet = true; return 0;

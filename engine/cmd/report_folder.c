@@ -168,7 +168,8 @@ static const char *json_is(const struct process *p, enum strobe_session_state st
 static void folder_print_text(const struct sum *s, uint32_t top)
 {
     size_t programs = shown_count(s->program_count, top), processes = shown_count(s->count, top);
-    printf("%zu processes\n\nPrograms by CPU time\n  processes     CPU ms    wall ms   samples  program\n", s->count);
+    printf("%zu %s\n\nPrograms by CPU time\n  processes     CPU ms    wall ms   samples  program\n", s->count,
+           s->count == 1 ? "process" : "processes");
     for (size_t i = 0; i < programs; i++) {
         const struct program *p = &s->programs[i];
         printf("%11" PRIu64 " %10.2f %10.2f %9" PRIu64 "  %s\n", p->processes, ns_to_ms(p->cpu_ns),

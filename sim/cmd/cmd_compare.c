@@ -24,7 +24,7 @@ const char strobe_usage_compare[] =
     "  --json             print JSON: an array of summaries\n"
     "  -f, --force        overwrite what is in DIR\n"
     "\n"
-    "Exit status: 0 fine, 1 a promise was broken, 2 bad use or bad input.\n";
+    "Exit status: 0 fine, 1 an invariant was broken, 2 bad use or bad input.\n";
 
 enum { SEEDS = 256, POLICY, COSTS, JSON, POLICIES_MAX = 16 };
 
@@ -55,10 +55,10 @@ static int compare_take_option(struct request *q, int c)
     case SEEDS:
         return strobe_parse_seeds(optarg, &q->seeds)
                    ? 0
-                   : strobe_complain("compare: --seeds %s: expected A..B, such as 1..20", optarg);
+                   : strobe_complain("compare: --seeds %s: expected A..B with A <= B, such as 1..20", optarg);
     case POLICY:
         if (!strobe_is_policy(optarg))
-            return strobe_complain("compare: --policy %s: expected one of %s, none", optarg, strobe_policy_list());
+            return strobe_complain("compare: --policy %s: expected one of %s", optarg, strobe_policy_list());
         if (q->policy_count == POLICIES_MAX)
             return strobe_complain("compare: more than %d policies", POLICIES_MAX);
         q->policies[q->policy_count++] = optarg;
@@ -245,7 +245,7 @@ int strobe_cmd_compare(int argc, char **argv)
             return bad;
     }
     if (optind == argc)
-        return strobe_complain("compare: which scenarios? strobe compare SCENARIO...");
+        return strobe_complain("compare: which scenarios? strobe-lab compare SCENARIO...");
     if (!q.policy_count)
         for (; sim_policy_names[q.policy_count]; q.policy_count++)
             q.policies[q.policy_count] = sim_policy_names[q.policy_count];

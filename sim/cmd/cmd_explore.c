@@ -211,7 +211,7 @@ static int add_named(struct command *c, const char *name)
             return add_group(c, g);
     if (is_litmus(name) || !access(name, F_OK))
         return add_litmus(c, name);
-    return strobe_complain("explore: %s: expected a program, a group or a file; `strobe explore --list` lists them",
+    return strobe_complain("explore: %s: expected a program, a group or a file; `strobe-lab explore --list` lists them",
                            name);
 }
 
@@ -304,6 +304,8 @@ static int explore_run_jobs(struct command *c, int words, char **word)
     if (c->replay)
         return explore_replay_file(c);
     if (!c->q.job_count) {
+        if (c->q.save)
+            return strobe_complain("explore: --save is for one program in one memory model, and no program is named");
         explore_list_programs();
         return strobe_output_end(STROBE_EXIT_OK);
     }

@@ -24,11 +24,11 @@ const char strobe_usage_run[] =
     "\n"
     "  --seed N           the seed that decides everything (1)\n"
     "  --seeds A..B       a swarm: all these seeds; says median, spread and bias. The first broken\n"
-    "                     promise ends it with its seed, the command that repeats it, and a\n"
+    "                     invariant ends it with its seed, the command that repeats it, and a\n"
     "                     smaller scenario that fails in the same way\n"
-    "  --policy P         what captures: strobe (default), btrace-android, btrace-ios, async-1ms,\n"
-    "                     async-10ms, sync-only, matrix, rheatrace, rheatrace-main, btrace2,\n"
-    "                     netease, ideal; or none\n"
+    "  --policy P         what captures: strobe (default), strobe-stops, btrace-android, btrace-ios,\n"
+    "                     async-1ms, async-10ms, sync-only, matrix, rheatrace, rheatrace-main,\n"
+    "                     btrace2, netease, ideal; or none\n"
     "  --against P        plays each seed of a swarm under this policy, too, and says how far the first\n"
     "                     is below it: in how many seeds, and in which ten most, with the causes\n"
     "  --mode MODE        virtual (default): threads and time are simulated; real: the same on\n"
@@ -55,7 +55,7 @@ const char strobe_usage_run[] =
     "  --json             print JSON: one object; of a swarm a line for each seed\n"
     "  -f, --force        overwrite what is in DIR\n"
     "\n"
-    "Exit status: 0 fine, 1 a promise was broken, 2 bad use or bad input.\n";
+    "Exit status: 0 fine, 1 an invariant was broken, 2 bad use or bad input.\n";
 
 enum {
     SEED = 256,
@@ -111,8 +111,8 @@ static int take_seeds(struct request *q, int c, const char *text)
                                             : "random",
                                text,
                                c == SEED    ? "a whole number"
-                               : c == SEEDS ? "A..B, such as 1..100"
-                                            : "SEED or A..B");
+                               : c == SEEDS ? "A..B with A <= B, such as 1..100"
+                                            : "SEED, or A..B with A <= B");
     q->random |= c == RANDOM;
     q->many = q->seeds.first != q->seeds.last;
     return 0;
@@ -129,7 +129,7 @@ static int run_take_option(struct request *q, int c)
         t->policy = optarg;
         return strobe_is_policy(optarg) || sim_real_has(optarg)
                    ? 0
-                   : strobe_complain("run: --policy %s: expected one of %s, none", optarg, strobe_policy_list());
+                   : strobe_complain("run: --policy %s: expected one of %s", optarg, strobe_policy_list());
     case AGAINST:
         q->against = optarg;
         return strobe_is_policy(optarg)
@@ -182,7 +182,7 @@ static int run_take_option(struct request *q, int c)
 
 static void run_print_command(FILE *out, const struct request *q, const char *path, uint64_t seed)
 {
-    fputs("strobe run ", out);
+    fputs("strobe-lab run ", out);
     if (path)
         strobe_print_word(out, path);
     if (path)
@@ -324,7 +324,7 @@ static int swarm_report(const struct request *q, struct swarm *m, const struct s
     if (outcome->broken)
         return say_broken(q, m->scenario, seed_at(q, outcome->place / trials_a_seed(q)), outcome->violation);
     if (!q->json)
-        printf("%llu seeds, every promise kept\n", (unsigned long long)outcome->played / trials_a_seed(q));
+        printf("%llu seeds, every invariant kept\n", (unsigned long long)outcome->played / trials_a_seed(q));
     if (!q->json)
         strobe_against_print(&m->against, q->trial.policy, q->against, stdout);
     return STROBE_EXIT_OK;
@@ -416,11 +416,11 @@ static int check_request(const struct request *q, int words, char **word)
 {
     const struct sim_trial_options *t = &q->trial;
     if (words == 0 && !q->random)
-        return strobe_complain("run: which scenario? strobe run SCENARIO, or strobe run --random SEED");
+        return strobe_complain("run: which scenario? strobe-lab run SCENARIO, or strobe-lab run --random SEED");
     if (words && q->random)
         return strobe_complain("run: a scenario or --random, not both");
     if (words > 1)
-        return strobe_complain("run: one scenario at a time, not %s too; `strobe compare` takes several", word[1]);
+        return strobe_complain("run: one scenario at a time, not %s too; `strobe-lab compare` takes several", word[1]);
     const char *refused = t->real ? sim_real_refuses(t->policy, t->runtime, t->is_virtual) : NULL;
     if (refused)
         return strobe_complain("run: --policy %s %s", t->policy, refused);

@@ -194,7 +194,7 @@ static void print_explore_command(FILE *to, const struct strobe_explore_request 
                                   const struct strobe_explore_job *job)
 {
     struct explore_options o = strobe_explore_options(q, job);
-    fputs("strobe explore ", to);
+    fputs("strobe-lab explore ", to);
     strobe_print_word(to, job->litmus ? job->path : job->program->name);
     fprintf(to, " --memory %s", explore_memory_name(job->memory));
     if (!job->litmus && o.size != job->program->quick)
@@ -223,7 +223,7 @@ static void print_interleaving(FILE *to, const struct strobe_explore_request *q,
         print_explore_command(to, q, job);
         fputs(" --save FILE\n", to);
     }
-    fputs("again:   strobe explore --replay ", to);
+    fputs("again:   strobe-lab explore --replay ", to);
     strobe_print_word(to, q->save ? q->save : "FILE");
     if (job->litmus) {
         putc(' ', to);

@@ -63,6 +63,8 @@ const char *strobe_policy_list(void)
     size_t used = 0;
     for (const char *const *p = sim_policy_names; *p && used < sizeof list; p++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", p == sim_policy_names ? "" : ", ", *p);
+    for (const char *const *p = sim_policy_more; *p && used < sizeof list; p++)
+        used += (size_t)snprintf(list + used, sizeof list - used, ", %s", *p);
     return list;
 }
 

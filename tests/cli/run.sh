@@ -99,6 +99,29 @@ is_refused import_of_another_kind 'no such kind: frobnicate' "$strobe" import fr
 is_refused import_without_file 'which file' "$strobe" import matrix-events
 is_refused import_of_two 'one file at a time' "$strobe" import matrix-events a b
 is_refused import_contract 'expected documented or upstream' "$strobe" import matrix-events --contract sworn x
+is_refused record_to_no_name 'record: -o: expected a file name' "$strobe" record -o '' -- true
+is_refused record_session_to_no_name 'record: -o: expected a file name' "$strobe" record --no-convert -o '' -- true
+: >nothing
+for kind in matrix-events matrix-log; do
+    is_refused "import_${kind}_of_an_empty_file" 'nothing: is empty, expected' "$strobe" import $kind nothing
+done
+for use in 'convert -o x.json' 'symbolize -o x --jit lines' report; do
+    is_refused "${use%% *}_of_an_empty_file" 'nothing: byte 0: an empty file, expected a session' "$strobe" $use nothing
+done
+if wanted one_process_in_a_folder; then
+    mkdir -p lone.strobe && cp good.strobe lone.strobe/main.strobe
+    run "$strobe" report lone.strobe
+    [[ $(head -n 1 out) == '1 process' ]] && fault= || fault=$(head -n 1 out; cat err)
+    verdict one_process_in_a_folder "$fault"
+fi
+if wanted broken_invariants_have_their_status; then
+    fault=
+    for command in run compare; do
+        run "$strobe" help $command
+        [[ $(<out) == *'1 an invariant was broken'* ]] || fault+=" $command"
+    done
+    verdict broken_invariants_have_their_status "$fault"
+fi
 is_refused import_missing_file 'nowhere: No such file' "$strobe" import matrix-events nowhere
 is_refused import_missing_log 'nowhere: No such file' "$strobe" import matrix-log nowhere
 is_refused record_of_nothing 'which program' "$strobe" record
@@ -141,6 +164,8 @@ bad_session device '/dev/null: ' /dev/null
 for keep in 1 7 8 100 4095 4096 5000 $((bytes / 2)) $((bytes - 1)); do
     head -c "$keep" good.strobe >cut
     bad_session "session_cut_to_$keep" 'cut: ' cut
+    ((keep < 3816)) || is_refused "session_cut_to_${keep}_says_how_long" \
+        "cut: end of file: the file has $keep bytes, its header states " "$strobe" report cut
 done
 cp good.strobe 'old version.strobe'
 printf '\x63' | dd of='old version.strobe' bs=1 seek=8 conv=notrunc status=none
@@ -346,13 +371,14 @@ for option in --preemptions --depth --seconds -j; do
     is_refused "explore_${option//-/}" 'expected a number' "$strobe" explore $option x SB.litmus
 done
 is_refused explore_seed 'expected a whole number' "$strobe" explore --seed -1 SB.litmus
+is_refused explore_save_of_nothing 'no program is named' "$strobe" explore --save x
 is_refused explore_no_executions 'expected at least 1' "$strobe" explore --executions 0 SB.litmus
 is_refused explore_all_and_one 'not both' "$strobe" explore --all SB.litmus
 is_refused explore_saves_one 'for one program in one memory model' "$strobe" explore --memory all race.litmus --save x
 is_refused explore_keeps_files 'garbage: exists already' "$strobe" explore race.litmus --save garbage
 is_refused explore_full_disk '/dev/full: cannot write: No space left' "$strobe" explore race.litmus -f --save /dev/full
 is_refused explore_missing_folder 'no/folder: ' "$strobe" explore race.litmus --save no/folder
-is_refused replay_of_nothing 'nothing: No such file' "$strobe" explore --replay nothing
+is_refused replay_of_nothing 'nowhere: No such file' "$strobe" explore --replay nowhere
 is_refused replay_of_a_folder 'folder: expected a file' "$strobe" explore --replay folder
 is_refused replay_of_garbage 'garbage:1: expected strobe explore 1' "$strobe" explore --replay garbage
 for processes in 1 2; do

@@ -43,7 +43,7 @@ until_caught() {
 }
 
 # Says what is wrong unless the last run was refused as it should be: status 2 and one line that begins with
-# "strobe: " and holds TEXT.
+# "strobe: " or "strobe-lab: " and holds TEXT.
 refused() {
     local lines
     lines=$(wc -l <"$work/err")
@@ -51,8 +51,8 @@ refused() {
         echo "exit status $status, expected 2; it said: $(head -c 300 "$work/err")"
     elif ((lines != 1)) || [[ $(tail -c 1 "$work/err" | od -An -c) != *'\n'* ]]; then
         echo "$lines lines of complaint, expected 1: $(head -c 300 "$work/err")"
-    elif [[ $(<"$work/err") != "strobe: "* ]]; then
-        echo "the complaint does not begin with 'strobe: ': $(<"$work/err")"
+    elif [[ $(<"$work/err") != "strobe: "* && $(<"$work/err") != "strobe-lab: "* ]]; then
+        echo "the complaint does not begin with the program's name: $(<"$work/err")"
     elif [[ -n ${1:-} && $(<"$work/err") != *"$1"* ]]; then
         echo "the complaint lacks '$1': $(<"$work/err")"
     elif [[ -s $work/out ]]; then

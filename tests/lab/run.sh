@@ -57,6 +57,13 @@ works() {
 
 # ---- wrong arguments
 
+is_refused the_lab_names_itself 'strobe-lab: run: which scenario? strobe-lab run SCENARIO' "$strobe" run
+every_policy='strobe, btrace-android, btrace-ios, async-1ms, async-10ms, sync-only, matrix, rheatrace, btrace2, '
+every_policy+='netease, ideal, strobe-stops, rheatrace-main, none'
+is_refused policy_unknown "expected one of $every_policy" "$strobe" run "$small" --policy x
+is_refused seeds_that_go_down 'A..B with A <= B' "$strobe" run "$small" --seeds 5..1
+is_refused random_seeds_that_go_down 'A..B with A <= B' "$strobe" run --random 5..2
+is_refused compare_seeds_that_go_down 'A..B with A <= B' "$strobe" compare "$small" --seeds 5..1
 is_refused run_of_nothing 'which scenario' "$strobe" run
 is_refused run_of_two 'one scenario at a time' "$strobe" run "$small" "$convoy"
 is_refused run_of_both 'not both' "$strobe" run "$small" --random 1
@@ -87,7 +94,7 @@ done
 for value in '' 1 0/3 4/3 1/0 /3 3/ a/b 1/2/3; do
     is_refused "shard_of_${value:-nothing}" 'expected I/N' "$strobe" run "$small" --seeds 1..9 --shard "$value"
 done
-is_refused random_of_x 'expected SEED or A..B' "$strobe" run --random x
+is_refused random_of_x 'expected SEED, or A..B with A <= B' "$strobe" run --random x
 for value in 0 x 100001; do
     is_refused "size_of_$value" 'from 1 to 100000' "$strobe" run --random 1 --size $value
 done
@@ -179,7 +186,7 @@ works options_in_full "$strobe" run "$convoy" --seed 7 --policy strobe --mode vi
 check defaults_are_what_the_usage_says diff -r one named
 works without_a_tracer "$strobe" run "$small" --policy none -o untraced
 for policy in btrace-android btrace-ios async-1ms async-10ms sync-only matrix rheatrace rheatrace-main btrace2 netease \
-    ideal; do
+    ideal strobe-stops; do
     works "policy_$policy" "$strobe" run "$small" --policy $policy --json
     check_json result_of_a_trial out
 done
@@ -289,7 +296,7 @@ works a_swarm_left "$strobe" run "$small" --seeds 1..9 -j 2 -o swarm
 holds a_swarm_leaves_what_the_usage_names swarm "$swarm"
 check results_left_are_the_lines_printed cmp swarm/results.jsonl lines
 works a_swarm_of_random_scenarios "$strobe" run --random 1..4 --size 40 -j 2
-check a_swarm_says_how_many grep -q '4 seeds, every promise kept' out
+check a_swarm_says_how_many grep -q '4 seeds, every invariant kept' out
 works a_swarm_summary "$strobe" run "$small" --seeds 1..9
 cp out summary
 run "$strobe" run "$small" --seeds 1..9 -j 3
@@ -356,7 +363,8 @@ sed '/^duration/a expect agreement strobe 0.999..1' "$small" >'an invariant.scn'
 if wanted broken; then
     run "$strobe" run 'an invariant.scn' --seed 3
     fault=$( ((status == 1)) || echo "exit status $status, ")
-    [[ $(<err) == "strobe: seed 3: an invariant.scn:"*"expected agreement of strobe in 0.999..1"* ]] || fault+=$(<err)
+    [[ $(<err) == "strobe-lab: seed 3: an invariant.scn:"*"expected agreement of strobe in 0.999..1"* ]] ||
+        fault+=$(<err)
     verdict broken_by_a_trial "$fault"
     check broken_and_scored_all_the_same grep -q '^  agreement ' out
     run "$strobe" run 'an invariant.scn' --seed 3 --schedule adversarial
@@ -364,14 +372,14 @@ if wanted broken; then
 
     run "$strobe" run 'an invariant.scn' --seeds 3..9 -j 2 --costs "$home/fixtures/costs/x86-64.json" -o broken
     fault=$( ((status == 1)) || echo "exit status $status, ")
-    [[ $(<err) == "strobe: seed 3: "* ]] || fault+=$(<err)
+    [[ $(<err) == "strobe-lab: seed 3: "* ]] || fault+=$(<err)
     verdict broken_by_a_swarm "$fault"
-    replay=$(sed -n 's/^replay:  strobe //p' err) again=$(sed -n 's/^         strobe //p' err)
+    replay=$(sed -n 's/^replay:  strobe-lab //p' err) again=$(sed -n 's/^         strobe-lab //p' err)
     for line in "replay:$replay" "shrunk:$again"; do
         eval "set -- ${line#*:}"
         run "$strobe" "$@"
         fault=$( ((status == 1)) || echo "exit status $status of '${line#*:}', ")
-        [[ $(<err) == "strobe: seed 3: "*"expected agreement"* ]] || fault+=$(<err)
+        [[ $(<err) == "strobe-lab: seed 3: "*"expected agreement"* ]] || fault+=$(<err)
         verdict "broken_again_by_the_command_said_${line%%:*}" "$fault"
     done
     check a_scenario_made_small_is_smaller bash -c '(($(wc -l <broken/*.scn) < $(wc -l <"an invariant.scn")))'

@@ -146,7 +146,7 @@ ends_in_traces() {
     local way warned command
     while read -r way warned command; do
         { "$strobe" record -q -f -o "$work/t.perfetto-trace" -- bash -c "$command" >/dev/null 2>&1; } 2>/dev/null
-        if [[ $("$strobe" report "$work/t.perfetto-trace" | grep -c 'did not end in order') == "$warned" ]]; then pass
+        if [[ $("$strobe" report "$work/t.perfetto-trace" | grep -c 'did not end normally') == "$warned" ]]; then pass
         else fail "trace_of_a_program_that_$way"; fi
     done <<END
 returned 0 true

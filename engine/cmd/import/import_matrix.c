@@ -89,7 +89,7 @@ static int report_messages(const struct request *q, struct strobe_matrix_builder
     strobe_output_begin();
     if (strobe_matrix_raw_read(q->path, &entries, &count, &error) != STROBE_OK)
         return strobe_complain("%s", error.text);
-    int status = STROBE_EXIT_OK;
+    int status = count ? STROBE_EXIT_OK : strobe_complain("%s: is empty, expected entries of Matrix's log", q->path);
     while (status == STROBE_EXIT_OK && strobe_matrix_next_message(entries, count, &at, &begin)) {
         if (!print_report(b, q, entries + begin, at - begin, STROBE_MATRIX_NO_END))
             status = strobe_complain("%s: not enough memory", q->path);
@@ -118,6 +118,8 @@ static int report_lines(const struct request *q, struct strobe_matrix_builder *b
         if (bytes < 0) {
             if (errno || ferror(in))
                 status = strobe_complain("%s: %s", q->path, strerror(errno ? errno : EIO));
+            else if (!number)
+                status = strobe_complain("%s: is empty, expected streams of method events", q->path);
             break;
         }
         number++;

@@ -88,7 +88,7 @@ struct strobe_capture_status {
     enum strobe_capture_state state;
     uint32_t threads;       /* that were recorded, ended ones included */
     uint64_t samples;       /* taken */
-    uint64_t lost;          /* of samples: overwritten, or without a place */
+    uint64_t lost;          /* samples: overwritten by later ones, or refused by the ring */
     uint64_t annotations;   /* sections' begins and ends and values of counters that were recorded */
     uint64_t session_bytes; /* size of the session file; its untouched parts take no disk space where the file system
                                supports holes and the capture has ended */

@@ -34,10 +34,10 @@ struct strobe_view;
 
 enum {
     STROBE_VIEW_INLINES = 1,  /* frames for inlined calls, too */
-    STROBE_VIEW_NO_LINES = 4, /* no source files and lines: faster */
+    STROBE_VIEW_NO_LINES = 4, /* no source files and lines: faster. Value 2 is reserved and is ignored */
 };
 
-/* Opens a session file and reads it whole; needs about 100 bytes of memory a record. `options`: STROBE_VIEW_* or 0.
+/* Opens a session file and reads it whole; needs about 100 bytes of memory per record. `options`: STROBE_VIEW_* or 0.
  * On failure *out is NULL and the text of `error` (may be NULL) says what was expected, without the path.
  *
  *   STROBE_IO            the file cannot be read; errno holds the reason
@@ -56,10 +56,11 @@ struct strobe_view_info {
     uint32_t pid;
     const char *program; /* path of the program's file */
     uint64_t begin_ns, end_ns;
-    uint32_t threads; /* a thread that ended and one that got its id later are two */
+    uint32_t threads; /* two threads that used one tid in turn count as two */
     int closed;       /* 0 = the process was killed, or still runs: the last records may be missing */
     uint64_t samples; /* in all records */
-    uint64_t lost;    /* samples that were taken and are not there: overwritten by later ones, or without a place */
+    uint64_t lost;    /* samples overwritten by later records + samples dropped, that is, refused by the ring. Samples
+                         without a stack, and events while paused or inside the engine, are not in it */
 };
 
 STROBE_API const struct strobe_view_info *strobe_view_get_info(const struct strobe_view *view);
@@ -72,9 +73,9 @@ struct strobe_view_thread {
     uint32_t tid;     /* of the kernel */
     const char *name; /* "thread 123" when it is not known */
     int is_main;
-    uint64_t begin_ns, end_ns; /* end: that of the session for a thread that was alive then */
+    uint64_t begin_ns, end_ns; /* end_ns: for a thread still alive, the session's end */
     size_t records;
-    uint64_t samples, lost; /* as above */
+    uint64_t samples, lost; /* as in strobe_view_info */
 };
 
 /* Returns a thread (index below info->threads), or NULL for another index. */
@@ -102,7 +103,7 @@ struct strobe_view_frame {
     const char *image;    /* path of the library or program as recorded; "" when none holds the address */
     const char *file;     /* source file; "" when not known */
     uint32_t line;        /* 0 when not known */
-    uint64_t address;     /* return address as recorded */
+    uint64_t address;     /* return address as recorded; for an interrupted instruction, its address + 1 */
 };
 
 /* Writes the frames of a stack into out[0 .. *count), outermost first; looks up their names on first use. `stack` 0 has

@@ -13,8 +13,8 @@ extern "C" {
 enum strobe_format {
     STROBE_FORMAT_PERFETTO,   /* "perfetto"    what ui.perfetto.dev opens */
     STROBE_FORMAT_CHROME,     /* "chrome"      trace events as JSON */
-    STROBE_FORMAT_SPEEDSCOPE, /* "speedscope"  evented profiles as JSON, a profile a thread */
-    STROBE_FORMAT_FOLDED,     /* "folded"      a line a stack with its time in us, for flame graphs */
+    STROBE_FORMAT_SPEEDSCOPE, /* "speedscope"  evented profiles as JSON, one profile per thread */
+    STROBE_FORMAT_FOLDED,     /* "folded"      one line per stack with its time in us, for flame graphs */
 };
 
 /* All zeros: a Perfetto trace of the whole session that does not replace a file. */
@@ -23,7 +23,7 @@ struct strobe_trace_options {
     int replace;             /* overwrite a file that exists */
     int inlines;             /* slices for inlined calls, too */
     int deflate;             /* Perfetto only: compress the packets */
-    uint64_t from_ns, to_ns; /* the part to write, since the begin of the session; to 0 = to its end */
+    uint64_t from_ns, to_ns; /* the part to write, since the begin of the session; `to_ns` 0 = the session's end */
 };
 
 /* Reads the session file, or all sessions of a directory (`strobe record --follow`), and writes one trace. The trace
@@ -32,6 +32,7 @@ struct strobe_trace_options {
  *
  *   STROBE_EXISTS      the trace exists, and options->replace is 0
  *   STROBE_BAD_INPUT, STROBE_BAD_VERSION, STROBE_TRUNCATED    as for strobe_view_open (session.h)
+ *   STROBE_BAD_INPUT   also: an unknown format; `to_ns` not 0 and not above from_ns; a directory without sessions
  *   STROBE_IO          a file cannot be read or written; errno holds the reason
  *   STROBE_NO_MEMORY
  *

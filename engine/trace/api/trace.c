@@ -1,5 +1,6 @@
 #include "engine/include/strobe/trace.h"
 
+#include "engine/base/error_format.h"
 #include "engine/trace/export/convert.h"
 
 #include <errno.h>
@@ -10,6 +11,14 @@ enum strobe_status strobe_trace_write(const char *session_path, const char *trac
 {
     static const struct strobe_trace_options none = {.format = STROBE_FORMAT_PERFETTO};
     const struct strobe_trace_options *o = options ? options : &none;
+    if ((unsigned)o->format > STROBE_FORMAT_FOLDED) {
+        strobe_error_set(error, "format: expected a value of enum strobe_format, not %u", (unsigned)o->format);
+        return STROBE_BAD_INPUT;
+    }
+    if (o->to_ns && o->to_ns <= o->from_ns) {
+        strobe_error_set(error, "to_ns: expected 0 or a time after from_ns");
+        return STROBE_BAD_INPUT;
+    }
     struct strobe_convert_options how = {.format = o->format,
                                          .symbols = o->inlines ? STROBE_SYMBOLS_INLINES : 0,
                                          .deflate = o->deflate,

@@ -116,7 +116,7 @@ struct strobe_report {
     const char *source;        /* "session" or "trace" */
     const char *command, *exe; /* "" when unknown */
     uint32_t pid;
-    int closed;         /* of a session: it was closed */
+    int closed;         /* of a session: it ended normally */
     int exited, killed; /* of a session that was not closed: how its process ended, if known */
     uint64_t begin_ns, wall_ns, cpu_ns;
     struct strobe_report_process process;
@@ -192,8 +192,8 @@ enum strobe_status strobe_report_rank(struct strobe_report *report, const struct
                                       const struct strobe_report_names *names);
 
 /* Warnings for a session that was not closed, or a trace of one. */
-#define STROBE_REPORT_NOT_ENDED "the session did not end in order: the program was killed, or still runs"
-#define STROBE_REPORT_KILLED    "the session did not end in order: the program was killed"
+#define STROBE_REPORT_NOT_ENDED "the session did not end normally: the program was killed, or still runs"
+#define STROBE_REPORT_KILLED    "the session did not end normally: the program was killed"
 
 /* Adds a warning; format as for printf. STROBE_IO: out of memory. */
 enum strobe_status strobe_report_warn(struct strobe_report *report, const char *format, ...)

@@ -20,7 +20,7 @@ static const char *base(const char *path)
 static const char *end_of(const struct strobe_report *r)
 {
     if (r->closed)
-        return "ended in order";
+        return "ended normally";
     return r->exited ? "exited" : r->killed ? "killed" : "still running, or killed";
 }
 
@@ -30,8 +30,8 @@ static void heading(const struct strobe_report *r, FILE *out)
         putc(*p == '\n' ? ' ' : *p, out);
     if (r->command[0])
         putc('\n', out);
-    fprintf(out, "process %" PRIu32 ", %s on the clock, %s of CPU, %zu threads", r->pid,
-            strobe_cell_span(r->wall_ns).text, strobe_cell_span(r->cpu_ns).text, r->thread_count);
+    fprintf(out, "process %" PRIu32 ", %s on the clock, %s of CPU, %zu %s", r->pid, strobe_cell_span(r->wall_ns).text,
+            strobe_cell_span(r->cpu_ns).text, r->thread_count, r->thread_count == 1 ? "thread" : "threads");
     if (!strcmp(r->source, "session"))
         fprintf(out, ", %s", end_of(r));
     putc('\n', out);
@@ -52,7 +52,8 @@ static void process(const struct strobe_report *r, FILE *out)
         between = ", ";
     }
     if (p->threads_max)
-        fprintf(out, "%sat most %" PRIu64 " threads at a time", between, p->threads_max);
+        fprintf(out, "%sat most %" PRIu64 " %s at a time", between, p->threads_max,
+                p->threads_max == 1 ? "thread" : "threads");
     if (p->values)
         putc('\n', out);
     if (!p->longest_ns)
@@ -291,7 +292,7 @@ static void print(const struct strobe_report *r, FILE *out)
     if (r->options.verbose)
         facts(r, out);
     if (r->warning_count)
-        fprintf(out, "\nMind\n");
+        fprintf(out, "\nWarnings\n");
     for (size_t i = 0; i < r->warning_count; i++)
         fprintf(out, "  %s\n", r->warnings[i]);
 }

@@ -6,10 +6,13 @@
 #include "engine/util/array.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* The number of writes that can be in progress in one thread when it is stopped for good: its own, and one of a signal
  * handler that interrupted it. */
@@ -24,14 +27,40 @@ static void set_error(struct strobe_error *error, const char *format, ...)
     va_end(args);
 }
 
-static void set_status_error(struct strobe_error *error, enum strobe_status status)
+static bool is_empty_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0;
+}
+
+/* A header that is cut itself states no size: its own size is then what is missing. */
+static void say_truncated(struct strobe_error *error, const char *path)
+{
+    struct strobe_session_header h = {0};
+    struct stat st = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 && fstat(fd, &st) == 0 ? pread(fd, &h, sizeof h, 0) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (got >= (ssize_t)sizeof h)
+        set_error(error, "end of file: the file has %llu bytes, its header states %llu", (unsigned long long)st.st_size,
+                  (unsigned long long)h.file_bytes);
+    else
+        set_error(error, "end of file: the file has %llu bytes, a header has %zu", (unsigned long long)st.st_size,
+                  sizeof h);
+}
+
+void strobe_reader_say_status(const char *path, enum strobe_status status, struct strobe_error *error)
 {
     switch (status) {
-    case STROBE_BAD_INPUT: set_error(error, "header: expected a Strobe session whose parts fit together"); break;
+    case STROBE_BAD_INPUT:
+        set_error(error, is_empty_file(path) ? "byte 0: an empty file, expected a session"
+                                             : "header: expected a Strobe session whose parts fit together");
+        break;
     case STROBE_BAD_VERSION:
         set_error(error, "header: expected a session of format version %d", STROBE_SESSION_VERSION);
         break;
-    case STROBE_TRUNCATED: set_error(error, "end of file: expected as many bytes as the header promises"); break;
+    case STROBE_TRUNCATED: say_truncated(error, path); break;
     case STROBE_IO: set_error(error, "%s", strerror(errno)); break;
     default: set_error(error, "%s", strobe_status_text(status));
     }
@@ -629,12 +658,12 @@ enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **o
     *out = NULL;
     struct strobe_reader *r = calloc(1, sizeof *r);
     if (!r) {
-        set_status_error(error, STROBE_IO);
+        strobe_reader_say_status(path, STROBE_IO, error);
         return STROBE_IO;
     }
     enum strobe_status status = strobe_session_open(path, &r->session);
     if (status != STROBE_OK) {
-        set_status_error(error, status);
+        strobe_reader_say_status(path, status, error);
         free(r);
         return status;
     }
@@ -645,7 +674,7 @@ enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **o
     }
     if (!read_whole(r)) {
         errno = ENOMEM;
-        set_status_error(error, STROBE_IO);
+        strobe_reader_say_status(path, STROBE_IO, error);
         strobe_reader_close(r);
         return STROBE_IO;
     }

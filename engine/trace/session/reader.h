@@ -158,6 +158,10 @@ struct strobe_reader {
     unsigned tick_shift;
 };
 
+/* Writes to `error` why the session cannot be opened, without the path: what `status` of strobe_session_open means for
+ * the file at `path`. STROBE_IO: errno holds the reason. */
+void strobe_reader_say_status(const char *path, enum strobe_status status, struct strobe_error *error);
+
 /* Opens and reads the session. On failure *out is NULL, and `error` (may be NULL) has one line that says what was
  * expected, without the path. Status as for strobe_session_open; STROBE_IO with errno ENOMEM when memory runs out. */
 enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **out, struct strobe_error *error);

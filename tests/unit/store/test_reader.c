@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -313,9 +314,20 @@ static void what_is_no_session_is_refused_in_words(void **state)
     assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_BAD_VERSION);
     begin();
     strobe_build_kill(&build);
+    struct stat whole;
+    char expected[120];
+    assert_int_equal(stat(temp_dir_path("session"), &whole), 0);
     assert_int_equal(truncate(temp_dir_path("session"), 10000), 0);
+    snprintf(expected, sizeof expected, "end of file: the file has 10000 bytes, its header states %llu",
+             (unsigned long long)whole.st_size);
     assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_TRUNCATED);
-    assert_string_equal(error.text, "end of file: expected as many bytes as the header promises");
+    assert_string_equal(error.text, expected);
+    assert_int_equal(truncate(temp_dir_path("session"), 3000), 0);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_TRUNCATED);
+    assert_string_equal(error.text, "end of file: the file has 3000 bytes, a header has 3816");
+    temp_dir_write("session", "", 0, 0644);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_BAD_INPUT);
+    assert_string_equal(error.text, "byte 0: an empty file, expected a session");
 }
 
 /* Flips bits, mostly where something stands: header, entries, nodes and slots in use. */

@@ -202,7 +202,7 @@ static void a_killed_program_and_missing_files_are_warned_of(void **state)
     assert_false(r->closed);
     assert_int_equal(r->warning_count, 2);
     assert_non_null(strstr(r->warnings[0], "/no/such/library.so: file is missing"));
-    assert_non_null(strstr(r->warnings[1], "did not end in order"));
+    assert_non_null(strstr(r->warnings[1], "did not end normally"));
     strobe_report_close(r);
 }
 
