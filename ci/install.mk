@@ -1,5 +1,5 @@
-# make install: the programs, the libraries that they load, and the library and headers for other programs. All of it or
-# nothing.
+# make install: the programs, the libraries that they load, and the library and headers for other programs. ci/install
+# installs all of these or none.
 
 D           := $(DESTDIR)$(PREFIX)
 installed   := $B/strobe $B/strobe-lab $(players) $(patsubst %,$B/libstrobe-%.so,preload art binder witness) \
@@ -16,7 +16,7 @@ $(completions): $B/completion/strobe.%: ci/completion $B/strobe $B/strobe-lab
 	@mkdir -p $(@D)
 	@ci/completion $* $B >$@.part && mv $@.part $@
 
-uninstall: ## removes what install put there
+uninstall: ## removes the installed files
 	rm -f '$(D)/bin/strobe' '$(D)/bin/strobe-lab' '$(D)/lib/pkgconfig/strobe-trace.pc' \
 	    $(patsubst %,'$(D)/lib/libstrobe-trace.%',a so so.0) $(public:engine/include/%='$(D)/include/%')
 	rm -f $(pages:%='$(D)/share/man/%')
