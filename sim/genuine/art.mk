@@ -1,4 +1,5 @@
-# The engine on Android's runtime, the fake runtimes, and what holds both to one contract. Included by the Makefile.
+# The engine on Android's runtime, the fake runtimes, and the contract test that both must pass. Included by the
+# Makefile.
 
 art_src      := $(wildcard engine/backend/art/*.c engine/backend/art/*/*.c engine/method/*/art/*.c)
 binder_src   := sim/genuine/binder.c
@@ -13,9 +14,9 @@ cutils_src   := sim/genuine/cutils/cutils.c
 cutils_libs  := $(addprefix $B/cutils/,$(addsuffix /libcutils.so,25 26 30))
 sources      += $(cutils_src)
 
-art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## the engine on Android's runtime, fake runtimes, their contract
+art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## builds the engine on Android's runtime, fakes, contract test
 
-# The command starts scenarios in them, with the library beside it.
+# The command starts scenarios in these runtimes, with the libraries from its own directory.
 all: $B/libstrobe-art.so $(fake_libs) $(cutils_libs) $B/libstrobe-binder.so
 
 $B/libstrobe-art.a: $(call obj,obj,$(art_src))
@@ -25,7 +26,7 @@ $B/libstrobe-art.a: $(call obj,obj,$(art_src))
 $B/libstrobe-art.so: $(call obj,pic,$(capture_src) $(art_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-art.so -Wl,-Bsymbolic -Wl,-z,now -o $@ $^ $(preload_libs)
 
-# Its one call goes through the global offset table, found when it is opened.
+# This library's only call goes through the global offset table and is resolved when the library is opened.
 $B/libstrobe-binder.so: $(call obj,pic,$(binder_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-binder.so -Wl,-z,now -o $@ $^
 
@@ -37,32 +38,33 @@ $B/fake/%.o: %.S $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(assemble) -fPIC -c -o $@ $<
 
-# One library a level, all of the same objects: its level, and what it exports.
+# One fake library per API level. All consist of the same objects; they differ in the level and in the exported symbols.
 $B/art/%/libart.so: $(fake_obj) sim/fake/art/level sim/fake/art/symbols.txt
 	@mkdir -p $(@D)
 	$(call run,ld)CC='$(CC)' OBJCOPY='$(OBJCOPY)' LINK='$(link)' sim/fake/art/level $* $@ $(fake_obj)
 
 $(foreach flavour,obj sim pic,$B/$(flavour)/sim/genuine/dexes.o): fixtures/art/core11.dex fixtures/art/core14.dex
 
-# Runtimes are started by programs that are no simulation: the lab's part of it is built as the engine is.
+# This program starts runtimes on real threads, so the lab's sources in it are compiled as the engine's are.
 $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) engine/util/array.c) $B/libstrobe-art.a \
                  $B/libstrobe-capture.a | $B/libstrobe-art.so
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 
-# What these test of the lab, behind the engine's libraries, needs one of them once more.
+# These test sources of the lab that use libstrobe-art.a, so this library must come again after them on the link line.
 detour_tests := $B/tests/unit/art/test_art_detour $B/tests/unit/art/test_art_moved
 $(detour_tests): $(call obj,obj,$(wildcard sim/genuine/detour*.c))
 $(detour_tests): trace_libs += $B/libstrobe-art.a $(if $(TRIPLET),,-lcapstone)
 
-# Three ages of libcutils, see its source; its calls of the C library go through slots, which are made late as there.
+# Three versions of libcutils; see its source. Its calls of the C library use lazily bound slots, as in the original.
 $B/cutils/%/libcutils.so: $(cutils_src) $B/flags
 	@mkdir -p $(@D)
 	$(call run,ld)$(compile) -MF $@.d -fPIC -fvisibility=hidden -DFAKE_CUTILS_LEVEL=$* -shared \
 	    -Wl,-soname,libcutils.so $(ldflags) -o $@ $<
 $B/tests/unit/art/test_atrace: | $(cutils_libs)
 
-# In short, for sanitized builds. Runtimes have signal handlers and threads of their own, which outlive a case. Under
-# the thread sanitizer threads are slow to start: there are run those of the cases that measure no time.
+# The contract test for sanitized builds, without heavy cases. The options allow the runtimes' signal handlers and the
+# runtimes' threads that outlive a case. Threads start slowly under the thread sanitizer, so it runs only cases that do
+# not measure time.
 asan_options := detect_leaks=0:handle_segv=0:allow_user_segv_handler=1
 tsan_options := handle_segv=0:ignore_noninstrumented_modules=1:report_thread_leaks=0:atexit_sleep_ms=0
 untimed      := the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin allocations_are_counted_to_the_last \

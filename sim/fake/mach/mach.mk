@@ -1,5 +1,5 @@
-# The engine on Mach, for this machine: the fake that stands in for XNU and libSystem, and the backend linked with it.
-# Included by the Makefile.
+# The engine on Mach, for this machine: the fake of XNU and libSystem, and the Mach backend linked with it. Included by
+# the Makefile.
 
 mach_src  := $(wildcard engine/backend/mach/*.c)
 xnu_src   := $(wildcard sim/fake/mach/*.[cS])
@@ -7,7 +7,7 @@ rules_src := $(wildcard tests/contract_mach/*.c)
 sources   += $(mach_src) $(xnu_src) $(rules_src)
 xnu_obj   := $(call obj,obj,$(xnu_src))
 
-mach: $B/libfakemach.so $B/libfakemach-guard.so $B/libstrobe-mach.so ## the engine on Mach, and the fake Mach of the lab
+mach: $B/libfakemach.so $B/libfakemach-guard.so $B/libstrobe-mach.so ## builds the engine on Mach, and the fake Mach
 tests: mach
 
 $B/libfakemach.so: $(call obj,pic,$(xnu_src))
@@ -17,20 +17,20 @@ $B/libstrobe-mach.so: $(call obj,pic,$(engine_src) $(mach_src)) $B/libfakemach.s
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-mach.so -Wl,-Bsymbolic -Wl,-z,now -Wl,-rpath,'$$ORIGIN' \
 	    -o $@ $^ $(preload_libs)
 
-# Comes before both, and ends who calls what it may not while a thread stands.
+# The guard library is loaded before both. It aborts the process on a forbidden call while a thread is suspended.
 guard_src := $(wildcard sim/fake/mach/guard/*.[cS])
 sources   += $(guard_src)
-$(call obj,pic,$(guard_src)): private CFLAGS += $(if $(SAN),-fno-sanitize=all)   # runs before a sanitizer does
+$(call obj,pic,$(guard_src)): private CFLAGS += $(if $(SAN),-fno-sanitize=all)   # runs before the sanitizer's start
 $B/libfakemach-guard.so: $(call obj,pic,$(guard_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,libfakemach-guard.so -Wl,-z,now -o $@ $^ $(preload_libs)
 
-# Tests of both have them inside; that of hooks answers the one call of the system that they make itself; that of the
-# guard has it before the library.
+# Unit tests of the backend link the backend and the fake, with two exceptions: test_mach_rebind defines the only system
+# function that it needs, and test_mach_guard links the guard before the fake's library.
 guard_test := $B/tests/unit/mach/test_mach_guard
 $(guard_test): $B/libfakemach-guard.so $B/libfakemach.so
 $(guard_test): trace_libs += -Wl,-rpath,'$$ORIGIN/../../..'
 
-# What the app's pointers are bound to in the place of this machine's own functions (libsystem.h), hooks call, too.
+# Hooks call the same fake functions to which the app's pointers are bound (libsystem.h), not those of this machine.
 $(foreach flavour,obj pic virtual,$B/$(flavour)/engine/backend/mach/events_io.o): \
     cflags += -Dusleep=fake_usleep -Dnanosleep=fake_nanosleep -Dpoll=fake_poll -Dselect=fake_select
 
@@ -39,7 +39,7 @@ mach_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,\
 $(mach_tests): $(xnu_obj) $(call obj,obj,$(mach_src))
 $(mach_tests): trace_libs += $B/libstrobe-capture.a
 
-# A capture with a call planted in its window, on real threads, behind the guard.
+# A capture with a forbidden call planted in its window, on real threads, with the guard.
 $B/planted/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) -Dthread_get_state=planted_get_state -c -o $@ $<
@@ -50,7 +50,7 @@ $B/deadlock: $(call obj,planted,engine/backend/mach/host_mach.c) \
 	$(call run,ld)$(link) -rdynamic -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(trace_libs)
 tests: $B/deadlock
 
-# The table of rules, on the fake.
+# The table of Mach rules, on the fake.
 $B/contract_mach: $(call obj,obj,$(filter-out %/virtual.c,$(rules_src))) $(xnu_obj)
 	$(call run,ld)$(link) -o $@ $^
 tests: $B/contract_mach

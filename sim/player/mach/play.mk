@@ -1,6 +1,6 @@
-# A player of real mode as an app on the fake Mach: the player's sources once more, with what they call going through
-# the pointers of the app's image; the engine's backend for Mach; the fake Mach over real threads. Included by the
-# Makefile.
+# A player of real mode as an app on the fake Mach. It consists of the player's sources, compiled so that their calls go
+# through the pointers of the app's image, of the engine's Mach backend, and of the fake Mach over real threads.
+# Included by the Makefile.
 
 mach_player   := $(addprefix sim/player/,notes.c play.c queue.c stage_frames.c step.c waits.c)
 mach_play_src := $(wildcard sim/player/mach/*.c)
@@ -10,7 +10,7 @@ $B/machplay/%.o: %.c sim/player/mach/app.h $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) -Dsim_real_child=sim_real_mach_player -include sim/player/mach/app.h -c -o $@ $<
 
-# One object, which shows nothing else: what it is made of is in the command a second time.
+# One object with a single global symbol, because the command contains the same functions a second time.
 $B/sim/mach_play.o: $(call obj,machplay,$(mach_player)) \
                     $(call obj,obj,$(mach_play_src) sim/player/work.c $(engine_src) $(mach_src) $(xnu_src)) \
                     $(call obj,sim,sim/player/frames.S)

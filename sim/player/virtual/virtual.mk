@@ -1,8 +1,8 @@
-# Fake runtimes in virtual time: what plays and captures on real threads, compiled once more on the virtual kernel's
-# answers to POSIX. Included by the Makefile.
+# Fake runtimes in virtual time. The sources that play and capture on real threads are compiled a second time, on the
+# virtual kernel's implementation of POSIX. Included by the Makefile.
 
 virtual_src   := $(wildcard sim/player/virtual/*.c)
-# What is compiled anew. The engine's own half is the lab's already.
+# Sources that are compiled a second time. The lab's library already contains the engine's platform-independent part.
 virtual_again := sim/player/art.c sim/player/notes.c sim/player/play.c sim/player/queue.c sim/player/stage_art.c \
                  sim/player/stage_frames.c sim/player/step.c sim/player/waits.c sim/fake/art/pthreads.c \
                  $(filter-out $(lab_backend),$(art_src)) \
@@ -10,10 +10,10 @@ virtual_again := sim/player/art.c sim/player/notes.c sim/player/play.c sim/playe
 virtual_mach_src := $(wildcard sim/player/virtual/mach/*.c)
 sources       += $(virtual_src) $(virtual_mach_src)
 
-# The fake Mach, with threads of its own kind.
+# The fake Mach, with virtual threads instead of POSIX threads.
 virtual_xnu   := $(filter-out sim/fake/mach/pthreads.c,$(wildcard sim/fake/mach/*.[cS]))
 
-# The posix_* and their like call the C library; what is compiled anew calls them.
+# The recompiled sources call sim_posix_* and sim_zone_* instead of the C library. Those functions call the C library.
 $(call obj,virtual,$(virtual_xnu)): flavour := -Dfake_mach_pthreads=sim_virtual_mach \
                                                  -include sim/player/virtual/mach/zone.h
 $(call obj,virtual,tests/contract_mach/fake.c): flavour := -Dmain=contract_mach_main
@@ -31,8 +31,8 @@ $B/sim/virtual.o: $(virtual_obj)
 	$(call run,ld)$(LD) -r --wrap=strobe_art_thread --wrap=strobe_art_walk_methods -o $@ $^ && \
 	    $(OBJCOPY) --keep-global-symbol=sim_virtual_child $@
 
-# What the engine may not call while a thread stands goes by the guard's entry points (sim/fake/mach/guard), under the
-# names that it has here.
+# The engine's calls of functions that are forbidden while a thread is suspended go through the guard's entry points
+# (sim/fake/mach/guard), under their names in virtual time.
 $B/virtual/forbidden.h: sim/player/virtual/posix.h sim/player/virtual/mach/zone.h
 	@mkdir -p $(@D)
 	$(call run,gen)sed -nE '/^#define [a-z_]+ +sim_(posix|zone)_[a-z_]+$$/p' $^ >$@
@@ -46,12 +46,13 @@ $B/guarded/%.o: $B/%.o $B/virtual/forbidden.syms
 	@mkdir -p $(@D)
 	$(call run,ld)$(OBJCOPY) --redefine-syms=$B/virtual/forbidden.syms $< $@
 $(call obj,virtual,$(mach_src)): flavour := -include sim/player/virtual/mach/zone.h
-# The app's pointers lead to the same places as the engine knows the functions by, or else it hooks none of them.
+# The app's pointers must have the same values as the engine's addresses of these functions; otherwise the engine finds
+# no pointer to rebind.
 virtual_pointers := $B/guarded/virtual/sim/fake/mach/image.o
 virtual_unwatched := $(filter-out sim/fake/mach/image.c,$(virtual_xnu))
 virtual_mach_guarded := $(patsubst $B/%,$B/guarded/%,$(call obj,virtual,$(mach_src))) $(virtual_guard)
 
-# The same on the fake Mach, as an app there (sim/player/mach).
+# The player in virtual time as an app on the fake Mach (sim/player/mach).
 $B/machvirtual/%.o: %.c sim/player/virtual/posix.h sim/player/mach/app.h $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) $(sim_flags) -DSIM_VIRTUAL -Dsim_real_child=sim_virtual_player -include sim/fake/mach/app.h \
@@ -75,7 +76,8 @@ $B/contract_mach_virtual: $(call obj,virtual,$(filter-out %/virtual.c,$(rules_sr
 	$(call run,ld)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs) -lm
 tests: $B/contract_mach_virtual
 
-# A capture with a call planted in its window, on virtual threads: engine and plants are watched.
+# A capture with a forbidden call planted in its window, on virtual threads. The guard checks the calls of the engine
+# and of the plants.
 deadlock_src  := $(wildcard tests/deadlock/*.c)
 planted_src   := engine/backend/mach/host_mach.c
 sources       += $(deadlock_src)

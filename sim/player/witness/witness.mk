@@ -1,5 +1,5 @@
-# Schemes that capture by probes, for the played process of real mode: the engine's capture half as it is for real
-# threads, with what brings the player's probes to it. Included by the Makefile.
+# The library of capture policies that use probes, for the played process of real mode. It consists of the engine's
+# capture half for real threads and of the code that passes the player's probes to it. Included by the Makefile.
 
 witness_src := $(wildcard sim/player/witness/*.c)
 sources     += $(witness_src)

@@ -1,5 +1,5 @@
-# The capture half as a library for Android: clang and lld, our own declarations of bionic, no NDK. Included by the
-# Makefile.
+# Builds the capture half as a library for Android, with clang, lld and the bionic declarations of this directory,
+# without an NDK. Included by the Makefile.
 
 android_abis   := arm64 armv7 x86_64
 android_arm64  := aarch64-linux-android24
@@ -12,8 +12,8 @@ kernel_asm_x86_64 := /usr/include/x86_64-linux-gnu
 
 bionic       := engine/backend/sdk/bionic
 emutls       := engine/backend/common/emutls.c
-# What only programs need that are recorded from the command line: clocks of perf events, which apps may not open,
-# and unwinding by .eh_frame, for the runtime walks its own stacks.
+# Sources that only programs recorded from the command line need: clocks of perf events, which apps may not open, and
+# unwinding by .eh_frame, because Android's runtime walks its own stacks.
 not_android  := $(patsubst %,engine/backend/linux/%.c,cpu_clock task_clock descriptors eh_entry eh_frame unwind_images \
                   unwind_index unwind_table)
 android_src  := $(filter-out $(not_android),$(capture_src)) $(art_src) $(wildcard $(bionic)/*.[cS]) $(emutls)

@@ -1,5 +1,5 @@
-# The capture half as a library for iOS, its simulator and macOS on arm64: clang and lld, our own declarations of
-# Darwin, no SDK. Included by the Makefile.
+# Builds the capture half as a library for iOS, its simulator and macOS on arm64, with clang, lld and the Darwin
+# declarations of this directory, without an SDK. Included by the Makefile.
 
 darwin_platforms := ios simulator macos
 darwin_target_ios       := arm64-apple-ios14.0
@@ -11,10 +11,10 @@ darwin_version_macos     := macos 11.0 13.0
 
 darwin       := engine/backend/sdk/darwin
 darwin_own   := $(wildcard $(darwin)/*.c)
-# Constructors run in the order of objects: what makes room for thread-local variables comes first.
+# Constructors run in link order. emutls.c comes first because it sets up thread-local variables.
 darwin_src   := $(emutls) $(engine_src) $(mach_src) $(darwin_own)
-# The system's own thread-local variables take memory from the heap, and its lazy pointers the loader's lock: neither
-# is for hooks, or while a thread stands.
+# Darwin's thread-local variables allocate from the heap, and its lazy symbol pointers take the loader's lock. Hooks
+# may do neither, nor may code that runs while a thread is suspended. Hence -femulated-tls, -fno-plt and nonlazybind.
 darwin_flags  = --target=$(darwin_target_$1) -std=c11 -O2 -fPIC -fno-blocks -fvisibility=hidden \
                 -fno-omit-frame-pointer -fno-stack-protector -femulated-tls -fno-plt \
                 -mllvm -aarch64-enable-nonlazybind -Wall -Wextra -Werror -Wvla -Wshadow -nostdlibinc -I. \
