@@ -1,17 +1,17 @@
 #!/bin/bash
-# One table of behaviours, for the genuine Android runtimes that are here and the fake of every level: see contract.h.
+# Runs one table of cases on the installed genuine Android runtimes and on the fake of each API level. See contract.h.
 #
 #   tests/contract_art/run.sh [-l] [RUNTIME[/MODE]...]      -l: without the heavy cases
 #
-# Named runtimes run whole, in the mode named or in all that they have. Unless any are named:
+# A named runtime runs all cases, in the named mode or in all its modes. Without names:
 #
-#   art11                       quick: whole; interpreted: all but the heavy cases
-#   art14                       where STROBE_ART14 names it, all modes, all but the heavy cases
+#   art11                       quick: all cases; interpreted: all but the heavy cases
+#   art14                       when STROBE_ART14 names it: all but the heavy cases, in all modes
 #   the fakes of 24, 31 and 35  all but the heavy cases, in one mode each
-#   the other fakes             what levels differ in (few.txt), in one mode each
+#   the other fakes             the cases in which levels differ (few.txt), in one mode each
 #
-# With FULL=1, as in the nightly run, all run whole in all modes. A case that takes more than about 100 ms of processor
-# time is marked CONTRACT_HEAVY: all that `make test` runs here should stay under 45 s of that.
+# With FULL=1, as in the nightly run, all runtimes run all cases in all modes. A case that takes more than about 100 ms
+# of processor time is marked CONTRACT_HEAVY. The cases that `make test` runs should take less than 45 s of it together.
 #
 # takes: 38 s
 set -u
@@ -21,7 +21,8 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 passed=0 failed=0 skipped=0 light=()
 fake_modes=(interpreted quick inlined)
 
-# The last line of what a run says, added up; and a run that says nothing of the kind has failed.
+# count "RUNTIME MODE" OUTPUT STATUS: adds the counts of the last line of the output. Output without counts is a
+# failure.
 count() {
     local p f s
     read -r p f s < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' <<<"$2" | tail -n 1)

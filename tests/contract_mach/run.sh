@@ -1,6 +1,6 @@
 #!/bin/bash
-# The table of Mach rules (rules.h) on the lab's fake, over real threads and virtual ones, as either kernel answers.
-# Other lanes run it on GNU Mach and on an emulated core.
+# The table of Mach rules (rules.h) on the lab's fake Mach, over real threads and over virtual threads. Lane `emulate`
+# runs the table on GNU Mach and on an emulated core too.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-build}
