@@ -191,7 +191,8 @@ check 'too many methods are refused' refused 2 '1025 methods' "$strobe" run "$wo
     printf 'scenario deep "deep"\nduration 1s\ncores 1\nimage app {\nmethod A { compute 1us }\n'
     printf 'method B { recurse A 9999 }\nmethod C { recurse B 9999 }\n}\nthread main main run C\n'
 } >"$work/deep.scn"
-check 'a failure of the played process is reported' refused 2 'within the stack' "$strobe" run "$work/deep.scn" --mode real
+check 'a failure of the played process is reported' refused 2 'within the stack' \
+    "$strobe" run "$work/deep.scn" --mode real
 check 'no file is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
 
 echo "$passed passed, $failed failed, $skipped skipped"

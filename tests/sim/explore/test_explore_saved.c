@@ -1,4 +1,5 @@
-/* A saved failure is that failure: also one in which the stores of two places stand in orders that no schedule has. */
+/* A saved failure replays as the same failure, even when the stores to two locations have orders that no schedule
+ * produces. */
 #include "engine/base/error.h"
 #include "sim/explore/access.h"
 #include "sim/explore/explore.h"
@@ -13,7 +14,8 @@
 
 #include <cmocka.h>
 
-/* 2+2W: both threads store to both places, each in the other's order; in the end both hold what came first. */
+/* The litmus test 2+2W: both threads store to both locations, in opposite orders. In the failure each location finally
+ * holds the first store of a thread. */
 struct pair {
     _Atomic uint32_t x, y;
 };

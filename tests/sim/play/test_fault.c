@@ -1,6 +1,5 @@
-/* Faults strike where they can, and the engine keeps its invariants through all of them: its accounts add up, nobody
- * stays stopped, the app goes on.
- * takes: 4 s */
+/* Planted faults occur where they can, and the engine keeps its invariants: its accounting is consistent, no thread
+ * stays stopped, and the app continues. takes: 4 s */
 #include "engine/base/error.h"
 #include "sim/policy/policy.h"
 #include "tests/sim/support/app.h"
@@ -84,12 +83,12 @@ static void promises_hold_under_all_faults_at_once(void **state)
     }
 }
 
-/* ---- the watchdog (S-46) ---- */
+/* ---- the watchdog (S-46) */
 
 static const char busy[] =
     "scenario s \"\"\nduration 1s\ncores 2\n%s\nimage a.so {\nmethod f { compute 500ms }\n}\nthread main main run f\n";
 
-/* The time main took, in ms: 500 when nobody held it. */
+/* Returns the time that main took, in ms. It is 500 when no thread held main up. */
 static uint64_t time_of_busy(const char *fault)
 {
     char text[1024];
@@ -125,9 +124,9 @@ static void a_sampler_that_stalls_holds_nobody_longer_than_the_watchdog(void **s
     assert_true(held >= 700 && held < 720);
 }
 
-/* ---- when ---- */
+/* ---- when faults occur */
 
-/* The sampler stops each thread each ms: chances enough. */
+/* The sampler stops each thread once per ms, which gives each fault enough chances to occur. */
 static void play_stops(const char *fault)
 {
     play_under(sim_policy_async(MS), fault, 5, SIM_FAIR);
@@ -150,7 +149,7 @@ static void a_fault_strikes_from_its_time_on_as_often_as_it_may(void **state)
     played_close(&p);
 }
 
-/* A fault that never strikes leaves all else as it was. */
+/* A fault that never occurs does not change the run. */
 static void a_fault_draws_from_nobody_elses_chances(void **state)
 {
     (void)state;
@@ -163,7 +162,7 @@ static void a_fault_draws_from_nobody_elses_chances(void **state)
     played_close(&p);
 }
 
-/* ---- files ---- */
+/* ---- files */
 
 static enum strobe_status save_with(const char *fault, const char *folder, struct strobe_error *error)
 {

@@ -1,5 +1,5 @@
-/* The functions that stand for methods in real mode, without the player: this test gives them the next step, and
- * reads its own stack. */
+/* The native functions that represent methods in real mode, without the player. This test controls their steps, and
+ * reads the stack of its own thread. */
 #include "sim/player/frames.h"
 #include "sim/player/real.h"
 
@@ -13,7 +13,7 @@
 
 enum { PATH_MAX_FRAMES = 64, NOBODY = -1 };
 
-/* A script: calls of functions by number, RETURN from one, LOOK at the stack. */
+/* Steps of a script: a number calls that function, RETURN returns from one, LOOK reads the stack. */
 enum { RETURN = -2, LOOK = -3 };
 
 struct script {
@@ -28,7 +28,7 @@ static int number_of(uint64_t return_address)
     return at < (uint64_t)SIM_REAL_METHODS * SIM_REAL_FRAME_BYTES ? (int)(at / SIM_REAL_FRAME_BYTES) : NOBODY;
 }
 
-/* By frame pointers, up to the first frame that is none of the functions'. */
+/* Reads the stack by frame pointers, up to the first frame that does not belong to these functions. */
 static void look(struct script *s, const uint64_t *record)
 {
     s->looks++;

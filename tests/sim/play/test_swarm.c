@@ -1,4 +1,4 @@
-/* Swarms report the trials in order, crashes too; what fails is made as small as it can be. */
+/* Swarms report trials in order, also those that crash. A failing scenario is shrunk as far as possible. */
 #include "engine/base/error.h"
 #include "sim/trial/shrink.h"
 
