@@ -129,7 +129,8 @@ follow late --follow -o late.perfetto-trace -- "$families" fork_outlives 2
 check 'strobe record does not wait for children that outlive their parent' 'fork_outlives 2: 0 bad' "$(<late.out)"
 for ((t = 0; t < 2000; t++)); do pgrep -f "$families fork_outlives" >/dev/null || break; sleep 0.01; done
 check 'and are recorded to their end' 3 "$(processes late)"
-if balanced late; then pass; else fail 'children that outlive their parent: the accounting of each session is consistent'; fi
+if balanced late; then pass
+else fail 'children that outlive their parent: the accounting of each session is consistent'; fi
 
 # ---- a full disk
 

@@ -1,5 +1,5 @@
-/* Hooks that a signal handler's hooks interrupt, on the same thread, before each of their operations: what is
- * async-signal-safe has to bear that. */
+/* Hooks of a signal handler interrupt hooks of the same thread, before each of their operations. Async-signal-safe
+ * functions must work in this case. */
 #include "tests/explore/engine/engine_rig.h"
 #include "tests/explore/programs.h"
 
@@ -19,7 +19,7 @@ static void setup(void *state)
 {
     struct sample_state *s = state;
     rig_make(&s->rig, 1);
-    s->rig.unwinder.self = NULL; /* the real walk, over two frames */
+    s->rig.unwinder.self = NULL; /* uses the real walk, over two frames */
     atomic_init(&s->rig.word[OUTER + 1], 0x2000);
     atomic_init(&s->rig.word[INNER], rig_site(&s->rig, OUTER).frame);
     atomic_init(&s->rig.word[INNER + 1], 0x1000);
@@ -48,7 +48,7 @@ static void handle(void *state)
     hook(state, STROBE_KIND_CLOCK, STROBE_KIND_SLEEP, INNER);
 }
 
-/* Each event is in one account of its kind, once. Returns the samples taken. */
+/* Checks that each event is counted once, in one counter of its kind. Returns the number of samples. */
 static uint64_t check_account(struct sample_state *s, enum strobe_kind kind, uint64_t events)
 {
     const struct strobe_account *a = &s->rig.entry[0].account[kind];

@@ -83,8 +83,8 @@ static void sampler_and_hooks_share_one_interval_S1(void **state)
     const struct strobe_reader *r = capture("s_01_dense_hooks");
     const struct strobe_tally *t = r->threads[0].kind;
     uint64_t sampler = t[STROBE_KIND_ASYNC].sampled + t[STROBE_KIND_CPU].sampled;
-    assert_in_range(sampler + t[STROBE_KIND_ALLOC].sampled, 975,
-                    1010); /* each new period loses half an interval in 32 */
+    /* Each new period loses half an interval in 32. */
+    assert_in_range(sampler + t[STROBE_KIND_ALLOC].sampled, 975, 1010);
     assert_int_equal(t[STROBE_KIND_ALLOC].requests, p.run.truth.tracks[0].totals.allocations);
     assert_int_equal(t[STROBE_KIND_ALLOC].sampled + t[STROBE_KIND_ALLOC].gated, t[STROBE_KIND_ALLOC].requests);
 }
