@@ -88,7 +88,7 @@ static void a_failure_that_no_schedule_has_is_found_again_by_its_file(void **sta
     explore_result_free(&again);
 }
 
-static void the_same_never_fails_where_stores_keep_their_order(void **state)
+static void the_saved_failure_does_not_occur_under_sc_and_tso(void **state)
 {
     (void)state;
     for (enum explore_memory m = EXPLORE_SC; m <= EXPLORE_TSO; m++) {
@@ -107,7 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_that_no_schedule_has_is_found_again_by_its_file),
-        cmocka_unit_test(the_same_never_fails_where_stores_keep_their_order),
+        cmocka_unit_test(the_saved_failure_does_not_occur_under_sc_and_tso),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -343,7 +343,7 @@ static void gives_up_late(void *arg)
     note(sim_self()->woken_ns);
 }
 
-static void an_errand_that_nobody_waits_for_any_more_is_dropped(void **state)
+static void a_stop_that_was_given_up_leaves_its_target_alone(void **state)
 {
     (void)state;
     fresh(2);
@@ -502,7 +502,7 @@ static void kills_outright(void *thread)
     sim_kill(*(struct sim_thread **)thread);
 }
 
-static void a_callback_may_kill_whoever_is_about(void **state)
+static void a_callback_may_kill_the_running_thread(void **state)
 {
     (void)state;
     fresh(1);
@@ -669,7 +669,7 @@ static void lets_go_at_12(void *arg)
     assert_int_equal(sim_continue(target), STROBE_OK);
 }
 
-static void a_stop_that_was_handed_over_is_the_other_ones(void **state)
+static void a_stop_that_was_handed_over_belongs_to_the_other_thread(void **state)
 {
     (void)state;
     for (uintptr_t known = 0; known < 2; known++) {
@@ -753,19 +753,19 @@ int main(void)
         cmocka_unit_test(a_wait_that_ends_while_stopped_goes_on_when_let_go),
         cmocka_unit_test(a_signal_leaves_the_wait_for_a_lock_as_it_is),
         cmocka_unit_test(a_stop_that_comes_too_late_is_withdrawn),
-        cmocka_unit_test(an_errand_that_nobody_waits_for_any_more_is_dropped),
+        cmocka_unit_test(a_stop_that_was_given_up_leaves_its_target_alone),
         cmocka_unit_test(a_stopped_thread_is_not_stopped_again),
         cmocka_unit_test(a_thread_that_ends_first_is_gone),
         cmocka_unit_test(a_killed_thread_runs_no_more_and_keeps_its_locks),
         cmocka_unit_test(a_stopped_thread_can_be_killed),
         cmocka_unit_test(a_stopper_that_is_killed_stops_nobody),
         cmocka_unit_test(a_lock_passes_on_when_who_was_to_take_it_is_killed),
-        cmocka_unit_test(a_callback_may_kill_whoever_is_about),
+        cmocka_unit_test(a_callback_may_kill_the_running_thread),
         cmocka_unit_test(who_waits_for_what_it_has_stopped_is_named_at_once),
         cmocka_unit_test(circles_of_three_are_found_through_stops),
         cmocka_unit_test(who_waits_and_is_stopped_does_both),
         cmocka_unit_test(who_waits_for_one_that_will_go_on_is_in_no_circle),
-        cmocka_unit_test(a_stop_that_was_handed_over_is_the_other_ones),
+        cmocka_unit_test(a_stop_that_was_handed_over_belongs_to_the_other_thread),
         cmocka_unit_test(a_hand_over_may_close_a_circle),
         cmocka_unit_test(who_alone_posts_a_semaphore_is_waited_for_while_time_can_not_do),
     };

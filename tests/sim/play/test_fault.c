@@ -35,7 +35,7 @@ static void play_with(const char *fault, uint64_t seed, enum sim_schedule schedu
     play_under(sim_policy_strobe(), fault, seed, schedule);
 }
 
-static void check_promises(const char *fault, uint64_t seed)
+static void check_invariants(const char *fault, uint64_t seed)
 {
     struct strobe_error error = {""};
     if (!p.tracer->check(p.tracer, &p.run, &error))
@@ -47,7 +47,7 @@ static uint64_t struck(enum sim_fault_kind kind)
     return sim_fault_counts(p.run.faults)[kind];
 }
 
-static void promises_hold_under_every_fault(void **state)
+static void invariants_hold_under_each_fault(void **state)
 {
     (void)state;
     for (unsigned kind = 0; kind < SIM_FAULT_SHORT_WRITE; kind++) {
@@ -56,7 +56,7 @@ static void promises_hold_under_every_fault(void **state)
         snprintf(fault, sizeof fault, "fault %s chance 0.2", sim_fault_word((enum sim_fault_kind)kind));
         for (uint64_t seed = 1; seed <= 8; seed++) {
             play_with(fault, seed, seed % 2 ? SIM_FAIR : SIM_ADVERSARIAL);
-            check_promises(fault, seed);
+            check_invariants(fault, seed);
             if (p.run.end != SIM_END_LIMIT && p.run.end != SIM_END_DONE)
                 fail_msg("%s, seed %llu: %s", fault, (unsigned long long)seed, p.run.end_why);
             all += struck((enum sim_fault_kind)kind);
@@ -67,7 +67,7 @@ static void promises_hold_under_every_fault(void **state)
     }
 }
 
-static void promises_hold_under_all_faults_at_once(void **state)
+static void invariants_hold_under_all_faults_at_once(void **state)
 {
     (void)state;
     char faults[2048];
@@ -78,7 +78,7 @@ static void promises_hold_under_all_faults_at_once(void **state)
                                      sim_fault_word((enum sim_fault_kind)kind));
     for (uint64_t seed = 1; seed <= 30; seed++) {
         play_with(faults, seed, seed % 2 ? SIM_FAIR : SIM_ADVERSARIAL);
-        check_promises("all faults", seed);
+        check_invariants("all faults", seed);
         played_close(&p);
     }
 }
@@ -95,7 +95,7 @@ static uint64_t time_of_busy(const char *fault)
     struct sim_run_options options = {.seed = 3, .costs = punctual_costs()};
     snprintf(text, sizeof text, busy, fault);
     play_as(&p, text, sim_policy_strobe_stops(), &options);
-    check_promises(fault, 3);
+    check_invariants(fault, 3);
     assert_int_equal(p.run.end, SIM_END_DONE);
     uint64_t ms = p.run.truth.tracks[0].end_ns / MS;
     played_close(&p);
@@ -201,8 +201,8 @@ static void a_file_is_whole_or_not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promises_hold_under_every_fault),
-        cmocka_unit_test(promises_hold_under_all_faults_at_once),
+        cmocka_unit_test(invariants_hold_under_each_fault),
+        cmocka_unit_test(invariants_hold_under_all_faults_at_once),
         cmocka_unit_test(a_thread_that_the_sampler_held_when_it_died_goes_on),
         cmocka_unit_test(a_thread_whose_resume_is_lost_goes_on),
         cmocka_unit_test(a_sampler_that_stalls_holds_nobody_longer_than_the_watchdog),

@@ -85,7 +85,7 @@ static void a_method_is_there_again_after_each_of_its_calls(void **state)
     assert_ptr_equal(s.next, script + 6);
 }
 
-static void each_of_them_works(void **state)
+static void each_method_function_can_be_called(void **state)
 {
     (void)state;
     for (int i = 0; i < SIM_REAL_METHODS; i++) {
@@ -99,16 +99,16 @@ static void each_of_them_works(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(methods_stand_on_the_stack_one_in_the_other_and_nothing_between),
     cmocka_unit_test(a_method_is_there_again_after_each_of_its_calls),
-    cmocka_unit_test(each_of_them_works),
+    cmocka_unit_test(each_method_function_can_be_called),
 };
 #else
-static void there_are_none_on_this_machine(void **state)
+static void this_machine_has_no_method_functions(void **state)
 {
     (void)state;
     skip();
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(there_are_none_on_this_machine)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(this_machine_has_no_method_functions)};
 #endif
 
 int main(void)

@@ -185,7 +185,7 @@ static void a_frameless_leaf_that_is_called_through_a_cell_keeps_its_caller_S43(
     assert_int_equal(prober.lost_caller, 0);
 }
 
-static void memory_that_is_nobodys_is_not_read(void **state)
+static void unmapped_memory_is_not_read(void **state)
 {
     (void)state;
     struct played p;
@@ -216,7 +216,7 @@ int main(void)
         cmocka_unit_test(the_unwinder_finds_the_players_path_wherever_a_thread_stands),
         cmocka_unit_test(a_frameless_leaf_that_is_called_directly_keeps_its_caller_S43),
         cmocka_unit_test(a_frameless_leaf_that_is_called_through_a_cell_keeps_its_caller_S43),
-        cmocka_unit_test(memory_that_is_nobodys_is_not_read),
+        cmocka_unit_test(unmapped_memory_is_not_read),
     };
     return cmocka_run_group_tests_name("stacks", tests, NULL, NULL);
 }

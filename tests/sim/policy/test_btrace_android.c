@@ -625,7 +625,7 @@ static void main_learns_who_let_it_go_on(void **state)
     assert_int_equal(p.claims.tracks[w->waker].tid, 2);
 }
 
-static void s75_others_never_learn_it(void **state)
+static void s75_waits_of_other_threads_have_no_waker(void **state)
 {
     (void)state;
     with_monitors("thread main main run Hold.run\nthread other run Late.run\n");
@@ -757,7 +757,7 @@ int main(void)
         PLAYED(s50_messages_of_equal_stacks_are_one_slice),
         PLAYED(s58_a_tid_beyond_16_bits_is_another),
         PLAYED(main_learns_who_let_it_go_on),
-        PLAYED(s75_others_never_learn_it),
+        PLAYED(s75_waits_of_other_threads_have_no_waker),
         PLAYED(s71_s77_a_notify_that_wakes_another_is_taken_for_ones_own),
         PLAYED(a_monitor_let_go_by_a_wait_has_no_waker),
         PLAYED(a_jni_call_is_seen_with_its_native_method),

@@ -29,7 +29,7 @@ static const char *everything(const char *lines)
     return text;
 }
 
-static void check_promises(uint64_t seed)
+static void check_invariants(uint64_t seed)
 {
     struct strobe_error error = {""};
     if (!p.tracer->check(p.tracer, &p.run, &error))
@@ -56,7 +56,7 @@ static void play_into(const char *folder, uint64_t seed, enum sim_schedule sched
     struct strobe_error error = {""};
     struct sim_run_options options = {.seed = seed, .schedule = schedule, .costs = sim_costs_default, .replace = true};
     play_as(&p, everything(""), sim_policy_strobe(), &options);
-    check_promises(seed);
+    check_invariants(seed);
     if (p.tracer->save(p.tracer, &p.run, folder, &error) != STROBE_OK)
         fail_msg("%s", error.text);
     played_close(&p);
@@ -100,19 +100,19 @@ static void two_runs_of_one_seed_leave_the_same_bytes(void **state)
 
 /* ---- invariants */
 
-static void promises_hold_whatever_the_schedule(void **state)
+static void invariants_hold_under_each_schedule(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
         struct sim_run_options options = {
             .seed = seed, .schedule = seed % 3 ? SIM_ADVERSARIAL : SIM_FAIR, .costs = sim_costs_default};
         play_as(&p, everything(""), sim_policy_strobe(), &options);
-        check_promises(seed);
+        check_invariants(seed);
         played_close(&p);
     }
 }
 
-static void promises_hold_in_the_smallest_tables(void **state)
+static void invariants_hold_with_the_smallest_tables(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -121,13 +121,13 @@ static void promises_hold_in_the_smallest_tables(void **state)
                 everything("config ring_slots 64\nconfig ring_subs 2\nconfig stack_nodes 16\n"
                            "config threads_max 3\n"),
                 sim_policy_strobe(), &options);
-        check_promises(seed);
+        check_invariants(seed);
         assert_true(p.claims.lost > 0);
         played_close(&p);
     }
 }
 
-static void every_policy_over_the_engine_keeps_its_promises(void **state)
+static void each_policy_over_the_engine_keeps_its_invariants(void **state)
 {
     (void)state;
     static const char *const names[] = {"sync-only", "async-1ms", "async-10ms"};
@@ -137,7 +137,7 @@ static void every_policy_over_the_engine_keeps_its_promises(void **state)
         assert_int_equal(sim_policy_open(names[i], &t), STROBE_OK);
         play_as(&p, everything(""), t, &options);
         assert_string_equal(t->policy, names[i]);
-        check_promises(4);
+        check_invariants(4);
         assert_true(p.claims.samples > 0);
         played_close(&p);
     }
@@ -372,7 +372,7 @@ static void begin_and_end_of_a_thread_are_forced_points(void **state)
         assert_int_equal(t->kind[STROBE_KIND_THREAD].sampled, expected);
         assert_int_equal(t->kind[STROBE_KIND_THREAD].requests, expected);
     }
-    check_promises(1);
+    check_invariants(1);
     played_close(&p);
 }
 
@@ -451,9 +451,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_runs_of_one_seed_leave_the_same_bytes),
-        cmocka_unit_test(promises_hold_whatever_the_schedule),
-        cmocka_unit_test(promises_hold_in_the_smallest_tables),
-        cmocka_unit_test(every_policy_over_the_engine_keeps_its_promises),
+        cmocka_unit_test(invariants_hold_under_each_schedule),
+        cmocka_unit_test(invariants_hold_with_the_smallest_tables),
+        cmocka_unit_test(each_policy_over_the_engine_keeps_its_invariants),
         cmocka_unit_test(an_engine_that_costs_nothing_changes_nothing),
         cmocka_unit_test(what_the_engine_does_is_charged),
         cmocka_unit_test(each_thread_that_is_recorded_is_charged_its_begin_its_end_and_its_clock),

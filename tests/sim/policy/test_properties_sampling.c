@@ -117,7 +117,7 @@ static void a_wait_of_900_us_right_after_a_sample_is_shown_exactly_S2(void **sta
     assert_int_equal(t[STROBE_KIND_PARK].sampled, t[STROBE_KIND_PARK].requests);
 }
 
-static void btrace_does_not_see_it_S2(void **state)
+static void btrace_records_no_wait_right_after_a_sample_S2(void **state)
 {
     (void)state;
     play_free("s_02_block_after_sample", sim_policy_btrace_android());
@@ -231,7 +231,7 @@ static void the_sampler_fills_what_has_no_hooks_S4(void **state)
     assert_int_equal(gap_time(track_of(&p.claims, MAIN), &gaps), 0);
 }
 
-static void without_it_a_gap_is_shown_as_one_S4(void **state)
+static void without_the_sampler_the_time_is_shown_as_a_gap_S4(void **state)
 {
     (void)state;
     uint32_t gaps, loops;
@@ -393,14 +393,14 @@ int main(void)
         PLAYED(sampler_and_hooks_share_one_interval_S1),
         PLAYED(btrace_takes_every_fourth_hook_S1),
         PLAYED(a_wait_of_900_us_right_after_a_sample_is_shown_exactly_S2),
-        PLAYED(btrace_does_not_see_it_S2),
+        PLAYED(btrace_records_no_wait_right_after_a_sample_S2),
         PLAYED(an_outer_call_is_closed_though_its_inside_was_sampled_just_before_S2b),
         PLAYED(an_outer_call_is_closed_though_the_sampler_came_meanwhile_S2b),
         PLAYED(btrace_has_the_inner_sample_and_no_outer_call_S2b),
         PLAYED(a_stack_too_deep_is_kept_cut_and_marked_and_no_other_is_S3),
         PLAYED(btrace_drops_it_and_the_interval_with_it_S3),
         PLAYED(the_sampler_fills_what_has_no_hooks_S4),
-        PLAYED(without_it_a_gap_is_shown_as_one_S4),
+        PLAYED(without_the_sampler_the_time_is_shown_as_a_gap_S4),
         PLAYED(btrace_shows_one_long_call_of_what_is_around_it_S4),
         PLAYED(a_burst_of_an_idle_thread_is_seen_within_two_looks_S5),
         PLAYED(btrace_misses_bursts_between_its_refreshes_S5),

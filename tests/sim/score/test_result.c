@@ -95,7 +95,7 @@ static void a_line_holds_no_more_than_asked_for(void **state)
     sim_result_free(&back);
 }
 
-static void what_is_promised_stands_in_the_object(void **state)
+static void a_result_has_the_documented_members(void **state)
 {
     (void)state;
     struct sim_result r = make("s", "p", 7, "0 A 12 B 40 . 70 . 100 !");
@@ -284,7 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_reads_back_as_what_it_was_written_from),
         cmocka_unit_test(a_line_holds_no_more_than_asked_for),
-        cmocka_unit_test(what_is_promised_stands_in_the_object),
+        cmocka_unit_test(a_result_has_the_documented_members),
         cmocka_unit_test(a_damaged_line_is_refused_with_its_column),
         cmocka_unit_test(a_line_cut_anywhere_is_refused),
         cmocka_unit_test(a_summary_has_median_and_spread_for_any_order),
