@@ -1,12 +1,12 @@
-# Strobe: the only build entry. `make help` lists what it does.
+# The build of Strobe. `make help` lists the targets.
 #
-#   B=DIR     where things are built (default build)
+#   B=DIR     the directory for build output (default build)
 #   CC=clang  another compiler
-#   SAN=address,undefined | thread    a sanitized build (give it a B of its own)
-#   WERROR=0  a warning of the compiler is no error
-#   HASTE=yes compiles sooner, code that runs slower: all but what goes into shared libraries
-#   PREFIX=/usr/local DESTDIR=        where `make install` puts things
-#   V=1       shows whole commands
+#   SAN=address,undefined | thread    a sanitized build (give it a separate B)
+#   WERROR=0  compiler warnings are not errors
+#   HASTE=yes optimizes less, to compile sooner; shared libraries keep their flags
+#   PREFIX=/usr/local DESTDIR=        where `make install` puts files
+#   V=1       prints whole commands
 
 VERSION := 0.1.0
 
@@ -18,7 +18,7 @@ PREFIX ?= /usr/local
 OBJCOPY ?= objcopy
 NM      ?= nm
 
-# As many jobs as there are processors, unless -j says otherwise or an outer make shares its jobs with us.
+# Default: one job per processor. A -j option and the job server of an outer make take precedence.
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
@@ -30,7 +30,8 @@ cflags       := -I. -isystem engine/backend/sdk/mach/include -D_GNU_SOURCE -DSTR
                 -Wall -Wextra $(werror) -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
                 -fno-omit-frame-pointer -pthread -MMD -MP
 sim_flags    := -DSTROBE_ATOMIC_HEADER='"sim/kernel/atomic.h"' -DSTROBE_ABI_X86_64 -ffp-contract=off
-# For exploration each access to memory is made a call, which sim/explore/access.c answers; rings and tables are small.
+# For exploration the compiler turns each memory access into a call to a function of sim/explore/access.c. STROBE_SMALL
+# makes rings and tables small.
 explore_flags := -O1 -fsanitize=thread -fno-sanitize=address,undefined -DSTROBE_SMALL \
                  -Wno-unknown-warning-option -Wno-tsan
 # The hooks define functions that fortified headers of the C library define inline.
@@ -38,7 +39,7 @@ pic          := -U_FORTIFY_SOURCE -fPIC -fvisibility=hidden -fexceptions -ftls-m
 ldflags      := -pthread
 trace_libs   := -ldw -lelf -liberty -lz -ldl
 preload_libs := -ldl
-# What a runtime that a player starts is to find there (sim/genuine/runtime.c, sim/genuine/binder.c).
+# Symbols that a player exports to the Android runtime that it loads (sim/genuine/runtime.c, sim/genuine/binder.c).
 transact     := _ZN7android14IPCThreadState8transactEijRKNS_6ParcelEPS1_j
 exports      := -Wl,--export-dynamic-symbol=pthread_attr_setstack -Wl,--defsym=$(transact)=sim_real_art_binder \
                 -Wl,--export-dynamic-symbol=$(transact)
@@ -46,7 +47,7 @@ ifdef SAN
 cflags       += -fsanitize=$(SAN) -fno-sanitize-recover=all
 ldflags      += -fsanitize=$(SAN)
 ifneq ($(findstring thread,$(SAN)),)
-# The race detector does not model fences; ring.c and its like say where that matters.
+# The race detector does not model fences. The sources, such as ring.c, state where that matters.
 cflags       += -Wno-unknown-warning-option -Wno-tsan
 endif
 endif
@@ -55,10 +56,10 @@ sysroot_libs := $(addprefix $(SYSROOT),/usr/lib/$(TRIPLET) /lib/$(TRIPLET))
 cflags       += $(addprefix -isystem $(SYSROOT),/usr/include /usr/include/$(TRIPLET))
 ldflags      += $(addprefix -L,$(sysroot_libs)) $(addprefix -Wl$(comma)-rpath-link$(comma),$(sysroot_libs))
 endif
-# In little more than half the time. Not for another choice of CFLAGS.
+# These flags roughly halve the compile time. They apply only when CFLAGS contains -O2.
 hasty        := $(if $(filter -O2,$(CFLAGS)),-O1 -g1)
 haste         = $(if $(HASTE),$(hasty))
-# Objects do not say where they were built. (Those that count coverage must.)
+# Removes the build directory's path from objects. Coverage builds keep it, because lcov needs the path.
 here          = $(if $(findstring coverage,$(CFLAGS)),,-ffile-prefix-map="$(CURDIR)=.")
 compile       = $(CC) $(cflags) $(CPPFLAGS) $(CFLAGS) $(haste) $(shared) $(here)
 assemble      = $(CC) $(CPPFLAGS) -I. -MMD -MP $(here)
@@ -66,7 +67,8 @@ link          = $(CC) $(ldflags) $(LDFLAGS)
 
 run = $(if $V,,@echo '  $1 $@';)
 
-# What only compiles installs nothing: it says what is missing, and how to have it. Other targets install it.
+# Targets that only compile never install packages: they list the missing packages and the command to install them.
+# Other targets install missing packages.
 compiles := all tests units benches install uninstall read sources art mach help clean $B/%
 ifeq ($(filter-out $(compiles),$(or $(MAKECMDGOALS),all)),)
 export STROBE_DEPS ?= check
@@ -85,7 +87,7 @@ sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/poli
                  sim/trial/*.c sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \
                $(filter-out $(player_src) sim/genuine/binder.c,$(wildcard sim/player/*.[cS] sim/genuine/*.[cS]))
 cmd_src     := $(wildcard engine/cmd/*.c engine/cmd/import/*.c)
-# What both programs are made of.
+# Sources that strobe and strobe-lab share.
 cmd_common  := $(patsubst %,engine/cmd/%.c,arguments cmd guess outputs progress)
 lab_cmd_src := $(wildcard sim/cmd/*.c)
 unit_src    := $(wildcard tests/unit/*/test_*.c)
@@ -95,9 +97,9 @@ no_programs := tests/explore/support/no_programs.c
 stress_src  := tests/explore/support/stress.c
 support_src := $(wildcard tests/unit/support/*.c)
 lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
-# Suites that judge the tools rather than the engine have a target of their own.
+# Suites that test the tools instead of the engine. Target: test-tools.
 tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner)
-# These two have one each, too: they take longer than all others, and have the machine to themselves.
+# Two long suites with a target each: programs and test-calibrate. No other suite runs beside them.
 own_target  := tests/programs/run.sh tests/calibrate/run.sh
 suites      := $(filter-out $(tool_suites) $(own_target),$(wildcard tests/*/run.sh))
 sources     := $(capture_src) $(sort $(preload_src) $(embed_src)) $(trace_src) $(sim_src) $(cmd_src) $(lab_cmd_src) \
@@ -109,7 +111,7 @@ capture_obj := $(call obj,obj,$(capture_src))
 preload_obj := $(call obj,pic,$(capture_src) $(preload_src))
 embed_obj   := $(call obj,pic,$(capture_src) $(embed_src))
 trace_obj   := $(call obj,obj,$(trace_src))
-# What the lab's runtimes and detours use of the engine's backend.
+# Sources of the engine's backend that the lab's runtimes and detours use.
 lab_backend := engine/backend/art/jni.c engine/backend/art/mapping.c engine/backend/linux/task_clock.c \
                engine/cmd/preload.c
 sim_obj     := $(call obj,sim,$(engine_src) $(lab_backend) $(sim_src))
@@ -117,8 +119,8 @@ cmd_obj     := $(call obj,obj,$(cmd_src))
 lab_cmd_obj := $(call obj,sim,$(lab_cmd_src)) $(call obj,obj,$(cmd_common))
 lab_obj     := $(call obj,sim,$(lab_support))
 support_obj := $(call obj,obj,$(support_src))
-# The race detector's own calls can't be answered twice: its builds have no programs.
-# EXPLORE=no spares others their time, too.
+# The explored programs define the race detector's functions, so builds with the race detector omit these programs.
+# EXPLORE=no omits them too, to save time.
 programs    := $(if $(findstring thread,$(SAN))$(filter no,$(EXPLORE)),$(call obj,sim,$(no_programs)),\
                  $B/explore/programs.o)
 explored_src := $(engine_src) $(addprefix engine/backend/linux/,handshake.c eh_entry.c eh_frame.c unwind_index.c) \
@@ -128,14 +130,14 @@ explore_obj := $(call obj,explore,$(explored_src))
 players     := $B/strobe-player $(addprefix $B/strobe-player-,mach virtual virtual-mach)
 lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)
-# The lab's threads are fibers of one thread, with nothing to race; what plays on real threads is watched for races too.
+# Unit tests that start real threads. The other lab tests run fibers on one thread, so they contain no data races.
 threaded    := $(filter-out $(lab_bin),$(unit_bin)) $(filter %/test_real %/test_real_frames,$(lab_bin))
 libs        := $B/libstrobe-trace.a $B/libstrobe-art.a $B/libstrobe-capture.a
 sim_libs    := $B/libstrobe-sim.a $B/libstrobe-trace.a
 
 all: $B/strobe $B/libstrobe-preload.so $B/strobe-lab $(players) ## builds the commands and the libraries they load
 
-# ---- how it is built
+# ---- build rules
 
 $B/strobe: $(cmd_obj) $B/libstrobe-trace.a $B/libstrobe-capture.a
 	$(call run,ld)$(link) -o $@ $^ $(trace_libs)
@@ -143,7 +145,8 @@ $B/strobe: $(cmd_obj) $B/libstrobe-trace.a $B/libstrobe-capture.a
 $B/strobe-lab: $(lab_cmd_obj) $(programs) $(sim_libs)
 	$(call run,ld)$(link) -o $@ $(lab_cmd_obj) $(programs) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 
-# Each player is one object beside what all have; which function that object shows is the player's.
+# Each player links its entry function from the library, or from one further object. The symbol sim_player is that
+# function.
 $B/strobe-player:              private player := sim_real_child
 $B/strobe-player-mach:         private player := sim_real_mach_child
 $B/strobe-player-virtual:      private player := sim_virtual_child
@@ -159,12 +162,12 @@ $B/libstrobe-capture.a: $(capture_obj)
 	@mkdir -p $(@D) && rm -f $@
 	$(call run,ar)$(AR) rcs $@ $^
 
-# The lab: the engine's own sources, built so that the virtual kernel sees each of their atomic operations.
+# The lab: the engine's sources, built so that each atomic operation goes through the virtual kernel.
 $B/libstrobe-sim.a: $(sim_obj)
 	@mkdir -p $(@D) && rm -f $@
 	$(call run,ar)$(AR) rcs $@ $^
 
-# Sessions and traces for other programs: the public functions of engine/include/strobe/{session,trace}.h.
+# The public library that reads sessions and traces: engine/include/strobe/{session,trace}.h.
 reading_obj := $(trace_obj) $(call obj,obj,$(wildcard engine/base/*.c engine/store/*.c engine/method/rhea/*.c))
 $(reading_obj): private shared := -fPIC -fvisibility=hidden
 $B/lib/libstrobe-trace.a: $(reading_obj)
@@ -217,11 +220,12 @@ $B/explore/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) $(explore_flags) -c -o $@ $<
 
-# The engine once more, beside the one the lab plays: one object that shows nothing but its list of programs.
+# A second copy of the engine for the explorer, beside the copy that the lab plays. It is one object whose only global
+# symbol is the list of programs.
 $B/explore/programs.o: $(explore_obj)
 	$(call run,ld)$(LD) -r -o $@ $^ && $(OBJCOPY) --keep-global-symbol=explore_groups $@
 
-# The same programs and engine, as small, on real threads.
+# The explored programs on real threads, with the same small engine.
 $B/stress: $(call obj,small,$(explored_src) $(stress_src))
 	$(call run,ld)$(link) -o $@ $^
 
@@ -245,23 +249,24 @@ $B/tests/sim/%: $B/sim/tests/sim/%.o $(lab_obj) $(sim_libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group -lcmocka $(trace_libs) -lm
 
-# Hooks by rebinding are tried on images that the test lays out, with the one call of the system that they make.
+# This test rebinds pointers in images that it lays out itself. It defines the one system function that rebind.c calls.
 rebind_src := engine/backend/mach/image.c engine/backend/mach/rebind.c
 sources    += $(rebind_src)
 $B/tests/unit/mach/test_mach_rebind: $(call obj,obj,$(rebind_src))
 
-# Stacks are compared with another unwinder's.
+# Compares stacks with those of libunwind.
 $B/tests/unit/linux/test_unwind_walk: private trace_libs += -lunwind
 
-# Instructions are compared with another decoder's.
+# Compares instruction lengths with those of capstone.
 $B/tests/unit/capture/test_x86_code: private trace_libs += $(if $(TRIPLET),,-lcapstone)
 
-# Watchers' lack of memory is made.
+# Wraps the allocator to simulate a lack of memory.
 $B/tests/unit/watch/test_watch_memory: private ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc)
 
 $(unit_src:%.c=$B/obj/%.o) $(support_obj) $(lab_src:%.c=$B/sim/%.o) $(lab_obj): | deps-unit
 
-# Another compiler or other flags in the same B build everything anew. The file is what compiles without haste.
+# Rebuilds everything when the compiler or the flags of this B change. The file holds the compile command without
+# HASTE.
 $B/flags: private haste :=
 $B/flags: FORCE | deps-build
 	@mkdir -p $B
@@ -274,7 +279,7 @@ deps-unit deps-run deps-test deps-deb: | deps-build
 deps-run deps-test: | deps-unit
 deps-test: | deps-run
 
-# ---- what it is for
+# ---- targets
 
 run: all | deps-run ## plays all scenarios with all policies, records real programs: tables, traces in out/
 	@B=$B ci/demo out
@@ -282,9 +287,11 @@ run: all | deps-run ## plays all scenarios with all policies, records real progr
 figures: all | deps-test ## draws the pictures of the documents, in fixtures/figures
 	@B=$B ci/figure
 
-# What watches calls of the C library can't itself be watched so. The race detector delays signals, which the fake
-# Mach's stops and the ticks of CPU clocks are made of, and takes a thread that is falsely said to have ended for a
-# race, and the page that threads share when memory is short (emutls). Its own functions can't be stepped through.
+# Tests that do not run under a sanitizer:
+#   test_mach_guard      intercepts the C library, as sanitizers do
+#   thread sanitizer     it delays signals, which implement the fake Mach's stops and the ticks of CPU clocks;
+#                        it reports a race when a test falsely declares a thread ended, and on the page that threads
+#                        share when memory is short (emutls); its functions cannot be single-stepped
 delayed     := %/test_mach_capture %/test_mach_faults %/test_mach_libsystem %/test_cpu_clock %/test_emutls \
                %/test_unwind_walk %/test_generated_leaf
 unwatched    = %/test_mach_guard $(if $(findstring thread,$(SAN)),$(delayed))
@@ -307,20 +314,20 @@ tests: all units $(if $(filter no,$(STRESS)),,$B/stress)
 test: tests | deps-test ## runs the tests: unit tests, whole-command suites, style
 	@B=$B tests/run $(unit_bin) $(suites)
 
-test-tools: all | deps-test ## the second compiler, the documents' commands; that runner, gate, mutants bite
+test-tools: all | deps-test ## tests clang, README's commands, the runner, the gate, the mutant harness
 	@B=$B tests/run $(tool_suites)
 
-test-calibrate: all $B/bench/strobe-costs | deps-test ## virtual time predicts real threads, on four scenarios
+test-calibrate: all $B/bench/strobe-costs | deps-test ## compares virtual time with real threads, four scenarios
 	@B=$B tests/run tests/calibrate/run.sh
 
-# FULL=1: all programs, in all modes, for seconds each. HANG_ROUNDS: see tests/programs/hang.sh.
+# FULL=1 records all programs in all modes for several seconds each. HANG_ROUNDS: see tests/programs/hang.sh.
 HANG_ROUNDS ?= $(if $(FULL),10000,150)
 programs: all | deps-programs$(if $(FULL),-full) ## records real programs beside a bare run and beside perf
 	@B=$B tests/programs/run.sh
 	@B=$B tests/programs/hang.sh $(HANG_ROUNDS)
 
 SIZE ?= quick
-explore: all | deps-test ## every interleaving of small programs, in every memory model (SIZE=nightly: more)
+explore: all | deps-test ## explores all interleavings of small programs in each memory model (SIZE=nightly: more)
 	@B=$B SIZE=$(SIZE) MEMORY=all tests/explore/run.sh
 
 include ci/lanes.mk ci/install.mk
@@ -329,14 +336,14 @@ include sim/player/probes/probes.mk
 include bench/bench.mk tests/genuine/genuine.mk
 include engine/backend/sdk/bionic/android.mk tests/android/android.mk engine/backend/sdk/darwin/darwin.mk
 include tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
-# What suites would build, each for itself and side by side.
+# Programs that several suites build. Building them first avoids builds in parallel.
 test: $B/genuine/make_traces $B/contract_art
 test-tools: $(gate_driver) $(gate_lab)
 benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art $B/bench/strobe-bench-mach \
          $B/bench/gate-driver $B/bench/gate-lab $B/bench/workload
 
-# The compiler reads what the command is not made of, or with READ=all that too, and warns; nothing is built. For
-# tests/compilers.
+# Compiles for warnings only, without output, for tests/compilers. By default it omits the sources that `make all`
+# compiles; READ=all includes them.
 read_src := $(filter-out $(if $(READ),,$(sim_src) $(cmd_src) $(lab_cmd_src) $(trace_src)) bench/peers/% $(bionic)/% \
               $(darwin)/% tests/android/shim.c tests/emulate/% $(gnumach_own),$(filter %.c,$(sources)))
 read: $(read_src:%=$B/read/%)
@@ -346,10 +353,10 @@ $B/read/%: % $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) $(flavour) -MF $@.d -MT $@ -fsyntax-only $< && touch $@
 
-clean: ## removes what was built and written
+clean: ## removes all build output and out/
 	rm -rf $B $B-* out
 
-help: ## says this
+help: ## prints this list
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/    make \1|\2/p' $(filter %akefile %.mk,$(MAKEFILE_LIST)) | \

@@ -2,8 +2,8 @@
  *
  *     strobe-bench-art [-r REPETITIONS] [-o JSON] [interpreted|quick]
  *
- * Where the runtime is not installed it says so, and that is all. Exit status 0 also when a target is missed: a busy
- * machine is no failure. */
+ * When the runtime is not installed, the program prints that and measures nothing. The exit status is 0 even when a
+ * target is missed, because other load on the machine can be the cause. */
 #include "bench/bench.h"
 #include "engine/base/error.h"
 
@@ -25,9 +25,9 @@ static struct strobe_libart libart;
 static strobe_jclass main_class;
 static const char *session_path;
 
-/* ---- walks, from the bottom of a stack of FRAMES managed frames ---- */
+/* ---- walks, from the innermost of FRAMES managed frames */
 
-/* The least that any tracer pays: the runtime's own walk, and its own word on what each frame is. */
+/* The minimum cost for each tracer: the runtime's walk, and its function that returns each frame's method. */
 struct bare {
     void *const *vtable;
     char opaque[STROBE_ART_VISITOR_BYTES];
@@ -95,7 +95,7 @@ static void check_depth(void)
 static struct gbench_state *measured;
 static void (*work)(void *thread);
 
-/* Main.sample, which Main.deep calls at its bottom. */
+/* The native method Main.sample, which the innermost call of Main.deep calls. */
 static void sample(struct strobe_jni *env, strobe_jclass class, int32_t unused)
 {
     void *thread = strobe_art_current(&libart);
@@ -119,9 +119,9 @@ static void at_depth(struct gbench_state *s, const void *arg)
     call("deep", FRAMES - 2);
 }
 
-/* ---- captures ---- */
+/* ---- captures */
 
-/* `interval_ns`: of the gate; nothing is sampled by others, no metrics are read. */
+/* Begins a capture. `interval_ns` is the gate's interval. There is no sampler, and no metrics are read. */
 static void begin(uint64_t interval_ns)
 {
     struct strobe_config c;
@@ -144,7 +144,7 @@ static void begin(uint64_t interval_ns)
     }
 }
 
-/* CPU ns that an allocation takes. */
+/* Returns the CPU ns of one allocation. */
 static double allocation_ns(void)
 {
     uint64_t from = bench_cpu_ns();
@@ -164,7 +164,8 @@ static double median(double *of, int count)
     return of[count / 2];
 }
 
-/* Turn by turn with the clock, which is what the gate can't do without; in the end what the hook adds to one. */
+/* Measures allocations in turn with the clock, because the gate must read it. The last row is the cost that the hook
+ * adds to an allocation. */
 static void allocation_rows(int repetitions)
 {
     enum { MOST = 99 };
@@ -189,7 +190,7 @@ static void allocation_rows(int repetitions)
     bench_row_ratio("what the hook adds, turned away by the gate", "ns", more, "clock read", median(clock, n), 1.5);
 }
 
-/* ---- all ---- */
+/* ---- all benches */
 
 static void (*const bare)(void *) = walk_bare;
 static void (*const ours)(void *) = walk_ours;
@@ -248,5 +249,5 @@ int main(int argc, char **argv)
     if (missed > 0)
         printf("%d of the targets MISSED\n", missed);
     fflush(stdout);
-    _exit(missed < 0 ? 2 : 0); /* the runtime's own end is no matter of ours */
+    _exit(missed < 0 ? 2 : 0); /* without the runtime's exit handlers */
 }

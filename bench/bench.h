@@ -1,6 +1,7 @@
-/* What the bench files share: a clock, a fence for the optimiser, and the table the figures end in.
+/* Shared by the bench files: a clock, a fence for the optimizer, and the table of results.
  *
- * A part adds its benches before the run and its rows after it; see main.c. Main thread only, unless said. */
+ * A part adds its benches before the run and its rows after it; see main.c. Main thread only, unless stated otherwise.
+ * */
 #ifndef STROBE_BENCH_BENCH_H
 #define STROBE_BENCH_BENCH_H
 
@@ -10,7 +11,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* The clock that records carry. Any thread. */
+/* Returns the ns of the clock that records contain. Any thread. */
 static inline uint64_t bench_now_ns(void)
 {
     struct timespec t;
@@ -18,7 +19,7 @@ static inline uint64_t bench_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* CPU time of the calling thread. Any thread. */
+/* Returns the CPU time of the calling thread, in ns. Any thread. */
 static inline uint64_t bench_cpu_ns(void)
 {
     struct timespec t;
@@ -26,34 +27,34 @@ static inline uint64_t bench_cpu_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Makes the compiler believe that what p points at is read and may have changed. Any thread. */
+/* Makes the compiler assume that the memory at p is read and may change. Any thread. */
 static inline void bench_keep(const void *p)
 {
     __asm__ volatile("" : : "g"(p) : "memory");
 }
 
-/* Zeroed, page-aligned memory whose pages are there already. Aborts when there is none. */
+/* Returns zeroed, page-aligned memory whose pages are committed. Aborts when there is no memory. */
 void *bench_pages(size_t bytes);
 
-/* A row that is judged by measured / reference <= most. */
+/* Adds a row with the target measured / reference <= most. */
 void bench_row_ratio(const char *what, const char *unit, double measured, const char *reference_name, double reference,
                      double most);
 
-/* The same for a ratio that is a median of its own, of runs made in pairs. */
+/* Adds a row whose ratio is the median of the ratios of paired runs. */
 void bench_row_paired(const char *what, const char *unit, double measured, const char *reference_name, double reference,
                       double ratio, double most);
 
-/* A row that is judged by measured <= most. */
+/* Adds a row with the target measured <= most. */
 void bench_row_most(const char *what, const char *unit, double measured, double most);
 
-/* A row without a target. */
+/* Adds a row without a target. */
 void bench_row_note(const char *what, const char *unit, double measured);
 
-/* A row that could not be measured here. */
+/* Adds a row that could not be measured here, with the reason. */
 void bench_row_skipped(const char *what, const char *why);
 
-/* Prints all rows and a line that describes the machine, and writes them to `json_path`. Returns how many
- * targets were missed, or -1 with a message when the file could not be written. */
+/* Prints all rows and a line that describes the machine, and writes them to `json_path`. Returns the number of missed
+ * targets, or -1 with a message when the file could not be written. */
 int bench_table(const char *json_path);
 
 /* The parts. */
@@ -77,7 +78,7 @@ void bench_method_add(void);
 void bench_method_rows(void);
 void bench_watch_add(void);
 void bench_watch_rows(void);
-void bench_atrace_find(const char *built); /* the folder the bench is in; before the next */
+void bench_atrace_find(const char *built); /* the folder of the bench program; call it before bench_atrace_add */
 void bench_calls_add(void);
 void bench_calls_rows(void);
 void bench_import_add(void);
@@ -93,11 +94,11 @@ void bench_play_rows(void);
 void bench_explore_add(void);
 void bench_explore_rows(void);
 
-/* Runs whole programs, found in the folder the bench is in and above it; takes some seconds. */
+/* Runs whole programs, which are in the folder of the bench program or above it. Takes several seconds. */
 void bench_whole_run(const char *folder);
 void bench_whole_rows(void);
 
-/* CPU ns that a slice takes from session to trace; after the run. */
+/* Returns the CPU ns per slice of a conversion from session to trace. After the run. */
 double bench_encode_slice_ns(void);
 
 #endif

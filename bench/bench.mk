@@ -1,4 +1,5 @@
-# Rules of bench/: measuring (`make bench`), peers, and the instruction gate. Included by the Makefile.
+# Rules of bench/: benchmarks (`make bench`), comparison with other tracers, and the instruction gate. Included by the
+# Makefile.
 
 CXX         ?= g++
 lab_bench   := bench/cases/bench_fiber.c bench/cases/bench_play.c bench/cases/bench_explore.c
@@ -19,30 +20,30 @@ $B/bench/strobe-bench: $B/obj/bench/main.o $(bench_obj) $(libs) | $(cutils_libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -o $@ $^ -lbenchmark -lunwind $(trace_libs)
 
-# The lab, which links the engine built for it and so nothing of the engine as it ships.
+# Benchmarks of the lab. This program links the engine as built for the lab and no object of the released engine.
 lab_bench_obj := $(call obj,obj,bench/lab.c bench/table.c bench/pages.c $(lab_bench)) $B/obj/bench/gbench.o
 $B/bench/strobe-bench-lab: $(lab_bench_obj) $(programs) $(sim_libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -o $@ $^ -lbenchmark $(trace_libs)
 
-# On a genuine Android runtime.
+# Benchmarks on a genuine Android runtime.
 $B/bench/strobe-bench-art: $(call obj,obj,bench/art.c bench/table.c bench/pages.c $(art_lab_src)) \
                            $B/obj/bench/gbench.o $(libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -rdynamic -o $@ $^ -lbenchmark $(trace_libs)
 
-# On the lab's fake Mach.
+# Benchmarks on the lab's fake Mach.
 $B/bench/strobe-bench-mach: $(call obj,obj,bench/mach.c bench/table.c bench/pages.c bench/deep.c $(mach_src)) \
                             $(xnu_obj) $B/libstrobe-capture.a
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -o $@ $^ $(preload_libs)
 
-# What the simulator charges, measured; see sim/runtime/costs.h.
+# Measures the costs that the simulator charges; see sim/runtime/costs.h.
 $B/bench/strobe-costs: $(call obj,obj,$(costs_src) bench/rig.c bench/deep.c bench/child.c bench/pages.c) $(libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -o $@ $^ $(trace_libs)
 
-# The traced program: frame pointers and no tail calls, as a program is built that wants to be profiled.
+# The traced program. It has frame pointers and no tail calls, as programs built for profiling have.
 $B/bench/workload: bench/workload.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) -fno-optimize-sibling-calls $(ldflags) $(LDFLAGS) -o $@ $<
@@ -57,7 +58,7 @@ $B/bench/workload-pg: bench/workload.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) -pg $(ldflags) $(LDFLAGS) -o $@ $<
 
-bench-peers: ## the same beside other tracers (LTTng-UST, uftrace); table, and B/peers.json
+bench-peers: ## compares costs with other tracers (LTTng-UST, uftrace); table, and B/peers.json
 	+@if ci/deps peers; then $(MAKE) --no-print-directory run-peers; \
 	    else echo 'bench-peers: SKIPPED, nothing measured: packages are missing'; fi
 
@@ -66,7 +67,7 @@ run-peers: $B/bench/strobe-peers $B/bench/workload-pg
 
 # ---- instruction counts
 #
-# gate_driver, gate_lab and gate_planted are for tests/gate, which builds drivers with a slower engine.
+# tests/gate sets gate_driver, gate_lab and gate_planted, to build drivers with a slower engine.
 gate_driver ?= $B/bench/gate-driver
 gate_lab    ?= $B/bench/gate-lab
 gate_planted ?=
@@ -84,14 +85,14 @@ $(gate_lab): $(call obj,sim,bench/gate_lab.c) $(gate_planted) $(sim_libs) | deps
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 
-gate: $(gate_driver) $(gate_lab) ## counts instructions of fixed drivers; fails when one grew by more than 2 %
+gate: $(gate_driver) $(gate_lab) ## counts instructions of fixed drivers; fails when a count grows by more than 2 %
 	@$(run_gate)
 
-gate-update: $(gate_driver) $(gate_lab) ## stores the counts of now as the baseline, and says what changed
+gate-update: $(gate_driver) $(gate_lab) ## stores the current counts as the baseline and prints the changes
 	@$(run_gate) --update
 
 bench_more := $(addprefix $B/bench/,strobe-bench-lab strobe-bench-art strobe-bench-mach strobe-costs workload)
-bench: $B/bench/strobe-bench $(bench_more) all ## measures all; B/bench.json, out/bench/
+bench: $B/bench/strobe-bench $(bench_more) all ## runs all benchmarks; B/bench*.json, out/bench/
 	@$< -o $B/bench.json
 	@echo && $B/bench/strobe-bench-lab -o $B/bench-lab.json
 	@for mode in interpreted quick; do echo && $B/bench/strobe-bench-art -o $B/bench-art-$$mode.json $$mode; done
@@ -99,17 +100,17 @@ bench: $B/bench/strobe-bench $(bench_more) all ## measures all; B/bench.json, ou
 	@mkdir -p out/bench
 	@echo && $B/bench/strobe-costs -o out/bench/costs.json
 
-costs: $B/bench/strobe-costs all ## measures what the simulator charges, into fixtures/costs/x86-64.json
-	@[ "$$(uname -m)" = x86_64 ] || { echo 'costs: this is no x86-64 machine'; exit 1; }
+costs: $B/bench/strobe-costs all ## measures the costs that the simulator charges, into fixtures/costs/x86-64.json
+	@[ "$$(uname -m)" = x86_64 ] || { echo 'costs: needs an x86-64 machine'; exit 1; }
 	@$< -o fixtures/costs/x86-64.json
 
-# Virtual time charges what this machine takes, measured beside the real runs of each scenario. RUNS=N,
-# SCENARIOS='FILE...', QUICK=yes: a few scenarios, quiet only.
-calibrate: $B/bench/strobe-costs all ## holds virtual time against real threads: scores and shares of methods in both
+# Virtual time charges the costs of this machine, measured beside the real runs of each scenario. RUNS=N: real runs of
+# each scenario. SCENARIOS='FILE...': only these. QUICK=yes: a few scenarios, without other load.
+calibrate: $B/bench/strobe-costs all ## compares virtual time with real threads: scores and shares of methods
 	@bench/calibrate.py $B/strobe --measure $< $(if $(RUNS),--runs $(RUNS)) $(if $(QUICK),--quick) \
 	    -o $B/calibrate.json $(SCENARIOS)
 
-standing: all ## prints the table of scores of bench/README.md
+standing: all ## prints the score table of bench/README.md
 	@bench/standing.py $B/strobe table $(SCENARIOS)
 
 .PHONY: calibrate standing bench costs bench-peers run-peers gate gate-update

@@ -1,35 +1,35 @@
 #!/usr/bin/env python3
-"""Holds virtual time against real threads: plays scenarios in both modes and compares what is scored.
+"""Compares virtual time with real threads: plays scenarios in both modes and compares their scores.
 
     calibrate.py STROBE [--runs N] [--quick] [--costs FILE | --measure PROGRAM] [--busy N] [--seed N]
                  [--keep FILE | --again FILE] [-o FILE] [SCENARIO...]
 
-Each scenario is played with seeds 1 to N on real threads and in virtual time, quiet and then beside the threads of
-another program that compute all the time. For each score, and for each of the ten methods that take most, the table has
-the median of both modes, the difference real minus virtual, and the interval that holds the difference with 95 %
-confidence (bootstrap of the medians; the seed of its draws is printed).
+Each scenario is played with seeds 1 to N on real threads and in virtual time, first quiet, then beside threads of
+another program that compute all the time. For each score, and for each of the ten methods with the largest share, the
+table has the median of both modes, the difference real minus virtual, and its 95 % confidence interval (bootstrap of
+the medians; the seed of its draws is printed).
 
-A difference of medians beyond its bound is a failure; with --quick, one whose interval lies wholly beyond it. The bound
-of the overhead is wider there: see QUICK_OVERHEAD.
+A difference of medians beyond its bound is a failure. With --quick, only an interval that lies entirely beyond the
+bound is a failure, and the bound of the overhead is wider: see QUICK_OVERHEAD.
 
-The overhead of real threads is what the recorded process took beyond what the same work took when the program ran
-alone. It holds what a tracer takes, and also what an app takes more for itself because it is traced: a lock that is
-held longer is waited for more often. So in virtual time, too, each scenario is played alone (policy ideal, which costs
-nothing), and the overhead is that by the same formula, not the one charged.
+The overhead of real threads is the time of the recorded process minus the time of the same work without the tracer. It
+contains the tracer's time, and extra time of the app: a lock that is held longer causes more waits. In virtual time
+each scenario is therefore also played alone (policy ideal, which has no cost), and the overhead is computed by the same
+formula instead of the charged costs.
 
-A real run measures the scenario only while nothing else takes processors. Work of other processes, and what the host of
-a virtual machine steals, is read from /proc/stat beside each run; a run that was disturbed is not used. A scenario with
-more disturbed runs than it was asked to have undisturbed ones is skipped, and the table says so.
+A real run is valid only when no other process uses the processors. For each run the script reads from /proc/stat the
+time of other processes, and the time that the host of a virtual machine steals, and discards disturbed runs. A
+scenario with more disturbed runs than requested undisturbed ones is skipped and reported.
 
-What a tick, a pass of the sampler or a wake-up takes is not the same all the time on a virtual machine: within minutes
-it changes by half, as the work of the host's other guests does. With --measure PROGRAM (strobe-costs), costs are
-measured after the real runs of each scenario, and virtual time charges the median of the last three tables.
+On a virtual machine the costs of a tick, a pass of the sampler or a wake-up vary: they change by half within minutes,
+as the load of the host's other guests changes. With --measure PROGRAM (strobe-costs), the script measures costs after
+the real runs of each scenario, and virtual time charges the median of the last three tables.
 
---keep stores what the real runs came to, with the costs measured beside them, and --again takes them from there instead
-of playing them: another table of costs, or another model, is held against the same runs.
+--keep stores the results of the real runs with their measured costs. --again uses stored results instead of new runs,
+to compare another table of costs, or another model, with the same runs.
 
-Before the last line is the table of bench/README.md, the medians of both modes. Last line: `N passed, N failed, N
-skipped`. Exit status 0: none failed; 1: some did; 2: could not be played.
+The output ends with the table of bench/README.md (the medians of both modes) and the line `N passed, N failed, N
+skipped`. Exit status 0: no failure; 1: failures; 2: a scenario could not be played.
 """
 import argparse
 import collections
@@ -45,7 +45,7 @@ import time
 
 FIXTURES = "fixtures/scenarios"
 QUICK = ("event_loop", "abnormal_stack", "hook_free", "album")
-TOO_LONG = ("long_run",)                 # 12 hours; real time can't be made shorter
+TOO_LONG = ("long_run",)                 # 12 hours in real time
 BUSY_THREADS = 4
 METHODS = 10
 DRAWS = 2000
@@ -53,7 +53,7 @@ MEASURED_ROUNDS = 5  # of strobe-costs, after each scenario
 MEASURED_TABLES = 3  # virtual time charges their median
 DISTURBED = 0.1      # of a processor, taken by others while a scenario was played
 
-# Score, how it is shown, the most that medians of the modes may differ by; all in percent of its unit.
+# Score, its format, and the bound of the difference between the medians of the modes; all in percent of its unit.
 SCORES = (
     ("agreement", "agreement, exact", 3),
     ("agreement_resolved", "agreement, resolved", 3),
@@ -64,13 +64,13 @@ SCORES = (
 )
 SHARE_BOUND = 2
 
-# What --quick takes for a bound of the overhead. `calibrate.py build/strobe --runs 5 --busy 0`, on two processors of a
+# The bound of the overhead with --quick. `calibrate.py build/strobe --runs 5 --busy 0`, on two processors of a
 # virtual machine, found differences of -2.8 (event_loop), -2.1, -0.5 and 2.2 points in its scenarios, and intervals of
 # 4 to 7 points. A tick that costs nothing adds 4.8 points.
 QUICK_OVERHEAD = 5
 
-# Real mode has one device for all operations that wait for one: its calls are reads. Its monitors are mutexes, and its
-# permits semaphores.
+# Real mode has one device for all operations that wait for a device: its calls are reads. Its monitors are mutexes, and
+# its permits are semaphores.
 DEVICES = ("[read]", "[write]", "[open]", "[sync]", "[net]", "[ipc wait]", "[load]")
 PLAYED_AS = dict.fromkeys(DEVICES, "[device]")
 PLAYED_AS |= {"[monitor wait]": "[mutex wait]", "[park wait]": "[sem wait]"}
@@ -82,15 +82,15 @@ def die(text):
 
 
 class Refused(Exception):
-    """A scenario that a mode does not play."""
+    """Raised for a scenario that a mode cannot play."""
 
 
 class Disturbed(Exception):
-    """A scenario that had too few runs with the machine to themselves."""
+    """Raised for a scenario with too few undisturbed runs."""
 
 
 class Draws:
-    """Draws of the bootstrap, and whether its intervals are judged, not the medians."""
+    """The random draws of the bootstrap, and whether bounds apply to its intervals instead of the medians."""
 
     def __init__(self, seed, intervals):
         self.random = random.Random(seed)
@@ -101,7 +101,7 @@ class Draws:
 
 
 class Costs:
-    """The table that virtual time charges: one for all scenarios, or measured beside the real runs of each."""
+    """The cost table of virtual time: one for all scenarios, or one measured with the real runs of each scenario."""
 
     def __init__(self, program, path):
         self.program, self.path, self.own = program, path, None
@@ -122,15 +122,15 @@ class Costs:
             self.measure()
 
     def end(self):
-        """What was charged lately, the scenario's own time included; None when nothing is measured. It is the median
-        of tables: what a virtual machine's host takes away during one of them is in it."""
+        """Returns the median of the latest measured tables, that of this scenario included; None when costs are not
+        measured. It is a median because the host of a virtual machine may disturb one measurement."""
         if not self.program:
             return None
         self.measure()
         return median_table(list(self.tables))
 
     def options(self, table):
-        """What virtual time is to charge; a table that was given comes before one that was measured."""
+        """Returns the options that set the cost table. A given table takes precedence over a measured one."""
         if self.path or not table:
             return ["--costs", self.path] if self.path else []
         with open(self.own, "w", encoding="utf-8") as out:
@@ -143,7 +143,7 @@ class Costs:
 
 
 def median_table(tables):
-    """Of tables of costs, member by member. Figures of lateness are whole numbers, and stay so."""
+    """Returns the median of cost tables, member by member. Integer members (lateness) stay integers."""
     if isinstance(tables[0], dict):
         return {name: median_table([t[name] for t in tables]) for name in tables[0]}
     if isinstance(tables[0], list):
@@ -152,7 +152,7 @@ def median_table(tables):
 
 
 class RealRuns:
-    """Real runs: played, or taken from a file that holds those of an earlier call."""
+    """Real runs: played now, or read from a file of an earlier call."""
 
     def __init__(self, path, costs):
         self.kept, self.again, self.costs = {}, path is not None, costs
@@ -161,7 +161,7 @@ class RealRuns:
                 self.kept = json.load(text)
 
     def play(self, strobe, path, options, runs):
-        """Results by seed, too few when the machine was disturbed; and the costs that were measured beside them."""
+        """Returns results by seed, too few when the machine was disturbed, and the costs measured with them."""
         key = " ".join([os.path.basename(path), *options])
         if self.again:
             return self.kept.get(key, {}), self.kept.get("costs", {}).get(key)
@@ -201,7 +201,7 @@ def play_virtual(strobe, path, seed, options):
 
 
 def busy_seconds():
-    """CPU time that processes of this machine have used, and that its host has stolen, since it started."""
+    """Returns the CPU time that processes of this machine used, and that its host stole, since its start."""
     with open("/proc/stat", encoding="ascii") as stat:
         user, nice, system, _idle, _wait, irq, softirq, steal = (int(n) for n in stat.readline().split()[1:9])
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
@@ -213,7 +213,7 @@ def own_seconds():
 
 
 def play_undisturbed(strobe, path, seed, options):
-    """A real run's result, or None when others took part of the processors meanwhile."""
+    """Returns a real run's result, or None when other processes disturbed it."""
     began, busy, own = time.monotonic(), busy_seconds(), own_seconds()
     result = play(strobe, path, "real", seed, options)
     others = busy_seconds() - busy - (own_seconds() - own)
@@ -229,7 +229,7 @@ def cores_of(strobe, path):
 
 
 def shares(result, member):
-    """Each method's part of the time that threads lived, in percent; devices are one."""
+    """Returns each method's share of the lifetime of threads, in percent. All devices count as one method."""
     parts = {}
     for method in result["methods"]:
         name = PLAYED_AS.get(method["name"], method["name"])
@@ -238,7 +238,7 @@ def shares(result, member):
 
 
 def interval(virtual, real, draws):
-    """Of the difference of medians, with 95 % confidence: both samples drawn anew with repetition."""
+    """Returns the 95 % confidence interval of the difference of medians, by resampling with replacement."""
     differences = sorted(
         statistics.median(draws.choices(real, k=len(real))) - statistics.median(draws.choices(virtual, k=len(virtual)))
         for _ in range(DRAWS))
@@ -306,7 +306,7 @@ def calibrate(strobe, path, costs, busy, runs, draws, real_runs):
 
 
 def show_medians(done):
-    """Real mode beside virtual time, in percent: the table of bench/README.md."""
+    """Prints real mode and virtual time, in percent: the table of bench/README.md."""
     scores = (("agreement, exact", 15), ("agreement, resolved", 17), ("overhead", 17), ("wakers found", 15))
     print("\n    scenario, beside             exact: virt.  real  resolved: virt.  real  overhead: virt.  real"
           "  wakers: virt.  real")

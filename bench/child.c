@@ -24,7 +24,7 @@ static void become(const char *const *argv, int out, bool loud)
     _exit(127);
 }
 
-/* Reads until the end; a match may straddle two reads, so its first bytes are remembered. */
+/* Reads to the end of the file. A match may span two reads, so the function keeps the last bytes of each read. */
 static uint64_t count_text(int in, const char *text)
 {
     static char buffer[1 << 16];

@@ -1,6 +1,6 @@
 #include "bench/deep.h"
 
-/* What the frames share. */
+/* State that the frames share. */
 struct way {
     struct deep_place place;
     deep_fn *bottom;
@@ -18,7 +18,8 @@ static int end(const struct way *w)
     return 0;
 }
 
-/* Each adds to what it gets back, so that none is a tail call, and fills a pad, so that frames differ in size. */
+/* Each function adds to the result of its callee, so that no call is a tail call, and fills a pad, so that frames
+ * differ in size. */
 static __attribute__((noinline)) int small(const struct way *w, int left)
 {
     volatile char pad[16] = {1};

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct deep_place {
-    uint64_t top; /* frame address of deep_call itself: just above those of the functions */
+    uint64_t top; /* frame address of deep_call, just above the frames of the functions */
     int depth;
 };
 

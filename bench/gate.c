@@ -1,9 +1,9 @@
-/* Fixed work for counting instructions: the same every time, with no clock, no thread and no address in it.
+/* Fixed work for counting instructions. It is equal in each run, because it uses no clock, no thread and no address.
  *
  *     gate-driver intern | ring | diff | encode
  *     gate-driver modes
  *
- * What is counted is what the function measured_MODE calls; see gate.py. */
+ * gate.py counts the instructions of the function measured_MODE and its callees. */
 #include "bench/stackgen.h"
 #include "engine/base/error.h"
 
@@ -111,7 +111,7 @@ static void ring(void)
     free(memory);
 }
 
-/* A session of one thread with many equal neighbours, read. */
+/* Makes and reads a session of one thread, in which many neighbouring stacks are equal. */
 static struct strobe_reader *session(void)
 {
     struct strobe_error error;

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Counts the instructions of fixed drivers under callgrind and holds them against a stored baseline.
+"""Counts the instructions of fixed drivers under callgrind and compares them with a stored baseline.
 
     gate.py DRIVER[,DRIVER...] BASELINE KEY [--update] [--mode MODE] [--tolerance PERCENT]
 
-A DRIVER is run once for each of the modes that it lists, or for MODE alone, with collection limited to its function
-measured_MODE. KEY says how it was built: counts of another compiler or other flags say nothing, so with a baseline of
-another key nothing is compared. Exit status 0: no driver grew beyond the tolerance, or skipped; 1: one did; 2: could not be run.
+Each DRIVER runs once for each of its modes, or for MODE only. Callgrind counts only inside its function measured_MODE.
+KEY states the compiler and flags of the build. Counts of other builds are not comparable, so a baseline with another
+key is not compared.
+
+Exit status 0: no count grew beyond the tolerance, or nothing was compared; 1: a count did; 2: a driver could not run.
 """
 import argparse
 import collections
@@ -27,7 +29,7 @@ def die(text):
 
 
 def self_counts(path):
-    """Instructions of each function itself, from a callgrind file (format: valgrind manual, 'Callgrind Format')."""
+    """Returns the self instructions of each function in a callgrind file (valgrind manual, 'Callgrind Format')."""
     counts = collections.Counter()
     names = {}
 
@@ -82,7 +84,7 @@ def count(driver, mode, folder):
 
 
 def compare(mode, before, now, tolerance):
-    """Prints a line for the mode, and who changed; True when it grew too much."""
+    """Prints a line for the mode and the functions that changed. Returns True when the count grew too much."""
     old, new = sum(before.values()), sum(now.values())
     change = 100 * (new - old) / old
     grew = change > tolerance

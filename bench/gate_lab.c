@@ -1,9 +1,10 @@
-/* Fixed work of the lab for counting instructions, as gate.c has it of the engine.
+/* Fixed work of the lab for counting instructions, as gate.c for the engine.
  *
  *     gate-lab parse | switch | play | explore
  *     gate-lab modes
  *
- * What is counted is what the function measured_MODE calls, on the virtual threads that it starts too; see gate.py. */
+ * gate.py counts the instructions of the function measured_MODE and its callees, also on the virtual threads that it
+ * starts. */
 #include "engine/base/error.h"
 #include "engine/base/hint.h"
 #include "sim/explore/access.h"
@@ -17,8 +18,8 @@
 
 enum { PARSES = 100, SWITCHES = 50000 };
 
-/* A bit of each: calls, locks, waits, messages, allocations, an exception. It is this driver's own, so that counts
- * change with the lab alone. */
+/* A scenario with calls, locks, waits, messages, allocations and an exception. It is not a fixture, so that counts
+ * change only with the lab. */
 static const char app[] =
     "scenario gate \"Fixed work for the instruction gate\"\n"
     "duration 200ms\n"

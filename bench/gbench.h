@@ -1,7 +1,7 @@
-/* Measuring with Google Benchmark from C. gbench.cc, the one C++ file of the project, implements this.
+/* An interface to Google Benchmark for C. gbench.cc implements it in C++.
  *
- * A bench registers functions, runs them all in one go with their repetitions shuffled among each other, and then
- * asks for medians, so that a figure and its reference come from the same run under the same disturbances.
+ * A bench registers functions, runs all of them with shuffled repetitions, and then reads medians. A figure and its
+ * reference are therefore measured in the same run under the same disturbances.
  *
  *     static void copy(struct gbench_state *s, const void *arg)
  *     {
@@ -11,7 +11,7 @@
  *     }
  *     gbench_add(&(struct gbench_spec){ .name = "copy", .run = copy, .batch = 1000 });
  *
- * Everything but gbench_loop and the other calls on a state is for the main thread. */
+ * Only gbench_loop and the other functions with a state may be called on other threads than the main thread. */
 #ifndef STROBE_BENCH_GBENCH_H
 #define STROBE_BENCH_GBENCH_H
 
@@ -26,55 +26,55 @@ struct gbench_state; /* one measurement in progress, private to the thread that 
 
 typedef void gbench_fn(struct gbench_state *state, const void *arg);
 
-/* What a figure is made of. */
+/* The clock of a figure. */
 enum gbench_clock {
-    GBENCH_CPU, /* CPU time of the measuring threads: the stable one with more threads than processors */
+    GBENCH_CPU, /* CPU time of the measuring threads: stable with more threads than processors */
     GBENCH_WALL,
-    GBENCH_MANUAL, /* what the function reports with gbench_elapsed, once a turn */
+    GBENCH_MANUAL, /* the time that the function reports with gbench_elapsed, once per turn */
 };
 
 struct gbench_spec {
     const char *name; /* unique; kept by reference */
     gbench_fn *run;
-    const void *arg; /* handed to run */
+    const void *arg; /* passed to run */
     int threads;     /* threads that run it at once; 0 means 1 */
     int64_t batch;   /* operations in one turn of the loop; 0 means 1 */
-    int64_t turns;   /* turns of the loop each repetition takes; 0 = as many as fill the time */
+    int64_t turns;   /* turns of the loop in each repetition; 0 = as many as fill the time */
     enum gbench_clock clock;
 };
 
 void gbench_add(const struct gbench_spec *spec);
 
-/* Starts the clock at the first call; false when this thread has done its turns. */
+/* Starts the clock at the first call. Returns false when this thread has done its turns. */
 bool gbench_loop(struct gbench_state *state);
 
-/* 0 .. threads - 1. */
+/* Returns the index of the calling thread: 0 .. threads - 1. */
 int gbench_thread(const struct gbench_state *state);
 
-/* Takes work between turns out of the figure; costs about a microsecond. */
+/* Pauses and resumes the clock, to exclude work between turns. Costs about a microsecond. */
 void gbench_pause(struct gbench_state *state);
 void gbench_resume(struct gbench_state *state);
 
-/* Time of the turn in progress, GBENCH_MANUAL only. */
+/* Sets the time of the current turn. GBENCH_MANUAL only. */
 void gbench_elapsed(struct gbench_state *state, double seconds);
 
-/* A figure that is not a time, kept from the last repetition. */
+/* Sets a figure that is not a time. The value of the last repetition is kept. */
 void gbench_counter(struct gbench_state *state, const char *name, double value);
 
-/* Says that this cannot be measured here; the loop must not be entered after it. */
+/* Reports that this cannot be measured here. The caller must not enter the loop afterwards. */
 void gbench_give_up(struct gbench_state *state, const char *why);
 
-/* Runs everything whose name matches the regular expression `filter` (NULL: all): `repetitions` each,
- * at least min_time_s a repetition. Returns how many benches ran. */
+/* Runs all benches whose name matches the regular expression `filter` (NULL: all): `repetitions` each, at least
+ * min_time_s per repetition. Returns the number of benches that ran. */
 int gbench_run(const char *filter, int repetitions, double min_time_s);
 
-/* Median over the repetitions, ns an operation; NAN when it did not run or gave up. */
+/* Returns the median of the repetitions, in ns per operation; NAN when the bench did not run or gave up. */
 double gbench_median_ns(const char *name);
 
-/* NAN when there is none. */
+/* Returns a counter of a bench; NAN when there is none. */
 double gbench_counter_of(const char *name, const char *counter);
 
-/* Why a bench gave up, or NULL. */
+/* Returns the reason why a bench gave up, or NULL. */
 const char *gbench_reason(const char *name);
 
 #ifdef __cplusplus

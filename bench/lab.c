@@ -1,8 +1,8 @@
-/* Measures the lab: what the simulator itself costs the machine it runs on.
+/* Measures the lab: the cost of the simulator on this machine.
  *
  *     strobe-bench-lab [-r REPETITIONS] [-o JSON]
  *
- * Exit status 0 also when a target is missed: a busy machine is no failure. */
+ * The exit status is 0 even when a target is missed, because other load on the machine can be the cause. */
 #include "bench/bench.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* Measures the Mach backend on the fake Mach over real threads: what a suspended window costs beside the bare
- * thread_suspend and thread_resume, and a pass of the sampler beside the thread_info calls that it
- * makes.
+/* Measures the Mach backend on the fake Mach over real threads: a suspended window compared with bare thread_suspend
+ * and thread_resume, and a pass of the sampler compared with its thread_info calls.
  *
  *     strobe-bench-mach [-r REPETITIONS] [-o JSON]
  *
- * The fake's calls are this machine's system calls, and XNU's cost something else: so each figure has its part beside
- * it. Exit status 0 also when a target is missed: a busy machine is no failure. */
+ * The fake's calls are system calls of this machine, and XNU's have other costs, so the cost of these calls is shown
+ * beside each figure. The exit status is 0 even when a target is missed, because other load on the machine can be the
+ * cause. */
 #include "bench/bench.h"
 #include "bench/deep.h"
 
@@ -21,7 +21,7 @@
 
 enum {
     FRAMES = 40,
-    DEPTH = FRAMES - 4, /* what stands around the deep ones: the pc, their caller, the thread's */
+    DEPTH = FRAMES - 4, /* without the pc, the caller of the deep functions, and the thread's frames */
     TURNS = 400,
     TIMEOUT_NS = 100000000,
     THREADS = 200,
@@ -130,7 +130,7 @@ static double pair_us(const struct thread *t)
     return (double)(bench_now_ns() - from) / 1e3;
 }
 
-/* Below 0: it did not stop in time. */
+/* Measures one window. Returns a value below 0 when the thread did not stop in time. */
 static double window_us(const struct thread *t, uint32_t *count)
 {
     static const strobe_a32 never;
@@ -252,13 +252,13 @@ struct pass {
     double own, reads, infos, stops;
 };
 
-/* CPU time of the median pass, without the time in which other threads stand or are asked to stop. */
+/* Returns the CPU time of the median pass, without the time in which threads are suspended or being stopped. */
 static struct pass measure_passes(struct strobe_sampler *s, size_t passes)
 {
     static double own[100 * PASSES], reads[100 * PASSES];
     uint64_t infos = fake_mach_calls("thread_info"), stops_before = stops;
     for (size_t i = 0; i < passes; i++) {
-        usleep(2500); /* both intervals are over */
+        usleep(2500); /* longer than both intervals */
         stopped_ns = read_ns = 0;
         uint64_t from = bench_cpu_ns();
         strobe_sampler_pass(s, mach.host.ticks(mach.host.ctx));
@@ -270,7 +270,7 @@ static struct pass measure_passes(struct strobe_sampler *s, size_t passes)
                          (double)(fake_mach_calls("thread_info") - infos) / n, (double)(stops - stops_before) / n};
 }
 
-/* CPU time of one thread_info of each of the first threads. */
+/* Returns the CPU time of one thread_info call for each of the first threads. */
 static double infos_us(size_t rounds, int threads_asked)
 {
     static double took[100 * PASSES];
@@ -315,7 +315,7 @@ static void pass_rows(int repetitions)
     bench_row_most("  beyond these calls: the engine's own", "us", hooked.own - hooked.reads - 2 * active, 200);
 }
 
-/* ---- all */
+/* ---- all benches */
 
 int main(int argc, char **argv)
 {

@@ -1,10 +1,10 @@
-/* Runs the benches and prints one table of figures, each beside the reference measured in the same run.
+/* Runs the benches and prints one table of figures, each with the reference that is measured in the same run.
  *
  *     strobe-bench [-f REGEX] [-r REPETITIONS] [-t SECONDS] [-o JSON]
  *
- * REGEX picks benches by name; `whole` picks the whole programs, which else run only without -f.
+ * REGEX selects benches by name. `whole` selects the whole programs; otherwise these run only without -f.
  *
- * Exit status 0 also when a target is missed: a busy machine is no failure. */
+ * The exit status is 0 even when a target is missed, because other load on the machine can be the cause. */
 #include "bench/bench.h"
 
 #include <libgen.h>

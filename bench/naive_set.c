@@ -80,8 +80,8 @@ static struct link *find(const struct naive_set *set, const struct naive_node *k
     return NULL;
 }
 
-/* A bucket that has entries takes the new one in front of them; else it goes to the front of the list, and the
- * bucket that began there has a new predecessor. */
+/* Inserts a new entry before the entries of its bucket. When the bucket is empty, inserts it at the front of the list,
+ * and updates the predecessor of the bucket that began there. */
 static void link_in(struct naive_set *set, struct link *l)
 {
     size_t bucket = l->hash % set->bucket_count;

@@ -1,5 +1,5 @@
-/* An engine of its own inside the bench, on the genuine Linux host, with the main thread attached to it. Its session
- * is a file that is gone from its folder as soon as it is mapped. Main thread. */
+/* An engine inside the bench program, on the Linux host, with the main thread attached. Its session file is unlinked as
+ * soon as it is mapped. Main thread. */
 #ifndef STROBE_BENCH_RIG_H
 #define STROBE_BENCH_RIG_H
 
@@ -12,13 +12,13 @@ struct rig {
     struct strobe_thread *thread;
 };
 
-/* The defaults, but for what concerns one thread's samples: no metrics that cost a call, no sampler. */
+/* Returns the default config, without metrics that need a system call and without a sampler. */
 struct strobe_config rig_config(void);
 
-/* A new engine; aborts when it cannot be made. Never freed: benches run to the end of the program. */
+/* Makes an engine. Aborts on failure. The engine is never freed, because benches run to the end of the program. */
 struct rig *rig_new(const struct strobe_config *config);
 
-/* Makes the thread's stack end at `high`, so that a walk sees what is below it only. */
+/* Ends the thread's stack at `high`, so that a walk only sees frames below it. */
 void rig_limit_stack(struct rig *rig, uint64_t high);
 
 #endif

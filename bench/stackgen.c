@@ -19,9 +19,9 @@ struct stackgen {
     uint64_t random;
     struct node *tree;
     uint64_t *sites;
-    uint32_t warm_next; /* tree node the warm-up looks at next */
+    uint32_t warm_next; /* the tree node that the warm-up visits next */
     uint32_t sample_next;
-    uint32_t leaf; /* where the walk stands */
+    uint32_t leaf; /* the current node of the walk */
     uint32_t depth;
     uint64_t fresh_count;
     uint64_t frames[STACKGEN_DEPTH_MAX + FRESH_FRAMES];
@@ -60,7 +60,7 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* The least, or most, of several uniform draws: a skew towards either end without floating point. */
+/* Returns the smallest, or largest, of several uniform draws: a skewed distribution without floating point. */
 static uint32_t below_low(struct stackgen *g, uint32_t n, int draws)
 {
     uint32_t r = below(g, n);
@@ -136,7 +136,7 @@ static void lay_frames(struct stackgen *g, uint32_t leaf)
         g->frames[i] = g->tree[at].address;
 }
 
-/* A node the walk may end in. */
+/* True when the walk may end at the node. */
 static bool can_end(const struct node *n)
 {
     return n->depth >= LEAF_DEPTH_MIN || !n->first_kid;
@@ -171,7 +171,7 @@ static uint32_t climb(struct stackgen *g, uint32_t at)
     return chance(g, 10) ? 0 : at;
 }
 
-/* Down to a node of sampling depth; out of a dead end it climbs and tries again. */
+/* Descends to a node of sampling depth. From a dead end it climbs and tries again. */
 static uint32_t descend(struct stackgen *g, uint32_t at)
 {
     for (;;) {

@@ -1,13 +1,13 @@
-/* A stream of call stacks shaped like samples of a real program, the same on every machine: integers only, one
- * seed decides it.
+/* A stream of call stacks like samples of a real program. It is the same on each machine: it uses integers only, and
+ * one seed determines it.
  *
- * A call tree is grown first: chains that reach depth 30 to 60, skewed fan-out (a few hot children), addresses from
- * a limited set of call sites so that one address stands under many parents. Samples are a random walk on it:
- * from the current leaf up a few frames, and down again along hot children. A share of them repeats the sample before
- * (`repeat`), another ends in a pair of frames never seen before (`fresh`).
+ * The generator first builds a call tree: chains of depth 30 to 60, skewed fan-out (a few hot children), and addresses
+ * from a limited set of call sites, so that one address has many parents. Samples are a random walk on the tree: from
+ * the current leaf up a few frames, and down again along hot children. A share of the samples repeats the previous
+ * sample (`repeat`). Another share ends in a new pair of frames (`fresh`).
  *
- * The stream opens with a warm-up: every stack the walk can end in, once. A table that has taken it in knows exactly
- * the share 1 - fresh of what follows. */
+ * The stream begins with a warm-up: each stack at which the walk can end, once. A table that contains the warm-up
+ * contains exactly the share 1 - fresh of the following samples. */
 #ifndef STROBE_BENCH_STACKGEN_H
 #define STROBE_BENCH_STACKGEN_H
 
@@ -35,11 +35,11 @@ struct stackgen_stack {
 
 struct stackgen;
 
-/* Never NULL: aborts when memory runs out, as all benches do. */
+/* Makes a generator. Aborts when memory runs out, as all benches do. */
 struct stackgen *stackgen_new(const struct stackgen_options *options);
 void stackgen_free(struct stackgen *g);
 
-/* The next stack; false at the end of the stream. */
+/* Returns the next stack in *out; false at the end of the stream. */
 bool stackgen_next(struct stackgen *g, struct stackgen_stack *out);
 
 /* A whole stream in memory: stack i is frames[start[i]] .. frames[start[i + 1]], the warm-up first. */
@@ -48,10 +48,10 @@ struct stackgen_stream {
     size_t *start; /* count + 1 entries */
     uint32_t count;
     uint32_t warm_count;
-    double mean_depth;  /* of the part after the warm-up, as the next three */
-    double mean_shared; /* frames shared with the stack before */
-    double repeats;     /* share equal to the stack before */
-    double fresh;       /* share that ends in frames never seen before */
+    double mean_depth;  /* this and the next three: without the warm-up */
+    double mean_shared; /* frames shared with the previous stack */
+    double repeats;     /* share of stacks equal to the previous one */
+    double fresh;       /* share of stacks that end in new frames */
 };
 
 void stackgen_collect(const struct stackgen_options *options, struct stackgen_stream *out);

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Where the engine stands: two tables of bench/README.md, and the `expect` lines of scenarios.
+"""Scores of the engine: two tables of bench/README.md, and the `expect` lines of scenarios.
 
     standing.py STROBE table [SCENARIO...]      prints the scores on the simulated host: medians of five seeds in
                                                 virtual time
     standing.py STROBE mach [SCENARIO...]       prints the scores on the fake Mach, beside `ideal` on the simulated
                                                 host: the same medians
-    standing.py STROBE expects [SCENARIO...]    plays 40 seeds of each and widens those `expect` lines of policies
-                                                that a seed breaks, or comes close to; says which
+    standing.py STROBE expects [SCENARIO...]    plays 40 seeds of each scenario; widens the `expect` lines of policies
+                                                that a seed breaks or nearly breaks, and prints them
 
-Run `table` after a change of the engine or of the machine's costs, and `expects` after one that is meant to change
-scores: a line that becomes wider must have a reason.
+Run `table` after a change of the engine or of the machine's costs. Run `expects` after a change that is meant to change
+scores. A line that becomes wider must have a reason.
 """
 import json
 import math

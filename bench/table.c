@@ -126,7 +126,7 @@ static const char *verdict_text(const struct row *r)
     return "";
 }
 
-/* A number in the fewest significant digits, or a dash. */
+/* Formats a number with few significant digits; NAN as a dash. */
 static const char *number(char *out, size_t bytes, double v, const char *unit)
 {
     const char *gap = unit && *unit ? " " : "";

@@ -1,10 +1,10 @@
-/* The program that whole-tool figures are measured on: recursion, small allocations, one contended mutex, and small
- * reads and writes, in proportions that make several million hookable calls a CPU second.
+/* The traced program for figures of the whole tool: recursion, small allocations, one contended mutex, and small reads
+ * and writes. It makes several million hookable calls per CPU second.
  *
  *     workload [THREADS [ROUNDS]]        default 2 threads, 4000 rounds each
  *
- * Prints one line: wall and CPU seconds, hookable calls made, and a checksum that depends on every step but not on
- * how the threads interleave. */
+ * Prints one line: wall and CPU seconds, the number of hookable calls, and a checksum that depends on each step but not
+ * on the interleaving of the threads. */
 #include "tests/support/temporary.h"
 
 #include <fcntl.h>

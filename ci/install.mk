@@ -1,5 +1,5 @@
-# make install: the programs, the libraries that they load, and the library and headers for other programs. All of it or
-# nothing.
+# make install: the programs, the libraries that they load, and the library and headers for other programs. ci/install
+# installs all of these or none.
 
 D           := $(DESTDIR)$(PREFIX)
 installed   := $B/strobe $B/strobe-lab $(players) $(patsubst %,$B/libstrobe-%.so,preload art binder probes) \

@@ -13,7 +13,7 @@ cutils_src   := sim/genuine/cutils/cutils.c
 cutils_libs  := $(addprefix $B/cutils/,$(addsuffix /libcutils.so,25 26 30))
 sources      += $(cutils_src)
 
-art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## the engine on Android's runtime, fake runtimes, their contract
+art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## builds the engine on Android's runtime, fakes, contract test
 
 # strobe-lab starts players in these runtimes and loads the engine's library into them.
 all: $B/libstrobe-art.so $(fake_libs) $(cutils_libs) $B/libstrobe-binder.so

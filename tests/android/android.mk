@@ -1,5 +1,5 @@
-# The library for Android, run on this machine or an emulated one: what stands in for Android's C library, and the
-# contract with the engine loaded from that library. Included by the Makefile.
+# Tests the library for Android on this machine or an emulated one: shims for Android's C library, and the Android
+# contract with the engine loaded from the library. Included by the Makefile.
 
 android_shims := $B/android/shim/libc.so $B/android/shim/libdl.so
 shim_own      := __errno sigaction sigfillset pthread_sigmask pthread_getattr_np pthread_attr_getstack \
@@ -28,7 +28,7 @@ $B/android/shim/libdl.so: tests/android/shim.c $B/android/shim/libdl.inc $B/andr
 	$(call run,ld)$(compile) -MF $@.d -fPIC -DPASSED='"$B/android/shim/libdl.inc"' -shared \
 	    -Wl,-soname,libdl.so -Wl,--version-script,$B/android/shim/libdl.map $(ldflags) -o $@ $<
 
-# Not what looks into the engine: that is the loaded library's here.
+# Without the cases that access the engine's internals: here the engine is in the loaded library.
 through_src := $(filter-out %/held.c %/order.c %/sampling.c %/stress.c,$(contract_src)) $(art_lab_src) \
                tests/android/through.c
 $B/contract_android: $(call obj,obj,$(through_src)) $(libs)

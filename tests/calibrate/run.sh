@@ -1,11 +1,11 @@
 #!/bin/bash
-# The quick half of `make calibrate`: virtual time predicts real threads, within the bounds of bench/calibrate.py; and a
-# table of costs in which nothing costs anything does not.
+# The quick half of `make calibrate`: virtual time predicts real threads within the bounds of bench/calibrate.py. With a
+# table of costs that are all zero it does not.
 #
 #   B=DIR tests/calibrate/run.sh      prints `N passed, N failed, N skipped` at the end
 #
 # alone: real threads are compared with virtual time, with costs that are measured beside each scenario. A scenario
-# whose runs were disturbed by other processes is skipped, and a line says so.
+# whose runs were disturbed by other processes is skipped and reported.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=$(realpath "${B:-build}")
@@ -14,14 +14,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
 
-# sums FILE: adds the counts of its last line.
+# sums FILE: adds the counts of the file's last line.
 sums() {
     local p f s
     read -r p f s < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$1" | tail -n 1)
     ((passed += ${p:-0}, failed += ${f:-1}, skipped += ${s:-0}))
 }
 
-# A table, in which nothing costs anything and nothing is late.
+# Writes a table in which all costs and delays are zero.
 make_free() {
     python3 - "$work/real.json" >"$work/free.json" <<'PYTHON'
 import json, sys
@@ -35,14 +35,14 @@ PYTHON
 bench/calibrate.py "$strobe" --quick --measure "$B/bench/strobe-costs" --keep "$work/real.json" >"$work/quick"
 if (($? > 1)); then
     ((++failed))
-    echo 'FAIL nothing could be played in both modes'
+    echo 'FAIL no scenario could be played in both modes'
     cat "$work/quick"
 fi
 grep -E '^(  FAIL|SKIP|[a-z_]+, )' "$work/quick"
 sums "$work/quick"
 
-# The same real runs against virtual time that charges nothing: methods and waits then have other shares of the time. A
-# single cost that is missing shows in `make calibrate` only, whose bounds are narrower.
+# Compares the same real runs with virtual time in which all costs are zero: methods and waits then have other shares of
+# the time. Only `make calibrate`, whose bounds are narrower, detects a single missing cost.
 if grep -q '^event_loop, quiet' "$work/quick"; then
     make_free
     bench/calibrate.py "$strobe" --quick --costs "$work/free.json" --again "$work/real.json" \
@@ -51,7 +51,7 @@ if grep -q '^event_loop, quiet' "$work/quick"; then
         ((++passed))
     else
         ((++failed))
-        echo 'FAIL virtual time that charges nothing: still as real threads'
+        echo 'FAIL virtual time with zero costs differs from real threads'
         cat "$work/free"
     fi
 else

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The command as a user meets it: wrong arguments, bad files, full disks, and what the texts guarantee.
+# The command `strobe` from a user's point of view: wrong arguments, bad files, full disks, and the guarantees of the
+# help texts.
 #
 #   B=DIR tests/cli/run.sh [PATTERN]     PATTERN: runs only tests whose name matches it
 #
@@ -139,7 +140,7 @@ source "$home/tests/cli/parts.sh"
 
 # ---- bad files
 
-# Every command that reads a session refuses this file, names it, and writes nothing.
+# Each command that reads a session refuses this file, names it, and writes no file.
 bad_session() {
     local name=$1 text=$2 file=$3
     wanted "$name" || return 0
@@ -175,7 +176,7 @@ if wanted version_is_named; then
     [[ $(<err) == *version* ]] && verdict version_is_named || verdict version_is_named "no word of versions: $(<err)"
 fi
 size=$(stat -c %s good.perfetto-trace)
-for keep in 1 2 10 $((size - 5)) $((size - 1)); do   # elsewhere the cut might be between two packets
+for keep in 1 2 10 $((size - 5)) $((size - 1)); do   # at other positions the cut may be between two packets
     head -c "$keep" good.perfetto-trace >cut.pftrace
     is_refused "trace_cut_to_$keep" 'cut.pftrace: byte ' "$strobe" report cut.pftrace
 done
@@ -183,7 +184,7 @@ cp good.perfetto-trace hit.pftrace
 printf '\xff\xff\xff' | dd of=hit.pftrace bs=1 seek=$((size / 2)) conv=notrunc status=none
 if wanted trace_with_damage; then
     run "$strobe" report hit.pftrace
-    # The damage may fall into a text, which is no fault of form.
+    # The damaged byte may be in a text, where each value is valid.
     ((status == 0)) && verdict trace_with_damage || verdict trace_with_damage "$(refused 'hit.pftrace: byte ')"
 fi
 
@@ -314,7 +315,7 @@ for command in '--version' 'help' 'help record' 'report good.strobe' 'report --j
     # shellcheck disable=SC2086
     { timeout 60 "$strobe" $command 2>err </dev/null; echo $? >status; } | true
     status=$(<status)
-    # Short output fits the pipe before its reader is gone; else the command ends by SIGPIPE.
+    # Short output may be written before the reader of the pipe exits. Otherwise SIGPIPE ends the command.
     [[ $status =~ ^(0|141)$ && ! -s err ]] && fault= || fault="status $status: $(<err)"
     verdict "pipe_of_$command" "$fault"
 done
@@ -334,13 +335,13 @@ if wanted disk_full; then
         verdict disk_full "$fault"
         umount small
     else
-        skip disk_full 'this machine lets no file system be mounted'
+        skip disk_full 'mounting a file system is not permitted here'
     fi
 fi
 
 # ---- explore
 
-MP() {   # the test, with the order in which the flag is loaded
+MP() {   # prints the litmus test MP with this memory order for the load of the flag
     cat <<END
 C MP
 { [x] = 0; [y] = 0; }
@@ -408,9 +409,9 @@ if wanted explore_saves_and_replays; then
     verdict explore_replays_a_race "$fault"
     cp 'the tests/a race' saved
     is_refused replay_needs_the_test 'saved:2: expected the name of a program' "$strobe" explore --replay saved
-    # Each line, cut off or damaged, is refused by its number.
+    # When a line is cut off or damaged, the error names its number.
     for ((line = 1; line <= $(wc -l <saved); line++)); do
-        ((line == 10)) && continue   # the message may be anything
+        ((line == 10)) && continue   # line 10 is the message, which may be any text
         head -n $((line - 1)) saved >cut
         is_refused "replay_cut_before_line_$line" "cut:$line: expected " "$strobe" explore --replay cut race.litmus
         sed "${line}s/.*/~/" saved >hit
@@ -556,7 +557,7 @@ if wanted import_by_either_policy; then
     verdict import_by_either_policy "$fault"
 fi
 if wanted import_there_and_back; then
-    # From text to a log and back: the calls are the same, threads lose their names.
+    # A conversion from text to a log and back keeps the calls, and loses the names of threads.
     "$strobe" import ftrace -q "$imports/rheatrace.ftrace" -o here.btrace2
     fault=
     for made in '' .mapping; do
@@ -582,7 +583,7 @@ is_refused import_headless_profilo 'headless.profilo: expected an empty line aft
 is_refused import_rhea_deflated_profilo '--deflate is for' \
     "$strobe" import rhea "$imports/rheatrace.log" --deflate --format profilo -o x.profilo
 if wanted import_rhea_by_either_policy; then
-    # The same calls as of ftrace text; what comes before the start is left out.
+    # The calls are those of the ftrace text. Events before the start are omitted.
     fault=
     { echo 'not yet'; cat "$imports/rheatrace.log"; } >early.log
     for policy in last enclosing; do
@@ -620,7 +621,7 @@ if wanted import_without_names; then
         verdict import_without_names "status $status: $(<err)"
 fi
 
-# ---- what the texts guarantee
+# ---- guarantees of the help texts
 
 source "$home/tests/cli/pages.sh"
 source "$home/tests/cli/completion.sh"
@@ -655,7 +656,7 @@ if command -v python3 >/dev/null; then
         verdict $check "$(python3 "$home/tests/cli/check_json.py" $check "$work" "$strobe" "$man" 2>&1 | tail -n 3)"
     done
 else
-    skip json 'no python3 here'
+    skip json 'python3 is not installed'
 fi
 
 # ---- doctor

@@ -1,11 +1,12 @@
 #!/bin/bash
-# Everything compiles without warning with gcc and with clang, tests included: whichever built this B, the other one
-# reads it (clang warns of all that it ever warns of when it reads; gcc has to build). Every header compiles alone.
+# All files, tests included, compile without a warning with gcc and with clang. This suite uses the compiler that did
+# not build B. clang only checks syntax, which yields all its warnings; gcc must generate code. Each header compiles
+# alone.
 #
-# With FULL=1 the other compiler builds the command in a directory beside B, and the lab plays the same in both, to the
-# byte, and so it does unoptimized.
+# With FULL=1 the other compiler builds the commands in a directory beside B. Both labs, and one that is built without
+# optimization, write the same bytes when they play.
 #
-# The explorer's programs are left out of these builds: nobody explores with them.
+# These builds omit the explorer's programs.
 #
 # takes: 43 s
 set -u
@@ -14,7 +15,7 @@ B=${B:-build}
 passed=0 failed=0 skipped=0
 mkdir -p "$B/log"
 
-# check NAME B ARGUMENTS...: builds there, with these arguments of make.
+# check NAME B ARGUMENTS...: builds in B, with these arguments of make.
 check() {
     local name=$1 dir=$2
     shift 2
@@ -27,7 +28,7 @@ check() {
     fi
 }
 
-# plays_alike NAME B: the lab built there leaves what this one leaves.
+# plays_alike NAME B: the lab in B writes the same files as this build's lab.
 plays_alike() {
     local said
     said=$(tests/compilers/plays_alike.sh "$1" "$B/strobe-lab" "$2/strobe-lab")
@@ -58,15 +59,15 @@ if [[ -n ${FULL:-} ]]; then
     LIGHT=1 plays_alike unoptimized "$B-O0"
 fi
 
-# What includes nothing but a header must compile: each header includes what it uses. (Headers of peers need the
-# peers' own; those that stand in for other systems' are read when what is for these is built.)
+# Each header includes all headers that it uses, so a source that includes only this header compiles. Not checked:
+# headers that need other tracers' headers, and headers of other systems, which the builds for these systems compile.
 while read -r header; do
     if why=$("${CC:-gcc}" -I. -isystem engine/backend/sdk/mach/include -D_GNU_SOURCE -std=c11 -Wall -Wextra \
         -Werror -fsyntax-only -x c - <<<"#include \"$header\"" 2>&1); then
         ((passed++))
     else
         ((failed++))
-        echo "FAIL $header does not stand alone"
+        echo "FAIL $header does not compile alone"
         head -n 5 <<<"$why"
     fi
 done < <(find engine sim bench tests -name '*.h' -not -path 'bench/peers/*' -not -path '*/bionic/include/*' \

@@ -1,7 +1,8 @@
 #!/bin/bash
-# No deadlock, enforced (S-40): each forbidden call planted in the window of a capture is caught, on real threads by the
-# guard and in virtual time by the kernel; without either, the wait-for graph reports the deadlock and the watchdog ends
-# it. The emulated core runs the same plants (tests/emulate).
+# The ban on calls that could deadlock is enforced (S-40). Each forbidden call that is planted in the window of a
+# capture is caught: on real threads by the guard, in virtual time by the kernel. Without these checks, the wait-for
+# graph reports the deadlock in virtual time, and the watchdog ends it on real threads. tests/emulate runs the same
+# plants.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-build}
@@ -16,7 +17,7 @@ if ! make -s "$B/deadlock" "$B/deadlock_virtual" >/dev/null; then
     exit 1
 fi
 
-# NAME COMMAND...: ends with status 0.
+# verdict NAME COMMAND...: the test passes when the command succeeds.
 verdict() {
     local name=$1
     shift
@@ -29,7 +30,7 @@ verdict() {
     fi
 }
 
-# PROGRAM MS SETTING...: what it says is in the log, its end in `status`.
+# play PROGRAM MS SETTING...: runs the program for MS; leaves its output in the log and its exit status in `status`.
 play() {
     local program=$1 ms=$2
     shift 2
@@ -46,15 +47,15 @@ caught() {
 waits_for_ever() {
     ((status == 1)) && grep -qE "^deadlock: .* waits for malloc zone held by worker, worker is stopped by " "$work/log"
 }
-# Not before a thread has stood for too long, and soon after.
-let_go() {
+# The watchdog resumes a thread that was suspended for too long (200 ms), not earlier, and within 2 s.
+watchdog_resumes() {
     clean && awk '$6 >= 200000 && $6 < 2000000 { fine = 1 } END { exit !fine }' "$work/log"
 }
 
 plants=$(sed -nE 's/^ *\{"([A-Za-z_]+)", plant_.*/\1/p' tests/deadlock/plants.c)
 (($(wc -l <<<"$plants") >= 11)) || plants=too_few
 
-# A sanitizer's entry points come before the guard's, and its heap has locks of its own.
+# A sanitizer's functions take precedence over the guard's, and its heap has other locks.
 real=(deadlock)
 if nm -D "$B/deadlock" | grep -qE ' (__asan_init|__tsan_init)$'; then
     echo 'SKIPPED planted calls on real threads: a sanitizer takes the place of the guard'
@@ -64,24 +65,24 @@ fi
 
 for program in deadlock deadlock_virtual; do
     play "$program" 20
-    verdict "$program: with nothing planted nothing is caught" clean
+    verdict "$program: without a planted call nothing is reported" clean
 done
 for program in "${real[@]}" deadlock_virtual; do
     for plant in $plants; do
         play "$program" 1000 STROBE_PLANT="$plant"
-        verdict "$program: $plant in the window is caught by name, with its stack" caught "$plant"
+        verdict "$program: $plant in the window is reported by name, with its stack" caught "$plant"
     done
 done
 play deadlock_virtual 100 STROBE_PLANT=malloc DEADLOCK_UNGUARDED=1
 verdict 'an allocation while a stopped thread allocates is reported as an endless wait' waits_for_ever
 for program in "${real[@]}"; do
-    # One heap with one lock for all, as on Darwin; not each stop meets its owner.
+    # One heap with one lock, as on Darwin. Several tries, because not each stop finds the owner of the lock.
     for _ in {1..12}; do
         play "$program" 250 STROBE_PLANT=malloc FAKE_MACH_GUARD=off \
             GLIBC_TUNABLES=glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0
-        let_go && break
+        watchdog_resumes && break
     done
-    verdict 'the watchdog lets go whom the sampler waits for' let_go
+    verdict 'the watchdog resumes the thread that the sampler waits for' watchdog_resumes
 done
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))

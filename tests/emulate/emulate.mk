@@ -1,5 +1,5 @@
-# The library for iOS on an emulated processor: our own host, its guest's libSystem, and apps for the library to look
-# at. Included by the Makefile.
+# Tests the library for iOS on an emulated processor: the host program, a libSystem for the guest, and guest apps for
+# the library to trace. Included by the Makefile.
 
 emulate_host_src  := $(wildcard tests/emulate/host/*.c)
 emulate_flags     := --target=arm64-apple-ios14.0 -std=c11 -O2 -fPIC -ffreestanding -fno-builtin \
@@ -41,7 +41,7 @@ $B/emulate/app.dylib: $(call emulate_obj,tests/emulate/guest/app.c) $B/darwin/io
 $B/emulate/libstrobe.dylib: $B/darwin/ios/libstrobe.dylib
 	@ln -sf ../darwin/ios/libstrobe.dylib $@
 
-# The library with a call planted in its backend, before the one that reads a stopped thread's registers.
+# The library with a forbidden call planted in its backend, before the call that reads a stopped thread's registers.
 $B/emulate/mutant/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)clang $(call darwin_flags,ios) -Dthread_get_state=planted_get_state -c -o $@ $<

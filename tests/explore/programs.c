@@ -1,4 +1,4 @@
-/* The programs that are explored, group by group. */
+/* The explored programs, by group. */
 #include "tests/explore/programs.h"
 #include "tests/explore/literature/literature.h"
 

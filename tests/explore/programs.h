@@ -1,4 +1,4 @@
-/* Groups of programs, one line each; the arrays end with a NULL. */
+/* Groups of explored programs. Each array ends with a NULL. */
 #ifndef STROBE_EXPLORE_PROGRAMS_H
 #define STROBE_EXPLORE_PROGRAMS_H
 

@@ -1,11 +1,11 @@
 #!/bin/bash
-# Every interleaving: programs over the engine and of the literature keep their invariants, and what is saved of a
-# failure is that failure. `make explore` does so in every memory model, and with litmus tests.
+# Explores all interleavings of small programs over the engine and of programs from the literature: their invariants
+# hold. A saved failure replays as the same failure. `make explore` uses each memory model and adds litmus tests.
 #
 #   B=DIR SIZE=quick|nightly MEMORY=c11|all|... JOBS=N tests/explore/run.sh [NAME...]
 #
 # NAME: only these programs, groups or litmus files. MEMORY=all: litmus tests too. SIZE=nightly: larger programs, each
-# for EACH seconds (default 60) at most: those whose executions were not all met by then say so.
+# for at most EACH seconds (default 60). The output marks programs whose executions were not all explored.
 #
 # takes: 9 s
 set -u
@@ -29,7 +29,7 @@ verdict() {   # NAME FAULT
     fi
 }
 
-# table TITLE ARGUMENTS...: explores, and counts what the command counts.
+# table TITLE ARGUMENTS...: explores, and adds the counts of the command.
 table() {
     local title=$1 p=0 f=0
     shift
@@ -46,7 +46,7 @@ table() {
 }
 
 if "$strobe" explore --list | grep -q 'holds no programs'; then
-    echo 'skipped: this build holds no programs'
+    echo 'skipped: this build contains no explored programs'
     echo '0 passed, 0 failed, 1 skipped'
     exit 0
 fi
@@ -54,16 +54,17 @@ fi
 if (($#)); then
     table "Programs, size ${SIZE:-quick}" "$@" "${size[@]}"
 else
-    # Those called Race are undefined, and tests/sim/explore/test_litmus_corpus says so.
+    # Litmus tests named Race* have undefined behaviour. tests/sim/explore/test_litmus_corpus checks that it is
+    # reported.
     mapfile -t litmus < <(printf '%s\n' tests/explore/litmus/*.litmus | grep -v /Race)
     [[ $memory == all ]] && table "Litmus tests" --quiet "${litmus[@]}"
     table "Programs, size ${SIZE:-quick}" --all "${size[@]}"
-    # Another way through the same: loops in loops and locks that exchange wait there as well.
+    # A second search strategy, which also handles nested loops and locks that spin on an exchange.
     table 'Programs of the literature, at most three preemptions' locks futexes queues stacks deques published \
         --strategy bounded --preemptions 3
 fi
 
-# A failure that a program is known for is found again by its file, in the same words.
+# The saved file of a known failure replays to the same message.
 replay() {   # PROGRAM MEMORY
     "$strobe" explore "$1" --memory "$2" --save "$work/saved" -f >"$work/first" 2>&1
     "$strobe" explore --replay "$work/saved" >"$work/again" 2>&1

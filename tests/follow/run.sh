@@ -1,8 +1,9 @@
 #!/bin/bash
-# Children under `strobe record`: recorded with --follow into one folder and one trace, counted without it.
+# Child processes under `strobe record`. With --follow they are recorded into one folder and one trace; without it they
+# are counted.
 #
 #   B=DIR tests/follow/run.sh      prints `N passed, N failed, N skipped` at the end
-#   CHILDREN=N                     how many short children one script has (default 200; nightly 2000)
+#   CHILDREN=N                     number of short children of one script (default 200; nightly 2000)
 #
 # takes: 9 s
 set -u
@@ -24,7 +25,7 @@ fail() {
     printf 'FAIL %s\n' "$*"
 }
 
-# check NAME WANTED FOUND
+# check NAME WANTED FOUND: passes when both texts are equal.
 check() {
     if [[ $2 == "$3" ]]; then pass; else fail "$1: expected $2, found $3"; fi
 }
@@ -48,14 +49,14 @@ sessions() {
     find "$1.strobe" -type f | wc -l
 }
 
-# processes FILE: how many different processes a trace in Chrome's format has.
+# processes NAME: prints the number of different processes in NAME.strobe, converted to Chrome's format.
 processes() {
     "$strobe" convert -q -f "$1.strobe" -o "$1.json" &&
         grep -o '"ph":"M","pid":[0-9]*,"tid":[0-9]*,"name":"process_name' \
         "$1.json" | sort -u | wc -l
 }
 
-# balanced FOLDER: each session in it adds up.
+# balanced NAME: the accounting of each session in NAME.strobe is consistent.
 balanced() {
     local s
     for s in "$1".strobe/*.strobe; do
@@ -68,19 +69,19 @@ balanced() {
 follow s --follow -o s.perfetto-trace -- /bin/bash -c '/bin/echo a; (echo b); /bin/echo c; :'
 check 'a script behaves alike' $'a\nb\nc' "$(<s.out)"
 check 'a script ends alike' 0 $status
-check 'nothing is said' '' "$(<s.err)"
+check 'nothing is printed' '' "$(<s.err)"
 check 'a session for each process, and no more' 4 "$(sessions s)"
 check 'one trace' 's.perfetto-trace' "$(echo *.perfetto-trace)"
 check 'each process is in the trace' 4 "$(processes s)"
-if balanced s; then pass; else fail 'each session adds up'; fi
+if balanced s; then pass; else fail 'the accounting of each session is consistent'; fi
 "$strobe" convert -q s.strobe -o s.folded
 # shellcheck disable=SC2046
 if grep -q '^bash;bash;' s.folded; then pass
 else fail "the program is the root of folded stacks: $(head -n 1 s.folded)"; fi
 if "$strobe" report s.perfetto-trace >s.report && grep -q 'bash (main)' s.report; then pass
-else fail 'report of it'; fi
+else fail 'the report of the trace names bash (main)'; fi
 "$strobe" convert -q s.strobe -o again.perfetto-trace
-if cmp -s s.perfetto-trace again.perfetto-trace; then pass; else fail 'converted again it is the same trace'; fi
+if cmp -s s.perfetto-trace again.perfetto-trace; then pass; else fail 'a second conversion gives the same trace'; fi
 
 follow 'with blanks' --follow -o 'with blanks.perfetto-trace' -- /bin/bash -c '/bin/true; :'
 check 'a path with blanks' 2 "$(sessions 'with blanks')"
@@ -92,7 +93,7 @@ check 'all of them are in the trace' $((n + 1)) "$(processes many)"
 most=$(find many.strobe -name '[0-9]*' -printf '%k\n' | sort -n | tail -n 1)
 if ((most <= 256)); then pass; else fail "a short process takes little of the disk: $most KiB"; fi
 
-# ---- every way to start a child; how many sessions 3 of each leave beside the first
+# ---- each way to start a child: how many sessions three children of each kind give, the first process included
 
 family() {
     local how=$1 wanted=$2
@@ -101,7 +102,7 @@ family() {
     check "$how: status" 0 $status
     check "$how: sessions" "$wanted" "$(sessions "$how")"
     check "$how: processes" "$wanted" "$(processes "$how")"
-    if balanced "$how"; then pass; else fail "$how: each session adds up"; fi
+    if balanced "$how"; then pass; else fail "$how: the accounting of each session is consistent"; fi
 }
 family fork_exec 4
 family fork_exec_search 4
@@ -125,10 +126,11 @@ for how in fork_busy fork_killed; do
 done
 "$families" fork_outlives 1 >/dev/null
 follow late --follow -o late.perfetto-trace -- "$families" fork_outlives 2
-check 'children that outlive their parent do not hold us up' 'fork_outlives 2: 0 bad' "$(<late.out)"
+check 'strobe record does not wait for children that outlive their parent' 'fork_outlives 2: 0 bad' "$(<late.out)"
 for ((t = 0; t < 2000; t++)); do pgrep -f "$families fork_outlives" >/dev/null || break; sleep 0.01; done
 check 'and are recorded to their end' 3 "$(processes late)"
-if balanced late; then pass; else fail 'children that outlive their parent: each session adds up'; fi
+if balanced late; then pass
+else fail 'children that outlive their parent: the accounting of each session is consistent'; fi
 
 # ---- a full disk
 
@@ -137,26 +139,26 @@ full=$B/tests/follow/full_disk
     ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread -o "$full" \
         "$here/full_disk.c" || fail 'full_disk does not build'
 
-# full_disk NAME COMMAND...: records a command on a tmpfs of its own, into NAME/NAME.strobe.
+# full_disk NAME COMMAND...: records a command into NAME/NAME.strobe, on a separate tmpfs.
 full_disk() {
     (cd "$1" && "$strobe" record --follow --no-convert -o "$1.strobe" -- "${@:2}") >"$1.out" 2>"$1.err"
     status=$?
 }
 if mkdir filled later && mount -t tmpfs -o size=400m tmpfs filled 2>/dev/null; then
-    # The child's session is two and a half times as old as the age at which its other blocks are reserved.
+    # By then the child's session is two and a half times as old as the age at which its other blocks are reserved.
     full_disk filled /bin/bash -c "'$full' . ; echo \$?"
-    check 'a child lives on when the disk fills up as it starts' $'full\n3 0' "$(<filled.out) $status"
-    if balanced filled/filled; then pass; else fail 'a full disk: each session adds up'; fi
+    check 'a child continues when the disk fills up as it starts' $'full\n3 0' "$(<filled.out) $status"
+    if balanced filled/filled; then pass; else fail 'a full disk: the accounting of each session is consistent'; fi
     session=$(grep -l full_disk filled/filled.strobe/[0-9]*.strobe | head -n 1)
     "$strobe" report --verbose "$session" >filled.report 2>&1
     lost=$(awk '$1 == "poll" { print $8 + $9 }' filled.report)
     untracked=$(grep -o 'events of untracked threads [0-9]*' filled.report)
     if ((${lost:-0} > 0 && ${untracked##* } > 0)); then pass
-    else fail "a full disk: the report says what was lost: $(tail -n 30 filled.report)"; fi
+    else fail "a full disk: the report counts the lost samples: $(tail -n 30 filled.report)"; fi
     umount filled
     mount -t tmpfs -o size=400m tmpfs later
     full_disk later "$full" . '/bin/true; /bin/echo on'
-    check 'children live on without room for their sessions' 'on 0' "$(<later.out) $status"
+    check 'children continue without room for their sessions' 'on 0' "$(<later.out) $status"
     check 'children without sessions are counted' \
         'strobe: 3 child processes were not recorded: no session could be made' "$(<later.err)"
     umount later
@@ -164,44 +166,44 @@ else
     echo 'SKIP a full disk: mounting a small file system needs root'
 fi
 
-# ---- which programs
+# ---- which programs are followed
 
 follow only --follow=echo -o only.perfetto-trace -- /bin/bash -c '/bin/true; /bin/echo x; /bin/true; :'
-check 'only programs of that name' 2 "$(sessions only)"
+check 'only programs with the name are followed' 2 "$(sessions only)"
 follow glob '--follow=nothing,tr?e,e*o' -o glob.perfetto-trace -- \
     /bin/bash -c '/bin/true; /bin/echo x; /bin/cat /dev/null; :'
 check 'names are patterns' 3 "$(sessions glob)"
 follow deep --follow=echo -o deep.perfetto-trace -- /bin/bash -c '/bin/sh -c "/bin/echo x; :"; :'
-check 'also below programs that are not followed' 2 "$(sessions deep)"
+check 'children of programs that are not followed are followed' 2 "$(sessions deep)"
 follow bad --follow= -o bad.perfetto-trace -- /bin/true
 check 'an empty list is refused' 2 $status
 follow bad --follow=/bin/echo -o bad.perfetto-trace -- /bin/true
 check 'a path is refused' 2 $status
-if ls bad.strobe bad.perfetto-trace >/dev/null 2>&1; then fail 'a refusal leaves nothing'; else pass; fi
+if ls bad.strobe bad.perfetto-trace >/dev/null 2>&1; then fail 'a refusal leaves no file'; else pass; fi
 
-# ---- what was there before
+# ---- existing files
 
 follow s --follow -o s.perfetto-trace -- /bin/true
 check 'nothing is overwritten without -f' "2 4" "$status $(sessions s)"
 rm s.perfetto-trace
 follow s --follow -o s.perfetto-trace -- /bin/true
-check 'nor sessions alone' "2 4" "$status $(sessions s)"
+check 'nor are sessions without a trace' "2 4" "$status $(sessions s)"
 : >s.strobe/notes.txt
 echo mine >s.strobe/mine.strobe
 follow s -f --follow -o s.perfetto-trace -- /bin/bash -c '/bin/true; :'
 check 'older sessions are not in a newer trace' 2 "$(processes s)"
-check 'what is no session stays' 'mine' "$(cat s.strobe/notes.txt s.strobe/mine.strobe)"
+check 'other files in the folder stay' 'mine' "$(cat s.strobe/notes.txt s.strobe/mine.strobe)"
 rm s.strobe/notes.txt s.strobe/mine.strobe
 follow s -f -o s.perfetto-trace -- /bin/true
-check 'a file takes the place of a folder' 'regular file' "$(stat -c %F s.strobe)"
+check 'a file replaces a folder' 'regular file' "$(stat -c %F s.strobe)"
 follow s -f --follow -o s.perfetto-trace -- /bin/true
-check 'and the other way round' '0 directory' "$status $(stat -c %F s.strobe)"
+check 'a folder replaces a file' '0 directory' "$status $(stat -c %F s.strobe)"
 
 follow e -o e.perfetto-trace -- /bin/sh -c 'exec /bin/sh -c "exec /bin/true"'
 check 'programs before an exec are in the same trace' '2 e.perfetto-trace' \
     "$(ls e.strobe.exec* | wc -l) $(echo e.*trace)"
 follow e -f -o e.perfetto-trace -- /bin/true
-check 'and gone with the next recording' 'e.strobe' "$(echo e.strobe*)"
+check 'the next recording removes their sessions' 'e.strobe' "$(echo e.strobe*)"
 
 # ---- not followed, and counted
 
@@ -216,21 +218,21 @@ for how in fork_exec fork_exec_search vfork_exec spawn system popen fork_short; 
     counted '3 child processes were not recorded (--follow records them)' "$families" $how 3
 done
 follow c -q -f -o c.perfetto-trace -- "$families" spawn 3
-check 'said by no quiet recording' '' "$(<c.err)"
+check 'with -q the number of children is not printed' '' "$(<c.err)"
 
 # ---- interrupted
 
 setsid env --default-signal=INT "$strobe" record --follow -o i.perfetto-trace -- \
     bash -c 'trap "echo caught; exit 3" INT; /bin/echo on; sleep 30; :' >i.out 2>&1 &
 recorder=$!
-# Until the third program, sleep, is recorded. The output of echo only shows that the second one is.
+# Waits until the third program, sleep, is recorded. The output of echo shows that only for the second one.
 for ((t = 0; t < 2000; t++)); do
     pgrep -g $recorder -x sleep >/dev/null && (($(sessions i) == 3)) && break
     sleep 0.01
 done
 kill -INT -- -$recorder
 wait $recorder
-check 'an interrupt is the programs own' $'3 on\ncaught' "$? $(<i.out)"
+check 'the program handles an interrupt as without Strobe' $'3 on\ncaught' "$? $(<i.out)"
 check 'an interrupted recording has its trace' '3 i.perfetto-trace' "$(processes i) $(echo i.*trace)"
 
 printf '%d passed, %d failed\n' $passed $failed

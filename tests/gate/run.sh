@@ -1,8 +1,8 @@
 #!/bin/bash
-# The instruction gate bites: a slower engine fails it, and the message names the function that grew; an unchanged
-# one passes it to the instruction; a baseline of another compiler is not compared with.
+# The instruction gate: a slower engine fails, and the message names the function that grew. An unchanged engine passes
+# with equal counts. A baseline of another compiler is not compared.
 #
-# Slower engines are made by planting a loop into a copy of a source file and linking it before the library.
+# To make a slower engine, the suite plants a loop in a copy of a source file and links it before the library.
 #
 # takes: 29 s
 set -u
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-build}
 unset MAKEFLAGS MFLAGS MAKELEVEL
 if ! command -v valgrind >/dev/null; then
-    echo 'skipped: all, valgrind is not installed'
+    echo 'skipped: all checks, because valgrind is not installed'
     echo '0 passed, 0 failed, 1 skipped'
     exit 0
 fi
@@ -20,13 +20,13 @@ trap 'rm -rf "$scratch"' EXIT
 baseline=$scratch/baseline.json
 passed=0 failed=0
 
-# gate DRIVER KEY [OPTION...]: output in $said, exit status in $status.
+# gate DRIVER KEY [OPTION...]: runs the gate; leaves its output in $said and its exit status in $status.
 gate() {
     said=$(bench/gate.py "$1" "$baseline" "$2" "${@:3}" 2>&1)
     status=$?
 }
 
-# expect NAME STATUS WORDS: the gate ended so, and said all of these.
+# expect NAME STATUS WORD...: the gate exited with STATUS and printed all words.
 expect() {
     local name=$1 missing=
     for word in "${@:3}"; do
@@ -36,13 +36,13 @@ expect() {
         ((passed++))
     else
         ((failed++))
-        echo "FAIL $name: exit status $status, expected $2; not said:${missing:- nothing}; it said:"
+        echo "FAIL $name: exit status $status, expected $2; missing in the output:${missing:- nothing}; the output:"
         echo "$said"
     fi
 }
 
-# plant FILE FUNCTION [gate_lab]: a driver, or that of the lab, whose FUNCTION of FILE begins with a loop, as
-# $scratch/slow.
+# plant FILE FUNCTION [gate_lab]: builds $scratch/slow, a driver (or the lab's driver) whose FUNCTION of FILE begins
+# with a loop.
 plant() {
     awk -v name="$2(" '
         index($0, name) && /^[a-z]/ { inside = 1 }
@@ -59,12 +59,12 @@ expect 'the first baseline is stored' 0 'stored for the first time' wrote
 
 cp "$baseline" "$scratch/before"
 UNUSED=$(head -c 5000 /dev/zero | tr '\0' x) gate "$B/bench/gate-driver" here --update
-expect 'an update prints what changed: nothing' 0 '+0.00 %'
+expect 'an update of unchanged counts prints no change' 0 '+0.00 %'
 if cmp "$scratch/before" "$baseline"; then
     ((passed++))
 else
     ((failed++))
-    echo 'FAIL counts repeat to the instruction, in any environment'
+    echo 'FAIL counts are equal in each run and in any environment'
 fi
 
 gate "$B/bench/gate-driver" here
@@ -78,7 +78,7 @@ plant engine/store/ring.c strobe_ring_write
 gate "$scratch/slow" here --mode ring
 expect 'a slower ring fails, by name' 1 'ring' GREW 'strobe_ring_write:' 'FAILED: ring'
 
-# Each takes seconds: the nightly run plays the rest.
+# Each case takes seconds. The remaining cases run with FULL=1, in the nightly run.
 if [[ -n ${FULL:-} ]]; then
     plant engine/trace/build/path.c strobe_path_cut
     gate "$scratch/slow" here --mode diff
@@ -91,28 +91,28 @@ fi
 
 plant engine/store/ring.c strobe_ring_write
 gate "$scratch/slow" elsewhere
-expect 'a build of another key is not compared, and that is said' 0 'skipped' "'here'" "'elsewhere'"
-[[ $said != *GREW* ]] || { ((failed++)); echo 'FAIL it compared all the same'; }
+expect 'a build with another key is reported and not compared' 0 'skipped' "'here'" "'elsewhere'"
+[[ $said != *GREW* ]] || { ((failed++)); echo 'FAIL a build with another key was compared'; }
 
 gate "$scratch/slow" here --update
-expect 'an update names what grew' 0 'strobe_ring_write:' wrote
+expect 'an update names the function that grew' 0 'strobe_ring_write:' wrote
 
 gate "$scratch/slow" here
-expect 'what an update stored passes' 0 'gate: passed'
+expect 'counts equal to an updated baseline pass' 0 'gate: passed'
 
 baseline=$scratch/lab.json
 gate "$B/bench/gate-lab" here --update
-expect 'the lab is counted, too' 0 parse switch play wrote
+expect 'the instructions of the lab are counted' 0 parse switch play wrote
 gate "$B/bench/gate-lab" here
 expect 'the counts of the lab repeat' 0 'gate: passed' '+0.00 %'
 plant sim/app/lexer.c sim_lexer_next gate_lab
 gate "$scratch/slow" here --mode parse
-expect 'a slower reader of scenarios fails, by name' 1 'parse' GREW 'sim_lexer_next:' 'FAILED: parse'
+expect 'a slower scenario parser fails, by name' 1 'parse' GREW 'sim_lexer_next:' 'FAILED: parse'
 
 gate "$B/bench/gate-driver" here --mode none
-expect 'a mode that no driver has is an error' 2 'no driver has a mode none'
+expect 'an unknown mode is an error' 2 'no driver has a mode none'
 gate "$scratch/no-such-driver" here
-expect 'a driver that cannot run is an error, no verdict' 2 'gate:'
+expect 'a driver that cannot run is an error and not a failure' 2 'gate:'
 
 echo "$passed passed, $failed failed"
 ((failed == 0))

@@ -1,4 +1,4 @@
-# The program behind tests/genuine/run.sh. Included by the Makefile.
+# The program that tests/genuine/run.sh uses. Included by the Makefile.
 
 sources += tests/genuine/make_traces.c
 

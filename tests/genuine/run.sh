@@ -1,6 +1,6 @@
 #!/bin/bash
-# Traces are read back by programs that are not ours: Perfetto's trace processor, speedscope's schema, and protoc as an
-# independent reader of the wire format. What they find is compared with what the writer counted.
+# Programs of other projects read the traces: Perfetto's trace processor, a validator of speedscope's schema, and protoc
+# as an independent reader of the wire format. Their results are compared with the counts of the writer.
 #
 # takes: 43 s
 set -u
@@ -21,8 +21,8 @@ skip() {
     ((skipped++))
 }
 
-# Runs a program that prints a line `ok ...` or `FAIL ...` a check, and adds them up. One that checks nothing, or fails
-# without saying what, has failed.
+# check COMMAND...: runs a program that prints one line `ok ...` or `FAIL ...` per check, and adds them up. A program
+# that checks nothing, or fails without a line FAIL, counts as a failure.
 check() {
     local out status ok bad
     out=$("$@" 2>&1)
@@ -35,7 +35,7 @@ check() {
 
 make -s "$B/genuine/make_traces" >/dev/null || exit 1
 mkdir "$scratch/art11"
-# Real programs beside the made sessions: threads, and every event with all metrics.
+# Real programs, besides the generated sessions: with threads, and with all metrics of each event.
 recorded=()
 record() {
     local name=$1
@@ -49,13 +49,13 @@ record() {
 seq 1 100000 >"$scratch/numbers"
 record xz -- xz -T2 -2 --block-size=128KiB -c "$scratch/numbers"
 record sort --interval 0 --metrics all -- sort -R --parallel=2 "$scratch/numbers"
-# One that reports each call, and counts them itself.
+# A program that is built with -finstrument-functions and counts its calls.
 instrumented=(-O1 -g -w -finstrument-functions)
 "${CC:-gcc}" "${instrumented[@]}" -o "$scratch/calls-program" tests/record/calls.c -pthread -ldl &&
     "${CC:-gcc}" "${instrumented[@]}" -shared -fPIC -o "$scratch/libcalls.so" tests/record/calls_library.c &&
     "$B/strobe" record -q --method -o "$scratch/counted.perfetto-trace" -- \
         "$scratch/calls-program" "$scratch/libcalls.so" 0 >"$scratch/counted.out" || fail 'record --method'
-# Two processes apart, and a family in one trace.
+# Two processes in separate traces, and a process with its children in one trace.
 "$B/strobe" record -q -o "$scratch/one.pftrace" -- sort -R "$scratch/numbers" >/dev/null 2>&1 &&
     "$B/strobe" record -q -o "$scratch/other.pftrace" -- sort -n "$scratch/numbers" >/dev/null 2>&1 &&
     "$B/strobe" record -q --follow -o "$scratch/family.pftrace" -- \
@@ -70,8 +70,8 @@ if ! "$B/genuine/make_traces" "$scratch" "${recorded[@]}" >"$scratch/wrote.json"
     exit 1
 fi
 
-# Each program that loads the trace processor compiles it anew: optimized in three seconds of processor time, plainly in
-# half a second.
+# Each program that loads the trace processor compiles it: with optimization in three seconds of processor time, with
+# the baseline compiler in half a second.
 node=(node --liftoff-only)
 "${node[@]}" -e 0 2>/dev/null || node=(node)
 
@@ -87,7 +87,7 @@ else
     check "${node[@]}" tests/genuine/check_joined.mjs "$B/trace-processor" "$scratch/one.pftrace" \
         "$scratch/other.pftrace" "$scratch/family.pftrace" "$family"
     check "${node[@]}" tests/genuine/bad_traces.mjs "$B/trace-processor"
-    # A genuine Android runtime's: the album scenario is in its own Java methods there.
+    # A trace of a genuine Android runtime, in which the album scenario runs as Java methods.
     if "$B/strobe" run --runtime art11 fixtures/scenarios/album.scn -o "$scratch/art11" >/dev/null 2>"$scratch/why" &&
         "$B/strobe" convert "$scratch/art11/session.strobe" -o "$scratch/art11/java.pftrace" 2>"$scratch/why"; then
         check "${node[@]}" tests/genuine/check_runtime.mjs "$B/trace-processor" "$scratch/art11/java.pftrace"
@@ -125,11 +125,11 @@ else
     fi
 fi
 
-# Nine seconds of Java: only in the nightly run.
+# smali takes nine seconds, so this runs only in the nightly run.
 if [[ -z ${FULL:-} ]]; then
     :
 elif ! command -v smali >/dev/null; then
-    skip 'dex files made anew' 'smali is not installed'
+    skip 'rebuilding the dex files' 'smali is not installed'
 elif ! tests/genuine/boot/make-dex "$scratch/dex" >/dev/null; then
     fail 'make-dex'
 else
@@ -140,7 +140,7 @@ else
 fi
 
 if ! type ld64.lld-14 dsymutil-14 llvm-lipo-14 &>/dev/null; then
-    skip 'Mach-O files made anew' 'ld64.lld-14, dsymutil-14 or llvm-lipo-14 is not installed'
+    skip 'rebuilding the Mach-O files' 'ld64.lld-14, dsymutil-14 or llvm-lipo-14 is not installed'
 else
     name='fixtures/macho/macho.tar.xz is what its source makes'
     fixtures/macho/make.sh "$scratch/macho" >/dev/null 2>&1

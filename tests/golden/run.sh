@@ -1,6 +1,6 @@
 #!/bin/bash
-# Stored sessions and traces come to what they came to when they were stored: an older format is still read, and no
-# output changes unless that is meant. See fixtures/sessions/README.md.
+# Stored sessions and traces give the stored outputs: older formats stay readable, and no output changes by accident.
+# See fixtures/sessions/README.md.
 #
 #   B=DIR tests/golden/run.sh [--update]      prints `N passed, N failed` at the end
 set -u
@@ -17,15 +17,15 @@ compare() {
         ((passed++))
     else
         ((failed++))
-        echo "FAIL $(basename "$1") is not what it was; meant? then: tests/golden/run.sh --update"
+        echo "FAIL $(basename "$1") differs from the stored output; to accept the change: tests/golden/run.sh --update"
         diff "$1" "$2" | head -n 10 | cut -c1-150
     fi
 }
 
-# keep FILE: compares it with the stored one, or with --update stores it.
+# keep FILE: compares the file with the stored one, or with --update stores it.
 keep() {
     if [[ $update ]]; then
-        cmp -s "$1" "$store/$1" || { cp "$1" "$store/$1" && echo "$1 is now what it comes to"; }
+        cmp -s "$1" "$store/$1" || { cp "$1" "$store/$1" && echo "updated $1"; }
     else
         compare "$store/$1" "$1"
     fi

@@ -12,7 +12,7 @@ passed=0 failed=0 skipped=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# check NAME COMMAND...
+# check NAME COMMAND...: passes when the command succeeds.
 check() {
     local name=$1 why
     shift
@@ -53,7 +53,7 @@ flags() {
         pkg-config --define-variable=prefix="$dir/opt/strobe" "${@:2}" "$1"
 }
 
-# Other projects have flags and folders of their own: no file of this tree is in sight.
+# Builds as another project does, without a file of this tree in the search paths.
 programs_build() {
     local flags static
     flags=$(flags strobe-trace --cflags --libs) && static=$(flags strobe-trace --static --cflags --libs) || return 1
@@ -78,7 +78,7 @@ a_program_reads_a_session() {
         { cat out; run_installed threads app.strobe; return 1; }
 }
 
-# opens_as PATH TEXT: what a program is told of a session that does not open.
+# opens_as PATH TEXT: the program prints TEXT for a session that does not open.
 opens_as() {
     local out
     out=$(run_installed profile "$1")
@@ -177,19 +177,19 @@ uninstalls() {
 
 # ---- from a fresh clone
 
-# The sources as they are in this folder, without anything that was built.
+# copy_sources FOLDER: copies the sources of this tree as they are, without build output.
 copy_sources() {
     mkdir -p "$1" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp -a --parents -t "$1"
 }
 
-# Copies what the compiler has made of single sources in B: nothing that make links, joins or generates.
+# copy_objects FOLDER: copies the objects of single sources from B, and nothing that make links or generates.
 copy_objects() {
     mkdir -p "$1" && find "$B" -mindepth 3 \( -name '*.o' -o -name '*.d' \) -printf '%P\0' |
         (cd "$B" && xargs -0 cp -a --parents -t "$1") && cp -a "$B"/{flags,haste} "$1"
 }
 
-# Nobody has built anything there, but for the objects of single sources: that each compiles is seen where B is built.
-# With FULL=1 all is compiled there; the compiler need not optimize what is only tried for being there.
+# The clone has no build output except the objects of single sources, because the build of B already shows that these
+# compile. With FULL=1 everything is compiled, without optimization, because the test only checks that files exist.
 installs_from_a_fresh_clone() {
     local quickly=()
     copy_sources "$dir/clone" || return 1
@@ -202,7 +202,7 @@ installs_from_a_fresh_clone() {
         make --no-print-directory B=build "${quickly[@]}" PREFIX="$dir/the prefix/of strobe" DESTDIR= install)
 }
 
-# what_is_in FOLDER: files and folders, as names.
+# what_is_in FOLDER: lists the names of files and folders below it.
 what_is_in() {
     [[ -e $1 ]] && (cd "$1" && find . | sort)
 }
@@ -219,7 +219,7 @@ leaves_nothing_on_failure() {
     [[ $(what_is_in "$dir/half") == . ]] || { what_is_in "$dir/half"; return 1; }
 }
 
-# A folder stands where a man page is to go: what was there before stays, and nothing is added.
+# A folder has the name of a man page, so the installation fails. Files from before stay, and no file is added.
 puts_back_what_was_there() {
     mkdir -p "$dir/old/bin" "$dir/old/share/man/man1/strobe.1/in the way"
     echo earlier >"$dir/old/bin/strobe"
@@ -232,7 +232,7 @@ puts_back_what_was_there() {
         { diff <(echo "$before") <(what_is_in "$dir/old"); return 1; }
 }
 
-# All from the prefix, with neither sources nor build folder in sight.
+# Runs the commands from the prefix while the sources and the build directory are moved away.
 everything_runs_from_the_prefix() {
     local strobe="$dir/the prefix/of strobe/bin/strobe"
     mkdir -p "$dir/elsewhere" && cp fixtures/scenarios/lock_convoy.scn "$dir/elsewhere" &&
@@ -257,13 +257,13 @@ everything_runs_from_the_prefix() {
 
 check 'make install works from a fresh clone, into a prefix with blanks' installs_from_a_fresh_clone
 check 'everything runs from the prefix' everything_runs_from_the_prefix
-check 'an installation that fails leaves nothing' leaves_nothing_on_failure
-check 'an installation that fails puts back what was there' puts_back_what_was_there
+check 'an installation that fails leaves no file' leaves_nothing_on_failure
+check 'an installation that fails restores replaced files' puts_back_what_was_there
 check 'make install works' installs
-check 'every file is there' has_every_file
+check 'every file is installed' has_every_file
 check 'the installed command starts' command_starts
 if command -v pkg-config >/dev/null; then
-    check 'programs in C and C++ build with the installed files alone' programs_build
+    check 'programs in C and C++ build with the installed files only' programs_build
     check 'a program reads a session, its threads and its hottest function' a_program_reads_a_session
     check 'a session that does not open has a status and a text' bad_sessions_have_a_status_and_a_text
     check 'programs that record themselves build with the installed files alone' self_recording_programs_build

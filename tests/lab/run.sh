@@ -1,5 +1,6 @@
 #!/bin/bash
-# The lab as a user meets it: `strobe run`, `strobe compare`, `strobe help scenario`, used and misused.
+# The lab from a user's point of view: `strobe run`, `strobe compare` and `strobe help scenario`, with right and wrong
+# use.
 #
 #   B=DIR tests/lab/run.sh [PATTERN]     PATTERN: runs only tests whose name matches it
 #
@@ -23,7 +24,7 @@ small=$work/abnormal_stack.scn
 convoy=$work/lock_convoy.scn
 cp "$fixtures"/{abnormal_stack,lock_convoy}.scn .
 
-# check NAME COMMAND...: a shell command that must succeed; its output explains a failure.
+# check NAME COMMAND...: passes when the command succeeds. Prints the command's output when it fails.
 check() {
     local name=$1 said
     shift
@@ -35,18 +36,18 @@ check() {
     fi
 }
 
-# check_json NAME FILE...
+# check_json NAME FILE...: passes when check_results.py accepts the files.
 check_json() {
     check "$1" python3 "$home/tests/lab/check_results.py" "$@"
 }
 
-# Says what is wrong unless the last run ended well and without a word on stderr.
+# Prints a fault unless the last run had status 0 and printed nothing to stderr.
 went_well() {
     ((status == 0)) || echo "exit status $status: $(head -c 300 "$work/err")"
     [[ ! -s $work/err ]] || echo "it said: $(head -c 300 "$work/err")"
 }
 
-# works NAME COMMAND...
+# works NAME COMMAND...: the command succeeds and prints nothing to stderr.
 works() {
     local name=$1
     shift
@@ -120,7 +121,7 @@ is_refused help_of_scenarios 'no such command: scenarios' "$strobe" help scenari
 
 # ---- bad files
 
-# Each command refuses this file and says where in it.
+# Each command refuses this file and names the position of the error.
 bad_scenario() {
     local name=$1 text=$2 file=$3
     is_refused "run_$name" "$text" "$strobe" run "$file"
@@ -158,16 +159,16 @@ if wanted unreadable_scenario; then
         run setpriv --reuid=65534 --regid=65534 --clear-groups "$strobe" run unreadable.scn
         verdict unreadable_scenario "$(refused 'unreadable.scn: ')"
     else
-        skip unreadable_scenario 'root may read all, and nobody else may run this build'
+        skip unreadable_scenario 'root can read all files, and no other user can run this build'
     fi
 fi
 
-# ---- every option, and what is left
+# ---- each option, and the files that a run writes
 
 trial='session.strobe trace.pftrace truth.pftrace score.json report.html'
 swarm='results.jsonl report.html'
 
-# holds NAME FOLDER FILES: these files, none empty, and no other.
+# holds NAME FOLDER FILES: the folder contains these files, none of them empty, and no other file.
 holds() {
     check "$1" diff <(cd "$2" && find . -type f -size +0 | sed 's|^\./||' | sort) <(tr ' ' '\n' <<<"$3" | sort)
 }
@@ -208,7 +209,7 @@ cp out score.json
 check json_is_what_score_json_holds cmp score.json one/score.json
 check_json result_of_a_trial score.json
 
-# ---- sessions and traces are those that the other commands read
+# ---- the other commands read the lab's sessions and traces
 
 works report_of_its_session "$strobe" report one/session.strobe
 works report_of_its_trace "$strobe" report one/trace.pftrace
@@ -235,7 +236,7 @@ if wanted nothing_is_overwritten; then
     done
 fi
 
-# ---- outputs that can't be had
+# ---- outputs that cannot be written
 
 : >a_file
 for command in run compare; do
@@ -274,7 +275,7 @@ if wanted disk_full; then
         done
         umount tiny
     else
-        skip disk_full 'this machine lets no file system be mounted'
+        skip disk_full 'mounting a file system is not permitted here'
     fi
 fi
 
@@ -306,7 +307,7 @@ check a_line_of_a_swarm_is_the_trial_of_its_seed \
     python3 "$home/tests/lab/check_results.py" same_result out <(sed -n 4p lines)
 
 # The large swarm is `make swarm`.
-works random_scenarios_keep_every_promise "$strobe" run --random 1..300 --schedule adversarial -j 2
+works random_scenarios_keep_every_invariant "$strobe" run --random 1..300 --schedule adversarial -j 2
 for scenario in lock_convoy notify_many exceptions tid_reuse; do
     works "${scenario}_keeps_every_promise" "$strobe" run "$fixtures/$scenario.scn" --seeds 1..10 \
         --schedule adversarial -j 2
@@ -315,8 +316,8 @@ done
 if wanted interrupted; then
     for jobs in 1 3; do
         mkdir -p scratch
-        # A process group of its own, all of which gets the signal, as a terminal's Ctrl-C gives it. (What a shell
-        # starts in the background ignores SIGINT; env undoes that.)
+        # The command gets a separate process group, and all processes of the group get the signal, as with a
+        # terminal's Ctrl-C. Background commands of a shell ignore SIGINT; env undoes this.
         TMPDIR=$work/scratch setsid env --default-signal=INT "$strobe" run "$convoy" --seeds 1..1000000 -j $jobs \
             -o scratch/out >out 2>err </dev/null &
         swarm_pid=$!
@@ -420,7 +421,7 @@ else
     check truth_trace_holds_the_calls_scored node "$home/tests/lab/check_truth.mjs" "$B/trace-processor" one
 fi
 
-# ---- other programs on the processors
+# ---- other load on the processors
 
 if wanted other_programs_take_processor_time; then
     for busy in 0 4; do
@@ -457,15 +458,15 @@ PYTHON
 )"
 fi
 
-# The engine is below the yardstick by more than a point in at most five seeds of these 200, and by more than five in at
-# most two: 112 and 165, where a niced thread gets no processor again after its last sample.
-if wanted the_engine_keeps_up_with_the_yardstick_on_200_seeds; then
+# In at most five of these 200 seeds the engine scores more than one point below the ideal sampler. In at most two it
+# scores more than five points below: seeds 112 and 165, where a niced thread gets no processor after its last sample.
+if wanted the_engine_scores_near_the_ideal_sampler_on_200_seeds; then
     run "$strobe" run --random 1..200 --against ideal -j 2
     fault=$(went_well)
     [[ $(<out) =~ by\ more\ than\ 1\ point\ in\ ([0-9]+)\ of\ 200\ seeds\ .*by\ more\ than\ 5\ in\ ([0-9]+) ]] &&
         ((BASH_REMATCH[1] <= 5 && BASH_REMATCH[2] <= 2)) ||
         fault+=$'it does not:\n'$(sed -n '2,8p' out)
-    verdict the_engine_keeps_up_with_the_yardstick_on_200_seeds "$fault"
+    verdict the_engine_scores_near_the_ideal_sampler_on_200_seeds "$fault"
 fi
 
 # ---- texts

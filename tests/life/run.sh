@@ -1,10 +1,10 @@
 #!/bin/bash
-# Programs that end in unusual ways, or forbid the engine what it needs: recorded, each behaves and ends as in a bare
-# run.
+# Records programs that end in unusual ways, or that restrict the system calls and signals that the engine needs. Each
+# program behaves and ends as in a bare run, that is, without Strobe.
 #
 #   B=DIR tests/life/run.sh [NAME...]   prints `N passed, N failed, N skipped` at the end; NAMEs select tables
 #   ROUNDS=N                            recordings of each row (default 5; nightly 1000)
-#   HANG_SECONDS=N                      a recording that takes longer hangs (default 60)
+#   HANG_SECONDS=N                      a recording that takes longer counts as hung (default 60)
 #
 # takes: 28 s
 set -u
@@ -33,7 +33,7 @@ skip() {
 }
 
 mkdir -p "$own"
-# build NAME [OPTIONS]: from NAME.c, with the instrumentation that --method reads.
+# build NAME [OPTIONS]: compiles NAME.c with these options.
 build() {
     [[ $own/$1 -nt $here/$1.c ]] ||
         ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread \
@@ -41,25 +41,25 @@ build() {
         fail "$1 does not build"
 }
 
-# A recording that has not ended by then hangs. A bare run of each takes milliseconds.
+# Time limit of a run in seconds. A bare run of each program takes milliseconds.
 limit=${HANG_SECONDS:-60}
 
-# run_bare COMMAND...: leaves bare.out, bare.err and bare_status.
+# run_bare COMMAND...: runs the command without Strobe; leaves bare.out, bare.err and bare_status.
 run_bare() {
     { timeout -s KILL "$limit" "$@" >"$work/bare.out" 2>"$work/bare.err" </dev/null; } 2>/dev/null
     bare_status=$?
 }
 
-# says_how_it_ended STATUS: of the process that was run, when it has not closed its session.
-says_how_it_ended() {
+# reports_how_it_ended STATUS: the report of a session that is not closed states how the process ended.
+reports_how_it_ended() {
     local how=exited
     (($1 > 128)) && how=killed
     grep -qE '"closed": true|"'$how'": true' "$work/report.json"
 }
 
-# record_alike NAME CLOSED OPTIONS -- COMMAND...: one recording has the output and status of the bare run before, and
-# its session is consistent and, where CLOSED is 1, closed; else it says that the process has exited, or was killed.
-# Sets `fault`.
+# record_alike NAME CLOSED OPTIONS -- COMMAND...: records the command. Its output and status equal those of the bare run
+# before, and the accounting of its session is consistent. With CLOSED 1 the session is closed; otherwise its report
+# states that the process exited or was killed. Sets `fault`.
 record_alike() {
     local closed=$2 options=() status
     shift 2
@@ -87,12 +87,13 @@ record_alike() {
         fault="the accounting is inconsistent: $(grep verdict "$work/report.json")"
     elif ((closed)) && ! grep -q '"closed": true' "$work/report.json"; then
         fault="the session is not closed"
-    elif ! ((closed)) && ! says_how_it_ended "$status"; then
-        fault="the session is not closed, and does not say how the process ended: $(head -n 8 "$work/report.json")"
+    elif ! ((closed)) && ! reports_how_it_ended "$status"; then
+        fault="the session is not closed, and the report does not state how the process ended: \
+$(head -n 8 "$work/report.json")"
     fi
 }
 
-# Each round takes the next of these ways to record.
+# Options of `strobe record`. Each round uses the next entry.
 variants=('' '--follow' '--method --with-samples' '--method' '--unwind fp' '--async-interval 100us'
     '--async-interval 1s'
     '--interval 0 --metrics all' '--async-interval 0')
@@ -141,7 +142,7 @@ forked_from_worker              1 1
 END
 }
 
-# A trace says it, too: only that of a program that was killed, or may run yet, is warned of.
+# The report of a trace warns only when the program was killed, or may still run.
 ends_in_traces() {
     local way warned command
     while read -r way warned command; do
@@ -188,7 +189,7 @@ END
         if [[ $fault ]]; then
             fail "$name: $fault"
         elif ! grep -q '"restricted_ns": [1-9]' "$work/report.json"; then
-            fail "$name: the report does not say that recording ended"
+            fail "$name: the report does not state that recording ended"
         else
             pass
         fi
@@ -203,7 +204,7 @@ END
 
 # ---- programs built with a sanitizer
 
-# Stacks by frame pointers: which unwinder takes them otherwise is another test's.
+# Stacks are walked by frame pointers. Another test covers the choice of the unwinder.
 sanitized() {
     local name compiler options bin libraries
     libraries=$(dirname "$(clang -print-file-name=libclang_rt.asan-x86_64.so 2>/dev/null)")
@@ -221,7 +222,7 @@ sanitized() {
             refuses "sanitized_refused_$name" 'ThreadSanitizer runtime is linked statically' "$bin"
         else
             local variants=('--unwind fp' '--unwind fp --follow' '--unwind fp --method --with-samples' '--method')
-            # By default a program with ThreadSanitizer sleeps for a second at its end. The next test does so.
+            # By default a program with ThreadSanitizer sleeps for a second at exit. Only the next test keeps that.
             TSAN_OPTIONS=atexit_sleep_ms=0 alike "sanitized_as_bare_$name" 1 "$bin"
             fails_alike "sanitized_error_is_found_$name" "$bin" error
         fi
@@ -250,7 +251,7 @@ tsan_clang_static  clang -fsanitize=thread
 ubsan_gcc          gcc   -fsanitize=undefined
 ubsan_clang        clang -fsanitize=undefined
 END
-    # The program and its children see their own ASAN_OPTIONS.
+    # The program and its children see the user's ASAN_OPTIONS, without Strobe's changes.
     local seen
     for options in '' 'detect_leaks=0:color=never'; do
         seen=$(ASAN_OPTIONS=$options "$strobe" record -q -f --no-convert -o "$work/s.strobe" -- \
@@ -263,7 +264,7 @@ END
     done
 }
 
-# refuses NAME PATTERN COMMAND...: one line, status 2, no session.
+# refuses NAME PATTERN COMMAND...: the recording fails with one line, status 2 and no session.
 refuses() {
     local name=$1 pattern=$2 status
     shift 2
@@ -278,7 +279,8 @@ refuses() {
     fi
 }
 
-# fails_alike NAME COMMAND...: the status of a bare run, in which a sanitizer finds an error, and its summary line.
+# fails_alike NAME COMMAND...: a sanitizer finds an error. The recording has the status and the summary line of a bare
+# run.
 fails_alike() {
     local name=$1 bare summary status
     shift
@@ -314,7 +316,7 @@ signals() {
 
 # ---- cancelled threads
 
-# Stacks by frame pointers, as above.
+# Stacks are walked by frame pointers, as above.
 cancelled() {
     local way variants=('--unwind fp' '--unwind fp --follow' '--unwind fp --interval 0 --metrics all'
         '--unwind fp --async-interval 100us')

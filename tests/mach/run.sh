@@ -1,6 +1,6 @@
 #!/bin/bash
-# `strobe run --runtime mach` in virtual time: fixtures, and rows of properties that are about iOS, played as an app on
-# the fake Mach with the engine's Mach backend hooked into it, scored.
+# `strobe run --runtime mach` in virtual time. Plays and scores the iOS fixtures and the scenarios of properties about
+# iOS, as an app on the fake Mach that the engine's Mach backend records.
 #
 #   B=DIR tests/mach/run.sh      prints `N passed, N failed, N skipped` at the end
 #
@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work
 passed=0 failed=0
 
-# check NAME COMMAND...: passes when the command succeeds; what it prints is shown when it fails.
+# check NAME COMMAND...: passes when the command succeeds. Prints the command's output when it fails.
 check() {
     local name=$1
     shift
@@ -26,14 +26,14 @@ check() {
     fi
 }
 
-# play RUN SCENARIO ARGUMENT...: leaves a run's files in a folder of that name.
+# play RUN SCENARIO ARGUMENT...: plays the scenario; leaves the files of the run in the folder RUN.
 play() {
     local folder=$work/$1 scenario=$2
     shift 2
     mkdir -p "$folder" && "$strobe" run "$scenario" --runtime mach -o "$folder" "$@" >/dev/null
 }
 
-# The same from another folder, with another environment.
+# Does the same in another working directory, with another environment.
 play_elsewhere() (
     export SOMETHING
     SOMETHING=$(printf 'x%.0s' {1..3000})
@@ -52,8 +52,9 @@ differ() {
         ! cmp -s "$work/$1/truth.pftrace" "$work/$2/truth.pftrace"
 }
 
-# holds RUN (NAME EXPRESSION)...: each is a test, of the run's score `s`, its threads and methods by name, and what
-# `strobe report --json` says of its session `r`. off(M): by how many points of all threads' time method M is off.
+# holds RUN (NAME EXPRESSION)...: each pair is a test. An expression may use the run's score `s`, its `threads` and
+# `methods` by name, and the output `r` of `strobe report --json` for its session. off(M) is the error of method M's
+# self time, in percentage points of the time of all threads.
 holds() {
     local run=$1 out
     shift
@@ -71,19 +72,19 @@ for name in failed:
     print(f"FAIL {sys.argv[3]}: {name}:", {k: v for k, v in s.items() if not isinstance(v, list)}, r["sampler"])
 print(len(tests) - len(failed), len(failed))
 PYTHON
-    ) || out="$out"$'\n'"FAIL $run: it cannot be read"$'\n''0 1'
+    ) || out="$out"$'\n'"FAIL $run: cannot read its score or report"$'\n''0 1'
     grep '^FAIL' <<<"$out"
     local counts
     counts=$(tail -n 1 <<<"$out")
     ((passed += ${counts% *}, failed += ${counts#* }))
 }
 
-# short NAME DURATION: that fixture, over sooner; its `expect` lines are for the whole of it.
+# short NAME DURATION: writes the fixture with a shorter duration. Its `expect` lines apply to the full duration only.
 short() {
     sed "s/^duration .*/duration $2/" "fixtures/scenarios/$1.scn" >"$work/$1.scn"
 }
 
-# ---- the fixtures that are about iOS
+# ---- iOS fixtures
 
 short ios_launch 1s
 short dispatch_storm 150ms
@@ -93,19 +94,20 @@ short thread_churn 300ms
 consistent='r["balanced"] and r["sampler"]["suspends"] == r["sampler"]["resumes"] > 0'
 for name in ios_launch dispatch_storm hang malloc_deadlock thread_churn; do
     scenario=$work/$name.scn wakers=1
-    # Of several threads at one port, one is woken by a message and may run the block of another.
+    # When several threads wait at one port, the thread that a message wakes may run the block of another message.
     [[ $name != dispatch_storm ]] || wakers=0.97
     check "$name plays in virtual time" play $name "$scenario"
     check "$name plays again in another folder" play_elsewhere $name-again "$scenario"
-    check "$name: the same seed leaves the same bytes" same_files $name $name-again
+    check "$name: the same seed writes the same bytes" same_files $name $name-again
     check "$name: another seed plays" play $name-other "$scenario" --seed 2
-    check "$name: another seed is another run" differ $name $name-other
-    check "$name: under an adversary it comes to its end" play $name-adversary "$scenario" --schedule adversarial
+    check "$name: another seed gives another run" differ $name $name-other
+    check "$name: the run ends under an adversarial schedule" play $name-adversary "$scenario" --schedule adversarial
     holds $name-adversary \
         'the accounting is consistent, every suspend has its resume' "$consistent" \
-        'few are taken for wakers who were none' 's["waker_precision"] > 0.8'
-    # malloc_deadlock, where six threads fight for one lock, is less right than an ideal sampler: see bench/README.md.
-    # So is dispatch_storm, whose blocks between two hooks take some tens of us. Short threads are seen at hooks alone.
+        'few wakers are wrong' 's["waker_precision"] > 0.8'
+    # Three fixtures may score below an ideal sampler: malloc_deadlock, where six threads compete for one lock (see
+    # bench/README.md); dispatch_storm, whose blocks between two hooks take some tens of us; and thread_churn, whose
+    # short threads are sampled at hooks only.
     ideal=0 below=0
     [[ $name != dispatch_storm ]] || below=0.06
     [[ $name != thread_churn ]] || below=0.02
@@ -114,23 +116,23 @@ for name in ios_launch dispatch_storm hang malloc_deadlock thread_churn; do
     holds $name \
         'the accounting is consistent, every suspend has its resume' "$consistent" \
         'no stop came too late' 'r["sampler"]["suspend_late"] == 0' \
-        'nobody is taken for a waker who was none' "s['waker_precision'] >= $wakers" \
-        'nothing is lost, no stack is cut, few are in doubt' \
+        'no waker is wrong, or few are' "s['waker_precision'] >= $wakers" \
+        'no sample is lost, no stack is cut, few stacks are doubtful' \
         's["lost"] == r["stacks"]["cut"] == 0 and r["stacks"]["doubtful"] < 0.001 * s["samples"] + 2' \
-        'what the engine does is charged, and no more than 6 %' '0.001 < s["overhead"] <= 0.06' \
-        'as right as exact samples that cost nothing, or nearly' "s['agreement'] >= ${ideal:-1} - $below"
+        'the overhead of the engine is charged and is at most 6 %' '0.001 < s["overhead"] <= 0.06' \
+        'the agreement is near that of exact samples without cost' "s['agreement'] >= ${ideal:-1} - $below"
 done
 holds hang 'threads have the names that the app gave them' '"com.app.databas" in {t["name"] for t in r["threads"]}'
-# At seeds 1..12: error of blocked time up to 0.001, resolved 0.8305 (seed 1) to 0.952.
+# Measured at seeds 1..12: blocked_error up to 0.001, agreement_resolved 0.8305 (seed 1) to 0.952.
 holds malloc_deadlock \
-    'what is waited in all is known, though not where' 's["blocked_error"] < 0.002 and s["agreement_resolved"] > 0.82'
+    'the total time of waits is right' 's["blocked_error"] < 0.002 and s["agreement_resolved"] > 0.82'
 holds thread_churn \
     'the end of a thread that another waits for is recorded as the waker' \
     's["true_wakers"] >= 10 and s["waker_recall"] > 0.9 and s["blocked_error"] < 0.01'
 
-# ---- rows of properties
+# ---- scenarios of properties
 
-# row SCENARIO ARGUMENT...: plays it; the rest as for holds.
+# row SCENARIO (NAME EXPRESSION)...: plays the scenario, then tests it as holds does.
 row() {
     local name=$1
     shift
@@ -138,9 +140,9 @@ row() {
     holds "$name" "$@"
 }
 row s_04_loop_without_hooks \
-    'S-4: the sampler fills what has no hooks' 's["agreement_running"] > 0.999 and off("crunch") < 0.1'
+    'S-4: the sampler records a thread that calls no hook' 's["agreement_running"] > 0.999 and off("crunch") < 0.1'
 
-# A call of 10 ms that is seen 2 ms late is shown right for 80 % of its time.
+# A call of 10 ms that is first sampled after 2 ms is correct for 80 % of its time.
 sed 's/compute 20ms/compute 10ms/' tests/sim/scenarios/s_05_idle_burst.scn >"$work/s_05.scn"
 check 'a worker with short bursts plays' play s_05 "$work/s_05.scn"
 holds s_05 'S-5: a burst of an idle worker is seen within 2 ms' \
@@ -153,9 +155,9 @@ row s_08_many_threads \
     'S-8: passes over 5,000 threads keep to the grid of 1 ms' \
     'len(s["threads"]) == 5001 and 400 <= r["sampler"]["passes"] + r["sampler"]["late_passes"] <= 404' \
     'S-8: their lag is counted' 'r["sampler"]["lag_ns"] > 400 * 500' \
-    'S-8: main is seen as if there were no others' 'threads["main"]["agreement"] > 0.99'
+    'S-8: main is sampled as well as without other threads' 'threads["main"]["agreement"] > 0.99'
 
-# The truth is one half. A sampler in step with the app would say nothing of it, or all.
+# The true share of `even` is one half. A sampler in step with the app would report a share near 0 or 1.
 wanders() {
     "$strobe" run tests/sim/scenarios/s_09_rhythm.scn --runtime mach --seeds 1..10 --json -j 2 | python3 -c '
 import json, sys
@@ -166,28 +168,28 @@ for line in sys.stdin:
 print(shares)
 sys.exit(len(shares) != 10 or min(shares) < 0.2 or max(shares) > 0.8 or not 0.4 < sum(shares) / 10 < 0.6)'
 }
-check 'S-9: a sampler that wanders sees both halves of a rhythm' wanders
+check 'S-9: the randomized sampler records both halves of a periodic load' wanders
 
-row s_76_others_take_locks 'S-76: locks that others take meanwhile hide nobody who let main go on' \
+row s_76_others_take_locks "S-76: main's wakers are found although other threads take locks meanwhile" \
     's["true_wakers"] >= 90 and s["waker_recall"] > 0.99 and threads["main"]["agreement"] > 0.999'
-row s_75_worker_blocks_worker 'S-75: workers know who blocked them' \
+row s_75_worker_blocks_worker "S-75: the wakers of workers are found" \
     's["true_wakers"] >= 10 and s["waker_recall"] > 0.99 and s["waker_precision"] == 1'
 
-check 'locks of readers and writers are played' play rwlocks tests/mach/rwlocks.scn
+check 'a scenario with read-write locks plays' play rwlocks tests/mach/rwlocks.scn
 holds rwlocks \
-    'who let a reader or a writer go is known' \
+    'the wakers of readers and writers are found' \
     's["true_wakers"] >= 50 and s["waker_recall"] > 0.9 and s["waker_precision"] > 0.9' \
-    'the engine is as right as with other locks' 's["agreement"] > 0.8 and s["blocked_error"] < 0.02'
+    'the agreement is as good as with other locks' 's["agreement"] > 0.8 and s["blocked_error"] < 0.02'
 
-# A lock of the C library would take the lab's object for its own.
+# The lab implements all locks and waits of the player. The C library would misinterpret the lab's lock objects.
 lab_answers_all_locks() {
     ! nm -u "$B"/sim/virtual.o "$B"/sim/virtual_mach.o |
         grep -E ' (sem_|pthread_(mutex|cond|rwlock|create|join|kill|key|[gs]etspecific))[a-z_]*$' |
         grep -vE 'attr_|condattr'
 }
-check 'locks and waits are answered by the lab, none by the C library' lab_answers_all_locks
+check 'the player calls no lock or wait of the C library' lab_answers_all_locks
 
-check 'nothing is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
+check 'no file is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
 
 echo "$passed passed, $failed failed, 0 skipped"
 ((failed == 0))

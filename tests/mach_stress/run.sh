@@ -1,11 +1,11 @@
 #!/bin/bash
-# Threads that allocate, lock, end and start are suspended, walked and resumed many times over, on the fake Mach: by the
-# engine's host and unwinder alone, and by the whole library, with the guard that ends who calls what he may not in the
-# window. For a moment, or with FULL=1 a million times over 64 threads.
+# Stress of the engine on the fake Mach. Threads that allocate, lock, start and end are suspended, walked and resumed
+# many times. mach_stress uses the engine's host and unwinder only; mach_capture uses the whole library, with the guard
+# that aborts on a forbidden call in the window. With FULL=1 there are a million rounds over 64 threads.
 #
 #   B=DIR [FULL=1] [STROBE_STRESS_SECONDS=S] tests/mach_stress/run.sh
 #
-# alone: it counts on threads to run within a time.
+# alone: threads must make progress within a time limit.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-build}
@@ -18,7 +18,7 @@ if ! make -s "${programs[@]/#/$B/}" >/dev/null; then
     exit 1
 fi
 
-# play COMMAND...: adds what it counted.
+# play COMMAND...: runs the command and adds its counts.
 play() {
     local p= f= out status
     out=$(timeout 3600 "$@" 2>&1)
@@ -32,7 +32,7 @@ play() {
     ((passed += p, failed += f))
 }
 
-# A sanitizer comes before any library that is preloaded.
+# A sanitizer must be loaded first, so the guard cannot be preloaded with it.
 guarded=(env "LD_PRELOAD=$B/libfakemach-guard.so")
 ! grep -q -- -fsanitize "$B/flags" || guarded=()
 seconds=${STROBE_STRESS_SECONDS:-0.7}
@@ -42,9 +42,9 @@ if [[ -n ${FULL:-} ]]; then
 else
     play "$B/mach_stress" --seconds "$seconds" --rounds 20000
 fi
-# The race detector delays signals, which the fake's stops are made of, and hands their registers over with a stack that
-# has gone on since; and it takes a program's read of a pointer that is rebound for a race. The whole library goes
-# without it.
+# mach_capture does not run under the race detector, for two reasons. The race detector delays the signals that
+# implement the fake's stops, so a handler's registers do not match the stack. It also reports reads of rebound pointers
+# as races.
 seeds=(1 2)
 ! grep -q -- -fsanitize=thread "$B/flags" || seeds=()
 for seed in "${seeds[@]}"; do

@@ -1,7 +1,7 @@
-"""C as far as mutating it needs: tokens with their places, functions, statements, and where expressions are.
+"""Parses C as far as mutation needs: tokens with their positions, functions, statements, and ranges of expressions.
 
-Not a compiler: what it takes for an expression and is none does not compile, and so is no mutant. Comments, strings,
-preprocessor lines, types and static asserts are never part of an expression here."""
+This is no compiler. When it mistakes other text for an expression, the mutation does not compile and is discarded.
+Comments, strings, preprocessor lines, types and static asserts are never part of an expression here."""
 import re
 from dataclasses import dataclass, field
 
@@ -29,7 +29,7 @@ class Token:
 
 @dataclass
 class Function:
-    """What can be mutated in a function; ranges are of token indices, [from, to)."""
+    """The parts of a function that can be mutated. Ranges are of token indices, [from, to)."""
     name: str
     expressions: list = field(default_factory=list)
     conditions: list = field(default_factory=list)    # of if, while, for: also in expressions
@@ -74,7 +74,7 @@ class Source:
             at += 1
 
     def pair(self):
-        """Index of the bracket that belongs to one."""
+        """Maps the index of each bracket to that of its partner."""
         partner, stack = {}, []
         for i, token in enumerate(self.tokens):
             if token.kind == "mark" and token.text in CLOSING:
@@ -88,7 +88,7 @@ class Source:
         return 0 <= at < len(self.tokens) and self.tokens[at].text == text and self.tokens[at].kind != "string"
 
     def skip(self, at, *ends):
-        """The first token from `at` on that is one of `ends` and not within brackets that begin after `at`."""
+        """Returns the first token from `at` on that is in `ends` and not within brackets that begin after `at`."""
         while at < len(self.tokens) and self.tokens[at].text not in ends:
             at = self.partner[at] + 1 if self.tokens[at].text in CLOSING else at + 1
         return at
@@ -100,7 +100,7 @@ class Source:
         return end + 1
 
     def statement(self, at):
-        """Notes what is in the statement that begins at `at`; returns the index behind it."""
+        """Records the parts of the statement that begins at `at`. Returns the index after it."""
         word, f = self.tokens[at].text, self.function
         if word == "{":
             return self.block(at)

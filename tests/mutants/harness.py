@@ -2,29 +2,29 @@
 
     tests/mutants/run.sh [--all | --sample N [--seed S] | NAME...] [--from FOLDER] [-j JOBS] ...
 
-A mutant is FOLDER/NAME.patch (tests/mutants/curated unless --from says otherwise): a diff for `patch -p1` under a head
-of lines `Word: text`, ended by an empty one:
+A mutant is FOLDER/NAME.patch (default folder: tests/mutants/curated): a head of lines `Word: text`, an empty line, and
+a diff for `patch -p1`:
 
     Breaks: S-10, a torn record is accepted
     Killed by: unit/store/test_ring:a_record_comes_back_field_by_field | explore ring/lap
-    Invariant: words                               (only for `swarm`: how the violation begins, extended regex)
+    Invariant: words                               (only for `swarm`: the start of the violation, extended regex)
 
-Commands that kill, tried in this order until one fails:
+`Killed by:` lists commands. The harness runs them in order until one fails; the mutant is then killed:
 
     unit/DIR/test_NAME[:PATTERN]    a CMocka program, or those of its tests whose name matches
-    sim/DIR/test_NAME[:PATTERN]     the same of the lab
+    sim/DIR/test_NAME[:PATTERN]     the same for a test of the lab
     explore WORDS               build/strobe-lab explore WORDS
-    contract fakeNN MODE CASE   build/contract_art, one case of the contract that Android runtimes are held to
+    contract fakeNN MODE CASE   build/contract_art: one case of the contract for Android runtimes
     suite NAME                  tests/NAME/run.sh
     swarm SCENARIO OPTIONS      tests/mutants/swarm: up to 1,000 seeds of `strobe run SCENARIO`
 
-Each command first passes on the tree as it is, or it proves nothing. Then each job keeps a copy of the tree with its
-objects, in which one mutant after the other is applied, built as far as its commands need, judged, and taken back: what
-the patch or the build changed is copied anew from a copy that nobody touches, times included, so that make rebuilds
-what a patch touches and nothing else.
+Each command must first pass on the unchanged tree. Each job has a copy of the tree with its objects. For each mutant
+the job applies the patch, builds the targets that the commands need, runs the commands and restores its copy. To
+restore, it copies the changed files, times included, from a copy that stays unchanged. make then rebuilds only what a
+patch touches.
 
-With --score P the mutants are taken as drawn at random: survivors are listed, and the run passes when P percent were
-killed. Results are left in out/mutants/. Exit status: 0 all as it should be, 1 not, 2 bad use or bad input."""
+--score P is for mutants drawn at random: the run lists survivors, and passes when P percent were killed. Results are
+written to out/mutants/. Exit status: 0 passed, 1 failed, 2 bad use or bad input."""
 import argparse
 import json
 import os
@@ -44,12 +44,12 @@ from pathlib import Path
 
 HOME = Path.cwd()
 BUILT = os.environ.get("B", "build")
-# Of what was built, libraries too:
+# Files and directories of B that a copy of the tree needs, besides *.a.
 NEEDED = ("flags", "obj", "sim", "explore", "pic", "tests", "strobe", "strobe-lab", "libstrobe-preload.so",
           "fake", "art", "contract_art", "libstrobe-art.so", "cutils", "virtual", "planted", "guarded")
 MEGABYTE = 1 << 20
-PATIENCE_TIMES = 5  # a command may take so many times what it took on the tree as it is, and --patience seconds more
-SWARM_SECONDS = 500  # the most that tests/mutants/swarm takes
+PATIENCE_TIMES = 5  # time limit of a command: this times its time on the unchanged tree, plus --patience seconds
+SWARM_SECONDS = 500  # time limit of tests/mutants/swarm
 
 
 def complain(text):
@@ -79,7 +79,7 @@ class Mutant:
 
 
 class Command:
-    """A way to kill."""
+    """A command that may kill a mutant."""
 
     def __init__(self, text, mutant):
         self.text = text
@@ -87,8 +87,8 @@ class Command:
         self.kind = kind
         test = re.fullmatch(r"((?:unit|sim)/\w+/test_\w+)(?::([\w*?]+))?", text)
         self.environment = {}
-        self.counted = r"PASSED  \] [1-9]" if test else None  # by what is said it has tested something
-        self.beside = []  # what it needs that no mutant changes
+        self.counted = r"PASSED  \] [1-9]" if test else None  # output that shows that it ran a test
+        self.beside = []  # targets that it needs and that no mutant changes
         if test:
             self.target = f"{BUILT}/tests/{test[1]}"
             self.line = self.baseline_line = [self.target]
@@ -117,7 +117,7 @@ class Command:
 
 
 class Tree:
-    """A copy of the tree and of what was built in it, which can be taken back to what it was."""
+    """A copy of the tree and of its build output. restore() undoes all changes."""
 
     def __init__(self, folder, pristine=None):
         self.folder, self.pristine = folder, pristine
@@ -134,7 +134,7 @@ class Tree:
         self.files = pristine.files if pristine else dict(self.now())
 
     def now(self):
-        """Path within the tree, and what changes whenever the file does."""
+        """Yields the path of each file in the tree, and values that change whenever the file does."""
         for folder, _, names in os.walk(self.folder):
             for name in names:
                 path = os.path.join(folder, name)
@@ -152,7 +152,7 @@ class Tree:
                 shutil.copy2(self.pristine.folder / path, self.folder / path, follow_symlinks=False)
 
     def run(self, line, limit_seconds, environment=None):
-        """Runs in the tree. Returns exit status (None when it took too long), what was said, seconds."""
+        """Runs a command in the tree. Returns its exit status (None when it took too long), output and seconds."""
         if self.closed:
             sys.exit()
         log = self.folder / f"said-{threading.get_ident()}.log"
@@ -178,7 +178,7 @@ class Tree:
 
 
 def kill(process):
-    """Ends what was started here, children included."""
+    """Kills the process and its children."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -187,14 +187,14 @@ def kill(process):
 
 
 def bounds():
-    """A mutant may run wild: not over the whole machine."""
+    """Limits the resources of a command, because a mutant may use memory or disk without bound."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * MEGABYTE, 1024 * MEGABYTE))
     resource.setrlimit(resource.RLIMIT_DATA, (12288 * MEGABYTE, 12288 * MEGABYTE))
 
 
 def child_environment(more=None):
-    """One job's make makes one thing at a time, and installs nothing; random tests draw the same each time."""
+    """Environment of a command: make runs one job and installs nothing, and random tests use one seed."""
     kept = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "B", "STROBE_TEST_ONLY")}
     return {**kept, "MAKELEVEL": "1", "STROBE_DEPS": "check", "SEED": "1", **(more or {})}
 
@@ -210,13 +210,14 @@ def build(tree, target):
 
 
 class Baseline:
-    """What each command does on the tree as it is, in a copy of its own: run once, by the job that needs it first."""
+    """The result of each command on the unchanged tree, in a separate copy. The job that needs a result first runs the
+    command."""
 
     def __init__(self, tree):
         self.tree, self.lock, self.done = tree, threading.Lock(), {}
 
     def of(self, command):
-        """(what is wrong or "", seconds)."""
+        """Returns a pair: the fault or "", and the seconds that the command took."""
         with self.lock:
             known = self.done.setdefault(command.text, {"lock": threading.Lock()})
         with known["lock"]:
@@ -227,16 +228,16 @@ class Baseline:
     def run(self, command):
         status, said, seconds = self.tree.run(command.baseline_line, 120, command.environment)
         if status is None:
-            return f"`{command.text}` takes more than 120 s on the tree as it is", seconds
+            return f"`{command.text}` takes more than 120 s on the unchanged tree", seconds
         if status:
-            return f"`{command.text}` fails on the tree as it is:\n{said[-1000:]}", seconds
+            return f"`{command.text}` fails on the unchanged tree:\n{said[-1000:]}", seconds
         if command.counted and not re.search(command.counted, said, re.MULTILINE):
             return f"`{command.text}` runs no test", seconds
         return "", seconds
 
 
 def judge(mutant, tree, baseline, patience):
-    """Sets the mutant's verdict: killed, SURVIVED, or what kept it from being judged."""
+    """Sets the mutant's verdict: killed, SURVIVED, or the reason why it could not be judged."""
     status, said, _ = tree.run(["patch", "-p1", "-F0", "-s", "-i", str(mutant.path.resolve())], 20)
     if status:
         mutant.verdict, mutant.said = "DOES NOT APPLY", said
@@ -263,7 +264,7 @@ def judge(mutant, tree, baseline, patience):
 
 
 class Table:
-    """Rows in the mutants' order as they come in, and a bar on a terminal."""
+    """Prints results in the order of the mutants as soon as they are known, and a progress bar on a terminal."""
 
     def __init__(self, mutants):
         self.mutants, self.next, self.said = mutants, 0, {""}
@@ -320,14 +321,14 @@ def work(tree, waiting, baseline, table, patience):
 
 
 def run_all(mutants, jobs, patience):
-    """Judges all. Copies are gone afterwards, whatever happens."""
+    """Judges all mutants. Removes the copies of the tree in any case."""
     commands = [command for mutant in mutants for command in mutant.commands]
     targets = sorted({target for command in commands for target in (command.target, *command.beside)})
     done = subprocess.run(["make", "-s", f"B={BUILT}", *targets], env={k: v for k, v in os.environ.items()
                           if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     if done.returncode:
-        complain(f"the tree as it is does not build:\n{done.stdout[-3000:]}")
+        complain(f"the unchanged tree does not build:\n{done.stdout[-3000:]}")
     folder = Path(tempfile.mkdtemp(prefix="strobe-mutants-"))
     trees, threads = [], []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -386,7 +387,7 @@ def percent(killed, count):
 
 
 def keep(name, killed, count):
-    """Leaves the score for the other kind of run to print beside its own."""
+    """Stores the score, so that a run with --score prints the scores of curated and random mutants."""
     folder = HOME / "out" / "mutants"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps({"killed": killed, "of": count}) + "\n")
@@ -406,7 +407,7 @@ def changed_lines(path):
 
 
 def report_score(mutants, least):
-    """The sums of a run of random mutants. Those that could not be judged count as survivors."""
+    """Prints the totals of a run of random mutants. A mutant that could not be judged counts as a survivor."""
     survivors = [m for m in mutants if m.verdict != "killed"]
     if survivors:
         print("\nsurvivors")

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Mutants: see harness.py. Without an argument, as `make test-tools` calls it: the harness's own checks and a few, whose
-# tests are built soon.
+# Runs mutants; see harness.py for the arguments. Without an argument, as from `make test-tools`, it runs the harness's
+# checks and a few mutants whose tests build quickly.
 #
 # takes: 14 s
 set -u

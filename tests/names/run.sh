@@ -1,6 +1,5 @@
 #!/bin/bash
-# Names of functions in whole programs under `strobe record`: of generated code, of libraries with relative paths, and
-# of system calls.
+# Function names in reports of recorded programs: generated code, libraries with relative paths, and system calls.
 #
 #   B=DIR tests/names/run.sh      prints `N passed, N failed, N skipped` at the end
 #
@@ -46,21 +45,22 @@ record() {
     "$strobe" report --by cpu --top 0 "$work/$name.strobe" >"$work/$name.txt" 2>&1
 }
 
-# share NAME TEXT: the share of CPU time, by self time and in whole percent, of all methods that have the text.
+# share NAME TEXT: prints the share of CPU time, in whole percent, of all methods whose name contains the text. It
+# counts self time.
 share() {
     awk -v wanted="$2" '/^Methods by self/ { on = 1; next } /^Methods by incl/ { on = 0 }
         on && index($0, wanted) { found += $1 } END { print int(found) }' "$work/$1.txt"
 }
 
-# at_least PERCENT NAME TEXT
+# at_least PERCENT NAME TEXT: the share of the methods is PERCENT or more.
 at_least() {
     local found
     found=$(share "$2" "$3")
-    if ((found >= $1)); then pass; else fail "$2: $3 has $found % of the CPU time, expected $1 at least"; fi
+    if ((found >= $1)); then pass; else fail "$2: $3 has $found % of the CPU time, expected at least $1"; fi
 }
 
 said() {
-    if grep -Eq "$2" "$work/$1"; then pass; else fail "$1: no line like: $2"; fi
+    if grep -Eq "$2" "$work/$1"; then pass; else fail "$1: no line matches: $2"; fi
 }
 
 unsaid() {
@@ -76,7 +76,7 @@ unsaid map.txt 'what stood here before|generated code without names'
 said map.said 'perf-[0-9]+\.map:2: expected a name of generated code \(1 such places'
 rm -f "/tmp/perf-$(sed -n 's/^process \([0-9]*\),.*/\1/p' "$work/map.txt").map"
 
-# Names can be given later, too.
+# `strobe symbolize --jit` adds names after the recording.
 echo '1000 7ffffffff000 whatever is there' >"$work/late.map"
 if "$strobe" symbolize --jit "$work/late.map" "$work/map.strobe" -o "$work/late.strobe" 2>"$work/late.said"; then
     "$strobe" report --by cpu "$work/late.strobe" >"$work/late.txt" 2>&1
@@ -88,13 +88,13 @@ fi
 echo '1 2 nothing' >"$work/none.map"
 "$strobe" symbolize --jit "$work/none.map" "$work/map.strobe" -o "$work/not.strobe" 2>"$work/not.said"
 if [[ $? == 2 && ! -e $work/not.strobe ]]; then pass
-else fail "a list without a name of the session is not refused"; fi
+else fail "a list without a name for the session is not refused"; fi
 
 record dump "$own/jit" dump
 at_least 35 dump 'first tenant  [jit]'
 at_least 35 dump 'second tenant  [jit]'
 
-# Where the file is known by its mapping alone.
+# The jitdump file is in another directory. Strobe finds it by the program's mapping of it.
 mkdir "$work/elsewhere"
 record mapped sh -c "cd elsewhere && exec $own/jit dump"
 at_least 35 mapped 'second tenant  [jit]'
@@ -109,7 +109,8 @@ const end = process.cpuUsage().user + 3e6;
 while (process.cpuUsage().user < end) for (let i = 0; i < 100; i++) sum += digest(10000);
 EOF
 if command -v node >/dev/null; then
-    # The loop takes many times what node's start does, also beside other work; digest would be inlined meanwhile.
+    # The loop takes many times as long as node's start, also on a busy machine. The option keeps digest from being
+    # inlined.
     node=(node --max-inlined-bytecode-size=0)
     record node "${node[@]}" --perf-basic-prof hot.js
     at_least 80 node 'hot.js'
@@ -140,11 +141,11 @@ said gone 'library\.so is missing or has changed since the recording: its functi
 
 # ---- system calls
 
-# no_calls NAME: code that computes is not taken for a system call. A tick may come in one of the C library's, at the
-# start or the end.
+# no_calls NAME: computing code is not shown as a system call. A few ticks may hit real system calls of the C library at
+# the program's start or end.
 no_calls() {
     local found=$(($(share "$1" '[syscall]') + $(share "$1" '[syscall ')))
-    if ((found <= 2)); then pass; else fail "$1: system calls have $found % of the CPU time, expected 2 at most"; fi
+    if ((found <= 2)); then pass; else fail "$1: system calls have $found % of the CPU time, expected at most 2"; fi
 }
 
 record direct "$own/syscalls" direct

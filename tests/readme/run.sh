@@ -1,7 +1,10 @@
 #!/bin/bash
-# The documents are right: their `build/strobe` and `build/strobe-lab` commands run as written, in their order, and what
-# they print is what the document says where it is marked with `<!-- printed -->`. Paths, links and make targets that
-# documents name exist. README.md is short. Its picture and its figures of virtual time are those of this tree.
+# Checks the documents:
+#
+#   - their `build/strobe` and `build/strobe-lab` commands run as written, in their order
+#   - these commands print the text that a document shows after the mark `<!-- printed -->`
+#   - paths, links and make targets exist
+#   - README.md has at most 250 lines; its picture and its figures of virtual time are those of this tree
 #
 # takes: 40 s
 set -u
@@ -23,12 +26,12 @@ verdict() {
     fi
 }
 
-# Runs a command of a document in the directory $clone, and keeps what it prints.
+# run_command DOCUMENT COMMAND: runs a command in the directory $clone, and appends its output to $dir/printed.
 run_command() {
     local status
     if ! command -v xz >/dev/null && [[ $2 == *' xz '* ]]; then
         ((skipped++))
-        echo "skipped: no xz for: $2"
+        echo "skipped: xz is not installed for: $2"
         return
     fi
     (cd "$clone" && bash -c "${2%%#*}") >"$dir/said" 2>&1 </dev/null
@@ -36,15 +39,16 @@ run_command() {
     tr -s ' ' <"$dir/said" >>"$dir/printed"
     if ((status)) && grep -q 'not installed' "$dir/said"; then
         ((skipped++))
-        echo "skipped: no such runtime for: $2"
+        echo "skipped: the runtime is not installed for: $2"
     else
         verdict "$1: $2" $status
     fi
     rm -f "$dir/said"
 }
 
-# Each document's commands run in a directory of their own, laid out as a clone after `make`. A block after the mark
-# `<!-- printed -->` has lines that the commands above it printed; blanks do not count, and `...` stands for the rest.
+# The commands of each document run in a separate directory that looks like a clone after `make`. A block after the mark
+# `<!-- printed -->` contains lines that the commands above it print. The number of blanks is ignored, and `...` stands
+# for other lines.
 run_commands() {
     local line word clone is_printed=
     clone=$(mktemp -d "$dir/clone.XXXXXX")
@@ -68,8 +72,8 @@ run_commands() {
     done <"$1"
 }
 
-# Paths in backquotes, from the root; links, from the document's directory. A path whose directory is built, or that has
-# a pattern in it, is not looked for.
+# Checks paths in backquotes, from the root, and links, from the document's directory. Does not check build output, and
+# paths that contain a pattern.
 names_exist() {
     local path target
     while read -r path; do
@@ -86,7 +90,7 @@ names_exist() {
     done < <(grep -oE '`make [a-z -]+' "$1" | tr -d '`' | cut -d' ' -f2- | tr ' ' '\n' | grep . | sort -u)
 }
 
-# A link to a section is to one that its document has, by GitHub's rule: small letters, - for blanks, no other signs.
+# The target of a link to a section exists. GitHub's rule for its name: lower case, - for blanks, no other punctuation.
 sections_exist() {
     local link document section
     while IFS='#' read -r link section; do
@@ -104,8 +108,8 @@ for document in $documents; do
     run_commands "$document"
 done
 
-# Rows of README.md's table of accuracy that the lab plays in virtual time are rows of bench/README.md. Both are what
-# standing.py prints: name, exact, ideal, ... resolved, overhead.
+# The rows of virtual time in README.md's accuracy table, and the rows of bench/README.md, are those that standing.py
+# prints: name, exact, ideal, ... resolved, overhead.
 rows_are_printed() {
     local backend=$1 line name exact resolved overhead rows=0
     shift
@@ -128,10 +132,10 @@ lines=$(wc -l <README.md)
 ((lines <= 250))
 verdict "README.md has at most 250 lines, not $lines" $?
 
-# The lab plays the same everywhere, so the picture is the same to the byte.
+# The lab plays the same on each machine, so the picture must have the same bytes.
 B=$B ci/figure -o "$dir/timeline.svg" >"$dir/said" 2>&1 && cmp "$dir/timeline.svg" fixtures/figures/timeline.svg \
     >>"$dir/said" 2>&1
-verdict 'fixtures/figures/timeline.svg is what the tree draws (make figures)' $?
+verdict 'fixtures/figures/timeline.svg is the picture that this tree draws (make figures)' $?
 bytes=$(wc -c <fixtures/figures/timeline.svg)
 ((bytes <= 100000))
 verdict "the picture has at most 100000 bytes, not $bytes" $?

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Whole programs under `strobe record`: they must behave as without it, and what is left of them must add up.
+# Programs under `strobe record` behave as without it, and the accounting of their sessions is consistent.
 #
 #   B=DIR tests/record/run.sh      prints `N passed, N failed, N skipped` at the end
-#   KILLS=N                        how many instants to kill at (default 25; nightly 200)
+#   KILLS=N                        number of recordings that are killed at random times (default 25; nightly 200)
 #
 # takes: 35 s
 set -u
@@ -28,21 +28,21 @@ skip() {
     printf 'SKIP %s\n' "$*"
 }
 
-# balanced SESSION: the accounting of a session is consistent, by its own report.
+# balanced SESSION: the accounting of the session is consistent, according to its report.
 balanced() {
     "$strobe" report --json "$1" >"$work/report.json" 2>"$work/report.err" &&
         grep -q '"balanced": true' "$work/report.json"
 }
 
-# alone COMMAND...: sets plain_status, leaves plain.out and plain.err.
+# alone COMMAND...: runs the command without Strobe; sets plain_status, leaves plain.out and plain.err.
 alone() {
     rm -rf "$work/there" && mkdir -p "$work/there"
     (cd "$work/there" && exec "$@") >"$work/plain.out" 2>"$work/plain.err" </dev/null
     plain_status=$?
 }
 
-# same NAME OPTIONS -- COMMAND...: the command behaves alike, recorded and not: output, errors, status. Its session and
-# trace are whole.
+# same NAME OPTIONS -- COMMAND...: the recorded command has the same output, errors and status as without Strobe. The
+# accounting of its session is consistent, and its trace exists.
 same() {
     local name=$1 options=() status
     shift
@@ -57,7 +57,7 @@ same() {
         >"$work/rec.out" 2>"$work/rec.err" </dev/null
     status=$?
     if ((status != plain_status)); then
-        fail "$name: status $status, alone $plain_status; $(tail -n 1 "$work/rec.err")"
+        fail "$name: status $status, without Strobe $plain_status; $(tail -n 1 "$work/rec.err")"
     elif ! cmp -s "$work/plain.out" "$work/rec.out"; then
         fail "$name: other output: $(diff "$work/plain.out" "$work/rec.out" | head -n 3 | tr '\n' ' ')"
     elif ! cmp -s "$work/plain.err" "$work/rec.err"; then
@@ -71,7 +71,7 @@ same() {
     fi
 }
 
-# reports PATTERN NAME: the report of the session recorded last has it.
+# reports PATTERN NAME: the report of the last session contains the pattern.
 reports() {
     if grep -Eq "$1" "$work/report.json"; then pass; else fail "$2: no $1 in the report"; fi
 }
@@ -90,11 +90,10 @@ for p in every_signal blocking_calls cancel_and_jump cancelled children unstoppa
 done
 own=$B/tests/record
 
-# ---- what a release costs
+# ---- the cost of a release
 
-# The posts wake somebody each time: their time in the kernel is a call's, and not that of the function that posts. On
-# one processor, where a post may also take the processor from who posts: on several it depends on where the threads are
-# put how much of a post is waited for.
+# Each post wakes a thread. The time that the post takes in the kernel counts as time of the call [unlock], not of the
+# function that posts. The test uses one processor: on several, the time of a post depends on where the threads run.
 read -r allowed < <(taskset -cp $$ | sed -E 's/.*: ([0-9]+).*/\1/')
 "$strobe" record -q -f --no-convert -o "$work/hand_over.strobe" -- taskset -c "$allowed" "$own/hand_over" \
     >"$work/rec.out" 2>&1 &&
@@ -113,10 +112,10 @@ then
 elif (($? == 3)); then
     skip "CPU clocks don't tick here: releases are not timed"
 else
-    fail "the time of posts that wake a thread is a call's: $(head -c 300 "$work/hand_over.json")"
+    fail "the time of posts that wake a thread belongs to [unlock]: $(head -c 300 "$work/hand_over.json")"
 fi
 
-# ---- programs of our own, made to be upset by a tracer
+# ---- programs that a careless tracer disturbs
 
 same a_program_with_a_handler_on_every_signal --async-interval 200us -- "$own/every_signal"
 reports '"cpu": \{' "the thread that handles every signal is still sampled by its CPU clock"
@@ -128,8 +127,8 @@ reports '"span_ns": [1-9]' "its CPU time is read more than once"
 same calls_that_block_are_not_ended_early_every_event --async-interval 100us --interval 0 --metrics all -- \
     "$own/blocking_calls"
 same who_ended_which_wait -- "$own/wakers"
-# woken TEXT KIND WAKER: a wait of that kind is said to have been ended by that thread, in the session's report or the
-# trace's.
+# woken TEXT KIND WAKER: the report TEXT, of the session or of the trace, names WAKER as the waker of a wait of this
+# kind.
 woken() {
     if grep -Eq "\[$2\] .*, $3\$" "$work/$1"; then pass; else fail "who ended the $2, by the $1: not $3"; fi
 }
@@ -145,7 +144,7 @@ for text in session trace; do
     woken $text poll '[0-9]+ counting'
     woken $text read '[0-9]+ writer'
     woken $text poll '[0-9]+ sender'
-    # Another process ended that wait; the thread wrote to another file with the number of the pipe's end.
+    # Another process ended this wait. The thread `stranger` wrote to another file with the same descriptor number.
     if grep -Eq ', [0-9]+ stranger$' "$work/$text"; then
         fail "who ended the read, by the $text: a writer to another file"
     else
@@ -157,7 +156,8 @@ begins=$(grep -c '"ph":"s"' "$work/flows.json") ends=$(grep -c '"ph":"f"' "$work
 if ((begins >= 5 && begins == ends)); then pass; else fail "flows: $begins begin, $ends end"; fi
 same cancellation_jumps_and_errno -- "$own/cancel_and_jump"
 same cancellation_jumps_and_errno_every_event --interval 0 -- "$own/cancel_and_jump"
-# A lock that a thread is cancelled with is never released: one of some ten recordings hung.
+# A thread that is cancelled while it holds a lock of the engine never releases it. With this fault about one in ten
+# recordings hung.
 for ((i = 0; i < 30; i++)); do
     said=$(timeout 60 "$strobe" record -q -f --no-convert -o "$work/cancelled.strobe" -- "$own/cancelled" 2>&1)
     [[ $said == done ]] || break
@@ -277,7 +277,7 @@ else
     fail "what comes before the delay is over is counted as paused"
 fi
 
-# What a terminal sends for Ctrl-C goes to the program and to us: it ends as it would alone, and its trace is whole.
+# A terminal sends Ctrl-C's signal to the program and to Strobe. The program ends as without Strobe, and has a trace.
 setsid env --default-signal=INT "$strobe" record -q -f -o "$work/i.perfetto-trace" -- \
     bash -c 'trap "echo caught; exit 3" INT; echo on; sleep 30' >"$work/interrupt.out" 2>&1 &
 recorder=$!
@@ -288,12 +288,12 @@ status=$?
 if ((status == 3)) && [[ $(<"$work/interrupt.out") == $'on\ncaught' && -s $work/i.perfetto-trace ]]; then
     pass
 else
-    fail "an interrupt is the program's own: status $status: $(<"$work/interrupt.out")"
+    fail "the program handles an interrupt as without Strobe: status $status: $(<"$work/interrupt.out")"
 fi
 
 source "$here/signals.sh"
 
-# The guard bites: a sampler that allocates while a thread is stopped is found out at once, not as a deadlock some day.
+# The guard detects a sampler that allocates while a thread is suspended, before it leads to a deadlock.
 mkdir -p "$work/planted"
 cp "$strobe" "$work/planted"
 sed 's/^    bool still_fit = /    void *volatile planted = malloc(1);\n    free(planted);\n&/; 1i #include <stdlib.h>' \
@@ -303,20 +303,20 @@ if grep -q 'free(planted);' "$work/planted/sampler.c" &&
     $compile -Wno-error -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec -shared \
         -o "$work/planted/libstrobe-preload.so" "$work/planted/sampler.c" \
         $(find "$B/pic/engine/"{store,capture,method,backend/linux} -name '*.o' ! -name sampler.o) -ldl; then
-    # Without room for signals no CPU clock ticks, so that threads are stopped.
+    # With this limit of pending signals no CPU clock ticks, so the sampler suspends threads.
     (ulimit -i 100 && exec "$work/planted/strobe" record --no-convert -o "$work/planted/s.strobe" -- \
         "$own/blocking_calls") >"$work/planted.out" 2>&1
     status=$?
     if ((status == 134)) && grep -q 'called while a thread is suspended: malloc' "$work/planted.out"; then
         pass
     else
-        fail "an allocation in the suspended window is not found out (S-40): status $status"
+        fail "an allocation in the window is detected (S-40): status $status"
     fi
 else
     fail "the planted allocation does not build"
 fi
 
-# ---- refusals: one line, status 2, nothing left behind
+# ---- refusals: one line, status 2, no file left
 
 refuses() {
     local name=$1 pattern=$2 status
@@ -346,18 +346,18 @@ refuses a_wrong_time 'expected a time' "$strobe" record --interval soon -- /bin/
 refuses no_program 'which program' "$strobe" record
 : >"$work/taken.perfetto-trace"
 refuses a_trace_that_is_there 'exists already' "$strobe" record -o "$work/taken.perfetto-trace" -- /bin/true
-if ls "$work"/r.* >/dev/null 2>&1; then fail "refusals leave nothing behind"; else pass; fi
+if ls "$work"/r.* >/dev/null 2>&1; then fail "refusals leave no file"; else pass; fi
 
 if mkdir "$work/full" && mount -t tmpfs -o size=1m tmpfs "$work/full" 2>/dev/null; then
     refuses a_full_disk 'No space left' "$strobe" record -o "$work/full/x.perfetto-trace" -- /bin/true
-    if [[ -z $(ls "$work/full") ]]; then pass; else fail "a full disk keeps nothing of us"; fi
+    if [[ -z $(ls "$work/full") ]]; then pass; else fail "a refusal on a full disk leaves no file"; fi
     umount "$work/full"
 else
     skip "a_full_disk: mounting a small file system needs root"
 fi
 
-# A write to a block that the disk has no room for would end the program: all are reserved before it runs, so that one
-# which fills the disk at once lives on.
+# A write to a mapped block for which the disk has no room would kill the program. Strobe reserves all blocks before the
+# program runs, so a program that fills the disk continues.
 said=$("$strobe" record -q --no-convert -o "$work/blocks.strobe" -- stat -c '%b %s' "$work/blocks.strobe")
 read -r blocks bytes <<<"$said"
 if ((bytes && blocks * 512 >= bytes)); then pass; else fail "a session's blocks are reserved at the start: $said"; fi
@@ -368,14 +368,14 @@ if mount -t tmpfs -o size=280m tmpfs "$work/full" 2>/dev/null; then
     if ((status == 0)) && [[ $(cat "$work/rec.out") == full ]] && balanced "$work/full/x.strobe"; then
         pass
     else
-        fail "a program that fills the disk at once lives on: status $status, $(head -c 300 "$work/rec.out")"
+        fail "a program that fills the disk at once continues: status $status, $(head -c 300 "$work/rec.out")"
     fi
     umount "$work/full"
 else
     skip "a_program_fills_the_disk: mounting a small file system needs root"
 fi
 
-# Page faults: three of a thread's own, and three of what is recorded of it. (Without large pages it is two more.)
+# Each thread takes three page faults by itself, and three for its recording. Without large pages it takes two more.
 if grep -q '\[never\]' /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null; then
     skip "page_faults: large pages are off here"
 elif ${CC:-gcc} -D_GNU_SOURCE -I. -O2 -fno-omit-frame-pointer -pthread -o "$work/many" \
@@ -384,17 +384,18 @@ elif ${CC:-gcc} -D_GNU_SOURCE -I. -O2 -fno-omit-frame-pointer -pthread -o "$work
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt)' \
         "$strobe" record -q -f --no-convert -o "$work/many.strobe" -- "$work/many" 1000)
-    if ((faults < 17000)); then pass; else fail "2,000 threads that are recorded take few page faults: $faults"; fi
+    if ((faults < 17000)); then pass; else fail "2,000 recorded threads take fewer than 17000 page faults: $faults"; fi
 else
     fail "tests/programs/src/many_threads.c does not build"
 fi
 
-# ---- every call, of programs that report each
+# ---- each call of programs built with -finstrument-functions
 
 instrumented=(-O1 -g -finstrument-functions)
 if ${CC:-gcc} "${instrumented[@]}" -w -o "$work/calls" "$here/calls.c" -pthread -ldl 2>"$work/cc.err" &&
     ${CC:-gcc} "${instrumented[@]}" -shared -fPIC -o "$work/libcalls.so" "$here/calls_library.c" 2>>"$work/cc.err"; then
-    # counts SESSION: the report's numbers of calls are those that the program printed to counted.out.
+    # counts SESSION: prints the methods whose number of calls differs from the one that the program printed to
+    # counted.out.
     counts() {
         "$strobe" report --json --top 0 "$1" >"$work/report.json" 2>"$work/report.err"
         awk '/^  "methods"/ { on = 1 } /^  "wait_kinds"/ { on = 0 }
@@ -447,7 +448,7 @@ if ${CC:-gcc} "${instrumented[@]}" -w -o "$work/calls" "$here/calls.c" -pthread 
             printf 'kill %d: %s\n' $i "$(grep verdict "$work/report.json" | head -c 300) $(<"$work/report.err")"
         fi
     done 2>/dev/null
-    if ((bad == 0)); then pass; else fail "calls outlive kill -9 at any instant: $bad did not"; fi
+    if ((bad == 0)); then pass; else fail "calls survive kill -9 at any time: $bad recordings did not"; fi
 else
     fail "instrumented programs: $(head -n 3 "$work/cc.err")"
 fi
@@ -455,7 +456,7 @@ if "$strobe" doctor "$work/calls" | grep -q 'calls .*report each call' &&
     ! "$strobe" doctor /bin/true | grep -q 'report each call'; then
     pass
 else
-    fail "doctor knows a program that reports its calls"
+    fail "doctor recognizes a program built with -finstrument-functions"
 fi
 "$strobe" record -f --method --no-convert -o "$work/m.strobe" -- /bin/true 2>"$work/m.err"
 status=$?
@@ -465,7 +466,7 @@ else
     fail "a program without calls gets a message: status $status: $(<"$work/m.err")"
 fi
 
-# ---- killed at any instant
+# ---- killed at random times
 
 kills=${KILLS:-25} bad=0
 for ((i = 0; i < kills; i++)); do
@@ -485,7 +486,7 @@ for ((i = 0; i < kills; i++)); do
         printf 'kill %d: %s\n' $i "$(<"$work/k.err")"
     fi
 done 2>/dev/null
-if ((bad == 0)); then pass; else fail "a session outlives kill -9 at any instant: $bad of $kills did not"; fi
+if ((bad == 0)); then pass; else fail "a session survives kill -9 at any time: $bad of $kills did not"; fi
 
 printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
 exit $((failed > 0))

@@ -1,5 +1,5 @@
 #!/bin/bash
-# tests/run itself: it sums what suites count, and no way of failing goes unseen; and .ci/run over it.
+# tests/run adds up the counts of suites and reports each kind of failure. .ci/run adds up the counts of stages.
 #
 # takes: 11 s
 set -u
@@ -10,21 +10,21 @@ trap 'rm -rf "$dir"' EXIT
 export LIMIT=2 LOGS=$dir/log
 unset WRAP JOBS
 
-# script NAME TEXT: a suite in the shape of a script.
+# script NAME TEXT: makes a suite that is a script.
 script() {
     mkdir -p "$dir/$1"
     printf '#!/bin/bash\n%s\n' "$2" >"$dir/$1/run.sh"
     chmod +x "$dir/$1/run.sh"
 }
 
-# program NAME TEXT: a suite in the shape of a CMocka program.
+# program NAME TEXT: makes a suite that prints as a CMocka program does.
 program() {
     mkdir -p "$(dirname "$dir/$1")"
     printf '#!/bin/bash\n%s\n' "$2" >"$dir/$1"
     chmod +x "$dir/$1"
 }
 
-# expect NAME STATUS LAST-LINE SUITE...: what tests/run makes of these suites.
+# expect NAME STATUS LAST-LINE SUITE...: tests/run exits with STATUS for these suites, and prints LAST-LINE last.
 expect() {
     local name=$1 want_status=$2 want=$3 got status
     shift 3
@@ -39,7 +39,7 @@ expect() {
     last=$got
 }
 
-# says NAME TEXT: the last output holds it.
+# says NAME TEXT: the last output contains TEXT.
 says() {
     if [[ $last == *"$2"* ]]; then
         ((passed++))
@@ -60,14 +60,14 @@ program groups 'echo "[  PASSED  ] 4 test(s)."; echo "[  PASSED  ] 6 test(s)."'
 program broken 'echo "[  PASSED  ] 4 test(s)."; echo "[  FAILED  ] 2 test(s), listed below:"; exit 2'
 program skips 'echo "[  PASSED  ] 1 test(s)."; echo "[  SKIPPED ] 2 test(s), listed below:"'
 
-expect 'sums over suites' 0 '17 passed, 0 failed, 2 skipped' good/run.sh old/run.sh groups
-says 'names what was skipped' 'skipped: no perf'
+expect 'adds up the counts of suites' 0 '17 passed, 0 failed, 2 skipped' good/run.sh old/run.sh groups
+says 'prints the reason of a skipped test' 'skipped: no perf'
 script counted 'echo "$2 passed, 0 failed"'
 expect 'a script may have arguments' 0 '7 passed, 0 failed, 0 skipped' 'counted/run.sh these 7'
 expect 'counts failures of a script' 1 '5 passed, 1 failed, 2 skipped' good/run.sh bad/run.sh
-says 'says how to repeat' "repeat with: B=$dir $dir/bad/run.sh"
+says 'prints the command that repeats a failed script' "repeat with: B=$dir $dir/bad/run.sh"
 expect 'counts failures of a program' 1 '4 passed, 2 failed, 0 skipped' broken
-says 'says how to repeat a program' "repeat with: $dir/broken"
+says 'prints the command that repeats a failed program' "repeat with: $dir/broken"
 expect 'counts skipped tests of a program' 0 '1 passed, 0 failed, 2 skipped' skips
 expect 'a suite that counts nothing has failed' 1 '0 passed, 1 failed, 0 skipped' mute/run.sh
 expect 'a bad exit status is a failure' 1 '5 passed, 1 failed, 0 skipped' liar/run.sh
@@ -78,7 +78,7 @@ expect 'a failure does not hide later suites' 1 '10 passed, 1 failed, 0 skipped'
 
 # ---- side by side
 
-# Each of two waits for the other to have begun.
+# Each of two suites waits until the other has started.
 for pair in 'here there' 'there here'; do
     read -r one other <<<"$pair"
     script "$one" "touch $dir/$one.begun; until [[ -e $dir/$other.begun ]]; do sleep 0.01; done
@@ -88,7 +88,7 @@ JOBS=2 expect 'two at a time with JOBS=2' 0 '2 passed, 0 failed, 0 skipped' here
 rm "$dir"/*.begun
 JOBS=1 expect 'one at a time with JOBS=1' 1 '1 passed, 1 failed, 0 skipped' here/run.sh there/run.sh
 
-# Each leaves word that it runs; those that want to be alone fail when another does.
+# Each suite marks its run with a file. A suite with `alone:` fails when another suite runs at the same time.
 company="touch $dir/\$\$.runs; sleep 0.1; alone=\$(ls $dir/*.runs | wc -l); sleep 0.1; rm $dir/\$\$.runs"
 script crowd1 "$company; echo '1 passed, 0 failed'"
 script crowd2 "$company; echo '1 passed, 0 failed'"
@@ -97,10 +97,10 @@ $company; ((alone == 1)) && echo '1 passed, 0 failed'"
 script hermit2 "# alone: it says so, too
 $company; ((alone == 1)) && echo '1 passed, 0 failed'"
 program tests/unit/linux/test_suspend "$company; ((alone == 1)) && echo '[  PASSED  ] 1 test(s).'"
-JOBS=4 expect 'what wants to be alone is' 0 '5 passed, 0 failed, 0 skipped' \
+JOBS=4 expect 'a suite with alone: runs by itself' 0 '5 passed, 0 failed, 0 skipped' \
     hermit1/run.sh crowd1/run.sh tests/unit/linux/test_suspend hermit2/run.sh crowd2/run.sh
 
-# What says that it takes long begins before what does not, and scripts before programs.
+# Suites with `takes:` start before others, and scripts before programs.
 for name in soon:0 long:30 longer:120; do
     text=
     [[ $name == soon:* ]] || text="# takes: ${name#*:} s, so it says"
@@ -108,10 +108,10 @@ for name in soon:0 long:30 longer:120; do
 echo ${name%:*} >>$dir/order; echo '1 passed, 0 failed'"
 done
 program tests/unit/base/test_base "echo program >>$dir/order; echo '[  PASSED  ] 1 test(s).'"
-JOBS=1 expect 'the longest begin first' 0 '4 passed, 0 failed, 0 skipped' \
+JOBS=1 expect 'the longest suites start first' 0 '4 passed, 0 failed, 0 skipped' \
     tests/unit/base/test_base soon/run.sh long/run.sh longer/run.sh
 last=$(tr '\n' ' ' <"$dir/order")
-says 'in the order of what they say' 'longer long soon program '
+says 'suites start in the order of takes:' 'longer long soon program '
 
 chatty=()
 for i in {1..8}; do
@@ -120,18 +120,18 @@ for i in {1..8}; do
 done
 JOBS=8 expect 'each failure is counted once' 1 '0 passed, 8 failed, 0 skipped' "${chatty[@]}"
 last=$(grep -o '| chatty[0-9]' <<<"$last" | uniq -c | awk '{ print $1 }' | tr '\n' ' ')
-says 'what a suite says stands together' '20 20 20 20 20 20 20 20'
+says 'the output of a suite is not mixed with that of others' '20 20 20 20 20 20 20 20'
 
 many=()
 for i in {1..200}; do
     program "quick$i" 'echo "[  PASSED  ] 10 test(s)."'
     many+=("quick$i")
 done
-JOBS=16 expect 'none is forgotten, however fast they end' 0 '2000 passed, 0 failed, 0 skipped' "${many[@]}"
+JOBS=16 expect 'each suite is counted, however fast suites end' 0 '2000 passed, 0 failed, 0 skipped' "${many[@]}"
 
 script interrupted 'echo "5 passed, 0 failed"; kill -INT $$; echo "6 passed, 0 failed"'
-expect 'an interrupt ends a suite as it would alone' 1 '5 passed, 1 failed, 0 skipped' interrupted/run.sh
-JOBS=none expect 'a number of jobs that is none is refused' 2 \
+expect 'an interrupted suite ends as without tests/run' 1 '5 passed, 1 failed, 0 skipped' interrupted/run.sh
+JOBS=none expect 'an invalid number of jobs is refused' 2 \
     'tests/run: JOBS=none: expected a number of suites, 1 or more' groups
 
 script stays "echo \$\$ >$dir/stays.pid; sleep 60"
@@ -140,12 +140,12 @@ until [[ -s $dir/stays.pid ]]; do sleep 0.01; done
 kill $!
 wait $!
 last="status $?, left: $(sleep 0.2; ps -o args= -p "$(<"$dir/stays.pid")")"
-says 'when it is ended, so is what it started' 'status 130, left: '
-[[ $last != *run.sh* ]] || says 'when it is ended, so is what it started' 'nothing left'
+says 'a signal to tests/run ends its suites' 'status 130, left: '
+[[ $last != *run.sh* ]] || says 'a signal to tests/run ends its suites' 'nothing left'
 
 # ---- stages
 
-# ci SECONDS STAGES: what .ci/run says of these stages, in a tree of their own.
+# ci SECONDS STAGES: runs .ci/run with these stages and this total time limit, in a separate tree.
 ci() {
     mkdir -p "$dir/tree/.ci"
     printf 'slow:\n\t@echo begun; sleep 60\n' >"$dir/tree/Makefile"
@@ -162,16 +162,16 @@ good | 9 | echo 3 passed, 0 failed
 slow | 1 | make slow
 next | 9 | echo 4 passed, 0 failed, 1 skipped
 '
-says 'stages are summed up, one over its limit is a failure' '7 passed, 1 failed, 1 skipped'
-says 'it says what was ended, and after how long' "ci: 'make slow' was ended after 1 s"
-says 'what it had said is not lost' $'begun\nci: '
+says 'counts of stages are added up, and a stage over its limit is a failure' '7 passed, 1 failed, 1 skipped'
+says 'a stage that was ended is reported with its time' "ci: 'make slow' was ended after 1 s"
+says 'the output of a stage that was ended is printed' $'begun\nci: '
 ci 1 '
 slow | 9 | make slow
 next | 9 | echo 4 passed, 0 failed
 '
-says 'all stages share the time that there is' "ci: 'make slow' was ended after 1 s"
-says 'a stage that gets none is a failure' 'ci: not begun, for the 1 s'
-says 'a stage that gets none is counted' '0 passed, 2 failed, 0 skipped'
+says 'all stages share one time limit' "ci: 'make slow' was ended after 1 s"
+says 'a stage without time left is a failure' 'ci: not begun, for the 1 s'
+says 'a stage without time left is counted' '0 passed, 2 failed, 0 skipped'
 
 echo "$passed passed, $failed failed"
 ((failed == 0))

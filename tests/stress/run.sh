@@ -1,6 +1,6 @@
 #!/bin/bash
-# The explored programs on real threads, for a few seconds (STROBE_STRESS_SECONDS) in all; and that a round which goes
-# wrong, or never ends, ends the run, says where, and how to repeat it.
+# Runs the explored programs on real threads, for STROBE_STRESS_SECONDS (default 3) in all. A round that fails or hangs
+# ends the run, with its position and the command that repeats it.
 #
 #   B=DIR tests/stress/run.sh
 #
@@ -13,7 +13,7 @@ passed=0 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# ends STATUS TEXT ARGUMENTS...: ends with this status and says this.
+# ends STATUS TEXT ARGUMENTS...: the program exits with STATUS and prints TEXT (extended regex).
 ends() {
     local status=$1 text=$2
     shift 2

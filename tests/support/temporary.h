@@ -8,7 +8,7 @@
 
 enum { TEMPORARY_BYTES = 200 };
 
-/* Writes the path of `format` in that directory, and returns it. Aborts when it does not fit. */
+/* Writes the path of a file in that directory, whose name is `format`, and returns it. Aborts when it is too long. */
 __attribute__((format(printf, 2, 3))) static inline char *temporary_path(char path[TEMPORARY_BYTES], const char *format,
                                                                          ...)
 {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A small swarm: every invariant kept by random scenarios, under every fault, with both schedules; and what a swarm says
-# does not depend on how it is spread. `make swarm` plays the large one.
+# A small swarm: random scenarios keep each invariant, under each fault and both schedules. The results of a swarm do
+# not depend on jobs and shards. `make swarm` plays the large swarm.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export LC_ALL=C.UTF-8
@@ -38,7 +38,7 @@ check "results do not depend on the number of jobs" cmp "$work/one/results.jsonl
 for i in 1 2 3 4; do
     check "shard $i" "$strobe" run $scenario --seeds 1..30 --shard $i/4 -o "$work/shard$i" -f
 done
-check "shards part the seeds" cmp <(sort "$work/one/results.jsonl") <(sort "$work"/shard?/results.jsonl)
+check "each seed is in exactly one shard" cmp <(sort "$work/one/results.jsonl") <(sort "$work"/shard?/results.jsonl)
 
 echo "$passed passed, $failed failed"
 ((failed == 0))

@@ -1,10 +1,9 @@
-# What a program can see of the ways of the house, a function a rule. Sourced by run.sh.
+# Style rules that a program can check, one function per rule. Sourced by run.sh.
 #
-# Each function looks at the tree in the current directory and prints a line for each fault:
-# `path:line: what is wrong`, nothing when all is well. Patterns for words that may not appear are written with a
-# bracket in them, so that they do not match themselves.
+# Each function checks the tree in the current directory. It prints one line per fault, `path:line: message`, and
+# nothing when the rule holds. Patterns for forbidden words contain brackets, so that they do not match themselves.
 
-# Files of the tree, or those whose name matches an extended regular expression.
+# files [REGEX]: lists all files of the tree, or those whose path matches the extended regular expression.
 files() {
     if [[ -e .git ]]; then
         git ls-files -co --exclude-standard | while read -r path; do [[ -e $path ]] && echo "$path"; done
@@ -13,12 +12,12 @@ files() {
     fi | grep -E "${1:-.}" | sort
 }
 
-# Text that people write: everything but the licence and recorded data.
+# Lists files that people write: all but the licence and recorded data.
 written() {
     files | grep -vE '^(LICENSE$|fixtures/.*\.(bin|session|json|perfetto-trace)$)'
 }
 
-# grep over a list of files from stdin, one `path:line: message` per hit.
+# report PATTERN MESSAGE [OPTION...]: greps the files listed on stdin and prints `path:line: message` for each hit.
 report() {
     local pattern=$1 message=$2
     shift 2
@@ -34,12 +33,12 @@ files_fit_900_lines() {
         awk '$2 != "total" && $1 > 900 { print $2 ":" $1 ": more than 900 lines" }'
 }
 
-# clang-format 14 is Debian 12's; other versions lay out the same file differently. Fixtures keep their layout: debug
-# information that is stored beside them names their lines.
+# Debian 12 has clang-format 14; other versions lay out the same file differently. Fixtures keep their layout, because
+# the debug information stored beside them refers to their lines.
 sources_are_formatted() {
     files '\.(c|h|cc|cpp)$' | grep -v '^fixtures/' | xargs -d '\n' -r -P 2 -n 40 \
         clang-format-14 "--style=file:$home/.clang-format" --dry-run 2>&1 |
-        sed -nE 's/^([^:]+:[0-9]+):[0-9]+: warning: .*/\1: not as clang-format writes it/p' | sort -u
+        sed -nE 's/^([^:]+:[0-9]+):[0-9]+: warning: .*/\1: not formatted by clang-format/p' | sort -u
 }
 
 readme_fits_250_lines() {
@@ -65,11 +64,11 @@ for path in sys.stdin.read().splitlines():
     with open(path, "rb") as file:
         text = file.read()
     if text and text[-1:] != b"\n" and b"\0" not in text:
-        print(path + ":1: no newline at its end")'
+        print(path + ":1: no newline at the end of the file")'
 }
 
 nothing_is_left_for_later() {
-    written | report '\b(TO[D]O|FIX[M]E|X[X]X)\b' 'left for later'
+    written | report '\b(TO[D]O|FIX[M]E|X[X]X)\b' 'marks unfinished work'
 }
 
 nothing_names_what_made_it() {
@@ -86,12 +85,12 @@ nothing_names_one_machine() {
 
 headers_open_with_a_comment() {
     files '\.h$' | while read -r path; do
-        [[ $(head -c 2 "$path") == '/*' ]] || echo "$path:1: does not open with a comment that says what it is for"
+        [[ $(head -c 2 "$path") == '/*' ]] || echo "$path:1: does not start with a comment that states its purpose"
     done
 }
 
-# engine/base/mix.h is guarded by STROBE_BASE_MIX_H, engine/cmd/cmd.h by STROBE_SIM_CMD_CMD_H, bench/gbench.h by
-# STROBE_BENCH_GBENCH_H: the path, less engine or tests.
+# The include guard is the path without `engine/` or `tests/`: STROBE_BASE_MIX_H for engine/base/mix.h,
+# STROBE_SIM_CMD_LAB_H for sim/cmd/lab.h, STROBE_BENCH_GBENCH_H for bench/gbench.h.
 header_guards_match_their_path() {
     files '\.h$' | while read -r path; do
         guard=${path#engine/} guard=${guard#tests/} guard=${guard%.h} guard=STROBE_${guard^^}_H
@@ -104,22 +103,22 @@ header_guards_match_their_path() {
 includes_are_written_from_the_root() {
     files '\.(c|h|cc|S)$' | xargs -d '\n' -r grep -HnE '^[ ]*#[ ]*include "' | while IFS=: read -r path line text; do
         target=${text#*\"} target=${target%%\"*}
-        [[ $path == engine/include/* ]] && target=${path%/*}/$target # the public headers lie beside each other
+        [[ $path == engine/include/* ]] && target=${path%/*}/$target # public headers include each other by name
         [[ -f $target ]] || echo "$path:$line: no file $target (includes are written from the root)"
     done
 }
 
-# Which rooms a file of a room may include. Rooms not named here (tests, bench) may include any. The room method/art is
-# engine/method/TRACER/art: it stands on the backend. A reader, engine/trace/import/TRACER, may include the formats that
-# engine/method/TRACER writes.
+# Which modules the files of a module may include. A module is a directory, named without `engine/`. Modules not listed
+# here (tests, bench) may include all. The module method/art is engine/method/TRACER/art; it may include the backend. A
+# reader, engine/trace/import/TRACER, may include the formats that engine/method/TRACER writes.
 include_arrows_point_one_way() {
     files '^(engine|sim)/.*\.(c|h|S)$' | xargs -d '\n' -r grep -HnE '^[ ]*#[ ]*include "' | awk -F: '
-        function room(path,   part) {
+        function module_of(path,   part) {
             split(path, part, "/")
             if (path ~ /^engine\/method\/[^\/]*\/art\//) return "method/art"
             return part[1] == "sim" ? part[1] "/" part[2] : part[1] == "engine" ? part[2] : part[1]
         }
-        # The tracer of engine/method/TRACER/FILE or engine/trace/import/TRACER/FILE, else nothing.
+        # Returns TRACER of a path engine/method/TRACER/FILE or engine/trace/import/TRACER/FILE, else "".
         function tracer(path, below) {
             if (index(path, below) != 1) return ""
             path = substr(path, length(below) + 1)
@@ -154,17 +153,17 @@ include_arrows_point_one_way() {
             target = $3
             sub(/^[^"]*"/, "", target)
             sub(/".*/, "", target)
-            if ($1 ~ /^engine\/include\// && target !~ /\//) next   # as installed: beside each other
-            from = room($1)
+            if ($1 ~ /^engine\/include\// && target !~ /\//) next   # public headers include each other by name
+            from = module_of($1)
             reader = tracer($1, "engine/trace/import/")
             if (reader != "" && reader == tracer(target, "engine/method/")) next
-            if (index(" " may[from] " ", " " room(target) " ") == 0)
+            if (index(" " may[from] " ", " " module_of(target) " ") == 0)
                 print $1 ":" $2 ": " from " may not include " target
         }'
 }
 
-# A file of the engine includes at most one header of another tracer: of all that is in engine/method/TRACER,
-# engine/trace/import/TRACER and below. A tracer's own files may include each other.
+# A file of the engine includes at most one header of another tracer. A tracer's headers are those in
+# engine/method/TRACER, engine/trace/import/TRACER and below. Files of one tracer may include each other.
 one_header_of_each_tracer() {
     files '^engine/.*\.(c|h|S)$' |
         xargs -d '\n' -r grep -HnE '^[ ]*#[ ]*include "engine/(method|trace/import)/[a-z0-9]+/' | awk -F: '
@@ -190,21 +189,21 @@ words_of_telling_stay_few() {
     local places
     places=$(written | grep -E "^($plain_directories)/" | grep -v '^bench/baseline.json$' |
         xargs -d '\n' -r grep -HnoiIwE '[a-z_0-9]*(te[l]l|to[l]d)[a-z_0-9]*')
-    (($(grep -c . <<<"$places") < 50)) || sed 's/:[^:]*$/: report, emit, record, notify, receive?/' <<<"$places"
+    (($(grep -c . <<<"$places") < 50)) || sed 's/:[^:]*$/: use report, emit, record, notify or receive/' <<<"$places"
 }
 
-# A static function is found by its name, and recognised by it in a stack trace.
+# The name of a static function must be unique, so that grep finds it and a stack trace identifies it.
 static_functions_have_names_of_their_own() {
     files '^(engine|sim)/.*\.[ch]$' | python3 "$home/tests/tidy/statics.py"
 }
 
-# Temporary files are in $TMPDIR; perf finds its maps in /tmp alone.
+# Temporary files are in $TMPDIR. The exception is /tmp/perf-*, because perf reads maps in /tmp only.
 temporary_files_are_in_tmpdir() {
     files '^(tests|bench)/.*\.(c|h|cc)$' |
-        report '"/tmp/[^p]' 'temporary_path() of tests/support/temporary.h honours TMPDIR'
+        report '"/tmp/[^p]' 'ignores TMPDIR; use temporary_path() of tests/support/temporary.h'
 }
 
-# A source is compiled by the Makefile (`make sources`) or named in a script; a header is included by some file.
+# A source is compiled by the Makefile (`make sources`) or named in a script. A header is included by some file.
 no_file_is_dead() {
     local compiled scripts
     local -A included
@@ -214,7 +213,7 @@ no_file_is_dead() {
     files '\.(c|cc|S)$' | while read -r path; do
         [[ $compiled == *" $path "* ]] && continue
         name=${path##*/}
-        [[ $scripts == *"${name%.*}"* ]] || echo "$path:1: compiled by nothing"
+        [[ $scripts == *"${name%.*}"* ]] || echo "$path:1: neither the Makefile nor a script compiles it"
     done
     while read -r path; do
         included[$path]=1
@@ -222,12 +221,12 @@ no_file_is_dead() {
         sed 's/.*["<]//' | sort -u)
     files '\.h$' | while read -r path; do
         [[ -n ${included[$path]:-}${included[${path##*/include/}]:-} ]] ||
-            files '\.mk$' | xargs -d '\n' grep -qF -e "-include $path" /dev/null || echo "$path:1: included by nothing"
+            files '\.mk$' | xargs -d '\n' grep -qF -e "-include $path" /dev/null || echo "$path:1: no file includes it"
     done
 }
 
-# What an engine header claims of threads (lock-free, wait-free, async-signal-safe, bounded, validated) has to name, in
-# the same comment, what explores it: `explored: ring/lap, ring/frozen`, programs of tests/explore.
+# A comment of an engine header that claims a property of threads (lock-free, wait-free, async-signal-safe, bounded
+# steps, validated) names the programs of tests/explore that check it: `explored: ring/lap, ring/frozen`.
 claims_about_threads_name_what_explores_them() {
     local known
     known=$(cat tests/explore/*.c tests/explore/*/*.c 2>/dev/null | grep -oE '"[a-z]+/[a-z0-9-]+"' | tr -d '"' |
@@ -249,8 +248,8 @@ claims_about_threads_name_what_explores_them() {
         }'
 }
 
-# tests/PROPERTIES.md defines each id that the tree cites (S-10, R-7, ..._S10), and names for each property tests that
-# exist and cite it, or says why there is none.
+# tests/PROPERTIES.md defines each id that the tree cites (S-10, R-7, ..._S10). For each property it names tests that
+# exist and cite the property, or states why there is no test.
 cited_properties_are_defined_and_tested() {
     written | python3 "$home/tests/tidy/properties.py"
 }
@@ -264,14 +263,16 @@ tests_readme_names_each_directory() {
         done
 }
 
-top_level_holds_only_rooms() {
+# The root of the tree contains only these files and directories.
+top_level_holds_only_known_entries() {
     files | cut -d/ -f1 | sort -u |
         grep -vxE '\.(ci|clang-format|editorconfig|git(-blame-ignore-revs|hub|ignore))|LICENSE|Makefile|README\.md' |
-        grep -vxE 'bench|ci|engine|fixtures|sim|tests' | sed 's/$/:1: does not belong at the top/'
+        grep -vxE 'bench|ci|engine|fixtures|sim|tests' | sed 's/$/:1: not a known entry of the top level/'
 }
 
-# engine/README.md names every directory below engine/ that holds sources, sim/README.md those below sim/: by its path
-# in backticks, down to the third level (`engine/trace/import/rhea`). The fault names the directory's first source.
+# engine/README.md names each directory below engine/ that contains sources, and sim/README.md each one below sim/: by
+# its path in backticks, down to the third level (`engine/trace/import/rhea`). The fault names the directory's first
+# source.
 directories_are_named_in_their_readme() {
     files '^(engine|sim)/.*\.(c|h|S)$' | awk -F/ '{
         name = $1 "/" $2
@@ -284,19 +285,20 @@ directories_are_named_in_their_readme() {
     done
 }
 
-# What a README names in backticks by its path from the root is there: `engine/store/ring.h`. NAME stands for any name.
+# A path from the root that a README names in backticks exists: `engine/store/ring.h`. A path with NAME is a pattern and
+# not checked.
 paths_in_readmes_are_there() {
     files '(^|/)README\.md$' | while read -r readme; do
         grep -noE '`(bench|ci|engine|fixtures|sim|tests)/[][A-Za-z0-9_.*/-]+`' "$readme" | tr -d '`' |
             while IFS=: read -r line path; do
                 [[ $path == *NAME* ]] || compgen -G "$path" >/dev/null ||
-                    echo "$readme:$line: there is no $path"
+                    echo "$readme:$line: $path does not exist"
             done
     done
 }
 
-# The capture half stands on a short list of the system's functions: tests/tidy/capture-symbols.txt, one name a
-# line. Anything else (heap, stdio, locks) must not even be linked. Needs the built objects: $1 is B.
+# The capture half links only the system functions listed in tests/tidy/capture-symbols.txt, one name per line. It must
+# not link others (heap, stdio, locks), even unused. The rule checks the built objects: $1 is B.
 capture_half_links_only_what_it_may() {
     local objects
     mapfile -t objects < <(find "$1"/obj/engine/{base,store,capture,method,host} -name '*.o' \
@@ -305,12 +307,13 @@ capture_half_links_only_what_it_may() {
     nm -u -A "${objects[@]}" | sed -E 's/^([^:]*):.* [Uw] ([^@ ]*).*/\2 \1/' | sort -u |
         grep -vE '^(__(asan|ubsan|tsan|gcov|sanitizer|llvm)|_GLOBAL_OFFSET_TABLE_|strobe_)' |
         while read -r symbol object; do
-            grep -qxF "$symbol" tests/tidy/capture-symbols.txt || echo "$object:1: links $symbol"
+            grep -qxF "$symbol" tests/tidy/capture-symbols.txt ||
+                echo "$object:1: links $symbol, which tests/tidy/capture-symbols.txt does not list"
         done
 }
 
-# What the libraries offer to the outside is called strobe_something; the lab, which is part of the command only, says
-# sim_ or explore_, and answers the compiler's calls, __tsan_.
+# Global symbols of the libraries begin with strobe_. Those of the lab, which is linked into a command only, may begin
+# with sim_ or explore_, or with __tsan_ for functions that instrumented code calls.
 public_names_say_strobe() {
     find "$1" -maxdepth 1 -name 'libstrobe-*.a' -print0 2>/dev/null | xargs -0 -r nm -A -g --defined-only 2>/dev/null |
         sed -nE 's/^([^ ]*):[0-9a-f]* [A-Z] (.*)/\1 \2/p' |
@@ -318,7 +321,7 @@ public_names_say_strobe() {
         sed -E 's/^(\S+) (.*)/\1:1: public name \2 lacks strobe_/'
 }
 
-# The command that records and reads is small, and has nothing of the lab in it: $1 is B.
+# The command `strobe` is small and contains no symbol of the lab: $1 is B.
 strobe_holds_nothing_of_the_lab() {
     local stripped bytes
     [[ -x $1/strobe ]] || return 0

@@ -1,11 +1,11 @@
-"""The ids of tests/PROPERTIES.md and of the tree that cites them agree.
+"""Checks that tests/PROPERTIES.md agrees with the citations of property ids in the tree.
 
-    ... | python3 tests/tidy/properties.py            the paths of a tree on stdin; a line for each fault
+    ... | python3 tests/tidy/properties.py            reads the paths of a tree; prints one line per fault
     git ls-files | python3 tests/tidy/properties.py --update
-                                                      writes the list of tests of each property anew
+                                                      rewrites the list of tests of each property
 
-An id is cited as S-10 or R-7 in text and as _S10 in the name of a test. "S-1 to S-8" cites no single property: both
-ends have to be defined, but a file with no other citation is no test of theirs."""
+An id is cited as S-10 or R-7 in text and as _S10 in the name of a test. A range such as "S-1 to S-8" is no citation:
+both ends must be defined, but a file with no other citation is not a test of these properties."""
 import re
 import sys
 import textwrap
@@ -16,7 +16,7 @@ CITED = re.compile(r"(?<![\w-])([SR])-(\d+[a-z]?)\b|(?<=[a-z0-9])_([SR])(\d+[a-z
 RANGE = re.compile(r"\b[SR]-\d+[a-z]? to [SR]-\d+[a-z]?\b")
 ENTRY = re.compile(r"- \*\*([SR]-\d+[a-z]?)\*\* ")
 NO_TEST = re.compile(r"\b(Not applicable|No test yet): \S")
-# Files that cite properties and test none.
+# Files that may cite properties but are not tests.
 NO_TESTS = re.compile(r"tests/(mutants|tidy)/|.*\.md$")
 
 
@@ -36,7 +36,7 @@ def tested_in(path):
 
 
 class Property:
-    """An item of the list: a text, then `Tests:` and paths, or why there are none."""
+    """An item of the list: a text, then `Tests:` and paths, or the reason why there is no test."""
 
     def __init__(self, name, line):
         self.name, self.line, self.lines = name, line, []

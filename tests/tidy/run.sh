@@ -1,6 +1,5 @@
 #!/bin/bash
-# Style as a test: every rule of checks.sh holds for this tree, and every rule is shown to bite on a tree that
-# breaks it.
+# Style rules: each rule of checks.sh holds for this tree, and each rule finds the fault in a tree that breaks it.
 #
 # takes: 7 s
 set -u
@@ -28,19 +27,20 @@ for rule in $rules; do
     verdict "$rule" "$($rule "$B")"
 done
 
-# ---- each rule bites
+# ---- each rule finds a planted fault
 
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 
-# plant PATH TEXT: a file of the planted tree.
+# plant PATH TEXT: writes a file of the planted tree.
 plant() {
     mkdir -p "$planted/$(dirname "$1")"
     printf '%b' "$2" >"$planted/$1"
 }
 
-# bites RULE PATH TEXT: a tree with this file in it breaks the rule, and the fault names the file.
-bites() {
+# finds RULE PATH TEXT: in a tree with this file the rule reports a fault that names the file; without the file it
+# reports none.
+finds() {
     local rule=$1 path=$2
     rm -rf "${planted:?}"/*
     plant Makefile 'sources:\n\t@echo engine/base/used.c\n'
@@ -52,20 +52,20 @@ bites() {
     plant "$path" "$3"
     after=$(cd "$planted" && $rule build)
     if [[ -n $before ]]; then
-        verdict "$rule is silent on a clean tree" "$before"
+        verdict "$rule reports nothing in a clean tree" "$before"
     elif [[ $after != *"$path"* ]]; then
-        verdict "$rule bites" "no fault named in $path, which holds: $3"
+        verdict "$rule finds a planted fault" "reported no fault in $path, which contains: $3"
     else
-        verdict "$rule bites" ''
+        verdict "$rule finds a planted fault" ''
     fi
 }
 
 long=$(printf 'x%.0s' {1..121})
-bites lines_fit_120_columns engine/base/a.c "$long\n"
-bites sources_are_formatted engine/base/a.c 'int a [2];\n'
-bites readme_fits_250_lines README.md "$(printf 'x\\n%.0s' {1..251})"
-bites files_fit_900_lines engine/base/a.c "$(printf 'x\\n%.0s' {1..901})"
-bites_on_many() {
+finds lines_fit_120_columns engine/base/a.c "$long\n"
+finds sources_are_formatted engine/base/a.c 'int a [2];\n'
+finds readme_fits_250_lines README.md "$(printf 'x\\n%.0s' {1..251})"
+finds files_fit_900_lines engine/base/a.c "$(printf 'x\\n%.0s' {1..901})"
+finds_in_large_directory() {
     rm -rf "${planted:?}"/*
     local i
     for ((i = 1; i <= 25; i++)); do plant "engine/base/a$i.c" 'int a;\n'; done
@@ -75,61 +75,61 @@ bites_on_many() {
     if [[ $said == engine/base:* && -z $(cd "$planted" && directories_hold_24_sources build) ]]; then
         said=
     fi
-    verdict 'directories_hold_24_sources bites' "${said:+it says: $said}"
+    verdict 'directories_hold_24_sources finds a planted fault' "${said:+it reported: $said}"
 }
-bites_on_many
-bites c_is_indented_with_blanks engine/base/a.c 'int a(void)\n{\n\treturn 0;\n}\n'
-bites no_blank_ends_a_line engine/base/a.c 'int a; \n'
-bites every_file_ends_with_a_newline engine/base/a.c 'int a;'
-bites nothing_is_left_for_later engine/base/a.c "/* TO""DO: all */\n"
-bites nothing_names_what_made_it README.md "Made by an A""I.\n"
-bites nothing_names_what_made_it README.md "Made by an Ag""ent.\n"
-bites nothing_names_one_machine ci/a.sh "cd /ro""ot/x\n"
-bites nothing_names_one_machine ci/a.sh "cd '/tmp/w""t/x'\n"
-bites nothing_names_one_machine ci/a.sh "fetch https://registry.n""pmjs.org\n"
-bites headers_open_with_a_comment engine/base/a.h '#ifndef STROBE_BASE_A_H\n#define STROBE_BASE_A_H\n#endif\n'
-bites header_guards_match_their_path engine/base/a.h '/* Said. */\n#ifndef A_H\n#define A_H\n#endif\n'
-bites includes_are_written_from_the_root engine/base/a.c '#include "used.h"\n'
-bites include_arrows_point_one_way engine/base/a.c '#include "engine/store/ring.h"\n'
-bites include_arrows_point_one_way engine/host/a.h '#include "engine/store/ring.h"\n'
-bites include_arrows_point_one_way engine/store/a.c '#include "engine/capture/gate.h"\n'
-bites include_arrows_point_one_way engine/capture/a.c '#include "engine/backend/linux/linux.h"\n'
-bites include_arrows_point_one_way engine/trace/a.c '#include "engine/capture/gate.h"\n'
-bites include_arrows_point_one_way engine/trace/a.c '#include "engine/watch/anr.h"\n'
-bites include_arrows_point_one_way engine/backend/a.c '#include "engine/method/rhea/art/rhea.h"\n'
-bites include_arrows_point_one_way engine/method/rhea/a.c '#include "engine/backend/art/art.h"\n'
-bites include_arrows_point_one_way engine/trace/a.c '#include "engine/method/matrix/matrix_entry.h"\n'
-bites include_arrows_point_one_way engine/trace/import/rhea/a.c '#include "engine/method/matrix/matrix_entry.h"\n'
-bites include_arrows_point_one_way engine/trace/import/rhea/a.c '#include "engine/method/rhea/art/rhea.h"\n'
-bites include_arrows_point_one_way engine/watch/a.c '#include "engine/cmd/cmd.h"\n'
-bites include_arrows_point_one_way sim/kernel/a.c '#include "sim/app/dist.h"\n'
-bites include_arrows_point_one_way sim/score/a.c '#include "sim/runtime/run.h"\n'
-bites include_arrows_point_one_way sim/player/a.c '#include "sim/cmd/lab.h"\n'
-bites one_header_of_each_tracer engine/watch/a.c \
+finds_in_large_directory
+finds c_is_indented_with_blanks engine/base/a.c 'int a(void)\n{\n\treturn 0;\n}\n'
+finds no_blank_ends_a_line engine/base/a.c 'int a; \n'
+finds every_file_ends_with_a_newline engine/base/a.c 'int a;'
+finds nothing_is_left_for_later engine/base/a.c "/* TO""DO: all */\n"
+finds nothing_names_what_made_it README.md "Made by an A""I.\n"
+finds nothing_names_what_made_it README.md "Made by an Ag""ent.\n"
+finds nothing_names_one_machine ci/a.sh "cd /ro""ot/x\n"
+finds nothing_names_one_machine ci/a.sh "cd '/tmp/w""t/x'\n"
+finds nothing_names_one_machine ci/a.sh "fetch https://registry.n""pmjs.org\n"
+finds headers_open_with_a_comment engine/base/a.h '#ifndef STROBE_BASE_A_H\n#define STROBE_BASE_A_H\n#endif\n'
+finds header_guards_match_their_path engine/base/a.h '/* Said. */\n#ifndef A_H\n#define A_H\n#endif\n'
+finds includes_are_written_from_the_root engine/base/a.c '#include "used.h"\n'
+finds include_arrows_point_one_way engine/base/a.c '#include "engine/store/ring.h"\n'
+finds include_arrows_point_one_way engine/host/a.h '#include "engine/store/ring.h"\n'
+finds include_arrows_point_one_way engine/store/a.c '#include "engine/capture/gate.h"\n'
+finds include_arrows_point_one_way engine/capture/a.c '#include "engine/backend/linux/linux.h"\n'
+finds include_arrows_point_one_way engine/trace/a.c '#include "engine/capture/gate.h"\n'
+finds include_arrows_point_one_way engine/trace/a.c '#include "engine/watch/anr.h"\n'
+finds include_arrows_point_one_way engine/backend/a.c '#include "engine/method/rhea/art/rhea.h"\n'
+finds include_arrows_point_one_way engine/method/rhea/a.c '#include "engine/backend/art/art.h"\n'
+finds include_arrows_point_one_way engine/trace/a.c '#include "engine/method/matrix/matrix_entry.h"\n'
+finds include_arrows_point_one_way engine/trace/import/rhea/a.c '#include "engine/method/matrix/matrix_entry.h"\n'
+finds include_arrows_point_one_way engine/trace/import/rhea/a.c '#include "engine/method/rhea/art/rhea.h"\n'
+finds include_arrows_point_one_way engine/watch/a.c '#include "engine/cmd/cmd.h"\n'
+finds include_arrows_point_one_way sim/kernel/a.c '#include "sim/app/dist.h"\n'
+finds include_arrows_point_one_way sim/score/a.c '#include "sim/runtime/run.h"\n'
+finds include_arrows_point_one_way sim/player/a.c '#include "sim/cmd/lab.h"\n'
+finds one_header_of_each_tracer engine/watch/a.c \
     '#include "engine/method/matrix/a.h"\n#include "engine/trace/import/matrix/a.h"\n'
-bites claims_about_threads_name_what_explores_them engine/store/a.h '/* Says little.\n * It is lock-free. */\n'
-bites claims_about_threads_name_what_explores_them engine/store/a.h '/* Lock-free (explored: a/b). */\n'
-bites words_of_telling_stay_few tests/a.c "$(printf 'int a_caller_is_to''ld_%d;\\n' {1..50})"
-bites static_functions_have_names_of_their_own engine/base/a.c 'static int used(void)\n{\n    return 0;\n}\n'
-bites temporary_files_are_in_tmpdir bench/a.c 'char path[] = "/tmp/a-XXXXXX";\n'
-bites no_file_is_dead engine/base/unheard_of.c 'int a;\n'
-bites no_file_is_dead engine/base/unheard_of.h '/* Said. */\n'
-bites top_level_holds_only_rooms notes.txt 'x\n'
+finds claims_about_threads_name_what_explores_them engine/store/a.h '/* Says little.\n * It is lock-free. */\n'
+finds claims_about_threads_name_what_explores_them engine/store/a.h '/* Lock-free (explored: a/b). */\n'
+finds words_of_telling_stay_few tests/a.c "$(printf 'int a_caller_is_to''ld_%d;\\n' {1..50})"
+finds static_functions_have_names_of_their_own engine/base/a.c 'static int used(void)\n{\n    return 0;\n}\n'
+finds temporary_files_are_in_tmpdir bench/a.c 'char path[] = "/tmp/a-XXXXXX";\n'
+finds no_file_is_dead engine/base/unheard_of.c 'int a;\n'
+finds no_file_is_dead engine/base/unheard_of.h '/* Said. */\n'
+finds top_level_holds_only_known_entries notes.txt 'x\n'
 unknown="S-""99" given=tests/a.c where=tests/PROPERTIES.md
-bites cited_properties_are_defined_and_tested engine/base/a.c "/* It is kept ($unknown). */\n"
-bites cited_properties_are_defined_and_tested tests/unit/a.c "void it_is_kept_${unknown/-/}(void);\n"
-bites cited_properties_are_defined_and_tested tests/mutants/curated/a.patch "Breaks: R-""99, a rule\n"
-bites cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n"
-bites cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n  Tests: \`$given\`\n"
-bites cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n  Tests: \`engine/base/used.c\`\n"
-bites tests_readme_names_each_directory tests/nowhere/run.sh 'x\n'
-bites tests_readme_names_each_directory tests/unit/nowhere/a.c 'x\n'
-bites directories_are_named_in_their_readme engine/unheard_of/a.c 'int a;\n'
-bites directories_are_named_in_their_readme engine/base/deeper/a.h '/* Said. */\n'
-bites directories_are_named_in_their_readme sim/kernel/a.S '.text\n'
-bites paths_in_readmes_are_there sim/README.md 'See `engine/base/unheard_of.h`.\n'
+finds cited_properties_are_defined_and_tested engine/base/a.c "/* It is kept ($unknown). */\n"
+finds cited_properties_are_defined_and_tested tests/unit/a.c "void it_is_kept_${unknown/-/}(void);\n"
+finds cited_properties_are_defined_and_tested tests/mutants/curated/a.patch "Breaks: R-""99, a rule\n"
+finds cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n"
+finds cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n  Tests: \`$given\`\n"
+finds cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n  Tests: \`engine/base/used.c\`\n"
+finds tests_readme_names_each_directory tests/nowhere/run.sh 'x\n'
+finds tests_readme_names_each_directory tests/unit/nowhere/a.c 'x\n'
+finds directories_are_named_in_their_readme engine/unheard_of/a.c 'int a;\n'
+finds directories_are_named_in_their_readme engine/base/deeper/a.h '/* Said. */\n'
+finds directories_are_named_in_their_readme sim/kernel/a.S '.text\n'
+finds paths_in_readmes_are_there sim/README.md 'See `engine/base/unheard_of.h`.\n'
 
-# The rules about what was built, on objects and on a program that break them.
+# Rules that check built files, on objects and on a program that break them.
 objects=$planted/objects
 mkdir -p "$objects/obj/engine/store"
 printf 'void *malloc(unsigned long);\nvoid *take(void);\nvoid *take(void) { return malloc(1); }\n' >"$objects/take.c"
@@ -139,7 +139,8 @@ printf 'int sim_take(void);\nint sim_take(void) { return 0; }\nint main(void) { 
     >"$objects/lab.c"
 "${CC:-gcc}" -o "$objects/strobe" "$objects/lab.c"
 for rule in capture_half_links_only_what_it_may public_names_say_strobe strobe_holds_nothing_of_the_lab; do
-    [[ $($rule "$objects") == *take* ]] && verdict "$rule bites" '' || verdict "$rule bites" 'said nothing'
+    [[ $($rule "$objects") == *take* ]] && verdict "$rule finds a planted fault" '' ||
+        verdict "$rule finds a planted fault" 'reported no fault'
 done
 
 echo "$passed passed, $failed failed"

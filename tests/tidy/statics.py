@@ -1,6 +1,7 @@
-"""Static functions of engine/ and sim/ that share their name with one of another file: `path:line: ...` a line.
+"""Reports static functions that share their name with a static function of another file, as `path:line: ...`.
 
-Reads paths from stdin. Covers the directories of COVERED alone; add a directory (with those below it) when it is clean.
+Reads paths from stdin. Checks only the directories in COVERED and those below them. Add a directory when its names are
+unique.
 """
 
 import collections

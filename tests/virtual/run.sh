@@ -1,6 +1,6 @@
 #!/bin/bash
-# `strobe run --runtime fakeNN`: a scenario in a fake Android runtime in virtual time, the engine's Android backend
-# hooked into it, scored; at an old level, one in between and the newest.
+# `strobe run --runtime fakeNN`: plays and scores a scenario in a fake Android runtime in virtual time, recorded by the
+# engine's Android backend. The suite uses an old API level, one in between and the newest.
 #
 #   B=DIR tests/virtual/run.sh      prints `N passed, N failed, N skipped` at the end
 set -u
@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work
 passed=0 failed=0
 
-# check NAME COMMAND...: passes when the command succeeds; what it prints is shown when it fails.
+# check NAME COMMAND...: passes when the command succeeds. Prints the command's output when it fails.
 check() {
     local name=$1
     shift
@@ -25,7 +25,7 @@ check() {
     fi
 }
 
-# refused TEXT ARGUMENT...: the run ends with status 2 and one line that has the text.
+# refused TEXT ARGUMENT...: the run exits with status 2 and prints one line, which contains TEXT.
 refused() {
     local text=$1
     shift
@@ -35,7 +35,7 @@ refused() {
     return 1
 }
 
-# play NAME LEVEL ARGUMENT...: leaves a run's files in a folder of that name.
+# play NAME LEVEL ARGUMENT...: plays the scenario; leaves the files of the run in the folder NAME.
 play() {
     local folder=$work/$1 runtime=fake$2
     shift 2
@@ -60,7 +60,7 @@ differ() {
         ! cmp -s "$work/$1/truth.pftrace" "$work/$2/truth.pftrace"
 }
 
-# in_bounds RUN NAME LOW HIGH: that score of the run lies within.
+# in_bounds RUN NAME LOW HIGH: the score NAME of the run is within the bounds.
 in_bounds() {
     python3 - "$work/$1/score.json" "${@:2}" <<'PYTHON'
 import json, sys
@@ -71,8 +71,8 @@ sys.exit(not low <= value <= high)
 PYTHON
 }
 
-# each_wait LEVEL: of each kind that hooks hear of there are some, and nearly as much is claimed as is true. Over six
-# seeds together: polls are few, and the shortest waits are known in sum only.
+# each_wait LEVEL: each kind of wait that hooks record occurs, and its recorded time is within 10 % of the true time.
+# The test sums six seeds, because polls are rare and only the sum of the shortest waits is accurate.
 each_wait() {
     local seed
     for seed in 1 2 3 4 5 6; do
@@ -110,20 +110,20 @@ sys.exit(not (find(report, "balanced") and suspends and suspends == resumes))'
 for level in 24 30 36; do
     check "level $level plays in virtual time" play "$level" "$level"
     check "level $level plays again in another environment" play_elsewhere "$level-again" "$level"
-    check "level $level: the same seed leaves the same bytes" same_files "$level" "$level-again"
+    check "level $level: the same seed writes the same bytes" same_files "$level" "$level-again"
     check "level $level: the accounting is consistent, every suspend has its resume" consistent "$level"
-    check "level $level: waits of all kinds are as long as they were" each_wait "$level"
+    check "level $level: recorded waits of each kind have the true duration" each_wait "$level"
     check "level $level: wakers are right" in_bounds "$level" waker_precision 0.8 1
-    check "level $level: wakers are known" in_bounds "$level" waker_recall 0.7 1
+    check "level $level: wakers are found" in_bounds "$level" waker_recall 0.7 1
     check "level $level: samples are taken" in_bounds "$level" samples 500 100000
-    check "level $level: the engine's work is charged" in_bounds "$level" overhead 0.0005 0.05
+    check "level $level: the overhead of the engine is charged" in_bounds "$level" overhead 0.0005 0.05
     for schedule in fair adversarial; do
         check "level $level keeps its invariants at any seed, $schedule" \
             "$strobe" run "$locks" --runtime "fake$level" --schedule $schedule --seeds 1..6 -j 2
     done
 done
 
-# What a collection takes is the scenario's word: five of 2 ms, one every 20 ms.
+# The scenario states the duration of collections: five of 2 ms, one every 20 ms.
 gc_time() {
     python3 - "$work/30/score.json" <<'PYTHON'
 import json, sys
@@ -132,32 +132,32 @@ print(gc)
 sys.exit(not gc or gc[0]["calls"] != 5 or not 10e6 <= gc[0]["true_self_ns"] < 10.1e6)
 PYTHON
 }
-check 'a collection takes the time that the scenario says' gc_time
+check 'a collection takes the time that the scenario states' gc_time
 check 'the trace has the names of methods' grep -q 'Cache.evict' "$work/30/trace.pftrace"
 
 check 'another seed plays' play other 30 --seed 2
-check 'another seed is another run' differ 30 other
-check 'an adversary plays' play adversary 30 --schedule adversarial
-check 'an adversary plays again' play adversary-again 30 --schedule adversarial
-check 'under an adversary the same seed leaves the same bytes' same_files adversary adversary-again
-check 'an adversary makes another run' differ 30 adversary
+check 'another seed gives another run' differ 30 other
+check 'an adversarial schedule plays' play adversary 30 --schedule adversarial
+check 'an adversarial schedule plays again' play adversary-again 30 --schedule adversarial
+check 'under an adversarial schedule the same seed writes the same bytes' same_files adversary adversary-again
+check 'an adversarial schedule gives another run' differ 30 adversary
 sed 's/"hook": *[0-9.]*/"hook": 5000/' fixtures/costs/x86-64.json >"$work/dear.json"
-check 'dear hooks play' play dear 30 --costs "$work/dear.json"
-check 'dear hooks show in the overhead' in_bounds dear overhead 0.05 10
+check 'a run with expensive hooks plays' play dear 30 --costs "$work/dear.json"
+check 'expensive hooks increase the overhead' in_bounds dear overhead 0.05 10
 
 "$strobe" run "$locks" --runtime fake30 --seeds 1..4 --json >"$work/one.jsonl"
 "$strobe" run "$locks" --runtime fake30 --seeds 1..4 --json -j 3 >"$work/many.jsonl"
-check 'a swarm comes to the same with one process and with many' cmp "$work/one.jsonl" "$work/many.jsonl"
+check 'a swarm has the same results with one process and with several' cmp "$work/one.jsonl" "$work/many.jsonl"
 check 'a swarm has a line for each seed' test "$(wc -l <"$work/one.jsonl")" == 4
 
-check 'a genuine runtime has no virtual time' refused 'only fakes' "$locks" --runtime art11 --mode virtual
-check 'a fake has real time, too, without an adversary' refused 'adversarial' \
+check 'virtual time is refused for a genuine runtime' refused 'only fakes' "$locks" --runtime art11 --mode virtual
+check 'an adversarial schedule is refused in real time' refused 'adversarial' \
     "$locks" --runtime fake30 --mode real --schedule adversarial
 check 'other policies are refused' refused 'plays in virtual time only' "$locks" --runtime fake30 --policy ideal
 printf 'scenario deep "deep"\nduration 1s\ncores 1\nimage a managed {\nmethod A { compute 1us }\n' >"$work/deep.scn"
 printf 'method B { recurse A 9999 }\nmethod C { recurse B 9999 }\n}\nthread main main run C\n' >>"$work/deep.scn"
-check 'what fails in the played process is said here' refused 'within the stack' "$work/deep.scn" --runtime fake30
-check 'nothing is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
+check 'a failure of the played process is reported' refused 'within the stack' "$work/deep.scn" --runtime fake30
+check 'no file is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
 
 echo "$passed passed, $failed failed, 0 skipped"
 ((failed == 0))

@@ -7,7 +7,7 @@ rules_src := $(wildcard tests/contract_mach/*.c)
 sources   += $(mach_src) $(xnu_src) $(rules_src)
 xnu_obj   := $(call obj,obj,$(xnu_src))
 
-mach: $B/libfakemach.so $B/libfakemach-guard.so $B/libstrobe-mach.so ## the engine on Mach, and the fake Mach of the lab
+mach: $B/libfakemach.so $B/libfakemach-guard.so $B/libstrobe-mach.so ## builds the engine on Mach, and the fake Mach
 tests: mach
 
 $B/libfakemach.so: $(call obj,pic,$(xnu_src))
@@ -20,7 +20,7 @@ $B/libstrobe-mach.so: $(call obj,pic,$(engine_src) $(mach_src)) $B/libfakemach.s
 # The guard precedes both libraries. It ends the process at a forbidden call while a thread is held suspended.
 guard_src := $(wildcard sim/fake/mach/guard/*.[cS])
 sources   += $(guard_src)
-$(call obj,pic,$(guard_src)): private CFLAGS += $(if $(SAN),-fno-sanitize=all)   # runs before a sanitizer does
+$(call obj,pic,$(guard_src)): private CFLAGS += $(if $(SAN),-fno-sanitize=all)   # runs before the sanitizer's start
 $B/libfakemach-guard.so: $(call obj,pic,$(guard_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,libfakemach-guard.so -Wl,-z,now -o $@ $^ $(preload_libs)
 

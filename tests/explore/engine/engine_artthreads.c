@@ -1,5 +1,5 @@
-/* The table of the runtime's threads (engine/backend/art/threads.c): threads that enter themselves and are entered by
- * others, end and come again, against one that looks them up. */
+/* The table of the runtime's threads (engine/backend/art/threads.c). Threads enter themselves, or other threads enter
+ * them; they end, and their ids are used again. Meanwhile another thread looks them up. */
 #include "engine/backend/art/threads.h"
 #include "tests/explore/programs.h"
 
@@ -7,10 +7,10 @@ enum { TID = 100, LIVES = 4 };
 
 struct artthreads_state {
     struct strobe_art_threads table;
-    uint32_t entered[3]; /* by program thread: how its put ended, + 1 */
+    uint32_t entered[3]; /* by program thread: the result of its put, + 1 */
 };
 
-/* What a thread is in each of its lives: ids come again. */
+/* The runtime's thread object of each life. An id that is used again starts a new life. */
 static void *thread_of(uint32_t life)
 {
     return (void *)(uintptr_t)(0x1000 + 16 * life);
@@ -26,7 +26,7 @@ static enum strobe_status put(struct artthreads_state *s, uint32_t tid, uint32_t
     return strobe_art_threads_put(&s->table, tid, thread_of(life), id_of(life));
 }
 
-/* Returns which of its lives the thread was found in, which is one of `lives`; LIVES: in none. */
+/* Returns the life in which the thread was found, which must be one of `lives`; LIVES: not found. */
 static uint32_t look_up(struct artthreads_state *s, uint32_t tid, uint32_t lives)
 {
     void *thread;
@@ -42,7 +42,7 @@ static uint32_t look_up(struct artthreads_state *s, uint32_t tid, uint32_t lives
     return LIVES;
 }
 
-/* ---- artthreads/put: entered by itself and on its behalf at once */
+/* ---- artthreads/put: a thread enters itself while another thread enters it */
 
 static void enter(void *state)
 {
@@ -94,7 +94,7 @@ static void live_again(void *state)
     for (uint32_t life = 0; life <= explore_size(); life++) {
         explore_require(put(s, TID, life) == STROBE_OK);
         if (life == 0)
-            strobe_art_threads_end(&s->table, TID); /* later ones go without saying so */
+            strobe_art_threads_end(&s->table, TID); /* later lives end without this call */
     }
 }
 
@@ -122,7 +122,7 @@ static const struct explore_program again_program = {
     .fenced = true,
 };
 
-/* ---- artthreads/full: room for two, three come */
+/* ---- artthreads/full: three threads, entries for two */
 
 static void enter_one(void *state)
 {

@@ -1,6 +1,6 @@
-/* Who ended whose wait (engine/capture/blocking.h): waiters and releasers of a lock, and of what is posted, checked
- * against what really happened. A word of the program's own is the lock; a thread of the program may speak for several
- * of the engine's. Nobody is ever named who was not it; where one is sure to be found, it is named. */
+/* Wakers of waits (engine/capture/blocking.h): waiters and releasers of a lock, and of posts. The recorded wakers are
+ * compared with the true ones. A word of the program is the lock. A thread of the program may act for several threads
+ * of the engine. A recorded waker is always right; where the waker is certain to be found, it is recorded. */
 #include "tests/explore/engine/engine_rig.h"
 #include "tests/explore/programs.h"
 
@@ -9,10 +9,10 @@ enum { WHAT = 1, OTHER = 3, NOBODY = RIG_THREADS, UNKNOWN }; /* both identities 
 struct blocking_state {
     struct explore_rig rig;
     strobe_a32 lock;   /* last owner << 1 | taken */
-    strobe_a32 posted; /* times that somebody posted */
+    strobe_a32 posted; /* number of posts */
     strobe_a32 ready;
-    uint32_t truth[RIG_THREADS]; /* who ended the wait of each */
-    uint32_t found[RIG_THREADS]; /* who had the lock at the first read after the wait was announced */
+    uint32_t truth[RIG_THREADS]; /* the true waker of each thread's wait */
+    uint32_t found[RIG_THREADS]; /* the owner of the lock at the first read after the wait was announced */
     uint32_t named[RIG_THREADS]; /* the waker that each recorded */
 };
 
@@ -26,7 +26,7 @@ static void announce_wait(struct blocking_state *s, uint32_t i, uint64_t what)
     strobe_wait_begin(t, what);
 }
 
-/* Who is named for having ended the wait. */
+/* Ends the wait, and returns its recorded waker. */
 static uint32_t end_wait(struct blocking_state *s, uint32_t i, uint64_t what, enum strobe_wake how)
 {
     struct strobe_thread *t = &s->rig.thread[i];
@@ -67,7 +67,7 @@ static void make(void *state, uint32_t threads)
 {
     struct blocking_state *s = state;
     rig_make(&s->rig, threads);
-    strobe_store_relaxed(&s->lock, 1); /* thread 0 has it */
+    strobe_store_relaxed(&s->lock, 1); /* thread 0 owns it */
 }
 
 static void give_first(void *state)
@@ -177,7 +177,7 @@ static const struct explore_program overtaken_program = {
 
 /* ---- blocking/torn */
 
-/* In the small size the lock has been given already. */
+/* In the small size the lock has been handed over already. */
 static void setup_torn(void *state)
 {
     make(state, 4);
@@ -217,7 +217,7 @@ static const struct explore_program torn_program = {
     .nightly = 2,
 };
 
-/* The waiters are let go first come, first served: thread 2 by thread 0, thread 3 by thread 1. */
+/* The waiters are released in the order of their waits: thread 2 by thread 0, thread 3 by thread 1. */
 static void post_twice(void *state)
 {
     struct blocking_state *s = state;
@@ -233,7 +233,7 @@ static void wait_for_posts(struct blocking_state *s, uint32_t count)
         explore_spin();
 }
 
-/* ---- blocking/lost: one of two notes of posts is written over by another */
+/* ---- blocking/lost: another note overwrites one of two notes of posts */
 
 static void setup_lost(void *state)
 {
@@ -269,7 +269,7 @@ static const struct explore_program lost_program = {
     .nightly = 2,
 };
 
-/* ---- blocking/replaced: notes of locks are written over by posts, one of which is written over again */
+/* ---- blocking/replaced: notes of posts overwrite notes of locks, and one of them is overwritten too */
 
 static void setup_replaced(void *state)
 {
@@ -287,7 +287,7 @@ static void post_one(void *state)
     hand_over(state, 0, WHAT, STROBE_RELEASE_ONE);
 }
 
-/* The second post comes when all is over. */
+/* The second post comes after all waits. */
 static void check_replaced(void *state)
 {
     struct blocking_state *s = state;
@@ -310,7 +310,7 @@ static const struct explore_program replaced_program = {
     .nightly = 1,
 };
 
-/* ---- blocking/in-flight: where the engine errs, and is known to */
+/* ---- blocking/in-flight: the known case in which the engine names a wrong waker */
 
 static void post_first(void *state)
 {
@@ -374,7 +374,7 @@ static const struct explore_program notify_program = {
     .nightly = 1,
 };
 
-/* ---- blocking/claimed: one notify, and two who look at the same time whether it was theirs */
+/* ---- blocking/claimed: one notify, and two waiters that claim it at the same time */
 
 static void post_once(void *state)
 {
@@ -391,7 +391,7 @@ static void wait_for_one(void *state)
     s->named[i] = end_wait(s, i, WHAT, STROBE_WAKE_RELEASED);
 }
 
-/* One of them came back by itself. */
+/* One of the waiters returned by itself. */
 static void check_claimed(void *state)
 {
     struct blocking_state *s = state;
@@ -419,7 +419,7 @@ static void post_to_one(void *state)
     strobe_store_release(&s->posted, 1 + explore_choose(2));
 }
 
-/* The one that was not meant is let go; the other's time is over. */
+/* The waiter for which the release is not meant is woken. The other one times out. */
 static void wait_other(void *state)
 {
     struct blocking_state *s = state;
@@ -442,7 +442,7 @@ static const struct explore_program other_program = {
     .nightly = 1,
 };
 
-/* ---- blocking/reuse, blocking/takeover: a waiter's place is given back and taken for another wait */
+/* ---- blocking/reuse, blocking/takeover: a waiter's entry is freed and used for another wait */
 
 static void setup_reuse(void *state)
 {
@@ -456,7 +456,7 @@ static void two_wait(struct blocking_state *s)
     announce_wait(s, 3, WHAT);
 }
 
-/* Thread 2 was let go by thread 0, thread 3 by thread 1; the later one looks first. */
+/* Thread 0 released thread 2, and thread 1 released thread 3. The later waiter ends its wait first. */
 static void post_and_end(struct blocking_state *s)
 {
     hand_over(s, 0, WHAT, STROBE_RELEASE_ONE);
@@ -523,7 +523,7 @@ static const struct explore_program takeover_program = {
     .nightly = 1,
 };
 
-/* ---- blocking/full: more wait than there is room for */
+/* ---- blocking/full: more waiters than entries */
 
 static void setup_full(void *state)
 {

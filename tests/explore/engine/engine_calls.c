@@ -1,5 +1,5 @@
-/* The call log: blocks of two entries, claimed, filled and taken over. Every entry's time contains its number, so that
- * an entry of two halves is detected; a number contains its writer. */
+/* The call log: blocks of two entries are claimed, filled and overwritten. The time of each entry contains its number,
+ * so that a torn entry is detected. The number identifies the writer. */
 #include "engine/method/entry.h"
 #include "engine/store/call_log.h"
 #include "tests/explore/programs.h"
@@ -12,8 +12,8 @@ struct calls_state {
     alignas(4096) unsigned char memory[PAGES * 4096];
     struct strobe_call_log log;
     struct strobe_call_writer writer[WRITERS];
-    uint32_t logged[WRITERS];  /* entries put, ... */
-    uint32_t refused[WRITERS]; /* ... and refused, as each writer knows */
+    uint32_t logged[WRITERS];  /* by writer: entries accepted */
+    uint32_t refused[WRITERS]; /* by writer: entries refused */
 
     /* calls/quiet */
     struct strobe_session_header header;
@@ -21,7 +21,7 @@ struct calls_state {
     struct strobe_entry_thread thread[WRITERS];
     strobe_a32 busy[WRITERS];
     strobe_a32 on;
-    uint64_t drawn; /* when it was quiet; UINT64_MAX: it was not */
+    uint64_t drawn; /* tickets drawn when the log was quiet; UINT64_MAX: it was not */
 };
 
 static void make(struct calls_state *s, uint32_t blocks, bool keep_oldest)
@@ -56,7 +56,7 @@ static void finish(struct calls_state *s, uint32_t self)
     strobe_call_finish(&log, &s->writer[self], self);
 }
 
-/* What is there is whole, of the writer that it says, and in order. */
+/* Reads a block. Its entries must be whole, of the writer that the block names, and in order. */
 static enum strobe_call_look look(struct calls_state *s, uint32_t block, struct strobe_call_copy *copy)
 {
     struct strobe_call_log log = s->log;
@@ -73,8 +73,8 @@ static enum strobe_call_look look(struct calls_state *s, uint32_t block, struct 
     return how;
 }
 
-/* After all have ended: each entry is somewhere. `lost`: entries that a writer which stopped for good may have in the
- * accounting twice or not at all. */
+/* Checks after the end of all writers that each entry is present or counted. `lost`: the number of entries of a frozen
+ * writer that may be counted twice or not at all. */
 static void balance(struct calls_state *s, uint32_t lost)
 {
     uint64_t counted = 0, present = 0, overwrote = 0, put_in_all = 0;
@@ -100,7 +100,7 @@ static void check_balance(void *state)
     balance(state, 0);
 }
 
-/* ---- calls/look: a block is filled, and filled again, while it is read */
+/* ---- calls/look: a block is filled and overwritten while it is read */
 
 static void setup_one_block(void *state)
 {
@@ -138,7 +138,7 @@ static const struct explore_program look_program = {
     .nightly = 2,
 };
 
-/* ---- calls/turns: two writers take turns at one block, somebody looks */
+/* ---- calls/turns: two writers take turns at one block while it is read */
 
 static void write_and_finish(void *state)
 {
@@ -167,7 +167,7 @@ static const struct explore_program turns_program = {
     .nightly = 2,
 };
 
-/* ---- calls/lap: two writers overwrite one another's blocks, and the accounting is consistent */
+/* ---- calls/lap: two writers overwrite each other's blocks, and the accounting is consistent */
 
 static void setup_three_blocks(void *state)
 {
@@ -192,7 +192,7 @@ static const struct explore_program lap_program = {
     .nightly = 3,
 };
 
-/* ---- calls/oldest: a log that keeps what came first */
+/* ---- calls/oldest: a log that keeps the oldest entries */
 
 static void setup_keep_oldest(void *state)
 {
@@ -224,7 +224,7 @@ static const struct explore_program oldest_program = {
     .nightly = 3,
 };
 
-/* ---- calls/frozen: a writer stops for good before each of its operations */
+/* ---- calls/frozen: a writer is frozen before each of its operations */
 
 enum { VICTIM, OTHER };
 
@@ -263,7 +263,7 @@ static const struct explore_program frozen_program = {
     .frozen = 1 << VICTIM,
 };
 
-/* ---- calls/quiet: somebody turns the switch and waits until nobody claims blocks (engine/method/entry.h) */
+/* ---- calls/quiet: a thread turns the switch off and waits until no thread claims blocks (engine/method/entry.h) */
 
 static enum strobe_status attach(uint32_t *thread)
 {

@@ -1,4 +1,5 @@
-/* The gate's countdown against the sampler's wake (engine/capture/gate.h): both are plain steps on one word. */
+/* The gate's countdown, and its reset by the sampler (engine/capture/gate.h): both access one word without atomic
+ * updates. */
 #include "tests/explore/engine/engine_rig.h"
 #include "tests/explore/programs.h"
 
@@ -7,7 +8,7 @@ enum { SKIP = 3 };
 struct gate_state {
     struct explore_rig rig;
     strobe_a32 turn;        /* the thread is between two events; the sampler has come by again */
-    uint32_t skipped, read; /* events that did without the clock, and those that read it */
+    uint32_t skipped, read; /* events that did not read the clock, and events that did */
 };
 
 static void setup(void *state)
@@ -17,7 +18,7 @@ static void setup(void *state)
     strobe_store_relaxed(&s->rig.thread[0].gate.skip, SKIP);
 }
 
-/* One event; true when it read the clock. */
+/* Makes one event. Returns true when it read the clock. */
 static bool event(struct gate_state *s)
 {
     uint64_t before = s->rig.now[0];

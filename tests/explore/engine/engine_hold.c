@@ -1,5 +1,5 @@
-/* Who lets a thread go that the sampler holds (engine/capture/hold.h): a sampler that stops and walks one thread after
- * the other, against a watchdog. The system's suspension is played. */
+/* The sampler or the watchdog resumes a thread that the sampler holds (engine/capture/hold.h). The sampler stops and
+ * walks one thread after the other. The program simulates the system's suspension. */
 #include "engine/capture/hold.h"
 #include "tests/explore/programs.h"
 
@@ -18,7 +18,7 @@ static struct held *named(uint64_t thread)
     return (struct held *)(uintptr_t)thread;
 }
 
-/* The thread goes on: its stack is its own to change. */
+/* The thread resumes: it may change its stack. */
 static void let_go(struct held *t)
 {
     t->stack++;
@@ -43,7 +43,7 @@ static void hold_one_after_the_other(void *state)
     }
 }
 
-/* At any time each thread that stands seems to have stood for long, but never so long that its walk is disturbed. */
+/* To the watchdog each suspended thread seems to have been suspended for too long, except during its walk. */
 static void watch(void *state)
 {
     struct hold_state *s = state;
@@ -78,7 +78,7 @@ static const struct explore_program once_program = {
     .nightly = 3,
 };
 
-/* A sampler that dies anywhere but next to the system's own calls: the watchdog comes by once more, much later. */
+/* The sampler dies at any point that is not next to the system's calls. The watchdog runs once more, much later. */
 static void check_lost(void *state)
 {
     struct hold_state *s = state;

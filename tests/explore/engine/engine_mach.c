@@ -20,7 +20,7 @@ mach_port_t mach_played_right(mach_port_t port)
     return port;
 }
 
-/* A port of which there is no right any more may be another thread's by now. */
+/* Requires that the task holds a right for the port. Without a right, the name may already belong to another thread. */
 static void require_held(mach_port_t port)
 {
     explore_require(port > 0 && port < MACH_PLAYED_PORTS && strobe_load_relaxed(&played->rights[port]) > 0);

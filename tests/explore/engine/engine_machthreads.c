@@ -1,6 +1,6 @@
-/* The table of the task's threads (engine/backend/mach/threads.c): threads that enter and leave by themselves, the
- * looks that find them, and the sampler that uses their ports. No right is lost or given back twice, and none while it
- * is in use: engine_mach.c requires that of each call. */
+/* The table of the task's threads (engine/backend/mach/threads.c). Threads enter and leave by themselves, the engine
+ * lists the task's threads, and the sampler uses their ports. No right is lost or released twice, and no right is
+ * released while it is in use. engine_mach.c checks this in each call. */
 #include "engine/backend/mach/threads.h"
 #include "engine/base/mix.h"
 #include "tests/explore/engine/engine_mach.h"
@@ -11,7 +11,7 @@ enum { TID = 100, OTHER = 200, PORT = 1, OTHER_PORT = 2, NONE_YET = 99 };
 struct machthreads_state {
     struct mach_played mach;
     struct strobe_mach_threads table;
-    uint32_t put, other_put; /* how it ended */
+    uint32_t put, other_put; /* results of the puts */
     uint32_t found;
     bool dropped;
 };
@@ -53,7 +53,7 @@ static void look(void *state)
     strobe_mach_threads_look(&s->table, note_found, s);
 }
 
-/* The thread was not there yet when the first list was made. */
+/* The thread did not exist yet when the first list was made. */
 static void look_twice(void *state)
 {
     struct machthreads_state *s = state;
@@ -63,7 +63,7 @@ static void look_twice(void *state)
     look(state);
 }
 
-/* How many slots say so of the thread: live ones, others. */
+/* Returns the number of slots of the thread that are live, or that are not. */
 static uint32_t slots(const struct machthreads_state *s, bool live)
 {
     uint32_t count = 0;
@@ -74,7 +74,7 @@ static uint32_t slots(const struct machthreads_state *s, bool live)
     return count;
 }
 
-/* ---- machthreads/put, machthreads/twins: by itself and by a look at once */
+/* ---- machthreads/put, machthreads/twins: a thread enters itself while a list of threads is entered */
 
 static void check_put(void *state)
 {
@@ -98,7 +98,7 @@ static const struct explore_program put_program = {
     .fenced = true,
 };
 
-/* The first slot becomes free between the looks: who came before has taken the second. */
+/* The first slot becomes free between the two lists. The thread that came before has taken the second slot. */
 static void setup_twins(void *state)
 {
     struct machthreads_state *s = state;
@@ -121,7 +121,7 @@ static const struct explore_program twins_program = {
     .fenced = true,
 };
 
-/* ---- machthreads/drop, machthreads/out: it leaves while a look finds it */
+/* ---- machthreads/drop, machthreads/out: a thread leaves while a list contains it */
 
 static void check_drop(void *state)
 {
@@ -145,7 +145,7 @@ static const struct explore_program drop_program = {
     .fenced = true,
 };
 
-/* As the engine's own threads do when they begin. */
+/* Does what the engine's own threads do at their start. */
 static void stay_out(void *state)
 {
     struct machthreads_state *s = state;

@@ -1,5 +1,6 @@
-/* Who lets a thread go that the sampler has stopped by Mach (engine/backend/mach/host_mach.c): the sampler, or the
- * watchdog, to which each thread that stands seems to have stood for long. Meanwhile the thread says that it ends. */
+/* The sampler or the watchdog resumes a thread that the sampler stopped by Mach (engine/backend/mach/host_mach.c). To
+ * the watchdog each suspended thread seems to have been suspended for too long. Meanwhile the thread reports its end.
+ * */
 #include "engine/backend/mach/host_mach.h"
 #include "tests/explore/engine/engine_mach.h"
 #include "tests/explore/programs.h"
@@ -10,7 +11,7 @@ struct machwatch_state {
     struct mach_played mach;
     struct strobe_mach_threads table;
     struct strobe_mach_host host;
-    strobe_a32 stops, resumed; /* stops that succeeded; resumes that were the sampler's own */
+    strobe_a32 stops, resumed; /* stops that succeeded; resumes by the sampler */
     uint32_t let_go;           /* by the watchdog */
 };
 
@@ -62,8 +63,8 @@ static void end(void *state)
     strobe_mach_threads_drop(&s->table, TID);
 }
 
-/* The sampler that lives has let go of what the watchdog did not, and what it keeps for the watchdog's sake is given
- * back at its next stop. */
+/* The sampler lives: it resumed the threads that the watchdog did not resume. The right that it keeps for the watchdog
+ * is released at its next stop. */
 static void check_once(void *state)
 {
     struct machwatch_state *s = state;
@@ -88,8 +89,8 @@ static const struct explore_program once_program = {
     .fenced = true,
 };
 
-/* The sampler dies: what hold.h says holds (but for the few instructions it names), and nobody resumes twice, which the
- * played call requires. */
+/* The sampler dies: the guarantee of hold.h holds, except at the few instructions that it names. No thread is resumed
+ * twice, which the simulated call checks. */
 static void check_lost(void *state)
 {
     struct machwatch_state *s = state;
@@ -115,8 +116,8 @@ static const struct explore_program lost_program = {
     .fenced = true,
 };
 
-/* The watchdog dies: the sampler lets go as ever, but for whom the watchdog had claimed already; and stops nobody any
- * more when that has happened to it, for the port is that of a call that may yet be made. */
+/* The watchdog dies: the sampler resumes threads as usual, except a thread that the watchdog had already claimed. After
+ * that the sampler stops no thread any more, because the watchdog's call may still use the port. */
 static void check_unwatched(void *state)
 {
     struct machwatch_state *s = state;

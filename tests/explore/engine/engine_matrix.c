@@ -1,5 +1,5 @@
-/* Matrix's method log (engine/method/matrix/matrix_log.h): copies while its thread writes, its clock between ticks and
- * messages, its end while its thread begins. The ids of entries, which count from 1, distinguish them. */
+/* Matrix's method log (engine/method/matrix/matrix_log.h): copies while the log's thread writes, the clock between
+ * ticks and messages, and the release of the log while its thread begins. Entries have ids 1, 2, ... */
 #include "engine/method/matrix/matrix_log.h"
 #include "tests/explore/programs.h"
 
@@ -107,7 +107,7 @@ static void tick(void *state)
         strobe_matrix_clock_tick(&s->clock, (explore_self() * 7 + 10 * i) * (uint64_t)MS);
 }
 
-/* Message after message; the clock is never before what was seen of it, or what was published. */
+/* Begins one message after the other. The clock is never earlier than a value that was read or published before. */
 static void hand_out(void *state)
 {
     struct matrix_state *s = state;

@@ -1,5 +1,5 @@
-/* The ring of captured stacks (engine/method/netease/netease_ring.c): samplers that lap each other, against readers
- * that must get whole captures or a status that there is none. */
+/* The ring of captured stacks (engine/method/netease/netease_ring.c): samplers overwrite each other's captures. Readers
+ * must get whole captures, or a status. */
 #include "engine/method/netease/netease_ring.h"
 #include "tests/explore/programs.h"
 
@@ -29,7 +29,7 @@ static void setup_two(void *state)
     make(state, PLACES);
 }
 
-/* Frames and times of a capture say whose it is: `who` captures a thread TID + who. */
+/* The frames and times of a capture identify its sampler `who`, which captures thread TID + who. */
 static uint64_t frame_of(uint32_t who, uint32_t round)
 {
     return 0x1000 + 16 * who + round;
@@ -49,7 +49,7 @@ static void put_some(void *state)
         put(state, explore_self(), i);
 }
 
-/* Of what is in the ring, that which can be read is whole; returns how many could. */
+/* Reads a capture. When it can be read, it must be whole. Returns the status of the read. */
 static enum strobe_status read_whole(struct netease_state *s, uint64_t number)
 {
     struct strobe_netease_capture c;
@@ -63,7 +63,7 @@ static enum strobe_status read_whole(struct netease_state *s, uint64_t number)
     return STROBE_OK;
 }
 
-/* ---- netease/look: one sampler, a reader of the capture that is overwritten meanwhile */
+/* ---- netease/look: one sampler overwrites the capture that a reader reads */
 
 static void put_two_laps(void *state)
 {
@@ -99,7 +99,7 @@ static const struct explore_program look_program = {
     .fenced = true,
 };
 
-/* ---- netease/two: two samplers at once, in one place */
+/* ---- netease/two: two samplers write one slot at once */
 
 static void check_two(void *state)
 {
@@ -135,7 +135,7 @@ static const struct explore_program two_program = {
     .fenced = true,
 };
 
-/* ---- netease/lapped: two samplers, two places, a reader who lists */
+/* ---- netease/lapped: two samplers, two slots, and a reader that lists the captures */
 
 static void list_all(void *state)
 {
@@ -165,7 +165,7 @@ static const struct explore_program lapped_program = {
     .fenced = true,
 };
 
-/* ---- netease/frozen: a sampler is stopped in the middle */
+/* ---- netease/frozen: a sampler is frozen while it writes */
 
 static void put_one(void *state)
 {

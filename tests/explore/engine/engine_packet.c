@@ -1,5 +1,5 @@
-/* The packet ring: what readers take for a message is one, whole; every ticket is accounted for; nobody waits for a
- * writer that stopped. Packets are small here (STROBE_SMALL): 12 bytes of data. */
+/* The packet ring: readers get whole messages only, each ticket is accounted for, and no thread waits for a frozen
+ * writer. With STROBE_SMALL a packet has 12 bytes of data. */
 #include "engine/method/rhea/packet_ring.h"
 #include "tests/explore/programs.h"
 
@@ -11,7 +11,7 @@ enum { MEMORY_BYTES = 768, WRITERS = 3, SHORT = 12, LONG = 16 };
 struct packet_state {
     alignas(128) unsigned char memory[MEMORY_BYTES];
     struct strobe_packet_ring ring;
-    uint32_t written[WRITERS], late[WRITERS]; /* each writer's own accounting */
+    uint32_t written[WRITERS], late[WRITERS]; /* accounting by writer */
     uint32_t ended[WRITERS];
 };
 
@@ -21,7 +21,7 @@ static void make(struct packet_state *s, uint32_t slots)
     explore_require(strobe_packet_ring_open(s->memory, sizeof s->memory, &s->ring) == STROBE_OK);
 }
 
-/* Message `number` of 3 or 4 words, all of which contain it. */
+/* Writes message `number`. Each of its 3 or 4 words contains the number. */
 static void put(struct packet_state *s, uint32_t number, size_t bytes)
 {
     struct strobe_packet_ring ring = s->ring;
@@ -32,7 +32,7 @@ static void put(struct packet_state *s, uint32_t number, size_t bytes)
     s->late[explore_self()] += status == STROBE_LATE;
 }
 
-/* Number of a whole message. */
+/* Returns the number of a message, which must be whole. */
 static uint32_t number_of(const uint32_t *word, size_t bytes)
 {
     uint32_t n = word[0];
@@ -41,7 +41,7 @@ static uint32_t number_of(const uint32_t *word, size_t bytes)
     return n;
 }
 
-/* Reads all there is: whole messages, none twice, those of each writer in their order. */
+/* Reads all messages. They must be whole, none may come twice, and those of each writer must be in order. */
 static struct strobe_packet_reader read_all(struct packet_state *s, uint32_t *numbers)
 {
     struct strobe_packet_ring ring = s->ring;
@@ -82,7 +82,7 @@ static uint32_t sum(const uint32_t *of)
     return of[0] + of[1] + of[2];
 }
 
-/* ---- packet/write, packet/long: there is room for all */
+/* ---- packet/write, packet/long: the ring has room for all messages */
 
 static void setup_room(void *state)
 {
@@ -124,14 +124,15 @@ static const struct explore_program long_program = {
     .fenced = true,
 };
 
-/* ---- packet/lap: writers that lap each other */
+/* ---- packet/lap: writers overwrite each other's packets */
 
 static void setup_one(void *state)
 {
     make(state, 1);
 }
 
-/* After all have ended no slot is busy, and of the newest tickets only those that were dropped are missing. */
+/* Checks after the end of all writers that no slot is busy, and that only dropped tickets are missing among the newest.
+ * */
 static void check_books(void *state)
 {
     struct packet_state *s = state;
@@ -230,7 +231,7 @@ static const struct explore_program read_long_program = {
     .fenced = true,
 };
 
-/* ---- packet/frozen: a writer stops for good, before each of its operations */
+/* ---- packet/frozen: a writer is frozen before each of its operations */
 
 static void check_frozen(void *state)
 {
@@ -238,7 +239,7 @@ static void check_frozen(void *state)
     uint32_t numbers, more = 0, got = 0;
     struct strobe_packet_reader r = read_all(s, &numbers);
     explore_require(r.busy <= 1);
-    /* It withholds one slot: of three, others still get two of each lap. */
+    /* The frozen writer withholds one of three slots. Other writers get the other two in each lap. */
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t word[3] = {25 + i, ~(25 + i), (25 + i) * 3};
         got += strobe_packet_write(&s->ring, word, SHORT) == STROBE_OK;

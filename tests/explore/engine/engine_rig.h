@@ -1,6 +1,6 @@
-/* An engine in a program's state, over a played host: for programs that explore engine/capture. Its clock counts its
- * own readings, thread by thread; memory is read word by word, as a copy of racing memory is; threads are not stopped
- * unless a program plays that. */
+/* An engine over a simulated host, in the state of a program that explores engine/capture. The clock of each thread
+ * counts its readings. The host reads memory word by word, as a copy of racing memory does. It does not stop threads
+ * unless a program simulates that. */
 #ifndef STROBE_EXPLORE_ENGINE_ENGINE_RIG_H
 #define STROBE_EXPLORE_ENGINE_ENGINE_RIG_H
 
@@ -21,21 +21,21 @@ struct explore_rig {
     uint32_t living[RIG_THREADS];
     strobe_a32 on;                         /* the switch */
     uint64_t now[EXPLORE_THREADS_MAX + 1]; /* each thread's clock */
-    strobe_a64 word[RIG_WORDS];            /* a traced thread's stack, in whatever words it likes */
+    strobe_a64 word[RIG_WORDS];            /* the stack of traced threads; each program chooses its words */
     struct strobe_sampler sampler;
 };
 
-/* Lays out an engine that is switched on and has `threads` threads attached, numbered as the program's. Their events do
- * not pass the gate. Setup. */
+/* Sets up an engine that is switched on, with `threads` attached threads in the order of the program's threads. The
+ * gate rejects their events. Setup. */
 void rig_make(struct explore_rig *r, uint32_t threads);
 
 /* Gives the session a ring and a stack table, for programs that take samples. Setup. */
 void rig_can_record(struct explore_rig *r);
 
-/* As strobe_thread_attach, by the calling thread or for it. */
+/* Calls strobe_thread_attach for the thread `tid`. */
 struct strobe_thread *rig_attach(struct explore_rig *r, uint32_t tid);
 
-/* A hook's place: on the rig's stack, at word i. */
+/* Returns the site of a hook: on the rig's stack, at word i. */
 struct strobe_site rig_site(struct explore_rig *r, uint32_t i);
 
 #endif

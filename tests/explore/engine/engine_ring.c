@@ -1,9 +1,9 @@
-/* The record ring's writers against each other: every record is there, counted as overwritten, or refused and counted;
- * none is torn or there twice, and slots are nobody's but their chunk's owner's. */
+/* Concurrent writers of the record ring: each record is present, counted as overwritten, or refused and counted. No
+ * record is torn or present twice. Only the owner of a chunk writes its slots. */
 #include "tests/explore/engine/engine_ring.h"
 #include "tests/explore/programs.h"
 
-/* Record `turn` of a thread. */
+/* Returns the number of the record that the calling thread writes in this turn. */
 static uint32_t number_of(uint32_t turn)
 {
     return explore_self() * 4 + turn + 1;
@@ -18,7 +18,7 @@ static void write_all(void *state)
         ring_put(s, &w, number_of(i), false);
 }
 
-/* Gives its chunk back after each record. */
+/* Seals its chunk after each record. */
 static void write_and_close(void *state)
 {
     struct ring_state *s = state;
@@ -35,7 +35,7 @@ static void check_balance(void *state)
     ring_balance(state);
 }
 
-/* ---- ring/write: there is room for all */
+/* ---- ring/write: the ring has room for all records */
 
 static void setup_room(void *state)
 {
@@ -66,7 +66,7 @@ static const struct explore_program write_program = {
     .nightly = 4,
 };
 
-/* ---- ring/lap, ring/turns: they overwrite each other's */
+/* ---- ring/lap, ring/turns: writers overwrite each other's records */
 
 static void setup_two_chunks(void *state)
 {
@@ -114,7 +114,7 @@ static const struct explore_program crowd_program = {
     .nightly = 1,
 };
 
-/* ---- ring/subs: two sub-buffers of one chunk, from which writers spill into each other's */
+/* ---- ring/subs: two sub-buffers of one chunk each; writers also claim the other sub-buffer's chunk */
 
 static void setup_two_subs(void *state)
 {
@@ -133,14 +133,14 @@ static const struct explore_program subs_program = {
     .nightly = 4,
 };
 
-/* ---- ring/oldest: fills up, and then refuses */
+/* ---- ring/oldest: the ring fills up and then refuses records */
 
 static void setup_oldest(void *state)
 {
     ring_make(state, 4, 1, STROBE_KEEP_OLDEST);
 }
 
-/* Nothing that was accepted goes away, and nothing is refused before every chunk has been somebody's. */
+/* Each accepted record stays, and no record is refused before all chunks have been claimed. */
 static void check_oldest(void *state)
 {
     struct ring_state *s = state;
@@ -168,7 +168,7 @@ static const struct explore_program oldest_program = {
     .nightly = 4,
 };
 
-/* ---- ring/flush: a merge that comes after its chunk went to another writer */
+/* ---- ring/flush: a merge after another writer claimed the chunk */
 
 static void merge_and_close(void *state)
 {

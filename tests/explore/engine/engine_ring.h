@@ -1,8 +1,9 @@
-/* What the programs over the record ring share: a ring of a few slots, records whose every word contains their number,
- * and the accounting.
+/* Shared by the programs over the record ring: a ring of a few slots, records in which each word contains the record's
+ * number, and the accounting.
  *
- * A record's number is 1 .. 12 and its version counts rewrites. The samples it stands for are a power of four of its
- * number plus its version, so that a sum of samples names the records in it, also one that is there twice. */
+ * A record's number is 1 .. 12, and its version counts rewrites. Its count of samples is a power of four, chosen by the
+ * number, plus the version. A sum of samples therefore identifies the records in it, also a record that is present
+ * twice. */
 #ifndef STROBE_EXPLORE_ENGINE_ENGINE_RING_H
 #define STROBE_EXPLORE_ENGINE_ENGINE_RING_H
 
@@ -17,7 +18,7 @@ enum { RING_NUMBERS = 12, RING_WRITERS = 3, RING_MEMORY_BYTES = 1536 };
 struct ring_state {
     alignas(128) unsigned char memory[RING_MEMORY_BYTES];
     struct strobe_ring ring;
-    struct strobe_ring_writer writer[RING_WRITERS]; /* of those who may die, or are looked at by others */
+    struct strobe_ring_writer writer[RING_WRITERS]; /* writers that may die, or that other threads read */
     strobe_a32 ended[RING_WRITERS];
     strobe_a32 stop;
 
@@ -31,7 +32,7 @@ struct ring_state {
 static inline void ring_make(struct ring_state *s, uint32_t slots, uint32_t subs, enum strobe_ring_mode mode)
 {
     strobe_ring_create(s->memory, slots, subs, mode);
-    strobe_ring_open(s->memory, sizeof s->memory, &s->ring); /* fails when it does not fit: no view, no program */
+    strobe_ring_open(s->memory, sizeof s->memory, &s->ring); /* too little memory: the program fails */
 }
 
 static inline uint32_t ring_samples(uint32_t number, uint32_t version)
@@ -86,7 +87,7 @@ static inline uint32_t ring_version(const struct strobe_ring_item *item)
     return (uint32_t)item->record.ticks & 255;
 }
 
-/* Every field, and every counter if it has some, is of one record and one version of it. */
+/* True when all fields and counters are of one version of one record. */
 static inline bool ring_is_whole(const struct strobe_ring_item *item)
 {
     bool metrics = item->record.flags & STROBE_FLAG_METRICS;
@@ -116,7 +117,7 @@ static inline enum strobe_status ring_put(struct ring_state *s, struct strobe_ri
     return status;
 }
 
-/* Makes `version`, the one after that it has, of the record written last. */
+/* Rewrites the last record as `version`, which is its next version. */
 static inline enum strobe_status ring_merge(struct ring_state *s, struct strobe_ring_writer *w, uint32_t number,
                                             uint32_t version, bool metrics)
 {
@@ -135,13 +136,13 @@ static inline void ring_close(struct ring_state *s, struct strobe_ring_writer *w
     strobe_ring_writer_close(&ring, w);
 }
 
-/* What a look at all slots found. */
+/* The result of reading all slots. */
 struct ring_census {
     uint64_t samples;
     uint32_t numbers, busy;
 };
 
-/* Looks at every slot; each record is whole, and none is there twice. */
+/* Reads all slots. Each record must be whole, and none may be present twice. */
 static inline struct ring_census ring_count(const struct strobe_ring *ring)
 {
     struct ring_census c = {0};
@@ -159,7 +160,8 @@ static inline struct ring_census ring_count(const struct strobe_ring *ring)
     return c;
 }
 
-/* After all writers have ended or paused between two calls: what was written is there or counted as overwritten. */
+/* Checks that each written record is present or counted as overwritten. All writers have ended, or are between two
+ * calls. */
 static inline void ring_balance(struct ring_state *s)
 {
     struct ring_census c = ring_count(&s->ring);

@@ -1,5 +1,5 @@
-/* The record ring against writers that stop for good: others get on, the chunk that was theirs stays theirs until it is
- * sealed for them, and is then used again. */
+/* The record ring with writers that freeze or die: other writers continue. Such a writer owns its chunk until another
+ * thread seals it; then the chunk is used again. */
 #include "tests/explore/engine/engine_ring.h"
 
 static void setup_two_chunks(void *state)
@@ -10,7 +10,7 @@ static void setup_two_chunks(void *state)
         strobe_ring_writer_init(&s->ring, &s->writer[i], i);
 }
 
-/* ---- ring/frozen: a writer is stopped before each of its operations */
+/* ---- ring/frozen: a writer is frozen before each of its operations */
 
 enum { VICTIM, OTHER, HEIR };
 
@@ -39,7 +39,7 @@ static uint32_t open_chunk(const struct ring_state *s, const struct strobe_ring_
     return chunk && strobe_load_relaxed(&s->ring.chunks[chunk - 1]) == open ? chunk : 0;
 }
 
-/* Four records more: a lap, if the whole ring can be had. All must be accepted. */
+/* Writes four more records, which are a lap when all chunks can be claimed. All must be accepted. */
 static uint64_t write_a_lap(struct ring_state *s, uint32_t *chunks)
 {
     struct strobe_ring_writer *w = &s->writer[HEIR];
@@ -53,7 +53,7 @@ static uint64_t write_a_lap(struct ring_state *s, uint32_t *chunks)
     return samples;
 }
 
-/* A slot that was left busy: nothing, or the record that was being rewritten. */
+/* Checks a slot that was left busy: the salvage finds no record, or the record that was being rewritten. */
 static void check_salvage(const struct ring_state *s)
 {
     for (uint32_t i = 0; i < strobe_ring_slot_count(&s->ring); i++) {
@@ -85,7 +85,7 @@ static void check_after_death(void *state)
     strobe_ring_seal_dead(&s->ring, dead);
     strobe_ring_writer_close(&s->ring, &s->writer[HEIR]);
     explore_require(open_chunk(s, dead) == 0);
-    /* What was written the first time may be overwritten by the second: it is the same again. */
+    /* The second lap may overwrite the records of the first, which are equal. */
     uint64_t overwrote = s->writer[HEIR].overwrote;
     explore_require(between.samples + overwrote == before.samples + written);
     struct strobe_ring_writer next = {0};
@@ -122,7 +122,8 @@ const struct explore_program explore_ring_frozen = {
     .frozen = 1 << VICTIM,
 };
 
-/* ---- ring/dead: somebody seals for a writer that is proven to have ended, while others claim */
+/* ---- ring/dead: a thread seals the chunk of a writer that is proven to have ended, while other writers claim chunks
+ * */
 
 static void setup_one_chunk(void *state)
 {

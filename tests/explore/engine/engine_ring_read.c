@@ -1,8 +1,8 @@
-/* The record ring's readers against its writers: what a look takes for a record is one, whole, of its slot; what a
- * salvage brings back are words of the record that was there.
+/* Readers of the record ring beside its writers: a read returns whole records of the slot only. A salvage returns only
+ * words of the record in the slot.
  *
- * A reader's choice is for each word whether it comes from before or after a store, so one slot of two versions is
- * thousands of executions: looks are few. */
+ * For each word the reader may see the value before or after a store. One slot with two versions therefore has
+ * thousands of executions, so the programs read few slots. */
 #include "tests/explore/engine/engine_ring.h"
 
 static void setup_one_chunk(void *state)
@@ -22,7 +22,7 @@ static struct strobe_ring_writer writer_new(struct ring_state *s)
     return w;
 }
 
-/* One look; a record that was found has to be whole. Returns its number, or 0. */
+/* Reads a slot once. A record must be whole. Returns its number, or 0 without a record. */
 static uint32_t look(struct ring_state *s, uint32_t slot)
 {
     struct strobe_ring ring = s->ring;
@@ -43,7 +43,7 @@ static void fill_and_overwrite(void *state)
         explore_require(ring_put(s, &w, number, false) == STROBE_OK);
 }
 
-/* Records of a slot come in their order, and once there was one there is always one, or one on its way. */
+/* The records of a slot appear in order. After the first record the slot always has a record, or is busy. */
 static void look_at_first(void *state)
 {
     uint32_t newest = 0;
@@ -119,7 +119,7 @@ const struct explore_program explore_ring_merge = {
     .nightly = 2,
 };
 
-/* ---- ring/metrics: the same for a record of two slots */
+/* ---- ring/metrics: a record of two slots is rewritten while it is read */
 
 static void write_and_merge_metrics(void *state)
 {
@@ -192,7 +192,7 @@ static void write_all(void *state)
     strobe_store_release(&s->ended[explore_self()], 1);
 }
 
-/* What had been committed before is in it. */
+/* The snapshot contains the records that were committed before. */
 static void take_snapshot(void *state)
 {
     struct ring_state *s = state;
@@ -215,7 +215,7 @@ const struct explore_program explore_ring_snapshot = {
     .nightly = 3,
 };
 
-/* ---- ring/salvage: what is being rewritten is brought back from a live ring */
+/* ---- ring/salvage: a record that is being rewritten is salvaged from a live ring */
 
 static uint64_t word_of(const void *half, uint32_t i)
 {
@@ -224,7 +224,7 @@ static uint64_t word_of(const void *half, uint32_t i)
     return word;
 }
 
-/* Each word of the item is that of some version of record `number`. */
+/* True when each word of the item is of some version of record `number`. */
 static bool is_of(const struct strobe_ring_item *item, uint32_t number, bool metrics, uint32_t versions)
 {
     for (uint32_t i = 0; i < 7; i++) {
@@ -241,7 +241,7 @@ static bool is_of(const struct strobe_ring_item *item, uint32_t number, bool met
     return true;
 }
 
-/* The slot held another record before, which must not show through. */
+/* The slot held another record before. The salvage must not return words of it. */
 static void overwrite_and_merge(void *state)
 {
     struct ring_state *s = state;
@@ -272,7 +272,7 @@ const struct explore_program explore_ring_salvage = {
     .nightly = 1,
 };
 
-/* The slot goes on to another record, which must not show through either. */
+/* The slot gets another record afterwards. The salvage must not return words of it either. */
 static void merge_and_overwrite(void *state)
 {
     struct ring_state *s = state;

@@ -22,7 +22,7 @@ static void setup(void *state)
 {
     struct sample_state *s = state;
     rig_make(&s->rig, 1);
-    s->rig.unwinder.self = NULL; /* the real walk, over two frames */
+    s->rig.unwinder.self = NULL; /* uses the real walk, over two frames */
     atomic_init(&s->rig.word[OUTER + 1], 0x2000);
     atomic_init(&s->rig.word[INNER], rig_site(&s->rig, OUTER).frame);
     atomic_init(&s->rig.word[INNER + 1], 0x1000);
@@ -51,7 +51,7 @@ static void handle(void *state)
     hook(state, STROBE_KIND_CLOCK, STROBE_KIND_SLEEP, INNER);
 }
 
-/* Each event is in one account of its kind, once. Returns the samples taken. */
+/* Checks that each event is counted once, in one counter of its kind. Returns the number of samples. */
 static uint64_t check_account(struct sample_state *s, enum strobe_kind kind, uint64_t events)
 {
     const struct strobe_account *a = &s->rig.entry[0].account[kind];

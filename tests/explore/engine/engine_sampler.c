@@ -1,6 +1,6 @@
-/* The sampler's passes, and the end of a capture, against threads that attach, run hooks, wait and go. Threads are not
- * really stopped here (engine_suspend.c is about that): what the sampler reads of them is read while they run, which is
- * what it has to bear in any case where it looks at one that waits. */
+/* The sampler's passes and the end of a capture, while threads attach, run hooks, wait and end. A stop does not stop
+ * threads here (engine_suspend.c explores that), so the sampler reads their memory while they run. It must bear that
+ * anyway when it samples a waiting thread. */
 #include "tests/explore/engine/engine_rig.h"
 #include "tests/explore/programs.h"
 
@@ -11,7 +11,7 @@ struct sampler_state {
     strobe_a32 gone; /* the thread has ended, as the system reports */
     uint64_t signed_off_ticks;
     uint32_t stops, passes;
-    uint32_t in_engine; /* written by all who take samples, and by who thinks that nobody does */
+    uint32_t in_engine; /* plain; each thread that takes a sample writes it, and the one that finds the engine quiet */
     bool quiet, roused;
 };
 
@@ -22,7 +22,7 @@ static struct strobe_thread *own(struct sampler_state *s)
     return &s->rig.thread[0];
 }
 
-/* ---- the host's side */
+/* ---- the host */
 
 static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
 {
@@ -78,13 +78,13 @@ static void pass(void *state)
     strobe_sampler_pass(&s->rig.sampler, PASS_TICKS);
 }
 
-/* The frame record at word i: the outermost. */
+/* Writes the outermost frame record at word i. */
 static void frame(struct sampler_state *s, uint32_t i, uint64_t address)
 {
     strobe_store_relaxed(&s->rig.word[i + 1], address);
 }
 
-/* What the thread's stops and samples come to. */
+/* Checks the accounting of the thread's stops and samples. */
 static void check_books(void *state)
 {
     struct sampler_state *s = state;
@@ -129,7 +129,7 @@ static const struct explore_program life_program = {
     .frozen = 1u << 0,
 };
 
-/* ---- sampler/end: a reader of what the session says of a thread */
+/* ---- sampler/end: a reader reads the session's entry of a thread */
 
 static void setup_one(void *state)
 {
@@ -181,7 +181,7 @@ static const struct explore_program signed_off_program = {
     .nightly = 1,
 };
 
-/* Everything that the dead thread held is given back, or nothing yet. */
+/* All resources of the dead thread are released, or none yet. */
 static void check_retired(void *state)
 {
     struct sampler_state *s = state;
@@ -216,7 +216,7 @@ static void setup_waiting(void *state)
     strobe_scope_begin(own(s), STROBE_KIND_POLL, 0, rig_site(&s->rig, 2));
 }
 
-/* The stack above the hook is the thread's own again once it has returned. */
+/* After its return the thread reuses the stack above the hook. */
 static void wait_again(void *state)
 {
     struct sampler_state *s = state;
@@ -235,7 +235,7 @@ static void look(void *state)
     strobe_sampler_finish(&s->rig.sampler);
 }
 
-/* The stack that was taken is that of the call that was under way, and so is the message. */
+/* The recorded stack and message are those of the call that was in progress. */
 static void check_waiting(void *state)
 {
     struct sampler_state *s = state;
@@ -379,7 +379,7 @@ static const struct explore_program rest_program = {
     .nightly = 1,
 };
 
-/* ---- sampler/quiet-*: the end of a capture. in_engine is plain: two at it at once are a race. */
+/* ---- sampler/quiet-*: the end of a capture. in_engine is plain, so concurrent accesses are a race. */
 
 static enum strobe_walk_end walk_marking(uint64_t at, uint64_t caller, const struct strobe_window *stack, uint64_t *end,
                                          uint32_t max, uint32_t *count)
@@ -416,7 +416,7 @@ static void close(void *state)
     strobe_store_seq_cst(strobe_switch, STROBE_OFF);
     if (!strobe_engine_quiet(&s->rig.engine))
         return;
-    s->in_engine += own(s)->pending.open; /* all that the thread did inside is there to be seen */
+    s->in_engine += own(s)->pending.open; /* reads what the thread wrote inside the engine */
     s->quiet = true;
 }
 
@@ -490,7 +490,7 @@ static void close_and_finish(void *state)
         strobe_sampler_finish(&s->rig.sampler);
 }
 
-/* A switch that was turned off stays off, also when a delay ends at that moment. */
+/* A switch that was turned off stays off, also when a delay ends at the same time. */
 static void check_off(void *state)
 {
     (void)state;

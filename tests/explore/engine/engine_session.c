@@ -1,5 +1,5 @@
-/* The session file's shared memory: who finds what published when. Readers stand for other processes, which have the
- * file mapped. */
+/* The session file's shared memory: what readers find while it is published. Readers represent other processes that map
+ * the file. */
 #include "engine/store/session.h"
 #include "tests/explore/programs.h"
 
@@ -15,7 +15,7 @@ struct session_state {
     uint32_t index[THREADS][2];
 };
 
-/* As small as may be, with `threads` thread entries. */
+/* Returns the smallest config with `threads` thread entries. */
 static struct strobe_config small_config(uint32_t threads)
 {
     struct strobe_config c;
@@ -47,7 +47,7 @@ static void create(void *state)
     explore_require(strobe_session_create_at(s->memory, &s->config, "x", &s->session) == STROBE_OK);
 }
 
-/* Either there is no session yet, or all of it. */
+/* A reader finds no session, or the whole session. */
 static void open_whole(void *state)
 {
     struct session_state *s = state;
@@ -156,7 +156,7 @@ static const struct explore_program finish_program = {
     .nightly = 1,
 };
 
-/* ---- session/threads: entries are handed out until there are no more */
+/* ---- session/threads: threads claim entries until none is left */
 
 static void setup_two_entries(void *state)
 {

@@ -1,6 +1,6 @@
-/* Stopping a thread by the hand-shake of engine/backend/linux/handshake.c. Signals are played: one that was sent is a
- * word that its target finds set before any of its operations, or later, and then runs its handler. Time is played as
- * well: who waits with a limit finds the word changed, or its time over. */
+/* Stopping a thread by the handshake of engine/backend/linux/handshake.c. Signals are simulated: sending one sets a
+ * word. The target finds the word set before any of its operations, and then runs its handler. Time is simulated too: a
+ * wait with a limit ends when its word changed, or by its timeout. */
 #include "engine/backend/linux/handshake.h"
 #include "tests/explore/engine/engine_rig.h"
 #include "tests/explore/programs.h"
@@ -9,10 +9,10 @@ enum { TARGETS = 2, PATIENCE_NS = 10, STATE_MASK = 3, CLAIMED = 2 };
 
 struct target {
     strobe_a32 signalled;   /* sent, not delivered yet */
-    uint32_t memory;        /* its own */
-    strobe_a32 racing;      /* its own, for those programs in which it may be looked at while it runs */
-    uint32_t racing_stood;  /* as it was when the thread stood last */
-    uint32_t stood, let_go; /* times it stood; of them, times it let itself go */
+    uint32_t memory;        /* plain; the target writes it */
+    strobe_a32 racing;      /* the same, atomic, for programs in which the sampler may read it while the target runs */
+    uint32_t racing_stood;  /* value of `racing` at the last stop */
+    uint32_t stood, let_go; /* number of stops; number of stops that the target ended itself */
     bool stands, in_call;
 };
 
@@ -23,9 +23,9 @@ struct suspend_state {
     struct target target[TARGETS];
     strobe_a32 over;  /* no more signals are sent */
     uint32_t sampler; /* index of its thread: the last */
-    bool watchdog;    /* targets let themselves go */
-    bool patient;     /* the sampler waits as long as it takes */
-    bool wakes;       /* who sleeps must be woken; else it looks again by itself */
+    bool watchdog;    /* targets resume by themselves */
+    bool patient;     /* the sampler waits without a limit */
+    bool wakes;       /* a sleeping thread must be woken; false: it checks again by itself */
     uint64_t now;     /* on its clock */
     uint32_t suspends, resumes;
 };
@@ -74,7 +74,7 @@ static void work(struct suspend_state *s, uint32_t steps)
     }
 }
 
-/* A target that meets its signals between its operations, however many. */
+/* A target that handles all its signals between its operations. */
 static void work_and_stop(void *state)
 {
     struct suspend_state *s = state;
@@ -86,14 +86,14 @@ static void work_and_stop(void *state)
     handler(s);
 }
 
-/* A target whose operations are interrupted; a signal that came too late for that meets it in the end. */
+/* A target whose operations are interrupted. It handles a later signal at its end. */
 static void work_interrupted(void *state)
 {
     work(state, explore_size());
     handler(state);
 }
 
-/* ---- what the hand-shake takes of the system */
+/* ---- system functions that the handshake uses */
 
 bool strobe_handshake_sleep(strobe_a32 *word, uint32_t expected, uint64_t ns)
 {
@@ -190,7 +190,7 @@ static void make(void *state, uint32_t targets)
     s->sampler = targets;
 }
 
-/* Every stop was ended, by the sampler or by the thread itself. */
+/* Each stop was ended, by the sampler or by the thread itself. */
 static void check(void *state)
 {
     struct suspend_state *s = state;
@@ -307,7 +307,7 @@ static const struct explore_program rewatched_program = {
     .nightly = 2,
 };
 
-/* ---- suspend/two: the request and its registers go from one thread to another */
+/* ---- suspend/two: the request and its registers are used for one thread, then for another */
 
 static void setup_two(void *state)
 {
@@ -393,7 +393,7 @@ static void late_signal(void *state)
     handler(state);
 }
 
-/* It stood for a request that was withdrawn: neither read nor counted, but let go. */
+/* The thread stopped for a withdrawn request. It is neither read nor counted, but it is resumed. */
 static void check_withdraw(void *state)
 {
     struct suspend_state *s = state;
@@ -413,7 +413,7 @@ static const struct explore_program withdraw_program = {
     .nightly = 1,
 };
 
-/* No other request follows, which would let it go as well. */
+/* No other request follows. Another request would resume the thread too. */
 static void setup_withdraw_last(void *state)
 {
     struct suspend_state *s = state;

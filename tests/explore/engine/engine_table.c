@@ -1,8 +1,8 @@
-/* The stack table: threads that intern while it fills, and others that resolve ids meanwhile. Equal stacks get equal
- * ids, ids resolve to their frames from the moment they are handed out, and afterwards the table holds what a serial
- * oracle says: each distinct prefix once.
+/* The stack table: threads intern stacks while the table fills up, and other threads resolve ids. Equal stacks get
+ * equal ids. An id resolves to its frames as soon as it is returned. At the end the table contains each distinct prefix
+ * once.
  *
- * Stacks are named by a number: its low digits, in base 4 and outermost first, are the frames. 012 is three frames. */
+ * A number names a stack: its digits in base 4, outermost first, are the frames. 012 has three frames. */
 #include "engine/store/stack_table.h"
 #include "tests/explore/programs.h"
 
@@ -20,7 +20,7 @@ struct table_state {
     alignas(64) unsigned char memory[MEMORY_BYTES];
     struct strobe_stack_table table;
     uint32_t threads;
-    uint32_t id[THREADS][4]; /* what each of a thread's interns gave */
+    uint32_t id[THREADS][4]; /* the id of each of a thread's interns */
     enum strobe_status status[THREADS][4];
     strobe_a32 sent; /* an id handed to another thread, with release */
 };
@@ -29,10 +29,10 @@ static void table_make(struct table_state *s, uint32_t nodes, uint32_t threads)
 {
     s->threads = threads;
     strobe_stack_table_create(s->memory, nodes);
-    strobe_stack_table_open(s->memory, sizeof s->memory, &s->table); /* fails when it does not fit: no program */
+    strobe_stack_table_open(s->memory, sizeof s->memory, &s->table); /* too little memory: the program fails */
 }
 
-/* Frames 1 .. 3 of base 4, the most significant digit is the outermost frame. */
+/* Returns the stack of a number. Frames are the digits 1 .. 3; the most significant digit is the outermost frame. */
 static struct stack stack_of(uint32_t digits)
 {
     struct stack out = {0};
@@ -45,7 +45,7 @@ static struct stack stack_of(uint32_t digits)
     return out;
 }
 
-/* The id resolves, here and now, to the first `count` frames of the stack. */
+/* Requires that the id resolves to the first `count` frames of the stack. */
 static void require_frames(const struct strobe_stack_table *t, uint32_t id, const struct stack *stack, uint32_t count)
 {
     uint64_t frame[FRAMES];
@@ -69,7 +69,7 @@ static uint32_t intern(struct table_state *s, struct strobe_stack_cursor *cursor
     return id;
 }
 
-/* The same, and resolves the id at once: to the stack, or to as many of its frames as there was room for. */
+/* Interns a stack and resolves its id immediately: to the stack, or to the frames for which the table had room. */
 static uint32_t intern_and_resolve(struct table_state *s, struct strobe_stack_cursor *cursor, uint32_t turn,
                                    uint32_t digits)
 {
@@ -80,7 +80,8 @@ static uint32_t intern_and_resolve(struct table_state *s, struct strobe_stack_cu
     return id;
 }
 
-/* Nodes that can be resolved, each (parent, address) once; no more than `most` ids were reserved. */
+/* Returns the number of nodes that can be resolved. Requires that each (parent, address) exists once, and that at most
+ * `most` ids were reserved. */
 static uint32_t count_nodes(const struct strobe_stack_table *t, uint32_t most)
 {
     uint32_t ids = strobe_stack_node_count(t), count = 0;
@@ -99,7 +100,7 @@ static uint32_t count_nodes(const struct strobe_stack_table *t, uint32_t most)
     return count;
 }
 
-/* Every stack of the list has the id that it was given by whoever interned it: a new cursor finds it again. */
+/* Requires that a new cursor gets the same id for the stack as the thread that interned it. */
 static void require_same_ids(const struct table_state *s, uint32_t thread, uint32_t turn, uint32_t digits)
 {
     struct strobe_stack_cursor cursor = {0};
@@ -111,7 +112,7 @@ static void require_same_ids(const struct table_state *s, uint32_t thread, uint3
     require_frames(&s->table, id, &stack, stack.count);
 }
 
-/* Slots of levels that are said to be untouched are empty. */
+/* Requires that the slots of levels that are marked as untouched are empty. */
 static void require_levels(const struct strobe_stack_table *t)
 {
     uint32_t touched = strobe_load_relaxed(&t->head->levels_touched), slots = 0;
@@ -124,7 +125,7 @@ static void require_levels(const struct strobe_stack_table *t)
         explore_require(strobe_load_relaxed(&t->slots[slots]) == 0);
 }
 
-/* ---- table/same: the same stacks, by all */
+/* ---- table/same: all threads intern the same stacks */
 
 enum { S_1 = 1, S_12 = 6, S_121 = 25, S_13 = 7, S_2 = 2, S_21 = 9, S_3 = 3 };
 
@@ -150,7 +151,7 @@ static void check_same(void *state)
     for (uint32_t thread = 0; thread < s->threads; thread++)
         for (uint32_t i = 0; i < size; i++)
             require_same_ids(s, thread, i, stacks[i]);
-    /* A thread that lost every race keeps one node to itself. */
+    /* A thread that lost all races keeps one unused node. */
     explore_require(count_nodes(&s->table, 8) == (size < 3 ? size : 3));
     explore_require(strobe_load_relaxed(&s->table.head->full_count) == 0);
     require_levels(&s->table);
@@ -168,7 +169,7 @@ static const struct explore_program same_program = {
     .nightly = 2,
 };
 
-/* ---- table/different: stacks that share some frames; slot levels fill up and more are begun */
+/* ---- table/different: stacks that share some frames; slot levels fill up and new levels begin */
 
 static const uint32_t different[THREADS][4] = {
     {S_1, S_12, S_2, S_13},
@@ -228,7 +229,7 @@ static const struct explore_program two_program = {
     .nightly = 4,
 };
 
-/* ---- table/full: there are not nodes enough */
+/* ---- table/full: too few nodes */
 
 static void setup_few(void *state)
 {
@@ -240,7 +241,8 @@ static void setup_few_for_two(void *state)
     table_make(state, 2, 2);
 }
 
-/* What was refused is counted, refused only when every node is somebody's, and got the id of what found room. */
+/* A refused stack is counted, is refused only when all nodes are in use, and gets the id of the prefix that has nodes.
+ * */
 static void check_full(void *state)
 {
     struct table_state *s = state;
@@ -271,7 +273,7 @@ static const struct explore_program full_program = {
     .nightly = 2,
 };
 
-/* ---- table/resolve: ids are resolved as soon as they are known */
+/* ---- table/resolve: ids resolve as soon as they are returned */
 
 static void intern_resolving(void *state)
 {
@@ -331,7 +333,7 @@ static const struct explore_program hand_over_program = {
     .nightly = 1,
 };
 
-/* ---- table/scan: a reader tries ids that nobody gave it */
+/* ---- table/scan: a reader tries ids that it received from no thread */
 
 static void intern_one(void *state)
 {
@@ -366,7 +368,7 @@ static const struct explore_program scan_program = {
     .nightly = 2,
 };
 
-/* ---- table/frozen: one who interns is stopped before each of its operations */
+/* ---- table/frozen: an interning thread is frozen before each of its operations */
 
 static void check_frozen(void *state)
 {

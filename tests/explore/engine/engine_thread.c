@@ -1,4 +1,4 @@
-/* Threads that register, end, and whose ids are used again, against a sampler that looks at all of them. */
+/* Threads register and end, and their ids are used again, while a sampler reads the entries of all threads. */
 #include "engine/capture/thread.h"
 #include "tests/explore/programs.h"
 
@@ -11,7 +11,7 @@ struct thread_state {
     struct strobe_engine engine;
     struct strobe_host host;
     struct strobe_thread thread[ENTRIES];
-    strobe_a32 ended;           /* the first thread has, and its id is free again */
+    strobe_a32 ended;           /* the first thread has ended, and its id is free */
     uint32_t attached[ENTRIES]; /* index + 1 of each program thread's entry; 0: none was left */
 };
 
@@ -58,7 +58,7 @@ static struct strobe_thread *attach(struct thread_state *s, uint32_t tid)
     return t;
 }
 
-/* What the sampler relies on when it has seen that a thread is ready and lives. */
+/* Requires the fields that the sampler uses after it finds a thread ready and alive. */
 static void require_known(const struct strobe_engine *e, uint32_t index)
 {
     const struct strobe_thread *t = &e->threads[index];
@@ -70,7 +70,7 @@ static void require_known(const struct strobe_engine *e, uint32_t index)
     explore_require(t->entry->generation == index + 1 && t->entry->is_main == (tid == TID));
 }
 
-/* Looks at all threads as a pass does. */
+/* Reads all threads' entries as a pass does. */
 static void look(void *state)
 {
     struct thread_state *s = state;
@@ -84,7 +84,7 @@ static void look(void *state)
     }
 }
 
-/* Looks at the file alone, as another process does. */
+/* Reads only the file, as another process does. */
 static void read_file(void *state)
 {
     struct thread_state *s = state;
@@ -166,7 +166,7 @@ static void live_again(void *state)
         attach(s, TID);
 }
 
-/* No two that live have one id. */
+/* No two live threads have one id. */
 static void look_for_twins(void *state)
 {
     struct thread_state *s = state;
@@ -223,7 +223,7 @@ static const struct explore_program full_program = {
     .nightly = 2,
 };
 
-/* ---- thread/chunk: what a thread that ends leaves in the ring is another's to overwrite */
+/* ---- thread/chunk: other threads may overwrite the records of a thread that ended */
 
 static void write_and_end(void *state)
 {
@@ -234,7 +234,7 @@ static void write_and_end(void *state)
     strobe_thread_detach(t);
 }
 
-/* Samples there and overwritten are those written. */
+/* The present and the overwritten samples are the written ones. */
 static void check_chunk(void *state)
 {
     struct thread_state *s = state;
@@ -262,7 +262,7 @@ static const struct explore_program chunk_program = {
     .nightly = 1,
 };
 
-/* ---- thread/frozen: a thread is stopped while it registers or ends */
+/* ---- thread/frozen: a thread is frozen while it registers or ends */
 
 static void check_other(void *state)
 {

@@ -1,5 +1,5 @@
-/* The index of call frame information: lookups while images come and go, and while others fill the memo. An image here
- * has one function, whose rule says by its CFA which image it is of. */
+/* The index of call frame information: lookups while images are loaded and unloaded, and while other threads fill the
+ * memo. Each image has one function. The CFA of its rule identifies the image. */
 #include "engine/backend/linux/unwind_index.h"
 #include "tests/explore/programs.h"
 
@@ -32,7 +32,7 @@ static void put(struct bytes *b, uint64_t value, unsigned count)
     b->at += count;
 }
 
-/* Call frame information of one function at `start`, where the CFA is the stack pointer and `cfa`. */
+/* Makes call frame information of one function at `start`, whose CFA is the stack pointer plus `cfa`. */
 static void make_image(uint8_t *table, uint64_t start, uint8_t cfa, struct strobe_unwind_image *out)
 {
     enum { HEADER = 20, COMMON = 4 + 16 };
@@ -61,7 +61,7 @@ static void make_image(uint8_t *table, uint64_t start, uint8_t cfa, struct strob
     explore_require(strobe_eh_frame_open(table, TABLE_BYTES, address, address, &out->frames) == STROBE_OK);
 }
 
-/* The image that the rule is of: its CFA. 0: none. */
+/* Returns the CFA offset of the rule for `pc`, which identifies the image; 0: no rule. */
 static int32_t find_cfa(struct unwind_state *s, uint64_t pc)
 {
     struct strobe_unwind_rule rule = strobe_unwind_index_find(&s->index, pc);
@@ -89,7 +89,7 @@ static void replace(void *state)
     explore_require(strobe_unwind_index_add(&s->index, &s->image[1], &s->slot[1]) == STROBE_OK);
 }
 
-/* The old image's rule, none, the new image's: in that order. */
+/* The lookups find the old image's rule, no rule, the new image's rule, in this order. */
 static void look_up(void *state)
 {
     struct unwind_state *s = state;
@@ -121,7 +121,7 @@ static const struct explore_program replace_program = {
     .nightly = 2,
 };
 
-/* ---- unwind/memo: threads put the rules of different places into one line of the memo */
+/* ---- unwind/memo: threads put rules of different functions into one entry of the memo */
 
 static void setup_two(void *state)
 {

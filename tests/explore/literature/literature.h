@@ -1,8 +1,9 @@
-/* Concurrent programs from the literature, known to be right or known to be wrong: what the explorer says of them is
- * compared with what was published. Each list ends with a NULL; its name is the group's and begins its programs'.
+/* Concurrent programs from the literature that are known to be correct or wrong. The explorer's results are compared
+ * with the published ones. Each list ends with a NULL. The name of a list is that of its group, and programs' names
+ * begin with it.
  *
- * A data race is what C11 calls one, in each memory model: a relaxed store publishes nothing that is plain, even where
- * the machine would keep it in order. What the machine's order alone decides is therefore asked of atomic accesses. */
+ * In each memory model a data race is one by C11: a relaxed store publishes no plain data, even where the machine keeps
+ * the order. Programs that test the machine's order therefore use atomic accesses only. */
 #ifndef STROBE_EXPLORE_LITERATURE_LITERATURE_H
 #define STROBE_EXPLORE_LITERATURE_LITERATURE_H
 
@@ -16,7 +17,7 @@ extern const struct explore_program *const literature_deques[];
 extern const struct explore_program *const literature_published[];
 extern const struct explore_program *const literature_counts[];
 
-/* A fault in the memory models that a program was published to be wrong in. */
+/* The expected fault, in the memory models in which the program is known to be wrong. */
 #define IN_ALL(bits)                                                                                                   \
     {                                                                                                                  \
         bits, bits, bits                                                                                               \

@@ -1,6 +1,6 @@
-/* The small programs that stateless model checkers are compared by, with the number of their executions: from the
- * expected results in GenMC's repository (github.com/MPI-SWS/genmc, tests/correct/synthetic) where they stand there,
- * and by the argument beside them. The size is N; threads beyond it have nothing to do. */
+/* Small programs by which stateless model checkers are compared, with their numbers of executions. The numbers come
+ * from the expected results in GenMC's repository (github.com/MPI-SWS/genmc, tests/correct/synthetic), or from the
+ * argument beside the program. The size is N; other threads do nothing. */
 #include "tests/explore/literature/literature.h"
 
 #include <stdatomic.h>
@@ -28,7 +28,7 @@ static void nothing(void *state)
 
 #define COUNTED .state_bytes = sizeof(struct words), .setup = nothing, .check = nothing
 
-/* ---- updates: each one's place among those of a word is all there is to choose */
+/* ---- updates: executions differ only in the order of the updates of a word */
 
 static void adds(void *state)
 {
@@ -103,7 +103,7 @@ static const struct explore_program cinc = {
     .executions = 216,
 };
 
-/* Reads and writes one word: at the p-th place among the writes it may have read any of the p before. */
+/* Reads and writes one word. When its write is the p-th one, it may have read any of the p values before. */
 static void reads_writes(void *state)
 {
     struct words *w = state;
@@ -220,7 +220,7 @@ static const struct explore_program casw = {
 
 /* ---- chains */
 
-/* A reader looks for the last zero; writer i counts on from its left. */
+/* The reader searches for the last zero. Writer i writes the value to its left plus one. */
 static void last_zero(void *state)
 {
     struct words *w = state;
@@ -237,8 +237,8 @@ static void last_zero(void *state)
     w->got[0] = at;
 }
 
-/* Who stops at N, or at 0: 2^(N-1) each; who stops between found a writer that had read a zero: 2^(N-2) for each of the
- * N - 1 places. */
+/* The reader stops at N in 2^(N-1) executions, and at 0 in as many. When it stops at one of the N - 1 places between,
+ * the writer there had read a zero: 2^(N-2) executions for each place. */
 static const struct explore_program lastzero = {
     .name = "counts/lastzero",
     .what = "N writers, and who looks for the last zero: (N + 3) 2^(N-2) executions",

@@ -1,6 +1,6 @@
-/* Chase and Lev's work-stealing deque (SPAA 2005) with the orders of Le, Pop, Cohen, Zappa Nardelli, Correct and
- * efficient work-stealing for weak memory models (PPoPP 2013), figure 1; what it is without its fences; and its growth
- * as printed there, which CDSChecker found to be wrong (Norris, Demsky, OOPSLA 2013, section 6). */
+/* Chase and Lev's work-stealing deque (SPAA 2005) with the memory orders of Le, Pop, Cohen, Zappa Nardelli, Correct and
+ * efficient work-stealing for weak memory models (PPoPP 2013), figure 1; the same without its fences; and its growth as
+ * printed there, in which CDSChecker found a fault (Norris, Demsky, OOPSLA 2013, section 6). */
 #include "tests/explore/literature/literature.h"
 
 #include <stdatomic.h>
@@ -15,7 +15,7 @@ struct array {
 struct deque {
     _Atomic uint32_t top, bottom, use; /* use: index of the array */
     struct array array[2];
-    uint32_t task[ITEMS + 1]; /* what was written to a task before it was pushed */
+    uint32_t task[ITEMS + 1]; /* plain data, written before the task is pushed */
     uint32_t taken[EXPLORE_THREADS_MAX][ITEMS];
 };
 
@@ -157,7 +157,7 @@ static void thief_once_relaxed(void *state)
     run(state, steal(state, GROWS_RELAXED), 0);
 }
 
-/* Each task was taken once, or is still there. */
+/* Each task was taken once, or is still in the deque. */
 static void adds_up(struct deque *d, uint32_t pushed)
 {
     uint32_t times[ITEMS + 1] = {0};

@@ -18,7 +18,7 @@ static void all_counted(void *state)
     explore_require(((struct sleeper *)state)->counter == explore_size());
 }
 
-/* Threads beyond the size have nothing to do. */
+/* True when the calling thread takes part. Threads beyond the size do nothing. */
 static bool takes_part(void)
 {
     return explore_self() < explore_size();
@@ -30,7 +30,7 @@ static uint32_t swap_if(_Atomic uint32_t *word, uint32_t expected, uint32_t desi
     return expected;
 }
 
-/* ---- section 6, "mutex2": 0 free, 1 taken, 2 taken and somebody may sleep */
+/* ---- section 6, "mutex2": 0 free, 1 taken, 2 taken and a thread may sleep */
 
 static void mutex2_lock(_Atomic uint32_t *word)
 {
@@ -74,7 +74,7 @@ static const struct explore_program mutex2_good = {
     .nightly = 3,
 };
 
-/* Looks for sleepers, then lets go: one that comes between the two is not woken. */
+/* Checks for sleepers, then unlocks. A thread that goes to sleep in between is not woken. */
 static void mutex2_looked_first(void *state)
 {
     struct sleeper *s = state;
@@ -102,7 +102,7 @@ static const struct explore_program mutex2_bad = {
     .faults = IN_ALL(DEADLOCK),
 };
 
-/* Wakes before it lets go. */
+/* Wakes a sleeper before it unlocks. */
 static void mutex2_woken_first(void *state)
 {
     struct sleeper *s = state;
@@ -126,8 +126,8 @@ static const struct explore_program mutex2_woken = {
     .faults = IN_ALL(DEADLOCK),
 };
 
-/* ---- section 5, "mutex1": the count of those who came; each failed wait adds one more. The two others hold
- * it once each, so who fails for a third time has been kept awake by somebody who waits. */
+/* ---- section 5, "mutex1": the word counts attempts; each failed wait adds one more. The two other threads hold the
+ * mutex once each, so a third failed wait of a thread was caused by another waiter. */
 
 static void mutex1(void *state)
 {
@@ -231,7 +231,7 @@ static const struct explore_program message_silent = {
     .faults = IN_ALL(DEADLOCK),
 };
 
-/* ---- a bell: what a futex is, played by a word that is looked at again and again */
+/* ---- a bell: a futex simulated by a word that is polled */
 
 static void ring(void *state)
 {

@@ -1,5 +1,5 @@
-/* Mutual exclusion: each thread adds one to a plain counter inside of the lock, so that two that are inside at once, or
- * one after the other without an order, are a data race; a lost addition is seen at the end. */
+/* Mutual exclusion: each thread increments a plain counter inside the lock. Two threads inside at once, or one after
+ * the other without an order, are a data race. A lost increment is detected at the end. */
 #include "tests/explore/literature/literature.h"
 
 #include <stdatomic.h>
@@ -190,8 +190,8 @@ static const struct explore_program peterson_two_fences = {
     .fenced = true,
 };
 
-/* TSO keeps the two stores in order. RC11 may put the turns the other way round than the flags: the one who saw no flag
- * is inside, and the other finds the turn to be its own. */
+/* TSO keeps the two stores in order. RC11 may order the stores of `turn` otherwise than those of `flag`: one thread saw
+ * no flag and is inside, and the other thread finds its own turn. */
 static const struct explore_program peterson_one_fence = {
     .name = "locks/peterson-one-fence",
     .what = "Peterson's algorithm with one fence excludes on TSO, not in C11",
@@ -332,7 +332,7 @@ static const struct explore_program opposite = {
     .faults = IN_ALL(DEADLOCK),
 };
 
-/* Each makes way for the other, busily and for ever. */
+/* Each thread gives way to the other for ever (a livelock). */
 static void after_you(void *state)
 {
     struct lock *l = state;
@@ -356,7 +356,7 @@ static const struct explore_program livelock = {
     .faults = IN_ALL(DEADLOCK),
 };
 
-/* Does not say that it waits. */
+/* Waits in a loop that does not call the explorer's wait function. */
 static void waits_silently(void *state)
 {
     while (!atomic_load_explicit(&((struct lock *)state)->turn, memory_order_relaxed))

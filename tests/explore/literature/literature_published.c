@@ -1,4 +1,5 @@
-/* What one thread writes and others read: messages, sequence locks, initialisation on first use, hazard pointers. */
+/* Publication of data by one thread to others: messages, sequence locks, initialisation on first use, hazard pointers.
+ * */
 #include "tests/explore/literature/literature.h"
 
 #include <stdatomic.h>
@@ -147,7 +148,7 @@ static void writes(struct seqlock *s, bool fence)
     }
 }
 
-/* .. entering by an update, which waits for readers that updated before. */
+/* Enters the write side by an update, which is ordered after readers that updated before. */
 static void enters(struct seqlock *s)
 {
     for (uint32_t i = 0; i < explore_size(); i++) {
@@ -241,7 +242,7 @@ static const struct explore_program seqlock_update = {
     .nightly = 3,
 };
 
-/* The reader's release finds no acquire. */
+/* The reader's release synchronizes with no acquire. */
 static const struct explore_program seqlock_update_stored = {
     .name = "published/seqlock-update-stored",
     .what = "a writer that enters by a store waits for no such reader",
@@ -313,7 +314,7 @@ static void happened_once(void *state)
     explore_require(((struct once *)state)->times == 1);
 }
 
-/* Both look first. */
+/* Both threads check without the lock. */
 static void once_unlocked(void *state)
 {
     struct once *o = state;

@@ -1,5 +1,5 @@
-/* Queues: between one writer and one reader, unbounded, bounded. A record's payload is plain memory, so that a missing
- * order is a data race. */
+/* Queues: with one writer and one reader, unbounded, and bounded. The payload is plain memory, so that a missing order
+ * is a data race. */
 #include "tests/explore/literature/literature.h"
 
 #include <stdatomic.h>
@@ -14,9 +14,9 @@ static void nothing(void *state)
 enum { RING = 2 };
 
 struct ring {
-    _Atomic uint32_t head, tail; /* next to read, next to write: they count on for ever */
+    _Atomic uint32_t head, tail; /* next to read, next to write: counters; the slot is counter % RING */
     uint32_t slot[RING];
-    _Atomic uint32_t loose[RING]; /* .. the same, for a ring that is ordered by nothing */
+    _Atomic uint32_t loose[RING]; /* atomic payload, for a ring without memory orders */
 };
 
 static bool ring_put(struct ring *r, uint32_t value, memory_order load, memory_order store)
@@ -183,7 +183,7 @@ static void queue_put(struct queue *q, uint32_t node, uint32_t value, memory_ord
     }
 }
 
-/* 0 when it is empty. */
+/* Returns 0 when the queue is empty. */
 static uint32_t queue_take(struct queue *q)
 {
     for (;;) {
@@ -237,7 +237,7 @@ static void queue_takes_two(void *state)
     q->got[explore_self()][1] = queue_take(q);
 }
 
-/* What was put is what was taken and what is left, each once. */
+/* Each value that was put was taken once or is still in the queue. */
 static void queue_adds_up(struct queue *q, uint32_t put)
 {
     uint32_t times[NODES] = {0}, taken = 0;
@@ -376,7 +376,7 @@ static void bounded_takes(void *state)
     ((struct bounded *)state)->got[explore_self()] = bounded_take(state);
 }
 
-/* Goes round the ring: the third record needs a cell that was given back. */
+/* Wraps around the ring: the third record needs a cell that a reader freed. */
 static void bounded_goes_round(void *state)
 {
     struct bounded *b = state;

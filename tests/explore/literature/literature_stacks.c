@@ -1,5 +1,5 @@
-/* Treiber's stack (IBM RJ 5118, 1986): nodes that are never used again, used again at once (ABA), used again under a
- * counted top, and given back to the allocator while others still read them. */
+/* Treiber's stack (IBM RJ 5118, 1986) with nodes that are never reused, reused immediately (ABA), reused with a counted
+ * top, or freed while other threads read them. */
 #include "tests/explore/literature/literature.h"
 
 #include <stdatomic.h>
@@ -8,7 +8,7 @@ enum { NODES = 5 };
 
 struct stack {
     _Atomic uint32_t top;     /* index of a node, 0: none */
-    _Atomic uint64_t counted; /* the same, and in the upper half how often it was changed */
+    _Atomic uint64_t counted; /* the same, with the number of changes in the upper half */
     struct {
         _Atomic uint32_t next;
         uint32_t value;
@@ -75,7 +75,7 @@ static void pushes_then_pops(void *state)
     pops(state);
 }
 
-/* Every node that was pushed was popped or is still there, once. A thread that was frozen may hold one. */
+/* Each pushed node was popped once or is still in the stack. A frozen thread may hold one. */
 static void adds_up(struct stack *s, uint32_t pushed)
 {
     uint32_t times[NODES] = {0}, steps = 0;
@@ -142,7 +142,7 @@ static const struct explore_program treiber_relaxed = {
     .faults = IN_ALL(RACE),
 };
 
-/* ---- ABA: one pops the two nodes of the stack and pushes the first again, while another pops */
+/* ---- ABA: a thread pops both nodes of the stack and pushes the first again, while another thread pops */
 
 static void aba_setup(void *state)
 {
@@ -179,7 +179,7 @@ static void aba_pushes_again(void *state)
     push(s, first, memory_order_release);
 }
 
-/* Nothing is in the stack that somebody owns. */
+/* No node in the stack is owned by a thread. */
 static void none_owned(struct stack *s, uint32_t top)
 {
     uint32_t steps = 0;
@@ -264,7 +264,7 @@ static const struct explore_program treiber_counted = {
     .check = counted_check,
 };
 
-/* ---- nodes of the allocator */
+/* ---- nodes from the allocator */
 
 struct node {
     struct node *_Atomic next;

@@ -1,4 +1,4 @@
-/* For builds that can't hold them. */
+/* An empty list of programs, for builds that cannot contain them. */
 #include "sim/explore/program.h"
 
 const struct explore_group explore_groups[] = {{0}};

@@ -1,10 +1,10 @@
-/* The programs that are explored, on real threads: what sim/explore/program.h guarantees, kept by the machine itself.
- * Its memory model and its schedules are whatever this processor has; a round is one execution, and there are many.
+/* Runs the explored programs on real threads. It implements the functions of sim/explore/program.h on this machine. The
+ * memory model and the schedules are those of the processor. A round is one execution; a run has many rounds.
  *
- * Threads live as long as the process; the first is the main one. A round begins when as many as the program wants have
- * met; each then waits for a short random time. Nothing orders them in between, so the thread sanitizer sees the
- * program's own orders alone. Random numbers begin with the seed; when threads are scheduled does not: a seed repeats
- * the choices and the waits of a round, not its interleaving. */
+ * Threads live as long as the process. The first is the main thread. A round begins when the threads of the program
+ * have met. Each thread then waits for a short random time. No operation orders the threads in between, so the thread
+ * sanitizer sees the orders of the program only. The seed determines the random numbers, not the scheduling: a seed
+ * repeats the choices and the waits of a round, not its interleaving. */
 #include "engine/base/error_format.h"
 #include "sim/explore/program.h"
 
@@ -25,9 +25,9 @@ enum {
     ARENA_BYTES = 64 << 10,
     LOCALS = 16,
     FREE_SIZES = 8,
-    WAIT_BITS = 10,       /* a thread waits for up to 2^k turns of a loop, k random: often closely */
-    MEET_TURNS = 3000,    /* .. for others, before it gives way */
-    INTERRUPT_NS = 40000, /* an interrupt comes within that time */
+    WAIT_BITS = 10,       /* a thread waits up to 2^k turns, with k random: often short waits */
+    MEET_TURNS = 3000,    /* turns that a thread spins for others before it yields */
+    INTERRUPT_NS = 40000, /* an interrupt comes within this time */
 };
 
 #if defined(__SANITIZE_THREAD__)
@@ -42,7 +42,7 @@ enum {
 #endif
 
 struct worker {
-    _Alignas(128) _Atomic uint32_t rounds; /* that it was asked for; the futex it sleeps on */
+    _Alignas(128) _Atomic uint32_t rounds; /* number of requested rounds; also the futex on which the thread sleeps */
     uint32_t index;
     uint64_t random;
     volatile sig_atomic_t inside, interrupted;
@@ -54,7 +54,7 @@ static struct {
     const char *command;
     const struct explore_program *program;
     uint64_t seed, round;
-    uint32_t size, hang_seconds; /* a round is a few microseconds long */
+    uint32_t size, hang_seconds; /* a round takes a few microseconds */
     void *state;
     _Alignas(128) _Atomic uint32_t met, running;
     _Alignas(128) _Atomic uint32_t failed;
@@ -78,7 +78,7 @@ static struct {
     size_t bytes;
 } locals[LOCALS];
 static uint32_t local_count;
-static _Thread_local char anchor; /* other thread-local variables lie as far from it in each thread */
+static _Thread_local char anchor; /* other thread-local variables have the same offset from it in each thread */
 
 static uint64_t random_next(uint64_t *state)
 {
@@ -106,7 +106,7 @@ static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const s
     return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
-/* ---- what ends a run */
+/* ---- failures, which end a run */
 
 static void say_where(void)
 {
@@ -135,7 +135,7 @@ _Noreturn void explore_broken(const char *condition, const char *file, int line)
 }
 
 #if WATCHED
-/* The first race ends the run. */
+/* Options of the thread sanitizer: the first race ends the run. */
 const char *__tsan_default_options(void);
 void __sanitizer_set_death_callback(void (*call)(void));
 const char *__tsan_default_options(void)
@@ -144,7 +144,7 @@ const char *__tsan_default_options(void)
 }
 #endif
 
-/* ---- program.h */
+/* ---- functions of program.h */
 
 uint32_t explore_size(void)
 {
@@ -182,7 +182,7 @@ static void arena_unlock(void)
     atomic_store_explicit(&arena.lock, 0, memory_order_release);
 }
 
-/* A block has its size before it, and the next free one inside. */
+/* The size precedes a block. A free block contains the next free one. */
 struct block {
     _Alignas(16) size_t bytes;
 };
@@ -264,7 +264,7 @@ static void interrupt_soon(void)
     timer_settime(me->timer, 0, &when, NULL);
 }
 
-/* Waits for the word to be `wanted`, a little at full speed, so that threads meet closely. */
+/* Waits until the word is `wanted`. It spins first, so that threads meet closely. */
 static void meet(_Atomic uint32_t *word, uint32_t wanted)
 {
     uint32_t turns = 0;
@@ -339,7 +339,7 @@ static void start_workers(void)
 
 /* ---- a round */
 
-/* size: 0 for the program's own, small and large. */
+/* Plays one round. size: 0 means one of the program's sizes, small or large. */
 static void play(uint64_t *random, uint32_t size)
 {
     const struct explore_program *p = now.program;
@@ -382,7 +382,7 @@ static bool known_bad(const struct explore_program *program)
     return faults != 0;
 }
 
-/* Adds the programs to play: those without a fault, or the one that is named. */
+/* Adds the programs to play: all without a known fault, or the named one. */
 static void choose(const char *name)
 {
     for (const struct explore_group *group = explore_groups; group->program; group++)
@@ -415,7 +415,7 @@ static void stay(struct tally *t, double until, uint64_t size)
     t->seconds += seconds_now() - began;
 }
 
-/* Round after round of each program in turn, until the time is over and each has had its turn. */
+/* Plays rounds of each program in turn, until the time is over and each program was played. */
 static void play_all(double seconds, uint64_t size)
 {
     double end = seconds_now() + seconds, slice = seconds / tally_count / 3;

@@ -1,5 +1,5 @@
-/* The explorer against itself: what one strategy meets, the other does too, on random programs; and what it says of
- * small programs whose answers are known. */
+/* The explorer: on random programs all strategies meet the same executions, and on small programs its results are the
+ * known ones. */
 #include "sim/explore/access.h"
 #include "sim/explore/explore.h"
 #include "sim/kernel/random.h"
@@ -142,7 +142,9 @@ static void each_execution_of_a_random_program_is_met_once_and_none_is_left_out(
     }
 }
 
-/* ---- message passing, with a store between the two loads: it waits in the buffer, the later load does not pass */
+/* ---- message passing, with a store between the two loads: it stays in the store buffer, and the loads keep their
+ * order
+ */
 
 static void passes(void *state)
 {

@@ -1,5 +1,5 @@
-/* What the explorer finds without being asked, and how it shows it: small programs with one fault each, and beside each
- * one without. */
+/* Faults that the explorer detects in each program, and its reports of them: small programs with one fault each, and
+ * for each a program without the fault. */
 #include "sim/explore/access.h"
 #include "sim/explore/explore.h"
 #include "tests/sim/support/stage.h"
@@ -25,7 +25,7 @@ static void store(_Atomic uint32_t *x, uint32_t value, int order)
 }
 
 static struct explore_result result;
-static uint32_t outcomes; /* bit i: an execution ended with explore_size() .. as a program notes it */
+static uint32_t outcomes; /* a program sets bit i when an execution ends with outcome i */
 
 static void explore_with(const struct explore_program *p, struct explore_options o)
 {
@@ -191,7 +191,7 @@ static void sleeps_if_it_was_zero(void *state)
     SHARED;
     uint32_t was = load(&s->x, memory_order_relaxed);
     if (!was)
-        explore_futex_wait(&s->y, 0, false); /* what it waits for is another word: nobody re-checks x */
+        explore_futex_wait(&s->y, 0, false); /* waits for another word, so the wait does not re-check x */
 }
 static void sets_and_wakes(void *state)
 {
@@ -258,7 +258,7 @@ static void an_access_to_memory_that_another_thread_frees_is_found(void **state)
                                 .thread = {frees_block, uses_block}};
     explore(&p);
     assert_int_equal(result.failure.fault, EXPLORE_RECLAIMED);
-    p.thread[1] = frees_block; /* whoever takes it frees it: once */
+    p.thread[1] = frees_block; /* the thread that takes the block frees it, once */
     explore(&p);
     assert_int_equal(result.failure.fault, EXPLORE_FINE);
 }
@@ -304,7 +304,7 @@ static void a_lock_is_held_up_by_a_frozen_thread_and_what_is_lock_free_is_not(vo
     p.thread[0] = p.thread[1] = adds;
     explore(&p);
     assert_int_equal(result.failure.fault, EXPLORE_FINE);
-    assert_true(result.variants >= 3); /* undisturbed, frozen before its only operation, and one step further */
+    assert_true(result.variants >= 3); /* not frozen, frozen before its only operation, and frozen one step later */
 }
 
 static void adds_twice(void *state)
@@ -335,7 +335,7 @@ static void an_interrupt_comes_before_each_operation(void **state)
 
 /* ---- strategies */
 
-/* Fails when thread 1 runs between two operations of thread 0, which is then between two of thread 1. */
+/* Fails when thread 1 runs between two operations of thread 0, and thread 0 then runs between two of thread 1. */
 static void first(void *state)
 {
     SHARED;
@@ -370,7 +370,7 @@ static void pct_finds_a_bug_of_its_depth_as_often_as_its_bound_says(void **state
     uint32_t found = 0, rounds = 400;
     double bound = 0;
     for (o.seed = 1; o.seed <= rounds; o.seed++) {
-        o.executions_max = 20; /* the first ones learn how long an execution is */
+        o.executions_max = 20; /* from the first executions the strategy learns the length of one */
         explore_with(&two_deep, o);
         found += result.failure.fault == EXPLORE_REQUIRE;
         bound = result.probability;

@@ -1,4 +1,5 @@
-/* A saved failure is that failure: also one in which the stores of two places stand in orders that no schedule has. */
+/* A saved failure replays as the same failure, even when the stores to two locations have orders that no schedule
+ * produces. */
 #include "engine/base/error.h"
 #include "sim/explore/access.h"
 #include "sim/explore/explore.h"
@@ -13,7 +14,8 @@
 
 #include <cmocka.h>
 
-/* 2+2W: both threads store to both places, each in the other's order; in the end both hold what came first. */
+/* The litmus test 2+2W: both threads store to both locations, in opposite orders. In the failure each location finally
+ * holds the first store of a thread. */
 struct pair {
     _Atomic uint32_t x, y;
 };
@@ -86,7 +88,7 @@ static void a_failure_that_no_schedule_has_is_found_again_by_its_file(void **sta
     explore_result_free(&again);
 }
 
-static void the_same_never_fails_where_stores_keep_their_order(void **state)
+static void the_saved_failure_does_not_occur_under_sc_and_tso(void **state)
 {
     (void)state;
     for (enum explore_memory m = EXPLORE_SC; m <= EXPLORE_TSO; m++) {
@@ -105,7 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_that_no_schedule_has_is_found_again_by_its_file),
-        cmocka_unit_test(the_same_never_fails_where_stores_keep_their_order),
+        cmocka_unit_test(the_saved_failure_does_not_occur_under_sc_and_tso),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

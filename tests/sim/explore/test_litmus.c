@@ -1,5 +1,4 @@
-/* Litmus tests as people write them: what is refused, and in which words; and what each construct means when the test
- * is explored. */
+/* Litmus tests: refused texts and their error messages, and the meaning of each construct when a test is explored. */
 #include "engine/base/error.h"
 #include "sim/explore/litmus/litmus.h"
 
@@ -12,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* A test of one thread with that body, in line 3 from column 19 on. */
+/* A test of one thread with this code in its body. The body is in line 3. */
 #define BODY(code)  "C a\n{ [x] = 0; [y] = 0; }\nP0 (int* x, int *y) { " code " }\n"
 #define ENDED(text) BODY("int r0 = 0;") text
 
@@ -111,7 +110,7 @@ static void what_is_wrong_is_said_in_one_line(void **state)
     }
 }
 
-/* `piece`, `count` times between two texts. */
+/* Returns `before`, then `count` times `piece`, then `after`. */
 static char *repeated(const char *before, const char *piece, size_t count, const char *after)
 {
     size_t n = strlen(piece);
@@ -150,7 +149,8 @@ static void sizes_have_limits(void **state)
     refused_with(repeated("C a\n{ [x] = 0; }\nP0 () { }\nexists ", "x=0 => ", MANY, "x=0"), "at most 64 propositions");
 }
 
-/* Any prefix of a test is either one or refused in a line that names the file, and no byte behind it is looked at. */
+/* Each prefix of a test is either a test or refused in a line that names the file. The parser reads no byte behind it.
+ * */
 static void tests_cut_anywhere_are_refused_in_order(void **state)
 {
     static const char text[] =
@@ -168,7 +168,7 @@ static void tests_cut_anywhere_are_refused_in_order(void **state)
             explore_litmus_free(test);
         else
             assert_int_equal(strncmp(error.text, "cut.litmus:", 11), 0);
-        assert_true(n < sizeof text - 1 || error.text[0] == '\0'); /* the whole is one */
+        assert_true(n < sizeof text - 1 || error.text[0] == '\0'); /* the whole text is a test */
         free(exact);
     }
 }
@@ -186,7 +186,7 @@ static void files_that_cannot_be_read_are_said(void **state)
     assert_string_equal(error.text, "tests: expected a litmus test: Is a directory");
 }
 
-/* ---- what it means */
+/* ---- meaning */
 
 static struct explore_litmus *present;
 static struct explore_outcomes found;
@@ -214,7 +214,7 @@ static int leave(void **state)
     return 0;
 }
 
-/* All outcomes, with " | " between them. */
+/* Returns all outcomes, separated by " | ". */
 static const char *outcomes(void)
 {
     static char text[4096];
@@ -401,7 +401,8 @@ static void linux_forms_are_the_operations_they_are_said_to_be(void **state)
     assert_false(found.ok);
 }
 
-/* A load's release and a store's acquire say nothing; without _explicit all is seq_cst; consume is acquire. */
+/* Release on a load and acquire on a store have no effect. Operations without _explicit are seq_cst. Consume is
+ * acquire. */
 static void orders_are_those_that_are_written(void **state)
 {
     static const char sb[] =
@@ -560,8 +561,8 @@ static void outcomes_are_printed_as_by_herd(void **state)
     assert_string_equal(explore_litmus_program(present)->name, "pair");
 }
 
-/* The habits of other collections: returns of void, no blanks, an expectation in shared memory, plain and atomic access
- * to one location, comments and keys in the head. */
+/* Forms that other collections use: return without a value, no blanks, a compare-exchange whose expected value is in
+ * shared memory, plain and atomic access to one location, comments and keys in the head. */
 static void tests_are_read_as_others_write_them(void **state)
 {
     (void)state;
@@ -583,7 +584,7 @@ static void tests_are_read_as_others_write_them(void **state)
     assert_true(found.undefined);
 }
 
-/* Outcomes are put into order; the claims still speak of what they name. */
+/* Sorting the outcomes does not change the claims about named outcomes. */
 static void claims_name_what_they_say_whatever_the_order(void **state)
 {
     (void)state;

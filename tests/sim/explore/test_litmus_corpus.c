@@ -1,6 +1,6 @@
-/* The classic litmus tests (tests/explore/litmus): the explorer finds exactly the outcomes, each in as many executions,
- * that stand in the head of each file, and so do the axioms. What is there was worked out by the axioms and agrees with
- * what the sources named there say of the outcome that the condition asks for. */
+/* The classic litmus tests of tests/explore/litmus. The head of each file lists its outcomes and the number of
+ * executions of each. The explorer and the axioms both find exactly these. The axioms computed the lists; for the
+ * outcome of the condition they agree with the sources that the heads name. */
 #include "engine/base/error.h"
 #include "tests/sim/support/litmus_axioms.h"
 
@@ -17,7 +17,7 @@ enum { FILES_MAX = 256, ROWS_MAX = 512 };
 
 static const char folder[] = "tests/explore/litmus";
 
-/* The table in a file's head: executions with each outcome, by memory model; a race makes them void. */
+/* The table in a file's head: the number of executions with each outcome, by memory model. A race makes them void. */
 struct table {
     uint32_t count;
     struct {
@@ -49,7 +49,7 @@ static int list_files(void **state)
     return 0;
 }
 
-/* "1 0 *  0:r0=1;" */
+/* Parses a row such as "1 0 *  0:r0=1;". */
 static bool read_row(struct table *t, char *line)
 {
     char cell[EXPLORE_MEMORIES][24];
@@ -163,7 +163,7 @@ static void explored_outcomes_are_those_stored(void **state)
     print_message("%u tests in three models, %llu executions\n", name_count, (unsigned long long)executions);
 }
 
-/* Strategies that need not find all find nothing else; a bound that no schedule reaches leaves nothing out. */
+/* Incomplete strategies find no other outcomes. With a bound that no schedule reaches, no outcome is missing. */
 static void other_strategies_find_nothing_but_stored_outcomes(void **state)
 {
     static const enum explore_strategy strategies[] = {EXPLORE_BOUNDED, EXPLORE_WALK, EXPLORE_PCT};
@@ -222,7 +222,7 @@ static void axioms_allow_the_outcomes_that_are_stored(void **state)
     }
 }
 
-/* What one model allows the weaker ones do, and each of the weaker ones allows something more somewhere. */
+/* A weaker model allows all outcomes of a stronger one, and in at least one test it allows more. */
 static void weaker_models_allow_more(void **state)
 {
     static struct table t;

@@ -1,5 +1,5 @@
-/* The explorer against the axioms: random programs are written as litmus tests, read, explored, and have exactly the
- * outcomes, each in as many executions, that the axioms allow when all candidates are judged by them.
+/* Compares the explorer with the axioms. Random programs are written as litmus tests, parsed and explored. They have
+ * exactly the outcomes that the axioms allow, each in the same number of executions.
  *
  *     test_litmus_random [SEED [COUNT]] */
 #include "engine/base/error.h"
@@ -24,10 +24,10 @@ static uint64_t first_seed = 1, count = 600;
 struct draw {
     struct sim_random random;
     struct axioms_program p;
-    uint32_t registers; /* of the thread that is drawn */
-    bool plain;         /* some accesses are */
-    bool sc;            /* all orders are relaxed or seq_cst, and fences are many */
-    int64_t value;      /* stored last: most stores differ */
+    uint32_t registers; /* used by the current thread */
+    bool plain;         /* some accesses are plain */
+    bool sc;            /* all orders are relaxed or seq_cst, and there are many fences */
+    int64_t value;      /* last stored value: most stores differ */
 };
 
 static uint32_t below(struct draw *d, uint32_t n)
@@ -40,7 +40,7 @@ static uint8_t one_of(struct draw *d, const uint8_t *orders, uint32_t n)
     return orders[below(d, n)];
 }
 
-/* So that SC has something to say: in half of the programs. */
+/* Draws the orders of half of the programs, so that seq_cst restricts many of their outcomes. */
 static uint8_t sc_or_relaxed(struct draw *d)
 {
     return below(d, 3) ? memory_order_relaxed : memory_order_seq_cst;
@@ -64,7 +64,7 @@ static uint8_t store_order(struct draw *d)
     return one_of(d, orders, 4);
 }
 
-/* Of an update, or from the second on of a fence. */
+/* Draws the order of an update, or of a fence, which cannot be relaxed. */
 static uint8_t order(struct draw *d, bool fence)
 {
     static const uint8_t orders[] = {memory_order_relaxed, memory_order_acquire, memory_order_release,
@@ -151,7 +151,7 @@ static bool stores(const struct axioms_op *op)
     return op->kind == AXIOMS_STORE || (loads(op) && op->kind != AXIOMS_LOAD);
 }
 
-/* How many candidates the axioms have to judge, at most. */
+/* Returns an upper bound of the number of candidates that the axioms must check. */
 static double candidates(const struct axioms_program *p)
 {
     uint32_t stored[AXIOMS_LOCATIONS_MAX] = {0};
@@ -273,7 +273,7 @@ static char *litmus(const struct axioms_program *p, uint64_t seed)
     return text;
 }
 
-/* ---- both */
+/* ---- comparison */
 
 struct sums {
     uint64_t programs, races, outcomes, executions, weak, weaker;
@@ -302,7 +302,7 @@ static bool agree(const struct explore_outcomes *found, const struct axioms_outc
     return true;
 }
 
-/* What is not the same on both sides. */
+/* Prints the outcomes that differ. */
 static void print_difference(const struct explore_outcomes *found, const struct axioms_outcomes *allowed)
 {
     print_message("explored %llu executions%s %s, allowed %llu%s\n", (unsigned long long)found->result.executions,
@@ -373,7 +373,7 @@ static void random_programs_have_the_executions_that_the_axioms_allow_and_no_oth
                   (unsigned long long)first_seed, (unsigned long long)(first_seed + count - 1),
                   (unsigned long long)sums.executions, (unsigned long long)sums.outcomes,
                   (unsigned long long)sums.races, (unsigned long long)sums.weak, (unsigned long long)sums.weaker);
-    /* The programs are such that there is something to be wrong about. */
+    /* The random programs must have enough different outcomes for a meaningful comparison. */
     if (sums.programs >= 500)
         assert_true(sums.races * 100 > sums.programs && sums.weak * 100 > sums.programs &&
                     sums.weaker * 20 > sums.programs);

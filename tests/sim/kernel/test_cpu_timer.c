@@ -1,4 +1,4 @@
-/* CPU timers of the virtual kernel: when they fire, what the thread receives then, and what they cost. */
+/* CPU timers of the virtual kernel: when they fire, what the thread receives, and what they cost. */
 #include "tests/sim/support/stage.h"
 
 static void notes_time_and_rest(struct sim_thread *self, void *ctx)
@@ -32,7 +32,7 @@ static void set_own(struct sim_cpu_timer timer)
     assert_int_equal(sim_cpu_timer(sim_self(), &timer), STROBE_OK);
 }
 
-/* --- exact --- */
+/* ---- exact timers */
 
 static void computes_in_pieces(void *arg)
 {
@@ -101,7 +101,7 @@ static void threads_that_share_a_core_are_called_by_their_own_time(void **state)
     stage_close();
 }
 
-/* --- what fn costs --- */
+/* ---- costs of the timer's function */
 
 static void charges_and_computes(struct sim_thread *self, void *ctx)
 {
@@ -120,7 +120,7 @@ static void computes_with_a_costly_timer(void *arg)
     sim_compute(20 * US);
     note(sim_now());
     sim_charge(9 * US);
-    sim_sleep_until(1); /* pays what was charged */
+    sim_sleep_until(1); /* computes the charged time first */
     note(sim_now());
 }
 
@@ -130,10 +130,10 @@ static void what_a_call_costs_is_time_of_its_thread(void **state)
     stage_cores(1);
     struct sim_thread *t = enter("a", computes_with_a_costly_timer, NULL);
     play(SIM_END_DONE);
-    assert_int_equal(notes[0], 10200); /* after the signal's way in */
-    assert_int_equal(notes[1], 20200); /* the call's own time counts for the next */
+    assert_int_equal(notes[0], 10200); /* after the cost of the signal */
+    assert_int_equal(notes[1], 20200); /* the time of the function counts towards the next period */
     assert_int_equal(notes[2], 22000);
-    assert_int_equal(notes[3], 30200); /* in the middle of what was charged */
+    assert_int_equal(notes[3], 30200); /* within the charged time */
     assert_int_equal(notes[4], 32000);
     assert_int_equal(sim_cpu_ns(t), 32000);
     stage_close();
@@ -168,7 +168,7 @@ static void what_falls_due_during_a_call_is_lost_and_counted(void **state)
     stage_close();
 }
 
-/* --- at the kernel's ticks --- */
+/* ---- timers at the kernel's ticks */
 
 static void computes_10_ms_at_ticks(void *arg)
 {
@@ -215,7 +215,7 @@ static void a_timer_at_ticks_misses_a_thread_that_runs_between_them(void **state
     stage_close();
 }
 
-/* --- system calls --- */
+/* ---- system calls */
 
 static void calls_the_kernel(void *way)
 {
@@ -250,7 +250,7 @@ static void a_system_call_hides_an_exact_timer_and_delays_one_at_ticks(void **st
     stage_close();
 }
 
-/* --- from outside --- */
+/* ---- timers set by other threads */
 
 static struct sim_thread *target;
 
@@ -285,7 +285,7 @@ static void a_thread_s_timer_can_be_set_and_ended_by_another_while_it_computes(v
     stage_close();
 }
 
-/* --- with everything else --- */
+/* ---- with other features of the kernel */
 
 static void notes_if_it_is_its_own(struct sim_thread *self, void *ctx)
 {

@@ -1,4 +1,4 @@
-/* Fibers: what a switch must keep, deep stacks, stacks used again, and what is thread-local. */
+/* Fibers: the state that a switch preserves, deep stacks, reused stacks, and thread-local bytes. */
 #include "sim/kernel/fiber.h"
 
 #include <fenv.h>
@@ -30,7 +30,7 @@ static void end(struct sim_fiber *self, struct sim_fiber *next)
     sim_fiber_switch(self, next);
 }
 
-/* --- registers: more values are alive over the switch than a callee may keep --- */
+/* ---- registers: more live values over the switch than callee-saved registers */
 
 static void switched(struct sim_fiber *self, struct sim_fiber *other)
 {
@@ -89,7 +89,7 @@ static void what_is_alive_over_a_switch_is_kept(void **state)
     close_both();
 }
 
-/* --- how floating-point rounds --- */
+/* ---- floating-point rounding mode */
 
 static int rounding[4];
 
@@ -125,7 +125,7 @@ static void each_fiber_rounds_in_its_own_way(void **state)
     close_both();
 }
 
-/* --- stacks --- */
+/* ---- stacks */
 
 static uint32_t dive(uint32_t depth)
 {
@@ -175,7 +175,7 @@ static void thousands_of_fibers_live_and_stacks_are_used_again(void **state)
     free(many);
 }
 
-/* --- thread-local bytes --- */
+/* ---- thread-local bytes */
 
 static struct {
     uint64_t number;

@@ -1,4 +1,4 @@
-/* The virtual kernel in fair mode: time, cores, and who gets how much of them. */
+/* The virtual kernel in fair mode: time, cores, and the shares that threads get of them. */
 #include "sim/kernel/fiber.h"
 #include "tests/sim/support/stage.h"
 
@@ -8,7 +8,7 @@ static void computes(void *ns)
     note(sim_now());
 }
 
-/* --- time --- */
+/* ---- time */
 
 static void computes_and_is_charged(void *arg)
 {
@@ -143,7 +143,7 @@ static void a_run_waits_for_no_daemon(void **state)
     stage_close();
 }
 
-/* --- cores --- */
+/* ---- cores */
 
 static void two_threads_share_a_core_by_slices(void **state)
 {
@@ -166,8 +166,8 @@ static void never_ends(void *arg)
         sim_compute(*(const uint64_t *)arg);
 }
 
-/* Hogs that compute in pieces of several lengths, two of them with sleeps between: shares of those that always can run
- * differ by no more than a slice or two. */
+/* Threads compute in pieces of several lengths; two of them sleep between the pieces. The shares of the threads that
+ * never sleep differ by at most one or two slices. */
 static void hogs_get_equal_shares_whatever_their_pieces(void **state)
 {
     (void)state;
@@ -327,7 +327,7 @@ static void what_a_stopped_thread_is_charged_it_uses_before_it_goes_on(void **st
     stage_close();
 }
 
-/* --- late machines --- */
+/* ---- machines with wake-up delays */
 
 static struct sim_lateness always(uint64_t ns)
 {
@@ -397,7 +397,7 @@ static void unparks_and_notes(void *ns)
     note(sim_now());
 }
 
-/* The core of the one that is woken is idle from its begin on. */
+/* The core of the woken thread is idle from the start of the run. */
 static void a_wake_up_costs_both_threads_what_the_idle_time_of_the_core_says(void **state)
 {
     static const uint64_t idle_ns[] = {10 * US, 25 * US, 40 * US};
@@ -440,7 +440,7 @@ static void starts_and_joins(void *arg)
     note(sim_cpu_ns(t));
 }
 
-/* The core of the one that is started is idle from the begin on. */
+/* The core of the started thread is idle from the start of the run. */
 static void a_thread_that_another_starts_costs_both_and_comes_as_late_as_one_that_is_woken(void **state)
 {
     (void)state;
@@ -454,7 +454,7 @@ static void a_thread_that_another_starts_costs_both_and_comes_as_late_as_one_tha
     play(SIM_END_DONE);
     const uint64_t expected[] = {43 * US, 67 * US, 89 * US, 35 * US};
     assert_memory_equal(notes, expected, sizeof expected);
-    assert_int_equal(sim_cpu_ns(starter), 43 * US); /* that it is started itself costs nobody */
+    assert_int_equal(sim_cpu_ns(starter), 43 * US); /* the start of this first thread is free */
     stage_close();
 }
 
@@ -491,7 +491,7 @@ static void a_realtime_thread_takes_its_own_core_and_whom_it_displaces_waits_for
     play(SIM_END_DONE);
     assert_int_equal(notes[0], 1 * US);  /* brief: the other core is idle from here */
     assert_int_equal(notes[1], 15 * US); /* realtime */
-    assert_int_equal(notes[2], 27 * US); /* 2 + 20, and the 5 that it stood for */
+    assert_int_equal(notes[2], 27 * US); /* 2 + 20, and the 5 for which it was displaced */
     stage_close();
 }
 
@@ -530,7 +530,7 @@ static void a_yield_goes_to_the_end_of_the_line(void **state)
     stage_close();
 }
 
-/* --- threads --- */
+/* ---- threads */
 
 static uint32_t ran;
 
@@ -610,7 +610,7 @@ static void a_tid_may_be_used_again_a_serial_is_not(void **state)
     stage_close();
 }
 
-/* --- where a thread stands --- */
+/* ---- the place where a thread was switched away from */
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
@@ -629,7 +629,7 @@ static void calls(void *ns)
     note(sim_now());
 }
 
-/* By frame records, up from where it was left. */
+/* True when a frame with this return address is on the stack, found by walking frame records from `at`. */
 static bool is_below(const struct sim_fiber_place *at, uint64_t return_address)
 {
     for (const uint64_t *record = (const uint64_t *)(uintptr_t)at->fp; record; record = (void *)(uintptr_t)record[0])

@@ -1,4 +1,4 @@
-/* The fair schedule with a line for each core (sim/kernel/lines.c): who has a core next, and on which. */
+/* The fair schedule with one run queue per core (sim/kernel/lines.c): which thread runs next, and on which core. */
 #include "tests/sim/support/stage.h"
 
 static const uint64_t TURN = 1400000, TICK = 4000000;
@@ -114,8 +114,8 @@ static void runs_long_then_sleeps(void *ns)
     note(sim_now());
 }
 
-/* "long" and "other" share core 0. When "long" begins to sleep, at 10 ms, it has had 6 ms and "other" 4. Core 1 is idle
- * when it wakes up. */
+/* "long" and "other" share core 0. When "long" goes to sleep, at 10 ms, it has run for 6 ms and "other" for 4 ms. Core
+ * 1 is idle when "long" wakes up. */
 static void a_thread_that_had_more_than_its_due_waits_in_its_cores_line_even_if_another_core_is_idle(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void a_thread_that_had_more_than_its_due_waits_in_its_cores_line_even_if_
     enter("other", computes, &other);
     play(SIM_END_DONE);
     assert_int_equal(notes[0], beside);
-    assert_int_equal(notes[1], 12 * MS); /* at the next tick, not when it woke up */
+    assert_int_equal(notes[1], 12 * MS); /* at the next tick, not at the wake-up */
     stage_close();
 }
 
@@ -142,7 +142,7 @@ static void an_idle_core_takes_a_thread_that_waits_in_another_line(void **state)
     enter("b", computes, &ns[2]); /* shares a's core: both are as loaded */
     play(SIM_END_DONE);
     assert_int_equal(notes[0], 5 * MS);
-    assert_in_range(notes[2], 22 * MS, 28 * MS); /* 40 ms alone */
+    assert_in_range(notes[2], 22 * MS, 28 * MS); /* would be 40 ms on one core */
     stage_close();
 }
 
@@ -162,8 +162,8 @@ static void starts_another(void *ns)
     enter("long", computes, ns); /* on core 0, which is idle */
 }
 
-/* Core 1 is idle when the sleeper, which was on core 0, wakes up. Another thread computes on core 0 by then. Before
- * that both cores were busy for `busy_ns`. */
+/* Returns the core on which the sleeper wakes up. It slept on core 0, where another thread computes by then. Core 1 is
+ * idle at that time. Before, both cores were busy for `busy_ns`. */
 static uint64_t core_of_sleeper(uint64_t busy_ns)
 {
     uint64_t ns = 10 * MS;

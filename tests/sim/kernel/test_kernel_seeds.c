@@ -1,7 +1,7 @@
-/* The virtual kernel under many seeds: the same seed does the same, on every machine, and whatever the adversary
- * chooses, nothing is lost and nobody is in a place where another is.
+/* The virtual kernel under many seeds: a seed gives the same run on each machine. Under the adversarial schedule no
+ * item and no count is lost, and no two threads are in one critical section.
  *
- * A play of ten threads does everything the kernel offers, by a stream of random choices of each thread's own. */
+ * Ten threads use all operations of the kernel. Each thread has a separate stream of random choices. */
 #include "tests/sim/support/stage.h"
 
 #include "engine/base/atomic.h"
@@ -15,10 +15,10 @@ static struct sim_mutex queue_lock;
 static struct sim_cond not_empty;
 static struct sim_sem tokens;
 static struct sim_thread *actors[ACTORS];
-static const struct sim_thread *inside[PLACES]; /* who is in the place that a lock keeps */
+static const struct sim_thread *inside[PLACES]; /* the thread in each critical section */
 static uint32_t readers_in, writers_in;
 static uint32_t queued, taken, put, tokens_taken, tokens_put;
-static strobe_a32 counter; /* added to by compare-and-swap, as the engine does */
+static strobe_a32 counter; /* incremented by compare-and-swap, as in the engine */
 static uint32_t added;
 
 static void visit(uint32_t place, uint64_t ns)
@@ -49,7 +49,7 @@ static void browse(struct sim_random *r)
     sim_rwlock_unlock(&shelf);
 }
 
-/* A producer and a consumer in one, so that waits of all end. */
+/* Each thread both produces and consumes, so that all waits end. */
 static void put_one(void)
 {
     sim_mutex_lock(&queue_lock);
@@ -123,7 +123,7 @@ static void act(struct sim_random *r, bool may_stop)
     }
 }
 
-/* The last two are one realtime stopper and who sees all others to their end. */
+/* The last two threads are a realtime thread that stops others, and a thread that waits for the end of all others. */
 static void acts(void *self)
 {
     struct sim_thread **place = self;
@@ -140,7 +140,7 @@ static void acts(void *self)
 
 static uint64_t seed_playing;
 
-static uint64_t turn_ns; /* 0: all cores share one line */
+static uint64_t turn_ns; /* 0: all cores share one run queue */
 
 static void play_seed(uint64_t seed, enum sim_schedule schedule, uint32_t cores)
 {
@@ -215,7 +215,7 @@ static void the_adversary_does_otherwise_for_another_seed(void **state)
     assert_int_equal(log_hash, first);
 }
 
-/* Recorded once; every compiler and machine must come to the same. A change of the schedule's rules changes them. */
+/* The stored hashes must be the same with each compiler and machine. A change of the scheduling rules changes them. */
 static void compilers_and_machines_agree(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ static int print_seed(void **state)
     return 0;
 }
 
-/* Load, then store: the adversary must find that an add is lost. */
+/* Increments by a load and a store. The adversarial schedule must find a lost increment. */
 static void add_badly(void *arg)
 {
     (void)arg;

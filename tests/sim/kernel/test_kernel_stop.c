@@ -1,4 +1,4 @@
-/* Stopping virtual threads: in whatever state, by signal and at once, in time or not; and ending them (S-40). */
+/* Stopping virtual threads in each state, by signal and immediately, in time and too late; and killing them (S-40). */
 #include "tests/sim/support/stage.h"
 
 static const uint64_t SIGNAL_NS = 4000;
@@ -22,7 +22,7 @@ static void computes_100_us(void *arg)
     note(sim_now());
 }
 
-/* Stops the target at 10 us and lets it go 20 us after it was stopped. */
+/* Stops the target at 10 us and continues it 20 us after it stopped. */
 static void stops_by_signal(void *arg)
 {
     (void)arg;
@@ -105,10 +105,10 @@ static void what_was_charged_is_computed_before_the_compute(void **state)
     stage_close();
 }
 
-/* --- one that waits for a core ---
+/* ---- a target that waits for a core
  *
- * Two cores, and realtime threads that keep them from 8 us to 40 us: one from 5 to 40, the stopper from 8 to 10, and
- * then another from 10 to 45. */
+ * There are two cores. Realtime threads occupy both from 8 us to 40 us: one from 5 to 40, the stopper from 8 to 10, and
+ * a third from 10 to 45. */
 
 static void is_realtime_from_5_to_40(void *arg)
 {
@@ -178,7 +178,7 @@ static void a_ready_thread_stops_at_once_where_it_stands(void **state)
     stage_close();
 }
 
-/* --- one that is blocked --- */
+/* ---- a target that is blocked */
 
 static void sleeps(void *arg)
 {
@@ -285,7 +285,7 @@ static void a_signal_leaves_the_wait_for_a_lock_as_it_is(void **state)
     stage_close();
 }
 
-/* --- late, gone --- */
+/* ---- stops that come too late, targets that ended */
 
 static void gives_up_early(void *arg)
 {
@@ -333,7 +333,7 @@ static void a_stopped_thread_is_not_stopped_again(void **state)
     stage_close();
 }
 
-/* The target is out of bed for the signal, in line behind realtime threads, when the stopper gives up. */
+/* When the stopper gives up, the signal has woken the target, which still waits for a core behind realtime threads. */
 static void gives_up_late(void *arg)
 {
     (void)arg;
@@ -343,7 +343,7 @@ static void gives_up_late(void *arg)
     note(sim_self()->woken_ns);
 }
 
-static void an_errand_that_nobody_waits_for_any_more_is_dropped(void **state)
+static void a_stop_that_was_given_up_leaves_its_target_alone(void **state)
 {
     (void)state;
     fresh(2);
@@ -386,7 +386,7 @@ static void a_thread_that_ends_first_is_gone(void **state)
     stage_close();
 }
 
-/* --- kills --- */
+/* ---- kills */
 
 static void kills_at_10(void *arg)
 {
@@ -502,7 +502,7 @@ static void kills_outright(void *thread)
     sim_kill(*(struct sim_thread **)thread);
 }
 
-static void a_callback_may_kill_whoever_is_about(void **state)
+static void a_callback_may_kill_the_running_thread(void **state)
 {
     (void)state;
     fresh(1);
@@ -513,7 +513,7 @@ static void a_callback_may_kill_whoever_is_about(void **state)
     stage_close();
 }
 
-/* --- circles of waits through stops --- */
+/* ---- cycles of waits that include stops */
 
 static struct sim_mutex zone, other_lock;
 static struct sim_thread *second;
@@ -591,7 +591,7 @@ static void circles_of_three_are_found_through_stops(void **state)
     stage_close();
 }
 
-/* It can't go on before both are over, and it is the stop that never is. */
+/* worker-1 waits for a lock and is stopped. It continues only after both end; the stop never ends. */
 static void who_waits_and_is_stopped_does_both(void **state)
 {
     (void)state;
@@ -669,7 +669,7 @@ static void lets_go_at_12(void *arg)
     assert_int_equal(sim_continue(target), STROBE_OK);
 }
 
-static void a_stop_that_was_handed_over_is_the_other_ones(void **state)
+static void a_stop_that_was_handed_over_belongs_to_the_other_thread(void **state)
 {
     (void)state;
     for (uintptr_t known = 0; known < 2; known++) {
@@ -753,19 +753,19 @@ int main(void)
         cmocka_unit_test(a_wait_that_ends_while_stopped_goes_on_when_let_go),
         cmocka_unit_test(a_signal_leaves_the_wait_for_a_lock_as_it_is),
         cmocka_unit_test(a_stop_that_comes_too_late_is_withdrawn),
-        cmocka_unit_test(an_errand_that_nobody_waits_for_any_more_is_dropped),
+        cmocka_unit_test(a_stop_that_was_given_up_leaves_its_target_alone),
         cmocka_unit_test(a_stopped_thread_is_not_stopped_again),
         cmocka_unit_test(a_thread_that_ends_first_is_gone),
         cmocka_unit_test(a_killed_thread_runs_no_more_and_keeps_its_locks),
         cmocka_unit_test(a_stopped_thread_can_be_killed),
         cmocka_unit_test(a_stopper_that_is_killed_stops_nobody),
         cmocka_unit_test(a_lock_passes_on_when_who_was_to_take_it_is_killed),
-        cmocka_unit_test(a_callback_may_kill_whoever_is_about),
+        cmocka_unit_test(a_callback_may_kill_the_running_thread),
         cmocka_unit_test(who_waits_for_what_it_has_stopped_is_named_at_once),
         cmocka_unit_test(circles_of_three_are_found_through_stops),
         cmocka_unit_test(who_waits_and_is_stopped_does_both),
         cmocka_unit_test(who_waits_for_one_that_will_go_on_is_in_no_circle),
-        cmocka_unit_test(a_stop_that_was_handed_over_is_the_other_ones),
+        cmocka_unit_test(a_stop_that_was_handed_over_belongs_to_the_other_thread),
         cmocka_unit_test(a_hand_over_may_close_a_circle),
         cmocka_unit_test(who_alone_posts_a_semaphore_is_waited_for_while_time_can_not_do),
     };

@@ -1,4 +1,4 @@
-/* Every way to wait in the virtual kernel: when it ends, by whom, and what it means when nobody ends it. */
+/* Each kind of wait in the virtual kernel: when it ends, which thread ends it, and deadlocks. */
 #include "tests/sim/support/stage.h"
 
 static struct sim_mutex m, m2;
@@ -22,7 +22,7 @@ static void wait_until(uint64_t time_ns)
     assert_int_equal(sim_now(), time_ns);
 }
 
-/* What the running thread's last wait came to. */
+/* Checks the result of the running thread's last wait. */
 static void expect_woken(enum sim_wake is, enum sim_wake how, const struct sim_thread *waker, uint64_t woken_ns)
 {
     assert_int_equal(is, how);
@@ -30,7 +30,7 @@ static void expect_woken(enum sim_wake is, enum sim_wake how, const struct sim_t
     assert_int_equal(sim_self()->woken_ns, woken_ns);
 }
 
-/* --- mutexes --- */
+/* ---- mutexes */
 
 static void holds_till_10(void *arg)
 {
@@ -61,7 +61,7 @@ static void a_waiter_receives_its_releaser_and_the_time_of_release(void **state)
     stage_close();
 }
 
-/* The holder releases and takes again in one instant, before the waiter, whose core is free, has had a chance. */
+/* The holder releases the mutex and takes it again at the same time, before the waiter runs, whose core is free. */
 static void releases_and_takes_again(void *arg)
 {
     (void)arg;
@@ -93,7 +93,7 @@ static void a_waiter_overtaken_on_its_way_waits_again(void **state)
     stage_close();
 }
 
-/* Comes back for the mutex while the waiter that its release has woken is on its way, and releases again. */
+/* Takes the mutex again before the waiter that its release woke runs, and releases it again. */
 static void releases_twice(void *arg)
 {
     (void)arg;
@@ -129,7 +129,7 @@ static void a_release_wakes_nobody_while_a_waiter_is_on_its_way(void **state)
     enter(NULL, holds_for_5, (void *)(uintptr_t)1);
     enter(NULL, holds_for_5, (void *)(uintptr_t)2);
     play(SIM_END_DONE);
-    /* The second waiter sleeps on at 11 us, and is woken by the first. */
+    /* The release at 11 us does not wake the second waiter. The first waiter's release does. */
     const uint64_t expected[] = {13 * US, 2, 21 * US, 2};
     assert_memory_equal(notes, expected, sizeof expected);
     stage_close();
@@ -215,7 +215,7 @@ static void a_recursive_mutex_is_free_when_all_its_locks_are(void **state)
     stage_close();
 }
 
-/* --- read-write locks --- */
+/* ---- read-write locks */
 
 static void reads_till(void *until)
 {
@@ -315,7 +315,7 @@ static void readers_that_were_quicker_are_nobodys_wakers(void **state)
     stage_close();
 }
 
-/* --- conditions --- */
+/* ---- conditions */
 
 static void waits_for_notify_at_10(void *notifier)
 {
@@ -399,7 +399,7 @@ static void timeouts_are_exact_and_name_nobody(void **state)
     stage_close();
 }
 
-/* --- semaphores, parks, joins, interrupts --- */
+/* ---- semaphores, parks, joins, interrupts */
 
 static void takes_three(void *poster)
 {
@@ -515,7 +515,7 @@ static void interrupts_end_what_may_be_interrupted(void **state)
     stage_close();
 }
 
-/* --- deadlocks --- */
+/* ---- deadlocks */
 
 static void locks_two(void *order)
 {

@@ -1,4 +1,5 @@
-/* Cost tables: what is built in is what was measured; a table is read whole or refused with a line that says why. */
+/* Cost tables: the built-in table equals the measured one. A table is either read completely, or refused with an error
+ * text of one line. */
 #include "engine/base/error.h"
 #include "sim/runtime/costs.h"
 #include "tests/support/temporary.h"
@@ -49,7 +50,7 @@ static enum strobe_status read_text(struct sim_costs *out)
     return sim_costs_read(path, out, &error);
 }
 
-/* Puts `with` in the place of the first `what`. */
+/* Replaces the first `what` by `with`. */
 static void change(const char *what, const char *with)
 {
     char *at = strstr(text, what), rest[sizeof text];
@@ -123,7 +124,7 @@ static void nothing_costs_less_than_nothing(void **state)
     is_refused();
 }
 
-/* Reads the table with another value of the member. `expects`: what it is refused with, NULL = it is read. */
+/* Reads the table with another value of the member. `expects`: the error text; NULL = the table is accepted. */
 static void with_value(const char *member, const char *value, const char *expects)
 {
     static char end[sizeof text];

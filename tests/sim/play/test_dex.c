@@ -1,5 +1,5 @@
-/* A scenario's dex file: its form by the rules of the format, and what its code does, by carrying it out here. That
- * runtimes take it is shown by tests/contract_art. */
+/* The dex file of a scenario: its form follows the rules of the format, and an interpreter in this test executes its
+ * code. tests/contract_art shows that runtimes accept the file. */
 #include "engine/base/error.h"
 #include "sim/player/dex/dex.h"
 #include "sim/player/dex/dex_bytes.h"
@@ -38,7 +38,7 @@ static void close_file(struct file *f)
     sim_scenario_free(f->scenario);
 }
 
-/* ---- numbers of a file, never beyond it ---- */
+/* ---- reads numbers of a file, with checks of its bounds */
 
 static uint32_t u16(const struct file *f, size_t at)
 {
@@ -80,7 +80,7 @@ static const char *type_at(const struct file *f, uint32_t i)
     return string_at(f, u32(f, u32(f, TYPES + 4) + i * 4));
 }
 
-/* "LCache;.get" */
+/* Returns the method's class and name: "LCache;.get". */
 static const char *method_at(const struct file *f, uint32_t i)
 {
     static char text[256];
@@ -91,7 +91,7 @@ static const char *method_at(const struct file *f, uint32_t i)
     return text;
 }
 
-/* Offset of a method's code and its flags; 0: it is in no class. */
+/* Returns the offset of a method's code, and its flags. 0: no class defines the method. */
 static size_t code_of(const struct file *f, const char *name, uint32_t *flags)
 {
     for (uint32_t c = 0; c < u32(f, CLASSES); c++) {
@@ -111,7 +111,7 @@ static size_t code_of(const struct file *f, const char *name, uint32_t *flags)
     return 0;
 }
 
-/* ---- the machine: carries a method out, its player a list of answers ---- */
+/* ---- the interpreter: executes a method, with a list of answers in place of the player */
 
 enum end { RETURNED, THREW };
 struct machine {
@@ -127,7 +127,7 @@ static void note(struct machine *m, const char *what)
     strcat(m->log, " ");
 }
 
-/* A call of the code; true when it throws. Any method of the scenario named "bad" does. */
+/* Executes a call. Returns true when it throws; each method of the scenario that is named "bad" throws. */
 static bool call(struct machine *m, uint32_t method, int32_t *result)
 {
     const char *name = method_at(m->file, method);
@@ -191,7 +191,7 @@ static enum end run(struct machine *m, size_t code)
     return THREW;
 }
 
-/* ---- tests ---- */
+/* ---- tests */
 
 static const char app[] = "scenario t \"A test\"\nduration 1ms\nqueue q\n"
                           "image base { method native { } }\n"

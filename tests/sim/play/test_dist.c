@@ -1,4 +1,4 @@
-/* Draws: what they are in the mean, and to the last bit. */
+/* Random draws: their distributions, and their exact values. */
 #include "sim/app/dist.h"
 
 #include <setjmp.h>
@@ -16,7 +16,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Sorted draws; the caller frees them. */
+/* Returns sorted draws. The caller frees them. */
 static uint64_t *draws(const struct sim_dist *d, uint64_t seed, double *mean)
 {
     struct sim_random r = sim_random_seed(seed, 1);
@@ -37,7 +37,7 @@ static void assert_near(double x, double expected, double share)
         fail_msg("%.9g is not within %.3g %% of %.9g", x, share * 100, expected);
 }
 
-/* Quantiles of the exponential distribution are -ln(1 - q) of its mean. */
+/* The q-quantile of the exponential distribution is -ln(1 - q) times its mean. */
 static void exponential_draws_have_the_mean_and_the_quantiles_of_theirs(void **state)
 {
     static const struct {
@@ -59,7 +59,8 @@ static void exponential_draws_have_the_mean_and_the_quantiles_of_theirs(void **s
     free(x);
 }
 
-/* The q-quantile is median * e^(sigma z), z of the standard normal; the mean is median * e^(sigma^2 / 2). */
+/* The q-quantile is median * e^(sigma z), where z is the q-quantile of the standard normal distribution. The mean is
+ * median * e^(sigma^2 / 2). */
 static void lognormal_draws_have_the_mean_and_the_quantiles_of_theirs(void **state)
 {
     static const struct {
@@ -106,7 +107,8 @@ static void list_draws_are_equally_frequent(void **state)
     free(x);
 }
 
-/* Computed by another program, with another mathematical library: any machine and compiler must draw the same. */
+/* The expected values were computed by another program with another mathematical library. Each machine and compiler
+ * must draw the same values. */
 static void draws_are_the_same_everywhere(void **state)
 {
     static const uint64_t listed[] = {1000000, 2000000, 5000000};

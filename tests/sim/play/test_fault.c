@@ -1,6 +1,5 @@
-/* Faults strike where they can, and the engine keeps its invariants through all of them: its accounts add up, nobody
- * stays stopped, the app goes on.
- * takes: 4 s */
+/* Planted faults occur where they can, and the engine keeps its invariants: its accounting is consistent, no thread
+ * stays stopped, and the app continues. takes: 4 s */
 #include "engine/base/error.h"
 #include "sim/policy/policy.h"
 #include "tests/sim/support/app.h"
@@ -36,7 +35,7 @@ static void play_with(const char *fault, uint64_t seed, enum sim_schedule schedu
     play_under(sim_policy_strobe(), fault, seed, schedule);
 }
 
-static void check_promises(const char *fault, uint64_t seed)
+static void check_invariants(const char *fault, uint64_t seed)
 {
     struct strobe_error error = {""};
     if (!p.tracer->check(p.tracer, &p.run, &error))
@@ -48,7 +47,7 @@ static uint64_t struck(enum sim_fault_kind kind)
     return sim_fault_counts(p.run.faults)[kind];
 }
 
-static void promises_hold_under_every_fault(void **state)
+static void invariants_hold_under_each_fault(void **state)
 {
     (void)state;
     for (unsigned kind = 0; kind < SIM_FAULT_SHORT_WRITE; kind++) {
@@ -57,7 +56,7 @@ static void promises_hold_under_every_fault(void **state)
         snprintf(fault, sizeof fault, "fault %s chance 0.2", sim_fault_word((enum sim_fault_kind)kind));
         for (uint64_t seed = 1; seed <= 8; seed++) {
             play_with(fault, seed, seed % 2 ? SIM_FAIR : SIM_ADVERSARIAL);
-            check_promises(fault, seed);
+            check_invariants(fault, seed);
             if (p.run.end != SIM_END_LIMIT && p.run.end != SIM_END_DONE)
                 fail_msg("%s, seed %llu: %s", fault, (unsigned long long)seed, p.run.end_why);
             all += struck((enum sim_fault_kind)kind);
@@ -68,7 +67,7 @@ static void promises_hold_under_every_fault(void **state)
     }
 }
 
-static void promises_hold_under_all_faults_at_once(void **state)
+static void invariants_hold_under_all_faults_at_once(void **state)
 {
     (void)state;
     char faults[2048];
@@ -79,24 +78,24 @@ static void promises_hold_under_all_faults_at_once(void **state)
                                      sim_fault_word((enum sim_fault_kind)kind));
     for (uint64_t seed = 1; seed <= 30; seed++) {
         play_with(faults, seed, seed % 2 ? SIM_FAIR : SIM_ADVERSARIAL);
-        check_promises("all faults", seed);
+        check_invariants("all faults", seed);
         played_close(&p);
     }
 }
 
-/* ---- the watchdog (S-46) ---- */
+/* ---- the watchdog (S-46) */
 
 static const char busy[] =
     "scenario s \"\"\nduration 1s\ncores 2\n%s\nimage a.so {\nmethod f { compute 500ms }\n}\nthread main main run f\n";
 
-/* The time main took, in ms: 500 when nobody held it. */
+/* Returns the time that main took, in ms. It is 500 when no thread held main up. */
 static uint64_t time_of_busy(const char *fault)
 {
     char text[1024];
     struct sim_run_options options = {.seed = 3, .costs = punctual_costs()};
     snprintf(text, sizeof text, busy, fault);
     play_as(&p, text, sim_policy_strobe_stops(), &options);
-    check_promises(fault, 3);
+    check_invariants(fault, 3);
     assert_int_equal(p.run.end, SIM_END_DONE);
     uint64_t ms = p.run.truth.tracks[0].end_ns / MS;
     played_close(&p);
@@ -125,9 +124,9 @@ static void a_sampler_that_stalls_holds_nobody_longer_than_the_watchdog(void **s
     assert_true(held >= 700 && held < 720);
 }
 
-/* ---- when ---- */
+/* ---- when faults occur */
 
-/* The sampler stops each thread each ms: chances enough. */
+/* The sampler stops each thread once per ms, which gives each fault enough chances to occur. */
 static void play_stops(const char *fault)
 {
     play_under(sim_policy_async(MS), fault, 5, SIM_FAIR);
@@ -150,7 +149,7 @@ static void a_fault_strikes_from_its_time_on_as_often_as_it_may(void **state)
     played_close(&p);
 }
 
-/* A fault that never strikes leaves all else as it was. */
+/* A fault that never occurs does not change the run. */
 static void a_fault_draws_from_nobody_elses_chances(void **state)
 {
     (void)state;
@@ -163,7 +162,7 @@ static void a_fault_draws_from_nobody_elses_chances(void **state)
     played_close(&p);
 }
 
-/* ---- files ---- */
+/* ---- files */
 
 static enum strobe_status save_with(const char *fault, const char *folder, struct strobe_error *error)
 {
@@ -202,8 +201,8 @@ static void a_file_is_whole_or_not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promises_hold_under_every_fault),
-        cmocka_unit_test(promises_hold_under_all_faults_at_once),
+        cmocka_unit_test(invariants_hold_under_each_fault),
+        cmocka_unit_test(invariants_hold_under_all_faults_at_once),
         cmocka_unit_test(a_thread_that_the_sampler_held_when_it_died_goes_on),
         cmocka_unit_test(a_thread_whose_resume_is_lost_goes_on),
         cmocka_unit_test(a_sampler_that_stalls_holds_nobody_longer_than_the_watchdog),

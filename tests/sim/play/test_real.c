@@ -1,7 +1,7 @@
-/* Real mode's player, without the engine: what its threads do is what virtual threads do, and what they note of it is
- * true. Nothing here asserts how long anything took.
+/* The player of real mode, without the engine: its threads do the same as virtual threads, and their notes are true. No
+ * test asserts a duration.
  *
- * alone: who waits for whom is a matter of sleeps that end in time. */
+ * alone: the order in which threads wait for each other depends on sleeps that end in time. */
 #include "engine/base/error.h"
 #include "sim/player/notes.h"
 #include "sim/player/real.h"
@@ -86,7 +86,7 @@ static const struct sim_track *track(const struct sim_tracks *t, const char *nam
     return NULL;
 }
 
-/* The calls of methods, in order: "A(B()C!)": a call ended by an exception has a ! for its ). */
+/* Returns the calls of methods in order, as "A(B()C!)". A call that an exception ends has `!` in place of `)`. */
 static char *calls(const struct sim_tracks *t, const char *name)
 {
     const struct sim_track *track_of_name = track(t, name);
@@ -110,7 +110,7 @@ static char *calls(const struct sim_tracks *t, const char *name)
 
 #define HEAD "scenario test \"test\"\ncores 2\nduration 20s\n"
 
-/* Everything that is drawn, and every way through the operations that no other thread has a part in. */
+/* A scenario with each kind of random draw, and each operation in which no other thread takes part. */
 static const char drawn[] =
     HEAD "mutex m\nmonitor o\nrwlock r\n"
          "image app {\n"
@@ -172,7 +172,7 @@ static void threads_are_real_ones_with_ids_of_their_own(void **state)
     close_played(&p);
 }
 
-/* The longest wait of that kind in a thread that somebody ended, with that somebody's name. */
+/* Returns the name of the waker of the thread's longest wait of this kind that has a waker. */
 static const char *waker_of(const struct sim_tracks *t, const char *name, enum strobe_kind kind)
 {
     const struct sim_track *waits = track(t, name);
@@ -189,7 +189,7 @@ static const char *waker_of(const struct sim_tracks *t, const char *name, enum s
     return t->tracks[longest->waker].name;
 }
 
-/* Who comes second waits: the first has what it takes for long enough. */
+/* The first thread holds each object long enough that the second one waits. */
 static void a_wait_was_ended_by_the_one_who_let_go(void **state)
 {
     static const char text[] = HEAD
@@ -254,14 +254,14 @@ static uint64_t cpu_ns_of_messages(unsigned count)
     return cpu_ns;
 }
 
-/* Four times as many messages would take sixteen times as long if each post and poll looked at all that wait. */
+/* If each post and poll visited all waiting messages, four times as many messages would take sixteen times as long. */
 static void a_message_costs_the_player_the_same_however_many_wait(void **state)
 {
     (void)state;
     assert_true(cpu_ns_of_messages(40000) < 8 * cpu_ns_of_messages(10000));
 }
 
-/* Its end is that of the scenario, not of its threads. */
+/* The run ends when the scenario's duration ends, not when its threads end. */
 static void what_waits_for_ever_ends_with_the_scenario(void **state)
 {
     static const char text[] =

@@ -1,5 +1,5 @@
-/* The functions that stand for methods in real mode, without the player: this test gives them the next step, and
- * reads its own stack. */
+/* The native functions that represent methods in real mode, without the player. This test controls their steps, and
+ * reads the stack of its own thread. */
 #include "sim/player/frames.h"
 #include "sim/player/real.h"
 
@@ -13,7 +13,7 @@
 
 enum { PATH_MAX_FRAMES = 64, NOBODY = -1 };
 
-/* A script: calls of functions by number, RETURN from one, LOOK at the stack. */
+/* Steps of a script: a number calls that function, RETURN returns from one, LOOK reads the stack. */
 enum { RETURN = -2, LOOK = -3 };
 
 struct script {
@@ -28,7 +28,7 @@ static int number_of(uint64_t return_address)
     return at < (uint64_t)SIM_REAL_METHODS * SIM_REAL_FRAME_BYTES ? (int)(at / SIM_REAL_FRAME_BYTES) : NOBODY;
 }
 
-/* By frame pointers, up to the first frame that is none of the functions'. */
+/* Reads the stack by frame pointers, up to the first frame that does not belong to these functions. */
 static void look(struct script *s, const uint64_t *record)
 {
     s->looks++;
@@ -85,7 +85,7 @@ static void a_method_is_there_again_after_each_of_its_calls(void **state)
     assert_ptr_equal(s.next, script + 6);
 }
 
-static void each_of_them_works(void **state)
+static void each_method_function_can_be_called(void **state)
 {
     (void)state;
     for (int i = 0; i < SIM_REAL_METHODS; i++) {
@@ -99,16 +99,16 @@ static void each_of_them_works(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(methods_stand_on_the_stack_one_in_the_other_and_nothing_between),
     cmocka_unit_test(a_method_is_there_again_after_each_of_its_calls),
-    cmocka_unit_test(each_of_them_works),
+    cmocka_unit_test(each_method_function_can_be_called),
 };
 #else
-static void there_are_none_on_this_machine(void **state)
+static void this_machine_has_no_method_functions(void **state)
 {
     (void)state;
     skip();
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(there_are_none_on_this_machine)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(this_machine_has_no_method_functions)};
 #endif
 
 int main(void)

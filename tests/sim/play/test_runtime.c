@@ -1,4 +1,4 @@
-/* The runtime plays what the scenario says, and the truth says what was played. */
+/* The runtime plays the scenario, and the true timeline states what was played. */
 #include "engine/base/error.h"
 #include "tests/sim/support/app.h"
 #include "tests/sim/support/played.h"
@@ -34,7 +34,7 @@ static const char *story(const char *name)
     return tracks_text(&p.run.truth, named(name)->tid, US);
 }
 
-/* ---- calls ---- */
+/* ---- calls */
 
 static void calls_begin_and_end_when_their_work_does(void **state)
 {
@@ -75,7 +75,7 @@ static void an_exception_that_nobody_catches_ends_its_thread(void **state)
               "method other { compute 50us; lock m { compute 1us } }\n}\n"
               "thread main main run a\nthread o run other\n",
               1, SIM_FAIR);
-    assert_int_equal(p.run.end, SIM_END_DONE); /* the lock was left with the frame */
+    assert_int_equal(p.run.end, SIM_END_DONE); /* the exception released the lock */
     played_close(&p);
 }
 
@@ -106,7 +106,7 @@ static void a_stack_that_is_full_is_said_with_its_place(void **state)
     sim_scenario_free(s);
 }
 
-/* ---- waits ---- */
+/* ---- waits */
 
 static const struct sim_wait *only_wait(const char *name, enum strobe_kind kind)
 {
@@ -132,7 +132,7 @@ static void check_waker(const char *waiter, enum strobe_kind kind, const char *w
     assert_true(w->begin_ns <= w->release_ns && w->release_ns <= w->end_ns);
 }
 
-/* Of the looper of a_post_is_a_write_where_it_calls_a_looper. */
+/* For a_post_is_a_write_where_it_calls_a_looper: checks the waker of the looper's first poll. */
 static void check_waker_of_first_poll(void)
 {
     const struct sim_track *t = named("looper");
@@ -199,7 +199,7 @@ static void the_collector_stops_managed_threads_at_their_next_operation(void **s
     played_close(&p);
 }
 
-/* ---- threads and messages ---- */
+/* ---- threads and messages */
 
 static void a_tid_used_again_has_the_next_generation(void **state)
 {
@@ -255,7 +255,8 @@ static void a_post_is_a_write_where_it_calls_a_looper(void **state)
     played_close(&p);
 }
 
-/* The looper is due, since it waited while main computed: it has the only core before main's write returns. */
+/* The looper waited while main computed, so the scheduler prefers it: it gets the only core before main's write
+ * returns. */
 static void whom_a_post_calls_may_have_the_core_before_the_write_returns(void **state)
 {
     (void)state;
@@ -296,12 +297,12 @@ static void a_vsync_posts_a_frame_each_period_unless_one_waits(void **state)
               "method draw { compute 1ms }\nmethod slow { compute 35ms }\n"
               "method top { post slow to q after 32ms; loop q }\n}\nthread main main run top\n",
               1, SIM_FAIR);
-    /* 10, 20, 30; at 40, 50 and 60 slow runs, so one of three is left; 70, 80, 90. */
+    /* Frames at 10, 20, 30, 70, 80 and 90, and one for those at 40, 50 and 60, because `slow` runs then. */
     assert_int_equal(calls_of(&p.run.truth, named("main")->tid, "draw"), 7);
     played_close(&p);
 }
 
-/* ---- the whole ---- */
+/* ---- whole runs */
 
 static void each_thread_is_sound(void)
 {
@@ -348,7 +349,7 @@ static void calls_nest_and_core_time_adds_up_in_any_schedule(void **state)
     }
 }
 
-/* A number that is equal when all that the truth holds is. */
+/* Returns a hash of all content of the true timeline. */
 static uint64_t digest(const struct sim_tracks *t)
 {
     uint64_t h = t->track_count;

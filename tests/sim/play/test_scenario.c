@@ -1,4 +1,5 @@
-/* Scenarios: what is read means what is written, prints as it reads, and is random only where that was asked for. */
+/* Scenarios: the parser yields the written meaning, the printed text reads back as the same scenario, and values are
+ * random only where the text requests that. */
 #include "engine/base/error.h"
 #include "sim/app/syntax.h"
 #include "sim/runtime/run.h"
@@ -21,7 +22,7 @@ static struct sim_scenario *parsed(const char *text)
     return s;
 }
 
-/* ---- equality of trees, but for where in the text things stood ---- */
+/* ---- equality of trees, except for positions in the text */
 
 static bool same_dist(const struct sim_dist *a, const struct sim_dist *b)
 {
@@ -138,9 +139,9 @@ static void assert_prints_as_it_reads(const struct sim_scenario *s)
     free(text);
 }
 
-/* ---- the language ---- */
+/* ---- the language */
 
-/* Everything the language has, once. */
+/* Each construct of the language, once. */
 static const char everything[] =
     "# All of it.\n"
     "scenario all \"with \\\"quotes\\\" and \\\\, in UTF-8: \xc3\xa9\"\n"
@@ -272,7 +273,7 @@ static void code_of_methods_does_not_overlap_and_lies_in_its_image(void **state)
     }
 }
 
-/* ---- the page ---- */
+/* ---- the help page */
 
 static void the_page_shows_an_app_that_reads(void **state)
 {
@@ -305,7 +306,7 @@ static void the_page_describes_every_operation_fault_and_setting(void **state)
         assert_on_the_page(setting->name);
 }
 
-/* ---- printing ---- */
+/* ---- printing */
 
 static void a_scenario_with_everything_prints_as_it_reads(void **state)
 {
@@ -353,7 +354,7 @@ static void random_scenarios_print_as_they_read(void **state)
     }
 }
 
-/* ---- random ones ---- */
+/* ---- random scenarios */
 
 static void a_seed_always_makes_the_same_scenario(void **state)
 {
@@ -368,8 +369,8 @@ static void a_seed_always_makes_the_same_scenario(void **state)
     }
 }
 
-/* FNV-1a of what 50 seeds print. Any machine and compiler must come to the same: the order in which draws are taken is
- * the language's, not the compiler's. */
+/* Checks the FNV-1a hash of the scenarios of 50 seeds. It must be the same with each machine and compiler, so the order
+ * of draws must not depend on the compiler. */
 static void seeds_make_the_same_scenarios_everywhere(void **state)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -403,7 +404,7 @@ static void sizes_are_about_what_was_asked_for(void **state)
     }
 }
 
-/* Swarm testing stands on this: each seed lacks most of the operations that others have. */
+/* Swarm testing needs this: each seed lacks most of the operations that other seeds have. */
 static void seeds_differ_in_what_they_use_and_together_use_almost_all(void **state)
 {
     unsigned users[SIM_OP_KINDS] = {0};
@@ -426,7 +427,7 @@ static void seeds_differ_in_what_they_use_and_together_use_almost_all(void **sta
     }
 }
 
-/* How a scenario ends when nothing listens. */
+/* Plays a scenario without a tracer and returns how it ends. */
 static enum sim_end played(const struct sim_scenario *s, uint64_t seed, char *end_why)
 {
     static struct sim_run run;

@@ -1,4 +1,4 @@
-/* What is refused, and in which words: one line that says where, what was expected and what is there. */
+/* Refused scenarios and their error texts: one line with the position, the expected and the found text. */
 #include "engine/base/error.h"
 #include "sim/app/scenario.h"
 #include "tests/support/temporary.h"
@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-/* A head of three lines that lacks nothing but the method M. */
+/* Three lines of a scenario that lack only the method M. */
 #define HEAD "scenario a \"b\"\nduration 1s\nthread main main run M\n"
-/* In the body of M, at column 12 of line 4. */
+/* A scenario with these operations in the body of M, which begins at line 4, column 12. */
 #define BODY(ops)      HEAD "method M { " ops " }\n"
 #define DECLARED(text) HEAD "method M { }\n" text "\n"
 
@@ -33,7 +33,7 @@ static const struct {
                                 "bytes in it that are no characters"},
     {"metod", "1:1: expected a declaration (as method or thread), found 'metod'"},
     {"\xc3\xa9 x", "1:1: expected a declaration (as method or thread), found '\xc3\xa9'"},
-    /* what a scenario must have */
+    /* required lines */
     {"", "1:1: expected a line 'scenario NAME \"ABOUT\"', found the end of the file"},
     {"scenario a \"b\"\n", "2:1: expected a line 'duration TIME', found the end of the file"},
     {"scenario a \"b\"\nduration 1s\n", "3:1: expected a thread that is main, found the end of the file"},
@@ -112,7 +112,7 @@ static const struct {
     {DECLARED("mutex a\nrwlock a"), "6:8: expected a new name, found 'a', which is declared at x.scn:5:7"},
     {DECLARED("method \"\" { }"), "5:8: expected a name for the method of 1 to 255 bytes, found \"\""},
     {DECLARED("mutex 3"), "5:7: expected a name for the mutex, found '3'"},
-    /* locks that are held */
+    /* locks that the thread already holds */
     {BODY("lock m { lock m { } }") "mutex m", "4:26: expected a mutex that is not held here already, found 'm'"},
     {BODY("write_lock m { read_lock m { } }") "rwlock m", "4:37: expected an rwlock that is not held here already, "
                                                           "found 'm'"},
@@ -143,7 +143,7 @@ static const struct {
     {DECLARED("expect agreement strobe 0.9"), "5:28: expected '..' (a range, as 0.95..1), found the end of the line"},
     {DECLARED("expect agreement strobe 1..0.9"), "5:28: expected an upper end that is not below the lower (a range, "
                                                  "as 0.95..1), found '0.9'"},
-    /* what only the whole shows */
+    /* errors that only the whole scenario shows */
     {BODY("call M"), "4:8: expected a method that returns, found 'M', which always calls itself; recursion is "
                      "`recurse`, or a call in a `choose`"},
     {BODY("call N") "method N { repeat 1..2 { call M } }", "4:8: expected a method that returns, found 'M', which "
@@ -195,7 +195,7 @@ static void what_is_odd_but_right_is_accepted(void **state)
     }
 }
 
-/* Text with `inner` nested `depth` deep in blocks. */
+/* Returns a text with `inner` in `depth` nested blocks. */
 static char *nested(unsigned depth)
 {
     char *text = malloc(100 + depth * 20), *at = text;
@@ -223,7 +223,7 @@ static void nesting_has_a_limit(void **state)
     free(text);
 }
 
-/* ---- files ---- */
+/* ---- files */
 
 static char folder[TEMPORARY_BYTES];
 
@@ -252,7 +252,7 @@ static const char *file(const char *name, const char *text)
     return path;
 }
 
-/* Reads the file; what is said of it is compared without the folder's name. */
+/* Reads the file and compares the error text without the folder's name. */
 static void assert_refused(const char *path, enum strobe_status status, const char *expected)
 {
     struct sim_scenario *s;
@@ -331,7 +331,7 @@ static void files_have_a_limit(void **state)
     free(text);
 }
 
-/* Any prefix of a valid scenario is either valid or refused with a line that names the file. */
+/* Each prefix of a valid scenario is either valid or refused with a line that names the file. */
 static void scenarios_cut_anywhere_are_refused_in_order(void **state)
 {
     struct sim_scenario *s = sim_scenario_random(3, 100, false);

@@ -1,6 +1,5 @@
-/* Virtual stacks are memory: wherever a thread is stopped, the engine's own unwinder, which sees nothing but
- * registers and bytes, finds the path of methods that the player knows (S-43).
- * takes: 3 s */
+/* Virtual stacks are bytes in memory. At each point where a thread is stopped, the engine's unwinder finds from
+ * registers and bytes the path of methods that the player knows (S-43). takes: 3 s */
 #include "engine/base/error.h"
 #include "engine/capture/engine.h"
 #include "tests/sim/support/played.h"
@@ -15,7 +14,7 @@
 enum { COPY_BYTES = 1 << 16, DEPTH_MAX = 4096 };
 enum where { AT_START, AFTER_PUSH, IN_BODY, AT_RETURN, IN_WAIT, PLACES };
 
-/* A tracer that does nothing but stop threads at random times and compare. */
+/* A tracer that only stops threads at random times and compares their stacks. */
 static struct prober {
     struct sim_tracer tracer;
     struct sim_run *run;
@@ -42,8 +41,8 @@ static enum where place_of(const struct sim_vthread *v, const struct strobe_regs
     return offset == 0 ? AT_START : offset == 1 ? AFTER_PUSH : offset == m->bytes - 1 ? AT_RETURN : IN_BODY;
 }
 
-/* The frames that the unwinder found, outermost first, against the player's. `skip`: the player's frame next to the
- * innermost is missing. */
+/* Compares the frames that the unwinder found, outermost first, with the player's. `skip`: the player's frame next to
+ * the innermost is missing in `found`. */
 static bool same_path(const struct sim_vthread *v, const uint64_t *found, uint32_t count, bool skip)
 {
     if (count != v->frame_count - skip)
@@ -135,7 +134,7 @@ static void forget(void)
     prober = (struct prober){0};
 }
 
-/* Methods so short that a stop finds prologues and epilogues often. */
+/* The methods are so short that stops often fall into prologues and epilogues. */
 static void the_unwinder_finds_the_players_path_wherever_a_thread_stands(void **state)
 {
     (void)state;
@@ -165,7 +164,7 @@ static void the_unwinder_finds_the_players_path_wherever_a_thread_stands(void **
     "method leaf frameless { compute 6ns..10ns }\nmethod mid { call leaf; compute 5ns; call leaf }\n"                  \
     "method top { forever { call mid; compute 5ns } }\n}\nthread main main run top\n"
 
-/* Native code calls directly, so the return address on top of the stack proves itself. */
+/* Native code uses direct calls, so the unwinder can verify the return address on top of the stack. */
 static void a_frameless_leaf_that_is_called_directly_keeps_its_caller_S43(void **state)
 {
     (void)state;
@@ -176,7 +175,7 @@ static void a_frameless_leaf_that_is_called_directly_keeps_its_caller_S43(void *
     assert_int_equal(prober.lost_caller, 0);
 }
 
-/* Managed code calls through cells, which say where the call leads. */
+/* Managed code calls through cells, which contain the target of the call. */
 static void a_frameless_leaf_that_is_called_through_a_cell_keeps_its_caller_S43(void **state)
 {
     (void)state;
@@ -187,7 +186,7 @@ static void a_frameless_leaf_that_is_called_through_a_cell_keeps_its_caller_S43(
     assert_int_equal(prober.lost_caller, 0);
 }
 
-static void memory_that_is_nobodys_is_not_read(void **state)
+static void unmapped_memory_is_not_read(void **state)
 {
     (void)state;
     struct played p;
@@ -201,10 +200,10 @@ static void memory_that_is_nobodys_is_not_read(void **state)
     const struct sim_method *f = &p.scenario->methods[0];
     assert_int_equal(sim_run_read(&p.run, 8, bytes, sizeof bytes, &copied), STROBE_UNREADABLE);
     assert_int_equal(copied, 0);
-    /* The thread has ended, and its stack is gone. */
+    /* The thread has ended, and its stack is unmapped. */
     assert_int_equal(sim_run_read(&p.run, UINT64_C(0x200000000000) + (1 << 20) - 64, bytes, sizeof bytes, &copied),
                      STROBE_UNREADABLE);
-    /* Code reads up to its end. */
+    /* Code can be read up to its end. */
     assert_int_equal(sim_run_read(&p.run, f->address + f->bytes - 2, bytes, 2, &copied), STROBE_OK);
     assert_int_equal(copied, 2);
     assert_int_equal(bytes[0], 0x5d);
@@ -218,7 +217,7 @@ int main(void)
         cmocka_unit_test(the_unwinder_finds_the_players_path_wherever_a_thread_stands),
         cmocka_unit_test(a_frameless_leaf_that_is_called_directly_keeps_its_caller_S43),
         cmocka_unit_test(a_frameless_leaf_that_is_called_through_a_cell_keeps_its_caller_S43),
-        cmocka_unit_test(memory_that_is_nobodys_is_not_read),
+        cmocka_unit_test(unmapped_memory_is_not_read),
     };
     return cmocka_run_group_tests_name("stacks", tests, NULL, NULL);
 }

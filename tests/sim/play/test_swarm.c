@@ -1,4 +1,4 @@
-/* Swarms report the trials in order, crashes too; what fails is made as small as it can be. */
+/* Swarms report trials in order, also those that crash. A failing scenario is shrunk as far as possible. */
 #include "engine/base/error.h"
 #include "sim/trial/shrink.h"
 
@@ -60,7 +60,7 @@ static void results_come_in_order_whatever_the_number_of_jobs(void **state)
     assert_memory_equal(one.lines, three.lines, sizeof one.lines);
 }
 
-static void a_run_that_crashes_has_broken_a_promise(void **state)
+static void a_run_that_crashes_has_broken_an_invariant(void **state)
 {
     (void)state;
     for (uint32_t jobs = 1; jobs <= 3; jobs++) {
@@ -103,7 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_come_in_order_whatever_the_number_of_jobs),
-        cmocka_unit_test(a_run_that_crashes_has_broken_a_promise),
+        cmocka_unit_test(a_run_that_crashes_has_broken_an_invariant),
         cmocka_unit_test(what_nothing_refers_to_goes_from_a_failing_scenario),
     };
     return cmocka_run_group_tests_name("swarm", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Trials: what every run must keep, judged on whole runs of small scenarios. */
+/* Trials: the invariants of each run, checked on whole runs of small scenarios. */
 #include "engine/base/error.h"
 #include "sim/trial/trial.h"
 
@@ -29,7 +29,7 @@ static void done(void)
     sim_scenario_free(run.scenario);
 }
 
-/* Collections that begin while those who stopped for the one before are being let go. */
+/* Collections that begin while the threads that stopped for the previous one are being resumed. */
 static void who_stops_for_a_collection_is_let_go_by_its_end(void **state)
 {
     (void)state;
@@ -61,7 +61,8 @@ static void expect_kept(const char *text, uint64_t last, const char *policy)
     }
 }
 
-/* One core: a pass waits long for a thread to stop, and what others do meanwhile is later than the pass. */
+/* With one core, a pass waits long for a thread to stop. Waits that other threads begin meanwhile are later than the
+ * pass. */
 static void a_wait_that_began_after_the_pass_is_no_sample_of_before(void **state)
 {
     (void)state;

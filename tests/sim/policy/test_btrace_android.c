@@ -1,5 +1,5 @@
-/* btrace-android has the failures that were seen of btrace 3.0 on Android, each by its rule: rows S-n of the
- * properties, and what its trace builder was seen to do with hand-made records. */
+/* The policy btrace-android reproduces the failures of btrace 3.0 that were observed on Android: those of properties
+ * S-n, and those of its trace builder with hand-made records. */
 #include "engine/base/error.h"
 #include "sim/policy/btrace_android.h"
 #include "sim/policy/btrace_android_trace.h"
@@ -16,7 +16,7 @@
 #define MS     UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)
 
-/* ---- records made by hand ---- */
+/* ---- hand-made records */
 
 enum { MAIN = 1, OTHER = 2 };
 
@@ -44,7 +44,7 @@ static int drop_records(void **state)
     return 0;
 }
 
-/* Methods are called by a letter, the wait of kind COND by '?', outermost first. */
+/* Returns the id of a stack, outermost frame first. A letter is a method, '?' a wait of kind COND. */
 static uint32_t stack(const char *letters)
 {
     uint64_t frames[32];
@@ -88,7 +88,7 @@ static void build(void)
     assert_int_equal(sim_btrace_android_build(&dump, &tracks), STROBE_OK);
 }
 
-/* 5A.6: A, B, C, then A, D 1 ms later. */
+/* Case 5A.6: the stack A, B, C, then A, D 1 ms later. */
 static void what_differs_ends_10_ns_after_it_was_last_seen(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void s52_a_single_sample_lasts_10_ns(void **state)
     assert_string_equal(tracks_text(&tracks, MAIN, 1), "3000000 A  3000010 .");
 }
 
-/* Both ends of a wait have the counters of its end. */
+/* The records of both ends of a wait have the counters of its end. */
 static void s54_switches_of_a_wait_are_not_its_own(void **state)
 {
     (void)state;
@@ -198,9 +198,9 @@ static void s58_tids_equal_by_16_bits_are_one_track(void **state)
     assert_int_equal(tracks.tracks[0].tid, 4464);
 }
 
-/* ---- hooks called by hand ---- */
+/* ---- direct calls of hooks */
 
-/* One thread or several on a kernel, calling the tracer's hooks themselves. */
+/* Threads on a virtual kernel that call the tracer's hooks directly. */
 struct driver {
     struct sim_run run;
     struct sim_scenario scenario;
@@ -252,7 +252,7 @@ static int stop_driver(void **state)
     return drop_records(NULL);
 }
 
-/* The first thread is main. Its entry gets its struct sim_vthread. */
+/* Runs the first thread, main. Its entry function receives its struct sim_vthread. */
 static void drive(void (*entry)(void *arg))
 {
     struct sim_vthread *v = &d->v[d->count];
@@ -463,7 +463,7 @@ static void notifies(void *arg)
     d->tracer->release(d->tracer, v, object, STROBE_RELEASE_ONE);
 }
 
-/* Main is woken by the first one, and not back yet when the others come. */
+/* The first notifier wakes main, which has not yet returned from its wait when the others notify. */
 static void s70_who_notifies_before_main_is_back_is_its_waker(void **state)
 {
     (void)state;
@@ -508,7 +508,7 @@ static void native_allocations_are_not_seen(void **state)
     assert_int_equal(tracks.samples, 0);
 }
 
-/* ---- scenarios ---- */
+/* ---- scenarios */
 
 static struct played p;
 
@@ -625,7 +625,7 @@ static void main_learns_who_let_it_go_on(void **state)
     assert_int_equal(p.reconstruction.tracks[w->waker].tid, 2);
 }
 
-static void s75_others_never_learn_it(void **state)
+static void s75_waits_of_other_threads_have_no_waker(void **state)
 {
     (void)state;
     with_monitors("thread main main run Hold.run\nthread other run Late.run\n");
@@ -633,7 +633,7 @@ static void s75_others_never_learn_it(void **state)
     assert_int_equal(track_of(&p.run.truth, 2)->waits[0].waker, 0);
 }
 
-/* The first in line is woken, and it is not main. */
+/* The notify wakes the longest waiter, which is not main. */
 static void s71_s77_a_notify_that_wakes_another_is_taken_for_ones_own(void **state)
 {
     (void)state;
@@ -757,7 +757,7 @@ int main(void)
         PLAYED(s50_messages_of_equal_stacks_are_one_slice),
         PLAYED(s58_a_tid_beyond_16_bits_is_another),
         PLAYED(main_learns_who_let_it_go_on),
-        PLAYED(s75_others_never_learn_it),
+        PLAYED(s75_waits_of_other_threads_have_no_waker),
         PLAYED(s71_s77_a_notify_that_wakes_another_is_taken_for_ones_own),
         PLAYED(a_monitor_let_go_by_a_wait_has_no_waker),
         PLAYED(a_jni_call_is_seen_with_its_native_method),

@@ -1,5 +1,5 @@
-/* btrace-ios has the failures that were seen of btrace 3.0 on iOS, each by its rule: rows S-n of the properties, and
- * what its trace builder was seen to do with hand-made rows. */
+/* The policy btrace-ios reproduces the failures of btrace 3.0 that were observed on iOS: those of properties S-n, and
+ * those of its trace builder with hand-made rows. */
 #include "sim/policy/btrace_ios.h"
 #include "sim/policy/btrace_ios_store.h"
 #include "sim/policy/btrace_ios_trace.h"
@@ -18,7 +18,7 @@
 
 enum { TID = 5, MS_TICKS = 100 };
 
-/* ---- rows made by hand ---- */
+/* ---- hand-made rows */
 
 static struct sim_btrace_ios_store store;
 static struct sim_tracks tracks;
@@ -39,7 +39,7 @@ static int drop_rows(void **state)
     return 0;
 }
 
-/* Methods are called by a letter, which is their address, outermost first; '-' has no symbol. */
+/* Returns the id of a stack, outermost frame first. A letter is a method and its address; '-' has no symbol. */
 static uint32_t stack(const char *letters)
 {
     uint64_t frames[32];
@@ -52,7 +52,7 @@ static uint32_t stack(const char *letters)
 static struct sim_btrace_row rows[16];
 static size_t row_count;
 
-/* Times in ticks of 10 us. */
+/* Adds a row. Times are in ticks of 10 us. */
 static void row(enum sim_btrace_table table, uint32_t start, uint32_t end, uint32_t cpu_start, uint32_t cpu_end,
                 const char *letters)
 {
@@ -174,7 +174,7 @@ static void s57_frames_without_symbol_are_left_out(void **state)
     assert_string_equal(tracks_text(&tracks, TID, US), "1000 A  1000 B  2000 .  2000 .");
 }
 
-/* ---- rings and stacks ---- */
+/* ---- rings and stacks */
 
 static bool put(enum sim_btrace_table table, uint32_t thread, uint64_t time_ns, uint32_t depth, uint64_t leaf)
 {
@@ -257,7 +257,7 @@ static void s19_time_wraps_before_twelve_hours(void **state)
     assert_int_equal(store.rows[0].start, 5 * MS_TICKS);
 }
 
-/* ---- scenarios ---- */
+/* ---- scenarios */
 
 static struct played p;
 
@@ -320,7 +320,7 @@ static double leaf_share(void)
     return (double)time_in(&p.reconstruction, 1, "Leaf.run") / (double)time_in(&p.reconstruction, 1, "Main.run");
 }
 
-/* In truth nine tenths of the time are the leaf's. */
+/* The leaf's true share of the time is nine tenths. */
 static void s6_hooks_take_the_budget_from_the_sampler(void **state)
 {
     (void)state;
@@ -387,7 +387,7 @@ static void who_waits_is_sampled_at_each_refresh(void **state)
     assert_in_range(track_of(&p.reconstruction, 1)->samples, 30, 33);
 }
 
-/* It sleeps whenever the sampler looks, nine times in ten. */
+/* In nine of ten samples the thread sleeps. */
 static void who_used_10_us_is_sampled_though_it_waits(void **state)
 {
     (void)state;
@@ -399,7 +399,8 @@ static void who_used_10_us_is_sampled_though_it_waits(void **state)
     assert_in_range(track_of(&p.reconstruction, 3)->samples, 1, 500);
 }
 
-/* How many samples the holder of main's lock has, when another thread takes a lock of its own at the time given. */
+/* Returns the number of samples of the holder of main's lock, when another thread takes a different lock at this time.
+ * */
 static uint64_t samples_of_holder(const char *at)
 {
     char text[1024];

@@ -1,4 +1,5 @@
-/* btrace 2.0's scheme on apps small enough to read: whole calls, exact; and what a record at the exit can't say. */
+/* The policy of btrace 2.0 on small apps: complete calls are exact. It writes a record at a call's exit, so some calls
+ * are missing. */
 #include "sim/policy/policy.h"
 #include "sim/score/score.h"
 #include "tests/sim/support/played.h"
@@ -41,7 +42,7 @@ static void calls_that_ended_are_exact(void **state)
     played_close(&p);
 }
 
-/* What an exception passes through leaves no record; where it came from, one. */
+/* A call that an exception unwinds has no record. The call that threw it has one. */
 static void what_an_exception_passes_through_is_missing(void **state)
 {
     (void)state;
@@ -71,7 +72,7 @@ static void what_is_over_at_once_is_not_worth_a_record(void **state)
     played_close(&p);
 }
 
-/* A thread's id has 15 bits in a record. */
+/* A record has 15 bits for the thread's id. */
 static void threads_whose_id_does_not_fit_are_lost_and_counted(void **state)
 {
     (void)state;

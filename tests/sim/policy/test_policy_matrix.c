@@ -1,4 +1,5 @@
-/* Matrix's scheme on apps small enough to read: what its filter leaves out, what its clock says, what its log loses. */
+/* The policy of Matrix on small apps: the methods that its filter omits, the accuracy of its clock, and the losses of
+ * its log. */
 #include "engine/base/error.h"
 #include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
@@ -74,7 +75,7 @@ static void methods_get_probes_by_what_they_do_and_whose_they_are(void **state)
     sim_scenario_free(s);
 }
 
-/* ---- what it reports */
+/* ---- recorded calls */
 
 static const char app[] =
     "image base.odex managed {\nmethod leaf { compute 1ms..4ms }\nmethod work { call leaf; compute 3ms..17ms }\n"
@@ -110,7 +111,8 @@ static void other_threads_and_leaves_are_what_it_can_not_see(void **state)
     played_close(&p);
 }
 
-/* The log says no exit of what an exception left; by the documented rules it ends with whoever is left next. */
+/* The log has no exit of a call that an exception left. By the documented rules the call ends with the next exit of a
+ * caller. */
 static void calls_left_by_an_exception_end_with_the_call_around_them(void **state)
 {
     (void)state;
@@ -123,7 +125,8 @@ static void calls_left_by_an_exception_end_with_the_call_around_them(void **stat
     played_close(&p);
 }
 
-/* Between messages the clock stands, and their begins and ends set it; within one it is as old as the last tick. */
+/* Between messages the clock stands still. The begin and end of a message set it. Within a message it has the time of
+ * the last tick. */
 static void messages_begin_and_end_at_exact_times(void **state)
 {
     (void)state;
@@ -139,7 +142,7 @@ static void messages_begin_and_end_at_exact_times(void **state)
     played_close(&p);
 }
 
-/* What the score sees of the log is what the engine's own reader of such logs makes of it. */
+/* The scored calls equal those that the engine's reader of Matrix logs finds. */
 static void the_engines_reader_says_the_same_of_the_log(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* NetEase's scheme on apps small enough to read: managed frames and what they wait in, every 10 ms; a ring that keeps
- * the newest. */
+/* The policy of NetEase on small apps: it captures managed frames and their waits every 10 ms. Its ring keeps the
+ * newest captures. */
 #include "sim/policy/policy.h"
 #include "tests/sim/support/played.h"
 
@@ -44,7 +44,7 @@ static void native_threads_have_nothing_to_capture(void **state)
     played_close(&p);
 }
 
-/* 100 threads for 1.2 s are nearly 12,000 captures, of which 8,192 are kept: the newest. */
+/* 100 threads for 1.2 s give nearly 12,000 captures. The ring keeps the newest 8,192. */
 static void overwritten_captures_are_reported(void **state)
 {
     (void)state;

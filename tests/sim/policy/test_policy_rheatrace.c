@@ -1,4 +1,4 @@
-/* RheaTrace's scheme on apps small enough to read: exact in what it instruments, by name, through throws. */
+/* The policy of RheaTrace on small apps: instrumented calls are exact, also when exceptions leave them. */
 #include "sim/policy/policy.h"
 #include "sim/score/score.h"
 #include "tests/sim/support/played.h"
@@ -63,7 +63,7 @@ static void with_main_only_no_other_thread_is_recorded(void **state)
     played_close(&p);
 }
 
-/* A file operation has a label, and is shown as the wait that it is; one of less than 1024 bytes has none. */
+/* A file operation has a label and is shown as a wait. One of less than 1024 bytes has no label. */
 static void file_operations_are_recorded_and_small_ones_are_not(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void file_operations_are_recorded_and_small_ones_are_not(void **state)
     played_close(&p);
 }
 
-/* LAST: what a throw unwinds was there when its thread last spoke, which is where it threw. */
+/* Rule LAST: a call that an exception unwinds ends at the last event of its thread, which is the throw. */
 static void calls_left_by_an_exception_end_where_it_was_thrown(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void calls_left_by_an_exception_end_where_it_was_thrown(void **state)
     played_close(&p);
 }
 
-/* It caught what it threw: nothing was left. */
+/* The method catches its exception itself, so the exception leaves no call. */
 static void a_throw_that_its_method_catches_ends_nothing(void **state)
 {
     (void)state;
@@ -103,7 +103,7 @@ static void a_throw_that_its_method_catches_ends_nothing(void **state)
     played_close(&p);
 }
 
-/* The framework's mark of a frame stands for the frame's method, which is not the app's to instrument. */
+/* The method of a frame belongs to the framework and is not instrumented. The framework's own section stands for it. */
 static void frames_are_known_by_the_frameworks_own_mark(void **state)
 {
     (void)state;

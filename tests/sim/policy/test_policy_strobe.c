@@ -1,5 +1,5 @@
-/* The real engine under the virtual kernel: the same for the same seed, with all invariants kept, and no part of the
- * app. */
+/* The real engine under the virtual kernel: the same seed gives the same session, all invariants hold, and the engine
+ * does not influence the app. */
 #include "engine/base/error.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/strobe.h"
@@ -29,14 +29,14 @@ static const char *everything(const char *lines)
     return text;
 }
 
-static void check_promises(uint64_t seed)
+static void check_invariants(uint64_t seed)
 {
     struct strobe_error error = {""};
     if (!p.tracer->check(p.tracer, &p.run, &error))
         fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
 }
 
-/* ---- the same for the same seed ---- */
+/* ---- determinism */
 
 static size_t read_file(const char *path, char **out)
 {
@@ -56,7 +56,7 @@ static void play_into(const char *folder, uint64_t seed, enum sim_schedule sched
     struct strobe_error error = {""};
     struct sim_run_options options = {.seed = seed, .schedule = schedule, .costs = sim_costs_default, .replace = true};
     play_as(&p, everything(""), sim_policy_strobe(), &options);
-    check_promises(seed);
+    check_invariants(seed);
     if (p.tracer->save(p.tracer, &p.run, folder, &error) != STROBE_OK)
         fail_msg("%s", error.text);
     played_close(&p);
@@ -98,21 +98,21 @@ static void two_runs_of_one_seed_leave_the_same_bytes(void **state)
     rmdir(folder[1]);
 }
 
-/* ---- invariants ---- */
+/* ---- invariants */
 
-static void promises_hold_whatever_the_schedule(void **state)
+static void invariants_hold_under_each_schedule(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
         struct sim_run_options options = {
             .seed = seed, .schedule = seed % 3 ? SIM_ADVERSARIAL : SIM_FAIR, .costs = sim_costs_default};
         play_as(&p, everything(""), sim_policy_strobe(), &options);
-        check_promises(seed);
+        check_invariants(seed);
         played_close(&p);
     }
 }
 
-static void promises_hold_in_the_smallest_tables(void **state)
+static void invariants_hold_with_the_smallest_tables(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -127,7 +127,7 @@ static void promises_hold_in_the_smallest_tables(void **state)
     }
 }
 
-static void every_policy_over_the_engine_keeps_its_promises(void **state)
+static void each_policy_over_the_engine_keeps_its_invariants(void **state)
 {
     (void)state;
     static const char *const names[] = {"sync-only", "async-1ms", "async-10ms"};
@@ -143,7 +143,7 @@ static void every_policy_over_the_engine_keeps_its_promises(void **state)
     }
 }
 
-/* ---- no part of the app ---- */
+/* ---- influence on the app, and costs */
 
 static char *story_of(size_t track)
 {
@@ -157,7 +157,7 @@ static char *story_of(size_t track)
     return out;
 }
 
-/* With a core for the sampler, and at no cost, the engine changes nothing in the run. */
+/* With a free core for the sampler and zero costs, the engine does not change the run. */
 static void an_engine_that_costs_nothing_changes_nothing(void **state)
 {
     (void)state;
@@ -204,13 +204,13 @@ static void what_the_engine_does_is_charged(void **state)
         tracer_ns[i] = sim_run_cpu(&p.run).tracer_ns;
         played_close(&p);
     }
-    /* 1000 hooks; the second time each at twice the price. */
+    /* 1000 hooks. In the second run each costs twice as much. */
     assert_true(tracer_ns[0] >= 100000 && tracer_ns[0] < 101000);
     assert_int_equal(tracer_ns[1], 2 * tracer_ns[0]);
     assert_true(tracer_ns[2] > 3000);
 }
 
-/* Another thread's begin and end, and its clock where it lives long enough to have one. */
+/* The begin and end of another thread are charged, and its CPU clock when it lives long enough to get one. */
 static void each_thread_that_is_recorded_is_charged_its_begin_its_end_and_its_clock(void **state)
 {
     (void)state;
@@ -251,8 +251,8 @@ static uint64_t tracer_ns_of(const char *app, const struct sim_costs *costs)
     return tracer_ns;
 }
 
-/* The thread uses 100 ms, and its clock ticks once in each ms. The handler's sample has its own price, not that of a
- * sample at a hook. */
+/* The thread uses 100 ms, and its clock ticks once per ms. A sample in the handler has another cost than one at a
+ * hook. */
 static void each_tick_is_charged_the_handler_that_takes_its_sample(void **state)
 {
     (void)state;
@@ -263,8 +263,8 @@ static void each_tick_is_charged_the_handler_that_takes_its_sample(void **state)
     assert_true(tracer_ns_of(app, &hooks) < 10 * 5000);
 }
 
-/* Two threads share a processor for 100 ms. The sampler asks for a tick whenever one of them has lost it: those ticks
- * are signals and no more. */
+/* Two threads share a core for 100 ms. The sampler requests a tick whenever one of them has lost the core. Such a tick
+ * is a signal without a timer interrupt. */
 static void a_tick_that_was_asked_for_is_charged_no_interrupt_of_a_timer(void **state)
 {
     (void)state;
@@ -275,7 +275,7 @@ static void a_tick_that_was_asked_for_is_charged_no_interrupt_of_a_timer(void **
     assert_in_range(tracer_ns_of(app, &signals), 20 * 5000, 60 * 5000);
 }
 
-/* 40 sleeps of `sleep` between calls too short to be seen. */
+/* Returns the charged ns of 40 sleeps of length `sleep`, between calls too short for a sample. */
 static uint64_t charged_for_sleeps(const char *sleep, const struct sim_costs *costs)
 {
     char app[256];
@@ -286,7 +286,7 @@ static uint64_t charged_for_sleeps(const char *sleep, const struct sim_costs *co
     return tracer_ns_of(app, costs);
 }
 
-/* The price of its hooks and of its clock's timer, between the two lengths that were measured beside it. */
+/* A wait costs its hooks and its clock's timer. The cost is interpolated between the two nearest measured lengths. */
 static void a_wait_is_charged_by_its_length(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static void a_wait_is_charged_by_its_length(void **state)
     assert_int_equal(charged_for_sleeps("5ms", &timers), 40 * 20000);
 }
 
-/* What the calls of its hooks are charged is a part of it. */
+/* The cost of a wait includes the cost of its hooks. */
 static void the_hooks_of_a_wait_are_charged_once(void **state)
 {
     (void)state;
@@ -313,7 +313,7 @@ static void the_hooks_of_a_wait_are_charged_once(void **state)
     assert_in_range(all_ns, 40 * 9000, 40 * 9000 + sampler_ns);
 }
 
-/* The thread computes for a second beside the sampler, whose passes are soon 4 ms apart. */
+/* The thread computes for a second. The sampler's passes are soon 4 ms apart. */
 static void a_pass_is_charged_by_how_long_the_sampler_has_slept(void **state)
 {
     (void)state;
@@ -326,7 +326,7 @@ static void a_pass_is_charged_by_how_long_the_sampler_has_slept(void **state)
     assert_in_range(tracer_ns_of(app, &both), (passes - 20) * 40000, passes * 40000);
 }
 
-/* ---- what it claims ---- */
+/* ---- reconstructed timelines */
 
 static struct sim_score score(void)
 {
@@ -354,7 +354,7 @@ static void long_calls_and_waits_are_claimed_as_they_were(void **state)
     played_close(&p);
 }
 
-/* As the backends have it. The main thread was there before the engine. */
+/* The backends do the same. The main thread has no begin, because it existed before the engine. */
 static void begin_and_end_of_a_thread_are_forced_points(void **state)
 {
     (void)state;
@@ -372,7 +372,7 @@ static void begin_and_end_of_a_thread_are_forced_points(void **state)
         assert_int_equal(t->kind[STROBE_KIND_THREAD].sampled, expected);
         assert_int_equal(t->kind[STROBE_KIND_THREAD].requests, expected);
     }
-    check_promises(1);
+    check_invariants(1);
     played_close(&p);
 }
 
@@ -451,9 +451,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_runs_of_one_seed_leave_the_same_bytes),
-        cmocka_unit_test(promises_hold_whatever_the_schedule),
-        cmocka_unit_test(promises_hold_in_the_smallest_tables),
-        cmocka_unit_test(every_policy_over_the_engine_keeps_its_promises),
+        cmocka_unit_test(invariants_hold_under_each_schedule),
+        cmocka_unit_test(invariants_hold_with_the_smallest_tables),
+        cmocka_unit_test(each_policy_over_the_engine_keeps_its_invariants),
         cmocka_unit_test(an_engine_that_costs_nothing_changes_nothing),
         cmocka_unit_test(what_the_engine_does_is_charged),
         cmocka_unit_test(each_thread_that_is_recorded_is_charged_its_begin_its_end_and_its_clock),

@@ -1,5 +1,5 @@
-/* What an instrumented app reports to its tracer: each enter and exit in the truth's order, a throw where it came from
- * and no exit of what it unwound, messages with their frames. */
+/* Reports of an instrumented app to its tracer: each enter and exit in the order of the true timeline; a throw in the
+ * method that threw, and no exits of unwound methods; messages with their frames. */
 #include "engine/base/error.h"
 #include "tests/sim/support/played.h"
 
@@ -118,7 +118,7 @@ static void each_enter_and_exit_reaches_the_probe_in_the_truths_order(void **sta
     played_close(&p);
 }
 
-/* r1: a method left by an exception has a throw somewhere below, and no exit. */
+/* Rule r1: a method that an exception leaves has no exit; a throw is reported in it or in a callee. */
 static void frames_unwound_by_an_exception_have_no_exit(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void messages_carry_their_due_time_and_frames_their_vsync(void **state)
     played_close(&p);
 }
 
-/* The probes run inside of the methods: what they take is the methods' own time, and the app is so much later. */
+/* Probes run inside the methods. Their cost is self time of the methods and delays the app. */
 static void what_probes_cost_is_time_of_their_methods(void **state)
 {
     (void)state;

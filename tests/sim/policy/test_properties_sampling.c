@@ -1,5 +1,5 @@
-/* Rows S-1 to S-9 of the properties: when a thread is sampled, and that nothing of it goes uncounted. Each scenario is
- * played under the engine, and where btrace fails on the very same one, under btrace too. */
+/* Properties S-1 to S-9: when threads are sampled, and that all events are counted. Each scenario is played under the
+ * engine. Where btrace fails on the same scenario, it is played under btrace too. */
 #include "sim/policy/btrace_ios.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/strobe.h"
@@ -18,7 +18,7 @@ enum { MAIN = 1, WORKER = 2 };
 
 static struct played p;
 
-/* Where nothing costs anything, what is claimed can be compared with the truth to the ns. */
+/* Plays with zero costs, so that the reconstructed timeline can be compared with the true one to the ns. */
 static void play_free(const char *name, struct sim_tracer *tracer)
 {
     play_called(&p, name, tracer, &(struct sim_run_options){.seed = 7});
@@ -43,9 +43,9 @@ static int end_played(void **state)
     return 0;
 }
 
-/* ---- S-1 ---- */
+/* ---- S-1 */
 
-/* Samples of one thread that a grid of 1 ms takes at the ends of those calls. */
+/* Returns the number of samples that a gate with a grid of 1 ms takes at the ends of the track's calls. */
 static uint64_t on_a_grid(const struct sim_track *t, uint64_t *hooks)
 {
     uint64_t due_ns = 0, taken = 0;
@@ -83,7 +83,8 @@ static void sampler_and_hooks_share_one_interval_S1(void **state)
     const struct strobe_reader *r = capture("s_01_dense_hooks");
     const struct strobe_tally *t = r->threads[0].kind;
     uint64_t sampler = t[STROBE_KIND_ASYNC].sampled + t[STROBE_KIND_CPU].sampled;
-    assert_in_range(sampler + t[STROBE_KIND_ALLOC].sampled, 975, 1010); /* a new period loses half of one in 32 */
+    /* Each new period loses half an interval in 32. */
+    assert_in_range(sampler + t[STROBE_KIND_ALLOC].sampled, 975, 1010);
     assert_int_equal(t[STROBE_KIND_ALLOC].requests, p.run.truth.tracks[0].totals.allocations);
     assert_int_equal(t[STROBE_KIND_ALLOC].sampled + t[STROBE_KIND_ALLOC].gated, t[STROBE_KIND_ALLOC].requests);
 }
@@ -96,7 +97,7 @@ static void btrace_takes_every_fourth_hook_S1(void **state)
     assert_int_equal(p.reconstruction.lost, 0);
 }
 
-/* ---- S-2 ---- */
+/* ---- S-2 */
 
 static void a_wait_of_900_us_right_after_a_sample_is_shown_exactly_S2(void **state)
 {
@@ -111,12 +112,12 @@ static void a_wait_of_900_us_right_after_a_sample_is_shown_exactly_S2(void **sta
         assert_int_equal(claim->waits[i].begin_ns, truth->waits[i].begin_ns);
         assert_int_equal(claim->waits[i].end_ns, truth->waits[i].end_ns);
     }
-    /* Each right after a sample: that is what the gate must not hold against it. */
+    /* Each wait begins right after a sample. The gate must not reject it for that. */
     assert_int_equal(t[STROBE_KIND_ALLOC].sampled, t[STROBE_KIND_ALLOC].requests);
     assert_int_equal(t[STROBE_KIND_PARK].sampled, t[STROBE_KIND_PARK].requests);
 }
 
-static void btrace_does_not_see_it_S2(void **state)
+static void btrace_records_no_wait_right_after_a_sample_S2(void **state)
 {
     (void)state;
     play_free("s_02_block_after_sample", sim_policy_btrace_android());
@@ -124,9 +125,9 @@ static void btrace_does_not_see_it_S2(void **state)
     assert_int_equal(track_of(&p.reconstruction, MAIN)->wait_count, 0);
 }
 
-/* ---- S-2b ---- */
+/* ---- S-2b */
 
-/* Waits of a kind that last as long as said, or up to 20 us longer, for switches of threads. */
+/* Returns the number of waits of this kind that last `length_ns`, or up to 20 us longer because of thread switches. */
 static uint32_t waits_of(const struct sim_track *t, enum strobe_kind kind, uint64_t length_ns)
 {
     uint32_t count = 0;
@@ -173,7 +174,7 @@ static void btrace_has_the_inner_sample_and_no_outer_call_S2b(void **state)
     assert_int_equal(track_of(&p.reconstruction, MAIN)->wait_count, 0);
 }
 
-/* ---- S-3 ---- */
+/* ---- S-3 */
 
 static void a_stack_too_deep_is_kept_cut_and_marked_and_no_other_is_S3(void **state)
 {
@@ -187,7 +188,7 @@ static void a_stack_too_deep_is_kept_cut_and_marked_and_no_other_is_S3(void **st
         const struct strobe_record *record = &t->items[i].record;
         uint64_t time_ns = record->ticks - SIM_STROBE_ORIGIN_NS;
         bool is_cut = record->flags & STROBE_FLAG_CUT;
-        /* A hook at the end of a call was in it a ns before. */
+        /* A hook at the end of a call was inside the call a ns before. */
         assert_int_equal(is_cut, depth_at(truth, time_ns - 1) > KEPT);
         *(is_cut ? &cut : &whole) += 1;
     }
@@ -205,7 +206,7 @@ static void btrace_drops_it_and_the_interval_with_it_S3(void **state)
     assert_in_range(p.reconstruction.samples + p.reconstruction.lost, 830, 840);
 }
 
-/* ---- S-4 ---- */
+/* ---- S-4 */
 
 static uint64_t gap_time(const struct sim_track *t, uint32_t *gaps)
 {
@@ -230,7 +231,7 @@ static void the_sampler_fills_what_has_no_hooks_S4(void **state)
     assert_int_equal(gap_time(track_of(&p.reconstruction, MAIN), &gaps), 0);
 }
 
-static void without_it_a_gap_is_shown_as_one_S4(void **state)
+static void without_the_sampler_the_time_is_shown_as_a_gap_S4(void **state)
 {
     (void)state;
     uint32_t gaps, loops;
@@ -239,7 +240,7 @@ static void without_it_a_gap_is_shown_as_one_S4(void **state)
     loops = calls_of(&p.run.truth, MAIN, "crunch");
     assert_int_equal(calls_of(&p.reconstruction, MAIN, "crunch"), 0);
     assert_in_range(gaps, loops - 1, loops);
-    /* 50 ms each, less the one for which a sample stands; the last ends with the run. */
+    /* Each gap has 50 ms, minus the 1 ms of the sample before it. The last gap ends with the run. */
     assert_in_range(ns, (gaps - 1) * 49 * MS, gaps * 49 * MS);
 }
 
@@ -253,9 +254,9 @@ static void btrace_shows_one_long_call_of_what_is_around_it_S4(void **state)
     assert_int_equal(gap_time(track_of(&p.reconstruction, MAIN), &gaps), 0);
 }
 
-/* ---- S-5 ---- */
+/* ---- S-5 */
 
-/* Of the calls of that name in the truth, those that the claim shows from at most `late_ns` after their begin. */
+/* Returns how many true calls with this name the reconstructed timeline shows, beginning at most `late_ns` late. */
 static uint32_t seen_in_time(uint32_t tid, const char *name, uint64_t late_ns)
 {
     const struct sim_track *truth = track_of(&p.run.truth, tid), *claim = track_of(&p.reconstruction, tid);
@@ -291,15 +292,15 @@ static void btrace_misses_bursts_between_its_refreshes_S5(void **state)
     assert_true(seen_in_time(WORKER, "burst", 20 * MS) < calls_of(&p.run.truth, WORKER, "burst"));
 }
 
-/* ---- S-6 ---- */
+/* ---- S-6 */
 
 static double share(const struct sim_tracks *t, const char *name)
 {
     return (double)time_in(t, MAIN, name) / (double)time_in(t, MAIN, "main_run");
 }
 
-/* A share of a tenth by 1,000 samples has a standard deviation of 1 %; three of them. A sampler at hooks shows the
- * allocation alone. */
+/* A share of one tenth, measured by 1,000 samples, has a standard deviation of 1 %; the bounds allow three of them. A
+ * tracer that samples at hooks only shows the allocation only. */
 static void the_leaf_has_its_share_and_the_hook_no_more_than_its_own_S6(void **state)
 {
     (void)state;
@@ -323,7 +324,7 @@ static void btrace_shows_the_allocation_S6(void **state)
     }
 }
 
-/* ---- S-7 ---- */
+/* ---- S-7 */
 
 static void a_hook_inside_the_engine_is_counted_and_takes_nothing_S7(void **state)
 {
@@ -339,9 +340,9 @@ static void a_hook_inside_the_engine_is_counted_and_takes_nothing_S7(void **stat
     assert_int_equal(requests, allocations + strikes);
 }
 
-/* ---- S-8 ---- */
+/* ---- S-8 */
 
-/* A pass sees to 256 threads at most, so that main is seen in each interval; deadlines stay on their grid. */
+/* A pass visits at most 256 threads, so that main is sampled in each interval. Deadlines stay on their grid. */
 static void passes_over_5000_threads_keep_to_the_grid_and_their_lag_is_counted_S8(void **state)
 {
     (void)state;
@@ -363,9 +364,9 @@ static void btrace_adds_the_time_of_a_pass_to_the_period_S8(void **state)
     assert_true(track_of(&p.reconstruction, MAIN)->samples < 250);
 }
 
-/* ---- S-9 ---- */
+/* ---- S-9 */
 
-/* The truth is one half. A sampler in step with the app would say nothing of it, or all. */
+/* The true share of `even` is one half. A sampler in step with the app would report a share of 0 or 1. */
 static void a_sampler_that_wanders_sees_both_halves_of_a_rhythm_S9(void **state)
 {
     (void)state;
@@ -393,14 +394,14 @@ int main(void)
         PLAYED(sampler_and_hooks_share_one_interval_S1),
         PLAYED(btrace_takes_every_fourth_hook_S1),
         PLAYED(a_wait_of_900_us_right_after_a_sample_is_shown_exactly_S2),
-        PLAYED(btrace_does_not_see_it_S2),
+        PLAYED(btrace_records_no_wait_right_after_a_sample_S2),
         PLAYED(an_outer_call_is_closed_though_its_inside_was_sampled_just_before_S2b),
         PLAYED(an_outer_call_is_closed_though_the_sampler_came_meanwhile_S2b),
         PLAYED(btrace_has_the_inner_sample_and_no_outer_call_S2b),
         PLAYED(a_stack_too_deep_is_kept_cut_and_marked_and_no_other_is_S3),
         PLAYED(btrace_drops_it_and_the_interval_with_it_S3),
         PLAYED(the_sampler_fills_what_has_no_hooks_S4),
-        PLAYED(without_it_a_gap_is_shown_as_one_S4),
+        PLAYED(without_the_sampler_the_time_is_shown_as_a_gap_S4),
         PLAYED(btrace_shows_one_long_call_of_what_is_around_it_S4),
         PLAYED(a_burst_of_an_idle_thread_is_seen_within_two_looks_S5),
         PLAYED(btrace_misses_bursts_between_its_refreshes_S5),

@@ -1,8 +1,7 @@
-/* Rows S-50 to S-60 of the properties: what is made of samples. Each scenario is played under the engine, and where
- * btrace fails on the very same one, under btrace too.
+/* Properties S-50 to S-60: timelines from samples. Each scenario is played under the engine. Where btrace fails on the
+ * same scenario, it is played under btrace too.
  *
- * Not here: functions without a name. All code of a scenario belongs to a method with a name; see test_symbols.c, "what
- * has no name gets a placeholder". */
+ * test_symbols.c tests functions without a name, because all code of a scenario belongs to a named method. */
 #include "engine/trace/build/timeline.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/strobe.h"
@@ -46,7 +45,7 @@ static int end_played(void **state)
     return 0;
 }
 
-/* The k-th call of that name in a track, from 0; false when there is none. */
+/* Finds the k-th call with this name in a track, from 0. Returns false when there is no such call. */
 static bool call(const struct sim_tracks *t, uint32_t tid, const char *name, uint32_t k, struct sim_span *out)
 {
     const struct sim_track *track = track_of(t, tid);
@@ -81,7 +80,7 @@ static size_t no_names(void *ctx, uint64_t return_address, struct strobe_symbol 
     return 0;
 }
 
-/* What the policy's own claims do not say. */
+/* Returns the counters of a timeline, which the policy's claims do not contain. */
 static struct strobe_timeline_stats timeline_of(const struct strobe_reader *r)
 {
     struct strobe_timeline_stats stats;
@@ -98,7 +97,7 @@ static struct strobe_timeline_stats timeline_of(const struct strobe_reader *r)
     return stats;
 }
 
-/* ---- S-50 ---- */
+/* ---- S-50 */
 
 static void equal_messages_are_as_many_slices_each_within_its_own_S50(void **state)
 {
@@ -112,7 +111,7 @@ static void equal_messages_are_as_many_slices_each_within_its_own_S50(void **sta
                     call(&p.run.truth, MAIN, "message", i, &true_one));
         assert_true(claimed.begin_ns >= true_one.begin_ns);
         assert_true(claimed.begin_ns <= true_one.end_ns &&
-                    claimed.end_ns <= true_one.end_ns + 2 * (MS + MS / 8)); /* a new period begins anew */
+                    claimed.end_ns <= true_one.end_ns + 2 * (MS + MS / 8)); /* a new period restarts the interval */
     }
 }
 
@@ -124,7 +123,7 @@ static void btrace_makes_one_slice_of_them_S50(void **state)
     assert_int_equal(calls_of(&p.reconstruction, MAIN, "work"), 1);
 }
 
-/* ---- S-51 ---- */
+/* ---- S-51 */
 
 static void five_seconds_between_equal_stacks_are_not_theirs_S51(void **state)
 {
@@ -137,8 +136,8 @@ static void five_seconds_between_equal_stacks_are_not_theirs_S51(void **state)
     assert_in_range(time_in(&p.reconstruction, MAIN, "[sleep]"), 20 * SECOND, 21 * SECOND);
 }
 
-/* Without hooks the sampler does not know of the sleep. It knows that the thread hardly ran, and the trace says so.
- * (The reconstructed timeline does not: being off the processor is no call.) */
+/* Without hooks the sampler does not know about the sleep. It knows that the thread hardly ran, and the trace labels
+ * that time. The reconstructed timeline has no such label, because it contains calls only. */
 static void without_hooks_the_time_between_is_labelled_S51(void **state)
 {
     (void)state;
@@ -154,7 +153,7 @@ static void btrace_makes_one_slice_of_all_S51(void **state)
     assert_true(time_in(&p.reconstruction, MAIN, "tick") > 19 * SECOND);
 }
 
-/* ---- S-52 ---- */
+/* ---- S-52 */
 
 static void a_call_seen_once_lasts_the_interval_S52(void **state)
 {
@@ -180,7 +179,7 @@ static void btrace_shows_it_for_10_ns_S52(void **state)
     assert_true(calls_of(&p.reconstruction, MAIN, "once2") > 30);
 }
 
-/* ---- S-53 ---- */
+/* ---- S-53 */
 
 static void no_slice_is_empty_after_a_wait_S53(void **state)
 {
@@ -202,10 +201,10 @@ static void btrace_shows_the_other_leaf_twice_once_for_no_time_S53(void **state)
     assert_true(calls_of(&p.reconstruction, MAIN, "leaf") > calls_of(&p.run.truth, MAIN, "leaf") * 3 / 2);
 }
 
-/* ---- S-54 ---- */
+/* ---- S-54 */
 
-/* Each wait gives the core away once, twice when the monitor is not free at its end, and once more when the sampler
- * stops the thread on its way out. */
+/* Each wait makes one voluntary switch, a second one when the monitor is taken at its end, and another one when the
+ * sampler stops the thread as it leaves the wait. */
 static void the_switches_of_a_wait_are_counted_in_it_and_none_after_S54(void **state)
 {
     (void)state;
@@ -226,9 +225,10 @@ static void the_switches_of_a_wait_are_counted_in_it_and_none_after_S54(void **s
     assert_in_range(track_of(&p.reconstruction, MAIN)->totals.voluntary_switches, all - 1, all);
 }
 
-/* ---- S-55 ---- */
+/* ---- S-55 */
 
-/* btrace-ios leaves such a thread out; its clock in the lab does not step, see test_btrace_ios.c. */
+/* btrace-ios omits such a thread. It is not played here, because its clock in the lab does not step; see
+ * test_btrace_ios.c. */
 static void cpu_time_ahead_of_the_clock_is_held_back_and_counted_S55(void **state)
 {
     (void)state;
@@ -243,9 +243,9 @@ static void cpu_time_ahead_of_the_clock_is_held_back_and_counted_S55(void **stat
     assert_true(shortest_call(&p.reconstruction) > 0);
 }
 
-/* ---- S-56 ---- */
+/* ---- S-56 */
 
-/* btrace-ios keeps one of two in a tick when their CPU times are equal too, see test_btrace_ios.c. */
+/* btrace-ios keeps only one of two samples in a tick when their CPU times are equal; see test_btrace_ios.c. */
 static void samples_of_one_instant_are_all_kept_in_their_order_S56(void **state)
 {
     (void)state;
@@ -266,7 +266,7 @@ static void samples_of_one_instant_are_all_kept_in_their_order_S56(void **state)
     assert_true(shortest_call(&p.reconstruction) > 0);
 }
 
-/* ---- S-58 ---- */
+/* ---- S-58 */
 
 static void thread_ids_are_whole_S58(void **state)
 {
@@ -292,9 +292,10 @@ static void btrace_takes_two_for_one_and_knows_no_main_S58(void **state)
         assert_false(p.reconstruction.tracks[i].is_main);
 }
 
-/* ---- S-59 ---- */
+/* ---- S-59 */
 
-/* Names of a scenario are unique. Here they cease to be, as by a mapping that knows no overloads. */
+/* Returns a scenario in which two methods have one name, as with a mapping that does not distinguish overloads. In a
+ * text names are unique, so the function changes the parsed scenario. */
 static struct sim_scenario *with_equal_names(void)
 {
     struct sim_scenario *s = scenario_called("s_59_equal_names");
@@ -321,7 +322,7 @@ static void btrace_takes_functions_of_one_name_for_one_S59(void **state)
     assert_true(calls_of(&p.reconstruction, MAIN, p.scenario->methods[0].name) < 10);
 }
 
-/* ---- S-60 ---- */
+/* ---- S-60 */
 
 static void recursion_is_as_deep_as_it_was_at_each_sample_S60(void **state)
 {

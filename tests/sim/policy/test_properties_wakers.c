@@ -1,5 +1,5 @@
-/* Rows S-70 to S-77 of the properties: who ended whose wait. What the engine claims is held against the truth wait by
- * wait; where btrace fails on the very same scenario, it is shown to. */
+/* Properties S-70 to S-77: which thread ended which wait. Each wait that the engine reports is compared with the true
+ * one. Where btrace fails on the same scenario, a test shows that. */
 #include "sim/policy/policy.h"
 #include "sim/policy/strobe.h"
 #include "tests/sim/support/played.h"
@@ -41,8 +41,8 @@ static uint32_t tid_of(const struct sim_tracks *t, int32_t track)
     return track == SIM_NOBODY ? 0 : t->tracks[track].tid;
 }
 
-/* The true wait that a reconstructed one stands for. A call's hook is part of the true wait, so the reconstructed one
- * begins a little later, when the hook has read the clock, and ends a little earlier. */
+/* Returns the true wait of a reconstructed one. The true wait includes the call's hook, so the reconstructed one begins
+ * slightly later, when the hook has read the clock, and ends slightly earlier. */
 static const struct sim_wait *true_wait(const struct sim_track *truth, const struct sim_wait *claimed, size_t *from)
 {
     for (; *from < truth->wait_count; *from += 1) {
@@ -55,7 +55,8 @@ static const struct sim_wait *true_wait(const struct sim_track *truth, const str
     return NULL;
 }
 
-/* Waits with a waker, of all threads: in truth, where they lasted 100 us; claimed as in truth; claimed otherwise. */
+/* Numbers of waits with a waker, of all threads: true ones of at least 100 us, reconstructed ones with the true waker,
+ * and reconstructed ones with another waker. */
 struct wakers {
     uint32_t in_truth, right, wrong;
 };
@@ -68,7 +69,7 @@ static void hold_against(const struct sim_track *truth, const struct sim_track *
             truth->waits[i].waker != SIM_NOBODY && truth->waits[i].end_ns - truth->waits[i].begin_ns >= 100 * US;
     for (size_t i = 0; claim && i < claim->wait_count; i++) {
         const struct sim_wait *c = &claim->waits[i], *t = true_wait(truth, c, &from);
-        if (c->waker == SIM_NOBODY || !t) /* one who found the lock taken, and got it without blocking */
+        if (c->waker == SIM_NOBODY || !t) /* the thread found the lock taken, but got it without blocking */
             continue;
         bool same = t && t->waker != SIM_NOBODY && (!c->what || t->what == c->what) &&
                     tid_of(&p.run.truth, t->waker) == tid_of(&p.reconstruction, c->waker);
@@ -84,9 +85,10 @@ static struct wakers wakers(void)
     return out;
 }
 
-/* None wrong, and none missing. Where the schedule is as unlucky as can be, one in a hundred may be: its releaser had
- * looked for waiters already, and had not let go yet, when it came, and is named for the next wait in its place, be
- * that ended by a timeout or an interrupt (see engine/capture/blocking.c, and tests/explore, blocking/in-flight). */
+/* Asserts that no waker is wrong and none is missing. Under an adversarial schedule one in a hundred may be wrong or
+ * missing. This happens when a wait begins after its releaser checked for waiters and before the release. The releaser
+ * is then named for the next wait instead, even when a timeout or an interrupt ends that wait (see
+ * engine/capture/blocking.c, and tests/explore, blocking/in-flight). */
 static void assert_wakers(uint32_t least)
 {
     struct wakers w = wakers();
@@ -106,9 +108,9 @@ static void assert_wakers_under_any_schedule(const char *name, uint32_t least)
     }
 }
 
-/* ---- S-70 ---- */
+/* ---- S-70 */
 
-/* Waits of main in which more than one other thread left the monitor. */
+/* Returns the number of waits of main during which more than one other thread left the monitor. */
 static uint32_t waits_with_several_exits(void)
 {
     const struct sim_tracks *t = &p.run.truth;
@@ -128,8 +130,8 @@ static uint32_t waits_with_several_exits(void)
     return count;
 }
 
-/* test_btrace_android.c and S-71 below show that btrace takes the last thread that reported: of a lock, the last exit
- * is the right one. */
+/* btrace names the last thread that reported (see test_btrace_android.c, and S-71 below). For a lock the last exit is
+ * the right one, so btrace does not fail here. */
 static void of_several_exits_the_one_that_handed_over_is_the_waker_S70(void **state)
 {
     (void)state;
@@ -137,7 +139,7 @@ static void of_several_exits_the_one_that_handed_over_is_the_waker_S70(void **st
     assert_true(waits_with_several_exits() > 100);
 }
 
-/* ---- S-71 ---- */
+/* ---- S-71 */
 
 static void each_waiter_knows_its_own_notifier_S71(void **state)
 {
@@ -150,8 +152,9 @@ static void each_waiter_knows_its_own_notifier_S71(void **state)
     }
 }
 
-/* Where a notify resumes any of the waiters, and some resume by themselves, no hook knows which waiter was meant: when
- * two notifiers are at it before either waiter is back, the engine takes it that the longest waiter comes first. */
+/* In this scenario a notify resumes any waiter, and some waiters resume by themselves. No hook knows which waiter a
+ * notify resumes. When two threads notify before either waiter returns, the engine assumes that the longest waiter was
+ * resumed first. */
 static void where_the_order_is_anybodys_few_are_taken_for_another_S71(void **state)
 {
     (void)state;
@@ -171,18 +174,17 @@ static void btrace_names_main_the_notifier_of_another_S71(void **state)
     assert_true(wakers().wrong > 0);
 }
 
-/* ---- S-72 ---- */
+/* ---- S-72 */
 
-/* Each wait is held against the truth with what it was for; some fall into one bucket of the engine. That one lock
- * comes to lie where another has been is no matter of a scenario, which has its locks from begin to end; see
- * test_blocking.c, S-72. */
+/* Compares each wait and its lock with the truth. Some locks share a bucket of the engine's table. A scenario cannot
+ * reuse a lock's address, because its locks exist during the whole run; test_blocking.c, S-72, tests that. */
 static void no_wait_is_taken_for_one_of_another_lock_S72(void **state)
 {
     (void)state;
     assert_wakers_under_any_schedule("s_72_many_locks", 1000);
 }
 
-/* ---- S-73 ---- */
+/* ---- S-73 */
 
 static uint32_t true_wakers_of_any_wait(void)
 {
@@ -193,7 +195,7 @@ static uint32_t true_wakers_of_any_wait(void)
     return count;
 }
 
-/* See assert_wakers for those that may be missed. */
+/* assert_wakers states which wakers may be missing. */
 static void an_unlock_that_races_the_wait_is_not_missed_S73(void **state)
 {
     (void)state;
@@ -213,9 +215,9 @@ static void an_unlock_that_races_the_wait_is_not_missed_S73(void **state)
     assert_true(right >= in_truth - in_truth / 100);
 }
 
-/* ---- S-74 ---- */
+/* ---- S-74 */
 
-/* Times at which the thread of a track was in a call of that name. */
+/* True when the thread of a track was in a call with this name between these times. */
 static bool called_within(const struct sim_track *t, const char *name, uint64_t begin_ns, uint64_t end_ns)
 {
     for (size_t i = 0; i < t->event_count; i++) {
@@ -239,8 +241,8 @@ static struct sim_tracer *with_outer_waits(struct sim_tracer *tracer)
     return with_outer_calls(tracer, STROBE_KIND_MONITOR, sim_what(SIM_WHAT_LOCK, OUTER));
 }
 
-/* Of the waits of main that somebody ended, outer or inner ones: how many have that thread for their waker, how many
- * none, and how many another. The outer ones last longer than any inner one; POKER ends them, if it calls meanwhile. */
+/* Counts main's outer or inner waits by their wakers: right, wrong, missing, and correctly without one. Outer waits
+ * last longer than all inner ones. POKER ends an outer wait when it calls `poke` during it. */
 static void count_nested(bool outer, struct nested *out)
 {
     const struct sim_track *claim = track_of(&p.reconstruction, MAIN), *truth = track_of(&p.run.truth, MAIN);
@@ -288,7 +290,7 @@ static void waits_one_after_the_other_have_each_their_waker_S74(void **state)
     assert_wakers_under_any_schedule("s_74_nested_waits", 100);
 }
 
-/* ---- S-75 ---- */
+/* ---- S-75 */
 
 static void workers_know_who_blocked_them_S75(void **state)
 {
@@ -313,9 +315,9 @@ static void btrace_shows_their_waits_without_wakers_S75(void **state)
     assert_int_equal(w.right + w.wrong, 0);
 }
 
-/* ---- S-76 ---- */
+/* ---- S-76 */
 
-/* That btrace-ios samples no release then is shown in test_btrace_ios.c; its traces name no wakers at all. */
+/* test_btrace_ios.c shows that btrace-ios samples no release in this case. Its traces never name wakers. */
 static void locks_that_others_take_meanwhile_hide_nothing_S76(void **state)
 {
     (void)state;
@@ -323,10 +325,9 @@ static void locks_that_others_take_meanwhile_hide_nothing_S76(void **state)
     assert_wakers(90);
 }
 
-/* ---- S-77 ---- */
+/* ---- S-77 */
 
-/* Waits of main that could be ended by somebody and were not, in truth; those that the session says so of. */
-/* Waits of main that lasted `least_ns` and that nobody ended. */
+/* Returns the number of main's waits, of `least_ns` or longer, that no other thread ended. */
 static uint32_t ended_by_nobody(uint64_t least_ns)
 {
     const struct sim_track *t = track_of(&p.run.truth, MAIN);
@@ -355,7 +356,8 @@ static void a_wait_that_timed_out_says_that_nobody_ended_it_S77(void **state)
     assert_int_equal(said_to_be_ended_by_nobody(captured(&p)), ended_by_nobody(100 * US));
 }
 
-/* A wait that ends by itself is no other to its caller than one that was ended, so the session says nothing of it. */
+/* The caller cannot distinguish a wait that ended by itself from one that another thread ended, so the session does not
+ * state the cause. */
 static void an_interrupt_or_a_spurious_wake_has_no_waker_S77(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Bias: what chance explains, and what it does not. */
+/* Bias: errors that chance explains, and errors that it does not. */
 #include "sim/score/bias.h"
 
 #include "sim/kernel/random.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* A result of one method, as far as bias looks at it. */
+/* Adds the result of one method, with the fields that bias uses. */
 static void add(struct sim_bias *b, const char *name, double true_self, double error)
 {
     char text[32];
@@ -113,8 +113,8 @@ static void the_order_of_results_changes_no_bit(void **state)
     sim_bias_close(&back);
 }
 
-/* Of methods whose error is chance alone, one in twenty seems biased at 95 %; of those with a bias of half a standard
- * deviation over 200 seeds, all do. */
+/* At 95 % confidence, one in twenty methods with purely random errors is reported as biased. Over 200 seeds, all
+ * methods with a bias of half a standard deviation are. */
 static void chance_shows_in_one_of_twenty_and_bias_in_all(void **state)
 {
     enum { METHODS = 1000, SEEDS = 200 };
@@ -148,7 +148,7 @@ static void chance_shows_in_one_of_twenty_and_bias_in_all(void **state)
     sim_bias_close(&bent);
 }
 
-/* Points of the t distribution from the tables of Abramowitz and Stegun (26.10), by count of values. */
+/* Checks points of the t distribution from Abramowitz and Stegun, table 26.10, by the number of values. */
 static void students_points_are_those_of_the_tables(void **state)
 {
     (void)state;

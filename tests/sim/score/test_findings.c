@@ -1,7 +1,8 @@
-/* What watchers find in captures is what they find in the truth, as far as the scheme can see: scroll_jank and
- * cold_start, by samples (strobe), by a log with a clock of 5 ms (matrix), by exact marks (rheatrace).
+/* Watchers find the same in captures as in the true timeline, as far as the capture policy allows. The scenarios
+ * scroll_jank and cold_start are captured by samples (strobe), by a log with a clock of 5 ms (matrix), and by exact
+ * probes (rheatrace).
  *
- * Thresholds are lowered, so that there is something to find in apps that are well. */
+ * Thresholds are lowered, so that apps without problems have findings too. */
 #include "engine/base/error.h"
 #include "engine/watch/watch_timeline.h"
 #include "sim/policy/policy.h"
@@ -22,7 +23,7 @@
 static struct played p;
 static struct strobe_findings truth, found;
 static struct strobe_watch_options options;
-static uint64_t origin_ns; /* when the capture's times begin */
+static uint64_t origin_ns; /* origin of the capture's times */
 
 static void play_fixture(const char *name, struct sim_tracer *tracer)
 {
@@ -54,9 +55,9 @@ static int done(void **state)
     return 0;
 }
 
-/* ---- captures to findings ---- */
+/* ---- captures to findings */
 
-/* Samples, by the adapter of sessions. */
+/* Finds in samples, through the adapter of sessions. */
 static void find_in_session(void)
 {
     struct sim_strobe *s = (struct sim_strobe *)p.tracer;
@@ -77,7 +78,7 @@ static void find_in_calls(uint64_t resolution_ns)
     assert_int_equal(sim_tracks_find(&p.reconstruction, &options, &view, &found), STROBE_OK);
 }
 
-/* ---- one against the other ---- */
+/* ---- comparison */
 
 static bool is_near(uint64_t a_ns, uint64_t b_ns, uint64_t within_ns)
 {
@@ -97,7 +98,8 @@ static uint64_t threshold_of(enum strobe_finding_kind kind)
     return kind == STROBE_FINDING_EVIL ? options.evil_ns : kind == STROBE_FINDING_LAG ? options.lag_ns : 0;
 }
 
-/* The finding of that kind and place in a list; times of `shift_ns` are 0 there. */
+/* True when the list has a finding of the same kind and scene at the same time. Times in the list are `shift_ns` later
+ * than those of `f`. */
 static bool has(const struct strobe_findings *list, const struct strobe_finding *f, int64_t shift_ns,
                 uint64_t within_ns)
 {
@@ -111,7 +113,8 @@ static bool has(const struct strobe_findings *list, const struct strobe_finding 
     return false;
 }
 
-/* Of those whose cost is clear of the threshold by the resolution, all are there. Returns how many. */
+/* Checks that `all` contains the findings of `some` whose duration exceeds the threshold by at least `within_ns`.
+ * Returns the number of these findings. */
 static size_t all_are_in(const struct strobe_findings *some, const struct strobe_findings *all, int64_t shift_ns,
                          enum strobe_finding_kind kind, uint64_t within_ns)
 {
@@ -121,14 +124,14 @@ static size_t all_are_in(const struct strobe_findings *some, const struct strobe
         if (f->kind != kind || (threshold_of(kind) && f->end_ns - f->begin_ns < threshold_of(kind) + within_ns))
             continue;
         if (!has(all, f, shift_ns, within_ns))
-            fail_msg("%s at %.3f ms, of %.3f ms, is not there on the other side", strobe_finding_name[kind],
+            fail_msg("%s at %.3f ms, of %.3f ms, is missing on the other side", strobe_finding_name[kind],
                      (double)f->begin_ns / MS, (double)(f->end_ns - f->begin_ns) / MS);
         count++;
     }
     return count;
 }
 
-/* Both ways. */
+/* Checks both directions. */
 static size_t same(enum strobe_finding_kind kind, uint64_t within_ns)
 {
     size_t count = all_are_in(&truth, &found, (int64_t)origin_ns, kind, within_ns);
@@ -145,7 +148,7 @@ static const struct strobe_finding *last_of(const struct strobe_findings *list, 
     return NULL;
 }
 
-/* As many frames, as many of each level, the same rates. */
+/* Checks that the number of frames, the numbers of each level and the rates are equal. */
 static void same_frames(uint64_t within_ns)
 {
     static const char *const counts[] = {"frames",      "drop_best", "drop_normal",
@@ -171,7 +174,7 @@ static void same_start(uint64_t within_ns)
     assert_string_equal(a->scene, b->scene);
 }
 
-/* ---- scroll_jank ---- */
+/* ---- scroll_jank */
 
 static void scroll_jank_by_samples(void **state)
 {
@@ -195,7 +198,8 @@ static void scroll_jank_by_a_clock_of_5_ms(void **state)
     same(STROBE_FINDING_LAG, 5 * MS);
 }
 
-/* Its marks are exact but for what they cost themselves; but it knows no messages, and finds none of theirs. */
+/* Rheatrace's probes are exact except for their own cost. It records no messages, and therefore no findings about them.
+ * */
 static void scroll_jank_by_exact_marks(void **state)
 {
     (void)state;
@@ -207,7 +211,7 @@ static void scroll_jank_by_exact_marks(void **state)
         assert_true(found.at[i].kind != STROBE_FINDING_EVIL && found.at[i].kind != STROBE_FINDING_LAG);
 }
 
-/* ---- cold_start ---- */
+/* ---- cold_start */
 
 static void cold_start_by_samples(void **state)
 {
@@ -236,7 +240,7 @@ static void cold_start_by_exact_marks(void **state)
     same_start(MS / 100);
 }
 
-/* ---- startup_warm: cold, left, and started again ---- */
+/* ---- startup_warm: a cold start, then a warm start */
 
 static size_t warm_starts(const struct strobe_findings *list)
 {

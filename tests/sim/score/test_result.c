@@ -1,4 +1,4 @@
-/* Results: what is written reads back, what is damaged is refused, and pages and tables hold what was measured. */
+/* Results: a written result reads back, a damaged one is refused, and pages and tables contain the measured values. */
 #include "engine/base/error.h"
 #include "sim/score/page.h"
 #include "sim/score/summary.h"
@@ -46,7 +46,7 @@ static char *line_of(const struct sim_result *r, size_t most)
     assert_non_null(out);
     sim_result_print_line(r, most, out);
     fclose(out);
-    char *kept = strdup(text); /* gcc 12 takes what the stream has made for a local's */
+    char *kept = strdup(text); /* a copy, because gcc 12 mistakes the stream's buffer for a local variable */
     assert_non_null(kept);
     free(text);
     return kept;
@@ -95,7 +95,7 @@ static void a_line_holds_no_more_than_asked_for(void **state)
     sim_result_free(&back);
 }
 
-static void what_is_promised_stands_in_the_object(void **state)
+static void a_result_has_the_documented_members(void **state)
 {
     (void)state;
     struct sim_result r = make("s", "p", 7, "0 A 12 B 40 . 70 . 100 !");
@@ -116,7 +116,7 @@ static void what_is_promised_stands_in_the_object(void **state)
     sim_result_free(&r);
 }
 
-/* Replaces the first `from` by `to`, in a buffer of its own. */
+/* Returns a copy of the line in which `to` replaces the first `from`. */
 static char *edited(const char *line, const char *from, const char *to)
 {
     const char *at = strstr(line, from);
@@ -235,7 +235,7 @@ static char *page_of(const struct sim_result *results, size_t count, const char 
     return text;
 }
 
-/* How often `what` stands in the text. */
+/* Returns the number of occurrences of `what` in the text. */
 static size_t count_of(const char *text, const char *what)
 {
     size_t count = 0;
@@ -284,7 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_reads_back_as_what_it_was_written_from),
         cmocka_unit_test(a_line_holds_no_more_than_asked_for),
-        cmocka_unit_test(what_is_promised_stands_in_the_object),
+        cmocka_unit_test(a_result_has_the_documented_members),
         cmocka_unit_test(a_damaged_line_is_refused_with_its_column),
         cmocka_unit_test(a_line_cut_anywhere_is_refused),
         cmocka_unit_test(a_summary_has_median_and_spread_for_any_order),

@@ -1,5 +1,5 @@
-/* What each score means, shown on cases small enough to count by hand. Times are ns; the interval is 5 unless said, so
- * that calls of 10 or more are long. */
+/* The meaning of each score, on cases small enough to compute by hand. Times are in ns. The interval is 5 unless stated
+ * otherwise, so calls of 10 or more are long. */
 #include "sim/score/score.h"
 
 #include "tests/sim/support/score_brute.h"
@@ -24,7 +24,7 @@ static struct pair *open_pair(struct pair *p)
     return p;
 }
 
-/* Scores, and sees that the brute scorer agrees. */
+/* Computes the score, and checks that the brute-force scorer agrees. */
 static const struct sim_score *score(struct pair *p, uint64_t interval_ns)
 {
     struct sim_score brute;
@@ -83,7 +83,7 @@ static void paths_agree_while_they_are_equal_from_root_to_top(void **state)
 {
     (void)state;
     struct pair p;
-    /* B is shown 5 late, and C in place of D: 10..15 and 40..50 disagree. */
+    /* B begins 5 late, and D is in place of C: 10..15 and 40..50 disagree. */
     const struct sim_score *s =
         score(set_pair(&p, "0 A 10 B 30 . 40 C 50 . 100 . 100 !", "0 A 15 B 30 . 40 D 50 . 100 . 100 !"), 1);
     assert_int_equal(s->agree_ns, 85);
@@ -130,7 +130,7 @@ static void a_claim_counts_within_the_life_of_its_thread_only(void **state)
     assert_int_equal(s->thread_ns, 100);
     assert_int_equal(s->agree_ns, 100);
     assert_int_equal(method(&p, "A")->claimed_self_ns, 100);
-    /* But a slice of 250 is no good picture of a call of 100. */
+    /* A slice of 250 does not count as finding a call of 100. */
     assert_int_equal(s->found_calls, 0);
     close_pair(&p);
 }
@@ -181,7 +181,7 @@ static void a_claimed_call_is_folded_when_all_it_agrees_with_are(void **state)
 {
     (void)state;
     struct pair p;
-    /* One slice of b stands for two short ones and what lies between. */
+    /* One slice of b covers two short calls and the time between them. */
     const struct sim_score *s =
         score(set_pair(&p, "0 A 10 b 12 . 20 b 22 . 100 . 100 !", "0 A 10 b 30 . 100 . 100 !"), 5);
     assert_int_equal(s->agree_ns, 10 + 2 + 2 + 70);
@@ -202,7 +202,7 @@ static void a_claimed_call_that_once_was_long_stays_but_where_it_is_right(void *
 {
     (void)state;
     struct pair p;
-    /* The slice of B agrees with a long call and goes on over a short one: 30..40 and 44..50 are wrong. */
+    /* The slice of B agrees with a long call and continues over a short one: 30..40 and 44..50 are wrong. */
     const struct sim_score *s =
         score(set_pair(&p, "0 A 10 B 30 . 40 B 44 . 100 . 100 !", "0 A 10 B 50 . 100 . 100 !"), 5);
     assert_int_equal(s->resolved_ns, 100 - 16);
@@ -214,7 +214,7 @@ static void a_folded_call_keeps_its_place(void **state)
 {
     (void)state;
     struct pair p;
-    /* b is folded on the claim's side; what it seems to call is no call of A. */
+    /* b is folded in the reconstructed timeline. Its callee there is not a callee of A in the true one. */
     const struct sim_score *s =
         score(set_pair(&p, "0 A 10 b 12 . 20 C 40 . 100 . 100 !", "0 A 10 b 20 C 40 . 40 . 100 . 100 !"), 5);
     assert_int_equal(s->resolved_ns, 100 - 20);
@@ -288,7 +288,7 @@ static void time_off_the_cores_merges_nothing(void **state)
 {
     (void)state;
     struct pair p;
-    /* Nobody can look at the second call before it runs, at 38. */
+    /* The second call cannot be sampled before it runs, at 38. */
     const char *truth = "0 @0 0 #1 0 A 20 . 20 #2 20 A 20 @- 38 @0 60 . 60 #0 60 !";
     assert_int_equal(score(set_pair(&p, truth, "0 A 40 . 40 A 60 . 60 !"), 5)->false_merges, 0);
     close_pair(&p);
@@ -338,7 +338,7 @@ static void self_time_is_the_innermost_calls_and_total_counts_recursion_once(voi
     assert_int_equal(b->true_self_ns, 10 + 20);
     assert_int_equal(b->true_total_ns, 60);
     assert_int_equal(a->claimed_self_ns, 20 + 30 + 30);
-    assert_int_equal(b->claimed_self_ns, 10); /* 50..60; then a gap has the time */
+    assert_int_equal(b->claimed_self_ns, 10); /* 50..60; the rest is in a gap */
     assert_int_equal(b->claimed_total_ns, 50);
     close_pair(&p);
 }
@@ -415,7 +415,7 @@ static void a_thread_runs_until_it_blocks_and_from_its_release_on(void **state)
     sim_track_core(&p.truth, 0, 190, 0);
     add_wait(&p.truth, 0, 100, 200, true, 1, 150);
     ended(&p);
-    /* On a core until 110; off it from there to the release at 150, after which it wants one. */
+    /* The thread is on a core until 110 and blocked until the release at 150. After that it waits for a core. */
     assert_int_equal(p.score.threads[0].running_ns, 1000 - 40);
     close_pair(&p);
 }

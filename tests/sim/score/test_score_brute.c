@@ -1,4 +1,4 @@
-/* The fast scorer and the one that looks at each instant say the same of anything. */
+/* The fast scorer and the brute-force scorer compute the same scores for random pairs of timelines. */
 #include "sim/kernel/random.h"
 #include "tests/sim/support/score_brute.h"
 
@@ -23,7 +23,7 @@ static uint32_t roll(struct dice *d, uint32_t sides)
     return (uint32_t)sim_random_below(&d->random, sides);
 }
 
-/* A blocking call that begins; the time of its end is only known then. */
+/* A blocking call that has begun. The time of its end is not known yet. */
 struct pending {
     uint64_t begin_ns;
     bool is_wait;
@@ -86,7 +86,7 @@ static void random_track(struct sim_tracks *t, struct dice *d, uint32_t tid, boo
         reconstructed && roll(d, 2);
 }
 
-/* The path of a true track at an instant: names, outermost first. */
+/* Returns the path of a true track at a time: names, outermost first. */
 static uint32_t path_at(const struct sim_track *t, uint64_t now_ns, uint32_t *path)
 {
     uint32_t depth = 0;
@@ -99,8 +99,8 @@ static uint32_t path_at(const struct sim_track *t, uint64_t now_ns, uint32_t *pa
     return depth;
 }
 
-/* What a sampler would say of a track: samples now and then, slices from where they differ, sometimes late, sometimes
- * split for no reason, sometimes a frame wrong. */
+/* Builds a track as a sampler would: from samples at random times, with slices that change where samples differ. Some
+ * slices are late, some are split without a reason, and some samples have a wrong frame. */
 static void sampled_track(struct sim_tracks *t, const struct sim_tracks *truth, const struct sim_track *of,
                           struct dice *d)
 {
@@ -154,7 +154,7 @@ static void make_pair(struct dice *d, struct sim_tracks *truth, struct sim_track
     reconstruction->bytes = roll(d, 100000);
 }
 
-/* Everything but the arrays, whose order may differ. */
+/* Compares all fields except the arrays, whose order may differ. */
 static bool same_sums(struct sim_score a, struct sim_score b)
 {
 #define SAME(field) (a.field == b.field)
@@ -205,7 +205,7 @@ static void print(const char *who, const struct sim_score *s)
                   (unsigned long long)s->right_wakers, (unsigned long long)s->claimed_wakers);
 }
 
-/* How often anything at all was found of each kind: shows that the random pairs reach every sum. */
+/* How often each sum was above zero. Shows that the random pairs reach each sum. */
 struct reach {
     uint64_t agreed, folded, found, merges, splits, wakers, blocked;
 };

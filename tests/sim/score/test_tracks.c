@@ -1,4 +1,4 @@
-/* Tracks: as they are recorded, as the engine's timeline emits them, and as a trace that others read. */
+/* Tracks: recorded directly, received from the engine's timeline, and written as a trace. */
 #include "sim/score/tracks.h"
 
 #include "engine/trace/export/packets.h"
@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* The events of a track, as a story describes them. */
+/* Compares the events of a track with a text in the notation of story.h. */
 static void assert_events(const struct sim_tracks *t, uint32_t track, const char *expected)
 {
     char text[400] = "";
@@ -29,7 +29,7 @@ static void assert_events(const struct sim_tracks *t, uint32_t track, const char
     assert_string_equal(text, expected);
 }
 
-/* ---- as they are recorded */
+/* ---- recorded directly */
 
 static void what_is_open_ends_with_the_thread(void **state)
 {
@@ -92,9 +92,9 @@ static void names_and_tracks_keep_their_numbers_however_many_come(void **state)
     sim_tracks_close(&t);
 }
 
-/* ---- as the timeline emits them */
+/* ---- received from the timeline */
 
-/* A session of nothing but threads, whose clock stands at 1000 when ours stands at 0, and two functions. */
+/* A session with threads and two functions only. Its clock shows 1000 when the lab's clock shows 0. */
 struct session {
     struct strobe_session_header header;
     struct strobe_reader_thread threads[3];
@@ -230,7 +230,8 @@ static void wakers_are_tracks_even_of_threads_that_show_nothing(void **state)
         struct strobe_slice wait = slice(STROBE_KIND_MUTEX, STROBE_SLICE_WAIT, 1010);
         s.sink->thread_begin(s.sink, &s.threads[i]);
         s.sink->slice_begin(s.sink, &wait);
-        /* The first is woken by the second, emitted later; the second by a thread that is never emitted. */
+        /* The second thread, which is emitted later, wakes the first. A thread that is never emitted wakes the second.
+         * */
         s.sink->wake(
             s.sink, &(struct strobe_wake_flow){
                         .id = i + 1, .waiter = i, .waker = i + 1, .time_ns = 1050, .release_ns = 1040, .end_ns = 1050});
@@ -278,7 +279,7 @@ static void what_lies_before_our_clock_begins_is_shown_at_its_begin(void **state
     close_session(&s);
 }
 
-/* ---- as a trace */
+/* ---- written as a trace */
 
 struct seen {
     unsigned begins, ends, instants, flows, flow_ends, names, tracks;

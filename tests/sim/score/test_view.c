@@ -1,4 +1,5 @@
-/* What a policy could see, and how right it is there, on cases small enough to count by hand. Times are ns. */
+/* The part of the timeline that a policy can see, and its scores there, on cases small enough to compute by hand. Times
+ * are in ns. */
 #include "sim/score/view.h"
 
 #include "tests/sim/support/story.h"
@@ -41,7 +42,7 @@ static void judge(void)
     assert_int_equal(sim_view_score(&truth, &reconstruction, &view, &score), STROBE_OK);
 }
 
-/* Only these of the truth's names are in view. */
+/* Puts only calls with these names in view. */
 static void set_names_in_view(const char *names)
 {
     assert_true(sim_view_open(&view, &truth));
@@ -60,7 +61,7 @@ static void with_all_names_in_view_the_agreement_is_the_exact_one(void **state)
     assert_int_equal(score.timed_calls, 0);
 }
 
-/* B is not instrumented: in view its time is its caller's, and C within it is A's child. */
+/* B is not instrumented. In view its time belongs to its caller A, and C within it is a child of A. */
 static void calls_without_a_probe_are_folded_into_their_callers(void **state)
 {
     (void)state;
@@ -68,9 +69,9 @@ static void calls_without_a_probe_are_folded_into_their_callers(void **state)
     story(&reconstruction, 1, "main", "0 A 20 C 30 . 100 . 100 !");
     set_names_in_view("AC");
     judge();
-    assert_int_equal(score.agree_ns, 70); /* all but B's own life, C in it included */
+    assert_int_equal(score.agree_ns, 70); /* all but the time in B, C included */
     assert_int_equal(score.seen_agree_ns, 100);
-    assert_int_equal(score.unseen_ns, 20); /* B the innermost: 10..20 and 30..40 */
+    assert_int_equal(score.unseen_ns, 20); /* B is the innermost call: 10..20 and 30..40 */
     assert_true(score.agreement_seen == 1 && score.unseen == 0.2);
 }
 
@@ -85,7 +86,7 @@ static void threads_that_are_not_followed_are_unseen_and_not_judged(void **state
     judge();
     assert_int_equal(score.seen_ns, 100);
     assert_int_equal(score.seen_agree_ns, 100);
-    assert_int_equal(score.unseen_ns, 50); /* from 50 on the thread does nothing that could be seen */
+    assert_int_equal(score.unseen_ns, 50); /* from 50 on the thread makes no call in view */
     assert_true(score.unseen == 0.25);
 }
 
@@ -99,7 +100,8 @@ static void what_is_shown_as_nothing_or_by_a_placeholder_is_unseen(void **state)
     assert_int_equal(score.seen_agree_ns, 50);
 }
 
-/* The n-th call of A is held against the n-th; of B one is missing, and none of its calls is timed. */
+/* The n-th true call of A is compared with the n-th reconstructed one. One call of B is missing, so no call of B is
+ * compared. */
 static void lengths_are_compared_call_by_call(void **state)
 {
     (void)state;

@@ -12,12 +12,12 @@ struct relation {
     set row[EVENTS_MAX];
 };
 
-static int all_events; /* of the candidate at hand: rows past it are empty */
+static int all_events; /* number of events of the current candidate; rows from this index on are empty */
 
 struct event {
     bool reads, writes, fence, plain, locked;
     uint8_t order, location;
-    int thread, op; /* thread: INITIAL for the stores that were there before */
+    int thread, op; /* thread: INITIAL for the initial stores */
     int64_t value;  /* stored */
 };
 
@@ -209,7 +209,7 @@ static bool is_drain(const struct event *e)
     return e->locked || (e->fence && is_sc(e));
 }
 
-/* What is compiled to a store and an MFENCE. */
+/* True for a store that is compiled to a store and an MFENCE. */
 static bool is_drained(const struct event *e)
 {
     return is_drain(e) || (e->writes && is_sc(e));
@@ -295,14 +295,14 @@ static bool is_loading(const struct axioms_op *op)
            op->kind == AXIOMS_COMPARE;
 }
 
-/* The store that the load reads from, as an event; UNRUN while it has not run. */
+/* Returns the event of the store that the load reads from, or UNRUN while the store has not run. */
 static int source(const struct candidate *c, int id)
 {
     int from = c->from[id];
     return from == INITIAL ? op_of(c->program, id)->location : c->event_of[from];
 }
 
-/* Runs one operation; how far to go on, 0: what it reads has not run yet. */
+/* Runs one operation. Returns by how many operations to advance; 0: the store that it reads has not run yet. */
 static int run_op(struct candidate *c, int thread, int index)
 {
     int id = op_id(thread, index);
@@ -338,8 +338,9 @@ static int run_op(struct candidate *c, int thread, int index)
     return 1;
 }
 
-/* Runs the threads with each load reading as chosen. False: loads wait for each other in a ring, an operation that is
- * skipped has another choice than the first, or what is read from stores nothing. */
+/* Runs the threads, where each load reads from its chosen store. Returns false when loads wait for each other in a
+ * cycle, when a skipped operation has another choice than the first one, or when an operation that is read from does
+ * not store. */
 static bool run(struct candidate *c)
 {
     const struct axioms_program *p = c->program;
@@ -399,7 +400,7 @@ static void judge(struct search *s, const uint8_t last[])
     s->seen(s->ctx, &end);
 }
 
-/* Orders the stores of each location from `location` on in every way; the last of each is last[]. */
+/* Enumerates all orders of the stores of each location from `location` on. last[] holds the last store of each. */
 static void order_stores(struct search *s, uint32_t location, set placed, uint8_t last[])
 {
     struct candidate *c = &s->c;
@@ -408,7 +409,7 @@ static void order_stores(struct search *s, uint32_t location, set placed, uint8_
         return;
     }
     set rest = 0;
-    if (!(placed >> location & 1)) { /* what was there before comes first */
+    if (!(placed >> location & 1)) { /* the initial store comes first */
         placed |= (set)1 << location;
         last[location] = (uint8_t)location;
     }
@@ -433,7 +434,7 @@ static void order_stores(struct search *s, uint32_t location, set placed, uint8_
     last[location] = before;
 }
 
-/* Chooses for each load from operation `id` on each store of its location. */
+/* Enumerates all choices of a store for each load from operation `id` on. */
 static void choose(struct search *s, int id)
 {
     const struct axioms_program *p = s->c.program;

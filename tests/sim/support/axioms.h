@@ -1,8 +1,8 @@
-/* The memory models as their authors write them down, to hold the explorer against: all candidates of a small program
- * are listed (for each load a store, for each location an order of its stores), and those that break an axiom are
- * crossed out. Knows nothing of the explorer and shares no code with it. Slow and plain on purpose.
+/* The memory models as axioms of their authors, to check the explorer. The implementation enumerates all candidate
+ * executions of a small program (for each load a store, for each location an order of its stores), and removes those
+ * that break an axiom. It shares no code with the explorer, and is slow and simple on purpose.
  *
- * A program is straight but for skips ahead, so that an operation runs at most once. Locations hold 64-bit numbers. */
+ * A program has forward skips but no loops, so an operation runs at most once. Locations hold 64-bit numbers. */
 #ifndef STROBE_SIM_SUPPORT_AXIOMS_H
 #define STROBE_SIM_SUPPORT_AXIOMS_H
 
@@ -18,8 +18,8 @@ enum {
 enum axioms_kind {
     AXIOMS_LOAD,     /* to = location */
     AXIOMS_STORE,    /* location = value */
-    AXIOMS_EXCHANGE, /* to = location, location = value, at once */
-    AXIOMS_ADD,      /* to = location, location += value, at once */
+    AXIOMS_EXCHANGE, /* atomically: to = location, location = value */
+    AXIOMS_ADD,      /* atomically: to = location, location += value */
     AXIOMS_COMPARE,  /* to = whether location was register `expected`, and became value; else expected =
                         location, by a load of failure_order */
     AXIOMS_FENCE,
@@ -28,7 +28,7 @@ enum axioms_kind {
                     not */
 };
 
-/* value: constant + register `from`, which may be AXIOMS_NONE. */
+/* An operation. Its value is constant + register `from`; `from` may be AXIOMS_NONE. */
 struct axioms_op {
     enum axioms_kind kind;
     bool plain, unless;
@@ -44,14 +44,14 @@ struct axioms_program {
     int64_t initial[AXIOMS_LOCATIONS_MAX];
 };
 
-/* How an execution ended. */
+/* The end of an execution. */
 struct axioms_end {
     int64_t reg[EXPLORE_THREADS_MAX][AXIOMS_REGISTERS_MAX];
     int64_t memory[AXIOMS_LOCATIONS_MAX];
     bool race; /* herd's rc11.cat: two accesses, one plain, one a store, unordered */
 };
 
-/* Calls seen() with each execution that the model allows; returns how many there are. */
+/* Calls seen() for each execution that the model allows. Returns their number. */
 uint64_t axioms_executions(const struct axioms_program *program, enum explore_memory memory,
                            void (*seen)(void *ctx, const struct axioms_end *end), void *ctx);
 

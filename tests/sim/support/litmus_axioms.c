@@ -114,7 +114,7 @@ static void branch(struct translation *t, const struct litmus_node *n)
     statements(t, n->b);
     if (n->c) {
         skip.unless = !skip.unless;
-        second = add(t, &skip); /* the first's locals must not have changed: the corpus holds to that */
+        second = add(t, &skip); /* correct only when the first branch does not assign the locals of the condition */
         first->skip = (uint8_t)(t->out->op_count[t->thread] - at);
         at = t->out->op_count[t->thread];
         statements(t, n->c);

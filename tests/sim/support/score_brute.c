@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything here is looked up anew for each stretch of time in which nothing changes. Nothing is shared with the fast
- * scorer but who is compared with whom, and the ratios. */
+/* For each stretch of time without a change, this scorer looks up all state again. It shares with the fast scorer only
+ * the matching of threads and the computation of ratios. */
 
 struct call {
     uint64_t begin_ns, end_ns;
     uint32_t name, class, depth; /* depth 1 for the outermost */
-    size_t parent;               /* of its caller, when depth > 1 */
+    size_t parent;               /* index of its caller, when depth > 1 */
 };
 
 struct calls {
@@ -23,7 +23,7 @@ struct calls {
 struct brute {
     const struct sim_pairing *p;
     const struct sim_pair *pair;
-    const struct sim_track *life; /* NULL: there is no true one */
+    const struct sim_track *life; /* the true track; NULL: none */
     uint64_t long_ns;
     struct calls truth, reconstruction;
     uint64_t *times;
@@ -101,7 +101,7 @@ static void find_times(struct brute *b)
         qsort(b->times, b->time_count, sizeof *b->times, by_time);
 }
 
-/* ---- what is so at an instant */
+/* ---- state at one time */
 
 static bool within(uint64_t begin_ns, uint64_t end_ns, uint64_t now_ns)
 {
@@ -134,7 +134,7 @@ static bool is_off(const struct sim_track *t, uint64_t now_ns)
     return false;
 }
 
-/* Calls open, outermost first. */
+/* Finds the open calls, outermost first. */
 static size_t path_at(const struct calls *calls, uint64_t now_ns, size_t *path)
 {
     size_t depth = 0;
@@ -189,7 +189,7 @@ static bool is_resolved(const struct brute *b, const size_t *truth, size_t true_
     return true;
 }
 
-/* ---- sums over instants */
+/* ---- sums over time */
 
 static void add_methods(struct brute *b, const struct calls *calls, const size_t *path, size_t depth, uint64_t ns,
                         bool reconstructed)
@@ -389,7 +389,7 @@ static void add_wakers(struct brute *b, uint64_t blocked_min_ns)
     }
 }
 
-/* ---- the whole */
+/* ---- the score */
 
 static bool score_pair(const struct sim_pairing *p, const struct sim_pair *pair,
                        const struct sim_score_options *options, struct sim_score *out, struct sim_thread_score *thread)

@@ -1,4 +1,4 @@
-/* A second scorer, which sim_score is tested against: the same sums, found in another way. */
+/* A second scorer, to test sim_score: it computes the same sums with another algorithm. */
 #ifndef STROBE_SIM_SUPPORT_SCORE_BRUTE_H
 #define STROBE_SIM_SUPPORT_SCORE_BRUTE_H
 

@@ -1,5 +1,5 @@
-/* A kernel for tests, with threads described in a line, and a log of what happened that two runs can be compared by.
- * One stage at a time; asserts by CMocka. Tests only; a test program includes it once. */
+/* A virtual kernel for tests, with short functions to start threads, and a log by which two runs can be compared. One
+ * stage at a time; asserts by CMocka. A test program includes this header once. */
 #ifndef STROBE_SIM_SUPPORT_STAGE_H
 #define STROBE_SIM_SUPPORT_STAGE_H
 
@@ -25,7 +25,7 @@ static uint64_t notes[NOTES_MAX];
 static uint32_t note_count;
 static uint64_t log_hash, log_time_ns;
 
-/* Into the log: its hash is that of all that was ever logged on this stage, in order. */
+/* Logs a value. The log is a hash of all values logged on this stage, in order. */
 static void stage_log(uint64_t value)
 {
     log_hash = strobe_mix64(log_hash ^ value) + value;
@@ -38,7 +38,7 @@ static inline void note(uint64_t value)
     stage_log(value);
 }
 
-/* Threads that are on a core, for the observer to check that no two are on one. */
+/* The thread on each core. The observer uses it to check that no two threads run on one core. */
 static const struct sim_thread *on_core[64];
 
 static void observe(void *ctx, struct sim_thread *t, int core, bool blocked, uint64_t now_ns)
@@ -71,7 +71,7 @@ static void stage_open(const struct sim_kernel_options *options)
     assert_non_null(kernel);
 }
 
-/* A fair stage without costs. */
+/* Opens a stage with the fair schedule and without costs. */
 static inline void stage_cores(uint32_t cores)
 {
     stage_open(&(struct sim_kernel_options){.seed = 1, .cores = cores, .limit_ns = UINT64_MAX});
@@ -85,7 +85,7 @@ static inline struct sim_thread *enter(const char *name, void (*entry)(void *arg
     return t;
 }
 
-/* Runs to the end that is expected and leaves the kernel open. */
+/* Runs to the end, checks how the run ends, and leaves the kernel open. */
 static inline void play(enum sim_end end)
 {
     enum sim_end is = sim_kernel_run(kernel, &error);
@@ -94,7 +94,7 @@ static inline void play(enum sim_end end)
     assert_int_equal(is, end);
 }
 
-/* A small part of them where all is slow (valgrind, emulators). */
+/* Returns a smaller number of rounds where programs run slowly (valgrind, emulators). */
 static inline uint32_t stage_rounds(uint32_t rounds)
 {
     return getenv("STROBE_TEST_LIGHT") ? rounds / 20 + 2 : rounds;

@@ -1,5 +1,6 @@
-/* Detours: functions with every kind of beginning are detoured, behave as before through the trampoline, and have their
- * bytes back afterwards; what can't be moved is refused and left alone. */
+/* Detours: functions with each kind of first instructions are detoured, and behave as before through the trampoline.
+ * Removing the detour restores their bytes. A function whose instructions cannot be moved is refused and not changed.
+ * */
 #include "sim/genuine/detour.h"
 #include "sim/genuine/detour_code.h"
 

@@ -1,5 +1,5 @@
-/* Discovery of the runtime's objects, in a memory of words that the test lays out: found by what they hold, and refused
- * when one thing about them is not as it must be.
+/* Discovery of the runtime's objects, in memory that the test lays out: objects are found by their content, and refused
+ * when one property does not match.
  *
  * R-16, of what NetEase's capture scans for: decoys (words_that_equal..., two_places_that_are_both_proven...), none and
  * unaligned (a_java_vm_that_stands_nowhere_or_not_at_a_word...), the mapping's end (the_scan_ends_where...), another

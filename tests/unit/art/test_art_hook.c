@@ -1,5 +1,5 @@
-/* Hooks: words of methods and slots of libraries are exchanged, lead to the original, and are afterwards as they were,
- * whatever fails on the way (R-13). */
+/* Hooks: words of methods and slots of libraries are replaced, the hook calls the original, and removal restores the
+ * words, whichever step fails (R-13). */
 #include "engine/backend/art/hooks/hook.h"
 #include "engine/backend/art/mapping.h"
 #include "tests/support/temporary.h"

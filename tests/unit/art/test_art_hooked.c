@@ -1,7 +1,6 @@
-/* Calls through hooked slots, in every way that has broken hubs which keep a list of frames for each thread
- * (ShadowHook, bhook): recursion, depth, longjmp, threads that end, hooks taken out in the middle, signals. Slots have
- * no such list; a proxy runs at every call, and what leaves it by another way leaves nothing behind.
- * The regressions R-13. */
+/* Calls through hooked slots, in each way that broke hook libraries with a list of frames per thread (ShadowHook,
+ * bhook): recursion, depth, longjmp, threads that end, hooks removed during a call, signals. Slots have no such list.
+ * The proxy runs at each call, and a call that leaves it by longjmp leaves no state. The regressions R-13. */
 #include "engine/backend/art/hooks/hook.h"
 #include "tests/unit/support/temp_dir.h"
 

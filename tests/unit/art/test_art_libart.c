@@ -1,6 +1,6 @@
-/* The runtime's functions: the table of their names, what happens when one is missing, how they are called; on a
- * library that this test has the linker make, of every name there is, and on Debian's own where it is installed.
- * Properties: R-16. */
+/* The runtime's functions: the table of their names, missing functions, and how they are called. The test uses a
+ * library with all names, which it builds with the linker, and Debian's library when it is installed. Properties: R-16.
+ * */
 #include "engine/backend/art/libart.h"
 #include "engine/base/error.h"
 

@@ -1,5 +1,4 @@
-/* Where symbols of libraries are: in libraries that this test has the compiler make, and in damaged copies of them
- * (R-16).
+/* Symbols of libraries: in libraries that this test builds with the compiler, and in damaged copies of them (R-16).
  * takes: 7 s */
 #include "engine/backend/art/module_table.h"
 #include "engine/base/error.h"

@@ -1,5 +1,5 @@
-/* What a detour moves does in its new place what it did in the old one: all functions of two libraries are detoured,
- * and what became of their first instructions is compared with what they were. */
+/* Instructions that a detour moves have the same effect in their new place. The test detours all functions of two
+ * libraries, and compares the moved instructions with the original ones. */
 #include "engine/backend/art/module.h"
 #include "engine/base/error.h"
 #include "sim/genuine/detour.h"

@@ -1,4 +1,4 @@
-/* Symbol tables of libraries, laid out by hand right before a page that can't be read: what a search may look at.
+/* Symbol tables of libraries, laid out by hand before an unreadable page: a search reads nothing outside the tables.
  * Properties: R-16. */
 #include "engine/backend/art/module_table.h"
 

@@ -1,4 +1,4 @@
-/* The table of the runtime's threads, by one thread; what several do to it is explored (tests/explore) (S-45). */
+/* The table of the runtime's threads, used by one thread (S-45). tests/explore covers concurrent use. */
 #include "engine/backend/art/threads.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* The atrace proxy in front of libcutils, of three ages, called by a library as an app's are: what goes to the marker
- * goes to the ring, exactly that, and afterwards all is as it was. */
+/* The atrace proxy for three versions of libcutils, called by a library as an app calls it. Exactly the text for the
+ * trace marker goes to the ring, and removal restores the slots. */
 #include "engine/base/error.h"
 #include "engine/capture/thread.h"
 #include "engine/method/rhea/art/rhea.h"

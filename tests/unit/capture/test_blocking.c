@@ -1,5 +1,5 @@
-/* Who ended whose wait: interleavings written step by step, histories drawn at random whose true wakers are known, and
- * real threads. The threads of the first two are played by one: each step names the thread that takes it. */
+/* Wakers of waits: interleavings given step by step, random histories with known wakers, and real threads. In the first
+ * two, one thread plays all threads: each step names the thread that takes it. */
 #include "tests/unit/support/waits.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Who ended whose wait when it is crowded: more waiters or releases than there is room for, clocks that differ, stacks
- * that are not found. */
+/* Wakers of waits at the limits: more waiters or releases than entries, clocks that differ, stacks that are not found.
+ * */
 #include "tests/unit/support/waits.h"
 
 /* The first notify's note has gone when its waiter looks: it must not take the second one's, which is another's. */

@@ -1,4 +1,4 @@
-/* What the engine itself does in a hook is left out of stacks; what a program does behind one stays. */
+/* Stacks omit the engine's frames in a hook, and keep the program's frames below it. */
 #include "engine/trace/model/function_tree.h"
 
 #include "tests/unit/support/session_builder.h"

@@ -1,5 +1,5 @@
-/* What arm64 code says of the frame record of the function that it is (S-43), a rule each; tests/emulate/frames holds
- * all of them against what compilers make. */
+/* The state of a function's frame record, derived from its arm64 code (S-43): one test per rule. tests/emulate/frames
+ * checks all rules on compiled code. */
 #include "engine/capture/frame_state.h"
 
 #include <setjmp.h>

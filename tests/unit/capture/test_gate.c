@@ -1,4 +1,4 @@
-/* The gate: how many samples, and how long without one. */
+/* The gate: the number of samples it passes, and the longest time without a sample. */
 #include "engine/capture/gate.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* A leaf's caller is believed only when the code proves it (S-43). */
+/* The caller of a leaf function is accepted only when the code proves it (S-43). */
 #include "engine/capture/engine.h"
 #include "engine/capture/leaf.h"
 

@@ -1,4 +1,4 @@
-/* The sampler's pace: how many intervals lie between two passes, and what ends the rest between them. */
+/* The sampler's pace: the number of intervals between two passes, and the events that end its rest between them. */
 #include "tests/unit/support/ticking.h"
 
 #include <setjmp.h>

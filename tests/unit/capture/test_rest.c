@@ -1,4 +1,4 @@
-/* The sampler's rest on Linux: it lasts to its deadline, and ends when the word that it is for changes. */
+/* The sampler's rest on Linux: it lasts until its deadline, or until its word changes. */
 #include "engine/backend/linux/host_linux.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Samples a thread takes of itself: what is recorded, what is merged, and that every event is accounted for. */
+/* Samples that a thread takes of itself: which ones are recorded or merged, and that each event is counted. */
 #include "tests/unit/support/capture_rig.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* The sampler over a host that the test plays: whom it stops, what it does while a thread stands, and that every stop
- * ends in a resume. */
+/* The sampler over a simulated host: which threads it stops, what it does while a thread is suspended, and that it ends
+ * each stop with a resume. */
 #include "engine/capture/guard.h"
 #include "tests/unit/support/capture_rig.h"
 

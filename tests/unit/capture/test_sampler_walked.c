@@ -1,5 +1,5 @@
-/* The sampler where a thread's stack is walked while the thread stands: an unwinder with `stopped`, as on ART, and with
- * `resumed`, as on Mach. */
+/* The sampler when it walks a thread's stack while the thread is suspended: an unwinder with `stopped`, as on ART, and
+ * one with `resumed`, as on Mach. */
 #include "engine/capture/guard.h"
 #include "tests/unit/support/capture_rig.h"
 

@@ -1,4 +1,5 @@
-/* Time series: written by the sampler between its passes, read back from the session, and never taken for samples. */
+/* Time series: the sampler writes them between its passes, they read back from the session, and they do not count as
+ * samples. */
 #include "engine/base/error.h"
 #include "engine/capture/series.h"
 #include "engine/trace/session/reader.h"

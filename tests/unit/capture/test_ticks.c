@@ -1,5 +1,5 @@
-/* Ticks of CPU clocks: what a thread records when its clock has interrupted it, what the sampler asks of the host that
- * drives the clocks, and what becomes of points meanwhile. */
+/* Ticks of CPU clocks: the records of a thread that its clock interrupted, the sampler's requests to the host that
+ * drives the clocks, and points while a clock ticks. */
 #include "engine/capture/blocking.h"
 #include "tests/unit/support/ticking.h"
 

@@ -1,5 +1,5 @@
-/* Waits that have not ended: the sampler takes their stacks without a stop, once a wait, and only what is still
- * true (S-41). */
+/* Waits in progress: the sampler takes their stacks without a stop, once per wait, and drops a stack when the wait
+ * ended meanwhile (S-41). */
 #include "tests/unit/support/capture_rig.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* The walk that remembers finds what the plain walk finds, whatever happened to the stack in between. */
+/* The walk with a memo finds the same frames as the plain walk, whichever frames changed since the last walk. */
 #include "engine/capture/walk_again.h"
 #include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"

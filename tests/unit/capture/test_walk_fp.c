@@ -1,4 +1,4 @@
-/* The frame-pointer walk over stacks laid by hand: exact when the chain is good, harmless when it is not
+/* The frame-pointer walk over hand-made stacks: exact when the chain of frames is intact, and safe when it is not
  * (S-3, S-44). */
 #include "engine/capture/walk_fp.h"
 

@@ -1,4 +1,4 @@
-/* Lengths and effects of instructions are those that capstone reports, on all code of the C library. */
+/* The lengths and effects of instructions equal those that capstone reports, on all code of the C library. */
 #include "engine/capture/x86_code.h"
 
 #include <setjmp.h>

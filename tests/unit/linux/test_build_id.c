@@ -1,4 +1,4 @@
-/* The build id among an image's notes: found where it is, and nothing outside the notes is read. */
+/* The build id among an image's notes: it is found, and nothing outside the notes is read. */
 #include "engine/backend/common/build_id.h"
 #include "engine/store/session.h"
 

@@ -1,7 +1,7 @@
-/* CPU clocks of real threads (Linux): they tick by the thread's own CPU time, in its own code only, and leave no
- * signals behind.
+/* CPU clocks of real threads (Linux): they tick by the thread's CPU time, only in the thread's user code, and leave no
+ * pending signals.
  *
- * alone: a thread's CPU time is compared with the ticks it got. */
+ * alone: a thread's CPU time is compared with the number of its ticks. */
 #include "engine/backend/linux/cpu_clock.h"
 #include "engine/backend/linux/host_linux.h"
 

@@ -1,5 +1,5 @@
-/* Emulated thread-local storage where memory or keys are short: the program goes on, and threads do not share what they
- * need not. */
+/* Emulated thread-local storage without memory or keys: the program continues, and threads share variables only where
+ * they must. */
 #include "engine/capture/engine.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* Generated code without unwind rules, run on the processor instruction by instruction: a leaf function that keeps no
- * frame record must not hide its caller, however it is called, where the call says what it calls. What is no such leaf
- * must not get a caller that it does not have (S-43). */
+/* Generated code without unwind rules, single-stepped on the processor (S-43). A leaf function without a frame record
+ * must not hide its caller, for each form of call whose target the code shows. Another function must not get a wrong
+ * caller. */
 #include "engine/backend/linux/host_linux.h"
 #include "engine/backend/linux/unwind_images.h"
 #include "engine/backend/linux/unwind_table.h"

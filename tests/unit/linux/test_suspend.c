@@ -1,4 +1,4 @@
-/* Stopping real threads on Linux: they stand, they go on, and nothing that happens on the way leaves one standing.
+/* Stopping real threads on Linux: they stop and resume, and no event in between leaves a thread stopped.
  *
  * alone: a thread that waits for a processor can't be stopped in time. */
 #include "engine/backend/linux/handshake.h"

@@ -1,5 +1,5 @@
-/* Which threads the Linux host stops: those that run. One that sleeps in a call is left alone, since a signal would end
- * the call with EINTR; one that has ended is reported as gone.
+/* The Linux host stops only running threads. It does not stop a thread that sleeps in a call, because a signal would
+ * end the call with EINTR. It reports a thread that has ended as gone.
  *
  * alone: a thread that waits for a processor can't be stopped in time. */
 #include "engine/backend/linux/host_linux.h"

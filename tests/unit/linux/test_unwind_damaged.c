@@ -1,5 +1,5 @@
-/* Damaged call frame information: whatever the bytes are, looking for rules ends, and reads nothing outside them. They
- * stand between two pages that can't be read (S-44). */
+/* Damaged call frame information: whatever the bytes are, the search for rules ends and reads nothing outside them. The
+ * bytes lie between two unreadable pages (S-44). */
 #include "engine/backend/linux/eh_frame.h"
 
 #include "engine/base/mix.h"

@@ -1,4 +1,4 @@
-/* The index follows the dynamic linker: libraries that come have rules, those that went have none. */
+/* The index follows the dynamic linker: loaded libraries have rules, unloaded ones do not. */
 #include "engine/backend/linux/host_linux.h"
 #include "engine/backend/linux/unwind_images.h"
 #include "tests/support/temporary.h"

@@ -1,5 +1,5 @@
-/* Rules read from .eh_frame are those that elfutils reads: for the first and the last byte of every row of every
- * function of some system libraries and programs (S-43). */
+/* Rules from .eh_frame equal those that elfutils reads, for the first and the last byte of each row of each function of
+ * some system libraries and programs (S-43). */
 #include "engine/backend/linux/eh_frame.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Stacks by call frame information, on real code: of the calling thread, at every kind of frame, and where signals
- * interrupt. libunwind says what is right (S-43). */
+/* Stacks by call frame information, on real code: of the calling thread, at each kind of frame, and where signals
+ * interrupt. They are compared with libunwind's (S-43). */
 #define UNW_LOCAL_ONLY
 
 #include "engine/backend/linux/host_linux.h"

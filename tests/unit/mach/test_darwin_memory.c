@@ -1,6 +1,5 @@
-/* The Darwin library's own copies and fills (engine/backend/sdk/darwin/memory.c), compiled for this machine under
- * other names. That they call nothing, themselves least of all, is looked up in the built library
- * (tests/darwin/facts.sh). */
+/* The Darwin library's memory functions (engine/backend/sdk/darwin/memory.c), compiled for this machine under other
+ * names. tests/darwin/facts.sh checks in the built library that they call no function, not even themselves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

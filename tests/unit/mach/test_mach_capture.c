@@ -1,5 +1,5 @@
-/* A whole capture on the fake Mach: the app calls through its image's pointers, and what it did stands in the session;
- * afterwards the app is as it was. */
+/* A whole capture on the fake Mach: the app calls through its image's pointers, the session contains its events, and
+ * the end of the capture restores the app. */
 #include "engine/backend/mach/mach.h"
 #include "engine/base/error.h"
 #include "engine/trace/session/reader.h"

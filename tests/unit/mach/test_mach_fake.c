@@ -1,5 +1,5 @@
-/* The fake Mach over real threads: ports, suspensions, memory and faults, where the table of the contract does not look
- * (tests/contract_mach). */
+/* The fake Mach over real threads: properties of ports, suspensions, memory and faults that tests/contract_mach does
+ * not check. */
 #include "sim/fake/mach/kernel.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Whatever call of the system's fails while a capture lasts, from its start to its end: it ends in order, and the app
- * is as it was. STROBE_STRESS_SECONDS: how long to go on; 2 when it is not set.
+/* Each system call of a capture fails in turn, from its start to its end: the capture ends in order, and the app is
+ * restored. STROBE_STRESS_SECONDS: duration of the test (default 2).
  * takes: 5 s */
 #include "engine/backend/mach/events.h"
 #include "engine/base/error.h"

@@ -1,4 +1,4 @@
-/* The host on Mach, on the fake over real threads: threads stop and go on, whoever fails on the way. */
+/* The Mach host, on the fake over real threads: threads stop and resume, whichever call fails. */
 #include "engine/backend/mach/host_mach.h"
 #include "sim/fake/mach/fake.h"
 

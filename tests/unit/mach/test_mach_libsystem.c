@@ -1,4 +1,4 @@
-/* The fake's libSystem: what the lab's app calls through its image's pointers. */
+/* The fake's libSystem: the functions that the lab's app calls through its image's pointers. */
 #include "sim/fake/mach/app.h"
 #include "sim/fake/mach/kernel.h"
 

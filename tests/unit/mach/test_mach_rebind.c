@@ -1,5 +1,5 @@
-/* Rebinding: every pointer that leads to a function leads to its hook and afterwards where it led before, those of
- * others stay, and a header that does not fit together changes nothing (R-13). */
+/* Rebinding: each pointer to a function is replaced by one to its hook, and is restored at the end. Other pointers
+ * stay. An inconsistent header changes no pointer (R-13). */
 #include "engine/backend/mach/rebind.h"
 #include "tests/unit/support/mach_image.h"
 

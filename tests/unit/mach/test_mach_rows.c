@@ -1,6 +1,6 @@
-/* Rows of properties on the Mach backend that need a capture of their own: hooks met inside of the engine, another
- * logger beside it, waits for the end of threads, and turns of the main loop by a clock of the test's own. What samples
- * say of time is scored in virtual time: tests/mach. */
+/* Properties of the Mach backend that need a separate capture: hooks inside the engine, another hook library beside it,
+ * waits for the end of threads, and turns of the main loop with a clock of the test. tests/mach scores sampled times in
+ * virtual time. */
 #include "engine/backend/mach/events.h"
 #include "engine/base/error.h"
 #include "engine/trace/session/reader.h"

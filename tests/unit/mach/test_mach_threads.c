@@ -1,5 +1,5 @@
-/* The table of the task's threads, on the fake Mach over real threads: who is found, who is gone, and that no right is
- * kept or given back twice. What several do to it at once is explored (tests/explore). */
+/* The table of the task's threads, on the fake Mach over real threads: live and ended threads are found, and no right
+ * is leaked or released twice. tests/explore covers concurrent use. */
 #include "engine/backend/mach/threads.h"
 #include "sim/fake/mach/fake.h"
 

@@ -1,5 +1,6 @@
-/* Stacks of stopped threads on Mach, walked in place and completed after the resume: exact when the chain is good,
- * harmless and flagged when it is not (S-43, S-44). Of x86-64 code; arm64's is in tests/emulate/frames. */
+/* Stacks of stopped threads on Mach, walked in place and completed after the resume: exact when the chain of frames is
+ * intact, safe and flagged when it is not (S-43, S-44). This test has x86-64 code; tests/emulate/frames has arm64 code.
+ * */
 #include "engine/backend/mach/host_mach.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* The call log: each entry of a thread is there, whole and in order, or counted as lost; a reader accepts nothing else.
- * */
+/* The call log: each entry of a thread is present, whole and in order, or counted as lost. A reader accepts nothing
+ * else. */
 #include "engine/store/call_log.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* What a reader finds in sessions, whole and damaged. */
+/* The reader of sessions, on intact and damaged sessions. */
 #include "engine/base/error.h"
 #include "engine/trace/session/reader.h"
 

@@ -1,4 +1,4 @@
-/* Calls of a session as the reader gives them: by thread, in time order, with checked accounting. */
+/* Calls of a session in the reader: by thread, in time order, with checked accounting. */
 #include "engine/base/error.h"
 #include "engine/trace/session/reader.h"
 #include "tests/unit/support/temp_dir.h"

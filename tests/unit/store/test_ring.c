@@ -1,4 +1,4 @@
-/* The record ring as one thread sees it: what is written is there or counted as gone, in every shape of ring. */
+/* The record ring, used by one thread: each record is present or counted as lost, in each shape of ring. */
 #include "engine/store/ring.h"
 #include "engine/store/stack_table.h"
 #include "tests/unit/support/sample.h"

@@ -1,6 +1,6 @@
-/* The record ring under many threads, readers that never pause, and writers that stall or are killed.
+/* The record ring with many threads, readers that never pause, and writers that stall or are killed.
  *
- * alone: threads must really run at the same time. */
+ * alone: threads must run at the same time. */
 #include "engine/store/ring.h"
 #include "tests/unit/support/sample.h"
 #include "tests/unit/support/temp_dir.h"

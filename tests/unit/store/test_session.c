@@ -1,4 +1,5 @@
-/* The session file: made whole or not at all, opened only when it is what it says, and no larger than what is in it. */
+/* The session file: it is created completely or not at all, opened only when its header is valid, and no larger than
+ * its content. */
 #include "engine/store/session.h"
 #include "tests/unit/support/sample.h"
 #include "tests/unit/support/temp_dir.h"

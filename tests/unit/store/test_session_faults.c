@@ -1,4 +1,4 @@
-/* Sessions when things go wrong: system calls that fail, processes that are killed, files with flipped bits. */
+/* Sessions under faults: system calls that fail, processes that are killed, files with flipped bits. */
 #include "engine/store/session.h"
 #include "tests/unit/support/sample.h"
 #include "tests/unit/support/temp_dir.h"

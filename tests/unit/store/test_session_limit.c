@@ -1,4 +1,5 @@
-/* A session of which only the first part has its blocks: a store to any other page would end the process (S-20). */
+/* A session file in which only the first part has disk blocks: a store to another page would kill the process (S-20).
+ * */
 #include "engine/store/session.h"
 #include "tests/unit/support/temp_dir.h"
 

@@ -1,4 +1,5 @@
-/* The stack table: identity by content, nothing lost but what is said to be, whoever inserts and in whichever order. */
+/* The stack table: equal stacks have equal ids, and each lost stack is counted, for all threads and all orders of
+ * insertion. */
 #include "engine/store/stack_table.h"
 #include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"

@@ -1,4 +1,4 @@
-/* How long threads stood: what is read of many lengths is what sorting them all would say. */
+/* Statistics of the lengths of stops: the results equal those of sorting all lengths. */
 #include "engine/store/stops.h"
 
 #include "engine/base/mix.h"

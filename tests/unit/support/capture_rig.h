@@ -1,4 +1,5 @@
-/* A capture engine over a host whose time, stacks and stops the test says. One rig at a time; asserts by CMocka. */
+/* A capture engine over a simulated host: the test sets its time, stacks and stops. One rig at a time; asserts by
+ * CMocka. */
 #ifndef STROBE_UNIT_SUPPORT_CAPTURE_RIG_H
 #define STROBE_UNIT_SUPPORT_CAPTURE_RIG_H
 
@@ -15,38 +16,39 @@ struct rig {
     char path[TEMPORARY_BYTES];
     void *memory;
 
-    uint64_t now; /* ns, what ticks() says; every read adds tick_cost */
+    uint64_t now; /* ns, the value of ticks(); each read adds tick_cost */
     uint64_t tick_cost, clock_reads;
     uint64_t cpu_ns;        /* of the calling thread */
-    uint64_t thread_cpu_ns; /* of any other; every read adds cpu_cost */
+    uint64_t thread_cpu_ns; /* of each other thread; each read adds cpu_cost */
     uint64_t cpu_cost;
-    enum strobe_status clock_says; /* of reads of another thread's CPU time */
+    enum strobe_status clock_says; /* status of reads of another thread's CPU time */
     struct strobe_usage usage;
 
-    uint64_t frames[STROBE_STACK_DEPTH_MAX]; /* what the unwinder finds, outermost first */
+    uint64_t frames[STROBE_STACK_DEPTH_MAX]; /* the stack that the unwinder finds, outermost first */
     uint32_t frame_count;
     enum strobe_walk_end walk_end;
 
     enum strobe_status suspend_says, resume_says;
-    void (*on_suspend)(struct rig *); /* what happens while the request is under way */
+    void (*on_suspend)(struct rig *); /* called during a request to suspend */
     uint32_t suspends, resumes, reads, settles;
     uint64_t stack[RIG_STACK_WORDS]; /* memory of the stopped thread, at address (uintptr_t)stack */
-    struct strobe_regs regs;         /* where it stands: at the begin of that memory, until a test says otherwise */
+    struct strobe_regs regs;         /* its registers; by default they point to the begin of that memory */
 };
 
-/* Defaults of a rig's config: 1 ms intervals, no skipping, no metrics that cost calls. Change and pass on. */
+/* Returns the default config of a rig: 1 ms intervals, no skipping, no metrics that need a system call. A test may
+ * change it. */
 struct strobe_config rig_config(void);
 
 void rig_start(struct rig *r, const struct strobe_config *config);
 void rig_stop(struct rig *r);
 
-/* Sets the stack that is found from now on. */
+/* Sets the stack that the unwinder finds from now on. */
 void rig_stack(struct rig *r, uint32_t count, uint64_t leaf);
 
-/* One event at the rig's time. */
+/* Reports one event at the rig's time. */
 void rig_point(struct rig *r, enum strobe_kind kind);
 
-/* The calling thread's account of a kind, by value. */
+/* A copy of the calling thread's account of a kind. */
 struct rig_account {
     uint64_t requests, sampled, gated, paused, reentrant, unwind_failed, dropped;
 };
@@ -55,7 +57,7 @@ struct rig_account rig_account(const struct rig *r, enum strobe_kind kind);
 /* Asserts requests = sum of outcomes for every kind of every thread. */
 void rig_assert_balanced(const struct rig *r);
 
-/* Records present, in slot order; at most max. Returns how many there are. */
+/* Copies the present records, in slot order, at most `max`. Returns their number. */
 uint32_t rig_records(const struct rig *r, struct strobe_ring_item *out, uint32_t max);
 
 #endif

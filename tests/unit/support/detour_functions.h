@@ -1,5 +1,5 @@
-/* Functions in assembly, each with another beginning, for detours to be put into. All take two numbers and give one,
- * and have no other effect. */
+/* Functions in assembly with different first instructions, for tests of detours. Each takes two numbers, returns one,
+ * and has no other effect. */
 #ifndef STROBE_UNIT_SUPPORT_DETOUR_FUNCTIONS_H
 #define STROBE_UNIT_SUPPORT_DETOUR_FUNCTIONS_H
 
@@ -8,9 +8,9 @@
 typedef long function(long, long);
 
 struct movable {
-    const char *name; /* what it begins with */
+    const char *name; /* its first instructions */
     function *function;
-    bool recurses; /* a calls of itself */
+    bool recurses; /* it calls itself `a` times */
 };
 
 struct immovable {

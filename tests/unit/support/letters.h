@@ -1,6 +1,6 @@
-/* Sessions described in a few words, for tests of timelines: functions are letters, a stack is a text of them,
- * outermost first, and what comes out is compared as text. Each test begins a session, adds to it, ends it, and then
- * looks at the recording. Tests only; a test program includes it once. */
+/* Short notation for sessions, for tests of timelines. A letter is a function, and a stack is a text of letters,
+ * outermost first. Timelines are compared as text. Each test begins a session, adds to it, ends it, and then checks the
+ * recording. Tests only; a test program includes it once. */
 #ifndef STROBE_UNIT_SUPPORT_LETTERS_H
 #define STROBE_UNIT_SUPPORT_LETTERS_H
 
@@ -35,7 +35,7 @@ static inline void begin(void)
     begin_with(&config);
 }
 
-/* A stack of functions given by their ids, as a text of characters: "abc" = a calls b calls c. 'a' is function 97. */
+/* Interns a stack of functions, given as characters: "abc" means a calls b calls c. 'a' is function 97. */
 static inline uint32_t stack(const char *functions)
 {
     uint64_t address[STROBE_STACK_DEPTH_MAX];
@@ -94,7 +94,7 @@ static inline void end(uint64_t ticks)
     end_with(ticks, NULL);
 }
 
-/* The timeline of the main thread is this, functions shown by their letters. */
+/* Compares the timeline of the main thread with `wanted`, in which letters are functions. */
 static inline void expect(const char *wanted)
 {
     char said[1 << 13];

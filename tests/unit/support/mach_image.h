@@ -1,11 +1,11 @@
-/* A small Mach-O image in memory, as a loader maps one, whose calls to others go through pointers of every kind.
+/* A small Mach-O image in memory, as a loader maps one, with each kind of pointer to functions of other images.
  *
- *   page 0   __TEXT         header, commands; its second half is code: where lazy pointers lead before they are bound
+ *   page 0   __TEXT         header, commands; its second half is code, the initial target of lazy pointers
  *        1   __DATA         __la_symbol_ptr, __nl_symbol_ptr
  *        2   __DATA_CONST   __got, __auth_got; read-only
  *        3   __LINKEDIT     symbols, indirect symbols, strings
  *
- * Each section has one pointer for each of mach_image_symbols, and behind them one that is of no symbol. */
+ * Each section has one pointer for each of mach_image_symbols, and a last one without a symbol. */
 #ifndef STROBE_UNIT_SUPPORT_MACH_IMAGE_H
 #define STROBE_UNIT_SUPPORT_MACH_IMAGE_H
 
@@ -25,10 +25,10 @@ enum {
     MACH_IMAGE_SYMBOLS = 3,
     MACH_IMAGE_POINTERS = MACH_IMAGE_SYMBOLS + 1,
 };
-extern const char *const mach_image_symbols[MACH_IMAGE_SYMBOLS]; /* as the image has them */
+extern const char *const mach_image_symbols[MACH_IMAGE_SYMBOLS]; /* as the image spells them */
 
 struct mach_image {
-    uint8_t *memory; /* MACH_IMAGE_BYTES of it, writable but where said */
+    uint8_t *memory; /* MACH_IMAGE_BYTES, writable except the pages marked read-only above */
     struct mach_header_64 *header;
     intptr_t slide;
     struct segment_command_64 *text, *data, *constant, *linkedit;
@@ -46,7 +46,7 @@ struct mach_image {
 /* Lays the image out in page-aligned memory; all pointers hold NULL. */
 void mach_image_make(struct mach_image *m, void *memory);
 
-/* Where the image's own code is: what a lazy pointer holds at first. */
+/* Returns the address in the image's code that a lazy pointer holds at first. */
 void *mach_image_helper(const struct mach_image *m);
 
 #endif

@@ -1,5 +1,5 @@
-/* With STROBE_TEST_ONLY=PATTERN a test program runs only those of its tests whose name matches (* and ? as in a shell).
- * Linked into every one; cmocka has the filter, but nothing that sets it from outside. */
+/* With STROBE_TEST_ONLY=PATTERN a test program runs only the tests whose name matches (* and ? as in a shell). Linked
+ * into each test program, because CMocka has the filter but no option that sets it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
-/* A sink that keeps what a timeline emits, for tests to compare, and checks the invariants of sink.h as it goes: times
- * never decrease, slices nest and last, all end, CPU time never outruns the wall. A broken invariant fails the test.
+/* A sink that stores a timeline for comparisons in tests. It checks the invariants of sink.h: times never decrease,
+ * slices nest, are longer than zero and end, and CPU time never exceeds wall time. A broken invariant fails the test.
  *
- * Functions come from addresses alone: address >> 8 is the function's id and names it "f<id>", so that addresses which
- * share it are two places in one function; ids that are RECORDING_NAMES apart share a name. RECORDING_OURS, '~',
- * is a function of the engine's own library. An address with the bit RECORDING_INLINED is in a function, named by the
- * bits below, that was inlined into that one. Tests only. */
+ * Functions are derived from addresses: address >> 8 is the function's id, and its name is "f<id>". Addresses with one
+ * id are places in one function. Ids that are RECORDING_NAMES apart share a name. RECORDING_OURS, '~', is a function of
+ * the engine's library. An address with the bit RECORDING_INLINED is in a function that was inlined into that one; the
+ * bits below name it. Tests only. */
 #ifndef STROBE_UNIT_SUPPORT_RECORDING_H
 #define STROBE_UNIT_SUPPORT_RECORDING_H
 
@@ -23,7 +23,7 @@ struct recorded_slice {
     int unfinished;
     uint64_t begin_ns, end_ns; /* from the begin of the session */
     uint64_t cpu_ns, samples, arg;
-    uint64_t counter[STROBE_COUNTER_COUNT]; /* what was added while it was open */
+    uint64_t counter[STROBE_COUNTER_COUNT]; /* sums added while it was open */
 };
 
 struct recorded_instant { /* an instant, or a run of samples */
@@ -64,14 +64,14 @@ struct recording {
 void recording_read(struct recording *recording, const char *path, const struct strobe_timeline_options *options);
 void recording_free(struct recording *recording);
 
-/* The nth slice (from 0) of that name, in order of begins; NULL when there are fewer. */
+/* Returns the nth slice (from 0) with this name, in order of begins; NULL when there are fewer. */
 const struct recorded_slice *recording_find(const struct recording *recording, const char *name, size_t nth);
 
-/* All slices of a thread as text, one after the other: "name[begin,end) ", times in us, indented by dots for depth
- * "..name[begin,end)". Good until the next call. */
+/* Returns all slices of a thread as text: "name[begin,end) ", with times in us. Dots show the depth:
+ * "..name[begin,end)". The text is valid until the next call. */
 const char *recording_text(const struct recording *recording, uint32_t thread);
 
-/* What the recording and tests resolve addresses with. */
+/* Returns the resolver of addresses that the recording uses. */
 struct strobe_resolver recording_resolver(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Records that vouch for themselves: every field follows from the sample's number, its count, its stack and whether
- * it has metrics, so that a copy put together from two records is seen. Tests only. */
+/* Self-checking records: each field follows from the sample's number, count, stack and the presence of metrics, so that
+ * a torn copy of two records is detected. Tests only. */
 #ifndef STROBE_UNIT_SUPPORT_SAMPLE_H
 #define STROBE_UNIT_SUPPORT_SAMPLE_H
 
@@ -15,17 +15,17 @@ enum strobe_status strobe_sample_write(const struct strobe_ring *ring, struct st
 enum strobe_status strobe_sample_rewrite(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint64_t number,
                                          uint32_t count, uint32_t stack, bool with_metrics);
 
-/* All fields are those of one sample. */
+/* True when all fields are those of one sample. */
 bool strobe_sample_is_whole(const struct strobe_ring_item *item);
 
-/* What a look at every slot finds. */
+/* The result of reading all slots. */
 struct strobe_sample_census {
     uint32_t records, busy, torn;
     uint64_t samples; /* sum of the counts */
 };
 struct strobe_sample_census strobe_sample_census(const struct strobe_ring *ring);
 
-/* A new ring in memory of its own, shared with children, and its end. */
+/* Makes a ring in new memory that is shared with child processes, and frees it. */
 struct strobe_ring strobe_sample_ring(uint32_t slots, uint32_t subs, enum strobe_ring_mode mode);
 void strobe_sample_ring_free(struct strobe_ring *ring);
 

@@ -1,5 +1,5 @@
-/* Makes small sessions for tests through the store's own interface, as a capture would: threads, stacks, records, and
- * accounts that add up. Ticks are ns from 1 second on, which is also the boot time of tick 0: traces begin at
+/* Makes small sessions for tests through the store's interface, as a capture does: threads, stacks, records, and a
+ * consistent accounting. Ticks are ns from 1 second on, which is also the boot time of tick 0: traces begin at
  * STROBE_BUILD_BEGIN_NS.
  *
  * A failed call of the store aborts the test. One builder at a time. */
@@ -20,10 +20,10 @@ struct strobe_build {
     struct strobe_stack_cursor cursor;
 };
 
-/* A config that suits tests: 1 ms gate, no sampler, little memory, CPU time and allocations. */
+/* Returns a config for tests: 1 ms gate, no sampler, little memory, CPU time and allocations. */
 struct strobe_config strobe_build_config(void);
 
-/* Begins a session in a new file of its own, replaced when there is one. */
+/* Begins a session in a new file. Replaces an existing file. */
 void strobe_build_begin(struct strobe_build *b, const char *path, const struct strobe_config *config);
 
 /* Adds a thread, first seen at the begin of the session; the first one is the main thread. */
@@ -35,8 +35,8 @@ uint32_t strobe_build_stack(struct strobe_build *b, const uint64_t *address, uin
 /* Adds an image that holds the addresses [start, end). */
 void strobe_build_image(struct strobe_build *b, const char *path, uint64_t start, uint64_t end);
 
-/* Writes a record as the ring takes it, and accounts for it. record.ticks counts from the begin of the session. kind 0
- * becomes ALLOC, count 0 becomes 1. Returns STROBE_FULL, accounted for as a drop, when the ring refuses. */
+/* Writes a record to the ring and counts it. record.ticks counts from the begin of the session. kind 0 becomes ALLOC,
+ * count 0 becomes 1. Returns STROBE_FULL, counted as a drop, when the ring refuses the record. */
 enum strobe_status strobe_build_record(struct strobe_build *b, struct strobe_record record,
                                        const struct strobe_metrics *metrics);
 

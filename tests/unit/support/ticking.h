@@ -1,5 +1,5 @@
-/* For tests of CPU clocks and of the sampler's pace: an engine with one thread whose clock the test has tick, its
- * sampler, and a host that counts what it is asked for. Time, stacks and the host's clocks are the test's. */
+/* For tests of CPU clocks and of the sampler's pace: an engine with one thread, its sampler, and a simulated host that
+ * counts the requests it gets. The test controls the time, the stacks and the ticks of the thread's clock. */
 #ifndef STROBE_UNIT_SUPPORT_TICKING_H
 #define STROBE_UNIT_SUPPORT_TICKING_H
 
@@ -10,20 +10,20 @@ enum { US = 1000, MS = 1000000 };
 extern struct rig ticking;
 extern struct strobe_sampler sampler;
 
-/* What the host was asked for. */
+/* Requests to the host. */
 extern struct asked {
     uint32_t keeps, rings, ends, periods;
-    uint64_t period_ns, least_ns, most_ns, sum_ns; /* the period asked for last; of all that were asked for */
+    uint64_t period_ns, least_ns, most_ns, sum_ns; /* the last requested period; the smallest, largest and sum of all */
 } asked;
 
-/* What the host says to a wish for ticks, and to a wish for one tick now: at first STROBE_OK and STROBE_UNSUPPORTED. */
+/* The host's answers to a request for ticks, and for one tick now. At first STROBE_OK and STROBE_UNSUPPORTED. */
 extern enum strobe_status keep_says, ring_says;
 
-/* During a rest of the sampler another thread comes if this time lies in it: at first none does. */
+/* When this time is within a rest of the sampler, a new thread registers then. At first no thread does. */
 extern uint64_t comes_at;
 extern int rests, rouses;
 
-/* Around each test; at its end the accounts must add up. */
+/* Set-up and tear-down of each test. The tear-down checks the accounting. */
 int ticking_start(void **state);
 int ticking_stop(void **state);
 
@@ -33,7 +33,7 @@ void tick(uint64_t wall_us, uint64_t cpu_us);
 /* The sampler's pass, `ms` later, in which the thread has used `cpu_us` of CPU time. */
 void pass(uint64_t ms, uint64_t cpu_us);
 
-/* A hook on the calling thread's own stack. */
+/* Returns the site of a hook on the calling thread's stack. */
 static inline struct strobe_site here(void)
 {
     return (struct strobe_site){(uint64_t)(uintptr_t)__builtin_frame_address(0), 1};

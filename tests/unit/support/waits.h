@@ -1,5 +1,5 @@
-/* Threads that wait and release, all played by one: each step names the thread that takes it. A test program includes
- * it once. */
+/* Threads that wait and release, all played by one thread: each step names the thread that takes it. A test program
+ * includes it once. */
 #ifndef STROBE_UNIT_SUPPORT_WAITS_H
 #define STROBE_UNIT_SUPPORT_WAITS_H
 
@@ -55,7 +55,7 @@ static inline void assert_balanced(void)
         }
 }
 
-/* Nobody waits any more, and the table has forgotten all who did. */
+/* Asserts that no thread waits and that the table has no entry of a wait. */
 static inline void assert_nobody_waits(void)
 {
     for (uint32_t i = 0; i < STROBE_BLOCKS; i++) {
@@ -113,7 +113,7 @@ static inline void time_passes(uint64_t ns)
     rig.now += ns;
 }
 
-/* The number of the waker of the nth recorded wait of thread t, or NOBODY. NO_RECORD when there are fewer. */
+/* Returns the number of the waker of thread t's nth recorded wait, or NOBODY; NO_RECORD when there are fewer. */
 static inline int waker(uint32_t t, uint32_t nth, struct strobe_record *record)
 {
     uint32_t count = rig_records(&rig, items, ITEMS);
@@ -132,7 +132,7 @@ static inline int waker(uint32_t t, uint32_t nth, struct strobe_record *record)
     return NO_RECORD;
 }
 
-/* Another identity of the same bucket. */
+/* Returns another identity of the same bucket. */
 static inline uint64_t collides_with(uint64_t what)
 {
     uint64_t other = what + 16;

@@ -1,4 +1,4 @@
-/* Calls of threads: what was added is there, in order, and under one number each. */
+/* Calls of threads: added calls are present, in order, and each name has one number. */
 #include "engine/trace/model/calls.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
-/* Streams of calls are made whole: by each policy, what the rules of calls_repair.h say. Streams are written as
- * `Ba@1 Tb@3 Ea@4`: what, method, time; E_ is an end that names nothing; a star behind an end: it was synthesized.
+/* Repair of streams of calls, by each policy of calls_repair.h. Streams are written as `Ba@1 Tb@3 Ea@4`: event, method,
+ * time. E_ is an end without a name. A star after an end means that it was synthesized.
  *
- * The twelve rows (R-7) are those of the study of RheaTrace's script (btrace v1.0.1, trace_doctor). What the script
- * makes of them stands beside; where ours differs, the script's is the defect that the row is kept for. */
+ * The twelve rows (R-7) are those of the study of RheaTrace's script (btrace v1.0.1, trace_doctor). The script's result
+ * is beside each row. Where Strobe's result differs, the script's is the defect that the row tests. */
 #include "engine/trace/model/calls_repair.h"
 
 #include "tests/unit/support/temp_dir.h"

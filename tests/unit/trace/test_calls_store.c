@@ -1,4 +1,4 @@
-/* Calls stored as a session are those that were stored: by its own accounting, and by the traces made of it. */
+/* Calls stored as a session read back: its accounting is consistent, and traces made from it contain the calls. */
 #include "engine/base/error.h"
 #include "engine/trace/import/calls_store.h"
 

@@ -1,4 +1,4 @@
-/* Calls become slices that every sink can take: each event of a stream is emitted, in order, and each slice is longer
+/* Calls become slices that each sink accepts: each event of a stream is emitted, in order, and each slice is longer
  * than zero. */
 #include "engine/trace/build/calls_timeline.h"
 

@@ -1,5 +1,5 @@
-/* Whose the CPU time of a thread is: periods of its clock go to the frames of ticks, the rest to calls and the kernel.
- * Sessions are made of letters (letters.h); what comes out is a sum for each path of frames (S-6, S-54). */
+/* Attribution of a thread's CPU time: periods of its clock go to the frames of ticks, the rest to calls and the kernel.
+ * Sessions use the notation of letters.h. The result is a sum for each path of frames (S-6, S-54). */
 #include "engine/base/error.h"
 #include "tests/unit/support/letters.h"
 

@@ -1,4 +1,4 @@
-/* Stacks of the greatest depth, with the greatest number of inlined functions at each address: none is lost. */
+/* Stacks of the greatest depth, with the greatest number of inlined functions at each address: no frame is lost. */
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/export/sink_perfetto.h"
 #include "engine/trace/import/perfetto/proto_read.h"

@@ -1,4 +1,4 @@
-/* What is the process's own in traces and reports: values over time, hitches and hangs of its run loop. */
+/* Data of the process in traces and reports: values over time, hitches and hangs of its run loop. */
 #include "engine/base/error.h"
 #include "engine/trace/export/convert.h"
 #include "engine/trace/import/perfetto/import_perfetto.h"

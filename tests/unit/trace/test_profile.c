@@ -1,4 +1,4 @@
-/* Self and inclusive times: by hand, and against a reckoning that looks at every instant. */
+/* Self and inclusive times: hand-computed cases, and a comparison with an oracle that evaluates each time. */
 #include "engine/trace/report/profile.h"
 
 #include "tests/unit/support/temp_dir.h"

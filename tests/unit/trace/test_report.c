@@ -1,4 +1,4 @@
-/* The report of sessions built by hand; and of traces made from random sessions, which must give the same report. */
+/* Reports of hand-made sessions. Reports of traces made from random sessions equal the reports of these sessions. */
 #include "engine/base/error.h"
 #include "engine/trace/report/report.h"
 

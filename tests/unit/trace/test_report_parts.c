@@ -1,4 +1,4 @@
-/* Parts of a report: what stacks get of a thread's allocations, and times of callers and callees. */
+/* Parts of a report: the shares of stacks in a thread's allocations, and the times of callers and callees. */
 #include "engine/base/error.h"
 #include "engine/trace/model/allocations.h"
 #include "engine/trace/report/breakdown.h"

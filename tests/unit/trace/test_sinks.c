@@ -1,4 +1,4 @@
-/* The output formats, on one small session: what each writes, byte by byte or message by message. */
+/* The output formats, on one small session: the exact output of each, byte by byte or message by message. */
 #include "engine/base/error.h"
 #include "engine/trace/export/convert.h"
 #include "engine/trace/export/pb.h"

@@ -1,6 +1,6 @@
-/* What sinks write, read back: the importer reads from a Perfetto trace each event that its sink received; arrows have
- * two ends that find each other; names survive whatever is in them. The session has two threads that wait for one
- * another, all counters, merged and cut samples. */
+/* Output of sinks, read back: the importer reads from a Perfetto trace each event that the sink received, both ends of
+ * an arrow have one id, and names with any bytes survive. The session has two threads that wait for each other, all
+ * counters, and merged and cut samples. */
 #include "engine/base/error.h"
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/export/convert.h"

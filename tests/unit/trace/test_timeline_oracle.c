@@ -1,6 +1,6 @@
-/* Random sessions, their timelines compared with what an oracle paints instant by instant: at each ns it works out from
- * all records anew what the rules of timeline.h show, and cuts that into slices afterwards. No two events fall on one
- * ns: what happens then is tested in test_timeline.c. */
+/* Timelines of random sessions, compared with an oracle. For each ns the oracle computes from all records what the
+ * rules of timeline.h show, and then cuts the result into slices. No two events have the same ns; test_timeline.c tests
+ * that case. */
 #include "tests/unit/support/recording.h"
 #include "tests/unit/support/session_builder.h"
 #include "tests/unit/support/temp_dir.h"

@@ -1,4 +1,5 @@
-/* How ticks of CPU clocks become slices: what is shown of the time that a thread was off its processor (S-4, S-6). */
+/* How ticks of CPU clocks become slices, and how the time is shown in which a thread was off its processor (S-4, S-6).
+ * */
 #include "tests/unit/support/letters.h"
 
 /* A tick at `ns`, when the thread has used `cpu_ns` in all. */
