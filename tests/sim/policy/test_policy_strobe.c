@@ -121,7 +121,7 @@ static void invariants_hold_with_the_smallest_tables(void **state)
                 everything("config ring_slots 64\nconfig ring_subs 2\nconfig stack_nodes 16\n"
                            "config threads_max 3\n"),
                 sim_policy_strobe(), &options);
-        check_promises(seed);
+        check_invariants(seed);
         assert_true(p.reconstruction.lost > 0);
         played_close(&p);
     }
@@ -137,7 +137,7 @@ static void each_policy_over_the_engine_keeps_its_invariants(void **state)
         assert_int_equal(sim_policy_open(names[i], &t), STROBE_OK);
         play_as(&p, everything(""), t, &options);
         assert_string_equal(t->policy, names[i]);
-        check_promises(4);
+        check_invariants(4);
         assert_true(p.reconstruction.samples > 0);
         played_close(&p);
     }
