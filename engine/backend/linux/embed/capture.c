@@ -34,24 +34,24 @@ static void forget_in_child(void)
 
 enum { INTERVAL_NS_LEAST = 50000, RECORDS_LEAST = 1024, RECORDS_MOST = 1 << 28 };
 
-static enum strobe_status refuse(enum strobe_status status, struct strobe_error *error, const char *reason)
+static enum strobe_status refuse_capture(enum strobe_status status, struct strobe_error *error, const char *reason)
 {
     strobe_error_set(error, "%s", reason);
     return status;
 }
 
-static enum strobe_status choose_config(const struct strobe_capture_options *o, struct strobe_config *config,
-                                        struct strobe_error *error)
+static enum strobe_status fill_config(const struct strobe_capture_options *o, struct strobe_config *config,
+                                      struct strobe_error *error)
 {
     strobe_config_default(config);
     config->unwind = STROBE_UNWIND_DWARF;
     config->ring_mode = o->keep_oldest ? STROBE_KEEP_OLDEST : STROBE_KEEP_NEWEST;
     if (!o->session_path || !o->session_path[0])
-        return refuse(STROBE_BAD_INPUT, error, "session_path: expected the path of a file");
+        return refuse_capture(STROBE_BAD_INPUT, error, "session_path: expected the path of a file");
     if (o->interval_ns && o->interval_ns < INTERVAL_NS_LEAST)
-        return refuse(STROBE_BAD_INPUT, error, "interval_ns: expected 0, or at least 50000");
+        return refuse_capture(STROBE_BAD_INPUT, error, "interval_ns: expected 0, or at least 50000");
     if (o->records_max && (o->records_max < RECORDS_LEAST || o->records_max > RECORDS_MOST))
-        return refuse(STROBE_BAD_INPUT, error, "records_max: expected 0, or a number from 1024 to 268435456");
+        return refuse_capture(STROBE_BAD_INPUT, error, "records_max: expected 0, or a number from 1024 to 268435456");
     if (o->interval_ns)
         config->interval_main_ns = config->interval_other_ns = config->async_interval_ns = o->interval_ns;
     if (o->records_max)
@@ -83,13 +83,14 @@ static bool is_captured_by_other_copy(void)
 static enum strobe_status check_process(struct strobe_error *error)
 {
     if (strobe_preload.started || is_captured_by_other_copy())
-        return refuse(STROBE_EXISTS, error, "the process is captured already, by strobe record");
+        return refuse_capture(STROBE_EXISTS, error, "the process is captured already, by strobe record");
     if (strobe_restricted)
-        return refuse(STROBE_UNSUPPORTED, error, "the calling thread is restricted by seccomp");
+        return refuse_capture(STROBE_UNSUPPORTED, error, "the calling thread is restricted by seccomp");
     if (!takes_the_place_of_libc())
-        return refuse(STROBE_UNSUPPORTED, error,
-                      "the library's functions do not take the place of the C library's: link strobe-capture before "
-                      "other libraries, with the flags that pkg-config prints");
+        return refuse_capture(
+            STROBE_UNSUPPORTED, error,
+            "the library's functions do not take the place of the C library's: link strobe-capture before "
+            "other libraries, with the flags that pkg-config prints");
     return STROBE_OK;
 }
 
@@ -119,7 +120,7 @@ static enum strobe_status start_capture(const struct strobe_capture_options *o, 
     static bool watches_forks;
     struct strobe_config config;
     struct strobe_session session;
-    enum strobe_status status = choose_config(o, &config, error);
+    enum strobe_status status = fill_config(o, &config, error);
     if (status == STROBE_OK)
         status = check_process(error);
     if (status == STROBE_OK)
@@ -132,20 +133,20 @@ static enum strobe_status start_capture(const struct strobe_capture_options *o, 
         return STROBE_OK;
     strobe_session_unmap(&session);
     unlink(o->session_path);
-    return refuse(STROBE_NO_MEMORY, error, "there is no memory for the engine");
+    return refuse_capture(STROBE_NO_MEMORY, error, "there is no memory for the engine");
 }
 
 enum strobe_status strobe_start(const struct strobe_capture_options *options, struct strobe_error *error)
 {
     uint32_t before = IDLE;
     if (!options)
-        return refuse(STROBE_BAD_INPUT, error, "options: expected a path of a session");
+        return refuse_capture(STROBE_BAD_INPUT, error, "options: expected a path of a session");
     if (!strobe_cas_acquire(&life, &before, STARTING))
         return before == FORKED
-                   ? refuse(STROBE_UNSUPPORTED, error, "a child of a captured process cannot be captured")
-                   : refuse(STROBE_EXISTS, error,
-                            before == STOPPED ? "the process was captured before: a process is captured once"
-                                              : "a capture is under way");
+                   ? refuse_capture(STROBE_UNSUPPORTED, error, "a child of a captured process cannot be captured")
+                   : refuse_capture(STROBE_EXISTS, error,
+                                    before == STOPPED ? "the process was captured before: a process is captured once"
+                                                      : "a capture is under way");
     enum strobe_status status = start_capture(options, error);
     strobe_store_release(&life, status == STROBE_OK ? RUNNING : IDLE);
     return status;
@@ -193,7 +194,7 @@ static enum strobe_capture_state state_now(void)
     }
 }
 
-static void add_thread(const struct strobe_thread_entry *t, struct strobe_capture_status *out)
+static void add_thread_counts(const struct strobe_thread_entry *t, struct strobe_capture_status *out)
 {
     for (unsigned kind = STROBE_KIND_NONE + 1; kind < STROBE_KIND_COUNT; kind++) {
         if (!strobe_kind_is_sample(kind))
@@ -215,7 +216,7 @@ void strobe_get_status(struct strobe_capture_status *out)
     out->session_bytes = s->header->file_bytes;
     out->lost = strobe_load_relaxed(&s->header->async_overwrote_samples);
     for (uint32_t i = 0; i < out->threads; i++)
-        add_thread(&s->threads[i], out);
+        add_thread_counts(&s->threads[i], out);
 }
 
 void strobe_set_thread_name(const char *name)

@@ -27,7 +27,7 @@ static const char only_name[] = STROBE_ENV_ONLY "=";
 
 /* ---- taking the variables out ---- */
 
-static char **find(char **list, const char *name)
+static char **find_entry(char **list, const char *name)
 {
     size_t n = strlen(name);
     for (; list && *list; list++)
@@ -75,7 +75,7 @@ static void split_asan_options(const char *value)
 
 static void hide_asan_option(void)
 {
-    char **asan = asan_value[0] ? find(environ, asan_name) : NULL;
+    char **asan = asan_value[0] ? find_entry(environ, asan_name) : NULL;
     if (asan && asan_value[sizeof asan_name - 1])
         *asan = asan_value;
     else if (asan)
@@ -84,7 +84,7 @@ static void hide_asan_option(void)
 
 static void drop_named(const char *name)
 {
-    char **entry = find(environ, name);
+    char **entry = find_entry(environ, name);
     if (entry)
         drop(entry);
 }
@@ -92,7 +92,7 @@ static void drop_named(const char *name)
 void strobe_environment_hide(void)
 {
     hide_asan_option();
-    char **preload = find(environ, preload_name);
+    char **preload = find_entry(environ, preload_name);
     if (preload && preload_value[sizeof preload_name - 1])
         *preload = preload_value;
     else if (preload)
@@ -103,7 +103,7 @@ void strobe_environment_hide(void)
 
 static void copy_value(const char *name, char *out, size_t room)
 {
-    char **entry = find(environ, name);
+    char **entry = find_entry(environ, name);
     const char *value = entry ? *entry + strlen(name) : "";
     if (!copy(out, room, value, strlen(value)))
         out[0] = '\0';
@@ -111,11 +111,11 @@ static void copy_value(const char *name, char *out, size_t room)
 
 void strobe_environment_take(void)
 {
-    char **preload = find(environ, preload_name), **session = find(environ, session_name);
+    char **preload = find_entry(environ, preload_name), **session = find_entry(environ, session_name);
     if (!preload || !session || !split_preload(*preload + sizeof preload_name - 1))
         return;
     memcpy(preload_value, preload_name, sizeof preload_name - 1);
-    char **asan = find(environ, asan_name);
+    char **asan = find_entry(environ, asan_name);
     if (asan)
         split_asan_options(*asan + sizeof asan_name - 1);
     copy_value(session_name, session_path, sizeof session_path);
@@ -166,7 +166,7 @@ static bool move_aside(const char *path)
 }
 
 /* The config and the process of the session at `path`. No view of it is made: a followed process asks at its start. */
-static bool read_header(const char *path, struct strobe_session_header *out)
+static bool read_session_header(const char *path, struct strobe_session_header *out)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     long n = fd < 0 ? 0 : syscall(SYS_read, fd, out, sizeof *out);
@@ -180,7 +180,7 @@ static bool read_header(const char *path, struct strobe_session_header *out)
 static bool succeed(const char *path, uint32_t pid, struct strobe_session *out)
 {
     struct strobe_session_header first;
-    if (!read_header(path, &first))
+    if (!read_session_header(path, &first))
         return false;
     if (first.config.follow)
         return strobe_followed_wants(only_names) && strobe_followed_open(path, pid, &first.config, out);
@@ -191,15 +191,15 @@ static bool succeed(const char *path, uint32_t pid, struct strobe_session *out)
 static bool goes_on(bool traced, const struct strobe_session *session)
 {
     struct strobe_session_header first;
-    return traced ? session->header->config.follow : read_header(session_path, &first) && first.config.follow;
+    return traced ? session->header->config.follow : read_session_header(session_path, &first) && first.config.follow;
 }
 
 /* Of a followed program only the header is read, which tells that the session is taken: mapping all of it would cost
  * more than the program's own start. */
-static bool attach(uint32_t pid, struct strobe_session *out)
+static bool attach_session(uint32_t pid, struct strobe_session *out)
 {
     struct strobe_session_header first;
-    bool taken = read_header(session_path, &first) && first.config.follow &&
+    bool taken = read_session_header(session_path, &first) && first.config.follow &&
                  strobe_load_relaxed(&first.state) != STROBE_SESSION_CREATED;
     enum strobe_status s = taken ? STROBE_EXISTS : strobe_session_attach(session_path, pid, out);
     return s == STROBE_OK || (s == STROBE_EXISTS && succeed(session_path, pid, out));
@@ -209,7 +209,7 @@ bool strobe_environment_open_session(uint32_t pid, struct strobe_session *out)
 {
     if (!session_path[0])
         return false;
-    bool traced = attach(pid, out);
+    bool traced = attach_session(pid, out);
     if (!goes_on(traced, out))
         strobe_environment_hide();
     return traced;

@@ -57,7 +57,7 @@ static uint64_t now_ticks(void)
 
 /* ---- threads ---- */
 
-static struct strobe_thread *attach(bool is_main, const struct strobe_stack_bounds *stack)
+static struct strobe_thread *attach_calling_thread(bool is_main, const struct strobe_stack_bounds *stack)
 {
     char name[16] = "";
     prctl(PR_GET_NAME, name);
@@ -101,7 +101,7 @@ struct strobe_thread *strobe_preload_attach_known(bool is_main)
     strobe_local.busy = 1; /* what follows may allocate, and so come back here */
     strobe_fence_signal();
     struct strobe_stack_bounds stack = measure_stack(is_main);
-    struct strobe_thread *t = attach(is_main, &stack);
+    struct strobe_thread *t = attach_calling_thread(is_main, &stack);
     strobe_fence_signal();
     strobe_local.busy = t == NULL;
     if (!t)
@@ -116,7 +116,8 @@ struct strobe_thread *strobe_preload_attach_unknown(void)
     strobe_local.busy = 1;
     struct strobe_preload *p = &strobe_preload;
     bool is_main = (p->forked || p->late) && self_tid() == p->host.pid;
-    struct strobe_thread *t = attach(is_main, is_main && p->forked ? &strobe_forked.stack : &noted_stack);
+    struct strobe_thread *t =
+        attach_calling_thread(is_main, is_main && p->forked ? &strobe_forked.stack : &noted_stack);
     if (is_main && t)
         p->main_thread = t->index;
     strobe_local.busy = 0;
@@ -238,7 +239,7 @@ static struct {
     struct strobe_method_page method;
 } * page;
 
-static bool place_switch(void)
+static bool map_switch_page(void)
 {
     if (!page) {
         void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -252,7 +253,7 @@ static bool place_switch(void)
     return true;
 }
 
-static void switch_on(void)
+static void turn_switch_on(void)
 {
     const struct strobe_config *c = &strobe_preload.engine.config;
     uint32_t on = c->delay_ns ? STROBE_PAUSED : STROBE_ON;
@@ -270,7 +271,7 @@ static const struct strobe_unwinder *choose_unwinder(const struct strobe_config 
     return unwind_index ? &strobe_unwinder_table : &strobe_unwinder_fp;
 }
 
-static void fill_header(struct strobe_session_header *h)
+static void fill_session_header(struct strobe_session_header *h)
 {
     const struct strobe_linux *l = &strobe_preload.host;
     struct strobe_clock_pair *b = &h->begin;
@@ -296,18 +297,18 @@ static void *map_engine_memory(const struct strobe_config *c)
 
 /* Lays the engine out over an attached session. On failure the program runs on, untraced. *stops: threads can be
  * stopped, and a sampler is wanted. */
-static bool lay_out(const struct strobe_session *session, bool *stops)
+static bool set_up_engine(const struct strobe_session *session, bool *stops)
 {
     struct strobe_preload *p = &strobe_preload;
     const struct strobe_config *c = &session->header->config;
     void *memory = map_engine_memory(c);
-    if (!memory || !place_switch())
+    if (!memory || !map_switch_page())
         return false;
     strobe_local.busy = 1;
     strobe_linux_init(&p->host, strobe_real()->clock_gettime);
     p->host.host.between_passes = between_passes;
     strobe_own_threads_watch(&p->host.host);
-    fill_header(session->header);
+    fill_session_header(session->header);
     strobe_engine_init(&p->engine, session, &p->host.host, choose_unwinder(c), memory);
     p->follow = c->follow;
     p->samples = !(c->calls & STROBE_CALLS_ONLY);
@@ -327,13 +328,13 @@ bool strobe_preload_start(const struct strobe_session *session)
 {
     struct strobe_preload *p = &strobe_preload;
     bool stops;
-    if (!lay_out(session, &stops))
+    if (!set_up_engine(session, &stops))
         return false;
     const struct strobe_thread *main_thread = p->samples ? strobe_preload_attach_known(true) : NULL;
     p->main_thread = main_thread ? main_thread->index : UINT32_MAX;
     if (stops)
         strobe_own_thread_start(run_sampler);
-    switch_on();
+    turn_switch_on();
     return true;
 }
 
@@ -342,7 +343,7 @@ bool strobe_preload_start_late(const struct strobe_session *session, bool paused
     struct strobe_preload *p = &strobe_preload;
     bool stops;
     uint32_t busy = strobe_local.busy;
-    bool ok = lay_out(session, &stops);
+    bool ok = set_up_engine(session, &stops);
     strobe_local.busy = busy;
     if (!ok)
         return false;
@@ -390,11 +391,11 @@ static void run_forked(void)
         return;
     if (strobe_environment_child_session(strobe_forked.pid, &strobe_forked.config, &session)) {
         forget_parent();
-        strobe_preload.forked = lay_out(&session, &stops);
+        strobe_preload.forked = set_up_engine(&session, &stops);
         session.header->begin = strobe_forked.begin;
     }
     if (strobe_preload.forked)
-        switch_on();
+        turn_switch_on();
     strobe_forked_started();
     if (stops)
         sample_to_the_end();
@@ -430,7 +431,7 @@ static void follow(void)
         strobe_forked_end();
 }
 
-static void in_child(void)
+static void reset_forked_child(void)
 {
     struct strobe_preload *p = &strobe_preload;
     bool inherits = strobe_forked_inherit(); /* first: the state is the parent's */
@@ -457,7 +458,7 @@ static void in_child(void)
 
 __attribute__((constructor)) static void watch_forks_and_exits(void)
 {
-    pthread_atfork(NULL, NULL, in_child);
+    pthread_atfork(NULL, NULL, reset_forked_child);
     at_quick_exit(strobe_preload_close);
 }
 
@@ -486,7 +487,7 @@ static void forget_dead_threads(void)
  * good part of a second. */
 enum { QUIET_STEPS = 5000, QUIET_STEPS_OF_LIVING = 25 };
 
-static bool wait_until_quiet(void)
+static bool wait_until_engine_quiet(void)
 {
     struct timespec pause = {0, 200 * 1000};
     for (int i = 0; i < QUIET_STEPS; i++) {
@@ -526,7 +527,7 @@ static void close_session(void)
         prctl(PR_GET_NAME, name);
         strobe_thread_rename(strobe_local.thread, name);
     }
-    if (wait_until_quiet())
+    if (wait_until_engine_quiet())
         finish_session();
 }
 
@@ -581,10 +582,10 @@ void strobe_preload_reopen(void)
         return;
     strobe_store_release(&p->engine.session.header->state, STROBE_SESSION_RUNNING);
     strobe_store_release(&closed, NOT_CLOSED);
-    switch_on();
+    turn_switch_on();
 }
 
-__attribute__((destructor)) static void leave(void)
+__attribute__((destructor)) static void close_at_exit(void)
 {
     strobe_preload_close();
 }
