@@ -96,7 +96,8 @@ static bool loads_target(const uint8_t *end, size_t call_bytes, uint8_t rex, uin
 
 /* Finds the target of the call that ends at `next`, the address after the bytes at `code`. Returns false when the bytes
  * are no call, or the target is unknown. */
-static bool find_target(const struct strobe_host *host, const uint8_t code[CALL_BYTES], uint64_t next, uint64_t *target)
+static bool find_call_target(const struct strobe_host *host, const uint8_t code[CALL_BYTES], uint64_t next,
+                             uint64_t *target)
 {
     const uint8_t *end = code + CALL_BYTES;
     if (end[-5] == 0xe8) { /* call rel32 */
@@ -154,7 +155,7 @@ bool strobe_leaf_proven(const struct strobe_host *host, uint64_t pc, uint64_t ca
     uint8_t call[CALL_BYTES];
     uint64_t start;
     if (candidate < 4096 || !leaf_read_memory(host, candidate - CALL_BYTES, call, sizeof call) ||
-        !find_target(host, call, candidate, &start))
+        !find_call_target(host, call, candidate, &start))
         return false;
     if (pc - start > STROBE_LEAF_BYTES_MAX)
         follow_jumps(host, &start);

@@ -15,7 +15,7 @@ struct sim_actor *sim_real_art_acting(void)
     return pthread_getspecific(acting);
 }
 
-static void make_key(void)
+static void make_thread_key(void)
 {
     pthread_key_create(&acting, NULL);
 }
@@ -28,7 +28,7 @@ static bool art_exec_enter(struct sim_actor *a, const char *name)
     int32_t (*attach)(struct strobe_jvm *, void **, void *) =
         (int32_t(*)(struct strobe_jvm *, void **, void *))(uintptr_t)strobe_jvm_at(vm, STROBE_JVM_ATTACH);
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_key);
+    pthread_once(&once, make_thread_key);
     pthread_setspecific(acting, a);
     a->env = strobe_jvm_env(vm);
     if (!a->env && attach(vm, &a->env, &how) != STROBE_JNI_OK)

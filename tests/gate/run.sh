@@ -84,9 +84,9 @@ if [[ -n ${FULL:-} ]]; then
     gate "$scratch/slow" here --mode diff
     expect 'a slower diff fails, by name' 1 'diff' GREW 'strobe_path_cut:' 'FAILED: diff'
 
-    plant engine/trace/export/sink_perfetto.c slice_end
+    plant engine/trace/export/sink_perfetto.c perfetto_slice_end
     gate "$scratch/slow" here --mode encode
-    expect 'a slower encoder fails, by name' 1 'encode' GREW 'slice_end:' 'FAILED: encode'
+    expect 'a slower encoder fails, by name' 1 'encode' GREW 'perfetto_slice_end:' 'FAILED: encode'
 fi
 
 plant engine/store/ring.c strobe_ring_write

@@ -4,7 +4,7 @@
 
 /* ---- bytes ---- */
 
-static bool has_bytes(struct strobe_eh_cursor *c, uint64_t bytes)
+static bool cursor_has_bytes(struct strobe_eh_cursor *c, uint64_t bytes)
 {
     if (c->bad || c->end - c->at < bytes)
         c->bad = true;
@@ -14,7 +14,7 @@ static bool has_bytes(struct strobe_eh_cursor *c, uint64_t bytes)
 uint64_t strobe_eh_fixed(struct strobe_eh_cursor *c, unsigned bytes)
 {
     uint64_t value = 0;
-    if (!has_bytes(c, bytes))
+    if (!cursor_has_bytes(c, bytes))
         return 0;
     memcpy(&value, c->image->bytes + c->at, bytes); /* both machines are little-endian */
     c->at += bytes;
@@ -47,7 +47,7 @@ uint64_t strobe_eh_leb(struct strobe_eh_cursor *c, bool is_signed)
 
 void strobe_eh_skip(struct strobe_eh_cursor *c, uint64_t bytes)
 {
-    if (has_bytes(c, bytes))
+    if (cursor_has_bytes(c, bytes))
         c->at += bytes;
 }
 
@@ -90,7 +90,7 @@ static bool open_record(const struct strobe_eh_frame *e, uint64_t offset, struct
 {
     *out = (struct strobe_eh_cursor){e, offset, e->size, offset > e->size};
     uint64_t length = strobe_eh_fixed(out, 4);
-    if (length == 0 || length == 0xffffffff || !has_bytes(out, length))
+    if (length == 0 || length == 0xffffffff || !cursor_has_bytes(out, length))
         return false;
     out->end = out->at + length;
     return true;
@@ -106,7 +106,7 @@ static bool read_augmentation(struct strobe_eh_cursor *c, const char *letters, s
         return false;
     out->has_lengths = true;
     uint64_t length = strobe_eh_uleb(c);
-    if (!has_bytes(c, length))
+    if (!cursor_has_bytes(c, length))
         return false;
     struct strobe_eh_cursor data = *c;
     data.end = c->at + length;

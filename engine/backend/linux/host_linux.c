@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static uint64_t clock_ns(const struct strobe_linux *l, clockid_t id)
+static uint64_t read_clock_ns(const struct strobe_linux *l, clockid_t id)
 {
     struct timespec t = {0};
     l->clock(id, &t);
@@ -21,12 +21,12 @@ static uint64_t clock_ns(const struct strobe_linux *l, clockid_t id)
 
 static uint64_t ticks(void *ctx)
 {
-    return clock_ns(ctx, CLOCK_MONOTONIC);
+    return read_clock_ns(ctx, CLOCK_MONOTONIC);
 }
 
 static uint64_t self_cpu_ns(void *ctx)
 {
-    return clock_ns(ctx, CLOCK_THREAD_CPUTIME_ID);
+    return read_clock_ns(ctx, CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void self_usage(void *ctx, struct strobe_usage *out)
@@ -181,9 +181,9 @@ void strobe_linux_init(struct strobe_linux *l, strobe_clock_fn *clock)
 void strobe_linux_clock_pair(const struct strobe_linux *l, uint64_t *ticks_out, uint64_t *monotonic_ns,
                              uint64_t *boottime_ns, uint64_t *realtime_ns)
 {
-    *ticks_out = *monotonic_ns = clock_ns(l, CLOCK_MONOTONIC);
-    *boottime_ns = clock_ns(l, CLOCK_BOOTTIME);
-    *realtime_ns = clock_ns(l, CLOCK_REALTIME);
+    *ticks_out = *monotonic_ns = read_clock_ns(l, CLOCK_MONOTONIC);
+    *boottime_ns = read_clock_ns(l, CLOCK_BOOTTIME);
+    *realtime_ns = read_clock_ns(l, CLOCK_REALTIME);
 }
 
 void strobe_linux_begin_header(const struct strobe_linux *l, struct strobe_session_header *h)

@@ -48,7 +48,7 @@ static void copy_build_id(const struct dl_phdr_info *info, struct strobe_image_e
     }
 }
 
-static void copy_path(const struct dl_phdr_info *info, bool is_program, struct strobe_image_entry *out)
+static void copy_image_path(const struct dl_phdr_info *info, bool is_program, struct strobe_image_entry *out)
 {
     const char *path = info->dlpi_name;
     if (is_program) {
@@ -73,7 +73,7 @@ static bool is_relative(const char *name)
     return name[0] && name[0] != '/' && strncmp(name, "linux-vdso", 10) != 0;
 }
 
-static const char *base_of(const char *path)
+static const char *image_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -81,7 +81,8 @@ static const char *base_of(const char *path)
 
 static bool is_path_of(const struct strobe_image_entry *e, const char *name)
 {
-    return e->path_cut || !strcmp(e->path, name) || (is_relative(name) && !strcmp(base_of(e->path), base_of(name)));
+    return e->path_cut || !strcmp(e->path, name) ||
+           (is_relative(name) && !strcmp(image_base_name(e->path), image_base_name(name)));
 }
 
 static struct strobe_image_entry *find_listed(const struct strobe_session *s, uint64_t start, uint64_t end,
@@ -121,7 +122,7 @@ static int add_linked_image(struct dl_phdr_info *info, size_t bytes, void *arg)
     e->bias = info->dlpi_addr;
     e->load_ticks = w->now_ticks;
     copy_build_id(info, e);
-    copy_path(info, info->dlpi_name[0] == '\0', e);
+    copy_image_path(info, info->dlpi_name[0] == '\0', e);
     if (is_pending)
         w->pending[w->pending_count++] = e;
     else
@@ -133,7 +134,7 @@ static int add_linked_image(struct dl_phdr_info *info, size_t bytes, void *arg)
  * so that tools can find it. */
 static bool is_jitdump(const struct walk *w, const char *path)
 {
-    const char *at = base_of(path);
+    const char *at = image_base_name(path);
     uint32_t pid = 0;
     if (strncmp(at, "jit-", 4))
         return false;
@@ -163,7 +164,8 @@ static bool visit_map(void *ctx, const struct strobe_linux_map *map)
         return true;
     for (unsigned i = 0; i < w->pending_count; i++) {
         struct strobe_image_entry *e = w->pending[i];
-        if (e->start >= map->start && e->start < map->end && !strcmp(base_of(map->path), base_of(e->path))) {
+        if (e->start >= map->start && e->start < map->end &&
+            !strcmp(image_base_name(map->path), image_base_name(e->path))) {
             memcpy(e->path, map->path, sizeof e->path);
             e->path_cut = map->path_cut;
         }

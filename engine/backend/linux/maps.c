@@ -36,7 +36,7 @@ static const char *next_word(const char *p)
     return p;
 }
 
-static void copy_path(struct strobe_linux_map *out, const char *path)
+static void copy_map_path(struct strobe_linux_map *out, const char *path)
 {
     static const char deleted[] = " (deleted)";
     size_t n = strlen(path), mark = sizeof deleted - 1;
@@ -57,7 +57,7 @@ bool strobe_linux_parse_map(const char *line, struct strobe_linux_map *out)
     out->is_executable = p[2] == 'x';
     for (int word = 0; word < 4; word++) /* rights, offset, device, inode */
         p = next_word(p);
-    copy_path(out, p);
+    copy_map_path(out, p);
     return true;
 }
 
@@ -69,7 +69,7 @@ struct lines {
     size_t used;
 };
 
-static bool take_piece(struct lines *l, const char *piece, size_t bytes)
+static bool split_piece(struct lines *l, const char *piece, size_t bytes)
 {
     struct strobe_linux_map map;
     for (size_t i = 0; i < bytes; i++) {
@@ -94,7 +94,7 @@ void strobe_linux_visit_maps(bool (*visit)(void *ctx, const struct strobe_linux_
     long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     for (long n = fd < 0 ? 0 : 1; n > 0;) {
         n = syscall(SYS_read, fd, piece, sizeof piece);
-        if (n > 0 && !take_piece(&l, piece, (size_t)n))
+        if (n > 0 && !split_piece(&l, piece, (size_t)n))
             break;
     }
     if (fd >= 0)

@@ -175,7 +175,7 @@ static void mark_never_unloaded(void)
 
 /* Returns a piece for `bytes`: the smallest free piece that is large enough, else a new one. NULL: there is no
  * space. */
-static struct piece *take_piece(uint64_t bytes)
+static struct piece *allocate_piece(uint64_t bytes)
 {
     struct piece *best = NULL;
     for (uint32_t i = 0; i < state.pieces; i++) {
@@ -206,7 +206,7 @@ static bool copy_frames(const struct strobe_host *host, const struct loaded *ima
     uint64_t start = strobe_eh_frame_start(head, copied, image->header);
     uint64_t from = start >= image->low && start < image->header ? start : image->header;
     uint64_t bytes = image->high - from;
-    struct piece *piece = bytes <= STROBE_UNWIND_COPIES_BYTES ? take_piece(bytes) : NULL;
+    struct piece *piece = bytes <= STROBE_UNWIND_COPIES_BYTES ? allocate_piece(bytes) : NULL;
     if (!piece)
         return false;
     uint8_t *copy = state.copies + piece->offset;
@@ -254,7 +254,7 @@ static bool same_image(const struct loaded *a, const struct loaded *b)
     return a->start == b->start && a->end == b->end && a->key == b->key;
 }
 
-static void match_images(void)
+static void match_loaded_images(void)
 {
     for (uint32_t i = 0; i < state.highest; i++) {
         struct indexed *one = &state.indexed[i];
@@ -265,7 +265,7 @@ static void match_images(void)
     }
 }
 
-static bool add_image(const struct strobe_host *host, const struct loaded *image)
+static bool add_loaded_image(const struct strobe_host *host, const struct loaded *image)
 {
     uint32_t i = 0;
     while (i < STROBE_UNWIND_IMAGES && state.indexed[i].used)
@@ -297,10 +297,10 @@ struct strobe_unwind_index *strobe_unwind_images_update(const struct strobe_host
     dl_iterate_phdr(collect_image, NULL);
     if (first)
         mark_never_unloaded();
-    match_images();
+    match_loaded_images();
     remove_unloaded();
     for (uint32_t i = 0; i < state.count; i++)
-        if (!state.found[i].known && !add_image(host, &state.found[i])) {
+        if (!state.found[i].known && !add_loaded_image(host, &state.found[i])) {
             strobe_store_relaxed(&state.index->missed, 1); /* the list changed: the next pass reads it again */
             break;
         }

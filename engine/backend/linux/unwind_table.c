@@ -17,7 +17,7 @@ struct frame {
 
 enum step { STEPPED, AT_END, OUT_OF_WINDOW, STEP_FAILED };
 
-static STROBE_READS_STACKS inline bool read_word(const struct strobe_window *w, uint64_t address, uint64_t *out)
+static STROBE_READS_STACKS inline bool read_stack_word(const struct strobe_window *w, uint64_t address, uint64_t *out)
 {
     if (address - w->low >= w->high - w->low || w->high - address < 8 || address & 7)
         return false;
@@ -60,7 +60,7 @@ static enum step find_cfa(const struct strobe_unwind_rule *r, const struct frame
     case STROBE_UNWIND_FRAME: *cfa = at; return STEPPED;
     case STROBE_UNWIND_PLT: *cfa = at + ((f->pc & 15) >= (uint64_t)r->more ? 8 : 0); return STEPPED;
     case STROBE_UNWIND_DEREF:
-        if (!read_word(w, at, &word))
+        if (!read_stack_word(w, at, &word))
             return classify_failed_read(w, at);
         *cfa = word + (uint64_t)(int64_t)r->more;
         return STEPPED;
@@ -76,7 +76,7 @@ static enum step read_saved(uint8_t saved, int16_t words, const struct frame *f,
     if ((saved == STROBE_SAVED_AT_FP && !f->fp_known) || (saved == STROBE_SAVED_AT_SP && !f->sp_known))
         return STEP_FAILED;
     uint64_t at = base + (uint64_t)((int64_t)words * 8);
-    return read_word(w, at, out) ? STEPPED : classify_failed_read(w, at);
+    return read_stack_word(w, at, out) ? STEPPED : classify_failed_read(w, at);
 }
 
 /* Finds the caller's value of a register that is preserved across calls. *known says whether *value is known, before
@@ -145,7 +145,7 @@ static enum step step_by_fp(struct frame *f, const struct strobe_window *w)
     uint64_t fp = strobe_frame_pointer(f->fp), next, pc;
     if (!f->fp_known || fp < f->sp)
         return fp == 0 && f->fp_known ? AT_END : STEP_FAILED;
-    if (!read_word(w, fp, &next) || !read_word(w, fp + 8, &pc))
+    if (!read_stack_word(w, fp, &next) || !read_stack_word(w, fp + 8, &pc))
         return classify_failed_read(w, fp + 8);
     if (strobe_frame_strip(pc) == 0)
         return AT_END;
@@ -166,9 +166,9 @@ static bool step_by_code(const struct strobe_host *host, struct frame *f, const 
     size_t bytes;
     uint64_t slot, pc, fp = f->fp;
     if (!host || host->read(host->ctx, f->pc, code, sizeof code, &bytes) != STROBE_OK ||
-        !strobe_walk_leaf_slot(f->sp, code, bytes, &slot) || !read_word(w, slot, &pc) || pc == 0)
+        !strobe_walk_leaf_slot(f->sp, code, bytes, &slot) || !read_stack_word(w, slot, &pc) || pc == 0)
         return false;
-    if (slot != f->sp && !read_word(w, f->sp, &fp))
+    if (slot != f->sp && !read_stack_word(w, f->sp, &fp))
         return false;
     leave_frame(f, false, pc, slot + 8);
     f->fp = fp;
@@ -180,7 +180,7 @@ static bool step_by_code(const struct strobe_host *host, struct frame *f, const 
 static bool step_from_leaf(const struct strobe_host *host, struct frame *f, const struct strobe_window *w)
 {
     uint64_t pc;
-    if (!host || !f->sp_known || !read_word(w, f->sp, &pc) || pc - w->low < w->high - w->low ||
+    if (!host || !f->sp_known || !read_stack_word(w, f->sp, &pc) || pc - w->low < w->high - w->low ||
         !strobe_leaf_proven(host, f->pc, pc))
         return false;
     leave_frame(f, false, pc, f->sp + 8);

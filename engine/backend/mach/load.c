@@ -16,7 +16,7 @@ static void print_refusal(const char *why)
     (void)!write(2, tail, sizeof tail - 1);
 }
 
-__attribute__((constructor)) static void enter(void)
+__attribute__((constructor)) static void start_mach_by_environment(void)
 {
     const char *path = getenv("STROBE_SESSION");
     struct strobe_error error;
@@ -24,7 +24,7 @@ __attribute__((constructor)) static void enter(void)
         print_refusal(error.text);
 }
 
-__attribute__((destructor)) static void leave(void)
+__attribute__((destructor)) static void stop_mach_at_exit(void)
 {
     strobe_mach_stop();
 }

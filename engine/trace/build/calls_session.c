@@ -86,8 +86,9 @@ static void add_calls(struct strobe_calls_session *c, const struct strobe_reader
 }
 
 /* Reads the thread's calls and repairs them, so that each has an end. */
-static enum strobe_status take_calls(struct strobe_calls_session *c, const struct strobe_reader *reader,
-                                     uint32_t thread, enum strobe_repair policy, struct strobe_repair_stats *repaired)
+static enum strobe_status read_thread_calls(struct strobe_calls_session *c, const struct strobe_reader *reader,
+                                            uint32_t thread, enum strobe_repair policy,
+                                            struct strobe_repair_stats *repaired)
 {
     const struct strobe_reader_calls *counts = &reader->threads[thread].calls;
     struct strobe_reader_call *calls;
@@ -113,7 +114,7 @@ enum strobe_status strobe_calls_session_emit(struct strobe_calls_session **made,
     if (!reader->threads[thread].calls.present)
         return STROBE_NO_ENTRY;
     struct strobe_calls_session *c = *made = *made ? *made : make_calls_session(tree);
-    enum strobe_status status = c ? take_calls(c, reader, thread, repair, &repaired) : STROBE_IO;
+    enum strobe_status status = c ? read_thread_calls(c, reader, thread, repair, &repaired) : STROBE_IO;
     if (status == STROBE_OK && !c->calls.threads[0].call_count)
         return STROBE_NO_ENTRY;
     if (status != STROBE_OK)

@@ -70,7 +70,7 @@ static uint64_t estimate_period(const struct strobe_cpu_shares *c, uint64_t cpu_
     return period_ns < least_ns ? least_ns : period_ns > most_ns ? most_ns : period_ns;
 }
 
-static int is_syscall(const struct strobe_cpu_shares *c, uint32_t node)
+static int is_syscall_node(const struct strobe_cpu_shares *c, uint32_t node)
 {
     const struct strobe_function_node *n = strobe_function_tree_node(c->tree, node);
     return !strncmp(strobe_function_tree_name(c->tree, n->name)->text, "[syscall", 8);
@@ -81,8 +81,9 @@ static void emit_kernel(struct strobe_cpu_shares *c, int64_t most_ns)
 {
     if (c->kernel_ns <= most_ns)
         return;
-    uint32_t node = is_syscall(c, c->tick_node) ? c->tick_node
-                                                : strobe_function_tree_child(c->tree, c->tick_node, STROBE_NAME_KERNEL);
+    uint32_t node = is_syscall_node(c, c->tick_node)
+                        ? c->tick_node
+                        : strobe_function_tree_child(c->tree, c->tick_node, STROBE_NAME_KERNEL);
     emit_now(c, node, (uint64_t)(c->kernel_ns - most_ns));
     c->kernel_ns = most_ns;
 }
@@ -156,7 +157,7 @@ void strobe_cpu_shares_stop(struct strobe_cpu_shares *c, uint32_t node)
 {
     if (!c->tick_node && !c->in_call)
         assign_early(c, node, UINT64_MAX);
-    if (c->tick_node && is_syscall(c, node))
+    if (c->tick_node && is_syscall_node(c, node))
         c->syscall_node = node;
 }
 

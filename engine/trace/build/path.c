@@ -86,7 +86,7 @@ void strobe_path_expect(struct strobe_path *p, uint64_t time_ns, uint64_t cpu_ns
 
 /* Moves on to `time_ns`. The shown CPU time never falls, and never grows faster than time. Returns 1 if `cpu_ns` had to
  * be limited for that. */
-static int advance(struct strobe_path *p, uint64_t time_ns, uint64_t cpu_ns)
+static int advance_path(struct strobe_path *p, uint64_t time_ns, uint64_t cpu_ns)
 {
     uint64_t most = p->now.cpu_ns + (time_ns - p->now.time_ns);
     p->now.time_ns = time_ns;
@@ -106,14 +106,14 @@ void strobe_path_move(struct strobe_path *p, uint64_t time_ns)
         cpu_ns += (uint64_t)((double)(p->ahead_cpu_ns - p->known_cpu_ns) * (double)(till - p->known_ns) /
                              (double)(p->ahead_ns - p->known_ns));
     }
-    advance(p, time_ns, cpu_ns > p->now.cpu_ns ? cpu_ns : p->now.cpu_ns);
+    advance_path(p, time_ns, cpu_ns > p->now.cpu_ns ? cpu_ns : p->now.cpu_ns);
 }
 
 void strobe_path_move_known(struct strobe_path *p, uint64_t time_ns, uint64_t cpu_ns)
 {
     if (time_ns < p->now.time_ns)
         time_ns = p->now.time_ns;
-    p->stats->cpu_clamped += (uint64_t)advance(p, time_ns, cpu_ns);
+    p->stats->cpu_clamped += (uint64_t)advance_path(p, time_ns, cpu_ns);
     p->known_ns = time_ns;
     p->known_cpu_ns = cpu_ns;
 }
@@ -135,7 +135,7 @@ void strobe_path_share(struct strobe_path *p)
     share_cpu_time(p);
 }
 
-static enum strobe_slice_class class_of(uint32_t name)
+static enum strobe_slice_class class_of_name(uint32_t name)
 {
     if (name >= STROBE_NAME_FUNCTIONS || (name >= STROBE_NAME_SAMPLED_CALL && name < STROBE_NAME_UNSEEN))
         return STROBE_SLICE_FUNCTION;
@@ -158,7 +158,7 @@ static struct strobe_slice *begin_slice(struct strobe_path *p, uint32_t node, ui
     s->name = name;
     s->node = p->node = node;
     s->depth = p->depth;
-    s->class = class_of(name);
+    s->class = class_of_name(name);
     s->unfinished = unfinished;
     s->arg = arg;
     s->samples = 0;

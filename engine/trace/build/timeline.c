@@ -284,7 +284,7 @@ static uint32_t node_of_sampled_call(struct builder *b, uint32_t node, const str
     return strobe_function_tree_child(b->tree, node, STROBE_NAME_SAMPLED_CALL + item->record.kind);
 }
 
-static void begin_call(struct builder *b, const struct strobe_item *item, int unfinished)
+static void begin_call_slice(struct builder *b, const struct strobe_item *item, int unfinished)
 {
     uint64_t time_ns = begin_ns(b, item);
     if ((b->failed |= !strobe_array_reserve(&b->calls, &b->call_room, b->call_count + 1)))
@@ -319,7 +319,7 @@ static void begin_call(struct builder *b, const struct strobe_item *item, int un
 }
 
 /* Returns the wake that ended the wait of this call; NULL: unknown. Must be called in the order of the calls' ends. */
-static const struct strobe_reader_wake *wake_of(struct builder *b, const struct call *c)
+static const struct strobe_reader_wake *find_call_wake(struct builder *b, const struct call *c)
 {
     const struct strobe_record *r = &c->item->record;
     while (b->woken_count && b->woken->end_ticks < r->ticks + r->duration) {
@@ -337,7 +337,7 @@ static void end_call(struct builder *b)
     struct call c = b->calls[b->call_count - 1];
     interrupt_runs(b, c.end_ns);
     b->call_count--;
-    const struct strobe_reader_wake *wake = c.unfinished ? NULL : wake_of(b, &c);
+    const struct strobe_reader_wake *wake = c.unfinished ? NULL : find_call_wake(b, &c);
     move_to_end(b, c.item, c.end_ns);
     if (wake) {
         strobe_path_cut(&b->path, c.depth);
@@ -405,7 +405,7 @@ static void begin_unfinished(struct builder *b, struct strobe_item *open)
     process_due(b, begin_ns(b, open));
     if (!open->record.stack)
         open->record.message = b->message;
-    begin_call(b, open, 1);
+    begin_call_slice(b, open, 1);
 }
 
 static void emit_losses(struct builder *b, uint64_t time_ns)
@@ -539,7 +539,7 @@ static void build_thread(struct builder *b)
         expect_cpu_time(b, i);
         process_due(b, time_ns);
         if (is_call(item))
-            begin_call(b, item, 0);
+            begin_call_slice(b, item, 0);
         else
             show_sample(b, item, time_ns);
     }

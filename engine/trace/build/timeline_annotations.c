@@ -99,7 +99,7 @@ static int take_annotation(struct work *w, const struct strobe_reader_annotation
     return 1;
 }
 
-static int gather(struct work *w)
+static int gather_annotations(struct work *w)
 {
     const struct strobe_reader *r = w->reader;
     for (size_t i = 0; i < r->annotation_count; i++) {
@@ -135,7 +135,7 @@ int strobe_timeline_annotations(const struct strobe_reader *reader, const struct
     uint32_t track = 0;
     for (size_t i = 0; i < mark_count; i++)
         track = marks[i].track >= track ? marks[i].track + 1 : track;
-    int ok = gather(&w);
+    int ok = gather_annotations(&w);
     if (ok && w.count)
         qsort(w.pieces, w.count, sizeof *w.pieces, by_track_and_time);
     for (size_t i = 0; ok && sink->mark && i < w.count; i++) {

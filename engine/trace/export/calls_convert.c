@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum strobe_status fail(enum strobe_status status, const char *path, const char *what,
-                               struct strobe_error *error)
+static enum strobe_status fail_calls(enum strobe_status status, const char *path, const char *what,
+                                     struct strobe_error *error)
 {
     strobe_error_set(error, "%s: %s", path, what);
     return status;
@@ -22,7 +22,7 @@ static enum strobe_status open_out(struct strobe_outfile *out, const char *path,
     enum strobe_status status = strobe_outfile_open(out, path, replace);
     return status == STROBE_OK
                ? status
-               : fail(status, path, status == STROBE_EXISTS ? "exists already" : strerror(errno), error);
+               : fail_calls(status, path, status == STROBE_EXISTS ? "exists already" : strerror(errno), error);
 }
 
 static enum strobe_status write_calls(const struct strobe_calls *calls, struct strobe_outfile *out,
@@ -50,10 +50,10 @@ enum strobe_status strobe_calls_convert(const struct strobe_calls *calls, const 
     bool mapped = options->format == STROBE_CALLS_BTRACE2;
     *stats = (struct strobe_calls_convert_stats){0};
     if (mapped && !strcmp(out_path, "-"))
-        return fail(STROBE_BAD_INPUT, "standard output", "expected the name of a file, which has its mapping beside it",
-                    error);
+        return fail_calls(STROBE_BAD_INPUT, "standard output",
+                          "expected the name of a file, which has its mapping beside it", error);
     if (mapped && snprintf(mapping_path, sizeof mapping_path, "%s.mapping", out_path) >= (int)sizeof mapping_path)
-        return fail(STROBE_IO, out_path, strerror(ENAMETOOLONG), error);
+        return fail_calls(STROBE_IO, out_path, strerror(ENAMETOOLONG), error);
     enum strobe_status status = open_out(&out, out_path, options->replace, error);
     if (status != STROBE_OK)
         return status;
@@ -65,17 +65,17 @@ enum strobe_status strobe_calls_convert(const struct strobe_calls *calls, const 
     bool give_up = made != STROBE_OK;
     stats->bytes = out.bytes + out.used;
     if (mapped && (status = strobe_outfile_finish(&mapping, give_up)) != STROBE_OK) {
-        fail(status, mapping_path, strerror(errno), error);
+        fail_calls(status, mapping_path, strerror(errno), error);
         strobe_outfile_finish(&out, 1);
         return status;
     }
     status = strobe_outfile_finish(&out, give_up);
     if (status != STROBE_OK)
-        return fail(status, out_path, strerror(errno), error);
-    return give_up ? fail(made, out_path,
-                          made == STROBE_BAD_INPUT ? "calls are not whole"
-                          : made == STROBE_FULL    ? "more calls than a session holds"
-                                                   : strerror(ENOMEM),
-                          error)
+        return fail_calls(status, out_path, strerror(errno), error);
+    return give_up ? fail_calls(made, out_path,
+                                made == STROBE_BAD_INPUT ? "calls are not whole"
+                                : made == STROBE_FULL    ? "more calls than a session holds"
+                                                         : strerror(ENOMEM),
+                                error)
                    : STROBE_OK;
 }

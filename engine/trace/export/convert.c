@@ -23,7 +23,7 @@ struct job {
     struct strobe_function_tree *tree;
 };
 
-static enum strobe_status fail(const struct job *j, const char *file, const char *what, enum strobe_status status)
+static enum strobe_status fail_job(const struct job *j, const char *file, const char *what, enum strobe_status status)
 {
     strobe_error_set(j->error, "%s: %s", file, what);
     return status;
@@ -46,12 +46,12 @@ enum strobe_status strobe_format_of(const char *name, enum strobe_format *out)
     return STROBE_NO_ENTRY;
 }
 
-static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
+static size_t convert_resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
 {
     return strobe_symbols_resolve(ctx, return_address, out, max);
 }
 
-static int in_syscall(void *ctx, uint64_t return_address, struct strobe_symbol *out)
+static int convert_in_syscall(void *ctx, uint64_t return_address, struct strobe_symbol *out)
 {
     return strobe_symbols_in_syscall(ctx, return_address, out);
 }
@@ -83,7 +83,7 @@ static void add_stats(struct strobe_timeline_stats *sum, const struct strobe_tim
         to[i] += from[i];
 }
 
-static void close_session(struct job *j)
+static void close_inputs(struct job *j)
 {
     strobe_reader_close(j->reader);
     j->reader = NULL;
@@ -91,10 +91,10 @@ static void close_session(struct job *j)
 
 static enum strobe_status open_tree(struct job *j)
 {
-    struct strobe_resolver resolver = {resolve, j->symbols};
+    struct strobe_resolver resolver = {convert_resolve, j->symbols};
     enum strobe_status status = strobe_function_tree_open(&j->reader->session.stacks, resolver, &j->tree);
     if (status == STROBE_OK)
-        strobe_function_tree_show_syscalls(j->tree, in_syscall);
+        strobe_function_tree_show_syscalls(j->tree, convert_in_syscall);
     return status;
 }
 
@@ -105,7 +105,7 @@ static enum strobe_status enter_session(struct job *j, const char *path)
     j->session_path = path;
     enum strobe_status status = strobe_reader_open(path, &j->reader, &what);
     if (status != STROBE_OK)
-        return fail(j, path, what.text, status);
+        return fail_job(j, path, what.text, status);
     if (j->sessions->count == 1)
         status = strobe_symbols_open(&j->reader->session, j->options->symbols, &j->symbols);
     else if (j->symbols || (status = strobe_symbols_open_shared(j->options->symbols, &j->symbols)) == STROBE_OK)
@@ -114,7 +114,7 @@ static enum strobe_status enter_session(struct job *j, const char *path)
         strobe_function_tree_enter(j->tree, &j->reader->session.stacks);
     else if (status == STROBE_OK)
         status = open_tree(j);
-    return status == STROBE_OK ? status : fail(j, path, strerror(ENOMEM), status);
+    return status == STROBE_OK ? status : fail_job(j, path, strerror(ENOMEM), status);
 }
 
 /* Emits all sessions to the sink. The first one is open already. A session that cannot be read ends the conversion. */
@@ -134,13 +134,13 @@ static enum strobe_status emit_sessions(struct job *j, struct strobe_sink *sink)
         how.marks = NULL;
         how.mark_count = 0;
         if (i + 1 < j->sessions->count)
-            close_session(j);
+            close_inputs(j);
         if (status != STROBE_OK)
-            fail(j, j->out_path, strerror(ENOMEM), status);
+            fail_job(j, j->out_path, strerror(ENOMEM), status);
     }
     enum strobe_status finished = sink->finish(sink);
     if (status == STROBE_OK && finished != STROBE_OK)
-        fail(j, j->out_path, strerror(ENOMEM), finished);
+        fail_job(j, j->out_path, strerror(ENOMEM), finished);
     return status == STROBE_OK ? finished : status;
 }
 
@@ -149,10 +149,10 @@ static enum strobe_status write_trace(struct job *j)
     struct strobe_outfile out;
     for (size_t i = 0; i < j->sessions->count; i++)
         if (same_file(j->sessions->paths[i], j->out_path))
-            return fail(j, j->out_path, "is the session itself, expected another file", STROBE_BAD_INPUT);
+            return fail_job(j, j->out_path, "is the session itself, expected another file", STROBE_BAD_INPUT);
     enum strobe_status status = strobe_outfile_open(&out, j->out_path, j->options->replace);
     if (status != STROBE_OK)
-        return fail(j, j->out_path, status == STROBE_EXISTS ? "exists already" : strerror(errno), status);
+        return fail_job(j, j->out_path, status == STROBE_EXISTS ? "exists already" : strerror(errno), status);
     struct strobe_window_times part = {j->options->from_ns, j->options->to_ns ? j->options->to_ns : UINT64_MAX};
     struct strobe_folded_options folded = {j->options->weight, part.from_ns, part.to_ns};
     struct strobe_sink *sink =
@@ -165,7 +165,7 @@ static enum strobe_status write_trace(struct job *j)
         sink = strobe_sink_window(sink, part, &written);
     if (sink)
         sink->several = j->sessions->count > 1;
-    status = sink ? emit_sessions(j, sink) : fail(j, j->out_path, strerror(ENOMEM), STROBE_IO);
+    status = sink ? emit_sessions(j, sink) : fail_job(j, j->out_path, strerror(ENOMEM), STROBE_IO);
     j->stats->processes = j->sessions->count;
     j->stats->threads = whole ? j->stats->timeline.threads : written.threads;
     j->stats->slices = whole ? j->stats->timeline.slices : written.slices;
@@ -175,7 +175,7 @@ static enum strobe_status write_trace(struct job *j)
         return status;
     }
     status = strobe_outfile_finish(&out, 0);
-    return status == STROBE_OK ? status : fail(j, j->out_path, strerror(errno), status);
+    return status == STROBE_OK ? status : fail_job(j, j->out_path, strerror(errno), status);
 }
 
 static void count_files(const struct job *j)
@@ -238,8 +238,8 @@ enum strobe_status strobe_convert(const char *session_path, const char *out_path
     enum strobe_status status = strobe_session_set_list(session_path, &sessions);
     if (status != STROBE_OK) {
         struct job j = {.error = error};
-        return fail(&j, session_path, status == STROBE_NO_ENTRY ? "a folder without sessions" : strerror(errno),
-                    status == STROBE_NO_ENTRY ? STROBE_BAD_INPUT : status);
+        return fail_job(&j, session_path, status == STROBE_NO_ENTRY ? "a folder without sessions" : strerror(errno),
+                        status == STROBE_NO_ENTRY ? STROBE_BAD_INPUT : status);
     }
     status = strobe_convert_set(&sessions, out_path, options, stats, error);
     int saved = errno;

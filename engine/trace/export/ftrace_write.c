@@ -19,7 +19,7 @@ struct work {
     bool rhea;
 };
 
-static const char *name_of(const struct strobe_calls *c, uint32_t name)
+static const char *name_or_unknown(const struct strobe_calls *c, uint32_t name)
 {
     const char *text = name < c->names.count ? c->names.texts[name] : "";
     return text[0] ? text : "?";
@@ -30,7 +30,7 @@ static bool wants_rhea(const struct strobe_calls *c)
     for (size_t i = 0; i < c->thread_count; i++)
         for (size_t k = 0; k < c->threads[i].call_count; k++) {
             const struct strobe_call *e = &c->threads[i].calls[k];
-            const char *name = name_of(c, e->name);
+            const char *name = name_or_unknown(c, e->name);
             if (e->what == STROBE_CALL_THROW || ((name[0] == 'E' || name[0] == 'T') && name[1] == ':'))
                 return true;
         }
@@ -39,7 +39,7 @@ static bool wants_rhea(const struct strobe_calls *c)
 
 static void write_name(const struct work *w, uint32_t name)
 {
-    const char *text = name_of(w->calls, name);
+    const char *text = name_or_unknown(w->calls, name);
     while (*text) {
         size_t plain = strcspn(text, "\r\n");
         strobe_outfile_write(w->out, text, plain);

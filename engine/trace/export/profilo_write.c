@@ -12,7 +12,7 @@ struct writing {
     uint64_t blanked;
 };
 
-static void put(struct writing *w, struct strobe_profilo_entry *e, const char *type)
+static void write_entry(struct writing *w, struct strobe_profilo_entry *e, const char *type)
 {
     char line[STROBE_PROFILO_LINE_BYTES];
     e->id = ++w->id;
@@ -43,7 +43,7 @@ static bool put_thread(struct writing *w, const struct strobe_calls *calls, cons
         struct strobe_profilo_entry e = {.timestamp = (int64_t)c->time_ns, .tid = (int32_t)t->tid};
         if (c->what == STROBE_CALL_THROW || w->id > INT32_MAX - 4)
             return false;
-        put(w, &e, c->what == STROBE_CALL_BEGIN ? "MARK_PUSH" : "MARK_POP");
+        write_entry(w, &e, c->what == STROBE_CALL_BEGIN ? "MARK_PUSH" : "MARK_POP");
         if (c->what == STROBE_CALL_BEGIN && c->name != STROBE_CALL_ANY)
             put_name(w, calls->names.texts[c->name]);
     }
@@ -62,12 +62,12 @@ enum strobe_status strobe_profilo_write_calls(const struct strobe_calls *calls, 
         strobe_outfile_text(out, "\n");
     }
     strobe_outfile_text(out, "\n");
-    put(&w, &e, "TRACE_START");
+    write_entry(&w, &e, "TRACE_START");
     bool whole = true;
     for (size_t i = 0; i < calls->thread_count && whole; i++)
         whole = put_thread(&w, calls, &calls->threads[i]);
     e.timestamp = (int64_t)calls->end_ns;
-    put(&w, &e, "TRACE_END");
+    write_entry(&w, &e, "TRACE_END");
     *blanked = w.blanked;
     return whole ? STROBE_OK : STROBE_BAD_INPUT;
 }

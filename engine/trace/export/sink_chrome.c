@@ -53,7 +53,8 @@ static void name_track(struct chrome *c, const char *what, uint32_t tid, const c
     strobe_outfile_text(c->out, "\"}}");
 }
 
-static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+static void chrome_start(struct strobe_sink *sink, const struct strobe_reader *reader,
+                         struct strobe_function_tree *tree)
 {
     struct chrome *c = (struct chrome *)sink;
     c->reader = reader;
@@ -67,14 +68,14 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
     name_track(c, "process_name", c->pid, exe[0] ? exe : "program");
 }
 
-static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
+static void chrome_thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
 {
     struct chrome *c = (struct chrome *)sink;
     c->tid = t->tid;
     name_track(c, "thread_name", t->tid, t->name);
 }
 
-static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
+static void chrome_slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
     struct chrome *c = (struct chrome *)sink;
     open_event(c, "B", c->tid);
@@ -97,7 +98,7 @@ static void argument(struct chrome *c, int *count, const char *key, uint64_t val
     strobe_outfile_number(c->out, value);
 }
 
-static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
+static void chrome_slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
     struct chrome *c = (struct chrome *)sink;
     int count = 0;
@@ -114,8 +115,8 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
     strobe_outfile_text(c->out, count ? "}}" : "}");
 }
 
-static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
-                    size_t note_count)
+static void chrome_instant(struct strobe_sink *sink, uint64_t time_ns, const char *name,
+                           const struct strobe_note *notes, size_t note_count)
 {
     struct chrome *c = (struct chrome *)sink;
     int count = 0;
@@ -128,7 +129,7 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
 }
 
 /* Writes a flow event: from the waker's slice at that time to the wait, to which the end binds (bp e). */
-static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
+static void chrome_wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct chrome *c = (struct chrome *)sink;
     if (f->waker == STROBE_NOBODY)
@@ -143,7 +144,7 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 }
 
 /* Values belong to the process. */
-static void value(struct strobe_sink *sink, const struct strobe_value *v)
+static void chrome_value(struct strobe_sink *sink, const struct strobe_value *v)
 {
     struct chrome *c = (struct chrome *)sink;
     open_event(c, "C", c->pid);
@@ -155,7 +156,7 @@ static void value(struct strobe_sink *sink, const struct strobe_value *v)
 }
 
 /* A hitch is an instant of the process at the hitch's begin: a slice would lie among the slices of a thread. */
-static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
+static void chrome_hitch(struct strobe_sink *sink, const struct strobe_late *l)
 {
     struct chrome *c = (struct chrome *)sink;
     uint32_t tid = c->reader->threads[l->thread].tid;
@@ -195,7 +196,7 @@ static void write_finding(struct chrome *c, const struct strobe_mark *m)
 
 /* A counter is identified by its name. An asynchronous slice is identified by its name and an id, which is its track.
  */
-static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
+static void chrome_mark(struct strobe_sink *sink, const struct strobe_mark *m)
 {
     struct chrome *c = (struct chrome *)sink;
     if (m->lane && m->notes) {
@@ -223,7 +224,7 @@ static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
     }
 }
 
-static enum strobe_status finish(struct strobe_sink *sink)
+static enum strobe_status chrome_finish(struct strobe_sink *sink)
 {
     struct chrome *c = (struct chrome *)sink;
     strobe_outfile_text(c->out, "\n]}\n");
@@ -236,16 +237,16 @@ struct strobe_sink *strobe_sink_chrome(struct strobe_outfile *out)
     struct chrome *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
-    c->sink = (struct strobe_sink){.start = start,
-                                   .thread_begin = thread_begin,
-                                   .slice_begin = slice_begin,
-                                   .slice_end = slice_end,
-                                   .instant = instant,
-                                   .wake = wake,
-                                   .finish = finish,
-                                   .value = value,
-                                   .hitch = hitch,
-                                   .mark = mark};
+    c->sink = (struct strobe_sink){.start = chrome_start,
+                                   .thread_begin = chrome_thread_begin,
+                                   .slice_begin = chrome_slice_begin,
+                                   .slice_end = chrome_slice_end,
+                                   .instant = chrome_instant,
+                                   .wake = chrome_wake,
+                                   .finish = chrome_finish,
+                                   .value = chrome_value,
+                                   .hitch = chrome_hitch,
+                                   .mark = chrome_mark};
     c->out = out;
     return &c->sink;
 }

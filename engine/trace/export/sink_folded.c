@@ -48,14 +48,15 @@ static void advance_to(struct folded *f, const struct strobe_moment *now, uint32
     f->node = node;
 }
 
-static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+static void folded_start(struct strobe_sink *sink, const struct strobe_reader *reader,
+                         struct strobe_function_tree *tree)
 {
     struct folded *f = (struct folded *)sink;
     f->reader = reader;
     f->tree = tree;
 }
 
-static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
+static void folded_thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
 {
     struct folded *f = (struct folded *)sink;
     f->thread = t;
@@ -63,18 +64,18 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
     f->touched_count = 0;
 }
 
-static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
+static void folded_slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
     advance_to((struct folded *)sink, &s->begin, s->node);
 }
 
-static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
+static void folded_slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
     struct folded *f = (struct folded *)sink;
     advance_to(f, now, strobe_function_tree_node(f->tree, s->node)->parent);
 }
 
-static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
+static void folded_cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
 {
     add_weight((struct folded *)sink, s->node, s->cpu_ns);
 }
@@ -92,7 +93,7 @@ static void write_frame_text(struct folded *f, const char *text, size_t bytes)
     }
 }
 
-static void write_frame(struct folded *f, const char *text)
+static void write_folded_frame(struct folded *f, const char *text)
 {
     write_frame_text(f, text, strlen(text));
 }
@@ -118,10 +119,10 @@ static void write_line(struct folded *f, uint32_t leaf)
         path[i] = strobe_function_tree_node(f->tree, node)->name;
     if (f->sink.several)
         write_root(f);
-    write_frame(f, f->thread->name);
+    write_folded_frame(f, f->thread->name);
     for (uint32_t i = 0; i < depth; i++) {
         strobe_outfile_text(f->out, ";");
-        write_frame(f, strobe_function_tree_name(f->tree, path[i])->text);
+        write_folded_frame(f, strobe_function_tree_name(f->tree, path[i])->text);
     }
     free(path);
     strobe_outfile_text(f->out, " ");
@@ -130,7 +131,7 @@ static void write_line(struct folded *f, uint32_t leaf)
     strobe_outfile_text(f->out, "\n");
 }
 
-static void add_allocations(struct folded *f)
+static void add_allocation_weights(struct folded *f)
 {
     struct strobe_allocation_sum sum = {0};
     if (strobe_allocations_add(&sum, f->reader, f->thread, f->tree, f->options.from_ns, f->options.to_ns) != STROBE_OK)
@@ -140,11 +141,11 @@ static void add_allocations(struct folded *f)
     strobe_allocations_free(&sum);
 }
 
-static void thread_end(struct strobe_sink *sink)
+static void folded_thread_end(struct strobe_sink *sink)
 {
     struct folded *f = (struct folded *)sink;
     if (f->options.weight == STROBE_WEIGHT_ALLOC)
-        add_allocations(f);
+        add_allocation_weights(f);
     uint64_t least = f->options.weight == STROBE_WEIGHT_ALLOC ? 1 : 500;
     for (size_t i = 0; i < f->touched_count; i++) {
         if (f->weight_of[f->touched[i]] >= least)
@@ -153,7 +154,7 @@ static void thread_end(struct strobe_sink *sink)
     }
 }
 
-static enum strobe_status finish(struct strobe_sink *sink)
+static enum strobe_status folded_finish(struct strobe_sink *sink)
 {
     struct folded *f = (struct folded *)sink;
     enum strobe_status status = f->failed ? STROBE_IO : STROBE_OK;
@@ -173,13 +174,13 @@ struct strobe_sink *strobe_sink_folded_by(struct strobe_outfile *out, const stru
     struct folded *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
-    f->sink = (struct strobe_sink){.start = start,
-                                   .thread_begin = thread_begin,
-                                   .slice_begin = slice_begin,
-                                   .slice_end = slice_end,
-                                   .thread_end = thread_end,
-                                   .finish = finish,
-                                   .cpu = options->weight == STROBE_WEIGHT_CPU ? cpu : NULL};
+    f->sink = (struct strobe_sink){.start = folded_start,
+                                   .thread_begin = folded_thread_begin,
+                                   .slice_begin = folded_slice_begin,
+                                   .slice_end = folded_slice_end,
+                                   .thread_end = folded_thread_end,
+                                   .finish = folded_finish,
+                                   .cpu = options->weight == STROBE_WEIGHT_CPU ? folded_cpu : NULL};
     f->out = out;
     f->options = *options;
     return &f->sink;

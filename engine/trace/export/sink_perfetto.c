@@ -149,7 +149,7 @@ static void start_sequence(struct perfetto *w, uint64_t track, const uint64_t *c
     strobe_packets_end(&w->packets, packet, p);
 }
 
-static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
+static void perfetto_thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
 {
     struct perfetto *w = (struct perfetto *)sink;
     uint64_t track = new_track(w), counter_tracks[TRACK_COUNT];
@@ -217,7 +217,7 @@ static uint8_t *intern_source(uint8_t *p, uint32_t id, const struct strobe_name 
     return pb_close(source, p);
 }
 
-static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
+static void perfetto_slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
     struct perfetto *w = (struct perfetto *)sink;
     const char *text = NULL;
@@ -277,7 +277,7 @@ static uint32_t notes_of(const struct strobe_slice *s, const struct strobe_momen
     return set;
 }
 
-static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
+static void perfetto_slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
     struct perfetto *w = (struct perfetto *)sink;
     uint64_t value[NOTE_COUNT];
@@ -307,8 +307,8 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
     strobe_packets_end(&w->packets, packet, p);
 }
 
-static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
-                    size_t note_count)
+static void perfetto_instant(struct strobe_sink *sink, uint64_t time_ns, const char *name,
+                             const struct strobe_note *notes, size_t note_count)
 {
     struct perfetto *w = (struct perfetto *)sink;
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX * (note_count + 1));
@@ -326,11 +326,11 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
 
 /* Both ends of a flow are instants. A flow starts at its earliest event, and the begin of the wait's slice precedes the
  * release, so the slices themselves cannot be the ends. The waiter's instant is in the wait's slice, at its end. */
-static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
+static void perfetto_wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct perfetto *w = (struct perfetto *)sink;
     if (f->waker == STROBE_NOBODY) {
-        instant(sink, f->time_ns, "no waker", NULL, 0);
+        perfetto_instant(sink, f->time_ns, "no waker", NULL, 0);
         return;
     }
     uint32_t other = w->reader->threads[f->at_waker ? f->waiter : f->waker].tid;
@@ -353,7 +353,7 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 /* Frame ids: first the frames that are not functions. */
 enum { FRAME_CUT = 1, FRAME_LOST, FRAME_NO_STACK, FRAME_FUNCTIONS };
 
-static uint32_t image_at(const struct perfetto *w, uint64_t address)
+static uint32_t image_number_at(const struct perfetto *w, uint64_t address)
 {
     for (uint32_t i = 0; i < w->reader->image_count; i++) {
         const struct strobe_image_entry *image = strobe_reader_image(w->reader, i);
@@ -405,7 +405,7 @@ static void intern_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint
         (w->failed |= !strobe_array_reserve_zeroed(&w->function_known, &w->function_room, (size_t)name + 1)) ||
         w->frame_known[frame])
         return;
-    uint32_t index = image_at(w, address);
+    uint32_t index = image_number_at(w, address);
     const struct strobe_image_entry *image = strobe_reader_image(w->reader, index);
     intern_image(w, index);
     const char *text = strobe_function_tree_name(w->tree, name)->text;
@@ -524,7 +524,7 @@ static void emit_sample(struct perfetto *w, uint64_t time_ns)
     w->sample_ns = time_ns;
 }
 
-static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
+static void perfetto_samples(struct strobe_sink *sink, const struct strobe_samples *s)
 {
     struct perfetto *w = (struct perfetto *)sink;
     if (w->failed)
@@ -632,7 +632,7 @@ static void describe_process_track(struct perfetto *w, uint64_t track, const cha
     strobe_packets_end(&w->packets, packet, p);
 }
 
-static void value(struct strobe_sink *sink, const struct strobe_value *v)
+static void perfetto_value(struct strobe_sink *sink, const struct strobe_value *v)
 {
     static const unsigned unit[STROBE_SERIES_COUNT] = {
         [STROBE_SERIES_CPU_NS] = 1, [STROBE_SERIES_FOOTPRINT_BYTES] = 3, [STROBE_SERIES_THREADS] = 2};
@@ -647,7 +647,7 @@ static void value(struct strobe_sink *sink, const struct strobe_value *v)
     w->stats->process_values++;
 }
 
-static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
+static void perfetto_hitch(struct strobe_sink *sink, const struct strobe_late *l)
 {
     struct perfetto *w = (struct perfetto *)sink;
     if (!w->hitch_track)
@@ -663,7 +663,7 @@ static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
     w->stats->hitches++;
 }
 
-static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
+static void perfetto_mark(struct strobe_sink *sink, const struct strobe_mark *m)
 {
     struct perfetto *w = (struct perfetto *)sink;
     strobe_perfetto_mark(&w->marks, &w->packets, &w->next_track, m);
@@ -709,7 +709,8 @@ static void clear_process(struct perfetto *w)
     w->sample_bytes = 0;
 }
 
-static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+static void perfetto_start(struct strobe_sink *sink, const struct strobe_reader *reader,
+                           struct strobe_function_tree *tree)
 {
     struct perfetto *w = (struct perfetto *)sink;
     const struct strobe_session_header *h = reader->session.header;
@@ -742,7 +743,7 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
         emit_lifetime(w);
 }
 
-static enum strobe_status finish(struct strobe_sink *sink)
+static enum strobe_status perfetto_finish(struct strobe_sink *sink)
 {
     struct perfetto *w = (struct perfetto *)sink;
     if (w->packets.buffer)
@@ -767,20 +768,20 @@ struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate
     memset(stats, 0, sizeof *stats);
     if (!w)
         return NULL;
-    w->sink = (struct strobe_sink){.start = start,
-                                   .thread_begin = thread_begin,
-                                   .slice_begin = slice_begin,
-                                   .slice_end = slice_end,
-                                   .instant = instant,
-                                   .wake = wake,
-                                   .samples = samples,
-                                   .finish = finish,
-                                   .value = value,
-                                   .hitch = hitch,
-                                   .mark = mark};
+    w->sink = (struct strobe_sink){.start = perfetto_start,
+                                   .thread_begin = perfetto_thread_begin,
+                                   .slice_begin = perfetto_slice_begin,
+                                   .slice_end = perfetto_slice_end,
+                                   .instant = perfetto_instant,
+                                   .wake = perfetto_wake,
+                                   .samples = perfetto_samples,
+                                   .finish = perfetto_finish,
+                                   .value = perfetto_value,
+                                   .hitch = perfetto_hitch,
+                                   .mark = perfetto_mark};
     w->stats = stats;
     if (!strobe_packets_open(&w->packets, out, deflate)) {
-        finish(&w->sink);
+        perfetto_finish(&w->sink);
         return NULL;
     }
     return &w->sink;

@@ -18,7 +18,8 @@ struct speedscope {
     int open;             /* processes started so far */
 };
 
-static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+static void speedscope_start(struct strobe_sink *sink, const struct strobe_reader *reader,
+                             struct strobe_function_tree *tree)
 {
     struct speedscope *s = (struct speedscope *)sink;
     s->reader = reader;
@@ -32,7 +33,7 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
     strobe_outfile_text(s->out, "\",\"activeProfileIndex\":0,\"profiles\":[");
 }
 
-static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
+static void speedscope_thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
 {
     struct speedscope *s = (struct speedscope *)sink;
     strobe_outfile_text(s->out, s->profiles++ ? ",\n{\"type\":\"evented\",\"unit\":\"nanoseconds\",\"events\":["
@@ -43,7 +44,7 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
     s->last_ns = 0;
 }
 
-static void event(struct speedscope *s, const char *type, uint32_t frame, uint64_t time_ns)
+static void write_event(struct speedscope *s, const char *type, uint32_t frame, uint64_t time_ns)
 {
     s->last_ns = time_ns - s->begin_ns;
     strobe_outfile_text(s->out, s->events++ ? ",\n{\"type\":\"" : "\n{\"type\":\"");
@@ -55,14 +56,15 @@ static void event(struct speedscope *s, const char *type, uint32_t frame, uint64
     strobe_outfile_text(s->out, "}");
 }
 
-static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *slice)
+static void speedscope_slice_begin(struct strobe_sink *sink, const struct strobe_slice *slice)
 {
-    event((struct speedscope *)sink, "O", slice->name, slice->begin.time_ns);
+    write_event((struct speedscope *)sink, "O", slice->name, slice->begin.time_ns);
 }
 
-static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice, const struct strobe_moment *now)
+static void speedscope_slice_end(struct strobe_sink *sink, const struct strobe_slice *slice,
+                                 const struct strobe_moment *now)
 {
-    event((struct speedscope *)sink, "C", slice->name, now->time_ns);
+    write_event((struct speedscope *)sink, "C", slice->name, now->time_ns);
 }
 
 static void write_process(struct speedscope *s)
@@ -79,7 +81,7 @@ static void write_process(struct speedscope *s)
     strobe_outfile_text(s->out, ": ");
 }
 
-static void thread_end(struct strobe_sink *sink)
+static void speedscope_thread_end(struct strobe_sink *sink)
 {
     struct speedscope *s = (struct speedscope *)sink;
     strobe_outfile_text(s->out, "\n],\"startValue\":0,\"endValue\":");
@@ -93,7 +95,7 @@ static void thread_end(struct strobe_sink *sink)
     strobe_outfile_text(s->out, ")\"}");
 }
 
-static void write_frame(struct speedscope *s, const struct strobe_name *name)
+static void write_frame_name(struct speedscope *s, const struct strobe_name *name)
 {
     strobe_outfile_text(s->out, "{\"name\":\"");
     strobe_outfile_json(s->out, name->text);
@@ -110,14 +112,14 @@ static void write_frame(struct speedscope *s, const struct strobe_name *name)
     strobe_outfile_text(s->out, "\"}");
 }
 
-static enum strobe_status finish(struct strobe_sink *sink)
+static enum strobe_status speedscope_finish(struct strobe_sink *sink)
 {
     struct speedscope *s = (struct speedscope *)sink;
     strobe_outfile_text(s->out, "],\"shared\":{\"frames\":[");
     uint32_t count = s->tree ? strobe_function_tree_name_count(s->tree) : 0;
     for (uint32_t i = 0; i < count; i++) {
         strobe_outfile_text(s->out, i ? ",\n" : "\n");
-        write_frame(s, strobe_function_tree_name(s->tree, i));
+        write_frame_name(s, strobe_function_tree_name(s->tree, i));
     }
     strobe_outfile_text(s->out, "]}}\n");
     free(s);
@@ -129,12 +131,12 @@ struct strobe_sink *strobe_sink_speedscope(struct strobe_outfile *out)
     struct speedscope *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink = (struct strobe_sink){.start = start,
-                                   .thread_begin = thread_begin,
-                                   .slice_begin = slice_begin,
-                                   .slice_end = slice_end,
-                                   .thread_end = thread_end,
-                                   .finish = finish};
+    s->sink = (struct strobe_sink){.start = speedscope_start,
+                                   .thread_begin = speedscope_thread_begin,
+                                   .slice_begin = speedscope_slice_begin,
+                                   .slice_end = speedscope_slice_end,
+                                   .thread_end = speedscope_thread_end,
+                                   .finish = speedscope_finish};
     s->out = out;
     return &s->sink;
 }

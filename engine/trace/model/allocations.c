@@ -126,7 +126,7 @@ enum strobe_status strobe_allocations_add(struct strobe_allocation_sum *s, const
     return STROBE_OK;
 }
 
-static void add(struct strobe_allocations *to, struct strobe_allocations part)
+static void sum_allocations(struct strobe_allocations *to, struct strobe_allocations part)
 {
     to->bytes += part.bytes;
     to->count += part.count;
@@ -158,10 +158,10 @@ enum strobe_status strobe_allocations_by_name(const struct strobe_allocation_sum
     for (uint32_t leaf = 1; leaf < s->node_room && leaf < strobe_function_tree_node_count(tree); leaf++) {
         if (!s->of_node[leaf].count)
             continue;
-        add(&out->self[nodes[leaf].name], s->of_node[leaf]);
+        sum_allocations(&out->self[nodes[leaf].name], s->of_node[leaf]);
         for (uint32_t node = leaf; node; node = nodes[node].parent)
             if (!is_repeated(nodes, node, leaf))
-                add(&out->total[nodes[node].name], s->of_node[leaf]);
+                sum_allocations(&out->total[nodes[node].name], s->of_node[leaf]);
     }
     return STROBE_OK;
 }

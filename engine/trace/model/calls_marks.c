@@ -50,7 +50,7 @@ static int by_cookie(const void *left, const void *right)
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns ? -1 : 1 : by_order(a, b);
 }
 
-static int by_begin(const void *left, const void *right)
+static int by_name_and_time(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
     if (a->name != b->name)
@@ -136,7 +136,7 @@ static size_t pair_asyncs(struct work *w, size_t from)
 }
 
 /* Restores the heap's order after its top's free_ns has grown. */
-static void sift_down(struct work *w)
+static void sift_lane_down(struct work *w)
 {
     struct lane moved = w->lanes[0];
     uint32_t at = 0;
@@ -155,7 +155,7 @@ static uint32_t take_lane(struct work *w, uint64_t time_ns, uint64_t end_ns)
     if (w->lane_count && w->lanes[0].free_ns <= time_ns) {
         uint32_t number = w->lanes[0].number;
         w->lanes[0].free_ns = end_ns;
-        sift_down(w);
+        sift_lane_down(w);
         return number;
     }
     uint32_t at = w->lane_count++, number = w->tracks++;
@@ -175,7 +175,7 @@ static int by_track(const void *left, const void *right)
 
 static void emit_async_marks(struct work *w, struct item *slices, size_t count)
 {
-    qsort(slices, count, sizeof *slices, by_begin);
+    qsort(slices, count, sizeof *slices, by_name_and_time);
     for (size_t i = 0; i < count; i++) {
         if (i && slices[i].name != slices[i - 1].name)
             w->lane_count = 0;

@@ -30,7 +30,7 @@ struct repair {
     bool failed;
 };
 
-static void push(struct repair *r, uint32_t name)
+static void push_call(struct repair *r, uint32_t name)
 {
     if (!strobe_array_reserve(&r->stack, &r->room, r->depth + 1)) {
         r->failed = true;
@@ -48,7 +48,7 @@ static struct open pop(struct repair *r)
 }
 
 /* Returns the stack index of the call that an END or THROW applies to; NONE: it is not open. */
-static size_t find_target(const struct repair *r, const struct strobe_call *mark)
+static size_t find_open_call(const struct repair *r, const struct strobe_call *mark)
 {
     if (mark->name == STROBE_CALL_ANY)
         return r->depth ? r->depth - 1 : NONE;
@@ -81,10 +81,10 @@ static void classify_throws(struct repair *r, const struct strobe_calls_thread *
     for (size_t i = 0; i < t->call_count && !r->failed; i++) {
         const struct strobe_call *e = &t->calls[i];
         if (e->what == STROBE_CALL_BEGIN) {
-            push(r, e->name);
+            push_call(r, e->name);
             continue;
         }
-        size_t at = find_target(r, e);
+        size_t at = find_open_call(r, e);
         if (at == NONE)
             continue;
         while (r->depth > at + 1)
@@ -124,11 +124,11 @@ static void repair_event(struct repair *r, const struct strobe_calls_thread *t, 
 {
     const struct strobe_call *e = &t->calls[i];
     if (e->what == STROBE_CALL_BEGIN) {
-        push(r, e->name);
+        push_call(r, e->name);
         append_event(r, e->time_ns, e->name, STROBE_CALL_BEGIN, e->flags);
         return;
     }
-    size_t at = find_target(r, e);
+    size_t at = find_open_call(r, e);
     r->stats.throws += e->what == STROBE_CALL_THROW;
     if (at == NONE) {
         r->stats.unmatched++;
@@ -160,7 +160,7 @@ static bool is_whole(struct repair *r, const struct strobe_calls_thread *t)
     for (size_t i = 0; i < t->call_count && whole && !r->failed; i++) {
         const struct strobe_call *e = &t->calls[i];
         if (e->what == STROBE_CALL_BEGIN)
-            push(r, e->name);
+            push_call(r, e->name);
         else if (e->what == STROBE_CALL_END && r->depth && r->stack[r->depth - 1].name == e->name)
             pop(r);
         else

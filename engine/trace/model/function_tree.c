@@ -102,7 +102,7 @@ struct strobe_function_tree {
 
 /* ---- names */
 
-static uint32_t name_of(struct strobe_function_tree *t, const struct strobe_symbol *symbol)
+static uint32_t intern_symbol_name(struct strobe_function_tree *t, const struct strobe_symbol *symbol)
 {
     if ((t->failed |=
          !strobe_array_reserve_zeroed(&t->name_of_function, &t->function_room, (size_t)symbol->function_id + 1)) ||
@@ -188,7 +188,7 @@ static const struct place *place_of(struct strobe_function_tree *t, uint64_t add
     struct place *new = &t->place[t->place_count++];
     *new = (struct place){(uint32_t)t->place_name_count, (uint32_t)count, owner};
     for (size_t i = 0; i < count; i++)
-        t->place_names[t->place_name_count++] = name_of(t, &symbols[i]);
+        t->place_names[t->place_name_count++] = intern_symbol_name(t, &symbols[i]);
     return new;
 }
 
@@ -241,7 +241,7 @@ static struct folded descend(struct strobe_function_tree *t, struct folded calle
 }
 
 /* Returns the base node of stacks with these bits. */
-static uint32_t base_of(struct strobe_function_tree *t, unsigned incomplete)
+static uint32_t base_node_of(struct strobe_function_tree *t, unsigned incomplete)
 {
     if (incomplete & STROBE_STACK_LOST)
         return strobe_function_tree_child(t, 0, STROBE_NAME_LOST);
@@ -277,7 +277,7 @@ static void fold(struct strobe_function_tree *t, uint32_t stack, unsigned incomp
     if (top && known[top].node)
         f = known[top];
     else
-        f = (struct folded){.node = base_of(t, incomplete) + 1, .shown = 0};
+        f = (struct folded){.node = base_node_of(t, incomplete) + 1, .shown = 0};
     if (!f.shown)
         f.shown = f.node;
     while (count--) {
@@ -314,7 +314,7 @@ static uint32_t node_of_functions(struct strobe_function_tree *t, uint32_t stack
         f = folded_of(t, stack, incomplete);
     if (t->failed && !f)
         return 0;
-    uint32_t node = !f ? 0 : f->node ? f->shown - 1 : base_of(t, incomplete);
+    uint32_t node = !f ? 0 : f->node ? f->shown - 1 : base_node_of(t, incomplete);
     return node ? node : strobe_function_tree_child(t, 0, STROBE_NAME_NO_STACK);
 }
 
@@ -329,7 +329,7 @@ static uint32_t syscall_of(struct strobe_function_tree *t, uint32_t stack)
     uint32_t *known = &t->syscall_of[stack];
     if (!*known) {
         uint64_t address = strobe_stack_node_of(t->table, stack)->address;
-        *known = t->in_syscall(t->resolver.ctx, address, &call) ? name_of(t, &call) : NO_SYSCALL;
+        *known = t->in_syscall(t->resolver.ctx, address, &call) ? intern_symbol_name(t, &call) : NO_SYSCALL;
     }
     return *known;
 }

@@ -20,7 +20,8 @@ struct window {
     int begun;  /* processes started so far */
 };
 
-static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+static void window_start(struct strobe_sink *sink, const struct strobe_reader *reader,
+                         struct strobe_function_tree *tree)
 {
     struct window *w = (struct window *)sink;
     uint64_t begin_ns = strobe_reader_ns(reader, reader->first_ticks);
@@ -34,7 +35,7 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
     w->inner->start(w->inner, reader, tree);
 }
 
-static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *thread)
+static void window_thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *thread)
 {
     struct window *w = (struct window *)sink;
     w->thread = thread;
@@ -77,7 +78,7 @@ static void emit_slice_begin(struct window *w, const struct strobe_slice *slice)
 
 /* Moves the thread's timeline to `next`. Enters and leaves the window if its edges lie before `next`. A slice that ends
  * or begins exactly at the window's begin is not cut, so the window is entered only when `next` is past that time. */
-static void advance(struct window *w, const struct strobe_moment *next)
+static void advance_window(struct window *w, const struct strobe_moment *next)
 {
     if (w->place == BEFORE && next->time_ns > w->from_ns) {
         struct strobe_moment edge = interpolate_moment(w, w->from_ns, next);
@@ -108,10 +109,10 @@ static void abort_thread(struct window *w, const struct strobe_moment *now)
     w->place = BEHIND;
 }
 
-static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *slice)
+static void window_slice_begin(struct strobe_sink *sink, const struct strobe_slice *slice)
 {
     struct window *w = (struct window *)sink;
-    advance(w, &slice->begin);
+    advance_window(w, &slice->begin);
     if (w->place == BEHIND)
         return;
     if (!strobe_array_reserve(&w->open, &w->room, w->depth + 1)) {
@@ -123,10 +124,11 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *sli
         emit_slice_begin(w, slice);
 }
 
-static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice, const struct strobe_moment *now)
+static void window_slice_end(struct strobe_sink *sink, const struct strobe_slice *slice,
+                             const struct strobe_moment *now)
 {
     struct window *w = (struct window *)sink;
-    advance(w, now);
+    advance_window(w, now);
     if (w->place == BEHIND || !w->depth)
         return;
     struct strobe_slice emitted = *slice;
@@ -135,8 +137,8 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice
         w->inner->slice_end(w->inner, &emitted, now);
 }
 
-static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
-                    size_t note_count)
+static void window_instant(struct strobe_sink *sink, uint64_t time_ns, const char *name,
+                           const struct strobe_note *notes, size_t note_count)
 {
     struct window *w = (struct window *)sink;
     struct strobe_moment m = w->last;
@@ -144,14 +146,14 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
         return;
     if (m.time_ns && time_ns > m.time_ns) {
         m.time_ns = time_ns;
-        advance(w, &m);
+        advance_window(w, &m);
     }
     emit_thread_begin(w);
     w->inner->instant(w->inner, time_ns > w->from_ns ? time_ns : w->from_ns, name, notes, note_count);
 }
 
 /* A flow is emitted only if both of its ends are in the window. */
-static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
+static void window_wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct window *w = (struct window *)sink;
     struct strobe_moment m = w->last;
@@ -159,13 +161,13 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
         return;
     if (f->time_ns > m.time_ns && m.time_ns) {
         m.time_ns = f->time_ns;
-        advance(w, &m);
+        advance_window(w, &m);
     }
     emit_thread_begin(w);
     w->inner->wake(w->inner, f);
 }
 
-static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
+static void window_samples(struct strobe_sink *sink, const struct strobe_samples *s)
 {
     struct window *w = (struct window *)sink;
     struct strobe_samples in = *s;
@@ -189,7 +191,7 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
 }
 
 /* Emits the part of a share that lies in the window, in proportion to time. */
-static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
+static void window_cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
 {
     struct window *w = (struct window *)sink;
     struct strobe_cpu_share in = *s;
@@ -204,14 +206,14 @@ static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
     w->inner->cpu(w->inner, &in);
 }
 
-static void value(struct strobe_sink *sink, const struct strobe_value *v)
+static void window_value(struct strobe_sink *sink, const struct strobe_value *v)
 {
     struct window *w = (struct window *)sink;
     if (w->inner->value && v->time_ns >= w->from_ns && v->time_ns < w->to_ns)
         w->inner->value(w->inner, v);
 }
 
-static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
+static void window_hitch(struct strobe_sink *sink, const struct strobe_late *l)
 {
     struct window *w = (struct window *)sink;
     struct strobe_late in = *l;
@@ -222,7 +224,7 @@ static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
     w->inner->hitch(w->inner, &in);
 }
 
-static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
+static void window_mark(struct strobe_sink *sink, const struct strobe_mark *m)
 {
     struct window *w = (struct window *)sink;
     struct strobe_mark in = *m;
@@ -233,14 +235,14 @@ static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
     w->inner->mark(w->inner, &in);
 }
 
-static void thread_end(struct strobe_sink *sink)
+static void window_thread_end(struct strobe_sink *sink)
 {
     struct window *w = (struct window *)sink;
     if (w->emitted && w->inner->thread_end)
         w->inner->thread_end(w->inner);
 }
 
-static enum strobe_status finish(struct strobe_sink *sink)
+static enum strobe_status window_finish(struct strobe_sink *sink)
 {
     struct window *w = (struct window *)sink;
     enum strobe_status status = w->inner->finish(w->inner);
@@ -259,19 +261,19 @@ struct strobe_sink *strobe_sink_window(struct strobe_sink *inner, struct strobe_
         inner->finish(inner);
         return NULL;
     }
-    w->sink = (struct strobe_sink){.start = start,
-                                   .thread_begin = thread_begin,
-                                   .slice_begin = slice_begin,
-                                   .slice_end = slice_end,
-                                   .instant = instant,
-                                   .wake = wake,
-                                   .samples = samples,
-                                   .thread_end = thread_end,
-                                   .finish = finish,
-                                   .value = value,
-                                   .hitch = hitch,
-                                   .mark = mark,
-                                   .cpu = inner->cpu ? cpu : NULL};
+    w->sink = (struct strobe_sink){.start = window_start,
+                                   .thread_begin = window_thread_begin,
+                                   .slice_begin = window_slice_begin,
+                                   .slice_end = window_slice_end,
+                                   .instant = window_instant,
+                                   .wake = window_wake,
+                                   .samples = window_samples,
+                                   .thread_end = window_thread_end,
+                                   .finish = window_finish,
+                                   .value = window_value,
+                                   .hitch = window_hitch,
+                                   .mark = window_mark,
+                                   .cpu = inner->cpu ? window_cpu : NULL};
     w->inner = inner;
     w->times = times;
     w->stats = stats;

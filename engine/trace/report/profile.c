@@ -49,7 +49,7 @@ static int reserve_thread(struct strobe_profile *p, uint32_t thread)
     return strobe_array_reserve_zeroed(&p->stacks, &p->thread_count, (size_t)thread + 1);
 }
 
-static struct open_slice *push(struct strobe_profile_stack *s)
+static struct open_slice *push_slice(struct strobe_profile_stack *s)
 {
     if (!strobe_array_reserve(&s->slices, &s->capacity, s->depth + 1))
         return NULL;
@@ -80,7 +80,7 @@ void strobe_profile_begin(struct strobe_profile *p, uint32_t thread, uint32_t na
     }
     t->waits += class == STROBE_SLICE_WAIT;
     advance_clock(s, time_ns, cpu_ns);
-    struct open_slice *slice = s->depth < DEPTH_MAX ? push(s) : NULL;
+    struct open_slice *slice = s->depth < DEPTH_MAX ? push_slice(s) : NULL;
     if (!slice) {
         p->failed |= s->depth < DEPTH_MAX;
         s->beyond++;

@@ -95,7 +95,7 @@ static void keep_top(struct strobe_report *r)
     qsort(r->inclusive, r->method_count, sizeof *list, ranking[total_order[r->options.by]]);
 }
 
-static int longest_first(const void *a, const void *b)
+static int longest_wait_first(const void *a, const void *b)
 {
     const struct strobe_report_wait *x = a, *y = b;
     if (x->duration_ns != y->duration_ns)
@@ -184,7 +184,7 @@ enum strobe_status strobe_report_rank(struct strobe_report *r, const struct stro
     }
     r->method_count_in_all = r->method_count;
     keep_top(r);
-    qsort(r->wait_kinds, r->wait_kind_count, sizeof *r->wait_kinds, longest_first);
+    qsort(r->wait_kinds, r->wait_kind_count, sizeof *r->wait_kinds, longest_wait_first);
     take_waits(r, p, names);
     if (r->thread_count)
         qsort(r->threads, r->thread_count, sizeof *r->threads, busiest_first);

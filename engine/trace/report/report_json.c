@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void process(const struct strobe_report *r, struct strobe_json *j)
+static void write_json_process(const struct strobe_report *r, struct strobe_json *j)
 {
     const struct strobe_report_process *p = &r->process;
     if (!p->values && !p->longest_ns)
@@ -26,7 +26,7 @@ static void process(const struct strobe_report *r, struct strobe_json *j)
     strobe_json_object_end(j);
 }
 
-static void threads(const struct strobe_report *r, struct strobe_json *j)
+static void write_json_threads(const struct strobe_report *r, struct strobe_json *j)
 {
     strobe_json_array(j, "threads");
     for (size_t i = 0; i < r->thread_count; i++) {
@@ -52,7 +52,7 @@ static void threads(const struct strobe_report *r, struct strobe_json *j)
     strobe_json_array_end(j);
 }
 
-static void methods(const struct strobe_report *r, struct strobe_json *j)
+static void write_json_methods(const struct strobe_report *r, struct strobe_json *j)
 {
     int session = !strcmp(r->source, "session");
     strobe_json_array(j, "methods");
@@ -78,7 +78,7 @@ static void methods(const struct strobe_report *r, struct strobe_json *j)
     strobe_json_uint(j, "method_count_in_all", r->method_count_in_all);
 }
 
-static void waits(const struct strobe_report *r, struct strobe_json *j)
+static void write_json_waits(const struct strobe_report *r, struct strobe_json *j)
 {
     strobe_json_array(j, "wait_kinds");
     for (size_t i = 0; i < r->wait_kind_count; i++) {
@@ -126,7 +126,7 @@ static void tally(struct strobe_json *j, const char *key, const struct strobe_ta
     strobe_json_object_end(j);
 }
 
-static void losses(const struct strobe_report *r, struct strobe_json *j)
+static void write_json_losses(const struct strobe_report *r, struct strobe_json *j)
 {
     tally(j, "events", &r->events);
     strobe_json_object(j, "events_by_kind");
@@ -198,13 +198,13 @@ void strobe_report_print_json(const struct strobe_report *r, FILE *out)
     strobe_json_uint(j, "begin_ns", r->begin_ns);
     strobe_json_uint(j, "wall_ns", r->wall_ns);
     strobe_json_uint(j, "cpu_ns", r->cpu_ns);
-    process(r, j);
-    threads(r, j);
-    methods(r, j);
+    write_json_process(r, j);
+    write_json_threads(r, j);
+    write_json_methods(r, j);
     strobe_report_json_parts(r, j);
-    waits(r, j);
+    write_json_waits(r, j);
     if (session)
-        losses(r, j);
+        write_json_losses(r, j);
     strobe_json_object(j, "recorded");
     for (size_t i = 0; i < r->fact_count; i++)
         strobe_json_uint(j, r->facts[i].key, r->facts[i].value);

@@ -5,7 +5,7 @@
 
 /* ---- callers and callees */
 
-static int longest_first(const void *a, const void *b)
+static int longest_relation_first(const void *a, const void *b)
 {
     const struct strobe_report_relation *x = a, *y = b;
     if (x->ns != y->ns)
@@ -13,7 +13,7 @@ static int longest_first(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static const char *keep(struct strobe_report *r, const char *text)
+static const char *keep_part_text(struct strobe_report *r, const char *text)
 {
     const char *kept = strobe_text_keep(&r->texts, text, strlen(text));
     return kept ? kept : "";
@@ -31,10 +31,11 @@ static struct strobe_report_relation *list_relations(struct strobe_report *r, co
         if (!from[i].slices && !from[i].cpu_ns)
             continue;
         const char *name = i < shift ? "" : strobe_function_tree_name(tree, (uint32_t)(i - shift))->text;
-        list[(*count)++] = (struct strobe_report_relation){keep(r, name), from[i].ns, from[i].cpu_ns, from[i].slices};
+        list[(*count)++] =
+            (struct strobe_report_relation){keep_part_text(r, name), from[i].ns, from[i].cpu_ns, from[i].slices};
     }
     if (list)
-        qsort(list, *count, sizeof *list, longest_first);
+        qsort(list, *count, sizeof *list, longest_relation_first);
     return list;
 }
 
@@ -43,8 +44,8 @@ static enum strobe_status take_function(struct strobe_report *r, const struct st
 {
     if (!b->function.slices)
         return STROBE_NO_ENTRY;
-    r->function = (struct strobe_report_relation){keep(r, r->options.function), b->function.ns, b->function.cpu_ns,
-                                                  b->function.slices};
+    r->function = (struct strobe_report_relation){keep_part_text(r, r->options.function), b->function.ns,
+                                                  b->function.cpu_ns, b->function.slices};
     r->callers = list_relations(r, b->callers, b->caller_room, 1, tree, &r->caller_count);
     r->callees = list_relations(r, b->callees, b->callee_room, 0, tree, &r->callee_count);
     return r->callers && r->callees ? STROBE_OK : STROBE_IO;
@@ -129,8 +130,8 @@ static enum strobe_status take_lines(struct strobe_report *r, const struct strob
     r->line_unknown = l->unknown;
     for (size_t i = 0; i < l->count; i++)
         r->lines[r->line_count++] =
-            (struct strobe_report_line){keep(r, strobe_function_tree_name(tree, l->lines[i].name)->text),
-                                        keep(r, l->lines[i].file), l->lines[i].line, l->lines[i].samples};
+            (struct strobe_report_line){keep_part_text(r, strobe_function_tree_name(tree, l->lines[i].name)->text),
+                                        keep_part_text(r, l->lines[i].file), l->lines[i].line, l->lines[i].samples};
     qsort(r->lines, r->line_count, sizeof *r->lines, most_samples_first);
     if (r->options.top && r->line_count > r->options.top)
         r->line_count = r->options.top;
@@ -149,7 +150,8 @@ enum strobe_status strobe_report_take_parts(struct strobe_report *r, const struc
 
 /* ---- JSON */
 
-static void relations(struct strobe_json *j, const char *key, const struct strobe_report_relation *list, size_t count)
+static void write_json_relations(struct strobe_json *j, const char *key, const struct strobe_report_relation *list,
+                                 size_t count)
 {
     strobe_json_array(j, key);
     for (size_t i = 0; i < count; i++) {
@@ -170,8 +172,8 @@ static void function(const struct strobe_report *r, struct strobe_json *j)
     strobe_json_uint(j, "total_ns", r->function.ns);
     strobe_json_uint(j, "total_cpu_ns", r->function.cpu_ns);
     strobe_json_uint(j, "slices", r->function.slices);
-    relations(j, "callers", r->callers, r->caller_count);
-    relations(j, "callees", r->callees, r->callee_count);
+    write_json_relations(j, "callers", r->callers, r->caller_count);
+    write_json_relations(j, "callees", r->callees, r->callee_count);
     strobe_json_object_end(j);
 }
 

@@ -16,8 +16,8 @@ void strobe_report_print_part(const struct strobe_report *r, FILE *out)
 
 /* ---- callers and callees */
 
-static void relations(const struct strobe_report *r, FILE *out, const char *heading,
-                      const struct strobe_report_relation *list, size_t count)
+static void print_report_relations(const struct strobe_report *r, FILE *out, const char *heading,
+                                   const struct strobe_report_relation *list, size_t count)
 {
     size_t shown = r->options.top && r->options.top < count ? r->options.top : count;
     if (!count)
@@ -37,8 +37,8 @@ void strobe_report_print_function(const struct strobe_report *r, FILE *out)
         return;
     fprintf(out, "\n%s: %s inclusive, %s of CPU\n", r->function.name, strobe_cell_span(r->function.ns).text,
             strobe_cell_span(r->function.cpu_ns).text);
-    relations(r, out, "Called by", r->callers, r->caller_count);
-    relations(r, out, "Calls", r->callees, r->callee_count);
+    print_report_relations(r, out, "Called by", r->callers, r->caller_count);
+    print_report_relations(r, out, "Calls", r->callees, r->callee_count);
 }
 
 /* ---- allocations */

@@ -39,19 +39,20 @@ struct job {
     struct strobe_error *error;
 };
 
-static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+static void report_start(struct strobe_sink *sink, const struct strobe_reader *reader,
+                         struct strobe_function_tree *tree)
 {
     (void)tree;
     ((struct adder *)sink)->reader = reader;
 }
 
-static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *thread)
+static void report_thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *thread)
 {
     struct adder *a = (struct adder *)sink;
     a->thread = (uint32_t)(thread - a->reader->threads);
 }
 
-static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *slice)
+static void report_slice_begin(struct strobe_sink *sink, const struct strobe_slice *slice)
 {
     struct adder *a = (struct adder *)sink;
     strobe_process_slice_begin(&a->process, a->thread, slice->begin.time_ns, slice->name);
@@ -59,7 +60,8 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *sli
     strobe_profile_begin(&a->profile, a->thread, slice->name, slice->class, slice->begin.time_ns, slice->begin.cpu_ns);
 }
 
-static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice, const struct strobe_moment *now)
+static void report_slice_end(struct strobe_sink *sink, const struct strobe_slice *slice,
+                             const struct strobe_moment *now)
 {
     struct adder *a = (struct adder *)sink;
     strobe_process_slice_end(&a->process, a->thread, now->time_ns);
@@ -74,13 +76,13 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice
     a->end = STROBE_END_UNKNOWN;
 }
 
-static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
+static void report_samples(struct strobe_sink *sink, const struct strobe_samples *s)
 {
     struct adder *a = (struct adder *)sink;
     strobe_source_lines_add(&a->lines, a->tree, &a->reader->session.stacks, a->symbols, s);
 }
 
-static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
+static void report_cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
 {
     struct adder *a = (struct adder *)sink;
     const struct strobe_function_node *nodes = strobe_function_tree_node(a->tree, 0);
@@ -97,7 +99,7 @@ static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
     free(names);
 }
 
-static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
+static void report_wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct adder *a = (struct adder *)sink;
     if (f->at_waker)
@@ -106,46 +108,46 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
     a->waker = f->waker;
 }
 
-static void value(struct strobe_sink *sink, const struct strobe_value *v)
+static void report_value(struct strobe_sink *sink, const struct strobe_value *v)
 {
     strobe_process_value(&((struct adder *)sink)->process, v->what, v->time_ns, v->value);
 }
 
-static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
+static void report_hitch(struct strobe_sink *sink, const struct strobe_late *l)
 {
     strobe_process_hitch(&((struct adder *)sink)->process, l->how, l->begin_ns, l->end_ns, l->thread);
 }
 
-static enum strobe_status finish(struct strobe_sink *sink)
+static enum strobe_status report_finish(struct strobe_sink *sink)
 {
     return strobe_profile_finish(&((struct adder *)sink)->profile);
 }
 
-static const char *keep(struct strobe_report *r, const char *text)
+static const char *keep_session_text(struct strobe_report *r, const char *text)
 {
     const char *kept = strobe_text_keep(&r->texts, text, strlen(text));
     return kept ? kept : "";
 }
 
 /* Copies the name, because the report outlives the tree. */
-static const char *name_of(void *ctx, uint32_t name)
+static const char *session_name_of(void *ctx, uint32_t name)
 {
     struct job *j = ctx;
-    return keep(j->report, strobe_function_tree_name(j->tree, name)->text);
+    return keep_session_text(j->report, strobe_function_tree_name(j->tree, name)->text);
 }
 
-static const char *image_of(void *ctx, uint32_t name)
+static const char *session_image_of(void *ctx, uint32_t name)
 {
     struct job *j = ctx;
-    return keep(j->report, strobe_function_tree_name(j->tree, name)->image);
+    return keep_session_text(j->report, strobe_function_tree_name(j->tree, name)->image);
 }
 
-static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
+static size_t report_resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
 {
     return strobe_symbols_resolve(ctx, return_address, out, max);
 }
 
-static int in_syscall(void *ctx, uint64_t return_address, struct strobe_symbol *out)
+static int report_in_syscall(void *ctx, uint64_t return_address, struct strobe_symbol *out)
 {
     return strobe_symbols_in_syscall(ctx, return_address, out);
 }
@@ -161,7 +163,7 @@ static uint64_t restricted_ns(const struct strobe_reader *r, const struct strobe
     return t->state == STROBE_THREAD_RESTRICTED ? strobe_reader_span_ns(r, t->end_ticks - r->first_ticks) : 0;
 }
 
-static enum strobe_status take_threads(struct job *j)
+static enum strobe_status take_session_threads(struct job *j)
 {
     struct strobe_report *r = j->report;
     const struct strobe_profile *p = &j->adder.profile;
@@ -172,7 +174,7 @@ static enum strobe_status take_threads(struct job *j)
         const struct strobe_reader_thread *t = &j->reader->threads[i];
         struct strobe_report_thread *out = &r->threads[r->thread_count++];
         *out =
-            (struct strobe_report_thread){.name = keep(r, t->name),
+            (struct strobe_report_thread){.name = keep_session_text(r, t->name),
                                           .tid = t->tid,
                                           .generation = t->generation,
                                           .is_main = t->is_main,
@@ -198,10 +200,10 @@ static void take_header(struct strobe_report *r, const struct strobe_reader *rea
     char text[sizeof h->command + 1];
     memcpy(text, h->command, sizeof h->command);
     text[sizeof h->command] = 0;
-    r->command = keep(r, text);
+    r->command = keep_session_text(r, text);
     memcpy(text, h->exe, sizeof h->exe);
     text[sizeof h->exe] = 0;
-    r->exe = keep(r, text);
+    r->exe = keep_session_text(r, text);
     r->pid = h->pid;
     r->closed = reader->closed;
     r->exited = strobe_load_relaxed(&h->state) == STROBE_SESSION_EXITED;
@@ -269,8 +271,8 @@ static void take_losses(struct strobe_report *r, const struct strobe_reader *rea
         strobe_error_copy(&verdict, r->verdict, sizeof r->verdict);
 }
 
-static void take_calls(struct strobe_report *r, const struct strobe_reader *reader,
-                       const struct strobe_timeline_stats *shown)
+static void take_call_counts(struct strobe_report *r, const struct strobe_reader *reader,
+                             const struct strobe_timeline_stats *shown)
 {
     const struct strobe_reader_calls *c = &reader->calls;
     r->calls = (struct strobe_report_calls){c->recorded,
@@ -426,28 +428,28 @@ static enum strobe_status build(struct job *j)
         .gap_ns = options->gap_ns, .repair = options->repair, .no_samples = !options->lines};
     struct strobe_timeline_stats shown;
     struct strobe_allocations_by_name by_name = {0};
-    struct strobe_report_names names = {name_of, image_of, j, &by_name};
+    struct strobe_report_names names = {session_name_of, session_image_of, j, &by_name};
     unsigned symbols = options->symbols | (options->lines ? 0u : STROBE_SYMBOLS_NO_LINES);
-    j->adder.sink = (struct strobe_sink){.start = start,
-                                         .thread_begin = thread_begin,
-                                         .slice_begin = slice_begin,
-                                         .slice_end = slice_end,
-                                         .wake = wake,
-                                         .finish = finish,
-                                         .value = value,
-                                         .hitch = hitch,
-                                         .samples = options->lines ? samples : NULL,
-                                         .cpu = cpu};
+    j->adder.sink = (struct strobe_sink){.start = report_start,
+                                         .thread_begin = report_thread_begin,
+                                         .slice_begin = report_slice_begin,
+                                         .slice_end = report_slice_end,
+                                         .wake = report_wake,
+                                         .finish = report_finish,
+                                         .value = report_value,
+                                         .hitch = report_hitch,
+                                         .samples = options->lines ? report_samples : NULL,
+                                         .cpu = report_cpu};
     enum strobe_status status =
         strobe_profile_open(&j->adder.profile, options->top ? options->top : STROBE_REPORT_WAITS_MAX);
     j->adder.profile.has_shares = 1;
     if (status == STROBE_OK)
         status = strobe_symbols_open(&j->reader->session, symbols, &j->symbols);
     if (status == STROBE_OK)
-        status = strobe_function_tree_open(&j->reader->session.stacks, (struct strobe_resolver){resolve, j->symbols},
-                                           &j->tree);
+        status = strobe_function_tree_open(&j->reader->session.stacks,
+                                           (struct strobe_resolver){report_resolve, j->symbols}, &j->tree);
     if (status == STROBE_OK)
-        strobe_function_tree_show_syscalls(j->tree, in_syscall);
+        strobe_function_tree_show_syscalls(j->tree, report_in_syscall);
     if (status == STROBE_OK)
         status = check_part(j);
     if (status == STROBE_OK) {
@@ -459,16 +461,16 @@ static enum strobe_status build(struct job *j)
     if (status == STROBE_OK)
         status = strobe_breakdown_status(&j->adder.breakdown);
     if (status == STROBE_OK)
-        status = take_threads(j);
+        status = take_session_threads(j);
     if (status != STROBE_OK)
         return status;
     take_header(j->report, j->reader);
     clip(j->report);
     take_losses(j->report, j->reader, j->tree);
-    take_calls(j->report, j->reader, &shown);
+    take_call_counts(j->report, j->reader, &shown);
     strobe_process_finish(&j->adder.process, j->report);
     if (j->adder.process.place_depth)
-        j->report->process.longest_in = name_of(j, j->adder.process.place);
+        j->report->process.longest_in = session_name_of(j, j->adder.process.place);
     status = add_allocations(j, &by_name);
     if (status == STROBE_OK)
         status = strobe_report_rank(j->report, &j->adder.profile, &names);

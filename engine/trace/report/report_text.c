@@ -39,7 +39,7 @@ static void heading(const struct strobe_report *r, FILE *out)
 }
 
 /* Prints the process's figures, if known, and its hitches. */
-static void process(const struct strobe_report *r, FILE *out)
+static void print_report_process(const struct strobe_report *r, FILE *out)
 {
     const struct strobe_report_process *p = &r->process;
     const char *between = "";
@@ -64,7 +64,7 @@ static void process(const struct strobe_report *r, FILE *out)
     fprintf(out, p->longest_in[0] ? ", in %s\n" : "\n", p->longest_in);
 }
 
-static void threads(const struct strobe_report *r, FILE *out)
+static void print_report_threads(const struct strobe_report *r, FILE *out)
 {
     size_t shown = r->options.top && r->options.top < r->thread_count ? r->options.top : r->thread_count;
     fprintf(out, "\nThreads\n%10s %11s %11s %8s %8s %8s %9s %8s  %s\n", "tid", "wall", "CPU", "waiting", "off CPU",
@@ -117,7 +117,7 @@ static size_t before_parameters(const char *text)
 
 /* Prints a name, cut to the width minus `used` columns. Parameters are cut first, and then the begin, because the end
  * of a name is more informative. */
-static void name(const struct strobe_report *r, FILE *out, const char *text, size_t used)
+static void print_report_name(const struct strobe_report *r, FILE *out, const char *text, size_t used)
 {
     size_t room = r->options.width > used + NAME_LEAST ? r->options.width - used : NAME_LEAST;
     if (!r->options.width || strlen(text) <= room) {
@@ -133,7 +133,7 @@ static void name(const struct strobe_report *r, FILE *out, const char *text, siz
         fprintf(out, "...%.*s%s", (int)(keep - 3), text + bytes - (keep - 3), tail);
 }
 
-static void methods(const struct strobe_report *r, FILE *out, int inclusive)
+static void print_report_methods(const struct strobe_report *r, FILE *out, int inclusive)
 {
     uint64_t whole = r->options.by == STROBE_BY_CPU ? r->cpu_ns : seen_ns(r, inclusive);
     size_t shown = 0, top = r->options.top ? r->options.top : r->method_count;
@@ -150,8 +150,8 @@ static void methods(const struct strobe_report *r, FILE *out, int inclusive)
         if (r->calls.recorded)
             fprintf(out, "%10" PRIu64 "  ", m->slices);
         const char *image = strcmp(m->image, m->name) ? base(m->image) : "";
-        name(r, out, m->name,
-             METHOD_COLUMN + (r->calls.recorded ? CALLS_COLUMN : 0) + (image[0] ? strlen(image) + 4 : 0));
+        print_report_name(r, out, m->name,
+                          METHOD_COLUMN + (r->calls.recorded ? CALLS_COLUMN : 0) + (image[0] ? strlen(image) + 4 : 0));
         if (image[0])
             fprintf(out, image[0] == '[' ? "  %s" : "  [%s]", image);
         putc('\n', out);
@@ -160,7 +160,7 @@ static void methods(const struct strobe_report *r, FILE *out, int inclusive)
         fprintf(out, "%8s %zu more\n", "...", r->method_count_in_all - shown);
 }
 
-static void waits(const struct strobe_report *r, FILE *out)
+static void print_report_waits(const struct strobe_report *r, FILE *out)
 {
     if (!r->wait_kind_count)
         return;
@@ -176,7 +176,7 @@ static void waits(const struct strobe_report *r, FILE *out)
         snprintf(thread, sizeof thread, "%" PRIu32 " %s", w->tid, w->thread);
         fprintf(out, "%11s %11s  %-16s %-24s ", strobe_cell_span(w->duration_ns).text,
                 strobe_cell_span(w->begin_ns).text, w->kind, thread);
-        name(r, out, w->method, WAIT_COLUMN + (w->arg ? ARGUMENT : 0));
+        print_report_name(r, out, w->method, WAIT_COLUMN + (w->arg ? ARGUMENT : 0));
         if (w->arg)
             fprintf(out, w->arg > 0xffffffff ? " (0x%" PRIx64 ")" : " (%" PRIu64 ")", w->arg);
         if (w->waker_tid)
@@ -194,7 +194,7 @@ static void tally_row(FILE *out, const char *name, const struct strobe_tally *t)
             t->overwritten);
 }
 
-static void losses(const struct strobe_report *r, FILE *out)
+static void print_report_losses(const struct strobe_report *r, FILE *out)
 {
     fprintf(out, "\nEvents and where they went\n%12s %11s %11s %11s %9s %9s %9s %9s %9s\n", "kind", "events", "sampled",
             "gated", "paused", "reentrant", "no stack", "dropped", "overwrit.");
@@ -271,19 +271,19 @@ static void facts(const struct strobe_report *r, FILE *out)
 static void print(const struct strobe_report *r, FILE *out)
 {
     heading(r, out);
-    process(r, out);
-    threads(r, out);
+    print_report_process(r, out);
+    print_report_threads(r, out);
     strobe_report_print_function(r, out);
     if (r->options.by == STROBE_BY_ALLOC) {
         strobe_report_print_allocations(r, out);
     } else {
-        methods(r, out, 0);
-        methods(r, out, 1);
+        print_report_methods(r, out, 0);
+        print_report_methods(r, out, 1);
     }
     strobe_report_print_lines(r, out);
-    waits(r, out);
+    print_report_waits(r, out);
     if (!strcmp(r->source, "session") && r->options.verbose)
-        losses(r, out);
+        print_report_losses(r, out);
     else if (!strcmp(r->source, "session"))
         summary(r, out);
     if (r->signal_taken)

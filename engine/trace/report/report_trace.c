@@ -33,7 +33,7 @@ struct job {
     int failed;
 };
 
-static const char *keep(struct job *j, const char *text)
+static const char *keep_trace_text(struct job *j, const char *text)
 {
     const char *kept = strobe_text_keep(&j->report->texts, text, strlen(text));
     j->failed |= !kept;
@@ -41,7 +41,7 @@ static const char *keep(struct job *j, const char *text)
 }
 
 /* Returns the class that the event's category names. Events without such a category are functions. */
-static enum strobe_slice_class class_of(const struct strobe_import_event *e)
+static enum strobe_slice_class class_of_event(const struct strobe_import_event *e)
 {
     static const char *const names[] = {
         [STROBE_SLICE_FUNCTION] = "function",       [STROBE_SLICE_WAIT] = "wait",       [STROBE_SLICE_GAP] = "gap",
@@ -59,7 +59,7 @@ static void on_process(void *ctx, uint32_t pid, const char *name)
     if (j->report->pid)
         return;
     j->report->pid = pid;
-    j->report->command = keep(j, name);
+    j->report->command = keep_trace_text(j, name);
 }
 
 static void on_thread(void *ctx, uint32_t thread, uint32_t pid, uint32_t tid, const char *name)
@@ -74,7 +74,7 @@ static void on_thread(void *ctx, uint32_t thread, uint32_t pid, uint32_t tid, co
     if (place)
         *place = (uint32_t)r->thread_count;
     r->threads[r->thread_count++] =
-        (struct strobe_report_thread){.name = keep(j, name), .tid = tid, .is_main = pid == tid};
+        (struct strobe_report_thread){.name = keep_trace_text(j, name), .tid = tid, .is_main = pid == tid};
 }
 
 static void extend_range(struct job *j, uint64_t time_ns)
@@ -129,7 +129,7 @@ static void on_begin(void *ctx, const struct strobe_import_event *e)
     }
     extend_range(j, e->time_ns);
     uint32_t text = strobe_text_number(&j->report->texts, e->name, strlen(e->name));
-    enum strobe_slice_class class = class_of(e);
+    enum strobe_slice_class class = class_of_event(e);
     uint32_t method = text * CLASSES + class;
     if (text >= UINT32_MAX / CLASSES)
         j->failed = 1;
@@ -186,7 +186,7 @@ static void on_note(void *ctx, const struct strobe_import_event *e, const char *
         j->late.tid = (uint32_t)value;
     if (of_process && !e->track[0] &&
         !(j->failed |= !strobe_array_reserve(&r->facts, &j->fact_room, r->fact_count + 1)))
-        r->facts[r->fact_count++] = (struct strobe_report_fact){keep(j, key), value};
+        r->facts[r->fact_count++] = (struct strobe_report_fact){keep_trace_text(j, key), value};
     if (e->thread < r->thread_count && strstr(e->name, "samples lost"))
         r->threads[e->thread].lost += value;
 }
@@ -200,18 +200,18 @@ static void on_sample(void *ctx, uint32_t pid, uint32_t tid, uint64_t time_ns)
         j->report->threads[*place].samples++;
 }
 
-static const char *name_of(void *ctx, uint32_t method)
+static const char *trace_name_of(void *ctx, uint32_t method)
 {
     return ((struct job *)ctx)->report->texts.texts[method / CLASSES];
 }
 
-static const char *image_of(void *ctx, uint32_t method)
+static const char *trace_image_of(void *ctx, uint32_t method)
 {
     (void)ctx, (void)method;
     return "";
 }
 
-static void take_threads(struct job *j)
+static void take_trace_threads(struct job *j)
 {
     for (size_t i = 0; i < j->report->thread_count && i < j->profile.thread_count; i++) {
         const struct strobe_profile_thread *from = &j->profile.threads[i];
@@ -238,22 +238,22 @@ static void find_wakers(struct job *j)
     }
 }
 
-static enum strobe_status finish(struct job *j, const struct strobe_import_stats *stats)
+static enum strobe_status finish_trace_report(struct job *j, const struct strobe_import_stats *stats)
 {
     struct strobe_report *r = j->report;
-    struct strobe_report_names names = {name_of, image_of, j, NULL};
+    struct strobe_report_names names = {trace_name_of, trace_image_of, j, NULL};
     bool not_closed = false;
     enum strobe_status status = strobe_profile_finish(&j->profile);
     if (status != STROBE_OK || j->failed)
         return STROBE_IO;
-    take_threads(j);
+    take_trace_threads(j);
     find_wakers(j);
     r->begin_ns = j->first_ns <= j->last_ns ? j->first_ns : 0;
     r->wall_ns = j->first_ns <= j->last_ns ? j->last_ns - j->first_ns : 0;
     r->balanced = 1;
     strobe_process_finish(&j->process, r);
     if (j->process.place_depth)
-        r->process.longest_in = name_of(j, j->process.place);
+        r->process.longest_in = trace_name_of(j, j->process.place);
     status = strobe_report_rank(r, &j->profile, &names);
     for (size_t i = 0; i < r->fact_count; i++) {
         not_closed |= !strcmp(r->facts[i].key, "closed in order") && !r->facts[i].value;
@@ -298,7 +298,7 @@ enum strobe_status strobe_report_trace(const char *path, const struct strobe_rep
         *j.report = (struct strobe_report){.source = "trace", .command = "", .exe = "", .options = *options};
         status = strobe_import_perfetto(path, &visitor, &j, &stats, error);
         if (status == STROBE_OK) {
-            status = finish(&j, &stats);
+            status = finish_trace_report(&j, &stats);
             if (status != STROBE_OK)
                 strobe_error_set(error, "%s", strerror(ENOMEM));
         } else if (status == STROBE_BAD_INPUT && !stats.packets) {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static int by_start(const void *a, const void *b)
+static int by_code_start(const void *a, const void *b)
 {
     const struct strobe_code_entry *x = a, *y = b;
     if (x->start != y->start)
@@ -39,7 +39,7 @@ enum strobe_status strobe_code_names_open(const struct strobe_names *names, stru
         if (name.flags & STROBE_NAME_CODE && name.address + name.code_bytes > name.address)
             out->entries[out->count++] =
                 (struct strobe_code_entry){name.address, name.address + name.code_bytes, name.begin_ticks, at};
-    qsort(out->entries, out->count, sizeof *out->entries, by_start);
+    qsort(out->entries, out->count, sizeof *out->entries, by_code_start);
     set_reach(out);
     return STROBE_OK;
 }

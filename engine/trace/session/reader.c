@@ -353,7 +353,7 @@ static int by_waiter(const void *a, const void *b)
 }
 
 /* Returns the wake of a scope, or NULL. */
-static struct strobe_reader_wake *wake_of(struct strobe_reader *r, const struct strobe_record *scope)
+static struct strobe_reader_wake *find_scope_wake(struct strobe_reader *r, const struct strobe_record *scope)
 {
     size_t low = 0, high = r->wake_count;
     struct strobe_reader_wake wanted = {
@@ -381,7 +381,7 @@ static int drop_orphans(struct strobe_reader *r)
     for (size_t i = 0; i < r->item_count; i++) {
         struct strobe_reader_wake *w = NULL;
         if (r->items[i].record.flags & STROBE_FLAG_SCOPE)
-            w = wake_of(r, &r->items[i].record);
+            w = find_scope_wake(r, &r->items[i].record);
         if (w)
             found[w - r->wakes] = 1;
     }
@@ -446,7 +446,7 @@ static int by_series(const void *a, const void *b)
 }
 
 /* At equal begins the longest comes first. */
-static int by_begin(const void *a, const void *b)
+static int by_hitch_begin(const void *a, const void *b)
 {
     const struct strobe_reader_hitch *v = a, *w = b;
     int order = compare_uint(v->begin_ticks, w->begin_ticks);
@@ -463,7 +463,7 @@ static void arrange_series(struct strobe_reader *r)
     if (r->counter_count)
         qsort(r->counters, r->counter_count, sizeof *r->counters, by_series);
     if (r->hitch_count)
-        qsort(r->hitches, r->hitch_count, sizeof *r->hitches, by_begin);
+        qsort(r->hitches, r->hitch_count, sizeof *r->hitches, by_hitch_begin);
     for (size_t i = 0; i < r->hitch_count; i++) {
         const struct strobe_reader_hitch *h = &r->hitches[i];
         struct strobe_reader_hitch *last = kept ? &r->hitches[kept - 1] : NULL;
@@ -487,7 +487,7 @@ static void include_series(struct strobe_reader *r)
 
 /* ---- annotations */
 
-static int by_thread_and_time(const void *a, const void *b)
+static int by_thread_and_ticks(const void *a, const void *b)
 {
     const struct strobe_reader_annotation *v = a, *w = b;
     int order = compare_uint(v->thread, w->thread);
@@ -498,7 +498,7 @@ static int by_thread_and_time(const void *a, const void *b)
 static void arrange_annotations(struct strobe_reader *r)
 {
     if (r->annotation_count)
-        qsort(r->annotations, r->annotation_count, sizeof *r->annotations, by_thread_and_time);
+        qsort(r->annotations, r->annotation_count, sizeof *r->annotations, by_thread_and_ticks);
 }
 
 static void extend_to_annotations(struct strobe_reader *r)

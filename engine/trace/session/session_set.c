@@ -59,7 +59,7 @@ static uint64_t begin_of(const char *path)
     return h.begin.boottime_ns ? h.begin.boottime_ns : 1;
 }
 
-static int by_begin(const void *a, const void *b)
+static int by_session_begin(const void *a, const void *b)
 {
     const struct member *v = a, *w = b;
     return v->begin_ns < w->begin_ns ? -1 : v->begin_ns > w->begin_ns ? 1 : strcmp(v->path, w->path);
@@ -101,7 +101,7 @@ static enum strobe_status list_folder(const char *path, struct strobe_session_se
             enough = add_member(&members, &count, path, e->d_name);
     closedir(d);
     if (count)
-        qsort(members, count, sizeof *members, by_begin);
+        qsort(members, count, sizeof *members, by_session_begin);
     for (size_t i = 0; i < count; i++) {
         enough = enough && strobe_session_set_add(out, members[i].path) == STROBE_OK;
         free(members[i].path);

@@ -77,7 +77,7 @@ static const uint8_t *get_address(const struct section *s, unsigned encoding, co
     return p + bytes;
 }
 
-static void read_common(struct common *c, Dwarf_Off offset, const Dwarf_CIE *cie)
+static void decode_cie(struct common *c, Dwarf_Off offset, const Dwarf_CIE *cie)
 {
     c->offset = offset;
     c->cie = *cie;
@@ -235,7 +235,7 @@ static enum strobe_frame_use classify_stream(const struct section *s, const stru
 }
 
 /* Decodes one entry. Returns 0 if its address cannot be read. */
-static int read_entry(const struct section *s, const struct common *c, const Dwarf_FDE *fde,
+static int decode_fde(const struct section *s, const struct common *c, const Dwarf_FDE *fde,
                       struct strobe_call_frame *out)
 {
     const uint8_t *p = get_address(s, c->encoding, fde->start, fde->end, &out->start);
@@ -251,7 +251,7 @@ static int read_entry(const struct section *s, const struct common *c, const Dwa
     return 1;
 }
 
-static int by_start(const void *a, const void *b)
+static int by_frame_start(const void *a, const void *b)
 {
     const struct strobe_call_frame *x = a, *y = b;
     return (x->start > y->start) - (x->start < y->start);
@@ -266,7 +266,7 @@ static int common_at(const struct section *s, Dwarf_Off offset, struct common *c
         return 1;
     if (dwarf_next_cfi(s->ident, s->data, 1, offset, &next, &entry) || !dwarf_cfi_cie_p(&entry))
         return 0;
-    read_common(c, offset, &entry.cie);
+    decode_cie(c, offset, &entry.cie);
     read_encoding_behind_personality(c);
     return 1;
 }
@@ -301,12 +301,12 @@ enum strobe_status strobe_call_frames_read(Elf *elf, struct strobe_call_frame **
             *count = 0;
             return STROBE_IO;
         }
-        if (common_at(&s, entry.fde.CIE_pointer, &c) && read_entry(&s, &c, &entry.fde, *out + *count))
+        if (common_at(&s, entry.fde.CIE_pointer, &c) && decode_fde(&s, &c, &entry.fde, *out + *count))
             ++*count;
         else
             status = STROBE_BAD_INPUT;
     }
     if (*count)
-        qsort(*out, *count, sizeof **out, by_start);
+        qsort(*out, *count, sizeof **out, by_frame_start);
     return status;
 }

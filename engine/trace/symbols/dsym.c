@@ -170,7 +170,7 @@ static void set_image_paths(struct search *s, struct strobe_dsym_found *out)
 }
 
 /* Writes the session. Its changes exist only in the private mapping so far. */
-static enum strobe_status write_session(const struct search *s, const char *output, int replace)
+static enum strobe_status write_changed_session(const struct search *s, const char *output, int replace)
 {
     struct strobe_outfile f;
     enum strobe_status status = strobe_outfile_open(&f, output, replace);
@@ -210,7 +210,7 @@ enum strobe_status strobe_dsym(const char *session, const char *output, const ch
         status = search_path(&s, paths[i]);
     if (status == STROBE_OK) {
         set_image_paths(&s, out);
-        status = write_session(&s, output, replace);
+        status = write_changed_session(&s, output, replace);
     }
     for (uint32_t i = 0; i < s.image_count && s.matches; i++)
         free(s.matches[i].path);

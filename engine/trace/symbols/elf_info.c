@@ -170,7 +170,7 @@ static void read_elf(Elf *elf, int fd, struct strobe_elf_info *out)
     }
 }
 
-static void read_content(int fd, const struct stat *st, struct strobe_elf_info *out)
+static void read_elf_content(int fd, const struct stat *st, struct strobe_elf_info *out)
 {
     char head[HEAD_BYTES];
     ssize_t got = pread(fd, head, sizeof head, 0);
@@ -227,7 +227,7 @@ enum strobe_status strobe_elf_info(const char *path, struct strobe_elf_info *out
         out->kind = access(path, X_OK) ? STROBE_ELF_NOT_EXECUTABLE : STROBE_ELF_UNREADABLE;
         return STROBE_OK;
     }
-    read_content(fd, &st, out);
+    read_elf_content(fd, &st, out);
     close(fd);
     if (out->kind != STROBE_ELF_EMPTY && out->kind != STROBE_ELF_NOT_A_PROGRAM && access(path, X_OK))
         out->kind = STROBE_ELF_NOT_EXECUTABLE;

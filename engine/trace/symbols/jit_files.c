@@ -45,7 +45,7 @@ static const char *find_fault(const struct stat *st, const struct requirements *
 }
 
 /* Reads the file into memory. It is not mapped, because a process that still writes it could truncate it. */
-static char *read_content(int fd, size_t bytes, size_t *read_bytes)
+static char *read_whole_file(int fd, size_t bytes, size_t *read_bytes)
 {
     char *content = malloc(bytes + 1);
     *read_bytes = 0;
@@ -107,7 +107,7 @@ static enum strobe_status read_open_file(int fd, const char *path, const struct 
         return STROBE_BAD_INPUT;
     }
     struct strobe_jit_file *f = calloc(1, sizeof *f);
-    if (!f || !(f->content = read_content(fd, (size_t)st.st_size, &bytes))) {
+    if (!f || !(f->content = read_whole_file(fd, (size_t)st.st_size, &bytes))) {
         free(f);
         errno = ENOMEM;
         return STROBE_IO;

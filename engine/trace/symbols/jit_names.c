@@ -36,7 +36,7 @@ struct choices {
     size_t count, room;
 };
 
-static int by_value(const void *a, const void *b)
+static int by_wanted_address(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -50,7 +50,7 @@ struct span {
 
 static int by_span_start(const void *a, const void *b)
 {
-    return by_value(&((const struct span *)a)->start, &((const struct span *)b)->start);
+    return by_wanted_address(&((const struct span *)a)->start, &((const struct span *)b)->start);
 }
 
 /* Lists the images of a session as sorted ranges that do not overlap. Returns their count, or SIZE_MAX: out of
@@ -105,7 +105,7 @@ static enum strobe_status list_wanted(struct job *j)
         if (node && node->address)
             j->wanted[count++] = node->address - 1;
     }
-    qsort(j->wanted, count, sizeof *j->wanted, by_value);
+    qsort(j->wanted, count, sizeof *j->wanted, by_wanted_address);
     j->wanted_count = keep_addresses_outside(j->wanted, count, spans, span_count);
     j->result->addresses = j->wanted_count;
     free(spans);

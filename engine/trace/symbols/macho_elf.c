@@ -24,7 +24,7 @@ struct writer {
     uint64_t at; /* bytes written */
 };
 
-static void put(struct writer *w, const void *bytes, size_t count)
+static void write_bytes(struct writer *w, const void *bytes, size_t count)
 {
     if (count)
         fwrite(bytes, 1, count, w->out);
@@ -34,7 +34,7 @@ static void put(struct writer *w, const void *bytes, size_t count)
 static void align(struct writer *w)
 {
     static const char zeros[ALIGN];
-    put(w, zeros, (size_t)(-w->at & (ALIGN - 1)));
+    write_bytes(w, zeros, (size_t)(-w->at & (ALIGN - 1)));
 }
 
 static Elf64_Shdr *section(struct writer *w, const char *name, uint32_t type, uint64_t flags)
@@ -53,12 +53,12 @@ static Elf64_Shdr *section(struct writer *w, const char *name, uint32_t type, ui
 static void content(struct writer *w, Elf64_Shdr *s, const void *bytes, size_t count)
 {
     s->sh_size = count;
-    put(w, bytes, count);
+    write_bytes(w, bytes, count);
 }
 
 /* ---- functions */
 
-static int by_value(const void *a, const void *b)
+static int by_function_start(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -66,7 +66,7 @@ static int by_value(const void *a, const void *b)
 
 /* Reads the functions' starts, which are stored as distances and therefore sorted. The caller frees *starts. Returns 0
  * when out of memory. */
-static int read_starts(const struct strobe_macho *m, uint64_t **starts, size_t *count)
+static int decode_starts(const struct strobe_macho *m, uint64_t **starts, size_t *count)
 {
     uint64_t address = 0;
     uint32_t at = 0;
@@ -89,7 +89,7 @@ static uint64_t section_end(const struct strobe_macho *m, uint64_t address)
  * start there. */
 static uint64_t size_at(const struct strobe_macho *m, const uint64_t *starts, size_t count, uint64_t address)
 {
-    const uint64_t *found = count ? bsearch(&address, starts, count, sizeof *starts, by_value) : NULL;
+    const uint64_t *found = count ? bsearch(&address, starts, count, sizeof *starts, by_function_start) : NULL;
     uint64_t end = found ? section_end(m, address) : 0;
     if (found && found + 1 < starts + count && found[1] < end)
         end = found[1];
@@ -129,8 +129,8 @@ static int write_symbols(struct writer *w, const struct strobe_macho *m, const u
     table->sh_addralign = 8;
     Elf64_Shdr *strings = section(w, ".strtab", SHT_STRTAB, 0);
     content(w, strings, "", 1);
-    put(w, m->strings, m->string_bytes);
-    put(w, "", 1);
+    write_bytes(w, m->strings, m->string_bytes);
+    write_bytes(w, "", 1);
     strings->sh_size = (uint64_t)m->string_bytes + 2;
     free(symbols);
     return 1;
@@ -154,17 +154,17 @@ static void write_extents(struct writer *w, const struct strobe_macho *m, const 
     common[10] = 1;
     common[11] = 0x78;
     common[12] = m->machine == STROBE_MACHO_ARM64 ? 30 : 16;
-    put(w, common, sizeof common);
+    write_bytes(w, common, sizeof common);
     for (size_t i = 0; i < count; i++) {
         uint64_t bytes = size_at(m, starts, count, starts[i]);
         put32(entry, ENTRY_BYTES - 4);
         put32(entry + 4, (uint32_t)(w->at - s->sh_offset) + 4);
         memcpy(entry + 8, &starts[i], 8);
         memcpy(entry + 16, &bytes, 8);
-        put(w, entry, sizeof entry);
+        write_bytes(w, entry, sizeof entry);
     }
     put32(entry, 0);
-    put(w, entry, 4);
+    write_bytes(w, entry, 4);
     s->sh_size = w->at - s->sh_offset;
     s->sh_addralign = 8;
 }
@@ -173,7 +173,7 @@ static int write_functions(struct writer *w, const struct strobe_macho *m, const
 {
     uint64_t *starts;
     size_t count;
-    if (!read_starts(m, &starts, &count))
+    if (!decode_starts(m, &starts, &count))
         return 0;
     int ok = write_symbols(w, m, elf_section, starts, count);
     /* Offsets in entries have 32 bits. */
@@ -235,17 +235,17 @@ static void write_heads(struct writer *w, const struct strobe_macho *m)
                        .p_paddr = m->start,
                        .p_memsz = m->end - m->start,
                        .p_align = PAGE};
-    put(w, w->heads, w->count * sizeof *w->heads);
+    write_bytes(w, w->heads, w->count * sizeof *w->heads);
     rewind(w->out);
-    put(w, &head, sizeof head);
-    put(w, &load, sizeof load);
+    write_bytes(w, &head, sizeof head);
+    write_bytes(w, &load, sizeof load);
 }
 
 static enum strobe_status write_all(struct writer *w, const struct strobe_macho *m)
 {
     static const char room[sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr)];
     uint32_t elf_section[STROBE_MACHO_SECTIONS_MAX];
-    put(w, room, sizeof room);
+    write_bytes(w, room, sizeof room);
     section(w, "", SHT_NULL, 0)->sh_offset = 0;
     write_sections(w, m, elf_section);
     if (!write_functions(w, m, elf_section)) {

@@ -63,11 +63,11 @@ struct input {
     struct strobe_error *error;
 };
 
-static enum strobe_status fail(const struct input *in, enum strobe_status status, uint64_t offset, const char *format,
-                               ...) __attribute__((format(printf, 4, 5)));
+static enum strobe_status fail_input(const struct input *in, enum strobe_status status, uint64_t offset,
+                                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static enum strobe_status fail(const struct input *in, enum strobe_status status, uint64_t offset, const char *format,
-                               ...)
+static enum strobe_status fail_input(const struct input *in, enum strobe_status status, uint64_t offset,
+                                     const char *format, ...)
 {
     va_list args;
     strobe_error_set(in->error, "byte %" PRIu64 ": ", in->from + offset);
@@ -85,7 +85,7 @@ static const uint8_t *part(const struct input *in, uint64_t offset, uint64_t byt
 
 /* ---- universal files */
 
-static int is_ours(uint32_t cpu)
+static int is_supported_cpu(uint32_t cpu)
 {
     return cpu == CPU_TYPE_ARM64 || cpu == CPU_TYPE_X86_64;
 }
@@ -96,15 +96,15 @@ static enum strobe_status fat_slices(const struct input *in, int wide, struct st
     if (entries > 64)
         return STROBE_NO_ENTRY; /* Java's class files have the same magic number, with a version in this place */
     if (!part(in, FAT_HEADER, (uint64_t)entries * entry_bytes))
-        return fail(in, STROBE_TRUNCATED, 4, "expected %" PRIu32 " slices, but the file ends before", entries);
+        return fail_input(in, STROBE_TRUNCATED, 4, "expected %" PRIu32 " slices, but the file ends before", entries);
     for (uint32_t i = 0; i < entries; i++) {
         uint64_t at = FAT_HEADER + (uint64_t)i * entry_bytes;
         const uint8_t *p = in->file + at;
         struct strobe_macho_slice s = {wide ? big64(p + 8) : big32(p + 8), wide ? big64(p + 16) : big32(p + 12)};
-        if (!is_ours(big32(p)))
+        if (!is_supported_cpu(big32(p)))
             continue;
         if (!part(in, s.offset, s.bytes))
-            return fail(in, STROBE_TRUNCATED, at, "expected a slice within the file");
+            return fail_input(in, STROBE_TRUNCATED, at, "expected a slice within the file");
         if (*count < STROBE_MACHO_SLICES_MAX)
             out[(*count)++] = s;
     }
@@ -124,7 +124,7 @@ enum strobe_status strobe_macho_slices(const uint8_t *file, uint64_t bytes,
         return fat_slices(&in, magic == FAT_MAGIC_64, out, count);
     if (u32(file) != MH_MAGIC_64)
         return STROBE_NO_ENTRY;
-    if (is_ours(u32(file + 4)))
+    if (is_supported_cpu(u32(file + 4)))
         out[(*count)++] = (struct strobe_macho_slice){0, bytes};
     return STROBE_OK;
 }
@@ -137,7 +137,7 @@ static void copy_name(char out[17], const uint8_t *from)
     out[16] = '\0';
 }
 
-static int has_bytes(uint32_t flags)
+static int section_has_bytes(uint32_t flags)
 {
     uint32_t type = flags & SECTION_TYPE;
     return type != S_ZEROFILL && type != S_GB_ZEROFILL && type != S_THREAD_LOCAL_ZEROFILL;
@@ -157,12 +157,12 @@ static enum strobe_status read_section(const struct input *in, const uint8_t *p,
     s->is_code = (flags & S_ATTR_INSTRUCTIONS) != 0;
     s->bytes = NULL;
     if (s->address + s->size < s->address)
-        return fail(in, STROBE_BAD_INPUT, at, "expected a section that ends after its begin");
-    if (empty_segment || !has_bytes(flags) || !s->size)
+        return fail_input(in, STROBE_BAD_INPUT, at, "expected a section that ends after its begin");
+    if (empty_segment || !section_has_bytes(flags) || !s->size)
         return STROBE_OK;
     s->bytes = part(in, offset, s->size);
     if (!s->bytes)
-        return fail(in, STROBE_TRUNCATED, at, "expected section %s,%s within the file", s->segment, s->name);
+        return fail_input(in, STROBE_TRUNCATED, at, "expected section %s,%s within the file", s->segment, s->name);
     out->has_dwarf |= !strcmp(s->segment, "__DWARF") && !strcmp(s->name, "__debug_info");
     return STROBE_OK;
 }
@@ -172,11 +172,12 @@ static enum strobe_status read_segment(const struct input *in, const uint8_t *p,
 {
     char name[17];
     if (bytes < SEGMENT_64 || (uint64_t)u32(p + 64) * SECTION_64 > bytes - SEGMENT_64)
-        return fail(in, STROBE_BAD_INPUT, at, "expected a segment and its sections within %" PRIu32 " bytes", bytes);
+        return fail_input(in, STROBE_BAD_INPUT, at, "expected a segment and its sections within %" PRIu32 " bytes",
+                          bytes);
     copy_name(name, p + 8);
     uint64_t address = u64(p + 24), size = u64(p + 32), file_bytes = u64(p + 48);
     if (address + size < address)
-        return fail(in, STROBE_BAD_INPUT, at, "expected a segment that ends after its begin");
+        return fail_input(in, STROBE_BAD_INPUT, at, "expected a segment that ends after its begin");
     if (!strcmp(name, "__TEXT"))
         out->text = address;
     if (size && strcmp(name, "__PAGEZERO") && strcmp(name, "__DWARF") && strcmp(name, "__LINKEDIT")) {
@@ -196,25 +197,25 @@ static enum strobe_status read_symtab(const struct input *in, const uint8_t *p, 
                                       struct strobe_macho *out)
 {
     if (bytes < 24)
-        return fail(in, STROBE_BAD_INPUT, at, "expected a symbol table command of 24 bytes");
+        return fail_input(in, STROBE_BAD_INPUT, at, "expected a symbol table command of 24 bytes");
     out->symbol_count = u32(p + 12);
     out->string_bytes = u32(p + 20);
     out->symbols = part(in, u32(p + 8), (uint64_t)out->symbol_count * NLIST_64);
     out->strings = (const char *)part(in, u32(p + 16), out->string_bytes);
     if (!out->symbols || !out->strings)
-        return fail(in, STROBE_TRUNCATED, at, "expected the symbol table and its strings within the file");
+        return fail_input(in, STROBE_TRUNCATED, at, "expected the symbol table and its strings within the file");
     return STROBE_OK;
 }
 
-static enum strobe_status read_starts(const struct input *in, const uint8_t *p, uint64_t at, uint32_t bytes,
-                                      struct strobe_macho *out)
+static enum strobe_status read_function_starts(const struct input *in, const uint8_t *p, uint64_t at, uint32_t bytes,
+                                               struct strobe_macho *out)
 {
     if (bytes < 16)
-        return fail(in, STROBE_BAD_INPUT, at, "expected a command of 16 bytes for function starts");
+        return fail_input(in, STROBE_BAD_INPUT, at, "expected a command of 16 bytes for function starts");
     out->function_start_bytes = u32(p + 12);
     out->function_starts = part(in, u32(p + 8), out->function_start_bytes);
     if (!out->function_starts)
-        return fail(in, STROBE_TRUNCATED, at, "expected the function starts within the file");
+        return fail_input(in, STROBE_TRUNCATED, at, "expected the function starts within the file");
     return STROBE_OK;
 }
 
@@ -224,10 +225,10 @@ static enum strobe_status read_command(const struct input *in, const uint8_t *p,
     switch (u32(p)) {
     case LC_SEGMENT_64: return read_segment(in, p, at, bytes, out);
     case LC_SYMTAB: return read_symtab(in, p, at, bytes, out);
-    case LC_FUNCTION_STARTS: return read_starts(in, p, at, bytes, out);
+    case LC_FUNCTION_STARTS: return read_function_starts(in, p, at, bytes, out);
     case LC_UUID:
         if (bytes < 24)
-            return fail(in, STROBE_BAD_INPUT, at, "expected a UUID command of 24 bytes");
+            return fail_input(in, STROBE_BAD_INPUT, at, "expected a UUID command of 24 bytes");
         memcpy(out->uuid, p + 8, sizeof out->uuid);
         out->has_uuid = 1;
         return STROBE_OK;
@@ -243,20 +244,21 @@ enum strobe_status strobe_macho_read(const uint8_t *file, const struct strobe_ma
     memset(out, 0, sizeof *out);
     out->start = UINT64_MAX;
     if (!head || u32(head) != MH_MAGIC_64)
-        return fail(&in, head ? STROBE_BAD_INPUT : STROBE_TRUNCATED, 0, "expected a 64-bit Mach-O header");
+        return fail_input(&in, head ? STROBE_BAD_INPUT : STROBE_TRUNCATED, 0, "expected a 64-bit Mach-O header");
     uint32_t cpu = u32(head + 4), commands = u32(head + 16);
     out->machine = cpu == CPU_TYPE_ARM64    ? STROBE_MACHO_ARM64
                    : cpu == CPU_TYPE_X86_64 ? STROBE_MACHO_X86_64
                                             : STROBE_MACHO_OTHER;
     uint64_t at = MACH_HEADER_64, end = at + u32(head + 20);
     if (!part(&in, 0, end))
-        return fail(&in, STROBE_TRUNCATED, 20, "expected load commands of %" PRIu32 " bytes within the file",
-                    u32(head + 20));
+        return fail_input(&in, STROBE_TRUNCATED, 20, "expected load commands of %" PRIu32 " bytes within the file",
+                          u32(head + 20));
     for (uint32_t i = 0; i < commands; i++) {
         const uint8_t *p = part(&in, at, LOAD_COMMAND);
         uint32_t bytes = p && at + LOAD_COMMAND <= end ? u32(p + 4) : 0;
         if (bytes < LOAD_COMMAND || bytes > end - at)
-            return fail(&in, STROBE_BAD_INPUT, at, "expected load command %" PRIu32 " of %" PRIu32, i + 1, commands);
+            return fail_input(&in, STROBE_BAD_INPUT, at, "expected load command %" PRIu32 " of %" PRIu32, i + 1,
+                              commands);
         enum strobe_status status = read_command(&in, p, at, bytes, out);
         if (status != STROBE_OK)
             return status;

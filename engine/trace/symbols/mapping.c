@@ -55,7 +55,7 @@ static int compare(struct text a, struct text b)
 }
 
 /* Returns the position of `part` in t, or NULL. */
-static const char *find(struct text t, const char *part)
+static const char *find_part(struct text t, const char *part)
 {
     return memmem(t.at, t.bytes, part, strlen(part));
 }
@@ -116,7 +116,7 @@ static bool add_class(struct strobe_mapping *m, struct class c)
     return true;
 }
 
-static enum strobe_status expected(const char *path, size_t line, const char *what, struct strobe_error *error)
+static enum strobe_status fail_expecting(const char *path, size_t line, const char *what, struct strobe_error *error)
 {
     strobe_error_set(error, "%s:%zu: expected %s", path, line, what);
     return STROBE_BAD_INPUT;
@@ -125,7 +125,7 @@ static enum strobe_status expected(const char *path, size_t line, const char *wh
 /* "before -> after:" */
 static bool class_line(struct text line, struct class *out)
 {
-    const char *arrow = find(line, " -> ");
+    const char *arrow = find_part(line, " -> ");
     if (!arrow || line.bytes < 2 || line.at[line.bytes - 1] != ':')
         return false;
     out->before = trimmed(span_text(line.at, arrow));
@@ -144,20 +144,20 @@ static enum strobe_status read_classes(struct strobe_mapping *m, size_t bytes, c
         if (!t.bytes || t.at[0] == '#')
             continue;
         if (indented && !m->count)
-            return expected(path, number, "a class, \"NAME -> NEW:\", before its members", error);
-        if (indented && !find(t, " -> "))
-            return expected(path, number, "a member, \"TYPE NAME -> NEW\"", error);
+            return fail_expecting(path, number, "a class, \"NAME -> NEW:\", before its members", error);
+        if (indented && !find_part(t, " -> "))
+            return fail_expecting(path, number, "a member, \"TYPE NAME -> NEW\"", error);
         if (indented)
             continue;
         if (!class_line(t, &c))
-            return expected(path, number, "a class, \"NAME -> NEW:\"", error);
+            return fail_expecting(path, number, "a class, \"NAME -> NEW:\"", error);
         if (m->count)
             m->classes[m->count - 1].end = line.at;
         if (!add_class(m, c))
             return STROBE_IO;
     }
     if (!m->count)
-        return expected(path, 1, "a class, \"NAME -> NEW:\"", error);
+        return fail_expecting(path, 1, "a class, \"NAME -> NEW:\"", error);
     m->classes[m->count - 1].end = m->content + bytes;
     qsort(m->classes, m->count, sizeof *m->classes, by_after);
     return STROBE_OK;
@@ -217,17 +217,17 @@ struct member {
 
 static bool member_line(struct text line, struct member *out)
 {
-    const char *arrow = find(line, " -> "), *open, *close, *blank;
+    const char *arrow = find_part(line, " -> "), *open, *close, *blank;
     if (!arrow || line.at[0] == '#')
         return false;
     struct text before = span_text(line.at, arrow);
-    open = find(before, "(");
-    close = find(before, ")");
+    open = find_part(before, "(");
+    close = find_part(before, ")");
     if (!open || !close || close < open)
         return false; /* a field */
     out->after = trimmed(span_text(arrow + 4, line.at + line.bytes));
     out->parameters = span_text(open + 1, close);
-    blank = find(span_text(before.at, open), " ");
+    blank = find_part(span_text(before.at, open), " ");
     if (!blank)
         return false;
     out->name = trimmed(span_text(blank + 1, open));
@@ -238,7 +238,7 @@ static bool member_line(struct text line, struct member *out)
     return true;
 }
 
-static const struct class *class_of(const struct strobe_mapping *m, struct text after)
+static const struct class *find_original_class(const struct strobe_mapping *m, struct text after)
 {
     struct class key = {.after = after};
     return m->count ? bsearch(&key, m->classes, m->count, sizeof key, by_after) : NULL;
@@ -248,9 +248,9 @@ static const struct class *class_of(const struct strobe_mapping *m, struct text 
 static void append_type(const struct strobe_mapping *m, struct string *out, struct text type)
 {
     type = trimmed(type);
-    const char *array = find(type, "[");
+    const char *array = find_part(type, "[");
     struct text element = array ? span_text(type.at, array) : type;
-    const struct class *c = class_of(m, element);
+    const struct class *c = find_original_class(m, element);
     append(out, c ? c->before : element);
     if (array)
         append(out, span_text(array, type.at + type.bytes));
@@ -312,7 +312,7 @@ static unsigned append_candidates(const struct class *c, struct text name, const
 static bool split_method(struct text t, struct text *type, struct text *class, struct text *name,
                          struct text *parameters)
 {
-    const char *open = find(t, "("), *close = find_last(t, ')');
+    const char *open = find_part(t, "("), *close = find_last(t, ')');
     if (!open || !close || close < open)
         return false;
     const char *blank = find_last(span_text(t.at, open), ' ');
@@ -338,7 +338,7 @@ char *strobe_mapping_method(const struct strobe_mapping *m, const char *method)
     append_type(m, &result, type);
     append_types(m, &types, parameters, ", ");
     append_types(m, &key, parameters, ",");
-    const struct class *c = class_of(m, class);
+    const struct class *c = find_original_class(m, class);
     bool failed = types.failed || key.failed || result.failed;
     struct text now = {result.at, result.bytes};
     if (!failed && (!c || !append_candidates(c, name, key.at, now, &out))) {

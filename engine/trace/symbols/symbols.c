@@ -101,7 +101,7 @@ static int index_process_names(struct strobe_symbols *s, const struct strobe_ses
     return 1;
 }
 
-static struct strobe_symbols *open_empty(unsigned options)
+static struct strobe_symbols *open_empty_symbols(unsigned options)
 {
     /* Names are looked up on this machine only. libdwfl would query the servers that this variable names. */
     unsetenv("DEBUGINFOD_URLS");
@@ -133,7 +133,7 @@ enum strobe_status strobe_symbols_open(const struct strobe_session *session, uns
                                        struct strobe_symbols **out)
 {
     size_t count = strobe_session_image_count(session);
-    struct strobe_symbols *s = open_empty(options);
+    struct strobe_symbols *s = open_empty_symbols(options);
     *out = NULL;
     int enough = s && room_for_image(s);
     for (size_t i = 0; i < count && enough; i++)
@@ -155,7 +155,7 @@ enum { SHARED_GAP = 1 << 20 };
 
 enum strobe_status strobe_symbols_open_shared(unsigned options, struct strobe_symbols **out)
 {
-    struct strobe_symbols *s = open_empty(options);
+    struct strobe_symbols *s = open_empty_symbols(options);
     *out = s;
     if (!s || !room_for_image(s)) {
         strobe_symbols_close(s);

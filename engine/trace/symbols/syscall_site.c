@@ -34,12 +34,12 @@ static int follows_call(const struct strobe_machine_code *c, size_t address)
     return 0;
 }
 
-static int is_syscall(const struct strobe_machine_code *c, size_t at)
+static int is_syscall_instruction(const struct strobe_machine_code *c, size_t at)
 {
     return is_byte(c, at, 0x0f) && is_byte(c, at + 1, 0x05);
 }
 
-static uint32_t word_at(const struct strobe_machine_code *c, size_t at)
+static uint32_t read_code_word(const struct strobe_machine_code *c, size_t at)
 {
     uint32_t word;
     memcpy(&word, c->at + at, sizeof word);
@@ -55,11 +55,11 @@ static int x86_number(const struct strobe_machine_code *c, size_t site)
         if (back == 2 && is_byte(c, at, 0x31) && is_byte(c, at + 1, 0xc0))
             return 0;
         int has_prefix = at > 0 && (c->at[at - 1] & 0xf0) == 0x40;
-        if (back >= 5 && is_byte(c, at, 0xb8) && !has_prefix && word_at(c, at + 1) < NUMBER_END)
-            return (int)word_at(c, at + 1);
+        if (back >= 5 && is_byte(c, at, 0xb8) && !has_prefix && read_code_word(c, at + 1) < NUMBER_END)
+            return (int)read_code_word(c, at + 1);
         if (back >= 7 && is_byte(c, at, 0x48) && is_byte(c, at + 1, 0xc7) && is_byte(c, at + 2, 0xc0) &&
-            word_at(c, at + 3) < NUMBER_END)
-            return (int)word_at(c, at + 3);
+            read_code_word(c, at + 3) < NUMBER_END)
+            return (int)read_code_word(c, at + 3);
     }
     return STROBE_SYSCALL_UNKNOWN;
 }
@@ -67,8 +67,8 @@ static int x86_number(const struct strobe_machine_code *c, size_t site)
 static int x86_site(const struct strobe_machine_code *c, size_t address, int *number)
 {
     size_t pc = address - 1;
-    size_t site = pc >= 2 && is_syscall(c, pc - 2) ? pc - 2 : pc;
-    if (!is_syscall(c, site) || follows_call(c, address))
+    size_t site = pc >= 2 && is_syscall_instruction(c, pc - 2) ? pc - 2 : pc;
+    if (!is_syscall_instruction(c, site) || follows_call(c, address))
         return 0;
     *number = x86_number(c, site);
     return 1;
@@ -79,7 +79,7 @@ static int x86_site(const struct strobe_machine_code *c, size_t address, int *nu
 static int arm64_number(const struct strobe_machine_code *c, size_t site)
 {
     for (size_t back = 4; back <= NUMBER_WITHIN && back <= site; back += 4) {
-        uint32_t word = word_at(c, site - back);
+        uint32_t word = read_code_word(c, site - back);
         if ((word & 0x7fe0001f) == 0x52800008) /* movz x8 or w8, #N */
             return (int)(word >> 5 & 0xffff) < NUMBER_END ? (int)(word >> 5 & 0xffff) : STROBE_SYSCALL_UNKNOWN;
     }
@@ -93,8 +93,8 @@ static int arm64_site(const struct strobe_machine_code *c, size_t address, int *
     size_t pc = address - 1;
     if (pc % 4 || pc + 4 > c->bytes)
         return 0;
-    size_t site = pc >= 4 && word_at(c, pc - 4) == svc ? pc - 4 : pc;
-    if (word_at(c, site) != svc)
+    size_t site = pc >= 4 && read_code_word(c, pc - 4) == svc ? pc - 4 : pc;
+    if (read_code_word(c, site) != svc)
         return 0;
     *number = arm64_number(c, site);
     return 1;

@@ -5,13 +5,14 @@
 #include <elfutils/libdw.h>
 #include <stdlib.h>
 
-static int by_start(const void *a, const void *b)
+static int by_range_start(const void *a, const void *b)
 {
     const struct strobe_unit_range *x = a, *y = b;
     return (x->start > y->start) - (x->start < y->start);
 }
 
-static int add(struct strobe_unit_index *index, size_t *capacity, uint64_t start, uint64_t end, const Dwarf_Die *unit)
+static int add_unit_range(struct strobe_unit_index *index, size_t *capacity, uint64_t start, uint64_t end,
+                          const Dwarf_Die *unit)
 {
     if (start >= end)
         return 1;
@@ -30,14 +31,14 @@ enum strobe_status strobe_unit_index_build(Dwfl_Module *module, struct strobe_un
     while ((unit = dwfl_module_nextcu(module, unit, &bias))) {
         out->bias = bias;
         for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &start, &end)) > 0;) {
-            if (!add(out, &capacity, start, end, unit)) {
+            if (!add_unit_range(out, &capacity, start, end, unit)) {
                 strobe_unit_index_free(out);
                 return STROBE_IO;
             }
         }
     }
     if (out->count)
-        qsort(out->ranges, out->count, sizeof *out->ranges, by_start);
+        qsort(out->ranges, out->count, sizeof *out->ranges, by_range_start);
     return STROBE_OK;
 }
 

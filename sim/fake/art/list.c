@@ -8,7 +8,7 @@ enum { PATIENCE_MS = 10000, PATIENCE_MS_SINCE_35 = 4000, MILLISECOND = 1000000 }
 
 struct fake_thread_list fake_list;
 
-__attribute__((constructor(102))) static void begin(void)
+__attribute__((constructor(102))) static void init_thread_list(void)
 {
     fake_list.end.previous = fake_list.end.next = &fake_list.end;
     fake_mutex_init(&fake_list.lock);

@@ -12,7 +12,7 @@ static struct {
     size_t places, used;
 } interned;
 
-__attribute__((constructor)) static void prepare(void)
+__attribute__((constructor)) static void init_interned_texts(void)
 {
     fake_mutex_init(&interned.lock);
 }

@@ -30,11 +30,11 @@ uint64_t fake_ns(uint64_t ticks)
 kern_return_t mach_wait_until(uint64_t deadline)
 {
     static struct fake_call call = {.name = "mach_wait_until"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->waits(true);
         fake_on->sleep_until_ns(fake_ns(deadline));
         fake_on->waits(false);
     }
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }

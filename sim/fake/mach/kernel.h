@@ -37,13 +37,13 @@ static inline __attribute__((always_inline)) void fake_into(void)
     fake_on->enter(&from);
 }
 
-static inline __attribute__((always_inline)) kern_return_t fake_enter(struct fake_call *call)
+static inline __attribute__((always_inline)) kern_return_t fake_kernel_enter(struct fake_call *call)
 {
     fake_into();
     return fake_call_counts(call);
 }
 
-static inline kern_return_t fake_leave(kern_return_t answer)
+static inline kern_return_t fake_kernel_leave(kern_return_t answer)
 {
     fake_on->leave();
     return answer;

@@ -59,7 +59,7 @@ static kern_return_t destroy_receiver(mach_port_name_t name, bool semaphore)
 kern_return_t mach_port_allocate(ipc_space_t space, mach_port_right_t right, mach_port_name_t *name)
 {
     static struct fake_call call = {.name = "mach_port_allocate"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
         answer = fake_task_check(space, KERN_INVALID_TASK);
@@ -67,13 +67,13 @@ kern_return_t mach_port_allocate(ipc_space_t space, mach_port_right_t right, mac
             answer = right == MACH_PORT_RIGHT_RECEIVE ? allocate_receiver(false, 0, name) : KERN_INVALID_VALUE;
         fake_on->unlock();
     }
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 kern_return_t mach_port_mod_refs(ipc_space_t space, mach_port_name_t name, mach_port_right_t right, int delta)
 {
     static struct fake_call call = {.name = "mach_port_mod_refs"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     struct receiver *r = NULL;
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
@@ -86,7 +86,7 @@ kern_return_t mach_port_mod_refs(ipc_space_t space, mach_port_name_t name, mach_
     }
     if (answer == KERN_SUCCESS)
         fake_counter_give(&r->counter, true);
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 /* ---- messages */
@@ -162,7 +162,7 @@ mach_msg_return_t mach_msg(mach_msg_header_t *message, mach_msg_option_t option,
                            mach_port_name_t notify)
 {
     static struct fake_call call = {.name = "mach_msg"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     (void)notify;
     if (answer == KERN_SUCCESS && option & MACH_SEND_MSG) {
         message->msgh_size = send_size;
@@ -170,7 +170,7 @@ mach_msg_return_t mach_msg(mach_msg_header_t *message, mach_msg_option_t option,
     }
     if (answer == KERN_SUCCESS && option & MACH_RCV_MSG)
         answer = receive(message, room, from, option & MACH_RCV_TIMEOUT ? after_ms(timeout_ms) : UINT64_MAX);
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 /* ---- semaphores */
@@ -178,7 +178,7 @@ mach_msg_return_t mach_msg(mach_msg_header_t *message, mach_msg_option_t option,
 kern_return_t semaphore_create(task_t task, semaphore_t *semaphore, int policy, int value)
 {
     static struct fake_call call = {.name = "semaphore_create"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     (void)policy; /* order in which waiters are served: each kernel has its own */
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
@@ -187,7 +187,7 @@ kern_return_t semaphore_create(task_t task, semaphore_t *semaphore, int policy, 
             answer = value < 0 ? KERN_INVALID_ARGUMENT : allocate_receiver(true, (uint32_t)value, semaphore);
         fake_on->unlock();
     }
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 static struct receiver *semaphore_of(semaphore_t semaphore)
@@ -201,7 +201,7 @@ static struct receiver *semaphore_of(semaphore_t semaphore)
 kern_return_t semaphore_destroy(task_t task, semaphore_t semaphore)
 {
     static struct fake_call call = {.name = "semaphore_destroy"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     struct receiver *r = semaphore_of(semaphore);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
@@ -212,7 +212,7 @@ kern_return_t semaphore_destroy(task_t task, semaphore_t semaphore)
     }
     if (answer == KERN_SUCCESS)
         fake_counter_give(&r->counter, true);
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 static kern_return_t wait_for_semaphore(semaphore_t semaphore, uint64_t until)
@@ -228,16 +228,16 @@ static kern_return_t wait_for_semaphore(semaphore_t semaphore, uint64_t until)
 kern_return_t semaphore_wait(semaphore_t semaphore)
 {
     static struct fake_call call = {.name = "semaphore_wait"};
-    kern_return_t answer = fake_enter(&call);
-    return fake_leave(answer == KERN_SUCCESS ? wait_for_semaphore(semaphore, UINT64_MAX) : answer);
+    kern_return_t answer = fake_kernel_enter(&call);
+    return fake_kernel_leave(answer == KERN_SUCCESS ? wait_for_semaphore(semaphore, UINT64_MAX) : answer);
 }
 
 kern_return_t semaphore_timedwait(semaphore_t semaphore, mach_timespec_t time)
 {
     static struct fake_call call = {.name = "semaphore_timedwait"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     uint64_t until = fake_on->now_ns() + time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-    return fake_leave(answer == KERN_SUCCESS ? wait_for_semaphore(semaphore, until) : answer);
+    return fake_kernel_leave(answer == KERN_SUCCESS ? wait_for_semaphore(semaphore, until) : answer);
 }
 
 static kern_return_t wake_semaphore(semaphore_t semaphore, bool to_all)
@@ -252,13 +252,13 @@ static kern_return_t wake_semaphore(semaphore_t semaphore, bool to_all)
 kern_return_t semaphore_signal(semaphore_t semaphore)
 {
     static struct fake_call call = {.name = "semaphore_signal"};
-    kern_return_t answer = fake_enter(&call);
-    return fake_leave(answer == KERN_SUCCESS ? wake_semaphore(semaphore, false) : answer);
+    kern_return_t answer = fake_kernel_enter(&call);
+    return fake_kernel_leave(answer == KERN_SUCCESS ? wake_semaphore(semaphore, false) : answer);
 }
 
 kern_return_t semaphore_signal_all(semaphore_t semaphore)
 {
     static struct fake_call call = {.name = "semaphore_signal_all"};
-    kern_return_t answer = fake_enter(&call);
-    return fake_leave(answer == KERN_SUCCESS ? wake_semaphore(semaphore, true) : answer);
+    kern_return_t answer = fake_kernel_enter(&call);
+    return fake_kernel_leave(answer == KERN_SUCCESS ? wake_semaphore(semaphore, true) : answer);
 }

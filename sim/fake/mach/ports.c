@@ -141,7 +141,7 @@ static kern_return_t deallocate_port_name(mach_port_name_t name)
 kern_return_t mach_port_deallocate(ipc_space_t space, mach_port_name_t name)
 {
     static struct fake_call call = {.name = "mach_port_deallocate"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
         answer = fake_task_check(space, KERN_INVALID_TASK);
@@ -149,7 +149,7 @@ kern_return_t mach_port_deallocate(ipc_space_t space, mach_port_name_t name)
             answer = deallocate_port_name(name);
         fake_on->unlock();
     }
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 static kern_return_t get_refs(mach_port_name_t name, mach_port_right_t right, mach_port_urefs_t *refs)
@@ -179,7 +179,7 @@ kern_return_t mach_port_get_refs(ipc_space_t space, mach_port_name_t name, mach_
                                  mach_port_urefs_t *refs)
 {
     static struct fake_call call = {.name = "mach_port_get_refs"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
         answer = fake_task_check(space, KERN_INVALID_TASK);
@@ -187,7 +187,7 @@ kern_return_t mach_port_get_refs(ipc_space_t space, mach_port_name_t name, mach_
             answer = get_refs(name, right, refs);
         fake_on->unlock();
     }
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 /* ---- state, for checks from outside */

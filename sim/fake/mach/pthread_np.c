@@ -18,7 +18,7 @@ mach_port_t pthread_mach_thread_np(pthread_t thread)
 {
     static struct fake_call call = {.name = "pthread_mach_thread_np"};
     mach_port_t port = MACH_PORT_NULL;
-    if (fake_enter(&call) == KERN_SUCCESS) {
+    if (fake_kernel_enter(&call) == KERN_SUCCESS) {
         uint64_t id = fake_on->of_pthread(thread);
         port = id ? fake_thread_name_of(id) : MACH_PORT_NULL;
     }
@@ -31,7 +31,7 @@ int pthread_threadid_np(pthread_t thread, uint64_t *thread_id)
     static struct fake_call call = {.name = "pthread_threadid_np"};
     if (!thread_id)
         return EINVAL;
-    kern_return_t failed = fake_enter(&call);
+    kern_return_t failed = fake_kernel_enter(&call);
     uint64_t id = failed ? 0 : thread ? fake_on->of_pthread(thread) : fake_on->self();
     fake_on->leave();
     if (id)

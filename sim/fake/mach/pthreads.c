@@ -424,7 +424,7 @@ static void set_up_records(void)
     keep_spare();
 }
 
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor)) static void set_up_records_at_load(void)
 {
     set_up_records();
 }

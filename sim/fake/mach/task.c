@@ -117,10 +117,10 @@ static kern_return_t task_report(task_flavor_t flavor, task_info_t out, mach_msg
 kern_return_t task_info(task_t task, task_flavor_t flavor, task_info_t out, mach_msg_type_number_t *count)
 {
     static struct fake_call call = {.name = "task_info"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     if (answer == KERN_SUCCESS)
         answer = fake_task_answers(task, KERN_INVALID_ARGUMENT);
     if (answer == KERN_SUCCESS)
         answer = task_report(flavor, out, count);
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }

@@ -156,7 +156,7 @@ mach_port_t mach_thread_self(void)
 {
     static struct fake_call call = {.name = "mach_thread_self"};
     mach_port_t port = MACH_PORT_NULL;
-    if (fake_enter(&call) == KERN_SUCCESS) {
+    if (fake_kernel_enter(&call) == KERN_SUCCESS) {
         fake_on->lock();
         struct fake_thread *t = fake_thread_of(fake_on->self());
         port = t ? fake_thread_port(t) : MACH_PORT_NULL;
@@ -181,7 +181,7 @@ pthread_t pthread_from_mach_thread_np(mach_port_t thread)
     static struct fake_call call = {.name = "pthread_from_mach_thread_np"};
     struct fake_thread *t;
     pthread_t found = 0;
-    if (fake_enter(&call) == KERN_SUCCESS) {
+    if (fake_kernel_enter(&call) == KERN_SUCCESS) {
         fake_on->lock();
         if (thread_of_port(thread, &t) == KERN_SUCCESS)
             found = fake_on->pthread_of(t->id);
@@ -221,7 +221,7 @@ static kern_return_t list_task_threads(thread_act_array_t *out, mach_msg_type_nu
 kern_return_t task_threads(task_t task, thread_act_array_t *out, mach_msg_type_number_t *count)
 {
     static struct fake_call call = {.name = "task_threads"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
         answer = fake_task_check(task, KERN_INVALID_ARGUMENT);
@@ -229,7 +229,7 @@ kern_return_t task_threads(task_t task, thread_act_array_t *out, mach_msg_type_n
             answer = list_task_threads(out, count);
         fake_on->unlock();
     }
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 /* ---- stops */
@@ -296,7 +296,7 @@ kern_return_t thread_suspend(thread_act_t thread)
     static struct fake_call call = {.name = "thread_suspend"};
     struct fake_thread *t;
     uint64_t id = 0, self = fake_on->self();
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
         answer = thread_of_port(thread, &t);
@@ -310,7 +310,7 @@ kern_return_t thread_suspend(thread_act_t thread)
         if (answer == KERN_SUCCESS && id != self)
             answer = settle_fake_thread(id);
     }
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 kern_return_t thread_resume(thread_act_t thread)
@@ -318,7 +318,7 @@ kern_return_t thread_resume(thread_act_t thread)
     static struct fake_call call = {.name = "thread_resume"};
     struct fake_thread *t;
     enum fake_mach_where where;
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
         answer = living_thread_of_port(thread, &t, &where);
@@ -330,7 +330,7 @@ kern_return_t thread_resume(thread_act_t thread)
         }
         fake_on->unlock();
     }
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 uint32_t fake_mach_suspended(void)
@@ -403,7 +403,7 @@ kern_return_t thread_get_state(thread_act_t thread, thread_state_flavor_t flavor
 {
     static struct fake_call call = {.name = "thread_get_state"};
     fake_mach_registers registers;
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     if (answer == KERN_SUCCESS && (flavor != FAKE_MACH_STATE || *count < FAKE_MACH_STATE_COUNT)) {
         struct fake_thread *t;
         enum fake_mach_where where;
@@ -418,7 +418,7 @@ kern_return_t thread_get_state(thread_act_t thread, thread_state_flavor_t flavor
         memcpy(state, &registers, sizeof registers);
         *count = FAKE_MACH_STATE_COUNT;
     }
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 /* ---- information about a thread */
@@ -518,7 +518,7 @@ kern_return_t thread_info(thread_act_t thread, thread_flavor_t flavor, thread_in
     static struct fake_call call = {.name = "thread_info"};
     struct fake_thread *t;
     enum fake_mach_where where;
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
         answer = living_thread_of_port(thread, &t, &where);
@@ -526,7 +526,7 @@ kern_return_t thread_info(thread_act_t thread, thread_flavor_t flavor, thread_in
             answer = thread_report(t, where, flavor, out, count);
         fake_on->unlock();
     }
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 /* ---- policy */
@@ -549,7 +549,7 @@ kern_return_t thread_policy_set(thread_t thread, thread_policy_flavor_t flavor, 
 {
     static struct fake_call call = {.name = "thread_policy_set"};
     struct fake_thread *t;
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
         answer = thread_of_port(thread, &t);
@@ -557,7 +557,7 @@ kern_return_t thread_policy_set(thread_t thread, thread_policy_flavor_t flavor, 
             answer = check_policy(flavor, policy, count);
         fake_on->unlock();
     }
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 void fake_mach_in_kernel(bool in, bool waits)

@@ -117,7 +117,7 @@ kern_return_t vm_read_overwrite(task_t task, vm_address_t address, vm_size_t byt
                                 vm_size_t *out_bytes)
 {
     static struct fake_call call = {.name = "vm_read_overwrite"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     int saved = errno;
     if (answer == KERN_SUCCESS)
         answer = fake_task_answers(task, KERN_INVALID_ARGUMENT);
@@ -126,7 +126,7 @@ kern_return_t vm_read_overwrite(task_t task, vm_address_t address, vm_size_t byt
     if (answer == KERN_SUCCESS)
         *out_bytes = bytes;
     errno = saved;
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 /* ---- mappings */
@@ -161,20 +161,20 @@ kern_return_t fake_vm_allocate(vm_address_t *address, vm_size_t bytes)
 kern_return_t vm_allocate(task_t task, vm_address_t *address, vm_size_t bytes, int flags)
 {
     static struct fake_call call = {.name = "vm_allocate"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     int saved = errno;
     if (answer == KERN_SUCCESS)
         answer = fake_task_answers(task, KERN_INVALID_ARGUMENT);
     if (answer == KERN_SUCCESS)
         answer = vm_allocate_at(address, bytes, flags);
     errno = saved;
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 kern_return_t vm_deallocate(task_t task, vm_address_t address, vm_size_t bytes)
 {
     static struct fake_call call = {.name = "vm_deallocate"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     int saved = errno;
     if (answer == KERN_SUCCESS)
         answer = fake_task_answers(task, KERN_INVALID_ARGUMENT);
@@ -183,13 +183,13 @@ kern_return_t vm_deallocate(task_t task, vm_address_t address, vm_size_t bytes)
         answer = fits && munmap((void *)address, bytes) == 0 ? KERN_SUCCESS : KERN_INVALID_ARGUMENT;
     }
     errno = saved;
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }
 
 kern_return_t vm_protect(task_t task, vm_address_t address, vm_size_t bytes, boolean_t set_maximum, vm_prot_t to)
 {
     static struct fake_call call = {.name = "vm_protect"};
-    kern_return_t answer = fake_enter(&call);
+    kern_return_t answer = fake_kernel_enter(&call);
     int saved = errno;
     if (answer == KERN_SUCCESS)
         answer = fake_task_answers(task, KERN_INVALID_ARGUMENT);
@@ -202,5 +202,5 @@ kern_return_t vm_protect(task_t task, vm_address_t address, vm_size_t bytes, boo
             answer = errno == ENOMEM ? KERN_INVALID_ADDRESS : KERN_PROTECTION_FAILURE;
     }
     errno = saved;
-    return fake_leave(answer);
+    return fake_kernel_leave(answer);
 }

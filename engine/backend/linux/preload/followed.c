@@ -29,7 +29,7 @@ static bool matches_pattern(const char *pattern, size_t n, const char *name)
     return *name && (*pattern == '?' || *pattern == *name) && matches_pattern(pattern + 1, n - 1, name + 1);
 }
 
-static const char *base_of(const char *path)
+static const char *program_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -44,7 +44,8 @@ bool strobe_followed_wants(const char *only)
     exe[n > 0 ? n : 0] = '\0';
     for (const char *at = only; *at;) {
         size_t length = strcspn(at, ",");
-        if (matches_pattern(at, length, base_of(exe)) || matches_pattern(at, length, program_invocation_short_name))
+        if (matches_pattern(at, length, program_base_name(exe)) ||
+            matches_pattern(at, length, program_invocation_short_name))
             return true;
         at += length + (at[length] == ',');
     }
@@ -55,7 +56,7 @@ bool strobe_followed_wants(const char *only)
 
 static int create_file(const char *first, uint32_t pid)
 {
-    int folder = (int)(base_of(first) - first);
+    int folder = (int)(program_base_name(first) - first);
     for (int i = 1; i < NUMBERS_MAX; i++) {
         int n = i == 1 ? snprintf(own_path, sizeof own_path, "%.*s%u.strobe", folder, first, pid)
                        : snprintf(own_path, sizeof own_path, "%.*s%u.%d.strobe", folder, first, pid, i);
@@ -87,7 +88,7 @@ static bool write_zeros(int fd, uint64_t at, uint64_t end)
     return true;
 }
 
-static bool reserve(int fd, uint64_t at, uint64_t end)
+static bool reserve_range(int fd, uint64_t at, uint64_t end)
 {
     long status = 0;
     do
@@ -101,7 +102,7 @@ static bool reserve_parts(int fd, const struct strobe_config *config)
     struct strobe_part part[STROBE_SESSION_PARTS];
     uint32_t count = strobe_session_parts(config, part);
     for (uint32_t i = 0; i < count; i++)
-        if (!reserve(fd, part[i].offset, part[i].offset + part[i].bytes))
+        if (!reserve_range(fd, part[i].offset, part[i].offset + part[i].bytes))
             return false;
     return true;
 }
@@ -113,11 +114,11 @@ static bool reserve_between(int fd, const struct strobe_session *session)
     uint32_t count = strobe_session_parts(&session->header->config, part);
     uint64_t at = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (!reserve(fd, at, part[i].offset))
+        if (!reserve_range(fd, at, part[i].offset))
             return false;
         at = part[i].offset + part[i].bytes;
     }
-    return reserve(fd, at, session->mapped_bytes);
+    return reserve_range(fd, at, session->mapped_bytes);
 }
 
 /* Returns false also when the file cannot be opened, for example after a chroot. */
@@ -161,7 +162,7 @@ static bool create_followed_session(int fd, const struct strobe_config *config, 
     /* Without a sampler no thread would reserve the other blocks, and the call log supports no limit. */
     bool limited = config->async_interval_ns && !config->calls && !config->names_bytes;
     strobe_environment_command(command, sizeof command);
-    bool reserved = limited ? reserve_parts(fd, config) : reserve(fd, 0, strobe_session_file_bytes(config));
+    bool reserved = limited ? reserve_parts(fd, config) : reserve_range(fd, 0, strobe_session_file_bytes(config));
     if (!reserved) {
         syscall(SYS_close, fd);
         return false;

@@ -21,7 +21,7 @@ static void sleep_for(long ns)
     syscall(SYS_nanosleep, &t, NULL);
 }
 
-static uint64_t clock_ns(clockid_t id)
+static uint64_t read_real_clock_ns(clockid_t id)
 {
     struct timespec t = {0};
     strobe_real()->clock_gettime(id, &t);
@@ -30,9 +30,9 @@ static uint64_t clock_ns(clockid_t id)
 
 void strobe_forked_read_clocks(struct strobe_clock_pair *out)
 {
-    out->ticks = out->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-    out->boottime_ns = clock_ns(CLOCK_BOOTTIME);
-    out->realtime_ns = clock_ns(CLOCK_REALTIME);
+    out->ticks = out->monotonic_ns = read_real_clock_ns(CLOCK_MONOTONIC);
+    out->boottime_ns = read_real_clock_ns(CLOCK_BOOTTIME);
+    out->realtime_ns = read_real_clock_ns(CLOCK_REALTIME);
 }
 
 /* Returns false in a child by vfork, which runs in its parent's memory. */
@@ -66,7 +66,8 @@ bool strobe_forked_wait(void)
     do {
         sleep_for(STEP_NS);
         waited_ns += STEP_NS;
-        due = waited_ns >= STROBE_FORKED_WAIT_NS || clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= STROBE_FORKED_CPU_NS;
+        due =
+            waited_ns >= STROBE_FORKED_WAIT_NS || read_real_clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= STROBE_FORKED_CPU_NS;
         if (due && change_forked_state(WAITING, STARTING))
             return true;
     } while (strobe_load_acquire(&state) != ENDED);

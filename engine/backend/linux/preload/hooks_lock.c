@@ -14,7 +14,7 @@ static inline bool is_traced(void)
 }
 
 /* Converts the result of a wait for a lock or condition. */
-static enum strobe_wake wake_of(int error)
+static enum strobe_wake wake_of_error(int error)
 {
     return error == 0 || error == EOWNERDEAD ? STROBE_WAKE_RELEASED
            : error == ETIMEDOUT              ? STROBE_WAKE_TIMEOUT
@@ -35,7 +35,7 @@ HOOK int pthread_mutex_lock(pthread_mutex_t *m)
     }
     WAIT(STROBE_KIND_MUTEX, OBJECT(m));
     r = real->pthread_mutex_lock(m);
-    strobe_hook_woken(&scope_, OBJECT(m), wake_of(r), false);
+    strobe_hook_woken(&scope_, OBJECT(m), wake_of_error(r), false);
     return r;
 }
 
@@ -43,7 +43,7 @@ HOOK int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *unti
 {
     WAIT(STROBE_KIND_MUTEX, OBJECT(m));
     int r = strobe_real()->pthread_mutex_timedlock(m, until);
-    strobe_hook_woken(&scope_, OBJECT(m), wake_of(r), false);
+    strobe_hook_woken(&scope_, OBJECT(m), wake_of_error(r), false);
     return r;
 }
 
@@ -51,7 +51,7 @@ HOOK int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const stru
 {
     WAIT(STROBE_KIND_MUTEX, OBJECT(m));
     int r = strobe_real()->pthread_mutex_clocklock(m, clock, until);
-    strobe_hook_woken(&scope_, OBJECT(m), wake_of(r), false);
+    strobe_hook_woken(&scope_, OBJECT(m), wake_of_error(r), false);
     return r;
 }
 
@@ -76,7 +76,7 @@ HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
     }
     WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
     r = real->pthread_rwlock_rdlock(l);
-    strobe_hook_woken(&scope_, OBJECT(l), wake_of(r), true);
+    strobe_hook_woken(&scope_, OBJECT(l), wake_of_error(r), true);
     return r;
 }
 
@@ -84,7 +84,7 @@ HOOK int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *
 {
     WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
     int r = strobe_real()->pthread_rwlock_timedrdlock(l, until);
-    strobe_hook_woken(&scope_, OBJECT(l), wake_of(r), true);
+    strobe_hook_woken(&scope_, OBJECT(l), wake_of_error(r), true);
     return r;
 }
 
@@ -101,7 +101,7 @@ HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *l)
     }
     WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
     r = real->pthread_rwlock_wrlock(l);
-    strobe_hook_woken(&scope_, OBJECT(l), wake_of(r), false);
+    strobe_hook_woken(&scope_, OBJECT(l), wake_of_error(r), false);
     return r;
 }
 
@@ -109,7 +109,7 @@ HOOK int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *
 {
     WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
     int r = strobe_real()->pthread_rwlock_timedwrlock(l, until);
-    strobe_hook_woken(&scope_, OBJECT(l), wake_of(r), false);
+    strobe_hook_woken(&scope_, OBJECT(l), wake_of_error(r), false);
     return r;
 }
 
@@ -129,7 +129,7 @@ HOOK int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
     WAIT(STROBE_KIND_COND, OBJECT(c));
     strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
     int r = strobe_real()->pthread_cond_wait(c, m);
-    strobe_hook_woken(&scope_, OBJECT(c), wake_of(r), false);
+    strobe_hook_woken(&scope_, OBJECT(c), wake_of_error(r), false);
     return r;
 }
 
@@ -138,7 +138,7 @@ HOOK int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const str
     WAIT(STROBE_KIND_COND, OBJECT(c));
     strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
     int r = strobe_real()->pthread_cond_timedwait(c, m, until);
-    strobe_hook_woken(&scope_, OBJECT(c), wake_of(r), false);
+    strobe_hook_woken(&scope_, OBJECT(c), wake_of_error(r), false);
     return r;
 }
 
@@ -147,7 +147,7 @@ HOOK int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t
     WAIT(STROBE_KIND_COND, OBJECT(c));
     strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
     int r = strobe_real()->pthread_cond_clockwait(c, m, clock, until);
-    strobe_hook_woken(&scope_, OBJECT(c), wake_of(r), false);
+    strobe_hook_woken(&scope_, OBJECT(c), wake_of_error(r), false);
     return r;
 }
 
@@ -188,7 +188,7 @@ HOOK int sem_wait(sem_t *s)
     errno = saved;
     WAIT(STROBE_KIND_SEM, OBJECT(s));
     int r = real->sem_wait(s);
-    strobe_hook_woken(&scope_, OBJECT(s), wake_of(r ? errno : 0), false);
+    strobe_hook_woken(&scope_, OBJECT(s), wake_of_error(r ? errno : 0), false);
     return r;
 }
 
@@ -196,7 +196,7 @@ HOOK int sem_timedwait(sem_t *s, const struct timespec *until)
 {
     WAIT(STROBE_KIND_SEM, OBJECT(s));
     int r = strobe_real()->sem_timedwait(s, until);
-    strobe_hook_woken(&scope_, OBJECT(s), wake_of(r ? errno : 0), false);
+    strobe_hook_woken(&scope_, OBJECT(s), wake_of_error(r ? errno : 0), false);
     return r;
 }
 
@@ -204,7 +204,7 @@ HOOK int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
 {
     WAIT(STROBE_KIND_SEM, OBJECT(s));
     int r = strobe_real()->sem_clockwait(s, clock, until);
-    strobe_hook_woken(&scope_, OBJECT(s), wake_of(r ? errno : 0), false);
+    strobe_hook_woken(&scope_, OBJECT(s), wake_of_error(r ? errno : 0), false);
     return r;
 }
 

@@ -32,7 +32,7 @@ void __cyg_profile_func_exit(void *function, void *site)
     strobe_entry_record((uint64_t)(uintptr_t)function | STROBE_CALL_EXIT, (uintptr_t)__builtin_frame_address(0));
 }
 
-static uint64_t now_ticks(void)
+static uint64_t read_ticks(void)
 {
     return strobe_preload.host.host.ticks(&strobe_preload.host);
 }
@@ -41,7 +41,7 @@ static uint64_t now_ticks(void)
 HOOK int dlclose(void *handle)
 {
     if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF && !strobe_restricted)
-        strobe_linux_note_images(&strobe_preload.engine.session, now_ticks(), false);
+        strobe_linux_note_images(&strobe_preload.engine.session, read_ticks(), false);
     return strobe_real()->dlclose(handle);
 }
 
@@ -124,7 +124,7 @@ static strobe_a64 *clock_word; /* on the page of the switch */
 static void add_new_images(void)
 {
     if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF && strobe_linux_images_changed())
-        strobe_linux_note_images(&strobe_preload.engine.session, now_ticks(), false);
+        strobe_linux_note_images(&strobe_preload.engine.session, read_ticks(), false);
 }
 
 static void run_clock_thread(void)
@@ -132,11 +132,11 @@ static void run_clock_thread(void)
     prctl(PR_SET_NAME, "strobe-calls");
     bool coarse = strobe_preload.engine.config.calls & STROBE_CALLS_COARSE;
     const struct strobe_host *host = &strobe_preload.host.host;
-    uint64_t next = now_ticks(), next_check = next;
+    uint64_t next = read_ticks(), next_check = next;
     while (!strobe_load_relaxed(&strobe_preload.engine.sampler_stop)) {
         next += coarse ? STROBE_ENTRY_CLOCK_NS : CHECK_NS;
         host->sleep_until(host->ctx, next);
-        uint64_t now = now_ticks();
+        uint64_t now = read_ticks();
         if (coarse && strobe_load_relaxed(strobe_entry_switch) == STROBE_ON)
             strobe_store_seq_cst(clock_word, now);
         if (strobe_load_seq_cst(strobe_entry_switch) != STROBE_ON) /* it may have been turned off meanwhile */
@@ -167,7 +167,7 @@ bool strobe_method_start(const struct strobe_preload *p, struct strobe_method_pa
                                                        .busy = busy,
                                                        .attach = attach_call_thread,
                                                        .is_left = is_left,
-                                                       .resume_ticks = now_ticks() + c->delay_ns};
+                                                       .resume_ticks = read_ticks() + c->delay_ns};
     strobe_entry_forget();
     has_key = has_key || pthread_key_create(&key, end_call_thread) == 0;
     strobe_store_relaxed(&page->on, STROBE_OFF);
@@ -183,7 +183,7 @@ void strobe_method_switch(uint32_t on)
     if (!strobe_entry_engine.session)
         return;
     bool coarse = on == STROBE_ON && strobe_preload.engine.config.calls & STROBE_CALLS_COARSE;
-    strobe_store_relaxed(clock_word, coarse ? now_ticks() : 0);
+    strobe_store_relaxed(clock_word, coarse ? read_ticks() : 0);
     strobe_store_seq_cst(strobe_entry_switch, on);
 }
 

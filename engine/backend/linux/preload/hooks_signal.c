@@ -47,7 +47,7 @@ static uint32_t claim_program_action(void)
     }
 }
 
-static bool is_ours(int number)
+static bool is_suspend_signal(int number)
 {
     return strobe_preload.started && number == strobe_preload.host.signal;
 }
@@ -110,7 +110,7 @@ static void exchange_program_action(const struct sigaction *wanted, struct sigac
 
 HOOK int sigaction(int number, const struct sigaction *restrict wanted, struct sigaction *restrict before)
 {
-    if (!is_ours(number))
+    if (!is_suspend_signal(number))
         return strobe_real()->sigaction(number, wanted, before);
     exchange_program_action(wanted, before);
     return 0;
@@ -118,7 +118,7 @@ HOOK int sigaction(int number, const struct sigaction *restrict wanted, struct s
 
 HOOK void (*signal(int number, void (*handler)(int)))(int)
 {
-    if (!is_ours(number))
+    if (!is_suspend_signal(number))
         return strobe_real()->signal(number, handler);
     struct sigaction wanted = {.sa_handler = handler, .sa_flags = SA_RESTART}, before;
     sigemptyset(&wanted.sa_mask);

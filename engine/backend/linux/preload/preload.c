@@ -216,7 +216,7 @@ static void run_sampler_until_end(void)
     strobe_preload_close();
 }
 
-static void run_sampler_thread(void)
+static void run_preload_sampler(void)
 {
     prepare_sampler_thread();
     run_sampler_until_end();
@@ -339,7 +339,7 @@ bool strobe_preload_start(const struct strobe_session *session)
     const struct strobe_thread *main_thread = p->samples ? strobe_preload_attach_known(true) : NULL;
     p->main_thread = main_thread ? main_thread->index : UINT32_MAX;
     if (needs_sampler)
-        strobe_own_thread_start(run_sampler_thread);
+        strobe_own_thread_start(run_preload_sampler);
     turn_capture_on();
     return true;
 }
@@ -357,7 +357,7 @@ bool strobe_preload_start_late(const struct strobe_session *session, bool paused
     strobe_preload_attach_unknown();
     strobe_late_threads_list();
     if (needs_sampler)
-        strobe_own_thread_start(run_sampler_thread);
+        strobe_own_thread_start(run_preload_sampler);
     strobe_store_seq_cst(strobe_switch, paused ? STROBE_PAUSED : STROBE_ON);
     return true;
 }

@@ -37,7 +37,7 @@ int64_t strobe_btrace2_shift(const struct strobe_btrace2_header *h, uint64_t sys
     return apart;
 }
 
-static uint64_t word_at(const uint8_t *p, unsigned bytes)
+static uint64_t read_little_endian(const uint8_t *p, unsigned bytes)
 {
     uint64_t v = 0;
     for (unsigned i = bytes; i-- > 0;)
@@ -45,15 +45,16 @@ static uint64_t word_at(const uint8_t *p, unsigned bytes)
     return v;
 }
 
-static enum strobe_status read_header(const uint8_t *p, size_t bytes, struct strobe_btrace2_header *h,
-                                      struct strobe_error *error)
+static enum strobe_status read_btrace2_header(const uint8_t *p, size_t bytes, struct strobe_btrace2_header *h,
+                                              struct strobe_error *error)
 {
     if (bytes < STROBE_BTRACE2_HEADER_BYTES) {
         strobe_error_set(error, "ends within its header, after %zu of %d bytes", bytes, STROBE_BTRACE2_HEADER_BYTES);
         return STROBE_TRUNCATED;
     }
-    *h = (struct strobe_btrace2_header){(uint32_t)word_at(p, 4), (uint32_t)word_at(p + 4, 4), word_at(p + 8, 8),
-                                        word_at(p + 16, 8), word_at(p + 24, 8)};
+    *h = (struct strobe_btrace2_header){(uint32_t)read_little_endian(p, 4), (uint32_t)read_little_endian(p + 4, 4),
+                                        read_little_endian(p + 8, 8), read_little_endian(p + 16, 8),
+                                        read_little_endian(p + 24, 8)};
     if (h->version != STROBE_BTRACE2_VERSION) {
         strobe_error_set(error, "byte 0: version %u, expected a btrace 2.0 log, which has version %d", h->version,
                          STROBE_BTRACE2_VERSION);
@@ -119,7 +120,7 @@ static uint32_t mapped_name(struct import *m, const char *mapped)
     return number;
 }
 
-static uint32_t name_of(struct import *m, uint32_t method)
+static uint32_t number_method_name(struct import *m, uint32_t method)
 {
     char made[32];
     if (!m->names[method]) {
@@ -145,7 +146,7 @@ static bool is_behind(const struct logged *top, const struct logged *call)
 }
 
 /* Adds the calls of one thread, [at, end) in order of nesting. `stack` has space for all of them. */
-static void walk(struct import *m, size_t at, size_t end, size_t *stack)
+static void add_thread_calls(struct import *m, size_t at, size_t end, size_t *stack)
 {
     uint32_t thread = strobe_calls_thread(m->calls, m->logged[at].tid);
     size_t depth = 0;
@@ -153,7 +154,7 @@ static void walk(struct import *m, size_t at, size_t end, size_t *stack)
         struct logged *call = at < end ? &m->logged[at] : NULL;
         while (depth && (!call || is_behind(&m->logged[stack[depth - 1]], call))) {
             const struct logged *top = &m->logged[stack[--depth]];
-            strobe_calls_add(m->calls, thread, STROBE_CALL_END, top->end, name_of(m, top->method));
+            strobe_calls_add(m->calls, thread, STROBE_CALL_END, top->end, number_method_name(m, top->method));
         }
         if (!call)
             return;
@@ -161,13 +162,13 @@ static void walk(struct import *m, size_t at, size_t end, size_t *stack)
             call->end = m->logged[stack[depth - 1]].end;
             m->stats->cut++;
         }
-        strobe_calls_add(m->calls, thread, STROBE_CALL_BEGIN, call->begin, name_of(m, call->method));
+        strobe_calls_add(m->calls, thread, STROBE_CALL_BEGIN, call->begin, number_method_name(m, call->method));
         m->stats->nameless_calls += m->names[call->method] >= NAMELESS;
         stack[depth++] = at;
     }
 }
 
-static bool read_records(struct import *m, const uint8_t *p, size_t bytes)
+static bool read_btrace2_records(struct import *m, const uint8_t *p, size_t bytes)
 {
     size_t count = bytes / STROBE_BTRACE2_RECORD_BYTES;
     m->stats->tail_bytes = bytes % STROBE_BTRACE2_RECORD_BYTES;
@@ -175,7 +176,7 @@ static bool read_records(struct import *m, const uint8_t *p, size_t bytes)
     size_t *stack = malloc((count + 1) * sizeof *stack);
     bool ok = m->logged && stack;
     for (size_t i = 0; ok && i < count; i++) {
-        uint64_t word[2] = {word_at(p + i * 16, 8), word_at(p + i * 16 + 8, 8)};
+        uint64_t word[2] = {read_little_endian(p + i * 16, 8), read_little_endian(p + i * 16 + 8, 8)};
         if (word[1])
             take(m, word, i);
         else
@@ -191,7 +192,7 @@ static bool read_records(struct import *m, const uint8_t *p, size_t bytes)
     for (size_t at = 0, end; ok && at < m->count; at = end) {
         for (end = at + 1; end < m->count && m->logged[end].tid == m->logged[at].tid;)
             end++;
-        walk(m, at, end, stack);
+        add_thread_calls(m, at, end, stack);
     }
     free(stack);
     free(m->names);
@@ -207,13 +208,14 @@ enum strobe_status strobe_btrace2_read(const void *log, size_t bytes, const stru
     struct import m = {.options = options, .stats = stats ? stats : &unasked, .calls = out};
     *m.stats = (struct strobe_btrace2_stats){0};
     strobe_calls_open(out);
-    enum strobe_status status = read_header(log, bytes, &m.stats->header, error);
+    enum strobe_status status = read_btrace2_header(log, bytes, &m.stats->header, error);
     if (status != STROBE_OK)
         return status;
     m.stats->shift_ns = strobe_btrace2_shift(&m.stats->header, options->system_ns);
     out->pid = m.stats->header.pid;
     snprintf(out->process, sizeof out->process, "process %u", out->pid);
-    if (read_records(&m, (const uint8_t *)log + STROBE_BTRACE2_HEADER_BYTES, bytes - STROBE_BTRACE2_HEADER_BYTES))
+    if (read_btrace2_records(&m, (const uint8_t *)log + STROBE_BTRACE2_HEADER_BYTES,
+                             bytes - STROBE_BTRACE2_HEADER_BYTES))
         return STROBE_OK;
     strobe_error_set(error, "%s", strerror(ENOMEM));
     return STROBE_IO;

@@ -250,7 +250,7 @@ static enum verdict io_end(struct import *m, const struct strobe_ftrace_line *li
 
 /* ---- lines */
 
-static bool is(text t, const char *what)
+static bool text_is(text t, const char *what)
 {
     return t.bytes == strlen(what) && !memcmp(t.at, what, t.bytes);
 }
@@ -272,7 +272,7 @@ static text printed(text payload)
     return payload;
 }
 
-static enum verdict event(struct import *m, const struct strobe_ftrace_line *line)
+static enum verdict read_ftrace_event(struct import *m, const struct strobe_ftrace_line *line)
 {
     static const struct {
         const char *name;
@@ -281,12 +281,12 @@ static enum verdict event(struct import *m, const struct strobe_ftrace_line *lin
                {"android_fs_dataread_end", false, false},
                {"android_fs_datawrite_start", true, true},
                {"android_fs_datawrite_end", true, false}};
-    if (is(line->event, "tracing_mark_write"))
+    if (text_is(line->event, "tracing_mark_write"))
         return read_mark(m, line, line->payload);
-    if (is(line->event, "print"))
+    if (text_is(line->event, "print"))
         return read_mark(m, line, printed(line->payload));
     for (size_t i = 0; i < sizeof ios / sizeof ios[0] && *line->event.at == 'a'; i++)
-        if (is(line->event, ios[i].name)) {
+        if (text_is(line->event, ios[i].name)) {
             enum verdict v = ios[i].begin ? io_begin(m, line, ios[i].write) : io_end(m, line, ios[i].write);
             m->stats->io += v == TAKEN;
             return v;
@@ -302,7 +302,7 @@ static void take_line(struct import *m, const char *at, const char *end)
     enum verdict v = IGNORED;
     if (at < end && *at != '#' && strobe_ftrace_line_parse(at, end, &line)) {
         m->headed++;
-        v = event(m, &line);
+        v = read_ftrace_event(m, &line);
     }
     m->stats->ignored += v == IGNORED;
     m->stats->marks += v == TAKEN;
@@ -319,7 +319,7 @@ static bool may_be_cut(const char *at, const char *end)
              *printed(line.payload).at == 'E');
 }
 
-static void take_lines(struct import *m, const char *p, const char *end)
+static void read_ftrace_lines(struct import *m, const char *p, const char *end)
 {
     while (p < end && !m->failed && !m->calls->failed) {
         const char *stop = memchr(p, '\n', (size_t)(end - p));
@@ -514,7 +514,7 @@ enum strobe_status strobe_ftrace_read(const char *at, size_t bytes, const struct
     }
     m->calls = out;
     m->stats = stats;
-    take_lines(m, at, at + bytes);
+    read_ftrace_lines(m, at, at + bytes);
     stats->rhea = options->marks == STROBE_FTRACE_RHEA || (options->marks == STROBE_FTRACE_AUTO && m->rhea_seen);
     uint32_t pid = options->pid ? options->pid : busiest(m);
     if (!m->failed)

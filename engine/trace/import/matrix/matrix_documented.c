@@ -110,7 +110,7 @@ static uint32_t callee(struct strobe_matrix_tree *t, uint32_t caller, uint32_t m
     return at == NONE ? new_callee(t, caller, method) : (c->recent = at);
 }
 
-static bool begin(struct strobe_matrix_tree **at)
+static bool begin_tree(struct strobe_matrix_tree **at)
 {
     struct strobe_matrix_tree *t = *at ? *at : (*at = calloc(1, sizeof **at));
     if (!t)
@@ -123,7 +123,7 @@ static bool begin(struct strobe_matrix_tree **at)
 
 /* ---- calls */
 
-static bool enter(struct strobe_matrix_builder *b, uint32_t method, uint64_t ms)
+static bool enter_tree_method(struct strobe_matrix_builder *b, uint32_t method, uint64_t ms)
 {
     struct strobe_matrix_tree *t = b->tree;
     uint32_t node = b->open_count ? callee(t, b->open[b->open_count - 1].node, method) : new_root(t, method);
@@ -143,8 +143,8 @@ static void end(struct strobe_matrix_builder *b, int64_t ms, struct strobe_matri
         n->duration_ms = duration > INT64_MAX - n->duration_ms ? INT64_MAX : n->duration_ms + duration;
 }
 
-static enum strobe_status leave(struct strobe_matrix_builder *b, uint32_t method, uint64_t ms,
-                                struct strobe_matrix_stats *stats)
+static enum strobe_status leave_tree_method(struct strobe_matrix_builder *b, uint32_t method, uint64_t ms,
+                                            struct strobe_matrix_stats *stats)
 {
     if (!b->open_count || b->open[b->open_count - 1].method != method) {
         enum strobe_status status = strobe_matrix_is_open(b, method);
@@ -193,14 +193,15 @@ static bool list(struct strobe_matrix_builder *b, size_t *count)
 enum strobe_status strobe_matrix_build_documented(struct strobe_matrix_builder *b, struct strobe_matrix_entries in,
                                                   size_t *count, struct strobe_matrix_stats *stats)
 {
-    if (!begin(&b->tree))
+    if (!begin_tree(&b->tree))
         return STROBE_IO;
     for (size_t i = 0; i < in.count; i++) {
         uint64_t entry = in.at[i], ms = strobe_matrix_ms(entry);
         uint32_t method = strobe_matrix_id(entry);
         if (!entry)
             continue;
-        if (strobe_matrix_is_enter(entry) ? !enter(b, method, ms) : leave(b, method, ms, stats) != STROBE_OK)
+        if (strobe_matrix_is_enter(entry) ? !enter_tree_method(b, method, ms)
+                                          : leave_tree_method(b, method, ms, stats) != STROBE_OK)
             return STROBE_IO;
     }
     stats->open_at_end = b->open_count;

@@ -28,7 +28,7 @@ static bool number(struct reading *r, uint64_t most, const char *expected, uint6
 }
 
 /* Parses the fields behind I or O. */
-static bool event(struct reading *r, bool enter, uint64_t *entry)
+static bool parse_event(struct reading *r, bool enter, uint64_t *entry)
 {
     uint64_t id = STROBE_MATRIX_DISPATCH, ms;
     if (!strobe_cursor_take(&r->c, "D") && !number(r, STROBE_MATRIX_ID_MASK, "D or a method's id, 0 to 1048575", &id))
@@ -52,7 +52,7 @@ static bool end_time(struct reading *r, int64_t *out)
     return true;
 }
 
-static bool add(struct strobe_matrix_events *e, uint64_t entry)
+static bool add_event_entry(struct strobe_matrix_events *e, uint64_t entry)
 {
     if (!strobe_array_reserve(&e->entries, &e->room, e->count + 1))
         return false;
@@ -77,8 +77,8 @@ enum strobe_status strobe_matrix_events_parse(const char *line, size_t bytes, st
         if (!ended && (*c->at == 'I' || *c->at == 'O')) {
             uint64_t entry;
             c->at++;
-            well = event(&r, c->at[-1] == 'I', &entry);
-            if (well && !add(out, entry))
+            well = parse_event(&r, c->at[-1] == 'I', &entry);
+            if (well && !add_event_entry(out, entry))
                 return STROBE_IO;
         } else if (!ended && strobe_cursor_take(c, "end=")) {
             well = ended = end_time(&r, &out->end_ms);

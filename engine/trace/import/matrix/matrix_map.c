@@ -28,7 +28,7 @@ struct place {
     struct strobe_error *error;
 };
 
-static enum strobe_status expected(const struct place *p, const char *what)
+static enum strobe_status report_expected(const struct place *p, const char *what)
 {
     strobe_error_set(p->error, "%s:%zu: expected %s", p->path, p->line, what);
     return STROBE_BAD_INPUT;
@@ -53,7 +53,7 @@ void strobe_matrix_map_close(struct strobe_matrix_map *m)
 }
 
 /* Adds a method. Its text and id must be new. */
-static bool add(struct strobe_matrix_map *m, uint32_t id, uint32_t access, const char *name, size_t bytes)
+static bool add_method(struct strobe_matrix_map *m, uint32_t id, uint32_t access, const char *name, size_t bytes)
 {
     if (!strobe_array_reserve(&m->methods, &m->room, m->count + 1))
         return false;
@@ -67,7 +67,7 @@ static bool add(struct strobe_matrix_map *m, uint32_t id, uint32_t access, const
     return true;
 }
 
-static struct strobe_matrix_map *open_empty(void)
+static struct strobe_matrix_map *open_empty_map(void)
 {
     struct strobe_matrix_map *m = calloc(1, sizeof *m);
     if (!m || !(m->by_id = calloc(STROBE_MATRIX_ID_MASK + 1, sizeof *m->by_id))) {
@@ -81,12 +81,12 @@ static const char dispatch[] = "android.os.Handler dispatchMessage (Landroid.os.
 
 static bool add_dispatch(struct strobe_matrix_map *m)
 {
-    return m->by_id[STROBE_MATRIX_DISPATCH] || add(m, STROBE_MATRIX_DISPATCH, 1, dispatch, sizeof dispatch - 1);
+    return m->by_id[STROBE_MATRIX_DISPATCH] || add_method(m, STROBE_MATRIX_DISPATCH, 1, dispatch, sizeof dispatch - 1);
 }
 
 struct strobe_matrix_map *strobe_matrix_map_open(void)
 {
-    struct strobe_matrix_map *m = open_empty();
+    struct strobe_matrix_map *m = open_empty_map();
     if (m && !add_dispatch(m)) {
         strobe_matrix_map_close(m);
         return NULL;
@@ -121,7 +121,7 @@ enum strobe_status strobe_matrix_map_id(struct strobe_matrix_map *m, uint32_t ac
     if (m->largest == STROBE_MATRIX_ID_MAX)
         return STROBE_FULL;
     *id = m->largest + 1;
-    return add(m, *id, access, name, strlen(name)) ? STROBE_OK : STROBE_IO;
+    return add_method(m, *id, access, name, strlen(name)) ? STROBE_OK : STROBE_IO;
 }
 
 /* Parses a decimal number and the comma behind it. */
@@ -159,13 +159,13 @@ static enum strobe_status map_line(struct strobe_matrix_map *m, const char *at, 
     struct strobe_cursor c = {at, end};
     uint64_t id, access;
     if (!number_field(&c, STROBE_MATRIX_DISPATCH, &id) || !id)
-        return expected(p, "an id of 1 to 1048574 and a comma");
+        return report_expected(p, "an id of 1 to 1048574 and a comma");
     if (!number_field(&c, UINT32_MAX, &access))
-        return expected(p, "access flags and a comma");
+        return report_expected(p, "access flags and a comma");
     if (!is_method(c.at, end))
-        return expected(p, "a class, a method and a descriptor");
+        return report_expected(p, "a class, a method and a descriptor");
     if (m->by_id[id])
-        return expected(p, "an id that is not there already");
+        return report_expected(p, "an id that is not there already");
     char *name = strndup(c.at, (size_t)(end - c.at));
     if (!name)
         return no_memory(p);
@@ -173,10 +173,10 @@ static enum strobe_status map_line(struct strobe_matrix_map *m, const char *at, 
     size_t known = m->names.count;
     enum strobe_status status = STROBE_OK;
     if (id != STROBE_MATRIX_DISPATCH && !strcmp(name, dispatch))
-        status = expected(p, "the id 1048574 for the dispatch of messages");
+        status = report_expected(p, "the id 1048574 for the dispatch of messages");
     else if (strobe_text_number(&m->names, name, strlen(name)) < known)
-        status = expected(p, "a method that is not there already");
-    if (status == STROBE_OK && !add(m, (uint32_t)id, (uint32_t)access, name, strlen(name)))
+        status = report_expected(p, "a method that is not there already");
+    if (status == STROBE_OK && !add_method(m, (uint32_t)id, (uint32_t)access, name, strlen(name)))
         status = no_memory(p);
     free(name);
     return status;
@@ -208,7 +208,7 @@ static enum strobe_status map_line_of(void *to, const char *at, const char *end,
 enum strobe_status strobe_matrix_map_parse(const char *text, size_t bytes, const char *path,
                                            struct strobe_matrix_map **out, struct strobe_error *error)
 {
-    struct strobe_matrix_map *m = open_empty();
+    struct strobe_matrix_map *m = open_empty_map();
     struct place whole = {.path = path, .error = error};
     *out = NULL;
     enum strobe_status status = m ? each_line(text, bytes, path, error, map_line_of, m) : no_memory(&whole);
@@ -286,17 +286,17 @@ static enum strobe_status blacklist_line(void *to, const char *at, const char *e
         return STROBE_OK;
     bool is_package = bytes > sizeof package_word - 1 && !memcmp(at, package_word, sizeof package_word - 1);
     if (!is_package && (bytes <= sizeof class_word - 1 || memcmp(at, class_word, sizeof class_word - 1)))
-        return expected(p, "-keepclass and a class, or -keeppackage and a package");
+        return report_expected(p, "-keepclass and a class, or -keeppackage and a package");
     at += is_package ? sizeof package_word - 1 : sizeof class_word - 1;
     while (at < end && *at == ' ')
         at++;
     for (const char *c = at; c < end; c++)
         if ((unsigned char)*c <= ' ' || *c == 0x7f)
-            return expected(p, "one name");
+            return report_expected(p, "one name");
     while (is_package && end > at && (end[-1] == '/' || end[-1] == '.'))
         end--;
     if (at == end)
-        return expected(p, "a name");
+        return report_expected(p, "a name");
     if (!strobe_array_reserve(&l->at, &l->room, l->count + 1))
         return no_memory(p);
     char *name = strndup(at, (size_t)(end - at));

@@ -131,7 +131,7 @@ static bool build_tree(struct strobe_matrix_list *l)
     return true;
 }
 
-static bool walk(struct strobe_matrix_builder *b, size_t *count)
+static bool flatten_list(struct strobe_matrix_builder *b, size_t *count)
 {
     const struct strobe_matrix_list *l = b->list;
     if (!strobe_array_reserve(&b->items, &b->item_room, l->count))
@@ -187,5 +187,5 @@ enum strobe_status strobe_matrix_build_upstream(struct strobe_matrix_builder *b,
         stats->thrown_away = true;
         return STROBE_OK;
     }
-    return walk(b, count) ? STROBE_OK : STROBE_IO;
+    return flatten_list(b, count) ? STROBE_OK : STROBE_IO;
 }

@@ -40,7 +40,7 @@ static const struct strobe_proto none = {NULL, NULL};
 
 /* ---- tracks */
 
-static const char *keep(struct strobe_import *m, struct strobe_proto text)
+static const char *keep_proto_text(struct strobe_import *m, struct strobe_proto text)
 {
     const char *kept = strobe_text_keep(&m->texts, text.at, (size_t)(text.end - text.at));
     return kept ? kept : "";
@@ -77,7 +77,7 @@ static enum strobe_status read_counter_descriptor(struct strobe_import *m, struc
         else if (f.number == 5 && f.wire == STROBE_WIRE_VARINT)
             t->incremental = f.value != 0;
         else if (f.number == 6 && f.wire == STROBE_WIRE_BYTES)
-            t->unit = keep(m, f.bytes);
+            t->unit = keep_proto_text(m, f.bytes);
     }
     return step == STROBE_PROTO_BAD ? strobe_import_bad_field(m, &d, "a counter") : STROBE_OK;
 }
@@ -92,7 +92,7 @@ static enum strobe_status emit_thread(struct strobe_import *m, struct strobe_tra
     t->kind = STROBE_TRACK_THREAD;
     t->thread = m->thread_count++;
     if (m->visitor->thread)
-        m->visitor->thread(m->ctx, t->thread, (uint32_t)id[0], (uint32_t)id[1], keep(m, name));
+        m->visitor->thread(m->ctx, t->thread, (uint32_t)id[0], (uint32_t)id[1], keep_proto_text(m, name));
     return STROBE_OK;
 }
 
@@ -106,7 +106,7 @@ static enum strobe_status emit_process(struct strobe_import *m, struct strobe_tr
     if (t->kind == STROBE_TRACK_OTHER)
         t->kind = STROBE_TRACK_PROCESS;
     if (m->visitor->process)
-        m->visitor->process(m->ctx, (uint32_t)id[0], keep(m, name));
+        m->visitor->process(m->ctx, (uint32_t)id[0], keep_proto_text(m, name));
     return STROBE_OK;
 }
 
@@ -137,7 +137,7 @@ static enum strobe_status read_track(struct strobe_import *m, struct strobe_prot
     if (!t)
         return strobe_import_no_memory(m);
     t->parent = parent;
-    t->name = keep(m, name);
+    t->name = keep_proto_text(m, name);
     if (counter.at) {
         t->kind = STROBE_TRACK_COUNTER;
         return read_counter_descriptor(m, counter, t);

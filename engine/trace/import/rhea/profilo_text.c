@@ -18,7 +18,7 @@ static int64_t less64(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
-static void keep(struct strobe_profilo_state *s, const struct strobe_profilo_entry *e)
+static void keep_last_entry(struct strobe_profilo_state *s, const struct strobe_profilo_entry *e)
 {
     s->id = e->id, s->tid = e->tid, s->callid = e->callid, s->matchid = e->matchid;
     s->timestamp = e->timestamp, s->extra = e->extra;
@@ -48,7 +48,7 @@ size_t strobe_profilo_write(struct strobe_profilo_state *s, const struct strobe_
                  "%" PRId32 "|%.31s|%" PRId64 "|%" PRId32 "|%" PRId32 "|%" PRId32 "|%" PRId64 "\n",
                  less32(e->id, from->id), e->type, less64(e->timestamp, from->timestamp), less32(e->tid, from->tid),
                  less32(e->callid, from->callid), less32(e->matchid, from->matchid), less64(e->extra, from->extra));
-    keep(s, e);
+    keep_last_entry(s, e);
     return (size_t)bytes;
 }
 
@@ -114,7 +114,7 @@ bool strobe_profilo_parse(struct strobe_profilo_state *s, const char *line, size
         !strobe_cursor_take(&t, "|") || !take_32(&t, from->matchid, &e.matchid) || !strobe_cursor_take(&t, "|") ||
         !take_64(&t, from->extra, &e.extra) || t.at != t.end)
         return false;
-    keep(s, &e);
+    keep_last_entry(s, &e);
     *out = e;
     return true;
 }
@@ -136,7 +136,8 @@ struct reading {
     } due[NAMES_DUE];
 };
 
-static void begin(struct reading *r, const struct strobe_profilo_entry *e, uint32_t thread, uint64_t time_ns)
+static void add_unnamed_begin(struct reading *r, const struct strobe_profilo_entry *e, uint32_t thread,
+                              uint64_t time_ns)
 {
     strobe_calls_add(r->calls, thread, STROBE_CALL_BEGIN, time_ns, strobe_calls_name(r->calls, "", 0));
     if (r->calls->failed)
@@ -148,7 +149,7 @@ static void begin(struct reading *r, const struct strobe_profilo_entry *e, uint3
     r->due[slot].call = r->calls->threads[thread].call_count - 1;
 }
 
-static void name(struct reading *r, const struct strobe_profilo_entry *e)
+static void name_due_call(struct reading *r, const struct strobe_profilo_entry *e)
 {
     uint32_t slot = (uint32_t)e->matchid % NAMES_DUE;
     r->stats->texts++;
@@ -163,7 +164,7 @@ static void name(struct reading *r, const struct strobe_profilo_entry *e)
 static void entry(struct reading *r, const struct strobe_profilo_entry *e)
 {
     if (e->text) {
-        name(r, e);
+        name_due_call(r, e);
         return;
     }
     bool push = !strcmp(e->type, "MARK_PUSH"), pop = !strcmp(e->type, "MARK_POP");
@@ -180,7 +181,7 @@ static void entry(struct reading *r, const struct strobe_profilo_entry *e)
     if (r->calls->failed)
         return;
     if (push)
-        begin(r, e, thread, time_ns);
+        add_unnamed_begin(r, e, thread, time_ns);
     else
         strobe_calls_add(r->calls, thread, STROBE_CALL_END, time_ns, STROBE_CALL_ANY);
 }

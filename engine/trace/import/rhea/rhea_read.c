@@ -46,14 +46,14 @@ static bool take_entry(struct strobe_cursor *t, struct strobe_cursor *type)
     return true;
 }
 
-static bool is(const struct strobe_cursor *t, const char *word)
+static bool rest_is(const struct strobe_cursor *t, const char *word)
 {
     struct strobe_cursor at = *t;
     return strobe_cursor_take(&at, word) && at.at == at.end;
 }
 
 /* Reads the time and process of TRACE_START. */
-static bool begin(struct reading *r, struct strobe_cursor t)
+static bool read_trace_start(struct reading *r, struct strobe_cursor t)
 {
     uint64_t time_ns, pid;
     if (!strobe_cursor_take_number(&t, UINT64_MAX, &time_ns) || !strobe_cursor_take(&t, "|") ||
@@ -75,7 +75,7 @@ static void call(struct reading *r, uint32_t tid, uint64_t time_ns, enum strobe_
 }
 
 /* Adds the call of `B|pid|name`. */
-static void begin_call(struct reading *r, uint32_t tid, uint64_t time_ns, struct strobe_cursor t)
+static void add_named_call(struct reading *r, uint32_t tid, uint64_t time_ns, struct strobe_cursor t)
 {
     const char *bar = strobe_cursor_take(&t, "|") ? memchr(t.at, '|', (size_t)(t.end - t.at)) : NULL;
     t.at = bar ? bar + 1 : t.end;
@@ -87,7 +87,7 @@ static void begin_call(struct reading *r, uint32_t tid, uint64_t time_ns, struct
 }
 
 /* Reads `sec.usec[ tid]: message`. */
-static bool message(struct reading *r, struct strobe_cursor t)
+static bool read_message(struct reading *r, struct strobe_cursor t)
 {
     uint64_t time_ns, tid = r->calls->pid;
     if (!take_seconds(&t, &time_ns) ||
@@ -98,7 +98,7 @@ static bool message(struct reading *r, struct strobe_cursor t)
     char kind = *t.at++;
     bool alone = t.at == t.end || *t.at == '|';
     if (kind == 'B' && alone)
-        begin_call(r, (uint32_t)tid, time_ns, t);
+        add_named_call(r, (uint32_t)tid, time_ns, t);
     else if (kind == 'E' && alone)
         call(r, (uint32_t)tid, time_ns, STROBE_CALL_END, NULL);
     else
@@ -125,14 +125,14 @@ static void line(struct reading *r, struct strobe_cursor t)
         return;
     }
     if (!r->started) {
-        r->stats->before_start += !(is_entry && is(&type, "TRACE_START") && begin(r, entry));
+        r->stats->before_start += !(is_entry && rest_is(&type, "TRACE_START") && read_trace_start(r, entry));
         return;
     }
     if (r->stats->ended) {
         r->stats->after_end++;
         return;
     }
-    if (is_entry && (is(&type, "TRACE_END") || is(&type, "TRACE_ABORT") || is(&type, "TRACE_TIMEOUT"))) {
+    if (is_entry && (rest_is(&type, "TRACE_END") || rest_is(&type, "TRACE_ABORT") || rest_is(&type, "TRACE_TIMEOUT"))) {
         uint64_t end_ns;
         r->stats->ended = true;
         if (strobe_cursor_take_number(&entry, UINT64_MAX, &end_ns) && end_ns > r->calls->end_ns &&
@@ -147,7 +147,7 @@ static void line(struct reading *r, struct strobe_cursor t)
     if (strobe_cursor_take(&t, "monotonic_time: "))
         understood = take_seconds(&t, &r->stats->monotonic_ns);
     else
-        understood = message(r, t);
+        understood = read_message(r, t);
     if (!understood && !r->stats->unknown++)
         r->stats->first_unknown = r->stats->lines;
 }

@@ -13,7 +13,7 @@ static struct {
     struct fake_class *object, *class; /* java.lang.Object, java.lang.Class */
 } classes;
 
-__attribute__((constructor)) static void prepare(void)
+__attribute__((constructor)) static void init_class_list(void)
 {
     fake_mutex_init(&classes.lock);
 }

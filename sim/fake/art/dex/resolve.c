@@ -131,7 +131,7 @@ static struct {
     struct fake_cond changed;
 } initializing;
 
-__attribute__((constructor)) static void prepare(void)
+__attribute__((constructor)) static void init_class_initialization(void)
 {
     fake_mutex_init(&initializing.lock);
     fake_cond_init(&initializing.changed);

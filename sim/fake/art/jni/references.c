@@ -28,7 +28,7 @@ static struct {
     uint32_t taken; /* entries from here on are free */
 } globals;
 
-__attribute__((constructor)) static void prepare(void)
+__attribute__((constructor)) static void init_global_references(void)
 {
     fake_mutex_init(&globals.lock);
 }

@@ -84,7 +84,7 @@ void *guard_pass(uint32_t index)
 
 /* A sanitizer has its own entry points before these, and calls these before it is initialized. The first backtrace of a
  * process loads a library. */
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor)) static void find_real_functions(void)
 {
     void *frame;
     const char *wish = getenv("FAKE_MACH_GUARD");
