@@ -17,7 +17,8 @@ struct strobe_mach strobe_mach;
 
 static strobe_a32 life; /* capture_life.h */
 
-/* Allocations last, so that what the start itself does is not told. Taken out in reverse. */
+/* The features in order of start. Allocations come last, so that those of the start itself are not recorded. The end
+ * removes the features in reverse order. */
 static const struct strobe_mach_feature *const features[] = {
     &strobe_mach_feature_locks, &strobe_mach_feature_dispatch, &strobe_mach_feature_io,
     &strobe_mach_feature_time,  &strobe_mach_feature_loop,     &strobe_mach_feature_malloc,
@@ -33,7 +34,7 @@ static size_t whole_pages(size_t bytes)
     return (bytes + 16383) & ~(size_t)16383;
 }
 
-/* All that a capture needs beside its session, in this order. Only what is used of it is ever touched. */
+/* The parts of a capture's memory, except for its session, in this order. Only pages that are used are touched. */
 struct parts {
     size_t engine, threads, local, claims, rebound;
 };
@@ -109,7 +110,7 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Ticks stand still while the device sleeps, Darwin's monotonic clock goes on. */
+/* Ticks do not advance while the device sleeps; Darwin's monotonic clock does. */
 static struct strobe_clock_pair clock_pair(void)
 {
     const struct strobe_host *h = &strobe_mach.host.host;
@@ -154,7 +155,7 @@ static bool wanted(int feature, uint32_t without)
     return !(without >> features[feature]->use & 1);
 }
 
-/* All groups' rebindings, one behind the other. */
+/* Copies the rebindings of all wanted groups to `rebindings`. Returns their number. */
 static size_t gather(uint32_t without)
 {
     size_t count = 0;
@@ -175,7 +176,7 @@ static void start_features(uint32_t without, bool samples)
         if (!wanted(i, without))
             strobe_error_join(&off, "", "not wanted");
         else if (f->use == STROBE_MACH_SERIES && !samples)
-            strobe_error_join(&off, "", "without a sampler there is nobody to write them");
+            strobe_error_join(&off, "", "needs the sampler, which is not wanted");
         else
             in_place[i] = !f->start || f->start(&off);
         if (strobe_error_is_set(&off))
@@ -193,7 +194,7 @@ static void end_features(void)
     }
 }
 
-/* The others are not in the session, where nobody is to take none for nothing. */
+/* Removes metrics without a source from the session's config: their values of 0 would look like measurements. */
 static void keep_metrics_that_are_counted(void)
 {
     struct strobe_mach *a = &strobe_mach;
