@@ -90,7 +90,8 @@ struct strobe_host {
      * cannot be interrupted. NULL when clock_keep is NULL. Sampler. */
     enum strobe_status (*clock_ring)(void *ctx, uint32_t index, uint32_t tid);
 
-    /* Releases what clock_keep has acquired for the thread. Has no effect when that is nothing. Sampler. */
+    /* Releases what clock_keep has acquired for the thread. Has no effect when clock_keep acquired nothing for the
+     * thread. Sampler. */
     void (*clock_end)(void *ctx, uint32_t index);
 
     /* Sleeps until the absolute time `deadline` in ticks, or until woken or interrupted. Any. */

@@ -186,7 +186,7 @@ enum strobe_thread_state {
     STROBE_THREAD_LIVE = 1,
     STROBE_THREAD_EXITING = 2, /* no longer suspended from this state on */
     STROBE_THREAD_ENDED = 3,
-    STROBE_THREAD_RESTRICTED = 4, /* since end_ticks seccomp allows it only its program's calls: not recorded */
+    STROBE_THREAD_RESTRICTED = 4, /* from end_ticks on, seccomp limits its system calls: it is not recorded */
     STROBE_THREAD_CUT_SHORT = 5,  /* cancelled inside the engine: one of its events may be uncounted */
 };
 
@@ -196,7 +196,7 @@ struct strobe_thread_entry {
     uint32_t generation; /* unique in the session, from 1 */
     strobe_a32 state;    /* enum strobe_thread_state; LIVE is stored last, with release */
     uint32_t is_main;
-    uint64_t start_ticks;  /* when the engine first met it */
+    uint64_t start_ticks;  /* when the engine registered the thread */
     uint64_t end_ticks;    /* 0 while it is alive */
     char name[32];         /* its last known name, NUL-terminated */
     strobe_a32 scope_kind; /* kind of the blocking call that it is in now, or 0 */

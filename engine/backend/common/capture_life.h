@@ -3,11 +3,11 @@
  *
  *   IDLE ------> STARTING   strobe_life_claim_start
  *   STARTING --> RUNNING    strobe_life_conclude_start: the capture has started
- *   STARTING --> IDLE       strobe_life_conclude_start: it has not, and no thread of the capture is left
- *   STARTING --> STUCK      strobe_life_conclude_start: it has not, and a thread of the capture has not ended
+ *   STARTING --> IDLE       strobe_life_conclude_start: the start failed, and all threads of the capture have ended
+ *   STARTING --> STUCK      strobe_life_conclude_start: the start failed, and a thread of the capture has not ended
  *   RUNNING ---> STOPPING   strobe_life_claim_stop
  *   STOPPING --> IDLE       strobe_life_conclude_stop: the capture's threads have ended
- *   STOPPING --> STUCK      strobe_life_conclude_stop: one has not, or the backend could not undo all of the capture
+ *   STOPPING --> STUCK      strobe_life_conclude_stop: a thread has not ended, or the backend could not undo all
  *
  * No function leaves STUCK: the process starts no other capture. A backend may store STUCK in a forked child, which has
  * its parent's state but not its parent's threads.

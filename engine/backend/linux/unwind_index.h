@@ -71,7 +71,7 @@ struct strobe_unwind_memo {
     strobe_a64 pc, rule[2];
 };
 
-/* Zero at first use, page-aligned. Its size is about 1.2 MiB, but only touched pages take memory. */
+/* Zero at first use, page-aligned. Its size is about 1.1 MiB, but only touched pages take memory. */
 struct strobe_unwind_index {
     strobe_a32 generation;
     strobe_a32 images;         /* slots that were ever used */

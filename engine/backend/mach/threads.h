@@ -7,9 +7,9 @@
  *
  * A scan (strobe_mach_threads_look) compares the table with the system's list of threads.
  *
- *   a thread enters      at its first hook, by the introspection hook at its start, or by a scan that finds it. When
- * the thread and a scan enter it at once, one of them succeeds a thread leaves      by the introspection hook at its
- * end, or when two scans in a row do not find it
+ *   - A thread enters at its first hook, by the introspection hook at its start, or by a scan that finds it. When the
+ *     thread and a scan enter it at once, one of them succeeds.
+ *   - A thread leaves by the introspection hook at its end, or when two scans in a row do not find it.
  *
  * Each slot is one word, id << 32 | port. It changes by compare-and-swap only. A slot is free when it is 0 or when its
  * port is ENDED.

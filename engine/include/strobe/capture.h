@@ -17,17 +17,19 @@
  *   IDLE --strobe_start--> RUNNING <--strobe_pause, strobe_resume--> PAUSED
  *                          RUNNING, PAUSED --strobe_stop, end of the process, exec--> STOPPED
  *
- * A process can be captured once. A child of fork is not captured and cannot be.
+ * A process can be captured once. A child of fork is not captured. A child that was forked after strobe_start cannot be
+ * captured; a child that was forked before it can.
  *
  * The library is for Linux programs that are linked dynamically. It records blocking calls because its functions take
  * the place of the C library's: link it before other libraries (`pkg-config --libs strobe-capture`). A library that is
  * opened by dlopen does not take their place; strobe_start then refuses.
  *
- * Under `strobe record` the program is captured already: strobe_start returns STROBE_EXISTS, and the other functions
- * act on the capture of `strobe record`.
+ * Under `strobe record` the program is captured already. strobe_start then returns STROBE_EXISTS, and strobe_stop
+ * returns STROBE_NO_ENTRY and does not end that capture. The other functions act on the capture of `strobe record`.
  *
- * After strobe_start the library takes no memory of the program's heap and no lock. It has one thread of its own, which
- * does not keep the process alive, and uses one real-time signal. C11 and C++. */
+ * After strobe_start the library allocates from the program's heap only when the program starts a thread. It takes no
+ * lock but the dynamic linker's, which it takes briefly to look for loaded libraries. The library has one thread of its
+ * own, which does not keep the process alive, and uses one real-time signal. C11 and C++. */
 #ifndef STROBE_INCLUDE_STROBE_CAPTURE_H
 #define STROBE_INCLUDE_STROBE_CAPTURE_H
 
@@ -50,15 +52,16 @@ struct strobe_capture_options {
 };
 
 /* Creates the session, with its disk space reserved, and begins a capture of all threads of the process. Threads that
- * exist already are recorded from their first blocking call on, or within some milliseconds when they compute. On
- * failure nothing has changed, and the text of `error` (may be NULL) names the file or the reason.
+ * exist already are recorded from their first hooked call on, for example an allocation, a lock or a blocking call. A
+ * thread that only computes is recorded within some milliseconds. On failure nothing has changed, and the text of
+ * `error` (may be NULL) names the file or the reason.
  *
  *   STROBE_EXISTS       the file exists, and options->replace is 0; or the process is or was captured
  *   STROBE_BAD_INPUT    options out of range; no path
  *   STROBE_IO           the file cannot be created: full disk, no permission, ...; errno holds the reason
  *   STROBE_NO_MEMORY
- *   STROBE_UNSUPPORTED  the library's functions do not take the place of the C library's, see above; a child of fork;
- *                       a thread under seccomp
+ *   STROBE_UNSUPPORTED  the library's functions do not take the place of the C library's, see above; a child forked
+ *                       after strobe_start; a thread under seccomp
  *
  * Any thread, not in a signal handler. */
 STROBE_API enum strobe_status strobe_start(const struct strobe_capture_options *options, struct strobe_error *error);
@@ -71,7 +74,8 @@ STROBE_API enum strobe_status strobe_start(const struct strobe_capture_options *
  * Any thread, not in a signal handler. */
 STROBE_API enum strobe_status strobe_stop(void);
 
-/* Stop and continue the recording. Events meanwhile are counted, not recorded. STROBE_NO_ENTRY: no capture. Pausing a
+/* strobe_pause stops the recording, and strobe_resume continues it. Events between the two calls are counted and not
+ * recorded. STROBE_NO_ENTRY: no capture. Pausing a
  * paused capture and resuming a running one are no errors. Any context. */
 STROBE_API enum strobe_status strobe_pause(void);
 STROBE_API enum strobe_status strobe_resume(void);

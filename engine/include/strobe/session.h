@@ -65,8 +65,9 @@ struct strobe_view_info {
 
 STROBE_API const struct strobe_view_info *strobe_view_get_info(const struct strobe_view *view);
 
-/* Checks the accounting: every event that the engine saw is a sample, was skipped by the gate, or was lost and counted.
- * Returns STROBE_OK, or STROBE_BAD_INPUT with the first equation that does not hold in `error` (may be NULL). */
+/* Checks the accounting: every event is a sample, or is counted as one of these: rejected by the gate, paused, inside
+ * the engine, without a stack, refused by the ring. Returns STROBE_OK, or STROBE_BAD_INPUT with the first equation that
+ * does not hold in `error` (may be NULL). */
 STROBE_API enum strobe_status strobe_view_check(const struct strobe_view *view, struct strobe_error *error);
 
 struct strobe_view_thread {
