@@ -1,7 +1,11 @@
 /* A program of another project that records itself, built with the installed files alone. Prints each property that
  * does not hold, and ends with the number of them.
  *
- *   recorded SESSION [exists|again|fork]     with a second word: prints what that start says, and ends */
+ *   recorded SESSION           records itself
+ *   recorded SESSION fork      the same, and a child forked meanwhile tries to start
+ *   recorded SESSION child     the same as the first, in a child that is forked before the start
+ *   recorded SESSION exists    prints the result of a start that finds a file there, and ends
+ *   recorded SESSION fails     prints the result of a start that cannot create the file, and ends */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -101,6 +105,8 @@ static void check_pause(void)
     expect(strobe_pause() == STROBE_OK && state() == STROBE_CAPTURE_PAUSED, "a capture pauses");
     uint64_t before = samples();
     strobe_counter("not recorded", 1);
+    execl("/nowhere/program", "program", (char *)NULL);
+    expect(state() == STROBE_CAPTURE_PAUSED, "a pause lasts through an exec that fails");
     hot_function(20);
     expect(samples() <= before + 2, "a paused capture takes no samples");
     expect(strobe_pause() == STROBE_OK, "a second pause is no error");
@@ -118,6 +124,12 @@ int main(int argc, char **argv)
     if (argc > 2 && !strcmp(argv[2], "fails"))
         return refused(&options, STROBE_IO);
 
+    if (argc > 2 && !strcmp(argv[2], "child")) {
+        int status;
+        pid_t child = fork();
+        if (child)
+            return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    }
     expect(strobe_stop() == STROBE_NO_ENTRY && strobe_pause() == STROBE_NO_ENTRY, "without a capture, nothing to stop");
     expect(state() == STROBE_CAPTURE_IDLE, "the first state is IDLE");
     errno = 77;

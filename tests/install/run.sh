@@ -128,6 +128,8 @@ a_program_records_itself() {
             opt/strobe/bin/strobe report own.strobe | grep -q 'none lost.*the accounting is consistent' || return 1
     done
     rm -f own.strobe
+    run_installed recorded own.strobe child >out || { cat out; return 1; }
+    rm -f own.strobe
     run_installed sections own.strobe && shows own.strobe own.json '"ph":"b".*"from C\+\+"'
 }
 

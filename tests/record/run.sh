@@ -277,6 +277,16 @@ else
     fail "what comes before the delay is over is counted as paused"
 fi
 
+# The session is closed before an exec and opened again when the exec fails. The delay has ended by then.
+"$strobe" record -q -f --no-convert -o "$work/e.strobe" --delay 50ms -- bash -c 'sleep 0.2; shopt -s execfail
+    exec /nowhere/program; for ((i = 0; i < 200000; i++)); do :; done' 2>"$work/exec.out"
+count=$("$strobe" report "$work/e.strobe" | sed -nE 's/^([0-9]+) samples,.*/\1/p')
+if ((${count:-0} > 100)); then
+    pass
+else
+    fail "capture goes on after an exec that failed, also after a start delay: ${count:-no} samples"
+fi
+
 # A terminal sends Ctrl-C's signal to the program and to Strobe. The program ends as without Strobe, and has a trace.
 setsid env --default-signal=INT "$strobe" record -q -f -o "$work/i.perfetto-trace" -- \
     bash -c 'trap "echo caught; exit 3" INT; echo on; sleep 30' >"$work/interrupt.out" 2>&1 &

@@ -572,12 +572,15 @@ bool strobe_preload_is_closed(void)
     return strobe_load_acquire(&close_state) == CLOSED;
 }
 
+static uint32_t switch_before_exec; /* a failed exec restores it: a start delay that has ended, or a pause */
+
 bool strobe_preload_close_for_exec(void)
 {
     if (strobe_forked_stop())
         return true;
     if (!strobe_preload_is_recorded_process())
         return false;
+    switch_before_exec = strobe_switched();
     strobe_preload_close();
     return true;
 }
@@ -590,6 +593,7 @@ void strobe_preload_reopen(void)
     strobe_store_release(&p->engine.session.header->state, STROBE_SESSION_RUNNING);
     strobe_store_release(&close_state, NOT_CLOSED);
     turn_capture_on();
+    strobe_store_seq_cst(strobe_switch, switch_before_exec);
 }
 
 __attribute__((destructor)) static void close_at_unload(void)
