@@ -258,13 +258,16 @@ static bool map_switch_page(void)
     return true;
 }
 
-static void turn_capture_on(void)
+static uint32_t switch_at_start(void)
 {
-    const struct strobe_config *c = &strobe_preload.engine.config;
-    uint32_t on = c->delay_ns ? STROBE_PAUSED : STROBE_ON;
+    return strobe_preload.engine.config.delay_ns ? STROBE_PAUSED : STROBE_ON;
+}
+
+static void turn_capture_on(uint32_t samples_on)
+{
     if (strobe_preload.samples)
-        strobe_store_seq_cst(strobe_switch, on);
-    strobe_method_switch(on);
+        strobe_store_seq_cst(strobe_switch, samples_on);
+    strobe_method_switch(switch_at_start());
 }
 
 /* ---- start ---- */
@@ -340,7 +343,7 @@ bool strobe_preload_start(const struct strobe_session *session)
     p->main_thread = main_thread ? main_thread->index : UINT32_MAX;
     if (needs_sampler)
         strobe_own_thread_start(run_preload_sampler);
-    turn_capture_on();
+    turn_capture_on(switch_at_start());
     return true;
 }
 
@@ -401,7 +404,7 @@ static void run_forked_capture(void)
         session.header->begin = strobe_forked.begin;
     }
     if (strobe_preload.forked)
-        turn_capture_on();
+        turn_capture_on(switch_at_start());
     strobe_forked_started();
     if (needs_sampler)
         run_sampler_until_end();
@@ -592,8 +595,7 @@ void strobe_preload_reopen(void)
         return;
     strobe_store_release(&p->engine.session.header->state, STROBE_SESSION_RUNNING);
     strobe_store_release(&close_state, NOT_CLOSED);
-    turn_capture_on();
-    strobe_store_seq_cst(strobe_switch, switch_before_exec);
+    turn_capture_on(switch_before_exec);
 }
 
 __attribute__((destructor)) static void close_at_unload(void)
