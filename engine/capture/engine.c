@@ -4,6 +4,7 @@
 
 static strobe_a32 never_on;
 strobe_a32 *strobe_switch = &never_on;
+strobe_a32 strobe_capture_number;
 
 /* Layout of the memory: struct strobe_blocking | living, in whole cache lines | threads. */
 static size_t living_bytes(const struct strobe_config *config)

@@ -62,6 +62,7 @@ void strobe_thread_detach(struct strobe_thread *t)
     uint32_t ended = t->cut_short || strobe_load_relaxed(&t->inside) ? STROBE_THREAD_CUT_SHORT : STROBE_THREAD_ENDED;
     strobe_store_relaxed(&t->inside, 1);
     strobe_wait_drop_all(t);
+    t->scope_count = 0; /* a hooked call may end after this: its scope is not recorded */
     strobe_fence_signal();
     /* A relaxed store is enough: it publishes no more than LIVE did, in whose release sequence it is. */
     strobe_store_relaxed(&t->entry->state, STROBE_THREAD_EXITING);

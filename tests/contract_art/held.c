@@ -1,5 +1,5 @@
 /* Threads that the sampler suspends: the calls meanwhile, and threads that end, leave the runtime or stay suspended
- * (properties S-40 to S-46).
+ * (properties S-40 to S-46). And a thread that never leaves the engine.
  *
  *   S-40   every other case checks it, too (window.h)
  *   S-41   the memory is the runtime's own here, not a stack that could be unmapped: a suspended thread cannot end
@@ -10,6 +10,7 @@
  *          always assigns the lowest free one
  */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/error.h"
 #include "engine/capture/guard.h"
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/graph.h"
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MS = 1000 * 1000, MANY = 12 };
 
@@ -427,6 +429,29 @@ static void a_thread_goes_on_when_the_sampler_that_holds_it_does_not(struct cont
     capture_drop(&k);
 }
 
+/* A thread that never leaves the engine may write into its capture's memory at any time. */
+static void a_thread_that_stays_in_the_engine_keeps_the_session_open_and_no_other_capture_begins(struct contract *c)
+{
+    struct strobe_config config;
+    struct strobe_error error = {""};
+    struct strobe_session session;
+    capture_config(&config);
+    if (!capture_begin(c, &config, &k))
+        return;
+    capture_call(c, "alloc", "(I)V", 10);
+    strobe_store_release(&strobe_art.engine.threads[0].inside, 1);
+    strobe_art_stop();
+    struct strobe_art_options o = {.session_path = k.path, .library = c->art.library_name, .api = c->art.api};
+    enum strobe_status status = strobe_art_start(c->art.vm, &o, NULL, &error);
+    CHECK(c, status == STROBE_EXISTS && strstr(error.text, "have not ended"), "%s: %s", strobe_status_text(status),
+          error.text);
+    if (CHECK(c, strobe_session_open(k.path, &session) == STROBE_OK, "%s", k.path)) {
+        CHECK(c, strobe_load_relaxed(&session.header->state) == STROBE_SESSION_RUNNING, "the session is open");
+        strobe_session_unmap(&session);
+    }
+    unlink(k.path);
+}
+
 const struct contract_case contract_cases_held[] = {
     {"what_takes_memory_while_a_thread_is_held_is_found_out", what_takes_memory_while_a_thread_is_held_is_found_out, 0},
     {"a_thread_that_ends_after_it_was_chosen_is_gone_and_no_harm",
@@ -441,5 +466,7 @@ const struct contract_case contract_cases_held[] = {
     {"two_threads_with_one_id_are_two", two_threads_with_one_id_are_two, 0},
     {"a_thread_goes_on_when_the_sampler_that_holds_it_does_not",
      a_thread_goes_on_when_the_sampler_that_holds_it_does_not, CONTRACT_HEAVY},
+    {"a_thread_that_stays_in_the_engine_keeps_the_session_open_and_no_other_capture_begins",
+     a_thread_that_stays_in_the_engine_keeps_the_session_open_and_no_other_capture_begins, CONTRACT_HEAVY},
     {0},
 };

@@ -230,7 +230,7 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
     art_lay_out();
     strobe_linux_begin_header(&a->host.linux, a->engine.session.header);
     a->hooker = o->hooker;
-    a->capture++;
+    strobe_add_relaxed(&strobe_capture_number, 1);
     a->native_offset = strobe_art_native_offset(env);
     memset(&a->status, 0, sizeof a->status);
     for (int i = 0; i < FEATURES; i++)
@@ -320,8 +320,9 @@ void strobe_art_stop(void)
         in_place[i] = false;
     }
     bool ended = strobe_art_own_threads_stop();
-    if (art_wait_until_quiet() && ended)
+    bool quiet = art_wait_until_quiet();
+    if (quiet && ended)
         art_close_session();
     strobe_local.busy = busy;
-    strobe_life_conclude_stop(&life, ended);
+    strobe_life_conclude_stop(&life, quiet && ended);
 }

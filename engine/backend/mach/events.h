@@ -28,14 +28,12 @@
 #ifndef STROBE_BACKEND_MACH_EVENTS_H
 #define STROBE_BACKEND_MACH_EVENTS_H
 
+#include "engine/backend/common/hook_scope.h"
 #include "engine/backend/mach/host_mach.h"
 #include "engine/backend/mach/mach.h"
 #include "engine/backend/mach/rebind.h"
 #include "engine/base/error.h"
-#include "engine/base/hint.h"
-#include "engine/capture/blocking.h"
 #include "engine/capture/guard.h"
-#include "engine/capture/sample.h"
 
 #include <errno.h>
 #include <pthread_np.h>
@@ -59,7 +57,6 @@ struct strobe_mach {
     strobe_a64 *claims;              /* registrations of threads; events_threads.c */
     uint32_t claims_mask;
     strobe_a32 registering; /* number of threads that register or sign off now */
-    uint32_t capture;       /* number of the capture in this process, from 1 */
     struct strobe_mach_status status;
 };
 extern struct strobe_mach strobe_mach;
@@ -131,12 +128,6 @@ void strobe_mach_series(struct strobe_sampler *sampler, bool last);
 
 /* ---- parts of hooks ---- */
 
-#define STROBE_MACH_HERE                                                                                               \
-    (struct strobe_site)                                                                                               \
-    {                                                                                                                  \
-        (uint64_t)(uintptr_t) __builtin_frame_address(0), (uint64_t)(uintptr_t)__builtin_return_address(0)             \
-    }
-
 static inline void strobe_mach_point(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg,
                                      struct strobe_site site)
 {
@@ -145,68 +136,11 @@ static inline void strobe_mach_point(struct strobe_thread *t, enum strobe_kind k
         strobe_point_called(t, on, kind, arg, site);
 }
 
-/* A scope around a hooked call. */
-struct strobe_mach_scope {
-    struct strobe_thread *thread;
-    uint32_t token, capture;
-    struct strobe_site site;
-};
-
-static inline struct strobe_mach_scope strobe_mach_open_on(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg,
-                                                           struct strobe_site site)
-{
-    struct strobe_mach_scope s = {t, 0, strobe_mach.capture, site};
-    if (t)
-        s.token = strobe_scope_begin(t, kind, arg, site);
-    return s;
-}
-
-static inline struct strobe_mach_scope strobe_mach_open(enum strobe_kind kind, uint64_t arg, struct strobe_site site,
+/* Opens a scope of the calling thread around a hooked `call`. */
+static inline struct strobe_hook_scope strobe_mach_open(enum strobe_kind kind, uint64_t arg, struct strobe_site site,
                                                         const char *call)
 {
-    return strobe_mach_open_on(strobe_mach_thread(strobe_switched(), call), kind, arg, site);
-}
-
-/* Returns true while the capture that opened the scope is on. Returns false in the child of a fork. */
-static inline bool strobe_mach_is_open(const struct strobe_mach_scope *s)
-{
-    return s->token && strobe_switched() != STROBE_OFF && strobe_mach.capture == s->capture;
-}
-
-static inline void strobe_mach_close(const struct strobe_mach_scope *s)
-{
-    if (strobe_mach_is_open(s))
-        strobe_scope_end(s->thread, s->token, s->site);
-    else if (s->token && strobe_mach.capture == s->capture)
-        strobe_scope_left(s->thread);
-}
-
-static inline void strobe_mach_waits(const struct strobe_mach_scope *s, uint64_t what)
-{
-    if (s->token)
-        strobe_wait_begin(s->thread, what);
-}
-
-static inline void strobe_mach_woken(const struct strobe_mach_scope *s, uint64_t what, enum strobe_wake how,
-                                     bool shared)
-{
-    if (strobe_mach_is_open(s))
-        strobe_wait_end(s->thread, what, how, shared);
-}
-
-/* Call it right before a release. Returns true when a thread waits for `what`; the release is then recorded. When it
- * returns false, the caller reports the event after the release, by strobe_mach_released. */
-static STROBE_ALWAYS_INLINE bool strobe_mach_releases(struct strobe_thread *t, uint64_t what, enum strobe_release how,
-                                                      struct strobe_site site)
-{
-    return t && strobe_hand_over(t, what, how, site);
-}
-
-/* Reports a release as a point event, unless strobe_mach_releases has `recorded` it. */
-static inline void strobe_mach_released(struct strobe_thread *t, bool recorded, uint64_t what, struct strobe_site site)
-{
-    if (t && !recorded)
-        strobe_mach_point(t, STROBE_KIND_UNLOCK, what, site);
+    return strobe_hook_open(strobe_mach_thread(strobe_switched(), call), kind, arg, site);
 }
 
 static inline struct strobe_mach_local *strobe_mach_local_of(const struct strobe_thread *t)

@@ -46,7 +46,7 @@ static bool find_libdispatch(struct strobe_error *error)
 /* ---- synchronous work */
 
 struct awaited {
-    struct strobe_mach_scope scope;
+    struct strobe_hook_scope scope;
     pthread_t thread;
     uint64_t what;
     enum strobe_release ends; /* the kind of release that the end of the work is */
@@ -57,8 +57,8 @@ struct awaited {
 
 static void end_awaited_wait(struct awaited *a)
 {
-    strobe_mach_woken(&a->scope, a->what, STROBE_WAKE_RELEASED, false);
-    strobe_mach_close(&a->scope);
+    strobe_hook_woken(&a->scope, a->what, STROBE_WAKE_RELEASED, false);
+    strobe_hook_close(&a->scope);
     a->begun = true;
 }
 
@@ -70,7 +70,7 @@ static void run_awaited(void *p)
         end_awaited_wait(a);
     a->function(a->context);
     struct strobe_thread *t = dispatch_caller("dispatch_sync");
-    strobe_mach_releases(t, a->what, a->ends, STROBE_MACH_HERE);
+    (void)strobe_hook_release_begin(t, a->what, a->ends, STROBE_HERE);
 }
 
 static STROBE_ALWAYS_INLINE struct awaited begin_awaited(struct strobe_thread *t, const void *what,
@@ -82,8 +82,8 @@ static STROBE_ALWAYS_INLINE struct awaited begin_awaited(struct strobe_thread *t
                         .ends = ends,
                         .context = context,
                         .function = function};
-    a.scope = strobe_mach_open_on(t, STROBE_KIND_MUTEX, a.what, site);
-    strobe_mach_waits(&a.scope, a.what);
+    a.scope = strobe_hook_open(t, STROBE_KIND_MUTEX, a.what, site);
+    strobe_hook_waits(&a.scope, a.what);
     return a;
 }
 
@@ -100,7 +100,7 @@ static void sync_f(dispatch_queue_t queue, void *context, dispatch_function_t fu
         dispatch_sync_f(queue, context, function);
         return;
     }
-    struct awaited a = begin_awaited(t, queue, STROBE_RELEASE_LOCK, context, function, STROBE_MACH_HERE);
+    struct awaited a = begin_awaited(t, queue, STROBE_RELEASE_LOCK, context, function, STROBE_HERE);
     dispatch_sync_f(queue, &a, run_awaited);
     end_awaited(&a);
 }
@@ -112,7 +112,7 @@ static void sync_block(dispatch_queue_t queue, void *block)
         dispatch_sync(queue, block);
         return;
     }
-    struct awaited a = begin_awaited(t, queue, STROBE_RELEASE_LOCK, block, block_function(block), STROBE_MACH_HERE);
+    struct awaited a = begin_awaited(t, queue, STROBE_RELEASE_LOCK, block, block_function(block), STROBE_HERE);
     dispatch_sync_f(queue, &a, run_awaited);
     end_awaited(&a);
 }
@@ -124,7 +124,7 @@ static void barrier_sync_f(dispatch_queue_t queue, void *context, dispatch_funct
         dispatch_barrier_sync_f(queue, context, function);
         return;
     }
-    struct awaited a = begin_awaited(t, queue, STROBE_RELEASE_LOCK, context, function, STROBE_MACH_HERE);
+    struct awaited a = begin_awaited(t, queue, STROBE_RELEASE_LOCK, context, function, STROBE_HERE);
     dispatch_barrier_sync_f(queue, &a, run_awaited);
     end_awaited(&a);
 }
@@ -136,7 +136,7 @@ static void barrier_sync_block(dispatch_queue_t queue, void *block)
         dispatch_barrier_sync(queue, block);
         return;
     }
-    struct awaited a = begin_awaited(t, queue, STROBE_RELEASE_LOCK, block, block_function(block), STROBE_MACH_HERE);
+    struct awaited a = begin_awaited(t, queue, STROBE_RELEASE_LOCK, block, block_function(block), STROBE_HERE);
     dispatch_barrier_sync_f(queue, &a, run_awaited);
     end_awaited(&a);
 }
@@ -153,7 +153,7 @@ static void once_f(dispatch_once_t *once, void *context, dispatch_function_t fun
         dispatch_once_f(once, context, function);
         return;
     }
-    struct awaited a = begin_awaited(t, once, STROBE_RELEASE_ALL, context, function, STROBE_MACH_HERE);
+    struct awaited a = begin_awaited(t, once, STROBE_RELEASE_ALL, context, function, STROBE_HERE);
     dispatch_once_f(once, &a, run_awaited);
     end_awaited(&a);
 }
@@ -165,7 +165,7 @@ static void once_block(dispatch_once_t *once, void *block)
         dispatch_once(once, block);
         return;
     }
-    struct awaited a = begin_awaited(t, once, STROBE_RELEASE_ALL, block, block_function(block), STROBE_MACH_HERE);
+    struct awaited a = begin_awaited(t, once, STROBE_RELEASE_ALL, block, block_function(block), STROBE_HERE);
     dispatch_once_f(once, &a, run_awaited);
     end_awaited(&a);
 }
@@ -225,7 +225,7 @@ static void run_task(void *p)
     begin_task_message(dispatch_caller("dispatch_async"));
     task.function(task.context);
     struct strobe_thread *t = dispatch_caller("dispatch_async");
-    strobe_mach_releases(t, STROBE_MACH_OBJECT(task.queue), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
+    (void)strobe_hook_release_begin(t, STROBE_MACH_OBJECT(task.queue), STROBE_RELEASE_LOCK, STROBE_HERE);
     begin_task_message(t);
     if (task.block)
         _Block_release(task.block);
@@ -236,7 +236,7 @@ static void async_f(dispatch_queue_t queue, void *context, dispatch_function_t f
     struct strobe_thread *t = dispatch_caller("dispatch_async_f");
     struct task *task = t ? take_task() : NULL;
     if (t)
-        strobe_mach_point(t, STROBE_KIND_UNLOCK, STROBE_MACH_OBJECT(queue), STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_UNLOCK, STROBE_MACH_OBJECT(queue), STROBE_HERE);
     if (!task) {
         dispatch_async_f(queue, context, function);
         return;
@@ -253,7 +253,7 @@ static void async_block(dispatch_queue_t queue, void *block)
     struct strobe_thread *t = dispatch_caller("dispatch_async");
     struct task *task = t && is_plain(block) ? take_task() : NULL;
     if (t)
-        strobe_mach_point(t, STROBE_KIND_UNLOCK, STROBE_MACH_OBJECT(queue), STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_UNLOCK, STROBE_MACH_OBJECT(queue), STROBE_HERE);
     void *copy = task ? _Block_copy(block) : NULL;
     if (!copy) {
         if (task)
@@ -275,23 +275,24 @@ static intptr_t dispatch_wait(dispatch_semaphore_t d, dispatch_time_t until)
     if (!t)
         return dispatch_semaphore_wait(d, until);
     if (dispatch_semaphore_wait(d, DISPATCH_TIME_NOW) == 0) {
-        strobe_mach_point(t, STROBE_KIND_SEM, STROBE_MACH_OBJECT(d), STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_SEM, STROBE_MACH_OBJECT(d), STROBE_HERE);
         return 0;
     }
-    struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_SEM, STROBE_MACH_OBJECT(d), STROBE_MACH_HERE);
-    strobe_mach_waits(&s, STROBE_MACH_OBJECT(d));
+    struct strobe_hook_scope s = strobe_hook_open(t, STROBE_KIND_SEM, STROBE_MACH_OBJECT(d), STROBE_HERE);
+    strobe_hook_waits(&s, STROBE_MACH_OBJECT(d));
     intptr_t r = dispatch_semaphore_wait(d, until);
-    strobe_mach_woken(&s, STROBE_MACH_OBJECT(d), r ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_RELEASED, false);
-    strobe_mach_close(&s);
+    strobe_hook_woken(&s, STROBE_MACH_OBJECT(d), r ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_RELEASED, false);
+    strobe_hook_close(&s);
     return r;
 }
 
 static intptr_t dispatch_signal(dispatch_semaphore_t d)
 {
     struct strobe_thread *t = dispatch_caller("dispatch_semaphore_signal");
-    bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(d), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
+    struct strobe_hook_release release =
+        strobe_hook_release_begin(t, STROBE_MACH_OBJECT(d), STROBE_RELEASE_ONE, STROBE_HERE);
     intptr_t r = dispatch_semaphore_signal(d);
-    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(d), STROBE_MACH_HERE);
+    strobe_hook_release_end(&release);
     return r;
 }
 
@@ -306,40 +307,42 @@ static enum strobe_wake wake_of_kern_return(kern_return_t r)
 static kern_return_t mach_wait(semaphore_t name)
 {
     uint64_t what = STROBE_MACH_PORT(name);
-    struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_SEM, what, STROBE_MACH_HERE, "semaphore_wait");
-    strobe_mach_waits(&s, what);
+    struct strobe_hook_scope s = strobe_mach_open(STROBE_KIND_SEM, what, STROBE_HERE, "semaphore_wait");
+    strobe_hook_waits(&s, what);
     kern_return_t r = semaphore_wait(name);
-    strobe_mach_woken(&s, what, wake_of_kern_return(r), false);
-    strobe_mach_close(&s);
+    strobe_hook_woken(&s, what, wake_of_kern_return(r), false);
+    strobe_hook_close(&s);
     return r;
 }
 
 static kern_return_t mach_timedwait(semaphore_t name, mach_timespec_t time)
 {
     uint64_t what = STROBE_MACH_PORT(name);
-    struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_SEM, what, STROBE_MACH_HERE, "semaphore_timedwait");
-    strobe_mach_waits(&s, what);
+    struct strobe_hook_scope s = strobe_mach_open(STROBE_KIND_SEM, what, STROBE_HERE, "semaphore_timedwait");
+    strobe_hook_waits(&s, what);
     kern_return_t r = semaphore_timedwait(name, time);
-    strobe_mach_woken(&s, what, wake_of_kern_return(r), false);
-    strobe_mach_close(&s);
+    strobe_hook_woken(&s, what, wake_of_kern_return(r), false);
+    strobe_hook_close(&s);
     return r;
 }
 
 static kern_return_t mach_signal(semaphore_t name)
 {
     struct strobe_thread *t = dispatch_caller("semaphore_signal");
-    bool recorded = strobe_mach_releases(t, STROBE_MACH_PORT(name), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
+    struct strobe_hook_release release =
+        strobe_hook_release_begin(t, STROBE_MACH_PORT(name), STROBE_RELEASE_ONE, STROBE_HERE);
     kern_return_t r = semaphore_signal(name);
-    strobe_mach_released(t, recorded, STROBE_MACH_PORT(name), STROBE_MACH_HERE);
+    strobe_hook_release_end(&release);
     return r;
 }
 
 static kern_return_t mach_signal_all(semaphore_t name)
 {
     struct strobe_thread *t = dispatch_caller("semaphore_signal_all");
-    bool recorded = strobe_mach_releases(t, STROBE_MACH_PORT(name), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
+    struct strobe_hook_release release =
+        strobe_hook_release_begin(t, STROBE_MACH_PORT(name), STROBE_RELEASE_ALL, STROBE_HERE);
     kern_return_t r = semaphore_signal_all(name);
-    strobe_mach_released(t, recorded, STROBE_MACH_PORT(name), STROBE_MACH_HERE);
+    strobe_hook_release_end(&release);
     return r;
 }
 
@@ -351,23 +354,24 @@ static intptr_t group_wait(dispatch_group_t g, dispatch_time_t until)
     if (!t)
         return dispatch_group_wait(g, until);
     if (dispatch_group_wait(g, DISPATCH_TIME_NOW) == 0) {
-        strobe_mach_point(t, STROBE_KIND_COND, STROBE_MACH_OBJECT(g), STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_COND, STROBE_MACH_OBJECT(g), STROBE_HERE);
         return 0;
     }
-    struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_COND, STROBE_MACH_OBJECT(g), STROBE_MACH_HERE);
-    strobe_mach_waits(&s, STROBE_MACH_OBJECT(g));
+    struct strobe_hook_scope s = strobe_hook_open(t, STROBE_KIND_COND, STROBE_MACH_OBJECT(g), STROBE_HERE);
+    strobe_hook_waits(&s, STROBE_MACH_OBJECT(g));
     intptr_t r = dispatch_group_wait(g, until);
-    strobe_mach_woken(&s, STROBE_MACH_OBJECT(g), r ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_RELEASED, false);
-    strobe_mach_close(&s);
+    strobe_hook_woken(&s, STROBE_MACH_OBJECT(g), r ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_RELEASED, false);
+    strobe_hook_close(&s);
     return r;
 }
 
 static void group_leave(dispatch_group_t g)
 {
     struct strobe_thread *t = dispatch_caller("dispatch_group_leave");
-    bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(g), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
+    struct strobe_hook_release release =
+        strobe_hook_release_begin(t, STROBE_MACH_OBJECT(g), STROBE_RELEASE_LOCK, STROBE_HERE);
     dispatch_group_leave(g);
-    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(g), STROBE_MACH_HERE);
+    strobe_hook_release_end(&release);
 }
 
 static const struct strobe_rebinding rebindings[] = {

@@ -17,7 +17,7 @@
 #endif
 
 #define FD(fd)                ((uint64_t)(unsigned)(fd))
-#define OPEN(kind, arg, call) struct strobe_mach_scope scope = strobe_mach_open(kind, arg, STROBE_MACH_HERE, call)
+#define OPEN(kind, arg, call) struct strobe_hook_scope scope = strobe_mach_open(kind, arg, STROBE_HERE, call)
 
 /* ---- files */
 
@@ -30,7 +30,7 @@ static int hook_open(const char *path, int flags, ...)
     va_end(arguments);
     OPEN(STROBE_KIND_OPEN, 0, "open");
     int r = open(path, flags, mode);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -42,7 +42,7 @@ static int hook_openat(int at, const char *path, int flags, ...)
     va_end(arguments);
     OPEN(STROBE_KIND_OPEN, 0, "openat");
     int r = openat(at, path, flags, mode);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -50,7 +50,7 @@ static int hook_close(int fd)
 {
     OPEN(STROBE_KIND_CLOSE, FD(fd), "close");
     int r = close(fd);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -58,7 +58,7 @@ static ssize_t hook_read(int fd, void *to, size_t bytes)
 {
     OPEN(STROBE_KIND_READ, FD(fd), "read");
     ssize_t r = read(fd, to, bytes);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -66,7 +66,7 @@ static ssize_t hook_pread(int fd, void *to, size_t bytes, off_t at)
 {
     OPEN(STROBE_KIND_READ, FD(fd), "pread");
     ssize_t r = pread(fd, to, bytes, at);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -74,7 +74,7 @@ static ssize_t hook_readv(int fd, const struct iovec *to, int count)
 {
     OPEN(STROBE_KIND_READ, FD(fd), "readv");
     ssize_t r = readv(fd, to, count);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -82,7 +82,7 @@ static ssize_t hook_write(int fd, const void *from, size_t bytes)
 {
     OPEN(STROBE_KIND_WRITE, FD(fd), "write");
     ssize_t r = write(fd, from, bytes);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -90,7 +90,7 @@ static ssize_t hook_pwrite(int fd, const void *from, size_t bytes, off_t at)
 {
     OPEN(STROBE_KIND_WRITE, FD(fd), "pwrite");
     ssize_t r = pwrite(fd, from, bytes, at);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -98,7 +98,7 @@ static ssize_t hook_writev(int fd, const struct iovec *from, int count)
 {
     OPEN(STROBE_KIND_WRITE, FD(fd), "writev");
     ssize_t r = writev(fd, from, count);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -106,7 +106,7 @@ static int hook_fsync(int fd)
 {
     OPEN(STROBE_KIND_SYNC, FD(fd), "fsync");
     int r = fsync(fd);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -121,7 +121,7 @@ static int hook_fcntl(int fd, int command, ...)
         return fcntl(fd, command, word);
     OPEN(STROBE_KIND_SYNC, FD(fd), "fcntl");
     int r = fcntl(fd, command, word);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -131,7 +131,7 @@ static int hook_connect(int fd, const struct sockaddr *to, socklen_t length)
 {
     OPEN(STROBE_KIND_NET, FD(fd), "connect");
     int r = connect(fd, to, length);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -139,7 +139,7 @@ static int hook_accept(int fd, struct sockaddr *from, socklen_t *length)
 {
     OPEN(STROBE_KIND_NET, FD(fd), "accept");
     int r = accept(fd, from, length);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -147,7 +147,7 @@ static ssize_t hook_send(int fd, const void *from, size_t bytes, int flags)
 {
     OPEN(STROBE_KIND_NET, FD(fd), "send");
     ssize_t r = send(fd, from, bytes, flags);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -156,7 +156,7 @@ static ssize_t hook_sendto(int fd, const void *from, size_t bytes, int flags, co
 {
     OPEN(STROBE_KIND_NET, FD(fd), "sendto");
     ssize_t r = sendto(fd, from, bytes, flags, to, length);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -164,7 +164,7 @@ static ssize_t hook_sendmsg(int fd, const struct msghdr *message, int flags)
 {
     OPEN(STROBE_KIND_NET, FD(fd), "sendmsg");
     ssize_t r = sendmsg(fd, message, flags);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -172,7 +172,7 @@ static ssize_t hook_recv(int fd, void *to, size_t bytes, int flags)
 {
     OPEN(STROBE_KIND_NET, FD(fd), "recv");
     ssize_t r = recv(fd, to, bytes, flags);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -180,7 +180,7 @@ static ssize_t hook_recvfrom(int fd, void *to, size_t bytes, int flags, struct s
 {
     OPEN(STROBE_KIND_NET, FD(fd), "recvfrom");
     ssize_t r = recvfrom(fd, to, bytes, flags, from, length);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -188,7 +188,7 @@ static ssize_t hook_recvmsg(int fd, struct msghdr *message, int flags)
 {
     OPEN(STROBE_KIND_NET, FD(fd), "recvmsg");
     ssize_t r = recvmsg(fd, message, flags);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -198,7 +198,7 @@ static int hook_poll(struct pollfd *fds, nfds_t count, int timeout)
 {
     OPEN(STROBE_KIND_POLL, count, "poll");
     int r = poll(fds, count, timeout);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -206,7 +206,7 @@ static int hook_select(int count, fd_set *r, fd_set *w, fd_set *e, struct timeva
 {
     OPEN(STROBE_KIND_POLL, FD(count), "select");
     int ready = select(count, r, w, e, timeout);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return ready;
 }
 
@@ -219,7 +219,7 @@ static int hook_select_extended(int count, fd_set *r, fd_set *w, fd_set *e, stru
 {
     OPEN(STROBE_KIND_POLL, FD(count), "select");
     int ready = select_extended(count, r, w, e, timeout);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return ready;
 }
 #endif
@@ -229,7 +229,7 @@ static int hook_kevent(int queue, const struct kevent *changes, int change_count
 {
     OPEN(STROBE_KIND_POLL, FD(queue), "kevent");
     int r = kevent(queue, changes, change_count, events, event_count, timeout);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -239,7 +239,7 @@ static int hook_nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     OPEN(STROBE_KIND_SLEEP, 0, "nanosleep");
     int r = nanosleep(wanted, left);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -247,7 +247,7 @@ static int hook_usleep(useconds_t us)
 {
     OPEN(STROBE_KIND_SLEEP, 0, "usleep");
     int r = usleep(us);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -255,7 +255,7 @@ static unsigned hook_sleep(unsigned seconds)
 {
     OPEN(STROBE_KIND_SLEEP, 0, "sleep");
     unsigned r = sleep(seconds);
-    strobe_mach_close(&scope);
+    strobe_hook_close(&scope);
     return r;
 }
 
@@ -300,7 +300,7 @@ static int hook_clock_gettime(clockid_t clock, struct timespec *out)
     struct strobe_thread *t = strobe_mach_thread(strobe_switched(), "clock_gettime");
     int r = clock_gettime(clock, out);
     if (t)
-        strobe_mach_point(t, STROBE_KIND_CLOCK, (uint64_t)(unsigned)clock, STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_CLOCK, (uint64_t)(unsigned)clock, STROBE_HERE);
     return r;
 }
 
@@ -309,7 +309,7 @@ static int hook_gettimeofday(struct timeval *out, void *zone)
     struct strobe_thread *t = strobe_mach_thread(strobe_switched(), "gettimeofday");
     int r = gettimeofday(out, zone);
     if (t)
-        strobe_mach_point(t, STROBE_KIND_CLOCK, 0, STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_CLOCK, 0, STROBE_HERE);
     return r;
 }
 

@@ -28,14 +28,14 @@ static int mutex_lock(pthread_mutex_t *m)
         return pthread_mutex_lock(m);
     int r = pthread_mutex_trylock(m);
     if (r != EBUSY) {
-        strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_HERE);
         return r;
     }
-    struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
-    strobe_mach_waits(&s, STROBE_MACH_OBJECT(m));
+    struct strobe_hook_scope s = strobe_hook_open(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_HERE);
+    strobe_hook_waits(&s, STROBE_MACH_OBJECT(m));
     r = pthread_mutex_lock(m);
-    strobe_mach_woken(&s, STROBE_MACH_OBJECT(m), wake_of_errno(r), false);
-    strobe_mach_close(&s);
+    strobe_hook_woken(&s, STROBE_MACH_OBJECT(m), wake_of_errno(r), false);
+    strobe_hook_close(&s);
     return r;
 }
 
@@ -44,16 +44,17 @@ static int mutex_trylock(pthread_mutex_t *m)
     struct strobe_thread *t = lock_caller("pthread_mutex_trylock");
     int r = pthread_mutex_trylock(m);
     if (t)
-        strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_HERE);
     return r;
 }
 
 static int mutex_unlock(pthread_mutex_t *m)
 {
     struct strobe_thread *t = lock_caller("pthread_mutex_unlock");
-    bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(m), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
+    struct strobe_hook_release release =
+        strobe_hook_release_begin(t, STROBE_MACH_OBJECT(m), STROBE_RELEASE_LOCK, STROBE_HERE);
     int r = pthread_mutex_unlock(m);
-    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
+    strobe_hook_release_end(&release);
     return r;
 }
 
@@ -67,14 +68,14 @@ static void unfair_lock(os_unfair_lock_t l)
         return;
     }
     if (os_unfair_lock_trylock(l)) {
-        strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(l), STROBE_HERE);
         return;
     }
-    struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
-    strobe_mach_waits(&s, STROBE_MACH_OBJECT(l));
+    struct strobe_hook_scope s = strobe_hook_open(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(l), STROBE_HERE);
+    strobe_hook_waits(&s, STROBE_MACH_OBJECT(l));
     os_unfair_lock_lock(l);
-    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), STROBE_WAKE_RELEASED, false);
-    strobe_mach_close(&s);
+    strobe_hook_woken(&s, STROBE_MACH_OBJECT(l), STROBE_WAKE_RELEASED, false);
+    strobe_hook_close(&s);
 }
 
 static bool unfair_trylock(os_unfair_lock_t l)
@@ -82,16 +83,17 @@ static bool unfair_trylock(os_unfair_lock_t l)
     struct strobe_thread *t = lock_caller("os_unfair_lock_trylock");
     bool had = os_unfair_lock_trylock(l);
     if (t)
-        strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(l), STROBE_HERE);
     return had;
 }
 
 static void unfair_unlock(os_unfair_lock_t l)
 {
     struct strobe_thread *t = lock_caller("os_unfair_lock_unlock");
-    bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(l), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
+    struct strobe_hook_release release =
+        strobe_hook_release_begin(t, STROBE_MACH_OBJECT(l), STROBE_RELEASE_LOCK, STROBE_HERE);
     os_unfair_lock_unlock(l);
-    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+    strobe_hook_release_end(&release);
 }
 
 /* ---- rwlocks */
@@ -130,14 +132,14 @@ static int rwlock_rdlock(pthread_rwlock_t *l)
         return pthread_rwlock_rdlock(l);
     int r = pthread_rwlock_tryrdlock(l);
     if (r != EBUSY) {
-        strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_HERE);
         return r;
     }
-    struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
-    strobe_mach_waits(&s, STROBE_MACH_OBJECT(l));
+    struct strobe_hook_scope s = strobe_hook_open(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_HERE);
+    strobe_hook_waits(&s, STROBE_MACH_OBJECT(l));
     r = pthread_rwlock_rdlock(l);
-    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), wake_of_errno(r), true);
-    strobe_mach_close(&s);
+    strobe_hook_woken(&s, STROBE_MACH_OBJECT(l), wake_of_errno(r), true);
+    strobe_hook_close(&s);
     return r;
 }
 
@@ -149,15 +151,15 @@ static int rwlock_wrlock(pthread_rwlock_t *l)
     int r = pthread_rwlock_trywrlock(l);
     if (r != EBUSY) {
         record_write_lock(t, l, r);
-        strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_HERE);
         return r;
     }
-    struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
-    strobe_mach_waits(&s, STROBE_MACH_OBJECT(l));
+    struct strobe_hook_scope s = strobe_hook_open(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_HERE);
+    strobe_hook_waits(&s, STROBE_MACH_OBJECT(l));
     r = pthread_rwlock_wrlock(l);
     record_write_lock(t, l, r);
-    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), wake_of_errno(r), false);
-    strobe_mach_close(&s);
+    strobe_hook_woken(&s, STROBE_MACH_OBJECT(l), wake_of_errno(r), false);
+    strobe_hook_close(&s);
     return r;
 }
 
@@ -166,7 +168,7 @@ static int rwlock_tryrdlock(pthread_rwlock_t *l)
     struct strobe_thread *t = lock_caller("pthread_rwlock_tryrdlock");
     int r = pthread_rwlock_tryrdlock(l);
     if (t)
-        strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_HERE);
     return r;
 }
 
@@ -176,7 +178,7 @@ static int rwlock_trywrlock(pthread_rwlock_t *l)
     int r = pthread_rwlock_trywrlock(l);
     if (t) {
         record_write_lock(t, l, r);
-        strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+        strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_HERE);
     }
     return r;
 }
@@ -184,64 +186,67 @@ static int rwlock_trywrlock(pthread_rwlock_t *l)
 static int rwlock_unlock(pthread_rwlock_t *l)
 {
     struct strobe_thread *t = lock_caller("pthread_rwlock_unlock");
-    bool recorded = t && strobe_mach_releases(t, STROBE_MACH_OBJECT(l), take_release_kind(t, l), STROBE_MACH_HERE);
+    enum strobe_release how = t ? take_release_kind(t, l) : STROBE_RELEASE_LOCK;
+    struct strobe_hook_release release = strobe_hook_release_begin(t, STROBE_MACH_OBJECT(l), how, STROBE_HERE);
     int r = pthread_rwlock_unlock(l);
-    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+    strobe_hook_release_end(&release);
     return r;
 }
 
 /* ---- conditions */
 
 /* Opens the scope of a wait. The wait begins with a release of the mutex, which is reported as any other. */
-static struct strobe_mach_scope open_cond_wait(const pthread_cond_t *c, const pthread_mutex_t *m,
+static struct strobe_hook_scope open_cond_wait(const pthread_cond_t *c, const pthread_mutex_t *m,
                                                struct strobe_site site, const char *call)
 {
-    struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_COND, STROBE_MACH_OBJECT(c), site, call);
-    strobe_mach_waits(&s, STROBE_MACH_OBJECT(c));
-    strobe_mach_releases(s.thread, STROBE_MACH_OBJECT(m), STROBE_RELEASE_LOCK, site);
+    struct strobe_hook_scope s = strobe_mach_open(STROBE_KIND_COND, STROBE_MACH_OBJECT(c), site, call);
+    strobe_hook_waits(&s, STROBE_MACH_OBJECT(c));
+    (void)strobe_hook_release_begin(s.thread, STROBE_MACH_OBJECT(m), STROBE_RELEASE_LOCK, site);
     return s;
 }
 
-static int close_cond_wait(const struct strobe_mach_scope *s, const pthread_cond_t *c, int result)
+static int close_cond_wait(const struct strobe_hook_scope *s, const pthread_cond_t *c, int result)
 {
-    strobe_mach_woken(s, STROBE_MACH_OBJECT(c), wake_of_errno(result), false);
-    strobe_mach_close(s);
+    strobe_hook_woken(s, STROBE_MACH_OBJECT(c), wake_of_errno(result), false);
+    strobe_hook_close(s);
     return result;
 }
 
 static int cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
-    struct strobe_mach_scope s = open_cond_wait(c, m, STROBE_MACH_HERE, "pthread_cond_wait");
+    struct strobe_hook_scope s = open_cond_wait(c, m, STROBE_HERE, "pthread_cond_wait");
     return close_cond_wait(&s, c, pthread_cond_wait(c, m));
 }
 
 static int cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
 {
-    struct strobe_mach_scope s = open_cond_wait(c, m, STROBE_MACH_HERE, "pthread_cond_timedwait");
+    struct strobe_hook_scope s = open_cond_wait(c, m, STROBE_HERE, "pthread_cond_timedwait");
     return close_cond_wait(&s, c, pthread_cond_timedwait(c, m, until));
 }
 
 static int cond_timedwait_relative(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *how_long)
 {
-    struct strobe_mach_scope s = open_cond_wait(c, m, STROBE_MACH_HERE, "pthread_cond_timedwait_relative_np");
+    struct strobe_hook_scope s = open_cond_wait(c, m, STROBE_HERE, "pthread_cond_timedwait_relative_np");
     return close_cond_wait(&s, c, pthread_cond_timedwait_relative_np(c, m, how_long));
 }
 
 static int cond_signal(pthread_cond_t *c)
 {
     struct strobe_thread *t = lock_caller("pthread_cond_signal");
-    bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(c), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
+    struct strobe_hook_release release =
+        strobe_hook_release_begin(t, STROBE_MACH_OBJECT(c), STROBE_RELEASE_ONE, STROBE_HERE);
     int r = pthread_cond_signal(c);
-    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(c), STROBE_MACH_HERE);
+    strobe_hook_release_end(&release);
     return r;
 }
 
 static int cond_broadcast(pthread_cond_t *c)
 {
     struct strobe_thread *t = lock_caller("pthread_cond_broadcast");
-    bool recorded = strobe_mach_releases(t, STROBE_MACH_OBJECT(c), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
+    struct strobe_hook_release release =
+        strobe_hook_release_begin(t, STROBE_MACH_OBJECT(c), STROBE_RELEASE_ALL, STROBE_HERE);
     int r = pthread_cond_broadcast(c);
-    strobe_mach_released(t, recorded, STROBE_MACH_OBJECT(c), STROBE_MACH_HERE);
+    strobe_hook_release_end(&release);
     return r;
 }
 
@@ -249,11 +254,11 @@ static int cond_broadcast(pthread_cond_t *c)
 static int join(pthread_t thread, void **result)
 {
     uint64_t what = STROBE_MACH_OBJECT(thread);
-    struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_THREAD, what, STROBE_MACH_HERE, "pthread_join");
-    strobe_mach_waits(&s, what);
+    struct strobe_hook_scope s = strobe_mach_open(STROBE_KIND_THREAD, what, STROBE_HERE, "pthread_join");
+    strobe_hook_waits(&s, what);
     int r = pthread_join(thread, result);
-    strobe_mach_woken(&s, what, r ? STROBE_WAKE_NONE : STROBE_WAKE_RELEASED, false);
-    strobe_mach_close(&s);
+    strobe_hook_woken(&s, what, r ? STROBE_WAKE_NONE : STROBE_WAKE_RELEASED, false);
+    strobe_hook_close(&s);
     return r;
 }
 

@@ -64,12 +64,12 @@ static enum strobe_wake wake_of_receive(mach_msg_return_t r)
     return r == KERN_SUCCESS ? STROBE_WAKE_RELEASED : r == MACH_RCV_TIMED_OUT ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_NONE;
 }
 
-static mach_msg_return_t call_and_close(const struct strobe_mach_scope *s, mach_msg_header_t *message,
+static mach_msg_return_t call_and_close(const struct strobe_hook_scope *s, mach_msg_header_t *message,
                                         mach_msg_option_t option, mach_msg_size_t send_size, mach_msg_size_t room,
                                         mach_port_name_t from, mach_msg_timeout_t timeout_ms, mach_port_name_t notify)
 {
     mach_msg_return_t r = mach_msg(message, option, send_size, room, from, timeout_ms, notify);
-    strobe_mach_close(s);
+    strobe_hook_close(s);
     return r;
 }
 
@@ -78,20 +78,21 @@ static mach_msg_return_t hook_mach_msg(mach_msg_header_t *message, mach_msg_opti
                                        mach_port_name_t notify)
 {
     bool waits = option & MACH_RCV_MSG && !(option & MACH_SEND_MSG);
-    struct strobe_mach_scope s = strobe_mach_open(waits ? STROBE_KIND_POLL : STROBE_KIND_IPC, STROBE_MACH_PORT(from),
-                                                  STROBE_MACH_HERE, "mach_msg");
+    struct strobe_hook_scope s =
+        strobe_mach_open(waits ? STROBE_KIND_POLL : STROBE_KIND_IPC, STROBE_MACH_PORT(from), STROBE_HERE, "mach_msg");
     bool is_main = s.token && s.thread->entry->is_main;
     if (option & MACH_SEND_MSG && s.token)
-        strobe_mach_releases(s.thread, STROBE_MACH_PORT(message->msgh_remote_port), STROBE_RELEASE_TARGET, s.site);
+        (void)strobe_hook_release_begin(s.thread, STROBE_MACH_PORT(message->msgh_remote_port), STROBE_RELEASE_TARGET,
+                                        s.site);
     if (!waits)
         return call_and_close(&s, message, option, send_size, room, from, timeout_ms, notify);
     if (is_main)
         end_loop_turn();
-    strobe_mach_waits(&s, STROBE_MACH_PORT(from));
+    strobe_hook_waits(&s, STROBE_MACH_PORT(from));
     mach_msg_return_t r = mach_msg(message, option, send_size, room, from, timeout_ms, notify);
-    strobe_mach_woken(&s, STROBE_MACH_PORT(from), wake_of_receive(r), false);
-    bool counts = strobe_mach_is_open(&s);
-    strobe_mach_close(&s);
+    strobe_hook_woken(&s, STROBE_MACH_PORT(from), wake_of_receive(r), false);
+    bool counts = strobe_hook_is_open(&s);
+    strobe_hook_close(&s);
     if (counts && !strobe_mach.engine.config.message_per_poll) /* else the end of the POLL scope begins the message */
         begin_loop_message(s.thread);
     if (counts && is_main)

@@ -17,9 +17,9 @@ static void logger(uint32_t type, uintptr_t zone, uintptr_t arg2, uintptr_t arg3
         return;
     /* realloc has both types; its size is the argument after the old address. */
     if (type & MALLOC_LOG_TYPE_ALLOCATE && result)
-        strobe_point_alloc(t, on, type & MALLOC_LOG_TYPE_DEALLOCATE ? arg3 : arg2, STROBE_MACH_HERE);
+        strobe_point_alloc(t, on, type & MALLOC_LOG_TYPE_DEALLOCATE ? arg3 : arg2, STROBE_HERE);
     else if (type & MALLOC_LOG_TYPE_DEALLOCATE && arg2)
-        strobe_point_dense(t, on, STROBE_KIND_FREE, arg2, STROBE_MACH_HERE);
+        strobe_point_dense(t, on, STROBE_KIND_FREE, arg2, STROBE_HERE);
 }
 
 static strobe_a64 *malloc_logger_word(void)

@@ -82,7 +82,7 @@ static void publish_claim(strobe_a64 *claim, uint32_t tid, const struct strobe_t
 
 static void *key_value(uint32_t state)
 {
-    return (void *)(uintptr_t)((uint64_t)strobe_mach.capture << 32 | state);
+    return (void *)(uintptr_t)((uint64_t)strobe_load_relaxed(&strobe_capture_number) << 32 | state);
 }
 
 void *strobe_mach_become_own(void)
@@ -202,7 +202,7 @@ struct strobe_thread *strobe_mach_thread(uint32_t on, const char *call)
         return NULL;
     uint64_t value = STROBE_MACH_OBJECT(pthread_getspecific(key));
     uint32_t state = (uint32_t)value & ~LAST_ROUND;
-    if (strobe_unlikely(value >> 32 != strobe_mach.capture))
+    if (strobe_unlikely(value >> 32 != strobe_load_relaxed(&strobe_capture_number)))
         return register_unless_own((const void *)(uintptr_t)value, call);
     if (strobe_unlikely(state < FIRST)) {
         count_untracked();
@@ -257,10 +257,10 @@ static void sign_off_thread(uint32_t state)
     struct strobe_thread *t = strobe_switched() != STROBE_OFF ? thread_at(state) : NULL;
     if (t) {
         uint32_t tid = t->entry->tid;
-        strobe_point_forced(t, STROBE_KIND_THREAD, 0, STROBE_MACH_HERE);
+        strobe_point_forced(t, STROBE_KIND_THREAD, 0, STROBE_HERE);
         if (pthread_getname_np(pthread_self(), name, sizeof name) == 0)
             strobe_thread_rename(t, name); /* the name may have been set after the registration */
-        strobe_hand_over(t, STROBE_MACH_OBJECT(pthread_self()), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
+        strobe_hand_over(t, STROBE_MACH_OBJECT(pthread_self()), STROBE_RELEASE_ALL, STROBE_HERE);
         strobe_thread_detach(t);
         strobe_mach_threads_drop(strobe_mach.threads, tid);
     }
@@ -272,7 +272,7 @@ static void thread_key_destroyed(void *p)
 {
     uint64_t value = STROBE_MACH_OBJECT(p);
     uint32_t state = (uint32_t)value & ~LAST_ROUND;
-    if (value >> 32 != strobe_mach.capture || state < FIRST)
+    if (value >> 32 != strobe_load_relaxed(&strobe_capture_number) || state < FIRST)
         return;
     if (!(value & LAST_ROUND)) {
         pthread_setspecific(key, (void *)(uintptr_t)(value | LAST_ROUND));
@@ -305,7 +305,7 @@ static void introspection_hook(unsigned event, pthread_t thread, void *address, 
     if (event == PTHREAD_INTROSPECTION_THREAD_START) {
         struct strobe_thread *t = strobe_mach_thread(on, "pthread_create");
         if (t)
-            strobe_point_forced(t, STROBE_KIND_THREAD, 1, STROBE_MACH_HERE);
+            strobe_point_forced(t, STROBE_KIND_THREAD, 1, STROBE_HERE);
     } else if (event == PTHREAD_INTROSPECTION_THREAD_TERMINATE) {
         thread_terminated();
     }

@@ -212,7 +212,7 @@ static enum strobe_status start(const struct strobe_mach_options *o, struct stro
     if (status != STROBE_OK)
         return status;
     place_switch();
-    a->capture++;
+    strobe_add_relaxed(&strobe_capture_number, 1);
     struct strobe_rebound *rebound = lay_out();
     fill_header(a->engine.session.header);
     strobe_mach_threads_enter();

@@ -44,10 +44,8 @@
 #include "engine/backend/art/art.h"
 #include "engine/backend/art/host_art.h"
 #include "engine/backend/art/jni.h"
+#include "engine/backend/common/hook_scope.h"
 #include "engine/base/error.h"
-#include "engine/base/hint.h"
-#include "engine/capture/blocking.h"
-#include "engine/capture/sample.h"
 
 enum { STROBE_ART_STACK_LEAST = 6144 }; /* bytes of stack that an event needs at most */
 
@@ -69,7 +67,6 @@ struct strobe_art {
     const struct strobe_inline_hooker *hooker;
     struct strobe_jvm *vm;
     uint32_t native_offset; /* offset of the native function in an ArtMethod; 0 = not known */
-    uint32_t capture;       /* number of the present capture in this process, from 1 */
     struct strobe_art_status status;
 };
 extern struct strobe_art strobe_art;
@@ -116,50 +113,10 @@ uint32_t strobe_art_native_offset(struct strobe_jni *env);
 bool strobe_art_hook_native(struct strobe_hook *h, struct strobe_jni *env, const char *class, const char *name,
                             const char *signature, bool is_static, void *replacement, struct strobe_error *error);
 
-#define STROBE_ART_HERE                                                                                                \
-    (struct strobe_site)                                                                                               \
-    {                                                                                                                  \
-        (uint64_t)(uintptr_t) __builtin_frame_address(0), (uint64_t)(uintptr_t)__builtin_return_address(0)             \
-    }
-
-/* A scope around a call of an original. */
-struct strobe_art_scope {
-    struct strobe_thread *thread;
-    uint32_t token, capture;
-    struct strobe_site site;
-};
-
-static inline struct strobe_art_scope strobe_art_open(enum strobe_kind kind, uint64_t arg, struct strobe_site site)
+/* Opens a scope of the calling thread around a call of an original. */
+static inline struct strobe_hook_scope strobe_art_open(enum strobe_kind kind, uint64_t arg, struct strobe_site site)
 {
-    struct strobe_art_scope s = {strobe_art_thread(strobe_switched()), 0, strobe_art.capture, site};
-    if (s.thread)
-        s.token = strobe_scope_begin(s.thread, kind, arg, site);
-    return s;
-}
-
-/* Returns whether the capture in which the scope was opened still runs. */
-static inline bool strobe_art_is_open(const struct strobe_art_scope *s)
-{
-    return s->token && strobe_switched() != STROBE_OFF && strobe_art.capture == s->capture &&
-           strobe_local.thread == s->thread;
-}
-
-static inline void strobe_art_close(const struct strobe_art_scope *s)
-{
-    if (strobe_art_is_open(s))
-        strobe_scope_end(s->thread, s->token, s->site);
-}
-
-static inline void strobe_art_waits(const struct strobe_art_scope *s, uint64_t what)
-{
-    if (s->token)
-        strobe_wait_begin(s->thread, what);
-}
-
-static inline void strobe_art_woken(const struct strobe_art_scope *s, uint64_t what, enum strobe_wake how)
-{
-    if (strobe_art_is_open(s))
-        strobe_wait_end(s->thread, what, how, false);
+    return strobe_hook_open(strobe_art_thread(strobe_switched()), kind, arg, site);
 }
 
 /* Called right before a release. */

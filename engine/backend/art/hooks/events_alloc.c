@@ -36,7 +36,7 @@ static void on_object_allocated(void *listener, void *thread, void *object, size
     uint32_t on = strobe_switched();
     struct strobe_thread *t = strobe_art_thread(on);
     if (t)
-        strobe_point_alloc(t, on, bytes, STROBE_ART_HERE);
+        strobe_point_alloc(t, on, bytes, STROBE_HERE);
 }
 
 /* art::gc::AllocationListener: two destructors, [PreObjectAllocated, HasPreAlloc,] ObjectAllocated. */

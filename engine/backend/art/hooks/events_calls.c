@@ -10,10 +10,10 @@ static struct strobe_hook transact_hook, load_hook;
 static int32_t on_transact(void *state, int32_t handle, uint32_t code, const void *data, void *reply, uint32_t flags)
 {
     uint64_t what = (uint64_t)(uint32_t)handle << 32 | code;
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_IPC, what, STROBE_ART_HERE);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_IPC, what, STROBE_HERE);
     int32_t status = ((int32_t(*)(void *, int32_t, uint32_t, const void *, void *, uint32_t))transact_hook.original)(
         state, handle, code, data, reply, flags);
-    strobe_art_close(&s);
+    strobe_hook_close(&s);
     return status;
 }
 
@@ -21,10 +21,10 @@ static int32_t on_transact(void *state, int32_t handle, uint32_t code, const voi
 static strobe_jobject on_native_load(struct strobe_jni *env, strobe_jclass class, strobe_jobject name,
                                      strobe_jobject loader, strobe_jobject more)
 {
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_LOAD, 0, STROBE_ART_HERE);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_LOAD, 0, STROBE_HERE);
     strobe_jobject error = ((strobe_jobject(*)(struct strobe_jni *, strobe_jclass, strobe_jobject, strobe_jobject,
                                                strobe_jobject))load_hook.original)(env, class, name, loader, more);
-    strobe_art_close(&s);
+    strobe_hook_close(&s);
     return error;
 }
 

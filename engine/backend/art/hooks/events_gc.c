@@ -13,20 +13,21 @@ static struct strobe_hook wait_hook, collect_hook, finish_hook;
 /* Threads that are about to collect enter this function, too. Without a running collection it returns at once. */
 static uint32_t on_gc_wait(void *heap, uint32_t cause, void *self)
 {
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_ART_HERE);
-    strobe_art_waits(&s, COLLECTION);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_HERE);
+    strobe_hook_waits(&s, COLLECTION);
     uint32_t type = ((uint32_t(*)(void *, uint32_t, void *))wait_hook.original)(heap, cause, self);
-    strobe_art_woken(&s, COLLECTION, type ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE); /* 0: there was no collection */
-    strobe_art_close(&s);
+    strobe_hook_woken(&s, COLLECTION, type ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE,
+                      false); /* 0: there was no collection */
+    strobe_hook_close(&s);
     return type;
 }
 
 static uint32_t on_gc_collect(void *heap, uint32_t type, uint32_t cause, bool clear_soft_references)
 {
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_ART_HERE);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_HERE);
     uint32_t done = ((uint32_t(*)(void *, uint32_t, uint32_t, bool))collect_hook.original)(heap, type, cause,
                                                                                            clear_soft_references);
-    strobe_art_close(&s);
+    strobe_hook_close(&s);
     return done;
 }
 
@@ -34,16 +35,16 @@ static uint32_t on_gc_collect(void *heap, uint32_t type, uint32_t cause, bool cl
 static uint32_t on_gc_collect_numbered(void *heap, uint32_t type, uint32_t cause, bool clear_soft_references,
                                        uint32_t number)
 {
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_ART_HERE);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_HERE);
     uint32_t done = ((uint32_t(*)(void *, uint32_t, uint32_t, bool, uint32_t))collect_hook.original)(
         heap, type, cause, clear_soft_references, number);
-    strobe_art_close(&s);
+    strobe_hook_close(&s);
     return done;
 }
 
 static void on_gc_finish(void *heap, void *self, uint32_t type)
 {
-    strobe_art_releases(COLLECTION, STROBE_RELEASE_ALL, STROBE_ART_HERE);
+    strobe_art_releases(COLLECTION, STROBE_RELEASE_ALL, STROBE_HERE);
     ((void (*)(void *, void *, uint32_t))finish_hook.original)(heap, self, type);
 }
 

@@ -28,7 +28,7 @@ static STROBE_ALWAYS_INLINE void jni_record_call(struct strobe_site site)
 static two_words on_jni_trampoline(void *thread, void **frame, uintptr_t *reserved)
 {
     two_words r = ((two_words(*)(void *, void **, uintptr_t *))hook.original)(thread, frame, reserved);
-    jni_record_call(STROBE_ART_HERE);
+    jni_record_call(STROBE_HERE);
     return r;
 }
 
@@ -36,7 +36,7 @@ static two_words on_jni_trampoline(void *thread, void **frame, uintptr_t *reserv
 static two_words on_jni_trampoline_of_two(void *thread, void **frame)
 {
     two_words r = ((two_words(*)(void *, void **))hook.original)(thread, frame);
-    jni_record_call(STROBE_ART_HERE);
+    jni_record_call(STROBE_HERE);
     return r;
 }
 

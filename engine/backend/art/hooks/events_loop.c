@@ -6,11 +6,11 @@ static struct strobe_hook hook;
 
 static void on_poll_once(struct strobe_jni *env, strobe_jobject queue, int64_t native_queue, int32_t timeout_ms)
 {
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_POLL, (uint64_t)native_queue, STROBE_ART_HERE);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_POLL, (uint64_t)native_queue, STROBE_HERE);
     ((void (*)(struct strobe_jni *, strobe_jobject, int64_t, int32_t))hook.original)(env, queue, native_queue,
                                                                                      timeout_ms);
-    bool counts = strobe_art_is_open(&s) && !strobe_art.engine.config.message_per_poll; /* else the scope does */
-    strobe_art_close(&s);
+    bool counts = strobe_hook_is_open(&s) && !strobe_art.engine.config.message_per_poll; /* else the scope does */
+    strobe_hook_close(&s);
     if (counts)
         strobe_bump(&s.thread->entry->message, 1);
 }

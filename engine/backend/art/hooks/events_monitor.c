@@ -30,11 +30,11 @@ static STROBE_ALWAYS_INLINE void monitor_enter_scope(const struct strobe_hook *h
                                                      struct strobe_site site)
 {
     uint64_t entry = monitor_entry_of(monitor);
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_MONITOR, entry, site);
-    strobe_art_waits(&s, entry);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_MONITOR, entry, site);
+    strobe_hook_waits(&s, entry);
     ((void (*)(void *, void *))hook->original)(monitor, self);
-    strobe_art_woken(&s, entry, STROBE_WAKE_RELEASED);
-    strobe_art_close(&s);
+    strobe_hook_woken(&s, entry, STROBE_WAKE_RELEASED, false);
+    strobe_hook_close(&s);
 }
 
 /* From now on the thread waits for the entry, if it was in a wait. */
@@ -49,20 +49,20 @@ static void on_monitor_lock(void *monitor, void *self)
 {
     monitor_end_wait(); /* before 9 the entry after a wait is an ordinary entry */
     if (!monitor_is_free(monitor, self)) {
-        monitor_enter_scope(&lock_hook, monitor, self, STROBE_ART_HERE);
+        monitor_enter_scope(&lock_hook, monitor, self, STROBE_HERE);
         return;
     }
     ((void (*)(void *, void *))lock_hook.original)(monitor, self);
     uint32_t on = strobe_switched();
     struct strobe_thread *t = strobe_art_thread(on);
     if (t)
-        strobe_point(t, on, STROBE_KIND_MONITOR, monitor_entry_of(monitor), STROBE_ART_HERE);
+        strobe_point(t, on, STROBE_KIND_MONITOR, monitor_entry_of(monitor), STROBE_HERE);
 }
 
 static void on_monitor_lock_for_wait(void *monitor, void *self)
 {
     monitor_end_wait();
-    monitor_enter_scope(&lock_for_wait_hook, monitor, self, STROBE_ART_HERE);
+    monitor_enter_scope(&lock_for_wait_hook, monitor, self, STROBE_HERE);
 }
 
 /* ---- leaving ---- */
@@ -70,7 +70,7 @@ static void on_monitor_lock_for_wait(void *monitor, void *self)
 static bool on_monitor_unlock(void *monitor, void *self)
 {
     if (strobe_art_may_own(monitor, self))
-        strobe_art_releases(monitor_entry_of(monitor), STROBE_RELEASE_LOCK, STROBE_ART_HERE);
+        strobe_art_releases(monitor_entry_of(monitor), STROBE_RELEASE_LOCK, STROBE_HERE);
     return ((bool (*)(void *, void *))unlock_hook.original)(monitor, self);
 }
 
@@ -79,8 +79,8 @@ static bool on_monitor_unlock(void *monitor, void *self)
 static void on_monitor_contended(void *callback, void *monitor)
 {
     (void)callback;
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_MONITOR, monitor_entry_of(monitor), STROBE_ART_HERE);
-    strobe_art_waits(&s, monitor_entry_of(monitor));
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_MONITOR, monitor_entry_of(monitor), STROBE_HERE);
+    strobe_hook_waits(&s, monitor_entry_of(monitor));
 }
 
 /* The scope is the thread's innermost one: no hooked function runs in between. */
@@ -93,7 +93,7 @@ static void on_monitor_entered(void *callback, void *monitor)
     if (!token || t->scope[token - 1].kind != STROBE_KIND_MONITOR || t->scope[token - 1].arg != entry)
         return;
     strobe_wait_end(t, entry, STROBE_WAKE_RELEASED, false);
-    strobe_scope_end(t, token, STROBE_ART_HERE);
+    strobe_scope_end(t, token, STROBE_HERE);
 }
 
 static void on_monitor_wait_begin(void *callback, void *object, int64_t timeout_ms)

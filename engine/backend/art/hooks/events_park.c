@@ -31,16 +31,17 @@ static bool park_timed_out(bool is_absolute, int64_t time, uint64_t begin)
 static void on_park(void *thread, bool is_absolute, int64_t time)
 {
     uint64_t permit = park_permit_of(thread), begin = strobe_art_now();
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_PARK, permit, STROBE_ART_HERE);
-    strobe_art_waits(&s, permit);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_PARK, permit, STROBE_HERE);
+    strobe_hook_waits(&s, permit);
     ((void (*)(void *, bool, int64_t))park_hook.original)(thread, is_absolute, time);
-    strobe_art_woken(&s, permit, park_timed_out(is_absolute, time, begin) ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_RELEASED);
-    strobe_art_close(&s);
+    bool timed_out = park_timed_out(is_absolute, time, begin);
+    strobe_hook_woken(&s, permit, timed_out ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_RELEASED, false);
+    strobe_hook_close(&s);
 }
 
 static void on_unpark(void *thread)
 {
-    strobe_art_releases(park_permit_of(thread), STROBE_RELEASE_TARGET, STROBE_ART_HERE);
+    strobe_art_releases(park_permit_of(thread), STROBE_RELEASE_TARGET, STROBE_HERE);
     ((void (*)(void *))unpark_hook.original)(thread);
 }
 
@@ -52,19 +53,19 @@ static STROBE_ALWAYS_INLINE void park_in_native(const struct strobe_hook *hook, 
                                                 strobe_jobject unsafe, uint8_t is_absolute, int64_t time,
                                                 struct strobe_site site)
 {
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_PARK, 0, site);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_PARK, 0, site);
     ((void (*)(struct strobe_jni *, strobe_jobject, uint8_t, int64_t))hook->original)(env, unsafe, is_absolute, time);
-    strobe_art_close(&s);
+    strobe_hook_close(&s);
 }
 
 static void on_sun_park(struct strobe_jni *env, strobe_jobject unsafe, uint8_t is_absolute, int64_t time)
 {
-    park_in_native(&sun_hook, env, unsafe, is_absolute, time, STROBE_ART_HERE);
+    park_in_native(&sun_hook, env, unsafe, is_absolute, time, STROBE_HERE);
 }
 
 static void on_jdk_park(struct strobe_jni *env, strobe_jobject unsafe, uint8_t is_absolute, int64_t time)
 {
-    park_in_native(&jdk_hook, env, unsafe, is_absolute, time, STROBE_ART_HERE);
+    park_in_native(&jdk_hook, env, unsafe, is_absolute, time, STROBE_HERE);
 }
 
 static bool park_start_native(struct strobe_jni *env, struct strobe_error *error)

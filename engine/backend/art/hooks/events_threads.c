@@ -68,7 +68,8 @@ static void threads_renew_name(struct strobe_thread *t)
 static void on_thread_exit(void *p)
 {
     struct strobe_thread *t = p;
-    if (strobe_switched() == STROBE_OFF || strobe_local.thread != t || strobe_local.capture != strobe_art.capture)
+    if (strobe_switched() == STROBE_OFF || strobe_local.thread != t ||
+        strobe_local.capture != strobe_load_relaxed(&strobe_capture_number))
         return;
     strobe_art_thread_leaves();
     threads_renew_name(t);
@@ -99,7 +100,7 @@ static void threads_attach_self(uint32_t tid)
     struct strobe_thread *t =
         read_own_stack(&stack) ? strobe_thread_attach(&strobe_art.engine, tid, is_main, name, &stack) : NULL;
     strobe_local.thread = t; /* NULL for the rest of this capture: the thread's events are counted as untracked */
-    strobe_local.capture = strobe_art.capture;
+    strobe_local.capture = strobe_load_relaxed(&strobe_capture_number);
     if (t)
         pthread_setspecific(end_key, t);
 }
@@ -124,7 +125,7 @@ struct strobe_thread *strobe_art_thread(uint32_t on)
     struct strobe_local *l = &strobe_local;
     if (on == STROBE_OFF || l->busy)
         return NULL;
-    if (strobe_unlikely(l->capture != strobe_art.capture)) {
+    if (strobe_unlikely(l->capture != strobe_load_relaxed(&strobe_capture_number))) {
         void *thread = strobe_art_current(&strobe_art.libart);
         if (!thread)
             return NULL;
@@ -146,7 +147,7 @@ void strobe_art_thread_begins(void *thread)
 {
     if (strobe_local.busy)
         return;
-    if (strobe_local.capture != strobe_art.capture)
+    if (strobe_local.capture != strobe_load_relaxed(&strobe_capture_number))
         threads_register_self(thread);
     else
         threads_update_table(thread, threads_self_tid());
@@ -173,7 +174,7 @@ static void on_thread_started(void *callback, void *thread)
     strobe_art_thread_begins(thread);
     struct strobe_thread *t = strobe_art_thread(on);
     if (t)
-        strobe_point_forced(t, STROBE_KIND_THREAD, 1, STROBE_ART_HERE);
+        strobe_point_forced(t, STROBE_KIND_THREAD, 1, STROBE_HERE);
 }
 
 static void on_thread_died(void *callback, void *thread)
@@ -182,7 +183,7 @@ static void on_thread_died(void *callback, void *thread)
     struct strobe_thread *t = strobe_art_thread(strobe_switched());
     if (!t)
         return;
-    strobe_point_forced(t, STROBE_KIND_THREAD, 0, STROBE_ART_HERE);
+    strobe_point_forced(t, STROBE_KIND_THREAD, 0, STROBE_HERE);
     strobe_art_thread_leaves();
 }
 

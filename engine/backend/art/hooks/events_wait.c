@@ -51,9 +51,9 @@ typedef void monitor_wait(void *monitor, void *self, int64_t ms, int32_t ns, boo
 
 static void wait_as_sleep(void *monitor, void *self, int64_t ms, int32_t ns, bool interruptible, uint32_t why)
 {
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_SLEEP, 0, STROBE_ART_HERE);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_SLEEP, 0, STROBE_HERE);
     ((monitor_wait *)wait_hook.original)(monitor, self, ms, ns, interruptible, why);
-    strobe_art_close(&s);
+    strobe_hook_close(&s);
 }
 
 static void on_monitor_wait(void *monitor, void *self, int64_t ms, int32_t ns, bool interruptible, uint32_t why)
@@ -68,20 +68,20 @@ static void on_monitor_wait(void *monitor, void *self, int64_t ms, int32_t ns, b
         return;
     }
     uint64_t what = strobe_art_wait_set(monitor), began = strobe_art_now();
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_COND, what, STROBE_ART_HERE);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_COND, what, STROBE_HERE);
     struct strobe_art_local *l = s.token ? strobe_art_local_of(s.thread) : NULL;
-    strobe_art_waits(&s, what);
-    strobe_art_releases((uint64_t)(uintptr_t)monitor, STROBE_RELEASE_LOCK, STROBE_ART_HERE);
+    strobe_hook_waits(&s, what);
+    strobe_art_releases((uint64_t)(uintptr_t)monitor, STROBE_RELEASE_LOCK, STROBE_HERE);
     if (l) {
         l->waits = 1;
         l->wait_over = 0;
     }
     original(monitor, self, ms, ns, interruptible, why);
-    if (strobe_art_is_open(&s)) {
+    if (strobe_hook_is_open(&s)) {
         l->waits = 0;
-        strobe_art_woken(&s, what, wait_outcome(l, began, ms, ns));
+        strobe_hook_woken(&s, what, wait_outcome(l, began, ms, ns), false);
     }
-    strobe_art_close(&s);
+    strobe_hook_close(&s);
 }
 
 /* ---- notifying ---- */
@@ -99,7 +99,7 @@ static void on_monitor_do_notify(void *self, void *object, bool all)
     struct strobe_thread *t = strobe_art_thread(strobe_switched());
     struct strobe_art_local *l = t ? strobe_art_local_of(t) : NULL;
     uint64_t what = strobe_art_wait_set_of_object(object);
-    wait_release(what, all, STROBE_ART_HERE);
+    wait_release(what, all, STROBE_HERE);
     if (l)
         l->notifying = what != 0;
     ((void (*)(void *, void *, bool))do_notify_hook.original)(self, object, all);
@@ -116,13 +116,13 @@ static STROBE_ALWAYS_INLINE void wait_notify_once(void *monitor, void *self, boo
 
 static void on_monitor_notify(void *monitor, void *self)
 {
-    wait_notify_once(monitor, self, false, STROBE_ART_HERE);
+    wait_notify_once(monitor, self, false, STROBE_HERE);
     ((void (*)(void *, void *))notify_hook.original)(monitor, self);
 }
 
 static void on_monitor_notify_all(void *monitor, void *self)
 {
-    wait_notify_once(monitor, self, true, STROBE_ART_HERE);
+    wait_notify_once(monitor, self, true, STROBE_HERE);
     ((void (*)(void *, void *))notify_all_hook.original)(monitor, self);
 }
 
@@ -130,17 +130,17 @@ static void on_monitor_notify_all(void *monitor, void *self)
 
 static void on_native_wait(struct strobe_jni *env, strobe_jobject object, int64_t ms, int32_t ns)
 {
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_COND, 0, STROBE_ART_HERE);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_COND, 0, STROBE_HERE);
     ((void (*)(struct strobe_jni *, strobe_jobject, int64_t, int32_t))native_wait_hook.original)(env, object, ms, ns);
-    strobe_art_close(&s);
+    strobe_hook_close(&s);
 }
 
 static void on_native_sleep(struct strobe_jni *env, strobe_jclass class, strobe_jobject lock, int64_t ms, int32_t ns)
 {
-    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_SLEEP, 0, STROBE_ART_HERE);
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_SLEEP, 0, STROBE_HERE);
     ((void (*)(struct strobe_jni *, strobe_jclass, strobe_jobject, int64_t, int32_t))native_sleep_hook.original)(
         env, class, lock, ms, ns);
-    strobe_art_close(&s);
+    strobe_hook_close(&s);
 }
 
 static bool wait_start_native(struct strobe_jni *env, struct strobe_error *error)

@@ -210,7 +210,8 @@ void strobe_channel_woken(const struct strobe_hook_scope *s, int fd, enum strobe
 {
     uint64_t what = (uint64_t)(unsigned)fd;
     int error = errno;
-    if (how == STROBE_WAKE_RELEASED && s->token && strobe_wait_has_release(s->thread, what) && !is_same_file(fd))
+    if (how == STROBE_WAKE_RELEASED && strobe_hook_is_open(s) && strobe_wait_has_release(s->thread, what) &&
+        !is_same_file(fd))
         how = STROBE_WAKE_NONE;
     strobe_hook_woken(s, what, how, false);
     errno = error;

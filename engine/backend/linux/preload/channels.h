@@ -102,7 +102,7 @@ static STROBE_ALWAYS_INLINE void strobe_channel_feed(int fd, struct strobe_site 
 /* A scope around a call that writes to `fd`. */
 #define WRITE_SCOPE(kind, fd)                                                                                          \
     SCOPE(kind, (uint64_t)(unsigned)(fd));                                                                             \
-    strobe_channel_feed(fd, HERE)
+    strobe_channel_feed(fd, STROBE_HERE)
 
 /* Returns how a read with this result ended. The end of a file (0) gives STROBE_WAKE_NONE. Reads errno. */
 enum strobe_wake strobe_channel_wake_of(int64_t result);

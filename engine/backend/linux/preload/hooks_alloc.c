@@ -47,7 +47,7 @@ HOOK void *malloc(size_t bytes)
     if (strobe_unlikely(!real->malloc))
         return early_alloc(bytes);
     void *p = real->malloc(bytes);
-    allocated(p, bytes, HERE);
+    allocated(p, bytes, STROBE_HERE);
     return p;
 }
 
@@ -59,7 +59,7 @@ HOOK void free(void *p)
         return;
     real->free(p);
     if (p)
-        freed(p, HERE);
+        freed(p, STROBE_HERE);
 }
 
 HOOK void *calloc(size_t count, size_t bytes)
@@ -69,7 +69,7 @@ HOOK void *calloc(size_t count, size_t bytes)
     if (strobe_unlikely(!real->calloc))
         return bytes && count > SIZE_MAX / bytes ? NULL : early_alloc(count * bytes);
     void *p = real->calloc(count, bytes);
-    allocated(p, (uint64_t)count * bytes, HERE);
+    allocated(p, (uint64_t)count * bytes, STROBE_HERE);
     return p;
 }
 
@@ -90,7 +90,7 @@ HOOK void *realloc(void *p, size_t bytes)
     if (strobe_unlikely(is_early(p) || !real->realloc))
         return p ? move_early(p, bytes) : malloc(bytes);
     void *q = real->realloc(p, bytes);
-    allocated(q, bytes, HERE);
+    allocated(q, bytes, STROBE_HERE);
     return q;
 }
 
@@ -98,7 +98,7 @@ HOOK void *reallocarray(void *p, size_t count, size_t bytes)
 {
     strobe_hook_forbidden("reallocarray");
     void *q = strobe_real()->reallocarray(p, count, bytes);
-    allocated(q, (uint64_t)count * bytes, HERE);
+    allocated(q, (uint64_t)count * bytes, STROBE_HERE);
     return q;
 }
 
@@ -106,7 +106,7 @@ HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)
 {
     strobe_hook_forbidden("posix_memalign");
     int r = strobe_real()->posix_memalign(out, alignment, bytes);
-    allocated(r ? NULL : *out, bytes, HERE);
+    allocated(r ? NULL : *out, bytes, STROBE_HERE);
     return r;
 }
 
@@ -114,7 +114,7 @@ HOOK void *aligned_alloc(size_t alignment, size_t bytes)
 {
     strobe_hook_forbidden("aligned_alloc");
     void *p = strobe_real()->aligned_alloc(alignment, bytes);
-    allocated(p, bytes, HERE);
+    allocated(p, bytes, STROBE_HERE);
     return p;
 }
 
@@ -122,7 +122,7 @@ HOOK void *memalign(size_t alignment, size_t bytes)
 {
     strobe_hook_forbidden("memalign");
     void *p = strobe_real()->memalign(alignment, bytes);
-    allocated(p, bytes, HERE);
+    allocated(p, bytes, STROBE_HERE);
     return p;
 }
 
@@ -130,7 +130,7 @@ HOOK void *valloc(size_t bytes)
 {
     strobe_hook_forbidden("valloc");
     void *p = strobe_real()->valloc(bytes);
-    allocated(p, bytes, HERE);
+    allocated(p, bytes, STROBE_HERE);
     return p;
 }
 
@@ -138,6 +138,6 @@ HOOK void *pvalloc(size_t bytes)
 {
     strobe_hook_forbidden("pvalloc");
     void *p = strobe_real()->pvalloc(bytes);
-    allocated(p, bytes, HERE);
+    allocated(p, bytes, STROBE_HERE);
     return p;
 }

@@ -30,7 +30,7 @@ HOOK int pthread_mutex_lock(pthread_mutex_t *m)
         return real->pthread_mutex_lock(m);
     int r = real->pthread_mutex_trylock(m);
     if (r != EBUSY) {
-        strobe_hook_point(STROBE_KIND_MUTEX, OBJECT(m), HERE);
+        strobe_hook_point(STROBE_KIND_MUTEX, OBJECT(m), STROBE_HERE);
         return r;
     }
     WAIT(STROBE_KIND_MUTEX, OBJECT(m));
@@ -57,9 +57,9 @@ HOOK int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const stru
 
 HOOK int pthread_mutex_unlock(pthread_mutex_t *m)
 {
-    uint64_t begin = strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
+    struct strobe_hook_release release = RELEASE(OBJECT(m), STROBE_RELEASE_LOCK);
     int r = strobe_real()->pthread_mutex_unlock(m);
-    strobe_hook_released(OBJECT(m), begin, HERE);
+    strobe_hook_release_end(&release);
     return r;
 }
 
@@ -71,7 +71,7 @@ HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
         return real->pthread_rwlock_rdlock(l);
     int r = real->pthread_rwlock_tryrdlock(l);
     if (r != EBUSY) {
-        strobe_hook_point(STROBE_KIND_RWLOCK, OBJECT(l), HERE);
+        strobe_hook_point(STROBE_KIND_RWLOCK, OBJECT(l), STROBE_HERE);
         return r;
     }
     WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
@@ -96,7 +96,7 @@ HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *l)
         return real->pthread_rwlock_wrlock(l);
     int r = real->pthread_rwlock_trywrlock(l);
     if (r != EBUSY) {
-        strobe_hook_point(STROBE_KIND_RWLOCK, OBJECT(l), HERE);
+        strobe_hook_point(STROBE_KIND_RWLOCK, OBJECT(l), STROBE_HERE);
         return r;
     }
     WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
@@ -117,9 +117,9 @@ HOOK int pthread_rwlock_unlock(pthread_rwlock_t *l)
 {
     /* While the lock has a writer, the calling thread is that writer. */
     enum strobe_release how = l->__data.__cur_writer ? STROBE_RELEASE_LOCK : STROBE_RELEASE_SHARED;
-    uint64_t begin = strobe_hook_hands_over(OBJECT(l), how, HERE);
+    struct strobe_hook_release release = RELEASE(OBJECT(l), how);
     int r = strobe_real()->pthread_rwlock_unlock(l);
-    strobe_hook_released(OBJECT(l), begin, HERE);
+    strobe_hook_release_end(&release);
     return r;
 }
 
@@ -127,7 +127,7 @@ HOOK int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
     strobe_hook_forbidden("pthread_cond_wait");
     WAIT(STROBE_KIND_COND, OBJECT(c));
-    strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
+    (void)RELEASE(OBJECT(m), STROBE_RELEASE_LOCK);
     int r = strobe_real()->pthread_cond_wait(c, m);
     strobe_hook_woken(&scope_, OBJECT(c), wake_of_error(r), false);
     return r;
@@ -136,7 +136,7 @@ HOOK int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 HOOK int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
 {
     WAIT(STROBE_KIND_COND, OBJECT(c));
-    strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
+    (void)RELEASE(OBJECT(m), STROBE_RELEASE_LOCK);
     int r = strobe_real()->pthread_cond_timedwait(c, m, until);
     strobe_hook_woken(&scope_, OBJECT(c), wake_of_error(r), false);
     return r;
@@ -145,7 +145,7 @@ HOOK int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const str
 HOOK int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
 {
     WAIT(STROBE_KIND_COND, OBJECT(c));
-    strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
+    (void)RELEASE(OBJECT(m), STROBE_RELEASE_LOCK);
     int r = strobe_real()->pthread_cond_clockwait(c, m, clock, until);
     strobe_hook_woken(&scope_, OBJECT(c), wake_of_error(r), false);
     return r;
@@ -153,17 +153,17 @@ HOOK int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t
 
 HOOK int pthread_cond_signal(pthread_cond_t *c)
 {
-    uint64_t begin = strobe_hook_hands_over(OBJECT(c), STROBE_RELEASE_ONE, HERE);
+    struct strobe_hook_release release = RELEASE(OBJECT(c), STROBE_RELEASE_ONE);
     int r = strobe_real()->pthread_cond_signal(c);
-    strobe_hook_released(OBJECT(c), begin, HERE);
+    strobe_hook_release_end(&release);
     return r;
 }
 
 HOOK int pthread_cond_broadcast(pthread_cond_t *c)
 {
-    uint64_t begin = strobe_hook_hands_over(OBJECT(c), STROBE_RELEASE_ALL, HERE);
+    struct strobe_hook_release release = RELEASE(OBJECT(c), STROBE_RELEASE_ALL);
     int r = strobe_real()->pthread_cond_broadcast(c);
-    strobe_hook_released(OBJECT(c), begin, HERE);
+    strobe_hook_release_end(&release);
     return r;
 }
 
@@ -182,7 +182,7 @@ HOOK int sem_wait(sem_t *s)
     int saved = errno;
     pthread_testcancel(); /* a cancellation point like sem_wait, also without a wait */
     if (real->sem_trywait(s) == 0) {
-        strobe_hook_point(STROBE_KIND_SEM, OBJECT(s), HERE);
+        strobe_hook_point(STROBE_KIND_SEM, OBJECT(s), STROBE_HERE);
         return 0;
     }
     errno = saved;
@@ -210,8 +210,8 @@ HOOK int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
 
 HOOK int sem_post(sem_t *s)
 {
-    uint64_t begin = strobe_hook_hands_over(OBJECT(s), STROBE_RELEASE_ONE, HERE);
+    struct strobe_hook_release release = RELEASE(OBJECT(s), STROBE_RELEASE_ONE);
     int r = strobe_real()->sem_post(s);
-    strobe_hook_released(OBJECT(s), begin, HERE);
+    strobe_hook_release_end(&release);
     return r;
 }

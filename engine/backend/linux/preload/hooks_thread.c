@@ -44,8 +44,8 @@ static void end_traced_thread(int *unused)
     char name[16] = "";
     prctl(PR_GET_NAME, name);
     strobe_thread_rename(t, name);
-    strobe_point_forced(t, STROBE_KIND_THREAD, 0, HERE);
-    strobe_hand_over(t, (uint64_t)pthread_self(), STROBE_RELEASE_ALL, HERE);
+    strobe_point_forced(t, STROBE_KIND_THREAD, 0, STROBE_HERE);
+    strobe_hand_over(t, (uint64_t)pthread_self(), STROBE_RELEASE_ALL, STROBE_HERE);
     if (strobe_load_relaxed(&t->inside))
         drop_unfinished_requests(t);
     strobe_thread_detach(t);
@@ -66,7 +66,7 @@ static void *run_traced_thread(void *p)
     struct strobe_thread *t =
         b.restricted || strobe_switched() == STROBE_OFF ? NULL : strobe_preload_attach_known(false);
     if (t)
-        strobe_point_forced(t, STROBE_KIND_THREAD, 1, HERE);
+        strobe_point_forced(t, STROBE_KIND_THREAD, 1, STROBE_HERE);
     else if (strobe_preload.may_start && !b.restricted)
         strobe_preload_note_stack(false);
     int ends __attribute__((cleanup(end_traced_thread))) = 0;
@@ -87,7 +87,7 @@ HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, voi
     int r = real->pthread_create(thread, attributes, run_traced_thread, b);
     if (r)
         real->free(b);
-    strobe_hook_point(STROBE_KIND_THREAD, 0, HERE);
+    strobe_hook_point(STROBE_KIND_THREAD, 0, STROBE_HERE);
     return r;
 }
 

@@ -31,13 +31,13 @@ HOOK unsigned sleep(unsigned seconds)
 HOOK int clock_gettime(clockid_t clock, struct timespec *out)
 {
     int r = strobe_real()->clock_gettime(clock, out);
-    strobe_hook_point(STROBE_KIND_CLOCK, (uint64_t)(unsigned)clock, HERE);
+    strobe_hook_point(STROBE_KIND_CLOCK, (uint64_t)(unsigned)clock, STROBE_HERE);
     return r;
 }
 
 HOOK int gettimeofday(struct timeval *restrict out, void *restrict zone)
 {
     int r = strobe_real()->gettimeofday(out, zone);
-    strobe_hook_point(STROBE_KIND_CLOCK, 0, HERE);
+    strobe_hook_point(STROBE_KIND_CLOCK, 0, STROBE_HERE);
     return r;
 }

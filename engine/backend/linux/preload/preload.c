@@ -322,6 +322,7 @@ static bool set_up_capture(const struct strobe_session *session, bool *needs_sam
     p->follow = c->follow;
     p->samples = !(c->calls & STROBE_CALLS_ONLY);
     strobe_method_start(p, &switch_page->method);
+    strobe_add_relaxed(&strobe_capture_number, 1);
     *needs_sampler = p->samples && c->async_interval_ns &&
                      strobe_linux_take_signal(&p->host, (int)c->suspend_signal, strobe_real()->sigaction,
                                               handle_other_stop_signal) == STROBE_OK;
@@ -453,6 +454,7 @@ static void handle_fork_in_child(void)
     strobe_forked_read_clocks(&strobe_forked.begin);
     bool follows = inherits || p->follow;
     strobe_store_relaxed(strobe_switch, STROBE_OFF);
+    strobe_add_relaxed(&strobe_capture_number, 1);
     p->started = false;
     if (strobe_restricted)
         return;
