@@ -43,7 +43,7 @@ struct strobe_rebound {
 /* Rebinds the pointers of the image that is mapped at `header`. Appends each changed pointer to `log`, which has `room`
  * entries in all, and adds to *count.
  *
- *   STROBE_FULL          the log has no room for some pointers, which stay unchanged
+ *   STROBE_FULL          the log is too small for some pointers, which stay unchanged
  *   STROBE_UNSUPPORTED   some pointers cannot be written and stay unchanged
  *   STROBE_BAD_INPUT     the image's load commands or tables are invalid; no pointer was changed
  *
