@@ -5,7 +5,13 @@
  * interleavings: STROBE_ATOMIC_HEADER names the header that holds them.
  *
  * Types: strobe_a32, strobe_a64. The name of each operation states its memory order, so that each synchronization edge
- * is visible at the call. Any context: no operation takes a lock on the supported targets, which is asserted below. */
+ * is visible at the call. Any context: no operation takes a lock on the supported targets, which is asserted below.
+ *
+ * Two notations in comments of all sources:
+ *
+ *   explored: GROUP/NAME   The program NAME of the group in tests/explore/programs.c checks the statement. The explorer
+ *                          (`strobe explore`) runs the program in all interleavings of its threads.
+ *   S-n, R-n               A property that a test checks: tests/PROPERTIES.md. */
 #ifndef STROBE_BASE_ATOMIC_H
 #define STROBE_BASE_ATOMIC_H
 

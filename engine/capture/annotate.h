@@ -15,8 +15,8 @@
 #include "engine/capture/thread.h"
 
 /* Records an annotation of the calling thread. The caller must have read the switch as ON or PAUSED. `name` is not
- * NULL, except for END, which ignores it; bytes beyond STROBE_ANNOTATION_NAME_BYTES are cut. `value`: of a COUNTER,
- * else 0. */
+ * NULL, except for END, which ignores it; bytes beyond STROBE_ANNOTATION_NAME_BYTES are cut. `value` is the
+ * counter's value for COUNTER, else 0. */
 void strobe_annotate(struct strobe_thread *t, enum strobe_annotation what, const char *name, int64_t value);
 
 #endif

@@ -3,11 +3,17 @@
  *   point   an event at an instant: strobe_point, after the gate
  *   tick    the thread's own CPU clock has advanced by one interval, and a signal has interrupted the thread:
  *           strobe_sample_interrupted, in the signal handler. Ticks are evenly spread over the thread's CPU time, so
- *           they show where that time goes, whatever hooks do. While a thread ticks, its points are only counted.
+ *           they show where that time goes, whatever hooks do. After a tick, the thread's points are only counted for
+ *           four gate intervals, or until the thread begins another message.
  *   scope   a call that may block: strobe_scope_begin before it, strobe_scope_end after it. The stack is taken at the
- *           end. The call is recorded when it lasted scope_min_ns or when the gate lets it pass, so a short block right
- *           after a sample is not lost (S-2). With it the waker is recorded when it is known (blocking.h). A scope left
- *           by longjmp is found by its position on the stack, dropped and counted.
+ *           end. The call is recorded in each of these cases:
+ *             - it lasted scope_min_ns or longer;
+ *             - it is a brief call within the rate below;
+ *             - the gate lets it pass (a thread without ticks: unless its points yield to the sampler, see sampler.h);
+ *             - the sampler requested it;
+ *             - with it, the short calls of a ticking thread add up to one more gate interval.
+ *           A short block right after a sample is therefore not lost (S-2). With the call the waker is recorded when it
+ *           is known (blocking.h). A scope left by longjmp is found by its position on the stack, dropped and counted.
  *
  * Every event and its outcome are counted by kind and thread. All functions preserve errno. They use no heap and no
  * lock, and are async-signal-safe (explored: sample/interrupted). */
@@ -45,10 +51,11 @@ bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_
  * the thread itself. */
 void strobe_sample_interrupted(struct strobe_thread *t, const struct strobe_regs *regs, bool asked);
 
-/* Ends a release of `what` that strobe_hand_over noted at `begin_ticks`. Call it right after the release. In the
- * release, the system has woken the waiter, and no tick comes in that time. The time counts among the short calls.
- * The release with which that time exceeds one more interval is recorded as a call of kind UNLOCK. Has no effect on
- * a thread without ticks. */
+/* Ends a release of `what` that strobe_hand_over noted at `begin_ticks`. Call it right after the release. No tick
+ * comes while the kernel wakes the waiter. The time of the release is therefore added to the thread's time in short
+ * calls. A release of 0.2 ms or more is not added, because the thread lost its processor in it. When the sum has grown
+ * by a gate interval, the release is recorded as a call of kind UNLOCK and stands for that interval. Has no effect on a
+ * thread without ticks. */
 void strobe_release_end(struct strobe_thread *t, uint64_t what, uint64_t begin_ticks, struct strobe_site site);
 
 /* The part of strobe_point after the clock read. Between strobe_thread_enter and strobe_thread_leave. */

@@ -237,11 +237,11 @@ static bool left_to_ticks(struct strobe_sampler *s, struct strobe_thread *t, uin
         return false;
     if (taken != m->ticks_seen) {
         m->ticks_seen = taken;
-        m->seen_ticks = m->looked_ticks = now;
+        m->seen_ticks = m->polled_ticks = now;
         m->cpu_seen_ns = 0;
         return true;
     }
-    return m->looked_ticks && now - m->looked_ticks < s->interval_ticks;
+    return m->polled_ticks && now - m->polled_ticks < s->interval_ticks;
 }
 
 /* Returns the CPU time from which on a thread is stopped. Without ticks, any CPU time since the last visit counts. With
@@ -250,7 +250,7 @@ static bool left_to_ticks(struct strobe_sampler *s, struct strobe_thread *t, uin
  * tick. */
 static uint64_t active_ns(const struct strobe_engine *e, const struct strobe_thread *t)
 {
-    bool ticking = strobe_load_relaxed(&t->ticking) && t->sampled.looked_ticks;
+    bool ticking = strobe_load_relaxed(&t->ticking) && t->sampled.polled_ticks;
     return ticking ? e->config.async_interval_ns * 5 / 4 : e->config.active_cpu_ns;
 }
 
@@ -344,12 +344,12 @@ static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint
         retire_thread(e, t, now); /* a CPU clock never goes back: another thread has this id now */
         return false;
     }
-    bool ticking = strobe_load_relaxed(&t->ticking), ticked = !m->cpu_seen_ns && m->looked_ticks && ticking;
-    uint64_t used = cpu - m->cpu_seen_ns, elapsed = now - m->looked_ticks, active = active_ns(e, t);
+    bool ticking = strobe_load_relaxed(&t->ticking), ticked = !m->cpu_seen_ns && m->polled_ticks && ticking;
+    uint64_t used = cpu - m->cpu_seen_ns, elapsed = now - m->polled_ticks, active = active_ns(e, t);
     uint64_t missing = ticking ? cpu - m->cpu_ticked_ns : used;
     s->needed |= ticking ? !ticked && missing >= active && !is_in_blocking_call(t) : used != 0;
     m->cpu_seen_ns = cpu;
-    m->looked_ticks = now;
+    m->polled_ticks = now;
     if (ticked)
         m->cpu_ticked_ns = cpu;
     if (ticking && !is_in_blocking_call(t) && ring_waiting(s, t, cpu))

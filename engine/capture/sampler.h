@@ -17,12 +17,19 @@
  *
  * Each pass, over a bounded number of threads:
  *
- *   an interval since the sampler last sampled it?  used CPU time since the last poll (fresh data; S-5), and on a
- *   processor now, or off it only because the sampler took it?  or used a little, and not sampled for the refresh time?
- *     -> suspend -> re-check -> copy the stack's memory -> resume -> unwind, intern, record
- *        (where the runtime walks its own stacks: suspend -> re-check -> walk -> resume -> intern, record)
+ *   A thread's visit interval is one interval for the main thread and two for other threads, and never less than the
+ *   interval of the thread's gate. A thread is due when the last sample, request or tick that the sampler knows of is
+ *   about a visit interval old, and one of these holds:
+ *     - It has used CPU time since the last poll (S-5); with a ticking clock, more than a period of it without a tick.
+ *       And it runs, or lost its processor to the sampler.
+ *     - It has used CPU time since the sampler's last record of it, which is older than the refresh time.
+ *   The steps are:
+ *     suspend -> re-check -> copy the stack's memory -> resume -> unwind, intern, record
+ *     (where the runtime walks its own stacks: suspend -> re-check -> walk -> resume -> intern, record)
  *
- * While the sampler samples a thread, the thread's own points are only counted (S-6).
+ * When the sampler has sampled a thread, or requested a sample of a call, the thread's own points yield: they are only
+ * counted (S-6). They yield for four times the time since the sample or request before, at least 4 and at most 64 visit
+ * intervals.
  *
  * The sampler does not suspend a thread in a blocking call, because a signal would end the call early. If the thread
  * waits in the call, the scope's record shows that. If it runs there, the sampler requests that the thread takes its

@@ -62,7 +62,7 @@ struct strobe_pending {
  * means: a signal of the thread's CPU clock. */
 struct strobe_sampled {
     uint64_t cpu_seen_ns;     /* CPU time at the last poll; 0: the thread has ticked since */
-    uint64_t looked_ticks;    /* time of the last poll, or of the last tick seen */
+    uint64_t polled_ticks;    /* time of the last poll, or of the last tick seen */
     uint64_t cpu_ticked_ns;   /* CPU time at the first poll after its last tick or suspension */
     uint64_t cpu_sampled_ns;  /* CPU time at the sampler's last record of it */
     uint64_t seen_ticks;      /* when the sampler last took its stack, requested it, or saw a tick */

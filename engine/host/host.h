@@ -44,8 +44,9 @@ struct strobe_host {
      * STROBE_UNSUPPORTED: the thread is alive, but its CPU time cannot be read. Sampler. */
     enum strobe_status (*thread_cpu_ns)(void *ctx, uint32_t tid, uint64_t *out);
 
-    /* True when the thread is on a processor now, or is off it only because other threads took the processor. NULL: the
-     * CPU time of thread_cpu_ns advances while the thread runs, so the engine reads it twice instead. Sampler. */
+    /* Returns true when the thread is on a processor now, or is off it only because other threads took the processor.
+     * NULL: the CPU time of thread_cpu_ns advances while the thread runs, so the engine reads it twice instead.
+     * Sampler. */
     bool (*thread_runs)(void *ctx, uint32_t tid);
 
     /* Stops a thread and stores its registers in *out. `blocked` is a word that the thread sets to non-zero before it

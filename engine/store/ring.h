@@ -170,8 +170,8 @@ void strobe_ring_writer_close(const struct strobe_ring *ring, struct strobe_ring
 /* Seals the chunk that a dead writer left open (S-16). The writer's thread must be proven to have ended. Any thread. */
 void strobe_ring_seal_dead(const struct strobe_ring *ring, struct strobe_ring_writer *w);
 
-/* True when no writer has ever claimed the chunk of slot `index`. None of the STROBE_CHUNK_SLOTS slots of that chunk
- * then holds a record, and their memory was never written. Any context, any process that maps the ring. */
+/* Returns true when no writer has ever claimed the chunk of slot `index`. None of the STROBE_CHUNK_SLOTS slots of that
+ * chunk then holds a record, and their memory was never written. Any context, any process that maps the ring. */
 bool strobe_ring_untouched(const struct strobe_ring *ring, uint32_t index);
 
 /* A copy of one committed record. */

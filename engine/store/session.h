@@ -66,8 +66,8 @@ struct strobe_config {
     uint64_t scope_min_ns;        /* a scope at least this long is recorded whatever the gate decides */
     uint64_t merge_gap_ns;        /* equal samples further apart than this are not merged */
     uint64_t metrics_interval_ns; /* shortest time between reads of the metrics that need a system call */
-    uint64_t async_interval_ns;   /* period of the sampler thread: it polls main each period, other threads every
-  second period; 0 = no sampler */
+    uint64_t async_interval_ns;   /* period of the sampler thread; 0 = no sampler. The sampler polls the main
+                                     thread in each period, and other threads in every second one */
     uint64_t refresh_main_ns;     /* a main thread without a sample for this long is sampled even if it was idle */
     uint64_t refresh_other_ns;    /* the same for other threads */
     uint64_t active_cpu_ns;       /* CPU time within one async interval that makes a thread active */
@@ -254,8 +254,9 @@ uint64_t strobe_session_file_bytes(const struct strobe_config *config);
 enum strobe_status strobe_session_create(const char *path, const struct strobe_config *config, const char *command,
                                          int replace, struct strobe_session *out);
 
-/* Does the same in an open, empty file that may have no name. The session owns `fd` from then on; on failure the
- * function closes it. It reserves no blocks: it is for files in memory, which should occupy only the pages in use. */
+/* Creates a session as strobe_session_create does, in an open, empty file that may have no name. The session then owns
+ * `fd`; on failure the function closes it. It reserves no blocks: it is for files in memory, which should occupy only
+ * the pages in use. */
 enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *config, const char *command,
                                             struct strobe_session *out);
 
@@ -276,8 +277,8 @@ uint32_t strobe_session_parts(const struct strobe_config *config, struct strobe_
  * When a thread entry or an image entry does not fit, limit->end is called. Start only. */
 void strobe_session_limit_to_parts(struct strobe_session *s, struct strobe_session_limit *limit);
 
-/* True when a good part of what the limit allows is in use: more than half of the thread entries, image entries or
- * chunks, more than a quarter of the stack nodes, or a stack was refused. Any context. */
+/* Returns true when a good part of what the limit allows is in use: more than half of the thread entries, image entries
+ * or chunks, more than a quarter of the stack nodes, or a stack was refused. Any context. */
 bool strobe_session_nears_limit(const struct strobe_session *s);
 
 /* Ends the limit. The blocks of the whole file must be reserved. One thread at a time. */
@@ -333,8 +334,9 @@ void strobe_session_unmap(struct strobe_session *s);
  * STROBE_UNSUPPORTED: the file system cannot free blocks. */
 enum strobe_status strobe_session_trim(const char *path);
 
-/* Does the same without these checks. The caller knows that no process can write to the session any more. An example is
- * a simulated session: the process id in its header does not name a process of this machine. */
+/* Trims a session as strobe_session_trim does, without the checks of its three cases. The caller knows that no process
+ * can write to the session any more. An example is a simulated session: the process id in its header does not name a
+ * process of this machine. */
 enum strobe_status strobe_session_trim_closed(const char *path);
 
 /* Takes the next thread entry for `tid`. The entry is zero except for tid, generation, is_main, start_ticks and the

@@ -120,7 +120,7 @@ void strobe_stack_table_limit(const struct strobe_stack_table *table, uint32_t n
 enum strobe_status strobe_stack_intern_onto(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
                                             uint32_t shared, const uint64_t *frames, uint32_t count, uint32_t *id);
 
-/* Does the same for a caller that knows no shared frames. */
+/* Calls strobe_stack_intern_onto with 0 shared frames: it compares all frames with those of the cursor. */
 static inline enum strobe_status strobe_stack_intern(const struct strobe_stack_table *table,
                                                      struct strobe_stack_cursor *cursor, const uint64_t *frames,
                                                      uint32_t count, uint32_t *id)

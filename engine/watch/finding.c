@@ -35,10 +35,10 @@ double strobe_finding_value(const struct strobe_finding *f, const char *key)
     return NAN;
 }
 
-size_t strobe_finding_line_name(const char *name, char *to, size_t room)
+size_t strobe_finding_line_name(const char *name, char *to, size_t capacity)
 {
     size_t bytes = 0;
-    for (; name[bytes] && bytes + 1 < room; bytes++)
+    for (; name[bytes] && bytes + 1 < capacity; bytes++)
         to[bytes] = (unsigned char)name[bytes] < ' ' ? ' ' : name[bytes];
     to[bytes] = 0;
     return bytes;
@@ -46,13 +46,13 @@ size_t strobe_finding_line_name(const char *name, char *to, size_t room)
 
 void strobe_unseen_add(struct strobe_unseen *u, const char *format, ...)
 {
-    size_t used = strlen(u->text), comma = used ? 2 : 0, room = sizeof u->text - used;
+    size_t used = strlen(u->text), comma = used ? 2 : 0, left = sizeof u->text - used;
     char reason[sizeof u->text];
     va_list args;
     va_start(args, format);
     int bytes = vsnprintf(reason, sizeof reason, format, args);
     va_end(args);
-    if (bytes < 0 || (size_t)bytes + comma >= room)
+    if (bytes < 0 || (size_t)bytes + comma >= left)
         return;
     memcpy(u->text + used, "; ", comma);
     memcpy(u->text + used + comma, reason, (size_t)bytes + 1);

@@ -18,9 +18,9 @@ void strobe_finding_add_ms(struct strobe_finding *f, const char *key, uint64_t n
 /* Returns the value of a key, or NaN when the finding has no such value. */
 double strobe_finding_value(const struct strobe_finding *f, const char *key);
 
-/* Copies a name as the lines of a stack show it, cut to `room` - 1 bytes. Control characters become blanks. Returns the
- * number of bytes. */
-size_t strobe_finding_line_name(const char *name, char *to, size_t room);
+/* Copies a name as the lines of a stack show it, cut to `capacity` - 1 bytes. Control characters become blanks. Returns
+ * the number of bytes. */
+size_t strobe_finding_line_name(const char *name, char *to, size_t capacity);
 
 /* Reasons, joined by "; ". A reason that does not fit is dropped as a whole. */
 struct strobe_unseen {

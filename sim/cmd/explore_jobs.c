@@ -15,7 +15,7 @@
 
 static const double MINIMISE_SECONDS = 2;
 
-/* What is told of a job when it has ended. */
+/* The result of a job, reported when the job has ended. */
 struct outcome {
     enum strobe_explore_verdict verdict;
     uint64_t executions, operations;

@@ -33,10 +33,10 @@ struct strobe_results {
     FILE *lines;
     struct sim_result *list;
     size_t count, room;
-    bool failed; /* out of memory, or of room for the lines */
+    bool failed; /* out of memory, or of disk space for the lines */
 };
 
-/* Complains and returns STROBE_EXIT_BAD when there is no room. */
+/* Complains and returns STROBE_EXIT_BAD when no temporary file can be created. */
 int strobe_results_open(struct strobe_results *r);
 void strobe_results_add(struct strobe_results *r, const char *line, bool keep);
 

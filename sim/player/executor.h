@@ -1,6 +1,6 @@
 /* Executor: performs a scenario's operations in a player. One executor uses functions of frames.h on pthreads
- * (executor_frames.c), another one uses methods of an Android runtime (executor_art.c). For sim/player only. The thread
- * of actor `a` makes each call. */
+ * (executor_frames.c), another one uses methods of an Android runtime (executor_art.c). For sim/player only. Every
+ * function runs on the thread of actor `a`. */
 #ifndef STROBE_SIM_PLAYER_EXECUTOR_H
 #define STROBE_SIM_PLAYER_EXECUTOR_H
 
@@ -14,8 +14,8 @@ struct sim_actor;
 struct sim_real_lock;
 
 struct sim_executor {
-    /* `enter` prepares the calling thread; false = it failed. `perform` plays the thread's first method to its end.
-     * `leave` undoes `enter`. */
+    /* `enter` prepares the calling thread; false = it failed. `perform` runs the thread's first method until it
+     * returns. `leave` undoes `enter`. */
     bool (*enter)(struct sim_actor *a, const char *name);
     void (*perform)(struct sim_actor *a);
     void (*leave)(struct sim_actor *a);
@@ -28,9 +28,9 @@ struct sim_executor {
     void (*unlock)(struct sim_actor *a, struct sim_real_lock *l);
 
     /* Releases the lock, which the thread holds `depth` times. Waits until a->notifier is set or timeout_ns is over
-     * (0 = no timeout). Then acquires the lock as many times. */
+     * (0 = no timeout). Then acquires the lock `depth` times. */
     void (*wait)(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, uint64_t timeout_ns);
-    void (*wake)(struct sim_actor *a, struct sim_actor *waiter); /* `waiter` has its notifier set */
+    void (*wake)(struct sim_actor *a, struct sim_actor *waiter); /* wakes `waiter`, whose notifier is already set */
 
     enum strobe_kind park_kind;                             /* kind of the wait of `park` */
     bool (*park)(struct sim_actor *a, uint64_t timeout_ns); /* false = timeout */
@@ -41,6 +41,7 @@ struct sim_executor {
     void *(*allocate)(struct sim_actor *a, uint64_t *bytes);
     void (*release)(struct sim_actor *a, void *object);
 
+    /* Runs a garbage collection. `amount_ns`: its length, which a real Android runtime ignores. */
     void (*collect)(struct sim_actor *a, uint64_t amount_ns);
     void (*wait_for)(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns); /* I/O, IPC, load */
     void (*sleep)(struct sim_actor *a, uint64_t ns);

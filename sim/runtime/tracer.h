@@ -62,9 +62,9 @@ struct sim_tracer {
      * ... */
     void (*point)(struct sim_tracer *, struct sim_vthread *, enum strobe_kind, uint64_t arg);
 
-    /* Begin and end of a call that may block; calls nest. With tries_locks_first, mutexes and monitors have a scope
-     * only when the lock was taken: a hook that tries the lock first has no cost of a scope without contention. `what`:
-     * identity of the object, or 0. scope_begin returns a token for the end. */
+    /* Begin and end of a call that may block; calls nest. With tries_locks_first, the hook of a mutex or monitor tries
+     * the lock first. It opens a scope only when the lock is not free, so a lock without contention has no cost of a
+     * scope. `what`: identity of the object, or 0. scope_begin returns a token for the end. */
     uint32_t (*scope_begin)(struct sim_tracer *, struct sim_vthread *, enum strobe_kind, uint64_t what);
     void (*scope_end)(struct sim_tracer *, struct sim_vthread *, uint32_t token, enum strobe_kind, uint64_t what,
                       enum strobe_wake how);
@@ -84,8 +84,8 @@ struct sim_tracer {
     void (*method_out)(struct sim_tracer *, struct sim_vthread *, uint32_t method);
     void (*method_throw)(struct sim_tracer *, struct sim_vthread *, uint32_t method);
 
-    /* A message loop is about to run a message that it took; and the message has run. A message that an exception or
-     * the thread's end unwinds has no end. */
+    /* message_begin: a message loop is about to run a message. message_end: the message has run. A message that an
+     * exception or the thread's end unwinds has no end. */
     void (*message_begin)(struct sim_tracer *, struct sim_vthread *, const struct sim_loop_message *);
     void (*message_end)(struct sim_tracer *, struct sim_vthread *, uint32_t id);
 
@@ -104,7 +104,7 @@ struct sim_tracer {
 
     void (*close)(struct sim_tracer *);
 
-    bool posts_are_scopes;  /* a post that calls a looper is a scope of kind WRITE for it */
+    bool posts_are_scopes;  /* the tracer's hooks open a scope of kind WRITE around a post that wakes a looper */
     bool tries_locks_first; /* a free mutex is a point instead of a scope for it; see scope_begin */
     const char *policy;
     uint64_t interval_main_ns, interval_other_ns; /* the interval used by the score */

@@ -4,7 +4,7 @@
  * true track without a reconstructed one is compared with an empty track. A thread is scored over its true life, the
  * end excluded. At each instant of it, the truth and the reconstruction are one path of calls each.
  *
- *   - Names are compared as text. A gap or a placeholder agrees only with a call of its name; the truth has none.
+ *   - Names are compared as text. The truth contains no gaps or placeholders, so they never agree.
  *   - A call without length is open at no instant. It counts in its method's `calls` only.
  *   - Two calls *agree* when they are open at the same instant and their paths from the outermost call are equal.
  *   - A call is *long* when it lasts at least twice the interval of its thread.
@@ -42,6 +42,9 @@
  *                        their own kind. While a gap is the innermost call, no method gets the time
  *   bias of a method     reconstructed minus true self time, as a share of the thread time of the run
  *
+ * A share whose denominator is 0 is 1; agreement_seen, unseen (view.h) and the overhead are then 0. An error relative
+ * to 0 is 0 when there is no error, else 1.
+ *
  * Sums are integers of ns and ratios are IEEE divisions, so the results are the same on every machine. Allocates; not
  * thread-safe. */
 #ifndef STROBE_SIM_SCORE_SCORE_H
@@ -69,7 +72,7 @@ struct sim_thread_score {
 
 struct sim_score {
     uint64_t thread_ns, agree_ns, resolved_ns, running_ns, running_agree_ns;
-    double agreement, agreement_resolved, agreement_running;      /* shares of nothing are 1, errors of nothing 0 */
+    double agreement, agreement_resolved, agreement_running;      /* 1 when there is no such time */
     uint64_t true_calls, found_calls, claimed_calls, right_calls; /* long calls only */
     double recall, precision;
     uint64_t false_merges, false_splits;
@@ -89,7 +92,7 @@ struct sim_score {
     uint64_t timed_calls, call_error_sum_ns, call_error_most_ns;
     double call_error_ns;
     uint64_t methods_in, methods_out, code_bytes;
-    /* see sim_score_costs */
+    /* see sim_score_costs. held_ns: time for which the tracer held app threads suspended while they would have run */
     uint64_t app_cpu_ns, tracer_cpu_ns, held_ns;
     uint64_t work_ns; /* CPU time that the scenario's operations asked for */
     double overhead;  /* (tracer's CPU in app threads and its own + time held) / app's CPU */

@@ -17,8 +17,8 @@
  * Signals queue up when a thread does not take them: when it blocks them by a system call of its own, or has changed
  * the disposition. The kernel sends SIGIO when the queue is full, which ends most programs. So an event has credit for
  * a bounded number of signals (PERF_EVENT_IOC_REFRESH). clock_keep renews the credit only by the number of signals that
- * the thread has taken. At most STROBE_CPU_CLOCK_CREDIT signals are pending for a thread, and there is no clock when
- * RLIMIT_SIGPENDING is too small. */
+ * the thread has taken. At most STROBE_CPU_CLOCK_CREDIT signals of the clock, and one of clock_ring, are pending for a
+ * thread. There is no clock when RLIMIT_SIGPENDING is too small. */
 #ifndef STROBE_BACKEND_LINUX_CPU_CLOCK_H
 #define STROBE_BACKEND_LINUX_CPU_CLOCK_H
 
@@ -27,8 +27,8 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Signals that may be pending for one thread. The sampler may be delayed by a tenth of a second before a thread that
- * computes loses ticks. */
+/* Signals that may be pending for one thread. The sampler renews the credit when half of it is used. It may therefore
+ * be late by about 64 periods before a thread that computes loses ticks. */
 enum { STROBE_CPU_CLOCK_CREDIT = 128 };
 
 struct strobe_linux;

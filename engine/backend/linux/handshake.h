@@ -13,10 +13,9 @@
  *   IDLE -> ASKED       ask (release). `tid` names the target
  *   ASKED -> CLAIMED    claim. From here on the target writes `regs`
  *   CLAIMED -> STOPPED  stand (release). `regs` is complete, and the target waits on the word
- *   ASKED -> IDLE       await, when the deadline has passed; or withdraw; or the target in settle, when the sampler
- *                       makes no progress within the watchdog's time. A handler that runs later finds no request to
- *                       claim
- *   STOPPED -> IDLE     resume (release). The target continues after all reads of it. Or the target itself in stand,
+ *   ASKED -> IDLE       one of: await, after the deadline; withdraw; settle in the target, when the sampler makes no
+ *                       progress within the watchdog's time. A handler that runs later finds no request
+ *   STOPPED -> IDLE     one of: resume (release), after the sampler's last read of the target; stand in the target,
  *                       when the sampler does not resume it within the watchdog's time
  *
  * IDLE -> ASKED and CLAIMED -> STOPPED are stores. The other transitions are compare-and-swaps. Each stop therefore

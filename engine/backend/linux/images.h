@@ -15,8 +15,9 @@
  * the reader can find it. Callers set it at start, at end and in the sampler, which has its own descriptor table. */
 void strobe_linux_note_images(const struct strobe_session *s, uint64_t now_ticks, bool reads_files);
 
-/* Returns true when images were loaded or unloaded since the last call that returned true. Same context; sampler
- * only. */
+/* Returns true when images were loaded or unloaded since the last call that returned true. Takes the dynamic linker's
+ * lock briefly. One thread of the engine: the sampler, or in a capture without samples the clock thread of the call
+ * log. Never while a thread is suspended. */
 bool strobe_linux_images_changed(void);
 
 #endif

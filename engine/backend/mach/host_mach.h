@@ -4,18 +4,19 @@
  *
  *   thread_suspend        a thread in user code stops at once; a thread in the kernel stops when it leaves the kernel
  *   thread_info           confirms the stop by the run state:
- *                           STOPPED         stopped
- *                           WAITING         waits in the kernel; its user stack cannot change
- *                           RUNNING         not yet stopped; repeated until the timeout (STROBE_LATE)
- *                           IDLE, HALTED    cannot be sampled; resumed at once
+ *                           STOPPED                     stopped
+ *                           WAITING, UNINTERRUPTIBLE    waits in the kernel; its user stack cannot change
+ *                           RUNNING                     not yet stopped; repeated until the timeout (STROBE_LATE)
+ *                           HALTED, or flag IDLE        cannot be sampled; resumed at once
  *   thread_get_state      reads the registers
  *   walk                  reads the stack in place when its bounds are known; uses vm_read_overwrite when they are
  *                         unknown, or when the thread is ending (S-41, S-42)
  *   thread_resume
  *
  * The window lasts from before the first step until after the last. In the window the sampler must not allocate, take a
- * lock, use stdio or use dynamic dispatch, because the stopped thread may hold any lock (guard.h; tests/deadlock). The
- * session's header has the lengths of the windows (engine/store/stops.h).
+ * lock, use stdio or use dynamic dispatch, because the stopped thread may hold any lock (tests/deadlock). guard.h
+ * checks the window from the return of `suspend` on. The session's header has the lengths of the windows
+ * (engine/store/stops.h).
  *
  * A thread that blocks in a system call is stopped like any other. On Mach, a stop ends no call early. The registers of
  * such a thread are those at its entry to the kernel.

@@ -152,7 +152,7 @@ static void store_paths(void)
     }
 }
 
-bool strobe_mach_images_begin(const struct strobe_rebinding *wanted, size_t wanted_count, struct strobe_rebound *room)
+bool strobe_mach_images_begin(const struct strobe_rebinding *wanted, size_t wanted_count, struct strobe_rebound *log)
 {
     if (!registered) {
         _dyld_register_func_for_add_image(image_added);
@@ -162,7 +162,7 @@ bool strobe_mach_images_begin(const struct strobe_rebinding *wanted, size_t want
     os_unfair_lock_lock(&lock);
     rebindings = wanted;
     rebinding_count = wanted_count;
-    rebound = room;
+    rebound = log;
     rebound_count = 0;
     complete = true;
     hooking = true;

@@ -14,11 +14,11 @@
 
 enum { STROBE_MACH_REBOUND_MAX = 1 << 15 }; /* hooked pointers of all images; an image has about thirty at most */
 
-/* Enters and hooks all loaded images, and from now on those that are loaded later. `rebindings` and `room`
+/* Enters and hooks all loaded images, and from now on those that are loaded later. `rebindings` and `log`
  * (STROBE_MACH_REBOUND_MAX entries) must stay valid until strobe_mach_images_end. Returns true when every pointer was
  * hooked. Start only. */
 bool strobe_mach_images_begin(const struct strobe_rebinding *rebindings, size_t rebinding_count,
-                              struct strobe_rebound *room);
+                              struct strobe_rebound *log);
 
 /* Restores all pointers, and reads the paths of images that were loaded during the capture. Returns true when no hook
  * is left. End only. */

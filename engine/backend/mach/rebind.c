@@ -203,7 +203,7 @@ struct exchange {
     const struct strobe_rebinding *rebindings;
     size_t rebinding_count;
     struct strobe_rebound *log;
-    size_t room;
+    size_t capacity;
     size_t *count;
     enum strobe_status status;
 };
@@ -242,7 +242,7 @@ static void exchange_one(struct exchange *e, const struct tables *t, const struc
 {
     const struct strobe_rebinding *r = &e->rebindings[with];
     uint64_t was = load(at), hook = value_for(r->hook, at, s->is_signed);
-    if (*e->count == e->room) {
+    if (*e->count == e->capacity) {
         set_first_failure(e, STROBE_FULL);
         return;
     }
@@ -275,10 +275,10 @@ static bool exchange_section(void *ctx, const struct tables *t, const struct poi
 
 enum strobe_status strobe_rebind_image(const struct mach_header_64 *header, intptr_t slide,
                                        const struct strobe_rebinding *rebindings, size_t rebinding_count,
-                                       struct strobe_rebound *log, size_t room, size_t *count)
+                                       struct strobe_rebound *log, size_t capacity, size_t *count)
 {
     struct tables t = {0};
-    struct exchange e = {rebindings, rebinding_count, log, room, count, STROBE_OK};
+    struct exchange e = {rebindings, rebinding_count, log, capacity, count, STROBE_OK};
     if (!strobe_mach_image_read(header, slide, &t.image))
         return STROBE_BAD_INPUT;
     if (!t.image.symtab || !t.image.dysymtab)

@@ -40,17 +40,17 @@ struct strobe_rebound {
     uint32_t rebinding, read_only;
 };
 
-/* Rebinds the pointers of the image that is mapped at `header`. Appends each changed pointer to `log`, which has `room`
- * entries in all, and adds to *count.
+/* Rebinds the pointers of the image that is mapped at `header`. Appends each changed pointer to `log`, which has
+ * `capacity` entries in all, and adds to *count.
  *
- *   STROBE_FULL          the log has no room for some pointers, which stay unchanged
+ *   STROBE_FULL          the log is too small for some pointers, which stay unchanged
  *   STROBE_UNSUPPORTED   some pointers cannot be written and stay unchanged
  *   STROBE_BAD_INPUT     the image's load commands or tables are invalid; no pointer was changed
  *
  * Pointers are written atomically, so other threads may call through them meanwhile. Any thread, one at a time. */
 enum strobe_status strobe_rebind_image(const struct mach_header_64 *header, intptr_t slide,
                                        const struct strobe_rebinding *rebindings, size_t rebinding_count,
-                                       struct strobe_rebound *log, size_t room, size_t *count);
+                                       struct strobe_rebound *log, size_t capacity, size_t *count);
 
 /* Restores the old value of each pointer that still holds a hook, last one first. The caller must have removed from the
  * log the pointers of images that are no longer mapped. Returns the number of pointers that could not be written and

@@ -75,8 +75,8 @@ STROBE_API enum strobe_status strobe_start(const struct strobe_capture_options *
 STROBE_API enum strobe_status strobe_stop(void);
 
 /* strobe_pause stops the recording, and strobe_resume continues it. Events between the two calls are counted and not
- * recorded. STROBE_NO_ENTRY: no capture. Pausing a
- * paused capture and resuming a running one are no errors. Any context. */
+ * recorded. STROBE_NO_ENTRY: no capture. Pausing a paused capture and resuming a running one are no errors. Any
+ * context. */
 STROBE_API enum strobe_status strobe_pause(void);
 STROBE_API enum strobe_status strobe_resume(void);
 

@@ -90,7 +90,7 @@ struct strobe_view_record {
     int is_call;          /* the thread was in this blocking call for all of the duration */
     uint32_t samples;     /* 1 or more */
     uint32_t stack;       /* for strobe_view_get_frames; 0 = not known */
-    uint64_t subject;     /* of the call: size, descriptor, address of the lock; or 0 */
+    uint64_t subject;     /* a size, a descriptor or the address of a lock; 0 = none. No meaning for "cpu" */
     uint64_t cpu_ns;      /* CPU time of the thread at the end of the record; 0 = not known */
 };
 

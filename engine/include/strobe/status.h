@@ -16,7 +16,7 @@ extern "C" {
 
 enum strobe_status {
     STROBE_OK = 0,
-    STROBE_FULL,        /* a fixed capacity is used up; the place of the loss counts it */
+    STROBE_FULL,        /* a fixed capacity is used up. A function of the capture that loses an item counts the loss */
     STROBE_NO_ENTRY,    /* the requested item does not exist */
     STROBE_BAD_INPUT,   /* a file or an argument is not valid */
     STROBE_BAD_VERSION, /* another version of the format wrote the session */

@@ -23,7 +23,7 @@ struct strobe_trace_options {
     int replace;             /* overwrite a file that exists */
     int inlines;             /* slices for inlined calls, too */
     int deflate;             /* Perfetto only: compress the packets */
-    uint64_t from_ns, to_ns; /* the part to write, since the begin of the session; `to_ns` 0 = the session's end */
+    uint64_t from_ns, to_ns; /* part to write, in ns since the session's begin; `to_ns` 0 = to the session's end */
 };
 
 /* Reads the session file, or all sessions of a directory (`strobe record --follow`), and writes one trace. The trace

@@ -210,7 +210,8 @@ static uint64_t matrix_copy_slots(struct strobe_matrix_log *log, uint64_t from, 
 }
 
 enum strobe_status strobe_matrix_copy(struct strobe_matrix_log *log, const struct strobe_matrix_mark *from,
-                                      const struct strobe_matrix_mark *to, uint64_t *out, size_t room, size_t *count)
+                                      const struct strobe_matrix_mark *to, uint64_t *out, size_t capacity,
+                                      size_t *count)
 {
     uint64_t written = strobe_load_acquire(&log->written), end = to ? to->position : written;
     *count = 0;
@@ -219,7 +220,7 @@ enum strobe_status strobe_matrix_copy(struct strobe_matrix_log *log, const struc
         return STROBE_NO_ENTRY;
     if (from->position < matrix_oldest_kept(log, written))
         return STROBE_TRUNCATED;
-    if (end - from->position > room) {
+    if (end - from->position > capacity) {
         *count = (size_t)(end - from->position);
         return STROBE_FULL;
     }
@@ -229,13 +230,13 @@ enum strobe_status strobe_matrix_copy(struct strobe_matrix_log *log, const struc
     return STROBE_OK;
 }
 
-size_t strobe_matrix_copy_newest(struct strobe_matrix_log *log, uint64_t *out, size_t room)
+size_t strobe_matrix_copy_newest(struct strobe_matrix_log *log, uint64_t *out, size_t capacity)
 {
     if (strobe_matrix_state(log) == STROBE_MATRIX_RELEASED)
         return 0;
     uint64_t written = strobe_load_acquire(&log->written), from = matrix_oldest_kept(log, written);
-    if (written - from > room)
-        from = written - room;
+    if (written - from > capacity)
+        from = written - capacity;
     uint64_t whole = matrix_copy_slots(log, from, written, out);
     if (whole <= from)
         return (size_t)(written - from);

@@ -168,16 +168,17 @@ struct strobe_matrix_mark strobe_matrix_mark(struct strobe_matrix_log *log);
 /* Releases a mark: copies from it are refused from now on. The function may be called again. By the mark's owner. */
 void strobe_matrix_release(struct strobe_matrix_mark *mark);
 
-/* Copies all entries after `from` and up to `to` (NULL: up to now) to `out`, which has space for `room` entries; *count
- * is the number copied. Any thread, also while the log is written to. The function copies nothing when it returns
+/* Copies all entries after `from` and up to `to` (NULL: up to now) to `out`, which has space for `capacity` entries;
+ * *count is the number copied. Any thread, also while the log is written to. Nothing is copied in these cases:
  *
  *   STROBE_NO_ENTRY     the log or a mark was released, or `to` is before `from`
  *   STROBE_TRUNCATED    one or more of the entries were overwritten
- *   STROBE_FULL         `room` is too small; *count is the number needed */
+ *   STROBE_FULL         `capacity` is too small; *count is the number needed */
 enum strobe_status strobe_matrix_copy(struct strobe_matrix_log *log, const struct strobe_matrix_mark *from,
-                                      const struct strobe_matrix_mark *to, uint64_t *out, size_t room, size_t *count);
+                                      const struct strobe_matrix_mark *to, uint64_t *out, size_t capacity,
+                                      size_t *count);
 
-/* Copies the newest whole entries, at most `room` of them, oldest first. Returns their number. Any thread. */
-size_t strobe_matrix_copy_newest(struct strobe_matrix_log *log, uint64_t *out, size_t room);
+/* Copies the newest whole entries, at most `capacity` of them, oldest first. Returns their number. Any thread. */
+size_t strobe_matrix_copy_newest(struct strobe_matrix_log *log, uint64_t *out, size_t capacity);
 
 #endif

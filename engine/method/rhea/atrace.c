@@ -74,8 +74,8 @@ struct label {
 
 static void label_add_text(struct label *l, const char *text, size_t bytes)
 {
-    size_t room = (size_t)(l->end - l->at);
-    bytes = bytes < room ? bytes : room;
+    size_t left = (size_t)(l->end - l->at);
+    bytes = bytes < left ? bytes : left;
     memcpy(l->at, text, bytes);
     l->at += bytes;
 }
@@ -93,15 +93,15 @@ static void label_add_number(struct label *l, const char *name, uint64_t value)
     label_add_text(l, digits + at, sizeof digits - at);
 }
 
-size_t strobe_atrace_label(char *to, size_t room, const char *what, const char *path, size_t path_bytes, uint64_t size,
-                           uint64_t offset)
+size_t strobe_atrace_label(char *to, size_t capacity, const char *what, const char *path, size_t path_bytes,
+                           uint64_t size, uint64_t offset)
 {
     char tail[64];
-    struct label l = {to, to + room}, t = {tail, tail + sizeof tail};
+    struct label l = {to, to + capacity}, t = {tail, tail + sizeof tail};
     label_add_number(&t, ",size:", size);
     label_add_number(&t, ",offset:", offset);
     size_t tail_bytes = (size_t)(t.at - tail), head_bytes = strlen(what) + 1;
-    size_t most = room > tail_bytes + head_bytes ? room - tail_bytes - head_bytes : 0;
+    size_t most = capacity > tail_bytes + head_bytes ? capacity - tail_bytes - head_bytes : 0;
     label_add_text(&l, what, head_bytes - 1);
     label_add_text(&l, ":", 1);
     label_add_text(&l, path, path_bytes < most ? path_bytes : most);

@@ -108,10 +108,10 @@ static inline uint64_t strobe_atrace_count(const struct strobe_packet_ring *ring
 
 #define STROBE_ATRACE_NONE UINT64_MAX /* the call has no size, or no offset */
 
-/* Makes a label of up to `room` bytes, and returns its length. A path that does not fit is cut at its end; size and
+/* Makes a label of up to `capacity` bytes, and returns its length. A path that does not fit is cut at its end; size and
  * offset are always whole. `what` is the call's name, such as "read". All parts but the path take at most 64 bytes. Any
  * context. */
-size_t strobe_atrace_label(char *to, size_t room, const char *what, const char *path, size_t path_bytes, uint64_t size,
-                           uint64_t offset);
+size_t strobe_atrace_label(char *to, size_t capacity, const char *what, const char *path, size_t path_bytes,
+                           uint64_t size, uint64_t offset);
 
 #endif

@@ -11,11 +11,12 @@
  *                    - the system call in which the sampler stopped the thread since the last tick;
  *                    - short calls that records stand for ("[read]"), up to an interval for each record;
  *                    - "[kernel]" under the frames of the tick: page faults, and system calls without a hook.
- *                  Records of short calls and time in the kernel wait for each other, each up to two periods
+ *                  A record of short calls can come before or after the kernel time that it stands for. Unassigned
+ *                  kernel time, and the time that records of short calls still want, are kept up to two periods each
  *
- * The period is an interval of the sampler, within a quarter. It is estimated from the CPU time between two ticks.
- * Ticks that interrupted the engine leave no record. Their share of the rest belongs to the engine and goes to no
- * frames. The shares of a thread therefore add up to its CPU time without the engine's.
+ * The period differs from the sampler's interval by at most a quarter. It is estimated from the CPU time between two
+ * ticks. Ticks that interrupted the engine leave no record. Their share of the rest belongs to the engine and goes to
+ * no frames. The shares of a thread therefore add up to its CPU time without the engine's.
  *
  * Before a thread's first tick, the sampler's stops take the place of ticks. CPU time outside of recorded calls goes to
  * the frames of the next stop or tick, and up to an interval of it to each record of short calls. (Slices show the
@@ -73,7 +74,7 @@ void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t
 /* Records that the sampler stopped the thread with the frames of `node`. */
 void strobe_cpu_shares_stop(struct strobe_cpu_shares *c, uint32_t node);
 
-/* Records a record that stands for an interval of short calls, shown as `node`. */
+/* Adds a record that stands for an interval of short calls, shown as `node`. */
 void strobe_cpu_shares_call(struct strobe_cpu_shares *c, uint32_t node);
 
 /* Ends the thread. Call strobe_cpu_shares_move to its end first. */

@@ -10,7 +10,7 @@
  *            neither early nor late on average.
  *   hooks    A sample taken at a hook, or the end of a blocking call, shows a place that the thread leaves soon. It
  *            holds for 1 us or half the time to the next record, whichever is less. The time after it goes to:
- *              - the stack of the next record, if the sampler took that one, within one message and without a gap;
+ *              - the stack of the next record, if the sampler took that record, within one message and without a gap;
  *              - between two hooks, the sampler's last stack, if that is recent and lies under the frames that both
  *                hooks surely share; else the frames that both share (S-6). The caller of a hook is not surely shared,
  *                because it may have returned and been called again.
@@ -19,27 +19,32 @@
  *   merged   A record of n merged samples stands for n samples, spread evenly from its first to its last.
  *   wait     A blocking call (a scope record) is a slice named for its kind, from exactly its begin to its end, under
  *            the frames that made the call. Samples taken meanwhile lie in it: the frames of their stack beyond the
- *            caller's hang under the wait. Calls nest; a call that outlasts the call around it is cut to that. A call
- *            that had not ended at the end of the session is shown up to there.
+ *            caller's hang under the wait. Calls nest; an inner call that outlasts its outer call ends with it. A call
+ *            that had not ended at the end of the session is shown up to the end of the session.
  *   wakes    The end of a wait by another thread is emitted at both threads. A release within a slice is emitted before
  *            the slice ends.
- *   message  A message begins at the end of the poll that began it. The outermost function that its first sample shows
- *            in it is shown from then on. Samples of two messages share no frames of the messages, even if their stacks
- *            are equal (S-50). The loop that runs the messages stays open: the frames that both stacks share with the
- *            caller of the POLL call that last began a message. Until such a call is known, nothing is shared.
+ *   message  A message begins at the end of the POLL call right before its first record; without such a call, at that
+ *            record. A POLL call need not begin a message. The outermost function that the first sample shows in the
+ *            message is shown from its begin on. Samples of two messages share no frames of the messages, even if
+ *            their stacks are equal (S-50). The loop that runs the messages stays open: the frames that both stacks
+ *            share with the caller of the POLL call that last began a message. Before the first such call, no slice
+ *            stays open.
  *   gap      After more than gap_ns without a sample, outside of a blocking call, the earlier stack is shown for the
- *            least duration (below), and then "[unseen]" up to the next sample. No slice stays open across (S-51, S-4).
- *            If the thread is known to have used at most gap_ns of CPU time meanwhile, it had little time to move, and
- *            this is no gap. If most of that time was not CPU time, "[off cpu]" is shown. It lies under the stack of
- *            the next sample if the sampler took it, since a thread off its processor does not move; else under the
- *            frames that both stacks share.
+ *            least duration (below), and then "[unseen]" up to the next sample. No slice stays open across "[unseen]"
+ *            (S-51, S-4). A thread that is known to have used at most gap_ns of CPU time meanwhile had little time to
+ *            move, so "[unseen]" is not shown. If CPU time is at most a quarter of the gap, "[off cpu]" is shown. It
+ *            lies under the stack of the next sample if the sampler took it, since a thread off its processor does not
+ *            move; else under the frames that both stacks share.
+ *   runnable Only for a thread whose CPU clock ticks: between two records with known CPU time, outside of blocking
+ *            calls, the thread was off its processor for RUNNABLE_NS_LEAST or longer. This time is shown as "[off cpu]"
+ *            when the tick after it shows that the thread gave up its processor, else as "[runnable]".
  *   least    The last sample before a gap, or before the end of the session, lasts the gate's interval of its thread
  *            (1 ms when that is 0), but not past the thread's end (S-52). Samples of equal time still get 1 ns each:
  *            later ones move on, so that no slice is empty or negative and no sample is lost (S-53, S-56).
  *   CPU      Counters known at the begin and end of a wait are charged to it (S-54). CPU time that exceeds wall time,
  *            because of the granularity of its clock, is limited to it and counted (S-55). CPU time is interpolated
  *            between samples with a known value. cpu_shares.h divides CPU time among frames, independently of slices.
- *   hitches  A hitch that outlasts the begin of the next one ends there.
+ *   hitches  A hitch ends at the latest when the next hitch begins.
  *   calls    A thread with known calls (engine/method) is shown by these alone, each from its entry to its exit,
  *            without its samples. Calls that a jump or an exception left, or that had not returned at the end of the
  *            session, are closed as strobe_calls_repair does (calls_repair.h) and marked as unfinished. An exit whose

@@ -132,7 +132,7 @@ static void chrome_instant(struct strobe_sink *sink, uint64_t time_ns, const cha
 static void chrome_wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct chrome *c = (struct chrome *)sink;
-    if (f->waker == STROBE_NOBODY)
+    if (f->waker == STROBE_NO_THREAD)
         return;
     uint64_t id = c->flow_base + f->id;
     c->flow_last = id > c->flow_last ? id : c->flow_last;

@@ -329,7 +329,7 @@ static void perfetto_instant(struct strobe_sink *sink, uint64_t time_ns, const c
 static void perfetto_wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct perfetto *w = (struct perfetto *)sink;
-    if (f->waker == STROBE_NOBODY) {
+    if (f->waker == STROBE_NO_THREAD) {
         perfetto_instant(sink, f->time_ns, "no waker", NULL, 0);
         return;
     }

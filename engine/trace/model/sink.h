@@ -91,7 +91,7 @@ struct strobe_note {
 struct strobe_wake_flow {
     uint64_t id;                 /* from 1; equal at both ends, and unique among flows */
     int at_waker;                /* 1: the waker's end of the flow; 0: the waiter's */
-    uint32_t waiter, waker;      /* thread indices; waker STROBE_NOBODY: the wait timed out or was interrupted */
+    uint32_t waiter, waker;      /* thread indices; waker STROBE_NO_THREAD: the wait timed out or was interrupted */
     uint64_t time_ns;            /* of this end */
     uint64_t release_ns, end_ns; /* when the waker released, when the wait ended */
     uint64_t what;               /* the object waited for: arg of the wait */

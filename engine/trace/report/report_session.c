@@ -104,7 +104,7 @@ static void report_wake(struct strobe_sink *sink, const struct strobe_wake_flow 
     struct adder *a = (struct adder *)sink;
     if (f->at_waker)
         return;
-    a->end = f->waker == STROBE_NOBODY ? STROBE_END_BY_NOBODY : STROBE_END_BY_THREAD;
+    a->end = f->waker == STROBE_NO_THREAD ? STROBE_END_BY_NOBODY : STROBE_END_BY_THREAD;
     a->waker = f->waker;
 }
 

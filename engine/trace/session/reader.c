@@ -131,8 +131,8 @@ struct capacities {
 
 static int collect_wake(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
 {
-    uint32_t waker = record->cpu_span_ns ? record->cpu_span_ns - 1 : STROBE_NOBODY;
-    if (waker != STROBE_NOBODY && waker >= r->thread_count) {
+    uint32_t waker = record->cpu_span_ns ? record->cpu_span_ns - 1 : STROBE_NO_THREAD;
+    if (waker != STROBE_NO_THREAD && waker >= r->thread_count) {
         r->malformed++;
         return 1;
     }
@@ -421,7 +421,7 @@ static int arrange_wakes(struct strobe_reader *r)
         const struct strobe_reader_wake *w = &r->wakes[i];
         struct strobe_reader_thread *t = &r->threads[w->waiter];
         t->woken = t->woken_count++ ? t->woken : w;
-        if (w->waker != STROBE_NOBODY)
+        if (w->waker != STROBE_NO_THREAD)
             releases[count++] = (struct release){w->release_ticks, w->waker, i};
     }
     if (ok)

@@ -25,13 +25,13 @@ struct strobe_item {
 /* The end of a wait, from its WAKE record. */
 struct strobe_reader_wake {
     uint32_t waiter;        /* index of the waiting thread */
-    uint32_t waker;         /* index of the releasing thread, or STROBE_NOBODY: the wait timed out or was interrupted */
+    uint32_t waker;         /* index of the releaser, or STROBE_NO_THREAD: the wait timed out or was interrupted */
     uint32_t stack;         /* stack id of the waker at the release; 0 = unknown */
-    uint64_t release_ticks; /* time of the release, within the wait; the wait's end when waker is STROBE_NOBODY */
+    uint64_t release_ticks; /* time of the release, within the wait; the wait's end when waker is STROBE_NO_THREAD */
     uint64_t end_ticks;     /* end of the wait and of its scope record, which is present */
     uint64_t what;          /* arg of the scope record */
 };
-#define STROBE_NOBODY UINT32_MAX
+#define STROBE_NO_THREAD UINT32_MAX
 
 /* A value of the process at one time, from a COUNTER record. */
 struct strobe_reader_counter {

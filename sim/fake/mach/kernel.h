@@ -86,7 +86,7 @@ void fake_ports_forget(void);
  * releases it. */
 struct fake_thread;
 struct fake_thread *fake_thread_of(uint64_t id);          /* made when it is not known yet; NULL: no memory */
-mach_port_name_t fake_thread_port(struct fake_thread *t); /* MACH_PORT_NULL: no room */
+mach_port_name_t fake_thread_port(struct fake_thread *t); /* MACH_PORT_NULL: no free entry */
 void fake_thread_unnamed(struct fake_thread *t);          /* its last right was released */
 void fake_thread_check_end(struct fake_thread *t);        /* checks whether it has ended */
 uint32_t fake_threads_implied(void);                      /* rights of libpthread */

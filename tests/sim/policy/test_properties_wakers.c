@@ -342,7 +342,7 @@ static uint32_t said_to_be_ended_by_nobody(const struct strobe_reader *r)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < r->threads[0].woken_count; i++)
-        count += r->threads[0].woken[i].waker == STROBE_NOBODY;
+        count += r->threads[0].woken[i].waker == STROBE_NO_THREAD;
     return count;
 }
 

@@ -130,11 +130,11 @@ static void a_pass_looks_at_a_bounded_number_of_threads_and_the_next_goes_on_fro
         threads[i] = another(3000 + i);
     pass(2, 0);
     for (uint32_t i = 0; i < THREADS; i++)
-        looked += threads[i]->sampled.looked_ticks != 0;
+        looked += threads[i]->sampled.polled_ticks != 0;
     assert_int_equal(looked, STROBE_SAMPLER_PASS_THREADS);
     pass(2, 0);
     for (uint32_t i = 0; i < THREADS; i++)
-        assert_true(threads[i]->sampled.looked_ticks != 0);
+        assert_true(threads[i]->sampled.polled_ticks != 0);
 }
 
 /* A program may start thousands of threads that end at once. */
@@ -152,8 +152,8 @@ static void threads_that_have_ended_are_looked_at_no_more_and_those_behind_them_
     struct strobe_thread *later = another(tid + ENDED + 1);
     pass(2, 1900);
     assert_int_equal(sampler.living, 3);
-    assert_true(rig.thread->sampled.looked_ticks == rig.now && behind->sampled.looked_ticks == rig.now &&
-                later->sampled.looked_ticks == rig.now);
+    assert_true(rig.thread->sampled.polled_ticks == rig.now && behind->sampled.polled_ticks == rig.now &&
+                later->sampled.polled_ticks == rig.now);
 }
 
 static void threads_other_than_main_are_sampled_in_every_second_interval(void **state)

@@ -561,7 +561,7 @@ static void a_wait_that_times_out_has_no_waker(void **state)
     end();
     assert_int_equal(main_seen()->woken_count, 4);
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(main_seen()->woken[i].waker, STROBE_NOBODY);
+        assert_int_equal(main_seen()->woken[i].waker, STROBE_NO_THREAD);
     end_play(&play);
 }
 

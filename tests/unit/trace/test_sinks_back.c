@@ -204,7 +204,7 @@ static void keep_end(struct strobe_sink *sink, const struct strobe_slice *s, con
 static void keep_wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     (void)sink;
-    bool nobody = f->waker == STROBE_NOBODY;
+    bool nobody = f->waker == STROBE_NO_THREAD;
     say_instant(&expected, keeper.tid, f->time_ns, nobody ? "no waker" : f->at_waker ? "wakes" : "woken");
     if (nobody)
         return;

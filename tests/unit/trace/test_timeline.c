@@ -359,7 +359,7 @@ static void a_wait_that_nobody_ended_has_no_flow_S77(void **state)
     woken_by(thread, 9 * MS, 9 * MS, 1, 0);
     end(10 * MS);
     assert_int_equal(recording.wake_count, 1);
-    assert_int_equal(recording.wakes[0].waker, STROBE_NOBODY);
+    assert_int_equal(recording.wakes[0].waker, STROBE_NO_THREAD);
     recording_free(&recording);
 }
 

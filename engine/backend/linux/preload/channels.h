@@ -10,18 +10,22 @@
  *   writer   write, send, eventfd_write to one           strobe_hand_over for the reader's wait and for the set's
  *
  * Calls without a hook (fclose, close_range, a raw system call) can close a descriptor or give it another file. When a
- * release meets a wait, both sides therefore compare the descriptor's inode with its inode when the entry was made. All
- * event counters share one inode, so for them the comparison shows only the kind of file.
+ * release meets a wait, the writer therefore compares its descriptor's inode with the inode in the descriptor's entry.
+ * At the end of the wait, a reader of the channel compares the same for its descriptor; a wait in epoll_wait does not.
+ * All event counters share one inode, so for them the comparison shows only the kind of file.
  *
  * These channels are unknown, and waits for them have no waker:
  *
  *   - descriptors of STROBE_CHANNEL_DESCRIPTORS or more
  *   - descriptors from fcntl(F_DUPFD), inherited and received descriptors
  *   - sockets connected by an address
+ *   - a channel whose reading descriptor is 0
+ *   - a read of a copy made by dup, dup2 or dup3 (a write to the copy is known)
+ *   - channels for which no entry was found: the search tries 64 of the table's 2^STROBE_CHANNELS_LOG2 entries
  *
- * A release ends a wait in epoll_wait only when one of the returned events belongs to a channel of the set. When a
- * channel and another descriptor become ready within the same wait, the thread that fed the channel is recorded as the
- * waker.
+ * A release ends a wait in epoll_wait only when the data of a returned event matches a channel of the set. The match is
+ * by a hash, so another event can match by chance. When a channel and another descriptor become ready within the same
+ * wait, the thread that fed the channel is recorded as the waker.
  *
  * The tables have a fixed size, and single atomic operations change them. A thread that stops or dies in the middle of
  * a change costs at most one channel's entry. */
@@ -63,8 +67,8 @@ void strobe_channel_hand_over(int fd, uint32_t channel, struct strobe_site site)
 void strobe_channel_woken(const struct strobe_hook_scope *s, int fd, enum strobe_wake how);
 void strobe_channel_set_woken(const struct strobe_hook_scope *s, int set, const struct epoll_event *events, int count);
 
-/* Returns the first descriptor of a poll that reads a channel; -1 when there is none. `fds` is only read, but not
- * const: the C library declares the parameter of poll as written only. */
+/* Returns the first descriptor among the first STROBE_CHANNEL_POLLED of a poll that reads a channel, or -1. `fds` is
+ * only read, but not const: the C library declares the parameter of poll as written only. */
 int strobe_channel_polled(struct pollfd *fds, nfds_t count);
 void strobe_channel_poll_woken(const struct strobe_hook_scope *s, const struct pollfd *fds, nfds_t count, int fd,
                                int result);

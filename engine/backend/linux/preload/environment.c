@@ -42,9 +42,9 @@ static void remove_list_entry(char **entry)
         entry[0] = entry[1];
 }
 
-static bool copy_bytes(char *to, size_t room, const char *from, size_t bytes)
+static bool copy_bytes(char *to, size_t capacity, const char *from, size_t bytes)
 {
-    if (bytes >= room)
+    if (bytes >= capacity)
         return false;
     memcpy(to, from, bytes);
     to[bytes] = '\0';
@@ -102,11 +102,11 @@ void strobe_environment_hide(void)
     remove_environment_variable(only_name);
 }
 
-static void copy_variable_value(const char *name, char *out, size_t room)
+static void copy_variable_value(const char *name, char *out, size_t capacity)
 {
     char **entry = find_environment_variable(environ, name);
     const char *value = entry ? *entry + strlen(name) : "";
-    if (!copy_bytes(out, room, value, strlen(value)))
+    if (!copy_bytes(out, capacity, value, strlen(value)))
         out[0] = '\0';
 }
 
@@ -126,10 +126,10 @@ void strobe_environment_take(void)
 
 /* ---- the session of this process ---- */
 
-void strobe_environment_command(char *out, size_t room)
+void strobe_environment_command(char *out, size_t capacity)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
-    long n = fd < 0 ? 0 : syscall(SYS_read, fd, out, room - 1);
+    long n = fd < 0 ? 0 : syscall(SYS_read, fd, out, capacity - 1);
     if (fd >= 0)
         syscall(SYS_close, fd);
     while (n > 0 && out[n - 1] == '\0')

@@ -12,6 +12,9 @@
  *                   (strobe_session_nears_limit)
  *   at once         when a thread or an image finds no free entry
  *
+ * All blocks of a session with a call log, with names or without a sampler are reserved when it is created. It has no
+ * limit.
+ *
  * On a full disk the limit stays. The ring and the stack table then count their losses, and events of threads without
  * an entry are counted, too. The sampler tries again after STROBE_FOLLOWED_AGAIN_NS. When there is no space for the
  * first part of a child's file, the child is not recorded, and the session of the first program counts it. */

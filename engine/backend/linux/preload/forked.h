@@ -44,8 +44,9 @@ bool strobe_forked_wait(void);
 /* Ends the state `starting`: the capture runs, or could not begin. In the same thread. */
 void strobe_forked_started(void);
 
-/* Changes `waiting` to `gone`. Waits while the capture starts. Returns false when the process was not waiting: it is no
- * such child, or its capture runs. At an exec and at the end. */
+/* Changes `waiting` to `gone`. While the capture starts, the function waits for it, for at most about 0.2 s. Returns
+ * false when the process was not waiting: it is no such child, or its capture starts or runs. At an exec and at the
+ * end. */
 bool strobe_forked_stop(void);
 
 /* Changes `waiting` to `ended`, otherwise like strobe_forked_stop. The waiting thread ends within 20 ms. Before system

@@ -10,8 +10,8 @@ struct strobe_method_page {
     strobe_a32 on;
 };
 
-/* Prepares the capture of calls when the session has room for calls. The capture is off at first. Returns false when
- * the session records no calls, or when there is no memory. Start only. */
+/* Prepares the capture of calls when the session has a call log. The capture is off at first. Returns false when the
+ * session has none, or when there is no memory. Start only. */
 bool strobe_method_start(const struct strobe_preload *p, struct strobe_method_page *page);
 
 /* Sets the switch of the capture: STROBE_ON, STROBE_OFF, or STROBE_PAUSED until the session's delay is over. */

@@ -20,7 +20,8 @@ extern _Thread_local bool strobe_restricted;
 
 /* strobe_restrict_by_prctl and strobe_restrict_by_seccomp take the arguments of prctl(2) and seccomp(2), and return
  * true when such a call restricts system calls. The hook then makes the call between strobe_restrict_begin and
- * strobe_restrict_end. `done` is true when the call succeeded. Any thread. */
+ * strobe_restrict_end. `done` is true when the call succeeded. After a failed call for one thread, the thread is
+ * registered again as a new one. After a failed call for all threads, the session stays closed. Any thread. */
 bool strobe_restrict_by_prctl(int option, unsigned long mode);
 bool strobe_restrict_by_seccomp(unsigned long operation);
 void strobe_restrict_begin(bool all_threads);
