@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* Addresses by what is there: the digit of thousands says which image, the rest which function. */
+/* The first digit of an address is its image, the rest is its function. */
 enum {
     MAIN = 0x1001,
     WORK = 0x1002,
@@ -60,7 +60,7 @@ static int open_tree(void **state)
     return 0;
 }
 
-/* Names of the shown path, outermost first, separated by blanks. `frames` end with 0. */
+/* Names of the shown path, outermost first, separated by blanks. `frames` ends with 0. */
 static const char *shown(const uint64_t *frames, unsigned way, uint32_t *stack)
 {
     static char text[256];

@@ -94,7 +94,7 @@ static int start(void **state)
     return 0;
 }
 
-/* Lays instructions at AT, up to a BRK that stands there anyway, and asks for the n-th of them. */
+/* Places the instructions at AT, where a BRK follows them, and queries the n-th of them. */
 #define ask(n, ...) ask_words(n, (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}))
 static enum strobe_frame_state ask_words(uint32_t n, const uint32_t *words, size_t bytes)
 {
@@ -194,7 +194,7 @@ static void a_computed_goto_is_no_tail_call(void **state)
     assert_int_equal(ask(1, LDR_LOCAL, BR_X8, STP_PUSH, MOV_FP), STROBE_FRAME_UNKNOWN);
 }
 
-/* x30 is data between; so is what is loaded into it and stored of it. */
+/* Between its save and its restore x30 holds data. Stores of that data are not saves. */
 static void a_leaf_that_computes_in_the_link_register_has_saved_it(void **state)
 {
     (void)state;

@@ -48,7 +48,7 @@ static enum strobe_walk_end no_copy(const struct strobe_host *host, const struct
 
 static const struct strobe_unwinder walker = {.copied = no_copy, .stopped = walk_stopped};
 
-/* Puts CALLER in behind the innermost frame. */
+/* Inserts CALLER behind the innermost frame. */
 static enum strobe_walk_end put_caller_in(const struct strobe_host *host, const struct strobe_regs *regs,
                                           const struct strobe_stack_top *top, enum strobe_walk_end how, uint64_t *end,
                                           uint32_t max, uint32_t *count)

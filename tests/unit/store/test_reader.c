@@ -253,7 +253,7 @@ static void a_half_written_record_is_counted_and_read_only_if_it_was_committed(v
     sample(0, 1, 0, 1);
     sample(0, 2, 0, 1);
     sample(0, 3, 0, 1);
-    /* The second is being written for the first time, the third was committed and is being rewritten. */
+    /* The second record is being written for the first time. The third was committed and is being rewritten. */
     strobe_a64 *second = &build.session.ring.slots[1].seq, *third = &build.session.ring.slots[2].seq;
     strobe_store_relaxed(second, (strobe_load_relaxed(second) >> 26 << 26) | 1);
     strobe_store_relaxed(third, strobe_load_relaxed(third) | 1);
@@ -330,7 +330,7 @@ static void what_is_no_session_is_refused_in_words(void **state)
     assert_string_equal(error.text, "byte 0: an empty file, expected a session");
 }
 
-/* Flips bits, mostly where something stands: header, entries, nodes and slots in use. */
+/* Flips bits, mostly in bytes in use: header, entries, nodes and slots. */
 static void flip_bits(unsigned char *file, size_t bytes, unsigned flips)
 {
     for (unsigned i = 0; i < flips;) {
@@ -342,7 +342,7 @@ static void flip_bits(unsigned char *file, size_t bytes, unsigned flips)
     }
 }
 
-/* Its process died while it wrote the entry, or the file is damaged. */
+/* The process died while it wrote the entry, or the file is damaged. */
 static void an_image_that_was_not_written_in_full_is_none_and_every_path_ends(void **state)
 {
     (void)state;

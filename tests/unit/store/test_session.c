@@ -68,7 +68,7 @@ static void what_the_traced_process_wrote_is_what_a_reader_finds(void **state)
     assert_int_equal(strobe_sample_write(&s.ring, &w, 5, 6, id, true), STROBE_OK);
     const struct strobe_clock_pair end = {1, 2, 3, 4};
 
-    /* what is committed is there without any orderly end */
+    /* Committed content is readable although the session did not end. */
     assert_int_equal(strobe_session_open(path, &r), STROBE_OK);
     assert_int_equal(strobe_load_relaxed(&r.header->state), STROBE_SESSION_RUNNING);
     assert_int_equal(strobe_sample_census(&r.ring).records, 1);
@@ -155,7 +155,8 @@ static void the_defaults_are_valid_and_take_under_100_megabytes(void **state)
     unlink(temp_dir_path("default"));
 }
 
-/* The header of the engine's config says what each is for; its defaults are those of published tracers (S-1 to S-8). */
+/* The header of the engine's config says what each setting is for. The defaults are those of published tracers (S-1 to
+ * S-8). */
 static void what_is_not_asked_for_is_as_published_tracers_have_it(void **state)
 {
     (void)state;
@@ -389,7 +390,8 @@ static void every_entry_goes_to_one_taker_and_a_full_table_says_so_S45(void **st
         assert_int_equal(strobe_session_image_count(&h->s), ENTRIES);
         assert_in_range(strobe_load_relaxed(&h->s.header->thread_count), ENTRIES, ENTRIES + TAKERS);
         assert_in_range(strobe_load_relaxed(&h->s.header->image_count), ENTRIES, ENTRIES + TAKERS);
-        strobe_store_relaxed(&h->s.header->thread_count, ENTRIES + TAKERS); /* all came at once for the last */
+        strobe_store_relaxed(&h->s.header->thread_count,
+                             ENTRIES + TAKERS); /* all threads tried to take the last entry at the same time */
         strobe_store_relaxed(&h->s.header->image_count, ENTRIES + TAKERS);
         assert_int_equal(strobe_session_thread_count(&h->s), ENTRIES);
         assert_int_equal(strobe_session_image_count(&h->s), ENTRIES);
@@ -415,7 +417,7 @@ static bool holes_can_be_punched(void)
     return done == 0;
 }
 
-/* Blocks taken from under a process that still writes would lose what it writes. */
+/* Punching holes under a process that still writes would lose what it writes. */
 static void a_session_whose_process_lives_is_not_trimmed(void **state)
 {
     (void)state;
@@ -430,7 +432,7 @@ static void a_session_whose_process_lives_is_not_trimmed(void **state)
     if (pid)
         signal(SIGHUP, hangup);
     if (pid == 0) {
-        alarm(20); /* goes by itself should the test fail before it is killed */
+        alarm(20); /* ends the child if the test fails before it kills it */
         pause();
     }
     assert_int_equal(strobe_session_attach(path, (uint32_t)pid, &s), STROBE_OK);
@@ -442,11 +444,11 @@ static void a_session_whose_process_lives_is_not_trimmed(void **state)
     kill(pid, SIGKILL);
     int ended = 0;
     assert_int_equal(waitpid(pid, &ended, 0), pid);
-    assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL); /* the looking itself sent nothing */
+    assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL); /* the check for the process sent no signal */
     enum strobe_status status = strobe_session_trim(path);
     assert_true(status == STROBE_OK ? blocks_bytes(path) < whole : status == STROBE_UNSUPPORTED);
 
-    /* the app of a container can be its process 1 */
+    /* The app of a container can be its process 1. */
     path = fresh("first");
     assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
     strobe_session_unmap(&s);
@@ -455,7 +457,7 @@ static void a_session_whose_process_lives_is_not_trimmed(void **state)
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
 }
 
-/* Its process may attach, and write, while the file is looked through. */
+/* Its process may attach, and write, while the file is trimmed. */
 static void a_session_that_has_not_begun_is_not_trimmed(void **state)
 {
     (void)state;
@@ -464,12 +466,13 @@ static void a_session_that_has_not_begun_is_not_trimmed(void **state)
     const char *path = fresh("begins");
     assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
-    strobe_store_relaxed(&s.header->state, STROBE_SESSION_RUNNING); /* attaching: its id comes a moment later */
+    strobe_store_relaxed(&s.header->state,
+                         STROBE_SESSION_RUNNING); /* attaching: the process id is stored a moment later */
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
     strobe_session_unmap(&s);
 }
 
-/* Its process has another id here, or none. */
+/* The recorded process has another id in this namespace, or none. */
 static void a_session_of_another_namespace_is_not_trimmed(void **state)
 {
     (void)state;
@@ -512,7 +515,7 @@ static void a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_
     }
     strobe_session_finish(&s, &(struct strobe_clock_pair){1, 1, 1, 1});
     strobe_session_unmap(&s);
-    assert_true(blocks_bytes(path) >= strobe_session_file_bytes(&c)); /* all of it was reserved */
+    assert_true(blocks_bytes(path) >= strobe_session_file_bytes(&c)); /* all blocks were reserved */
 
     size_t before_bytes, after_bytes;
     char *before = temp_dir_read("trim", &before_bytes);
@@ -538,7 +541,7 @@ static void a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_
     unlink(path);
 }
 
-/* In a child with a tiny file system of its own: 0 = as it should be, 1 = not, 2 = could not be tried. */
+/* Runs in a child with a small file system of its own. Returns 0 = passed, 1 = failed, 2 = cannot be tried. */
 static int create_on_a_full_disk(const char *folder)
 {
     char path[512];
@@ -560,7 +563,7 @@ static int create_on_a_full_disk(const char *folder)
     c = config_small();
     if (strobe_session_create(path, &c, NULL, 0, &s) != STROBE_OK)
         return 1;
-    memset(s.images, 0xff, s.header->region[STROBE_REGION_IMAGES].bytes); /* reserved: no SIGBUS */
+    memset(s.images, 0xff, s.header->region[STROBE_REGION_IMAGES].bytes); /* reserved blocks: no SIGBUS */
     return 0;
 }
 
