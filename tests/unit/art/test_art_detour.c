@@ -33,7 +33,7 @@ static long count_call_below(long a, long b)
     return original_below(a, b);
 }
 
-/* Read as memory, whatever the compiler knows of functions. */
+/* Reads the code through a volatile pointer, so that the compiler makes no assumption about the function. */
 static void copy_code(unsigned char out[SEEN_BYTES], function *f)
 {
     const volatile unsigned char *code = (const volatile unsigned char *)(uintptr_t)f;
@@ -206,7 +206,8 @@ static void many_threads_may_call_through_a_detour(void **state)
 
 #if defined(__aarch64__)
 
-/* A call in the first instruction would lose where to return to; it is moved between a frame's making and its end. */
+/* A detour of a first instruction that calls would lose the return address. So the moved call is placed between the
+ * set-up of a frame and its removal. */
 static void a_moved_call_goes_where_it_went(void **state)
 {
     uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

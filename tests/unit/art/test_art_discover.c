@@ -35,7 +35,7 @@ enum {
     REGION_BYTES = 0x8000
 };
 
-/* Words of the Runtime, as at level 30; of others, wherever. */
+/* Word offsets in the Runtime as at level 30. The other offsets are arbitrary. */
 enum {
     JAVA_VM = 65,
     THREAD_LIST = JAVA_VM - 5,
@@ -154,7 +154,7 @@ static void assert_all_found(void)
     assert_null(found.callbacks);
 }
 
-/* Refused, and `because` is in what it says. */
+/* Asserts that the discovery is refused and that the error text contains `because`. */
 static void assert_refused(enum strobe_status status, const char *because)
 {
     assert_int_equal(discover(), status);
@@ -186,7 +186,7 @@ static void a_runtime_that_is_not_the_symbols_is_refused(void **state)
     (void)state;
     *at(INSTANCE) = SPARE;
     assert_refused(STROBE_BAD_INPUT, "instance_");
-    libart.address[STROBE_ART_RUNTIME_INSTANCE] = 64; /* nor one whose symbol can't be read */
+    libart.address[STROBE_ART_RUNTIME_INSTANCE] = 64; /* a symbol at an unreadable address is refused, too */
     assert_refused(STROBE_BAD_INPUT, "instance_");
 }
 
@@ -259,7 +259,7 @@ static void of_several_places_that_a_level_knows_the_one_that_is_proven_is_taken
 
 /* ---- each object ---- */
 
-/* Pointers that can't be the object's: none, not aligned, into nothing, to another of them. */
+/* Pointers that cannot be the object's: null, unaligned, to unreadable memory, or to another object. */
 static void a_pointer_that_is_none_is_refused(void **state)
 {
     (void)state;
@@ -288,12 +288,12 @@ static void a_thread_list_without_the_calling_thread_is_refused(void **state)
 static void a_list_that_does_not_come_back_is_refused(void **state)
 {
     (void)state;
-    at(NODES + 64)[0] = NODES; /* round and round */
+    at(NODES + 64)[0] = NODES; /* a cycle */
     assert_refused(STROBE_NO_ENTRY, "thread list");
-    at(NODES + 64)[0] = 8; /* into nothing */
+    at(NODES + 64)[0] = 8; /* to unreadable memory */
     assert_refused(STROBE_NO_ENTRY, "thread list");
     link_threads();
-    at(NODES)[1] = SPARE; /* its first node is of another list */
+    at(NODES)[1] = SPARE; /* the first node belongs to another list */
     assert_refused(STROBE_NO_ENTRY, "thread list");
 }
 
@@ -314,7 +314,7 @@ static void a_class_linker_without_the_runtimes_intern_table_is_refused(void **s
     (void)state;
     *at(LINKER + 8 * 30) = SPARE;
     assert_refused(STROBE_NO_ENTRY, "class linker");
-    *at(LINKER + 8 * 30) = *at(runtime_word(INTERN_TABLE)) = 0; /* nothing in both is no proof */
+    *at(LINKER + 8 * 30) = *at(runtime_word(INTERN_TABLE)) = 0; /* both null: no proof */
     assert_refused(STROBE_NO_ENTRY, "class linker");
 }
 
@@ -323,10 +323,10 @@ static void a_heap_whose_cards_are_not_the_threads_is_refused(void **state)
     (void)state;
     *at(SELF + 0xa0) = CARD_BEGIN + 0x100;
     assert_refused(STROBE_NO_ENTRY, "heap");
-    *at(SELF + 0xa0) = *at(CARDS + 8 * 8) = CARD_BEGIN + 8; /* no biased begin ends so */
+    *at(SELF + 0xa0) = *at(CARDS + 8 * 8) = CARD_BEGIN + 8; /* a biased begin never has these low bits */
     assert_refused(STROBE_NO_ENTRY, "heap");
     *at(SELF + 0xa0) = *at(CARDS + 8 * 8) = CARD_BEGIN;
-    *at(CARDS + 8 * 9) = 0x100; /* nor is it moved so far */
+    *at(CARDS + 8 * 9) = 0x100; /* the bias is never so large */
     assert_refused(STROBE_NO_ENTRY, "heap");
     *at(CARDS + 8 * 9) = 0xff;
     assert_all_found();
@@ -341,7 +341,8 @@ static void an_object_that_leads_to_the_thread_is_no_heap(void **state)
     assert_refused(STROBE_NO_ENTRY, "heap");
 }
 
-/* Met on Android 11: a small object is followed in memory by the Heap, whose card table seemed to be its own. */
+/* Seen on Android 11: a small object lies before the Heap in memory, so that the Heap's card table seemed to be the
+ * object's. */
 static void what_stands_in_the_next_object_is_no_proof(void **state)
 {
     (void)state;
@@ -373,7 +374,7 @@ static void ids_are_found_wherever_they_stand(void **state)
         assert_int_equal(tid, OTHER_TID);
     }
     put_ids(SELF, 56, 0, 0);
-    put_ids(SELF, 60, 7, TID); /* ends outside of what is looked at */
+    put_ids(SELF, 60, 7, TID); /* ends beyond the searched range */
     assert_refused(STROBE_NO_ENTRY, "not found");
 }
 
@@ -395,7 +396,7 @@ static void another_thread_without_ids_there_disproves_the_place(void **state)
     assert_refused(STROBE_NO_ENTRY, "thin-lock id");
     put_ids(OTHER, 12, 2, TID); /* the same tid */
     assert_refused(STROBE_NO_ENTRY, "thin-lock id");
-    put_ids(OTHER, 12, 2, GONE_TID); /* no thread's */
+    put_ids(OTHER, 12, 2, GONE_TID); /* the tid of no thread */
     assert_refused(STROBE_NO_ENTRY, "thin-lock id");
 }
 

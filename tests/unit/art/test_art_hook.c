@@ -73,7 +73,7 @@ static void a_native_function_is_exchanged_and_put_back(void **state)
     assert_int_equal(strobe_hook_native(&h, method, sizeof(void *), &second_function), STROBE_EXISTS);
     assert_int_equal(strobe_hook_remove(&h), STROBE_OK);
     assert_memory_equal(before, method, sizeof method);
-    assert_ptr_equal(h.original, &first_function); /* for calls that are on their way there */
+    assert_ptr_equal(h.original, &first_function); /* calls in progress may still read it */
     assert_int_equal(strobe_hook_remove(&h), STROBE_OK);
     assert_memory_equal(before, method, sizeof method);
 }
@@ -127,7 +127,7 @@ static void catch_free_on_top(void *p)
 
 typedef gzFile opener(const char *, const char *);
 
-/* How many calls were caught while a library made what it keeps of a file. */
+/* Returns the number of calls that the hook caught while the library opened a file. */
 static int caught_in(opener *opens)
 {
     caught = 0;
@@ -138,7 +138,7 @@ static int caught_in(opener *opens)
     return seen;
 }
 
-/* Bytes that the loader protects once it has bound them, of all libraries, and how all that files hold is mapped. */
+/* The bytes of all libraries that the loader protects after binding, and the mappings of all files. */
 static int own_memory;
 struct snapshot {
     unsigned char *bytes;
@@ -206,7 +206,7 @@ static void calls_of_libraries_are_caught_until_the_hook_is_removed(void **state
     assert_true(caught_in(gzopen) > 0);
     caught = 0;
     free(ours(20));
-    assert_int_equal(caught, 0); /* our own calls are none of a library's */
+    assert_int_equal(caught, 0); /* the library's slots do not affect the test's own calls */
     assert_int_equal(strobe_hook_remove(&hook), STROBE_OK);
     assert_int_equal(caught_in(gzopen), 0);
     assert_unchanged_since(before);
@@ -297,7 +297,7 @@ static void copy_file(const char *from, const char *to)
     close(in);
 }
 
-/* A library of its own: a copy of the one that reads compressed files. */
+/* A separate library for each number: a copy of the one that reads compressed files. */
 static void *open_copy(int number)
 {
     char path[TEMPORARY_BYTES];

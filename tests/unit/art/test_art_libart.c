@@ -45,7 +45,7 @@ static void make_library(void)
     all = temp_dir_read("all.so", &all_bytes);
 }
 
-/* The library without some of its names: they are there as others. */
+/* Changes the first character of a name in the library wherever the name occurs, so that it is not found. */
 static void rename_all(char *library, const char *name)
 {
     size_t n = strlen(name) + 1;
@@ -88,7 +88,7 @@ static void the_candidates_of_a_symbol_stand_in_a_row(void **state)
     assert_int_equal(c[count - 1].symbol, STROBE_ART_SYMBOLS - 1);
 }
 
-/* A mangled name spells each part of it with its length before; a slip of the pen shows. */
+/* In a mangled name, the length of each part comes before it. This finds typing errors. */
 static void lengths_in_mangled_names_are_those_of_what_follows(void **state)
 {
     (void)state;
@@ -250,7 +250,7 @@ static void what_is_not_loaded_is_said_to_be_not(void **state)
     assert_int_equal(strobe_libart_open("libno-such-runtime.so", 30, &a, NULL), STROBE_NO_ENTRY);
 }
 
-/* Debian's library needs others that it does not name: they are opened first, for all to see. */
+/* Debian's library needs libraries that it does not list. They are opened first, with global visibility. */
 static void debians_runtime_has_all_that_level_30_asks_for(void **state)
 {
     (void)state;

@@ -15,7 +15,7 @@
 
 enum { PAGE = 65536, BITS = sizeof(ElfW(Addr)) * 8, ENDLESS_S = 5 };
 
-static char *pages; /* two: one that ends where the other, which is closed, begins */
+static char *pages; /* two ranges of PAGE bytes; the second is unreadable */
 
 static int start(void **state)
 {
@@ -33,7 +33,7 @@ static int end(void **state)
     return munmap(pages, 2 * PAGE);
 }
 
-/* Bytes as the last before the closed page. */
+/* Copies the bytes to the end of the readable range. */
 static void *at_the_end(const void *bytes, size_t count)
 {
     return memcpy(pages + PAGE - count, bytes, count);
@@ -114,7 +114,8 @@ static uint32_t gnu_hash(const char *name)
     return h;
 }
 
-/* A bloom filter of one word, one bucket, one chain; its second bit is as far up as words are long. */
+/* A bloom filter of one word, one bucket and one chain. The second bit of the filter is taken from the hash shifted
+ * by `shift`. */
 struct gnu {
     uint32_t buckets, first, blooms, shift;
     ElfW(Addr) bloom;

@@ -54,7 +54,7 @@ static void a_thread_that_has_ended_is_gone_until_its_tid_is_used_again(void **s
     assert_not_found(7, STROBE_GONE);
     assert_int_equal(strobe_art_threads_put(&table, 7, thread_of(1), 3), STROBE_OK);
     assert_found(7, thread_of(1), 3);
-    strobe_art_threads_end(&table, 8); /* nobody */
+    strobe_art_threads_end(&table, 8); /* no thread has this tid */
     assert_not_found(8, STROBE_NO_ENTRY);
 }
 
@@ -90,7 +90,8 @@ static void half_of_the_table_is_used_and_the_next_thread_is_refused(void **stat
     assert_not_found(5, STROBE_NO_ENTRY);
     for (uint32_t i = 0; i < ROOM; i++)
         assert_found(1000 + i, thread_of(i), 1 + i);
-    assert_int_equal(strobe_art_threads_put(&table, 1000, thread_of(9), 9), STROBE_OK); /* it has its place */
+    assert_int_equal(strobe_art_threads_put(&table, 1000, thread_of(9), 9),
+                     STROBE_OK); /* the tid already has an entry */
 }
 
 int main(void)

@@ -108,7 +108,7 @@ static void load_fresh(int level, bool real_marker)
     FIND(app.library, app.sync, "app_sync");
 }
 
-/* The same, and it has been used. */
+/* Loads both, and initializes libcutils as its first use does. */
 static void load(int level, bool real_marker)
 {
     load_fresh(level, real_marker);
@@ -145,7 +145,8 @@ static int unload(void **state)
     return 0;
 }
 
-/* The log's lines between its head and its end, without their times; "+" for the thread where the line has one. */
+/* The log's lines between its head and its end, without their times. "+" stands for the thread where the line has
+ * one. */
 static struct {
     char text[64][1200];
     char *line[64];
@@ -187,7 +188,7 @@ static void read_log(void)
     seen.lost = stats.packets_lost;
 }
 
-/* The lines are these; %d stands for the process. */
+/* Asserts the lines; %d stands for the process. */
 static void must_be(const char *const *expected)
 {
     size_t i = 0;
@@ -219,7 +220,7 @@ static size_t marker_bytes(void)
 
 static const int levels[] = {25, 26, 30};
 
-/* As the header of that age has it. */
+/* Ends a section as the inline functions of that level's header do. */
 static void end_at(int level)
 {
     if (level >= 26)
@@ -457,7 +458,7 @@ static void a_forked_child_writes_nothing_to_its_parents_ring(void **state)
 {
     (void)state;
     if (strobe_trial_emulated())
-        skip(); /* memory isn't wiped on fork there */
+        skip(); /* the emulator does not wipe memory on fork */
     load(26, false);
     start(&(struct strobe_rhea_options){.ring_path = temp_dir_path("forked.ring")});
     app.begin("parent");
@@ -556,7 +557,7 @@ static void calls_fail_as_they_would_and_leave_errno(void **state)
     assert_int_equal(errno, 0);
     assert_int_equal(app.readv(fd, NULL, -1), -1);
     assert_int_equal(errno, EINVAL);
-    assert_int_equal(app.read(99999, block, 2000), -1); /* whose name can't be had, for another reason */
+    assert_int_equal(app.read(99999, block, 2000), -1); /* the path of a bad descriptor cannot be found */
     assert_int_equal(errno, EBADF);
     strobe_rhea_stop();
     close(fd);
@@ -653,7 +654,7 @@ static void a_ring_file_of_a_killed_process_gives_its_log(void **state)
             pause();
         _exit(1);
     }
-    close(pipe_to[1]); /* so that a child that fails is not waited for */
+    close(pipe_to[1]); /* so that the read does not wait for a child that failed */
     assert_int_equal(read(pipe_to[0], text, 1), 1);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);

@@ -37,7 +37,7 @@ static struct control counter = {.bytes = 8, .align = 8, .initial = &first}, oth
 
 static pthread_barrier_t all_met;
 
-/* Meets the variable, keeps it until all threads have, and returns its address when it held what this thread wrote. */
+/* Uses the variable until all threads have used it. Returns its address when it kept the value of this thread. */
 static void *keep_own_value(void *unused)
 {
     uint64_t *value = __emutls_get_address(&counter);
@@ -50,7 +50,7 @@ static void *keep_own_value(void *unused)
     return fresh && own ? value : NULL;
 }
 
-/* How many of `count` threads at a time had a value of their own. */
+/* Returns how many of `count` concurrent threads had their own value. */
 static int count_own_values(int count)
 {
     pthread_t thread[64];

@@ -137,7 +137,7 @@ static uint32_t call_a_stub(uint32_t at)
     return put_distance(PUT(at, 0xe8), STUB);
 }
 
-/* Nothing says where this leads: mov $imm64,%rax; mov %rax,%rcx; call *%rcx. */
+/* The target cannot be derived from the code: mov $imm64,%rax; mov %rax,%rcx; call *%rcx. */
 static uint32_t call_a_register(uint32_t at)
 {
     return PUT(put_address(PUT(at, 0x48, 0xb8), CALLEE), 0x48, 0x89, 0xc1, 0xff, 0xd1);
@@ -181,10 +181,10 @@ static void a_leaf_whose_call_says_nothing_gets_no_wrong_caller(void **state)
     assert_int_equal(run_stepping(), 42);
     assert_int_equal(seen, 6);
     assert_int_equal(wrong, 0);
-    assert_int_equal(whole, 1); /* its return says so itself */
+    assert_int_equal(whole, 1); /* the return instruction itself proves it */
 }
 
-/* The stale address is behind a call of the callee, as a real one may be. */
+/* The stale address is behind a call of the callee, as a real stale address may be. */
 static void lay_stale_call(void)
 {
     put_distance(PUT(STALE - 5, 0xe8), CALLEE);

@@ -234,7 +234,7 @@ static void groups_that_are_not_wanted_leave_their_pointers_alone(void **state)
     assert_int_equal(requests(STROBE_KIND_CLOSE), 1);
 }
 
-/* ---- who lets whom go */
+/* ---- waits and their wakers */
 
 struct play {
     pthread_mutex_t mutex;
@@ -259,7 +259,7 @@ static void hold_for_a_while(void *p)
     sleep_ns(s->wait_ns);
 }
 
-/* One way to wait, and one to let go. `takes` is done first by who lets go. */
+/* A kind of wait: how a thread waits, and how another thread ends the wait. The waker calls `takes` first. */
 struct way {
     const char *name;
     enum strobe_kind kind;
@@ -461,7 +461,7 @@ struct part {
     const struct way *way;
 };
 
-/* Holds what the other waits for, and meanwhile takes and gives another lock, again and again. */
+/* Holds the object of the wait, and meanwhile locks and unlocks another lock repeatedly. */
 static void *lets_go(void *p)
 {
     struct part *part = p;
@@ -531,7 +531,8 @@ static bool is_waker_recorded(const struct way *way, long wait_ns)
     return recorded;
 }
 
-/* S-76: whatever other locks are taken meanwhile, and by whomever. On a busy machine who waits may come too late. */
+/* S-76: the waker is right whichever other locks any thread takes meanwhile. On a busy machine the waiter may come
+ * too late. */
 static void each_wait_names_the_thread_that_released_it_S76(void **state)
 {
     (void)state;
@@ -611,7 +612,7 @@ static void allocate_block(void *block)
     allocate(b->count);
 }
 
-/* Messages in which a thread other than main allocated. */
+/* Returns the number of messages in which a thread other than main allocated. */
 static int messages_seen(void)
 {
     int count = 0;
@@ -663,7 +664,7 @@ static void *compute_quietly(void *unused)
     return unused;
 }
 
-/* Waits until the capture under way shows a thread of that name with more than so many samples. */
+/* Waits until the current capture has a thread of that name with more than `samples` samples. */
 static void await_samples(const char *name, uint64_t samples)
 {
     for (bool met = false; !met;) {
@@ -698,7 +699,7 @@ static void a_thread_that_was_there_and_meets_no_hook_is_sampled_and_ends_as_any
     assert_null(thread_named("strobe-sampler"));
 }
 
-/* Far below where the thread began: more than is looked at of a stack whose bounds are not known. */
+/* Far below the begin of the stack, beyond the part that is read of a stack with unknown bounds. */
 static __attribute__((noinline)) int lock_deep_down(pthread_mutex_t *m, int levels)
 {
     volatile char pad[400] = {0};
@@ -814,7 +815,7 @@ static void images_that_come_are_hooked_and_noted_and_those_that_go_are_forgotte
     begin();
     const struct mach_header_64 *more = fake_mach_image_open("/app/more.dylib");
     struct fake_mach_app *calls = fake_mach_image_app(more);
-    assert_ptr_equal((void *)calls->read, (void *)app->read); /* both lead to the hook */
+    assert_ptr_equal((void *)calls->read, (void *)app->read); /* both pointers lead to the hook */
     calls->close(-1);
     const struct mach_header_64 *brief = fake_mach_image_open("/app/brief.dylib");
     fake_mach_image_close(brief);

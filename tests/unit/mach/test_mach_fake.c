@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* A thread that counts, so that one can see whether it runs. */
+/* A thread that counts: the count shows whether it runs. */
 struct counter {
     pthread_t thread;
     mach_port_t port;
@@ -131,7 +131,7 @@ static void a_thread_in_the_kernel_runs_on_after_a_suspend_until_it_comes_out(vo
     atomic_store(&c.in_kernel, false);
     while (basic(c.port).run_state == TH_STATE_RUNNING)
         sched_yield();
-    assert_true(atomic_load(&c.inside)); /* it stands at the door */
+    assert_true(atomic_load(&c.inside)); /* it is stopped at its exit from the kernel */
     assert_false(moves_within(&c, 10));
     assert_int_equal(thread_resume(c.port), KERN_SUCCESS);
     assert_true(moves_within(&c, 5000));
@@ -329,8 +329,8 @@ static bool is_listed(mach_port_t port)
     return listed;
 }
 
-/* Linux lists a process's threads in the order of their creation, and its list may stop short at one that ends just
- * then: those that end are older than the one that stays. */
+/* Linux lists the threads of a process in order of creation. The list may end early when a thread ends meanwhile.
+ * Here the threads that end are older than the thread that stays. */
 static void a_thread_that_lives_is_listed_while_older_ones_end(void **state)
 {
     (void)state;

@@ -107,8 +107,8 @@ static void check_session(const char *failed)
     strobe_reader_close(seen);
 }
 
-/* With the fault that has been set: of `failed`, or NULL, of any call: then last_failed is the one that it hit, NULL:
- * there were fewer. Returns whether the capture began. */
+/* Captures with the fault that was set for the call `failed`, or for any call when `failed` is NULL. last_failed is
+ * then the call that failed, or NULL when no call did. Returns true when the capture began. */
 static bool capture(const char *failed)
 {
     static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
@@ -150,7 +150,7 @@ static int tear_down(void **state)
     return unlink(path);
 }
 
-/* A right that the system refused to take back is there yet. */
+/* A right whose release the system refused still exists. */
 static void is_as_it_was(const char *failed, uint64_t nth)
 {
     rights += failed && strcmp(failed, "mach_port_deallocate") == 0;
@@ -182,7 +182,7 @@ static void whichever_call_fails_a_capture_ends_in_order_and_the_app_is_as_it_wa
     assert_true(faults > 3);
 }
 
-/* What the system is asked once, and must do for the app to go on, is asked again. */
+/* The app depends on each of these calls. When one fails once, the backend repeats it. */
 static void a_call_that_fails_once_stops_no_capture_and_leaves_no_hook_and_no_thread_standing(void **state)
 {
     static const struct {
@@ -201,8 +201,8 @@ static void a_call_that_fails_once_stops_no_capture_and_leaves_no_hook_and_no_th
     }
 }
 
-/* Else a look would take it for one of the app's, and have it stop itself. The first call is made for the thread that
- * starts the capture, the next two for the watchdog and the sampler. */
+/* Without its thread id, the sampler would count as a thread of the app, and would stop itself. The first call is
+ * for the thread that starts the capture, the next two are for the watchdog and the sampler. */
 static void a_sampler_without_its_own_thread_id_does_not_begin(void **state)
 {
     uint64_t calls;
@@ -245,7 +245,7 @@ static void metrics_that_nobody_counts_are_not_in_the_session(void **state)
     strobe_session_unmap(&session);
 }
 
-/* What it uses is left alone: no other capture begins. Last, for that is for good. */
+/* The memory that this thread uses is not touched, and no other capture begins. This lasts, so the test runs last. */
 static void a_thread_that_stays_in_the_engine_keeps_its_memory(void **state)
 {
     struct strobe_error error = {""};

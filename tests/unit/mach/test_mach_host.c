@@ -84,7 +84,7 @@ static int start(void **state)
     return 0;
 }
 
-/* Nothing is left of what was done. */
+/* Asserts that the test left no suspension and no right. */
 static int stop(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void a_thread_that_waits_in_the_kernel_stands_as_well(void **state)
     have_it_do(WAITS_IN_KERNEL);
     int tries = 0;
     while (stop_it(&regs) != STROBE_OK)
-        assert_true(tries++ < 100); /* it was on a processor for a moment */
+        assert_true(tries++ < 100); /* it may have been on a processor for a moment */
     assert_in_range(regs.sp, worker.stack_low, worker.stack_high);
     assert_int_equal(let_it_go(), STROBE_OK);
 }
@@ -158,7 +158,7 @@ static void kernel_code_that_runs_on_is_waited_for_up_to_the_limit_and_not_sampl
     assert_int_equal(fake_mach_calls("thread_get_state"), read);
     assert_int_equal(fake_mach_suspended(), 0);
     have_it_do(COMPUTES);
-    assert_true(moves(SPIN_MS)); /* it does not stop later, either */
+    assert_true(moves(SPIN_MS)); /* the request does not stop it later, either */
     assert_int_equal(stop_it(&regs), STROBE_OK);
     assert_int_equal(let_it_go(), STROBE_OK);
 }
@@ -277,7 +277,7 @@ static void suspensions_by_others_count_beside_ours(void **state)
 
 /* ---- the watchdog */
 
-/* As if the thread had been stopped so long ago. */
+/* Moves the begin of the current stop back by `ns`. */
 static void pass_time(uint64_t ns)
 {
     strobe_store_relaxed(&mach.hold.since, strobe_load_relaxed(&mach.hold.since) -
@@ -295,7 +295,7 @@ static void a_thread_whose_sampler_died_is_let_go_once_S46(void **state)
     assert_true(moves(SPIN_MS));
     uint64_t resumes = fake_mach_calls("thread_resume");
     assert_false(strobe_mach_host_watch(&mach));
-    assert_int_equal(let_it_go(), STROBE_LATE); /* so what was read of it is not used */
+    assert_int_equal(let_it_go(), STROBE_LATE); /* so the sampler does not use what it read */
     assert_int_equal(fake_mach_calls("thread_resume"), resumes);
     assert_int_equal(stop_it(&regs), STROBE_OK);
     assert_int_equal(let_it_go(), STROBE_OK);
@@ -321,7 +321,8 @@ static void a_port_that_the_watchdog_is_busy_with_is_kept_until_it_has_done(void
     struct strobe_regs regs;
     uint64_t ns;
     assert_int_equal(stop_it(&regs), STROBE_OK);
-    mach_port_t port = (mach_port_t)strobe_hold_claim(&mach.hold); /* as the watchdog, which gets no further yet */
+    mach_port_t port =
+        (mach_port_t)strobe_hold_claim(&mach.hold); /* does the watchdog's claim; its resume follows below */
     strobe_store_relaxed(&mach.watchdog_busy, 1);
     assert_int_equal(let_it_go(), STROBE_LATE);
     int64_t rights = fake_mach_rights();
@@ -344,7 +345,7 @@ static void ticks_are_those_of_the_system_and_sleep_ends_at_its_deadline(void **
     uint64_t now = host->ticks(host->ctx), deadline = now + strobe_ticks_of_ns(host, 3 * MS);
     host->sleep_until(host->ctx, deadline);
     assert_true(host->ticks(host->ctx) >= deadline);
-    host->sleep_until(host->ctx, now); /* long over */
+    host->sleep_until(host->ctx, now); /* a deadline in the past */
 }
 
 static void the_time_of_a_thread_and_whether_it_runs_are_fresh_S5(void **state)

@@ -39,7 +39,7 @@ static uint64_t at(uint32_t word)
     return (uint64_t)(uintptr_t)&memory[word];
 }
 
-/* DEPTH records, eight words apart, from the 16th word on; the stopped function has one. */
+/* Lays DEPTH records, eight words apart, from the 16th word on. The stopped function has a record. */
 static int start(void **state)
 {
     (void)state;
@@ -47,7 +47,7 @@ static int start(void **state)
     memset(code, 0x90, sizeof code);
     memset(frames, 0xee, sizeof frames);
 #ifdef __aarch64__
-    static const uint32_t bl = 0x94000000; /* who calls has a record */
+    static const uint32_t bl = 0x94000000; /* a call instruction: the calling function has a record */
     memcpy(code + 0x800, &bl, sizeof bl);
 #endif
     for (uint32_t i = 0; i < DEPTH; i++) {
@@ -69,7 +69,7 @@ static enum strobe_walk_end stop(uint32_t max)
     return strobe_unwinder_mach.stopped(&mach.host, &regs, &stack, &top, frames + FRAMES, max, &count);
 }
 
-/* The thread goes on, and its stack is written to, between the one and the other. */
+/* Between the two halves of the walk, the thread runs again and overwrites its stack. */
 static enum strobe_walk_end take(uint32_t max)
 {
     enum strobe_walk_end end = stop(max);

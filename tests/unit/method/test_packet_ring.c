@@ -41,7 +41,7 @@ static int unmake(void **state)
     return 0;
 }
 
-/* A message of `bytes` that has its number in each byte's place. */
+/* Makes a message of `bytes` whose bytes depend on its number and on their index. */
 static void fill(unsigned char *to, size_t bytes, uint32_t number)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -300,7 +300,7 @@ static void a_writer_that_laps_an_unfinished_one_drops_and_counts(void **state)
     make(4);
     for (uint32_t i = 0; i < 4; i++)
         put(i, 20);
-    strobe_store_relaxed(&slot(1)->seq, 1); /* as one that is stopped there leaves it */
+    strobe_store_relaxed(&slot(1)->seq, 1); /* leaves it as a writer that stopped here */
     assert_int_equal(put(4, 20), STROBE_OK);
     assert_int_equal(put(5, 20), STROBE_LATE);
     assert_int_equal(put(6, 20), STROBE_OK);
@@ -434,7 +434,7 @@ static void a_file_whose_process_was_killed_in_a_write_holds_whole_messages_only
     }
     assert_true(r.messages > 3);
     assert_true(r.busy <= 1);
-    /* It may be written to again, by whoever opens it: the dead one's slot is given back. */
+    /* The file can be written again after it is opened: the dead writer's slot is recovered. */
     assert_int_equal(strobe_packet_ring_recover(&ring), r.busy);
     for (uint32_t i = 0; i < 2 * slots; i++)
         assert_int_equal(put(i, 52), STROBE_OK);
