@@ -1,5 +1,5 @@
-/* ftrace text is read for what it says, whoever wrote it, and written so that it reads back to the same. Of the
- * regressions R-7: names with bars in them, and a last line that was cut. */
+/* ftrace text is read whichever program wrote it, and written so that it reads back the same. Of the regressions
+ * R-7: names with bars in them, and a truncated last line. */
 #include "engine/base/error.h"
 #include "engine/trace/export/ftrace_write.h"
 #include "engine/trace/import/ftrace/ftrace_line.h"
@@ -29,7 +29,7 @@ static enum strobe_status read_text(const char *text)
     return strobe_ftrace_read(text, strlen(text), &options, &calls, &stats, &error);
 }
 
-/* Threads one a line: `tid name: calls; marks`. */
+/* Returns the threads as text, one per line: `tid name: calls; marks`. */
 static const char *calls_text(void)
 {
     static char text[8192];
@@ -192,7 +192,7 @@ static void rheatrace_prefixes_are_taken_off_once(void **state)
              "7* app: B<B:a|B:>1000000000 B<E|7>2000000000 E<E|7>3000000000 E<B:a|B:>4000000000\n");
 }
 
-/* The system's own marks lie among RheaTrace's. An exception went through b: the E is doFrame's all the same. */
+/* The system's own marks lie among RheaTrace's. An exception left b, so the E ends doFrame. */
 static void plain_ends_among_rheatrace_marks_end_plain_calls(void **state)
 {
     (void)state;
@@ -376,7 +376,7 @@ static void what_is_written_is_ftrace(void **state)
 
 /* clang-format on */
 
-/* Random whole streams, of names that are hard: equal to themselves after the way there and back. */
+/* Random whole streams with difficult names read back the same. */
 static uint64_t seed;
 
 static void random_streams_read_back_the_same(void **state)
@@ -419,7 +419,7 @@ static void random_streams_read_back_the_same(void **state)
     }
 }
 
-/* The article's four lines, from text to what each policy says. */
+/* The article's four lines, from text to the result of each policy. */
 static void the_article_is_repaired_by_either_policy(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Reading Perfetto traces back, on traces that the test puts together byte by byte. */
+/* Perfetto traces are read back, from traces that the test builds byte by byte. */
 #include "engine/base/error.h"
 #include "engine/trace/import/perfetto/import_perfetto.h"
 
@@ -278,7 +278,7 @@ static void deflated_packets_read_the_same(void **state)
     packet(&p);
     expect(good);
 
-    /* Damage within says where the packet is, and where in it. */
+    /* The error text for damage in a deflated packet states the packet's position and the position in it. */
     whole.at[whole.count - 1] ^= 0x55;
     whole.at[0] = 0x12;
     packed = 4096;
@@ -289,7 +289,7 @@ static void deflated_packets_read_the_same(void **state)
     assert_int_equal(import(trace.at, trace.count), STROBE_BAD_INPUT);
     assert_non_null(strstr(error.text, "in the deflated packet there, byte 0: expected a packet"));
 
-    /* What does not inflate is no input. */
+    /* Data that does not inflate is refused. */
     deflated[10] ^= 0xff;
     deflated[11] ^= 0xff;
     p.count = trace.count = 0;
@@ -348,7 +348,7 @@ static void a_new_state_forgets_names_and_defaults(void **state)
     assert_non_null(strstr(imported, "0@123 begin  ();"));
     assert_int_equal(stats.unknown_names, 1);
     assert_int_equal(stats.unknown_tracks, 0);
-    event_packet(5, 1, 0, NULL, 0); /* on which track is not known any more */
+    event_packet(5, 1, 0, NULL, 0); /* on a track that is no longer known */
     assert_int_equal(import(trace.at, trace.count), STROBE_OK);
     assert_int_equal(stats.unknown_tracks, 1);
 }
@@ -451,11 +451,11 @@ static void a_trace_cut_anywhere_says_where(void **state)
     (void)state;
     build_good();
     for (size_t keep = 1; keep < trace.count; keep++) {
-        uint8_t *copy = malloc(keep); /* exactly as long, so that a byte read beyond is seen */
+        uint8_t *copy = malloc(keep); /* exactly as long, so that a sanitizer sees a read beyond it */
         assert_non_null(copy);
         memcpy(copy, trace.at, keep);
         enum strobe_status status = import(copy, keep);
-        if (status != STROBE_OK) { /* it is, where a packet ends */
+        if (status != STROBE_OK) { /* valid where a packet ends */
             assert_int_equal(status, STROBE_TRUNCATED);
             assert_int_equal(strncmp(error.text, "byte ", 5), 0);
             assert_true(strtoul(error.text + 5, NULL, 10) < keep);
@@ -503,7 +503,8 @@ static void files_that_are_no_traces_say_so(void **state)
     assert_int_equal(strobe_import_perfetto(temp_dir_path("none"), &visitor, NULL, NULL, &error), STROBE_IO);
 }
 
-/* Says of every descriptor that was closed before the import whether a started program would get it. */
+/* Logs, for every descriptor that was closed before the import and is open now, whether a started program would
+ * inherit it. */
 static void on_process_look_at_descriptors(void *ctx, uint32_t pid, const char *name)
 {
     (void)pid, (void)name;

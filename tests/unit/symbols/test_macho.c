@@ -1,5 +1,5 @@
-/* Names for addresses in Mach-O images, by the files of fixtures/macho: what dSYM bundles, symbol tables and function
- * starts give, which file is the right one, and that no file, however damaged, does harm. */
+/* Names for addresses in Mach-O images, by the files of fixtures/macho: the names that dSYM bundles, symbol tables
+ * and function starts give, and the choice of the right file. No damaged file does harm. */
 #include "engine/base/error.h"
 #include "engine/trace/symbols/dsym.h"
 #include "engine/trace/symbols/macho_elf.h"
@@ -20,7 +20,8 @@
 
 #include <cmocka.h>
 
-/* Where the library is loaded, and places in its code; see shop.cc, and the disassembly of what make.sh makes. */
+/* The load address of the library, and addresses in its code. See shop.cc, and the disassembly of the files that
+ * make.sh makes. */
 #define SLIDE 0x104a00000u
 enum { PRICE = 0x4000, TOTAL = 0x4018, SHOP_MAIN = 0x4070, HIDDEN = 0x4088, CODE_END = 0x40e8, INTEL_CODE = 0x1000 };
 
@@ -68,7 +69,7 @@ static int open_temp_dir(void **state)
     return 0;
 }
 
-/* A session with one image, at SLIDE; a sample in it so that it is a session like any other. */
+/* Makes a session with one image at SLIDE, and with one sample, because a session has samples. */
 static void make_session(const char *image, const uint8_t *uuid)
 {
     struct strobe_config config = strobe_build_config();
@@ -107,7 +108,7 @@ static int close_symbols(void **state)
     return 0;
 }
 
-/* What a return address right behind the instruction at `offset` comes to. */
+/* Resolves the return address behind the instruction at `offset`. Returns the number of frames. */
 static size_t look_up(uint64_t offset)
 {
     return strobe_symbols_resolve(symbols, SLIDE + offset + 4, found, STROBE_SYMBOLS_FRAMES_MAX);
@@ -174,7 +175,7 @@ static void names_as_the_linker_has_them_lack_the_underscore_of_c(void **state)
     assert_string_equal(found[0].function, "shop_main");
 }
 
-/* Its last function has lost its name; the one before must not take it over. */
+/* The last function has no name here; the one before must not cover it. */
 static void function_starts_part_what_a_stripped_file_has_no_names_for(void **state)
 {
     (void)state;
@@ -334,7 +335,7 @@ static void a_session_that_is_there_is_not_overwritten_unasked(void **state)
 
 /* ---- damage */
 
-/* Goes all the way that a good file goes: to an ELF file, and from there to names. */
+/* Converts a damaged file to an ELF file and resolves names in it, as for an intact file. */
 static void survive(const char *content, size_t bytes)
 {
     temp_dir_write("damaged", content, bytes, 0644);

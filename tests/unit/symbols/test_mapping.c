@@ -1,4 +1,4 @@
-/* Names of a shrinker's making get back to what they were, by mapping files of ProGuard and R8. */
+/* Names that a shrinker changed are restored by mapping files of ProGuard and R8. */
 #include "engine/base/error.h"
 #include "engine/trace/symbols/mapping.h"
 #include "engine/trace/symbols/symbolize.h"
@@ -178,7 +178,7 @@ static void a_session_gets_its_names_back_and_keeps_all_else(void **state)
     assert_string_equal(s.header->command, "app");
     for (; strobe_names_next(&s.names, &at, &name); count++) {
         if (name.flags & STROBE_NAME_STALE)
-            assert_memory_equal(name.text, "void a.b.d(int)", name.bytes); /* of a method that is not there */
+            assert_memory_equal(name.text, "void a.b.d(int)", name.bytes); /* of a method that does not exist */
         else
             assert_memory_equal(name.text, "void com.example.xxx", 20);
     }

@@ -58,7 +58,7 @@ static void make_session(void)
     hitch(310 * MS, 410 * MS, STROBE_HITCH_FRAME); /* reported while it lasted */
     hitch(310 * MS, 590 * MS, STROBE_HITCH_HANG);
     hitch(700 * MS, 800 * MS, STROBE_HITCH_FRAME);
-    hitch(780 * MS, 840 * MS, STROBE_HITCH_FRAME); /* can't be: the turn before had not ended */
+    hitch(780 * MS, 840 * MS, STROBE_HITCH_FRAME); /* invalid: the turn before had not ended */
     strobe_build_end(&build, 1000 * MS);
 }
 
@@ -239,7 +239,7 @@ static void a_report_of_the_trace_has_the_same_values(void **state)
     assert_int_equal(report->warning_count, 0);
     assert_int_equal(report->thread_count, 1);
     for (size_t i = 0; i < report->fact_count; i++)
-        assert_string_not_equal(report->facts[i].key, "thread"); /* a hitch's, not the recording's */
+        assert_string_not_equal(report->facts[i].key, "thread"); /* fields of a hitch are not facts of the recording */
     strobe_report_close(report);
 }
 

@@ -417,7 +417,7 @@ static void compare(const struct strobe_report *s, const struct strobe_report *t
     }
 }
 
-/* From its first sample on, each moment of a thread is in a method, in a wait, off the processor or unseen. */
+/* From a thread's first sample on, each moment is in a method, in a wait, off the processor or unseen. */
 static void adds_up(const struct strobe_report *r)
 {
     uint64_t whole = 0, parts = 0;
@@ -446,7 +446,7 @@ static void a_trace_reports_the_numbers_of_its_session(void **state)
     }
 }
 
-/* Adds the method's times, by name, to a list that the whole session's report gives. */
+/* Adds the part's times to sums by method, in the order of the whole report's methods. */
 static void add_part(const struct strobe_report *whole, const struct strobe_report *part, uint64_t *sums)
 {
     for (size_t i = 0; i < part->method_count; i++) {
@@ -466,7 +466,7 @@ static void close_to(uint64_t a, uint64_t b, uint64_t far)
     assert_true(a <= b ? b - a <= far : a - b <= far);
 }
 
-/* What the parts of a timeline show adds up to what the whole shows: nothing is lost or doubled at their edges. CPU
+/* The reports of a timeline's parts add up to the report of the whole: nothing is lost or doubled at the edges. CPU
  * time at an edge is interpolated, to whole ns for each thread. */
 static void parts_of_a_timeline_add_up_to_it(void **state)
 {

@@ -49,7 +49,7 @@ static void make_session(void)
 
 static struct strobe_perfetto_stats wrote;
 
-/* Converts it with functions as the recording names them; the caller frees the output. */
+/* Converts it with functions named as in recording.h. The caller frees the output. */
 static char *convert(enum strobe_format format, int deflate, size_t *bytes)
 {
     const struct strobe_timeline_options options = {0};
@@ -100,7 +100,8 @@ static void folded_stacks_weigh_the_time_each_was_innermost(void **state)
     assert_text(STROBE_FORMAT_FOLDED, "main: \"one\";f1;f2 1000\nmain: \"one\";f1;f3;[read] 1000\n");
 }
 
-/* Weights are rounded, not cut off; a thread's are its own; what a function does after a call is its own, too. */
+/* Weights are rounded to the nearest value. Each thread has its own weights. The time of a function after a call is
+ * its self time. */
 static void weights_are_rounded_and_each_threads_own(void **state)
 {
     (void)state;
@@ -178,7 +179,7 @@ struct cursor {
     const uint8_t *p, *end;
 };
 
-/* The next field: its number; its bytes, or its value when it is a varint. 0 at the end. */
+/* Returns the number of the next field, and its bytes, or its value when it is a varint. 0 at the end. */
 static unsigned next(struct cursor *c, struct cursor *bytes, uint64_t *value)
 {
     uint64_t tag = 0;
@@ -222,7 +223,7 @@ static void look_at_event(struct cursor event, struct seen *s)
     }
 }
 
-/* The number of a packet's sequence, from 1: the first packet is of the first. */
+/* Returns the number of the packet's sequence, from 1. The first packet's sequence is 1. */
 static uint64_t sequence_of(struct cursor packet)
 {
     static uint64_t first;
@@ -352,7 +353,7 @@ static void a_nested_message_of_any_length_is_closed_right(void **state)
     free(buffer);
 }
 
-/* Counts the names that the session `path` makes a trace say. */
+/* Counts the names in the trace of the session `path`. */
 static uint64_t names_in_trace_of(const char *path)
 {
     struct strobe_error error;

@@ -48,7 +48,7 @@ static void point(struct strobe_build *b, uint32_t thread, uint64_t ticks, uint3
                         NULL);
 }
 
-/* A wait with counters, and who ended it: a thread, or nobody. */
+/* Writes a wait with counters and with its waker, or without a waker. */
 static void wait_for(struct strobe_build *b, uint32_t thread, uint64_t from, uint64_t to, uint32_t stack,
                      uint64_t release, uint32_t waker)
 {
@@ -264,7 +264,7 @@ static void read_end(void *ctx, const struct strobe_import_event *e)
 static void read_instant(void *ctx, const struct strobe_import_event *e)
 {
     (void)ctx;
-    if (e->thread != STROBE_IMPORT_NO_THREAD) /* what it reports of the session is tested elsewhere */
+    if (e->thread != STROBE_IMPORT_NO_THREAD) /* other tests check the instants without a thread */
         say_instant(&found, found.tid[e->thread], e->time_ns, e->name);
 }
 
@@ -348,7 +348,7 @@ static void a_perfetto_trace_reads_back_as_what_its_sink_received(void **state)
     free(trace);
 }
 
-/* The sub-messages of that number of every packet, one after the other. */
+/* Returns the next sub-message of that number, over all packets. */
 static bool next_message(struct strobe_proto *trace, struct strobe_proto *packet, uint32_t number,
                          struct strobe_proto *out)
 {
@@ -398,7 +398,7 @@ static void no_incremental_clock_goes_back(void **state)
         while (strobe_proto_next(&f.bytes, &g) == STROBE_PROTO_FIELD)
             *(g.number == PACKET_TIMESTAMP ? &later : g.number == PACKET_CLOCK_ID ? &clock : &g.value) = g.value;
         if (clock == CLOCK_DELTA) {
-            assert_in_range(later, 0, 15 * MS); /* as long as the session is */
+            assert_in_range(later, 0, 15 * MS); /* at most the length of the session */
             incremental += later > 0;
         }
     }
@@ -406,7 +406,7 @@ static void no_incremental_clock_goes_back(void **state)
     free(text);
 }
 
-/* Of the stacks that the samples name, those of main's last two differ: one is cut. */
+/* The stacks of main's last two samples differ, because one of them is cut. */
 static void a_cut_stack_is_another_than_the_whole_one_S3(void **state)
 {
     (void)state;

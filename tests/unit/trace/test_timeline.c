@@ -129,7 +129,8 @@ static void between_two_hooks_a_thread_is_where_the_sampler_saw_it_last_S6(void 
     sample(1 * MS, "ab");
     sample(2 * MS, "ab");
     sample(3 * MS, "xyc");
-    sample(4 * MS, "xyd"); /* the sampler did not see it under x: what both have in common goes on, and no more */
+    /* The sampler's last stack has no x, so between these samples only their common part is shown. */
+    sample(4 * MS, "xyd");
     end(5 * MS);
     expect("a[0,3000) .e[0,1000) .b[1000,1001) .e[1001,2000) .b[2000,2001) .e[2001,3000) "
            "x[3000,5000) .y[3000,5000) ..c[3000,3001) ..d[4000,5000)");
@@ -218,7 +219,7 @@ static void the_loop_goes_on_from_message_to_message_and_what_they_run_does_not_
     poll_of_message(1 * MS, 2 * MS, "mlp", 1);
     of_message(2 * MS, "mldh", 2);
     of_message(3 * MS, "mldh", 2);
-    of_message(4 * MS, "mldh", 3); /* its poll did not wait */
+    of_message(4 * MS, "mldh", 3); /* the poll before it did not wait */
     end(5 * MS);
     assert_int_equal(recording.stats.message_splits, 2);
     expect("m[0,5000) .l[0,5000) ..d[0,1000) ...h[0,1000) ..p[1000,2000) ...[poll][1000,2000) "
@@ -243,7 +244,7 @@ static void a_poll_within_a_message_is_not_taken_for_the_loop_S50(void **state)
     (void)state;
     begin();
     of_message(0, "mldh", 1);
-    poll_of_message(1 * MS, 2 * MS, "mldh", 1); /* waits for a socket of its own */
+    poll_of_message(1 * MS, 2 * MS, "mldh", 1); /* waits for a different socket */
     of_message(2 * MS, "mldh", 1);
     of_message(3 * MS, "mldh", 2);
     end(4 * MS);
@@ -263,7 +264,7 @@ static void a_message_that_runs_under_another_caller_shares_the_common_part_of_t
            ".x[2000,3000) ..l[2000,3000)");
 }
 
-/* ---- who ended a wait */
+/* ---- wakers of waits */
 
 static void woken_by(uint32_t waiter, uint64_t release, uint64_t wait_end, uint64_t what, uint32_t waker)
 {
@@ -300,7 +301,7 @@ static void the_waker_of_a_wait_is_emitted_once_at_each_end(void **state)
     end(10 * MS);
     assert_int_equal(recording.wake_count, 2);
     assert_int_equal(recording.stats.wakes, 1);
-    assert_int_equal(recording.stats.samples, 12); /* the wake is none */
+    assert_int_equal(recording.stats.samples, 12); /* the wake is not a sample */
     const struct recorded_wake *waiter = &recording.wakes[0], *waker = &recording.wakes[1];
     assert_int_equal(waiter->id, waker->id);
     assert_true(!waiter->at_waker && waker->at_waker);

@@ -1,4 +1,4 @@
-/* A file appears under its name only when whole. */
+/* An output file appears under its name only when it is complete. */
 #include "engine/util/outfile.h"
 
 #include "tests/unit/support/temp_dir.h"
@@ -31,7 +31,7 @@ static void assert_content(const char *wanted)
     free(found);
 }
 
-/* Nothing is left beside the target. */
+/* Asserts that no other file is left beside the target. */
 static void assert_clean(void)
 {
     glob_t found;
@@ -98,7 +98,7 @@ static void a_file_that_may_grow_no_more_leaves_the_old_one(void **state)
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     low = before;
-    low.rlim_cur = 100500; /* the write that meets it is a short one */
+    low.rlim_cur = 100500; /* the write that reaches this limit is a short one */
     assert_int_equal(strobe_outfile_open(&out, target(), 1), STROBE_OK);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
     fill(300000);

@@ -72,7 +72,7 @@ static void the_line_of_this_very_process_is_read(void **state)
     struct strobe_proc_stat s;
     assert_int_equal(strobe_proc_stat_read(line, bytes, &s), STROBE_OK);
     if (strobe_trial_emulated())
-        skip(); /* the line is then the emulator's, and most of it 0 */
+        skip(); /* the line comes from the emulator, which fills in few fields */
     assert_int_equal(s.thread_count, 1);
     assert_true(s.vm_bytes > 0 && s.rss_pages > 0);
 }
@@ -187,7 +187,7 @@ static void keys_that_fill_their_column_are_found(void **state)
     assert_int_equal(n, 5000000);
 }
 
-/* A number without its line's end may lack digits. */
+/* A number without the end of its line may lack digits. */
 static void the_last_line_of_a_truncated_sched_is_not_believed(void **state)
 {
     int64_t n = 0;

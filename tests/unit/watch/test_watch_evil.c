@@ -77,7 +77,7 @@ static void the_method_to_blame_is_the_deepest_that_took_most(void **state)
     assert_string_equal(evil(0)->unseen, "");
 }
 
-/* Issues 840, 842, 851, 864: the report is sent with an empty stack, and nothing in it says why. */
+/* Issues 840, 842, 851, 864: the report has an empty stack, and does not say why. */
 static void a_report_without_a_stack_says_that_no_call_was_received_842(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void a_message_within_a_message_is_a_call_of_the_outer_560(void **state)
     assert_true(watch_value(evil(1), "nested_ms") == 800 && watch_value(evil(0), "nested_ms") == 0);
 }
 
-/* Issue 840: the end of what was still open was given in ns, and cut to 32 bits. */
+/* Issue 840: the end of a call that was still open was given in ns, and cut to 32 bits. */
 static void what_is_open_when_the_message_ends_ends_there_840(void **state)
 {
     (void)state;
@@ -393,7 +393,8 @@ static void calls_nested_beyond_the_room_end_in_order(void **state)
     strobe_blame_close(&b);
 }
 
-/* Any span of random calls, each of a name of its own: a line for each call that begins in it or ends in it. */
+/* A random span of calls, each with another name: the result has a line for each call that begins or ends in the
+ * span. */
 static void random_span(uint64_t seed)
 {
     enum { CALLS = 60, LINE = 64 };

@@ -90,7 +90,7 @@ static void the_history_is_the_last_200_that_ended(void **state)
     assert_string_equal(v.last, "message 249");
 }
 
-/* In Matrix each reading adds one more copy of the message in flight, and may push an ended one out. */
+/* In Matrix each read of the history adds another copy of the message in progress, and may remove an ended message. */
 static void upstream_reading_the_history_changes_it(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void upstream_reading_the_history_changes_it(void **state)
     assert_int_equal(history().count, 200);
 }
 
-/* A queue of messages, and no window of 5000 ms. */
+/* The history is limited by the number of messages, not by a window of 5000 ms. */
 static void recent_are_5000_messages_with_their_time_in_sum(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void upstream_a_listener_switched_off_in_mid_message_gets_anothers_end(vo
     assert_true(heard.begins == 2 && heard.ends == 2);
 }
 
-/* Issue 450: a listener that quit took the shared loop with it. */
+/* Issue 450: a listener that quit stopped the shared loop. */
 static void a_listener_that_leaves_leaves_the_others_the_loop_450(void **state)
 {
     struct heard a = {0}, b = {0}, c = {0};
@@ -280,8 +280,8 @@ static void an_anr_from_4999_to_6000_ms_with_a_watching_thread_in_time(void **st
     }
 }
 
-/* Matrix takes an ANR whose timer runs when the message has cost 6000 ms for a task that was not executed on time, and
- * drops it, though the message did hang. */
+/* In Matrix the timer of an ANR runs when the message has taken 6000 ms. Matrix takes this for a late timer and
+ * drops the ANR, although the message did hang. */
 static void upstream_drops_an_anr_whose_timer_ran_a_second_late(void **state)
 {
     static const struct {
@@ -411,7 +411,7 @@ static void a_hang_reports_what_ran_before_and_the_state_of_the_app(void **state
     assert_string_equal(f->scene, "Main");
 }
 
-/* Stopping before the first message dereferenced a record that was not there. */
+/* A stop before the first message dereferenced a missing record. */
 static void upstream_stops_before_the_first_message_and_falls_over(void **state)
 {
     (void)state;

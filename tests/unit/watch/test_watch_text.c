@@ -31,7 +31,7 @@ static void write_event(struct strobe_watcher *w, const struct strobe_watch_even
 
 static struct strobe_watch_seen seen;
 
-/* The events that the lines after the first are read as, with the number of the word. */
+/* The events of the text's lines after the first, and the number of the word of each. */
 static void is(const char *lines, enum strobe_watch_what what, const char *format)
 {
     struct strobe_watcher watcher = {.take_event = write_event};
