@@ -1,5 +1,6 @@
-/* A process that restricts its system calls in the way named on the command line, and works on. The filters permit what
- * the program itself calls, and the C library on its behalf; any other call is killed, or trapped and counted. */
+/* A process that restricts its system calls in the way named on the command line, and then continues to work. The
+ * filters permit the calls of the program itself and those that the C library makes for it. Any other call is
+ * killed, or trapped and counted. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

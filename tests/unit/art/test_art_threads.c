@@ -90,8 +90,7 @@ static void half_of_the_table_is_used_and_the_next_thread_is_refused(void **stat
     assert_not_found(5, STROBE_NO_ENTRY);
     for (uint32_t i = 0; i < ROOM; i++)
         assert_found(1000 + i, thread_of(i), 1 + i);
-    assert_int_equal(strobe_art_threads_put(&table, 1000, thread_of(9), 9),
-                     STROBE_OK); /* the tid already has an entry */
+    assert_int_equal(strobe_art_threads_put(&table, 1000, thread_of(9), 9), STROBE_OK); /* tid has an entry */
 }
 
 int main(void)

@@ -85,8 +85,7 @@ static void locks_of_one_bucket_are_distinguished_S72(void **state)
     gets(1, other);
     assert_int_equal(waker(0, 0, NULL), 2);
     assert_int_equal(waker(1, 0, NULL), 3);
-    assert_int_equal(strobe_load_relaxed(&thread[4]->entry->account[STROBE_KIND_UNLOCK].sampled),
-                     1); /* the first release of thread 4 */
+    assert_int_equal(strobe_load_relaxed(&thread[4]->entry->account[STROBE_KIND_UNLOCK].sampled), 1); /* its first */
 }
 
 static void a_release_that_nobody_waits_for_is_an_event_like_others(void **state)
@@ -251,8 +250,7 @@ static void of_releases_that_end_all_waits_the_first_since_the_begin_is_the_one_
     (void)state;
     for (int i = 0; i < 2; i++) {
         uint64_t what = i ? collides_with(LOCK) : LOCK;
-        for (int turn = 0; turn < STROBE_BLOCK_RELEASES;
-             turn++) { /* over the turns, the two notes lie in every entry */
+        for (int turn = 0; turn < STROBE_BLOCK_RELEASES; turn++) { /* so the notes lie in every entry */
             waits(0, what, STROBE_KIND_COND);
             time_passes(MS);
             releases(1, what, hows[i]);

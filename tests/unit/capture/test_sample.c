@@ -245,8 +245,7 @@ static void an_event_that_a_pause_overtakes_is_not_taken(void **state)
 {
     (void)state;
     strobe_store_relaxed(strobe_switch, STROBE_PAUSED);
-    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0,
-                 site_at(0)); /* the hook read the switch before the pause */
+    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0)); /* hook read it before the pause */
     assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).paused, 1);
     assert_int_equal(rig_records(&rig, items, ITEMS), 0);
 }

@@ -227,9 +227,8 @@ static void a_thread_that_runs_in_short_calls_takes_its_own_stack_when_the_call_
 {
     (void)state;
     uint32_t sampled = 0;
-    rig.cpu_cost = 100; /* the thread runs: its CPU clock moves between two looks */
-    for (int i = 0; i < 50;
-         i++) { /* at each pass it is in another read, so it is neither stopped nor blocked for long */
+    rig.cpu_cost = 100;            /* the thread runs: its CPU clock moves between two looks */
+    for (int i = 0; i < 50; i++) { /* each pass meets the thread in another short read */
         struct strobe_site here = {(uint64_t)(uintptr_t)&sampled, 0};
         uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, here);
         pass(1, 900);

@@ -321,8 +321,7 @@ static void a_port_that_the_watchdog_is_busy_with_is_kept_until_it_has_done(void
     struct strobe_regs regs;
     uint64_t ns;
     assert_int_equal(stop_it(&regs), STROBE_OK);
-    mach_port_t port =
-        (mach_port_t)strobe_hold_claim(&mach.hold); /* does the watchdog's claim; its resume follows below */
+    mach_port_t port = (mach_port_t)strobe_hold_claim(&mach.hold); /* as the watchdog; it resumes below */
     strobe_store_relaxed(&mach.watchdog_busy, 1);
     assert_int_equal(let_it_go(), STROBE_LATE);
     int64_t rights = fake_mach_rights();

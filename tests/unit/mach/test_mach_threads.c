@@ -277,8 +277,7 @@ static void threads_that_are_known_cost_a_look_no_question(void **state)
     uint64_t asked = fake_mach_calls("thread_info");
     for (int i = 0; i < 10; i++)
         look();
-    assert_in_range(fake_mach_calls("thread_info") - asked, 0,
-                    10 * (CREW + 1) / 2); /* threads may share a slot of the cache */
+    assert_in_range(fake_mach_calls("thread_info") - asked, 0, 10 * (CREW + 1) / 2); /* some share a slot */
     for (unsigned i = 0; i < CREW; i++)
         ask(&crew[i], ENDED_STEP);
 }

@@ -285,8 +285,7 @@ static void a_mark_is_good_for_as_many_entries_as_are_kept(void **state)
     write_both(FULL - 1);
     copies_are(&b, FULL - 1, FULL);
     write_both(1);
-    assert_int_equal(model_copy(&b.theirs),
-                     0); /* upstream's entry before the region is overwritten; the region itself is complete */
+    assert_int_equal(model_copy(&b.theirs), 0); /* upstream's entry before the region is overwritten */
     size_t count;
     assert_int_equal(strobe_matrix_copy(&matrix, &b.ours, NULL, out, FULL, &count), STROBE_OK);
     assert_int_equal(count, FULL);

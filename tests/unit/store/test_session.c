@@ -390,8 +390,7 @@ static void every_entry_goes_to_one_taker_and_a_full_table_says_so_S45(void **st
         assert_int_equal(strobe_session_image_count(&h->s), ENTRIES);
         assert_in_range(strobe_load_relaxed(&h->s.header->thread_count), ENTRIES, ENTRIES + TAKERS);
         assert_in_range(strobe_load_relaxed(&h->s.header->image_count), ENTRIES, ENTRIES + TAKERS);
-        strobe_store_relaxed(&h->s.header->thread_count,
-                             ENTRIES + TAKERS); /* all threads tried to take the last entry at the same time */
+        strobe_store_relaxed(&h->s.header->thread_count, ENTRIES + TAKERS); /* as if all had drawn at once */
         strobe_store_relaxed(&h->s.header->image_count, ENTRIES + TAKERS);
         assert_int_equal(strobe_session_thread_count(&h->s), ENTRIES);
         assert_int_equal(strobe_session_image_count(&h->s), ENTRIES);
@@ -466,8 +465,7 @@ static void a_session_that_has_not_begun_is_not_trimmed(void **state)
     const char *path = fresh("begins");
     assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
-    strobe_store_relaxed(&s.header->state,
-                         STROBE_SESSION_RUNNING); /* attaching: the process id is stored a moment later */
+    strobe_store_relaxed(&s.header->state, STROBE_SESSION_RUNNING); /* attaching: the id follows */
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
     strobe_session_unmap(&s);
 }
