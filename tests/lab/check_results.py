@@ -1,4 +1,4 @@
-"""Checks of the lab's output, for tests/lab/run.sh: prints the faults and exits with 1; prints nothing without one.
+"""Checks of the lab's output, for tests/lab/run.sh: prints the faults and exits with 1, or prints nothing.
 
 usage: check_results.py CHECK FILE [FIRST_SEED LAST_SEED]
 """
