@@ -165,7 +165,7 @@ static void stops_at_once_from_line(void *arg)
     stops_at_once(arg);
 }
 
-static void a_ready_thread_stops_at_once_where_it_stands(void **state)
+static void a_ready_thread_stops_immediately(void **state)
 {
     (void)state;
     fresh(2);
@@ -223,7 +223,7 @@ static void sleeps_till_20(void *arg)
     note(sim_now());
 }
 
-static void a_wait_that_ends_while_stopped_goes_on_when_let_go(void **state)
+static void a_wait_that_ends_during_a_stop_continues_at_the_resume(void **state)
 {
     (void)state;
     fresh(2);
@@ -462,7 +462,7 @@ static void kills_the_stopper(void *arg)
     sim_kill(stopper);
 }
 
-static void a_stopper_that_is_killed_stops_nobody(void **state)
+static void a_killed_stopper_stops_no_thread(void **state)
 {
     (void)state;
     fresh(4);
@@ -484,7 +484,7 @@ static void releases_and_kills(void *arg)
     sim_kill(target);
 }
 
-static void a_lock_passes_on_when_who_was_to_take_it_is_killed(void **state)
+static void a_lock_passes_on_when_its_next_owner_is_killed(void **state)
 {
     (void)state;
     fresh(4);
@@ -632,7 +632,7 @@ static void lets_go_at_15(void *arg)
     sim_mutex_unlock(&other_lock);
 }
 
-static void who_waits_for_one_that_will_go_on_is_in_no_circle(void **state)
+static void a_wait_for_a_thread_that_will_run_is_no_deadlock(void **state)
 {
     (void)state;
     fresh_locks(2);
@@ -747,10 +747,10 @@ int main(void)
         cmocka_unit_test(a_running_thread_stops_at_once),
         cmocka_unit_test(what_was_charged_is_computed_before_the_compute),
         cmocka_unit_test(a_ready_thread_is_signalled_when_it_comes_on_a_core),
-        cmocka_unit_test(a_ready_thread_stops_at_once_where_it_stands),
+        cmocka_unit_test(a_ready_thread_stops_immediately),
         cmocka_unit_test(a_signal_ends_a_wait_that_may_be_interrupted),
         cmocka_unit_test(a_stop_at_once_leaves_a_wait_alone),
-        cmocka_unit_test(a_wait_that_ends_while_stopped_goes_on_when_let_go),
+        cmocka_unit_test(a_wait_that_ends_during_a_stop_continues_at_the_resume),
         cmocka_unit_test(a_signal_leaves_the_wait_for_a_lock_as_it_is),
         cmocka_unit_test(a_stop_that_comes_too_late_is_withdrawn),
         cmocka_unit_test(a_stop_that_was_given_up_leaves_its_target_alone),
@@ -758,13 +758,13 @@ int main(void)
         cmocka_unit_test(a_thread_that_ends_first_is_gone),
         cmocka_unit_test(a_killed_thread_runs_no_more_and_keeps_its_locks),
         cmocka_unit_test(a_stopped_thread_can_be_killed),
-        cmocka_unit_test(a_stopper_that_is_killed_stops_nobody),
-        cmocka_unit_test(a_lock_passes_on_when_who_was_to_take_it_is_killed),
+        cmocka_unit_test(a_killed_stopper_stops_no_thread),
+        cmocka_unit_test(a_lock_passes_on_when_its_next_owner_is_killed),
         cmocka_unit_test(a_callback_may_kill_the_running_thread),
         cmocka_unit_test(who_waits_for_what_it_has_stopped_is_named_at_once),
         cmocka_unit_test(circles_of_three_are_found_through_stops),
         cmocka_unit_test(who_waits_and_is_stopped_does_both),
-        cmocka_unit_test(who_waits_for_one_that_will_go_on_is_in_no_circle),
+        cmocka_unit_test(a_wait_for_a_thread_that_will_run_is_no_deadlock),
         cmocka_unit_test(a_stop_that_was_handed_over_belongs_to_the_other_thread),
         cmocka_unit_test(a_hand_over_may_close_a_circle),
         cmocka_unit_test(who_alone_posts_a_semaphore_is_waited_for_while_time_can_not_do),

@@ -292,7 +292,7 @@ static void waits_one_after_the_other_have_each_their_waker_S74(void **state)
 
 /* ---- S-75 */
 
-static void workers_know_who_blocked_them_S75(void **state)
+static void the_wakers_of_workers_are_the_other_workers_S75(void **state)
 {
     (void)state;
     capture("s_75_worker_blocks_worker", 7, SIM_FAIR);
@@ -346,7 +346,7 @@ static uint32_t said_to_be_ended_by_nobody(const struct strobe_reader *r)
     return count;
 }
 
-static void a_wait_that_timed_out_says_that_nobody_ended_it_S77(void **state)
+static void a_wait_that_timed_out_has_a_record_without_a_waker_S77(void **state)
 {
     (void)state;
     assert_wakers_under_any_schedule("s_77_timeouts", 100);
@@ -390,10 +390,10 @@ int main(void)
         PLAYED(waits_one_after_the_other_have_each_their_waker_S74),
         PLAYED(waits_within_waits_have_each_their_waker_S74),
         PLAYED(btrace_forgets_the_outer_wait_for_the_inner_S74),
-        PLAYED(workers_know_who_blocked_them_S75),
+        PLAYED(the_wakers_of_workers_are_the_other_workers_S75),
         PLAYED(btrace_shows_their_waits_without_wakers_S75),
         PLAYED(locks_that_others_take_meanwhile_hide_nothing_S76),
-        PLAYED(a_wait_that_timed_out_says_that_nobody_ended_it_S77),
+        PLAYED(a_wait_that_timed_out_has_a_record_without_a_waker_S77),
         PLAYED(an_interrupt_or_a_spurious_wake_has_no_waker_S77),
         PLAYED(btrace_names_an_earlier_notifier_S77),
     };

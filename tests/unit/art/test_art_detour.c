@@ -208,7 +208,7 @@ static void many_threads_may_call_through_a_detour(void **state)
 
 /* A detour of a first instruction that calls would lose the return address. So the moved call is placed between the
  * set-up of a frame and its removal. */
-static void a_moved_call_goes_where_it_went(void **state)
+static void a_moved_call_has_the_same_target(void **state)
 {
     uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     static const uint32_t make_frame = 0xa9bf7bfd, end_frame = 0xa8c17bfd, ret = 0xd65f03c0;
@@ -237,7 +237,7 @@ int main(void)
         cmocka_unit_test(what_somebody_else_has_written_stays),
         cmocka_unit_test(many_threads_may_call_through_a_detour),
 #if defined(__aarch64__)
-        cmocka_unit_test(a_moved_call_goes_where_it_went),
+        cmocka_unit_test(a_moved_call_has_the_same_target),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  * when one property does not match.
  *
  * R-16, of what NetEase's capture scans for: decoys (words_that_equal..., two_places_that_are_both_proven...), none and
- * unaligned (a_java_vm_that_stands_nowhere_or_not_at_a_word...), the mapping's end (the_scan_ends_where...), another
+ * unaligned (a_java_vm_that_is_missing...), the mapping's end (the_scan_ends_where...), another
  * level's layout (members_at_other_places_are_refused, in tests/contract_art/suspend.c), and methods that have gone
  * (tests/contract_art/engine.c and netease.c). */
 #include "engine/backend/art/discover.h"
@@ -217,7 +217,7 @@ static void two_places_that_are_both_proven_are_refused(void **state)
     assert_refused(STROBE_BAD_INPUT, "2 places");
 }
 
-static void a_java_vm_that_stands_nowhere_or_not_at_a_word_is_refused(void **state)
+static void a_java_vm_that_is_missing_or_unaligned_is_refused(void **state)
 {
     (void)state;
     *at(runtime_word(JAVA_VM)) = 0;
@@ -260,7 +260,7 @@ static void of_several_places_that_a_level_knows_the_one_that_is_proven_is_taken
 /* ---- each object ---- */
 
 /* Pointers that cannot be the object's: null, unaligned, to unreadable memory, or to another object. */
-static void a_pointer_that_is_none_is_refused(void **state)
+static void a_pointer_to_no_object_is_refused(void **state)
 {
     (void)state;
     static const size_t places[] = {THREAD_LIST, CLASS_LINKER, HEAP_AT};
@@ -358,7 +358,7 @@ static void what_stands_in_the_next_object_is_no_proof(void **state)
 
 /* ---- ids ---- */
 
-static void ids_are_found_wherever_they_stand(void **state)
+static void ids_are_found_at_each_offset(void **state)
 {
     (void)state;
     for (size_t offset = 0; offset <= 56; offset += 4) {
@@ -378,7 +378,7 @@ static void ids_are_found_wherever_they_stand(void **state)
     assert_refused(STROBE_NO_ENTRY, "not found");
 }
 
-static void an_id_that_no_thin_lock_can_hold_is_none(void **state)
+static void an_id_that_no_thin_lock_can_hold_is_refused(void **state)
 {
     (void)state;
     put_ids(SELF, 12, 0, TID);
@@ -400,7 +400,7 @@ static void another_thread_without_ids_there_disproves_the_place(void **state)
     assert_refused(STROBE_NO_ENTRY, "thin-lock id");
 }
 
-static void the_only_thread_is_taken_at_its_word(void **state)
+static void the_ids_of_the_only_thread_are_accepted(void **state)
 {
     (void)state;
     at(NODES)[2] = SELF;
@@ -419,7 +419,7 @@ static void of_two_pairs_the_one_that_another_thread_has_too_is_taken(void **sta
     assert_refused(STROBE_BAD_INPUT, "several");
 }
 
-static void a_thread_that_is_none_has_no_ids(void **state)
+static void a_pointer_to_no_thread_has_no_ids(void **state)
 {
     (void)state;
     uint32_t id, tid;
@@ -438,11 +438,11 @@ int main(void)
         TEST(a_java_vm_that_leads_nowhere_is_refused),
         TEST(words_that_equal_the_java_vm_by_chance_are_passed_over),
         TEST(two_places_that_are_both_proven_are_refused),
-        TEST(a_java_vm_that_stands_nowhere_or_not_at_a_word_is_refused),
+        TEST(a_java_vm_that_is_missing_or_unaligned_is_refused),
         TEST(the_scan_ends_where_the_mapping_does),
         TEST(a_java_vm_too_near_the_begin_is_refused),
         TEST(of_several_places_that_a_level_knows_the_one_that_is_proven_is_taken),
-        TEST(a_pointer_that_is_none_is_refused),
+        TEST(a_pointer_to_no_object_is_refused),
         TEST(a_thread_list_without_the_calling_thread_is_refused),
         TEST(a_list_that_does_not_come_back_is_refused),
         TEST(a_list_with_its_links_the_other_way_round_is_one),
@@ -450,12 +450,12 @@ int main(void)
         TEST(a_heap_whose_cards_are_not_the_threads_is_refused),
         TEST(an_object_that_leads_to_the_thread_is_no_heap),
         TEST(what_stands_in_the_next_object_is_no_proof),
-        TEST(ids_are_found_wherever_they_stand),
-        TEST(an_id_that_no_thin_lock_can_hold_is_none),
+        TEST(ids_are_found_at_each_offset),
+        TEST(an_id_that_no_thin_lock_can_hold_is_refused),
         TEST(another_thread_without_ids_there_disproves_the_place),
-        TEST(the_only_thread_is_taken_at_its_word),
+        TEST(the_ids_of_the_only_thread_are_accepted),
         TEST(of_two_pairs_the_one_that_another_thread_has_too_is_taken),
-        TEST(a_thread_that_is_none_has_no_ids),
+        TEST(a_pointer_to_no_thread_has_no_ids),
     };
     return cmocka_run_group_tests_name("art discover", tests, NULL, NULL);
 }

@@ -221,7 +221,7 @@ static void the_original_of_slots_that_were_never_called_is_the_function(void **
     assert_int_equal(strobe_hook_remove(&hook), STROBE_OK);
 }
 
-static void a_symbol_that_nobody_calls_is_no_entry(void **state)
+static void a_symbol_without_calls_is_no_entry(void **state)
 {
     (void)state;
     hook = (struct strobe_hook){0};
@@ -316,7 +316,7 @@ static opener *opener_of(void *library)
     return (opener *)dlsym(library, "gzopen");
 }
 
-static void a_library_loaded_later_is_caught_once_one_looks_again(void **state)
+static void a_library_loaded_later_is_hooked_at_the_next_scan(void **state)
 {
     struct snapshot *before = snapshot();
     (void)state;
@@ -452,11 +452,11 @@ int main(void)
         cmocka_unit_test(a_native_hook_under_another_one_stays_until_that_is_gone),
         cmocka_unit_test(calls_of_libraries_are_caught_until_the_hook_is_removed),
         cmocka_unit_test(the_original_of_slots_that_were_never_called_is_the_function),
-        cmocka_unit_test(a_symbol_that_nobody_calls_is_no_entry),
+        cmocka_unit_test(a_symbol_without_calls_is_no_entry),
         cmocka_unit_test(whichever_protection_fails_nothing_stays_changed),
         cmocka_unit_test(a_removal_that_fails_can_be_tried_again),
         cmocka_unit_test(slots_under_another_hook_stay_until_that_is_gone),
-        cmocka_unit_test(a_library_loaded_later_is_caught_once_one_looks_again),
+        cmocka_unit_test(a_library_loaded_later_is_hooked_at_the_next_scan),
         cmocka_unit_test(slots_of_a_library_that_is_gone_do_not_hinder_the_removal),
         cmocka_unit_test(more_slots_than_there_is_room_for_are_refused_and_left_alone),
         cmocka_unit_test(an_inline_hooker_is_asked_once_and_its_refusals_are_said),

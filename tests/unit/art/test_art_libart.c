@@ -131,7 +131,7 @@ static void what_is_needed_has_names_at_every_level(void **state)
         }
 }
 
-static void every_symbol_and_use_has_words(void **state)
+static void every_symbol_and_use_has_a_name(void **state)
 {
     (void)state;
     for (int s = 0; s < STROBE_ART_SYMBOLS; s++) {
@@ -456,7 +456,7 @@ int main(void)
         cmocka_unit_test(the_candidates_of_a_symbol_stand_in_a_row),
         cmocka_unit_test(lengths_in_mangled_names_are_those_of_what_follows),
         cmocka_unit_test(what_is_needed_has_names_at_every_level),
-        cmocka_unit_test(every_symbol_and_use_has_words),
+        cmocka_unit_test(every_symbol_and_use_has_a_name),
         cmocka_unit_test(levels_are_those_of_the_table_and_no_others),
         cmocka_unit_test(a_library_without_a_needed_symbol_is_refused_by_its_name),
         cmocka_unit_test(a_feature_without_a_symbol_is_off_and_names_it),

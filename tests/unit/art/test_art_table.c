@@ -152,7 +152,7 @@ static void a_wild_offset_is_in_no_file(void **state)
     assert_false(strobe_elf_copy(&file, UINT64_MAX - 1, bytes, 4));
 }
 
-static void a_symbol_outside_of_its_library_is_none(void **state)
+static void a_symbol_outside_of_its_library_is_not_found(void **state)
 {
     ElfW(Sym) symbols[] = {{0}, symbol(FIRST, 1)};
     struct strobe_module m = {.bias = 0x10000, .start = 0x10000, .end = 0x20000, .searched_file = true};
@@ -176,7 +176,7 @@ int main(void)
         TEST(a_chain_that_is_a_ring_is_left),
         TEST(both_bits_of_a_filter_are_where_the_table_says),
         TEST(a_wild_offset_is_in_no_file),
-        TEST(a_symbol_outside_of_its_library_is_none),
+        TEST(a_symbol_outside_of_its_library_is_not_found),
     };
     return cmocka_run_group_tests_name("art table", tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static void a_thread_that_has_ended_is_gone_until_its_tid_is_used_again(void **s
     assert_not_found(8, STROBE_NO_ENTRY);
 }
 
-static void a_tid_used_again_without_a_word_is_the_new_thread(void **state)
+static void a_tid_reused_without_a_reported_end_is_the_new_thread(void **state)
 {
     (void)state;
     strobe_art_threads_put(&table, 7, thread_of(1), 3);
@@ -99,7 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_thread_is_found_as_it_was_put),
         TEST(a_thread_that_has_ended_is_gone_until_its_tid_is_used_again),
-        TEST(a_tid_used_again_without_a_word_is_the_new_thread),
+        TEST(a_tid_reused_without_a_reported_end_is_the_new_thread),
         TEST(a_tid_may_be_used_any_number_of_times),
         TEST(half_of_the_table_is_used_and_the_next_thread_is_refused),
     };

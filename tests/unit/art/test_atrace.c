@@ -248,7 +248,7 @@ static void begins_and_ends_go_to_the_ring_and_not_to_the_marker_at_every_age(vo
     }
 }
 
-static void without_a_marker_a_number_that_is_none_stands_for_it_while_a_capture_lasts(void **state)
+static void without_a_marker_an_invalid_descriptor_stands_for_it_during_a_capture(void **state)
 {
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         load(levels[i], false);
@@ -384,7 +384,7 @@ static void marks_of_methods_are_reported_with_their_prefixes(void **state)
     MUST_BE("+B|%d|B:a.B.c", "+B|%d|T:a.B.c", "+B|%d|E:a.B.c");
 }
 
-static void the_engines_own_threads_are_let_be(void **state)
+static void the_engines_own_threads_are_not_recorded(void **state)
 {
     (void)state;
     load(26, true);
@@ -597,7 +597,7 @@ static void labels_keep_size_and_offset_when_the_path_is_too_long(void **state)
 
 /* ---- life */
 
-static void libraries_loaded_later_are_hooked_when_one_looks_again(void **state)
+static void libraries_loaded_later_are_hooked_at_the_next_scan(void **state)
 {
     long (*write_later)(int, const void *, unsigned long);
     (void)state;
@@ -684,7 +684,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(begins_and_ends_go_to_the_ring_and_not_to_the_marker_at_every_age, unload),
-        cmocka_unit_test_teardown(without_a_marker_a_number_that_is_none_stands_for_it_while_a_capture_lasts, unload),
+        cmocka_unit_test_teardown(without_a_marker_an_invalid_descriptor_stands_for_it_during_a_capture, unload),
         cmocka_unit_test_teardown(tags_are_exchanged_and_put_back, unload),
         cmocka_unit_test_teardown(a_capture_may_begin_before_libcutils_was_ever_used, unload),
         cmocka_unit_test_teardown(tags_that_others_have_set_meanwhile_are_left_alone, unload),
@@ -692,7 +692,7 @@ int main(void)
         cmocka_unit_test_teardown(with_forward_messages_go_both_ways, unload),
         cmocka_unit_test_teardown(a_message_that_is_too_long_is_cut_and_counted_and_its_end_stays, unload),
         cmocka_unit_test_teardown(marks_of_methods_are_reported_with_their_prefixes, unload),
-        cmocka_unit_test_teardown(the_engines_own_threads_are_let_be, unload),
+        cmocka_unit_test_teardown(the_engines_own_threads_are_not_recorded, unload),
         cmocka_unit_test_teardown(main_only_leaves_other_threads_out_at_both_levels, unload),
         cmocka_unit_test_teardown(all_threads_are_distinguished_by_their_ids, unload),
         cmocka_unit_test_teardown(a_forked_child_writes_nothing_to_its_parents_ring, unload),
@@ -701,7 +701,7 @@ int main(void)
         cmocka_unit_test_teardown(calls_fail_as_they_would_and_leave_errno, unload),
         cmocka_unit_test_teardown(a_call_that_succeeds_leaves_errno_as_it_was, unload),
         cmocka_unit_test(labels_keep_size_and_offset_when_the_path_is_too_long),
-        cmocka_unit_test_teardown(libraries_loaded_later_are_hooked_when_one_looks_again, unload),
+        cmocka_unit_test_teardown(libraries_loaded_later_are_hooked_at_the_next_scan, unload),
         cmocka_unit_test_teardown(what_is_missing_is_said_and_nothing_changed, unload),
         cmocka_unit_test_teardown(a_ring_file_of_a_killed_process_gives_its_log, unload),
     };

@@ -82,7 +82,7 @@ static void one_input_bit_moves_half_of_the_pair_mix(void **state)
     assert_in_range(least, 4, 64);
 }
 
-static void every_status_has_a_text_of_its_own(void **state)
+static void every_status_has_its_own_text(void **state)
 {
     (void)state;
     for (int s = STROBE_OK; s <= STROBE_WOULD_BLOCK; s++) {
@@ -103,7 +103,7 @@ int main(void)
         cmocka_unit_test(a_cut_or_endless_varint_is_refused),
         cmocka_unit_test(the_mix_matches_published_splitmix64),
         cmocka_unit_test(one_input_bit_moves_half_of_the_pair_mix),
-        cmocka_unit_test(every_status_has_a_text_of_its_own),
+        cmocka_unit_test(every_status_has_its_own_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 /* ---- one lock */
 
-static void the_one_who_releases_a_lock_is_the_waker_with_its_stack_and_the_time_S75(void **state)
+static void the_thread_that_releases_a_lock_is_the_waker_with_its_stack_and_the_time_S75(void **state)
 {
     (void)state;
     struct strobe_record wake = {0};
@@ -31,7 +31,7 @@ static void the_one_who_releases_a_lock_is_the_waker_with_its_stack_and_the_time
     assert_int_equal(rig_records(&rig, items, ITEMS), 3); /* the waker's sample, the scope, the WAKE record */
 }
 
-static void of_several_releases_the_last_before_the_waiter_had_the_lock_is_the_one_S70(void **state)
+static void the_last_release_before_the_waiter_got_the_lock_is_the_waker_S70(void **state)
 {
     (void)state;
     waits(0, LOCK, STROBE_KIND_MUTEX);
@@ -46,7 +46,7 @@ static void of_several_releases_the_last_before_the_waiter_had_the_lock_is_the_o
     assert_int_equal(waker(0, 1, NULL), NO_RECORD);
 }
 
-static void a_lock_that_was_had_without_waiting_leaves_no_word(void **state)
+static void a_lock_taken_without_waiting_leaves_no_record(void **state)
 {
     (void)state;
     releases(1, LOCK, STROBE_RELEASE_LOCK);
@@ -88,7 +88,7 @@ static void locks_of_one_bucket_are_distinguished_S72(void **state)
     assert_int_equal(strobe_load_relaxed(&thread[4]->entry->account[STROBE_KIND_UNLOCK].sampled), 1); /* its first */
 }
 
-static void a_release_that_nobody_waits_for_is_an_event_like_others(void **state)
+static void a_release_without_a_waiter_is_an_ordinary_event(void **state)
 {
     (void)state;
     for (int i = 0; i < 10; i++)
@@ -141,7 +141,7 @@ static uint64_t ticks_with_arrival(void *ctx)
     return rig.now;
 }
 
-static void who_begins_to_wait_while_the_release_is_reported_is_seen_S73(void **state)
+static void a_wait_that_begins_while_the_release_is_reported_is_seen_S73(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < THREADS; i++)
@@ -211,7 +211,7 @@ static void notifies_close_together_go_to_the_waiters_in_their_order_S71(void **
         assert_int_equal(waker(t, 0, NULL), 8 + t);
 }
 
-static void a_notify_for_nobody_is_nobodys(void **state)
+static void a_notify_without_a_waiter_ends_no_later_wait(void **state)
 {
     (void)state;
     waits(0, LOCK, STROBE_KIND_COND);
@@ -226,7 +226,7 @@ static void a_notify_for_nobody_is_nobodys(void **state)
     assert_int_equal(waker(3, 0, NULL), NO_RECORD);
 }
 
-static void notify_all_wakes_all_who_wait_and_none_who_come_later(void **state)
+static void notify_all_wakes_all_waiters_and_no_later_ones(void **state)
 {
     (void)state;
     for (uint32_t t = 0; t < 10; t++)
@@ -244,7 +244,7 @@ static void notify_all_wakes_all_who_wait_and_none_who_come_later(void **state)
 }
 
 /* The notes of a bucket are written in turn to all its entries, so a later release may lie before an earlier one. */
-static void of_releases_that_end_all_waits_the_first_since_the_begin_is_the_one_wherever_its_note_lies(void **state)
+static void the_first_release_for_all_waiters_since_the_begin_is_the_waker_in_any_entry(void **state)
 {
     static const enum strobe_release hows[] = {STROBE_RELEASE_ALL, STROBE_RELEASE_TARGET};
     (void)state;
@@ -640,21 +640,21 @@ static void real_threads_never_record_a_wrong_waker(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(the_one_who_releases_a_lock_is_the_waker_with_its_stack_and_the_time_S75),
-        CASE(of_several_releases_the_last_before_the_waiter_had_the_lock_is_the_one_S70),
-        CASE(a_lock_that_was_had_without_waiting_leaves_no_word),
+        CASE(the_thread_that_releases_a_lock_is_the_waker_with_its_stack_and_the_time_S75),
+        CASE(the_last_release_before_the_waiter_got_the_lock_is_the_waker_S70),
+        CASE(a_lock_taken_without_waiting_leaves_no_record),
         CASE(a_release_from_before_the_wait_is_not_taken_for_it_S72),
         CASE(locks_of_one_bucket_are_distinguished_S72),
-        CASE(a_release_that_nobody_waits_for_is_an_event_like_others),
+        CASE(a_release_without_a_waiter_is_an_ordinary_event),
         CASE(a_release_that_ends_a_short_wait_passes_the_gate_and_is_known_all_the_same),
         CASE(stacks_are_taken_for_long_waits_four_an_interval_at_most),
-        CASE(who_begins_to_wait_while_the_release_is_reported_is_seen_S73),
+        CASE(a_wait_that_begins_while_the_release_is_reported_is_seen_S73),
         CASE(a_readers_release_ends_a_writers_wait_and_no_readers),
         CASE(each_of_two_waiters_records_the_notify_that_resumed_it_S71),
         CASE(notifies_close_together_go_to_the_waiters_in_their_order_S71),
-        CASE(a_notify_for_nobody_is_nobodys),
-        CASE(notify_all_wakes_all_who_wait_and_none_who_come_later),
-        CASE(of_releases_that_end_all_waits_the_first_since_the_begin_is_the_one_wherever_its_note_lies),
+        CASE(a_notify_without_a_waiter_ends_no_later_wait),
+        CASE(notify_all_wakes_all_waiters_and_no_later_ones),
+        CASE(the_first_release_for_all_waiters_since_the_begin_is_the_waker_in_any_entry),
         CASE(the_first_unpark_wakes_and_what_follows_is_no_news),
         CASE(a_timeout_or_interrupt_has_no_waker_whoever_notified_before_S77),
         CASE(a_spurious_wake_claims_nothing_from_before_S77),

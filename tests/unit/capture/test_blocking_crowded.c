@@ -84,7 +84,7 @@ static void a_release_by_a_clock_that_is_behind_lies_at_the_begin_of_the_wait_S5
 }
 
 /* The next sample is never merged into a WAKE record, even if the wait's own record has no stack. */
-static void a_sample_after_a_wait_leaves_word_of_the_waker_S70(void **state)
+static void a_sample_after_a_wait_does_not_replace_its_wake_record_S70(void **state)
 {
     (void)state;
     rig_point(&rig, STROBE_KIND_ALLOC);
@@ -101,7 +101,7 @@ static void a_sample_after_a_wait_leaves_word_of_the_waker_S70(void **state)
 }
 
 /* A signal handler that runs during the wait releases the object that its own thread waits for. */
-static void nobody_wakes_himself_S71(void **state)
+static void a_thread_is_never_its_own_waker_S71(void **state)
 {
     (void)state;
     waits(3, LOCK, STROBE_KIND_COND);
@@ -118,8 +118,8 @@ int main(void)
         CASE(a_waiter_without_a_free_entry_still_gets_its_waker_S76),
         CASE(a_notify_that_any_of_several_waiters_may_have_taken_names_no_waker_S71),
         CASE(a_release_by_a_clock_that_is_behind_lies_at_the_begin_of_the_wait_S53),
-        CASE(a_sample_after_a_wait_leaves_word_of_the_waker_S70),
-        CASE(nobody_wakes_himself_S71),
+        CASE(a_sample_after_a_wait_does_not_replace_its_wake_record_S70),
+        CASE(a_thread_is_never_its_own_waker_S71),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,7 +147,7 @@ static void a_leaf_has_its_caller_in_the_link_register_everywhere_S43(void **sta
     assert_int_equal(answer.reg, 16);
 }
 
-static void signed_code_says_it_at_once(void **state)
+static void signed_code_shows_its_frame_state_at_the_first_instruction(void **state)
 {
     (void)state;
     assert_in_link(0, PACIASP, STP_PUSH, MOV_FP, BLR, LDP_POP, AUTIASP, RET);
@@ -312,7 +312,7 @@ int main(void)
         TEST(from_there_to_its_restore_the_record_is_kept_S43),
         TEST(after_the_restore_the_caller_is_in_the_link_register_S43),
         TEST(a_leaf_has_its_caller_in_the_link_register_everywhere_S43),
-        TEST(signed_code_says_it_at_once),
+        TEST(signed_code_shows_its_frame_state_at_the_first_instruction),
         TEST(a_record_that_comes_late_is_not_there_before),
         TEST(a_tail_call_is_made_without_a_record),
         TEST(a_jump_by_a_table_stays_in_the_function),

@@ -114,7 +114,7 @@ static void a_backward_call_is_proof_as_well(void **state)
     assert_true(strobe_leaf_proven(&host, BASE + LEAF + 8, BASE + 0x800 + CALL_BYTES));
 }
 
-static void a_function_that_sets_a_frame_up_has_a_record_of_its_own(void **state)
+static void a_function_that_sets_up_a_frame_has_a_frame_record(void **state)
 {
     (void)state;
     set_frame(LEAF);
@@ -198,7 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_direct_call_to_the_stopped_function_is_proof),
         TEST(a_backward_call_is_proof_as_well),
-        TEST(a_function_that_sets_a_frame_up_has_a_record_of_its_own),
+        TEST(a_function_that_sets_up_a_frame_has_a_frame_record),
         TEST(a_function_behind_the_called_one_is_not_the_called_one),
         TEST(a_call_of_another_function_proves_nothing),
         TEST(a_call_through_a_pointer_proves_nothing),

@@ -115,7 +115,7 @@ static void a_stack_that_is_cut_says_so_S3(void **state)
     assert_true(items[0].record.flags & STROBE_FLAG_CUT);
 }
 
-static void a_pass_looks_at_a_bounded_number_of_threads_and_the_next_goes_on_from_there_S8(void **state)
+static void a_pass_visits_a_bounded_number_of_threads_and_the_next_continues_there_S8(void **state)
 {
     enum { THREADS = STROBE_SAMPLER_PASS_THREADS + 44 };
     static struct strobe_thread *threads[THREADS];
@@ -319,7 +319,7 @@ static enum strobe_status patient_suspend(void *ctx, uint32_t tid, const strobe_
 }
 
 /* Each read of the clock takes as long as the pass has already lasted when it reaches the thread. */
-static void a_pass_waits_for_a_thread_as_long_as_it_has_left_and_at_least_an_eighth(void **state)
+static void a_pass_waits_for_a_thread_for_its_remaining_time_and_at_least_an_eighth(void **state)
 {
     const uint64_t gone_us[] = {0, 1, 1000, 3000, 3499, 3501, 9000};
     (void)state;
@@ -376,7 +376,7 @@ static void a_thread_that_is_gone_is_retired_and_its_chunk_taken_back_S16(void *
     assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspend_gone), 1);
 }
 
-static void a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life(void **state)
+static void a_thread_whose_clock_is_refused_keeps_its_chunk_and_stays_live(void **state)
 {
     (void)state;
     rig_point(&rig, STROBE_KIND_ALLOC);
@@ -388,7 +388,7 @@ static void a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life(void **
     assert_true(strobe_load_relaxed(&rig.engine.session.ring.chunks[chunk - 1]) & 1);
 }
 
-static void what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46(void **state)
+static void a_copy_of_a_thread_that_the_watchdog_resumed_is_not_used_S46(void **state)
 {
     (void)state;
     rig.resume_says = STROBE_LATE; /* the watchdog has resumed the thread */
@@ -407,7 +407,7 @@ static bool host_says(void *ctx, uint32_t tid)
 }
 
 /* Some hosts update a thread's CPU time only now and then. */
-static void a_host_that_knows_who_runs_is_asked_S5(void **state)
+static void a_host_that_knows_which_threads_run_is_asked_S5(void **state)
 {
     (void)state;
     rig.host.thread_runs = host_says;
@@ -462,7 +462,7 @@ static enum strobe_walk_end watching_walk(const struct strobe_host *host, const 
     return STROBE_WALK_ROOT;
 }
 
-static void only_the_copy_happens_while_the_thread_stands_S40(void **state)
+static void only_the_copy_is_made_while_the_thread_is_stopped_S40(void **state)
 {
     (void)state;
     struct strobe_unwinder watching = {.copied = watching_walk};
@@ -493,7 +493,7 @@ static enum strobe_status measured_resume(void *ctx, uint32_t tid)
 }
 
 /* The suspended thread may hold the allocator's lock. */
-static void nothing_is_taken_from_the_heap_while_the_thread_stands_S40(void **state)
+static void nothing_is_allocated_while_the_thread_is_stopped_S40(void **state)
 {
     (void)state;
     real_suspend = rig.host.suspend;
@@ -673,7 +673,7 @@ int main(void)
         TEST(what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S51_S53),
         TEST(two_threads_in_one_place_are_two_records_S45),
         TEST(a_stack_that_is_cut_says_so_S3),
-        TEST(a_pass_looks_at_a_bounded_number_of_threads_and_the_next_goes_on_from_there_S8),
+        TEST(a_pass_visits_a_bounded_number_of_threads_and_the_next_continues_there_S8),
         TEST(threads_that_have_ended_are_looked_at_no_more_and_those_behind_them_still_are),
         TEST(threads_other_than_main_are_sampled_in_every_second_interval),
         TEST(an_idle_thread_is_not_disturbed),
@@ -686,18 +686,18 @@ int main(void)
         TEST(a_thread_that_waits_in_one_call_is_not_even_looked_at),
         TEST(an_exiting_thread_is_left_alone),
         TEST(the_state_is_checked_again_once_the_thread_stands_S41_S42),
-        TEST(a_pass_waits_for_a_thread_as_long_as_it_has_left_and_at_least_an_eighth),
+        TEST(a_pass_waits_for_a_thread_for_its_remaining_time_and_at_least_an_eighth),
         TEST(points_do_not_wait_for_ever_for_a_sampler_that_never_gets_there),
         TEST(a_thread_that_did_not_get_to_run_is_tried_again_at_the_next_pass),
         TEST(a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer),
         TEST(a_thread_that_is_gone_is_retired_and_its_chunk_taken_back_S16),
-        TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life),
-        TEST(a_host_that_knows_who_runs_is_asked_S5),
+        TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_stays_live),
+        TEST(a_host_that_knows_which_threads_run_is_asked_S5),
         TEST(each_stop_is_counted_with_how_long_the_thread_stood),
-        TEST(what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46),
-        TEST(only_the_copy_happens_while_the_thread_stands_S40),
+        TEST(a_copy_of_a_thread_that_the_watchdog_resumed_is_not_used_S46),
+        TEST(only_the_copy_is_made_while_the_thread_is_stopped_S40),
 #if defined(__GLIBC__)
-        TEST(nothing_is_taken_from_the_heap_while_the_thread_stands_S40),
+        TEST(nothing_is_allocated_while_the_thread_is_stopped_S40),
 #endif
         TEST(capture_begins_when_the_delay_is_over_and_not_before),
         TEST(a_pause_by_the_program_lasts_with_or_without_a_start_delay),

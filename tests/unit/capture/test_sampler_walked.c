@@ -226,7 +226,7 @@ static void a_thread_that_turned_out_unfit_is_not_walked_S42(void **state)
     assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspend_moved), 2);
 }
 
-static void what_was_walked_of_a_thread_that_was_let_go_meanwhile_is_not_used_S46(void **state)
+static void a_stack_of_a_thread_that_was_resumed_meanwhile_is_not_used_S46(void **state)
 {
     (void)state;
     rig.resume_says = STROBE_LATE;
@@ -259,7 +259,7 @@ int main(void)
         TEST(a_walk_has_no_stack_bounds_when_the_thread_is_not_on_its_stack),
         TEST(a_walk_that_was_cut_says_so_S3),
         TEST(a_thread_that_turned_out_unfit_is_not_walked_S42),
-        TEST(what_was_walked_of_a_thread_that_was_let_go_meanwhile_is_not_used_S46),
+        TEST(a_stack_of_a_thread_that_was_resumed_meanwhile_is_not_used_S46),
         TEST(a_thread_without_managed_frames_is_counted_as_not_unwound),
     };
     return cmocka_run_group_tests_name("sampler walked", tests, NULL, NULL);

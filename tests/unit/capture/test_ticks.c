@@ -269,7 +269,7 @@ static void releases_that_wake_somebody_are_sampled_by_the_time_that_they_add_up
     strobe_wait_drop_all(waiter);
 }
 
-static void releases_that_nobody_waits_for_are_not_timed(void **state)
+static void releases_without_a_waiter_are_not_timed(void **state)
 {
     (void)state;
     uint64_t duration_ns;
@@ -540,7 +540,7 @@ int main(void)
         TICKING(short_calls_are_sampled_by_the_time_that_they_add_up_to),
         TICKING(waits_for_locks_add_up_to_no_sample),
         TICKING(releases_that_wake_somebody_are_sampled_by_the_time_that_they_add_up_to),
-        TICKING(releases_that_nobody_waits_for_are_not_timed),
+        TICKING(releases_without_a_waiter_are_not_timed),
         TICKING(a_release_that_takes_long_says_nothing_of_time_in_the_system),
         TICKING(releases_of_a_thread_without_ticks_are_not_recorded_as_calls),
         TICKING(a_requested_tick_is_distinguished_from_one_of_the_clock),

@@ -124,7 +124,7 @@ static void a_wait_that_began_after_the_pass_is_not_long(void **state)
     assert_true(items[0].record.ticks >= rig.now);
 }
 
-static void each_wait_is_a_sample_of_its_own(void **state)
+static void each_wait_is_a_separate_sample(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -246,7 +246,7 @@ int main(void)
         TEST(at_the_end_every_wait_is_looked_at_however_short),
         TEST(a_wait_that_ended_with_the_switch_off_is_not_looked_at),
         TEST(a_wait_that_began_after_the_pass_is_not_long),
-        TEST(each_wait_is_a_sample_of_its_own),
+        TEST(each_wait_is_a_separate_sample),
         TEST(a_copy_of_a_thread_that_went_on_meanwhile_is_not_used),
         TEST(a_hook_on_a_foreign_stack_is_left_alone),
         TEST(a_copy_ends_where_the_stack_or_the_room_for_it_does),

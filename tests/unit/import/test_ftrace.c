@@ -106,7 +106,7 @@ static void task_names_may_hold_anything(void **state)
     line_is("-9 [1] 1.0: e: p", "", 9, 0, 1000000000, "e", "p");
 }
 
-static void what_is_no_line_is_none(void **state)
+static void invalid_lines_are_refused(void **state)
 {
     (void)state;
     static const char *const none[] = {"",
@@ -441,7 +441,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_of_every_shape_is_read),
         cmocka_unit_test(task_names_may_hold_anything),
-        cmocka_unit_test(what_is_no_line_is_none),
+        cmocka_unit_test(invalid_lines_are_refused),
         cmocka_unit_test(calls_counters_slices_and_instants_are_read),
         cmocka_unit_test(print_is_another_spelling),
         cmocka_unit_test(names_may_hold_bars_and_what_looks_like_marks),

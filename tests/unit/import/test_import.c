@@ -485,7 +485,7 @@ static void damaged_traces_end_in_a_status(void **state)
     }
 }
 
-static void a_fault_is_one_whether_or_not_it_is_asked_for_in_words(void **state)
+static void a_bad_trace_is_refused_also_when_no_error_text_is_requested(void **state)
 {
     (void)state;
     assert_int_equal(strobe_import_perfetto_bytes("hello", 5, &visitor, NULL, NULL, NULL), STROBE_BAD_INPUT);
@@ -550,7 +550,7 @@ int main(void)
         cmocka_unit_test(samples_and_notes_come_back),
         cmocka_unit_test(a_trace_cut_anywhere_says_where),
         cmocka_unit_test(damaged_traces_end_in_a_status),
-        cmocka_unit_test(a_fault_is_one_whether_or_not_it_is_asked_for_in_words),
+        cmocka_unit_test(a_bad_trace_is_refused_also_when_no_error_text_is_requested),
         cmocka_unit_test(files_that_are_no_traces_say_so),
         cmocka_unit_test(a_trace_being_read_is_not_handed_to_programs_started_meanwhile),
     };

@@ -171,7 +171,7 @@ static void what_is_open_at_the_end_is_kept_also_when_not_strict(void **state)
 }
 
 /* Upstream: O1 takes 2 (d 2), which is no match and makes no item, then 1 (d 1): 1(1,9). */
-static void calls_left_by_an_exception_end_with_who_caught_it(void **state)
+static void calls_left_by_an_exception_end_with_the_catching_call(void **state)
 {
     (void)state;
     const char *stream = "ID@0 I1@1 I2@2 O1@10 OD@20";
@@ -500,7 +500,7 @@ int main(void)
         cmocka_unit_test(without_a_message_the_stack_is_empty),
         cmocka_unit_test(what_is_open_at_the_end_ends_there_when_strict),
         cmocka_unit_test(what_is_open_at_the_end_is_kept_also_when_not_strict),
-        cmocka_unit_test(calls_left_by_an_exception_end_with_who_caught_it),
+        cmocka_unit_test(calls_left_by_an_exception_end_with_the_catching_call),
         cmocka_unit_test(an_exit_that_matches_nothing_in_a_message_is_dropped),
         cmocka_unit_test(an_exit_that_matches_nothing_never_takes_the_root),
         cmocka_unit_test(a_message_within_another_keeps_the_stack),

@@ -95,7 +95,7 @@ static void needs_prompt_signals(void)
         skip();
 }
 
-static void a_stopped_thread_stands_and_a_resumed_one_goes_on(void **state)
+static void a_stopped_thread_does_not_run_and_a_resumed_one_does(void **state)
 {
     struct counter c = {0};
     struct strobe_regs regs;
@@ -213,7 +213,7 @@ static void a_sampler_that_dies_leaves_no_thread_standing_S46(void **state)
     counter_stop(&c);
 }
 
-static void settle_returns_at_once_when_nobody_asks(void **state)
+static void settle_returns_immediately_without_a_request(void **state)
 {
     (void)state;
     linux_host.host.settle(&linux_host, (uint32_t)syscall(SYS_gettid));
@@ -263,13 +263,13 @@ static int start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stopped_thread_stands_and_a_resumed_one_goes_on),
+        cmocka_unit_test(a_stopped_thread_does_not_run_and_a_resumed_one_does),
         cmocka_unit_test(a_resumed_thread_does_not_wait_for_its_watchdog),
         cmocka_unit_test(a_blocked_word_set_in_time_keeps_the_thread_undisturbed),
         cmocka_unit_test(a_thread_that_has_ended_is_reported_as_gone),
         cmocka_unit_test(a_thread_that_blocks_all_signals_is_late_and_never_stops_later),
         cmocka_unit_test(a_sampler_that_dies_leaves_no_thread_standing_S46),
-        cmocka_unit_test(settle_returns_at_once_when_nobody_asks),
+        cmocka_unit_test(settle_returns_immediately_without_a_request),
         cmocka_unit_test(memory_is_read_up_to_the_first_hole_and_never_faults_S41),
         cmocka_unit_test(the_stop_signal_is_only_heeded_from_ourselves),
     };

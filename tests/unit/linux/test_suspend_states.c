@@ -154,7 +154,7 @@ static int look_at_all(void **state)
     return 0;
 }
 
-static void a_running_thread_is_stopped_and_let_go(void **state)
+static void a_running_thread_is_stopped_and_resumed(void **state)
 {
     (void)state;
     assert_int_equal(found.running, STROBE_OK);
@@ -218,7 +218,7 @@ static void a_thread_whose_clock_is_refused_is_not_taken_for_gone_S16(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_running_thread_is_stopped_and_let_go),
+        cmocka_unit_test(a_running_thread_is_stopped_and_resumed),
         cmocka_unit_test(a_thread_that_sleeps_in_a_call_is_left_alone),
         cmocka_unit_test(a_thread_that_has_ended_is_gone),
         cmocka_unit_test(more_threads_than_are_kept_open_are_distinguished),

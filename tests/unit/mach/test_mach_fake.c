@@ -365,7 +365,7 @@ static void *suspend_me(void *p)
     return (void *)(intptr_t)(answer == KERN_SUCCESS ? 1 : 0);
 }
 
-static void who_suspends_itself_is_nobodys_hold(void **state)
+static void a_thread_that_suspends_itself_counts_as_no_hold(void **state)
 {
     (void)state;
     pthread_t thread;
@@ -480,7 +480,7 @@ int main(void)
         cmocka_unit_test(the_name_of_a_thread_that_has_ended_is_dead_until_it_is_given_back),
         cmocka_unit_test(threads_that_end_while_they_are_suspended_leave_nothing_behind),
         cmocka_unit_test(a_thread_that_lives_is_listed_while_older_ones_end),
-        cmocka_unit_test(who_suspends_itself_is_nobodys_hold),
+        cmocka_unit_test(a_thread_that_suspends_itself_counts_as_no_hold),
         cmocka_unit_test(absent_and_protected_memory_have_different_errors_and_are_never_half_read),
         cmocka_unit_test(the_call_that_is_to_fail_fails_and_no_other),
         cmocka_unit_test(a_thread_has_a_name_when_the_app_has_used_up_its_files),

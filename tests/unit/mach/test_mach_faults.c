@@ -234,7 +234,7 @@ static void a_session_that_is_not_there_changes_nothing(void **state)
 }
 
 /* Faults and switches are not counted on Mach. */
-static void metrics_that_nobody_counts_are_not_in_the_session(void **state)
+static void metrics_that_mach_does_not_count_are_not_in_the_session(void **state)
 {
     struct strobe_session session;
     (void)state;
@@ -268,7 +268,7 @@ int main(void)
         TEST(a_call_that_fails_once_stops_no_capture_and_leaves_no_hook_and_no_thread_standing),
         TEST(a_sampler_without_its_own_thread_id_does_not_begin),
         TEST(a_session_that_is_not_there_changes_nothing),
-        TEST(metrics_that_nobody_counts_are_not_in_the_session),
+        TEST(metrics_that_mach_does_not_count_are_not_in_the_session),
         TEST(a_thread_that_stays_in_the_engine_keeps_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

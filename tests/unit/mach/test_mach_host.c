@@ -121,7 +121,7 @@ static enum strobe_status let_it_go(void)
 
 /* ---- stop and go */
 
-static void a_thread_stands_where_it_says_until_it_is_let_go(void **state)
+static void a_stopped_thread_stays_at_its_registers_until_it_is_resumed(void **state)
 {
     (void)state;
     struct strobe_regs regs;
@@ -238,7 +238,7 @@ static void whichever_call_of_a_stop_fails_the_thread_runs_on(void **state)
     assert_true(moves(SPIN_MS));
 }
 
-static void a_thread_that_is_idle_or_halted_is_let_go_and_left_alone(void **state)
+static void an_idle_or_halted_thread_is_resumed_and_not_sampled(void **state)
 {
     (void)state;
     static const struct {
@@ -284,7 +284,7 @@ static void pass_time(uint64_t ns)
                                                (strobe_ticks_of_ns(host, ns) & ~(uint64_t)STROBE_HOLD_WALKED));
 }
 
-static void a_thread_whose_sampler_died_is_let_go_once_S46(void **state)
+static void a_thread_whose_sampler_died_is_resumed_once_S46(void **state)
 {
     (void)state;
     struct strobe_regs regs;
@@ -301,7 +301,7 @@ static void a_thread_whose_sampler_died_is_let_go_once_S46(void **state)
     assert_int_equal(let_it_go(), STROBE_OK);
 }
 
-static void a_stack_that_is_read_in_place_is_not_let_go_before_much_longer_S46(void **state)
+static void a_thread_that_is_walked_in_place_has_a_longer_limit_S46(void **state)
 {
     (void)state;
     struct strobe_regs regs;
@@ -410,7 +410,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
-        TEST(a_thread_stands_where_it_says_until_it_is_let_go),
+        TEST(a_stopped_thread_stays_at_its_registers_until_it_is_resumed),
         TEST(a_thread_that_waits_in_the_kernel_stands_as_well),
         TEST(kernel_code_that_runs_on_is_waited_for_up_to_the_limit_and_not_sampled_S42),
         TEST(a_thread_that_blocks_is_left_alone),
@@ -418,10 +418,10 @@ int main(void)
         TEST(a_thread_that_has_ended_is_gone_S41),
         TEST(a_thread_that_ends_at_any_call_of_a_stop_is_gone_S41),
         TEST(whichever_call_of_a_stop_fails_the_thread_runs_on),
-        TEST(a_thread_that_is_idle_or_halted_is_let_go_and_left_alone),
+        TEST(an_idle_or_halted_thread_is_resumed_and_not_sampled),
         TEST(suspensions_by_others_count_beside_ours),
-        TEST(a_thread_whose_sampler_died_is_let_go_once_S46),
-        TEST(a_stack_that_is_read_in_place_is_not_let_go_before_much_longer_S46),
+        TEST(a_thread_whose_sampler_died_is_resumed_once_S46),
+        TEST(a_thread_that_is_walked_in_place_has_a_longer_limit_S46),
         TEST(a_port_that_the_watchdog_is_busy_with_is_kept_until_it_has_done),
         TEST(ticks_are_those_of_the_system_and_sleep_ends_at_its_deadline),
         TEST(the_time_of_a_thread_and_whether_it_runs_are_fresh_S5),

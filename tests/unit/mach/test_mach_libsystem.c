@@ -171,7 +171,7 @@ static void *lock_often(void *p)
     return NULL;
 }
 
-static void a_plain_lock_lets_one_in_at_a_time(void **state)
+static void a_plain_lock_has_one_owner_at_a_time(void **state)
 {
     (void)state;
     pthread_t crowd[CROWD];
@@ -320,7 +320,7 @@ static void *signal_all_until_woken(void *semaphore)
     return NULL;
 }
 
-static void a_machs_semaphore_lets_through_as_often_as_it_was_signalled(void **state)
+static void a_mach_semaphore_ends_one_wait_for_each_signal(void **state)
 {
     (void)state;
     struct fake_mach_app *app = fake_mach_app();
@@ -410,12 +410,12 @@ int main(void)
         cmocka_unit_test(listeners_hear_of_images_that_are_there_come_and_go),
         cmocka_unit_test(calls_of_the_app_go_through_pointers_that_its_symbols_lead_to),
         cmocka_unit_test(the_heap_reports_the_apps_allocations_to_its_logger),
-        cmocka_unit_test(a_plain_lock_lets_one_in_at_a_time),
+        cmocka_unit_test(a_plain_lock_has_one_owner_at_a_time),
         cmocka_unit_test(a_serial_queue_does_one_after_the_other_in_order),
         cmocka_unit_test(groups_semaphores_and_once_wait_for_what_they_are_for),
         cmocka_unit_test(a_block_that_is_run_later_is_a_copy),
         cmocka_unit_test(a_run_loop_waits_for_a_message_and_no_longer_than_it_may),
-        cmocka_unit_test(a_machs_semaphore_lets_through_as_often_as_it_was_signalled),
+        cmocka_unit_test(a_mach_semaphore_ends_one_wait_for_each_signal),
         cmocka_unit_test(suspensions_end_no_sleep_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -268,7 +268,7 @@ static void a_thread_that_put_itself_is_not_found_once_more(void **state)
     ask(b, ENDED_STEP);
 }
 
-static void threads_that_are_known_cost_a_look_no_question(void **state)
+static void known_threads_cost_a_scan_no_thread_info_call(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < CREW; i++)
@@ -282,7 +282,7 @@ static void threads_that_are_known_cost_a_look_no_question(void **state)
         ask(&crew[i], ENDED_STEP);
 }
 
-static void a_thread_that_ends_without_a_word_is_gone_after_two_looks(void **state)
+static void a_thread_that_ends_unreported_is_gone_after_two_scans(void **state)
 {
     (void)state;
     struct member *m = begin(0, PUT), *other = begin(1, PUT);
@@ -298,7 +298,7 @@ static void a_thread_that_ends_without_a_word_is_gone_after_two_looks(void **sta
     ask(other, ENDED_STEP);
 }
 
-static void a_list_that_the_system_refuses_buries_nobody(void **state)
+static void a_refused_list_of_threads_retires_no_thread(void **state)
 {
     (void)state;
     struct member *m = begin(0, PUT);
@@ -448,9 +448,9 @@ int main(void)
         TEST(another_port_is_given_back_at_once_while_one_is_in_use),
         TEST(a_look_finds_all_threads_with_their_names_once),
         TEST(a_thread_that_put_itself_is_not_found_once_more),
-        TEST(threads_that_are_known_cost_a_look_no_question),
-        TEST(a_thread_that_ends_without_a_word_is_gone_after_two_looks),
-        TEST(a_list_that_the_system_refuses_buries_nobody),
+        TEST(known_threads_cost_a_scan_no_thread_info_call),
+        TEST(a_thread_that_ends_unreported_is_gone_after_two_scans),
+        TEST(a_refused_list_of_threads_retires_no_thread),
         TEST(whichever_call_fails_no_right_is_lost),
         TEST(a_full_table_says_so_and_keeps_no_right),
         TEST(slots_of_threads_that_ended_are_taken_again),

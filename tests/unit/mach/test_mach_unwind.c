@@ -211,7 +211,7 @@ static void a_stack_whose_bounds_are_not_known_is_read_safely_and_in_few_pieces_
 }
 #endif
 
-static void a_thread_that_stands_no_more_is_not_walked_S46(void **state)
+static void a_thread_that_is_no_longer_stopped_is_not_walked_S46(void **state)
 {
     (void)state;
     assert_int_equal(strobe_hold_claim(&mach.hold), 7);
@@ -221,7 +221,7 @@ static void a_thread_that_stands_no_more_is_not_walked_S46(void **state)
     assert_int_equal(frame(0), 0xeeeeeeeeeeeeeeee);
 }
 
-static void a_walked_thread_may_be_let_go_as_before(void **state)
+static void a_walked_thread_is_resumed_as_before(void **state)
 {
     (void)state;
     stop(FRAMES);
@@ -261,8 +261,8 @@ int main(void)
 #endif
         TEST(a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_says_so),
         TEST(a_bad_chain_ends_where_it_is_bad_and_is_in_doubt_S44),
-        TEST(a_thread_that_stands_no_more_is_not_walked_S46),
-        TEST(a_walked_thread_may_be_let_go_as_before),
+        TEST(a_thread_that_is_no_longer_stopped_is_not_walked_S46),
+        TEST(a_walked_thread_is_resumed_as_before),
         TEST(a_threads_first_instruction_has_no_caller_and_no_doubt),
         TEST(no_more_of_the_stack_is_kept_than_there_is),
     };

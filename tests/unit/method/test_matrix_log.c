@@ -162,7 +162,7 @@ static void ours_is_overwritten(const struct both *b)
     assert_int_equal(count, 0);
 }
 
-static void entries_have_matrix_s_words(void **state)
+static void entries_have_matrix_s_layout(void **state)
 {
     (void)state;
     assert_int_equal(strobe_matrix_entry(true, STROBE_MATRIX_DISPATCH, 0), 0xfffff00000000000);
@@ -433,7 +433,7 @@ static void a_call_writes_one_entry_whatever_it_overwrites(void **state)
     }
 }
 
-static void capacities_that_are_none_are_refused(void **state)
+static void invalid_capacities_are_refused(void **state)
 {
     (void)state;
     uint64_t some[4];
@@ -487,7 +487,7 @@ static void the_clock_stands_still_between_messages(void **state)
 }
 
 /* Upstream: the end of the inner message stops the clock for the rest of the outer message. */
-static void the_clock_goes_on_after_a_message_within_another(void **state)
+static void the_clock_continues_after_a_message_within_another(void **state)
 {
     (void)state;
     begin_with(8, true);
@@ -516,7 +516,7 @@ static void a_clock_of_all_threads_does_not_stand_still(void **state)
 }
 
 /* Matrix #477: upstream's clock thread holds the lock that the begin of a message waits for. */
-static void a_clock_that_nobody_ticks_holds_up_no_message(void **state)
+static void a_clock_without_ticks_delays_no_message(void **state)
 {
     (void)state;
     begin_with(8, true);
@@ -540,7 +540,7 @@ static void an_exit_before_the_first_enter_has_the_log_s_time(void **state)
     assert_int_equal(newest_ms(), 500);
 }
 
-static void a_clock_that_jumps_goes_on_from_there_and_never_back(void **state)
+static void a_clock_continues_after_a_jump_and_never_goes_back(void **state)
 {
     (void)state;
     begin_with(8, true);
@@ -599,7 +599,7 @@ static void a_stopped_log_takes_nothing_until_it_is_started_again(void **state)
     assert_true(takes_entries());
 }
 
-static void a_log_that_nobody_starts_expires_after_its_first_method(void **state)
+static void a_log_that_is_not_started_expires_after_its_first_method(void **state)
 {
     (void)state;
     begin_with(8, false);
@@ -694,7 +694,7 @@ static void random_runs_are_copied_as_they_were_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_have_matrix_s_words),
+        cmocka_unit_test(entries_have_matrix_s_layout),
         cmocka_unit_test(negative_and_over_range_ids_are_refused),
         cmocka_unit_test(a_mark_of_a_fresh_log_has_what_follows),
         cmocka_unit_test(a_mark_does_not_include_the_entry_before),
@@ -710,17 +710,17 @@ int main(void)
         cmocka_unit_test(a_copy_between_marks_has_what_came_between),
         cmocka_unit_test(any_mark_of_any_small_log_is_true),
         cmocka_unit_test(a_call_writes_one_entry_whatever_it_overwrites),
-        cmocka_unit_test(capacities_that_are_none_are_refused),
+        cmocka_unit_test(invalid_capacities_are_refused),
         cmocka_unit_test(calls_have_the_time_of_the_last_tick),
         cmocka_unit_test(the_clock_stands_still_between_messages),
-        cmocka_unit_test(the_clock_goes_on_after_a_message_within_another),
+        cmocka_unit_test(the_clock_continues_after_a_message_within_another),
         cmocka_unit_test(a_clock_of_all_threads_does_not_stand_still),
-        cmocka_unit_test(a_clock_that_nobody_ticks_holds_up_no_message),
+        cmocka_unit_test(a_clock_without_ticks_delays_no_message),
         cmocka_unit_test(an_exit_before_the_first_enter_has_the_log_s_time),
-        cmocka_unit_test(a_clock_that_jumps_goes_on_from_there_and_never_back),
+        cmocka_unit_test(a_clock_continues_after_a_jump_and_never_goes_back),
         cmocka_unit_test(a_log_records_from_its_first_enter_on),
         cmocka_unit_test(a_stopped_log_takes_nothing_until_it_is_started_again),
-        cmocka_unit_test(a_log_that_nobody_starts_expires_after_its_first_method),
+        cmocka_unit_test(a_log_that_is_not_started_expires_after_its_first_method),
         cmocka_unit_test(a_log_that_is_not_started_in_time_is_released_for_good),
         cmocka_unit_test(random_runs_are_copied_as_they_were_written),
     };

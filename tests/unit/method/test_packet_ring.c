@@ -443,7 +443,7 @@ static void a_file_whose_process_was_killed_in_a_write_holds_whole_messages_only
     unlink(path);
 }
 
-static void memory_that_is_no_ring_of_ours_is_refused(void **state)
+static void memory_without_a_valid_ring_is_refused(void **state)
 {
     struct strobe_packet_ring out;
     (void)state;
@@ -485,7 +485,7 @@ int main(void)
         cmocka_unit_test_teardown(a_message_that_meets_one_in_its_middle_leaves_no_half, unmake),
         cmocka_unit_test_teardown(threads_lose_only_what_is_counted, unmake),
         cmocka_unit_test(a_file_whose_process_was_killed_in_a_write_holds_whole_messages_only),
-        cmocka_unit_test_teardown(memory_that_is_no_ring_of_ours_is_refused, unmake),
+        cmocka_unit_test_teardown(memory_without_a_valid_ring_is_refused, unmake),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -194,7 +194,7 @@ static void a_writer_that_was_left_in_a_claim_is_used_again(void **state)
     assert_int_equal(c.logged + c.open, 3);
 }
 
-static void a_view_is_had_only_of_what_fits(void **state)
+static void a_view_opens_only_when_the_memory_fits(void **state)
 {
     (void)state;
     struct strobe_call_log v;
@@ -254,7 +254,7 @@ int main(void)
                                         make_newest, end),
         cmocka_unit_test_setup_teardown(open_blocks_are_never_taken, make_newest, end),
         cmocka_unit_test_setup_teardown(a_writer_that_was_left_in_a_claim_is_used_again, make_newest, end),
-        cmocka_unit_test_setup_teardown(a_view_is_had_only_of_what_fits, make_newest, end),
+        cmocka_unit_test_setup_teardown(a_view_opens_only_when_the_memory_fits, make_newest, end),
         cmocka_unit_test_setup_teardown(damage_in_a_block_is_reported, make_newest, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

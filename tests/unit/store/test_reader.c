@@ -297,7 +297,7 @@ static void a_record_that_no_writer_writes_is_left_out(void **state)
     }
 }
 
-static void what_is_no_session_is_refused_in_words(void **state)
+static void a_file_that_is_no_session_is_refused_with_an_error_text(void **state)
 {
     (void)state;
     struct strobe_error error;
@@ -343,7 +343,7 @@ static void flip_bits(unsigned char *file, size_t bytes, unsigned flips)
 }
 
 /* The process died while it wrote the entry, or the file is damaged. */
-static void an_image_that_was_not_written_in_full_is_none_and_every_path_ends(void **state)
+static void an_incomplete_image_entry_is_skipped_and_every_path_ends(void **state)
 {
     (void)state;
     struct strobe_config config = strobe_build_config();
@@ -364,7 +364,7 @@ static void an_image_that_was_not_written_in_full_is_none_and_every_path_ends(vo
     strobe_reader_close(reader);
 }
 
-static void a_damaged_session_is_read_or_refused_but_harms_nobody(void **state)
+static void a_damaged_session_is_read_or_refused_without_harm(void **state)
 {
     (void)state;
     struct strobe_config config = strobe_build_config();
@@ -423,9 +423,9 @@ int main(void)
         cmocka_unit_test(a_killed_session_without_a_record_may_have_its_first_under_way),
         cmocka_unit_test(a_half_written_record_is_counted_and_read_only_if_it_was_committed),
         cmocka_unit_test(a_record_that_no_writer_writes_is_left_out),
-        cmocka_unit_test(what_is_no_session_is_refused_in_words),
-        cmocka_unit_test(an_image_that_was_not_written_in_full_is_none_and_every_path_ends),
-        cmocka_unit_test(a_damaged_session_is_read_or_refused_but_harms_nobody),
+        cmocka_unit_test(a_file_that_is_no_session_is_refused_with_an_error_text),
+        cmocka_unit_test(an_incomplete_image_entry_is_skipped_and_every_path_ends),
+        cmocka_unit_test(a_damaged_session_is_read_or_refused_without_harm),
     };
     seed = strobe_trial_seed("test_reader");
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);

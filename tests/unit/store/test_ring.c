@@ -282,7 +282,7 @@ static void a_ring_whose_chunks_are_all_held_refuses_and_changes_nothing_S14(voi
 }
 
 /* A free chunk is found whichever chunks other writers hold, and however recently the rest was sealed. */
-static void a_ring_with_a_chunk_to_be_had_refuses_nothing(void **state)
+static void a_ring_with_a_free_chunk_refuses_nothing(void **state)
 {
     (void)state;
     uint64_t random = seed;
@@ -405,7 +405,7 @@ static void writers_start_evenly_over_the_subs_whatever_their_ids_share_S15(void
 
 /* A dead writer's open chunk has a half-written slot. The slot is reported busy, never as a record, and the chunk is
  * used again after it is sealed. */
-static void what_a_dead_writer_left_half_written_is_no_record_and_its_chunk_is_won_back_S16(void **state)
+static void a_half_written_record_of_a_dead_writer_is_not_read_and_its_chunk_is_used_again_S16(void **state)
 {
     (void)state;
     struct strobe_ring ring = strobe_sample_ring(4 * STROBE_CHUNK_SLOTS, 1, STROBE_KEEP_NEWEST);
@@ -661,12 +661,12 @@ int main(void)
         cmocka_unit_test(keeping_the_oldest_overwrites_nothing_S14),
         cmocka_unit_test(every_slot_can_be_filled_before_the_ring_says_full_S14),
         cmocka_unit_test(a_ring_whose_chunks_are_all_held_refuses_and_changes_nothing_S14),
-        cmocka_unit_test(a_ring_with_a_chunk_to_be_had_refuses_nothing),
+        cmocka_unit_test(a_ring_with_a_free_chunk_refuses_nothing),
         cmocka_unit_test(a_claim_that_was_overtaken_is_given_up_S13),
         cmocka_unit_test(a_writer_laps_behind_comes_back_to_its_own_slots_S13),
         cmocka_unit_test(a_chunk_sealed_just_now_survives_half_a_lap),
         cmocka_unit_test(writers_start_evenly_over_the_subs_whatever_their_ids_share_S15),
-        cmocka_unit_test(what_a_dead_writer_left_half_written_is_no_record_and_its_chunk_is_won_back_S16),
+        cmocka_unit_test(a_half_written_record_of_a_dead_writer_is_not_read_and_its_chunk_is_used_again_S16),
         cmocka_unit_test(a_record_that_was_being_rewritten_is_saved_and_one_that_never_was_committed_is_not),
         cmocka_unit_test(a_hundred_merged_samples_are_one_record_and_take_nothing_more_S30),
         cmocka_unit_test(a_sequence_word_never_comes_twice_in_one_slot),

@@ -272,7 +272,7 @@ static void write_until_killed(const struct strobe_ring *ring, struct will *will
 }
 
 /* Processes that share the ring stand for threads, because a process can be killed at any instruction. */
-static void writers_that_are_killed_hold_up_nobody_and_their_chunks_come_back_S16(void **state)
+static void killed_writers_delay_no_writer_and_their_chunks_are_used_again_S16(void **state)
 {
     (void)state;
     enum { DEAD = 3, SLOTS = 16 * STROBE_CHUNK_SLOTS };
@@ -336,7 +336,7 @@ int main(void)
         cmocka_unit_test(a_chunk_is_its_owners_alone_however_long_it_stalls_S13),
         cmocka_unit_test(a_read_of_many_laps_accepts_only_whole_records_and_losses_are_counted_S18),
         cmocka_unit_test(many_writers_fill_a_keep_oldest_ring_and_lose_no_accepted_record_S14),
-        cmocka_unit_test(writers_that_are_killed_hold_up_nobody_and_their_chunks_come_back_S16),
+        cmocka_unit_test(killed_writers_delay_no_writer_and_their_chunks_are_used_again_S16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,7 +147,7 @@ static void fill_limited_table(uint64_t salt)
 }
 
 /* With some salts, a line of slots is full before the nodes are. */
-static void a_limited_table_refuses_and_goes_on_when_the_limit_ends(void **state)
+static void a_limited_table_refuses_until_the_limit_ends(void **state)
 {
     (void)state;
     for (uint64_t salt = 1; salt <= 20; salt++)
@@ -183,7 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limited_ring_keeps_the_newest_and_counts_the_others),
         cmocka_unit_test(a_limited_ring_refuses_what_its_part_cannot_keep),
-        cmocka_unit_test(a_limited_table_refuses_and_goes_on_when_the_limit_ends),
+        cmocka_unit_test(a_limited_table_refuses_until_the_limit_ends),
         cmocka_unit_test(entries_are_handed_out_as_far_as_there_are_blocks),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);

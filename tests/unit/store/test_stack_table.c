@@ -465,7 +465,7 @@ static int by_content(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-static void eight_threads_make_the_table_that_one_would_S33(void **state)
+static void eight_threads_make_the_same_table_as_one_S33(void **state)
 {
     (void)state;
     uint32_t nodes_most = strobe_trial_rounds(20000);
@@ -533,7 +533,7 @@ int main(void)
         cmocka_unit_test(a_table_whose_head_and_memory_disagree_is_refused),
         cmocka_unit_test(a_chain_of_parents_that_skips_a_depth_is_no_stack),
         cmocka_unit_test(no_damage_to_nodes_makes_resolving_run_wild),
-        cmocka_unit_test(eight_threads_make_the_table_that_one_would_S33),
+        cmocka_unit_test(eight_threads_make_the_same_table_as_one_S33),
         cmocka_unit_test(eight_threads_beyond_the_capacity_get_true_prefixes_and_are_counted_S31),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -286,7 +286,7 @@ static void a_session_is_as_it_was_but_for_where_its_images_are(void **state)
     strobe_session_unmap(&before);
 }
 
-static void what_does_not_belong_to_the_session_is_refused_in_words(void **state)
+static void files_of_another_session_are_refused_with_an_error_text(void **state)
 {
     struct strobe_dsym_found f;
     (void)state;
@@ -346,7 +346,7 @@ static void survive(const char *content, size_t bytes)
     close_symbols(NULL);
 }
 
-static void files_cut_anywhere_harm_nobody(void **state)
+static void files_cut_anywhere_do_no_harm(void **state)
 {
     size_t bytes;
     (void)state;
@@ -356,7 +356,7 @@ static void files_cut_anywhere_harm_nobody(void **state)
     free(whole);
 }
 
-static void files_with_flipped_bits_harm_nobody(void **state)
+static void files_with_flipped_bits_do_no_harm(void **state)
 {
     size_t bytes;
     unsigned number = strobe_trial_seed("test_macho");
@@ -390,11 +390,11 @@ int main(void)
         TEST(a_file_of_another_build_is_not_used),
         TEST(the_file_is_found_by_uuid_in_whatever_is_named),
         TEST(a_session_is_as_it_was_but_for_where_its_images_are),
-        TEST(what_does_not_belong_to_the_session_is_refused_in_words),
+        TEST(files_of_another_session_are_refused_with_an_error_text),
         TEST(a_file_that_is_cut_is_refused_when_named_and_passed_over_in_a_folder),
         TEST(a_session_that_is_there_is_not_overwritten_unasked),
-        TEST(files_cut_anywhere_harm_nobody),
-        TEST(files_with_flipped_bits_harm_nobody),
+        TEST(files_cut_anywhere_do_no_harm),
+        TEST(files_with_flipped_bits_do_no_harm),
     };
     return cmocka_run_group_tests(tests, open_temp_dir, temp_dir_close);
 }

@@ -394,7 +394,7 @@ static void the_vdso_has_names_while_the_kernel_is_the_same(void **state)
     free(id);
 }
 
-static void a_file_that_is_no_longer_the_recorded_one_is_not_believed(void **state)
+static void a_file_that_differs_from_the_recorded_one_is_not_used(void **state)
 {
     (void)state;
     build(functions, "-O1 -Wl,--build-id=0x01020304", "lib.so");
@@ -611,7 +611,7 @@ int main(void)
         cmocka_unit_test(an_address_used_again_after_an_unload_belongs_to_what_was_loaded_last),
         cmocka_unit_test(what_has_no_name_gets_a_placeholder_S57),
         cmocka_unit_test(the_vdso_has_names_while_the_kernel_is_the_same),
-        cmocka_unit_test(a_file_that_is_no_longer_the_recorded_one_is_not_believed),
+        cmocka_unit_test(a_file_that_differs_from_the_recorded_one_is_not_used),
         cmocka_unit_test(damaged_libraries_give_placeholders_and_no_harm),
         cmocka_unit_test(cplusplus_and_rust_names_are_readable),
         cmocka_unit_test(of_several_names_the_plain_one_is_shown),

@@ -79,7 +79,7 @@ static void by_both(const char *events, const char *expected)
 
 /* E a unwinds to a, so c and b above it are closed: at the thread's last event (B c at 3), or at the time of the
  * end. */
-static void row_1_two_calls_that_nobody_ended_end_by_the_policy(void **state)
+static void row_1_two_calls_without_ends_end_by_the_policy(void **state)
 {
     (void)state;
     by_last("Ba@1 Bb@2 Bc@3 Ea@4", "Ba@1 Bb@2 Bc@3 Ec@3* Eb@3* Ea@4");
@@ -112,7 +112,7 @@ static void a_throw_closes_the_calls_above_it_by_the_policy(void **state)
 /* ---- the other rows */
 
 /* The script ends b at 3 too, but names that end `T:b`; Strobe's end has b's name. */
-static void row_2_a_throw_with_no_end_of_its_own_is_the_end(void **state)
+static void row_2_a_throw_without_an_end_is_the_end(void **state)
 {
     (void)state;
     by_both("Ba@1 Bb@2 Tb@3 Ea@4", "Ba@1 Bb@2 Eb@3 Ea@4");
@@ -211,7 +211,7 @@ static void row_12_equal_times_nest_as_they_came(void **state)
 /* ---- throws, further */
 
 /* b throws at 4, m has no event of the exception, and a catches it. The policy closes m at E a. */
-static void an_exception_that_passes_a_method_without_a_word(void **state)
+static void a_method_without_an_event_of_its_exception_is_closed_by_the_policy(void **state)
 {
     (void)state;
     by_last("Ba@1 Bm@2 Bb@3 Tb@4 Bd@5 Ed@6 Ea@7", "Ba@1 Bm@2 Bb@3 Eb@4 Bd@5 Ed@6 Em@6* Ea@7");
@@ -227,7 +227,7 @@ static void a_throw_that_is_caught_closes_no_caller(void **state)
     by_enclosing("Ba@1 Bb@2 Bc@3 Tb@5 Eb@6 Ea@7", "Ba@1 Bb@2 Bc@3 Ec@5* Eb@6 Ea@7");
 }
 
-static void a_throw_as_the_last_word_is_the_end(void **state)
+static void a_throw_as_the_last_event_is_the_end(void **state)
 {
     (void)state;
     by_both("Ba@1 Bb@2 Tb@3", "Ba@1 Bb@2 Eb@3 Ea@3*");
@@ -421,10 +421,10 @@ static void damaged_streams_always_nest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(row_1_two_calls_that_nobody_ended_end_by_the_policy),
+        cmocka_unit_test(row_1_two_calls_without_ends_end_by_the_policy),
         cmocka_unit_test(three_begins_a_throw_and_an_enclosing_end),
         cmocka_unit_test(a_throw_closes_the_calls_above_it_by_the_policy),
-        cmocka_unit_test(row_2_a_throw_with_no_end_of_its_own_is_the_end),
+        cmocka_unit_test(row_2_a_throw_without_an_end_is_the_end),
         cmocka_unit_test(row_3_throws_that_follow_one_another_each_end_their_call),
         cmocka_unit_test(row_4_an_end_belongs_to_the_innermost_call_of_its_name),
         cmocka_unit_test(row_5_an_inner_call_that_throws_leaves_the_end_to_the_outer_one),
@@ -435,9 +435,9 @@ int main(void)
         cmocka_unit_test(row_10_an_orphan_amid_a_call_takes_nothing_from_it),
         cmocka_unit_test(row_11_what_follows_a_throw_belongs_to_the_caller),
         cmocka_unit_test(row_12_equal_times_nest_as_they_came),
-        cmocka_unit_test(an_exception_that_passes_a_method_without_a_word),
+        cmocka_unit_test(a_method_without_an_event_of_its_exception_is_closed_by_the_policy),
         cmocka_unit_test(a_throw_that_is_caught_closes_no_caller),
-        cmocka_unit_test(a_throw_as_the_last_word_is_the_end),
+        cmocka_unit_test(a_throw_as_the_last_event_is_the_end),
         cmocka_unit_test(a_later_call_does_not_end_the_one_that_threw),
         cmocka_unit_test(recursion_that_throws),
         cmocka_unit_test(ends_without_a_name_close_the_innermost),

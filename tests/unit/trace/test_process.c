@@ -243,7 +243,7 @@ static void a_report_of_the_trace_has_the_same_values(void **state)
     strobe_report_close(report);
 }
 
-static void the_printed_report_says_it_in_words(void **state)
+static void the_printed_report_has_the_values_and_hitches(void **state)
 {
     struct strobe_report_options options = {0};
     struct strobe_report *report;
@@ -270,7 +270,7 @@ int main(void)
         cmocka_unit_test(chrome_json_has_counter_events_and_an_instant_for_each_hitch),
         cmocka_unit_test(a_report_has_the_peaks_and_the_place_of_the_longest_hitch),
         cmocka_unit_test(a_report_of_the_trace_has_the_same_values),
-        cmocka_unit_test(the_printed_report_says_it_in_words),
+        cmocka_unit_test(the_printed_report_has_the_values_and_hitches),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

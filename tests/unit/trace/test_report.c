@@ -99,7 +99,7 @@ static void methods_get_the_time_between_their_samples(void **state)
     strobe_report_close(r);
 }
 
-static void blocking_calls_are_listed_with_who_made_them(void **state)
+static void blocking_calls_are_listed_with_their_callers(void **state)
 {
     (void)state;
     begin();
@@ -551,7 +551,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_get_the_time_between_their_samples),
-        cmocka_unit_test(blocking_calls_are_listed_with_who_made_them),
+        cmocka_unit_test(blocking_calls_are_listed_with_their_callers),
         cmocka_unit_test(inconsistent_accounting_is_reported),
         cmocka_unit_test(the_times_that_threads_stood_are_reported_in_both_forms),
         cmocka_unit_test(a_killed_program_and_missing_files_are_warned_of),

@@ -211,7 +211,7 @@ static void poll_of_message(uint64_t from, uint64_t to, const char *functions, u
 }
 
 /* m runs the loop l, which polls through p and runs messages through d. */
-static void the_loop_goes_on_from_message_to_message_and_what_they_run_does_not_S50(void **state)
+static void the_loop_continues_between_messages_and_their_calls_do_not_S50(void **state)
 {
     (void)state;
     begin();
@@ -352,7 +352,7 @@ static void nested_waits_that_end_together_have_each_their_waker(void **state)
     recording_free(&recording);
 }
 
-static void a_wait_that_nobody_ended_has_no_flow_S77(void **state)
+static void a_wait_without_a_waker_has_no_flow_S77(void **state)
 {
     (void)state;
     begin();
@@ -453,7 +453,7 @@ static void a_gap_in_which_the_thread_ran_long_is_unseen(void **state)
     recording_free(&recording);
 }
 
-static void a_gap_just_at_the_threshold_is_none(void **state)
+static void a_gap_of_exactly_the_threshold_is_not_shown(void **state)
 {
     (void)state;
     begin();
@@ -780,14 +780,14 @@ int main(void)
         cmocka_unit_test(a_hook_sample_before_another_holds_and_nothing_reaches_over_a_gap_or_a_message),
         cmocka_unit_test(functions_of_one_name_stay_two_S59),
         cmocka_unit_test(two_messages_share_no_slice_S50),
-        cmocka_unit_test(the_loop_goes_on_from_message_to_message_and_what_they_run_does_not_S50),
+        cmocka_unit_test(the_loop_continues_between_messages_and_their_calls_do_not_S50),
         cmocka_unit_test(a_poll_that_carries_the_new_message_begins_it_too),
         cmocka_unit_test(a_poll_within_a_message_is_not_taken_for_the_loop_S50),
         cmocka_unit_test(a_message_that_runs_under_another_caller_shares_the_common_part_of_the_loop),
         cmocka_unit_test(the_waker_of_a_wait_is_emitted_once_at_each_end),
         cmocka_unit_test(a_release_between_two_samples_is_emitted_in_the_order_of_time),
         cmocka_unit_test(nested_waits_that_end_together_have_each_their_waker),
-        cmocka_unit_test(a_wait_that_nobody_ended_has_no_flow_S77),
+        cmocka_unit_test(a_wait_without_a_waker_has_no_flow_S77),
         cmocka_unit_test(a_wake_whose_wait_was_overwritten_or_whose_waker_is_no_thread_is_left_out),
         cmocka_unit_test(a_long_gap_splits_equal_stacks_and_is_labelled_S51),
         cmocka_unit_test(fifty_ms_without_a_hook_are_seen_to_be_unseen_S4),
@@ -795,7 +795,7 @@ int main(void)
         cmocka_unit_test(a_thread_off_its_processor_stood_where_the_sampler_meets_it_next),
         cmocka_unit_test(a_thread_that_had_half_a_processor_is_seen_half_as_often_and_that_is_no_gap),
         cmocka_unit_test(a_gap_in_which_the_thread_ran_long_is_unseen),
-        cmocka_unit_test(a_gap_just_at_the_threshold_is_none),
+        cmocka_unit_test(a_gap_of_exactly_the_threshold_is_not_shown),
         cmocka_unit_test(the_threshold_can_be_chosen),
         cmocka_unit_test(the_threshold_follows_a_slow_interval),
         cmocka_unit_test(a_lone_sample_lasts_one_interval_S52),

@@ -75,7 +75,7 @@ static void a_turn_of_more_than_two_seconds_is_a_block_at_the_next_check(void **
     assert_string_equal(f->stack, "0,main,20,1000\n1,-[V caller],20,1000\n2,-[A a],20,1000\n");
 }
 
-static void a_turn_of_just_two_seconds_is_none(void **state)
+static void a_turn_of_exactly_two_seconds_is_no_block(void **state)
 {
     (void)state;
     process(0);
@@ -366,7 +366,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, watch_rig_start, watch_rig_stop)
     const struct CMUnitTest tests[] = {
         TEST(a_turn_of_more_than_two_seconds_is_a_block_at_the_next_check),
-        TEST(a_turn_of_just_two_seconds_is_none),
+        TEST(a_turn_of_exactly_two_seconds_is_no_block),
         TEST(a_turn_that_ends_before_a_check_is_not_seen),
         TEST(a_turn_that_begins_at_a_full_second_is_seen),
         TEST(waiting_is_no_block),

@@ -129,7 +129,7 @@ static void what_is_open_when_the_message_ends_ends_there_840(void **state)
     assert_string_equal(evil(1)->stack, "0,next,1,900\n1,other,1,700\n");
 }
 
-static void calls_left_by_an_exception_end_with_who_caught_it(void **state)
+static void calls_left_by_an_exception_end_with_the_catching_call(void **state)
 {
     (void)state;
     begin_message(0, "m");
@@ -469,7 +469,7 @@ int main(void)
         TEST(a_report_without_a_stack_says_that_no_call_was_received_842),
         TEST(a_message_within_a_message_is_a_call_of_the_outer_560),
         TEST(what_is_open_when_the_message_ends_ends_there_840),
-        TEST(calls_left_by_an_exception_end_with_who_caught_it),
+        TEST(calls_left_by_an_exception_end_with_the_catching_call),
         TEST(an_end_without_a_name_is_that_of_the_innermost),
         TEST(a_message_known_by_its_method_is_reported_once),
         TEST(the_frames_below_the_message_are_not_part_of_it),

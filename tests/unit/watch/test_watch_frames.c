@@ -342,7 +342,7 @@ static void a_drop_blames_what_took_longest(void **state)
     assert_true(watch_value(watch_found(&rig, DROP, 2), "cost_ms") == 100);
 }
 
-static void who_does_not_know_when_a_frame_was_due_says_so(void **state)
+static void a_view_without_due_times_is_stated_in_the_finding(void **state)
 {
     (void)state;
     rig.view.knows_due = false;
@@ -352,7 +352,7 @@ static void who_does_not_know_when_a_frame_was_due_says_so(void **state)
 }
 
 /* Issue 416: with the rate of frames off, the other watchers crashed. */
-static void frames_can_be_off_and_the_others_go_on_416(void **state)
+static void frames_can_be_off_and_the_other_watchers_continue_416(void **state)
 {
     (void)state;
     rig.options.frames_window_ns = 0;
@@ -485,8 +485,8 @@ int main(void)
         TEST(frames_before_any_scene_do_not_get_the_next_ones_name),
         TEST(a_pause_as_long_as_a_span_ends_it),
         TEST(a_drop_blames_what_took_longest),
-        TEST(who_does_not_know_when_a_frame_was_due_says_so),
-        TEST(frames_can_be_off_and_the_others_go_on_416),
+        TEST(a_view_without_due_times_is_stated_in_the_finding),
+        TEST(frames_can_be_off_and_the_other_watchers_continue_416),
         TEST(random_frames_give_what_sums_made_anew_give),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

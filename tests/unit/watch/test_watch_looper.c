@@ -121,7 +121,7 @@ static void recent_are_5000_messages_with_their_time_in_sum(void **state)
     assert_true(recent.count == STROBE_LOOPER_RECENT && recent.total_ns == MS(sum));
 }
 
-static void a_message_within_a_message_is_one_of_its_own(void **state)
+static void a_message_within_a_message_is_a_separate_message(void **state)
 {
     (void)state;
     notify_looper(STROBE_WATCH_MESSAGE_BEGIN, 0, "outer");
@@ -136,7 +136,7 @@ static void a_message_within_a_message_is_one_of_its_own(void **state)
     assert_int_equal(strobe_looper_recent(looper).total_ns, MS(120));
 }
 
-static void an_end_that_names_an_outer_message_ends_that_one(void **state)
+static void an_end_that_names_an_outer_message_ends_that_message(void **state)
 {
     (void)state;
     notify_looper(STROBE_WATCH_MESSAGE_BEGIN, 0, "outer");
@@ -494,8 +494,8 @@ int main(void)
         TEST(the_history_is_the_last_200_that_ended),
         TEST(upstream_reading_the_history_changes_it),
         TEST(recent_are_5000_messages_with_their_time_in_sum),
-        TEST(a_message_within_a_message_is_one_of_its_own),
-        TEST(an_end_that_names_an_outer_message_ends_that_one),
+        TEST(a_message_within_a_message_is_a_separate_message),
+        TEST(an_end_that_names_an_outer_message_ends_that_message),
         TEST(messages_nested_too_deep_are_counted_and_end_in_order),
         TEST(upstream_a_listener_switched_off_in_mid_message_gets_anothers_end),
         TEST(a_listener_that_leaves_leaves_the_others_the_loop_450),

@@ -137,7 +137,7 @@ static void a_service_or_a_receiver_starts_with_its_application(void **state)
     }
 }
 
-static void an_activity_of_a_process_made_for_a_service_has_no_cold_start_of_its_own(void **state)
+static void an_activity_of_a_process_made_for_a_service_has_no_cold_start(void **state)
 {
     (void)state;
     begin();
@@ -243,7 +243,7 @@ static void a_start_of_thirty_seconds_is_not_reported(void **state)
 }
 
 /* A start of length zero counts. In upstream, 0 means that the start has not happened, so it begins again. */
-static void a_cold_start_of_no_length_is_one(void **state)
+static void a_cold_start_of_length_zero_is_reported(void **state)
 {
     (void)state;
     begin();
@@ -375,7 +375,7 @@ int main(void)
         TEST(each_message_that_launches_counts),
         TEST(a_transaction_without_a_launch_and_other_messages_are_passed_over),
         TEST(a_service_or_a_receiver_starts_with_its_application),
-        TEST(an_activity_of_a_process_made_for_a_service_has_no_cold_start_of_its_own),
+        TEST(an_activity_of_a_process_made_for_a_service_has_no_cold_start),
         TEST(after_a_splash_the_next_activity_ends_the_cold_start),
         TEST(an_app_that_shows_another_activity_than_its_splash_first_is_started),
         TEST(the_empty_and_the_missing_splash_list_hold_nothing),
@@ -383,7 +383,7 @@ int main(void)
         TEST(an_application_whose_end_was_not_seen_has_no_duration),
         TEST(an_activity_whose_creation_was_not_seen_is_started_in_time),
         TEST(a_start_of_thirty_seconds_is_not_reported),
-        TEST(a_cold_start_of_no_length_is_one),
+        TEST(a_cold_start_of_length_zero_is_reported),
         TEST(an_activity_created_when_there_is_none_is_a_warm_start),
         TEST(an_activity_beside_another_is_no_start),
         TEST(an_activity_that_was_never_seen_created_does_not_make_the_live_count_negative),
