@@ -58,7 +58,7 @@ static void locks(void *lock)
     note(sim_now());
 }
 
-static void what_others_can_notice_happens_after_what_was_charged(void **state)
+static void effects_on_other_threads_come_after_the_charged_time(void **state)
 {
     (void)state;
     struct sim_mutex m = {.name = "m"};
@@ -676,7 +676,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_compute_takes_its_time_and_what_was_charged_before),
         cmocka_unit_test(the_stack_of_a_thread_switched_away_from_can_be_read),
-        cmocka_unit_test(what_others_can_notice_happens_after_what_was_charged),
+        cmocka_unit_test(effects_on_other_threads_come_after_the_charged_time),
         cmocka_unit_test(callbacks_come_in_order_of_time_then_of_asking),
         cmocka_unit_test(a_run_ends_where_it_is_asked_to_or_must),
         cmocka_unit_test(a_run_waits_for_no_daemon),

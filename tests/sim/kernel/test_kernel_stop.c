@@ -549,7 +549,7 @@ static void allocates_in_the_window(void *arg)
     sim_continue(target);
 }
 
-static void who_waits_for_what_it_has_stopped_is_named_at_once(void **state)
+static void a_thread_that_waits_for_one_it_stopped_is_a_deadlock_immediately(void **state)
 {
     (void)state;
     fresh_locks(2);
@@ -592,7 +592,7 @@ static void circles_of_three_are_found_through_stops(void **state)
 }
 
 /* worker-1 waits for a lock and is stopped. It continues only after both end; the stop never ends. */
-static void who_waits_and_is_stopped_does_both(void **state)
+static void a_stopped_waiter_waits_for_its_stopper_and_for_the_owner(void **state)
 {
     (void)state;
     fresh_locks(2);
@@ -721,7 +721,7 @@ static void allocates_before_it_posts(void *arg)
     sim_sem_post(&s);
 }
 
-static void who_alone_posts_a_semaphore_is_waited_for_while_time_can_not_do(void **state)
+static void a_wait_without_timeout_waits_for_the_only_thread_that_posts(void **state)
 {
     (void)state;
     uint64_t ever = FOREVER, a_while = 20 * US;
@@ -761,13 +761,13 @@ int main(void)
         cmocka_unit_test(a_killed_stopper_stops_no_thread),
         cmocka_unit_test(a_lock_passes_on_when_its_next_owner_is_killed),
         cmocka_unit_test(a_callback_may_kill_the_running_thread),
-        cmocka_unit_test(who_waits_for_what_it_has_stopped_is_named_at_once),
+        cmocka_unit_test(a_thread_that_waits_for_one_it_stopped_is_a_deadlock_immediately),
         cmocka_unit_test(circles_of_three_are_found_through_stops),
-        cmocka_unit_test(who_waits_and_is_stopped_does_both),
+        cmocka_unit_test(a_stopped_waiter_waits_for_its_stopper_and_for_the_owner),
         cmocka_unit_test(a_wait_for_a_thread_that_will_run_is_no_deadlock),
         cmocka_unit_test(a_stop_that_was_handed_over_belongs_to_the_other_thread),
         cmocka_unit_test(a_hand_over_may_close_a_circle),
-        cmocka_unit_test(who_alone_posts_a_semaphore_is_waited_for_while_time_can_not_do),
+        cmocka_unit_test(a_wait_without_timeout_waits_for_the_only_thread_that_posts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -262,7 +262,7 @@ static void a_message_costs_the_player_the_same_however_many_wait(void **state)
 }
 
 /* The run ends when the scenario's duration ends, not when its threads end. */
-static void what_waits_for_ever_ends_with_the_scenario(void **state)
+static void an_endless_wait_ends_with_the_scenario(void **state)
 {
     static const char text[] =
         "scenario test \"test\"\nduration 200ms\ncores 2\nsemaphore never 0\n"
@@ -335,7 +335,7 @@ int main(void)
         PLAYED(the_waker_of_a_wait_is_the_releasing_thread),
         PLAYED(messages_of_a_queue_run_one_by_one_each_with_an_id),
         PLAYED(a_message_costs_the_player_the_same_however_many_wait),
-        PLAYED(what_waits_for_ever_ends_with_the_scenario),
+        PLAYED(an_endless_wait_ends_with_the_scenario),
         cmocka_unit_test(more_methods_than_there_are_frames_are_refused),
         PLAYED(when_the_main_thread_has_ended_its_process_costs_nothing),
         PLAYED(a_stack_deeper_than_there_is_ends_the_run_with_a_line),

@@ -141,7 +141,7 @@ static void of_several_exits_the_one_that_handed_over_is_the_waker_S70(void **st
 
 /* ---- S-71 */
 
-static void each_waiter_knows_its_own_notifier_S71(void **state)
+static void the_waker_of_each_waiter_is_its_notifier_S71(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
@@ -382,7 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PLAYED(of_several_exits_the_one_that_handed_over_is_the_waker_S70),
-        PLAYED(each_waiter_knows_its_own_notifier_S71),
+        PLAYED(the_waker_of_each_waiter_is_its_notifier_S71),
         PLAYED(where_the_order_is_anybodys_few_are_taken_for_another_S71),
         PLAYED(btrace_names_main_the_notifier_of_another_S71),
         PLAYED(no_wait_is_taken_for_one_of_another_lock_S72),

@@ -113,7 +113,7 @@ static void what_cannot_be_moved_is_refused_and_left_alone(void **state)
     }
 }
 
-static void what_is_no_code_is_refused(void **state)
+static void data_in_place_of_code_is_refused(void **state)
 {
     static long data[4];
     void *handle;
@@ -157,7 +157,7 @@ static void write_code(uint8_t *code, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
     assert_int_equal(strobe_protect_again(&u), STROBE_OK);
 }
 
-static void what_somebody_else_has_written_stays(void **state)
+static void code_that_another_library_has_written_stays(void **state)
 {
     unsigned char jump[SEEN_BYTES], other[SEEN_BYTES], after[SEEN_BYTES];
     uint8_t *code = (uint8_t *)(uintptr_t)movables[0].function;
@@ -232,9 +232,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_every_beginning_can_be_detoured_and_are_as_before),
         cmocka_unit_test(what_cannot_be_moved_is_refused_and_left_alone),
-        cmocka_unit_test(what_is_no_code_is_refused),
+        cmocka_unit_test(data_in_place_of_code_is_refused),
         cmocka_unit_test(detours_of_one_function_go_last_first),
-        cmocka_unit_test(what_somebody_else_has_written_stays),
+        cmocka_unit_test(code_that_another_library_has_written_stays),
         cmocka_unit_test(many_threads_may_call_through_a_detour),
 #if defined(__aarch64__)
         cmocka_unit_test(a_moved_call_has_the_same_target),

@@ -173,7 +173,7 @@ static void the_objects_are_found_by_what_they_hold(void **state)
     assert_int_equal(found.thread_ids_offset, 12);
 }
 
-static void without_its_symbol_the_runtime_is_believed_for_what_it_holds(void **state)
+static void without_its_symbol_the_runtime_is_proven_by_its_content(void **state)
 {
     (void)state;
     libart.address[STROBE_ART_RUNTIME_INSTANCE] = 0;
@@ -297,7 +297,7 @@ static void a_list_that_does_not_come_back_is_refused(void **state)
     assert_refused(STROBE_NO_ENTRY, "thread list");
 }
 
-static void a_list_with_its_links_the_other_way_round_is_one(void **state)
+static void a_list_with_reversed_links_is_accepted(void **state)
 {
     (void)state;
     const uint64_t node[] = {LIST + 8 * HEAD, NODES, NODES + 64};
@@ -433,7 +433,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup(f, start)
     const struct CMUnitTest tests[] = {
         TEST(the_objects_are_found_by_what_they_hold),
-        TEST(without_its_symbol_the_runtime_is_believed_for_what_it_holds),
+        TEST(without_its_symbol_the_runtime_is_proven_by_its_content),
         TEST(a_runtime_that_is_not_the_symbols_is_refused),
         TEST(a_java_vm_that_leads_nowhere_is_refused),
         TEST(words_that_equal_the_java_vm_by_chance_are_passed_over),
@@ -445,7 +445,7 @@ int main(void)
         TEST(a_pointer_to_no_object_is_refused),
         TEST(a_thread_list_without_the_calling_thread_is_refused),
         TEST(a_list_that_does_not_come_back_is_refused),
-        TEST(a_list_with_its_links_the_other_way_round_is_one),
+        TEST(a_list_with_reversed_links_is_accepted),
         TEST(a_class_linker_without_the_runtimes_intern_table_is_refused),
         TEST(a_heap_whose_cards_are_not_the_threads_is_refused),
         TEST(an_object_that_leads_to_the_thread_is_no_heap),

@@ -46,7 +46,7 @@ static void the_word_of_a_known_function_is_found_where_it_stands_once(void **st
     assert_int_equal(offset, 3 * sizeof(void *));
 }
 
-static void a_known_function_that_stands_nowhere_or_twice_gives_no_offset(void **state)
+static void a_known_function_that_is_found_nowhere_or_twice_gives_no_offset(void **state)
 {
     void *method[4] = {NULL, &second_function, NULL, &second_function};
     char shifted[4 * sizeof(void *)] = {0};
@@ -446,7 +446,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_word_of_a_known_function_is_found_where_it_stands_once),
-        cmocka_unit_test(a_known_function_that_stands_nowhere_or_twice_gives_no_offset),
+        cmocka_unit_test(a_known_function_that_is_found_nowhere_or_twice_gives_no_offset),
         cmocka_unit_test(a_native_function_is_exchanged_and_put_back),
         cmocka_unit_test(a_method_without_native_function_is_left_alone),
         cmocka_unit_test(a_native_hook_under_another_one_stays_until_that_is_gone),

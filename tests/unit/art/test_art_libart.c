@@ -241,7 +241,7 @@ static void strings_are_those_of_the_named_library(void **state)
     assert_false(a.libcxx);
 }
 
-static void what_is_not_loaded_is_said_to_be_not(void **state)
+static void a_library_that_is_not_loaded_is_reported(void **state)
 {
     (void)state;
     struct strobe_libart a;
@@ -463,7 +463,7 @@ int main(void)
         cmocka_unit_test(a_library_with_one_name_of_a_symbol_is_called_as_that_name_says),
         cmocka_unit_test(a_runtime_updated_apart_from_the_system_is_found_by_its_later_names),
         cmocka_unit_test(strings_are_those_of_the_named_library),
-        cmocka_unit_test(what_is_not_loaded_is_said_to_be_not),
+        cmocka_unit_test(a_library_that_is_not_loaded_is_reported),
         cmocka_unit_test(debians_runtime_has_all_that_level_30_asks_for),
         cmocka_unit_test(functions_are_called_in_their_shape),
     };

@@ -616,7 +616,7 @@ static void libraries_loaded_later_are_hooked_at_the_next_scan(void **state)
     MUST_BE("+B|1|seen");
 }
 
-static void what_is_missing_is_said_and_nothing_changed(void **state)
+static void a_missing_library_or_function_is_reported_and_nothing_is_changed(void **state)
 {
     struct strobe_rhea_options o = {.cutils = "libnowhere.so"};
     struct strobe_error error = {""};
@@ -702,7 +702,7 @@ int main(void)
         cmocka_unit_test_teardown(a_call_that_succeeds_leaves_errno_as_it_was, unload),
         cmocka_unit_test(labels_keep_size_and_offset_when_the_path_is_too_long),
         cmocka_unit_test_teardown(libraries_loaded_later_are_hooked_at_the_next_scan, unload),
-        cmocka_unit_test_teardown(what_is_missing_is_said_and_nothing_changed, unload),
+        cmocka_unit_test_teardown(a_missing_library_or_function_is_reported_and_nothing_is_changed, unload),
         cmocka_unit_test_teardown(a_ring_file_of_a_killed_process_gives_its_log, unload),
     };
     return cmocka_run_group_tests(tests, open_temp_dir, temp_dir_close);

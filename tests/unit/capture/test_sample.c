@@ -46,7 +46,7 @@ static __attribute__((noinline)) void scope(enum strobe_kind kind, uint64_t last
 
 /* ---- points */
 
-static void what_the_gate_turns_away_is_counted_S1(void **state)
+static void events_that_the_gate_rejects_are_counted_S1(void **state)
 {
     (void)state;
     for (int i = 0; i < 3334; i++) {
@@ -736,7 +736,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
-        TEST(what_the_gate_turns_away_is_counted_S1),
+        TEST(events_that_the_gate_rejects_are_counted_S1),
         TEST(equal_samples_are_merged_and_first_and_last_kept_S30),
         TEST(samples_of_other_stacks_kinds_or_messages_or_far_apart_are_not_merged),
         TEST(a_long_run_of_equal_samples_is_one_record),

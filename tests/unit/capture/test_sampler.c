@@ -106,7 +106,7 @@ static void two_threads_in_one_place_are_two_records_S45(void **state)
     assert_int_equal(items[1].record.thread, second->index);
 }
 
-static void a_stack_that_is_cut_says_so_S3(void **state)
+static void a_cut_stack_is_marked_S3(void **state)
 {
     (void)state;
     rig_stack(&rig, 129, 0x5000);
@@ -276,7 +276,7 @@ static void begin_exiting(struct rig *r)
     strobe_store_relaxed(&r->thread->entry->state, STROBE_THREAD_EXITING);
 }
 
-static void the_state_is_checked_again_once_the_thread_stands_S41_S42(void **state)
+static void the_state_is_checked_again_once_the_thread_is_stopped_S41_S42(void **state)
 {
     static void (*const changes[])(struct rig *) = {begin_blocking, begin_exiting};
     (void)state;
@@ -425,7 +425,7 @@ static void stand_for_a_while(struct rig *r)
     r->now += 300 * US;
 }
 
-static void each_stop_is_counted_with_how_long_the_thread_stood(void **state)
+static void each_stop_is_counted_with_its_duration(void **state)
 {
     (void)state;
     const struct strobe_stops *stops = &rig.engine.session.header->stops;
@@ -672,7 +672,7 @@ int main(void)
         TEST(a_merged_record_of_too_much_cpu_time_stores_the_maximum_S54),
         TEST(what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S51_S53),
         TEST(two_threads_in_one_place_are_two_records_S45),
-        TEST(a_stack_that_is_cut_says_so_S3),
+        TEST(a_cut_stack_is_marked_S3),
         TEST(a_pass_visits_a_bounded_number_of_threads_and_the_next_continues_there_S8),
         TEST(threads_that_have_ended_are_looked_at_no_more_and_those_behind_them_still_are),
         TEST(threads_other_than_main_are_sampled_in_every_second_interval),
@@ -685,7 +685,7 @@ int main(void)
         TEST(a_thread_that_runs_in_short_calls_takes_its_own_stack_when_the_call_ends),
         TEST(a_thread_that_waits_in_one_call_is_not_even_looked_at),
         TEST(an_exiting_thread_is_left_alone),
-        TEST(the_state_is_checked_again_once_the_thread_stands_S41_S42),
+        TEST(the_state_is_checked_again_once_the_thread_is_stopped_S41_S42),
         TEST(a_pass_waits_for_a_thread_for_its_remaining_time_and_at_least_an_eighth),
         TEST(points_do_not_wait_for_ever_for_a_sampler_that_never_gets_there),
         TEST(a_thread_that_did_not_get_to_run_is_tried_again_at_the_next_pass),
@@ -693,7 +693,7 @@ int main(void)
         TEST(a_thread_that_is_gone_is_retired_and_its_chunk_taken_back_S16),
         TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_stays_live),
         TEST(a_host_that_knows_which_threads_run_is_asked_S5),
-        TEST(each_stop_is_counted_with_how_long_the_thread_stood),
+        TEST(each_stop_is_counted_with_its_duration),
         TEST(a_copy_of_a_thread_that_the_watchdog_resumed_is_not_used_S46),
         TEST(only_the_copy_is_made_while_the_thread_is_stopped_S40),
 #if defined(__GLIBC__)

@@ -108,7 +108,7 @@ static void pass(uint64_t ms)
     strobe_sampler_pass(&sampler, rig.now);
 }
 
-static void the_frames_that_the_runtime_found_while_the_thread_stood_are_recorded(void **state)
+static void the_frames_that_the_runtime_found_during_the_stop_are_recorded(void **state)
 {
     (void)state;
     uint64_t frames[16];
@@ -193,7 +193,7 @@ static void a_walk_has_no_stack_bounds_when_the_thread_is_not_on_its_stack(void 
     assert_int_equal(walks, 3);
 }
 
-static void a_walk_that_was_cut_says_so_S3(void **state)
+static void a_cut_walk_is_marked_S3(void **state)
 {
     (void)state;
     depth = rig.engine.config.depth_max + 1;
@@ -251,13 +251,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
-        TEST(the_frames_that_the_runtime_found_while_the_thread_stood_are_recorded),
+        TEST(the_frames_that_the_runtime_found_during_the_stop_are_recorded),
         TEST(equal_walks_are_one_record),
         TEST(frames_put_in_after_the_resume_are_recorded),
         TEST(nothing_is_put_into_what_was_walked_while_the_thread_went_on_S46),
         TEST(a_walk_has_the_stack_from_its_pointer_up),
         TEST(a_walk_has_no_stack_bounds_when_the_thread_is_not_on_its_stack),
-        TEST(a_walk_that_was_cut_says_so_S3),
+        TEST(a_cut_walk_is_marked_S3),
         TEST(a_thread_that_turned_out_unfit_is_not_walked_S42),
         TEST(a_stack_of_a_thread_that_was_resumed_meanwhile_is_not_used_S46),
         TEST(a_thread_without_managed_frames_is_counted_as_not_unwound),

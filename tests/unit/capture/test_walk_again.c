@@ -134,7 +134,7 @@ static void a_frame_that_was_left_but_not_overwritten_is_not_taken_for_a_caller(
     assert_int_equal(check(STROBE_STACK_DEPTH_MAX), 39);
 }
 
-static void a_window_that_ends_elsewhere_is_walked_anew(void **state)
+static void a_window_that_ends_elsewhere_is_walked_completely(void **state)
 {
     (void)state;
     reset();
@@ -204,7 +204,7 @@ int main(void)
         cmocka_unit_test(a_stack_that_lost_and_gained_frames_shares_the_rest),
         cmocka_unit_test(a_caller_that_moved_on_under_equal_frames_is_seen),
         cmocka_unit_test(a_frame_that_was_left_but_not_overwritten_is_not_taken_for_a_caller),
-        cmocka_unit_test(a_window_that_ends_elsewhere_is_walked_anew),
+        cmocka_unit_test(a_window_that_ends_elsewhere_is_walked_completely),
         cmocka_unit_test(a_walk_that_was_cut_is_not_built_upon),
         cmocka_unit_test(any_history_gives_what_the_plain_walk_gives_S44),
     };

@@ -73,7 +73,7 @@ static void a_record_without_a_return_address_ends_the_stack_and_is_no_frame(voi
     assert_int_equal(count, 2);
 }
 
-static void a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_says_so_S3(void **state)
+static void a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_is_marked_S3(void **state)
 {
     (void)state;
     lay_chain(129);
@@ -308,7 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_good_chain_gives_all_frames_outermost_first, setup),
         cmocka_unit_test_setup(a_record_without_a_return_address_ends_the_stack_and_is_no_frame, setup),
-        cmocka_unit_test_setup(a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_says_so_S3, setup),
+        cmocka_unit_test_setup(a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_is_marked_S3, setup),
         cmocka_unit_test_setup(a_loop_ends_the_walk_S44, setup),
         cmocka_unit_test_setup(a_misaligned_wild_or_foreign_pointer_ends_the_walk_S44, setup),
         cmocka_unit_test_setup(a_pointer_outside_the_window_gives_no_frame, setup),

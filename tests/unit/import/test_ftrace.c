@@ -287,7 +287,7 @@ static void one_process_is_taken(void **state)
     options.pid = 0;
 }
 
-static void what_is_no_ftrace_text_is_refused(void **state)
+static void text_that_is_no_ftrace_is_refused(void **state)
 {
     (void)state;
     static const char expected[] = "line 1: expected ftrace text, such as `app-123 (123) [000] ...1 5.000001: "
@@ -455,7 +455,7 @@ int main(void)
         cmocka_unit_test(lines_may_end_as_on_windows),
         cmocka_unit_test(time_that_goes_back_stands_still),
         cmocka_unit_test(one_process_is_taken),
-        cmocka_unit_test(what_is_no_ftrace_text_is_refused),
+        cmocka_unit_test(text_that_is_no_ftrace_is_refused),
         cmocka_unit_test(reads_and_writes_are_calls_with_the_files_whole_name),
         cmocka_unit_test(reads_end_by_inode_and_offset),
         cmocka_unit_test(what_is_written_is_ftrace),

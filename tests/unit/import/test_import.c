@@ -446,7 +446,7 @@ static void samples_and_notes_come_back(void **state)
     expect("thread 0 1/2 a;sample 1/2@77;0@99 end;note faults 12;");
 }
 
-static void a_trace_cut_anywhere_says_where(void **state)
+static void a_trace_cut_anywhere_is_refused_with_the_position(void **state)
 {
     (void)state;
     build_good();
@@ -548,7 +548,7 @@ int main(void)
         cmocka_unit_test(an_unknown_clock_is_a_fault_with_its_place),
         cmocka_unit_test(a_fault_in_one_part_of_a_packet_is_not_forgotten_at_the_next),
         cmocka_unit_test(samples_and_notes_come_back),
-        cmocka_unit_test(a_trace_cut_anywhere_says_where),
+        cmocka_unit_test(a_trace_cut_anywhere_is_refused_with_the_position),
         cmocka_unit_test(damaged_traces_end_in_a_status),
         cmocka_unit_test(a_bad_trace_is_refused_also_when_no_error_text_is_requested),
         cmocka_unit_test(files_that_are_no_traces_say_so),

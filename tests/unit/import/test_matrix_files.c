@@ -142,7 +142,7 @@ static void streams_are_taken_apart(void **state)
     strobe_matrix_events_free(&e);
 }
 
-static void what_is_no_event_is_refused_by_its_column(void **state)
+static void an_invalid_event_is_refused_with_its_column(void **state)
 {
     (void)state;
     static const struct {
@@ -211,7 +211,7 @@ static void a_mapping_is_written_by_id_with_the_dispatch_last(void **state)
     strobe_matrix_map_close(m);
 }
 
-static void what_is_no_mapping_is_refused_by_its_line(void **state)
+static void an_invalid_mapping_is_refused_with_its_line(void **state)
 {
     (void)state;
     static const struct {
@@ -363,9 +363,9 @@ int main(void)
         cmocka_unit_test(a_dump_of_a_part_of_an_entry_is_refused),
         cmocka_unit_test(messages_are_found_in_a_log),
         cmocka_unit_test(streams_are_taken_apart),
-        cmocka_unit_test(what_is_no_event_is_refused_by_its_column),
+        cmocka_unit_test(an_invalid_event_is_refused_with_its_column),
         cmocka_unit_test(a_mapping_is_written_by_id_with_the_dispatch_last),
-        cmocka_unit_test(what_is_no_mapping_is_refused_by_its_line),
+        cmocka_unit_test(an_invalid_mapping_is_refused_with_its_line),
         cmocka_unit_test(a_black_list_takes_classes_and_packages_whole),
         cmocka_unit_test(methods_that_are_not_worth_a_probe_get_none),
         cmocka_unit_test(ids_go_on_after_the_largest_of_the_base_mapping),

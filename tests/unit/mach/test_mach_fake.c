@@ -79,7 +79,7 @@ static struct thread_basic_info basic(mach_port_t port)
 
 /* ---- suspensions */
 
-static void a_suspended_thread_stands_until_it_is_resumed_as_often(void **state)
+static void a_suspended_thread_is_stopped_until_it_is_resumed_as_often(void **state)
 {
     (void)state;
     struct counter c;
@@ -472,7 +472,7 @@ static void a_thread_has_a_name_when_the_app_has_used_up_its_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_suspended_thread_stands_until_it_is_resumed_as_often),
+        cmocka_unit_test(a_suspended_thread_is_stopped_until_it_is_resumed_as_often),
         cmocka_unit_test(each_kernel_calls_a_stopped_thread_by_its_own_name),
         cmocka_unit_test(a_thread_in_the_kernel_runs_on_after_a_suspend_until_it_comes_out),
         cmocka_unit_test(the_registers_of_a_running_thread_are_read_and_it_runs_on),

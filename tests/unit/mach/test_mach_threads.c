@@ -337,7 +337,7 @@ static void whichever_call_fails_no_right_is_lost(void **state)
         ask(&crew[i], ENDED_STEP);
 }
 
-static void a_full_table_says_so_and_keeps_no_right(void **state)
+static void a_full_table_is_reported_and_keeps_no_right(void **state)
 {
     (void)state;
     uint32_t refused = 0, first = 1u << 24, tid = first;
@@ -452,7 +452,7 @@ int main(void)
         TEST(a_thread_that_ends_unreported_is_gone_after_two_scans),
         TEST(a_refused_list_of_threads_retires_no_thread),
         TEST(whichever_call_fails_no_right_is_lost),
-        TEST(a_full_table_says_so_and_keeps_no_right),
+        TEST(a_full_table_is_reported_and_keeps_no_right),
         TEST(slots_of_threads_that_ended_are_taken_again),
         TEST(threads_that_come_and_go_leave_no_right_and_are_never_mistaken_S45),
     };

@@ -153,7 +153,7 @@ static void every_length_comes_back_across_the_wrap(void **state)
     }
 }
 
-static void a_message_in_two_parts_is_one(void **state)
+static void a_message_in_two_parts_is_read_as_one(void **state)
 {
     unsigned char whole[MOST], got[MOST];
     struct strobe_packet_reader r;
@@ -473,7 +473,7 @@ int main(void)
         cmocka_unit_test_teardown(a_ring_of_one_slot_holds_the_last_message_of_one_packet, unmake),
         cmocka_unit_test_teardown(messages_of_52_53_and_1024_bytes_take_1_2_and_20_packets, unmake),
         cmocka_unit_test_teardown(every_length_comes_back_across_the_wrap, unmake),
-        cmocka_unit_test_teardown(a_message_in_two_parts_is_one, unmake),
+        cmocka_unit_test_teardown(a_message_in_two_parts_is_read_as_one, unmake),
         cmocka_unit_test_teardown(empty_messages_and_those_too_long_are_refused_and_take_nothing, unmake),
         cmocka_unit_test_teardown(a_message_whose_begin_was_overwritten_is_reported_as_parts, unmake),
         cmocka_unit_test_teardown(a_reader_that_is_lapped_gets_no_message_of_two, unmake),

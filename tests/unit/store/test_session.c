@@ -157,7 +157,7 @@ static void the_defaults_are_valid_and_take_under_100_megabytes(void **state)
 
 /* The header of the engine's config says what each setting is for. The defaults are those of published tracers (S-1 to
  * S-8). */
-static void what_is_not_asked_for_is_as_published_tracers_have_it(void **state)
+static void defaults_are_those_of_published_tracers(void **state)
 {
     (void)state;
     const uint64_t us = 1000, ms = 1000000;
@@ -297,7 +297,7 @@ static void an_existing_file_is_replaced_only_on_request_and_only_a_regular_one(
 
 /* --- what is not a session --- */
 
-static void what_is_no_session_is_said_to_be_none(void **state)
+static void a_file_that_is_no_session_is_refused(void **state)
 {
     (void)state;
     struct strobe_session s;
@@ -317,7 +317,7 @@ static void what_is_no_session_is_said_to_be_none(void **state)
     assert_int_equal(strobe_session_trim(temp_dir_path("later")), STROBE_BAD_VERSION);
 }
 
-static void a_session_cut_anywhere_is_said_to_be_truncated(void **state)
+static void a_session_cut_anywhere_is_reported_as_truncated(void **state)
 {
     (void)state;
     struct strobe_config c = config_small();
@@ -369,7 +369,7 @@ static void hire(void *arg, uint32_t index)
     }
 }
 
-static void every_entry_goes_to_one_taker_and_a_full_table_says_so_S45(void **state)
+static void every_entry_goes_to_one_taker_and_a_full_table_is_reported_S45(void **state)
 {
     (void)state;
     struct strobe_config c = config_small();
@@ -590,13 +590,13 @@ int main(void)
         cmocka_unit_test(what_the_traced_process_wrote_is_what_a_reader_finds),
         cmocka_unit_test(how_a_process_ended_is_noted_in_a_session_that_it_has_not_closed_only),
         cmocka_unit_test(the_defaults_are_valid_and_take_under_100_megabytes),
-        cmocka_unit_test(what_is_not_asked_for_is_as_published_tracers_have_it),
+        cmocka_unit_test(defaults_are_those_of_published_tracers),
         cmocka_unit_test(a_process_without_standard_input_can_be_recorded),
         cmocka_unit_test(a_config_out_of_range_is_refused_and_leaves_no_file),
         cmocka_unit_test(an_existing_file_is_replaced_only_on_request_and_only_a_regular_one),
-        cmocka_unit_test(what_is_no_session_is_said_to_be_none),
-        cmocka_unit_test(a_session_cut_anywhere_is_said_to_be_truncated),
-        cmocka_unit_test(every_entry_goes_to_one_taker_and_a_full_table_says_so_S45),
+        cmocka_unit_test(a_file_that_is_no_session_is_refused),
+        cmocka_unit_test(a_session_cut_anywhere_is_reported_as_truncated),
+        cmocka_unit_test(every_entry_goes_to_one_taker_and_a_full_table_is_reported_S45),
         cmocka_unit_test(a_session_whose_process_lives_is_not_trimmed),
         cmocka_unit_test(a_session_that_has_not_begun_is_not_trimmed),
         cmocka_unit_test(a_session_of_another_namespace_is_not_trimmed),

@@ -158,7 +158,7 @@ static void the_id_of_a_stack_does_not_depend_on_what_was_interned_before_it_S34
 
 /* A caller may pass the number of frames shared with the previous stack. The table then skips these frames, and the ids
  * are the same. */
-static void what_the_caller_knows_to_be_shared_gives_the_same_ids(void **state)
+static void frames_that_the_caller_states_as_shared_give_the_same_ids(void **state)
 {
     (void)state;
     uint64_t random = seed, frames[STROBE_STACK_DEPTH_MAX], before[STROBE_STACK_DEPTH_MAX];
@@ -182,7 +182,7 @@ static void what_the_caller_knows_to_be_shared_gives_the_same_ids(void **state)
 }
 
 /* Stacks beyond the capacity: the id is that of the longest prefix that the table holds, never of another stack. */
-static void a_full_table_gives_the_longest_prefix_and_says_so_S31(void **state)
+static void a_full_table_gives_the_longest_prefix_and_reports_it_S31(void **state)
 {
     (void)state;
     static const uint32_t capacities[] = {1, 2, 7, 16, 100, 1000, 5000, 20000};
@@ -524,8 +524,8 @@ int main(void)
         cmocka_unit_test(a_stack_comes_back_as_it_went_at_every_depth),
         cmocka_unit_test(addresses_that_differ_in_any_one_bit_are_different_frames_S32),
         cmocka_unit_test(the_id_of_a_stack_does_not_depend_on_what_was_interned_before_it_S34),
-        cmocka_unit_test(what_the_caller_knows_to_be_shared_gives_the_same_ids),
-        cmocka_unit_test(a_full_table_gives_the_longest_prefix_and_says_so_S31),
+        cmocka_unit_test(frames_that_the_caller_states_as_shared_give_the_same_ids),
+        cmocka_unit_test(a_full_table_gives_the_longest_prefix_and_reports_it_S31),
         cmocka_unit_test(everything_counted_a_node_takes_at_most_40_bytes),
         cmocka_unit_test(the_slots_begin_with_a_cache_line_whatever_the_capacity),
         cmocka_unit_test(a_small_program_touches_little_of_a_large_table_S20),

@@ -323,7 +323,7 @@ static void an_address_used_again_after_an_unload_belongs_to_what_was_loaded_las
     done(s);
 }
 
-static void what_has_no_name_gets_a_placeholder_S57(void **state)
+static void a_function_without_a_name_gets_a_placeholder_S57(void **state)
 {
     (void)state;
     build(functions, "-O1", "lib.so");
@@ -609,7 +609,7 @@ int main(void)
         cmocka_unit_test(an_inlined_function_is_one_where_the_program_has_one),
         cmocka_unit_test(functions_of_equal_name_are_two_when_they_are_two_S59),
         cmocka_unit_test(an_address_used_again_after_an_unload_belongs_to_what_was_loaded_last),
-        cmocka_unit_test(what_has_no_name_gets_a_placeholder_S57),
+        cmocka_unit_test(a_function_without_a_name_gets_a_placeholder_S57),
         cmocka_unit_test(the_vdso_has_names_while_the_kernel_is_the_same),
         cmocka_unit_test(a_file_that_differs_from_the_recorded_one_is_not_used),
         cmocka_unit_test(damaged_libraries_give_placeholders_and_no_harm),

@@ -165,7 +165,7 @@ static void inconsistent_accounting_is_reported(void **state)
     strobe_report_close(r);
 }
 
-static void the_times_that_threads_stood_are_reported_in_both_forms(void **state)
+static void the_durations_of_stops_are_reported_in_both_forms(void **state)
 {
     (void)state;
     begin();
@@ -553,7 +553,7 @@ int main(void)
         cmocka_unit_test(methods_get_the_time_between_their_samples),
         cmocka_unit_test(blocking_calls_are_listed_with_their_callers),
         cmocka_unit_test(inconsistent_accounting_is_reported),
-        cmocka_unit_test(the_times_that_threads_stood_are_reported_in_both_forms),
+        cmocka_unit_test(the_durations_of_stops_are_reported_in_both_forms),
         cmocka_unit_test(a_killed_program_and_missing_files_are_warned_of),
         cmocka_unit_test(the_top_holds_the_first_of_every_ranking),
         cmocka_unit_test(long_names_are_cut_to_a_terminal_and_nowhere_else),

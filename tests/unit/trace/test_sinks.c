@@ -80,7 +80,7 @@ static void assert_text(enum strobe_format format, const char *wanted)
     free(found);
 }
 
-static void what_is_no_function_starts_at_no_address(void **state)
+static void names_that_are_no_functions_have_no_address(void **state)
 {
     (void)state;
     struct strobe_reader *reader;
@@ -411,7 +411,7 @@ static void a_failed_conversion_names_the_file_and_the_fault(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_function_starts_at_no_address),
+        cmocka_unit_test(names_that_are_no_functions_have_no_address),
         cmocka_unit_test(folded_stacks_weigh_the_time_each_was_innermost),
         cmocka_unit_test(weights_are_rounded_and_each_threads_own),
         cmocka_unit_test(chrome_events_pair_up_by_name),

@@ -25,7 +25,7 @@ static void time_that_others_had_the_processor_is_runnable_under_the_same_frames
     assert_int_equal(recording.stats.gaps, 0);
 }
 
-static void however_long_it_is_it_is_not_unseen(void **state)
+static void runnable_time_of_any_length_is_not_unseen(void **state)
 {
     (void)state;
     begin();
@@ -204,7 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_that_others_had_the_processor_is_runnable_under_the_same_frames),
-        cmocka_unit_test(however_long_it_is_it_is_not_unseen),
+        cmocka_unit_test(runnable_time_of_any_length_is_not_unseen),
         cmocka_unit_test(a_thread_that_gave_its_processor_away_unseen_was_off_cpu),
         cmocka_unit_test(a_thread_that_stood_is_shown_where_it_stood),
         cmocka_unit_test(a_change_between_two_ticks_is_shown_in_the_middle),

@@ -229,7 +229,7 @@ static void the_longest_item_may_be_longer_than_the_message_by_what_was_put_toge
     assert_true(watch_value(evil(0), "cost_ms") == 705.5 && watch_value(evil(0), "stack_ms") == 705.5);
 }
 
-static void names_of_many_lines_are_one(void **state)
+static void names_with_line_breaks_get_blanks(void **state)
 {
     (void)state;
     begin_message(0, "a\nmessage");
@@ -476,7 +476,7 @@ int main(void)
         TEST(equal_calls_of_one_caller_are_one_line),
         TEST(a_long_stack_is_cut_to_30_lines),
         TEST(the_longest_item_may_be_longer_than_the_message_by_what_was_put_together),
-        TEST(names_of_many_lines_are_one),
+        TEST(names_with_line_breaks_get_blanks),
         TEST(other_threads_calls_are_not_to_blame),
         TEST(a_message_reports_the_phases_of_its_frame_and_the_cpu_used),
         TEST(an_unfinished_message_says_so),

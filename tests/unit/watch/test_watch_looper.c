@@ -412,7 +412,7 @@ static void a_hang_reports_what_ran_before_and_the_state_of_the_app(void **state
 }
 
 /* A stop before the first message dereferenced a missing record. */
-static void upstream_stops_before_the_first_message_and_falls_over(void **state)
+static void upstream_crashes_at_a_stop_before_the_first_message(void **state)
 {
     (void)state;
     tick(1);
@@ -512,7 +512,7 @@ int main(void)
         TEST(a_message_that_never_ends_is_reported_when_the_stream_ends),
         TEST(a_hang_says_that_ends_of_messages_were_lost),
         TEST(a_hang_reports_what_ran_before_and_the_state_of_the_app),
-        TEST(upstream_stops_before_the_first_message_and_falls_over),
+        TEST(upstream_crashes_at_a_stop_before_the_first_message),
         TEST(thresholds_of_zero_find_nothing),
         TEST(random_messages_hang_when_their_length_says_so),
     };
