@@ -53,7 +53,7 @@ static void spin(strobe_a32 *stop)
         strobe_fence_signal();
 }
 
-/* ---- ours: sampler and target are threads of this process ---- */
+/* ---- Strobe: sampler and target are threads of this process ---- */
 
 struct job {
     const struct placement *placement;

@@ -150,7 +150,7 @@ static struct sim_lateness least_disturbed(struct sim_lateness *rounds, size_t c
     return out;
 }
 
-/* ---- what it was measured on ---- */
+/* ---- the measured machine ---- */
 
 static void name_processor(char *out, size_t bytes)
 {

@@ -22,7 +22,7 @@ static struct worker workers[WORKERS];
 static unsigned started;
 static struct strobe_mach_host host;
 
-/* ---- what workers do; the linker gives a section's begin and end ---- */
+/* ---- work of workers; the linker defines the begin and end of a section ---- */
 
 #define PART(name) __attribute__((noinline, section("of_" #name)))
 extern const char __start_of_spin[], __stop_of_spin[], __start_of_step[], __stop_of_step[];
@@ -119,7 +119,7 @@ static void stop(struct worker *w)
     w->port = MACH_PORT_NULL;
 }
 
-/* ---- what the sampler does ---- */
+/* ---- steps of the sampler ---- */
 
 static unsigned found_count;
 

@@ -3,7 +3,7 @@
 
 #include <mig/mach_host.h>
 
-/* ---- what the rules ask for ---- */
+/* ---- the environment of the rules ---- */
 
 static mach_port_t gate; /* a message in it ends a wait */
 

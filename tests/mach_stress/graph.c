@@ -150,7 +150,7 @@ GRAPH void *graph_begin(void *walker)
     return NULL;
 }
 
-/* ---- what is known of it */
+/* ---- return addresses and verdicts */
 
 static const struct {
     const char *name;

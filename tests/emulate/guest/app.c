@@ -19,7 +19,7 @@ static volatile uint64_t sink;
 static os_unfair_lock unfair;
 static pthread_mutex_t mutex;
 
-/* ---- what its threads do */
+/* ---- work of threads */
 
 APART static uint64_t leaf(uint64_t n)
 {

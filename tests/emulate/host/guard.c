@@ -58,7 +58,7 @@ bool guard_forbids(const struct kernel *k, uint64_t pc)
     return at < WORDS_MAX && forbidden[at / 64] >> at % 64 & 1;
 }
 
-/* ---- who waits for whom */
+/* ---- cycles of waiting threads */
 
 static struct thread *owner_of(struct kernel *k, const struct thread *t)
 {

@@ -254,7 +254,7 @@ static void bind_program(struct images *all, const struct image *i, struct machi
     }
 }
 
-/* ---- what others call */
+/* ---- the functions of image.h */
 
 void image_load(struct images *all, struct machine *m, const char *path)
 {

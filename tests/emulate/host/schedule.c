@@ -12,7 +12,7 @@ enum {
     ONE_SLICE = 1 << 20,
 };
 
-/* ---- what the processor reports */
+/* ---- exceptions of the processor */
 
 static void on_instruction(uc_engine *uc, uint64_t pc, uint32_t bytes, void *context)
 {

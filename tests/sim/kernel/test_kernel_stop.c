@@ -623,7 +623,7 @@ static void allocates_at_12(void *arg)
     sim_mutex_unlock(&zone);
 }
 
-static void lets_go_at_15(void *arg)
+static void releases_at_15(void *arg)
 {
     (void)arg;
     sim_mutex_lock(&other_lock);
@@ -640,13 +640,13 @@ static void a_wait_for_a_thread_that_will_run_is_no_deadlock(void **state)
     enter("worker-2", allocates_at_12, NULL);
     enter("sampler", stops_and_locks_what_is_free, NULL);
     play(SIM_END_DONE);
-    const uint64_t let_go[] = {25 * US, 25 * US};
-    expect_notes(let_go, sizeof let_go);
+    const uint64_t continued[] = {25 * US, 25 * US};
+    expect_notes(continued, sizeof continued);
     stage_close();
 
     fresh_locks(2);
     target = enter("worker-1", allocates, NULL);
-    enter("helper", lets_go_at_15, NULL);
+    enter("helper", releases_at_15, NULL);
     enter("sampler", locks_in_the_window, NULL);
     play(SIM_END_DONE);
     const uint64_t by_a_third[] = {25 * US};
@@ -662,7 +662,7 @@ static void hands_over_in_the_window(void *arg)
     sim_mutex_unlock(&zone);
 }
 
-static void lets_go_at_12(void *arg)
+static void releases_at_12(void *arg)
 {
     (void)arg;
     sim_sleep_until(12 * US);
@@ -675,7 +675,7 @@ static void a_stop_that_was_handed_over_belongs_to_the_other_thread(void **state
     for (uintptr_t known = 0; known < 2; known++) {
         fresh_locks(2);
         target = enter("worker-1", allocates, NULL);
-        second = enter("watchdog", lets_go_at_12, NULL);
+        second = enter("watchdog", releases_at_12, NULL);
         enter("sampler", hands_over_in_the_window, (void *)known);
         play(SIM_END_DONE);
         stage_close();
@@ -706,7 +706,7 @@ static void a_hand_over_may_close_a_circle(void **state)
     stage_close();
 }
 
-static void waits_to_be_let_go(void *patience_ns)
+static void waits_for_post(void *patience_ns)
 {
     sim_mutex_lock(&zone);
     sim_sem_wait(&s, *(uint64_t *)patience_ns);
@@ -726,7 +726,7 @@ static void a_wait_without_timeout_waits_for_the_only_thread_that_posts(void **s
     (void)state;
     uint64_t ever = FOREVER, a_while = 20 * US;
     fresh_locks(2);
-    enter("worker-1", waits_to_be_let_go, &ever);
+    enter("worker-1", waits_for_post, &ever);
     s.giver = enter("sampler", allocates_before_it_posts, NULL);
     play(SIM_END_DEADLOCK);
     assert_string_equal(error.text, "deadlock: sampler waits for malloc zone held by worker-1, "
@@ -734,7 +734,7 @@ static void a_wait_without_timeout_waits_for_the_only_thread_that_posts(void **s
     stage_close();
 
     fresh_locks(2);
-    enter("worker-1", waits_to_be_let_go, &a_while);
+    enter("worker-1", waits_for_post, &a_while);
     s.giver = enter("sampler", allocates_before_it_posts, NULL);
     play(SIM_END_DONE);
     stage_close();

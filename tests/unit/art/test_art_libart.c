@@ -296,7 +296,7 @@ static void debians_runtime_has_all_that_level_30_asks_for(void **state)
     assert_null(strobe_art_current(&a)); /* no thread of this process is attached */
 }
 
-/* ---- calls: functions that note what they were called with */
+/* ---- calls: functions that note their arguments */
 
 static struct {
     void *list, *second;

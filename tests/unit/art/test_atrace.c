@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-/* The app: calls through slots of its own. */
+/* The app: calls through its own slots. */
 static const char app_source[] =
     "#include <fcntl.h>\n#include <sys/uio.h>\n#include <unistd.h>\n"
     "void atrace_begin_body(const char *); void atrace_end_body(void) __attribute__((weak));\n"
@@ -86,7 +86,7 @@ static void load_fresh(int level, bool real_marker)
     app.cutils = dlopen(app.path, RTLD_NOW | RTLD_GLOBAL);
     if (!app.cutils)
         fail_msg("%s", dlerror());
-    /* As Android's loader does, all is bound at once. */
+    /* Binds all symbols immediately, as Android's loader does. */
     app.library = dlopen(temp_dir_path("libapp.so"), RTLD_NOW | RTLD_LOCAL);
     if (!app.library)
         fail_msg("%s", dlerror());

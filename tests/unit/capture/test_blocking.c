@@ -189,7 +189,7 @@ static void each_of_two_waiters_records_the_notify_that_resumed_it_S71(void **st
     waits(1, LOCK, STROBE_KIND_COND);
     time_passes(MS);
     releases(2, LOCK, STROBE_RELEASE_ONE);
-    gets(1, LOCK); /* not the one who waited longest */
+    gets(1, LOCK); /* not the longest waiter */
     time_passes(MS);
     releases(3, LOCK, STROBE_RELEASE_ONE);
     gets(0, LOCK);

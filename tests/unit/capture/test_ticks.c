@@ -13,7 +13,7 @@ enum { ITEMS = 512, MAIN_TID_PASSES = 40 };
 
 static struct strobe_ring_item items[ITEMS];
 
-/* ---- what a tick records */
+/* ---- the records of a tick */
 
 static uint32_t cpu_reads;
 static uint64_t (*read_cpu)(void *ctx);

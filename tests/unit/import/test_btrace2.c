@@ -98,7 +98,7 @@ static void reads_as(const char *expected)
     strobe_calls_close(&calls);
 }
 
-/* ---- what nests */
+/* ---- nested calls */
 
 static void calls_nest_as_they_were_made(void **state)
 {
@@ -184,7 +184,7 @@ static void a_call_that_outlasts_its_caller_is_cut(void **state)
     assert_int_equal(stats.cut, 1);
 }
 
-/* ---- what the log holds beside */
+/* ---- other content of the log */
 
 static void records_never_written_and_an_odd_tail_are_no_calls(void **state)
 {

@@ -213,7 +213,7 @@ static void what_marks_mean_can_be_said(void **state)
     reads_as(AT("1.0") "B|7|B:a\n", "7* app: B<B:a>1000000000\n");
 }
 
-/* ---- what is left out is counted */
+/* ---- counts of omitted lines */
 
 static void marks_that_lack_something_are_counted(void **state)
 {

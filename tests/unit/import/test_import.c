@@ -146,13 +146,13 @@ static void event_packet(uint32_t sequence, uint64_t delta, uint64_t name, const
     packet(&p);
 }
 
-/* ---- what the importer reports, as text */
+/* ---- the importer's events, as text */
 
 static char imported[16384];
 static size_t imported_bytes;
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
+static void append(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void append(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -164,50 +164,50 @@ static void say(const char *format, ...)
 static void on_process(void *ctx, uint32_t pid, const char *name)
 {
     (void)ctx;
-    say("process %" PRIu32 " %s;", pid, name);
+    append("process %" PRIu32 " %s;", pid, name);
 }
 
 static void on_thread(void *ctx, uint32_t thread, uint32_t pid, uint32_t tid, const char *name)
 {
     (void)ctx;
-    say("thread %" PRIu32 " %" PRIu32 "/%" PRIu32 " %s;", thread, pid, tid, name);
+    append("thread %" PRIu32 " %" PRIu32 "/%" PRIu32 " %s;", thread, pid, tid, name);
 }
 
 static void on_begin(void *ctx, const struct strobe_import_event *e)
 {
     (void)ctx;
-    say("%" PRIu32 "@%" PRIu64 " begin %s (%s)", e->thread, e->time_ns, e->name, e->category);
+    append("%" PRIu32 "@%" PRIu64 " begin %s (%s)", e->thread, e->time_ns, e->name, e->category);
     if (e->has_cpu)
-        say(" cpu %" PRIu64, e->cpu_ns);
-    say(";");
+        append(" cpu %" PRIu64, e->cpu_ns);
+    append(";");
 }
 
 static void on_end(void *ctx, const struct strobe_import_event *e)
 {
     (void)ctx;
-    say("%" PRIu32 "@%" PRIu64 " end", e->thread, e->time_ns);
+    append("%" PRIu32 "@%" PRIu64 " end", e->thread, e->time_ns);
     if (e->has_cpu)
-        say(" cpu %" PRIu64, e->cpu_ns);
-    say(";");
+        append(" cpu %" PRIu64, e->cpu_ns);
+    append(";");
 }
 
 static void on_counter(void *ctx, const struct strobe_import_event *e)
 {
     (void)ctx;
-    say("%" PRIu32 "@%" PRIu64 " %s = %g %s;", e->thread, e->time_ns, e->name, e->value, e->unit);
+    append("%" PRIu32 "@%" PRIu64 " %s = %g %s;", e->thread, e->time_ns, e->name, e->value, e->unit);
 }
 
 static void on_note(void *ctx, const struct strobe_import_event *e, const char *key, uint64_t value)
 {
     (void)ctx;
     (void)e;
-    say("note %s %" PRIu64 ";", key, value);
+    append("note %s %" PRIu64 ";", key, value);
 }
 
 static void on_sample(void *ctx, uint32_t pid, uint32_t tid, uint64_t time_ns)
 {
     (void)ctx;
-    say("sample %" PRIu32 "/%" PRIu32 "@%" PRIu64 ";", pid, tid, time_ns);
+    append("sample %" PRIu32 "/%" PRIu32 "@%" PRIu64 ";", pid, tid, time_ns);
 }
 
 static const struct strobe_import_visitor visitor = {
@@ -511,7 +511,7 @@ static void on_process_look_at_descriptors(void *ctx, uint32_t pid, const char *
     const int *open_before = ctx;
     for (int fd = 0; fd < 64; fd++)
         if (!open_before[fd] && fcntl(fd, F_GETFD) != -1)
-            say(fcntl(fd, F_GETFD) & FD_CLOEXEC ? "kept;" : "handed on;");
+            append(fcntl(fd, F_GETFD) & FD_CLOEXEC ? "kept;" : "handed on;");
 }
 
 static void a_trace_being_read_is_not_handed_to_programs_started_meanwhile(void **state)

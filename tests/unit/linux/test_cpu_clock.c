@@ -118,7 +118,7 @@ static void skip_where_refused(void)
     }
 }
 
-/* ---- what ticks */
+/* ---- ticking threads */
 
 static void compute_100_ms(struct ticker *t)
 {

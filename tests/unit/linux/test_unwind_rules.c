@@ -74,7 +74,7 @@ static void close_image(struct image *m)
     munmap(m->file, m->bytes);
 }
 
-/* ---- what elfutils says, as a rule; false when a rule can't say it ---- */
+/* ---- the rules of elfutils, in Strobe's form; false when this form cannot express one ---- */
 
 static bool oracle_cfa(Dwarf_Frame *frame, struct strobe_unwind_rule *out)
 {

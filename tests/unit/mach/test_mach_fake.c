@@ -293,7 +293,7 @@ static void threads_that_end_while_they_are_suspended_leave_nothing_behind(void 
     assert_int_equal(fake_mach_holds(), 0);
 }
 
-/* ---- a thread is listed as long as it lives, whoever ends beside it */
+/* ---- a thread is listed as long as it lives, whichever other threads end */
 
 enum { ENDERS = 8, ROUNDS = 300 };
 

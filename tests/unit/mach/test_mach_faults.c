@@ -36,7 +36,7 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- what the app does */
+/* ---- the app */
 
 static void *compute(void *nothing)
 {
@@ -151,7 +151,7 @@ static int tear_down(void **state)
 }
 
 /* A right whose release the system refused still exists. */
-static void is_as_it_was(const char *failed, uint64_t nth)
+static void assert_app_restored(const char *failed, uint64_t nth)
 {
     rights += failed && strcmp(failed, "mach_port_deallocate") == 0;
     if (memcmp(before, app, sizeof before) != 0 || malloc_logger)
@@ -175,7 +175,7 @@ static void whichever_call_fails_a_capture_ends_in_order_and_the_app_is_as_it_wa
         fake_mach_fail_any(nth, codes[(round + nth) % (sizeof codes / sizeof *codes)]);
         capture(NULL);
         failed = last_failed;
-        is_as_it_was(failed, nth);
+        assert_app_restored(failed, nth);
         faults += failed != NULL;
         nth = failed ? nth : 0;
     }
@@ -197,7 +197,7 @@ static void a_call_that_fails_once_stops_no_capture_and_leaves_no_hook_and_no_th
         create_session();
         fake_mach_fail(faults[i].call, faults[i].nth, 1, KERN_RESOURCE_SHORTAGE);
         assert_true(capture(faults[i].call));
-        is_as_it_was(faults[i].call, faults[i].nth);
+        assert_app_restored(faults[i].call, faults[i].nth);
     }
 }
 
@@ -213,7 +213,7 @@ static void a_sampler_without_its_own_thread_id_does_not_begin(void **state)
         fake_mach_fail("pthread_threadid_np", nth, 1, KERN_FAILURE);
         calls = fake_mach_calls("pthread_threadid_np");
         began = capture("pthread_threadid_np");
-        is_as_it_was("pthread_threadid_np", nth);
+        assert_app_restored("pthread_threadid_np", nth);
         assert_true(fake_mach_calls("pthread_threadid_np") > calls);
         assert_true(nth > 3 || !began);
     }
@@ -227,10 +227,10 @@ static void a_session_that_is_not_there_changes_nothing(void **state)
     assert_int_equal(strobe_mach_start(&(struct strobe_mach_options){.session_path = "/not/there"}, NULL, &error),
                      STROBE_IO);
     assert_string_equal(error.text, "/not/there: input/output error");
-    is_as_it_was(NULL, 0);
+    assert_app_restored(NULL, 0);
     create_session();
     assert_true(capture("nothing"));
-    is_as_it_was(NULL, 0);
+    assert_app_restored(NULL, 0);
 }
 
 /* Faults and switches are not counted on Mach. */

@@ -108,7 +108,7 @@ static void assert_pointers(int section, const void *p0, const void *p1, const v
     assert_null(m.pointer[section][MACH_IMAGE_SYMBOLS]);
 }
 
-/* ---- what is changed */
+/* ---- changed pointers */
 
 static void pointers_of_every_kind_lead_to_the_hooks_and_back_again(void **state)
 {

@@ -89,7 +89,7 @@ static uint64_t model_entry(bool enter, int32_t id, uint64_t ms)
     return (enter ? UINT64_C(1) << 63 : 0) | (uint64_t)(int64_t)id << 43 | (ms & 0x7FFFFFFFFFF);
 }
 
-/* ---- ours */
+/* ---- Strobe's log */
 
 static void begin_with(uint32_t capacity, bool freezes)
 {
@@ -203,7 +203,7 @@ static void negative_and_over_range_ids_are_refused(void **state)
     assert_int_equal(model_entry(false, -1, 0), 0xfffff80000000000);
 }
 
-/* ---- marks: the rows of the table, each with what upstream's record gives */
+/* ---- marks: the rows of the table, each with the result of upstream's record */
 
 static void a_mark_of_a_fresh_log_has_what_follows(void **state)
 {

@@ -197,7 +197,7 @@ static void a_message_whose_begin_was_overwritten_is_reported_as_parts(void **st
     assert_int_equal(r.before, 1);
 }
 
-/* ---- readers that are overtaken, slots that are not what they should be */
+/* ---- overtaken readers, damaged slots */
 
 static void a_reader_that_is_lapped_gets_no_message_of_two(void **state)
 {
@@ -375,7 +375,7 @@ static void threads_lose_only_what_is_counted(void **state)
     assert_int_equal(r.messages, CROWD * EACH);
 }
 
-/* ---- what a process leaves that was killed */
+/* ---- the ring of a killed process */
 
 static int open_file(const char *path, uint32_t slots, void **at)
 {

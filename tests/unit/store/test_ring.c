@@ -302,7 +302,7 @@ static void a_ring_with_a_free_chunk_refuses_nothing(void **state)
     }
 }
 
-/* --- who writes where --- */
+/* --- claims of chunks --- */
 
 /* A claimant stalls for a lap after its draw. The chunk it then finds was sealed after that draw and must not be
  * taken. */

@@ -295,7 +295,7 @@ static void an_existing_file_is_replaced_only_on_request_and_only_a_regular_one(
     assert_int_equal(errno, ENOENT);
 }
 
-/* --- what is not a session --- */
+/* --- files that are no sessions --- */
 
 static void a_file_that_is_no_session_is_refused(void **state)
 {

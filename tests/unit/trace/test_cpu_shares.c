@@ -125,7 +125,7 @@ static void add_up(uint64_t end_ticks, struct strobe_sink *sink)
     strobe_reader_close(reader);
 }
 
-/* ---- what the sessions are made of */
+/* ---- content of the sessions */
 
 static void begin_ticking(void)
 {

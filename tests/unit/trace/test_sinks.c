@@ -173,7 +173,7 @@ static void speedscope_profiles_open_and_close_frames(void **state)
     free(found);
 }
 
-/* ---- Perfetto: a reader of its own for the wire format */
+/* ---- Perfetto: a separate reader of the wire format */
 
 struct cursor {
     const uint8_t *p, *end;
@@ -383,7 +383,7 @@ static void a_name_is_emitted_once_however_often_it_is_used(void **state)
     assert_int_equal(names_in_trace_of(temp_dir_path("session")), 4);
 }
 
-/* ---- the whole way */
+/* ---- whole conversions */
 
 static void a_failed_conversion_names_the_file_and_the_fault(void **state)
 {

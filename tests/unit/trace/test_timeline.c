@@ -705,7 +705,7 @@ static void a_call_under_way_at_the_end_is_shown_as_far_as_the_session_goes(void
     expect("a[0,600000) .b[0,1000) .c[1000,600000) ..[cond wait][1000,600000)");
 }
 
-/* ---- what is missing */
+/* ---- missing frames, calls and records */
 
 static void a_cut_stack_hangs_under_a_placeholder(void **state)
 {

@@ -52,7 +52,7 @@ static uint64_t seed;
 
 enum { WAIT = 1000, UNSEEN = 2000, SAMPLED_CALL = 3000 }; /* names; functions are their letters */
 
-/* ---- what is recorded */
+/* ---- the random session */
 
 static void add_event(uint64_t at, enum what what, uint32_t record, uint32_t index)
 {
@@ -174,7 +174,7 @@ static void write_session(const char *path)
     strobe_build_end(&build, END);
 }
 
-/* ---- what ought to be shown */
+/* ---- the expected pictures */
 
 /* Finds the calls open at t, outermost first. */
 static uint32_t open_calls(uint64_t t, const struct record **out)
