@@ -1,5 +1,5 @@
-/* Waits whose wakers are known. Each thread has a name, and the main thread prints the expected wakers. Every wait
- * lasts some 20 ms, so that its waker is certain. */
+/* Waits with known wakers. Each thread has a name, and the main thread prints the expected wakers. Every wait lasts
+ * some 20 ms, so that its waker is certain. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>

@@ -205,7 +205,7 @@ static void print(const char *who, const struct sim_score *s)
                   (unsigned long long)s->right_wakers, (unsigned long long)s->claimed_wakers);
 }
 
-/* How often each sum was above zero. Shows that the random pairs reach each sum. */
+/* Counts how often each sum was above zero, to show that the random pairs reach each sum. */
 struct reach {
     uint64_t agreed, folded, found, merges, splits, wakers, blocked;
 };

@@ -17,7 +17,7 @@
 
 /* ---- memory ---- */
 
-/* Addresses. What stands at each is REGION_BYTES long, unless the test makes it shorter; nothing else is readable. */
+/* Addresses of objects. Each object has REGION_BYTES, unless the test makes it shorter. No other memory is readable. */
 enum {
     VM = 0x100000,
     INSTANCE = 0x110000,

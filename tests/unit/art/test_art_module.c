@@ -233,7 +233,8 @@ static void the_same_program_headers_make_the_same_library(void **state)
 
 /* ---- files that are not loaded */
 
-/* Opens what this test has written as a file; whatever it is, the answer is one line, or symbols within the library. */
+/* Opens the file that this test has written. With any content, the result is one line of error text, or symbols
+ * within the library. */
 static enum strobe_status open_bytes(const char *bytes, size_t count)
 {
     static const char *const names[] = {"t_exported", "t_object", "t_hidden", "t_local", "t_absent", ""};
@@ -358,7 +359,7 @@ static ElfW(Shdr) * section(char *b, uint32_t type)
 
 static const uint32_t wild[] = {0, 1, 2, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff};
 
-/* Sets each word of a part of the library to each wild value, one at a time, and all of them at once. */
+/* Sets each word of a part of the library to each wild value, one word at a time, and all words together. */
 static void damage(char *b, size_t bytes, size_t offset, size_t count)
 {
     char *was = malloc(count);
@@ -453,7 +454,7 @@ static void wild_values_in_memory_lead_nowhere(void **state)
         uint32_t *table = (uint32_t *)(uintptr_t)(i ? m.dynamic.sysv_hash : m.dynamic.gnu_hash);
         uintptr_t page = (uintptr_t)table & ~(uintptr_t)0xfff;
         uint64_t exported = by_dlsym(handle, "t_exported");
-        /* Code may stand in the same page. */
+        /* The same page may contain code. */
         assert_int_equal(mprotect((void *)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
         for (size_t at = 0; at < 12 && (uintptr_t)&table[at] < page + 4096; at++) {
             uint32_t was = table[at];

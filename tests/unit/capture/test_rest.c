@@ -55,7 +55,7 @@ static void a_rest_whose_word_has_changed_before_it_does_not_begin(void **state)
     assert_true(ended < deadline);
 }
 
-/* A wake-up without a change of the word does not end the rest, whatever its cause. */
+/* A wake-up by another cause does not end the rest: only a change of the word does. */
 static void a_rest_ends_when_its_word_has_changed_and_it_is_roused(void **state)
 {
     pthread_t thread;

@@ -208,7 +208,7 @@ static void a_chain_that_breaks_in_the_outermost_code_is_whole(void **state)
 {
     (void)state;
     lay_chain(5);
-    memory[16] = 0x4141; /* the outermost record's saved pointer: whatever start code left there */
+    memory[16] = 0x4141; /* the outermost record's saved pointer: any value of start code */
     struct strobe_window w = window_of(0, sizeof memory);
     w.root = BASE + 4 * 32;
     assert_int_equal(strobe_walk_fp(&w, BASE, frames + FRAMES, FRAMES, &count), STROBE_WALK_ROOT);

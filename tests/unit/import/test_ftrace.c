@@ -184,7 +184,7 @@ static void rheatrace_marks_name_their_ends(void **state)
     assert_true(stats.rhea);
 }
 
-/* Upstream's script rewrites these prefixes wherever they stand in a name. */
+/* Upstream's script rewrites these prefixes anywhere in a name. */
 static void rheatrace_prefixes_are_taken_off_once(void **state)
 {
     (void)state;
@@ -305,7 +305,8 @@ static void text_that_is_no_ftrace_is_refused(void **state)
 static void reads_and_writes_are_calls_with_the_files_whole_name(void **state)
 {
     (void)state;
-    /* Upstream takes letters off the names' ends: "entry_name" as a set of letters eats "ary/" and the like. */
+    /* Upstream strips letters from the ends of names: "entry_name" as a set of letters removes "ary/" and similar
+     * texts. */
     reads_as("app-7 (7) [001] ...1 1.0: android_fs_dataread_start: entry_name /entry_name/mane, offset 1, b.db, offset "
              "4096, bytes 8192, cmdline com.app, pid 7, i_size 99999, ino 55\n"
              "ksoftirqd-3 (3) [001] ..s1 2.0: android_fs_dataread_end: ino 55, offset 4096, bytes 8192\n"

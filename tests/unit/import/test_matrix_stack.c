@@ -399,7 +399,7 @@ static void trimming_takes_the_shortest_from_the_end_and_stops_in_time(void **st
     }
 }
 
-/* Upstream: 1 goes in the first pass, what it called stays. */
+/* Upstream: 1 is removed in the first pass, and the calls in it stay. */
 static void trimming_leaves_no_item_without_its_caller(void **state)
 {
     (void)state;
@@ -411,7 +411,7 @@ static void trimming_leaves_no_item_without_its_caller(void **state)
     trims(UPSTREAM, "0,8,100 1,1,4 2,2,50 3,3,2 1,4,60", 3, "0,8,1,100 2,2,1,50 1,4,1,60");
 }
 
-/* The 60th pass takes what is below 300 ms. What is left beyond the target then goes from the end: upstream's end is
+/* The 60th pass removes items below 300 ms. Items beyond the target are then removed from the end: upstream's end is
  * 30 items, whatever the target. */
 static void after_sixty_passes_the_first_items_are_left(void **state)
 {

@@ -33,7 +33,7 @@ static uint64_t returns_to; /* in the caller, behind its call */
 static struct strobe_linux linux_host;
 static struct strobe_window own_stack;
 
-/* What was seen in the callee: frames[0] is the callee, [1] its caller, [2] the caller's. */
+/* Frames that the callee sees: frames[0] is the callee, [1] its caller, [2] the caller's caller. */
 static uint32_t seen, whole, caller_missing, wrong;
 static bool stepping;
 

@@ -1,4 +1,4 @@
-/* Damaged call frame information: whatever the bytes are, the search for rules ends and reads nothing outside them. The
+/* Damaged call frame information: with any bytes, the search for rules ends and reads nothing outside them. The
  * bytes lie between two unreadable pages (S-44). */
 #include "engine/backend/linux/eh_frame.h"
 

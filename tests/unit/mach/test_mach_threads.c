@@ -141,7 +141,7 @@ static void assert_no_right_is_left(void)
     assert_int_equal(fake_mach_rights(), rights_before);
 }
 
-/* All threads have ended by now. */
+/* The test has ended all its threads. */
 static int stop(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* Matrix's packed method log: its words, its ring and marks, its clock and states. A model of upstream's log runs
- * beside ours: the regressions R-1 and R-3. */
+ * beside Strobe's log: the regressions R-1 and R-3. */
 #include "engine/method/matrix/matrix_log.h"
 
 #include "tests/unit/support/temp_dir.h"

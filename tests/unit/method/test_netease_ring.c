@@ -1,4 +1,4 @@
-/* The ring of captured stacks of method pointers: what is in it, in which order, and what is reported of the rest. */
+/* The ring of captured stacks of method pointers: its content, its order, and its reports of missing captures. */
 #include "engine/method/netease/netease_ring.h"
 
 #include "engine/base/mix.h"

@@ -1,5 +1,5 @@
-/* The packet ring: sizes at their limits, messages of every length whole or reported as missing, what a crash leaves.
- * The regressions R-9. */
+/* The packet ring: sizes at their limits, messages of every length (read complete or reported as missing), and the
+ * ring after a crash. The regressions R-9. */
 #include "engine/method/rhea/packet_ring.h"
 #include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"

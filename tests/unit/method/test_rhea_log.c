@@ -1,4 +1,4 @@
-/* RheaTrace's raw log: what is written of a ring, what is read of a log, and that the two agree. */
+/* RheaTrace's raw log: writing a ring to a log, reading a log, and that both agree. */
 #include "engine/base/error.h"
 #include "engine/method/rhea/rhea_log.h"
 #include "engine/trace/import/rhea/rhea_read.h"

@@ -147,7 +147,7 @@ static void storm_body(void *arg, uint32_t index)
     strobe_store_relaxed(&s->stop, 1);
 }
 
-/* Runs it, and checks what must hold after any storm. */
+/* Runs the storm, and checks the properties that must hold after each storm. */
 static void storm_run(struct storm *s)
 {
     uint64_t samples = 0, overwrote = 0;
@@ -253,7 +253,7 @@ static void many_writers_fill_a_keep_oldest_ring_and_lose_no_accepted_record_S14
 
 /* --- death --- */
 
-struct will { /* what a writer leaves behind, in shared memory */
+struct will { /* state of a writer in shared memory, which stays after its death */
     struct strobe_ring_writer w;
     strobe_a64 written;
 };

@@ -133,7 +133,7 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
     snprintf(m->name, sizeof m->name, "%s", name);
 }
 
-/* The flow of a wait comes last in its slice; that of a waker comes at any time. */
+/* The flow of a waiter comes last in its slice. The flow of a waker comes at any time. */
 static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct recording *t = (struct recording *)sink;
