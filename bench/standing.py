@@ -20,15 +20,15 @@ import subprocess
 import sys
 
 FIXTURES = "fixtures/scenarios"
-ONE_SEED = ("long_run",)                                   # the same at any
-FEW_SEEDS = ("cold_start", "thread_churn", "hang")         # they take long
+ONE_SEED = ("long_run",)                                   # the same at each seed
+FEW_SEEDS = ("cold_start", "thread_churn", "hang")         # long scenarios
 ON_MACH = ("ios_launch", "dispatch_storm", "hang", "malloc_deadlock", "thread_churn")
 POLICIES = ("strobe", "ideal", "btrace-android", "btrace-ios")
-MARGIN = 0.4                                               # of the spread that was seen, beyond it
+MARGIN = 0.4                                               # part of the measured spread that is added to it
 
 
 def results(strobe, path, policy, seeds, options=()):
-    """As many results of the scenario as it is; its expectations are not judged when the cores are given."""
+    """Returns results of the scenario. Its `expect` lines are not judged when the number of cores is given."""
     printed = subprocess.run([strobe, "run", path, "--print"], capture_output=True, text=True, check=True).stdout
     cores = re.search(r"^cores (\d+)", printed, re.M).group(1)
     command = [strobe, "run", path, "--policy", policy, "--cores", cores, "--json", *options]
@@ -65,7 +65,7 @@ def print_mach_row(strobe, path):
 
 
 def widened(score, values, low, high):
-    """Bounds that hold all values, in hundredths; of errors and overheads in finer steps."""
+    """Returns bounds that contain all values, in hundredths; for errors and overheads in finer steps."""
     least, most = min(values), max(values)
     margin = MARGIN * max(most - least, 0.002)
     step = 1000 if float(high) < 0.5 else 100

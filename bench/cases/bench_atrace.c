@@ -1,5 +1,5 @@
-/* The atrace proxy: a message that is written to the marker file, against the same call led to the ring, as libcutils'
- * own slot leads it. The marker is a file in memory; the kernel's own costs more than that. */
+/* The atrace proxy: a message written to the marker file, against the same call led to the ring, as libcutils' own
+ * slot leads it. The marker is a file in memory; a write by the kernel to its trace costs more. */
 #include "bench/bench.h"
 #include "engine/base/error.h"
 
@@ -21,9 +21,9 @@ static const char long_text[] = "B|12345|B:com.example.gallery.ui.AlbumActivity$
 static char folder[400];
 static int marker = -1;
 static void *cutils;
-static writer *through_slot; /* what libcutils' slot of write leads to during a capture */
+static writer *through_slot; /* target of libcutils' slot of write during a capture */
 
-/* A file that only grows would measure the growing. */
+/* Rewinds the file after each batch, so that the time to grow a file is not measured. */
 static void write_marker(struct gbench_state *s, const void *text)
 {
     size_t bytes = strlen(text);
@@ -49,7 +49,7 @@ static ssize_t on_top(int fd, const void *from, size_t bytes)
     return write(fd, from, bytes);
 }
 
-/* A capture in front of the lab's libcutils, and the proxy's address: what a hook on top of it finds there. */
+/* Begins a capture over the lab's libcutils, and finds the proxy's address, as a hook on top of it would. */
 static bool start_capture(void)
 {
     struct strobe_error error = {""};

@@ -1,5 +1,5 @@
-/* An instrumented entry and exit put in the call log, against the least that such hooks do: behind a call, the time
- * from a word that a clock thread keeps (one relaxed load), and the two stores of an entry. */
+/* An instrumented entry and exit that write to the call log, against the minimum for such hooks: a call, the time
+ * from a word that a clock thread updates (one relaxed load), and the two stores of an entry. */
 #include "bench/bench.h"
 
 #include "engine/backend/linux/host_linux.h"
@@ -48,7 +48,7 @@ static bool start(void)
     return strobe_entry_engine.busy != NULL;
 }
 
-/* As the hooks of the preloaded library. */
+/* These call the engine as the hooks of the preloaded library do. */
 static __attribute__((noinline)) void enter(void *function)
 {
     strobe_entry_record((uint64_t)(uintptr_t)function, (uintptr_t)__builtin_frame_address(0));

@@ -1,6 +1,7 @@
-/* A million samples of one thread to slices and on to a Perfetto trace, from a session in memory to bytes handed to
- * the system (/dev/null). Every sample is a record of its own, also those equal to the one before, which a capture
- * would have merged: the harder input. Also: what a slice takes in the trace, and how memory grows with samples. */
+/* Converts a million samples of one thread to slices and to a Perfetto trace, from a session in memory to writes to
+ * /dev/null. Each sample is a separate record, also one equal to the sample before, which a capture would have
+ * merged. This is the harder input. Also measures the bytes of a slice in the trace, and the growth of memory with
+ * the number of samples. */
 #include "bench/bench.h"
 #include "bench/stackgen.h"
 #include "engine/base/error.h"
@@ -25,7 +26,7 @@ enum {
     REPEAT_PERMILLE = 900,
     METRICS_EVERY = 25, /* samples, as with a metrics interval of 2.5 ms */
     BURST = 128,
-    BURSTS = 4, /* the thread allocates for 128 samples in a row of every 4 x 128 */
+    BURSTS = 4, /* of each 4 x 128 samples, the thread allocates in the first 128 */
     TID = 4711,
 };
 
@@ -95,7 +96,7 @@ static void load(struct input *in)
     unlink(path);
 }
 
-/* Each address is a function of its own; ctx counts them. */
+/* Each address is a separate function; ctx counts them. */
 static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
 {
     (void)max;
@@ -130,7 +131,7 @@ static void write_trace(struct strobe_function_tree *tree, const struct input *i
     check(strobe_outfile_finish(&file, 0), "/dev/null");
 }
 
-/* A whole conversion after the session is read: stacks are folded, names met and slices written for the first time. */
+/* A whole conversion after the session is read: folds stacks, resolves names and writes slices for the first time. */
 static void convert(const struct input *in, bool samples, bool deflate, struct figures *out)
 {
     struct strobe_function_tree *tree;
@@ -141,7 +142,8 @@ static void convert(const struct input *in, bool samples, bool deflate, struct f
     strobe_function_tree_close(tree);
 }
 
-/* Peak of the resident set since the last call, in KiB; the kernel's mark is put back (proc(5), clear_refs). */
+/* Returns the peak of the resident set since the last call, in KiB, and resets the kernel's peak (proc(5),
+ * clear_refs). */
 static double peak_kib(void)
 {
     char line[128];

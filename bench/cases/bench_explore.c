@@ -1,10 +1,10 @@
-/* The explorer: what an operation costs, and how long the programs over the table and the ring take in all. */
+/* The explorer: the cost of an operation, and the time for all programs over the table and the ring. */
 #include "bench/bench.h"
 #include "sim/explore/explore.h"
 
 #include <string.h>
 
-/* A million operations a second; table and ring together in a minute. */
+/* The targets: a million operations per second; the groups `table` and `ring` together within a minute. */
 static const double OPERATION_NS_MOST = 1000, GROUPS_S_MOST = 60;
 
 static const struct explore_program *program_of(const char *name)
@@ -16,7 +16,8 @@ static const struct explore_program *program_of(const char *name)
     return NULL;
 }
 
-/* Explores to the end; operations in *operations. False: not to the end, or not as expected. */
+/* Explores the program completely and counts the operations. Returns false when the exploration is incomplete or has
+ * an unexpected result. */
 static bool explore(const struct explore_program *program, uint64_t *operations, double *seconds)
 {
     struct explore_options options;

@@ -1,5 +1,5 @@
-/* The lab's virtual kernel: what a switch between virtual threads costs, by hand and through the scheduler, beside the
- * C library's swapcontext; and the calls that most of a simulated app is made of. */
+/* The lab's virtual kernel: the cost of a switch between virtual threads, directly and through the scheduler, beside
+ * the C library's swapcontext; and the most frequent calls of a simulated app. */
 #include "bench/bench.h"
 #include "engine/base/error.h"
 #include "sim/kernel/fiber.h"
@@ -10,7 +10,7 @@
 
 enum { BATCH = 1000 };
 
-/* 3 million switches a second. */
+/* The target: 3 million switches per second. */
 static const double SWITCH_NS_MOST = 1e9 / 3e6;
 
 /* ---- switches by hand */

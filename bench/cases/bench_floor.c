@@ -1,4 +1,4 @@
-/* What the machine charges for the pieces: clocks, and a record copied into memory. */
+/* Basic costs of this machine: clocks, and a copy of a record into memory. */
 #include "bench/bench.h"
 
 #include "engine/store/record.h"

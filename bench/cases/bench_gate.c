@@ -1,5 +1,5 @@
-/* Hook events of which no sample comes: while capture is off, and when the gate says no, with and without adaptive
- * skipping. Through the same inline functions as the hooks of the preloaded library. */
+/* Hook events that take no sample: while capture is off, and when the gate rejects them, with and without adaptive
+ * skipping. They use the same inline functions as the hooks of the preloaded library. */
 #include "bench/bench.h"
 #include "bench/rig.h"
 
@@ -10,7 +10,7 @@ static struct strobe_site here(void)
     return (struct strobe_site){(uint64_t)(uintptr_t)__builtin_frame_address(0), 1};
 }
 
-/* What a hook does before anything else; see backend/linux/preload/hook.h. */
+/* The first check of a hook; see backend/linux/preload/hook.h. */
 static STROBE_ALWAYS_INLINE void hook(struct strobe_site site)
 {
     uint32_t on = strobe_switched();

@@ -1,5 +1,5 @@
-/* ftrace text of an instrumented app to calls, in memory, beside one pass of memchr over its lines, which whoever reads
- * lines must make; then what makes a trace of them, and the same calls from a log of btrace 2.0. */
+/* Reads ftrace text of an instrumented app to calls, in memory, beside one pass of memchr over its lines, which any
+ * reader of lines needs. Then makes a trace of the calls, and reads the same calls from a log of btrace 2.0. */
 #include "bench/bench.h"
 #include "engine/base/error.h"
 
@@ -32,7 +32,7 @@ static void check(enum strobe_status status, const char *what)
     abort();
 }
 
-/* Threads take turns at random; each calls and returns. */
+/* Threads run in random turns; each calls and returns. */
 static void make_text(void)
 {
     uint32_t depth[THREADS] = {0};
@@ -144,7 +144,7 @@ void bench_import_add(void)
 void bench_import_rows(void)
 {
     double mb = (double)text_bytes / 1e6;
-    /* 200 MB a second. */
+    /* The target: 200 MB per second. */
     bench_row_most("ftrace text to calls, a MB", "CPU ms", gbench_median_ns("import/ftrace") / 1e6 / mb, 5);
     bench_row_note("  a pass of memchr over its lines", "CPU ms", gbench_median_ns("import/memchr") / 1e6 / mb);
     bench_row_note("  to a Perfetto trace, repaired", "CPU ms", gbench_median_ns("import/whole") / 1e6 / mb);

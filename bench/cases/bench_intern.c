@@ -1,5 +1,5 @@
-/* Interning a stream of stacks of which 90 % or 99.9 % are known, against merely reading and comparing them, and
- * against a plain hash set. Every repetition begins with a new table that has taken in the warm-up. */
+/* Interns a stream of stacks of which 90 % or 99.9 % are known, against a mere read and comparison of them, and
+ * against a plain hash set. Every repetition begins with a new table that contains the warm-up. */
 #include "bench/bench.h"
 #include "bench/naive_set.h"
 #include "bench/stackgen.h"
@@ -20,14 +20,15 @@ struct stream_case {
 static struct stream_case known_90 = {.options = {.samples = SAMPLES, .fresh_permille = 100}};
 static struct stream_case known_999 = {.options = {.samples = SAMPLES, .fresh_permille = 1}};
 
-/* One way to take in a stack; the sum of what it returns is kept so that nothing is optimised away. */
+/* A way to intern a stack. The caller adds up the results, so that the compiler omits nothing. */
 typedef uint64_t put_fn(void *state, const uint64_t *frames, uint32_t depth);
 
 static uint64_t put_range(const struct stackgen_stream *stream, uint32_t from, uint32_t to, put_fn *put, void *state)
 {
     uint64_t sum = 0;
     for (uint32_t i = from; i < to; i++) {
-        /* A stack that was just unwound is in the cache; one of the stream is not. */
+        /* In use, a stack was just unwound and is in the cache. Here it is prefetched, because the stream is not in
+         * the cache. */
         uint32_t soon = i + AHEAD < to ? i + AHEAD : i;
         for (size_t f = stream->start[soon]; f < stream->start[soon + 1]; f += LINE_FRAMES)
             __builtin_prefetch(&stream->frames[f]);
@@ -103,7 +104,7 @@ static uint64_t put_intern(void *state, const uint64_t *frames, uint32_t depth)
     return id;
 }
 
-/* Exactness: every stack of the stream comes back as it went in. */
+/* Checks that every stack of the stream resolves to its frames. */
 static void check_all(struct interner *in, const struct stackgen_stream *stream)
 {
     uint64_t back[STROBE_STACK_DEPTH_MAX];

@@ -1,7 +1,7 @@
-/* Capture by instrumentation, Matrix's way: an enter and an exit in its packed log, beside what they can't do without:
- * a relaxed load of the clock and the stores of two words. Where the next word goes is kept in memory, as between two
- * functions it has to be: a store that the next load waits for, which is most of what either costs. And its log made a
- * stack, beside a pass over the entries. */
+/* Capture by instrumentation as in Matrix: an enter and an exit in its packed log, beside the minimum: a relaxed
+ * load of the clock and the stores of two words. Both keep the position of the next word in memory, as separate
+ * functions must. The load of the position waits for the store before it, which is most of the cost of either. Also
+ * makes a stack of the log, beside a pass over the entries. */
 #include "bench/bench.h"
 
 #include "engine/method/matrix/matrix_log.h"
@@ -20,7 +20,7 @@ static struct strobe_matrix_clock matrix_clock;
 static struct strobe_matrix_log matrix;
 static uint64_t *entries;
 
-/* Which methods are called isn't known to the compiler. */
+/* Ids of methods, in memory so that the compiler does not know them. */
 static uint32_t ids[BATCH];
 
 static void enter_and_leave(struct gbench_state *s, const void *arg)
@@ -35,7 +35,7 @@ static void enter_and_leave(struct gbench_state *s, const void *arg)
         }
 }
 
-/* The least: a word with the clock's time goes where the one before didn't. */
+/* The minimum: stores a word with the clock's time at the next place. */
 struct bare {
     uint64_t *at, *end, *begin;
 };
@@ -63,7 +63,7 @@ static void bare_in_memory(struct gbench_state *s, const void *arg)
         }
 }
 
-/* The same when the place is in a register, as it only can be where one function makes all calls. */
+/* The same with the position in a register, which is possible only when one function makes all calls. */
 static void bare_in_register(struct gbench_state *s, const void *arg)
 {
     (void)arg;
@@ -93,7 +93,7 @@ static void make_entries(void)
         uint32_t draw = (uint32_t)(seed >> 33);
         ms += draw % 64 == 0;
         if (depth < DEPTH && (!depth || draw >> 8 & 1)) {
-            /* What a method calls is mostly one of a few. */
+            /* A method calls one of a few others. */
             open[depth] = 1 + ((depth ? open[depth - 1] * 7 : 0) + draw / 1024 % 6) % METHODS;
             entries[count++] = strobe_matrix_entry(true, open[depth++], ms);
         } else {

@@ -1,10 +1,10 @@
-/* Whole trials of the lab: played under the engine, claimed, scored. Run it from the top of the tree, where the
- * fixtures are. */
+/* Whole trials of the lab: played under the engine, reconstructed and scored. Run it from the top of the tree, where
+ * the fixtures are. */
 #include "bench/bench.h"
 #include "engine/base/error.h"
 #include "sim/trial/trial.h"
 
-/* Ten seconds of an app with 40 threads and two million calls; and what a swarm plays by the thousand, in 20 s. */
+/* Limits for ten seconds of an app with 40 threads and two million calls; and for a swarm's small scenario of 20 s. */
 static const double COLD_START_MOST_MS = 5000, SEED_MOST_MS = 20;
 enum { SEEDS = 100 };
 
@@ -15,7 +15,7 @@ struct piece {
 static const struct piece cold_start = {"fixtures/scenarios/cold_start.scn", 1};
 static const struct piece small = {"fixtures/scenarios/abnormal_stack.scn", SEEDS};
 
-/* Trials at seeds 1, 2, ... */
+/* Runs trials at seeds 1, 2, ... */
 static void play(struct gbench_state *s, const void *arg)
 {
     const struct piece *piece = arg;

@@ -1,5 +1,5 @@
-/* Writing a record, clock read included: the engine's ring against a ring of the thread's own that commits the same
- * slot behind the same kind of sequence word and shares nothing. */
+/* Writes a record, clock read included: the engine's ring against a private ring of the thread, which commits the
+ * same slot with the same kind of sequence word and shares nothing. */
 #include "bench/bench.h"
 
 #include "engine/store/ring.h"
@@ -42,8 +42,8 @@ static void ring_write(struct gbench_state *s, const void *arg)
     gbench_counter(s, "lost", lost);
 }
 
-/* What a ring does at the least: a record goes into the next slot, behind its sequence word. Behind a call and word by
- * word, as the engine does it: a wide copy would wait for the stores that made the fields. */
+/* The minimum for a ring: a record is stored in the next slot, after its sequence word. The function is called and
+ * stores word by word, as the engine does. A wide copy would wait for the stores to the fields. */
 struct bump {
     struct strobe_slot *slots;
     uint64_t next, mask;
@@ -66,7 +66,7 @@ static __attribute__((noinline)) void bump_put(struct bump *b, const struct stro
 
 static void bump_write(struct gbench_state *s, const void *arg)
 {
-    uint64_t slots = arg ? SLOTS / MANY_THREADS : SLOTS; /* many threads share the memory out among them */
+    uint64_t slots = arg ? SLOTS / MANY_THREADS : SLOTS; /* many threads share the memory */
     struct bump bump = {.slots = own_slots + (arg ? (uint64_t)gbench_thread(s) * slots : 0), .mask = slots - 1};
     while (gbench_loop(s))
         for (uint32_t i = 0; i < BATCH; i++) {
@@ -76,7 +76,7 @@ static void bump_write(struct gbench_state *s, const void *arg)
     bench_keep(own_slots);
 }
 
-/* The lower bound: no call, no record but the one in the slot. */
+/* The lower bound: no call, and the record is made in the slot. */
 static void in_place_write(struct gbench_state *s, const void *arg)
 {
     (void)arg;

@@ -1,4 +1,4 @@
-/* A whole synchronous sample of 40 frames - gate, walk, intern, record - against one clock read and the bare walk of
+/* A whole synchronous sample of 40 frames (gate, walk, intern, record) against one clock read and the bare walk of
  * the same frames. Sixteen leaf functions take turns, so that every stack differs from the one before in its
  * innermost two frames. */
 #include "bench/bench.h"
@@ -18,7 +18,7 @@ struct frame_record {
 
 static uint64_t walk_top;
 
-/* The least there is: read the clock, follow the chain, keep the addresses. */
+/* The minimum: reads the clock, follows the chain, stores the addresses. */
 static void bare(void)
 {
     static uint64_t kept[FRAMES * 2];
@@ -33,7 +33,7 @@ static void bare(void)
     bench_keep(kept);
 }
 
-/* In the leaf, as a hook would be called from it. */
+/* Takes the sample in the leaf, as a hook called from there does. */
 static __attribute__((noinline)) void take(struct rig *rig)
 {
     if (!rig) {
@@ -47,7 +47,7 @@ static __attribute__((noinline)) void take(struct rig *rig)
     strobe_point(rig->thread, strobe_switched(), STROBE_KIND_ALLOC, 0, site);
 }
 
-/* Two functions a leaf; the fence keeps the call from being the last thing a function does. */
+/* Each leaf has two functions. The fence keeps the call from becoming a tail call. */
 #define LEAF(n)                                                                                                        \
     static __attribute__((noinline)) void inner##n(struct rig *rig)                                                    \
     {                                                                                                                  \
@@ -93,7 +93,7 @@ static void check_depth(const struct rig *rig)
         abort();
 }
 
-/* The frames: take's caller and its caller's, the one at the bottom of deep_call, and deep_call's own. */
+/* Two more frames are on the stack: the function at the bottom of deep_call, and deep_call itself. */
 static void sample(struct gbench_state *s, const void *arg)
 {
     struct rig *rig = arg ? *(struct rig *const *)arg : NULL;

@@ -1,7 +1,7 @@
-/* Stopping a running thread, reading where it stands and letting it go: the engine's signal and hand-shake against
- * ptrace, in the same placement. Where both sides stand decides the cost - waking another processor is dear, above all
- * on a virtual machine - so both are pinned, and each placement has a row. The median of the cycles' wall times: a
- * cycle that another program interrupts says nothing. */
+/* Stops a running thread, reads its registers and resumes it: the engine's signal and hand-shake against ptrace. The
+ * placement on processors decides the cost. Waking another processor is expensive, above all on a virtual machine.
+ * So both threads are pinned, and each placement has a row. The result is the median of the wall times of the
+ * cycles, so that a cycle that another program interrupts does not count. */
 #include "bench/bench.h"
 #include "bench/rig.h"
 
@@ -53,7 +53,7 @@ static void spin(strobe_a32 *stop)
         strobe_fence_signal();
 }
 
-/* ---- ours: sampler and target are threads of this process ---- */
+/* ---- Strobe: sampler and target are threads of this process ---- */
 
 struct job {
     const struct placement *placement;
@@ -70,7 +70,7 @@ static void *run_target(void *arg)
     return NULL;
 }
 
-/* False when the thread could not be stopped in time, or is still on its way out of the last stop. */
+/* Returns false when the thread did not stop in time, or is still leaving the last stop. */
 static bool stop_and_go(struct job *job, strobe_a32 *blocked)
 {
     const struct strobe_host *host = &linux_host.host;
@@ -85,7 +85,7 @@ static bool stop_and_go(struct job *job, strobe_a32 *blocked)
     return status == STROBE_OK;
 }
 
-/* A thread of its own, since it gives up its descriptors. */
+/* Runs in a separate thread, because the sampler's thread gives up its descriptors. */
 static void *run_sampler(void *arg)
 {
     static double seconds[CYCLES];

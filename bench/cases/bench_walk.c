@@ -1,6 +1,6 @@
-/* Taking a stack, per frame: the engine's frame-pointer walk, and its walk by call frame information, against
- * libunwind's fast trace (unw_backtrace with its per-thread cache). Per frame is the difference between stacks of 60
- * and 20 frames, by 40: what stands around them does not count. */
+/* The cost of a stack per frame: the engine's frame-pointer walk, and its walk by call frame information, against
+ * libunwind's fast trace (unw_backtrace with its per-thread cache). The cost per frame is the difference between
+ * stacks of 60 and 20 frames, divided by 40, so that fixed costs do not count. */
 #include "bench/bench.h"
 #include "bench/deep.h"
 
@@ -47,7 +47,7 @@ static void table_here(const struct deep_place *place, void *arg)
         abort();
 }
 
-/* Rules of code that was not met before: every 64th byte of a part of the C library. */
+/* Finds rules of code that is not cached: every 64th byte of a part of the C library. */
 enum { COLD_PLACES = 1024 };
 
 static void find_cold(struct gbench_state *s, const void *unused)
@@ -57,7 +57,7 @@ static void find_cold(struct gbench_state *s, const void *unused)
     (void)unused;
     while (gbench_loop(s))
         for (int k = 0; k < BATCH; k++, i++) {
-            strobe_add_relaxed(&rules->generation, 1); /* what the memo has is stale */
+            strobe_add_relaxed(&rules->generation, 1); /* invalidates the memo */
             struct strobe_unwind_rule rule = strobe_unwind_index_find(rules, from + i % COLD_PLACES * 64);
             bench_keep(&rule);
         }

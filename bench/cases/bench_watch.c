@@ -1,5 +1,5 @@
-/* Sending all watchers a stream of an app that scrolls: messages of frames with their calls, ten deep, a dropped frame
- * now and then, an evil message among a thousand. Beside it, reading the same events and no more. */
+/* Sends all watchers a stream of an app that scrolls: messages of frames with their calls, ten deep, a dropped frame
+ * now and then, an evil message in a thousand. The reference only reads the same events. */
 #include "bench/bench.h"
 
 #include "engine/base/mix.h"

@@ -1,7 +1,7 @@
-/* A whole program under `strobe record` against the plain run: CPU time of everything that runs, the recorder and its
- * making of the session included, less the trace that is made afterwards (--no-convert). Runs alternate, and each is
- * compared with a plain run beside it, so that a slow stretch of the machine weighs on both; the median of those ratios
- * is reported. "Hooks alone" is without the sampler, whose price is that of waking threads on other processors. */
+/* A whole program under `strobe record` against the plain run: CPU time of all processes, including the recorder and
+ * its creation of the session, without the conversion afterwards (--no-convert). Runs alternate. Each run is
+ * compared with a plain run beside it, so that a slow period of the machine affects both. The result is the median
+ * of those ratios. "Hooks alone" is without the sampler, whose cost is that of waking threads on other processors. */
 #include "bench/bench.h"
 #include "bench/child.h"
 #include "tests/support/temporary.h"

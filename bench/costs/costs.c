@@ -22,7 +22,7 @@ enum { ROUNDS = 301 };
 #define COMPILER "gcc " __VERSION__
 #endif
 
-/* A member with `spans` figures has one for each length of a wait (sim/kernel/lateness.h). */
+/* A member with SIM_WAIT_SPANS figures has one for each length of a wait (sim/kernel/lateness.h). */
 static const struct member {
     const char *name;
     size_t offset;
@@ -120,7 +120,7 @@ static struct figure summed_up(double *v, size_t count)
     return (struct figure){v[count / 4], v[count / 2], v[count * 3 / 4]};
 }
 
-/* How late all in all. */
+/* Returns the sum of all quantiles, to order rounds by lateness. */
 static double weight_of(const struct sim_lateness *l)
 {
     double sum = 0;
@@ -135,7 +135,7 @@ static int by_weight(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Other work makes things later than they are by themselves: of the rounds, the quarter that was least late counts. */
+/* Other work makes wake-ups later. So only the quarter of the rounds with the least lateness counts. */
 static struct sim_lateness least_disturbed(struct sim_lateness *rounds, size_t count)
 {
     struct sim_lateness out;
@@ -150,7 +150,7 @@ static struct sim_lateness least_disturbed(struct sim_lateness *rounds, size_t c
     return out;
 }
 
-/* ---- what it was measured on ---- */
+/* ---- the measured machine ---- */
 
 static void name_processor(char *out, size_t bytes)
 {
@@ -167,12 +167,12 @@ static void name_processor(char *out, size_t bytes)
     }
     if (f)
         fclose(f);
-    for (char *p = out; *p; p++) /* it goes into a JSON text */
+    for (char *p = out; *p; p++) /* the name goes into a JSON text */
         if (*p == '"' || *p == '\\' || *p < ' ')
             *p = '?';
 }
 
-/* What was measured: of each member, for each length of a wait. */
+/* The results of each member, for each length of a wait. */
 struct measured {
     struct figure figures[MEMBERS][SIM_WAIT_SPANS];
     struct sim_lateness late[LATENESSES][SIM_WAIT_SPANS];
@@ -220,7 +220,7 @@ static bool write_table(const char *path, const struct measured *measured, int r
     return fclose(f) == 0;
 }
 
-/* "end of a sleep", or "end of a sleep, of 160 us". */
+/* Prints "end of a sleep", or "end of a sleep, of 160 us". */
 static void print_what(const struct member *m, int span)
 {
     char what[128];
@@ -265,7 +265,7 @@ static void sum_up_member(const struct member *m, const struct sim_costs *rounds
         double *child = child_figures(m->offset + (size_t)span * sizeof *column);
         out[span] = child ? summed_up(child, COSTS_CHILD_ROUNDS) : summed_up(column, (size_t)round_count);
         if (out[span].median < 0)
-            out[span].median = 0; /* a difference that is lost in the noise */
+            out[span].median = 0; /* a difference below the noise */
         print_what(m, span);
         printf(" %10.1f %10.1f %10.1f\n", out[span].low, out[span].median, out[span].high);
     }

@@ -1,9 +1,8 @@
-/* What the pieces of bench/costs/costs.c share: each measures some members of struct sim_costs, a short while at a
- * time.
+/* The parts of bench/costs/costs.c: each measures some members of struct sim_costs in short rounds.
  *
- * A round takes a few ms and stores one figure for each member it knows; main runs many rounds of all pieces in turn
- * and takes medians, so that a busy stretch of the machine spoils some rounds of all and not all rounds of some.
- * Main thread only. Figures are ns of CPU time. */
+ * A round takes a few ms and stores one figure for each member that the part measures. main runs many rounds of all
+ * parts in turn and takes medians. A busy period of the machine therefore spoils a few rounds of each part, and not
+ * all rounds of one part. Main thread only. Figures are ns of CPU time. */
 #ifndef STROBE_BENCH_COSTS_COSTS_H
 #define STROBE_BENCH_COSTS_COSTS_H
 
@@ -11,40 +10,41 @@
 
 #include <stdbool.h>
 
-/* Hooks' side: clocks, scopes, samples, looks, copies. */
+/* Costs at hooks: clocks, scopes, samples, looks, copies. */
 void costs_engine_prepare(void);
 void costs_engine_round(struct sim_costs *out);
 
-/* Stopping a thread. `look` and what the engine's side measures is not touched. */
+/* Costs of stopping a thread. Does not change `look` and the figures of costs_engine_round. */
 void costs_stop_prepare(void);
 void costs_stop_round(struct sim_costs *out);
 
-/* CPU clocks that send signals; 0 where the machine lets nobody have one. */
+/* CPU clocks that send signals; 0 where the machine does not permit them. */
 void costs_tick_prepare(void);
 void costs_tick_round(struct sim_costs *out);
 
-/* The start and the end of a thread: of the thread that starts it, and of itself before and after its own code. */
+/* The start and the end of a thread: the cost of the call in the starting thread, and the new thread's costs before
+ * and after its own code. */
 struct costs_start {
     double call, begin, end;
 };
 void costs_start_round(struct sim_costs *out);
 
-/* In a recorded process: what the engine adds. False: it is none. */
+/* In a recorded process, measures the engine's part. Returns false in other processes. */
 bool costs_start_recorded(struct costs_start *out);
 
 /* Probes of instrumented methods. */
 void costs_method_prepare(void);
 void costs_method_round(struct sim_costs *out);
 
-/* How late wake-ups and stops are; calls that block; slices. */
+/* Lateness of wake-ups and stops; calls that block; slices. */
 void costs_wake_prepare(void);
 void costs_wake_round(struct sim_costs *out);
 
-/* How the kernel shares processors. */
+/* The length of turn that the kernel gives a thread when threads share a processor. */
 void costs_line_round(struct sim_costs *out);
 
-/* What takes a process of its own with the library preloaded: `self` run again, under `strobe record` from the folder
- * above. False when it failed. `what`:
+/* Measures in a separate process with the preloaded library: runs `self` again under `strobe record`, which is in the
+ * folder above. Returns false when the process failed. `what`:
  *
  *   hook               the hook itself
  *   pass, soon         the sampler's pass, with a sleep of 4 ms or 1 ms before it
@@ -53,7 +53,7 @@ void costs_line_round(struct sim_costs *out);
 enum { COSTS_CHILD_ROUNDS = 201 };
 bool costs_child_measure(const char *self, const char *what, double figures[COSTS_CHILD_ROUNDS]);
 
-/* That process: writes its figures to the file. Returns an exit status. */
+/* The main function of that process: writes its figures to the file. Returns an exit status. */
 int costs_child(const char *what, const char *path);
 
 #endif

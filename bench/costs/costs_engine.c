@@ -1,7 +1,8 @@
-/* Costs at hooks and in the sampler's head: clocks, scopes, samples, looks, copies, unwinding.
+/* Costs at hooks and at the begin of a sampler's pass: clocks, scopes, samples, looks, copies, unwinding.
  *
- * What depends on the number of frames is measured at two depths: the slope is the cost of a frame, the rest is fixed.
- * "Anew" is a stack whose outermost frame differs from that of the stack before, so that nothing of it is shared. */
+ * Costs that depend on the number of frames are measured at two depths: the slope is the cost of a frame, the rest
+ * is fixed. "Anew" is a stack whose outermost frame differs from that of the stack before, so that the two share
+ * nothing. */
 #include "bench/bench.h"
 #include "bench/costs/costs.h"
 #include "bench/deep.h"
@@ -70,7 +71,7 @@ static double scope_ns(void)
     return (double)(bench_cpu_ns() - begin) / TIMES;
 }
 
-/* An event at which the gate reads the clock and says no. */
+/* An event at which the gate reads the clock and rejects the event. */
 static double gated_ns(void)
 {
     uint64_t begin = bench_cpu_ns();
@@ -83,11 +84,11 @@ static double gated_ns(void)
 
 /* ---- samples ---- */
 
-/* What is done at the bottom of a stack. */
+/* The work at the bottom of a stack. */
 struct bottom {
     bool takes;
-    int times;    /* in a row, on one stack */
-    uint64_t arg; /* differs from event to event, so that none is merged with the one before */
+    int times;    /* repetitions on one stack */
+    uint64_t arg; /* differs between events, so that no event is merged with the one before */
 };
 
 static void at_bottom(const struct deep_place *place, void *arg)
@@ -99,7 +100,7 @@ static void at_bottom(const struct deep_place *place, void *arg)
         strobe_point(every->thread, strobe_switched(), STROBE_KIND_ALLOC, b->arg++, site);
 }
 
-/* Two places that call deep_call: two outermost frames. */
+/* Calls deep_call from two places, so that stacks have two different outermost frames. */
 static __attribute__((noinline)) void two_roots(int depth, struct bottom *b, int times)
 {
     rig_limit_stack(every, (uint64_t)(uintptr_t)__builtin_frame_address(0));
@@ -164,7 +165,8 @@ static struct line as_before(void)
 
 /* ---- releases ---- */
 
-/* Two things that another thread of the engine waits for all the time: two, since samples of one would be merged. */
+/* Two objects for which another thread of the engine always waits. There are two because samples of one object would
+ * be merged. */
 static const uint64_t awaited[2] = {0x1000, 0x2000};
 
 static void start_waiter(void)
@@ -200,13 +202,14 @@ static void *sleeper(void *arg)
     struct strobe_thread *t = strobe_thread_attach(&many->engine, (uint32_t)gettid(), false, "asleep", &unknown);
     if (!t)
         abort();
-    t->sampled.seen_ticks = UINT64_MAX; /* seen just now, always: the look ends before the clock read */
+    t->sampled.seen_ticks = UINT64_MAX; /* always seen in this pass, so the look ends before it reads the clock */
     sem_post(arg);
     sem_wait(&never);
     return NULL;
 }
 
-/* Threads that sleep are what the sampler looks at most. The main thread, which runs, is none of its. */
+/* Starts sleeping threads, because most looks of the sampler are at such threads. The sampler does not look at the
+ * main thread, which runs. */
 static void start_sleepers(void)
 {
     sem_t ready;
@@ -233,7 +236,7 @@ static double look_ns(void)
     return (double)(end - begin) / (PASSES * SLEEPERS);
 }
 
-/* Above the stack pointer of a sampled thread, most of the memory is in no cache of the sampler's. */
+/* Copies memory that is not in the cache, as most of a stack above the stack pointer is not in the sampler's cache. */
 static char stack_memory[64 * 1024], copied_memory[64 * 1024];
 
 static double copy_ns(size_t bytes)
@@ -249,7 +252,7 @@ static double copy_ns(size_t bytes)
     return (double)(bench_cpu_ns() - begin) / COPIES;
 }
 
-/* A copied stack: `depth` frames of 128 bytes. */
+/* A copied stack of `depth` frames of 128 bytes. */
 struct copied_stack {
     struct strobe_frame_record at[DEEP][8];
 };
@@ -294,7 +297,7 @@ static struct rig *rig_with(uint64_t interval_ns, uint32_t threads)
     c.interval_main_ns = interval_ns;
     c.skip_max = 0;
     c.metrics = 0;
-    c.ring_slots = 4096; /* so few that their pages are there after the first rounds */
+    c.ring_slots = 4096; /* few slots, whose pages exist after the first rounds */
     c.threads_max = threads;
     return rig_new(&c);
 }
@@ -309,7 +312,7 @@ void costs_engine_prepare(void)
     no_site = here();
     start_sleepers();
     start_waiter();
-    strobe_point(quiet->thread, strobe_switched(), STROBE_KIND_ALLOC, 0, no_site); /* the one that is due */
+    strobe_point(quiet->thread, strobe_switched(), STROBE_KIND_ALLOC, 0, no_site); /* the event that is due */
     strobe_scope_end(silent->thread, strobe_scope_begin(silent->thread, STROBE_KIND_READ, 0, no_site), no_site);
 }
 

@@ -1,16 +1,18 @@
-/* Costs that take a recorded process.
+/* Costs that are measured in a recorded process.
  *
- * Of a hook in place: a pair of malloc and free through the preloaded library against the same through the C library,
- * in one process and in turn. The gate is shut for an hour, so nearly all events are skipped by count.
+ * A hook: a pair of malloc and free through the preloaded library against the same through the C library, in one
+ * process and in turn. The gate is closed for an hour, so nearly all events are skipped by count.
  *
- * Of the sampler's pass: the CPU time of the engine's own sampler beside a thread that computes in user mode, where its
- * clock ticks, so that passes have no news. The sampler's code and data have left the caches when it wakes, so that a
- * pass takes longer than the sum of what it does, and the more so the longer the sampler has slept.
+ * The sampler's pass: the CPU time of the engine's own sampler beside a thread that computes in user mode. That
+ * thread's clock ticks, so the passes find nothing new. The sampler's code and data have left the caches when it
+ * wakes. So a pass takes longer than the sum of its parts, and the longer the sampler has slept, the longer it
+ * takes.
  *
- * Of a wait: sleeps through the preloaded library against the same through the C library, in turn, with some computing
- * between them. The engine works at the begin and the end of a wait, and its code and data leave the caches in between.
+ * A wait: sleeps through the preloaded library against the same through the C library, in turn, with some
+ * computation between them. The engine works at the begin and the end of a wait, and its code and data leave the
+ * caches in between.
  *
- * Of a thread's begin and end: threads that the hook starts against threads that the C library starts, in turn. */
+ * A thread's begin and end: threads that the hook starts against threads that the C library starts, in turn. */
 #include "bench/bench.h"
 #include "bench/child.h"
 #include "bench/costs/costs.h"
@@ -94,18 +96,18 @@ static bool read_account(FILE *account, double *cpu_ns, double *turns)
     return fflush(account) == 0 && fscanf(account, "%lf %*s %lf", cpu_ns, turns) == 2;
 }
 
-/* Some of what the sampler does it does in few passes: what a pass takes is the mean of as many as there are in a
- * window, and of the windows the one in the middle counts, which no other work has disturbed. */
+/* Some work of the sampler is done only in some passes. So the cost of a pass is the mean over a window. Of the
+ * windows, the median counts, because other work does not disturb it. */
 static bool measure_passes(double *figures)
 {
     enum { WINDOWS = 20, WINDOW_NS = 100000000 };
-    uint64_t turns_per_ms = sim_work_calibrate(); /* the sampler has its name by then */
+    uint64_t turns_per_ms = sim_work_calibrate(); /* meanwhile the sampler's thread has set its name */
     FILE *account = open_sampler_account();
     double cpu[2], turns[2];
     bool done = account != NULL;
     if (account)
         setvbuf(account, NULL, _IONBF, 0);
-    sim_work_do(WINDOW_NS, turns_per_ms); /* passes are as rare as they get */
+    sim_work_do(WINDOW_NS, turns_per_ms); /* by then passes have their largest distance */
     for (int i = 0; done && i < WINDOWS; i++) {
         done = read_account(account, &cpu[0], &turns[0]);
         sim_work_do(WINDOW_NS, turns_per_ms);
@@ -138,7 +140,7 @@ static double waits_ns(sleep_fn *sleeps, uint64_t span_ns, uint64_t turns_per_ms
     return sum / WAITS;
 }
 
-/* Long waits are tried less often. */
+/* Makes fewer tries of long waits. */
 static bool measure_waits(double *figures, int span)
 {
     static const int span_tries[SIM_WAIT_SPANS] = {60, 60, 60, 24, 12};
@@ -150,7 +152,7 @@ static bool measure_waits(double *figures, int span)
         *(void *volatile *)&bare = dlsym(libc, "clock_nanosleep");
     if (!bare || bare == hooked)
         return false;
-    prctl(PR_SET_TIMERSLACK, 1ul); /* else short sleeps are not short */
+    prctl(PR_SET_TIMERSLACK, 1ul); /* otherwise short sleeps take longer */
     for (int i = 0; i < tries; i++) {
         double with = waits_ns(hooked, sim_wait_spans_ns[span], turns_per_ms);
         figures[i] = with - waits_ns(bare, sim_wait_spans_ns[span], turns_per_ms);
@@ -183,8 +185,8 @@ static bool measure_wait_4(double *figures)
 
 /* ---- threads */
 
-/* Memory comes in pieces that hold the state of many threads, so most threads take none and some take it for all: what
- * a thread costs is the mean of all rounds. */
+/* The engine takes memory for the state of many threads at once, in the begin of one of them. So the cost of a
+ * thread is the mean of all rounds. */
 static bool measure_threads(double *figures, bool ends)
 {
     struct costs_start cost;
@@ -211,8 +213,8 @@ static bool measure_detach(double *figures)
 
 /* ---- the recorded process */
 
-/* `async`: the sampler's interval. Beside threads whose clocks tick it makes a pass in every fourth, if that is not
- * longer than 4 ms. */
+/* `async`: the sampler's interval. While the clocks of all threads tick, the sampler makes a pass in every fourth
+ * interval, if four intervals are not longer than 4 ms. */
 static const struct measure {
     const char *what;
     bool (*figures)(double *out);

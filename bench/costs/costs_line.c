@@ -1,13 +1,13 @@
-/* How the kernel shares processors: what a thread asks for at a time. */
+/* How the kernel shares processors: the length of the turn that a thread requests. */
 #include "bench/costs/costs.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's own figure; 0 where it has none (before 6.12). */
+/* Reads the kernel's own figure; 0 before Linux 6.12, which has none. */
 void costs_line_round(struct sim_costs *out)
 {
-    /* struct sched_attr of linux/sched/types.h, which the C library's headers do not go with. */
+    /* struct sched_attr of linux/sched/types.h, which cannot be included with the C library's headers. */
     struct {
         uint32_t size, policy;
         uint64_t flags;

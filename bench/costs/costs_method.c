@@ -1,4 +1,4 @@
-/* Costs of instrumented methods: what one probe takes, an enter's or an exit's, over an app that has none. */
+/* Costs of instrumented methods: the cost of one probe, at an enter or an exit, over an app without probes. */
 #include "bench/bench.h"
 #include "bench/costs/costs.h"
 
@@ -39,7 +39,7 @@ static double probe_ns(void)
     return (double)(bench_cpu_ns() - begin) / (2 * TIMES);
 }
 
-/* Of a thread that is not the main one. */
+/* The probe of a thread that is not the main thread. */
 static STROBE_NOINLINE void enter_if_main(uint32_t id)
 {
     if (own_tid == main_tid)
@@ -56,7 +56,7 @@ static double probe_other_ns(void)
     return (double)(bench_cpu_ns() - begin) / TIMES;
 }
 
-/* The clock and the thread's id cost nothing here: the one is charged beside it, the other is at hand. */
+/* The clock and the thread's id cost nothing here: the clock is measured separately, and the id is known. */
 static uint64_t no_clock(void *ctx)
 {
     return ++*(uint64_t *)ctx;
@@ -77,7 +77,7 @@ static double mark_ns(void)
     return (double)(bench_cpu_ns() - begin) / TIMES;
 }
 
-/* A place drawn, and two words; the clock is read beside it. */
+/* Draws a place and stores two words. The clock read is measured separately. */
 static STROBE_NOINLINE void record(uint64_t start, uint64_t word)
 {
     uint64_t at = strobe_add_relaxed(&used, 2) % (2 * RECORDS);

@@ -1,8 +1,7 @@
-/* What the start and the end of a thread cost: the thread that starts it, the thread itself, and the engine.
+/* Costs of the start and the end of a thread: in the thread that starts it, in the thread itself, and in the engine.
  *
- * All threads stand on one processor, so that none is woken out of its sleep: what that costs is measured apart
- * (costs_wake.c). Stacks are larger than those that the C library keeps for the next thread, so each thread has new
- * ones, whose pages it takes for itself. */
+ * All threads run on one processor, so that none is woken on another processor, which costs_wake.c measures. Stacks
+ * are larger than those that the C library keeps for reuse, so each thread has a new stack, and touches new pages. */
 #include "bench/bench.h"
 #include "bench/costs/costs.h"
 
@@ -18,13 +17,13 @@ enum { STACK_BYTES = 48 << 20, THREADS = 4 };
 
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-/* CPU time of a thread when its own code begins and when it ends. */
+/* CPU time of a thread at the begin and at the end of its own code. */
 struct own {
     uint64_t begin_ns, end_ns;
     pid_t tid;
 };
 
-/* By calls that the engine does not hook. */
+/* Reads the clock by a system call, which the engine does not hook. */
 static uint64_t cpu_ns(clockid_t clock)
 {
     struct timespec t;
@@ -41,7 +40,7 @@ static void *live(void *arg)
     return NULL;
 }
 
-/* A thread that was joined may be on its way out of the kernel yet. */
+/* A joined thread may still be in its exit in the kernel. */
 static void wait_until_gone(pid_t tid)
 {
     while (syscall(SYS_tgkill, (long)getpid(), (long)tid, 0l) == 0)

@@ -1,10 +1,9 @@
-/* The cost of stopping a thread, on either side, in CPU time: the sampler's in asking and in letting go, the thread's
- * in its handler.
+/* CPU time of stopping a thread: the sampler's for the request and the resume, and the target's in its handler.
  *
- * Both stand on one processor, the sampler above the target by its priority where that is allowed. So no processor
- * is woken out of its sleep for another: that is dear under a hypervisor (some 10 us each time here) and cheap
- * elsewhere, so it would say more of the hypervisor than of the engine. The target counts the turns of its loop and
- * knows what one costs, so that the rest of its CPU time is the handler's. */
+ * Both run on one processor. Where that is permitted, the sampler has a higher priority than the target. So neither
+ * has to wake another processor. That is expensive under a hypervisor (some 10 us each time here) and cheap
+ * elsewhere, so it would measure the hypervisor and not the engine. The target counts the turns of its loop and
+ * knows the cost of a turn, so the rest of its CPU time is the handler's. */
 #include "bench/bench.h"
 #include "bench/costs/costs.h"
 
@@ -22,7 +21,7 @@ enum { CYCLES = 40, WARM_CYCLES = 5, TIMEOUT_NS = 100000000, CALIBRATION = 10000
 static struct strobe_linux linux_host;
 
 struct job {
-    double thread_clock; /* what a read of it costs */
+    double thread_clock; /* cost of a read of the thread's clock */
     struct sim_costs *out;
     strobe_a32 target, over;
     double turn_ns;
@@ -38,7 +37,7 @@ static void pin(long cpu)
         abort();
 }
 
-/* By the target alone. */
+/* A turn of the target's loop. Called by the target only. */
 static void turn(struct job *job)
 {
     strobe_store_relaxed(&job->turns, strobe_load_relaxed(&job->turns) + 1);
@@ -75,7 +74,8 @@ static void go(uint32_t tid)
         abort();
 }
 
-/* CPU of the target that was not its loop's. Only a stopped thread's two numbers belong together: this stops it. */
+/* Returns the CPU time of the target outside of its loop. Stops the target, so that the time and the count of turns
+ * belong together. */
 static double outside_loop_ns(struct job *job, uint32_t tid)
 {
     uint64_t cpu;
@@ -87,7 +87,7 @@ static double outside_loop_ns(struct job *job, uint32_t tid)
     return ns;
 }
 
-/* A thread of its own, since it gives up its descriptors. */
+/* Runs in a separate thread, because the sampler's thread gives up its descriptors. */
 static void *run_sampler(void *arg)
 {
     struct job *job = arg;
@@ -109,7 +109,7 @@ static void *run_sampler(void *arg)
         suspending += stopped - begin;
         i++;
     }
-    /* One stop more than those in between: the one that `before` was read in ended after it. */
+    /* One more stop than cycles: the stop in which `before` was read ended after that read. */
     job->out->suspend_target = (outside_loop_ns(job, tid) - before) / (CYCLES + 1);
     job->out->suspend = (double)suspending / CYCLES - job->thread_clock;
     job->out->resume = (double)resuming / CYCLES - job->thread_clock;

@@ -1,17 +1,17 @@
-/* What a CPU clock that sends signals costs its thread: each signal, the engine in its handler, and each wait. The
- * kernel stops the clock's timer before a wait and starts it again afterwards. And what it costs the sampler to give a
- * thread a clock, and to take it back after the thread's end.
+/* Costs of a CPU clock that sends signals, for its thread: each signal, the engine in its handler, and each wait.
+ * The kernel stops the clock's timer before a wait and starts it again afterwards. Also the sampler's costs to give
+ * a thread a clock, and to close the clock after the thread's end.
  *
- * A signal begins with the timer's interrupt. On a virtual machine that is handled by the hypervisor first, in time
- * that the thread's CPU clock takes for the thread's own. So a thread that does nothing but read the clock measures the
- * gap in its time that each signal leaves.
+ * A signal begins with the timer's interrupt. On a virtual machine the hypervisor handles it first, in time that
+ * counts as the thread's CPU time. So a thread that only reads the clock measures the gap in its time that each
+ * signal leaves.
  *
- * The engine's part of a tick is measured in the handler, at ticks that are a period of computing apart. By then the
- * kernel and the hypervisor have used the caches and the branch predictor, so the engine takes some hundred times as
- * long as for samples one after the other (costs_engine.c).
+ * The engine's part of a tick is measured in the handler, at ticks that are a period of computation apart. By then
+ * the kernel and the hypervisor have used the caches and the branch predictor, so the engine takes some hundred
+ * times as long as for samples one after the other (costs_engine.c).
  *
- * Gaps and handlers are not alike: some last many times as long as most. What many of them take together is what is
- * charged, so a round's figure is their mean, not their median. */
+ * Gaps and handlers vary: some last many times as long as most. The simulator charges their sum, so a round's figure
+ * is their mean, not their median. */
 #include "bench/bench.h"
 #include "bench/costs/costs.h"
 #include "bench/deep.h"
@@ -31,17 +31,17 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* At the period that the engine asks for: under a hypervisor shorter timers are dearer. */
+/* The period is the one that the engine uses, because shorter timers cost more under a hypervisor. */
 enum { TICKS = 40, WARM_TICKS = 5, PERIOD_NS = 1000000, CREDIT = 1 << 20, DEPTH = 8 };
 
-/* Long waits are tried less often. */
+/* Long waits have fewer tries. */
 static const int span_tries[SIM_WAIT_SPANS] = {40, 40, 40, 24, 12};
 
 static struct strobe_linux tick_host;
 static struct rig *tick_rig;
 static volatile sig_atomic_t ticks;
 static volatile bool ticks_are_sampled;
-static uint64_t sampling_ns; /* in ticks that count */
+static uint64_t sampling_ns; /* sum over the ticks that count */
 
 static uint64_t now_ns(void)
 {
@@ -62,7 +62,7 @@ static bool on_tick(const siginfo_t *info, const struct strobe_regs *regs)
     return true;
 }
 
-/* The clock of a thread, which runs from now on; -1 where there is none. */
+/* Returns the clock of a thread, which runs from now on; -1 when there is none. */
 static int start_clock(pid_t tid, uint64_t period_ns)
 {
     int fd = strobe_linux_open_task_clock((uint32_t)tid, period_ns);
@@ -77,8 +77,8 @@ static int start_clock(pid_t tid, uint64_t period_ns)
 
 /* ---- ticks */
 
-/* Computes for TICKS ticks after some that do not count, or for long enough without. Stores the mean of the gaps that
- * they leave. */
+/* Computes for TICKS ticks after WARM_TICKS ticks, or until a timeout. Stores the mean of the gaps that these ticks
+ * leave. */
 static void meet_ticks(const struct deep_place *place, void *mean_ns)
 {
     double sum = 0;
@@ -108,7 +108,7 @@ static void measure_ticks(struct sim_costs *out)
     ticks_are_sampled = true;
     deep_call(DEPTH, meet_ticks, &with_sample);
     ticks_are_sampled = false;
-    /* Clocks that the engine reads, and frames, are charged apart. */
+    /* The engine's clock reads and the frames are measured separately. */
     double apart = out->thread_clock + out->clock + tick_rig->thread->tick_cursor.depth * out->unwind_frame;
     out->tick_sample = (double)sampling_ns / TICKS - apart;
 }
@@ -127,8 +127,8 @@ static double wait_ns(int timer, uint64_t span_ns, int tries)
     return (double)(bench_cpu_ns() - begin) / tries;
 }
 
-/* The clock has the period that the engine asks for, for its timer is then often the next one to expire, and the
- * processor's own timer is set anew at each switch. The signals that come meanwhile are charged apart. */
+/* The clock has the period that the engine uses. Its timer is then often the next one to expire, so that the
+ * processor's own timer is set at each switch. The signals meanwhile are measured separately. */
 static double tick_wait_ns(int timer, uint64_t span_ns, int tries, double tick)
 {
     double without = wait_ns(timer, span_ns, tries);
@@ -190,7 +190,7 @@ static void measure_clocks(struct sim_costs *out)
     out->clock_end = (double)ending / CLOCKS - out->thread_clock;
 }
 
-/* After whatever else takes a signal for stops: ticks are handed to who was the last to take one. */
+/* Call it after all other parts that take a signal for stops, because ticks go to the last one that took it. */
 void costs_tick_prepare(void)
 {
     struct strobe_config config = rig_config();

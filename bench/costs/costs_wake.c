@@ -1,8 +1,8 @@
-/* How late things are on this machine: wake-ups and stops, each by quantiles of many tries; the CPU time of a call that
- * blocks; how long a thread keeps a processor that another wants.
+/* Lateness on this machine: of wake-ups and of stops, each by quantiles of many tries; the CPU time of a call that
+ * blocks; the time for which a thread keeps a processor that another thread wants.
  *
- * Other work on the machine makes things later than they are by themselves. So each round has tries enough for
- * quantiles of its own, and bench/costs/costs.c takes those of the rounds that were least late. */
+ * Other work on the machine increases lateness. So each round has enough tries for its own quantiles, and
+ * bench/costs/costs.c takes the rounds with the least lateness. */
 #include "bench/bench.h"
 #include "bench/costs/costs.h"
 
@@ -20,7 +20,7 @@
 
 enum { TRIES = 40, SPAN_NS = 300000, SAMPLER_SPAN_NS = 1000000, TIMEOUT_NS = 100000000, CALIBRATION = 1000000 };
 
-/* Long waits are tried less often. */
+/* Long waits have fewer tries. */
 static const int span_tries[SIM_WAIT_SPANS] = {TRIES, TRIES, TRIES, 24, 12};
 
 static uint64_t now_ns(void)
@@ -92,7 +92,7 @@ static void *measure_sampler(void *arg)
     struct sim_costs *out = arg;
     double unused_ns;
     struct sched_param least = {.sched_priority = 1};
-    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least); /* where it may, as the engine's sampler */
+    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least); /* if permitted, as for the engine's sampler */
     out->sampler_late = measure_sleeps(SAMPLER_SPAN_NS, TRIES, &unused_ns);
     return NULL;
 }
@@ -124,7 +124,7 @@ static void compute_till(uint64_t deadline_ns)
         continue;
 }
 
-/* The one that wakes computes meanwhile, so that the other processor alone is idle, for as long as the span says. */
+/* The waking thread computes meanwhile, so that only the other processor is idle, for the length of the span. */
 static void measure_wakes(int span, struct sim_costs *out)
 {
     pthread_t waiter;
@@ -166,14 +166,14 @@ static void pin_to(int cpu)
     sched_setaffinity(0, sizeof set, &set);
 }
 
-/* By the target alone. */
+/* A turn of the target's loop. Called by the target only. */
 static void turn(void)
 {
     strobe_store_relaxed(&stopped.turns, strobe_load_relaxed(&stopped.turns) + 1);
     strobe_fence_signal();
 }
 
-/* One loop for calibration and for what is measured by it: its turns must take as long. */
+/* The loop for calibration and for measurements. Both must use one function, so that a turn takes the same time. */
 __attribute__((noinline)) static void turn_till(uint64_t turns)
 {
     while (!strobe_load_relaxed(&stopped.over) && strobe_load_relaxed(&stopped.turns) != turns)
@@ -192,7 +192,7 @@ static void *compute_till_over(void *unused)
     return unused;
 }
 
-/* CPU of the target that was not its loop's, now that it stands. */
+/* Returns the CPU time of the stopped target outside of its loop. */
 static double outside_loop_ns(uint32_t tid)
 {
     uint64_t cpu = 0;
@@ -251,8 +251,8 @@ static void measure_stops(struct sim_costs *out)
 
 /* ---- slices */
 
-/* A thread of two on one processor knows from a gap in its time that the other had it. Shorter gaps are wake-ups of
- * others. */
+/* One of two threads on a processor. A gap in its time shows that the other thread ran. Shorter gaps are wake-ups of
+ * other threads. */
 static void *compute_and_note(void *slice)
 {
     enum { SLICES = 6, GAP_NS = 1000000 };

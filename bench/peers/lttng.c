@@ -1,4 +1,5 @@
-/* LTTng-UST's tracepoint, on and off. On when a session that has the event enabled runs; see peers.sh. */
+/* LTTng-UST's tracepoint, disabled and enabled. It is enabled when a session runs that has enabled the event; see
+ * peers.sh. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "bench/peers/lttng_event.h"
@@ -19,7 +20,8 @@ static void emit(struct gbench_state *s, const void *arg)
             lttng_ust_tracepoint(strobe_peer, sample, i, i, i, i, 1);
 }
 
-/* The session daemon enables the event from a thread of the library's own, a little after the program starts. */
+/* Waits until the event is enabled. The session daemon enables it through a thread of the library, a little after
+ * the program starts. */
 static int enabled(void)
 {
     for (int i = 0; i < WAIT_MS; i++) {

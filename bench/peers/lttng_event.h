@@ -1,5 +1,5 @@
-/* The LTTng-UST event that is measured: 40 bytes of payload, as a sample's own fields would be.
- * Shape as lttng-ust(3) asks for: it includes this file several times. */
+/* The LTTng-UST event that is measured: 40 bytes of payload, as the fields of a sample. LTTng-UST includes this file
+ * several times (lttng-ust(3)). */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER strobe_peer
 

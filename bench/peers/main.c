@@ -1,4 +1,4 @@
-/* Strobe beside other tracers, in one table; run by peers.sh, which starts what they need. */
+/* Strobe and other tracers in one table. peers.sh runs this program and starts what the tracers need. */
 #include "bench/bench.h"
 #include "bench/peers/peers.h"
 

@@ -1,5 +1,5 @@
-/* Other tracers, measured beside us; parts of bench/peers/main.c as bench.h's are of bench/main.c. Each says so in its
- * row when it is not to be had here. Main thread. */
+/* Other tracers, measured beside Strobe. These are parts of bench/peers/main.c, as those in bench.h are parts of
+ * bench/main.c. The row of a tracer that is not available here states that. Main thread. */
 #ifndef STROBE_BENCH_PEERS_PEERS_H
 #define STROBE_BENCH_PEERS_PEERS_H
 

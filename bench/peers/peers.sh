@@ -1,8 +1,8 @@
 #!/bin/bash
 # Measures Strobe beside other tracers: peers.sh BENCH-PEERS WORKLOAD-PG JSON
 #
-# Starts an LTTng session daemon of its own and an overwriting session with the peer's event, and ends both. What
-# cannot be had is named, and skipped in the table.
+# Starts a separate LTTng session daemon and an overwriting session with the peer's event, and ends both. A tracer that
+# is not available is named, and skipped in the table.
 set -u
 program=$1 workload=$2 json=$3
 scratch=$(mktemp -d)

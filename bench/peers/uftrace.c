@@ -1,4 +1,4 @@
-/* uftrace: what its `dump --chrome` costs for each slice, on a recording of the workload built with -pg. */
+/* uftrace: the cost of its `dump --chrome` per slice, on a recording of the workload built with -pg. */
 #include "bench/bench.h"
 #include "bench/child.h"
 #include "bench/peers/peers.h"
@@ -14,7 +14,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* CPU ns a slice, or NAN. */
+/* Returns CPU ns per slice, or NAN. */
 static double dump_chrome(const char *folder)
 {
     const char *const dump[] = {"uftrace", "dump", "--chrome", "-d", folder, NULL};

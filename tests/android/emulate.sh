@@ -1,11 +1,11 @@
 #!/bin/bash
-# The engine on arm64: on Android's genuine runtime, built for Linux and built for Android, on an emulated processor and
-# on a booted kernel.
+# Tests the engine for arm64 with Android's genuine runtime: the build for Linux and the build for Android, on an
+# emulated processor and on a booted kernel.
 #
 #   tests/android/emulate.sh B ARM64     B: this machine's build, with the libraries for Android; ARM64: the cross build
 #
-# What a release of the runtime or the kernel is wanted for and can't be fetched is skipped, with the reason. Here the
-# cases run that do without a processor's own speed; with FULL=1, as in the nightly run, all of them, in both modes.
+# When a release of the runtime or the kernel cannot be fetched, its tests are skipped with the reason. Only cases that
+# do not need a processor's full speed run. With FULL=1, as in the nightly run, all cases run in both modes.
 #
 # takes: 40 s
 set -u
@@ -24,7 +24,7 @@ skip() {
     ((skipped++))
 }
 
-# Runs what ends in `N passed, N failed, N skipped`, and adds that up.
+# count NAME COMMAND...: runs a command that ends with `N passed, N failed, N skipped`, and adds up these counts.
 count() {
     local name=$1 p f s
     shift
@@ -41,7 +41,7 @@ count() {
     ((passed += ${p:-0}, failed += f, skipped += 10#${s:-0}))
 }
 
-# RELEASE PROGRAM ARGUMENTS: on an emulated processor, with that release's runtime and libraries for a root.
+# emulated RELEASE PROGRAM ARGUMENTS: on an emulated processor. The root has that release's runtime and libraries.
 emulated() {
     local root=$arm64/art$1
     shift
@@ -51,7 +51,7 @@ emulated() {
         -E LD_LIBRARY_PATH="${SHIM:+$SHIM:}/usr/lib/7zip:/usr/lib/p7zip:$arm64/sysroot/usr/lib/$triplet" "$@"
 }
 
-# ARGUMENTS of the contract, with the engine from the library for Android, in a machine that has just been booted.
+# booted ARGUMENTS: runs the contract with the engine of the library for Android, in a machine that is booted for it.
 booted() {
     local root=$work/root
     cp -a "$arm64/art11" "$root"

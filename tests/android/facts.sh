@@ -1,5 +1,5 @@
 #!/bin/bash
-# What Android's linker wants of a library, and what its users must not find in it.
+# Checks that the library has what Android's linker requires, and lacks what it must not contain.
 #
 #   tests/android/facts.sh FOLDER     FOLDER has a libstrobe.so for each of arm64, armv7, x86_64
 set -u
@@ -36,7 +36,8 @@ for abi in arm64:AArch64 armv7:ARM x86_64:X86-64; do
     holds "$abi: exports" "$(llvm-nm -D --defined-only "$library" | awk '{ print $3 }' | sort | paste -sd' ')" \
         "JNI_OnLoad strobe_art_start strobe_art_stop strobe_netease_start strobe_netease_stop$(
             printf ' strobe_rhea_%s' dump enter hook_loaded leave release start stop throw)"
-    # The lists it is linked against are what it may call. What none of the three calls is in them for nothing.
+    # The library may call only the functions in the lists against which it is linked. A function that none of the
+    # three libraries calls is superfluous in the lists.
     llvm-nm -D -u "$library" | awk '{ sub(/@.*/, "", $2); print $2 }'
 done >"$folder/facts.out"
 grep -h '^FAIL' "$folder/facts.out"

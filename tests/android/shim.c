@@ -1,8 +1,9 @@
-/* Android's libc.so and libdl.so, as far as the Android build of the engine calls them, over the C library of this
- * machine: so that the library can be loaded and run here. Where the two agree, a call is passed on by a jump (PASSED,
- * made of the lists of names that the library is linked against); where structures differ, they are translated.
+/* Stand-ins for Android's libc.so and libdl.so, over the C library of this machine: the functions that the Android
+ * build of the engine calls. With them the library can be loaded and run here. Where both C libraries agree, a call
+ * is passed on by a jump (PASSED, made of the lists of names against which the library is linked). Where structures
+ * differ, they are translated.
  *
- * What this can't show: Android's own linker, and what its C library does differently inside. */
+ * Not tested by this: Android's own linker, and differences within its C library. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +18,7 @@
 #define JUMP(name) "b " #name
 #endif
 
-/* With one @: calls of this library's own would bind to a default version of its own. */
+/* A single @: with a default version, this library's own calls would bind to its own symbol. */
 #define PASS(name)                                                                                                     \
     __asm__(".text\n"                                                                                                  \
             ".globl shim_" #name "\n"                                                                                  \
@@ -131,7 +132,7 @@ int shim_pthread_attr_destroy(struct bionic_attr *a)
     return 0;
 }
 
-/* The engine asks for no attributes of its own threads. */
+/* The engine passes no attributes for its own threads. */
 int shim_pthread_create(pthread_t *thread, const struct bionic_attr *a, void *(*entry)(void *), void *arg);
 EXPORT(pthread_create);
 int shim_pthread_create(pthread_t *thread, const struct bionic_attr *a, void *(*entry)(void *), void *arg)

@@ -1,4 +1,4 @@
-/* The contract's engine, where it is not linked in: the library built for Android, named by STROBE_ANDROID_LIBRARY and
+/* The contract's engine when it is not linked in: the library built for Android, named by STROBE_ANDROID_LIBRARY and
  * loaded through the stand-ins of shim.c. */
 #include "engine/backend/art/art.h"
 #include "engine/base/error_format.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* These look into the engine that is linked in. */
+/* These access the engine that is linked in. */
 const struct contract_case contract_cases_held[] = {{0}}, contract_cases_order[] = {{0}},
                            contract_cases_sampling[] = {{0}}, contract_cases_stress[] = {{0}};
 

@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
-"""The memory orders of the capture half, as arm64 runs them: which ordered loads and stores, atomic updates and barriers
-the compiler made of each function, against a stored list.
+"""Compares the memory orders of the capture half on arm64 with a stored list: the ordered loads and stores, atomic
+updates and barriers that the compiler generated for each function.
 
-    orders.py B [--update]     B is where the arm64 build is (`make cross`)
+    orders.py B [--update]     B: the arm64 build (`make cross`)
 
-C11 says what an order must do; whether the instructions do it is between the compiler and the processor, and an order
-that has been weakened, here or by a compiler's flag, fails no test on a processor that is stronger than asked. So the
-instructions themselves are reviewed: a function whose forms differ from the list fails, and whoever meant it looks at
-what the function has become, says `--update`, and lands both together.
+C11 defines what an order must do. Whether the instructions do it depends on the compiler and the processor. An order
+that was weakened, in the source or by a compiler's flag, fails no test on a processor that is stronger than required.
+So the instructions themselves are reviewed: a function whose forms differ from the list fails. After an intended
+change, review the function's instructions, run this program with --update, and commit the list together with the
+change.
 
-A line of the list is a source file, a function (what the compiler split off it counted in), and how often each form
-occurs in it, inlined functions included. cas8_acq_rel and the like are calls into libgcc, which picks one instruction or a
-loop by what the processor has ("-moutline-atomics" in the GCC manual). Relaxed loads and stores look like any other and are
-not listed. Forms are described in the Arm Architecture Reference Manual, chapter C6.
+A line of the list has a source file, a function (with the parts that the compiler split off), and the count of each
+form in it, inlined functions included. cas8_acq_rel and similar names are calls into libgcc, which selects one
+instruction or a loop by the processor ("-moutline-atomics" in the GCC manual). Relaxed loads and stores look like
+plain ones and are not listed. The Arm Architecture Reference Manual, chapter C6, describes the forms.
 
-Counts of another compiler or other flags say nothing: then nothing is compared, and that is said. Prints `N passed,
-N failed, N skipped` last: a function each, and a planted weakening each. Exit status 1 when one failed, 2 when it could
-not be run.
+Counts of another compiler or of other flags are not comparable; the program then compares nothing and states that.
+Prints `N passed, N failed, N skipped` last, where each function and each planted weakening counts once. Exit status:
+1 when one failed, 2 when the program could not run.
 """
 import argparse
 import collections
@@ -39,7 +40,7 @@ FORM = re.compile(
 BARRIER = re.compile(r"dmb|dsb|isb")
 OUTLINED = re.compile(r"R_AARCH64_(?:CALL|JUMP)26\s+__aarch64_(\w+)")
 
-# One weakening of each kind, planted in a copy of a file: what it is called, and what it becomes.
+# One weakening of each kind, planted in a copy of a file: its name, the original text and the new text.
 PLANTED = [
     ("engine/store/ring.c", "strobe_store_release(&", "strobe_store_relaxed(&"),
     ("engine/store/ring.c", "strobe_load_acquire(&", "strobe_load_relaxed(&"),
@@ -65,7 +66,7 @@ def disassembled(path):
 
 
 def forms_of(path):
-    """{function: [(form, where in the source), ...]} of an object, in the order of its code."""
+    """Returns {function: [(form, place in the source), ...]} of an object, in the order of its code."""
     found = collections.defaultdict(list)
     function = where = None
     for line in disassembled(path):
@@ -74,7 +75,7 @@ def forms_of(path):
         code = re.match(r"\s+[0-9a-f]+:\t(\S+)\s*(\S*)", line)
         outlined = OUTLINED.search(line)
         if symbol:
-            function = symbol.group(1).split(".")[0]   # strobe_ring_write.part.0 is of strobe_ring_write
+            function = symbol.group(1).split(".")[0]   # strobe_ring_write.part.0 is a part of strobe_ring_write
         elif source:
             where = f"{os.path.relpath(source.group(1))}:{source.group(2)}"
         elif outlined:
@@ -92,7 +93,7 @@ def counted(forms):
 
 
 def built_by(flags):
-    """What the forms depend on: the compiler and how it optimizes."""
+    """Returns the compiler and its options, on which the forms depend."""
     command = shlex.split(flags)
     run = subprocess.run([command[0], "-dumpversion"], capture_output=True, text=True)
     if run.returncode:
@@ -102,7 +103,7 @@ def built_by(flags):
 
 
 def read_list():
-    """What the list was built by, and {(file, function): forms}."""
+    """Returns the compiler and options of the list, and {(file, function): forms}."""
     with open(LIST) as lines:
         text = [line.split(None, 2) for line in lines if line.strip() and not line.startswith("#")]
     if not text or text[0][0] != "by":
@@ -130,7 +131,7 @@ def objects(build):
 
 
 def differences(expected, now):
-    """Names of those that differ, each with what is expected and what is found."""
+    """Returns the names of functions that differ, each with the expected and the found forms."""
     for key in sorted(expected.keys() | now.keys()):
         found = now.get(key, [])
         if expected.get(key, "") != counted(found):
@@ -144,7 +145,7 @@ def show(key, want, found):
 
 
 def weakened(flags, source, strong, weak, expected):
-    """Plants a weakening where `strong` is written first; why the list does not show it, or None."""
+    """Weakens the first occurrence of `strong`. Returns None when the comparison detects it, else the reason."""
     with open(source) as file:
         text = file.read()
     if strong not in text:

@@ -1,4 +1,4 @@
-"""Checks of what the command writes as JSON, for tests/cli/run.sh: prints what is wrong, nothing when all is right.
+"""Checks of the command's JSON output, for tests/cli/run.sh: prints the faults, and nothing when there is none.
 
 usage: check_json.py CHECK FOLDER STROBE MANFOLDER
 """
@@ -17,7 +17,7 @@ def load(name):
 
 
 def same_numbers():
-    """A trace has the same report as the session it was made from, but for CPU time, which a trace has by slices."""
+    """The report of a trace equals that of its session, except for CPU time, which a trace has by slices."""
     session = load("session.json")
     for name in "trace.json", "deflated.json":
         trace = load(name)

@@ -1,4 +1,4 @@
-"""Checks of reports of parts of parts.strobe, a session of parts.c: prints what is wrong, nothing when all is right.
+"""Checks of reports of parts of parts.strobe, a session of parts.c: prints the faults, and nothing when there is none.
 
 usage: check_parts.py CHECK FOLDER STROBE MANFOLDER
 """

@@ -1,5 +1,5 @@
-# What users meet first, sourced by run.sh: outputs without a format of their own, files that are nothing to us, words
-# mistyped, pipes whose reader ends. Needs good.strobe and good.perfetto-trace.
+# The first steps of a user, sourced by run.sh: names of outputs without a format, files that are neither session nor
+# trace, mistyped words, pipes whose reader ends. Needs good.strobe and good.perfetto-trace.
 
 # ---- formats by ending
 
@@ -36,7 +36,7 @@ for file in /bin/ls lines empty_lines chrome.json; do
     is_refused "report_of_${file##*/}" "$file: $neither" "$strobe" report "$file"
 done
 
-# ---- words mistyped
+# ---- mistyped words
 
 while read -r typed meant; do
     is_refused "command_$typed" "no such command: $typed; did you mean $meant?" "$strobe" "$typed"
@@ -76,12 +76,12 @@ fi
 
 # ---- pipes whose reader has ended
 
-# ends_quietly NAME ARGUMENT...: without a word, by SIGPIPE.
+# ends_quietly NAME ARGUMENT...: the command ends by SIGPIPE and prints nothing.
 ends_quietly() {
     local name=$1
     shift
     wanted "$name" || return 0
-    # The reader is gone before the first byte is written.
+    # The reader has ended before the first byte is written.
     local fault unread
     exec {unread}> >(:)
     wait $!
@@ -105,7 +105,7 @@ if wanted report_into_head; then
     [[ ! -s err && $(wc -l <out) == 1 ]] && verdict report_into_head || verdict report_into_head "$(<err)"
 fi
 
-# ---- what became of events
+# ---- accounting of events
 
 if wanted bookkeeping_is_one_line; then
     run "$strobe" report good.strobe

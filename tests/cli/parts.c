@@ -1,5 +1,5 @@
 /* A program for reports of parts: two threads, `main` and `second`, call allocates() from one_way() and other_way(),
- * and computes() in between, which allocates nothing. Prints what allocates() has asked for. */
+ * and in between computes(), which allocates nothing. Prints the bytes that allocates() requested. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

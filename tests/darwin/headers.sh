@@ -1,11 +1,11 @@
 #!/bin/bash
-# Our declarations of Darwin against Apple's own headers, where they can be had: the same facts hold with them, the
-# sources of the library compile with them, and then want the same names as with ours, and what the library calls is
-# exported by Apple's C library.
+# Compares Strobe's declarations of Darwin with Apple's own headers, if these can be fetched. The same facts hold with
+# both. The sources of the library compile with Apple's headers, and then refer to the same names. Apple's C library
+# exports the functions that the library calls.
 #
-#   tests/darwin/headers.sh B     B has darwin/ios, built
+#   tests/darwin/headers.sh B     B contains the build darwin/ios
 #
-# Headers that Apple's package lacks (of what is exported, but in no public header) are ours.
+# Functions that are exported but in no public header are declared in Strobe's headers.
 #
 # takes: 20 s
 set -u
@@ -17,7 +17,7 @@ if ! why=$(tests/darwin/fetch-apple-headers.sh "$build/apple"); then
     exit 0
 fi
 
-# NAME ARGUMENTS: they compile.
+# accepts NAME ARGUMENTS: the compiler accepts the arguments.
 accepts() {
     local name=$1 said
     shift
@@ -33,7 +33,7 @@ accepts() {
     return 1
 }
 
-# NAME FOUND EXPECTED
+# holds NAME FOUND EXPECTED: both texts are equal.
 holds() {
     if [[ $2 == "$3" ]]; then
         ((passed++))
@@ -54,7 +54,7 @@ for source in engine/{base,store,capture,backend/common,backend/mach}/*.c; do
             "$(llvm-nm -u "$object" | sort | paste -sd' ')" "$(llvm-nm -u "$ours" | sort | paste -sd' ')"
 done
 rm -f "$object"
-# Of what the list of exports has, in lines that break anywhere between two names, for the arm64 Mac among others.
+# The names in the list of exports, which contains those of the arm64 Mac. Its lines break between any two names.
 exported=$(tr -s " ',[]\n" '\n' <"$build/apple/libSystem.tbd" | LC_ALL=C sort -u)
 unknown=$(LC_ALL=C comm -23 <(LC_ALL=C sort engine/backend/sdk/darwin/libSystem.syms) - <<<"$exported" | paste -sd' ')
 holds "called, and not exported by Apple's C library" "$unknown" ''

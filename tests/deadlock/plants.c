@@ -19,7 +19,7 @@ static dispatch_queue_t some_queue(void)
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the guards only: it is not on this machine. */
+/* For the guard only: this machine has no such function. */
 void *objc_msgSend(void *object, const char *selector, ...);
 
 static dispatch_queue_t some_queue(void)
@@ -38,7 +38,7 @@ static void *no_thread(void *argument)
     return argument;
 }
 
-/* As their initializers leave them. */
+/* Objects as static initializers leave them. */
 static pthread_mutex_t mutex;
 static pthread_rwlock_t rwlock;
 static os_unfair_lock lock;
@@ -155,7 +155,7 @@ void planted_call(void)
         chosen();
 }
 
-/* Takes the place of the call in the library's own code: a library that is wrong by what is planted. */
+/* Replaces the call in the library's own code, so that this library makes the planted call. */
 kern_return_t planted_get_state(thread_act_t thread, thread_state_flavor_t flavor, thread_state_t state,
                                 mach_msg_type_number_t *count)
 {

@@ -1,5 +1,5 @@
-/* The same on virtual threads: deadlock_virtual FILE MS. DEADLOCK_UNGUARDED in the environment: nothing is caught, and
- * what is planted runs its course. */
+/* The same on virtual threads: deadlock_virtual FILE MS. With DEADLOCK_UNGUARDED in the environment the calls are
+ * not caught, and have their effect. */
 #include "engine/base/error.h"
 #include "engine/capture/guard.h"
 #include "engine/capture/thread.h"
@@ -47,5 +47,5 @@ int main(int argc, char **argv)
         return run.status;
     puts(error.text);
     fflush(stdout);
-    _exit(1); /* what the engine does at an exit is done by a thread that runs, and none will */
+    _exit(1); /* the engine's work at an exit needs a thread that runs, and none can run any more */
 }

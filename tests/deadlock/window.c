@@ -16,7 +16,7 @@ enum { WORKERS = 2, BLOCK_BYTES = 2000, NS_PER_MS = 1000000, SAMPLER_ALONE = (1u
 static struct fake_mach_app *app;
 static _Atomic int over;
 
-/* Blocks that are too large for what a thread keeps of the heap for itself. */
+/* Allocates blocks that are too large for a thread's private cache of the heap. */
 static void *allocate(void *unused)
 {
     prctl(PR_SET_NAME, "worker");

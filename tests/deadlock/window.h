@@ -1,9 +1,9 @@
-/* A capture with a call planted in its window: what its programs, on real threads and on virtual ones, share. */
+/* A capture with a call planted in its window. Shared by the programs on real threads and on virtual ones. */
 #ifndef STROBE_DEADLOCK_WINDOW_H
 #define STROBE_DEADLOCK_WINDOW_H
 
-/* deadlock FILE MS: records a session into FILE while two threads allocate for so long, and says how often the sampler
- * stopped a thread and for how long. Its end is 0 when the session is in order. */
+/* The main function, deadlock FILE MS: records a session into FILE while two threads allocate for MS, and prints how
+ * often and for how long the sampler stopped a thread. Returns 0 when the session is consistent. */
 int deadlock_main(int argc, char **argv);
 
 #endif

@@ -1,6 +1,6 @@
-/* What the emulated kernel answers: the numbers by which the guest's libSystem (tests/emulate/guest) calls the host
- * (tests/emulate/host). A call is `svc #0x80` with its number in x16, arguments in x0 to x7 and the answer in x0, as on
- * arm64 Darwin; the numbers are our own. Mach calls answer a kern_return_t, the others a value or -errno. */
+/* Numbers of the calls of the guest's libSystem (tests/emulate/guest) to the emulated kernel on the host
+ * (tests/emulate/host). A call is `svc #0x80` with its number in x16, arguments in x0 to x7 and the answer in x0, as
+ * on arm64 Darwin. The numbers are not Darwin's. Mach calls return a kern_return_t, the others a value or -errno. */
 #ifndef STROBE_EMULATE_CALLS_H
 #define STROBE_EMULATE_CALLS_H
 
@@ -53,9 +53,9 @@ enum emulated_call {
     CALL_COUNT
 };
 
-/* What CALL_IMAGE returns of the image `index`. */
+/* The result of CALL_IMAGE for the image `index`. */
 enum emulated_image { IMAGE_COUNT, IMAGE_HEADER, IMAGE_NAME };
 
-enum { EMULATED_UNKNOWN_IMPORT = 0x1000 }; /* x16 of what stands in for a function that nobody has: + its index */
+enum { EMULATED_UNKNOWN_IMPORT = 0x1000 }; /* number of a call of a missing function, plus the index of its stand-in */
 
 #endif

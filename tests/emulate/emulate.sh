@@ -1,10 +1,11 @@
 #!/bin/bash
-# The library for iOS on an emulated processor, under a kernel of ours that keeps Mach's rules (tests/emulate/host).
+# Tests the library for iOS on an emulated processor, under an emulated kernel that keeps Mach's rules
+# (tests/emulate/host).
 #
 #   tests/emulate/emulate.sh B     B: a build's folder
 #
-# What the machine lacks is named, and skips it. SEEDS=N: plays that many seeds of what is drawn (default 8). EVERY=N:
-# loses the sampler at every Nth instruction (default 97).
+# A missing package is named and skips the lane. SEEDS=N: plays N seeds of the random draws (default 8). EVERY=N: loses
+# the sampler at every Nth instruction (default 97).
 #
 # takes: 20 s
 set -u
@@ -44,7 +45,7 @@ verdict() {
     fi
 }
 
-# NAME STATUS PATTERN IMAGES ARGUMENTS: the run ends with that status, and says so.
+# expect NAME STATUS PATTERN IMAGES ARGUMENTS: the run ends with that status and prints the pattern.
 expect() {
     local name=$1 status=$2 pattern=$3 images=$4
     shift 4
@@ -56,7 +57,7 @@ expect() {
     verdict $? "$name" "${command[*]}"
 }
 
-# NAME IMAGES ARGUMENTS: the same with status 0, for all seeds, each with a session of its own that balances.
+# expect_all NAME IMAGES ARGUMENTS: for each seed, the run ends with status 0, and its session is consistent.
 expect_all() {
     local name=$1 images=("$dir/libSystem.dylib")
     for image in $2; do images+=("$dir/$image.dylib"); done
@@ -107,7 +108,7 @@ while read -r call; do
         "${session[@]}" --set EMULATED_MS=4 --set "STROBE_PLANT=$call"
 done < <(planted)
 
-# A sampler that is lost when it has done so many instructions with a thread stopped: how long that one then stood.
+# lost N: loses the sampler after N instructions with a stopped thread; prints how long this thread stayed suspended.
 lost() {
     timeout "$limit" "$dir/emulate" --run lone_main --session "$work/lost.$1" --speed 1000 --kill "$1" \
         --set EMULATED_MS=400 --set EMULATED_WITHOUT=63 "$dir/"{libSystem,app,libstrobe}.dylib 2>&1 |
@@ -119,7 +120,7 @@ export -f lost
 export dir work limit
 # The watchdog cannot help in two windows (hold.h): before the sampler has published which thread it stopped (12
 # instructions), and from its claim of that thread until the system's resume (20). Counts in these windows are left out.
-# The second stop follows the first at once in these counts.
+# The count continues from the first stop to the second one.
 first=$(lost 1000000000)
 { seq 12 "${EVERY:-97}" 700 | awk -v first="$first" '$1 <= first - 20 || $1 >= first + 12'
   echo $((first - 20)); echo $((first + 12)); } >"$work/counts"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# One seed of a run with a session: plays it, then opens the session. For tests/emulate/emulate.sh.
+# Plays one seed of a run with a session, and then opens the session. For tests/emulate/emulate.sh.
 #
 #   tests/emulate/seed.sh SEED WORK B OPTION... IMAGE...
 set -u

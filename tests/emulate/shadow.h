@@ -1,8 +1,8 @@
-/* The true call stack of emulated arm64 code, kept from its calls and returns: what any way to find a stack by looking
- * at registers and memory is held against.
+/* The true call stack of emulated arm64 code, updated at its calls and returns. Every way to find a stack from
+ * registers and memory is compared with it.
  *
- * A call (bl, blr) puts the address behind it on the stack, a return (ret) takes it off; jumps, a tail call among them,
- * change nothing. The caller reports every instruction before it runs. */
+ * A call (bl, blr) pushes the address behind it, a return (ret) pops it. Jumps change nothing, also those of tail
+ * calls. The caller reports every instruction before it runs. */
 #ifndef STROBE_EMULATE_SHADOW_H
 #define STROBE_EMULATE_SHADOW_H
 
@@ -11,13 +11,13 @@
 
 enum { SHADOW_MAX = 1024 };
 
-/* Zero at first. */
+/* Initially zero. */
 struct shadow {
     uint64_t back[SHADOW_MAX]; /* return addresses, outermost first */
     uint32_t depth;
     uint64_t last_pc; /* the instruction that ran last, and where it is */
     uint32_t last;
-    bool broken; /* returned to where nothing was called from, or too deep */
+    bool broken; /* a return without a call, or too deep */
 };
 
 /* The instruction `word` at `pc` is about to run. */

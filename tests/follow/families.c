@@ -19,7 +19,7 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Uses a tenth of a second of CPU time without a call between two looks at the clock. */
+/* Uses a tenth of a second of CPU time, with few calls of the clock. */
 __attribute__((noinline)) void busy_child(void)
 {
     volatile unsigned long x = 1;
@@ -51,7 +51,7 @@ static int fork_exec(void)
     return ended(pid);
 }
 
-/* The first files are not there: as a search along PATH. */
+/* The first files do not exist, as in a search along PATH. */
 static int fork_exec_search(void)
 {
     pid_t pid = fork();
@@ -121,7 +121,7 @@ static int fork_killed(void)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : -1;
 }
 
-/* Outlives us by half a second; our output is not its. */
+/* The child outlives its parent by half a second, and does not share its output. */
 static int fork_outlives(void)
 {
     pid_t pid = fork();
@@ -135,7 +135,7 @@ static int fork_outlives(void)
     return pid > 0 ? 0 : -1;
 }
 
-/* A child of a child that has not done anything yet. */
+/* A child that forks before it has done anything else. */
 static int fork_forks(void)
 {
     pid_t pid = fork();

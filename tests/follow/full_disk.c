@@ -1,7 +1,7 @@
 /* Takes all free room from the tmpfs that is mounted at FOLDER; needs root.
  *
- *   full_disk FOLDER           then leaves more to record than fits into the first part of a session
- *   full_disk FOLDER COMMAND   then has a shell run COMMAND */
+ *   full_disk FOLDER           then makes more events than fit into the first part of a session
+ *   full_disk FOLDER COMMAND   then runs COMMAND by a shell */
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { THREADS = 40, WAITS = 150, DEPTHS = 40 };
 
-/* A tmpfs whose limit becomes what it holds has no room from one system call to the next. */
+/* Sets the limit of the tmpfs to its content, so that from one system call to the next it has no room. */
 static int take_room(const char *folder)
 {
     struct statfs fs;

@@ -1,5 +1,5 @@
-/* Method logs of btrace 2.0: whatever their bytes say, reading one ends, within its bounds, and what is read nests.
- * What comes before the input's first NUL is its mapping, the rest the log. */
+/* Method logs of btrace 2.0 with any bytes: reading ends, reads within the bounds, and the calls read nest. The
+ * input up to its first NUL is the mapping, the rest is the log. */
 #include "engine/base/error.h"
 #include "engine/trace/export/btrace2_write.h"
 #include "engine/trace/import/btrace/btrace2_read.h"

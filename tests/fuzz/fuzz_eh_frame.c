@@ -1,8 +1,9 @@
-/* Damaged call frame information: whatever the bytes of .eh_frame_hdr and .eh_frame are, looking for a rule ends in an
- * answer, without a read outside them.
+/* Damaged call frame information: with any bytes of .eh_frame_hdr and .eh_frame, a search for a rule ends and reads
+ * nothing outside of them.
  *
- * libFuzzer's input is a list of edits to this program's own information: after two bytes that say where it ends, every
- * four are a place (3, modulo the size) and a value. Rules are looked for at the first places of the table. */
+ * libFuzzer's input is a list of edits to this program's own information. The first two bytes state where the
+ * information ends. Every following four bytes are an offset (3, modulo the size) and a value. Rules are searched
+ * for at the first addresses of the table. */
 #include "engine/backend/linux/eh_frame.h"
 
 #include <link.h>
@@ -41,7 +42,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     if (whole_bytes < 256)
         abort();
     if (whole_bytes > BYTES_MAX)
-        whole_bytes = BYTES_MAX; /* the table says more entries than there are then */
+        whole_bytes = BYTES_MAX; /* the table then states more entries than there are */
     return 0;
 }
 
@@ -66,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (bytes < 2)
         return 0;
     uint64_t size = data[0] ? whole_bytes : whole_bytes * data[1] / 255;
-    uint8_t *at = malloc(size ? size : 1); /* of its own size: a sanitizer sees every read outside */
+    uint8_t *at = malloc(size ? size : 1); /* of this size, so that a sanitizer sees each read outside */
     if (!at)
         abort();
     memcpy(at, whole, size);

@@ -1,8 +1,8 @@
-/* Damaged programs: whatever the bytes of a program file are, the check of it ends in an answer, never in a crash, a
- * hang or a read out of bounds.
+/* Damaged programs: with any bytes of a program file, the check of it returns an answer, without a crash, a hang or
+ * a read out of bounds.
  *
- * libFuzzer's input is a list of edits to a small valid program: after two bytes that say where the file ends, every
- * four are a place (3, modulo the size) and a value. */
+ * libFuzzer's input is a list of edits to a small valid program. The first two bytes state where the file ends.
+ * Every following four bytes are an offset (3, modulo the size) and a value. */
 #include "engine/trace/symbols/elf_info.h"
 
 #include <stdio.h>

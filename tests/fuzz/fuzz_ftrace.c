@@ -1,5 +1,5 @@
-/* ftrace text: whatever it says, reading it ends, within its bounds; what is read can be repaired, and nests then; and
- * what is written of that reads back whole. The input's first byte says how marks are to be taken. */
+/* Any ftrace text: reading ends and stays within the bounds. The calls read can be repaired, and nest then. Text
+ * written from them reads back complete. The input's first byte states how marks are read. */
 #include "engine/base/error.h"
 #include "engine/trace/build/calls_timeline.h"
 #include "engine/trace/export/ftrace_write.h"

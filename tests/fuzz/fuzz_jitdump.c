@@ -1,5 +1,5 @@
-/* Jitdump files: whatever their bytes are, reading one ends, within its bounds, and each name that is read has a range
- * and a text within the input. */
+/* Jitdump files with any bytes: reading ends and stays within the bounds. Each name read has a range, and a text
+ * within the input. */
 #include "engine/trace/symbols/jitdump.h"
 
 #include <stdlib.h>

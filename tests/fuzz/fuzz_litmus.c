@@ -1,5 +1,5 @@
-/* Damaged litmus tests: whatever the bytes are, reading them ends in a test or in a line that says what is wrong; and a
- * test that was read can be explored, if only for a few executions. The input is the file itself. */
+/* Damaged litmus tests: with any bytes, reading ends in a test or in a line that states the error. A test that was
+ * read can be explored; only a few executions are. The input is the file itself. */
 #include "engine/base/error.h"
 #include "sim/explore/litmus/litmus.h"
 
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct explore_litmus *test;
     struct strobe_error error = {""};
-    char *exact = malloc(bytes ? bytes : 1); /* not a byte behind it may be read */
+    char *exact = malloc(bytes ? bytes : 1); /* no byte behind it may be read */
     must(exact != NULL, "malloc");
     memcpy(exact, data, bytes);
     if (explore_litmus_parse(exact, bytes, "tests/fuzz/fuzz.litmus", &test, &error) == STROBE_OK) {

@@ -1,5 +1,5 @@
-/* Mach-O files: whatever their bytes are, reading one and making an ELF file of it ends, within its bounds, and what
- * reads ELF files takes the result. */
+/* Mach-O files with any bytes: reading one and converting it to an ELF file ends and stays within the bounds, and
+ * the reader of ELF files accepts the result. */
 #include "engine/base/error.h"
 #include "engine/trace/symbols/function_index.h"
 #include "engine/trace/symbols/macho_elf.h"

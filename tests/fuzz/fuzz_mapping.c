@@ -1,5 +1,5 @@
-/* Mapping files of shrinkers: whatever their text is, reading one and asking it for names ends, within its bounds. What
- * stands before the input's first NUL is the method asked for, the rest the file. */
+/* Mapping files of shrinkers with any text: reading one and looking up names ends and stays within the bounds. The
+ * input up to its first NUL is the requested method, the rest is the file. */
 #include "engine/base/error.h"
 #include "engine/trace/symbols/mapping.h"
 

@@ -1,6 +1,6 @@
-/* Matrix's method log and streams of its events: whatever entries a dump holds, both contracts make a stack of them
- * within their bounds, and the documented one a tree; whatever a line's text is, taking it apart ends. The first byte
- * says how it is parsed: bit 0 as text, bit 1 strict, bit 2 with an end given. */
+/* Matrix's method log and streams of its events. From any entries of a dump, both contracts make a stack within
+ * their bounds, and the documented one makes a tree. Parsing any text of a line ends. The first byte selects the
+ * parsing: bit 0 as text, bit 1 strict, bit 2 with an end. */
 #include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_events.h"
 #include "engine/trace/import/matrix/matrix_raw.h"

@@ -1,5 +1,5 @@
-/* Method mappings and black lists of Matrix: whatever their text is, reading one ends within its bounds, and a mapping
- * that was read is the same when it is asked for by id, and takes new methods. The first byte says which it is. */
+/* Method mappings and black lists of Matrix with any text: reading one ends and stays within the bounds. A mapping
+ * that was read gives the same methods by id, and accepts new methods. The first byte selects mapping or list. */
 #include "engine/base/error.h"
 #include "engine/trace/import/matrix/matrix_map.h"
 

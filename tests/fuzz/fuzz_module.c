@@ -1,8 +1,9 @@
-/* Damaged libraries: whatever the bytes of a library are, looking for symbols in it ends in an answer within the
- * library, or in one line, never in a crash, a hang or a read out of bounds.
+/* Damaged libraries: with any bytes of a library, a search for symbols ends in an answer within the library or in a
+ * line of error text, without a crash, a hang or a read out of bounds.
  *
- * libFuzzer's input is a list of edits to a small valid library that has every table there is, .gnu_debugdata too:
- * after two bytes that say where the file ends, every four are a place (3, modulo the size) and a value. */
+ * libFuzzer's input is a list of edits to a small valid library that has all kinds of tables, .gnu_debugdata too.
+ * The first two bytes state where the file ends. Every following four bytes are an offset (3, modulo the size) and a
+ * value. */
 #include "engine/backend/art/module.h"
 #include "engine/base/error.h"
 

@@ -1,5 +1,5 @@
-/* Perf maps: whatever their text is, reading one ends, within its bounds, and each name that is read has a range and a
- * text within the input. */
+/* Perf maps with any text: reading ends and stays within the bounds. Each name read has a range, and a text within
+ * the input. */
 #include "engine/trace/symbols/perf_map.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Damaged traces: whatever the bytes of a Perfetto trace are, importing it and adding it up ends in a status, never in
- * a crash, a hang or a read out of bounds. The input is the file itself. */
+/* Damaged traces: with any bytes of a Perfetto trace, the import and its sums end in a status, without a crash, a
+ * hang or a read out of bounds. The input is the file itself. */
 #include "engine/base/error.h"
 #include "engine/trace/import/perfetto/import_perfetto.h"
 #include "engine/trace/report/report.h"

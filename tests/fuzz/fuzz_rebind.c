@@ -1,8 +1,8 @@
-/* Damaged Mach-O images in memory: whatever an image's headers and tables say, hooks are put in place, or refused,
- * within what the loader mapped, and what was changed is given back.
+/* Damaged Mach-O images in memory: with any headers and tables, hooks are installed or refused within the memory
+ * that the loader mapped, and changed words are restored.
  *
- * libFuzzer's input is a list of edits to a small valid image: two bytes for a place, one for a value; or when the
- * place's highest bit is set, for a word, which the next four bytes fill. */
+ * libFuzzer's input is a list of edits to a small valid image: two bytes for an offset and one for a value. When the
+ * offset's highest bit is set, the next four bytes are a word. */
 #include "engine/backend/mach/image.h"
 #include "engine/backend/mach/rebind.h"
 #include "tests/unit/support/mach_image.h"
@@ -68,13 +68,13 @@ static void edit(const uint8_t *data, size_t bytes)
     }
 }
 
-/* A loader maps what segments say, or refuses the image. */
+/* True when all segments lie in mapped memory. A loader maps them so, or refuses the image. */
 static int is_mapped(void)
 {
     struct strobe_mach_image i;
     const struct load_command *c = NULL;
     if (!strobe_mach_image_read(valid.header, valid.slide, &i))
-        return 1; /* it is to be refused by who is tested, too */
+        return 1; /* the tested function must refuse it, too */
     while (strobe_mach_image_command(&i, &c)) {
         const struct segment_command_64 *s = (const void *)c;
         if (c->cmd == LC_SEGMENT_64 && s->initprot && !within(s->vmaddr + (uint64_t)valid.slide, s->vmsize))

@@ -1,6 +1,5 @@
-/* Damaged logs of RheaTrace and of profilo: whatever the bytes are, reading and repairing them ends in a status,
- * never in a crash, a hang or a read out of bounds; what is read is in order, and repaired it nests. The input is
- * the log. */
+/* Damaged logs of RheaTrace and of profilo: with any bytes, reading and repairing end in a status, without a crash,
+ * a hang or a read out of bounds. The calls read are in order, and nest after the repair. The input is the log. */
 #include "engine/base/error.h"
 #include "engine/trace/import/rhea/profilo_text.h"
 #include "engine/trace/import/rhea/rhea_read.h"

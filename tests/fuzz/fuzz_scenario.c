@@ -1,6 +1,6 @@
-/* Damaged scenarios: whatever the bytes of a scenario are, reading it ends in a scenario or in a line that says what is
- * wrong, never in a crash, a hang or a read out of bounds; and what was read prints as it reads. The input is the file
- * itself. */
+/* Damaged scenarios: with any bytes, reading ends in a scenario or in a line that states the error, without a crash,
+ * a hang or a read out of bounds. A scenario that was read prints as text that reads back the same. The input is the
+ * file itself. */
 #include "engine/base/error.h"
 #include "sim/app/scenario.h"
 

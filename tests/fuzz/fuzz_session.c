@@ -1,10 +1,10 @@
-/* Damaged sessions: whatever the bytes of a session file are, opening, checking and converting it ends in a status,
- * never in a crash, a hang or a read out of bounds.
+/* Damaged sessions: with any bytes of a session file, opening, checking and converting it end in a status, without a
+ * crash, a hang or a read out of bounds.
  *
- * libFuzzer's input is not the file itself (that would be refused at its first bytes for ever) but a list of edits to a
- * small valid session: the first byte picks the output format, whether there is a call log, and how calls are
- * repaired, the next two where the file ends, and every ten after that are a place (2), a width (1) and a value (7) to
- * write there. */
+ * libFuzzer's input is not the file itself, because nearly all files would be refused at their first bytes. It is a
+ * list of edits to a small valid session. The first byte selects the output format, the presence of a call log, and
+ * the repair of calls. The next two bytes state where the file ends. Every following ten bytes are an offset (2), a
+ * width (1) and a value (7) to write there. */
 #include "engine/base/error.h"
 #include "engine/store/session.h"
 #include "engine/trace/export/convert.h"
@@ -20,7 +20,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-/* A valid session, and a list of the places in it that hold something: edits go there, not into the empty rest. */
+/* A valid session, and a list of the offsets in it that hold data: edits go there, and not into the empty rest. */
 static struct valid {
     uint8_t *at;
     size_t bytes;
@@ -38,7 +38,7 @@ static void must(int ok, const char *what)
     }
 }
 
-/* Calls of the threads: some that nobody ends, and ends of what nobody began. */
+/* Writes calls of the threads: some have no end, and some ends have no begin. */
 static void fill_calls(const struct strobe_session *s)
 {
     for (uint32_t t = 0; t < 3 && s->calls.head; t++) {
@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         if (place + width <= length)
             must(pwrite(fd, value, width, (off_t)place) == (ssize_t)width, "pwrite");
     }
-    /* A record may claim millions of merged samples: a large output, not a hang. */
+    /* A record may claim millions of merged samples. That gives a large output, and is not a hang. */
     struct strobe_reader *reader;
     if (strobe_reader_open(path, &reader, &error) == STROBE_OK) {
         options.timeline.no_samples = reader->all.present > 100000;

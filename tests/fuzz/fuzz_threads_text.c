@@ -1,6 +1,6 @@
-/* Texts that captures bring along: dumps of threads, /proc/PID/stat and sched, events. Whatever they hold, reading ends
- * within their bounds; a deadlock is a cycle of different threads that begins with the lowest tid. What stands before
- * the input's first NUL is the key that is looked for in sched; the rest is each of the texts. */
+/* Texts in captures: dumps of threads, /proc/PID/stat and sched, events. With any content, reading ends and stays
+ * within the bounds. A deadlock that is found is a cycle of different threads that begins with the lowest tid. The
+ * input up to its first NUL is the key searched for in sched; the rest is used as each of the texts. */
 #include "engine/base/error.h"
 #include "engine/watch/anr.h"
 #include "engine/watch/proc_stat.h"
@@ -35,7 +35,7 @@ static void check_event(struct strobe_watcher *w, const struct strobe_watch_even
             abort();
 }
 
-/* As the text of events, ended by NUL. Changes the text. */
+/* Reads it as the text of events, ended by NUL. Changes the text. */
 static void read_events(const char *text, size_t length)
 {
     struct strobe_watcher watcher = {.take_event = check_event};
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     const uint8_t *end = bytes ? memchr(data, 0, bytes) : NULL;
     if (!end)
         return 0;
-    /* A copy of its own: what reads beyond it is caught. */
+    /* A separate copy, so that a sanitizer sees every read beyond it. */
     size_t length = bytes - (size_t)(end + 1 - data);
     char *text = malloc(length ? length : 1);
     if (!text)

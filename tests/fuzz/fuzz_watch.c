@@ -1,8 +1,8 @@
 /* Watchers accept any events, in any order, of any thread, unbalanced, at times that jump and go back, and every
  * finding is well-formed.
  *
- * Input: the view's and the thresholds' bits in one byte, then 8 bytes an event; the rest of an input is what its texts
- * are made of. */
+ * Input: one byte with the bits of the view and of the thresholds, then 8 bytes per event. The rest of the input is
+ * the source of the texts. */
 #include "engine/watch/finding.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 #!/bin/bash
 # Gets the schema of speedscope's file format, from its npm package, and a validator for it, into DIR (default
-# build/speedscope), once. Pinned by version and checksum; never committed.
+# build/speedscope), once. The package is pinned by version and checksum. The files must not be committed.
 #
 #   tests/genuine/fetch-speedscope.sh [DIR]
 #
-# Exit status 3 and a line that says why when it can't be had.
+# Exit status 3, with a line that states the reason, when it cannot be fetched.
 set -u
 dir=${1:-${B:-build}/speedscope}
 package=speedscope@1.25.0 validator=ajv@8.17.1
@@ -19,7 +19,7 @@ fail() {
 command -v npm >/dev/null || fail 'npm is not installed'
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# One retry, soon. With npm's own delays a machine without a network waits for a minute.
+# One early retry. With npm's default delays a machine without a network waits for a minute.
 options=(--silent --prefer-offline --fetch-retries=1 --fetch-retry-mintimeout=2000)
 (cd "$scratch" && timeout 60 npm pack "${options[@]}" "$package" >/dev/null 2>&1) || fail "npm can't get $package"
 echo "$sum  $scratch/speedscope-1.25.0.tgz" | sha256sum --check --status ||

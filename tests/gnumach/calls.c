@@ -32,7 +32,7 @@ kern_return_t vm_read_overwrite(task_t task, vm_address_t address, vm_size_t byt
 
 static kern_return_t identifier(thread_act_t thread, struct thread_identifier_info *out)
 {
-    enum { NAMES = 1024 }; /* more than this task ever has */
+    enum { NAMES = 1024 }; /* more than the names of this task */
     struct thread_basic_info basic;
     mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
     kern_return_t kr = thread_info(thread, THREAD_BASIC_INFO, (thread_info_t)&basic, &count);

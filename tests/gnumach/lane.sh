@@ -1,10 +1,10 @@
 #!/bin/bash
-# The rules of Mach, and the Mach backend's own sources, on a real kernel: Debian's GNU Mach, booted in an emulated
-# machine with one task.
+# Tests the rules of Mach, and the Mach backend's own sources, on a real kernel: Debian's GNU Mach, booted in an
+# emulated machine with one task.
 #
-#   tests/gnumach/lane.sh B     B: a build's folder; what is fetched and built is kept in B-gnumach
+#   tests/gnumach/lane.sh B     B: a build's folder; fetched and built files are kept in B-gnumach
 #
-# What can't be had is named, and skips it. VERBOSE=1 shows all that the machine says.
+# A missing package is named and skips the lane. VERBOSE=1 shows the machine's whole output.
 #
 # takes: 12 s
 set -u
@@ -40,8 +40,8 @@ esac
 
 make -s --no-print-directory B="$1" "$dir/task" || fail "the task can't be built"
 gunzip -kf "$dir/root/boot/$kernel.gz" || fail "the kernel can't be unpacked"
-# Time goes by instructions, about 16 a us, and none is spent asleep: each run is the same, however busy this machine
-# is. The kernel fills in the task's arguments, and starts it.
+# The machine's time follows its instructions, about 16 per us, and sleeps take no real time. So each run is the same,
+# also on a busy machine. The kernel fills in the task's arguments and starts the task.
 # shellcheck disable=SC2016
 timeout "${LIMIT:-60}" qemu-system-i386 -m 256 -icount shift=6,sleep=off -rtc base=2020-01-01,clock=vm \
     -nodefaults -vga none -display none -serial stdio -no-reboot \

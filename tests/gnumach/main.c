@@ -3,7 +3,7 @@
 
 #include <mig/mach_host.h>
 
-/* ---- what the rules ask for ---- */
+/* ---- the environment of the rules ---- */
 
 static mach_port_t gate; /* a message in it ends a wait */
 
@@ -67,8 +67,8 @@ static mach_port_t port_of(const char *digits)
     return port;
 }
 
-/* `words`: argc, then argv, of which the last is the host's port. The host measures time and ends the machine through
- * it. */
+/* `words`: argc, then argv. The last argument is the host's port, by which the task measures time and ends the
+ * machine. */
 _Noreturn void task_begin(uint32_t *words);
 _Noreturn void task_begin(uint32_t *words)
 {

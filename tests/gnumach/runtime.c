@@ -51,7 +51,7 @@ size_t strlen(const char *text)
 uint64_t __udivdi3(uint64_t a, uint64_t b);
 uint64_t __umoddi3(uint64_t a, uint64_t b);
 
-/* By shifts and differences, a bit at a time. */
+/* Divides by shifts and subtractions, one bit at a time. */
 static uint64_t divide(uint64_t a, uint64_t b, uint64_t *rest)
 {
     uint64_t quotient = 0, r = 0;
@@ -90,7 +90,7 @@ mach_msg_return_t mach_msg(mach_msg_header_t *message, mach_msg_option_t option,
     return mach_msg_trap(message, option, send_bytes, receive_bytes, receive_from, timeout, notify);
 }
 
-/* Each thread has a port of its own for replies. */
+/* Each thread has its own port for replies. */
 static mach_port_t reply_ports[TASK_THREADS + 1];
 
 mach_port_t mig_get_reply_port(void)
@@ -106,7 +106,7 @@ void mig_put_reply_port(mach_port_t port)
     (void)port; /* kept */
 }
 
-/* A reply that came to nothing may still arrive: not on the port of the next call. */
+/* The reply of a failed call may still arrive. The next call uses another port, so that it does not get this reply. */
 void mig_dealloc_reply_port(mach_port_t port)
 {
     reply_ports[thread_slot()] = MACH_PORT_NULL;
@@ -150,7 +150,7 @@ unsigned task_names(void)
 
 /* ---- the console ---- */
 
-/* No more bits: a library divides those. */
+/* 32 bits only: wider divisions need a library. */
 void print_number(uint32_t n)
 {
     char text[12], *p = text + sizeof text - 1;

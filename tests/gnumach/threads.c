@@ -31,7 +31,7 @@ static void begin(void (*f)(void *), void *arg)
         thread_terminate(ports[thread_slot()]);
 }
 
-/* As if `begin` had been called from nowhere. */
+/* Makes the first frame as if `begin` had been called without a caller. */
 static uint32_t *first_frame(unsigned slot, void (*f)(void *), void *arg)
 {
     uint32_t *sp = (uint32_t *)(stacks[slot] + TASK_STACK - 32); /* aligned to 16 where the arguments begin */
@@ -74,6 +74,6 @@ void thread_pass(unsigned ms)
 {
     uint64_t deadline = mach_absolute_time() + clock_ticks(ms);
     do
-        thread_switch(MACH_PORT_NULL, SWITCH_WAIT, ms); /* up to a tick of the kernel's clock less */
+        thread_switch(MACH_PORT_NULL, SWITCH_WAIT, ms); /* may be shorter by up to a tick of the kernel's clock */
     while (mach_absolute_time() < deadline);
 }

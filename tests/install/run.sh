@@ -1,8 +1,8 @@
 #!/bin/bash
-# `make install` works from a fresh clone, installs all or nothing, and everything runs from the prefix. What it leaves
-# is whole: programs in C and C++ that are built with nothing but the installed files record themselves and read
-# sessions, the command starts, the libraries export the public functions and no others, and `make uninstall` takes
-# everything away again.
+# `make install` works from a fresh clone, installs all files or none, and everything runs from the prefix. The
+# installed files are complete: programs in C and C++ that are built with these files only record themselves and read
+# sessions, the command starts, and the libraries export the public functions and no others. `make uninstall` removes
+# all files.
 #
 # takes: 12 s
 set -u
@@ -47,7 +47,7 @@ command_starts() {
     "$dir/opt/strobe/bin/strobe" --version
 }
 
-# flags LIBRARY ARGUMENT...: what pkg-config says of the installed library.
+# flags LIBRARY ARGUMENT...: prints the output of pkg-config for the installed library.
 flags() {
     PKG_CONFIG_PATH=$dir/opt/strobe/lib/pkgconfig \
         pkg-config --define-variable=prefix="$dir/opt/strobe" "${@:2}" "$1"
@@ -152,7 +152,7 @@ a_capture_that_cannot_start_has_a_status_and_a_text() {
         run_installed opened "$dir/opt/strobe/lib/libstrobe-capture.so" own3.strobe && [[ ! -e own3.strobe ]]
 }
 
-# The functions that public headers declare.
+# public_functions HEADER...: prints the functions that the public headers declare.
 public_functions() {
     sed -nE 's/^STROBE_API .*[ *](strobe_[a-z_]+)\(.*/\1/p' "${@/#/$dir/opt/strobe/include/strobe/}" | sort
 }
@@ -161,7 +161,7 @@ exported() {
     nm -D --defined-only "$1" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u
 }
 
-# The library of capture has hooks beside: functions of the C library, by their names there.
+# The library of capture also exports its hooks, which have the names of functions of the C library.
 the_libraries_export_the_public_functions() {
     local lib=$dir/opt/strobe/lib libc
     libc=$(gcc -print-file-name=libc.so.6)

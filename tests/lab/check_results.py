@@ -1,4 +1,4 @@
-"""Checks of what the lab writes, for tests/lab/run.sh: prints what is wrong and exits with 1; nothing when all is right.
+"""Checks of the lab's output, for tests/lab/run.sh: prints the faults and exits with 1, or prints nothing.
 
 usage: check_results.py CHECK FILE [FIRST_SEED LAST_SEED]
 """
@@ -12,7 +12,7 @@ faults = []
 with open(path) as opened:
     text = opened.read()
 
-# The members that must be there, and may never be renamed.
+# Required members, which must never be renamed.
 MEMBERS = {
     "scenario": str, "policy": str, "seed": int, "agreement": (int, float), "agreement_resolved": (int, float),
     "overhead": (int, float), "waker_precision": (int, float), "waker_recall": (int, float), "false_merges": int,

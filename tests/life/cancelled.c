@@ -1,4 +1,4 @@
-/* Threads that are cancelled in the way named on the command line, in rounds, and what their handlers saw. */
+/* Threads that are cancelled in the way named on the command line, in rounds. Prints what their handlers saw. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,7 +30,7 @@ static void unlock(void *unused)
     pthread_mutex_unlock(&lock);
 }
 
-/* At any instruction of these, the C library's own and a tracer's included. */
+/* Is cancelled at any instruction, also at one of the C library or of a tracer. */
 static void *sleep_asynchronously(void *unused)
 {
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
@@ -51,7 +51,7 @@ static void *compute_asynchronously(void *unused)
     return unused;
 }
 
-/* In cancellation points, each thread in another. */
+/* Waits in a cancellation point, each thread in another one. */
 static void *wait_in_point(void *p)
 {
     char byte;
@@ -82,7 +82,7 @@ static void *wait_in_point(void *p)
     return p;
 }
 
-/* Outside of cancellation points a thread with the default type goes on. */
+/* Outside of cancellation points, a thread with the default type is not cancelled. */
 static void *finish_deferred(void *unused)
 {
     struct timespec now;

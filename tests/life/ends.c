@@ -1,5 +1,5 @@
-/* A process that ends in one of the ways named on the command line. Every exit handler and every flush of stdio is seen
- * in its output. */
+/* A process that ends in one of the ways named on the command line. Its output shows each exit handler and each
+ * flush of stdio. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static void *loop_for_ever(void *unused)
     return unused;
 }
 
-/* As a program without a C library does it. */
+/* Exits like a program without a C library. */
 static void exit_by_instruction(long number, long status)
 {
 #if defined(__x86_64__)
@@ -104,7 +104,7 @@ static void start(void *(*routine)(void *), int count, int detached)
     }
 }
 
-/* The forking thread is the leader of the child, and ends before a thread of the child does. */
+/* The forking thread becomes the leader of the child. It ends before another thread of the child does. */
 static void *fork_and_exit_thread(void *unused)
 {
     int status;

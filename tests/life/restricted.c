@@ -1,5 +1,6 @@
-/* A process that restricts its system calls in the way named on the command line, and works on. The filters permit what
- * the program itself calls, and the C library on its behalf; any other call is killed, or trapped and counted. */
+/* A process that restricts its system calls in the way named on the command line, and then continues to work. The
+ * filters permit the calls of the program itself and those that the C library makes for it. Any other call is
+ * killed, or trapped and counted. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -94,7 +95,7 @@ static void check(int r)
     }
 }
 
-static void say(const char *text)
+static void print_text(const char *text)
 {
     (void)!write(STDOUT_FILENO, text, strlen(text));
 }
@@ -111,23 +112,23 @@ int main(int argc, char **argv)
     if (!strcmp(way, "strict_ends_by_exit_call")) {
         check(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0));
         compute_without_clock();
-        say("done\n");
+        print_text("done\n");
         syscall(SYS_exit, 21);
     } else if (!strcmp(way, "strict_by_seccomp_call")) {
         check((int)syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 0, NULL));
         compute_without_clock();
-        say("done\n");
+        print_text("done\n");
         syscall(SYS_exit, 22);
     } else if (!strcmp(way, "strict_killed_at_exit")) {
         check(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0));
         compute_without_clock();
-        say("done\n");
+        print_text("done\n");
         return 23;
     } else if (!strcmp(way, "strict_beside_worker")) {
         pthread_create(&thread, NULL, work_once, NULL);
         check(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0));
         compute_without_clock();
-        say("done\n");
+        print_text("done\n");
         syscall(SYS_exit, 0);
     } else if (!strcmp(way, "strict_refused")) {
         check(filter_calls(some, COUNT(some), SECCOMP_RET_ERRNO | EPERM, 0));

@@ -1,5 +1,5 @@
-/* Threads that allocate, lock, read the clock and sleep; with the argument `error`, an error of the kind that the
- * sanitizer it is built with finds. */
+/* Threads that allocate, lock, read the clock and sleep. With the argument `error`, makes an error of the kind that
+ * the program's sanitizer finds. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

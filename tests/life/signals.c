@@ -1,4 +1,4 @@
-/* Signals, all of them, used in the way named on the command line. */
+/* All signals, used in the way named on the command line. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As the kernel takes it. */
+/* The kernel's struct. */
 struct kernel_action {
     void *handler;
     unsigned long flags;
@@ -57,7 +57,7 @@ static void print_seen(void)
     printf("\n");
 }
 
-/* A tracer sees no system call like these. It may have sent a few signals before it learns of the handler. */
+/* A tracer does not see raw system calls. It may send a few signals before it learns of the handler. */
 static void print_whether_seen(void)
 {
     for (int s = 1; s <= 64; s++)
@@ -65,7 +65,7 @@ static void print_whether_seen(void)
     printf("\n");
 }
 
-/* The restorer is taken over from an action that the C library installed. */
+/* The restorer is taken from an action that the C library installed. */
 static void handle_all_raw(void)
 {
     struct kernel_action action;
@@ -131,7 +131,7 @@ static void *take_by_waiting(void *unused)
     return NULL;
 }
 
-/* Job control is left out: a signal that stops and one that continues discard each other. */
+/* Omits job control, because a signal that stops and one that continues discard each other. */
 static void wait_for_all(void)
 {
     pthread_t taker;
@@ -147,7 +147,7 @@ static void wait_for_all(void)
     pthread_join(taker, NULL);
 }
 
-/* Each action of these is whole: its parts follow from one number. */
+/* Each action must be consistent: all its parts follow from one number. */
 static struct sigaction numbered(unsigned long n)
 {
     struct sigaction a = {.sa_flags = n & 1 ? SA_RESTART | SA_NODEFER : SA_SIGINFO};

@@ -2,9 +2,8 @@
  *
  *     mach_capture [--seconds S] [--threads N] [--seed N]
  *
- * A capture with a fast sampler, of which each stack is judged (graph.h), those that hooks took and those of stopped
- * threads; the accounting must be consistent, and the app be as it was. Prints what there was, and `N passed, N failed`
- * last. */
+ * Captures with a fast sampler. Each stack must be possible (graph.h), those of hooks and those of stopped threads. The
+ * accounting must be consistent, and the app must be restored. Prints counts, and `N passed, N failed` last. */
 #include "engine/base/error.h"
 #include "tests/mach_stress/crew.h"
 
@@ -23,7 +22,7 @@
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-enum { STACK_BOUNDS_ARE_KNOWN = 0 }; /* of stopped threads: they stop late, see stress.c */
+enum { STACK_BOUNDS_ARE_KNOWN = 0 }; /* unknown for stopped threads, because they stop late; see stress.c */
 #else
 enum { STACK_BOUNDS_ARE_KNOWN = 1 };
 #endif
@@ -41,7 +40,7 @@ static void is(bool holds, const char *what)
     *(holds ? &passed : &failed) += 1;
 }
 
-/* Any thread may have the signal, and any lock. */
+/* Prints the failure with `write`, because any thread may get the signal and may hold any lock. */
 static void hangs(int number)
 {
     static const char text[] = "FAIL it hangs\n0 passed, 1 failed\n";
@@ -71,7 +70,8 @@ static bool create(const char *path)
 
 /* ---- stacks */
 
-/* 0: a hook's; 1: of a stopped thread. The stack of a thread that waits is that of its hook, whoever took it. */
+/* Judges a stack. Index 0: of a hook; 1: of a stopped thread. The stack of a waiting thread is that of its hook,
+ * also when the sampler took it. */
 static void judge(const struct strobe_reader *reader, const struct strobe_record *r)
 {
     uint64_t frames[STROBE_STACK_DEPTH_MAX];

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A thread of the crew: its walker first. */
+/* A thread of the crew. Its walker is the first member. */
 struct member {
     struct graph_walker walker;
     struct crew *crew;
@@ -88,5 +88,5 @@ void crew_stop(struct crew *c)
     atomic_store(&c->stop, true);
     while (atomic_load(&c->alive))
         usleep(1000);
-    usleep(20000); /* the last ones are on their way out of the C library */
+    usleep(20000); /* the last threads may still be in their exit from the C library */
 }

@@ -1,4 +1,4 @@
-/* Threads that run through the graph (graph.h), so many at a time: each that ends has started the next before. */
+/* A fixed number of threads that run through the graph (graph.h). Each thread starts its successor before it ends. */
 #ifndef STROBE_MACH_STRESS_CREW_H
 #define STROBE_MACH_STRESS_CREW_H
 
@@ -6,29 +6,29 @@
 
 enum { CREW_MAX = 64 };
 
-/* One of the places of the crew, and who has it now. */
+/* A slot of the crew, and the thread in it. */
 struct crew_slot {
-    _Atomic uint64_t id; /* thread_id; 0: nobody. What follows is of that thread, or the next */
+    _Atomic uint64_t id; /* thread_id; 0: no thread. The other members belong to that thread, or to the next one */
     _Atomic uint64_t stack_low, stack_high, root_frame;
-    _Atomic bool rests; /* it sleeps */
+    _Atomic bool rests; /* the thread sleeps */
 };
 
 struct crew {
     struct graph_place place;
-    uint32_t size, runs, rest_us; /* runs of a thread's life, most rest between two */
-    /* The thread has taken its slot, or is about to give it up; NULL: nobody wants to know. On that thread. */
+    uint32_t size, runs, rest_us; /* runs in a thread's life; longest rest between two runs */
+    /* Reports that the thread has taken its slot, or is about to leave it; NULL: no report. Called on that thread. */
     void (*joins)(uint64_t id);
-    bool (*leaves)(uint64_t id); /* true: it keeps the slot until the next takes it, or for ever */
+    bool (*leaves)(uint64_t id); /* true: keeps the slot until the next thread takes it, or for ever */
     _Atomic bool stop;
     _Atomic uint32_t alive;
     _Atomic uint64_t started, ended;
     struct crew_slot slot[CREW_MAX];
 };
 
-/* Starts all; false: no thread could be made. */
+/* Starts all threads. Returns false when one could not be made. */
 bool crew_start(struct crew *c, uint64_t seed);
 
-/* Has all end, and waits for it. */
+/* Ends all threads and waits for their ends. */
 void crew_stop(struct crew *c);
 
 #endif

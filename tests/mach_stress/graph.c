@@ -150,7 +150,7 @@ GRAPH void *graph_begin(void *walker)
     return NULL;
 }
 
-/* ---- what is known of it */
+/* ---- return addresses and verdicts */
 
 static const struct {
     const char *name;
@@ -189,7 +189,7 @@ void graph_learn(struct graph_place *place)
     learning = false;
 }
 
-/* The function that an address lies in; FUNCTIONS: none of the graph's. */
+/* Returns the function that contains an address; FUNCTIONS: none of the graph's. */
 static enum function function_at(uint64_t address)
 {
     enum function found = FUNCTIONS;

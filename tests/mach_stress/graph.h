@@ -1,11 +1,12 @@
-/* Functions that call each other in known ways, so that a captured stack can be checked to be possible:
+/* Functions with a known call graph, so that a captured stack can be checked:
  *
- *   begin -> trunk <-> branch <-> twig        down to a depth that is drawn
+ *   begin -> trunk <-> branch <-> twig        down to a random depth
  *            any of these -> bottom -> compute, allocate, lock, unfair, ask, wait
  *
- * graph.c is compiled without optimisation and without a sanitizer: a frame record is in place at every instruction of
- * it but the first two and the last. At first all calls are made, and where each returns to is learnt: a stack is a
- * path of the graph when each of its return addresses is one to which the function further in returns. */
+ * graph.c is compiled without optimisation and without a sanitizer, so a function's frame record is in place at each
+ * instruction except the first two and the last. At the begin graph_learn makes each call and stores its return
+ * address. A stack is a path of the graph when each of its return addresses belongs to a call of the next inner
+ * function. */
 #ifndef STROBE_MACH_STRESS_GRAPH_H
 #define STROBE_MACH_STRESS_GRAPH_H
 
@@ -15,40 +16,40 @@
 
 enum { GRAPH_DEPTH_MAX = 56 }; /* most calls of trunk, branch and twig in one stack */
 
-/* What the threads share. */
+/* Shared by the threads. */
 struct graph_place {
-    struct fake_mach_app *app; /* through whose pointers all calls are made */
+    struct fake_mach_app *app; /* all calls are made through its pointers */
     pthread_mutex_t mutex;
     os_unfair_lock unfair;
 };
 
-/* A thread that runs through the graph. Its own. */
+/* The private state of a thread that runs through the graph. */
 struct graph_walker {
     struct graph_place *place;
     uint64_t random, sum;
     uint32_t runs;       /* left to do */
-    uint32_t rest_us;    /* it sleeps after each, and within some, for up to twice that */
-    _Atomic bool *rests; /* true while it does */
-    void (*begins)(struct graph_walker *w, uint64_t frame); /* of the thread's outermost function */
+    uint32_t rest_us;    /* it sleeps after each run, and within some runs, for up to twice this time */
+    _Atomic bool *rests; /* true while it sleeps */
+    void (*begins)(struct graph_walker *w, uint64_t frame); /* frame: of the outermost function */
     void (*ends)(struct graph_walker *w);
 };
 
 /* A pthread's function: the outermost of the graph. Calls begins, then runs, then ends, which may free the walker. */
 void *graph_begin(void *walker);
 
-/* Learns where calls return to. On one thread, before there are others. */
+/* Learns the return addresses of all calls. On one thread, before others start. */
 void graph_learn(struct graph_place *place);
 
 enum graph_verdict {
-    GRAPH_WHOLE,     /* from the outermost function of the graph on */
-    GRAPH_PART,      /* a path, but its outermost functions are missing */
-    GRAPH_ELSEWHERE, /* innermost is code of others, which may keep no frame records: what is there of
-                        the graph is a path, but may lack its innermost functions, or all */
+    GRAPH_WHOLE,     /* complete from the graph's outermost function */
+    GRAPH_PART,      /* a path without its outermost functions */
+    GRAPH_ELSEWHERE, /* the innermost function is not the graph's, and may keep no frame record: the graph's frames are
+                        a path that may lack its innermost functions, or is empty */
     GRAPH_IMPOSSIBLE,
 };
 
-/* Of frames outermost first, all return addresses but the innermost, which is an instruction + `innermost`. *depth: how
- * many of the graph. Any thread. */
+/* Judges a stack. Frames are outermost first. All are return addresses except the innermost one, which is an
+ * instruction + `innermost`. *depth: the number of frames of the graph. Any thread. */
 enum graph_verdict graph_judge(const uint64_t *frames, uint32_t count, uint64_t innermost, uint32_t *depth);
 
 /* Prints a stack, innermost first. */

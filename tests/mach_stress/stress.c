@@ -1,12 +1,13 @@
-/* Suspends, walks and resumes threads that allocate, lock, end and start, many times over, by the engine's host and
- * unwinder on the fake Mach:
+/* Suspends, walks and resumes threads that allocate, lock, end and start, many times, by the engine's host and unwinder
+ * on the fake Mach:
  *
  *     mach_stress [--rounds N] [--seconds S] [--threads N] [--seed N]
  *
- * Each stack is checked to be possible (graph.h). In the end nothing may be suspended, or left of names, of
- * rights, or of memory. A round is one thread that stood and was walked. Prints what happened, and `N passed, N failed`
- * last. Under a race detector threads stop late, when they call the C library next: then nothing is asked of stacks.
- * Nor is it of memory under a sanitizer, which takes some for itself. */
+ * Each stack must be possible (graph.h). At the end no suspension, name, right or memory may be left. In a round one
+ * thread is suspended and walked. Prints counts, and `N passed, N failed` last.
+ *
+ * Under a race detector threads stop late, at their next call of the C library, so stacks are not checked. Under a
+ * sanitizer memory is not checked, because the sanitizer takes some for itself. */
 #include "tests/mach_stress/crew.h"
 
 #include "engine/backend/mach/host_mach.h"
@@ -32,10 +33,10 @@ enum { STACK_BOUNDS_ARE_KNOWN = 1, MEMORY_IS_OURS = 1 };
 #endif
 
 enum {
-    DEPTH_MAX = 48, /* of walks: less than the deepest stacks, so that some are cut */
+    DEPTH_MAX = 48, /* limit of walks: less than the deepest stacks, so that some are cut */
     TIMEOUT_NS = 20000000,
     HANG_SECONDS = 60,
-    LOOK_EVERY = 2000, /* rounds between two looks for threads that ended without a word */
+    LOOK_EVERY = 2000, /* rounds between two scans for threads that ended without a report */
     PRINTED_MAX = 5,
     GROWTH_MAX_KIB = 1024,
 };
@@ -68,7 +69,7 @@ static void joins(uint64_t id)
     strobe_mach_threads_put(table, strobe_mach_tid(id), mach_thread_self());
 }
 
-/* Every other goes without a word, and may be stopped on its way out, or found to be gone. */
+/* Every other thread does not report its end. It may be stopped in its exit, or found to have ended. */
 static bool leaves(uint64_t id)
 {
     bool silently = id >> 14 & 1;
@@ -85,7 +86,7 @@ static void judge(const uint64_t *frames, uint32_t count, enum strobe_walk_end e
     enum graph_verdict v = graph_judge(frames, count, 1, &depth);
     bool whole = end == STROBE_WALK_ROOT;
     if (v == GRAPH_PART && whole)
-        v = GRAPH_IMPOSSIBLE; /* it says that it has all */
+        v = GRAPH_IMPOSSIBLE; /* the walk claims to be complete */
     counts.verdict[v]++;
     counts.depth[depth]++;
     counts.cut += end == STROBE_WALK_CUT;
@@ -131,7 +132,7 @@ static void walk_and_resume(const struct crew_slot *s, uint64_t id, const struct
     }
 }
 
-/* One in eight at random, else one that does not sleep, if there is any. */
+/* Chooses one slot in eight at random, otherwise one whose thread does not sleep, if there is one. */
 static const struct crew_slot *choose(void)
 {
     uint32_t first = (uint32_t)draw(crew.size);
@@ -185,7 +186,7 @@ static long resident_kib(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Any thread may have the signal, and any lock. */
+/* Any thread may get the signal, and may hold any lock. */
 static void hangs(int number)
 {
     static const char text[] = "FAIL it hangs\n0 passed, 1 failed\n";
@@ -201,7 +202,7 @@ struct run {
     uint64_t seed;
 };
 
-/* The sampler's thread is of the engine's own: not in the table, and never stopped. */
+/* The sampler's thread belongs to the engine: it is not in the table, and is never stopped. */
 static void sample(const struct run *r)
 {
     double until = seconds_now() + r->seconds;

@@ -17,7 +17,7 @@
 
 enum { TURN_NS = 400000000, ROUNDS = 200000, PAGE = 4096 };
 
-/* Counts its argument down to 0, with a frame of its own. */
+/* Counts its argument down to 0. It has its own frame. */
 #if defined(__x86_64__)
 static const uint8_t machine_code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0xff, 0xcf, 0x75, 0xfb, 0x5d, 0xc3};
 #else

@@ -1,11 +1,11 @@
-"""Records each program that has a `hang` line in tests/programs/table ROUNDS times in all, --jobs at a time, by turns
-with frame pointers, by call frame information, by `auto`, and with --follow. Counted for each program:
+"""Records each program that has a `hang` line in tests/programs/table, --jobs at a time, by turns with --unwind auto,
+dwarf, fp, and auto with --follow. Makes ROUNDS recordings in total. Counts for each program:
 
-    hangs    recordings that have not ended after 25 s, or 15 times what a bare run took beside nothing else
+    hangs    recordings that have not ended after 25 s, or after 15 times the duration of a bare run without other load
     wrong    recordings that have ended with other output or another exit status than the bare run
     open     recordings whose session is not closed or whose accounting is inconsistent
 
-A program passes when all three are 0. After three hangs no more are waited for. The stacks of what hung first are kept
+A program passes when all three are 0. After three hangs it is not recorded again. The stacks of the first hang are kept
 in out/programs/hang."""
 import argparse
 import json
@@ -27,7 +27,7 @@ ENOUGH_HANGS = 3
 
 
 class Count:
-    """What the recordings of one program came to; `problem`: what was wrong first."""
+    """The counts of one program; `problem`: the first fault."""
 
     def __init__(self, bare):
         self.bare = bare
@@ -76,7 +76,7 @@ def record_once(player, program, count, number):
 
 
 def play_program(player, program, rounds, jobs):
-    """Returns whether all was well, or None when the program can't be played."""
+    """Returns True when the program passes, or None when it cannot be played."""
     package = program.missing_package()
     if package:
         print(f"SKIP {program.name}: package {package} is missing (ci/deps programs)")

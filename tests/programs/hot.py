@@ -1,13 +1,15 @@
-"""Compares where the processor time of one run went, by strobe and by perf, which have watched it together.
+"""Compares the functions' shares of processor time in one run, by strobe and by perf, which record it together.
 
-perf samples user time alone, the whole tree of processes; samples in the engine are left out, and in what it makes
-its system calls with, the C library's `syscall`.
-Of strobe's report the self CPU time counts, without the names in brackets, which are of calls into the kernel or say
-that nothing is known. The ten functions that perf finds hottest must have the same share in both, within the sampling
-error: two shares p of n and m samples differ by less than 4 sqrt(p (1 - p) (1/n + 1/m)) in all but one of 16,000 cases.
-Half a point is added for what the two count differently. `unseen` is the share of CPU time that no sample covers; at
-most 5 % may be. Strobe takes at least 45 % of the samples that the user time and its interval come to: threads beside
-the main one are sampled half as often."""
+perf samples user time only, of the whole tree of processes. Its samples in the engine are left out, and those in the C
+library's `syscall`, by which the engine makes its system calls.
+
+Of strobe's report the self CPU time counts, without the names in brackets, which stand for calls into the kernel or for
+unknown time. The ten functions that perf finds hottest must have the same share in both, within the sampling error: two
+shares p of n and m samples differ by less than 4 sqrt(p (1 - p) (1/n + 1/m)) in all but one of 16,000 cases. Half a
+point is added, because the two count some time differently.
+
+`unseen` is the share of CPU time that no sample covers. It may be at most 5 %. Strobe takes at least 45 % of the
+samples that fit into the user time at its interval, because threads other than main are sampled half as often."""
 import math
 import re
 import subprocess
@@ -21,7 +23,7 @@ UNKNOWN = ("[unseen]", "[off cpu]")
 HALF_A_POINT = 0.005
 MOST_UNSEEN = 0.05
 LEAST_TAKEN = 0.45
-PERF_PERIOD_NS = 997001  # not a multiple of ours: the two do not keep step
+PERF_PERIOD_NS = 997001  # not a multiple of Strobe's period, so that the two are not in step
 FEWEST = 100
 SAMPLE = re.compile(r"^\s*(.*?)\s+(-?\d+)/(-?\d+)\s+([0-9a-f]+) (.*) \((.*)\)\s*$")
 MMAP = re.compile(r"PERF_RECORD_MMAP2? (-?\d+)/-?\d+: \[(0x[0-9a-f]+)\((0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0) .*?\]: \S+ (.*)$")
@@ -30,7 +32,7 @@ EXEC = re.compile(r"PERF_RECORD_COMM exec: .*:(\d+)/\d+$")
 
 
 class Perf:
-    """User samples by function, each function a tuple of names that it may be shown by."""
+    """User samples by function. The key is a tuple of the names that a function may have."""
 
     def __init__(self, data):
         self.functions, self.pids, self.of_engine = Counter(), set(), 0
@@ -82,7 +84,7 @@ class Perf:
 
 
 class Ours:
-    """Self CPU time by function, of the reports (`strobe report --json --top 1000000`) of all processes recorded."""
+    """Self CPU time by function, from the reports (`strobe report --json --top 1000000`) of all recorded processes."""
 
     def __init__(self, reports, interval_ns):
         self.functions, self.calls, self.unseen, self.of_engine = Counter(), 0, 0, 0
@@ -107,7 +109,7 @@ class Ours:
 
     @staticmethod
     def _find_name(name, image):
-        """The one that Perf has for it: code without a name counts for the last function known before it."""
+        """Returns the name in Perf's form. Code without a name counts for the last known function before it."""
         place = re.fullmatch(r".*\+0x([0-9a-f]+)", name)
         if not place:
             return shorten(name)
@@ -115,7 +117,7 @@ class Ours:
 
 
 def compare_profiles(reports, perf, interval_ns):
-    """Returns (verdict, short text, lines): verdict True, False, or None where there is too little to compare."""
+    """Returns (verdict, short text, lines): verdict True, False, or None when there are too few samples."""
     ours = Ours(reports, interval_ns)
     n, m = perf.count, ours.count
     head = f"{n} samples of perf and {perf.of_engine} of the engine, {m} of ours"

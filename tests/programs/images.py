@@ -1,4 +1,4 @@
-"""Functions of ELF files by address, for samples that perf has taken: by symbol, else by unwinding entry."""
+"""Functions of ELF files by address, for perf's samples: by symbol, otherwise by unwinding entry."""
 import bisect
 import functools
 import os
@@ -8,7 +8,7 @@ import subprocess
 
 
 def cut_parameters(name):
-    """A C++ name without its last parameter list and what follows it."""
+    """Returns a C++ name without its last parameter list and the text after it."""
     end = name.rfind(")")
     depth = 0
     for at in range(end, -1, -1):
@@ -19,7 +19,7 @@ def cut_parameters(name):
 
 
 def cut_result(name):
-    """A C++ name without the type of what it returns, which templates have before their name."""
+    """Returns a C++ name without the result's type, which templates have before their name."""
     depth = 0
     for at in range(len(name) - 1, -1, -1):
         depth += {">": 1, ")": 1, "<": -1, "(": -1}.get(name[at], 0)
@@ -29,7 +29,7 @@ def cut_result(name):
 
 
 def shorten(name):
-    """What is left of a function's name is the same whoever demangled it: no parameters, clones or hashes."""
+    """Returns a function's name in a form that does not depend on the demangler: without parameters, clones, hashes."""
     name = re.sub(r"( \[clone [^]]*\])+$", "", name)
     name = re.sub(r"(\.(isra|constprop|part|cold|lto_priv|llvm|localalias)(\.\d+)?)+$", "", name)
     name = re.sub(r"::h[0-9a-f]{16}$", "", name)
@@ -43,12 +43,12 @@ def shorten(name):
 
 
 def cut_version(name):
-    """`libx.so.1.2+0x40` without `.1.2`: a library's file has a longer version than the name it is loaded by."""
+    """Returns `libx.so+0x40` for `libx.so.1.2+0x40`: the file of a library has a longer version than its soname."""
     return re.sub(r"(\.so)[.\d]+(?=\+|$)", r"\1", name)
 
 
 def find_debug_file(path):
-    """The file with the symbols of a stripped one, by its build id, or None."""
+    """Returns the file with the symbols of a stripped file, by its build id, or None."""
     words = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, errors="replace", check=False).stdout
     found = re.search(r"Build ID: ([0-9a-f]{2})([0-9a-f]+)", words)
     file = f"/usr/lib/debug/.build-id/{found[1]}/{found[2]}.debug" if found else ""
@@ -56,7 +56,7 @@ def find_debug_file(path):
 
 
 class Image:
-    """An ELF file: segments, symbols by address, beginnings of functions by .eh_frame_hdr."""
+    """An ELF file: segments, symbols by address, begins of functions by .eh_frame_hdr."""
 
     def __init__(self, path):
         self.path = path
@@ -116,7 +116,7 @@ class Image:
             self.names[start] = own | {names.get(name, name) for name in own}
 
     def find_function(self, offset):
-        """The names that the function at a file offset may be shown by."""
+        """Returns the names that the function at a file offset may have."""
         for begin, end, address in self.loads:
             if begin <= offset < end:
                 at = address + offset - begin
@@ -126,7 +126,7 @@ class Image:
         return self.find_at(at)
 
     def find_at(self, at):
-        """The same of an address in the file's own numbering."""
+        """Returns the same for an address of the file's own address space."""
         i = bisect.bisect_right(self.starts, at) - 1
         if i >= 0 and at < self.ends[i]:
             return sorted({shorten(name) for name in self.names[self.starts[i]]})

@@ -1,4 +1,4 @@
-"""Runs programs, bare and recorded, and keeps the stacks of what does not end."""
+"""Runs programs, bare and recorded, and stores the stacks of programs that do not end."""
 import os
 import shutil
 import signal
@@ -8,12 +8,12 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-LEAST_PATIENCE = 25.0  # seconds that a run may take at least
-PATIENCE_TIMES = 15    # and so many times what the bare run took
+LEAST_PATIENCE = 25.0  # lower bound of the time limit of a run, in seconds
+PATIENCE_TIMES = 15    # the time limit is this many times the duration of the bare run
 
 
 def sessions_in(folder):
-    """The sessions that a recording has left in `folder`; with --follow they are in a folder of their own."""
+    """Returns the sessions of a recording in `folder`; with --follow they are in a folder below it."""
     found = []
     for path in sorted(folder.glob("s*")):
         if path.is_dir():
@@ -38,7 +38,7 @@ class Mode:
 
 
 class Run:
-    """What one run came to."""
+    """The result of a run."""
 
     def __init__(self):
         self.ended = False
@@ -48,7 +48,7 @@ class Run:
 
 
 def list_tree(root):
-    """The process and its descendants, children last."""
+    """Returns the process and its descendants, children last."""
     children = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -65,7 +65,7 @@ def list_tree(root):
 
 
 def end_tree(process):
-    """Ends a process of ours and its descendants: those first, so that none of them gets another parent."""
+    """Ends a process that this program started, after its descendants, so that none of them gets another parent."""
     for _ in range(40):
         tree = list_tree(process.pid)
         for pid in tree[1:]:
@@ -81,13 +81,13 @@ def end_tree(process):
 
 
 def end_on_signals():
-    """Has TERM and HUP end this program as an exception does: what it has started is ended too."""
+    """Makes TERM and HUP raise an exception, so that the started processes are ended, too."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(130))
 
 
 def describe_tree(root, file):
-    """Writes what every thread of a tree of processes is doing."""
+    """Writes the stacks of all threads of a tree of processes."""
     with open(file, "w", encoding="utf-8") as out:
         for pid in list_tree(root):
             try:
@@ -113,7 +113,7 @@ def describe_tree(root, file):
 
 
 class Player:
-    """Runs the programs of a table in directories below `work`, with the strobe that it copies there."""
+    """Runs the programs of a table in directories below `work`, with a copy of strobe there."""
 
     def __init__(self, built, work):
         self.work = Path(work)
@@ -131,7 +131,7 @@ class Player:
         self.built = set()
 
     def build(self, program):
-        """Builds what a program needs; returns the compiler's words when that fails."""
+        """Builds the files of a program; returns the compiler's output when that fails."""
         for command in program.build:
             if command in self.built:
                 continue
@@ -150,7 +150,7 @@ class Player:
         return [*words, "--no-convert", "-o", f"{folder}/s.strobe", "--"]
 
     def floor_words(self):
-        """What a program is run by that has ticks of 1 ms and an empty handler for them."""
+        """Returns the words before a command that give it ticks of 1 ms and an empty handler for them."""
         library = self.bin / "libticks.so"
         if not library.exists():
             subprocess.run([*self.environment["cc"].split(), "-shared", "-fPIC", "-o", library, self.src / "ticks.c"],
@@ -158,8 +158,8 @@ class Player:
         return ["env", f"LD_PRELOAD={library}"]
 
     def run(self, program, size, folder, prefix=(), user=False, patience=None, dump=None, settings=None):
-        """Runs a program in a new `folder`, its directory; `prefix`: words put before it. `dump`: the file for stacks of
-        what has not ended after `patience` seconds. `settings`: more environment."""
+        """Runs a program in the new directory `folder`, with the words `prefix` before it. `dump`: the file for the stacks
+        of processes that have not ended after `patience` seconds. `settings`: additional environment."""
         result = Run()
         shutil.rmtree(folder, ignore_errors=True)
         there = folder / "there"

@@ -1,23 +1,23 @@
 """Records the programs of tests/programs/table in several modes and judges each row:
 
-    end     the recorded program and all its children end, within 25 s or 15 times what the bare run took
-    out     stdout, stderr and exit status are those of the bare run (`same` in the table may say less)
-    acc     each session is closed, or its program has exited without the C library; `strobe report` finds the
-            accounting consistent, and as many threads as the table says
-    cpu     CPU time, user and system, of the whole process tree under `strobe record`, over that of the bare run:
-            the median of pairs of runs, one of each, next to each other. Limits: 1.05 with --unwind fp, 1.15 with dwarf,
-            for auto by `frames` in the table. Three pairs are played; where the limit is between the least ratio and
-            the median, more, up to nine, and the median of all counts. Judged in the full run alone, for short
-            programs measure their start, and not beside other load. Where bare ticks (--floor) alone take more than the
-            limit, the recorded run may take the limit times what they take: shown as LIMITf.
-    rate    requests per second of a bare server over those of a recorded one, limited likewise
+    end     the recorded program and all its children end within 25 s, or within 15 times the duration of the bare run
+    out     stdout, stderr and exit status are those of the bare run (`same` in the table may limit this)
+    acc     each session is closed, or its program has exited without the C library. `strobe report` finds the
+            accounting consistent, and the number of threads that the table states
+    cpu     CPU time, user and system, of the whole process tree under `strobe record`, divided by that of the bare run:
+            the median of pairs of adjacent runs, one of each kind. Limits: 1.05 with --unwind fp, 1.15 with dwarf, and
+            for auto by `frames` in the table. Three pairs are played. When the limit is between the least ratio and the
+            median, up to nine are, and the median of all counts. Judged in the full run only, because short programs
+            measure their start, and not beside other load. When bare ticks (--floor) alone take more than the limit,
+            the recorded run may take the limit times their CPU time: shown as LIMITf
+    rate    requests per second of a bare server divided by those of a recorded one, with the same limits
     hot     the ten functions that perf finds hottest have the same share of CPU time (hot.py), and at most 5 % of CPU
-            time is unseen. perf watches the same run. Shown: the largest difference, in bounds; over 1.0 is a failure.
+            time is unseen. perf records the same run. Shown: the largest difference, in bounds; over 1.0 is a failure
 
 Modes: UNWIND-INTERVAL, with -follow; -user, by an ordinary user when this one is root; -load, while stress-ng keeps all
 processors busy. Sessions, profiles and stacks of failures are kept in out/programs.
 
---floor records nothing. It shows what no tracer that samples by signals of CPU clocks can go below: CPU time and rate of
+--floor records nothing. It shows the lower bound for tracers that sample by signals of CPU clocks: CPU time and rate of
 each program with such a clock of 1 ms for each thread and an empty handler (src/ticks.c), beside bare runs."""
 import argparse
 import json
@@ -44,12 +44,12 @@ PAIRS, MOST_PAIRS = 3, 9
 
 
 def is_undecided(ratios, limit):
-    """Whether more pairs of runs could show that the median of ratios is within the limit."""
+    """Returns True when more pairs of runs could show that the median of ratios is within the limit."""
     return bool(ratios and limit) and min(ratios) <= limit < statistics.median(ratios)
 
 
 class Row:
-    """One program in one mode: verdicts by name (True, False, None: not judged), their texts, notes beneath."""
+    """One program in one mode: verdicts by name (True, False, None: not judged), their texts, and notes below the row."""
 
     def __init__(self, program, mode):
         self.program, self.mode = program, mode
@@ -95,7 +95,7 @@ class Suite:
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
 
     def find_perf(self):
-        """None, or why perf can't be had."""
+        """Returns None, or the reason why perf is not available."""
         if not shutil.which("perf"):
             return "perf is missing (package linux-perf)"
         done = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock:u", "-c", str(PERF_PERIOD_NS), "-o", "/dev/null", "--", "true"],
@@ -116,7 +116,7 @@ class Suite:
     # ---- one row
 
     def compare_run(self, row, bare, run, what):
-        """Holds a recorded run to a bare one."""
+        """Compares a recorded run with a bare one."""
         if not run.ended:
             row.judge("end", False, note=f"{what} has not ended; stacks: {run.stacks}")
             return False
@@ -129,7 +129,7 @@ class Suite:
         return True
 
     def read_sessions(self, row, folder):
-        """Reports of all sessions in a folder; judges them."""
+        """Returns the reports of all sessions in a folder, and judges them."""
         reports = []
         sessions = sessions_in(folder)
         if not sessions:
@@ -146,7 +146,7 @@ class Suite:
             events = report.get("events", {})
             consistent = report.get("balanced", events.get("balanced", report.get("consistent")))
             replaced = ".exec" in session.name
-            ended = report.get("closed") or report.get("exited")   # by a system call of its own, as Go programs do
+            ended = report.get("closed") or report.get("exited")   # exited by its own system call, as Go programs do
             if consistent is not True or not (ended or replaced):
                 row.judge("acc", False, note=f"{session.name} ({report.get('command')}): closed {report.get('closed')}, "
                           f"accounting consistent {consistent}")
@@ -231,7 +231,7 @@ class Suite:
         return {"cpu": cpu if mode.interval_ns >= 1e6 else None, "rate": own.get("rate")}
 
     def keep(self, row, folder, kept):
-        """Keeps what a failed run has left, but for what is as large as it is useless."""
+        """Keeps the files of a failed run, except large and useless ones."""
         kept.mkdir(parents=True, exist_ok=True)
         for path in folder.iterdir():
             if path.is_file():
@@ -240,7 +240,7 @@ class Suite:
     # ---- the floor
 
     def floor_of(self, program, user):
-        """CPU time with bare ticks over that of a bare run, and rate likewise: medians, or None where there is none."""
+        """Returns CPU time with bare ticks divided by that of a bare run, and the same for the rate; or None."""
         if (program.name, user) not in self.floors:
             self.floors[program.name, user] = self.measure_floor(program, user)
         return self.floors[program.name, user]

@@ -1,4 +1,4 @@
-"""Reads tests/programs/table; the file says which keys there are."""
+"""Reads tests/programs/table; the head of that file lists the keys."""
 import os
 import re
 import shutil
@@ -49,7 +49,7 @@ class Program:
         self.is_user = "user" in values
 
     def missing_package(self):
-        """The package of the first thing that is needed and absent, or None."""
+        """Returns the package of the first required file or command that is missing, or None."""
         for thing, package in self.needs:
             if not (os.path.exists(thing) if thing.startswith("/") else shutil.which(thing)):
                 return package
@@ -59,7 +59,7 @@ class Program:
         return self.modes == "all" or (self.modes == "follow") == mode.follow
 
     def shell_command(self):
-        """The command for `bash -c COMMAND NAME PREFIX...`."""
+        """Returns the command for `bash -c COMMAND NAME PREFIX...`."""
         return re.sub(r"(?<!\S)@(?!\S)", '"$@"', self.command)
 
 

@@ -73,7 +73,7 @@ static void *block(void *which)
 {
     for (int i = 0; i < ROUNDS; i++) {
         volatile long sum = 0;
-        for (int k = 0; k < 200000; k++) /* seen as active, then blocking: the moment to get wrong */
+        for (int k = 0; k < 200000; k++) /* is seen as active before it blocks: the critical case */
             sum += k;
         odd[(long)which] += call((int)(long)which);
     }

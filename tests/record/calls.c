@@ -1,10 +1,9 @@
 /* A program built with -finstrument-functions that counts its own calls: recursion, threads, jumps out of functions and
- * out of signal handlers, handlers on a stack of their own, cancellation, destructors of threads, a library that comes
- * and goes, a child. Prints "NAME COUNT" a line, last.
+ * out of signal handlers, handlers on a separate stack, cancellation, destructors of threads, a library that is loaded
+ * and unloaded, a child. Prints lines "NAME COUNT" at the end.
  *
- *   calls LIBRARY ROUNDS      LIBRARY: instrumented, exports in_library and inner_in_library_calls. ROUNDS: how often
- *                             to jump out of handlers, for some ms each; for-ever: nothing but calls until
- *                             it is killed */
+ *   calls LIBRARY ROUNDS      LIBRARY: instrumented, exports in_library and inner_in_library_calls. ROUNDS: number
+ *                             of jumps out of handlers, some ms each; for-ever: makes calls until it is killed */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -84,7 +83,7 @@ static void on_jump(int number)
         siglongjmp(out_of_handler, 1);
 }
 
-/* Not counted: a jump may come between a function's entry and its own count. */
+/* Has no count, because a jump may come between a function's entry and its count. */
 static void spun(void) {}
 
 static void spin(int n)
@@ -129,7 +128,7 @@ static void in_child(void)
 SILENT static void handle(int number, void (*handler)(int), int flags)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
-    sigaddset(&action.sa_mask, SIGPROF); /* jumps leave spin() alone */
+    sigaddset(&action.sa_mask, SIGPROF); /* so that a jump leaves spin() only */
     sigaction(number, &action, NULL);
 }
 
@@ -139,7 +138,7 @@ SILENT static void tick(int which, long us)
     setitimer(which, &every, NULL);
 }
 
-/* Jumps out of the handler again and again, wherever it is met: in the middle of a hook, too. */
+/* Jumps out of the handler again and again, at any instruction of spin, also in the middle of a hook. */
 SILENT static void jump_out(int rounds)
 {
     for (volatile int i = 0; i < rounds; i++) {
@@ -164,7 +163,7 @@ SILENT static void in_threads(void)
         pthread_join(threads[i], NULL);
 }
 
-/* A library that is there for a moment only. Returns how often its inner function was called. */
+/* Loads a library for a moment. Returns how often its inner function was called. */
 SILENT static unsigned long in_library(const char *path)
 {
     void *library = dlopen(path, RTLD_NOW);

@@ -1,5 +1,5 @@
-/* Ways out of a blocking call that are no return: cancellation, siglongjmp, pthread_exit in a cleanup. And errno, which
- * calls that do not fail must leave alone. */
+/* Blocking calls that end without a return: by cancellation, by siglongjmp, by pthread_exit in a cleanup handler.
+ * Also errno, which successful calls must not change. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>

@@ -1,4 +1,5 @@
-/* Threads that are cancelled at any instruction, many of them inside a hook. Says "done" when all have been joined. */
+/* Threads that are cancelled at any instruction, many of them inside a hook. Prints "done" when all have been
+ * joined. */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

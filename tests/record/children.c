@@ -1,4 +1,4 @@
-/* Children made in every way: none of them sees the engine, all end as they should. */
+/* Child processes made in each way: the engine does not affect them, and all end as expected. */
 #include <errno.h>
 #include <pthread.h>
 #include <spawn.h>

@@ -1,7 +1,7 @@
-/* Which descriptors a program gets: prints what is open below 128 at its start, what a file gets that is opened then,
- * and what another gets after 100 ms of work in which samples are taken.
+/* The descriptors of a program: prints those below 128 that are open at its start, that of a file which is then opened,
+ * and that of another file after 100 ms of work in which samples are taken.
  *
- *   descriptors [close]      close: all but the standard streams are closed first */
+ *   descriptors [close]      close: first closes all but the standard streams */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

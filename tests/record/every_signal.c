@@ -1,5 +1,5 @@
-/* A handler on every signal there is, blocked and unblocked, waited for and raised: what it prints must not
- * depend on being recorded. */
+/* A handler for each signal, blocked and unblocked, waited for and raised. The output must not depend on being
+ * recorded. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* Allocates, frees and reads the clock all the time, in two threads: hooks are entered as often as can be. */
+/* Allocates, frees and reads the clock all the time, in two threads, so that hooks are entered as often as possible. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

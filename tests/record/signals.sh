@@ -1,6 +1,7 @@
-# Signals that end a recording, sourced by run.sh: whoever gets them, a trace is left, and the status is the program's.
+# Signals that end a recording, sourced by run.sh. Whichever process gets them, a trace is written, and the status is
+# the program's.
 
-# when_it_says TEXT FILE: waits, ten seconds at most, until the file has it.
+# when_it_says TEXT FILE: waits until the file contains the text, at most ten seconds.
 when_it_says() {
     local t
     for ((t = 0; t < 1000; t++)); do
@@ -10,7 +11,8 @@ when_it_says() {
     return 1
 }
 
-# taken PID: waits, ten seconds at most, until no signal is pending for the process. strobe blocks those that it takes.
+# taken PID: waits until no signal is pending for the process, at most ten seconds. strobe blocks the signals that it
+# takes.
 taken() {
     local t
     for ((t = 0; t < 1000; t++)); do
@@ -20,8 +22,8 @@ taken() {
     return 1
 }
 
-# signalled NAME STATUS OUTPUT SIGNALS PROGRAM: the signals are sent to strobe alone, once the program (a bash script)
-# has said "on". A second one counts half a second and more after strobe has taken the first.
+# signalled NAME STATUS OUTPUT SIGNALS PROGRAM: sends the signals to strobe only, after the program (a bash script) has
+# printed "on". Sends a second signal at least half a second after strobe has taken the first one, so that it counts.
 signalled() {
     local name=$1 expected=$2 output=$3 signals=$4 program=$5 recorder status signal sent=
     rm -f "$work"/sig.*
@@ -44,7 +46,7 @@ signalled() {
     fi
 }
 
-# `wait` lets the script's own traps run at once; the sleeper that is left is no part of the recording.
+# During `wait` the script's own traps run immediately. The sleeper that is left is not recorded.
 nap='sleep 20 >/dev/null 2>&1 & wait'
 signalled an_interrupt_sent_to_strobe_ends_the_program 130 on INT "echo on; exec sleep 20"
 signalled a_termination_sent_to_strobe_ends_the_program 143 on TERM "echo on; exec sleep 20"
@@ -56,8 +58,8 @@ signalled a_second_signal_ends_a_program_that_stays 137 $'on\ncaught' 'INT INT' 
 signalled a_second_signal_ends_a_program_that_ignores_the_first 137 on 'TERM TERM' \
     "trap '' TERM; echo on; while :; do sleep 0.1; done"
 
-# As `timeout` does it, a signal is sent to strobe and then to its group: the program gets one of these, strobe both. It
-# counts what it gets for a second.
+# As `timeout` does, sends a signal to strobe and then to its group. The program gets one of these, strobe gets both.
+# The program counts its signals for a second.
 rm -f "$work"/t.*
 setsid env --default-signal=INT "$strobe" record -q -f -o "$work/t.perfetto-trace" -- \
     bash -c 'n=0; trap "((n++))" INT; echo on; for ((i = 0; i < 10; i++)); do sleep 0.1; done; echo "$n"' \
@@ -74,7 +76,7 @@ else
     fail "a signal to strobe and its group does not kill the program: status $status: $(<"$work/t.out")"
 fi
 
-# What a terminal sends reaches the program once.
+# A signal from a terminal reaches the program once.
 if command -v python3 >/dev/null; then
     rm -f "$work/tty.perfetto-trace"
     said=$(timeout 60 python3 - "$strobe" "$work/tty.perfetto-trace" <<'PY'
@@ -109,7 +111,7 @@ else
     skip "an interrupt from the terminal: no python3 here"
 fi
 
-# A conversion that is interrupted leaves no file; the session stays.
+# An interrupted conversion leaves no trace file, and the session stays.
 "$strobe" record -q -f --no-convert --interval 0 -o "$work/long.strobe" -- "$own/blocking_calls" >/dev/null 2>&1
 for signal in INT TERM; do
     env --default-signal=INT,TERM "$strobe" convert -q "$work/long.strobe" -o "$work/cut.json" 2>"$work/cut.err" &

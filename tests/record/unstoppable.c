@@ -1,5 +1,5 @@
-/* A thread that takes the stop signal off the engine by asking the kernel directly: it can't be stopped, and must cost
- * nobody more than being skipped. */
+/* A thread that removes the engine's handler of the stop signal by a raw system call, so that it cannot be stopped.
+ * The sampler must skip it, without another cost. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of the thread's own CPU time: on a busy machine it runs as long, and the sampler comes by as often. */
+/* Returns the thread's own CPU time, so that on a busy machine it computes as long and the sampler visits it as
+ * often. */
 static double seconds(void)
 {
     struct timespec t;

@@ -1,4 +1,4 @@
-/* Allocates, locks, writes and starts threads without end, for being killed at any instant. */
+/* Allocates, locks, writes and starts threads without end, to be killed at any time. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Waits whose wakers are known: each thread says by its name which one it is, and the main thread prints what must be
- * found. Every wait lasts some 20 ms, so that who ends it is nobody's guess. */
+/* Waits with known wakers. Each thread has a name, and the main thread prints the expected wakers. Every wait lasts
+ * some 20 ms, so that its waker is certain. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -122,7 +122,7 @@ static void wait_in_poll(void)
     pthread_join(t, NULL);
 }
 
-/* What a child by vfork closes stays open here, though the child runs in this process's memory. */
+/* A descriptor that a child by vfork closes stays open in this process, although the child runs in its memory. */
 static void close_in_a_child(const int ends[2])
 {
     pid_t child = vfork();
@@ -159,8 +159,8 @@ static void wait_in_epoll(void)
     pthread_join(t, NULL);
 }
 
-/* Another process writes. The pipe's other end was closed by a call that is not hooked, and its number is another
- * file's, which a thread writes to meanwhile. */
+/* Waits for a byte that another process writes. The pipe's other end was closed by a call that is not hooked. Its
+ * number now belongs to another file, to which a thread writes meanwhile. */
 static void wait_for_a_process(void)
 {
     pthread_t t;

@@ -1,7 +1,7 @@
-"""Plays scenarios in the genuine runtime and in a fake, in turn, and holds the medians of their scores to each other.
-Where they differ after few rounds, more are played: on a busy machine times are noisy.
+"""Plays scenarios in the genuine runtime and in a fake, in turn, and compares the medians of their scores. When they
+differ after few rounds, more rounds are played, because times are noisy on a busy machine.
 
-    like_genuine.py STROBE GENUINE FAKE SCENARIO...     prints `ok NAME` or `FAIL NAME: ...` a scenario
+    like_genuine.py STROBE GENUINE FAKE SCENARIO...     prints `ok NAME` or `FAIL NAME: ...` for each
 """
 import json
 import statistics

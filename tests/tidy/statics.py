@@ -1,4 +1,4 @@
-"""Static functions of engine/ and sim/ that share their name with one of another file: `path:line: ...` a line.
+"""Prints static functions of engine/ and sim/ that share a name with one of another file, as lines `path:line: ...`.
 
 Reads paths from stdin. Other directories are not covered.
 """

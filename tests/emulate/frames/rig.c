@@ -1,11 +1,12 @@
-/* Runs the function set on an emulated arm64 core, and at every instruction takes the stack as the engine does on Mach:
- * it must be the true one, which is kept beside it (shadow.h).
+/* Runs the function set on an emulated arm64 core. At every instruction takes the stack as the engine does on Mach, and
+ * compares it with the true one (shadow.h).
  *
  *   rig [--chain] IMAGE...     IMAGE: the set as an ELF program or a Mach-O library, linked without imports
- *                              --chain: takes only what is found while the thread stands, the chain of records
+ *                              --chain: takes only the chain of records, which the engine reads while the thread is
+ * suspended
  *
- * Prints a line for each image, and the first instructions where a stack was wrong. Exit status 1 when one was, or when
- * the images did not come to the same result; 2 when one could not be run. */
+ * Prints a line for each image, and the first instructions where a stack was wrong. Exit status: 1 when a stack was
+ * wrong or when the images had different results; 2 when an image could not be run. */
 #include "engine/backend/mach/host_mach.h"
 #include "engine/store/stack_table.h"
 #include "tests/emulate/shadow.h"
@@ -26,13 +27,13 @@ enum { MEMORY_BYTES = 1 << 20, STACK_BYTES = 1 << 20, SHOWN_MAX = 20, TEXT_MAX =
 struct rig {
     uc_engine *core;
     const char *name;
-    uint8_t *memory, *stack; /* of the image, at `base`; at STACK_LOW */
+    uint8_t *memory, *stack; /* the image's memory, at `base`, and the stack's, at STACK_LOW */
     uint64_t base, entry, begin_text, end_text;
     struct shadow shadow;
     struct strobe_mach_host mach;
     uint64_t steps, wrong, shown, doubtful, result;
     bool done;
-    uint8_t seen[TEXT_MAX / 4]; /* instructions that ran: 1; where a stack was wrong: 3 */
+    uint8_t seen[TEXT_MAX / 4]; /* by instruction: 1 = it ran, 3 = a stack at it was wrong */
 };
 
 _Noreturn static void die(const char *what, const char *name)
@@ -166,7 +167,8 @@ static void read_registers(struct rig *r, struct strobe_regs *regs)
     regs->general[32] = regs->pc;
 }
 
-/* In the window, then after it, when the thread has gone on: its stack may hold anything by then. */
+/* Walks as the engine does: in the window, and then after it. Meanwhile the thread has run on, and its stack may
+ * hold anything. */
 static void look(struct rig *r, uint64_t pc)
 {
     uint64_t frames[STROBE_STACK_DEPTH_MAX], *end = frames + STROBE_STACK_DEPTH_MAX;

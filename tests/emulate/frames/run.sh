@@ -1,11 +1,11 @@
 #!/bin/bash
-# Stacks at every instruction of a function set, against the truth (S-43).
+# Compares the stacks at every instruction of a function set with the true ones (S-43).
 #
 #   tests/emulate/frames/run.sh B     B: a build's folder
 #
 # Builds the set (set.c, leaf.S) for arm64 Linux and iOS in many ways, and the rig, which runs each build on an emulated
-# core (rig.c). Prints `N passed, N failed, N skipped` last: a build each. What the machine lacks is named, and skips
-# it.
+# core (rig.c). Prints `N passed, N failed, N skipped` last, where each build counts once. A missing package is named
+# and skips the suite.
 #
 # takes: 15 s
 set -u
@@ -42,7 +42,7 @@ flags=(-I. -ffreestanding -fno-builtin -fno-stack-protector -fno-omit-frame-poin
        -Wno-unknown-pragmas -Wno-pass-failed)
 images=()
 
-# build NAME FLAGS...: for both systems
+# build NAME FLAGS...: builds the set for both systems
 build() {
     local name=$1
     shift
@@ -78,7 +78,7 @@ done <"$out/log"
 [[ $(tail -n 1 "$out/log") != *differ ]] || die 'the builds come to different results'
 tail -n 1 "$out/log"
 
-# By the chain of records alone, callers are missed: the comparison sees that.
+# The chain of records alone misses callers. The comparison must detect that.
 timeout "${LIMIT:-200}" "$out/rig" --chain "$out/O2.dylib" >"$out/log" 2>/dev/null
 if (($? == 1)) && ! grep -q ': 0 wrong' "$out/log"; then
     ((passed++))

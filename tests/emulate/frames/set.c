@@ -1,5 +1,5 @@
-/* Functions of all shapes that compilers make frames of, run by rig.c one instruction at a time. Freestanding; what
- * comes out is the same for each compiler and option. */
+/* Functions with all shapes of frames that compilers make. rig.c runs them one instruction at a time. Freestanding;
+ * the result is the same for each compiler and option. */
 #include "tests/emulate/frames/set.h"
 
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 typedef uint64_t function(uint64_t);
 
-/* Compilers call these when they like. */
+/* Compilers may generate calls of these. */
 void *memset(void *to, int byte, size_t n)
 {
     for (volatile char *p = to; n; n--)
@@ -71,8 +71,8 @@ KEEP static uint64_t leaf_switch(uint64_t a)
     }
 }
 
-/* More live values than registers: x30 becomes one of them. (On Linux x29 does, too; then nothing leads to the caller's
- * frame, so there it keeps one of its own.) */
+/* More live values than registers, so x30 holds one of them. On Linux x29 would, too. Then nothing would lead to the
+ * caller's frame, so there the function keeps its own frame. */
 KEEP static uint64_t leaf_pressed(const uint64_t *v)
 {
 #ifndef __APPLE__
@@ -322,7 +322,7 @@ KEEP static uint64_t has_cold(uint64_t a)
     return a * 2;
 }
 
-/* A machine of its own, each operation jumping to the next one's code. */
+/* An interpreter in which each operation jumps to the code of the next one. */
 KEEP static uint64_t interpreter(const uint8_t *code, uint64_t x)
 {
     static const uint8_t none = 4;
@@ -346,7 +346,7 @@ end:
 #undef NEXT
 }
 
-/* The same pieces over and over: code that is made smaller by outlining has what it looks for. */
+/* Repeats the same code, so that a compiler that outlines finds equal pieces. */
 #define REPEAT(n)                                                                                                      \
     KEEP static uint64_t alike_##n(uint64_t *v, uint64_t a)                                                            \
     {                                                                                                                  \
@@ -373,7 +373,7 @@ REPEAT(3) REPEAT(4) REPEAT(5) REPEAT(6)
 
 #ifdef __APPLE__
 #define SWIFT_ASYNC __attribute__((swiftasynccall, noinline))
-    /* Their records' frame pointers are marked. */
+    /* The frame pointers in their records are marked. */
     SWIFT_ASYNC static void async_inner(uint64_t *v, __attribute__((swift_async_context)) char *context)
 {
     v[0] += plain(v[1]) + (uint64_t)context[0];

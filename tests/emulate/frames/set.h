@@ -1,4 +1,4 @@
-/* The function set: set_run calls it all and ends in set_finish, with what came out in x0. */
+/* The function set: set_run calls all functions and ends in set_finish, with the result in x0. */
 #ifndef STROBE_EMULATE_FRAMES_SET_H
 #define STROBE_EMULATE_FRAMES_SET_H
 
@@ -7,7 +7,7 @@
 void set_run(uint64_t seed);
 _Noreturn void set_finish(uint64_t result);
 
-/* Written by hand (leaf.S): shapes that compilers seldom make. */
+/* Written in assembly (leaf.S): shapes that compilers seldom make. */
 uint64_t set_leaf(uint64_t a);
 uint64_t set_leaf_saves(uint64_t a);
 uint64_t set_record_in_the_middle(uint64_t a);

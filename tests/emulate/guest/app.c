@@ -1,8 +1,8 @@
-/* Apps for the library to look at: code with frame pointers that computes, recurses, calls through pointers, allocates,
- * takes locks, waits, starts and ends threads. Each is a program of its own.
+/* Apps that the library records: code with frame pointers that computes, recurses, calls through pointers,
+ * allocates, takes locks, waits, starts and ends threads. Each function NAME_main is a separate program.
  *
- * Of the environment: EMULATED_SESSION, where to record; EMULATED_MS, for how long; EMULATED_TURNS, how much the exact
- * one does; EMULATED_WITHOUT, bits of hooks. */
+ * Environment: EMULATED_SESSION, the file to record; EMULATED_MS, the duration; EMULATED_TURNS, the number of turns
+ * of the exact thread; EMULATED_WITHOUT, bits of omitted hooks. */
 #include "engine/backend/mach/mach.h"
 #include "tests/emulate/guest/libsystem.h"
 
@@ -19,7 +19,7 @@ static volatile uint64_t sink;
 static os_unfair_lock unfair;
 static pthread_mutex_t mutex;
 
-/* ---- what its threads do */
+/* ---- work of threads */
 
 APART static uint64_t leaf(uint64_t n)
 {
@@ -35,7 +35,7 @@ APART static uint64_t many(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint6
     return first * a + second * c + third * e + leaf(first + second + third) + b * d * f;
 }
 
-/* Computes before it needs a frame, and most often never does. */
+/* Computes before it needs a frame, and in most calls needs none. */
 APART static uint64_t late(uint64_t n)
 {
     if (n % 4)
@@ -131,7 +131,7 @@ static void pass(uint64_t ms)
     mach_wait_until(mach_absolute_time() + ms * TICKS_PER_MS);
 }
 
-/* As many threads as wanted, for the whole time. */
+/* Runs `count` threads for the whole time. */
 static int run_workers(int count)
 {
     static char *const names[] = {"worker 1", "worker 2", "worker 3", "worker 4"};
@@ -154,7 +154,7 @@ int app_main(void)
     return 0;
 }
 
-/* Its sampler may be lost, so the capture is not stopped. */
+/* Does not stop the capture, because the sampler may be lost. */
 int lone_main(void)
 {
     return begin() || run_workers(1);
@@ -162,7 +162,7 @@ int lone_main(void)
 
 static void *work_exactly(void *argument)
 {
-    pass(1); /* the sampler has seen all others by then */
+    pass(1); /* meanwhile the sampler has seen all other threads */
     pthread_setname_np("exact");
     for (uint64_t n = 0; n < (uint64_t)argument; n++)
         one_turn(n);
@@ -180,7 +180,7 @@ int exact_main(void)
     return 0;
 }
 
-/* Threads come and go all the time: names of ports, stacks and thread ids are used again. */
+/* Threads start and end all the time, so names of ports, stacks and thread ids are reused. */
 int churn_main(void)
 {
     enum { SIDE_BY_SIDE = 6, ROUNDS = 40 };

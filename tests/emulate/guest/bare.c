@@ -1,5 +1,5 @@
-/* The least sampler there can be, which tries the host itself: two threads that allocate, and one that suspends them,
- * reads their registers and lets them go. A call may be planted between. */
+/* A minimal sampler, to test the host itself: two threads allocate, and a third one suspends them, reads their
+ * registers and resumes them. A call may be planted in between. */
 #include "tests/deadlock/plants.h"
 #include "tests/emulate/guest/libsystem.h"
 

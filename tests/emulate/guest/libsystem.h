@@ -1,9 +1,10 @@
-/* The guest's libSystem: what the library under test, and the apps that it is tried in, call of Darwin's C library,
- * loader, threads and dispatch. Real code that runs on the emulated processor, over the calls of
- * tests/emulate/calls.h: so a thread can be stopped at any instruction of it, also while it holds the allocator's lock.
+/* The guest's libSystem: the functions of Darwin's C library, loader, threads and dispatch that the library under
+ * test and the test apps call. They are real code on the emulated processor, over the calls of
+ * tests/emulate/calls.h. So a thread can be stopped at any of their instructions, also while it holds the
+ * allocator's lock.
  *
- * Names and types are Darwin's. Locks hold the port of their owner while they are taken, and sleepers hand it to the
- * kernel, as Darwin's unfair lock does: so the host knows which thread waits for which. */
+ * Names and types are Darwin's. A lock that is taken holds the port of its owner, and a thread that sleeps on it
+ * passes this port to the kernel, as with Darwin's unfair lock. So the host knows which thread waits for which. */
 #ifndef STROBE_EMULATE_GUEST_LIBSYSTEM_H
 #define STROBE_EMULATE_GUEST_LIBSYSTEM_H
 
@@ -198,7 +199,7 @@ static inline uint64_t ask3(enum emulated_call call, uint64_t a, uint64_t b, uin
     return ask(call, a, b, c, 0, 0, 0);
 }
 
-/* The answer of a call of POSIX: -1 with errno set when it is a negative one. */
+/* Converts the answer of a POSIX call: a negative one sets errno and gives -1. */
 static inline int64_t posix(uint64_t answer)
 {
     if ((int64_t)answer >= 0)

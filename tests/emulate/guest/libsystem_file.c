@@ -2,7 +2,7 @@
 
 enum { ERROR_NO_ENTRY = 2, STDOUT = 1, REGULAR = 0100000, ENVIRONMENT_BYTES = 1024 };
 
-/* As Darwin's on 64-bit machines. */
+/* As on Darwin with 64-bit machines. */
 struct stat {
     int32_t device;
     uint16_t mode, links;
@@ -63,7 +63,7 @@ int ftruncate(int fd, int64_t bytes)
     return (int)posix(ask3(CALL_FTRUNCATE, (uint64_t)fd, (uint64_t)bytes, 0));
 }
 
-/* What is asked of files that are there already does not matter to them here. */
+/* Has no effect, because the files exist already. */
 int fcntl(int fd, int command, ...)
 {
     (void)fd, (void)command;

@@ -1,6 +1,7 @@
 #include "tests/emulate/guest/libsystem.h"
 
-/* A block: 16 bytes with its size in front. Freed ones are kept by size, a power of two. */
+/* A block: a head of 16 bytes with its size, then the memory. Freed blocks are kept by size, which is a power of
+ * two. */
 enum { HEAD = 16, CLASSES = 28, SMALLEST = 5, CHUNK = 1 << 20 };
 enum { LOG_ALLOCATE = 2, LOG_DEALLOCATE = 4, LOG_ZONE = 8, LOG_CLEARED = 64 };
 

@@ -1,6 +1,7 @@
 #include "tests/emulate/guest/libsystem.h"
 
-/* The word of a lock: 0, or the port name of its owner, whose lowest bit is cleared when somebody may sleep. */
+/* The word of a lock: 0, or the port name of its owner. The lowest bit is cleared when a thread may sleep on the
+ * lock. */
 enum { NOBODY_SLEEPS = 1, ERROR_BUSY = 16, ERROR_TIMED_OUT = 60, RECURSIVE = 2 };
 
 static uint32_t own_name(void)

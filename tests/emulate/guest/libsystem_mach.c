@@ -124,7 +124,7 @@ const char *_dyld_get_image_name(uint32_t index)
     return names[index];
 }
 
-/* All images are there from the start, and stay. */
+/* All images are loaded from the start, and stay loaded. */
 void _dyld_register_func_for_add_image(void (*func)(const struct mach_header *header, intptr_t slide))
 {
     os_unfair_lock_lock(&loader_lock);

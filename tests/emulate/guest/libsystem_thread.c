@@ -3,7 +3,7 @@
 enum { THREADS = 256, DEFAULT_STACK = 64 * 1024, PAGE = 0x4000, ERROR_AGAIN = 35, ERROR_INVALID = 22 };
 enum { EVENT_CREATE = 1, EVENT_START, EVENT_TERMINATE, EVENT_DESTROY };
 
-struct emulated_thread emulated_main_thread; /* the host has the thread's register point at it */
+struct emulated_thread emulated_main_thread; /* the host sets the thread register to its address */
 static struct emulated_thread pool[THREADS];
 static os_unfair_lock pool_lock;
 static void (*destroys[SPECIFIC_KEYS])(void *);
@@ -31,7 +31,7 @@ static void call_introspection(unsigned event, pthread_t thread)
 
 /* ---- begin and end */
 
-/* What the host has for the first thread: the stack it runs on, the images' initializers, and the program. */
+/* The host passes this to the first thread: its stack, the program, and the images' initializers. */
 struct emulated_program {
     uint64_t stack_low, stack_bytes;
     int (*run)(void);
@@ -246,7 +246,7 @@ int pthread_attr_setstacksize(pthread_attr_t *attributes, size_t bytes)
     return 0;
 }
 
-/* No signal is ever sent, no process forked, and images stay to the end. */
+/* No signal is ever sent, no process is forked, and images stay loaded to the end. */
 
 int pthread_sigmask(int how, const uint32_t *set, uint32_t *old)
 {

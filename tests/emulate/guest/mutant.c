@@ -1,4 +1,4 @@
-/* The library that a call is planted in chooses it when it is loaded. */
+/* The library with a planted call reads at load time which call to make. */
 #include "tests/deadlock/plants.h"
 
 static __attribute__((constructor)) void choose(void)

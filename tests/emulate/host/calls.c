@@ -11,7 +11,7 @@ static uint64_t ticks_of(uint64_t ns)
     return ns / TICKS_DENOMINATOR * TICKS_NUMERATOR + ns % TICKS_DENOMINATOR * TICKS_NUMERATOR / TICKS_DENOMINATOR;
 }
 
-/* The first ns at which `ticks` have gone. */
+/* Returns the first ns at which `ticks` have passed. */
 static uint64_t ns_of(uint64_t ticks)
 {
     return (ticks * TICKS_DENOMINATOR + TICKS_NUMERATOR - 1) / TICKS_NUMERATOR;

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Functions of libSystem that take no lock, no memory and send nothing that could wait for the suspended thread. */
+/* Functions of libSystem that take no lock, allocate no memory, and send no message that could wait for the
+ * suspended thread. */
 static const char *const harmless[] = {
     "mach_task_self",
     "thread_suspend",
@@ -30,7 +31,7 @@ static const char *const harmless[] = {
 
 enum { LIBSYSTEM = 0, WORDS_MAX = 1 << 15, FRAMES_MAX = 64 };
 
-/* A bit per instruction of libSystem: a function that is not harmless begins there. */
+/* One bit per instruction of libSystem: set where a function begins that is not harmless. */
 static uint64_t forbidden[WORDS_MAX / 64];
 
 static bool is_harmless(const char *name)
@@ -57,7 +58,7 @@ bool guard_forbids(const struct kernel *k, uint64_t pc)
     return at < WORDS_MAX && forbidden[at / 64] >> at % 64 & 1;
 }
 
-/* ---- who waits for whom */
+/* ---- cycles of waiting threads */
 
 static struct thread *owner_of(struct kernel *k, const struct thread *t)
 {
@@ -65,7 +66,7 @@ static struct thread *owner_of(struct kernel *k, const struct thread *t)
     return p && p->kind == PORT_THREAD ? p->thread : NULL;
 }
 
-/* The thread without which `t` can't go on; NULL: none, or time alone will do. */
+/* Returns the thread without which `t` cannot continue; NULL when there is none, or when time ends its wait. */
 static struct thread *waits_for(struct kernel *k, const struct thread *t)
 {
     if (t->state == THREAD_WAITS && t->wait_until_ns != NEVER)

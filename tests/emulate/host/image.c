@@ -14,7 +14,7 @@
 enum { STAND_IN_BYTES = 16, INIT_OFFSETS = 0x16, INIT_POINTERS = 0x9, THREAD_LOCALS = 0x13, WEAK_IMPORT = 1 };
 enum { CHAINED_FIXUPS = 0x34, DYLD_INFO = 0x22 };
 
-/* Words of the LC_DYLD_INFO command: pairs of offset and size follow cmd and cmdsize. */
+/* Word indexes in the LC_DYLD_INFO command: pairs of offset and size follow cmd and cmdsize. */
 enum { INFO_REBASE = 8, INFO_BIND = 16, INFO_WEAK = 24, INFO_LAZY = 32 };
 
 static uint32_t word(const struct image *i, size_t offset)
@@ -107,7 +107,7 @@ static void read_symbols(struct image *i, size_t offset)
     qsort(i->symbols, i->symbol_count, sizeof *i->symbols, by_address);
 }
 
-/* Gives segments the protection that the linker asked for, once all is written. */
+/* Sets the protection that the linker requested for each segment, after all writes. */
 static void protect_segments(const struct image *i, struct machine *m)
 {
     size_t offset = sizeof(struct mach_header_64);
@@ -185,7 +185,7 @@ static void rebase(const struct image *i, struct machine *m)
     }
 }
 
-/* Code for a function that nobody has. */
+/* Returns the address of code for a function that no image has. */
 static uint64_t stand_in(struct images *all, struct machine *m, const char *name)
 {
     size_t k = 0;
@@ -254,7 +254,7 @@ static void bind_program(struct images *all, const struct image *i, struct machi
     }
 }
 
-/* ---- what others call */
+/* ---- the functions of image.h */
 
 void image_load(struct images *all, struct machine *m, const char *path)
 {

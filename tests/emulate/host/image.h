@@ -1,9 +1,10 @@
-/* Mach-O images in the guest: arm64 libraries, mapped, moved, bound to each other.
+/* Mach-O images in the guest: arm64 libraries, mapped, relocated, bound to each other.
  *
- * Understood: LC_SEGMENT_64, LC_SYMTAB, LC_DYLD_INFO(_ONLY) with its rebase, bind, weak and lazy programs,
- * __mod_init_func and __init_offsets. Chained fixups and thread-local variables are refused by name. Names are bound
- * flatly: to the first image that exports them, in the order of loading. A function that nobody has gets a stand-in
- * that ends the run with its name when it is called (image_stand_in); a weak import that nobody has is 0.
+ * Supported: LC_SEGMENT_64, LC_SYMTAB, LC_DYLD_INFO(_ONLY) with its rebase, bind, weak and lazy programs,
+ * __mod_init_func and __init_offsets. Chained fixups and thread-local variables are refused with their names. Names
+ * have one flat namespace: a name is bound to the first image, in the order of loading, that exports it. A function
+ * that no image has gets a stand-in, which ends the run with the function's name when it is called (image_stand_in).
+ * A weak import that no image has is 0.
  *
  * Source of the formats: Apple's public mach-o/loader.h and mach-o/nlist.h. */
 #ifndef STROBE_EMULATE_HOST_IMAGE_H
@@ -23,11 +24,11 @@ struct image {
     char path[512];
     uint8_t *file; /* as read */
     size_t file_bytes;
-    uint64_t header;                  /* where it is in the guest; of a library also its slide */
-    uint64_t segment[IMAGE_SEGMENTS]; /* address of each */
+    uint64_t header;                  /* address in the guest; for a library also its slide */
+    uint64_t segment[IMAGE_SEGMENTS]; /* address of each segment */
     uint32_t segment_count;
-    uint64_t end;                 /* of its last segment */
-    struct image_symbol *symbols; /* by address */
+    uint64_t end;                 /* end of the last segment */
+    struct image_symbol *symbols; /* sorted by address */
     size_t symbol_count;
     uint64_t initializers[IMAGE_INITIALIZERS];
     size_t initializer_count;
@@ -41,19 +42,19 @@ struct images {
     size_t stand_in_count;
 };
 
-/* Maps and moves one more library. */
+/* Maps and relocates one more library. */
 void image_load(struct images *all, struct machine *m, const char *path);
 
-/* Binds all images' imports, once all are loaded. */
+/* Binds the imports of all images, after all are loaded. */
 void image_bind(struct images *all, struct machine *m);
 
-/* Address of an exported symbol; 0 when there is none. */
+/* Returns the address of an exported symbol; 0 when there is none. */
 uint64_t image_find(const struct images *all, const char *name);
 
-/* The same among all symbols of one image, exported or not. */
+/* The same, among all symbols of one image, exported or not. */
 uint64_t image_find_in(const struct image *image, const char *name);
 
-/* The symbol that `address` belongs to, with its offset; NULL when it is in no image. */
+/* Returns the symbol that contains `address`, with its offset; NULL when the address is in no image. */
 const struct image_symbol *image_symbol_of(const struct images *all, uint64_t address, uint64_t *offset);
 
 #endif

@@ -96,7 +96,7 @@ void kernel_end_thread(struct kernel *k, struct thread *t)
     t->kernel_until_ns = kernel_now(k) + kernel_draw(k, ENDING_NS);
 }
 
-void kernel_bury(struct kernel *k, struct thread *t)
+void kernel_retire_thread(struct kernel *k, struct thread *t)
 {
     for (size_t i = 0; i < PORTS_MAX; i++)
         if (k->ports[i].kind == PORT_THREAD && k->ports[i].thread == t)
@@ -107,7 +107,7 @@ void kernel_bury(struct kernel *k, struct thread *t)
     memmove(&k->threads[i], &k->threads[i + 1], (--k->thread_count - i) * sizeof t);
     uc_context_free(t->context);
     t->context = NULL;
-    t->state = THREAD_ENDED; /* kept: others may still name it as their suspender */
+    t->state = THREAD_ENDED; /* not freed: other threads may still refer to it as their suspender */
 }
 
 int kernel_run_state(const struct thread *t)

@@ -141,7 +141,7 @@ bool machine_protect(struct machine *m, uint64_t base, uint64_t bytes, unsigned 
     return true;
 }
 
-/* ---- what is in them */
+/* ---- memory of regions */
 
 uint8_t *machine_at(const struct machine *m, uint64_t address, uint64_t *bytes, unsigned *protection)
 {

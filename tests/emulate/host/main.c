@@ -1,17 +1,17 @@
 /* emulate [OPTION]... LIBSYSTEM IMAGE...: runs a function of guest libraries on the emulated kernel.
  *
  *   --run NAME         the function, int (void) (default: app_main)
- *   --seed N           of all that is drawn (default 1)
- *   --session FILE     a fresh session is created there; the guest finds its name in EMULATED_SESSION
+ *   --seed N           of all random draws (default 1)
+ *   --session FILE     creates a session there; EMULATED_SESSION has its name in the guest
  *   --interval US      the sampler's period in it (default 100)
- *   --set NAME=VALUE   in the guest's environment
+ *   --set NAME=VALUE   sets a variable of the guest's environment
  *   --speed NS         virtual time of one instruction (default 20)
- *   --exact            a sample at every instruction of the thread that names itself "exact", compared afterwards
- *   --kill N           the thread that has stopped another is never run again after N instructions
- *   --unguarded        calls that a sampler must not make are not caught; deadlocks are
+ *   --exact            samples the thread named "exact" at each of its instructions, and compares the stacks
+ *   --kill N           loses the thread that has stopped another one, after N more instructions
+ *   --unguarded        does not catch calls that a sampler must not make; catches deadlocks
  *
- * The last line says what was done. Exit status: 0 all is well; 1 the guest failed, something is left over or wrong;
- * 3 deadlock; 4 a forbidden call; 2 bad use. */
+ * The last line has the counts of the run. Exit status: 0 success; 1 the guest failed, left something behind, or a
+ * result is wrong; 2 wrong arguments; 3 deadlock; 4 a forbidden call. */
 #include "tests/emulate/host/watch.h"
 
 #include "engine/store/session.h"
@@ -64,7 +64,7 @@ static void take_option(struct options *o, const char *name, const char *value)
         machine_die("%s: no such option", name);
 }
 
-/* Index of the first image. */
+/* Returns the index of the first image. */
 static int read_options(struct options *o, int count, char **arguments)
 {
     int i = 1;
@@ -106,7 +106,7 @@ static void create_session(struct options *o)
     o->environment[o->environment_count] = variable;
 }
 
-/* What emulated_start expects: stack, program, initializers of all images. */
+/* Starts the guest at emulated_start, with the values that it expects: stack, program, initializers of all images. */
 static void begin(struct kernel *k, const char *run)
 {
     struct machine *m = &k->machine;
@@ -124,7 +124,7 @@ static void begin(struct kernel *k, const char *run)
     snprintf(t->name, sizeof t->name, "main");
 }
 
-/* Nothing may be left behind: `inside`: the engine still holds what it had, for its sampler was lost. */
+/* Checks that the guest left nothing behind. `inside`: the sampler was lost, so the engine still holds its rights. */
 static bool nothing_left(struct kernel *k, bool inside)
 {
     bool fine = true;

@@ -1,4 +1,4 @@
-/* Calls on memory and files. Of files, a guest can open those that are there already; a session is one. */
+/* Calls on memory and files. A guest can open existing files only; a session is one. */
 #include "tests/emulate/host/kernel.h"
 
 #include <errno.h>

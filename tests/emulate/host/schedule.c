@@ -6,13 +6,13 @@ enum {
     LONG_SLICE = 400,
     SHORT_SLICE = 12, /* instructions; half of the slices are short */
     LINGERS_ONE_IN = 8,
-    LINGER_NS = 4000, /* calls that take a time, and how long at most */
-    SYSTEM_CALL = 2,  /* what the processor calls the exception of svc */
+    LINGER_NS = 4000, /* upper bound of the time of a call that takes time */
+    SYSTEM_CALL = 2,  /* the processor's number of the exception of svc */
     GUEST_TIMEDOUT = 60,
     ONE_SLICE = 1 << 20,
 };
 
-/* ---- what the processor reports */
+/* ---- exceptions of the processor */
 
 static void on_instruction(uc_engine *uc, uint64_t pc, uint32_t bytes, void *context)
 {
@@ -77,7 +77,7 @@ static bool on_fault(uc_engine *uc, uc_mem_type type, uint64_t address, int byte
 
 /* ---- time */
 
-/* Does what was due by now. */
+/* Performs what is due by now. */
 static void come_due(struct kernel *k)
 {
     for (size_t i = 0; i < k->thread_count && !k->over; i++) {
@@ -88,7 +88,7 @@ static void come_due(struct kernel *k)
             if (calls_perform(k, t, &t->call, &answer) && t->state == THREAD_RUNS)
                 kernel_set_register(k, t, UC_ARM64_REG_X0, answer);
         } else if (t->state == THREAD_ENDING && t->kernel_until_ns <= k->now_ns) {
-            kernel_bury(k, t);
+            kernel_retire_thread(k, t);
             i--;
         } else if (t->state == THREAD_WAITS && t->wait_until_ns <= k->now_ns) {
             t->state = THREAD_RUNS;
@@ -100,7 +100,8 @@ static void come_due(struct kernel *k)
     }
 }
 
-/* Time goes on to what is due next; who is held back is charged for it. False: nothing ever is. */
+/* Moves time to the next event. A thread that is held back is charged for this time. Returns false when nothing will
+ * ever be due. */
 static bool pass_time(struct kernel *k)
 {
     uint64_t next = NEVER;
@@ -130,7 +131,7 @@ static uint64_t allowed(struct kernel *k, const struct thread *t)
     return k->observer && k->observer->allows ? k->observer->allows(k, t) : ONE_SLICE;
 }
 
-/* One of those that can run; NULL: none. */
+/* Returns a thread that can run; NULL: none can. */
 static struct thread *pick(struct kernel *k, uint64_t *most)
 {
     struct thread *ready[THREADS_MAX];

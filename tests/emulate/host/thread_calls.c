@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The live thread of a name; NULL with what the call has to answer. */
+/* Returns the live thread of a name; otherwise NULL, and the answer of the call. */
 static struct thread *thread_of(struct kernel *k, uint64_t name, uint64_t *answer)
 {
     const struct port *p = kernel_port(k, (mach_port_name_t)name);
@@ -59,7 +59,7 @@ static uint64_t resume(struct kernel *k, struct thread *t, const struct call *c)
     return KERN_SUCCESS;
 }
 
-/* Room of an in-out count; false when it holds less than `needed`, which is what is filled. */
+/* Reads the capacity in an in-out count and stores `needed` in it. Returns false when the capacity is smaller. */
 static bool enough(struct kernel *k, uint64_t at, uint32_t needed)
 {
     uint32_t room;
@@ -124,7 +124,7 @@ static uint64_t info(struct kernel *k, const struct call *c)
     return KERN_INVALID_ARGUMENT;
 }
 
-/* A page or more with a name, and a right, for each thread. */
+/* Returns an array in new pages with a port name, and a right, for each thread. */
 static uint64_t task_threads_of(struct kernel *k, const struct call *c)
 {
     if (!is_task(k, c->a[0]))

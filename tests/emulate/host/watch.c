@@ -14,21 +14,21 @@ enum { TRUTHS_MAX = 1 << 16, PRINTED = 3 };
 struct truth {
     uint32_t depth;
     uint64_t *frames;
-}; /* the outermost first */
+}; /* outermost first */
 
 static struct {
     const struct thread *thread;
-    uint32_t tid;                /* the session's name for it */
-    uint32_t before;             /* samples of it from before it named itself */
-    uint64_t shadow[SHADOW_MAX]; /* return addresses, the outermost first */
+    uint32_t tid;                /* its id in the session */
+    uint32_t before;             /* number of its samples before it took the name */
+    uint64_t shadow[SHADOW_MAX]; /* return addresses, outermost first */
     uint32_t depth;
     bool sampled; /* since its last instruction */
     struct truth *truths;
     uint32_t count, printed;
 } exact;
 
-/* Where it names itself, its frames are all there: it is in a leaf that has been called by each in turn. By another
- * name it is a thread as any. */
+/* Starts the shadow stack of the thread that takes the name "exact". It does so in a leaf function that each of its
+ * callers has called in turn, so all its frames have records. A thread that takes another name is no longer exact. */
 static void begin_shadow(struct kernel *k, struct thread *t)
 {
     uint64_t frames[SHADOW_MAX], fp = kernel_register(k, t, UC_ARM64_REG_X29), record[2];
@@ -77,10 +77,11 @@ static void note_truth(struct kernel *k, enum emulated_call call, struct thread 
     if (!t->frames)
         machine_die("no memory");
     memcpy(t->frames, exact.shadow, exact.depth * sizeof t->frames[0]);
-    t->frames[exact.depth] = kernel_register(k, of, UC_ARM64_REG_PC) + 1; /* as if it were a return address */
+    t->frames[exact.depth] = kernel_register(k, of, UC_ARM64_REG_PC) + 1; /* like a return address */
 }
 
-/* All others run as they like; the exact one when none of them can, and it has been sampled. */
+/* Other threads run without a limit. The exact thread runs one instruction after it was sampled, when no other
+ * thread can run. */
 static uint64_t step_exact(struct kernel *k, const struct thread *t)
 {
     if (t != exact.thread || t->state != THREAD_RUNS)
@@ -116,7 +117,7 @@ static bool equal(const struct truth *t, const uint64_t *frames, uint32_t depth)
     return depth == t->depth && !memcmp(t->frames, frames, depth * sizeof frames[0]);
 }
 
-/* Compares one record, in which equal samples may have been merged; returns how many of them are wrong. */
+/* Compares a record, in which equal samples may be merged. Returns the number of wrong samples. */
 static uint32_t compare_record(const struct strobe_reader *reader, const struct strobe_record *r, uint32_t *next)
 {
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
@@ -164,7 +165,7 @@ bool watch_compare(const char *session_path)
 
 static struct {
     uint64_t instructions, at_ns, stood_ns;
-    uint64_t held, first; /* instructions with a thread stopped so far, and up to the first resume */
+    uint64_t held, first; /* instructions with a thread stopped: so far, and up to the first resume */
     const struct thread *sampler, *stopped;
 } lost;
 

@@ -8,8 +8,8 @@ enum { STOPS = 3, MOST = 10, FOR_EVER = 1000000, SAMPLER = 0 };
 struct hold_state {
     struct strobe_hold hold;
     struct held {
-        uint32_t stack;           /* the thread's own, when it runs */
-        strobe_a32 begun, let_go; /* times */
+        uint32_t stack;            /* the thread's own, when it runs */
+        strobe_a32 begun, resumed; /* times */
     } held[STOPS];
 };
 
@@ -19,10 +19,10 @@ static struct held *named(uint64_t thread)
 }
 
 /* The thread resumes: it may change its stack. */
-static void let_go(struct held *t)
+static void resume_held(struct held *t)
 {
     t->stack++;
-    strobe_add_relaxed(&t->let_go, 1u);
+    strobe_add_relaxed(&t->resumed, 1u);
 }
 
 static void hold_one_after_the_other(void *state)
@@ -39,7 +39,7 @@ static void hold_one_after_the_other(void *state)
         t = named(strobe_hold_claim(&s->hold));
         explore_require(!t || t == &s->held[i]);
         if (t)
-            let_go(t);
+            resume_held(t);
     }
 }
 
@@ -50,7 +50,7 @@ static void watch(void *state)
     for (uint32_t i = 0; i <= explore_size(); i++) {
         struct held *t = named(strobe_hold_overdue(&s->hold, 100 * STOPS + MOST, MOST, FOR_EVER));
         if (t)
-            let_go(t);
+            resume_held(t);
     }
 }
 
@@ -58,7 +58,7 @@ static void check_held(void *state)
 {
     struct hold_state *s = state;
     for (uint32_t i = 0; i < STOPS; i++)
-        explore_require(strobe_load_relaxed(&s->held[i].let_go) == strobe_load_relaxed(&s->held[i].begun));
+        explore_require(strobe_load_relaxed(&s->held[i].resumed) == strobe_load_relaxed(&s->held[i].begun));
 }
 
 static void setup(void *state)
@@ -84,9 +84,9 @@ static void check_lost(void *state)
     struct hold_state *s = state;
     struct held *t = named(strobe_hold_overdue(&s->hold, 2 * FOR_EVER, MOST, FOR_EVER));
     if (t)
-        let_go(t);
+        resume_held(t);
     for (uint32_t i = 0; i < STOPS; i++) {
-        uint32_t times = strobe_load_relaxed(&s->held[i].let_go);
+        uint32_t times = strobe_load_relaxed(&s->held[i].resumed);
         explore_require(times <= strobe_load_relaxed(&s->held[i].begun));
         explore_require(times || explore_frozen() || !strobe_load_relaxed(&s->held[i].begun));
     }

@@ -1,5 +1,5 @@
-/* Hooks that a signal handler's hooks interrupt, on the same thread, before each of their operations: what is
- * async-signal-safe has to bear that. */
+/* Hooks that a signal handler's hooks interrupt, on the same thread, before each of their operations. Functions that
+ * are async-signal-safe must permit this. */
 #include "engine/capture/annotate.h"
 #include "tests/explore/engine/engine_rig.h"
 #include "tests/explore/programs.h"

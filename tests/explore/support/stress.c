@@ -108,7 +108,7 @@ static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const s
 
 /* ---- failures, which end a run */
 
-static void say_where(void)
+static void print_position(void)
 {
     fprintf(stderr, "%s: seed %llu, round %llu, size %u\nrepeat with: %s --seed %llu --size %u --program %s\n",
             now.program->name, (unsigned long long)now.seed, (unsigned long long)now.round, now.size, now.command,
@@ -121,7 +121,7 @@ static _Noreturn void fail(const char *why)
         for (;;)
             pause();
     fprintf(stderr, "FAIL %s\n", why);
-    say_where();
+    print_position();
     printf("0 passed, 1 failed\n");
     fflush(stdout);
     _exit(1);
@@ -480,7 +480,7 @@ int main(int argc, char **argv)
     if (!tally_count && !skipped_count)
         usage(name ? name : "no programs");
 #if WATCHED
-    __sanitizer_set_death_callback(say_where);
+    __sanitizer_set_death_callback(print_position);
 #endif
     printf("seed %llu\n", (unsigned long long)now.seed);
     if (tally_count) {

@@ -1,4 +1,4 @@
-/* What the backend and MIG's stubs use of it (runtime.c). */
+/* The functions that the backend and MIG's stubs use (runtime.c). */
 #ifndef STROBE_GNUMACH_INCLUDE_STRING_H
 #define STROBE_GNUMACH_INCLUDE_STRING_H
 

@@ -1,4 +1,4 @@
-/* What the backend uses of it (calls.c). */
+/* The functions that the backend uses (calls.c). */
 #ifndef STROBE_GNUMACH_INCLUDE_TIME_H
 #define STROBE_GNUMACH_INCLUDE_TIME_H
 
@@ -8,7 +8,7 @@ struct timespec {
 typedef int clockid_t;
 #define CLOCK_THREAD_CPUTIME_ID 3
 
-/* Of the calling thread. Another clock: -1. */
+/* For the calling thread. Other clocks: -1. */
 int clock_gettime(clockid_t clock, struct timespec *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Opens ./libplugin.so in the given directory, leaves that directory, and works in the library:
- * plugin_host DIRECTORY ROUNDS */
+/* Opens ./libplugin.so in the given directory, leaves that directory, and calls the library: plugin_host DIRECTORY
+ * ROUNDS */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

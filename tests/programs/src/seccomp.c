@@ -55,7 +55,7 @@ static void *work(void *unused)
     return NULL;
 }
 
-static void say_result(uint64_t sum)
+static void print_result(uint64_t sum)
 {
     char line[64];
     int length = snprintf(line, sizeof line, "%llu\n", (unsigned long long)sum);
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
         }
         for (uint64_t i = 0; i < rounds; i++)
             sum += behind_the_filter(10000, i);
-        say_result(sum);
+        print_result(sum);
         syscall(SYS_exit, 6);
     }
     pthread_t thread;
@@ -96,6 +96,6 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < rounds; i++)
         sum += behind_the_filter(10000, i);
     pthread_join(thread, NULL);
-    say_result(sum + of_thread);
+    print_result(sum + of_thread);
     return 6;
 }

@@ -1,5 +1,5 @@
-/* A CPU-bound program whose time is spread over a dozen functions in known, uneven shares; runs about SECONDS of CPU
- * time. Some of the work is between allocations, some has no hook near it. */
+/* A CPU-bound program whose time is spread over a dozen functions in known, uneven shares. It runs for about SECONDS
+ * of CPU time. Some of the work is between allocations, some is far from any hook. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ WORKER(count_votes, 0x880355f21e6d1965u)
 WORKER(plan_route, 0x165667b19e3779f9u)
 WORKER(pack_bits, 0x85ebca77c2b2ae63u)
 
-/* Work between allocations: a sampler that looks at allocations alone would see nothing but their call sites. */
+/* Work between allocations: a sampler that samples at allocations only would see their call sites only. */
 static HOT uint64_t build_lists(uint64_t rounds)
 {
     uint64_t h = 0;

@@ -1,9 +1,9 @@
-/* Ticks and nothing else: a library to preload that gives each thread of a program a clock of its CPU time, as a
- * recording at 1 ms does, and an empty handler for the clock's signal. No tracer that samples threads by such signals
- * can cost less (tests/programs/run.sh --floor).
+/* Ticks only: a library to preload that gives each thread of a program a clock of its CPU time, as a recording at 1
+ * ms does, and an empty handler for the clock's signal. No tracer that samples threads by such signals can cost less
+ * (tests/programs/run.sh --floor).
  *
- * Threads that are started by a raw clone(2) have no clock, and programs that use the last real-time signal none that
- * works. */
+ * Threads that are started by a raw clone(2) have no clock. In programs that use the last real-time signal the
+ * clocks do not work. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PERIOD_NS = 1000000, DESCRIPTOR_MIN = 300 }; /* out of the way of the program's own descriptors */
+enum { PERIOD_NS = 1000000, DESCRIPTOR_MIN = 300 }; /* beyond the program's own descriptors */
 
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
@@ -28,7 +28,7 @@ static void on_tick(int number)
     (void)number;
 }
 
-/* Where the system refuses, there are no ticks. */
+/* If the system refuses a clock, the thread has no ticks. */
 static void start_clock(void)
 {
     struct perf_event_attr event = {

@@ -6,7 +6,7 @@
 
 #define HOT __attribute__((noinline))
 
-/* About 2 ns a round. */
+/* About 2 ns per round. */
 #define DEFINE_WORK(name, multiplier)                                                                                  \
     HOT uint64_t name(uint64_t rounds, uint64_t h)                                                                     \
     {                                                                                                                  \

@@ -134,7 +134,7 @@ static void looks(void *state)
     load(&s->x, memory_order_relaxed);
 }
 
-static void waits_that_nobody_ends_are_deadlocks_marked_or_not(void **state)
+static void endless_waits_are_deadlocks_marked_or_not(void **state)
 {
     (void)state;
     void (*const waits[])(void *) = {waits_marked, waits_unmarked};
@@ -168,7 +168,7 @@ static void counts_for_ever(void *state)
         store(&s->y, load(&s->y, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-static void a_thread_that_goes_on_for_ever_is_found(void **state)
+static void an_endless_thread_is_reported(void **state)
 {
     (void)state;
     const struct explore_program p = {
@@ -206,7 +206,7 @@ static void sets_and_wakes_other(void *state)
     explore_futex_wake(&s->y);
 }
 
-static void a_lost_wake_up_is_a_deadlock_and_a_futex_that_looks_again_loses_none(void **state)
+static void a_lost_wake_up_is_a_deadlock_and_a_futex_that_checks_again_loses_none(void **state)
 {
     (void)state;
     const struct explore_program kept = {.name = "kept",
@@ -442,9 +442,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_accesses_race_unless_one_happens_before_the_other),
         cmocka_unit_test(an_atomic_and_a_plain_access_race_as_well),
-        cmocka_unit_test(waits_that_nobody_ends_are_deadlocks_marked_or_not),
-        cmocka_unit_test(a_thread_that_goes_on_for_ever_is_found),
-        cmocka_unit_test(a_lost_wake_up_is_a_deadlock_and_a_futex_that_looks_again_loses_none),
+        cmocka_unit_test(endless_waits_are_deadlocks_marked_or_not),
+        cmocka_unit_test(an_endless_thread_is_reported),
+        cmocka_unit_test(a_lost_wake_up_is_a_deadlock_and_a_futex_that_checks_again_loses_none),
         cmocka_unit_test(an_access_to_memory_that_another_thread_frees_is_found),
         cmocka_unit_test(a_lock_is_held_up_by_a_frozen_thread_and_what_is_lock_free_is_not),
         cmocka_unit_test(an_interrupt_comes_before_each_operation),

@@ -93,7 +93,7 @@ static const struct {
     {ENDED("locations [x]\nx=1"), "5:1: expected exists, ~exists, forall or the end of the file, found 'x'"},
 };
 
-static void what_is_wrong_is_said_in_one_line(void **state)
+static void errors_are_reported_in_one_line(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
@@ -344,7 +344,7 @@ static void pointers_lead_to_locations(void **state)
     assert_non_null(strstr(found.result.failure.message, "a.litmus:3"));
 }
 
-static void what_has_no_meaning_is_a_failure(void **state)
+static void an_operation_without_a_meaning_is_a_failure(void **state)
 {
     static const struct {
         const char *code, *message;
@@ -367,7 +367,7 @@ static void what_has_no_meaning_is_a_failure(void **state)
     }
 }
 
-static void linux_forms_are_the_operations_they_are_said_to_be(void **state)
+static void linux_forms_are_the_documented_operations(void **state)
 {
     static const char sb[] = "C SB+mbs\n{ }\n"
                              "P0(int *x, int *y, int *z) { int r0; WRITE_ONCE(*x, 1); %s; r0 = READ_ONCE(*y); }\n"
@@ -599,7 +599,7 @@ static void claims_name_what_they_say_whatever_the_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_wrong_is_said_in_one_line),
+        cmocka_unit_test(errors_are_reported_in_one_line),
         cmocka_unit_test(sizes_have_limits),
         cmocka_unit_test(tests_cut_anywhere_are_refused_in_order),
         cmocka_unit_test(files_that_cannot_be_read_are_said),
@@ -608,8 +608,8 @@ int main(void)
         cmocka_unit_test(compare_exchanges_leave_what_they_found),
         cmocka_unit_test(widths_are_those_of_their_types),
         cmocka_unit_test(pointers_lead_to_locations),
-        cmocka_unit_test(what_has_no_meaning_is_a_failure),
-        cmocka_unit_test(linux_forms_are_the_operations_they_are_said_to_be),
+        cmocka_unit_test(an_operation_without_a_meaning_is_a_failure),
+        cmocka_unit_test(linux_forms_are_the_documented_operations),
         cmocka_unit_test(orders_are_those_that_are_written),
         cmocka_unit_test(weak_compare_exchanges_also_fail_for_no_reason_if_asked_to),
         cmocka_unit_test(loops_that_wait_are_not_unrolled),

@@ -58,7 +58,7 @@ static void locks(void *lock)
     note(sim_now());
 }
 
-static void what_others_can_notice_happens_after_what_was_charged(void **state)
+static void effects_on_other_threads_come_after_the_charged_time(void **state)
 {
     (void)state;
     struct sim_mutex m = {.name = "m"};
@@ -212,7 +212,7 @@ static void renices_then_never_ends(void *nice)
     never_ends((void *)(uintptr_t)&piece);
 }
 
-static void who_is_made_nicer_gets_less_from_then_on(void **state)
+static void a_thread_that_becomes_nicer_gets_less_time_from_then_on(void **state)
 {
     (void)state;
     static const int nice[] = {0, 5};
@@ -270,7 +270,7 @@ static void a_realtime_thread_preempts_at_once_and_runs_through(void **state)
     stage_close();
 }
 
-static void who_slept_preempts_who_ran_long_but_not_who_just_began(void **state)
+static void a_woken_thread_preempts_one_that_ran_long_but_not_one_that_just_began(void **state)
 {
     (void)state;
     uint64_t until = 10300 * US, early = 500 * US, ns = 20 * MS;
@@ -478,7 +478,7 @@ static void computes_sleeps_and_computes(void *arg)
     note(sim_now());
 }
 
-static void a_realtime_thread_takes_its_own_core_and_whom_it_displaces_waits_for_it(void **state)
+static void a_realtime_thread_takes_its_own_core_and_the_displaced_thread_waits_for_it(void **state)
 {
     (void)state;
     uint64_t ns = 20 * US;
@@ -676,22 +676,22 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_compute_takes_its_time_and_what_was_charged_before),
         cmocka_unit_test(the_stack_of_a_thread_switched_away_from_can_be_read),
-        cmocka_unit_test(what_others_can_notice_happens_after_what_was_charged),
+        cmocka_unit_test(effects_on_other_threads_come_after_the_charged_time),
         cmocka_unit_test(callbacks_come_in_order_of_time_then_of_asking),
         cmocka_unit_test(a_run_ends_where_it_is_asked_to_or_must),
         cmocka_unit_test(a_run_waits_for_no_daemon),
         cmocka_unit_test(two_threads_share_a_core_by_slices),
         cmocka_unit_test(hogs_get_equal_shares_whatever_their_pieces),
-        cmocka_unit_test(who_is_made_nicer_gets_less_from_then_on),
+        cmocka_unit_test(a_thread_that_becomes_nicer_gets_less_time_from_then_on),
         cmocka_unit_test(a_thread_receives_the_bounds_of_its_stack),
         cmocka_unit_test(nicer_threads_get_as_much_less_as_linux_gives_them),
         cmocka_unit_test(a_realtime_thread_preempts_at_once_and_runs_through),
-        cmocka_unit_test(who_slept_preempts_who_ran_long_but_not_who_just_began),
+        cmocka_unit_test(a_woken_thread_preempts_one_that_ran_long_but_not_one_that_just_began),
         cmocka_unit_test(what_a_stopped_thread_is_charged_it_uses_before_it_goes_on),
         cmocka_unit_test(ends_of_waits_are_as_late_as_the_machine),
         cmocka_unit_test(a_wake_up_costs_both_threads_what_the_idle_time_of_the_core_says),
         cmocka_unit_test(a_thread_that_another_starts_costs_both_and_comes_as_late_as_one_that_is_woken),
-        cmocka_unit_test(a_realtime_thread_takes_its_own_core_and_whom_it_displaces_waits_for_it),
+        cmocka_unit_test(a_realtime_thread_takes_its_own_core_and_the_displaced_thread_waits_for_it),
         cmocka_unit_test(a_switch_costs_the_core_but_no_thread),
         cmocka_unit_test(a_yield_goes_to_the_end_of_the_line),
         cmocka_unit_test(thousands_of_threads_come_and_go_or_stay),

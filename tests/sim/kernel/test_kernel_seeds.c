@@ -189,7 +189,7 @@ static void one_seed_does_the_same_twice(void **state)
     }
 }
 
-static void a_line_for_each_core_loses_nobody_and_does_the_same_twice(void **state)
+static void with_a_run_queue_for_each_core_all_threads_end_and_runs_repeat(void **state)
 {
     (void)state;
     turn_ns = 200 * US;
@@ -325,7 +325,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_seed_does_the_same_twice),
-        cmocka_unit_test(a_line_for_each_core_loses_nobody_and_does_the_same_twice),
+        cmocka_unit_test(with_a_run_queue_for_each_core_all_threads_end_and_runs_repeat),
         cmocka_unit_test(the_adversary_does_otherwise_for_another_seed),
         cmocka_unit_test(compilers_and_machines_agree),
         cmocka_unit_test_teardown(whatever_the_adversary_chooses_nothing_is_lost, print_seed),

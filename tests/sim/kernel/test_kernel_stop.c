@@ -165,7 +165,7 @@ static void stops_at_once_from_line(void *arg)
     stops_at_once(arg);
 }
 
-static void a_ready_thread_stops_at_once_where_it_stands(void **state)
+static void a_ready_thread_stops_immediately(void **state)
 {
     (void)state;
     fresh(2);
@@ -223,7 +223,7 @@ static void sleeps_till_20(void *arg)
     note(sim_now());
 }
 
-static void a_wait_that_ends_while_stopped_goes_on_when_let_go(void **state)
+static void a_wait_that_ends_during_a_stop_continues_at_the_resume(void **state)
 {
     (void)state;
     fresh(2);
@@ -462,7 +462,7 @@ static void kills_the_stopper(void *arg)
     sim_kill(stopper);
 }
 
-static void a_stopper_that_is_killed_stops_nobody(void **state)
+static void a_killed_stopper_stops_no_thread(void **state)
 {
     (void)state;
     fresh(4);
@@ -484,7 +484,7 @@ static void releases_and_kills(void *arg)
     sim_kill(target);
 }
 
-static void a_lock_passes_on_when_who_was_to_take_it_is_killed(void **state)
+static void a_lock_passes_on_when_its_next_owner_is_killed(void **state)
 {
     (void)state;
     fresh(4);
@@ -549,7 +549,7 @@ static void allocates_in_the_window(void *arg)
     sim_continue(target);
 }
 
-static void who_waits_for_what_it_has_stopped_is_named_at_once(void **state)
+static void a_thread_that_waits_for_one_it_stopped_is_a_deadlock_immediately(void **state)
 {
     (void)state;
     fresh_locks(2);
@@ -592,7 +592,7 @@ static void circles_of_three_are_found_through_stops(void **state)
 }
 
 /* worker-1 waits for a lock and is stopped. It continues only after both end; the stop never ends. */
-static void who_waits_and_is_stopped_does_both(void **state)
+static void a_stopped_waiter_waits_for_its_stopper_and_for_the_owner(void **state)
 {
     (void)state;
     fresh_locks(2);
@@ -623,7 +623,7 @@ static void allocates_at_12(void *arg)
     sim_mutex_unlock(&zone);
 }
 
-static void lets_go_at_15(void *arg)
+static void releases_at_15(void *arg)
 {
     (void)arg;
     sim_mutex_lock(&other_lock);
@@ -632,7 +632,7 @@ static void lets_go_at_15(void *arg)
     sim_mutex_unlock(&other_lock);
 }
 
-static void who_waits_for_one_that_will_go_on_is_in_no_circle(void **state)
+static void a_wait_for_a_thread_that_will_run_is_no_deadlock(void **state)
 {
     (void)state;
     fresh_locks(2);
@@ -640,13 +640,13 @@ static void who_waits_for_one_that_will_go_on_is_in_no_circle(void **state)
     enter("worker-2", allocates_at_12, NULL);
     enter("sampler", stops_and_locks_what_is_free, NULL);
     play(SIM_END_DONE);
-    const uint64_t let_go[] = {25 * US, 25 * US};
-    expect_notes(let_go, sizeof let_go);
+    const uint64_t continued[] = {25 * US, 25 * US};
+    expect_notes(continued, sizeof continued);
     stage_close();
 
     fresh_locks(2);
     target = enter("worker-1", allocates, NULL);
-    enter("helper", lets_go_at_15, NULL);
+    enter("helper", releases_at_15, NULL);
     enter("sampler", locks_in_the_window, NULL);
     play(SIM_END_DONE);
     const uint64_t by_a_third[] = {25 * US};
@@ -662,7 +662,7 @@ static void hands_over_in_the_window(void *arg)
     sim_mutex_unlock(&zone);
 }
 
-static void lets_go_at_12(void *arg)
+static void releases_at_12(void *arg)
 {
     (void)arg;
     sim_sleep_until(12 * US);
@@ -675,7 +675,7 @@ static void a_stop_that_was_handed_over_belongs_to_the_other_thread(void **state
     for (uintptr_t known = 0; known < 2; known++) {
         fresh_locks(2);
         target = enter("worker-1", allocates, NULL);
-        second = enter("watchdog", lets_go_at_12, NULL);
+        second = enter("watchdog", releases_at_12, NULL);
         enter("sampler", hands_over_in_the_window, (void *)known);
         play(SIM_END_DONE);
         stage_close();
@@ -706,7 +706,7 @@ static void a_hand_over_may_close_a_circle(void **state)
     stage_close();
 }
 
-static void waits_to_be_let_go(void *patience_ns)
+static void waits_for_post(void *patience_ns)
 {
     sim_mutex_lock(&zone);
     sim_sem_wait(&s, *(uint64_t *)patience_ns);
@@ -721,12 +721,12 @@ static void allocates_before_it_posts(void *arg)
     sim_sem_post(&s);
 }
 
-static void who_alone_posts_a_semaphore_is_waited_for_while_time_can_not_do(void **state)
+static void a_wait_without_timeout_waits_for_the_only_thread_that_posts(void **state)
 {
     (void)state;
     uint64_t ever = FOREVER, a_while = 20 * US;
     fresh_locks(2);
-    enter("worker-1", waits_to_be_let_go, &ever);
+    enter("worker-1", waits_for_post, &ever);
     s.giver = enter("sampler", allocates_before_it_posts, NULL);
     play(SIM_END_DEADLOCK);
     assert_string_equal(error.text, "deadlock: sampler waits for malloc zone held by worker-1, "
@@ -734,7 +734,7 @@ static void who_alone_posts_a_semaphore_is_waited_for_while_time_can_not_do(void
     stage_close();
 
     fresh_locks(2);
-    enter("worker-1", waits_to_be_let_go, &a_while);
+    enter("worker-1", waits_for_post, &a_while);
     s.giver = enter("sampler", allocates_before_it_posts, NULL);
     play(SIM_END_DONE);
     stage_close();
@@ -747,10 +747,10 @@ int main(void)
         cmocka_unit_test(a_running_thread_stops_at_once),
         cmocka_unit_test(what_was_charged_is_computed_before_the_compute),
         cmocka_unit_test(a_ready_thread_is_signalled_when_it_comes_on_a_core),
-        cmocka_unit_test(a_ready_thread_stops_at_once_where_it_stands),
+        cmocka_unit_test(a_ready_thread_stops_immediately),
         cmocka_unit_test(a_signal_ends_a_wait_that_may_be_interrupted),
         cmocka_unit_test(a_stop_at_once_leaves_a_wait_alone),
-        cmocka_unit_test(a_wait_that_ends_while_stopped_goes_on_when_let_go),
+        cmocka_unit_test(a_wait_that_ends_during_a_stop_continues_at_the_resume),
         cmocka_unit_test(a_signal_leaves_the_wait_for_a_lock_as_it_is),
         cmocka_unit_test(a_stop_that_comes_too_late_is_withdrawn),
         cmocka_unit_test(a_stop_that_was_given_up_leaves_its_target_alone),
@@ -758,16 +758,16 @@ int main(void)
         cmocka_unit_test(a_thread_that_ends_first_is_gone),
         cmocka_unit_test(a_killed_thread_runs_no_more_and_keeps_its_locks),
         cmocka_unit_test(a_stopped_thread_can_be_killed),
-        cmocka_unit_test(a_stopper_that_is_killed_stops_nobody),
-        cmocka_unit_test(a_lock_passes_on_when_who_was_to_take_it_is_killed),
+        cmocka_unit_test(a_killed_stopper_stops_no_thread),
+        cmocka_unit_test(a_lock_passes_on_when_its_next_owner_is_killed),
         cmocka_unit_test(a_callback_may_kill_the_running_thread),
-        cmocka_unit_test(who_waits_for_what_it_has_stopped_is_named_at_once),
+        cmocka_unit_test(a_thread_that_waits_for_one_it_stopped_is_a_deadlock_immediately),
         cmocka_unit_test(circles_of_three_are_found_through_stops),
-        cmocka_unit_test(who_waits_and_is_stopped_does_both),
-        cmocka_unit_test(who_waits_for_one_that_will_go_on_is_in_no_circle),
+        cmocka_unit_test(a_stopped_waiter_waits_for_its_stopper_and_for_the_owner),
+        cmocka_unit_test(a_wait_for_a_thread_that_will_run_is_no_deadlock),
         cmocka_unit_test(a_stop_that_was_handed_over_belongs_to_the_other_thread),
         cmocka_unit_test(a_hand_over_may_close_a_circle),
-        cmocka_unit_test(who_alone_posts_a_semaphore_is_waited_for_while_time_can_not_do),
+        cmocka_unit_test(a_wait_without_timeout_waits_for_the_only_thread_that_posts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,7 +115,7 @@ static void holds_for_5(void *arg)
     sim_mutex_unlock(&m);
 }
 
-static void a_release_wakes_nobody_while_a_waiter_is_on_its_way(void **state)
+static void a_release_wakes_no_thread_while_a_woken_waiter_is_on_its_way(void **state)
 {
     (void)state;
     struct sim_kernel_options options = {.seed = 1, .cores = 3, .limit_ns = UINT64_MAX};
@@ -303,7 +303,7 @@ static void reads_for_1_from_10(void *writer)
     sim_rwlock_unlock(&rw);
 }
 
-static void readers_that_were_quicker_are_nobodys_wakers(void **state)
+static void readers_that_were_quicker_are_no_wakers(void **state)
 {
     (void)state;
     fresh(1);
@@ -337,7 +337,7 @@ static void notifies_at_10_and_holds_till_15(void *arg)
     sim_mutex_unlock(&m);
 }
 
-static void a_notified_thread_names_the_notifier_not_who_unlocked(void **state)
+static void the_waker_of_a_notified_thread_is_the_notifier_not_the_unlocker(void **state)
 {
     (void)state;
     fresh(2);
@@ -388,7 +388,7 @@ static void waits_with_timeouts(void *arg)
     assert_int_equal(sim_sleep_until(30 * US), SIM_WAKE_NONE);
 }
 
-static void timeouts_are_exact_and_name_nobody(void **state)
+static void timeouts_are_exact_and_have_no_waker(void **state)
 {
     (void)state;
     fresh(1);
@@ -621,16 +621,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_waiter_receives_its_releaser_and_the_time_of_release),
         cmocka_unit_test(a_waiter_overtaken_on_its_way_waits_again),
-        cmocka_unit_test(a_release_wakes_nobody_while_a_waiter_is_on_its_way),
+        cmocka_unit_test(a_release_wakes_no_thread_while_a_woken_waiter_is_on_its_way),
         cmocka_unit_test(a_waiter_that_is_killed_on_its_way_leaves_the_mutex_to_the_next),
         cmocka_unit_test(the_longest_waiter_is_woken_first),
         cmocka_unit_test(a_recursive_mutex_is_free_when_all_its_locks_are),
         cmocka_unit_test(readers_share_writers_do_not),
         cmocka_unit_test(a_try_takes_a_readers_lock_only_when_a_wait_would_not_be_needed),
-        cmocka_unit_test(readers_that_were_quicker_are_nobodys_wakers),
-        cmocka_unit_test(a_notified_thread_names_the_notifier_not_who_unlocked),
+        cmocka_unit_test(readers_that_were_quicker_are_no_wakers),
+        cmocka_unit_test(the_waker_of_a_notified_thread_is_the_notifier_not_the_unlocker),
         cmocka_unit_test(notify_all_wakes_all_in_order),
-        cmocka_unit_test(timeouts_are_exact_and_name_nobody),
+        cmocka_unit_test(timeouts_are_exact_and_have_no_waker),
         cmocka_unit_test(a_semaphore_hands_over_and_distinguishes_threads_from_devices),
         cmocka_unit_test(a_thread_has_one_permit),
         cmocka_unit_test(a_join_ends_with_the_thread),

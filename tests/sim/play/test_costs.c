@@ -68,7 +68,7 @@ static void is_refused(void)
     assert_null(strchr(error.text, '\n'));
 }
 
-static void what_is_built_in_is_what_was_measured(void **state)
+static void the_built_in_table_is_the_measured_one(void **state)
 {
     struct sim_costs costs;
     (void)state;
@@ -245,7 +245,7 @@ static void a_file_that_is_not_there_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_built_in_is_what_was_measured),
+        cmocka_unit_test(the_built_in_table_is_the_measured_one),
         cmocka_unit_test(each_member_must_be_there_once),
         cmocka_unit_test(nothing_costs_less_than_nothing),
         cmocka_unit_test(what_depends_on_a_waits_length_has_a_value_for_each),

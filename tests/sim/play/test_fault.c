@@ -102,7 +102,7 @@ static uint64_t time_of_busy(const char *fault)
     return ms;
 }
 
-static void a_thread_that_the_sampler_held_when_it_died_goes_on(void **state)
+static void a_thread_that_a_dead_sampler_held_continues(void **state)
 {
     (void)state;
     uint64_t alone = time_of_busy(""), held = time_of_busy("fault sampler_killed at 100ms times 1");
@@ -110,14 +110,14 @@ static void a_thread_that_the_sampler_held_when_it_died_goes_on(void **state)
     assert_true(held >= 700 && held < 710);
 }
 
-static void a_thread_whose_resume_is_lost_goes_on(void **state)
+static void a_thread_whose_resume_is_lost_continues(void **state)
 {
     (void)state;
     uint64_t held = time_of_busy("fault resume_lost at 100ms times 1");
     assert_true(held >= 700 && held < 720);
 }
 
-static void a_sampler_that_stalls_holds_nobody_longer_than_the_watchdog(void **state)
+static void a_stalled_sampler_holds_no_thread_longer_than_the_watchdog_permits(void **state)
 {
     (void)state;
     uint64_t held = time_of_busy("fault sampler_stall of 400000000 at 100ms times 1");
@@ -150,7 +150,7 @@ static void a_fault_strikes_from_its_time_on_as_often_as_it_may(void **state)
 }
 
 /* A fault that never occurs does not change the run. */
-static void a_fault_draws_from_nobody_elses_chances(void **state)
+static void a_fault_does_not_change_the_random_draws_of_others(void **state)
 {
     (void)state;
     play_with("", 8, SIM_FAIR);
@@ -203,11 +203,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invariants_hold_under_each_fault),
         cmocka_unit_test(invariants_hold_under_all_faults_at_once),
-        cmocka_unit_test(a_thread_that_the_sampler_held_when_it_died_goes_on),
-        cmocka_unit_test(a_thread_whose_resume_is_lost_goes_on),
-        cmocka_unit_test(a_sampler_that_stalls_holds_nobody_longer_than_the_watchdog),
+        cmocka_unit_test(a_thread_that_a_dead_sampler_held_continues),
+        cmocka_unit_test(a_thread_whose_resume_is_lost_continues),
+        cmocka_unit_test(a_stalled_sampler_holds_no_thread_longer_than_the_watchdog_permits),
         cmocka_unit_test(a_fault_strikes_from_its_time_on_as_often_as_it_may),
-        cmocka_unit_test(a_fault_draws_from_nobody_elses_chances),
+        cmocka_unit_test(a_fault_does_not_change_the_random_draws_of_others),
         cmocka_unit_test(a_file_is_whole_or_not_there),
     };
     return cmocka_run_group_tests_name("faults", tests, NULL, NULL);

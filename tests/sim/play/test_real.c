@@ -158,7 +158,7 @@ static void the_same_seed_does_the_same_in_real_and_in_virtual_time(void **state
     }
 }
 
-static void threads_are_real_ones_with_ids_of_their_own(void **state)
+static void threads_are_real_and_have_different_ids(void **state)
 {
     struct played p;
     (void)state;
@@ -190,7 +190,7 @@ static const char *waker_of(const struct sim_tracks *t, const char *name, enum s
 }
 
 /* The first thread holds each object long enough that the second one waits. */
-static void a_wait_was_ended_by_the_one_who_let_go(void **state)
+static void the_waker_of_a_wait_is_the_releasing_thread(void **state)
 {
     static const char text[] = HEAD
         "mutex m\ncond c\nmutex cm\nsemaphore s 0\nrwlock r\n"
@@ -262,7 +262,7 @@ static void a_message_costs_the_player_the_same_however_many_wait(void **state)
 }
 
 /* The run ends when the scenario's duration ends, not when its threads end. */
-static void what_waits_for_ever_ends_with_the_scenario(void **state)
+static void an_endless_wait_ends_with_the_scenario(void **state)
 {
     static const char text[] =
         "scenario test \"test\"\nduration 200ms\ncores 2\nsemaphore never 0\n"
@@ -331,11 +331,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PLAYED(the_same_seed_does_the_same_in_real_and_in_virtual_time),
-        PLAYED(threads_are_real_ones_with_ids_of_their_own),
-        PLAYED(a_wait_was_ended_by_the_one_who_let_go),
+        PLAYED(threads_are_real_and_have_different_ids),
+        PLAYED(the_waker_of_a_wait_is_the_releasing_thread),
         PLAYED(messages_of_a_queue_run_one_by_one_each_with_an_id),
         PLAYED(a_message_costs_the_player_the_same_however_many_wait),
-        PLAYED(what_waits_for_ever_ends_with_the_scenario),
+        PLAYED(an_endless_wait_ends_with_the_scenario),
         cmocka_unit_test(more_methods_than_there_are_frames_are_refused),
         PLAYED(when_the_main_thread_has_ended_its_process_costs_nothing),
         PLAYED(a_stack_deeper_than_there_is_ends_the_run_with_a_line),

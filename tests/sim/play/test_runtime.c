@@ -67,7 +67,7 @@ static void a_throw_leaves_all_frames_down_to_the_catch(void **state)
     played_close(&p);
 }
 
-static void an_exception_that_nobody_catches_ends_its_thread(void **state)
+static void an_uncaught_exception_ends_its_thread(void **state)
 {
     (void)state;
     run_alone("scenario s \"\"\nduration 1ms\ncores 1\nmutex m\nimage a.so {\n"
@@ -140,7 +140,7 @@ static void check_waker_of_first_poll(void)
     assert_string_equal(p.run.truth.tracks[t->waits[0].waker].name, "main");
 }
 
-static void the_truth_names_who_let_a_waiter_go(void **state)
+static void the_true_timeline_names_the_waker_of_each_wait(void **state)
 {
     (void)state;
     run_alone("scenario s \"\"\nduration 10ms\ncores 4\nmutex m\nmutex n\ncond c\nsemaphore z 0\nimage a.so {\n"
@@ -218,7 +218,7 @@ static void a_tid_used_again_has_the_next_generation(void **state)
     played_close(&p);
 }
 
-static void a_thread_that_is_started_costs_both_and_its_story_is_that_of_its_own_code(void **state)
+static void the_start_of_a_thread_costs_both_threads_and_is_not_in_its_track(void **state)
 {
     (void)state;
     struct sim_run_options options = {.seed = 1, .costs = {.start_call = 30e3, .start_own = 20e3, .end_own = 5e3}};
@@ -257,7 +257,7 @@ static void a_post_is_a_write_where_it_calls_a_looper(void **state)
 
 /* The looper waited while main computed, so the scheduler prefers it: it gets the only core before main's write
  * returns. */
-static void whom_a_post_calls_may_have_the_core_before_the_write_returns(void **state)
+static void a_thread_that_a_post_wakes_may_get_the_core_before_the_write_returns(void **state)
 {
     (void)state;
     struct sim_run_options options = {.seed = 1, .costs = {.wake_call = {{3e3, 3e3, 3e3, 3e3, 3e3}}, .turn = 1400000}};
@@ -403,17 +403,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_begin_and_end_when_their_work_does),
         cmocka_unit_test(a_throw_leaves_all_frames_down_to_the_catch),
-        cmocka_unit_test(an_exception_that_nobody_catches_ends_its_thread),
+        cmocka_unit_test(an_uncaught_exception_ends_its_thread),
         cmocka_unit_test(a_deep_recursion_needs_no_stack_of_the_host),
         cmocka_unit_test(a_stack_that_is_full_is_said_with_its_place),
-        cmocka_unit_test(the_truth_names_who_let_a_waiter_go),
+        cmocka_unit_test(the_true_timeline_names_the_waker_of_each_wait),
         cmocka_unit_test(a_lock_that_is_free_is_no_wait),
         cmocka_unit_test(a_wait_that_the_run_ends_in_lasts_until_then),
         cmocka_unit_test(the_collector_stops_managed_threads_at_their_next_operation),
         cmocka_unit_test(a_tid_used_again_has_the_next_generation),
-        cmocka_unit_test(a_thread_that_is_started_costs_both_and_its_story_is_that_of_its_own_code),
+        cmocka_unit_test(the_start_of_a_thread_costs_both_threads_and_is_not_in_its_track),
         cmocka_unit_test(a_post_is_a_write_where_it_calls_a_looper),
-        cmocka_unit_test(whom_a_post_calls_may_have_the_core_before_the_write_returns),
+        cmocka_unit_test(a_thread_that_a_post_wakes_may_get_the_core_before_the_write_returns),
         cmocka_unit_test(due_messages_go_by_priority_and_then_in_order),
         cmocka_unit_test(a_vsync_posts_a_frame_each_period_unless_one_waits),
         cmocka_unit_test(calls_nest_and_core_time_adds_up_in_any_schedule),

@@ -388,7 +388,7 @@ static void seeds_make_the_same_scenarios_everywhere(void **state)
     assert_int_equal(hash, UINT64_C(0xeb7cba98e95ea446));
 }
 
-static void sizes_are_about_what_was_asked_for(void **state)
+static void sizes_are_about_the_requested_ones(void **state)
 {
     static const uint32_t sizes[] = {100, 1000, 5000};
     (void)state;
@@ -477,7 +477,7 @@ int main(void)
         cmocka_unit_test(random_scenarios_print_as_they_read),
         cmocka_unit_test(a_seed_always_makes_the_same_scenario),
         cmocka_unit_test(seeds_make_the_same_scenarios_everywhere),
-        cmocka_unit_test(sizes_are_about_what_was_asked_for),
+        cmocka_unit_test(sizes_are_about_the_requested_ones),
         cmocka_unit_test(seeds_differ_in_what_they_use_and_together_use_almost_all),
         cmocka_unit_test(random_scenarios_play_to_their_end),
     };

@@ -156,7 +156,7 @@ static const struct {
                                                            "always takes time, found none in 'M'"},
 };
 
-static void what_is_wrong_is_said_in_one_line(void **state)
+static void errors_are_reported_in_one_line(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
@@ -354,7 +354,7 @@ static void scenarios_cut_anywhere_are_refused_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_wrong_is_said_in_one_line),
+        cmocka_unit_test(errors_are_reported_in_one_line),
         cmocka_unit_test(what_is_odd_but_right_is_accepted),
         cmocka_unit_test(nesting_has_a_limit),
         cmocka_unit_test(includes_are_read_beside_the_file_that_includes),

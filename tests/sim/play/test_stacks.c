@@ -135,7 +135,7 @@ static void forget(void)
 }
 
 /* The methods are so short that stops often fall into prologues and epilogues. */
-static void the_unwinder_finds_the_players_path_wherever_a_thread_stands(void **state)
+static void the_unwinder_finds_the_players_path_wherever_a_thread_is_stopped(void **state)
 {
     (void)state;
     static const char app[] =
@@ -214,7 +214,7 @@ static void unmapped_memory_is_not_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_unwinder_finds_the_players_path_wherever_a_thread_stands),
+        cmocka_unit_test(the_unwinder_finds_the_players_path_wherever_a_thread_is_stopped),
         cmocka_unit_test(a_frameless_leaf_that_is_called_directly_keeps_its_caller_S43),
         cmocka_unit_test(a_frameless_leaf_that_is_called_through_a_cell_keeps_its_caller_S43),
         cmocka_unit_test(unmapped_memory_is_not_read),

@@ -30,7 +30,7 @@ static void done(void)
 }
 
 /* Collections that begin while the threads that stopped for the previous one are being resumed. */
-static void who_stops_for_a_collection_is_let_go_by_its_end(void **state)
+static void a_thread_that_stops_for_a_collection_is_resumed_by_its_end(void **state)
 {
     (void)state;
     static const char text[] =
@@ -87,7 +87,7 @@ static void wakers_of_locks_are_right_each_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_stops_for_a_collection_is_let_go_by_its_end),
+        cmocka_unit_test(a_thread_that_stops_for_a_collection_is_resumed_by_its_end),
         cmocka_unit_test(a_wait_that_began_after_the_pass_is_no_sample_of_before),
         cmocka_unit_test(wakers_of_locks_are_right_each_time),
     };

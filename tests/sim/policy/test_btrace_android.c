@@ -401,7 +401,7 @@ static void releases(void *arg)
     d->tracer->release(d->tracer, v, sim_what(SIM_WHAT_LOCK, v->tid == 2 ? 0 : 1), STROBE_RELEASE_LOCK);
 }
 
-static void a_release_of_another_lock_is_not_ones_own(void **state)
+static void the_release_of_another_lock_does_not_end_a_wait(void **state)
 {
     (void)state;
     drive(waits_for_lock);
@@ -464,7 +464,7 @@ static void notifies(void *arg)
 }
 
 /* The first notifier wakes main, which has not yet returned from its wait when the others notify. */
-static void s70_who_notifies_before_main_is_back_is_its_waker(void **state)
+static void s70_a_later_notify_before_main_is_back_is_its_waker(void **state)
 {
     (void)state;
     drive(waits_for_object);
@@ -613,7 +613,7 @@ static void with_monitors(const char *threads)
     played(text);
 }
 
-static void main_learns_who_let_it_go_on(void **state)
+static void main_learns_its_waker(void **state)
 {
     (void)state;
     with_monitors("thread main main run Late.run\nthread other run Hold.run\n");
@@ -634,7 +634,7 @@ static void s75_waits_of_other_threads_have_no_waker(void **state)
 }
 
 /* The notify wakes the longest waiter, which is not main. */
-static void s71_s77_a_notify_that_wakes_another_is_taken_for_ones_own(void **state)
+static void s71_s77_a_notify_that_wakes_another_thread_is_named_as_the_waker(void **state)
 {
     (void)state;
     with_monitors("thread first run Wait.run\nthread main main start 1ms run Short.run\n"
@@ -645,7 +645,7 @@ static void s71_s77_a_notify_that_wakes_another_is_taken_for_ones_own(void **sta
     assert_int_equal(p.reconstruction.tracks[only_wait(2, STROBE_KIND_COND)->waker].tid, 3);
 }
 
-static void a_monitor_let_go_by_a_wait_has_no_waker(void **state)
+static void a_monitor_released_by_a_wait_has_no_waker(void **state)
 {
     (void)state;
     with_monitors("thread main main run Late.run\nthread other run Short.run\nthread last start 5ms run Notify.run\n");
@@ -745,9 +745,9 @@ int main(void)
         DRIVEN(s2_a_wait_shorter_than_the_interval_is_invisible),
         DRIVEN(the_interval_itself_is_not_enough),
         DRIVEN(a_wait_for_the_collector_is_always_recorded),
-        DRIVEN(a_release_of_another_lock_is_not_ones_own),
+        DRIVEN(the_release_of_another_lock_does_not_end_a_wait),
         DRIVEN(s74_a_wait_within_a_wait_takes_the_waker_of_the_outer),
-        DRIVEN(s70_who_notifies_before_main_is_back_is_its_waker),
+        DRIVEN(s70_a_later_notify_before_main_is_back_is_its_waker),
         DRIVEN(native_frames_are_seen_only_where_managed_code_calls_them),
         DRIVEN(native_allocations_are_not_seen),
         PLAYED(s1_a_hook_each_300_us_gives_830_samples_a_second),
@@ -756,10 +756,10 @@ int main(void)
         PLAYED(s4_work_without_hooks_is_one_slice_of_what_is_around_it),
         PLAYED(s50_messages_of_equal_stacks_are_one_slice),
         PLAYED(s58_a_tid_beyond_16_bits_is_another),
-        PLAYED(main_learns_who_let_it_go_on),
+        PLAYED(main_learns_its_waker),
         PLAYED(s75_waits_of_other_threads_have_no_waker),
-        PLAYED(s71_s77_a_notify_that_wakes_another_is_taken_for_ones_own),
-        PLAYED(a_monitor_let_go_by_a_wait_has_no_waker),
+        PLAYED(s71_s77_a_notify_that_wakes_another_thread_is_named_as_the_waker),
+        PLAYED(a_monitor_released_by_a_wait_has_no_waker),
         PLAYED(a_jni_call_is_seen_with_its_native_method),
         PLAYED(park_of_others_is_not_recorded),
         PLAYED(native_mutexes_files_and_sleeps_have_no_hook),

@@ -378,7 +378,7 @@ static void main_s_wait_is_sampled_at_both_ends(void **state)
     assert_non_null(strstr(tracks_text(&p.reconstruction, 1, 100 * US), "15 Lock.take"));
 }
 
-static void who_waits_is_sampled_at_each_refresh(void **state)
+static void a_waiting_thread_is_sampled_at_each_refresh(void **state)
 {
     (void)state;
     played("scenario idle \"idle\"\nduration 950ms\ncores 4\nimage app { method Idle.run { sleep 2s } }\n"
@@ -388,7 +388,7 @@ static void who_waits_is_sampled_at_each_refresh(void **state)
 }
 
 /* In nine of ten samples the thread sleeps. */
-static void who_used_10_us_is_sampled_though_it_waits(void **state)
+static void a_waiting_thread_that_used_10_us_is_sampled(void **state)
 {
     (void)state;
     played("scenario brief \"brief\"\nduration 900ms\ncores 4\nimage app {\n"
@@ -418,7 +418,7 @@ static uint64_t samples_of_holder(const char *at)
     return samples;
 }
 
-static void s76_any_lock_of_any_thread_hides_who_let_main_go_on(void **state)
+static void s76_any_lock_of_any_thread_hides_the_waker_of_main(void **state)
 {
     (void)state;
     uint64_t before = samples_of_holder("500us"), meanwhile = samples_of_holder("5500us");
@@ -454,7 +454,7 @@ static void a_hook_costs_what_its_parts_cost(void **state)
     assert_in_range(all, lock + 2 * clock + sampled, lock + 2 * clock + 2 * sampled);
 }
 
-static void everything_stopped_goes_on(void **state)
+static void every_stopped_thread_continues(void **state)
 {
     (void)state;
     play(&p,
@@ -493,12 +493,12 @@ int main(void)
         PLAYED(s8_the_time_of_a_pass_adds_to_the_period),
         PLAYED(main_s_wait_for_a_lock_is_shown_without_wait_and_waker),
         PLAYED(main_s_wait_is_sampled_at_both_ends),
-        PLAYED(who_waits_is_sampled_at_each_refresh),
-        PLAYED(who_used_10_us_is_sampled_though_it_waits),
-        cmocka_unit_test(s76_any_lock_of_any_thread_hides_who_let_main_go_on),
+        PLAYED(a_waiting_thread_is_sampled_at_each_refresh),
+        PLAYED(a_waiting_thread_that_used_10_us_is_sampled),
+        cmocka_unit_test(s76_any_lock_of_any_thread_hides_the_waker_of_main),
         PLAYED(threads_that_share_a_tid_share_a_track),
         PLAYED(a_hook_costs_what_its_parts_cost),
-        PLAYED(everything_stopped_goes_on),
+        PLAYED(every_stopped_thread_continues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

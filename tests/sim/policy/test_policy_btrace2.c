@@ -61,7 +61,7 @@ static void what_has_not_ended_is_missing(void **state)
     played_close(&p);
 }
 
-static void what_is_over_at_once_is_not_worth_a_record(void **state)
+static void a_call_shorter_than_a_microsecond_has_no_record(void **state)
 {
     (void)state;
     play_text("method short { alloc 16; compute 900ns }\nmethod b { repeat 5 { call short }; call leaf }\n"
@@ -89,7 +89,7 @@ int main(void)
         cmocka_unit_test(calls_that_ended_are_exact),
         cmocka_unit_test(what_an_exception_passes_through_is_missing),
         cmocka_unit_test(what_has_not_ended_is_missing),
-        cmocka_unit_test(what_is_over_at_once_is_not_worth_a_record),
+        cmocka_unit_test(a_call_shorter_than_a_microsecond_has_no_record),
         cmocka_unit_test(threads_whose_id_does_not_fit_are_lost_and_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,7 +143,7 @@ static void messages_begin_and_end_at_exact_times(void **state)
 }
 
 /* The scored calls equal those that the engine's reader of Matrix logs finds. */
-static void the_engines_reader_says_the_same_of_the_log(void **state)
+static void the_engines_reader_finds_the_same_in_the_log(void **state)
 {
     (void)state;
     play_text(app);
@@ -182,7 +182,7 @@ int main(void)
         cmocka_unit_test(other_threads_and_leaves_are_what_it_can_not_see),
         cmocka_unit_test(calls_left_by_an_exception_end_with_the_call_around_them),
         cmocka_unit_test(messages_begin_and_end_at_exact_times),
-        cmocka_unit_test(the_engines_reader_says_the_same_of_the_log),
+        cmocka_unit_test(the_engines_reader_finds_the_same_in_the_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,7 +189,7 @@ static void an_engine_that_costs_nothing_changes_nothing(void **state)
     played_close(&p);
 }
 
-static void what_the_engine_does_is_charged(void **state)
+static void the_work_of_the_engine_is_charged(void **state)
 {
     (void)state;
     struct sim_costs costs = {.hook = 100};
@@ -455,7 +455,7 @@ int main(void)
         cmocka_unit_test(invariants_hold_with_the_smallest_tables),
         cmocka_unit_test(each_policy_over_the_engine_keeps_its_invariants),
         cmocka_unit_test(an_engine_that_costs_nothing_changes_nothing),
-        cmocka_unit_test(what_the_engine_does_is_charged),
+        cmocka_unit_test(the_work_of_the_engine_is_charged),
         cmocka_unit_test(each_thread_that_is_recorded_is_charged_its_begin_its_end_and_its_clock),
         cmocka_unit_test(each_tick_is_charged_the_handler_that_takes_its_sample),
         cmocka_unit_test(a_tick_that_was_asked_for_is_charged_no_interrupt_of_a_timer),

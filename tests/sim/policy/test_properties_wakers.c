@@ -141,7 +141,7 @@ static void of_several_exits_the_one_that_handed_over_is_the_waker_S70(void **st
 
 /* ---- S-71 */
 
-static void each_waiter_knows_its_own_notifier_S71(void **state)
+static void the_waker_of_each_waiter_is_its_notifier_S71(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
@@ -292,7 +292,7 @@ static void waits_one_after_the_other_have_each_their_waker_S74(void **state)
 
 /* ---- S-75 */
 
-static void workers_know_who_blocked_them_S75(void **state)
+static void the_wakers_of_workers_are_the_other_workers_S75(void **state)
 {
     (void)state;
     capture("s_75_worker_blocks_worker", 7, SIM_FAIR);
@@ -346,7 +346,7 @@ static uint32_t said_to_be_ended_by_nobody(const struct strobe_reader *r)
     return count;
 }
 
-static void a_wait_that_timed_out_says_that_nobody_ended_it_S77(void **state)
+static void a_wait_that_timed_out_has_a_record_without_a_waker_S77(void **state)
 {
     (void)state;
     assert_wakers_under_any_schedule("s_77_timeouts", 100);
@@ -382,7 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PLAYED(of_several_exits_the_one_that_handed_over_is_the_waker_S70),
-        PLAYED(each_waiter_knows_its_own_notifier_S71),
+        PLAYED(the_waker_of_each_waiter_is_its_notifier_S71),
         PLAYED(where_the_order_is_anybodys_few_are_taken_for_another_S71),
         PLAYED(btrace_names_main_the_notifier_of_another_S71),
         PLAYED(no_wait_is_taken_for_one_of_another_lock_S72),
@@ -390,10 +390,10 @@ int main(void)
         PLAYED(waits_one_after_the_other_have_each_their_waker_S74),
         PLAYED(waits_within_waits_have_each_their_waker_S74),
         PLAYED(btrace_forgets_the_outer_wait_for_the_inner_S74),
-        PLAYED(workers_know_who_blocked_them_S75),
+        PLAYED(the_wakers_of_workers_are_the_other_workers_S75),
         PLAYED(btrace_shows_their_waits_without_wakers_S75),
         PLAYED(locks_that_others_take_meanwhile_hide_nothing_S76),
-        PLAYED(a_wait_that_timed_out_says_that_nobody_ended_it_S77),
+        PLAYED(a_wait_that_timed_out_has_a_record_without_a_waker_S77),
         PLAYED(an_interrupt_or_a_spurious_wake_has_no_waker_S77),
         PLAYED(btrace_names_an_earlier_notifier_S77),
     };

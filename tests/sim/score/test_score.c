@@ -221,7 +221,7 @@ static void a_folded_call_keeps_its_place(void **state)
     close_pair(&p);
 }
 
-static void main_has_an_interval_of_its_own(void **state)
+static void main_has_a_separate_interval(void **state)
 {
     (void)state;
     struct pair p;
@@ -343,7 +343,7 @@ static void self_time_is_the_innermost_calls_and_total_counts_recursion_once(voi
     close_pair(&p);
 }
 
-static void the_largest_error_comes_first_and_what_nobody_called_is_left_out(void **state)
+static void the_largest_error_comes_first_and_methods_without_calls_are_left_out(void **state)
 {
     (void)state;
     struct pair p;
@@ -530,7 +530,7 @@ int main(void)
         cmocka_unit_test(a_claimed_call_that_never_was_stays),
         cmocka_unit_test(a_claimed_call_that_once_was_long_stays_but_where_it_is_right),
         cmocka_unit_test(a_folded_call_keeps_its_place),
-        cmocka_unit_test(main_has_an_interval_of_its_own),
+        cmocka_unit_test(main_has_a_separate_interval),
         cmocka_unit_test(a_call_is_found_by_a_slice_that_overlaps_half_of_both),
         cmocka_unit_test(short_calls_and_gaps_are_not_asked_for),
         cmocka_unit_test(one_slice_over_calls_of_two_messages_is_a_false_merge),
@@ -540,7 +540,7 @@ int main(void)
         cmocka_unit_test(two_slices_of_one_long_call_are_a_false_split),
         cmocka_unit_test(a_late_slice_of_the_call_before_splits_nothing),
         cmocka_unit_test(self_time_is_the_innermost_calls_and_total_counts_recursion_once),
-        cmocka_unit_test(the_largest_error_comes_first_and_what_nobody_called_is_left_out),
+        cmocka_unit_test(the_largest_error_comes_first_and_methods_without_calls_are_left_out),
         cmocka_unit_test(blocked_time_counts_calls_that_blocked_and_nested_ones_once),
         cmocka_unit_test(a_thread_runs_until_it_blocks_and_from_its_release_on),
         cmocka_unit_test(a_waker_is_right_when_it_ended_a_wait_that_overlaps),

@@ -205,7 +205,7 @@ static void print(const char *who, const struct sim_score *s)
                   (unsigned long long)s->right_wakers, (unsigned long long)s->claimed_wakers);
 }
 
-/* How often each sum was above zero. Shows that the random pairs reach each sum. */
+/* Counts how often each sum was above zero, to show that the random pairs reach each sum. */
 struct reach {
     uint64_t agreed, folded, found, merges, splits, wakers, blocked;
 };
@@ -240,7 +240,7 @@ static void compare(uint64_t seed, struct reach *reach)
     sim_tracks_close(&reconstruction);
 }
 
-static void the_sweep_says_what_a_look_at_every_instant_says(void **state)
+static void the_sweep_equals_an_evaluation_at_every_instant(void **state)
 {
     enum { SEEDS = 4000, OFTEN = SEEDS / 20 };
     (void)state;
@@ -258,7 +258,7 @@ static void the_sweep_says_what_a_look_at_every_instant_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_sweep_says_what_a_look_at_every_instant_says),
+        cmocka_unit_test(the_sweep_equals_an_evaluation_at_every_instant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

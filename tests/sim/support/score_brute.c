@@ -162,7 +162,7 @@ static bool is_folded(const struct brute *b, size_t reconstructed)
     return ever;
 }
 
-/* How many levels, from the outermost on, are equal. */
+/* Returns how many levels are equal, from the outermost on. */
 static size_t equal_levels(const struct brute *b, const size_t *truth, size_t true_depth, const size_t *reconstruction,
                            size_t reconstructed_depth)
 {
@@ -176,7 +176,7 @@ static size_t equal_levels(const struct brute *b, const size_t *truth, size_t tr
     return equal;
 }
 
-/* Whether all that is not equal is folded. */
+/* Returns true when all levels that differ are folded. */
 static bool is_resolved(const struct brute *b, const size_t *truth, size_t true_depth, const size_t *reconstruction,
                         size_t reconstructed_depth, size_t equal)
 {
@@ -209,7 +209,7 @@ static void add_methods(struct brute *b, const struct calls *calls, const size_t
     }
 }
 
-/* Time without change within the thread's life, first without folding anything, then (`folding`) resolved. */
+/* Scores a stretch of time without a change, within the thread's life: without folding, or (`folding`) resolved. */
 static void look_at(struct brute *b, uint64_t from_ns, uint64_t ns, size_t *truth, size_t *reconstruction, bool folding)
 {
     size_t true_depth = path_at(&b->truth, from_ns, truth),
@@ -266,7 +266,7 @@ static void add_blocked(struct brute *b)
 
 /* ---- sums over calls */
 
-/* They overlap for at least half of both. */
+/* Returns true when they overlap for at least half of both. */
 static bool is_found(const struct brute *b, size_t truth, size_t reconstruction)
 {
     const struct call *t = &b->truth.at[truth], *c = &b->reconstruction.at[reconstruction];

@@ -33,7 +33,7 @@ static long count_call_below(long a, long b)
     return original_below(a, b);
 }
 
-/* Read as memory, whatever the compiler knows of functions. */
+/* Reads the code through a volatile pointer, so that the compiler makes no assumption about the function. */
 static void copy_code(unsigned char out[SEEN_BYTES], function *f)
 {
     const volatile unsigned char *code = (const volatile unsigned char *)(uintptr_t)f;
@@ -113,7 +113,7 @@ static void what_cannot_be_moved_is_refused_and_left_alone(void **state)
     }
 }
 
-static void what_is_no_code_is_refused(void **state)
+static void data_in_place_of_code_is_refused(void **state)
 {
     static long data[4];
     void *handle;
@@ -157,7 +157,7 @@ static void write_code(uint8_t *code, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
     assert_int_equal(strobe_protect_again(&u), STROBE_OK);
 }
 
-static void what_somebody_else_has_written_stays(void **state)
+static void code_that_another_library_has_written_stays(void **state)
 {
     unsigned char jump[SEEN_BYTES], other[SEEN_BYTES], after[SEEN_BYTES];
     uint8_t *code = (uint8_t *)(uintptr_t)movables[0].function;
@@ -206,8 +206,9 @@ static void many_threads_may_call_through_a_detour(void **state)
 
 #if defined(__aarch64__)
 
-/* A call in the first instruction would lose where to return to; it is moved between a frame's making and its end. */
-static void a_moved_call_goes_where_it_went(void **state)
+/* A detour of a first instruction that calls would lose the return address. So the moved call is placed between the
+ * set-up of a frame and its removal. */
+static void a_moved_call_has_the_same_target(void **state)
 {
     uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     static const uint32_t make_frame = 0xa9bf7bfd, end_frame = 0xa8c17bfd, ret = 0xd65f03c0;
@@ -231,12 +232,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_every_beginning_can_be_detoured_and_are_as_before),
         cmocka_unit_test(what_cannot_be_moved_is_refused_and_left_alone),
-        cmocka_unit_test(what_is_no_code_is_refused),
+        cmocka_unit_test(data_in_place_of_code_is_refused),
         cmocka_unit_test(detours_of_one_function_go_last_first),
-        cmocka_unit_test(what_somebody_else_has_written_stays),
+        cmocka_unit_test(code_that_another_library_has_written_stays),
         cmocka_unit_test(many_threads_may_call_through_a_detour),
 #if defined(__aarch64__)
-        cmocka_unit_test(a_moved_call_goes_where_it_went),
+        cmocka_unit_test(a_moved_call_has_the_same_target),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

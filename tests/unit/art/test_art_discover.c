@@ -2,7 +2,7 @@
  * when one property does not match.
  *
  * R-16, of what NetEase's capture scans for: decoys (words_that_equal..., two_places_that_are_both_proven...), none and
- * unaligned (a_java_vm_that_stands_nowhere_or_not_at_a_word...), the mapping's end (the_scan_ends_where...), another
+ * unaligned (a_java_vm_that_is_missing...), the mapping's end (the_scan_ends_where...), another
  * level's layout (members_at_other_places_are_refused, in tests/contract_art/suspend.c), and methods that have gone
  * (tests/contract_art/engine.c and netease.c). */
 #include "engine/backend/art/discover.h"
@@ -17,7 +17,7 @@
 
 /* ---- memory ---- */
 
-/* Addresses. What stands at each is REGION_BYTES long, unless the test makes it shorter; nothing else is readable. */
+/* Addresses of objects. Each object has REGION_BYTES, unless the test makes it shorter. No other memory is readable. */
 enum {
     VM = 0x100000,
     INSTANCE = 0x110000,
@@ -35,7 +35,7 @@ enum {
     REGION_BYTES = 0x8000
 };
 
-/* Words of the Runtime, as at level 30; of others, wherever. */
+/* Word offsets in the Runtime as at level 30. The other offsets are arbitrary. */
 enum {
     JAVA_VM = 65,
     THREAD_LIST = JAVA_VM - 5,
@@ -154,7 +154,7 @@ static void assert_all_found(void)
     assert_null(found.callbacks);
 }
 
-/* Refused, and `because` is in what it says. */
+/* Asserts that the discovery is refused and that the error text contains `because`. */
 static void assert_refused(enum strobe_status status, const char *because)
 {
     assert_int_equal(discover(), status);
@@ -173,7 +173,7 @@ static void the_objects_are_found_by_what_they_hold(void **state)
     assert_int_equal(found.thread_ids_offset, 12);
 }
 
-static void without_its_symbol_the_runtime_is_believed_for_what_it_holds(void **state)
+static void without_its_symbol_the_runtime_is_proven_by_its_content(void **state)
 {
     (void)state;
     libart.address[STROBE_ART_RUNTIME_INSTANCE] = 0;
@@ -186,7 +186,7 @@ static void a_runtime_that_is_not_the_symbols_is_refused(void **state)
     (void)state;
     *at(INSTANCE) = SPARE;
     assert_refused(STROBE_BAD_INPUT, "instance_");
-    libart.address[STROBE_ART_RUNTIME_INSTANCE] = 64; /* nor one whose symbol can't be read */
+    libart.address[STROBE_ART_RUNTIME_INSTANCE] = 64; /* a symbol at an unreadable address is refused, too */
     assert_refused(STROBE_BAD_INPUT, "instance_");
 }
 
@@ -217,7 +217,7 @@ static void two_places_that_are_both_proven_are_refused(void **state)
     assert_refused(STROBE_BAD_INPUT, "2 places");
 }
 
-static void a_java_vm_that_stands_nowhere_or_not_at_a_word_is_refused(void **state)
+static void a_java_vm_that_is_missing_or_unaligned_is_refused(void **state)
 {
     (void)state;
     *at(runtime_word(JAVA_VM)) = 0;
@@ -259,8 +259,8 @@ static void of_several_places_that_a_level_knows_the_one_that_is_proven_is_taken
 
 /* ---- each object ---- */
 
-/* Pointers that can't be the object's: none, not aligned, into nothing, to another of them. */
-static void a_pointer_that_is_none_is_refused(void **state)
+/* Pointers that cannot be the object's: null, unaligned, to unreadable memory, or to another object. */
+static void a_pointer_to_no_object_is_refused(void **state)
 {
     (void)state;
     static const size_t places[] = {THREAD_LIST, CLASS_LINKER, HEAP_AT};
@@ -288,16 +288,16 @@ static void a_thread_list_without_the_calling_thread_is_refused(void **state)
 static void a_list_that_does_not_come_back_is_refused(void **state)
 {
     (void)state;
-    at(NODES + 64)[0] = NODES; /* round and round */
+    at(NODES + 64)[0] = NODES; /* a cycle */
     assert_refused(STROBE_NO_ENTRY, "thread list");
-    at(NODES + 64)[0] = 8; /* into nothing */
+    at(NODES + 64)[0] = 8; /* to unreadable memory */
     assert_refused(STROBE_NO_ENTRY, "thread list");
     link_threads();
-    at(NODES)[1] = SPARE; /* its first node is of another list */
+    at(NODES)[1] = SPARE; /* the first node belongs to another list */
     assert_refused(STROBE_NO_ENTRY, "thread list");
 }
 
-static void a_list_with_its_links_the_other_way_round_is_one(void **state)
+static void a_list_with_reversed_links_is_accepted(void **state)
 {
     (void)state;
     const uint64_t node[] = {LIST + 8 * HEAD, NODES, NODES + 64};
@@ -314,7 +314,7 @@ static void a_class_linker_without_the_runtimes_intern_table_is_refused(void **s
     (void)state;
     *at(LINKER + 8 * 30) = SPARE;
     assert_refused(STROBE_NO_ENTRY, "class linker");
-    *at(LINKER + 8 * 30) = *at(runtime_word(INTERN_TABLE)) = 0; /* nothing in both is no proof */
+    *at(LINKER + 8 * 30) = *at(runtime_word(INTERN_TABLE)) = 0; /* both null: no proof */
     assert_refused(STROBE_NO_ENTRY, "class linker");
 }
 
@@ -323,10 +323,10 @@ static void a_heap_whose_cards_are_not_the_threads_is_refused(void **state)
     (void)state;
     *at(SELF + 0xa0) = CARD_BEGIN + 0x100;
     assert_refused(STROBE_NO_ENTRY, "heap");
-    *at(SELF + 0xa0) = *at(CARDS + 8 * 8) = CARD_BEGIN + 8; /* no biased begin ends so */
+    *at(SELF + 0xa0) = *at(CARDS + 8 * 8) = CARD_BEGIN + 8; /* a biased begin never has these low bits */
     assert_refused(STROBE_NO_ENTRY, "heap");
     *at(SELF + 0xa0) = *at(CARDS + 8 * 8) = CARD_BEGIN;
-    *at(CARDS + 8 * 9) = 0x100; /* nor is it moved so far */
+    *at(CARDS + 8 * 9) = 0x100; /* the bias is never so large */
     assert_refused(STROBE_NO_ENTRY, "heap");
     *at(CARDS + 8 * 9) = 0xff;
     assert_all_found();
@@ -341,7 +341,8 @@ static void an_object_that_leads_to_the_thread_is_no_heap(void **state)
     assert_refused(STROBE_NO_ENTRY, "heap");
 }
 
-/* Met on Android 11: a small object is followed in memory by the Heap, whose card table seemed to be its own. */
+/* Seen on Android 11: a small object lies before the Heap in memory, so that the Heap's card table seemed to be the
+ * object's. */
 static void what_stands_in_the_next_object_is_no_proof(void **state)
 {
     (void)state;
@@ -357,7 +358,7 @@ static void what_stands_in_the_next_object_is_no_proof(void **state)
 
 /* ---- ids ---- */
 
-static void ids_are_found_wherever_they_stand(void **state)
+static void ids_are_found_at_each_offset(void **state)
 {
     (void)state;
     for (size_t offset = 0; offset <= 56; offset += 4) {
@@ -373,11 +374,11 @@ static void ids_are_found_wherever_they_stand(void **state)
         assert_int_equal(tid, OTHER_TID);
     }
     put_ids(SELF, 56, 0, 0);
-    put_ids(SELF, 60, 7, TID); /* ends outside of what is looked at */
+    put_ids(SELF, 60, 7, TID); /* ends beyond the searched range */
     assert_refused(STROBE_NO_ENTRY, "not found");
 }
 
-static void an_id_that_no_thin_lock_can_hold_is_none(void **state)
+static void an_id_that_no_thin_lock_can_hold_is_refused(void **state)
 {
     (void)state;
     put_ids(SELF, 12, 0, TID);
@@ -395,11 +396,11 @@ static void another_thread_without_ids_there_disproves_the_place(void **state)
     assert_refused(STROBE_NO_ENTRY, "thin-lock id");
     put_ids(OTHER, 12, 2, TID); /* the same tid */
     assert_refused(STROBE_NO_ENTRY, "thin-lock id");
-    put_ids(OTHER, 12, 2, GONE_TID); /* no thread's */
+    put_ids(OTHER, 12, 2, GONE_TID); /* the tid of no thread */
     assert_refused(STROBE_NO_ENTRY, "thin-lock id");
 }
 
-static void the_only_thread_is_taken_at_its_word(void **state)
+static void the_ids_of_the_only_thread_are_accepted(void **state)
 {
     (void)state;
     at(NODES)[2] = SELF;
@@ -418,7 +419,7 @@ static void of_two_pairs_the_one_that_another_thread_has_too_is_taken(void **sta
     assert_refused(STROBE_BAD_INPUT, "several");
 }
 
-static void a_thread_that_is_none_has_no_ids(void **state)
+static void a_pointer_to_no_thread_has_no_ids(void **state)
 {
     (void)state;
     uint32_t id, tid;
@@ -432,29 +433,29 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup(f, start)
     const struct CMUnitTest tests[] = {
         TEST(the_objects_are_found_by_what_they_hold),
-        TEST(without_its_symbol_the_runtime_is_believed_for_what_it_holds),
+        TEST(without_its_symbol_the_runtime_is_proven_by_its_content),
         TEST(a_runtime_that_is_not_the_symbols_is_refused),
         TEST(a_java_vm_that_leads_nowhere_is_refused),
         TEST(words_that_equal_the_java_vm_by_chance_are_passed_over),
         TEST(two_places_that_are_both_proven_are_refused),
-        TEST(a_java_vm_that_stands_nowhere_or_not_at_a_word_is_refused),
+        TEST(a_java_vm_that_is_missing_or_unaligned_is_refused),
         TEST(the_scan_ends_where_the_mapping_does),
         TEST(a_java_vm_too_near_the_begin_is_refused),
         TEST(of_several_places_that_a_level_knows_the_one_that_is_proven_is_taken),
-        TEST(a_pointer_that_is_none_is_refused),
+        TEST(a_pointer_to_no_object_is_refused),
         TEST(a_thread_list_without_the_calling_thread_is_refused),
         TEST(a_list_that_does_not_come_back_is_refused),
-        TEST(a_list_with_its_links_the_other_way_round_is_one),
+        TEST(a_list_with_reversed_links_is_accepted),
         TEST(a_class_linker_without_the_runtimes_intern_table_is_refused),
         TEST(a_heap_whose_cards_are_not_the_threads_is_refused),
         TEST(an_object_that_leads_to_the_thread_is_no_heap),
         TEST(what_stands_in_the_next_object_is_no_proof),
-        TEST(ids_are_found_wherever_they_stand),
-        TEST(an_id_that_no_thin_lock_can_hold_is_none),
+        TEST(ids_are_found_at_each_offset),
+        TEST(an_id_that_no_thin_lock_can_hold_is_refused),
         TEST(another_thread_without_ids_there_disproves_the_place),
-        TEST(the_only_thread_is_taken_at_its_word),
+        TEST(the_ids_of_the_only_thread_are_accepted),
         TEST(of_two_pairs_the_one_that_another_thread_has_too_is_taken),
-        TEST(a_thread_that_is_none_has_no_ids),
+        TEST(a_pointer_to_no_thread_has_no_ids),
     };
     return cmocka_run_group_tests_name("art discover", tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static void the_word_of_a_known_function_is_found_where_it_stands_once(void **st
     assert_int_equal(offset, 3 * sizeof(void *));
 }
 
-static void a_known_function_that_stands_nowhere_or_twice_gives_no_offset(void **state)
+static void a_known_function_that_is_found_nowhere_or_twice_gives_no_offset(void **state)
 {
     void *method[4] = {NULL, &second_function, NULL, &second_function};
     char shifted[4 * sizeof(void *)] = {0};
@@ -73,7 +73,7 @@ static void a_native_function_is_exchanged_and_put_back(void **state)
     assert_int_equal(strobe_hook_native(&h, method, sizeof(void *), &second_function), STROBE_EXISTS);
     assert_int_equal(strobe_hook_remove(&h), STROBE_OK);
     assert_memory_equal(before, method, sizeof method);
-    assert_ptr_equal(h.original, &first_function); /* for calls that are on their way there */
+    assert_ptr_equal(h.original, &first_function); /* calls in progress may still read it */
     assert_int_equal(strobe_hook_remove(&h), STROBE_OK);
     assert_memory_equal(before, method, sizeof method);
 }
@@ -127,7 +127,7 @@ static void catch_free_on_top(void *p)
 
 typedef gzFile opener(const char *, const char *);
 
-/* How many calls were caught while a library made what it keeps of a file. */
+/* Returns the number of calls that the hook caught while the library opened a file. */
 static int caught_in(opener *opens)
 {
     caught = 0;
@@ -138,7 +138,7 @@ static int caught_in(opener *opens)
     return seen;
 }
 
-/* Bytes that the loader protects once it has bound them, of all libraries, and how all that files hold is mapped. */
+/* The bytes of all libraries that the loader protects after binding, and the mappings of all files. */
 static int own_memory;
 struct snapshot {
     unsigned char *bytes;
@@ -206,7 +206,7 @@ static void calls_of_libraries_are_caught_until_the_hook_is_removed(void **state
     assert_true(caught_in(gzopen) > 0);
     caught = 0;
     free(ours(20));
-    assert_int_equal(caught, 0); /* our own calls are none of a library's */
+    assert_int_equal(caught, 0); /* the library's slots do not affect the test's own calls */
     assert_int_equal(strobe_hook_remove(&hook), STROBE_OK);
     assert_int_equal(caught_in(gzopen), 0);
     assert_unchanged_since(before);
@@ -221,7 +221,7 @@ static void the_original_of_slots_that_were_never_called_is_the_function(void **
     assert_int_equal(strobe_hook_remove(&hook), STROBE_OK);
 }
 
-static void a_symbol_that_nobody_calls_is_no_entry(void **state)
+static void a_symbol_without_calls_is_no_entry(void **state)
 {
     (void)state;
     hook = (struct strobe_hook){0};
@@ -297,7 +297,7 @@ static void copy_file(const char *from, const char *to)
     close(in);
 }
 
-/* A library of its own: a copy of the one that reads compressed files. */
+/* A separate library for each number: a copy of the one that reads compressed files. */
 static void *open_copy(int number)
 {
     char path[TEMPORARY_BYTES];
@@ -316,7 +316,7 @@ static opener *opener_of(void *library)
     return (opener *)dlsym(library, "gzopen");
 }
 
-static void a_library_loaded_later_is_caught_once_one_looks_again(void **state)
+static void a_library_loaded_later_is_hooked_at_the_next_scan(void **state)
 {
     struct snapshot *before = snapshot();
     (void)state;
@@ -446,17 +446,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_word_of_a_known_function_is_found_where_it_stands_once),
-        cmocka_unit_test(a_known_function_that_stands_nowhere_or_twice_gives_no_offset),
+        cmocka_unit_test(a_known_function_that_is_found_nowhere_or_twice_gives_no_offset),
         cmocka_unit_test(a_native_function_is_exchanged_and_put_back),
         cmocka_unit_test(a_method_without_native_function_is_left_alone),
         cmocka_unit_test(a_native_hook_under_another_one_stays_until_that_is_gone),
         cmocka_unit_test(calls_of_libraries_are_caught_until_the_hook_is_removed),
         cmocka_unit_test(the_original_of_slots_that_were_never_called_is_the_function),
-        cmocka_unit_test(a_symbol_that_nobody_calls_is_no_entry),
+        cmocka_unit_test(a_symbol_without_calls_is_no_entry),
         cmocka_unit_test(whichever_protection_fails_nothing_stays_changed),
         cmocka_unit_test(a_removal_that_fails_can_be_tried_again),
         cmocka_unit_test(slots_under_another_hook_stay_until_that_is_gone),
-        cmocka_unit_test(a_library_loaded_later_is_caught_once_one_looks_again),
+        cmocka_unit_test(a_library_loaded_later_is_hooked_at_the_next_scan),
         cmocka_unit_test(slots_of_a_library_that_is_gone_do_not_hinder_the_removal),
         cmocka_unit_test(more_slots_than_there_is_room_for_are_refused_and_left_alone),
         cmocka_unit_test(an_inline_hooker_is_asked_once_and_its_refusals_are_said),

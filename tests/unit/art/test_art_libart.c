@@ -45,7 +45,7 @@ static void make_library(void)
     all = temp_dir_read("all.so", &all_bytes);
 }
 
-/* The library without some of its names: they are there as others. */
+/* Changes the first character of a name in the library wherever the name occurs, so that it is not found. */
 static void rename_all(char *library, const char *name)
 {
     size_t n = strlen(name) + 1;
@@ -88,7 +88,7 @@ static void the_candidates_of_a_symbol_stand_in_a_row(void **state)
     assert_int_equal(c[count - 1].symbol, STROBE_ART_SYMBOLS - 1);
 }
 
-/* A mangled name spells each part of it with its length before; a slip of the pen shows. */
+/* In a mangled name, the length of each part comes before it. This finds typing errors. */
 static void lengths_in_mangled_names_are_those_of_what_follows(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static void what_is_needed_has_names_at_every_level(void **state)
         }
 }
 
-static void every_symbol_and_use_has_words(void **state)
+static void every_symbol_and_use_has_a_name(void **state)
 {
     (void)state;
     for (int s = 0; s < STROBE_ART_SYMBOLS; s++) {
@@ -241,7 +241,7 @@ static void strings_are_those_of_the_named_library(void **state)
     assert_false(a.libcxx);
 }
 
-static void what_is_not_loaded_is_said_to_be_not(void **state)
+static void a_library_that_is_not_loaded_is_reported(void **state)
 {
     (void)state;
     struct strobe_libart a;
@@ -250,7 +250,7 @@ static void what_is_not_loaded_is_said_to_be_not(void **state)
     assert_int_equal(strobe_libart_open("libno-such-runtime.so", 30, &a, NULL), STROBE_NO_ENTRY);
 }
 
-/* Debian's library needs others that it does not name: they are opened first, for all to see. */
+/* Debian's library needs libraries that it does not list. They are opened first, with global visibility. */
 static void debians_runtime_has_all_that_level_30_asks_for(void **state)
 {
     (void)state;
@@ -296,7 +296,7 @@ static void debians_runtime_has_all_that_level_30_asks_for(void **state)
     assert_null(strobe_art_current(&a)); /* no thread of this process is attached */
 }
 
-/* ---- calls: functions that note what they were called with */
+/* ---- calls: functions that note their arguments */
 
 static struct {
     void *list, *second;
@@ -456,14 +456,14 @@ int main(void)
         cmocka_unit_test(the_candidates_of_a_symbol_stand_in_a_row),
         cmocka_unit_test(lengths_in_mangled_names_are_those_of_what_follows),
         cmocka_unit_test(what_is_needed_has_names_at_every_level),
-        cmocka_unit_test(every_symbol_and_use_has_words),
+        cmocka_unit_test(every_symbol_and_use_has_a_name),
         cmocka_unit_test(levels_are_those_of_the_table_and_no_others),
         cmocka_unit_test(a_library_without_a_needed_symbol_is_refused_by_its_name),
         cmocka_unit_test(a_feature_without_a_symbol_is_off_and_names_it),
         cmocka_unit_test(a_library_with_one_name_of_a_symbol_is_called_as_that_name_says),
         cmocka_unit_test(a_runtime_updated_apart_from_the_system_is_found_by_its_later_names),
         cmocka_unit_test(strings_are_those_of_the_named_library),
-        cmocka_unit_test(what_is_not_loaded_is_said_to_be_not),
+        cmocka_unit_test(a_library_that_is_not_loaded_is_reported),
         cmocka_unit_test(debians_runtime_has_all_that_level_30_asks_for),
         cmocka_unit_test(functions_are_called_in_their_shape),
     };

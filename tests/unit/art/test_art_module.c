@@ -33,7 +33,7 @@ static const char *const library =
     "void *t_where_hidden(void) { return (void *)t_hidden; }\n"
     "void *t_where_local(void) { return (void *)t_local; }\n";
 
-/* Makes NAME out of it. */
+/* Compiles `library` to NAME. */
 static const char *make(const char *name, const char *flags)
 {
     temp_dir_write("t.c", library, strlen(library), 0644);
@@ -41,7 +41,7 @@ static const char *make(const char *name, const char *flags)
     return temp_dir_path(name);
 }
 
-/* Strips it, and gives it its symbols back as .gnu_debugdata. */
+/* Strips the library and adds its symbols as .gnu_debugdata. */
 static const char *make_mini(const char *name)
 {
     make(name, "");
@@ -65,7 +65,7 @@ static uint64_t by_dlsym(void *handle, const char *name)
     return (uint64_t)(uintptr_t)dlsym(handle, name);
 }
 
-/* What one of its functions says of another. */
+/* Returns an address that a function of the library returns. */
 static uint64_t address_from(void *handle, const char *name)
 {
     void *(*f)(void) = (void *(*)(void))(uintptr_t)by_dlsym(handle, name);
@@ -138,7 +138,7 @@ static void a_stripped_librarys_symbols_are_found_in_its_gnu_debugdata(void **st
     dlclose(handle);
 }
 
-/* Of this machine's own libraries: all that cmocka defines, by its own table. */
+/* Compares all symbols that cmocka defines, in a library of this machine. */
 static void every_symbol_of_a_real_library_is_where_the_linker_says(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void a_librarys_name_may_have_a_version_and_nothing_else(void **state)
     dlclose(version);
 }
 
-/* Loads NAME, does `change` to its file by a shell command, and looks for a symbol that only the file has. */
+/* Loads NAME, changes its file by the shell command `change`, and looks up a symbol that only the file has. */
 static void only_dynsym_is_used(const char *name, const char *flags, const char *change, const char *reason)
 {
     void *handle = loaded(make(name, flags));
@@ -218,7 +218,7 @@ static void a_file_that_is_not_the_one_loaded_is_not_believed(void **state)
                         "truncated: its section headers are cut off");
 }
 
-/* A file without build id that was only stripped is still that of the library. */
+/* A file without a build id that was only stripped still matches the library. */
 static void the_same_program_headers_make_the_same_library(void **state)
 {
     (void)state;
@@ -233,7 +233,8 @@ static void the_same_program_headers_make_the_same_library(void **state)
 
 /* ---- files that are not loaded */
 
-/* Opens what this test has written as a file; whatever it is, the answer is one line, or symbols within the library. */
+/* Opens the file that this test has written. With any content, the result is one line of error text, or symbols
+ * within the library. */
 static enum strobe_status open_bytes(const char *bytes, size_t count)
 {
     static const char *const names[] = {"t_exported", "t_object", "t_hidden", "t_local", "t_absent", ""};
@@ -289,7 +290,7 @@ static void a_files_symbols_are_its_addresses_and_the_bias_moves_them(void **sta
     assert_int_equal(strobe_module_open_file(temp_dir_path("."), 0, &m, &error), STROBE_IO);
 }
 
-/* How far to step through `count` things to try them all, or fewer where everything is slow. */
+/* Returns the step through `count` items that tries all of them, or fewer where the machine is slow. */
 static size_t step_of(size_t count)
 {
     size_t rounds = strobe_trial_rounds((uint32_t)count);
@@ -358,7 +359,7 @@ static ElfW(Shdr) * section(char *b, uint32_t type)
 
 static const uint32_t wild[] = {0, 1, 2, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff};
 
-/* Sets each word of a part of the library to each wild value, one at a time, and all of them at once. */
+/* Sets each word of a part of the library to each wild value, one word at a time, and all words together. */
 static void damage(char *b, size_t bytes, size_t offset, size_t count)
 {
     char *was = malloc(count);
@@ -441,7 +442,7 @@ static void damaged_gnu_debugdata_is_refused(void **state)
 
 /* ---- tables in memory */
 
-/* The linker has done its work: its table may be damaged now, as by a wild write of the app's. */
+/* The linker has already used the table. A wild write of the app may damage it later. */
 static void wild_values_in_memory_lead_nowhere(void **state)
 {
     (void)state;
@@ -453,7 +454,7 @@ static void wild_values_in_memory_lead_nowhere(void **state)
         uint32_t *table = (uint32_t *)(uintptr_t)(i ? m.dynamic.sysv_hash : m.dynamic.gnu_hash);
         uintptr_t page = (uintptr_t)table & ~(uintptr_t)0xfff;
         uint64_t exported = by_dlsym(handle, "t_exported");
-        /* Code may stand in the same page. */
+        /* The same page may contain code. */
         assert_int_equal(mprotect((void *)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
         for (size_t at = 0; at < 12 && (uintptr_t)&table[at] < page + 4096; at++) {
             uint32_t was = table[at];
@@ -534,7 +535,7 @@ static void xz_is_unpacked_by_the_lzma_sdk(void **state)
     is_unpacked("much", "no-such-library.so", sdk, 2);
 }
 
-/* Releases before 18 do not ask whether the input ends; here they are played by a later one behind their interface. */
+/* Releases before 18 do not ask whether the input ends. This library has their interface and calls a later release. */
 static void xz_is_unpacked_by_an_older_lzma_sdk(void **state)
 {
     (void)state;

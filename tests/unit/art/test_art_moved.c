@@ -30,7 +30,7 @@ static bool names_place(const cs_insn *i)
            x->operands[0].type == X86_OP_IMM;
 }
 
-/* Where an instruction finds what is relative to its place; 0 = nothing is. */
+/* Returns the address of an operand relative to the instruction's place; 0 = no such operand. */
 static uint64_t relative_place(const cs_insn *i)
 {
     const cs_x86 *x = &i->detail->x86;
@@ -40,7 +40,8 @@ static uint64_t relative_place(const cs_insn *i)
     return 0;
 }
 
-/* A branch has become one through a word, behind its opposite if it has a condition. */
+/* A branch was replaced by a jump through a word. Before it comes the branch of the opposite condition, if it has a
+ * condition. */
 static bool same_branch(const cs_insn *was, const cs_insn *is, size_t *used)
 {
     bool conditional = was->id != X86_INS_JMP && was->id != X86_INS_CALL;
@@ -100,7 +101,7 @@ static void instructions_are_the_same_in_their_new_place(void **state)
             continue;
         assert_int_equal(strobe_module_open(names[n], &m, &error), STROBE_OK);
         const Elf64_Sym *symbol = (const void *)m.dynamic.symbols;
-        for (size_t i = 0; i < m.dynamic.count; i += 4) { /* each leaves a page behind */
+        for (size_t i = 0; i < m.dynamic.count; i += 4) { /* each detour leaves a page behind */
             uint8_t *function = (uint8_t *)(uintptr_t)(m.bias + symbol[i].st_value), before[SEEN_BYTES];
             void *original, *handle;
             if (ELF64_ST_TYPE(symbol[i].st_info) != STT_FUNC || !symbol[i].st_shndx || !symbol[i].st_size)
@@ -125,7 +126,7 @@ static void instructions_are_the_same_in_their_new_place(void **state)
 
 #else
 
-/* Where instructions have one size each kind of moved one is run: test_art_detour. */
+/* On processors with one size of instructions, test_art_detour runs each kind of moved instruction. */
 static void instructions_are_the_same_in_their_new_place(void **state)
 {
     (void)state;

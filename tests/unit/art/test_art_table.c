@@ -15,7 +15,7 @@
 
 enum { PAGE = 65536, BITS = sizeof(ElfW(Addr)) * 8, ENDLESS_S = 5 };
 
-static char *pages; /* two: one that ends where the other, which is closed, begins */
+static char *pages; /* two ranges of PAGE bytes; the second is unreadable */
 
 static int start(void **state)
 {
@@ -33,7 +33,7 @@ static int end(void **state)
     return munmap(pages, 2 * PAGE);
 }
 
-/* Bytes as the last before the closed page. */
+/* Copies the bytes to the end of the readable range. */
 static void *at_the_end(const void *bytes, size_t count)
 {
     return memcpy(pages + PAGE - count, bytes, count);
@@ -114,7 +114,8 @@ static uint32_t gnu_hash(const char *name)
     return h;
 }
 
-/* A bloom filter of one word, one bucket, one chain; its second bit is as far up as words are long. */
+/* A bloom filter of one word, one bucket and one chain. The second bit of the filter is taken from the hash shifted
+ * by `shift`. */
 struct gnu {
     uint32_t buckets, first, blooms, shift;
     ElfW(Addr) bloom;
@@ -151,7 +152,7 @@ static void a_wild_offset_is_in_no_file(void **state)
     assert_false(strobe_elf_copy(&file, UINT64_MAX - 1, bytes, 4));
 }
 
-static void a_symbol_outside_of_its_library_is_none(void **state)
+static void a_symbol_outside_of_its_library_is_not_found(void **state)
 {
     ElfW(Sym) symbols[] = {{0}, symbol(FIRST, 1)};
     struct strobe_module m = {.bias = 0x10000, .start = 0x10000, .end = 0x20000, .searched_file = true};
@@ -175,7 +176,7 @@ int main(void)
         TEST(a_chain_that_is_a_ring_is_left),
         TEST(both_bits_of_a_filter_are_where_the_table_says),
         TEST(a_wild_offset_is_in_no_file),
-        TEST(a_symbol_outside_of_its_library_is_none),
+        TEST(a_symbol_outside_of_its_library_is_not_found),
     };
     return cmocka_run_group_tests_name("art table", tests, NULL, NULL);
 }

@@ -54,11 +54,11 @@ static void a_thread_that_has_ended_is_gone_until_its_tid_is_used_again(void **s
     assert_not_found(7, STROBE_GONE);
     assert_int_equal(strobe_art_threads_put(&table, 7, thread_of(1), 3), STROBE_OK);
     assert_found(7, thread_of(1), 3);
-    strobe_art_threads_end(&table, 8); /* nobody */
+    strobe_art_threads_end(&table, 8); /* no thread has this tid */
     assert_not_found(8, STROBE_NO_ENTRY);
 }
 
-static void a_tid_used_again_without_a_word_is_the_new_thread(void **state)
+static void a_tid_reused_without_a_reported_end_is_the_new_thread(void **state)
 {
     (void)state;
     strobe_art_threads_put(&table, 7, thread_of(1), 3);
@@ -90,7 +90,7 @@ static void half_of_the_table_is_used_and_the_next_thread_is_refused(void **stat
     assert_not_found(5, STROBE_NO_ENTRY);
     for (uint32_t i = 0; i < ROOM; i++)
         assert_found(1000 + i, thread_of(i), 1 + i);
-    assert_int_equal(strobe_art_threads_put(&table, 1000, thread_of(9), 9), STROBE_OK); /* it has its place */
+    assert_int_equal(strobe_art_threads_put(&table, 1000, thread_of(9), 9), STROBE_OK); /* tid has an entry */
 }
 
 int main(void)
@@ -99,7 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_thread_is_found_as_it_was_put),
         TEST(a_thread_that_has_ended_is_gone_until_its_tid_is_used_again),
-        TEST(a_tid_used_again_without_a_word_is_the_new_thread),
+        TEST(a_tid_reused_without_a_reported_end_is_the_new_thread),
         TEST(a_tid_may_be_used_any_number_of_times),
         TEST(half_of_the_table_is_used_and_the_next_thread_is_refused),
     };

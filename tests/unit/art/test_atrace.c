@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-/* The app: calls through slots of its own. */
+/* The app: calls through its own slots. */
 static const char app_source[] =
     "#include <fcntl.h>\n#include <sys/uio.h>\n#include <unistd.h>\n"
     "void atrace_begin_body(const char *); void atrace_end_body(void) __attribute__((weak));\n"
@@ -86,7 +86,7 @@ static void load_fresh(int level, bool real_marker)
     app.cutils = dlopen(app.path, RTLD_NOW | RTLD_GLOBAL);
     if (!app.cutils)
         fail_msg("%s", dlerror());
-    /* As Android's loader does, all is bound at once. */
+    /* Binds all symbols immediately, as Android's loader does. */
     app.library = dlopen(temp_dir_path("libapp.so"), RTLD_NOW | RTLD_LOCAL);
     if (!app.library)
         fail_msg("%s", dlerror());
@@ -108,7 +108,7 @@ static void load_fresh(int level, bool real_marker)
     FIND(app.library, app.sync, "app_sync");
 }
 
-/* The same, and it has been used. */
+/* Loads both, and initializes libcutils as its first use does. */
 static void load(int level, bool real_marker)
 {
     load_fresh(level, real_marker);
@@ -145,7 +145,8 @@ static int unload(void **state)
     return 0;
 }
 
-/* The log's lines between its head and its end, without their times; "+" for the thread where the line has one. */
+/* The log's lines between its head and its end, without their times. "+" stands for the thread where the line has
+ * one. */
 static struct {
     char text[64][1200];
     char *line[64];
@@ -187,7 +188,7 @@ static void read_log(void)
     seen.lost = stats.packets_lost;
 }
 
-/* The lines are these; %d stands for the process. */
+/* Asserts the lines; %d stands for the process. */
 static void must_be(const char *const *expected)
 {
     size_t i = 0;
@@ -219,7 +220,7 @@ static size_t marker_bytes(void)
 
 static const int levels[] = {25, 26, 30};
 
-/* As the header of that age has it. */
+/* Ends a section as the inline functions of that level's header do. */
 static void end_at(int level)
 {
     if (level >= 26)
@@ -247,7 +248,7 @@ static void begins_and_ends_go_to_the_ring_and_not_to_the_marker_at_every_age(vo
     }
 }
 
-static void without_a_marker_a_number_that_is_none_stands_for_it_while_a_capture_lasts(void **state)
+static void without_a_marker_an_invalid_descriptor_stands_for_it_during_a_capture(void **state)
 {
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         load(levels[i], false);
@@ -383,7 +384,7 @@ static void marks_of_methods_are_reported_with_their_prefixes(void **state)
     MUST_BE("+B|%d|B:a.B.c", "+B|%d|T:a.B.c", "+B|%d|E:a.B.c");
 }
 
-static void the_engines_own_threads_are_let_be(void **state)
+static void the_engines_own_threads_are_not_recorded(void **state)
 {
     (void)state;
     load(26, true);
@@ -457,7 +458,7 @@ static void a_forked_child_writes_nothing_to_its_parents_ring(void **state)
 {
     (void)state;
     if (strobe_trial_emulated())
-        skip(); /* memory isn't wiped on fork there */
+        skip(); /* the emulator does not wipe memory on fork */
     load(26, false);
     start(&(struct strobe_rhea_options){.ring_path = temp_dir_path("forked.ring")});
     app.begin("parent");
@@ -556,7 +557,7 @@ static void calls_fail_as_they_would_and_leave_errno(void **state)
     assert_int_equal(errno, 0);
     assert_int_equal(app.readv(fd, NULL, -1), -1);
     assert_int_equal(errno, EINVAL);
-    assert_int_equal(app.read(99999, block, 2000), -1); /* whose name can't be had, for another reason */
+    assert_int_equal(app.read(99999, block, 2000), -1); /* the path of a bad descriptor cannot be found */
     assert_int_equal(errno, EBADF);
     strobe_rhea_stop();
     close(fd);
@@ -596,7 +597,7 @@ static void labels_keep_size_and_offset_when_the_path_is_too_long(void **state)
 
 /* ---- life */
 
-static void libraries_loaded_later_are_hooked_when_one_looks_again(void **state)
+static void libraries_loaded_later_are_hooked_at_the_next_scan(void **state)
 {
     long (*write_later)(int, const void *, unsigned long);
     (void)state;
@@ -615,7 +616,7 @@ static void libraries_loaded_later_are_hooked_when_one_looks_again(void **state)
     MUST_BE("+B|1|seen");
 }
 
-static void what_is_missing_is_said_and_nothing_changed(void **state)
+static void a_missing_library_or_function_is_reported_and_nothing_is_changed(void **state)
 {
     struct strobe_rhea_options o = {.cutils = "libnowhere.so"};
     struct strobe_error error = {""};
@@ -653,7 +654,7 @@ static void a_ring_file_of_a_killed_process_gives_its_log(void **state)
             pause();
         _exit(1);
     }
-    close(pipe_to[1]); /* so that a child that fails is not waited for */
+    close(pipe_to[1]); /* so that the read does not wait for a child that failed */
     assert_int_equal(read(pipe_to[0], text, 1), 1);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
@@ -683,7 +684,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(begins_and_ends_go_to_the_ring_and_not_to_the_marker_at_every_age, unload),
-        cmocka_unit_test_teardown(without_a_marker_a_number_that_is_none_stands_for_it_while_a_capture_lasts, unload),
+        cmocka_unit_test_teardown(without_a_marker_an_invalid_descriptor_stands_for_it_during_a_capture, unload),
         cmocka_unit_test_teardown(tags_are_exchanged_and_put_back, unload),
         cmocka_unit_test_teardown(a_capture_may_begin_before_libcutils_was_ever_used, unload),
         cmocka_unit_test_teardown(tags_that_others_have_set_meanwhile_are_left_alone, unload),
@@ -691,7 +692,7 @@ int main(void)
         cmocka_unit_test_teardown(with_forward_messages_go_both_ways, unload),
         cmocka_unit_test_teardown(a_message_that_is_too_long_is_cut_and_counted_and_its_end_stays, unload),
         cmocka_unit_test_teardown(marks_of_methods_are_reported_with_their_prefixes, unload),
-        cmocka_unit_test_teardown(the_engines_own_threads_are_let_be, unload),
+        cmocka_unit_test_teardown(the_engines_own_threads_are_not_recorded, unload),
         cmocka_unit_test_teardown(main_only_leaves_other_threads_out_at_both_levels, unload),
         cmocka_unit_test_teardown(all_threads_are_distinguished_by_their_ids, unload),
         cmocka_unit_test_teardown(a_forked_child_writes_nothing_to_its_parents_ring, unload),
@@ -700,8 +701,8 @@ int main(void)
         cmocka_unit_test_teardown(calls_fail_as_they_would_and_leave_errno, unload),
         cmocka_unit_test_teardown(a_call_that_succeeds_leaves_errno_as_it_was, unload),
         cmocka_unit_test(labels_keep_size_and_offset_when_the_path_is_too_long),
-        cmocka_unit_test_teardown(libraries_loaded_later_are_hooked_when_one_looks_again, unload),
-        cmocka_unit_test_teardown(what_is_missing_is_said_and_nothing_changed, unload),
+        cmocka_unit_test_teardown(libraries_loaded_later_are_hooked_at_the_next_scan, unload),
+        cmocka_unit_test_teardown(a_missing_library_or_function_is_reported_and_nothing_is_changed, unload),
         cmocka_unit_test_teardown(a_ring_file_of_a_killed_process_gives_its_log, unload),
     };
     return cmocka_run_group_tests(tests, open_temp_dir, temp_dir_close);

@@ -1,4 +1,4 @@
-/* The ground everything stands on: varints, mixing, status texts. */
+/* Basic functions that the rest uses: varints, mixing, status texts. */
 #include "engine/base/mix.h"
 #include "engine/base/status.h"
 #include "engine/base/varint.h"
@@ -61,7 +61,8 @@ static void the_mix_matches_published_splitmix64(void **state)
         assert_true(strobe_mix64(x += 0x9e3779b97f4a7c15u) == want[i]);
 }
 
-/* One flipped bit of input should flip about half of the output: on average over all bits, and never few. */
+/* One flipped bit of the input should flip about half of the output bits: on average over all bits, and never only a
+ * few. */
 static void one_input_bit_moves_half_of_the_pair_mix(void **state)
 {
     (void)state;
@@ -81,7 +82,7 @@ static void one_input_bit_moves_half_of_the_pair_mix(void **state)
     assert_in_range(least, 4, 64);
 }
 
-static void every_status_has_a_text_of_its_own(void **state)
+static void every_status_has_its_own_text(void **state)
 {
     (void)state;
     for (int s = STROBE_OK; s <= STROBE_WOULD_BLOCK; s++) {
@@ -102,7 +103,7 @@ int main(void)
         cmocka_unit_test(a_cut_or_endless_varint_is_refused),
         cmocka_unit_test(the_mix_matches_published_splitmix64),
         cmocka_unit_test(one_input_bit_moves_half_of_the_pair_mix),
-        cmocka_unit_test(every_status_has_a_text_of_its_own),
+        cmocka_unit_test(every_status_has_its_own_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What reports stand on: texts kept once, maps from keys to ids, JSON. */
+/* Basic functions of reports: a pool of texts, maps from keys to ids, JSON. */
 #include "engine/util/idmap.h"
 #include "engine/util/json.h"
 #include "engine/util/text_pool.h"

@@ -1,4 +1,4 @@
-/* Annotations: sections and counters of the program's own, written by its threads beside their samples. */
+/* Annotations: sections and counters that the program writes through its threads, beside their samples. */
 #include "engine/base/error.h"
 #include "engine/capture/annotate.h"
 #include "engine/trace/session/reader.h"

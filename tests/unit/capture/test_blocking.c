@@ -7,7 +7,7 @@
 
 /* ---- one lock */
 
-static void the_one_who_releases_a_lock_is_the_waker_with_its_stack_and_the_time_S75(void **state)
+static void the_thread_that_releases_a_lock_is_the_waker_with_its_stack_and_the_time_S75(void **state)
 {
     (void)state;
     struct strobe_record wake = {0};
@@ -28,16 +28,16 @@ static void the_one_who_releases_a_lock_is_the_waker_with_its_stack_and_the_time
     strobe_stack_frames(&rig.engine.session.stacks, wake.stack, frames, STROBE_STACK_DEPTH_MAX, &count);
     assert_int_equal(count, 5);
     assert_int_equal(frames[4], 0x7000);
-    assert_int_equal(rig_records(&rig, items, ITEMS), 3); /* the waker's sample, the scope, who ended it */
+    assert_int_equal(rig_records(&rig, items, ITEMS), 3); /* the waker's sample, the scope, the WAKE record */
 }
 
-static void of_several_releases_the_last_before_the_waiter_had_the_lock_is_the_one_S70(void **state)
+static void the_last_release_before_the_waiter_got_the_lock_is_the_waker_S70(void **state)
 {
     (void)state;
     waits(0, LOCK, STROBE_KIND_MUTEX);
     for (uint32_t t = 1; t <= 3; t++) {
         time_passes(MS);
-        releases(t, LOCK, STROBE_RELEASE_LOCK); /* t + 1 overtakes the one that waits */
+        releases(t, LOCK, STROBE_RELEASE_LOCK); /* thread t + 1 overtakes the waiter */
     }
     time_passes(MS);
     gets(0, LOCK);
@@ -46,7 +46,7 @@ static void of_several_releases_the_last_before_the_waiter_had_the_lock_is_the_o
     assert_int_equal(waker(0, 1, NULL), NO_RECORD);
 }
 
-static void a_lock_that_was_had_without_waiting_leaves_no_word(void **state)
+static void a_lock_taken_without_waiting_leaves_no_record(void **state)
 {
     (void)state;
     releases(1, LOCK, STROBE_RELEASE_LOCK);
@@ -88,7 +88,7 @@ static void locks_of_one_bucket_are_distinguished_S72(void **state)
     assert_int_equal(strobe_load_relaxed(&thread[4]->entry->account[STROBE_KIND_UNLOCK].sampled), 1); /* its first */
 }
 
-static void a_release_that_nobody_waits_for_is_an_event_like_others(void **state)
+static void a_release_without_a_waiter_is_an_ordinary_event(void **state)
 {
     (void)state;
     for (int i = 0; i < 10; i++)
@@ -101,13 +101,13 @@ static void a_release_that_nobody_waits_for_is_an_event_like_others(void **state
 static void a_release_that_ends_a_short_wait_passes_the_gate_and_is_known_all_the_same(void **state)
 {
     (void)state;
-    releases(1, LOCK, STROBE_RELEASE_LOCK); /* the gate's first sample */
+    releases(1, LOCK, STROBE_RELEASE_LOCK); /* passes the gate as the first event */
     const struct strobe_account *a = &thread[1]->entry->account[STROBE_KIND_UNLOCK];
     waits(0, LOCK, STROBE_KIND_MUTEX);
     releases(1, LOCK, STROBE_RELEASE_LOCK);
     assert_int_equal(strobe_load_relaxed(&a->sampled), 1);
     time_passes(MS);
-    gets(0, LOCK); /* it was kept waiting by others */
+    gets(0, LOCK); /* the lock was held by other threads meanwhile */
     struct strobe_record r;
     assert_int_equal(waker(0, 0, &r), 1);
     assert_int_equal(r.stack, 0);
@@ -123,13 +123,13 @@ static void stacks_are_taken_for_long_waits_four_an_interval_at_most(void **stat
         releases(1, LOCK, STROBE_RELEASE_LOCK);
         time_passes(MS / 100);
     }
-    assert_in_range(strobe_load_relaxed(&a->sampled), 4, 5); /* one may be the gate's own */
+    assert_in_range(strobe_load_relaxed(&a->sampled), 4, 5); /* the gate may pass one more */
     gets(0, LOCK);
     struct strobe_record r;
     assert_int_equal(waker(0, 0, &r), 1);
 }
 
-/* The host's clock is read while the ordinary event is taken: by then somebody waits. */
+/* The engine reads the host's clock while it handles the ordinary event. At that moment a thread begins to wait. */
 static bool arms;
 static uint64_t ticks_with_arrival(void *ctx)
 {
@@ -141,7 +141,7 @@ static uint64_t ticks_with_arrival(void *ctx)
     return rig.now;
 }
 
-static void who_begins_to_wait_while_the_release_is_reported_is_seen_S73(void **state)
+static void a_wait_that_begins_while_the_release_is_reported_is_seen_S73(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < THREADS; i++)
@@ -166,12 +166,12 @@ static void a_readers_release_ends_a_writers_wait_and_no_readers(void **state)
     releases(2, LOCK, STROBE_RELEASE_SHARED);
     gets(0, LOCK);
     assert_int_equal(waker(0, 0, NULL), 2);
-    waits(3, LOCK, STROBE_KIND_RWLOCK); /* a reader and a writer wait for the writer 0 */
+    waits(3, LOCK, STROBE_KIND_RWLOCK); /* a reader and a writer wait; writer 0 has the lock */
     waits(4, LOCK, STROBE_KIND_RWLOCK);
     time_passes(MS);
     releases(0, LOCK, STROBE_RELEASE_LOCK);
     time_passes(MS);
-    releases(5, LOCK, STROBE_RELEASE_SHARED); /* another reader was in between */
+    releases(5, LOCK, STROBE_RELEASE_SHARED); /* another reader had the lock in between */
     goes_on(3, LOCK, STROBE_WAKE_RELEASED, true);
     time_passes(MS);
     releases(3, LOCK, STROBE_RELEASE_SHARED);
@@ -189,7 +189,7 @@ static void each_of_two_waiters_records_the_notify_that_resumed_it_S71(void **st
     waits(1, LOCK, STROBE_KIND_COND);
     time_passes(MS);
     releases(2, LOCK, STROBE_RELEASE_ONE);
-    gets(1, LOCK); /* not the one who waited longest */
+    gets(1, LOCK); /* not the longest waiter */
     time_passes(MS);
     releases(3, LOCK, STROBE_RELEASE_ONE);
     gets(0, LOCK);
@@ -211,22 +211,22 @@ static void notifies_close_together_go_to_the_waiters_in_their_order_S71(void **
         assert_int_equal(waker(t, 0, NULL), 8 + t);
 }
 
-static void a_notify_for_nobody_is_nobodys(void **state)
+static void a_notify_without_a_waiter_ends_no_later_wait(void **state)
 {
     (void)state;
     waits(0, LOCK, STROBE_KIND_COND);
     time_passes(MS);
     releases(1, LOCK, STROBE_RELEASE_ONE);
-    releases(2, LOCK, STROBE_RELEASE_ONE); /* there is only one to wake */
+    releases(2, LOCK, STROBE_RELEASE_ONE); /* no thread waits */
     gets(0, LOCK);
     waits(3, LOCK, STROBE_KIND_COND);
     time_passes(MS);
-    gets(3, LOCK); /* by itself */
+    gets(3, LOCK); /* a spurious wake-up */
     assert_int_equal(waker(0, 0, NULL), 1);
     assert_int_equal(waker(3, 0, NULL), NO_RECORD);
 }
 
-static void notify_all_wakes_all_who_wait_and_none_who_come_later(void **state)
+static void notify_all_wakes_all_waiters_and_no_later_ones(void **state)
 {
     (void)state;
     for (uint32_t t = 0; t < 10; t++)
@@ -243,14 +243,14 @@ static void notify_all_wakes_all_who_wait_and_none_who_come_later(void **state)
     assert_int_equal(waker(11, 0, NULL), NO_RECORD);
 }
 
-/* The notes of a bucket are written in turns: a later release may lie before an earlier one. */
-static void of_releases_that_end_all_waits_the_first_since_the_begin_is_the_one_wherever_its_note_lies(void **state)
+/* The notes of a bucket are written in turn to all its entries, so a later release may lie before an earlier one. */
+static void the_first_release_for_all_waiters_since_the_begin_is_the_waker_in_any_entry(void **state)
 {
     static const enum strobe_release hows[] = {STROBE_RELEASE_ALL, STROBE_RELEASE_TARGET};
     (void)state;
     for (int i = 0; i < 2; i++) {
         uint64_t what = i ? collides_with(LOCK) : LOCK;
-        for (int turn = 0; turn < STROBE_BLOCK_RELEASES; turn++) { /* the two notes lie in all places in turn */
+        for (int turn = 0; turn < STROBE_BLOCK_RELEASES; turn++) { /* so the notes lie in every entry */
             waits(0, what, STROBE_KIND_COND);
             time_passes(MS);
             releases(1, what, hows[i]);
@@ -259,7 +259,7 @@ static void of_releases_that_end_all_waits_the_first_since_the_begin_is_the_one_
             releases(3, what, hows[i]);
             gets(0, what);
             gets(2, what);
-            waits(4, what, STROBE_KIND_COND); /* so that they are three notes a turn */
+            waits(4, what, STROBE_KIND_COND); /* makes it three notes a turn */
             releases(5, what, hows[i]);
             gets(4, what);
         }
@@ -291,7 +291,7 @@ static void a_timeout_or_interrupt_has_no_waker_whoever_notified_before_S77(void
     time_passes(MS);
     releases(2, LOCK, STROBE_RELEASE_ONE);
     goes_on(0, LOCK, STROBE_WAKE_TIMEOUT, false);
-    gets(1, LOCK); /* what was meant for 0 */
+    gets(1, LOCK); /* takes the notification meant for thread 0 */
     waits(3, LOCK, STROBE_KIND_COND);
     time_passes(MS);
     goes_on(3, LOCK, STROBE_WAKE_INTERRUPTED, false);
@@ -337,7 +337,7 @@ static void waits_nest_and_each_has_its_waker_S74(void **state)
 static void a_waiter_that_is_itself_waited_for_has_its_own_waker_S75_S76(void **state)
 {
     (void)state;
-    waits(0, LOCK, STROBE_KIND_MUTEX); /* main waits for 1, which waits for 2; 3 and 4 lock what they like */
+    waits(0, LOCK, STROBE_KIND_MUTEX); /* main waits for 1, which waits for 2; threads 3 and 4 use another lock */
     waits(1, OTHER, STROBE_KIND_MUTEX);
     waits(3, OTHER + 64, STROBE_KIND_MUTEX);
     time_passes(MS);
@@ -355,7 +355,7 @@ static void a_waiter_that_is_itself_waited_for_has_its_own_waker_S75_S76(void **
 static void word_of_a_wait_too_short_to_be_recorded_is_counted_as_gated(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) { /* the first is due anyway */
+    for (int i = 0; i < 2; i++) { /* the gate is open for the first one */
         waits(0, LOCK, STROBE_KIND_MUTEX);
         time_passes(5 * US);
         releases(1, LOCK, STROBE_RELEASE_LOCK);
@@ -395,7 +395,7 @@ static void a_thread_that_signs_off_or_is_retired_waits_no_more(void **state)
     strobe_sampler_init(&sampler, &rig.engine, 1);
     rig.clock_says = STROBE_GONE;
     time_passes(20 * MS);
-    for (int pass = 0; pass < 2; pass++) { /* the first finds it in the call */
+    for (int pass = 0; pass < 2; pass++) { /* the first pass finds the thread in the call */
         strobe_sampler_pass(&sampler, rig.now);
         thread[6]->sampled.scope_ticks = 0;
         time_passes(20 * MS);
@@ -422,20 +422,20 @@ static void waits_beyond_the_nested_scopes_are_left_alone(void **state)
 
 enum { LOCKS = 24, CONDS = 8, OBJECTS = LOCKS + CONDS };
 
-/* A model of locks that may be overtaken and of conditions that wake the longest waiter, played one step at a time. */
+/* A model, played one step at a time: locks may be overtaken, conditions wake the longest waiter. */
 struct model {
     uint64_t random, now;
-    int owner[LOCKS];        /* who has it */
+    int owner[LOCKS];        /* thread that has the lock */
     int waits_for[THREADS];  /* object; -1 = none */
     uint64_t order[THREADS]; /* when it began to wait */
-    int woken_by[THREADS];   /* of a condition: by whom, not back yet; NOBODY */
+    int woken_by[THREADS];   /* for a condition: the thread that woke it, until it returns; NOBODY */
     int last_release[LOCKS];
     uint64_t truths, right, wrong, missed;
 };
 
 static uint64_t object(uint32_t i)
 {
-    /* Some share a bucket, some an address's low bits. */
+    /* Some objects share a bucket, some share the low bits of their addresses. */
     static uint64_t what[OBJECTS];
     if (!what[0])
         for (uint32_t k = 0; k < OBJECTS; k++)
@@ -455,7 +455,7 @@ static void check_waker(struct model *m, uint32_t t, int truth)
     m->wrong += said != NO_RECORD && said != truth;
 }
 
-/* One of the locks that thread t has, or any. */
+/* A lock that thread t has, or any lock. */
 static uint32_t some_lock(struct model *m, uint32_t t, bool *has_one)
 {
     uint32_t first = strobe_trial_below(&m->random, LOCKS);
@@ -468,7 +468,7 @@ static uint32_t some_lock(struct model *m, uint32_t t, bool *has_one)
     return first;
 }
 
-/* Who has a lock does not wait, so that there is no deadlock. */
+/* A thread that has a lock does not wait, so there is no deadlock. */
 static void lock_step(struct model *m, uint32_t t)
 {
     bool has_one;
@@ -478,7 +478,7 @@ static void lock_step(struct model *m, uint32_t t)
         m->owner[lock] = NOBODY;
         m->last_release[lock] = (int)t;
     } else if (m->owner[lock] == NOBODY) {
-        m->owner[lock] = (int)t; /* overtakes those who wait */
+        m->owner[lock] = (int)t; /* overtakes the waiters */
     } else if (!has_one) {
         waits(t, object(lock), STROBE_KIND_MUTEX);
         m->waits_for[t] = (int)lock;
@@ -490,7 +490,7 @@ static void cond_step(struct model *m, uint32_t t)
     uint32_t cond = LOCKS + strobe_trial_below(&m->random, CONDS);
     bool has_one;
     some_lock(m, t, &has_one);
-    if (!has_one && strobe_trial_below(&m->random, 2) && t < THREADS / 2) { /* the others notify */
+    if (!has_one && strobe_trial_below(&m->random, 2) && t < THREADS / 2) { /* the other threads notify */
         waits(t, object(cond), STROBE_KIND_COND);
         m->waits_for[t] = (int)cond;
         m->order[t] = m->now;
@@ -559,7 +559,7 @@ static void wakers_of_random_histories_are_the_true_ones(void **state)
     play(&m, strobe_trial_rounds(60000));
     assert_true(m.truths > 100);
     assert_int_equal(m.wrong, 0);
-    /* Notes that fell out of a crowded bucket: each a waker less, and few. */
+    /* A note that a crowded bucket lost costs one waker. Few are lost. */
     assert_in_range(m.missed, 0, m.truths / 200 + 2);
 }
 
@@ -567,7 +567,7 @@ static void wakers_of_random_histories_are_the_true_ones(void **state)
 
 struct contest {
     pthread_mutex_t mutex[3];
-    strobe_a32 holder[3]; /* who released last, by number; under the mutex */
+    strobe_a32 holder[3]; /* number of the thread that released last; accessed under the mutex */
     strobe_a32 truths, right, wrong, missed;
     double until;
 };
@@ -608,7 +608,7 @@ static void contend(void *arg, uint32_t index)
     strobe_local = (struct strobe_local){0};
 }
 
-/* The rig's own count, which is one thread's. */
+/* The rig's own counter of ticks is for one thread only. */
 static uint64_t ticks_of_all(void *ctx)
 {
     (void)ctx;
@@ -640,21 +640,21 @@ static void real_threads_never_record_a_wrong_waker(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(the_one_who_releases_a_lock_is_the_waker_with_its_stack_and_the_time_S75),
-        CASE(of_several_releases_the_last_before_the_waiter_had_the_lock_is_the_one_S70),
-        CASE(a_lock_that_was_had_without_waiting_leaves_no_word),
+        CASE(the_thread_that_releases_a_lock_is_the_waker_with_its_stack_and_the_time_S75),
+        CASE(the_last_release_before_the_waiter_got_the_lock_is_the_waker_S70),
+        CASE(a_lock_taken_without_waiting_leaves_no_record),
         CASE(a_release_from_before_the_wait_is_not_taken_for_it_S72),
         CASE(locks_of_one_bucket_are_distinguished_S72),
-        CASE(a_release_that_nobody_waits_for_is_an_event_like_others),
+        CASE(a_release_without_a_waiter_is_an_ordinary_event),
         CASE(a_release_that_ends_a_short_wait_passes_the_gate_and_is_known_all_the_same),
         CASE(stacks_are_taken_for_long_waits_four_an_interval_at_most),
-        CASE(who_begins_to_wait_while_the_release_is_reported_is_seen_S73),
+        CASE(a_wait_that_begins_while_the_release_is_reported_is_seen_S73),
         CASE(a_readers_release_ends_a_writers_wait_and_no_readers),
         CASE(each_of_two_waiters_records_the_notify_that_resumed_it_S71),
         CASE(notifies_close_together_go_to_the_waiters_in_their_order_S71),
-        CASE(a_notify_for_nobody_is_nobodys),
-        CASE(notify_all_wakes_all_who_wait_and_none_who_come_later),
-        CASE(of_releases_that_end_all_waits_the_first_since_the_begin_is_the_one_wherever_its_note_lies),
+        CASE(a_notify_without_a_waiter_ends_no_later_wait),
+        CASE(notify_all_wakes_all_waiters_and_no_later_ones),
+        CASE(the_first_release_for_all_waiters_since_the_begin_is_the_waker_in_any_entry),
         CASE(the_first_unpark_wakes_and_what_follows_is_no_news),
         CASE(a_timeout_or_interrupt_has_no_waker_whoever_notified_before_S77),
         CASE(a_spurious_wake_claims_nothing_from_before_S77),

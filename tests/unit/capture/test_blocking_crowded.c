@@ -2,7 +2,8 @@
  * */
 #include "tests/unit/support/waits.h"
 
-/* The first notify's note has gone when its waiter looks: it must not take the second one's, which is another's. */
+/* The note of the first notify is overwritten before its waiter searches. That waiter must not take the second notify,
+ * which woke another thread. */
 static void a_notify_whose_entry_was_overwritten_names_no_waker_S71(void **state)
 {
     (void)state;
@@ -59,7 +60,7 @@ static void a_notify_that_any_of_several_waiters_may_have_taken_names_no_waker_S
     releases(2, LOCK, STROBE_RELEASE_ONE);
     releases(3, LOCK, STROBE_RELEASE_ONE);
     time_passes(MS);
-    gets(1, LOCK); /* by which of the two? */
+    gets(1, LOCK); /* either notify may have woken it */
     gets(0, LOCK);
     disperse(collides_with(LOCK), crowd_size);
     assert_int_equal(waker(0, 0, NULL), NO_RECORD);
@@ -82,8 +83,8 @@ static void a_release_by_a_clock_that_is_behind_lies_at_the_begin_of_the_wait_S5
     assert_int_equal(wake.duration, MS);
 }
 
-/* The record of who ended a wait is never what the next sample is merged into, even if the wait's own has no stack. */
-static void a_sample_after_a_wait_leaves_word_of_the_waker_S70(void **state)
+/* The next sample is never merged into a WAKE record, even if the wait's own record has no stack. */
+static void a_sample_after_a_wait_does_not_replace_its_wake_record_S70(void **state)
 {
     (void)state;
     rig_point(&rig, STROBE_KIND_ALLOC);
@@ -99,8 +100,8 @@ static void a_sample_after_a_wait_leaves_word_of_the_waker_S70(void **state)
     assert_int_equal(waker(0, 0, NULL), NOBODY);
 }
 
-/* A handler that runs in the wait releases what its own thread waits for. */
-static void nobody_wakes_himself_S71(void **state)
+/* A signal handler that runs during the wait releases the object that its own thread waits for. */
+static void a_thread_is_never_its_own_waker_S71(void **state)
 {
     (void)state;
     waits(3, LOCK, STROBE_KIND_COND);
@@ -117,8 +118,8 @@ int main(void)
         CASE(a_waiter_without_a_free_entry_still_gets_its_waker_S76),
         CASE(a_notify_that_any_of_several_waiters_may_have_taken_names_no_waker_S71),
         CASE(a_release_by_a_clock_that_is_behind_lies_at_the_begin_of_the_wait_S53),
-        CASE(a_sample_after_a_wait_leaves_word_of_the_waker_S70),
-        CASE(nobody_wakes_himself_S71),
+        CASE(a_sample_after_a_wait_does_not_replace_its_wake_record_S70),
+        CASE(a_thread_is_never_its_own_waker_S71),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* Addresses by what is there: the digit of thousands says which image, the rest which function. */
+/* The first digit of an address is its image, the rest is its function. */
 enum {
     MAIN = 0x1001,
     WORK = 0x1002,
@@ -60,7 +60,7 @@ static int open_tree(void **state)
     return 0;
 }
 
-/* Names of the shown path, outermost first, separated by blanks. `frames` end with 0. */
+/* Names of the shown path, outermost first, separated by blanks. `frames` ends with 0. */
 static const char *shown(const uint64_t *frames, unsigned way, uint32_t *stack)
 {
     static char text[256];
@@ -128,7 +128,7 @@ static void a_thread_that_the_engine_has_started_for_the_program_stays(void **st
     is_shown(PATH(START_THREAD, TRAMPOLINE, WORK, HOOK, SAMPLE, BACKTRACE), "2003 1002", 1);
 }
 
-static void stacks_of_nothing_but_the_engine_are_none(void **state)
+static void stacks_with_frames_of_the_engine_only_are_empty(void **state)
 {
     (void)state;
     is_shown(PATH(SAMPLE, BACKTRACE), "[no stack]", 1);
@@ -151,7 +151,7 @@ int main(void)
         cmocka_unit_test(what_the_engine_calls_in_a_hook_is_left_out),
         cmocka_unit_test(what_the_program_calls_through_a_hook_stays),
         cmocka_unit_test(a_thread_that_the_engine_has_started_for_the_program_stays),
-        cmocka_unit_test(stacks_of_nothing_but_the_engine_are_none),
+        cmocka_unit_test(stacks_with_frames_of_the_engine_only_are_empty),
         cmocka_unit_test(the_same_holds_for_stacks_that_are_not_whole),
     };
     return cmocka_run_group_tests(tests, open_tree, temp_dir_close);

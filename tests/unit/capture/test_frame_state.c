@@ -94,7 +94,7 @@ static int start(void **state)
     return 0;
 }
 
-/* Lays instructions at AT, up to a BRK that stands there anyway, and asks for the n-th of them. */
+/* Places the instructions at AT, where a BRK follows them, and queries the n-th of them. */
 #define ask(n, ...) ask_words(n, (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}))
 static enum strobe_frame_state ask_words(uint32_t n, const uint32_t *words, size_t bytes)
 {
@@ -147,7 +147,7 @@ static void a_leaf_has_its_caller_in_the_link_register_everywhere_S43(void **sta
     assert_int_equal(answer.reg, 16);
 }
 
-static void signed_code_says_it_at_once(void **state)
+static void signed_code_shows_its_frame_state_at_the_first_instruction(void **state)
 {
     (void)state;
     assert_in_link(0, PACIASP, STP_PUSH, MOV_FP, BLR, LDP_POP, AUTIASP, RET);
@@ -194,7 +194,7 @@ static void a_computed_goto_is_no_tail_call(void **state)
     assert_int_equal(ask(1, LDR_LOCAL, BR_X8, STP_PUSH, MOV_FP), STROBE_FRAME_UNKNOWN);
 }
 
-/* x30 is data between; so is what is loaded into it and stored of it. */
+/* Between its save and its restore x30 holds data. Stores of that data are not saves. */
 static void a_leaf_that_computes_in_the_link_register_has_saved_it(void **state)
 {
     (void)state;
@@ -312,7 +312,7 @@ int main(void)
         TEST(from_there_to_its_restore_the_record_is_kept_S43),
         TEST(after_the_restore_the_caller_is_in_the_link_register_S43),
         TEST(a_leaf_has_its_caller_in_the_link_register_everywhere_S43),
-        TEST(signed_code_says_it_at_once),
+        TEST(signed_code_shows_its_frame_state_at_the_first_instruction),
         TEST(a_record_that_comes_late_is_not_there_before),
         TEST(a_tail_call_is_made_without_a_record),
         TEST(a_jump_by_a_table_stays_in_the_function),

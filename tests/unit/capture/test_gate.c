@@ -34,7 +34,8 @@ static struct counts play(struct strobe_gate *g, uint64_t start, uint64_t spacin
     return c;
 }
 
-/* What the hooks' own spacing must not decide: 0.3 ms hooks and a 1 ms interval give 1000 samples a second, not 833. */
+/* The spacing of hooks must not change the rate: 0.3 ms hooks and a 1 ms interval give 1000 samples a second, not
+ * 833. */
 static void samples_keep_to_the_grid_whatever_the_spacing_of_hooks_S1(void **state)
 {
     (void)state;
@@ -120,9 +121,9 @@ static void the_grid_starts_anew_after_a_quiet_spell(void **state)
     strobe_gate_init(&g, MS, 0);
     assert_true(strobe_gate_due(&g, 10 * MS));
     assert_true(strobe_gate_due(&g, 500 * MS));
-    assert_false(strobe_gate_due(&g, 500 * MS + 999 * US)); /* no burst to make up for the quiet */
+    assert_false(strobe_gate_due(&g, 500 * MS + 999 * US)); /* no burst makes up for the pause */
     assert_true(strobe_gate_due(&g, 501 * MS));
-    assert_true(strobe_gate_due(&g, 503 * MS)); /* a whole interval late: as quiet as any */
+    assert_true(strobe_gate_due(&g, 503 * MS)); /* a whole interval late counts as a pause, too */
     assert_false(strobe_gate_due(&g, 503 * MS + 999 * US));
 }
 

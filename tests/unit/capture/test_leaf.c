@@ -114,7 +114,7 @@ static void a_backward_call_is_proof_as_well(void **state)
     assert_true(strobe_leaf_proven(&host, BASE + LEAF + 8, BASE + 0x800 + CALL_BYTES));
 }
 
-static void a_function_that_sets_a_frame_up_has_a_record_of_its_own(void **state)
+static void a_function_that_sets_up_a_frame_has_a_frame_record(void **state)
 {
     (void)state;
     set_frame(LEAF);
@@ -159,7 +159,7 @@ static void what_is_no_code_proves_nothing(void **state)
     assert_false(strobe_leaf_proven(&host, BASE + LEAF, 0x7fff00001000));
 }
 
-/* Frames are return addresses, and the instruction before one is what is looked up. */
+/* Frames are return addresses: the resolver looks up the instruction before the address. */
 static void the_innermost_frame_is_the_byte_behind_the_stopped_instructions_first(void **state)
 {
     struct strobe_window nothing = {0};
@@ -173,7 +173,7 @@ static void the_innermost_frame_is_the_byte_behind_the_stopped_instructions_firs
 }
 
 #if defined(__x86_64__)
-/* The stack was copied up to the saved frame pointer; what lies behind it in memory is nothing of the stack's. */
+/* The copy of the stack ends at the saved frame pointer. The word behind it in memory is not part of the stack. */
 static void a_word_beyond_the_copied_stack_is_no_caller_S41(void **state)
 {
     static const uint8_t mov_rsp_rbp[] = {0x48, 0x89, 0xe5};
@@ -198,7 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_direct_call_to_the_stopped_function_is_proof),
         TEST(a_backward_call_is_proof_as_well),
-        TEST(a_function_that_sets_a_frame_up_has_a_record_of_its_own),
+        TEST(a_function_that_sets_up_a_frame_has_a_frame_record),
         TEST(a_function_behind_the_called_one_is_not_the_called_one),
         TEST(a_call_of_another_function_proves_nothing),
         TEST(a_call_through_a_pointer_proves_nothing),

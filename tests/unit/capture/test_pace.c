@@ -15,7 +15,7 @@ static uint64_t intervals_to_next_pass(void)
     return (sampler.grid_ticks - before) / sampler.interval_ticks;
 }
 
-/* The thread ticks in each of these passes. */
+/* Plays passes in each of which the thread has a tick. Returns the intervals to the next pass. */
 static uint64_t intervals_after_passes_over_ticks(int passes)
 {
     uint64_t intervals = 0;
@@ -59,7 +59,7 @@ static void a_thread_that_uses_cpu_time_without_ticks_is_passed_over_in_each_int
     assert_int_equal(intervals_to_next_pass(), 1);
 }
 
-/* A thread that works in the system has no ticks. While it does so in a call that hooks saw, it is not stopped. */
+/* A thread in system calls has no ticks. The sampler does not stop it while it is in a hooked call. */
 static void passes_are_rarer_while_ticks_are_missing_in_calls(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void a_rest_in_which_no_thread_comes_lasts_to_its_deadline(void **state)
     assert_int_equal(rouses, 0);
 }
 
-/* Between the pass, which did not see it, and the rest. */
+/* The thread attaches after the pass, which did not see it, and before the rest. */
 static void the_sampler_does_not_rest_when_a_thread_has_come_since_its_pass_began(void **state)
 {
     (void)state;

@@ -55,7 +55,7 @@ static void a_rest_whose_word_has_changed_before_it_does_not_begin(void **state)
     assert_true(ended < deadline);
 }
 
-/* Woken too early, whatever it is by, the thread rests on: only the word ends the rest. */
+/* A wake-up by another cause does not end the rest: only a change of the word does. */
 static void a_rest_ends_when_its_word_has_changed_and_it_is_roused(void **state)
 {
     pthread_t thread;

@@ -15,7 +15,7 @@ enum { US = 1000, MS = 1000000, ITEMS = 8192 };
 static struct rig rig;
 static struct strobe_ring_item items[ITEMS];
 
-/* The caller's own frame, so that what is called deeper lies lower on the stack whatever is inlined where. */
+/* The site of the caller's own frame, so that deeper calls lie lower on the stack whichever functions are inlined. */
 static inline __attribute__((always_inline)) struct strobe_site site_at(uint64_t below)
 {
     return (struct strobe_site){(uint64_t)(uintptr_t)__builtin_frame_address(0) - below, 0};
@@ -46,7 +46,7 @@ static __attribute__((noinline)) void scope(enum strobe_kind kind, uint64_t last
 
 /* ---- points */
 
-static void what_the_gate_turns_away_is_counted_S1(void **state)
+static void events_that_the_gate_rejects_are_counted_S1(void **state)
 {
     (void)state;
     for (int i = 0; i < 3334; i++) {
@@ -88,11 +88,11 @@ static void samples_of_other_stacks_kinds_or_messages_or_far_apart_are_not_merge
     rig.now += 4 * MS + 1;
     rig_point(&rig, STROBE_KIND_FREE);
     rig.now += MS;
-    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_FREE, 8, site_at(0)); /* about something else */
+    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_FREE, 8, site_at(0)); /* with another argument */
     assert_int_equal(rig_records(&rig, items, ITEMS), 6);
 }
 
-/* A merge goes on for as long as samples follow each other closely, however long that is in all. */
+/* Samples are merged as long as each follows the last one closely, however long the run is. */
 static void a_long_run_of_equal_samples_is_one_record(void **state)
 {
     (void)state;
@@ -174,7 +174,7 @@ static enum strobe_walk_end note_window(uint64_t frame, uint64_t caller, const s
     return STROBE_WALK_ROOT;
 }
 
-/* What a thread said of its stack is where its walks end: they would go on into start code that keeps no frames. */
+/* Walks end at the root that the thread reported. Beyond it is start code, which keeps no frame records. */
 static void a_walk_has_the_begin_of_the_stack_and_of_its_outermost_code(void **state)
 {
     static const struct strobe_unwinder noting = {.self = note_window};
@@ -202,7 +202,7 @@ static void a_thread_is_known_to_its_own_hooks_from_its_begin_to_its_end(void **
     assert_null(strobe_local.thread);
     assert_int_equal(t->entry->end_ticks, rig.now);
     assert_int_equal(strobe_load_relaxed(&t->entry->state), STROBE_THREAD_ENDED);
-    assert_true(strobe_engine_quiet(&rig.engine)); /* nobody who stops it waits for this thread */
+    assert_true(strobe_engine_quiet(&rig.engine)); /* no thread that stops it waits for this thread */
 }
 
 static void a_walk_without_frames_is_counted_not_recorded(void **state)
@@ -245,7 +245,7 @@ static void an_event_that_a_pause_overtakes_is_not_taken(void **state)
 {
     (void)state;
     strobe_store_relaxed(strobe_switch, STROBE_PAUSED);
-    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0)); /* as its hook read the switch before */
+    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0)); /* hook read it before the pause */
     assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).paused, 1);
     assert_int_equal(rig_records(&rig, items, ITEMS), 0);
 }
@@ -287,7 +287,7 @@ static void points_give_way_while_the_sampler_sees_to_the_thread_S6(void **state
         rig.now += 100 * US;
     }
     assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).sampled, 0);
-    for (int i = 0; i < 100; i++) { /* it has not come back: the hooks see to themselves again */
+    for (int i = 0; i < 100; i++) { /* the sampler has not returned: the hooks' own gate applies again */
         rig_point(&rig, STROBE_KIND_ALLOC);
         rig.now += 100 * US;
     }
@@ -317,7 +317,7 @@ static void a_scope_too_short_to_matter_goes_through_the_gate(void **state)
     assert_int_equal(rig_account(&rig, STROBE_KIND_READ).gated, 10);
 }
 
-/* As many as come at once in 20 intervals, every 50 us. */
+/* One call in each 50 us, over 20 intervals. */
 static void brief_calls_are_recorded_at_a_rate_of_their_own_and_no_faster(void **state)
 {
     (void)state;
@@ -357,7 +357,7 @@ static void waits_that_are_not_recorded_are_known_in_sum(void **state)
     rig_point(&rig, STROBE_KIND_ALLOC);
     for (int i = 0; i < 10; i++)
         scope(STROBE_KIND_READ, 5 * US);
-    scope(STROBE_KIND_READ, US / 2); /* that can't have been a wait */
+    scope(STROBE_KIND_READ, US / 2); /* too short to be a wait */
     scope(STROBE_KIND_READ, MS);     /* recorded */
     assert_int_equal(strobe_load_relaxed(&rig.thread->entry->short_waits), 10);
     assert_int_equal(strobe_load_relaxed(&rig.thread->entry->short_wait_ticks), 10 * 5 * US);
@@ -384,14 +384,14 @@ static void a_scope_left_by_a_jump_is_dropped_counted_and_no_longer_shown(void *
     assert_int_equal(strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, site_at(4096)), 1);
     assert_int_equal(strobe_load_relaxed(&rig.thread->entry->scope_kind), STROBE_KIND_READ);
     rig.now += 5 * MS;
-    rig_point(&rig, STROBE_KIND_ALLOC); /* from a frame above: the call has been left */
+    rig_point(&rig, STROBE_KIND_ALLOC); /* from a frame above: the call was left by a jump */
     assert_int_equal(strobe_load_relaxed(&rig.thread->entry->scope_kind), 0);
     struct rig_account a = rig_account(&rig, STROBE_KIND_READ);
     assert_int_equal(a.requests, 1);
     assert_int_equal(a.unwind_failed, 1);
 }
 
-/* As a condition's wait, which lets go of its mutex first. */
+/* A condition's wait does so: it first releases its mutex. */
 static void a_point_from_the_frame_of_an_open_scope_leaves_it_open(void **state)
 {
     (void)state;
@@ -432,7 +432,7 @@ static void an_event_of_a_handler_inside_a_scope_leaves_the_scope_open(void **st
     assert_int_equal(rig_account(&rig, STROBE_KIND_POLL).sampled, 1);
 }
 
-/* No more than 2 kB of it are copied: the chain goes on behind them. */
+/* The engine copies at most 2 kB of that stack; the chain of frames continues behind the copy. */
 static void an_event_on_another_stack_is_taken_with_the_frames_that_can_be_seen_there(void **state)
 {
     (void)state;
@@ -453,7 +453,7 @@ static void an_event_on_another_stack_is_taken_with_the_frames_that_can_be_seen_
         assert_int_equal(frames[3 - i], 0x7000 + 16 * i);
 }
 
-/* Where a signal stack lies says nothing about which calls have been left. */
+/* The address of a signal stack does not show which calls were left. */
 static void an_event_on_another_stack_leaves_the_scope_open(void **state)
 {
     (void)state;
@@ -545,7 +545,7 @@ static uint64_t ticks_at_the_end(void *ctx)
     return r->now;
 }
 
-/* Nobody is to stop it any more then: its chunk is given back, and its stack may go. */
+/* From then on no thread may stop it: its chunk is returned, and its stack may be unmapped. */
 static void a_thread_on_its_way_out_is_marked_before_its_end_is_noted(void **state)
 {
     (void)state;
@@ -558,7 +558,7 @@ static void a_thread_on_its_way_out_is_marked_before_its_end_is_noted(void **sta
     strobe_local = (struct strobe_local){.thread = rig.thread};
 }
 
-/* What the C library runs of it after its end may still come upon hooks. */
+/* The C library may run code of the thread after its end, and this code may call hooks. */
 static void a_thread_that_has_signed_off_is_not_to_be_registered_again(void **state)
 {
     (void)state;
@@ -637,7 +637,7 @@ static void what_was_allocated_in_a_wait_is_separate_from_what_was_before_S54(vo
     rig.now += 20 * MS;
     strobe_scope_end(rig.thread, token, site_at(0));
     uint32_t n = rig_records(&rig, items, ITEMS);
-    assert_int_equal(n, 2); /* the first allocation, and the wait */
+    assert_int_equal(n, 2); /* the first allocation and the wait */
     const struct strobe_metrics *m = &items[n - 1].metrics;
     assert_int_equal(items[n - 1].record.kind, STROBE_KIND_COND);
     assert_int_equal(m->alloc_count, 5);
@@ -653,7 +653,7 @@ static void slow_usage(void *ctx, struct strobe_usage *out)
     rig.now += 30 * US;
 }
 
-/* What the hook does is done in the call, never in its caller. */
+/* The time that the hook takes counts as time in the call, not in its caller. */
 static void a_call_lasts_from_its_hooks_entry_until_it_returns(void **state)
 {
     struct strobe_config c = rig_config();
@@ -736,7 +736,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
-        TEST(what_the_gate_turns_away_is_counted_S1),
+        TEST(events_that_the_gate_rejects_are_counted_S1),
         TEST(equal_samples_are_merged_and_first_and_last_kept_S30),
         TEST(samples_of_other_stacks_kinds_or_messages_or_far_apart_are_not_merged),
         TEST(a_long_run_of_equal_samples_is_one_record),

@@ -57,7 +57,7 @@ static void a_running_thread_is_sampled_in_every_interval(void **state)
     assert_int_equal(items[0].record.count, 50);
 }
 
-/* Its CPU time from the first sample to the last has 32 bits, 4.3 s. */
+/* The CPU time between the first and the last sample of a record has 32 bits of ns: 4.3 s. */
 static void a_merged_record_of_too_much_cpu_time_stores_the_maximum_S54(void **state)
 {
     (void)state;
@@ -74,7 +74,7 @@ static void what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S5
     pass(2, 1900);
     strobe_store_relaxed(&rig.thread->points_yield_until, 0);
     rig_stack(&rig, 5, 0x6000);
-    rig_point(&rig, STROBE_KIND_ALLOC); /* it was elsewhere between the two */
+    rig_point(&rig, STROBE_KIND_ALLOC); /* the thread was elsewhere between the two samples */
     rig_stack(&rig, 5, 0x5000);
     pass(2, 1900);
     pass(2, 1900);
@@ -86,7 +86,7 @@ static void what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S5
     assert_int_equal(async, 3);
 }
 
-/* A thread that has no hook of its own; all share the rig's stack and clock. */
+/* A thread without hooks; all threads share the rig's stack and clock. */
 static struct strobe_thread *another(uint32_t tid)
 {
     struct strobe_stack_bounds bounds = {rig.thread->stack_low, rig.thread->stack_high, 0};
@@ -106,7 +106,7 @@ static void two_threads_in_one_place_are_two_records_S45(void **state)
     assert_int_equal(items[1].record.thread, second->index);
 }
 
-static void a_stack_that_is_cut_says_so_S3(void **state)
+static void a_cut_stack_is_marked_S3(void **state)
 {
     (void)state;
     rig_stack(&rig, 129, 0x5000);
@@ -115,7 +115,7 @@ static void a_stack_that_is_cut_says_so_S3(void **state)
     assert_true(items[0].record.flags & STROBE_FLAG_CUT);
 }
 
-static void a_pass_looks_at_a_bounded_number_of_threads_and_the_next_goes_on_from_there_S8(void **state)
+static void a_pass_visits_a_bounded_number_of_threads_and_the_next_continues_there_S8(void **state)
 {
     enum { THREADS = STROBE_SAMPLER_PASS_THREADS + 44 };
     static struct strobe_thread *threads[THREADS];
@@ -137,7 +137,7 @@ static void a_pass_looks_at_a_bounded_number_of_threads_and_the_next_goes_on_fro
         assert_true(threads[i]->sampled.polled_ticks != 0);
 }
 
-/* A program may start thousands of threads that end at once. */
+/* A program may start thousands of short threads. */
 static void threads_that_have_ended_are_looked_at_no_more_and_those_behind_them_still_are(void **state)
 {
     enum { ENDED = 40 };
@@ -190,10 +190,10 @@ static void a_thread_that_was_taken_off_its_processor_is_not_sampled_where_it_wa
     (void)state;
     pass(1, 900); /* seen for the first time */
     for (int i = 0; i < 100; i++)
-        pass(1, 500); /* half of the time, and not now: its clock stands */
+        pass(1, 500); /* half of the time, and off the processor now: its clock stands */
     assert_int_equal(rig.suspends, 1);
     for (int i = 0; i < 10; i++)
-        pass(1, 990); /* all of the time until now: it is we who took it off */
+        pass(1, 990); /* all of the time until now: the sampler itself took the processor from it */
     assert_int_equal(rig.suspends, 11);
 }
 
@@ -202,10 +202,10 @@ static void a_thread_that_does_little_is_seen_at_the_refresh(void **state)
     (void)state;
     for (int i = 0; i < 3000; i++) /* 2 us a ms: under the activity threshold */
         pass(1, 2);
-    assert_in_range(rig.suspends, 3000 / 30 - 2, 3000 / 30 + 2); /* it is the main thread: 30 ms */
+    assert_in_range(rig.suspends, 3000 / 30 - 2, 3000 / 30 + 2); /* the main thread is refreshed every 30 ms */
 }
 
-/* Or a thread whose hooks came densely, and come no more, would go on passing them by. */
+/* Otherwise a thread whose hooks came densely, and have become rare, would continue to skip them. */
 static void a_pass_makes_a_thread_that_passes_hooks_by_look_at_the_clock_again(void **state)
 {
     (void)state;
@@ -228,7 +228,7 @@ static void a_thread_that_runs_in_short_calls_takes_its_own_stack_when_the_call_
     (void)state;
     uint32_t sampled = 0;
     rig.cpu_cost = 100;            /* the thread runs: its CPU clock moves between two looks */
-    for (int i = 0; i < 50; i++) { /* at each pass it is in another read, never stopped and never blocked for long */
+    for (int i = 0; i < 50; i++) { /* each pass meets the thread in another short read */
         struct strobe_site here = {(uint64_t)(uintptr_t)&sampled, 0};
         uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, here);
         pass(1, 900);
@@ -276,7 +276,7 @@ static void begin_exiting(struct rig *r)
     strobe_store_relaxed(&r->thread->entry->state, STROBE_THREAD_EXITING);
 }
 
-static void the_state_is_checked_again_once_the_thread_stands_S41_S42(void **state)
+static void the_state_is_checked_again_once_the_thread_is_stopped_S41_S42(void **state)
 {
     static void (*const changes[])(struct rig *) = {begin_blocking, begin_exiting};
     (void)state;
@@ -286,7 +286,7 @@ static void the_state_is_checked_again_once_the_thread_stands_S41_S42(void **sta
         uint32_t reads = rig.reads;
         pass(2, 1990);
         assert_int_equal(rig.reads, reads);                                /* its stack was not touched */
-        assert_int_equal(strobe_load_relaxed(&rig.thread->asked), i == 0); /* a call takes it at its end */
+        assert_int_equal(strobe_load_relaxed(&rig.thread->asked), i == 0); /* the next call samples at its end */
         strobe_store_relaxed(&rig.thread->asked, 0);
     }
     assert_int_equal(rig.suspends, 2);
@@ -318,13 +318,13 @@ static enum strobe_status patient_suspend(void *ctx, uint32_t tid, const strobe_
     return STROBE_LATE;
 }
 
-/* Each read of the clock takes as long as the part of the pass that has gone by when the thread's turn comes. */
-static void a_pass_waits_for_a_thread_as_long_as_it_has_left_and_at_least_an_eighth(void **state)
+/* Each read of the clock takes as long as the pass has already lasted when it reaches the thread. */
+static void a_pass_waits_for_a_thread_for_its_remaining_time_and_at_least_an_eighth(void **state)
 {
     const uint64_t gone_us[] = {0, 1, 1000, 3000, 3499, 3501, 9000};
     (void)state;
     rig.host.suspend = patient_suspend;
-    rig.host.ticks_per_second = 500000000; /* 2 ns each */
+    rig.host.ticks_per_second = 500000000; /* a tick is 2 ns */
     rig.engine.config.suspend_timeout_ns = 4 * MS;
     for (size_t i = 0; i < sizeof gone_us / sizeof *gone_us; i++) {
         rig.tick_cost = gone_us[i] * US / 2;
@@ -376,7 +376,7 @@ static void a_thread_that_is_gone_is_retired_and_its_chunk_taken_back_S16(void *
     assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspend_gone), 1);
 }
 
-static void a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life(void **state)
+static void a_thread_whose_clock_is_refused_keeps_its_chunk_and_stays_live(void **state)
 {
     (void)state;
     rig_point(&rig, STROBE_KIND_ALLOC);
@@ -388,10 +388,10 @@ static void a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life(void **
     assert_true(strobe_load_relaxed(&rig.engine.session.ring.chunks[chunk - 1]) & 1);
 }
 
-static void what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46(void **state)
+static void a_copy_of_a_thread_that_the_watchdog_resumed_is_not_used_S46(void **state)
 {
     (void)state;
-    rig.resume_says = STROBE_LATE; /* its watchdog let it go */
+    rig.resume_says = STROBE_LATE; /* the watchdog has resumed the thread */
     pass(2, 900);
     assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).unwind_failed, 1);
     assert_int_equal(rig_records(&rig, items, ITEMS), 0);
@@ -406,8 +406,8 @@ static bool host_says(void *ctx, uint32_t tid)
     return runs;
 }
 
-/* Where its CPU time is brought up to date only now and then. */
-static void a_host_that_knows_who_runs_is_asked_S5(void **state)
+/* Some hosts update a thread's CPU time only now and then. */
+static void a_host_that_knows_which_threads_run_is_asked_S5(void **state)
 {
     (void)state;
     rig.host.thread_runs = host_says;
@@ -425,7 +425,7 @@ static void stand_for_a_while(struct rig *r)
     r->now += 300 * US;
 }
 
-static void each_stop_is_counted_with_how_long_the_thread_stood(void **state)
+static void each_stop_is_counted_with_its_duration(void **state)
 {
     (void)state;
     const struct strobe_stops *stops = &rig.engine.session.header->stops;
@@ -435,7 +435,7 @@ static void each_stop_is_counted_with_how_long_the_thread_stood(void **state)
     struct strobe_stop_times t = strobe_stops_read(stops);
     assert_int_equal(t.count, 9);
     assert_int_equal(t.longest, 300 * US);
-    rig.suspend_says = STROBE_LATE; /* asked in vain is no stop */
+    rig.suspend_says = STROBE_LATE; /* a request that came too late is not a stop */
     pass(2, 2300);
     assert_int_equal(strobe_stops_read(stops).count, 9);
     assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspends), 9);
@@ -462,7 +462,7 @@ static enum strobe_walk_end watching_walk(const struct strobe_host *host, const 
     return STROBE_WALK_ROOT;
 }
 
-static void only_the_copy_happens_while_the_thread_stands_S40(void **state)
+static void only_the_copy_is_made_while_the_thread_is_stopped_S40(void **state)
 {
     (void)state;
     struct strobe_unwinder watching = {.copied = watching_walk};
@@ -492,8 +492,8 @@ static enum strobe_status measured_resume(void *ctx, uint32_t tid)
     return real_resume(ctx, tid);
 }
 
-/* The allocator's lock may be the thread's that stands. */
-static void nothing_is_taken_from_the_heap_while_the_thread_stands_S40(void **state)
+/* The suspended thread may hold the allocator's lock. */
+static void nothing_is_allocated_while_the_thread_is_stopped_S40(void **state)
 {
     (void)state;
     real_suspend = rig.host.suspend;
@@ -508,7 +508,7 @@ static void nothing_is_taken_from_the_heap_while_the_thread_stands_S40(void **st
 }
 #endif
 
-/* What the switch said at each wake-up. */
+/* The switch at each wake-up. */
 static uint32_t switched[32], switch_wakes;
 
 static void noting_sleep(void *ctx, uint64_t deadline)
@@ -576,7 +576,8 @@ static void work_between_passes(void *ctx)
     quiet_works += strobe_engine_quiet(&((struct rig *)ctx)->engine);
 }
 
-/* Who waits for quiet before closing the session would wait for ever else, or close it under the sampler's hands. */
+/* Otherwise a thread that waits for quiet before it closes the session waits for ever, or closes it while the sampler
+ * works. */
 static void the_engine_is_quiet_while_the_sampler_sleeps_and_not_while_it_works(void **state)
 {
     (void)state;
@@ -618,7 +619,7 @@ static void deadlines_do_not_drift_and_lag_is_counted_S8(void **state)
     assert_int_equal(strobe_load_relaxed(&h->async_lag_ticks), 199 * 30 * US + 3500 * US);
 }
 
-/* How often each sixteenth of a rhythm's period is met by a million deadlines: none stands out. */
+/* Counts in which sixteenth of the period each of a million deadlines falls: no sixteenth stands out. */
 static void assert_all_phases_are_met(uint64_t seed, uint64_t period)
 {
     enum { ROUNDS = 1000000, PARTS = 16 };
@@ -671,8 +672,8 @@ int main(void)
         TEST(a_merged_record_of_too_much_cpu_time_stores_the_maximum_S54),
         TEST(what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S51_S53),
         TEST(two_threads_in_one_place_are_two_records_S45),
-        TEST(a_stack_that_is_cut_says_so_S3),
-        TEST(a_pass_looks_at_a_bounded_number_of_threads_and_the_next_goes_on_from_there_S8),
+        TEST(a_cut_stack_is_marked_S3),
+        TEST(a_pass_visits_a_bounded_number_of_threads_and_the_next_continues_there_S8),
         TEST(threads_that_have_ended_are_looked_at_no_more_and_those_behind_them_still_are),
         TEST(threads_other_than_main_are_sampled_in_every_second_interval),
         TEST(an_idle_thread_is_not_disturbed),
@@ -684,19 +685,19 @@ int main(void)
         TEST(a_thread_that_runs_in_short_calls_takes_its_own_stack_when_the_call_ends),
         TEST(a_thread_that_waits_in_one_call_is_not_even_looked_at),
         TEST(an_exiting_thread_is_left_alone),
-        TEST(the_state_is_checked_again_once_the_thread_stands_S41_S42),
-        TEST(a_pass_waits_for_a_thread_as_long_as_it_has_left_and_at_least_an_eighth),
+        TEST(the_state_is_checked_again_once_the_thread_is_stopped_S41_S42),
+        TEST(a_pass_waits_for_a_thread_for_its_remaining_time_and_at_least_an_eighth),
         TEST(points_do_not_wait_for_ever_for_a_sampler_that_never_gets_there),
         TEST(a_thread_that_did_not_get_to_run_is_tried_again_at_the_next_pass),
         TEST(a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer),
         TEST(a_thread_that_is_gone_is_retired_and_its_chunk_taken_back_S16),
-        TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life),
-        TEST(a_host_that_knows_who_runs_is_asked_S5),
-        TEST(each_stop_is_counted_with_how_long_the_thread_stood),
-        TEST(what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46),
-        TEST(only_the_copy_happens_while_the_thread_stands_S40),
+        TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_stays_live),
+        TEST(a_host_that_knows_which_threads_run_is_asked_S5),
+        TEST(each_stop_is_counted_with_its_duration),
+        TEST(a_copy_of_a_thread_that_the_watchdog_resumed_is_not_used_S46),
+        TEST(only_the_copy_is_made_while_the_thread_is_stopped_S40),
 #if defined(__GLIBC__)
-        TEST(nothing_is_taken_from_the_heap_while_the_thread_stands_S40),
+        TEST(nothing_is_allocated_while_the_thread_is_stopped_S40),
 #endif
         TEST(capture_begins_when_the_delay_is_over_and_not_before),
         TEST(a_pause_by_the_program_lasts_with_or_without_a_start_delay),

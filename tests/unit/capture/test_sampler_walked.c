@@ -48,7 +48,7 @@ static enum strobe_walk_end no_copy(const struct strobe_host *host, const struct
 
 static const struct strobe_unwinder walker = {.copied = no_copy, .stopped = walk_stopped};
 
-/* Puts CALLER in behind the innermost frame. */
+/* Inserts CALLER behind the innermost frame. */
 static enum strobe_walk_end put_caller_in(const struct strobe_host *host, const struct strobe_regs *regs,
                                           const struct strobe_stack_top *top, enum strobe_walk_end how, uint64_t *end,
                                           uint32_t max, uint32_t *count)
@@ -108,7 +108,7 @@ static void pass(uint64_t ms)
     strobe_sampler_pass(&sampler, rig.now);
 }
 
-static void the_frames_that_the_runtime_found_while_the_thread_stood_are_recorded(void **state)
+static void the_frames_that_the_runtime_found_during_the_stop_are_recorded(void **state)
 {
     (void)state;
     uint64_t frames[16];
@@ -193,7 +193,7 @@ static void a_walk_has_no_stack_bounds_when_the_thread_is_not_on_its_stack(void 
     assert_int_equal(walks, 3);
 }
 
-static void a_walk_that_was_cut_says_so_S3(void **state)
+static void a_cut_walk_is_marked_S3(void **state)
 {
     (void)state;
     depth = rig.engine.config.depth_max + 1;
@@ -226,7 +226,7 @@ static void a_thread_that_turned_out_unfit_is_not_walked_S42(void **state)
     assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspend_moved), 2);
 }
 
-static void what_was_walked_of_a_thread_that_was_let_go_meanwhile_is_not_used_S46(void **state)
+static void a_stack_of_a_thread_that_was_resumed_meanwhile_is_not_used_S46(void **state)
 {
     (void)state;
     rig.resume_says = STROBE_LATE;
@@ -251,15 +251,15 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
-        TEST(the_frames_that_the_runtime_found_while_the_thread_stood_are_recorded),
+        TEST(the_frames_that_the_runtime_found_during_the_stop_are_recorded),
         TEST(equal_walks_are_one_record),
         TEST(frames_put_in_after_the_resume_are_recorded),
         TEST(nothing_is_put_into_what_was_walked_while_the_thread_went_on_S46),
         TEST(a_walk_has_the_stack_from_its_pointer_up),
         TEST(a_walk_has_no_stack_bounds_when_the_thread_is_not_on_its_stack),
-        TEST(a_walk_that_was_cut_says_so_S3),
+        TEST(a_cut_walk_is_marked_S3),
         TEST(a_thread_that_turned_out_unfit_is_not_walked_S42),
-        TEST(what_was_walked_of_a_thread_that_was_let_go_meanwhile_is_not_used_S46),
+        TEST(a_stack_of_a_thread_that_was_resumed_meanwhile_is_not_used_S46),
         TEST(a_thread_without_managed_frames_is_counted_as_not_unwound),
     };
     return cmocka_run_group_tests_name("sampler walked", tests, NULL, NULL);

@@ -106,7 +106,7 @@ static void values_are_no_samples_of_the_thread_that_they_are_written_for(void *
     assert_int_equal(reader->threads[0].kind[STROBE_KIND_HITCH].sampled, 1);
 }
 
-/* The sampler's last record is merged into in place: it must not be looked for where a value stands by now. */
+/* The sampler merges into its last record in place. It must not do so when that slot now holds a value. */
 static void a_value_between_two_equal_samples_harms_neither(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void a_hitch_reported_while_it_lasts_is_counted_once_with_its_final_lengt
     assert_int_equal(reader->hitches[1].end_ticks, at + 600 * MS);
 }
 
-static void what_the_ring_refuses_is_counted_and_is_no_lost_sample_S14(void **state)
+static void values_that_the_ring_refuses_are_counted_and_are_no_lost_samples_S14(void **state)
 {
     struct strobe_config c = rig_config();
     (void)state;
@@ -176,7 +176,7 @@ static void what_the_ring_refuses_is_counted_and_is_no_lost_sample_S14(void **st
     assert_int_equal(reader->dropped, 0);
 }
 
-static void what_newer_records_overwrite_is_counted_and_is_no_lost_sample_S14(void **state)
+static void values_that_are_overwritten_are_counted_and_are_no_lost_samples_S14(void **state)
 {
     struct strobe_config c = rig_config();
     (void)state;
@@ -188,7 +188,7 @@ static void what_newer_records_overwrite_is_counted_and_is_no_lost_sample_S14(vo
         strobe_series_counter(&sampler, 0, STROBE_SERIES_THREADS, rig.now, 2);
     read_back();
     assert_true(reader->threads[0].kind[STROBE_KIND_COUNTER].overwritten >= 500 - 64);
-    assert_int_equal(reader->threads[0].overwritten, 1); /* the sample */
+    assert_int_equal(reader->threads[0].overwritten, 1); /* the overwritten sample */
 }
 
 static void a_thread_that_is_not_there_gets_no_values(void **state)
@@ -211,7 +211,7 @@ static void values_are_due_every_100_ms_and_missed_ones_are_not_made_up_for(void
     assert_false(strobe_series_due(&sampler, &due, rig.now + 1001 * MS));
 }
 
-/* A flipped bit in a file, or a writer that is newer than the reader. */
+/* Such a series comes from a flipped bit in a file, or from a writer newer than the reader. */
 static void a_series_that_no_writer_writes_is_left_out(void **state)
 {
     (void)state;
@@ -247,8 +247,8 @@ int main(void)
         TEST(a_value_between_two_equal_samples_harms_neither),
         TEST(a_turn_of_33_ms_is_a_hitch_and_one_of_250_ms_a_hang),
         TEST(a_hitch_reported_while_it_lasts_is_counted_once_with_its_final_length),
-        TEST(what_the_ring_refuses_is_counted_and_is_no_lost_sample_S14),
-        TEST(what_newer_records_overwrite_is_counted_and_is_no_lost_sample_S14),
+        TEST(values_that_the_ring_refuses_are_counted_and_are_no_lost_samples_S14),
+        TEST(values_that_are_overwritten_are_counted_and_are_no_lost_samples_S14),
         TEST(a_thread_that_is_not_there_gets_no_values),
         TEST(values_are_due_every_100_ms_and_missed_ones_are_not_made_up_for),
         TEST(a_series_that_no_writer_writes_is_left_out),

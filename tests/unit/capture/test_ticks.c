@@ -13,7 +13,7 @@ enum { ITEMS = 512, MAIN_TID_PASSES = 40 };
 
 static struct strobe_ring_item items[ITEMS];
 
-/* ---- what a tick records */
+/* ---- the records of a tick */
 
 static uint32_t cpu_reads;
 static uint64_t (*read_cpu)(void *ctx);
@@ -24,7 +24,7 @@ static uint64_t count_cpu_read(void *ctx)
     return read_cpu(ctx);
 }
 
-/* To read it is a system call, which takes as long as the rest of a tick. */
+/* Each read is a system call, which takes as long as all other work of a tick. */
 static void a_tick_reads_its_cpu_time_once(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void a_tick_long_after_it_was_asked_for_says_nothing_of_where_the_thread_
     assert_false(items[1].record.flags & STROBE_FLAG_STOOD);
 }
 
-/* The signal comes while the thread waits for it, and not in the call. */
+/* The signal interrupts the pause in which the thread waits for it, not the sleep of the call. */
 static uint32_t pauses;
 
 static void pause_until_interrupted(void *ctx, uint64_t deadline)
@@ -171,7 +171,7 @@ static void points_give_way_to_ticks_within_a_message_and_no_longer(void **state
     rig_point(&ticking, STROBE_KIND_ALLOC);
     assert_int_equal(rig_account(&ticking, STROBE_KIND_ALLOC).gated, 1);
     strobe_store_relaxed(&ticking.thread->entry->message, 7);
-    ticking.now += MS; /* two intervals after the tick, of the four that it holds points back */
+    ticking.now += MS; /* two intervals after the tick; points are held back for four */
     rig_point(&ticking, STROBE_KIND_ALLOC);
     assert_int_equal(rig_account(&ticking, STROBE_KIND_ALLOC).sampled, 1);
 }
@@ -185,7 +185,7 @@ static void points_of_a_thread_that_has_not_ticked_yet_are_taken(void **state)
     assert_int_equal(rig_account(&ticking, STROBE_KIND_ALLOC).sampled, 1);
 }
 
-/* Of calls of 9 us, which are too short to be recorded one by one, the gate takes none in this time. */
+/* The calls last 9 us, which is too short for single records. The gate takes none of them in this time. */
 static void short_calls_are_sampled_by_the_time_that_they_add_up_to(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void waits_for_locks_add_up_to_no_sample(void **state)
         assert_false(items[i].record.flags & STROBE_FLAG_ASKED);
 }
 
-/* A release of `what` that takes so long. */
+/* A release of `what` that takes `us` microseconds. */
 static void release(uint64_t what, uint64_t us)
 {
     uint64_t begin = strobe_hand_over(ticking.thread, what, STROBE_RELEASE_LOCK, here());
@@ -224,7 +224,7 @@ static void release(uint64_t what, uint64_t us)
         strobe_release_end(ticking.thread, what, begin, here());
 }
 
-/* Records of kind UNLOCK that stand for releases, and their duration. */
+/* Returns the number of records of kind UNLOCK with the flag SCOPE, and the duration of the last one. */
 static uint32_t releases_recorded(uint64_t *duration_ns)
 {
     uint32_t count = rig_records(&ticking, items, ITEMS), found = 0;
@@ -255,7 +255,7 @@ static struct strobe_thread *add_waiter(uint64_t what)
     return waiter;
 }
 
-/* The waiter waits on: each release is seen by it. */
+/* The waiter stays registered, so each release finds it. */
 static void releases_that_wake_somebody_are_sampled_by_the_time_that_they_add_up_to(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void releases_that_wake_somebody_are_sampled_by_the_time_that_they_add_up
     strobe_wait_drop_all(waiter);
 }
 
-static void releases_that_nobody_waits_for_are_not_timed(void **state)
+static void releases_without_a_waiter_are_not_timed(void **state)
 {
     (void)state;
     uint64_t duration_ns;
@@ -281,7 +281,7 @@ static void releases_that_nobody_waits_for_are_not_timed(void **state)
     assert_int_equal(releases_recorded(&duration_ns), 0);
 }
 
-/* The waiter has taken its processor, for example. */
+/* For example, the waiter has taken the releaser's processor. */
 static void a_release_that_takes_long_says_nothing_of_time_in_the_system(void **state)
 {
     (void)state;
@@ -350,7 +350,7 @@ static void a_thread_whose_clock_cannot_tick_is_not_asked_again_and_is_stopped(v
     assert_int_equal(ticking.suspends, MAIN_TID_PASSES);
 }
 
-/* Threads that live for a moment, thousands of them, would each have a clock opened and closed that never ticks. */
+/* A program may have thousands of short threads. Each would get a clock that never ticks. */
 static void a_thread_gets_its_clock_once_it_has_used_half_of_a_tick(void **state)
 {
     (void)state;
@@ -457,7 +457,7 @@ static void a_thread_that_runs_and_does_not_answer_is_not_asked_again_but_stoppe
         pass(2, 2000);
     assert_int_equal(asked.rings, 1);
     assert_true(ticking.suspends > suspends);
-    /* It answers at last. */
+    /* The thread takes the tick at last. */
     strobe_bump(&ticking.thread->ticks_taken, 1);
     for (int i = 0; i < 20; i++)
         pass(2, 2000);
@@ -486,7 +486,7 @@ static void a_thread_that_blocks_the_signal_waits_for_it_once(void **state)
     strobe_scope_end(ticking.thread, token, here());
 }
 
-/* Of 2,000 threads that take turns, the sampler's looks are a fifth of the CPU time of the process. */
+/* With 2,000 threads that take turns, these polls are a fifth of the CPU time of the process. */
 static void a_look_at_a_thread_without_a_clock_reads_its_cpu_time_once(void **state)
 {
     (void)state;
@@ -509,7 +509,7 @@ static void the_clock_of_a_thread_that_has_ended_is_given_back_once(void **state
     assert_int_equal(asked.keeps, 1);
 }
 
-/* The thread has ended without a word, and its id is another's by now, which has used less. */
+/* The thread has ended unnoticed. Another thread, which has used less CPU time, has its id. */
 static void a_cpu_clock_that_goes_back_is_that_of_another_thread_S45(void **state)
 {
     (void)state;
@@ -540,7 +540,7 @@ int main(void)
         TICKING(short_calls_are_sampled_by_the_time_that_they_add_up_to),
         TICKING(waits_for_locks_add_up_to_no_sample),
         TICKING(releases_that_wake_somebody_are_sampled_by_the_time_that_they_add_up_to),
-        TICKING(releases_that_nobody_waits_for_are_not_timed),
+        TICKING(releases_without_a_waiter_are_not_timed),
         TICKING(a_release_that_takes_long_says_nothing_of_time_in_the_system),
         TICKING(releases_of_a_thread_without_ticks_are_not_recorded_as_calls),
         TICKING(a_requested_tick_is_distinguished_from_one_of_the_clock),

@@ -14,7 +14,7 @@ static struct rig rig;
 static struct strobe_sampler sampler;
 static struct strobe_ring_item items[ITEMS];
 
-/* A stack of three frames: the hook's record at HOOK says where in the caller it was called. */
+/* A stack of three frames. The record at HOOK holds the address in the caller where the hook was called. */
 static void lay_frames(void)
 {
     uint64_t *s = rig.stack;
@@ -97,7 +97,7 @@ static void at_the_end_every_wait_is_looked_at_however_short(void **state)
     assert_whole_stack(&items[0].record);
 }
 
-/* The call returns between the end of the capture and the look at those who wait. */
+/* The call returns between the end of the capture and the sampler's last pass over waiting threads. */
 static void a_wait_that_ended_with_the_switch_off_is_not_looked_at(void **state)
 {
     (void)state;
@@ -110,7 +110,7 @@ static void a_wait_that_ended_with_the_switch_off_is_not_looked_at(void **state)
     assert_int_equal(rig_records(&rig, items, ITEMS), 0);
 }
 
-/* A pass takes a while: a wait may have begun since. */
+/* A pass takes a while, so a wait may begin after it did. */
 static void a_wait_that_began_after_the_pass_is_not_long(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void a_wait_that_began_after_the_pass_is_not_long(void **state)
     assert_true(items[0].record.ticks >= rig.now);
 }
 
-static void each_wait_is_a_sample_of_its_own(void **state)
+static void each_wait_is_a_separate_sample(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -225,7 +225,7 @@ static void at_the_end_the_cpu_time_of_a_thread_in_no_call_is_recorded(void **st
     assert_int_equal(r->ticks, rig.now);
 }
 
-/* Another thread has the id by now, or none. */
+/* Another thread has the id now, or no thread has it. */
 static void at_the_end_a_cpu_time_that_went_back_or_cannot_be_read_is_not_recorded(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ int main(void)
         TEST(at_the_end_every_wait_is_looked_at_however_short),
         TEST(a_wait_that_ended_with_the_switch_off_is_not_looked_at),
         TEST(a_wait_that_began_after_the_pass_is_not_long),
-        TEST(each_wait_is_a_sample_of_its_own),
+        TEST(each_wait_is_a_separate_sample),
         TEST(a_copy_of_a_thread_that_went_on_meanwhile_is_not_used),
         TEST(a_hook_on_a_foreign_stack_is_left_alone),
         TEST(a_copy_ends_where_the_stack_or_the_room_for_it_does),

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-/* A stack that grows downwards through an array of words: frame records at even places, some words of locals between
- * them. Addresses are those of the array. */
+/* A stack that grows downwards in an array of words: frame records at even indices, with words of locals between them.
+ * Addresses are those of the array. */
 enum { WORDS = 1024, FRAMES_MAX = 250, LOCALS_MAX = 3 };
 
 struct stack {
@@ -68,7 +68,7 @@ static uint64_t return_address(uint64_t *random)
     return 0x1000 + strobe_trial_below(random, 4);
 }
 
-/* Both walks over the stack as it is, and the invariant about what is shared with the stack before. */
+/* Does both walks over the current stack, and checks the count of frames shared with the previous stack. */
 static uint32_t check(uint32_t max)
 {
     uint64_t plain[STROBE_STACK_DEPTH_MAX], before[STROBE_STACK_DEPTH_MAX];
@@ -134,7 +134,7 @@ static void a_frame_that_was_left_but_not_overwritten_is_not_taken_for_a_caller(
     assert_int_equal(check(STROBE_STACK_DEPTH_MAX), 39);
 }
 
-static void a_window_that_ends_elsewhere_is_walked_anew(void **state)
+static void a_window_that_ends_elsewhere_is_walked_completely(void **state)
 {
     (void)state;
     reset();
@@ -161,7 +161,7 @@ static void a_walk_that_was_cut_is_not_built_upon(void **state)
     assert_int_equal(check(20), 19);
 }
 
-/* What a running program does, and what a corrupt one does, between two samples. */
+/* Changes the stack as a running program does between two samples, or as a corrupt one does. */
 static void disturb(struct stack *s, uint64_t *random)
 {
     uint32_t victim = s->count ? s->at[strobe_trial_below(random, s->count)] : 0;
@@ -204,7 +204,7 @@ int main(void)
         cmocka_unit_test(a_stack_that_lost_and_gained_frames_shares_the_rest),
         cmocka_unit_test(a_caller_that_moved_on_under_equal_frames_is_seen),
         cmocka_unit_test(a_frame_that_was_left_but_not_overwritten_is_not_taken_for_a_caller),
-        cmocka_unit_test(a_window_that_ends_elsewhere_is_walked_anew),
+        cmocka_unit_test(a_window_that_ends_elsewhere_is_walked_completely),
         cmocka_unit_test(a_walk_that_was_cut_is_not_built_upon),
         cmocka_unit_test(any_history_gives_what_the_plain_walk_gives_S44),
     };

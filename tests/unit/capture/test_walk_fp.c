@@ -63,7 +63,7 @@ static void a_good_chain_gives_all_frames_outermost_first(void **state)
         assert_int_equal(frames[FRAMES - 40 + i], 0x1000 + 39 - i);
 }
 
-/* As start code leaves it: a record that nobody returns to. */
+/* Start code leaves such a record, without a return address. */
 static void a_record_without_a_return_address_ends_the_stack_and_is_no_frame(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void a_record_without_a_return_address_ends_the_stack_and_is_no_frame(voi
     assert_int_equal(count, 2);
 }
 
-static void a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_says_so_S3(void **state)
+static void a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_is_marked_S3(void **state)
 {
     (void)state;
     lay_chain(129);
@@ -130,7 +130,7 @@ static void a_pointer_outside_the_window_gives_no_frame(void **state)
     assert_int_equal(count, 0);
 }
 
-/* both bounds count. A record may begin at the lowest byte and end at the highest, and be all that there is. */
+/* both bounds count. A record may begin at the lowest byte or end at the highest, and may fill the window. */
 static void records_at_the_very_bounds_are_in_the_window(void **state)
 {
     enum { LOW = 64, HIGH = 160, RECORD = sizeof(struct strobe_frame_record) };
@@ -140,7 +140,7 @@ static void records_at_the_very_bounds_are_in_the_window(void **state)
     lay((HIGH - RECORD) / 8, 0, 0x2);
     assert_int_equal(strobe_walk_fp(&w, BASE + LOW, frames + FRAMES, FRAMES, &count), STROBE_WALK_ROOT);
     assert_int_equal(count, 2);
-    lay(LOW / 8, BASE + HIGH - RECORD + 8, 0x1); /* a word further */
+    lay(LOW / 8, BASE + HIGH - RECORD + 8, 0x1); /* one word beyond the bound */
     assert_int_equal(strobe_walk_fp(&w, BASE + LOW, frames + FRAMES, FRAMES, &count), STROBE_WALK_DOUBTFUL);
     assert_int_equal(count, 1);
     strobe_walk_fp(&w, BASE + LOW - 8, frames + FRAMES, FRAMES, &count);
@@ -150,14 +150,14 @@ static void records_at_the_very_bounds_are_in_the_window(void **state)
 }
 
 #if defined(__x86_64__)
-/* R-12: a stack as it was dumped from a thread that stood in `sum`, with its registers: five frames, by their
- * functions' return addresses, and locals, arguments and an old record between them that are none. */
+/* R-12: a stack dumped from a thread in `sum`, with its registers. It has five frames, given by their return addresses.
+ * The other words are locals, arguments and an old record. */
 static void a_dumped_stack_of_five_frames_is_walked_offline(void **state)
 {
     static const uint64_t dump[] = {
         0x0000000000000007, 0x000055d0c0de1020, /* sum: locals */
         0x00007fff00000040, 0x000055d0c0de12a4, /* 0x10: sum's record: back into add_all */
-        0x00007fff00000010, 0x000055d0c0de12a4, /* a record that was: add_all's locals */
+        0x00007fff00000010, 0x000055d0c0de12a4, /* an old record among add_all's locals */
         0x0000000000000003, 0x0000000000000000, 0x00007fff00000060, 0x000055d0c0de1388, /* 0x40: add_all's: back into
                                                                                            total */
         0x0000000000000001, 0x000055d0c0de9000, 0x00007fff00000090, 0x000055d0c0de1405, /* 0x60: total's: back into
@@ -165,7 +165,7 @@ static void a_dumped_stack_of_five_frames_is_walked_offline(void **state)
         0x00007fff000000b8, 0x0000000000000010, 0x0000000000000000, 0x0000000000000000, 0x00007fff000000b0,
         0x000055d0c0de14f1, /* 0x90: report's: back into main */
         0x0000000000000001, 0x00007fff00000100, 0x0000000000000001, 0x00007f11ab827249, /* 0xb0: main's: back into start
-                                                                                           code, which keeps none */
+                                                                                           code, which has no record */
         0x0000000000000000, 0x000055d0c0de14c0,
     };
     static const uint64_t callers[] = {0x7f11ab827249, 0x55d0c0de14f1, 0x55d0c0de1405, 0x55d0c0de1388, 0x55d0c0de12a4};
@@ -176,7 +176,7 @@ static void a_dumped_stack_of_five_frames_is_walked_offline(void **state)
     assert_memory_equal(frames + FRAMES - 5, callers, sizeof callers);
 }
 
-/* the forms of a prologue and an epilogue, at each of which the caller's address stands elsewhere. */
+/* the instructions of prologues and epilogues; the caller's address is in another place at each of them. */
 static void each_form_of_a_prologue_shows_where_the_caller_is(void **state)
 {
     static const struct {
@@ -184,13 +184,13 @@ static void each_form_of_a_prologue_shows_where_the_caller_is(void **state)
         size_t bytes;
         int off;
     } forms[] = {
-        {{0xf3, 0x0f, 0x1e, 0xfa}, 4, 0},  /* endbr64: before all */
+        {{0xf3, 0x0f, 0x1e, 0xfa}, 4, 0},  /* endbr64: before the frame is made */
         {{0x55, 0x48, 0x89, 0xe5}, 4, 0},  /* push %rbp: nothing is saved yet */
         {{0x48, 0x89, 0xe5, 0x53}, 4, 8},  /* mov %rsp,%rbp: the caller's frame pointer is below */
-        {{0xc3}, 1, 0},                    /* ret: all is taken back */
+        {{0xc3}, 1, 0},                    /* ret: the frame is removed */
         {{0x48, 0x83, 0xec, 0x10}, 4, -1}, /* sub: the record is in place */
-        {{0xc9, 0xc3}, 2, -1},             /* leave: it is, yet */
-        {{0xf3, 0x0f, 0x1e}, 3, -1},       /* bytes that end too early */
+        {{0xc9, 0xc3}, 2, -1},             /* leave: the record is still in place */
+        {{0xf3, 0x0f, 0x1e}, 3, -1},       /* not enough bytes */
         {{0x48, 0x89}, 2, -1},
         {{0}, 0, -1},
     };
@@ -208,7 +208,7 @@ static void a_chain_that_breaks_in_the_outermost_code_is_whole(void **state)
 {
     (void)state;
     lay_chain(5);
-    memory[16] = 0x4141; /* the outermost record's saved pointer: whatever start code left there */
+    memory[16] = 0x4141; /* the outermost record's saved pointer: any value of start code */
     struct strobe_window w = window_of(0, sizeof memory);
     w.root = BASE + 4 * 32;
     assert_int_equal(strobe_walk_fp(&w, BASE, frames + FRAMES, FRAMES, &count), STROBE_WALK_ROOT);
@@ -224,8 +224,8 @@ static void random_memory_is_never_read_outside_the_window(void **state)
     unsigned seed = given ? (unsigned)atol(given) : (unsigned)time(NULL);
     srand(seed);
     for (int round = 0; round < 20000; round++) {
-        /* Words that often point into the window, so that chains form; the window is a part of the memory whose
-         * rest is poison that shows when it is followed. */
+        /* Many words point into the window, so that chains form. The memory around the window holds poison, which shows
+         * when a walk follows it. */
         size_t low = (size_t)rand() % 64, high = low + 2 + (size_t)rand() % 128;
         for (size_t i = 0; i < WORDS; i++)
             memory[i] = 0xdead;
@@ -251,7 +251,7 @@ static void a_function_without_its_frame_yet_shows_where_its_caller_is(void **st
         {{0x55, 0x48, 0x89, 0xe5}, 0x100}, /* push %rbp */
         {{0x48, 0x89, 0xe5, 0x41}, 0x108}, /* mov %rsp,%rbp: below the saved pointer */
         {{0xc3, 0x90, 0x90, 0x90}, 0x100}, /* ret */
-        {{0x48, 0x83, 0xec, 0x10}, 0},     /* sub: the frame stands */
+        {{0x48, 0x83, 0xec, 0x10}, 0},     /* sub: the frame is complete */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t slot = 0;
@@ -280,7 +280,7 @@ static void signed_return_addresses_and_marked_frame_pointers_are_read_without_t
 #endif
 }
 
-/* A real chain: this very stack. */
+/* A real chain: the stack of this test. */
 static __attribute__((noinline)) uint32_t recurse(uint32_t depth, uint64_t high)
 {
     if (depth) {
@@ -308,7 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_good_chain_gives_all_frames_outermost_first, setup),
         cmocka_unit_test_setup(a_record_without_a_return_address_ends_the_stack_and_is_no_frame, setup),
-        cmocka_unit_test_setup(a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_says_so_S3, setup),
+        cmocka_unit_test_setup(a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_is_marked_S3, setup),
         cmocka_unit_test_setup(a_loop_ends_the_walk_S44, setup),
         cmocka_unit_test_setup(a_misaligned_wild_or_foreign_pointer_ends_the_walk_S44, setup),
         cmocka_unit_test_setup(a_pointer_outside_the_window_gives_no_frame, setup),

@@ -1,4 +1,4 @@
-/* Method logs of btrace 2.0: what was logged is read as calls that nest, and a log of ours reads back to the same.
+/* Method logs of btrace 2.0: logged calls are read as nested calls, and a log that Strobe wrote reads back the same.
  * The regressions R-8. */
 #include "engine/base/error.h"
 #include "engine/trace/export/btrace2_write.h"
@@ -49,7 +49,7 @@ static void record(uint32_t tid, uint32_t method, uint64_t start_ns, uint64_t du
     put(word[1], 8);
 }
 
-/* Methods 'a' to 'z' are called so. */
+/* Names of the methods 'a' to 'z'. */
 static struct strobe_matrix_map *letters;
 
 static int open_all(void **state)
@@ -98,7 +98,7 @@ static void reads_as(const char *expected)
     strobe_calls_close(&calls);
 }
 
-/* ---- what nests */
+/* ---- nested calls */
 
 static void calls_nest_as_they_were_made(void **state)
 {
@@ -135,7 +135,7 @@ static void callees_that_touch_are_siblings(void **state)
     reads_as("7*: Ba@5 Bb@5 Eb@10 Bc@10 Ec@15 Ea@25\n");
 }
 
-/* The original has them side by side, b first. */
+/* The original shows them side by side, b first. */
 static void calls_of_no_time_nest_by_the_order_they_ended_in(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void equal_ends_nest(void **state)
     reads_as("7*: Ba@5 Bb@6 Bc@8 Ec@10 Eb@10 Ea@10\n");
 }
 
-/* Whatever order records stand in: a callee of another thread of execution may be logged late. */
+/* Records may stand in any order: a callee on another thread of execution may be logged late. */
 static void starts_that_are_not_in_order_are_put_in_order(void **state)
 {
     (void)state;
@@ -184,7 +184,7 @@ static void a_call_that_outlasts_its_caller_is_cut(void **state)
     assert_int_equal(stats.cut, 1);
 }
 
-/* ---- what the log holds beside */
+/* ---- other content of the log */
 
 static void records_never_written_and_an_odd_tail_are_no_calls(void **state)
 {
@@ -239,7 +239,7 @@ static void a_log_cut_in_its_header_is_refused(void **state)
     strobe_calls_close(&calls);
 }
 
-/* The trace began at 1050: what was before is of an earlier one. */
+/* The trace began at 1050: calls before that belong to an earlier trace. */
 static void calls_before_the_trace_begin_with_it_or_are_left_out(void **state)
 {
     (void)state;
@@ -252,7 +252,7 @@ static void calls_before_the_trace_begin_with_it_or_are_left_out(void **state)
     assert_int_equal(stats.clamped, 2);
 }
 
-/* The original shifts without a sign, and has it begin 9.8 hours late. */
+/* The original shifts without a sign, and shows its begin 9.8 hours late. */
 static void a_call_that_began_before_the_first_moment_did(void **state)
 {
     (void)state;
@@ -401,7 +401,7 @@ static void a_log_is_written_with_its_mapping(void **state)
     reads_as("7*: Bmethod 1@1000 Bmethod 2@1010 Emethod 2@1030 Emethod 1@1050\n");
 }
 
-/* As class and method; what a mapping can't hold is changed, and stays one of its kind. */
+/* As class and method. Names that a mapping cannot hold are changed, and stay distinct. */
 static void names_are_mapped_and_come_back(void **state)
 {
     (void)state;
@@ -486,7 +486,7 @@ static void calls_that_are_not_whole_are_not_written(void **state)
 
 static uint64_t seed;
 
-/* Threads that call and return, each step taking time: read back, they are the same. */
+/* Threads that call and return, each step taking time, read back the same. */
 static void random_calls_read_back_the_same(void **state)
 {
     (void)state;
@@ -528,7 +528,7 @@ static void random_calls_read_back_the_same(void **state)
     }
 }
 
-/* Records of anything: the calls read still nest, and each call is either read or counted as left out. */
+/* Arbitrary records: the calls read still nest, and each call is read or counted as left out. */
 static void damaged_logs_always_nest(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* ftrace text is read for what it says, whoever wrote it, and written so that it reads back to the same. Of the
- * regressions R-7: names with bars in them, and a last line that was cut. */
+/* ftrace text is read whichever program wrote it, and written so that it reads back the same. Of the regressions
+ * R-7: names with bars in them, and a truncated last line. */
 #include "engine/base/error.h"
 #include "engine/trace/export/ftrace_write.h"
 #include "engine/trace/import/ftrace/ftrace_line.h"
@@ -29,7 +29,7 @@ static enum strobe_status read_text(const char *text)
     return strobe_ftrace_read(text, strlen(text), &options, &calls, &stats, &error);
 }
 
-/* Threads one a line: `tid name: calls; marks`. */
+/* Returns the threads as text, one per line: `tid name: calls; marks`. */
 static const char *calls_text(void)
 {
     static char text[8192];
@@ -106,7 +106,7 @@ static void task_names_may_hold_anything(void **state)
     line_is("-9 [1] 1.0: e: p", "", 9, 0, 1000000000, "e", "p");
 }
 
-static void what_is_no_line_is_none(void **state)
+static void invalid_lines_are_refused(void **state)
 {
     (void)state;
     static const char *const none[] = {"",
@@ -184,7 +184,7 @@ static void rheatrace_marks_name_their_ends(void **state)
     assert_true(stats.rhea);
 }
 
-/* Upstream's script rewrites these prefixes wherever they stand in a name. */
+/* Upstream's script rewrites these prefixes anywhere in a name. */
 static void rheatrace_prefixes_are_taken_off_once(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void rheatrace_prefixes_are_taken_off_once(void **state)
              "7* app: B<B:a|B:>1000000000 B<E|7>2000000000 E<E|7>3000000000 E<B:a|B:>4000000000\n");
 }
 
-/* The system's own marks lie among RheaTrace's. An exception went through b: the E is doFrame's all the same. */
+/* The system's own marks lie among RheaTrace's. An exception left b, so the E ends doFrame. */
 static void plain_ends_among_rheatrace_marks_end_plain_calls(void **state)
 {
     (void)state;
@@ -213,7 +213,7 @@ static void what_marks_mean_can_be_said(void **state)
     reads_as(AT("1.0") "B|7|B:a\n", "7* app: B<B:a>1000000000\n");
 }
 
-/* ---- what is left out is counted */
+/* ---- counts of omitted lines */
 
 static void marks_that_lack_something_are_counted(void **state)
 {
@@ -287,7 +287,7 @@ static void one_process_is_taken(void **state)
     options.pid = 0;
 }
 
-static void what_is_no_ftrace_text_is_refused(void **state)
+static void text_that_is_no_ftrace_is_refused(void **state)
 {
     (void)state;
     static const char expected[] = "line 1: expected ftrace text, such as `app-123 (123) [000] ...1 5.000001: "
@@ -305,7 +305,8 @@ static void what_is_no_ftrace_text_is_refused(void **state)
 static void reads_and_writes_are_calls_with_the_files_whole_name(void **state)
 {
     (void)state;
-    /* Upstream takes letters off the names' ends: "entry_name" as a set of letters eats "ary/" and the like. */
+    /* Upstream strips letters from the ends of names: "entry_name" as a set of letters removes "ary/" and similar
+     * texts. */
     reads_as("app-7 (7) [001] ...1 1.0: android_fs_dataread_start: entry_name /entry_name/mane, offset 1, b.db, offset "
              "4096, bytes 8192, cmdline com.app, pid 7, i_size 99999, ino 55\n"
              "ksoftirqd-3 (3) [001] ..s1 2.0: android_fs_dataread_end: ino 55, offset 4096, bytes 8192\n"
@@ -376,7 +377,7 @@ static void what_is_written_is_ftrace(void **state)
 
 /* clang-format on */
 
-/* Random whole streams, of names that are hard: equal to themselves after the way there and back. */
+/* Random whole streams with difficult names read back the same. */
 static uint64_t seed;
 
 static void random_streams_read_back_the_same(void **state)
@@ -419,7 +420,7 @@ static void random_streams_read_back_the_same(void **state)
     }
 }
 
-/* The article's four lines, from text to what each policy says. */
+/* The article's four lines, from text to the result of each policy. */
 static void the_article_is_repaired_by_either_policy(void **state)
 {
     (void)state;
@@ -441,7 +442,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_of_every_shape_is_read),
         cmocka_unit_test(task_names_may_hold_anything),
-        cmocka_unit_test(what_is_no_line_is_none),
+        cmocka_unit_test(invalid_lines_are_refused),
         cmocka_unit_test(calls_counters_slices_and_instants_are_read),
         cmocka_unit_test(print_is_another_spelling),
         cmocka_unit_test(names_may_hold_bars_and_what_looks_like_marks),
@@ -455,7 +456,7 @@ int main(void)
         cmocka_unit_test(lines_may_end_as_on_windows),
         cmocka_unit_test(time_that_goes_back_stands_still),
         cmocka_unit_test(one_process_is_taken),
-        cmocka_unit_test(what_is_no_ftrace_text_is_refused),
+        cmocka_unit_test(text_that_is_no_ftrace_is_refused),
         cmocka_unit_test(reads_and_writes_are_calls_with_the_files_whole_name),
         cmocka_unit_test(reads_end_by_inode_and_offset),
         cmocka_unit_test(what_is_written_is_ftrace),

@@ -1,4 +1,4 @@
-/* Reading Perfetto traces back, on traces that the test puts together byte by byte. */
+/* Perfetto traces are read back, from traces that the test builds byte by byte. */
 #include "engine/base/error.h"
 #include "engine/trace/import/perfetto/import_perfetto.h"
 
@@ -146,13 +146,13 @@ static void event_packet(uint32_t sequence, uint64_t delta, uint64_t name, const
     packet(&p);
 }
 
-/* ---- what the importer reports, as text */
+/* ---- the importer's events, as text */
 
 static char imported[16384];
 static size_t imported_bytes;
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
+static void append(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void append(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -164,50 +164,50 @@ static void say(const char *format, ...)
 static void on_process(void *ctx, uint32_t pid, const char *name)
 {
     (void)ctx;
-    say("process %" PRIu32 " %s;", pid, name);
+    append("process %" PRIu32 " %s;", pid, name);
 }
 
 static void on_thread(void *ctx, uint32_t thread, uint32_t pid, uint32_t tid, const char *name)
 {
     (void)ctx;
-    say("thread %" PRIu32 " %" PRIu32 "/%" PRIu32 " %s;", thread, pid, tid, name);
+    append("thread %" PRIu32 " %" PRIu32 "/%" PRIu32 " %s;", thread, pid, tid, name);
 }
 
 static void on_begin(void *ctx, const struct strobe_import_event *e)
 {
     (void)ctx;
-    say("%" PRIu32 "@%" PRIu64 " begin %s (%s)", e->thread, e->time_ns, e->name, e->category);
+    append("%" PRIu32 "@%" PRIu64 " begin %s (%s)", e->thread, e->time_ns, e->name, e->category);
     if (e->has_cpu)
-        say(" cpu %" PRIu64, e->cpu_ns);
-    say(";");
+        append(" cpu %" PRIu64, e->cpu_ns);
+    append(";");
 }
 
 static void on_end(void *ctx, const struct strobe_import_event *e)
 {
     (void)ctx;
-    say("%" PRIu32 "@%" PRIu64 " end", e->thread, e->time_ns);
+    append("%" PRIu32 "@%" PRIu64 " end", e->thread, e->time_ns);
     if (e->has_cpu)
-        say(" cpu %" PRIu64, e->cpu_ns);
-    say(";");
+        append(" cpu %" PRIu64, e->cpu_ns);
+    append(";");
 }
 
 static void on_counter(void *ctx, const struct strobe_import_event *e)
 {
     (void)ctx;
-    say("%" PRIu32 "@%" PRIu64 " %s = %g %s;", e->thread, e->time_ns, e->name, e->value, e->unit);
+    append("%" PRIu32 "@%" PRIu64 " %s = %g %s;", e->thread, e->time_ns, e->name, e->value, e->unit);
 }
 
 static void on_note(void *ctx, const struct strobe_import_event *e, const char *key, uint64_t value)
 {
     (void)ctx;
     (void)e;
-    say("note %s %" PRIu64 ";", key, value);
+    append("note %s %" PRIu64 ";", key, value);
 }
 
 static void on_sample(void *ctx, uint32_t pid, uint32_t tid, uint64_t time_ns)
 {
     (void)ctx;
-    say("sample %" PRIu32 "/%" PRIu32 "@%" PRIu64 ";", pid, tid, time_ns);
+    append("sample %" PRIu32 "/%" PRIu32 "@%" PRIu64 ";", pid, tid, time_ns);
 }
 
 static const struct strobe_import_visitor visitor = {
@@ -278,7 +278,7 @@ static void deflated_packets_read_the_same(void **state)
     packet(&p);
     expect(good);
 
-    /* Damage within says where the packet is, and where in it. */
+    /* The error text for damage in a deflated packet states the packet's position and the position in it. */
     whole.at[whole.count - 1] ^= 0x55;
     whole.at[0] = 0x12;
     packed = 4096;
@@ -289,7 +289,7 @@ static void deflated_packets_read_the_same(void **state)
     assert_int_equal(import(trace.at, trace.count), STROBE_BAD_INPUT);
     assert_non_null(strstr(error.text, "in the deflated packet there, byte 0: expected a packet"));
 
-    /* What does not inflate is no input. */
+    /* Data that does not inflate is refused. */
     deflated[10] ^= 0xff;
     deflated[11] ^= 0xff;
     p.count = trace.count = 0;
@@ -348,7 +348,7 @@ static void a_new_state_forgets_names_and_defaults(void **state)
     assert_non_null(strstr(imported, "0@123 begin  ();"));
     assert_int_equal(stats.unknown_names, 1);
     assert_int_equal(stats.unknown_tracks, 0);
-    event_packet(5, 1, 0, NULL, 0); /* on which track is not known any more */
+    event_packet(5, 1, 0, NULL, 0); /* on a track that is no longer known */
     assert_int_equal(import(trace.at, trace.count), STROBE_OK);
     assert_int_equal(stats.unknown_tracks, 1);
 }
@@ -446,16 +446,16 @@ static void samples_and_notes_come_back(void **state)
     expect("thread 0 1/2 a;sample 1/2@77;0@99 end;note faults 12;");
 }
 
-static void a_trace_cut_anywhere_says_where(void **state)
+static void a_trace_cut_anywhere_is_refused_with_the_position(void **state)
 {
     (void)state;
     build_good();
     for (size_t keep = 1; keep < trace.count; keep++) {
-        uint8_t *copy = malloc(keep); /* exactly as long, so that a byte read beyond is seen */
+        uint8_t *copy = malloc(keep); /* exactly as long, so that a sanitizer sees a read beyond it */
         assert_non_null(copy);
         memcpy(copy, trace.at, keep);
         enum strobe_status status = import(copy, keep);
-        if (status != STROBE_OK) { /* it is, where a packet ends */
+        if (status != STROBE_OK) { /* valid where a packet ends */
             assert_int_equal(status, STROBE_TRUNCATED);
             assert_int_equal(strncmp(error.text, "byte ", 5), 0);
             assert_true(strtoul(error.text + 5, NULL, 10) < keep);
@@ -485,7 +485,7 @@ static void damaged_traces_end_in_a_status(void **state)
     }
 }
 
-static void a_fault_is_one_whether_or_not_it_is_asked_for_in_words(void **state)
+static void a_bad_trace_is_refused_also_when_no_error_text_is_requested(void **state)
 {
     (void)state;
     assert_int_equal(strobe_import_perfetto_bytes("hello", 5, &visitor, NULL, NULL, NULL), STROBE_BAD_INPUT);
@@ -503,14 +503,15 @@ static void files_that_are_no_traces_say_so(void **state)
     assert_int_equal(strobe_import_perfetto(temp_dir_path("none"), &visitor, NULL, NULL, &error), STROBE_IO);
 }
 
-/* Says of every descriptor that was closed before the import whether a started program would get it. */
+/* Logs, for every descriptor that was closed before the import and is open now, whether a started program would
+ * inherit it. */
 static void on_process_look_at_descriptors(void *ctx, uint32_t pid, const char *name)
 {
     (void)pid, (void)name;
     const int *open_before = ctx;
     for (int fd = 0; fd < 64; fd++)
         if (!open_before[fd] && fcntl(fd, F_GETFD) != -1)
-            say(fcntl(fd, F_GETFD) & FD_CLOEXEC ? "kept;" : "handed on;");
+            append(fcntl(fd, F_GETFD) & FD_CLOEXEC ? "kept;" : "handed on;");
 }
 
 static void a_trace_being_read_is_not_handed_to_programs_started_meanwhile(void **state)
@@ -547,9 +548,9 @@ int main(void)
         cmocka_unit_test(an_unknown_clock_is_a_fault_with_its_place),
         cmocka_unit_test(a_fault_in_one_part_of_a_packet_is_not_forgotten_at_the_next),
         cmocka_unit_test(samples_and_notes_come_back),
-        cmocka_unit_test(a_trace_cut_anywhere_says_where),
+        cmocka_unit_test(a_trace_cut_anywhere_is_refused_with_the_position),
         cmocka_unit_test(damaged_traces_end_in_a_status),
-        cmocka_unit_test(a_fault_is_one_whether_or_not_it_is_asked_for_in_words),
+        cmocka_unit_test(a_bad_trace_is_refused_also_when_no_error_text_is_requested),
         cmocka_unit_test(files_that_are_no_traces_say_so),
         cmocka_unit_test(a_trace_being_read_is_not_handed_to_programs_started_meanwhile),
     };

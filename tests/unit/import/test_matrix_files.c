@@ -1,5 +1,5 @@
-/* What of Matrix's is read from files and written to them: dumps of the log, streams of events, method mappings, black
- * lists; and which methods get ids. */
+/* Files of Matrix that are read or written: dumps of the log, streams of events, method mappings, black lists. Also:
+ * which methods get ids. */
 #include "engine/base/error.h"
 #include "engine/method/matrix/matrix_entry.h"
 #include "engine/trace/import/matrix/matrix_events.h"
@@ -100,7 +100,7 @@ static void a_dump_of_a_part_of_an_entry_is_refused(void **state)
     assert_int_equal(strobe_matrix_raw_read("/", &entries, &count, &error), STROBE_IO);
 }
 
-/* Messages that are cut out of a log: outermost ones, whole; what is open reaches to the end. */
+/* Finds the messages in a log: outermost ones, complete. A message that is still open reaches to the end. */
 static void messages_are_found_in_a_log(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void streams_are_taken_apart(void **state)
     strobe_matrix_events_free(&e);
 }
 
-static void what_is_no_event_is_refused_by_its_column(void **state)
+static void an_invalid_event_is_refused_with_its_column(void **state)
 {
     (void)state;
     static const struct {
@@ -211,7 +211,7 @@ static void a_mapping_is_written_by_id_with_the_dispatch_last(void **state)
     strobe_matrix_map_close(m);
 }
 
-static void what_is_no_mapping_is_refused_by_its_line(void **state)
+static void an_invalid_mapping_is_refused_with_its_line(void **state)
 {
     (void)state;
     static const struct {
@@ -257,7 +257,7 @@ static void a_black_list_takes_classes_and_packages_whole(void **state)
     static const char *const in[] = {"com.example.Feed",    "com/example/Feed",       "com.example.Feed$Row",
                                      "android.os.Handler",  "com.example.ads.Banner", "com/example/ads/x/Y",
                                      "com.tencent.matrix.A"};
-    /* Upstream: names that begin alike count as listed. */
+    /* Upstream: any name with the same beginning counts as listed. */
     static const char *const out[] = {"com.example.Feeds", "com.example.adsense.B", "androidx.core.A", "com.example",
                                       "a"};
     for (size_t i = 0; i < sizeof in / sizeof *in; i++)
@@ -338,7 +338,7 @@ static void ids_go_on_after_the_largest_of_the_base_mapping(void **state)
     strobe_matrix_blacklist_close(l);
 }
 
-/* Upstream: ids beyond 20 bits are given out, and what has one is never recorded. */
+/* Upstream: ids beyond 20 bits are given out, and their methods are never recorded. */
 static void more_methods_than_ids_are_refused(void **state)
 {
     (void)state;
@@ -363,9 +363,9 @@ int main(void)
         cmocka_unit_test(a_dump_of_a_part_of_an_entry_is_refused),
         cmocka_unit_test(messages_are_found_in_a_log),
         cmocka_unit_test(streams_are_taken_apart),
-        cmocka_unit_test(what_is_no_event_is_refused_by_its_column),
+        cmocka_unit_test(an_invalid_event_is_refused_with_its_column),
         cmocka_unit_test(a_mapping_is_written_by_id_with_the_dispatch_last),
-        cmocka_unit_test(what_is_no_mapping_is_refused_by_its_line),
+        cmocka_unit_test(an_invalid_mapping_is_refused_with_its_line),
         cmocka_unit_test(a_black_list_takes_classes_and_packages_whole),
         cmocka_unit_test(methods_that_are_not_worth_a_probe_get_none),
         cmocka_unit_test(ids_go_on_after_the_largest_of_the_base_mapping),

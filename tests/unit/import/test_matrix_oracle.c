@@ -1,6 +1,6 @@
-/* Random streams of Matrix's method log. Under the documented contract, what was written to a log, cut out of it and
- * built again is the tree of calls that were made, by an oracle that keeps the tree itself; under the upstream one, it
- * is what a slow model of Matrix's parser makes, that has its lists as the parser has them. */
+/* Random streams of Matrix's method log. Under the documented contract, a log is written, cut and built again. The
+ * result is the tree of the calls that were made, as an oracle keeps it. Under the upstream contract, the result is
+ * that of a slow model of Matrix's parser, which uses the parser's lists. */
 #include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
 
@@ -49,7 +49,7 @@ static uint64_t now_ms, base_ns = 77000000;
 static struct strobe_matrix_clock clock;
 static struct strobe_matrix_log matrix;
 
-/* Moves on by some ms, which the clock's thread publishes. */
+/* Moves time on by some ms, and publishes it as the clock's thread does. */
 static void pass_time(void)
 {
     now_ms += below(4) ? below(3) : below(6000);
@@ -59,14 +59,14 @@ static void pass_time(void)
 static void stray_exits(void)
 {
     if (below(40) == 0)
-        strobe_matrix_leave(&matrix, 900000 + below(9)); /* of methods that are never entered */
+        strobe_matrix_leave(&matrix, 900000 + below(9)); /* exits of methods that are never entered */
 }
 
 enum how { RETURNS, THROWS };
 
-/* Makes a call, and what it calls. One that is left by an exception writes no exit, and neither do those whose callees
- * throw through them: they end when the one that catches does. Methods that throw are called by nobody else at that
- * depth, since of two open calls of one method an exit can only mean the innermost. */
+/* Makes a call and the calls in it. A call that an exception leaves writes no exit, and neither do the calls through
+ * which the exception passes. They end with the call that catches it. Of two open calls of one method, an exit can
+ * only mean the innermost. So each depth has a separate method that throws. */
 static enum how make_call(uint32_t caller, uint32_t depth, bool may_throw)
 {
     uint32_t self = call_count++;
@@ -99,7 +99,8 @@ static enum how make_call(uint32_t caller, uint32_t depth, bool may_throw)
     return RETURNS;
 }
 
-/* Callees of a caller's calls, one item a method, and so on: looks at all calls for each. `of`: calls of one item. */
+/* Lists the callees of a set of calls `of`, one item for each method, and so on for each item. Visits all calls for
+ * each item. */
 static void list_callees(const bool *of, int32_t depth, struct strobe_matrix_item *items, size_t *count)
 {
     for (uint32_t i = 0; i < call_count; i++) {
@@ -133,7 +134,7 @@ static void a_log_that_is_cut_and_built_again_is_the_tree_of_calls(void **state)
     assert_non_null(b);
     strobe_matrix_clock_open(&clock, base_ns, true);
     assert_int_equal(strobe_matrix_log_open(&matrix, memory, sizeof memory, CAPACITY, &clock), STROBE_OK);
-    now_ms = 1; /* an end of 0 is none */
+    now_ms = 1; /* an end of 0 is invalid */
     for (uint32_t round = strobe_trial_rounds(400); round--;) {
         struct strobe_matrix_stack stack;
         struct strobe_matrix_mark mark = strobe_matrix_mark(&matrix);
@@ -185,7 +186,7 @@ static void model_walk(const struct item *i, struct strobe_matrix_item *items, s
 static size_t model_build(const uint64_t *entries, size_t n, bool strict, int64_t end_ms,
                           struct strobe_matrix_item *items)
 {
-    static uint64_t raw[ITEMS_MOST], moved[ITEMS_MOST]; /* raw: the top of the stack last */
+    static uint64_t raw[ITEMS_MOST], moved[ITEMS_MOST]; /* raw: the top of the stack comes last */
     size_t raws = 0, count = 0;
     int depth = 0;
     bool begun = !strict;
@@ -255,7 +256,7 @@ static size_t model_build(const uint64_t *entries, size_t n, bool strict, int64_
     return count;
 }
 
-/* Takes an item out of a list. */
+/* Removes an item from a list. */
 static void take_out(struct strobe_matrix_item *items, size_t *count, size_t at)
 {
     memmove(items + at, items + at + 1, (--*count - at) * sizeof *items);
@@ -274,7 +275,7 @@ static void model_trim(struct strobe_matrix_item *items, size_t *count, size_t t
         *count = 30;
 }
 
-/* Streams of few methods, many of which match nothing, with clocks that stand, jump and now and then go back. */
+/* Makes a stream of few methods, many of which match nothing. Its clock stands, jumps and sometimes goes back. */
 static size_t make_stream(uint64_t *entries, size_t most)
 {
     size_t n = 1 + below((uint32_t)most);
@@ -320,8 +321,8 @@ static void the_upstream_contract_is_what_a_slow_model_of_the_parser_makes(void 
     strobe_matrix_builder_close(b);
 }
 
-/* Any stream, by the documented contract: no item is without its caller, neither before trimming nor after; siblings
- * are of different methods; no call is lost or invented. */
+/* Any stream, by the documented contract: each item has its caller, before and after trimming; siblings are of
+ * different methods; no call is lost or added. */
 static void the_documented_contract_makes_trees_of_anything(void **state)
 {
     (void)state;
@@ -352,7 +353,7 @@ static void the_documented_contract_makes_trees_of_anything(void **state)
     strobe_matrix_builder_close(b);
 }
 
-/* Many methods under one caller, and many open calls: what is found by tables is what is found by looking. */
+/* With many methods under one caller, and with many open calls, lookups by tables find the same as searches. */
 static void many_callees_and_deep_stacks_are_put_together_alike(void **state)
 {
     (void)state;
@@ -383,8 +384,8 @@ static void many_callees_and_deep_stacks_are_put_together_alike(void **state)
         entries[n++] = strobe_matrix_entry(true, i, 1);
     for (uint32_t i = 0; i < DEEP; i++)
         entries[n++] = strobe_matrix_entry(false, 600000 + i % 3, 1);
-    entries[n++] = strobe_matrix_entry(false, 3, 9);    /* far down */
-    entries[n++] = strobe_matrix_entry(false, DEEP, 9); /* not open any more */
+    entries[n++] = strobe_matrix_entry(false, 3, 9);    /* far down in the stack */
+    entries[n++] = strobe_matrix_entry(false, DEEP, 9); /* no longer open */
     entries[n++] = strobe_matrix_entry(false, 2, 9);
     entries[n++] = strobe_matrix_entry(false, STROBE_MATRIX_DISPATCH, 9);
     assert_int_equal(strobe_matrix_build(b, entries, n, true, 9, &stack, &stats), STROBE_OK);

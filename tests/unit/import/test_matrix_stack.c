@@ -171,7 +171,7 @@ static void what_is_open_at_the_end_is_kept_also_when_not_strict(void **state)
 }
 
 /* Upstream: O1 takes 2 (d 2), which is no match and makes no item, then 1 (d 1): 1(1,9). */
-static void calls_left_by_an_exception_end_with_who_caught_it(void **state)
+static void calls_left_by_an_exception_end_with_the_catching_call(void **state)
 {
     (void)state;
     const char *stream = "ID@0 I1@1 I2@2 O1@10 OD@20";
@@ -399,7 +399,7 @@ static void trimming_takes_the_shortest_from_the_end_and_stops_in_time(void **st
     }
 }
 
-/* Upstream: 1 goes in the first pass, what it called stays. */
+/* Upstream: 1 is removed in the first pass, and the calls in it stay. */
 static void trimming_leaves_no_item_without_its_caller(void **state)
 {
     (void)state;
@@ -411,7 +411,7 @@ static void trimming_leaves_no_item_without_its_caller(void **state)
     trims(UPSTREAM, "0,8,100 1,1,4 2,2,50 3,3,2 1,4,60", 3, "0,8,1,100 2,2,1,50 1,4,1,60");
 }
 
-/* The 60th pass takes what is below 300 ms. What is left beyond the target then goes from the end: upstream's end is
+/* The 60th pass removes items below 300 ms. Items beyond the target are then removed from the end: upstream's end is
  * 30 items, whatever the target. */
 static void after_sixty_passes_the_first_items_are_left(void **state)
 {
@@ -500,7 +500,7 @@ int main(void)
         cmocka_unit_test(without_a_message_the_stack_is_empty),
         cmocka_unit_test(what_is_open_at_the_end_ends_there_when_strict),
         cmocka_unit_test(what_is_open_at_the_end_is_kept_also_when_not_strict),
-        cmocka_unit_test(calls_left_by_an_exception_end_with_who_caught_it),
+        cmocka_unit_test(calls_left_by_an_exception_end_with_the_catching_call),
         cmocka_unit_test(an_exit_that_matches_nothing_in_a_message_is_dropped),
         cmocka_unit_test(an_exit_that_matches_nothing_never_takes_the_root),
         cmocka_unit_test(a_message_within_another_keeps_the_stack),

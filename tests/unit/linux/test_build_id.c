@@ -57,7 +57,8 @@ static void an_id_is_found_behind_another_note(void **state)
     assert_memory_equal(id, n.bytes + n.count - ID_BYTES, ID_BYTES);
 }
 
-/* In a segment aligned to 8 the content of a note of four bytes of name begins at 16, and so does the next note. */
+/* In a segment aligned to 8, the content of a note with a name of four bytes begins at 16, and the next note is
+ * aligned to 8, too. */
 static void padding_follows_the_alignment_of_the_segment(void **state)
 {
     (void)state;

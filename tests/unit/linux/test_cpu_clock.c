@@ -81,7 +81,7 @@ static bool all_done(uint32_t count)
     return true;
 }
 
-/* Plays `count` threads at `work`, and the sampler's part: clocks are kept going until all are done. */
+/* Runs `count` threads at `work`. Meanwhile keeps their clocks going, as the sampler does, until all have ended. */
 static void play(uint32_t count, void (*work)(struct ticker *))
 {
     memset(tickers, 0, sizeof tickers);
@@ -118,7 +118,7 @@ static void skip_where_refused(void)
     }
 }
 
-/* ---- what ticks */
+/* ---- ticking threads */
 
 static void compute_100_ms(struct ticker *t)
 {
@@ -126,9 +126,8 @@ static void compute_100_ms(struct ticker *t)
     compute(100 * MS);
 }
 
-/* One period may hold more CPU time than it should where the machine itself is kept waiting by others (stolen time),
- * and one that ends in the system is dropped: 83 to 98 of 100 were seen beside a load of 18. A clock that is looked at
- * by the kernel's tick has at most 25. */
+/* Stolen time can make a period longer, and a tick that falls into the system is dropped. With a load of 18, 83 to
+ * 98 of 100 ticks were seen. A clock checked at the kernel's tick would give at most 25. */
 static void a_thread_ticks_once_in_each_period_of_its_cpu_time_however_many_compete(void **state)
 {
     (void)state;
@@ -167,13 +166,13 @@ static void no_call_is_interrupted_by_a_tick(void **state)
     }
 }
 
-/* Counts in `calls` the signals that came although the thread did not take them. */
+/* Counts in `calls` the pending signals that the thread blocked. */
 static void block_and_compute(struct ticker *t)
 {
     unsigned long all = ~0ul;
     struct timespec at_once = {0, 0};
     siginfo_t info;
-    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, 8); /* as a program does that asks the kernel itself */
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, 8); /* a raw call, as of a program that bypasses the C library */
     compute((STROBE_CPU_CLOCK_CREDIT + 50) * (uint64_t)MS);
     while (syscall(SYS_rt_sigtimedwait, &all, &info, &at_once, 8) == linux_host.signal)
         t->calls++;

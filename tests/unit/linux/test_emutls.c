@@ -37,7 +37,7 @@ static struct control counter = {.bytes = 8, .align = 8, .initial = &first}, oth
 
 static pthread_barrier_t all_met;
 
-/* Meets the variable, keeps it until all threads have, and returns its address when it held what this thread wrote. */
+/* Uses the variable until all threads have used it. Returns its address when it kept the value of this thread. */
 static void *keep_own_value(void *unused)
 {
     uint64_t *value = __emutls_get_address(&counter);
@@ -50,7 +50,7 @@ static void *keep_own_value(void *unused)
     return fresh && own ? value : NULL;
 }
 
-/* How many of `count` threads at a time had a value of their own. */
+/* Returns how many of `count` concurrent threads had their own value. */
 static int count_own_values(int count)
 {
     pthread_t thread[64];
@@ -99,7 +99,7 @@ static void threads_without_a_key_value_have_their_own_too(void **state)
     forget_spare_pages();
 }
 
-static void capture_is_off_and_the_program_goes_on_when_spare_pages_are_used_up(void **state)
+static void capture_is_off_and_the_program_continues_when_spare_pages_are_used_up(void **state)
 {
     (void)state;
     no_memory = true;
@@ -127,7 +127,7 @@ int main(void)
         cmocka_unit_test(each_thread_has_its_own_variables),
         cmocka_unit_test(threads_without_memory_have_their_own_as_long_as_there_are_spare_pages),
         cmocka_unit_test(threads_without_a_key_value_have_their_own_too),
-        cmocka_unit_test(capture_is_off_and_the_program_goes_on_when_spare_pages_are_used_up),
+        cmocka_unit_test(capture_is_off_and_the_program_continues_when_spare_pages_are_used_up),
         cmocka_unit_test(more_variables_than_a_page_holds_turn_the_capture_off),
     };
     strobe_switch = &switch_word;

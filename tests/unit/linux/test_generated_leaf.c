@@ -33,7 +33,7 @@ static uint64_t returns_to; /* in the caller, behind its call */
 static struct strobe_linux linux_host;
 static struct strobe_window own_stack;
 
-/* What was seen in the callee: frames[0] is the callee, [1] its caller, [2] the caller's. */
+/* Frames that the callee sees: frames[0] is the callee, [1] its caller, [2] the caller's caller. */
 static uint32_t seen, whole, caller_missing, wrong;
 static bool stepping;
 
@@ -137,7 +137,7 @@ static uint32_t call_a_stub(uint32_t at)
     return put_distance(PUT(at, 0xe8), STUB);
 }
 
-/* Nothing says where this leads: mov $imm64,%rax; mov %rax,%rcx; call *%rcx. */
+/* The target cannot be derived from the code: mov $imm64,%rax; mov %rax,%rcx; call *%rcx. */
 static uint32_t call_a_register(uint32_t at)
 {
     return PUT(put_address(PUT(at, 0x48, 0xb8), CALLEE), 0x48, 0x89, 0xc1, 0xff, 0xd1);
@@ -181,10 +181,10 @@ static void a_leaf_whose_call_says_nothing_gets_no_wrong_caller(void **state)
     assert_int_equal(run_stepping(), 42);
     assert_int_equal(seen, 6);
     assert_int_equal(wrong, 0);
-    assert_int_equal(whole, 1); /* its return says so itself */
+    assert_int_equal(whole, 1); /* the return instruction itself proves it */
 }
 
-/* The stale address is behind a call of the callee, as a real one may be. */
+/* The stale address is behind a call of the callee, as a real stale address may be. */
 static void lay_stale_call(void)
 {
     put_distance(PUT(STALE - 5, 0xe8), CALLEE);

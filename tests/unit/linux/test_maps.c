@@ -52,7 +52,7 @@ static void a_line_of_another_form_is_refused(void **state)
     }
 }
 
-static void a_path_that_does_not_fit_is_cut_and_said_to_be(void **state)
+static void a_path_that_does_not_fit_is_cut_and_reported(void **state)
 {
     char line[2000];
     struct strobe_linux_map map;
@@ -102,7 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_gives_range_rights_and_path),
         cmocka_unit_test(a_line_of_another_form_is_refused),
-        cmocka_unit_test(a_path_that_does_not_fit_is_cut_and_said_to_be),
+        cmocka_unit_test(a_path_that_does_not_fit_is_cut_and_reported),
         cmocka_unit_test(this_program_is_mapped_from_its_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

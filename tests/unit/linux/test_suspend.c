@@ -23,7 +23,7 @@ static struct strobe_linux linux_host;
 static strobe_a32 unblocked;
 static const uint64_t SECOND = 1000000000;
 
-/* A thread that counts, so that one can see whether it runs. */
+/* A thread that counts: the count shows whether it runs. */
 struct counter {
     pthread_t thread;
     strobe_a32 tid, stop, block;
@@ -34,7 +34,7 @@ static void *count_up(void *p)
 {
     struct counter *c = p;
     unsigned long all = ~0ul;
-    if (strobe_load_relaxed(&c->block)) /* as a program does that asks the kernel itself */
+    if (strobe_load_relaxed(&c->block)) /* a raw call, as of a program that bypasses the C library */
         syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, 8);
     strobe_store_release(&c->tid, (uint32_t)syscall(SYS_gettid));
     while (!strobe_load_relaxed(&c->stop))
@@ -76,7 +76,7 @@ static enum strobe_status go(struct counter *c)
     return linux_host.host.resume(&linux_host, strobe_load_relaxed(&c->tid));
 }
 
-/* The race detector holds signals back until the thread calls into it: a thread then stands elsewhere, and later. */
+/* The race detector delays signals until the thread calls into it, so the thread stops later and elsewhere. */
 #if defined(__SANITIZE_THREAD__)
 enum { SIGNALS_ARE_PROMPT = 0 };
 #elif defined(__has_feature)
@@ -95,7 +95,7 @@ static void needs_prompt_signals(void)
         skip();
 }
 
-static void a_stopped_thread_stands_and_a_resumed_one_goes_on(void **state)
+static void a_stopped_thread_does_not_run_and_a_resumed_one_does(void **state)
 {
     struct counter c = {0};
     struct strobe_regs regs;
@@ -108,8 +108,8 @@ static void a_stopped_thread_stands_and_a_resumed_one_goes_on(void **state)
         sched_yield();
         assert_int_equal(strobe_load_relaxed(&c.count), at);
         uint64_t pc = regs.pc, routine = (uint64_t)(uintptr_t)count_up;
-        assert_in_range(pc - routine + 4096, 0, 8192);  /* its loop, or what its loop calls */
-        assert_in_range(regs.fp - regs.sp, 0, 1 << 20); /* which keep frame pointers */
+        assert_in_range(pc - routine + 4096, 0, 8192);  /* in its loop, or in a function that the loop calls */
+        assert_in_range(regs.fp - regs.sp, 0, 1 << 20); /* both keep frame pointers */
         assert_int_equal(go(&c), STROBE_OK);
     }
     assert_true(moves(&c));
@@ -131,7 +131,7 @@ static void a_resumed_thread_does_not_wait_for_its_watchdog(void **state)
     counter_start(&c);
     for (int i = 0; i < 20; i++) {
         assert_int_equal(stop(&c, &regs), STROBE_OK);
-        usleep(1000); /* it is asleep by now */
+        usleep(1000); /* by then the stopped thread sleeps */
         uint64_t at = strobe_load_relaxed(&c.count), began = now_ns();
         assert_int_equal(go(&c), STROBE_OK);
         while (strobe_load_relaxed(&c.count) == at)
@@ -205,15 +205,15 @@ static void a_sampler_that_dies_leaves_no_thread_standing_S46(void **state)
     needs_prompt_signals();
     counter_start(&c);
     assert_int_equal(stop(&c, &regs), STROBE_OK);
-    /* nobody resumes it */
+    /* The watchdog resumes the thread. */
     assert_true(moves(&c));
-    assert_int_equal(go(&c), STROBE_LATE); /* and who comes back late learns that what it read is not good */
+    assert_int_equal(go(&c), STROBE_LATE); /* the late sampler learns that its data is not valid */
     assert_int_equal(stop(&c, &regs), STROBE_OK);
     assert_int_equal(go(&c), STROBE_OK);
     counter_stop(&c);
 }
 
-static void settle_returns_at_once_when_nobody_asks(void **state)
+static void settle_returns_immediately_without_a_request(void **state)
 {
     (void)state;
     linux_host.host.settle(&linux_host, (uint32_t)syscall(SYS_gettid));
@@ -230,7 +230,7 @@ static void memory_is_read_up_to_the_first_hole_and_never_faults_S41(void **stat
     mprotect(pages + 2 * 4096, 4096, PROT_NONE);
     const struct strobe_host *h = &linux_host.host;
     assert_int_equal(h->read(h->ctx, (uint64_t)(uintptr_t)pages, out, sizeof out, &copied), STROBE_OK);
-    /* the way that is left to an emulated program reads protected memory too */
+    /* An emulated program reads by another call, which reads protected memory too. */
     assert_int_equal(copied, strobe_trial_emulated() ? 3 * 4096 : 2 * 4096);
     assert_int_equal(out[0], 'a');
     assert_int_equal(out[8191], 'z');
@@ -263,13 +263,13 @@ static int start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stopped_thread_stands_and_a_resumed_one_goes_on),
+        cmocka_unit_test(a_stopped_thread_does_not_run_and_a_resumed_one_does),
         cmocka_unit_test(a_resumed_thread_does_not_wait_for_its_watchdog),
         cmocka_unit_test(a_blocked_word_set_in_time_keeps_the_thread_undisturbed),
         cmocka_unit_test(a_thread_that_has_ended_is_reported_as_gone),
         cmocka_unit_test(a_thread_that_blocks_all_signals_is_late_and_never_stops_later),
         cmocka_unit_test(a_sampler_that_dies_leaves_no_thread_standing_S46),
-        cmocka_unit_test(settle_returns_at_once_when_nobody_asks),
+        cmocka_unit_test(settle_returns_immediately_without_a_request),
         cmocka_unit_test(memory_is_read_up_to_the_first_hole_and_never_faults_S41),
         cmocka_unit_test(the_stop_signal_is_only_heeded_from_ourselves),
     };

@@ -34,7 +34,7 @@ struct target {
     bool sleeps;
 };
 
-/* The sleeper waits in a call that no hook of ours knows. */
+/* The sleeper waits in a call without a hook. */
 static void *live(void *arg)
 {
     struct target *t = arg;
@@ -62,7 +62,7 @@ static void end(struct target *t)
     strobe_store_release(&t->stop, 1);
     sem_post(&t->sleep);
     pthread_join(t->thread, NULL);
-    /* a joined thread may still be on its way out of the kernel */
+    /* A joined thread may still be in its exit in the kernel. */
     while (syscall(SYS_tgkill, getpid(), strobe_load_relaxed(&t->tid), 0) == 0)
         sched_yield();
     sem_destroy(&t->sleep);
@@ -76,8 +76,7 @@ static enum strobe_status stop_and_go(uint32_t tid)
     return status == STROBE_OK ? host.host.resume(&host, tid) : status;
 }
 
-/* A thread that runs is stopped, if not at once: under valgrind it sleeps now and then although the program has it
- * run. */
+/* Retries the stop of a running thread, because under valgrind the thread sleeps now and then. */
 static enum strobe_status stop_while_it_runs(uint32_t tid)
 {
     enum strobe_status status = stop_and_go(tid);
@@ -99,7 +98,8 @@ static uint32_t descriptors(void)
     return count;
 }
 
-/* What a sampler meets; in a thread, as it gives up its descriptors. Nothing is asserted there. */
+/* The results for each state of a thread. The thread that collects them gives up its descriptors and must not
+ * assert. */
 struct findings {
     enum strobe_status running, sleeping, ended;
     uint32_t wrong, interrupted, descriptors;
@@ -154,7 +154,7 @@ static int look_at_all(void **state)
     return 0;
 }
 
-static void a_running_thread_is_stopped_and_let_go(void **state)
+static void a_running_thread_is_stopped_and_resumed(void **state)
 {
     (void)state;
     assert_int_equal(found.running, STROBE_OK);
@@ -182,7 +182,7 @@ static void more_threads_than_are_kept_open_are_distinguished(void **state)
     assert_in_range(found.descriptors, 1, DESCRIPTORS_MAX);
 }
 
-/* In a process whose filter of system calls refuses the clock of another thread. */
+/* Runs in a process whose seccomp filter refuses the clock of another thread. */
 static int a_refused_clock(void)
 {
     struct sock_filter filter[] = {
@@ -210,7 +210,7 @@ static void a_thread_whose_clock_is_refused_is_not_taken_for_gone_S16(void **sta
         _exit(a_refused_clock());
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
-    if (WEXITSTATUS(status) == 77) /* no filters on this machine */
+    if (WEXITSTATUS(status) == 77) /* no seccomp filters on this machine */
         skip();
     assert_int_equal(WEXITSTATUS(status), 0);
 }
@@ -218,7 +218,7 @@ static void a_thread_whose_clock_is_refused_is_not_taken_for_gone_S16(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_running_thread_is_stopped_and_let_go),
+        cmocka_unit_test(a_running_thread_is_stopped_and_resumed),
         cmocka_unit_test(a_thread_that_sleeps_in_a_call_is_left_alone),
         cmocka_unit_test(a_thread_that_has_ended_is_gone),
         cmocka_unit_test(more_threads_than_are_kept_open_are_distinguished),

@@ -1,4 +1,4 @@
-/* Damaged call frame information: whatever the bytes are, the search for rules ends and reads nothing outside them. The
+/* Damaged call frame information: with any bytes, the search for rules ends and reads nothing outside them. The
  * bytes lie between two unreadable pages (S-44). */
 #include "engine/backend/linux/eh_frame.h"
 
@@ -54,7 +54,7 @@ static int prepare(void **state)
            mprotect(pages + pages_bytes - PAGE, PAGE, PROT_NONE);
 }
 
-/* Puts the first `bytes` of the information where they end before a page that can't be read. */
+/* Copies the first `bytes` of the information to the end of the readable pages. */
 static uint8_t *put_at_end(uint64_t bytes)
 {
     uint8_t *at = pages + pages_bytes - PAGE - bytes;
@@ -62,7 +62,7 @@ static uint8_t *put_at_end(uint64_t bytes)
     return at;
 }
 
-/* Looks for the rules of places all over the code, of the table's entries, and of their ends. */
+/* Looks up rules for addresses all over the code, for those of the table's entries, and for their ends. */
 static uint64_t look_everywhere(const uint8_t *bytes, uint64_t size)
 {
     struct strobe_eh_frame e;
@@ -102,7 +102,7 @@ static void bytes_that_are_changed_at_random_lead_to_no_read_outside(void **stat
         uint8_t *at = put_at_end(whole_bytes);
         for (int k = 0; k < 1 + i % 64; k++) {
             random = strobe_mix64(random + (uint64_t)i + 1);
-            /* Half of the changes meet the header, the table and the first entries. */
+            /* Half of the changes are in the header, the table and the first entries. */
             uint64_t place = (random >> 8) % (random & 1 ? whole_bytes : 256);
             at[place] = (uint8_t)(random >> 40);
         }
@@ -111,7 +111,7 @@ static void bytes_that_are_changed_at_random_lead_to_no_read_outside(void **stat
     assert_true(described > 0);
 }
 
-/* A header whose table leads to a description at the very end, of which the length passes it. */
+/* The table leads to a description near the end of the information, and its length passes that end. */
 static void a_description_that_passes_the_end_describes_nothing(void **state)
 {
     (void)state;

@@ -72,14 +72,14 @@ static void a_library_has_rules_from_the_next_update_on_and_none_after_it_went(v
     strobe_unwind_images_update(&linux_host.host);
     assert_int_equal(kind_at(pc), STROBE_UNWIND_FRAME);
     dlclose(library);
-    /* Its memory is gone by now: what is found without an update comes from our copy. */
+    /* The library's memory is unmapped: before an update, lookups use the copy. */
     assert_int_equal(kind_at(pc + 1), STROBE_UNWIND_FRAME);
     strobe_unwind_images_update(&linux_host.host);
     assert_int_equal(kind_at(pc), STROBE_UNWIND_BY_FP);
     assert_int_equal(kind_at(pc + 1), STROBE_UNWIND_BY_FP);
 }
 
-/* Many more than there is memory for, were it not used again. */
+/* Loads many more libraries than the memory would hold without reuse. */
 static void libraries_that_come_and_go_leave_no_memory_behind(void **state)
 {
     (void)state;

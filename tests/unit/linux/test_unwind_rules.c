@@ -74,7 +74,7 @@ static void close_image(struct image *m)
     munmap(m->file, m->bytes);
 }
 
-/* ---- what elfutils says, as a rule; false when a rule can't say it ---- */
+/* ---- the rules of elfutils, in Strobe's form; false when this form cannot express one ---- */
 
 static bool oracle_cfa(Dwarf_Frame *frame, struct strobe_unwind_rule *out)
 {
@@ -175,7 +175,7 @@ static void check_function(const struct image *m, uint64_t start, uint64_t end)
         Dwarf_Addr row_start, row_end;
         bool is_signal;
         if (dwarf_cfi_addrframe(m->oracle, pc, &frame) != 0)
-            return; /* elfutils finds another entry, or none, for a function that several describe */
+            return; /* elfutils may find another entry, or no entry, for a function that several entries describe */
         int column = dwarf_frame_info(frame, &row_start, &row_end, &is_signal);
         assert_true(column >= 0 && row_end > pc);
         struct strobe_unwind_rule expected = oracle_rule(frame);
@@ -216,7 +216,7 @@ static int check_loaded(struct dl_phdr_info *info, size_t bytes, void *unused)
 static void rules_are_those_of_elfutils(void **state)
 {
     (void)state;
-    /* Where they are installed: hand-written assembler, other compilers, large frames. */
+    /* Files used if installed: they contain hand-written assembler, code of other compilers, and large frames. */
     static const char *const others[] = {
         "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
         "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
@@ -234,7 +234,7 @@ static void rules_are_those_of_elfutils(void **state)
     assert_true(rows > 10000);
     assert_true(ends > 0);
 #ifdef __x86_64__
-    assert_true(signals > 0); /* elsewhere the kernel's vDSO has it, which is no file */
+    assert_true(signals > 0); /* on other machines only the vDSO has signal frames, and it is not a file */
 #endif
     assert_true(undescribed * 1000 <= rows);
 }

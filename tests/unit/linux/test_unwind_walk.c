@@ -99,7 +99,7 @@ static void walk_interrupted(const ucontext_t *u, struct stack *out)
     reverse_frames(out);
 }
 
-/* The same by libunwind: from the place where the signal has interrupted. */
+/* Walks by libunwind, from the instruction that the signal interrupted. */
 static void walk_by_libunwind(const ucontext_t *u, struct stack *out)
 {
     unw_cursor_t cursor;
@@ -256,7 +256,7 @@ static void stacks_of_handlers_go_on_where_the_signal_interrupted(void **state)
         show_stack("ours", &found);
     assert_int_equal(in_caller, 1);
     assert_int_equal(found.end, STROBE_WALK_ROOT);
-    /* libunwind has the interrupted instruction as it is, we as a return address. */
+    /* libunwind reports the interrupted instruction itself, the engine reports it as a return address. */
     assert_int_equal(found.count, expected.count);
     uint32_t other = 0;
     for (uint32_t i = 0; i < found.count; i++)
@@ -270,7 +270,7 @@ static void stacks_of_handlers_go_on_where_the_signal_interrupted(void **state)
 
 /* ---- windows ---- */
 
-/* memcpy would be stopped by the address sanitizer at what it has put between variables. */
+/* Used in place of memcpy, because the address sanitizer stops memcpy at its red zones between variables. */
 static STROBE_READS_STACKS void copy_stack(void *to, uint64_t from, size_t bytes)
 {
     volatile uint64_t *out = to;
@@ -311,9 +311,9 @@ static __attribute__((noinline)) void walk_in_windows(void)
     struct strobe_window window = {.low = frame, .high = own_stack.high};
     whole.end = strobe_unwinder_table.hooked(frame, &window, whole.frames + FRAMES, FRAMES, &whole.count);
     reverse_frames(&whole);
-    uint64_t most = own_stack.high - frame < 4096 ? own_stack.high - frame : 4096; /* little, without environment */
+    uint64_t most = own_stack.high - frame < 4096 ? own_stack.high - frame : 4096; /* the stack may be short */
     for (uint64_t bytes = 0; bytes < most; bytes += 8) {
-        /* What lies above the window may not be read: it is not there. */
+        /* An unreadable page begins at the window's end, so a read beyond it fails. */
         uint8_t *pages = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         uint8_t *copy = pages + 2 * 4096 - bytes;
         copy_stack(copy, frame, (size_t)bytes);
@@ -338,7 +338,7 @@ static void a_stack_that_leaves_its_window_is_cut_there(void **state)
 
 /* ---- other stacks ---- */
 
-static void *expected_frames[FRAMES]; /* with the walking function itself first */
+static void *expected_frames[FRAMES]; /* begins with the walking function */
 static int expected_count;
 
 static void *walk_on_thread(void *out)
@@ -383,8 +383,8 @@ static void walk_on_alternate_stack(int number, siginfo_t *info, void *context)
     static struct stack s;
     (void)number, (void)info;
     handler_frame = __builtin_frame_address(0);
-    memset(alt, 0xa5, (size_t)(handler_frame - 1024 - alt)); /* the handler's own frame is smaller than that */
-    strobe_add_relaxed(&rules->generation, 1);               /* no rule is known: the deepest way */
+    memset(alt, 0xa5, (size_t)(handler_frame - 1024 - alt)); /* the handler's own frame has less than 1024 bytes */
+    strobe_add_relaxed(&rules->generation, 1);               /* no cached rules: the path that takes most stack */
     walk_interrupted(context, &s);
 }
 

@@ -24,7 +24,7 @@ void *own_memset(void *to, int byte, size_t bytes);
 enum { LONGEST = 200, AROUND = 20, ROOM = LONGEST + 2 * AROUND };
 static char source[ROOM], made[ROOM], wanted[ROOM];
 
-/* Sets both up alike, other than what is copied or filled. */
+/* Gives `made` and `wanted` equal bytes, and `source` other ones. */
 static void set_up(void)
 {
     for (int i = 0; i < ROOM; i++) {

@@ -126,7 +126,7 @@ static void nothing(void *context)
     (void)context;
 }
 
-/* ---- what hooks record */
+/* ---- records of hooks */
 
 static void allocations_and_releases_are_counted_to_the_last(void **state)
 {
@@ -234,7 +234,7 @@ static void groups_that_are_not_wanted_leave_their_pointers_alone(void **state)
     assert_int_equal(requests(STROBE_KIND_CLOSE), 1);
 }
 
-/* ---- who lets whom go */
+/* ---- waits and their wakers */
 
 struct play {
     pthread_mutex_t mutex;
@@ -259,11 +259,11 @@ static void hold_for_a_while(void *p)
     sleep_ns(s->wait_ns);
 }
 
-/* One way to wait, and one to let go. `takes` is done first by who lets go. */
-struct way {
+/* A wait_case: how a thread waits, and how another thread ends the wait. The waker calls `takes` first. */
+struct wait_case {
     const char *name;
     enum strobe_kind kind;
-    void (*takes)(struct play *s), (*lets_go)(struct play *s), (*waits)(struct play *s);
+    void (*takes)(struct play *s), (*releases)(struct play *s), (*waits)(struct play *s);
     uint64_t (*what)(struct play *s);
 };
 
@@ -442,7 +442,7 @@ static uint64_t the_once(struct play *s)
     return object(&s->once);
 }
 
-static const struct way ways[] = {
+static const struct wait_case wait_cases[] = {
     {"mutex", STROBE_KIND_MUTEX, take_mutex, give_mutex, have_mutex, the_mutex},
     {"unfair lock", STROBE_KIND_MUTEX, take_unfair, give_unfair, have_unfair, the_unfair},
     {"reader behind writer", STROBE_KIND_RWLOCK, take_write, give_rwlock, have_read, the_rwlock},
@@ -458,17 +458,17 @@ static const struct way ways[] = {
 
 struct part {
     struct play *play;
-    const struct way *way;
+    const struct wait_case *wait_case;
 };
 
-/* Holds what the other waits for, and meanwhile takes and gives another lock, again and again. */
-static void *lets_go(void *p)
+/* Holds the object of the wait, and meanwhile locks and unlocks another lock repeatedly. */
+static void *release_later(void *p)
 {
     struct part *part = p;
     pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
     pthread_setname_np(pthread_self(), "waker");
-    if (part->way->takes) {
-        part->way->takes(part->play);
+    if (part->wait_case->takes) {
+        part->wait_case->takes(part->play);
         part->play->ready = true;
         for (int i = 0; i < 30; i++) {
             app->pthread_mutex_lock(&other);
@@ -476,7 +476,7 @@ static void *lets_go(void *p)
             sleep_ns(part->play->wait_ns / 30);
         }
     }
-    part->way->lets_go(part->play);
+    part->wait_case->releases(part->play);
     return NULL;
 }
 
@@ -502,20 +502,20 @@ static void end_play(struct play *s)
 }
 
 /* True when the one record of main's wait names the thread that released it. */
-static bool is_waker_recorded(const struct way *way, long wait_ns)
+static bool is_waker_recorded(const struct wait_case *wait_case, long wait_ns)
 {
     struct play play;
-    struct part part = {&play, way};
+    struct part part = {&play, wait_case};
     pthread_t thread;
     make_play(part.play);
     part.play->wait_ns = wait_ns;
     begin();
-    assert_int_equal(app->pthread_create(&thread, NULL, lets_go, &part), 0);
+    assert_int_equal(app->pthread_create(&thread, NULL, release_later, &part), 0);
     while (!part.play->ready)
         sched_yield();
-    way->waits(part.play);
+    wait_case->waits(part.play);
     app->pthread_join(thread, NULL);
-    uint64_t what = way->what(part.play);
+    uint64_t what = wait_case->what(part.play);
     end();
     const struct strobe_reader_thread *t = main_seen(), *waker = thread_named("waker");
     size_t met = 0;
@@ -524,22 +524,23 @@ static bool is_waker_recorded(const struct way *way, long wait_ns)
         assert_ptr_equal(&seen->threads[t->woken[w].waker], waker);
         met += t->woken[w].what == what;
     }
-    bool recorded = met == 1 && t->kind[way->kind].sampled;
+    bool recorded = met == 1 && t->kind[wait_case->kind].sampled;
     strobe_reader_close(seen);
     seen = NULL;
     end_play(part.play);
     return recorded;
 }
 
-/* S-76: whatever other locks are taken meanwhile, and by whomever. On a busy machine who waits may come too late. */
+/* S-76: the waker is right whichever other locks any thread takes meanwhile. On a busy machine the waiter may come
+ * too late. */
 static void each_wait_names_the_thread_that_released_it_S76(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    for (size_t i = 0; i < sizeof wait_cases / sizeof wait_cases[0]; i++) {
         long wait_ns = WAIT_NS;
-        while (!is_waker_recorded(&ways[i], wait_ns))
+        while (!is_waker_recorded(&wait_cases[i], wait_ns))
             if ((wait_ns *= 4) > 1000000000)
-                fail_msg("%s: nobody, or not only who let it go", ways[i].name);
+                fail_msg("%s: no waker, or another one than the releasing thread", wait_cases[i].name);
     }
     begin();
     end();
@@ -611,7 +612,7 @@ static void allocate_block(void *block)
     allocate(b->count);
 }
 
-/* Messages in which a thread other than main allocated. */
+/* Returns the number of messages in which a thread other than main allocated. */
 static int messages_seen(void)
 {
     int count = 0;
@@ -663,7 +664,7 @@ static void *compute_quietly(void *unused)
     return unused;
 }
 
-/* Waits until the capture under way shows a thread of that name with more than so many samples. */
+/* Waits until the current capture has a thread of that name with more than `samples` samples. */
 static void await_samples(const char *name, uint64_t samples)
 {
     for (bool met = false; !met;) {
@@ -698,7 +699,7 @@ static void a_thread_that_was_there_and_meets_no_hook_is_sampled_and_ends_as_any
     assert_null(thread_named("strobe-sampler"));
 }
 
-/* Far below where the thread began: more than is looked at of a stack whose bounds are not known. */
+/* Far below the begin of the stack, beyond the part that is read of a stack with unknown bounds. */
 static __attribute__((noinline)) int lock_deep_down(pthread_mutex_t *m, int levels)
 {
     volatile char pad[400] = {0};
@@ -814,7 +815,7 @@ static void images_that_come_are_hooked_and_noted_and_those_that_go_are_forgotte
     begin();
     const struct mach_header_64 *more = fake_mach_image_open("/app/more.dylib");
     struct fake_mach_app *calls = fake_mach_image_app(more);
-    assert_ptr_equal((void *)calls->read, (void *)app->read); /* both lead to the hook */
+    assert_ptr_equal((void *)calls->read, (void *)app->read); /* both pointers lead to the hook */
     calls->close(-1);
     const struct mach_header_64 *brief = fake_mach_image_open("/app/brief.dylib");
     fake_mach_image_close(brief);

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* A thread that counts, so that one can see whether it runs. */
+/* A thread that counts: the count shows whether it runs. */
 struct counter {
     pthread_t thread;
     mach_port_t port;
@@ -79,7 +79,7 @@ static struct thread_basic_info basic(mach_port_t port)
 
 /* ---- suspensions */
 
-static void a_suspended_thread_stands_until_it_is_resumed_as_often(void **state)
+static void a_suspended_thread_is_stopped_until_it_is_resumed_as_often(void **state)
 {
     (void)state;
     struct counter c;
@@ -131,7 +131,7 @@ static void a_thread_in_the_kernel_runs_on_after_a_suspend_until_it_comes_out(vo
     atomic_store(&c.in_kernel, false);
     while (basic(c.port).run_state == TH_STATE_RUNNING)
         sched_yield();
-    assert_true(atomic_load(&c.inside)); /* it stands at the door */
+    assert_true(atomic_load(&c.inside)); /* it is stopped at its exit from the kernel */
     assert_false(moves_within(&c, 10));
     assert_int_equal(thread_resume(c.port), KERN_SUCCESS);
     assert_true(moves_within(&c, 5000));
@@ -293,7 +293,7 @@ static void threads_that_end_while_they_are_suspended_leave_nothing_behind(void 
     assert_int_equal(fake_mach_holds(), 0);
 }
 
-/* ---- a thread is listed as long as it lives, whoever ends beside it */
+/* ---- a thread is listed as long as it lives, whichever other threads end */
 
 enum { ENDERS = 8, ROUNDS = 300 };
 
@@ -329,8 +329,8 @@ static bool is_listed(mach_port_t port)
     return listed;
 }
 
-/* Linux lists a process's threads in the order of their creation, and its list may stop short at one that ends just
- * then: those that end are older than the one that stays. */
+/* Linux lists the threads of a process in order of creation. The list may end early when a thread ends meanwhile.
+ * Here the threads that end are older than the thread that stays. */
 static void a_thread_that_lives_is_listed_while_older_ones_end(void **state)
 {
     (void)state;
@@ -365,7 +365,7 @@ static void *suspend_me(void *p)
     return (void *)(intptr_t)(answer == KERN_SUCCESS ? 1 : 0);
 }
 
-static void who_suspends_itself_is_nobodys_hold(void **state)
+static void a_thread_that_suspends_itself_counts_as_no_hold(void **state)
 {
     (void)state;
     pthread_t thread;
@@ -472,7 +472,7 @@ static void a_thread_has_a_name_when_the_app_has_used_up_its_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_suspended_thread_stands_until_it_is_resumed_as_often),
+        cmocka_unit_test(a_suspended_thread_is_stopped_until_it_is_resumed_as_often),
         cmocka_unit_test(each_kernel_calls_a_stopped_thread_by_its_own_name),
         cmocka_unit_test(a_thread_in_the_kernel_runs_on_after_a_suspend_until_it_comes_out),
         cmocka_unit_test(the_registers_of_a_running_thread_are_read_and_it_runs_on),
@@ -480,7 +480,7 @@ int main(void)
         cmocka_unit_test(the_name_of_a_thread_that_has_ended_is_dead_until_it_is_given_back),
         cmocka_unit_test(threads_that_end_while_they_are_suspended_leave_nothing_behind),
         cmocka_unit_test(a_thread_that_lives_is_listed_while_older_ones_end),
-        cmocka_unit_test(who_suspends_itself_is_nobodys_hold),
+        cmocka_unit_test(a_thread_that_suspends_itself_counts_as_no_hold),
         cmocka_unit_test(absent_and_protected_memory_have_different_errors_and_are_never_half_read),
         cmocka_unit_test(the_call_that_is_to_fail_fails_and_no_other),
         cmocka_unit_test(a_thread_has_a_name_when_the_app_has_used_up_its_files),

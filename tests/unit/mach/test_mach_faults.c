@@ -36,7 +36,7 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- what the app does */
+/* ---- the app */
 
 static void *compute(void *nothing)
 {
@@ -107,8 +107,8 @@ static void check_session(const char *failed)
     strobe_reader_close(seen);
 }
 
-/* With the fault that has been set: of `failed`, or NULL, of any call: then last_failed is the one that it hit, NULL:
- * there were fewer. Returns whether the capture began. */
+/* Captures with the fault that was set for the call `failed`, or for any call when `failed` is NULL. last_failed is
+ * then the call that failed, or NULL when no call did. Returns true when the capture began. */
 static bool capture(const char *failed)
 {
     static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
@@ -150,8 +150,8 @@ static int tear_down(void **state)
     return unlink(path);
 }
 
-/* A right that the system refused to take back is there yet. */
-static void is_as_it_was(const char *failed, uint64_t nth)
+/* A right whose release the system refused still exists. */
+static void assert_app_restored(const char *failed, uint64_t nth)
 {
     rights += failed && strcmp(failed, "mach_port_deallocate") == 0;
     if (memcmp(before, app, sizeof before) != 0 || malloc_logger)
@@ -175,14 +175,14 @@ static void whichever_call_fails_a_capture_ends_in_order_and_the_app_is_as_it_wa
         fake_mach_fail_any(nth, codes[(round + nth) % (sizeof codes / sizeof *codes)]);
         capture(NULL);
         failed = last_failed;
-        is_as_it_was(failed, nth);
+        assert_app_restored(failed, nth);
         faults += failed != NULL;
         nth = failed ? nth : 0;
     }
     assert_true(faults > 3);
 }
 
-/* What the system is asked once, and must do for the app to go on, is asked again. */
+/* The app depends on each of these calls. When one fails once, the backend repeats it. */
 static void a_call_that_fails_once_stops_no_capture_and_leaves_no_hook_and_no_thread_standing(void **state)
 {
     static const struct {
@@ -197,12 +197,12 @@ static void a_call_that_fails_once_stops_no_capture_and_leaves_no_hook_and_no_th
         create_session();
         fake_mach_fail(faults[i].call, faults[i].nth, 1, KERN_RESOURCE_SHORTAGE);
         assert_true(capture(faults[i].call));
-        is_as_it_was(faults[i].call, faults[i].nth);
+        assert_app_restored(faults[i].call, faults[i].nth);
     }
 }
 
-/* Else a look would take it for one of the app's, and have it stop itself. The first call is made for the thread that
- * starts the capture, the next two for the watchdog and the sampler. */
+/* Without its thread id, the sampler would count as a thread of the app, and would stop itself. The first call is
+ * for the thread that starts the capture, the next two are for the watchdog and the sampler. */
 static void a_sampler_without_its_own_thread_id_does_not_begin(void **state)
 {
     uint64_t calls;
@@ -213,7 +213,7 @@ static void a_sampler_without_its_own_thread_id_does_not_begin(void **state)
         fake_mach_fail("pthread_threadid_np", nth, 1, KERN_FAILURE);
         calls = fake_mach_calls("pthread_threadid_np");
         began = capture("pthread_threadid_np");
-        is_as_it_was("pthread_threadid_np", nth);
+        assert_app_restored("pthread_threadid_np", nth);
         assert_true(fake_mach_calls("pthread_threadid_np") > calls);
         assert_true(nth > 3 || !began);
     }
@@ -227,14 +227,14 @@ static void a_session_that_is_not_there_changes_nothing(void **state)
     assert_int_equal(strobe_mach_start(&(struct strobe_mach_options){.session_path = "/not/there"}, NULL, &error),
                      STROBE_IO);
     assert_string_equal(error.text, "/not/there: input/output error");
-    is_as_it_was(NULL, 0);
+    assert_app_restored(NULL, 0);
     create_session();
     assert_true(capture("nothing"));
-    is_as_it_was(NULL, 0);
+    assert_app_restored(NULL, 0);
 }
 
 /* Faults and switches are not counted on Mach. */
-static void metrics_that_nobody_counts_are_not_in_the_session(void **state)
+static void metrics_that_mach_does_not_count_are_not_in_the_session(void **state)
 {
     struct strobe_session session;
     (void)state;
@@ -245,7 +245,7 @@ static void metrics_that_nobody_counts_are_not_in_the_session(void **state)
     strobe_session_unmap(&session);
 }
 
-/* What it uses is left alone: no other capture begins. Last, for that is for good. */
+/* The memory that this thread uses is not touched, and no other capture begins. This lasts, so the test runs last. */
 static void a_thread_that_stays_in_the_engine_keeps_its_memory(void **state)
 {
     struct strobe_error error = {""};
@@ -268,7 +268,7 @@ int main(void)
         TEST(a_call_that_fails_once_stops_no_capture_and_leaves_no_hook_and_no_thread_standing),
         TEST(a_sampler_without_its_own_thread_id_does_not_begin),
         TEST(a_session_that_is_not_there_changes_nothing),
-        TEST(metrics_that_nobody_counts_are_not_in_the_session),
+        TEST(metrics_that_mach_does_not_count_are_not_in_the_session),
         TEST(a_thread_that_stays_in_the_engine_keeps_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

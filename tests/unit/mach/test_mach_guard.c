@@ -118,7 +118,8 @@ static void *spin(void *end)
     return NULL;
 }
 
-/* In a process of its own: with a thread that stands, or after it was let go. Its end, and what it said. */
+/* Makes the call in a child process, while a thread is suspended or after it was resumed. Returns the child's exit
+ * status and, in `said`, its messages. */
 static int child(void (*call)(void), bool in_window, char *said, size_t room)
 {
     int ends[2];

@@ -57,7 +57,7 @@ static void *work(void *p)
     return NULL;
 }
 
-static void have_it_do(enum job job)
+static void give_job(enum job job)
 {
     atomic_store(&worker.job, job);
     while (atomic_load(&worker.does) != (int)job)
@@ -80,11 +80,11 @@ static int start(void **state)
     memset(&worker, 0, sizeof worker);
     atomic_store(&worker.does, -1);
     assert_int_equal(pthread_create(&worker.thread, NULL, work, &worker), 0);
-    have_it_do(COMPUTES);
+    give_job(COMPUTES);
     return 0;
 }
 
-/* Nothing is left of what was done. */
+/* Asserts that the test left no suspension and no right. */
 static int stop(void **state)
 {
     (void)state;
@@ -114,14 +114,14 @@ static enum strobe_status stop_it(struct strobe_regs *regs)
     return host->suspend(host->ctx, worker.tid, &not_blocked, 1000 * (uint64_t)MS, regs);
 }
 
-static enum strobe_status let_it_go(void)
+static enum strobe_status resume_it(void)
 {
     return host->resume(host->ctx, worker.tid);
 }
 
 /* ---- stop and go */
 
-static void a_thread_stands_where_it_says_until_it_is_let_go(void **state)
+static void a_stopped_thread_stays_at_its_registers_until_it_is_resumed(void **state)
 {
     (void)state;
     struct strobe_regs regs;
@@ -130,7 +130,7 @@ static void a_thread_stands_where_it_says_until_it_is_let_go(void **state)
         assert_in_range(regs.sp, worker.stack_low, worker.stack_high);
         assert_int_not_equal(regs.pc, 0);
         assert_false(moves(i ? 0 : 20));
-        assert_int_equal(let_it_go(), STROBE_OK);
+        assert_int_equal(resume_it(), STROBE_OK);
     }
     assert_true(moves(SPIN_MS));
 }
@@ -139,28 +139,28 @@ static void a_thread_that_waits_in_the_kernel_stands_as_well(void **state)
 {
     (void)state;
     struct strobe_regs regs;
-    have_it_do(WAITS_IN_KERNEL);
+    give_job(WAITS_IN_KERNEL);
     int tries = 0;
     while (stop_it(&regs) != STROBE_OK)
-        assert_true(tries++ < 100); /* it was on a processor for a moment */
+        assert_true(tries++ < 100); /* it may have been on a processor for a moment */
     assert_in_range(regs.sp, worker.stack_low, worker.stack_high);
-    assert_int_equal(let_it_go(), STROBE_OK);
+    assert_int_equal(resume_it(), STROBE_OK);
 }
 
 static void kernel_code_that_runs_on_is_waited_for_up_to_the_limit_and_not_sampled_S42(void **state)
 {
     (void)state;
     struct strobe_regs regs;
-    have_it_do(COMPUTES_IN_KERNEL);
+    give_job(COMPUTES_IN_KERNEL);
     uint64_t read = fake_mach_calls("thread_get_state"), began = host->ticks(host->ctx);
     assert_int_equal(host->suspend(host->ctx, worker.tid, &not_blocked, 5 * MS, &regs), STROBE_LATE);
     assert_true(host->ticks(host->ctx) - began >= strobe_ticks_of_ns(host, 5 * MS));
     assert_int_equal(fake_mach_calls("thread_get_state"), read);
     assert_int_equal(fake_mach_suspended(), 0);
-    have_it_do(COMPUTES);
-    assert_true(moves(SPIN_MS)); /* it does not stop later, either */
+    give_job(COMPUTES);
+    assert_true(moves(SPIN_MS)); /* the request does not stop it later, either */
     assert_int_equal(stop_it(&regs), STROBE_OK);
-    assert_int_equal(let_it_go(), STROBE_OK);
+    assert_int_equal(resume_it(), STROBE_OK);
 }
 
 static void a_thread_that_blocks_is_left_alone(void **state)
@@ -214,7 +214,7 @@ static void a_thread_that_ends_at_any_call_of_a_stop_is_gone_S41(void **state)
             assert_int_equal(fake_mach_suspended(), 0);
         }
     assert_int_equal(stop_it(&regs), STROBE_OK);
-    assert_int_equal(let_it_go(), STROBE_OK);
+    assert_int_equal(resume_it(), STROBE_OK);
 }
 
 static void whichever_call_of_a_stop_fails_the_thread_runs_on(void **state)
@@ -229,7 +229,7 @@ static void whichever_call_of_a_stop_fails_the_thread_runs_on(void **state)
         failed = fake_mach_failed();
         fake_mach_fail_none();
         if (status == STROBE_OK)
-            assert_int_equal(let_it_go(), STROBE_OK);
+            assert_int_equal(resume_it(), STROBE_OK);
         else
             assert_int_equal(status, STROBE_UNSUPPORTED);
         assert_int_equal(fake_mach_suspended(), 0);
@@ -238,7 +238,7 @@ static void whichever_call_of_a_stop_fails_the_thread_runs_on(void **state)
     assert_true(moves(SPIN_MS));
 }
 
-static void a_thread_that_is_idle_or_halted_is_let_go_and_left_alone(void **state)
+static void an_idle_or_halted_thread_is_resumed_and_not_sampled(void **state)
 {
     (void)state;
     static const struct {
@@ -258,7 +258,7 @@ static void a_thread_that_is_idle_or_halted_is_let_go_and_left_alone(void **stat
         assert_true(moves(SPIN_MS));
     }
     assert_int_equal(stop_it(&regs), STROBE_OK);
-    assert_int_equal(let_it_go(), STROBE_OK);
+    assert_int_equal(resume_it(), STROBE_OK);
 }
 
 static void suspensions_by_others_count_beside_ours(void **state)
@@ -268,7 +268,7 @@ static void suspensions_by_others_count_beside_ours(void **state)
     mach_port_t port = pthread_mach_thread_np(worker.thread);
     assert_int_equal(thread_suspend(port), KERN_SUCCESS);
     assert_int_equal(stop_it(&regs), STROBE_OK);
-    assert_int_equal(let_it_go(), STROBE_OK);
+    assert_int_equal(resume_it(), STROBE_OK);
     assert_int_equal(fake_mach_suspended(), 1);
     assert_false(moves(10));
     assert_int_equal(thread_resume(port), KERN_SUCCESS);
@@ -277,14 +277,14 @@ static void suspensions_by_others_count_beside_ours(void **state)
 
 /* ---- the watchdog */
 
-/* As if the thread had been stopped so long ago. */
+/* Moves the begin of the current stop back by `ns`. */
 static void pass_time(uint64_t ns)
 {
     strobe_store_relaxed(&mach.hold.since, strobe_load_relaxed(&mach.hold.since) -
                                                (strobe_ticks_of_ns(host, ns) & ~(uint64_t)STROBE_HOLD_WALKED));
 }
 
-static void a_thread_whose_sampler_died_is_let_go_once_S46(void **state)
+static void a_thread_whose_sampler_died_is_resumed_once_S46(void **state)
 {
     (void)state;
     struct strobe_regs regs;
@@ -295,13 +295,13 @@ static void a_thread_whose_sampler_died_is_let_go_once_S46(void **state)
     assert_true(moves(SPIN_MS));
     uint64_t resumes = fake_mach_calls("thread_resume");
     assert_false(strobe_mach_host_watch(&mach));
-    assert_int_equal(let_it_go(), STROBE_LATE); /* so what was read of it is not used */
+    assert_int_equal(resume_it(), STROBE_LATE); /* so the sampler does not use what it read */
     assert_int_equal(fake_mach_calls("thread_resume"), resumes);
     assert_int_equal(stop_it(&regs), STROBE_OK);
-    assert_int_equal(let_it_go(), STROBE_OK);
+    assert_int_equal(resume_it(), STROBE_OK);
 }
 
-static void a_stack_that_is_read_in_place_is_not_let_go_before_much_longer_S46(void **state)
+static void a_thread_that_is_walked_in_place_has_a_longer_limit_S46(void **state)
 {
     (void)state;
     struct strobe_regs regs;
@@ -312,7 +312,7 @@ static void a_stack_that_is_read_in_place_is_not_let_go_before_much_longer_S46(v
     pass_time(STROBE_MACH_WALK_NS);
     assert_true(strobe_mach_host_watch(&mach));
     strobe_hold_walked(&mach.hold);
-    assert_int_equal(let_it_go(), STROBE_LATE);
+    assert_int_equal(resume_it(), STROBE_LATE);
 }
 
 static void a_port_that_the_watchdog_is_busy_with_is_kept_until_it_has_done(void **state)
@@ -321,9 +321,9 @@ static void a_port_that_the_watchdog_is_busy_with_is_kept_until_it_has_done(void
     struct strobe_regs regs;
     uint64_t ns;
     assert_int_equal(stop_it(&regs), STROBE_OK);
-    mach_port_t port = (mach_port_t)strobe_hold_claim(&mach.hold); /* as the watchdog, which gets no further yet */
+    mach_port_t port = (mach_port_t)strobe_hold_claim(&mach.hold); /* as the watchdog; it resumes below */
     strobe_store_relaxed(&mach.watchdog_busy, 1);
-    assert_int_equal(let_it_go(), STROBE_LATE);
+    assert_int_equal(resume_it(), STROBE_LATE);
     int64_t rights = fake_mach_rights();
     strobe_mach_threads_drop(table, worker.tid);
     assert_int_equal(fake_mach_rights(), rights);
@@ -344,7 +344,7 @@ static void ticks_are_those_of_the_system_and_sleep_ends_at_its_deadline(void **
     uint64_t now = host->ticks(host->ctx), deadline = now + strobe_ticks_of_ns(host, 3 * MS);
     host->sleep_until(host->ctx, deadline);
     assert_true(host->ticks(host->ctx) >= deadline);
-    host->sleep_until(host->ctx, now); /* long over */
+    host->sleep_until(host->ctx, now); /* a deadline in the past */
 }
 
 static void the_time_of_a_thread_and_whether_it_runs_are_fresh_S5(void **state)
@@ -358,7 +358,7 @@ static void the_time_of_a_thread_and_whether_it_runs_are_fresh_S5(void **state)
         assert_int_equal(host->thread_cpu_ns(host->ctx, worker.tid, &after), STROBE_OK);
     }
     assert_true(after >= before + MS);
-    have_it_do(WAITS_IN_KERNEL);
+    give_job(WAITS_IN_KERNEL);
     for (int i = 0; i < SPIN_MS && host->thread_runs(host->ctx, worker.tid); i++)
         usleep(1000);
     assert_false(host->thread_runs(host->ctx, worker.tid));
@@ -410,7 +410,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
-        TEST(a_thread_stands_where_it_says_until_it_is_let_go),
+        TEST(a_stopped_thread_stays_at_its_registers_until_it_is_resumed),
         TEST(a_thread_that_waits_in_the_kernel_stands_as_well),
         TEST(kernel_code_that_runs_on_is_waited_for_up_to_the_limit_and_not_sampled_S42),
         TEST(a_thread_that_blocks_is_left_alone),
@@ -418,10 +418,10 @@ int main(void)
         TEST(a_thread_that_has_ended_is_gone_S41),
         TEST(a_thread_that_ends_at_any_call_of_a_stop_is_gone_S41),
         TEST(whichever_call_of_a_stop_fails_the_thread_runs_on),
-        TEST(a_thread_that_is_idle_or_halted_is_let_go_and_left_alone),
+        TEST(an_idle_or_halted_thread_is_resumed_and_not_sampled),
         TEST(suspensions_by_others_count_beside_ours),
-        TEST(a_thread_whose_sampler_died_is_let_go_once_S46),
-        TEST(a_stack_that_is_read_in_place_is_not_let_go_before_much_longer_S46),
+        TEST(a_thread_whose_sampler_died_is_resumed_once_S46),
+        TEST(a_thread_that_is_walked_in_place_has_a_longer_limit_S46),
         TEST(a_port_that_the_watchdog_is_busy_with_is_kept_until_it_has_done),
         TEST(ticks_are_those_of_the_system_and_sleep_ends_at_its_deadline),
         TEST(the_time_of_a_thread_and_whether_it_runs_are_fresh_S5),

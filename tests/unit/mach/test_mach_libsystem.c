@@ -52,7 +52,8 @@ static void listeners_hear_of_images_that_are_there_come_and_go(void **state)
     assert_null(_dyld_get_image_name(before));
 }
 
-/* The pointer that a name is bound to, found as hooks do: by the sections' part of the indirect symbol table. */
+/* Returns the pointer to which a name is bound. Finds it as hooks do, by the sections' part of the indirect symbol
+ * table. */
 static void **pointer_to(const struct mach_header_64 *image, intptr_t slide, const char *wanted)
 {
     const struct load_command *c = (const void *)(image + 1);
@@ -170,7 +171,7 @@ static void *lock_often(void *p)
     return NULL;
 }
 
-static void a_plain_lock_lets_one_in_at_a_time(void **state)
+static void a_plain_lock_has_one_owner_at_a_time(void **state)
 {
     (void)state;
     pthread_t crowd[CROWD];
@@ -270,7 +271,7 @@ static void a_block_that_is_run_later_is_a_copy(void **state)
     dispatch_semaphore_wait(over, DISPATCH_TIME_FOREVER);
     dispatch_semaphore_wait(over, DISPATCH_TIME_FOREVER);
     assert_int_equal(runs, 2);
-    app->dispatch_sync_f(queue, NULL, note); /* none is under way */
+    app->dispatch_sync_f(queue, NULL, note); /* no other block is running */
     dispatch_release(queue);
     dispatch_release(over);
 }
@@ -309,7 +310,7 @@ static void a_run_loop_waits_for_a_message_and_no_longer_than_it_may(void **stat
 
 static _Atomic int woken;
 
-/* A thread that does not wait yet misses the signal, so the signal is repeated until it has come. */
+/* A thread that does not wait yet misses the signal, so the signal is repeated until the thread has woken. */
 static void *signal_all_until_woken(void *semaphore)
 {
     while (!atomic_load(&woken)) {
@@ -319,7 +320,7 @@ static void *signal_all_until_woken(void *semaphore)
     return NULL;
 }
 
-static void a_machs_semaphore_lets_through_as_often_as_it_was_signalled(void **state)
+static void a_mach_semaphore_ends_one_wait_for_each_signal(void **state)
 {
     (void)state;
     struct fake_mach_app *app = fake_mach_app();
@@ -359,7 +360,7 @@ static void suspensions_end_no_sleep_early(void **state)
     while (!atomic_load(&slept_ns)) {
         if (thread_suspend(port) == KERN_SUCCESS)
             thread_resume(port);
-        usleep(100); /* else it might never come to take a step */
+        usleep(100); /* otherwise the thread might never run */
     }
     assert_true(atomic_load(&slept_ns) >= 20000000);
     app->pthread_join(sleeper, NULL);
@@ -403,17 +404,18 @@ static void the_hook_sees_each_thread_start_and_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        /* First: it counts all threads of the process, and workers of queues end at any time after their test. */
+        /* The first test, because it counts all threads of the process, and workers of queues end at any time after
+         * their test. */
         cmocka_unit_test(the_hook_sees_each_thread_start_and_end),
         cmocka_unit_test(listeners_hear_of_images_that_are_there_come_and_go),
         cmocka_unit_test(calls_of_the_app_go_through_pointers_that_its_symbols_lead_to),
         cmocka_unit_test(the_heap_reports_the_apps_allocations_to_its_logger),
-        cmocka_unit_test(a_plain_lock_lets_one_in_at_a_time),
+        cmocka_unit_test(a_plain_lock_has_one_owner_at_a_time),
         cmocka_unit_test(a_serial_queue_does_one_after_the_other_in_order),
         cmocka_unit_test(groups_semaphores_and_once_wait_for_what_they_are_for),
         cmocka_unit_test(a_block_that_is_run_later_is_a_copy),
         cmocka_unit_test(a_run_loop_waits_for_a_message_and_no_longer_than_it_may),
-        cmocka_unit_test(a_machs_semaphore_lets_through_as_often_as_it_was_signalled),
+        cmocka_unit_test(a_mach_semaphore_ends_one_wait_for_each_signal),
         cmocka_unit_test(suspensions_end_no_sleep_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

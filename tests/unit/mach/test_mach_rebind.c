@@ -36,7 +36,7 @@ static void refuse(int next)
     failing_before = failing_from + next;
 }
 
-/* ---- an image, and what is to be hooked of it */
+/* ---- an image, and its rebindings */
 
 static int first, second, third, first_hook, second_hook, absent_hook, elsewhere;
 static void *const genuine[MACH_IMAGE_SYMBOLS] = {&first, &second, &third};
@@ -93,7 +93,7 @@ static size_t undo(void)
     return strobe_rebind_undo(rebindings, made, made_count);
 }
 
-/* Asked of the kernel, which copies the word over itself. */
+/* Asks the kernel, by a copy of the word over itself. */
 static bool can_write(void *at)
 {
     struct iovec word = {at, sizeof(void *)};
@@ -108,7 +108,7 @@ static void assert_pointers(int section, const void *p0, const void *p1, const v
     assert_null(m.pointer[section][MACH_IMAGE_SYMBOLS]);
 }
 
-/* ---- what is changed */
+/* ---- changed pointers */
 
 static void pointers_of_every_kind_lead_to_the_hooks_and_back_again(void **state)
 {

@@ -78,7 +78,7 @@ static const struct strobe_reader_thread *main_seen(void)
 static uint64_t (*ticks)(void *ctx);
 static uint32_t met;
 
-/* The clock, of which the engine asks in the midst of its work, belongs to an app that allocates at each look. */
+/* A clock of an app that allocates in each read. The engine reads the clock while it works. */
 static uint64_t allocating_ticks(void *ctx)
 {
     met++;
@@ -131,7 +131,7 @@ static size_t count_recorded_ends(void)
     return t->woken_count;
 }
 
-/* On a busy machine who joins may come too late, when the thread has ended. */
+/* On a busy machine main may call join too late, when the thread has ended. */
 static void a_wait_for_the_end_of_a_thread_names_that_thread_as_its_waker_S75(void **state)
 {
     enum { ROUNDS = 5 };
@@ -146,7 +146,7 @@ static void a_wait_for_the_end_of_a_thread_names_that_thread_as_its_waker_S75(vo
     }
     end();
     assert_in_range(count_recorded_ends(), 1, ROUNDS);
-    assert_in_range(main_seen()->kind[STROBE_KIND_THREAD].sampled, 1, ROUNDS); /* the others were no waits */
+    assert_in_range(main_seen()->kind[STROBE_KIND_THREAD].sampled, 1, ROUNDS); /* the other joins did not wait */
 }
 
 /* ---- the loop's turns, and series */
@@ -161,10 +161,10 @@ static void receive(void)
                   MACH_PORT_NULL);
 }
 
-/* A clock that stands, unless the test moves it: how long a turn takes does not depend on who else is busy. */
-static _Atomic uint64_t clock_ns; /* 0: it goes, ahead of the system's by: */
+/* A clock of the test, which stands unless the test moves it. So the length of a turn does not depend on other load. */
+static _Atomic uint64_t clock_ns; /* 0: the clock goes, ahead of the system's clock by: */
 static _Atomic uint64_t clock_ahead_ns;
-static _Atomic uint64_t sampler_sleeps_ns; /* until then; 0: it is awake */
+static _Atomic uint64_t sampler_sleeps_ns; /* deadline of the sampler's sleep; 0: the sampler is awake */
 
 static uint64_t clock_now(void)
 {
@@ -172,7 +172,7 @@ static uint64_t clock_now(void)
     return stands ? stands : fake_mach_pthreads.now_ns() + atomic_load(&clock_ahead_ns);
 }
 
-/* Only the sampler sleeps so. */
+/* Only the sampler sleeps by this function. */
 static void sleep_until_clock(uint64_t at)
 {
     atomic_store(&sampler_sleeps_ns, at);
@@ -190,7 +190,7 @@ static void stop_clock(struct fake_mach_system *system)
     fake_mach_use_system(system);
 }
 
-/* In steps of 5 ms. After each the sampler has had the passes that were due. */
+/* Moves the clock in steps of 5 ms. After each step, waits until the sampler has made the passes that were due. */
 static void pass_ms(unsigned ms)
 {
     for (unsigned i = 0; i < ms; i += 5) {
@@ -225,7 +225,7 @@ static void turns_that_take_too_long_are_hitches_and_hangs_and_others_are_not(vo
     assert_int_equal(seen->hitches[0].how, STROBE_HITCH_FRAME);
     assert_int_equal(seen->hitches[1].how, STROBE_HITCH_HANG);
     uint64_t hitch_ns = strobe_reader_span_ns(seen, seen->hitches[0].end_ticks - seen->hitches[0].begin_ticks);
-    assert_in_range(hitch_ns, 60000000 - 100, 60000000 + 100); /* to two ticks of 42 ns */
+    assert_in_range(hitch_ns, 60000000 - 100, 60000000 + 100); /* exact to two ticks of 42 ns */
     assert_true(strobe_reader_span_ns(seen, seen->hitches[1].end_ticks - seen->hitches[1].begin_ticks) >= 250000000);
     uint64_t values[STROBE_SERIES_COUNT] = {0};
     for (size_t i = 0; i < seen->counter_count; i++) {
@@ -234,7 +234,7 @@ static void turns_that_take_too_long_are_hitches_and_hangs_and_others_are_not(vo
         values[c->what]++;
     }
     for (int i = 0; i < STROBE_SERIES_COUNT; i++)
-        assert_int_equal(values[i], 6); /* one each 100 ms of 465, and one at the end */
+        assert_int_equal(values[i], 6); /* one in each 100 ms of 465 ms, and one at the end */
     assert_int_equal(main_seen()->kind[STROBE_KIND_POLL].requests, 3);
 }
 

@@ -26,7 +26,7 @@ struct member {
     pthread_t thread;
     _Atomic int asked, done;
     uint32_t tid;
-    mach_port_t port; /* no right of ours */
+    mach_port_t port; /* the test has no right of its own to it */
     enum strobe_status put;
     char name[16];
 };
@@ -59,7 +59,7 @@ static void *live(void *p)
     return NULL;
 }
 
-/* Has it do so much; ENDED_STEP: it has ended. */
+/* Has the thread do its steps up to `step`. With ENDED_STEP, returns when it has ended. */
 static void ask(struct member *m, enum step step)
 {
     atomic_store(&m->asked, step);
@@ -133,7 +133,7 @@ static int start(void **state)
     return 0;
 }
 
-/* Rights that nobody gives back stay; on a crowded machine a thread that was joined may take a moment to be gone. */
+/* A right that was not released stays. On a loaded machine a joined thread may exist for a moment longer. */
 static void assert_no_right_is_left(void)
 {
     for (int ms = 0; ms < 2000 && fake_mach_rights() != rights_before; ms++)
@@ -141,7 +141,7 @@ static void assert_no_right_is_left(void)
     assert_int_equal(fake_mach_rights(), rights_before);
 }
 
-/* All threads have ended by now. */
+/* The test has ended all its threads. */
 static int stop(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void a_thread_is_found_by_its_id_and_its_port_kept(void **state)
     assert_found(m);
     assert_not_found(m->tid + 1000, STROBE_NO_ENTRY);
     ask(m, ENDED_STEP);
-    assert_found(m); /* nobody has said so, and its name still stands for it */
+    assert_found(m); /* no notification has come, and the port's name still exists */
 }
 
 static void a_thread_that_is_there_is_not_put_twice(void **state)
@@ -192,7 +192,7 @@ static void a_dropped_thread_is_not_there_and_does_not_come_back(void **state)
     ask(m, ENDED_STEP);
 }
 
-/* As the engine's own threads do: they are never found, so never stopped. */
+/* The engine's own threads do so: they are never found, so never stopped. */
 static void a_thread_that_drops_itself_before_anybody_puts_it_stays_out(void **state)
 {
     (void)state;
@@ -268,7 +268,7 @@ static void a_thread_that_put_itself_is_not_found_once_more(void **state)
     ask(b, ENDED_STEP);
 }
 
-static void threads_that_are_known_cost_a_look_no_question(void **state)
+static void known_threads_cost_a_scan_no_thread_info_call(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < CREW; i++)
@@ -277,12 +277,12 @@ static void threads_that_are_known_cost_a_look_no_question(void **state)
     uint64_t asked = fake_mach_calls("thread_info");
     for (int i = 0; i < 10; i++)
         look();
-    assert_in_range(fake_mach_calls("thread_info") - asked, 0, 10 * (CREW + 1) / 2); /* some share a guess */
+    assert_in_range(fake_mach_calls("thread_info") - asked, 0, 10 * (CREW + 1) / 2); /* some share a slot */
     for (unsigned i = 0; i < CREW; i++)
         ask(&crew[i], ENDED_STEP);
 }
 
-static void a_thread_that_ends_without_a_word_is_gone_after_two_looks(void **state)
+static void a_thread_that_ends_unreported_is_gone_after_two_scans(void **state)
 {
     (void)state;
     struct member *m = begin(0, PUT), *other = begin(1, PUT);
@@ -298,7 +298,7 @@ static void a_thread_that_ends_without_a_word_is_gone_after_two_looks(void **sta
     ask(other, ENDED_STEP);
 }
 
-static void a_list_that_the_system_refuses_buries_nobody(void **state)
+static void a_refused_list_of_threads_retires_no_thread(void **state)
 {
     (void)state;
     struct member *m = begin(0, PUT);
@@ -311,7 +311,7 @@ static void a_list_that_the_system_refuses_buries_nobody(void **state)
     ask(m, ENDED_STEP);
 }
 
-/* A call that fails gives nothing back, of course: those that do are not made to. */
+/* A release that fails releases nothing, so this test makes no release fail. */
 static void whichever_call_fails_no_right_is_lost(void **state)
 {
     (void)state;
@@ -337,7 +337,7 @@ static void whichever_call_fails_no_right_is_lost(void **state)
         ask(&crew[i], ENDED_STEP);
 }
 
-static void a_full_table_says_so_and_keeps_no_right(void **state)
+static void a_full_table_is_reported_and_keeps_no_right(void **state)
 {
     (void)state;
     uint32_t refused = 0, first = 1u << 24, tid = first;
@@ -349,14 +349,14 @@ static void a_full_table_says_so_and_keeps_no_right(void **state)
         refused += status == STROBE_FULL;
     }
     assert_int_equal(refused, 1000);
-    assert_true(tid - first > STROBE_MACH_TABLE_SLOTS / 2); /* the engine has room for no more than that */
+    assert_true(tid - first > STROBE_MACH_TABLE_SLOTS / 2); /* the capacity of the engine */
 }
 
 static void slots_of_threads_that_ended_are_taken_again(void **state)
 {
     (void)state;
     enum { A_TIME = 6000 };
-    uint32_t tid = 1u << 24; /* of nobody */
+    uint32_t tid = 1u << 24; /* the id of no thread */
     for (int round = 0; round < 8; round++) {
         for (int i = 0; i < A_TIME; i++)
             assert_int_equal(strobe_mach_threads_put(table, ++tid, mach_thread_self()), STROBE_OK);
@@ -399,7 +399,7 @@ static void *start_many(void *p)
     return NULL;
 }
 
-/* The port that is in use for an id is that thread's, or a dead name. */
+/* Asserts that the port in use for an id is that of this thread, or is a dead name. */
 static void check_identity(uint32_t tid)
 {
     mach_port_t port;
@@ -427,13 +427,12 @@ static void threads_that_come_and_go_leave_no_right_and_are_never_mistaken_S45(v
     look();
     look();
     strobe_mach_threads_drop(table, own_tid());
-    for (int ms = 0; ms < 2000 && fake_mach_rights() != rights_before;
-         ms++) { /* a thread that was late to end is retired */
+    for (int ms = 0; ms < 2000 && fake_mach_rights() != rights_before; ms++) { /* a thread that ended late is retired */
         usleep(1000);
         look();
         strobe_mach_threads_drop(table, own_tid());
     }
-    assert_no_right_is_left(); /* before all is cleared */
+    assert_no_right_is_left(); /* before the table is cleared */
 }
 
 int main(void)
@@ -449,11 +448,11 @@ int main(void)
         TEST(another_port_is_given_back_at_once_while_one_is_in_use),
         TEST(a_look_finds_all_threads_with_their_names_once),
         TEST(a_thread_that_put_itself_is_not_found_once_more),
-        TEST(threads_that_are_known_cost_a_look_no_question),
-        TEST(a_thread_that_ends_without_a_word_is_gone_after_two_looks),
-        TEST(a_list_that_the_system_refuses_buries_nobody),
+        TEST(known_threads_cost_a_scan_no_thread_info_call),
+        TEST(a_thread_that_ends_unreported_is_gone_after_two_scans),
+        TEST(a_refused_list_of_threads_retires_no_thread),
         TEST(whichever_call_fails_no_right_is_lost),
-        TEST(a_full_table_says_so_and_keeps_no_right),
+        TEST(a_full_table_is_reported_and_keeps_no_right),
         TEST(slots_of_threads_that_ended_are_taken_again),
         TEST(threads_that_come_and_go_leave_no_right_and_are_never_mistaken_S45),
     };

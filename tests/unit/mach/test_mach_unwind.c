@@ -39,7 +39,7 @@ static uint64_t at(uint32_t word)
     return (uint64_t)(uintptr_t)&memory[word];
 }
 
-/* DEPTH records, eight words apart, from the 16th word on; the stopped function has one. */
+/* Lays DEPTH records, eight words apart, from the 16th word on. The stopped function has a record. */
 static int start(void **state)
 {
     (void)state;
@@ -47,7 +47,7 @@ static int start(void **state)
     memset(code, 0x90, sizeof code);
     memset(frames, 0xee, sizeof frames);
 #ifdef __aarch64__
-    static const uint32_t bl = 0x94000000; /* who calls has a record */
+    static const uint32_t bl = 0x94000000; /* a call instruction: the calling function has a record */
     memcpy(code + 0x800, &bl, sizeof bl);
 #endif
     for (uint32_t i = 0; i < DEPTH; i++) {
@@ -69,7 +69,7 @@ static enum strobe_walk_end stop(uint32_t max)
     return strobe_unwinder_mach.stopped(&mach.host, &regs, &stack, &top, frames + FRAMES, max, &count);
 }
 
-/* The thread goes on, and its stack is written to, between the one and the other. */
+/* Between the two halves of the walk, the thread runs again and overwrites its stack. */
 static enum strobe_walk_end take(uint32_t max)
 {
     enum strobe_walk_end end = stop(max);
@@ -112,7 +112,7 @@ static void stop_in_leaf(void)
     regs.pc = LEAF + 3;
 }
 
-static void a_leafs_caller_is_put_in_as_it_was_while_the_thread_stood_S43(void **state)
+static void the_caller_of_a_leaf_is_that_of_the_stop_S43(void **state)
 {
     (void)state;
     stop_in_leaf();
@@ -140,7 +140,7 @@ static void a_function_that_has_just_begun_or_is_about_to_return_has_its_caller_
 }
 #endif
 
-static void a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_says_so(void **state)
+static void a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_is_marked(void **state)
 {
     (void)state;
     assert_int_equal(take(3), STROBE_WALK_CUT);
@@ -169,7 +169,7 @@ static void a_caller_put_in_takes_the_place_of_the_outermost_frame(void **state)
 }
 #endif
 
-static void a_bad_chain_ends_where_it_is_bad_and_is_in_doubt_S44(void **state)
+static void a_bad_chain_ends_at_its_fault_and_is_doubtful_S44(void **state)
 {
     (void)state;
     const uint64_t bad[] = {at(16),        at(8), at(24) + 2, at(24) + 4,        at(WORDS),
@@ -211,7 +211,7 @@ static void a_stack_whose_bounds_are_not_known_is_read_safely_and_in_few_pieces_
 }
 #endif
 
-static void a_thread_that_stands_no_more_is_not_walked_S46(void **state)
+static void a_thread_that_is_no_longer_stopped_is_not_walked_S46(void **state)
 {
     (void)state;
     assert_int_equal(strobe_hold_claim(&mach.hold), 7);
@@ -221,7 +221,7 @@ static void a_thread_that_stands_no_more_is_not_walked_S46(void **state)
     assert_int_equal(frame(0), 0xeeeeeeeeeeeeeeee);
 }
 
-static void a_walked_thread_may_be_let_go_as_before(void **state)
+static void a_walked_thread_is_resumed_as_before(void **state)
 {
     (void)state;
     stop(FRAMES);
@@ -254,15 +254,15 @@ int main(void)
         TEST(the_chain_is_taken_in_place_without_a_call_of_the_host),
         TEST(a_function_with_a_record_gets_no_caller_put_in_S43),
 #ifdef __x86_64__
-        TEST(a_leafs_caller_is_put_in_as_it_was_while_the_thread_stood_S43),
+        TEST(the_caller_of_a_leaf_is_that_of_the_stop_S43),
         TEST(a_function_that_has_just_begun_or_is_about_to_return_has_its_caller_on_top_S43),
         TEST(a_caller_put_in_takes_the_place_of_the_outermost_frame),
         TEST(a_stack_whose_bounds_are_not_known_is_read_safely_and_in_few_pieces_S41),
 #endif
-        TEST(a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_says_so),
-        TEST(a_bad_chain_ends_where_it_is_bad_and_is_in_doubt_S44),
-        TEST(a_thread_that_stands_no_more_is_not_walked_S46),
-        TEST(a_walked_thread_may_be_let_go_as_before),
+        TEST(a_stack_deeper_than_wanted_keeps_the_innermost_frames_and_is_marked),
+        TEST(a_bad_chain_ends_at_its_fault_and_is_doubtful_S44),
+        TEST(a_thread_that_is_no_longer_stopped_is_not_walked_S46),
+        TEST(a_walked_thread_is_resumed_as_before),
         TEST(a_threads_first_instruction_has_no_caller_and_no_doubt),
         TEST(no_more_of_the_stack_is_kept_than_there_is),
     };

@@ -1,5 +1,5 @@
 /* Matrix's packed method log: its words, its ring and marks, its clock and states. A model of upstream's log runs
- * beside ours: the regressions R-1 and R-3. */
+ * beside Strobe's log: the regressions R-1 and R-3. */
 #include "engine/method/matrix/matrix_log.h"
 
 #include "tests/unit/support/temp_dir.h"
@@ -74,7 +74,7 @@ static void model_release(struct record *r)
         }
 }
 
-/* How many entries a copy has. */
+/* Returns the number of entries in a copy. */
 static int64_t model_copy(const struct record *r)
 {
     int64_t start = r->index < 0 ? 0 : r->index, end = model.index - 1 < 0 ? 0 : model.index - 1;
@@ -89,7 +89,7 @@ static uint64_t model_entry(bool enter, int32_t id, uint64_t ms)
     return (enter ? UINT64_C(1) << 63 : 0) | (uint64_t)(int64_t)id << 43 | (ms & 0x7FFFFFFFFFF);
 }
 
-/* ---- ours */
+/* ---- Strobe's log */
 
 static void begin_with(uint32_t capacity, bool freezes)
 {
@@ -111,7 +111,7 @@ static int end(void **state)
     return 0;
 }
 
-/* Entries 1, 2, 3 ..., by id, to both. */
+/* Writes entries with ids 1, 2, 3 ... to the log and to the model. */
 static uint32_t next_id;
 
 static void begin_both(void)
@@ -141,7 +141,7 @@ static void mark_both(struct both *b)
     model_mark(&b->theirs);
 }
 
-/* A copy has the newest `ours` entries, in order, and upstream's so many. */
+/* Asserts that a copy has the newest `ours` entries in order, and that upstream's copy has `theirs` entries. */
 static void copies_are(const struct both *b, size_t ours, int64_t theirs)
 {
     size_t count;
@@ -162,7 +162,7 @@ static void ours_is_overwritten(const struct both *b)
     assert_int_equal(count, 0);
 }
 
-static void entries_have_matrix_s_words(void **state)
+static void entries_have_matrix_s_layout(void **state)
 {
     (void)state;
     assert_int_equal(strobe_matrix_entry(true, STROBE_MATRIX_DISPATCH, 0), 0xfffff00000000000);
@@ -189,7 +189,7 @@ static void negative_and_over_range_ids_are_refused(void **state)
     begin_with(8, false);
     const uint32_t none[] = {0, (uint32_t)-1, INT32_MAX, (uint32_t)INT32_MIN, 0xFFFFF, STROBE_MATRIX_DISPATCH};
     enum { COUNT = sizeof none / sizeof *none };
-    for (uint64_t written = 0; written < 2; written++) { /* before the first method and after */
+    for (uint64_t written = 0; written < 2; written++) { /* before the first method and after it */
         for (size_t i = 0; i < COUNT; i++) {
             strobe_matrix_enter(&matrix, none[i]);
             strobe_matrix_leave(&matrix, none[i]);
@@ -199,11 +199,11 @@ static void negative_and_over_range_ids_are_refused(void **state)
         strobe_matrix_enter(&matrix, STROBE_MATRIX_ID_MAX);
     }
     assert_int_equal(matrix.written, 2);
-    /* Upstream: an exit of id -1 is an enter of id 0xFFFFF. */
+    /* Upstream: an exit of id -1 becomes an enter of id 0xFFFFF. */
     assert_int_equal(model_entry(false, -1, 0), 0xfffff80000000000);
 }
 
-/* ---- marks: the rows of the table, each with what upstream's record gives */
+/* ---- marks: the rows of the table, each with the result of upstream's record */
 
 static void a_mark_of_a_fresh_log_has_what_follows(void **state)
 {
@@ -238,7 +238,7 @@ static void a_mark_with_nothing_behind_it_is_empty(void **state)
     copies_are(&b, 0, 0);
 }
 
-/* Upstream: start == end is empty. */
+/* Upstream: a region with start == end is empty. */
 static void one_entry_behind_a_mark_is_copied(void **state)
 {
     (void)state;
@@ -285,7 +285,7 @@ static void a_mark_is_good_for_as_many_entries_as_are_kept(void **state)
     write_both(FULL - 1);
     copies_are(&b, FULL - 1, FULL);
     write_both(1);
-    assert_int_equal(model_copy(&b.theirs), 0); /* its entry before the region is gone; nothing of ours is */
+    assert_int_equal(model_copy(&b.theirs), 0); /* upstream's entry before the region is overwritten */
     size_t count;
     assert_int_equal(strobe_matrix_copy(&matrix, &b.ours, NULL, out, FULL, &count), STROBE_OK);
     assert_int_equal(count, FULL);
@@ -327,7 +327,7 @@ static void two_marks_at_one_place_are_overwritten_together(void **state)
     ours_is_overwritten(&b);
 }
 
-/* Upstream: the younger record is the head of the list, and hides that the older one was overwritten. */
+/* Upstream: the younger record is the head of the list, so the overwriting of the older one is not noticed. */
 static void a_younger_mark_does_not_hide_that_an_older_one_was_overwritten(void **state)
 {
     (void)state;
@@ -346,7 +346,7 @@ static void a_younger_mark_does_not_hide_that_an_older_one_was_overwritten(void 
     copies_are(&b, 500000 - 9, 500000 - 9 + 1);
     write_both(1);
     assert_true(a.theirs.valid);
-    assert_int_equal(model_copy(&a.theirs), 2); /* neither of them its own */
+    assert_int_equal(model_copy(&a.theirs), 2); /* both entries are outside of the region */
     ours_is_overwritten(&a);
     copies_are(&b, 500000 - 8, 500000 - 8 + 1);
     write_both(FULL - 500000 + 8);
@@ -393,7 +393,8 @@ static void a_copy_between_marks_has_what_came_between(void **state)
     assert_int_equal(count, 3);
 }
 
-/* Logs of all small sizes, at each position of the ring: a mark is true, and a copy has the entries. */
+/* Logs of all small sizes, at each position of the ring: a mark is valid as long as its entries are present, and a
+ * copy has the entries. */
 static void any_mark_of_any_small_log_is_true(void **state)
 {
     (void)state;
@@ -419,7 +420,8 @@ static void any_mark_of_any_small_log_is_true(void **state)
             }
 }
 
-/* Matrix #342: an invalidated record is reported to a log that is instrumented itself, which writes, for ever. */
+/* Matrix #342: upstream reports an invalidated record to a log function that is itself instrumented. Its entries
+ * invalidate further records, without end. */
 static void a_call_writes_one_entry_whatever_it_overwrites(void **state)
 {
     (void)state;
@@ -431,7 +433,7 @@ static void a_call_writes_one_entry_whatever_it_overwrites(void **state)
     }
 }
 
-static void capacities_that_are_none_are_refused(void **state)
+static void invalid_capacities_are_refused(void **state)
 {
     (void)state;
     uint64_t some[4];
@@ -472,7 +474,7 @@ static void the_clock_stands_still_between_messages(void **state)
     (void)state;
     begin_with(8, true);
     strobe_matrix_clock_tick(&clock, 1005 * MS);
-    assert_int_equal(strobe_matrix_clock_ms(&clock), 5); /* it goes until the first message has ended */
+    assert_int_equal(strobe_matrix_clock_ms(&clock), 5); /* the clock runs until the first message has ended */
     strobe_matrix_message_begin(&matrix, 1010 * MS);
     strobe_matrix_message_end(&matrix, 1020 * MS);
     strobe_matrix_clock_tick(&clock, 1500 * MS);
@@ -484,8 +486,8 @@ static void the_clock_stands_still_between_messages(void **state)
     assert_int_equal(strobe_matrix_clock_ms(&clock), 1005);
 }
 
-/* Upstream: the end of the inner message stops the clock for what is left of the outer. */
-static void the_clock_goes_on_after_a_message_within_another(void **state)
+/* Upstream: the end of the inner message stops the clock for the rest of the outer message. */
+static void the_clock_continues_after_a_message_within_another(void **state)
 {
     (void)state;
     begin_with(8, true);
@@ -513,8 +515,8 @@ static void a_clock_of_all_threads_does_not_stand_still(void **state)
     assert_int_equal(strobe_matrix_clock_ms(&clock), 500);
 }
 
-/* Matrix #477: the clock's thread has the lock that the begin of a message waits for. */
-static void a_clock_that_nobody_ticks_holds_up_no_message(void **state)
+/* Matrix #477: upstream's clock thread holds the lock that the begin of a message waits for. */
+static void a_clock_without_ticks_delays_no_message(void **state)
 {
     (void)state;
     begin_with(8, true);
@@ -526,7 +528,7 @@ static void a_clock_that_nobody_ticks_holds_up_no_message(void **state)
     }
 }
 
-/* Upstream: with the absolute uptime, later than the enters that follow. */
+/* Upstream writes the absolute uptime, which is later than the enters that follow. */
 static void an_exit_before_the_first_enter_has_the_log_s_time(void **state)
 {
     (void)state;
@@ -538,7 +540,7 @@ static void an_exit_before_the_first_enter_has_the_log_s_time(void **state)
     assert_int_equal(newest_ms(), 500);
 }
 
-static void a_clock_that_jumps_goes_on_from_there_and_never_back(void **state)
+static void a_clock_continues_after_a_jump_and_never_goes_back(void **state)
 {
     (void)state;
     begin_with(8, true);
@@ -597,14 +599,14 @@ static void a_stopped_log_takes_nothing_until_it_is_started_again(void **state)
     assert_true(takes_entries());
 }
 
-static void a_log_that_nobody_starts_expires_after_its_first_method(void **state)
+static void a_log_that_is_not_started_expires_after_its_first_method(void **state)
 {
     (void)state;
     begin_with(8, false);
     strobe_matrix_clock_tick(&clock, 1100 * MS);
     takes_entries();
     strobe_matrix_start(&matrix);
-    strobe_matrix_due(&matrix, (1000 + STROBE_MATRIX_RELEASE_MS) * MS); /* started: it keeps its memory */
+    strobe_matrix_due(&matrix, (1000 + STROBE_MATRIX_RELEASE_MS) * MS); /* a started log keeps its memory */
     assert_int_equal(strobe_matrix_state(&matrix), STROBE_MATRIX_STARTED);
     strobe_matrix_due(&matrix, (1100 + STROBE_MATRIX_EXPIRE_MS) * MS);
     assert_int_equal(strobe_matrix_state(&matrix), STROBE_MATRIX_STARTED);
@@ -618,7 +620,7 @@ static void a_log_that_nobody_starts_expires_after_its_first_method(void **state
     assert_false(takes_entries());
     assert_int_equal(strobe_matrix_start(&matrix), STROBE_OK);
     assert_true(takes_entries());
-    strobe_matrix_due(&matrix, 99000000 * MS); /* once is enough */
+    strobe_matrix_due(&matrix, 99000000 * MS); /* one call is enough */
     assert_int_equal(strobe_matrix_state(&matrix), STROBE_MATRIX_STARTED);
 }
 
@@ -642,7 +644,8 @@ static void a_log_that_is_not_started_in_time_is_released_for_good(void **state)
     }
 }
 
-/* A long run of random calls, ticks, messages and marks: each copy is what was written, or is refused rightly. */
+/* A long run of random calls, ticks, messages and marks: each copy equals what was written, or is refused because
+ * entries were overwritten. */
 static void random_runs_are_copied_as_they_were_written(void **state)
 {
     (void)state;
@@ -691,7 +694,7 @@ static void random_runs_are_copied_as_they_were_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_have_matrix_s_words),
+        cmocka_unit_test(entries_have_matrix_s_layout),
         cmocka_unit_test(negative_and_over_range_ids_are_refused),
         cmocka_unit_test(a_mark_of_a_fresh_log_has_what_follows),
         cmocka_unit_test(a_mark_does_not_include_the_entry_before),
@@ -707,17 +710,17 @@ int main(void)
         cmocka_unit_test(a_copy_between_marks_has_what_came_between),
         cmocka_unit_test(any_mark_of_any_small_log_is_true),
         cmocka_unit_test(a_call_writes_one_entry_whatever_it_overwrites),
-        cmocka_unit_test(capacities_that_are_none_are_refused),
+        cmocka_unit_test(invalid_capacities_are_refused),
         cmocka_unit_test(calls_have_the_time_of_the_last_tick),
         cmocka_unit_test(the_clock_stands_still_between_messages),
-        cmocka_unit_test(the_clock_goes_on_after_a_message_within_another),
+        cmocka_unit_test(the_clock_continues_after_a_message_within_another),
         cmocka_unit_test(a_clock_of_all_threads_does_not_stand_still),
-        cmocka_unit_test(a_clock_that_nobody_ticks_holds_up_no_message),
+        cmocka_unit_test(a_clock_without_ticks_delays_no_message),
         cmocka_unit_test(an_exit_before_the_first_enter_has_the_log_s_time),
-        cmocka_unit_test(a_clock_that_jumps_goes_on_from_there_and_never_back),
+        cmocka_unit_test(a_clock_continues_after_a_jump_and_never_goes_back),
         cmocka_unit_test(a_log_records_from_its_first_enter_on),
         cmocka_unit_test(a_stopped_log_takes_nothing_until_it_is_started_again),
-        cmocka_unit_test(a_log_that_nobody_starts_expires_after_its_first_method),
+        cmocka_unit_test(a_log_that_is_not_started_expires_after_its_first_method),
         cmocka_unit_test(a_log_that_is_not_started_in_time_is_released_for_good),
         cmocka_unit_test(random_runs_are_copied_as_they_were_written),
     };

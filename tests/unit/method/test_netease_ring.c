@@ -1,4 +1,4 @@
-/* The ring of captured stacks of method pointers: what is in it, in which order, and what is reported of the rest. */
+/* The ring of captured stacks of method pointers: its content, its order, and its reports of missing captures. */
 #include "engine/method/netease/netease_ring.h"
 
 #include "engine/base/mix.h"
@@ -77,12 +77,13 @@ static void depth_over_the_cap_is_cut_at_the_root_end_and_flagged(void **state)
     for (uint32_t count = FRAMES - 1; count <= FRAMES + 20; count++) {
         assert_int_equal(put(&ring, count, count, &number), STROBE_OK);
         assert_int_equal(strobe_netease_ring_read(&ring, number, &c, frames), STROBE_OK);
-        assert_capture(&c, frames, count, count); /* frames end with the innermost, which stays */
+        assert_capture(&c, frames, count, count); /* keeps the innermost frames */
     }
     ring_free(&ring);
 }
 
-/* For each capacity and number of captures: what is overwritten, and a list of the others, the newest first. */
+/* For each capacity and number of captures, checks the number of overwritten ones, and the list of the others,
+ * newest first. */
 static void overwritten_is_what_is_more_than_the_capacity(void **state)
 {
     (void)state;
@@ -111,7 +112,7 @@ static void overwritten_is_what_is_more_than_the_capacity(void **state)
     }
 }
 
-/* A list that was begun before the ring went round says what it missed. */
+/* A list that began before the ring's writers lapped it reports what it missed. */
 static void a_lapped_reader_is_notified(void **state)
 {
     (void)state;
@@ -133,7 +134,7 @@ static void a_lapped_reader_is_notified(void **state)
     ring_free(&ring);
 }
 
-/* The word of a place as a sampler leaves it that stops in the middle (netease_ring.h). */
+/* Leaves a place as a sampler that stopped in the middle of a capture (netease_ring.h). */
 static void stop_in_the_middle(const struct strobe_netease_ring *ring, uint64_t number)
 {
     size_t words = (strobe_netease_ring_bytes(2, FRAMES) - strobe_netease_ring_bytes(1, FRAMES)) / sizeof(uint64_t);

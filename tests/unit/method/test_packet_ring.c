@@ -1,5 +1,5 @@
-/* The packet ring: sizes at their limits, messages of every length whole or reported as missing, what a crash leaves.
- * The regressions R-9. */
+/* The packet ring: sizes at their limits, messages of every length (read complete or reported as missing), and the
+ * ring after a crash. The regressions R-9. */
 #include "engine/method/rhea/packet_ring.h"
 #include "tests/unit/support/temp_dir.h"
 #include "tests/unit/support/trial.h"
@@ -41,7 +41,7 @@ static int unmake(void **state)
     return 0;
 }
 
-/* A message of `bytes` that has its number in each byte's place. */
+/* Makes a message of `bytes` whose bytes depend on its number and on their index. */
 static void fill(unsigned char *to, size_t bytes, uint32_t number)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -153,7 +153,7 @@ static void every_length_comes_back_across_the_wrap(void **state)
     }
 }
 
-static void a_message_in_two_parts_is_one(void **state)
+static void a_message_in_two_parts_is_read_as_one(void **state)
 {
     unsigned char whole[MOST], got[MOST];
     struct strobe_packet_reader r;
@@ -197,7 +197,7 @@ static void a_message_whose_begin_was_overwritten_is_reported_as_parts(void **st
     assert_int_equal(r.before, 1);
 }
 
-/* ---- readers that are overtaken, slots that are not what they should be */
+/* ---- overtaken readers, damaged slots */
 
 static void a_reader_that_is_lapped_gets_no_message_of_two(void **state)
 {
@@ -300,7 +300,7 @@ static void a_writer_that_laps_an_unfinished_one_drops_and_counts(void **state)
     make(4);
     for (uint32_t i = 0; i < 4; i++)
         put(i, 20);
-    strobe_store_relaxed(&slot(1)->seq, 1); /* as one that is stopped there leaves it */
+    strobe_store_relaxed(&slot(1)->seq, 1); /* leaves it as a writer that stopped here */
     assert_int_equal(put(4, 20), STROBE_OK);
     assert_int_equal(put(5, 20), STROBE_LATE);
     assert_int_equal(put(6, 20), STROBE_OK);
@@ -375,7 +375,7 @@ static void threads_lose_only_what_is_counted(void **state)
     assert_int_equal(r.messages, CROWD * EACH);
 }
 
-/* ---- what a process leaves that was killed */
+/* ---- the ring of a killed process */
 
 static int open_file(const char *path, uint32_t slots, void **at)
 {
@@ -434,7 +434,7 @@ static void a_file_whose_process_was_killed_in_a_write_holds_whole_messages_only
     }
     assert_true(r.messages > 3);
     assert_true(r.busy <= 1);
-    /* It may be written to again, by whoever opens it: the dead one's slot is given back. */
+    /* The file can be written again after it is opened: the dead writer's slot is recovered. */
     assert_int_equal(strobe_packet_ring_recover(&ring), r.busy);
     for (uint32_t i = 0; i < 2 * slots; i++)
         assert_int_equal(put(i, 52), STROBE_OK);
@@ -443,7 +443,7 @@ static void a_file_whose_process_was_killed_in_a_write_holds_whole_messages_only
     unlink(path);
 }
 
-static void memory_that_is_no_ring_of_ours_is_refused(void **state)
+static void memory_without_a_valid_ring_is_refused(void **state)
 {
     struct strobe_packet_ring out;
     (void)state;
@@ -473,7 +473,7 @@ int main(void)
         cmocka_unit_test_teardown(a_ring_of_one_slot_holds_the_last_message_of_one_packet, unmake),
         cmocka_unit_test_teardown(messages_of_52_53_and_1024_bytes_take_1_2_and_20_packets, unmake),
         cmocka_unit_test_teardown(every_length_comes_back_across_the_wrap, unmake),
-        cmocka_unit_test_teardown(a_message_in_two_parts_is_one, unmake),
+        cmocka_unit_test_teardown(a_message_in_two_parts_is_read_as_one, unmake),
         cmocka_unit_test_teardown(empty_messages_and_those_too_long_are_refused_and_take_nothing, unmake),
         cmocka_unit_test_teardown(a_message_whose_begin_was_overwritten_is_reported_as_parts, unmake),
         cmocka_unit_test_teardown(a_reader_that_is_lapped_gets_no_message_of_two, unmake),
@@ -485,7 +485,7 @@ int main(void)
         cmocka_unit_test_teardown(a_message_that_meets_one_in_its_middle_leaves_no_half, unmake),
         cmocka_unit_test_teardown(threads_lose_only_what_is_counted, unmake),
         cmocka_unit_test(a_file_whose_process_was_killed_in_a_write_holds_whole_messages_only),
-        cmocka_unit_test_teardown(memory_that_is_no_ring_of_ours_is_refused, unmake),
+        cmocka_unit_test_teardown(memory_without_a_valid_ring_is_refused, unmake),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

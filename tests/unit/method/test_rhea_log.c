@@ -1,4 +1,4 @@
-/* RheaTrace's raw log: what is written of a ring, what is read of a log, and that the two agree. */
+/* RheaTrace's raw log: writing a ring to a log, reading a log, and that both agree. */
 #include "engine/base/error.h"
 #include "engine/method/rhea/rhea_log.h"
 #include "engine/trace/import/rhea/rhea_read.h"
@@ -28,7 +28,7 @@ static enum strobe_status read_text(const char *text, size_t bytes)
     return strobe_rhea_read(text, bytes, &calls, &read_stats, &error);
 }
 
-/* Reads lines that stand behind a head. */
+/* Reads lines, after a valid head. */
 static void read_lines(const char *lines)
 {
     char text[4096];
@@ -87,7 +87,7 @@ static void seconds_are_printed_with_64_bits(void **state)
                         "18446744073.709551615 4294967295: E\n");
 }
 
-/* profilo divides by a reciprocal, which is wrong here for the first time: after 48.7 days. */
+/* profilo multiplies by a reciprocal. Its first wrong result is here, after 48.7 days. */
 static void microseconds_are_cut_off_exactly(void **state)
 {
     (void)state;

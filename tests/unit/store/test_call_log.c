@@ -113,7 +113,7 @@ static void a_full_log_overwrites_the_oldest_and_counts_them(void **state)
     assert_int_equal(c.logged + c.open, logged);
     assert_int_equal(c.present + c.overwrote, logged);
     assert_int_equal(c.refused, 0);
-    for (uint32_t i = 0; i < BLOCKS; i++) { /* the newest are there */
+    for (uint32_t i = 0; i < BLOCKS; i++) { /* the newest entries are present */
         assert_int_equal(strobe_call_look(&log_, i, &copy), STROBE_CALLS_THERE);
         assert_true(copy.entry[0].word > logged - ALL);
     }
@@ -143,7 +143,7 @@ static void a_thread_that_ends_leaves_its_block_to_others_only_after_all_older_o
     struct strobe_call_writer a = {0}, b = {0};
     assert_true(put_entry(&a, 0, 7));
     strobe_call_finish(&log_, &a, 0);
-    strobe_call_finish(&log_, &a, 0); /* has none any more */
+    strobe_call_finish(&log_, &a, 0); /* the writer has no block any more */
     for (uint64_t i = 1; i <= (BLOCKS - 1) * STROBE_CALL_ENTRIES; i++)
         assert_true(put_entry(&b, 1, i));
     assert_int_equal(strobe_call_look(&log_, 0, &copy), STROBE_CALLS_THERE);
@@ -153,7 +153,7 @@ static void a_thread_that_ends_leaves_its_block_to_others_only_after_all_older_o
     assert_true(put_entry(&b, 1, 1));
     assert_int_equal(strobe_call_look(&log_, 0, &copy), STROBE_CALLS_THERE);
     assert_int_equal(copy.thread, 1);
-    assert_int_equal(copy.count, 1); /* nothing of the old owner's */
+    assert_int_equal(copy.count, 1); /* no entry of the old owner */
     assert_int_equal(strobe_load_relaxed(&log_.accounts[1].overwrote), 1);
 }
 
@@ -173,18 +173,19 @@ static void open_blocks_are_never_taken(void **state)
     assert_true(put_entry(&more, 1, 1));
 }
 
-/* As after a jump out of a signal handler, at each place where one can come: the writer's fields as they are then. */
+/* A jump out of a signal handler can leave a claim at each of these places. The writer's fields are as they are
+ * then. */
 static void a_writer_that_was_left_in_a_claim_is_used_again(void **state)
 {
     (void)state;
     struct strobe_call_writer w = {0};
     assert_true(put_entry(&w, 0, 1));
     struct strobe_call_writer before_next = w;
-    before_next.next--; /* the entry is in, `next` does not say so */
+    before_next.next--; /* the entry is in the block, and `next` does not count it yet */
     strobe_call_finish(&log_, &before_next, 0);
     assert_int_equal(strobe_load_relaxed(&log_.accounts[0].told), 1);
 
-    struct strobe_call_writer named = {.ticket = 77, .block = 3}; /* named, not claimed */
+    struct strobe_call_writer named = {.ticket = 77, .block = 3}; /* the block is chosen, but not claimed */
     assert_true(put_entry(&named, 0, 2));
     struct strobe_call_writer of_another = {.ticket = 1, .block = 2};
     assert_true(put_entry(&of_another, 0, 3));
@@ -193,7 +194,7 @@ static void a_writer_that_was_left_in_a_claim_is_used_again(void **state)
     assert_int_equal(c.logged + c.open, 3);
 }
 
-static void a_view_is_had_only_of_what_fits(void **state)
+static void a_view_opens_only_when_the_memory_fits(void **state)
 {
     (void)state;
     struct strobe_call_log v;
@@ -239,7 +240,7 @@ static void damage_in_a_block_is_reported(void **state)
     assert_int_equal(strobe_call_look(&log_, 0, &copy), STROBE_CALLS_DAMAGED);
     memcpy(b, &good, sizeof good);
     assert_int_equal(strobe_call_look(&log_, 0, &copy), STROBE_CALLS_THERE);
-    strobe_store_relaxed(&b->state, 99 << 1 | 1); /* as of a claim that was never finished */
+    strobe_store_relaxed(&b->state, 99 << 1 | 1); /* a claim that was never finished */
     assert_int_equal(strobe_call_look(&log_, 0, &copy), STROBE_CALLS_TAKEN);
 }
 
@@ -253,7 +254,7 @@ int main(void)
                                         make_newest, end),
         cmocka_unit_test_setup_teardown(open_blocks_are_never_taken, make_newest, end),
         cmocka_unit_test_setup_teardown(a_writer_that_was_left_in_a_claim_is_used_again, make_newest, end),
-        cmocka_unit_test_setup_teardown(a_view_is_had_only_of_what_fits, make_newest, end),
+        cmocka_unit_test_setup_teardown(a_view_opens_only_when_the_memory_fits, make_newest, end),
         cmocka_unit_test_setup_teardown(damage_in_a_block_is_reported, make_newest, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,7 +253,7 @@ static void a_half_written_record_is_counted_and_read_only_if_it_was_committed(v
     sample(0, 1, 0, 1);
     sample(0, 2, 0, 1);
     sample(0, 3, 0, 1);
-    /* The second is being written for the first time, the third was committed and is being rewritten. */
+    /* The second record is being written for the first time. The third was committed and is being rewritten. */
     strobe_a64 *second = &build.session.ring.slots[1].seq, *third = &build.session.ring.slots[2].seq;
     strobe_store_relaxed(second, (strobe_load_relaxed(second) >> 26 << 26) | 1);
     strobe_store_relaxed(third, strobe_load_relaxed(third) | 1);
@@ -297,7 +297,7 @@ static void a_record_that_no_writer_writes_is_left_out(void **state)
     }
 }
 
-static void what_is_no_session_is_refused_in_words(void **state)
+static void a_file_that_is_no_session_is_refused_with_an_error_text(void **state)
 {
     (void)state;
     struct strobe_error error;
@@ -330,7 +330,7 @@ static void what_is_no_session_is_refused_in_words(void **state)
     assert_string_equal(error.text, "byte 0: an empty file, expected a session");
 }
 
-/* Flips bits, mostly where something stands: header, entries, nodes and slots in use. */
+/* Flips bits, mostly in bytes in use: header, entries, nodes and slots. */
 static void flip_bits(unsigned char *file, size_t bytes, unsigned flips)
 {
     for (unsigned i = 0; i < flips;) {
@@ -342,8 +342,8 @@ static void flip_bits(unsigned char *file, size_t bytes, unsigned flips)
     }
 }
 
-/* Its process died while it wrote the entry, or the file is damaged. */
-static void an_image_that_was_not_written_in_full_is_none_and_every_path_ends(void **state)
+/* The process died while it wrote the entry, or the file is damaged. */
+static void an_incomplete_image_entry_is_skipped_and_every_path_ends(void **state)
 {
     (void)state;
     struct strobe_config config = strobe_build_config();
@@ -364,7 +364,7 @@ static void an_image_that_was_not_written_in_full_is_none_and_every_path_ends(vo
     strobe_reader_close(reader);
 }
 
-static void a_damaged_session_is_read_or_refused_but_harms_nobody(void **state)
+static void a_damaged_session_is_read_or_refused_without_harm(void **state)
 {
     (void)state;
     struct strobe_config config = strobe_build_config();
@@ -423,9 +423,9 @@ int main(void)
         cmocka_unit_test(a_killed_session_without_a_record_may_have_its_first_under_way),
         cmocka_unit_test(a_half_written_record_is_counted_and_read_only_if_it_was_committed),
         cmocka_unit_test(a_record_that_no_writer_writes_is_left_out),
-        cmocka_unit_test(what_is_no_session_is_refused_in_words),
-        cmocka_unit_test(an_image_that_was_not_written_in_full_is_none_and_every_path_ends),
-        cmocka_unit_test(a_damaged_session_is_read_or_refused_but_harms_nobody),
+        cmocka_unit_test(a_file_that_is_no_session_is_refused_with_an_error_text),
+        cmocka_unit_test(an_incomplete_image_entry_is_skipped_and_every_path_ends),
+        cmocka_unit_test(a_damaged_session_is_read_or_refused_without_harm),
     };
     seed = strobe_trial_seed("test_reader");
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);

@@ -43,7 +43,7 @@ static void put_entry(struct strobe_call_writer *w, uint32_t thread, uint64_t ti
     strobe_call_put(w, ticks, word);
 }
 
-/* 0: as a kill leaves it. */
+/* closed == 0: leaves the session as a killed process does. */
 static void read_back(int closed)
 {
     if (closed)
@@ -126,7 +126,7 @@ static void inconsistent_accounting_of_calls_is_reported(void **state)
     assert_string_equal(error.text, "call log: 3067 entries told and not refused, but 3066 present and 0 overwritten");
 }
 
-/* Killed in the middle of a claim: what the block held is lost, and no more than that is forgiven. */
+/* The process was killed during a claim. The accounting allows the loss of that block's content, and no more. */
 static void a_claim_that_a_kill_cut_off_is_forgiven_a_block(void **state)
 {
     (void)state;

@@ -77,7 +77,7 @@ static void ticks_and_durations_past_32_bits_survive_S19(void **state)
 
 /* --- exact sets --- */
 
-/* Records without metrics by one writer: the ring holds the newest it has slots for, no other and none twice. */
+/* One writer, records without metrics: the ring holds the newest records that fit, each exactly once. */
 static void one_writer_finds_exactly_the_newest_records_S12(void **state)
 {
     (void)state;
@@ -115,8 +115,8 @@ static void one_writer_finds_exactly_the_newest_records_S12(void **state)
     }
 }
 
-/* What such memory holds is nobody's: here, what would look like records. To read it first would cost the writer a
- * second page fault for each page of a file. */
+/* The memory of an unclaimed chunk has no meaning; here it looks like records. A read of it before the first write
+ * would cost a second page fault for each page of a file. */
 static void the_first_writer_of_a_chunk_reads_nothing_of_its_slots(void **state)
 {
     (void)state;
@@ -137,9 +137,9 @@ static void the_first_writer_of_a_chunk_reads_nothing_of_its_slots(void **state)
     strobe_sample_ring_free(&ring);
 }
 
-/* What the ring should hold and what it should have counted, kept by the dullest means. */
+/* A simple model: the expected content of the ring, and the expected counts. */
 struct ledger {
-    uint32_t *count; /* of each number written, as last written; 0 when it is known to be refused */
+    uint32_t *count; /* count of each record by number, as last written; 0 = refused */
     uint32_t written;
     uint64_t samples, refused;
 };
@@ -168,7 +168,7 @@ static void assert_all_accounted_for(const struct strobe_ring *ring, const struc
     free(seen);
 }
 
-/* Random writers write, merge into what they wrote last, end and begin anew, with and without metrics. */
+/* Random writers write records, merge into their last one, end and start again, with and without metrics. */
 static void play(enum strobe_ring_mode mode, uint32_t slots, uint32_t subs, uint32_t steps, uint64_t *random)
 {
     struct strobe_ring ring = strobe_sample_ring(slots, subs, mode);
@@ -281,8 +281,8 @@ static void a_ring_whose_chunks_are_all_held_refuses_and_changes_nothing_S14(voi
     strobe_sample_ring_free(&ring);
 }
 
-/* Whichever chunks are held by others and however lately the rest was sealed: one that can be had is found. */
-static void a_ring_with_a_chunk_to_be_had_refuses_nothing(void **state)
+/* A free chunk is found whichever chunks other writers hold, and however recently the rest was sealed. */
+static void a_ring_with_a_free_chunk_refuses_nothing(void **state)
 {
     (void)state;
     uint64_t random = seed;
@@ -302,9 +302,10 @@ static void a_ring_with_a_chunk_to_be_had_refuses_nothing(void **state)
     }
 }
 
-/* --- who writes where --- */
+/* --- claims of chunks --- */
 
-/* A claimant that drew its number and then slept for a lap finds a chunk sealed after its draw: not its to take. */
+/* A claimant stalls for a lap after its draw. The chunk it then finds was sealed after that draw and must not be
+ * taken. */
 static void a_claim_that_was_overtaken_is_given_up_S13(void **state)
 {
     (void)state;
@@ -353,7 +354,8 @@ static void a_writer_laps_behind_comes_back_to_its_own_slots_S13(void **state)
     }
 }
 
-/* A slow writer's chunk, sealed at last, is not the first to go: half a lap of others goes first. */
+/* The chunk of a slow writer, just sealed, is not the next to be overwritten: half a lap of other chunks comes
+ * first. */
 static void a_chunk_sealed_just_now_survives_half_a_lap(void **state)
 {
     (void)state;
@@ -377,7 +379,8 @@ static void a_chunk_sealed_just_now_survives_half_a_lap(void **state)
     }
 }
 
-/* Pearson's chi-square of where 4096 writers start, against its 99.99 % quantile for 31 degrees of freedom. */
+/* Pearson's chi-square of the first sub-buffers of 4096 writers, against its 99.99 % quantile for 31 degrees of
+ * freedom. */
 static void writers_start_evenly_over_the_subs_whatever_their_ids_share_S15(void **state)
 {
     (void)state;
@@ -395,13 +398,14 @@ static void writers_start_evenly_over_the_subs_whatever_their_ids_share_S15(void
         for (uint32_t sub = 0; sub < 32; sub++)
             chi += (hits[sub] - 128.0) * (hits[sub] - 128.0) / 128.0;
         assert_true(chi < 70.0);
-        assert_true(chi > 5.0); /* and not suspiciously even: that would be the ids' own pattern */
+        assert_true(chi > 5.0); /* a lower value would show the pattern of the ids */
     }
     strobe_sample_ring_free(&ring);
 }
 
-/* A dead writer's open chunk, one slot of it half-written: reported, never taken for a record, then used again. */
-static void what_a_dead_writer_left_half_written_is_no_record_and_its_chunk_is_won_back_S16(void **state)
+/* A dead writer's open chunk has a half-written slot. The slot is reported busy, never as a record, and the chunk is
+ * used again after it is sealed. */
+static void a_half_written_record_of_a_dead_writer_is_not_read_and_its_chunk_is_used_again_S16(void **state)
 {
     (void)state;
     struct strobe_ring ring = strobe_sample_ring(4 * STROBE_CHUNK_SLOTS, 1, STROBE_KEEP_NEWEST);
@@ -427,7 +431,7 @@ static void what_a_dead_writer_left_half_written_is_no_record_and_its_chunk_is_w
     assert_int_equal(c.torn + c.busy, 0);
     assert_int_equal(other.overwrote + c.records - before, 8 * STROBE_CHUNK_SLOTS);
 
-    /* by now the chunk is another's: sealing for the dead once more must not take it away */
+    /* The chunk has another owner now. A second seal for the dead writer must not take it away. */
     struct strobe_ring_writer owner = writer_new(&ring, 3);
     while (strobe_load_relaxed(&owner.chunk) != 1) {
         strobe_ring_writer_close(&ring, &owner);
@@ -448,7 +452,7 @@ static uint64_t word_of(const void *half, uint32_t i)
     return word;
 }
 
-/* A kill between any two stores of a rewrite: what was merged before is still there, give or take the last sample. */
+/* A kill between any two stores of a rewrite keeps the merged samples, except that the last one may be missing. */
 static void a_record_that_was_being_rewritten_is_saved_and_one_that_never_was_committed_is_not(void **state)
 {
     (void)state;
@@ -480,7 +484,7 @@ static void a_record_that_was_being_rewritten_is_saved_and_one_that_never_was_co
                 assert_true(!metrics ||
                             word_of(&item.metrics, i) == word_of(stores > 7 + i ? &next.metrics : &old.metrics, i));
             }
-            /* version 0: the first write never came to its commit */
+            /* version 0: the first write was never committed */
             strobe_store_relaxed(&slot[0].seq, 1 << 26 | 1);
             assert_false(strobe_ring_salvage(&ring, 0, &item));
             /* the second half belongs to another record */
@@ -518,7 +522,7 @@ static void a_hundred_merged_samples_are_one_record_and_take_nothing_more_S30(vo
         assert_int_equal(w.used, metrics ? 3 : 1);
         assert_int_equal(strobe_stack_node_count(&table), 4);
     }
-    /* the last slots of a chunk are its owner's to merge into until it needs another chunk */
+    /* The owner may merge into the last slots of a chunk until it needs another chunk. */
     while (w.used < STROBE_CHUNK_SLOTS)
         strobe_sample_write(&ring, &w, 9, 1, id, false);
     assert_int_equal(strobe_sample_rewrite(&ring, &w, 9, 2, id, false), STROBE_OK);
@@ -543,7 +547,7 @@ static void a_sequence_word_never_comes_twice_in_one_slot(void **state)
         assert_true(now >= last);
         last = now;
     }
-    /* a record merged until its version is used up takes no more: the next sample is a record of its own */
+    /* A record whose versions are used up takes no more samples: the next sample gets a new record. */
     strobe_ring_writer_close(&ring, &w);
     strobe_sample_write(&ring, &w, 1, 1, 0, false);
     uint64_t seq = strobe_load_relaxed(&ring.slots[w.last - 1].seq);
@@ -592,7 +596,7 @@ static void a_ring_whose_head_and_memory_disagree_is_refused(void **state)
             *field[f] ^= 1u << bit;
         }
     }
-    for (uint32_t f = 0; f < 2; f++) { /* three would fit, but masks would lead astray */
+    for (uint32_t f = 0; f < 2; f++) { /* 3 would fit, but it is not a power of two and would make wrong masks */
         uint32_t was = *field[f];
         *field[f] = 3;
         assert_int_equal(strobe_ring_open(ring.head, bytes, &out), STROBE_BAD_INPUT);
@@ -605,7 +609,7 @@ static void a_ring_whose_head_and_memory_disagree_is_refused(void **state)
     strobe_sample_ring_free(&ring);
 }
 
-/* Any bytes at all in the slots: looking gives something or nothing, within the slots. */
+/* The slots hold arbitrary bytes. A look returns a record or nothing, and reads only the slots. */
 static void no_damage_to_slots_makes_a_look_run_wild(void **state)
 {
     (void)state;
@@ -626,7 +630,7 @@ static void no_damage_to_slots_makes_a_look_run_wild(void **state)
     strobe_sample_ring_free(&ring);
 }
 
-/* Damage can claim it: neither a look nor a salvage then takes the next chunk's first slot for a second half. */
+/* Damage can set the flag of a second half. Neither look nor salvage then takes the next chunk's first slot for it. */
 static void the_two_halves_of_a_record_never_stand_in_two_chunks(void **state)
 {
     (void)state;
@@ -657,12 +661,12 @@ int main(void)
         cmocka_unit_test(keeping_the_oldest_overwrites_nothing_S14),
         cmocka_unit_test(every_slot_can_be_filled_before_the_ring_says_full_S14),
         cmocka_unit_test(a_ring_whose_chunks_are_all_held_refuses_and_changes_nothing_S14),
-        cmocka_unit_test(a_ring_with_a_chunk_to_be_had_refuses_nothing),
+        cmocka_unit_test(a_ring_with_a_free_chunk_refuses_nothing),
         cmocka_unit_test(a_claim_that_was_overtaken_is_given_up_S13),
         cmocka_unit_test(a_writer_laps_behind_comes_back_to_its_own_slots_S13),
         cmocka_unit_test(a_chunk_sealed_just_now_survives_half_a_lap),
         cmocka_unit_test(writers_start_evenly_over_the_subs_whatever_their_ids_share_S15),
-        cmocka_unit_test(what_a_dead_writer_left_half_written_is_no_record_and_its_chunk_is_won_back_S16),
+        cmocka_unit_test(a_half_written_record_of_a_dead_writer_is_not_read_and_its_chunk_is_used_again_S16),
         cmocka_unit_test(a_record_that_was_being_rewritten_is_saved_and_one_that_never_was_committed_is_not),
         cmocka_unit_test(a_hundred_merged_samples_are_one_record_and_take_nothing_more_S30),
         cmocka_unit_test(a_sequence_word_never_comes_twice_in_one_slot),

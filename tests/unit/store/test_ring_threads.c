@@ -28,7 +28,7 @@ struct writer_tally {
     struct strobe_ring_writer w;
     uint64_t samples, refused;
     strobe_a64 records;
-    uint32_t not_mine; /* looks at its own open chunk that showed anything but what it wrote there */
+    uint32_t not_mine; /* looks at its own open chunk that did not return what it wrote */
 };
 struct storm {
     struct strobe_ring ring;
@@ -147,7 +147,7 @@ static void storm_body(void *arg, uint32_t index)
     strobe_store_relaxed(&s->stop, 1);
 }
 
-/* Runs it, and checks what must hold after any storm. */
+/* Runs the storm, and checks the properties that must hold after each storm. */
 static void storm_run(struct storm *s)
 {
     uint64_t samples = 0, overwrote = 0;
@@ -212,7 +212,7 @@ static void a_chunk_is_its_owners_alone_however_long_it_stalls_S13(void **state)
     strobe_sample_ring_free(&s.ring);
 }
 
-/* One turn of the slow reader lasts for many laps of the writers; it stops nobody and believes nothing torn. */
+/* One turn of the slow reader lasts for many laps of the writers. It delays no writer and accepts no torn record. */
 static void a_read_of_many_laps_accepts_only_whole_records_and_losses_are_counted_S18(void **state)
 {
     (void)state;
@@ -241,7 +241,7 @@ static void many_writers_fill_a_keep_oldest_ring_and_lose_no_accepted_record_S14
         storm_run(&s);
         struct strobe_sample_census c = strobe_sample_census(&s.ring);
         for (uint32_t k = 0; k < s.writers; k++) {
-            assert_int_equal(s.writer[k].refused, 1); /* each went on until a put was refused */
+            assert_int_equal(s.writer[k].refused, 1); /* each wrote until a write was refused */
             assert_int_equal(s.writer[k].w.overwrote, 0);
         }
         assert_int_equal(c.records, records_of(&s));
@@ -253,7 +253,7 @@ static void many_writers_fill_a_keep_oldest_ring_and_lose_no_accepted_record_S14
 
 /* --- death --- */
 
-struct will { /* what a writer leaves behind, in shared memory */
+struct will { /* state of a writer in shared memory, which stays after its death */
     struct strobe_ring_writer w;
     strobe_a64 written;
 };
@@ -271,8 +271,8 @@ static void write_until_killed(const struct strobe_ring *ring, struct will *will
     }
 }
 
-/* Processes that share the ring stand for threads: they can be killed at any instruction. */
-static void writers_that_are_killed_hold_up_nobody_and_their_chunks_come_back_S16(void **state)
+/* Processes that share the ring stand for threads, because a process can be killed at any instruction. */
+static void killed_writers_delay_no_writer_and_their_chunks_are_used_again_S16(void **state)
 {
     (void)state;
     enum { DEAD = 3, SLOTS = 16 * STROBE_CHUNK_SLOTS };
@@ -298,7 +298,7 @@ static void writers_that_are_killed_hold_up_nobody_and_their_chunks_come_back_S1
             kill(pid[i], SIGKILL);
             assert_int_equal(waitpid(pid[i], NULL, 0), pid[i]);
         }
-        /* the dead hold three chunks of sixteen: there is always another */
+        /* The dead writers hold three chunks of sixteen, so another chunk is always available. */
         for (uint32_t i = 0; i < 4 * SLOTS; i++, written++)
             assert_int_equal(strobe_sample_write(&ring, &w, i, 1, 1, false), STROBE_OK);
         struct strobe_sample_census c = strobe_sample_census(&ring);
@@ -309,13 +309,14 @@ static void writers_that_are_killed_hold_up_nobody_and_their_chunks_come_back_S1
             strobe_ring_seal_dead(&ring, &wills[i].w);
         for (uint32_t i = 0; i < SLOTS / STROBE_CHUNK_SLOTS; i++)
             open += strobe_load_relaxed(&ring.chunks[i]) & 1;
-        assert_int_equal(open, 1); /* the survivor's own */
+        assert_int_equal(open, 1); /* the live writer's chunk */
         for (uint32_t i = 0; i < 4 * SLOTS; i++, written++)
             assert_int_equal(strobe_sample_write(&ring, &w, i, 1, 1, false), STROBE_OK);
         c = strobe_sample_census(&ring);
         assert_int_equal(c.records, SLOTS); /* every slot of the ring is in use again */
 
-        /* each death may leave a record that is not counted yet, or two overwritten ones counted too late or early */
+        /* Each death may leave a record that is not counted yet, or two overwritten records that are counted too late
+         * or early. */
         uint64_t found = c.samples + w.overwrote;
         for (uint32_t i = 0; i < DEAD; i++) {
             written += strobe_load_relaxed(&wills[i].written);
@@ -335,7 +336,7 @@ int main(void)
         cmocka_unit_test(a_chunk_is_its_owners_alone_however_long_it_stalls_S13),
         cmocka_unit_test(a_read_of_many_laps_accepts_only_whole_records_and_losses_are_counted_S18),
         cmocka_unit_test(many_writers_fill_a_keep_oldest_ring_and_lose_no_accepted_record_S14),
-        cmocka_unit_test(writers_that_are_killed_hold_up_nobody_and_their_chunks_come_back_S16),
+        cmocka_unit_test(killed_writers_delay_no_writer_and_their_chunks_are_used_again_S16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,7 @@ static void what_the_traced_process_wrote_is_what_a_reader_finds(void **state)
     assert_int_equal(strobe_sample_write(&s.ring, &w, 5, 6, id, true), STROBE_OK);
     const struct strobe_clock_pair end = {1, 2, 3, 4};
 
-    /* what is committed is there without any orderly end */
+    /* Committed content is readable although the session did not end. */
     assert_int_equal(strobe_session_open(path, &r), STROBE_OK);
     assert_int_equal(strobe_load_relaxed(&r.header->state), STROBE_SESSION_RUNNING);
     assert_int_equal(strobe_sample_census(&r.ring).records, 1);
@@ -155,8 +155,9 @@ static void the_defaults_are_valid_and_take_under_100_megabytes(void **state)
     unlink(temp_dir_path("default"));
 }
 
-/* The header of the engine's config says what each is for; its defaults are those of published tracers (S-1 to S-8). */
-static void what_is_not_asked_for_is_as_published_tracers_have_it(void **state)
+/* The header of the engine's config says what each setting is for. The defaults are those of published tracers (S-1 to
+ * S-8). */
+static void defaults_are_those_of_published_tracers(void **state)
 {
     (void)state;
     const uint64_t us = 1000, ms = 1000000;
@@ -294,9 +295,9 @@ static void an_existing_file_is_replaced_only_on_request_and_only_a_regular_one(
     assert_int_equal(errno, ENOENT);
 }
 
-/* --- what is not a session --- */
+/* --- files that are no sessions --- */
 
-static void what_is_no_session_is_said_to_be_none(void **state)
+static void a_file_that_is_no_session_is_refused(void **state)
 {
     (void)state;
     struct strobe_session s;
@@ -316,7 +317,7 @@ static void what_is_no_session_is_said_to_be_none(void **state)
     assert_int_equal(strobe_session_trim(temp_dir_path("later")), STROBE_BAD_VERSION);
 }
 
-static void a_session_cut_anywhere_is_said_to_be_truncated(void **state)
+static void a_session_cut_anywhere_is_reported_as_truncated(void **state)
 {
     (void)state;
     struct strobe_config c = config_small();
@@ -368,7 +369,7 @@ static void hire(void *arg, uint32_t index)
     }
 }
 
-static void every_entry_goes_to_one_taker_and_a_full_table_says_so_S45(void **state)
+static void every_entry_goes_to_one_taker_and_a_full_table_is_reported_S45(void **state)
 {
     (void)state;
     struct strobe_config c = config_small();
@@ -389,7 +390,7 @@ static void every_entry_goes_to_one_taker_and_a_full_table_says_so_S45(void **st
         assert_int_equal(strobe_session_image_count(&h->s), ENTRIES);
         assert_in_range(strobe_load_relaxed(&h->s.header->thread_count), ENTRIES, ENTRIES + TAKERS);
         assert_in_range(strobe_load_relaxed(&h->s.header->image_count), ENTRIES, ENTRIES + TAKERS);
-        strobe_store_relaxed(&h->s.header->thread_count, ENTRIES + TAKERS); /* all came at once for the last */
+        strobe_store_relaxed(&h->s.header->thread_count, ENTRIES + TAKERS); /* as if all had drawn at once */
         strobe_store_relaxed(&h->s.header->image_count, ENTRIES + TAKERS);
         assert_int_equal(strobe_session_thread_count(&h->s), ENTRIES);
         assert_int_equal(strobe_session_image_count(&h->s), ENTRIES);
@@ -415,7 +416,7 @@ static bool holes_can_be_punched(void)
     return done == 0;
 }
 
-/* Blocks taken from under a process that still writes would lose what it writes. */
+/* Punching holes under a process that still writes would lose what it writes. */
 static void a_session_whose_process_lives_is_not_trimmed(void **state)
 {
     (void)state;
@@ -430,7 +431,7 @@ static void a_session_whose_process_lives_is_not_trimmed(void **state)
     if (pid)
         signal(SIGHUP, hangup);
     if (pid == 0) {
-        alarm(20); /* goes by itself should the test fail before it is killed */
+        alarm(20); /* ends the child if the test fails before it kills it */
         pause();
     }
     assert_int_equal(strobe_session_attach(path, (uint32_t)pid, &s), STROBE_OK);
@@ -442,11 +443,11 @@ static void a_session_whose_process_lives_is_not_trimmed(void **state)
     kill(pid, SIGKILL);
     int ended = 0;
     assert_int_equal(waitpid(pid, &ended, 0), pid);
-    assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL); /* the looking itself sent nothing */
+    assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL); /* the check for the process sent no signal */
     enum strobe_status status = strobe_session_trim(path);
     assert_true(status == STROBE_OK ? blocks_bytes(path) < whole : status == STROBE_UNSUPPORTED);
 
-    /* the app of a container can be its process 1 */
+    /* The app of a container can be its process 1. */
     path = fresh("first");
     assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
     strobe_session_unmap(&s);
@@ -455,7 +456,7 @@ static void a_session_whose_process_lives_is_not_trimmed(void **state)
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
 }
 
-/* Its process may attach, and write, while the file is looked through. */
+/* Its process may attach, and write, while the file is trimmed. */
 static void a_session_that_has_not_begun_is_not_trimmed(void **state)
 {
     (void)state;
@@ -464,12 +465,12 @@ static void a_session_that_has_not_begun_is_not_trimmed(void **state)
     const char *path = fresh("begins");
     assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
-    strobe_store_relaxed(&s.header->state, STROBE_SESSION_RUNNING); /* attaching: its id comes a moment later */
+    strobe_store_relaxed(&s.header->state, STROBE_SESSION_RUNNING); /* attaching: the id follows */
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
     strobe_session_unmap(&s);
 }
 
-/* Its process has another id here, or none. */
+/* The recorded process has another id in this namespace, or none. */
 static void a_session_of_another_namespace_is_not_trimmed(void **state)
 {
     (void)state;
@@ -512,7 +513,7 @@ static void a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_
     }
     strobe_session_finish(&s, &(struct strobe_clock_pair){1, 1, 1, 1});
     strobe_session_unmap(&s);
-    assert_true(blocks_bytes(path) >= strobe_session_file_bytes(&c)); /* all of it was reserved */
+    assert_true(blocks_bytes(path) >= strobe_session_file_bytes(&c)); /* all blocks were reserved */
 
     size_t before_bytes, after_bytes;
     char *before = temp_dir_read("trim", &before_bytes);
@@ -538,7 +539,7 @@ static void a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_
     unlink(path);
 }
 
-/* In a child with a tiny file system of its own: 0 = as it should be, 1 = not, 2 = could not be tried. */
+/* Runs in a child with a small file system of its own. Returns 0 = passed, 1 = failed, 2 = cannot be tried. */
 static int create_on_a_full_disk(const char *folder)
 {
     char path[512];
@@ -560,7 +561,7 @@ static int create_on_a_full_disk(const char *folder)
     c = config_small();
     if (strobe_session_create(path, &c, NULL, 0, &s) != STROBE_OK)
         return 1;
-    memset(s.images, 0xff, s.header->region[STROBE_REGION_IMAGES].bytes); /* reserved: no SIGBUS */
+    memset(s.images, 0xff, s.header->region[STROBE_REGION_IMAGES].bytes); /* reserved blocks: no SIGBUS */
     return 0;
 }
 
@@ -589,13 +590,13 @@ int main(void)
         cmocka_unit_test(what_the_traced_process_wrote_is_what_a_reader_finds),
         cmocka_unit_test(how_a_process_ended_is_noted_in_a_session_that_it_has_not_closed_only),
         cmocka_unit_test(the_defaults_are_valid_and_take_under_100_megabytes),
-        cmocka_unit_test(what_is_not_asked_for_is_as_published_tracers_have_it),
+        cmocka_unit_test(defaults_are_those_of_published_tracers),
         cmocka_unit_test(a_process_without_standard_input_can_be_recorded),
         cmocka_unit_test(a_config_out_of_range_is_refused_and_leaves_no_file),
         cmocka_unit_test(an_existing_file_is_replaced_only_on_request_and_only_a_regular_one),
-        cmocka_unit_test(what_is_no_session_is_said_to_be_none),
-        cmocka_unit_test(a_session_cut_anywhere_is_said_to_be_truncated),
-        cmocka_unit_test(every_entry_goes_to_one_taker_and_a_full_table_says_so_S45),
+        cmocka_unit_test(a_file_that_is_no_session_is_refused),
+        cmocka_unit_test(a_session_cut_anywhere_is_reported_as_truncated),
+        cmocka_unit_test(every_entry_goes_to_one_taker_and_a_full_table_is_reported_S45),
         cmocka_unit_test(a_session_whose_process_lives_is_not_trimmed),
         cmocka_unit_test(a_session_that_has_not_begun_is_not_trimmed),
         cmocka_unit_test(a_session_of_another_namespace_is_not_trimmed),

@@ -23,7 +23,7 @@ static uint64_t seed;
 
 /* --- the n-th call fails --- */
 
-static int calls_left; /* until one fails; 0 = none will */
+static int calls_left; /* calls until the one that fails; 0 = no call fails */
 static bool failed, reserving_unsupported;
 
 static bool fails(int error)
@@ -71,7 +71,8 @@ static int faulty_fstat(int fd, struct stat *out)
     return fails(EIO) ? -1 : fstat(fd, out);
 }
 
-/* The session's own sources with these in place of the system's; the linker then needs no other. */
+/* Includes the session's sources with these functions in place of the system's, so that the linker needs no other
+ * copy. */
 #define open            faulty_open
 #define posix_fallocate faulty_posix_fallocate
 #define ftruncate       faulty_ftruncate
@@ -107,8 +108,8 @@ static int open_files(void)
     return n;
 }
 
-/* Runs `act` with the first, second, third ... call failing until one run meets no fault. Each faulty run must say
- * STROBE_IO with that call's errno and leave neither a descriptor nor a mapping; `after` checks the rest. */
+/* Runs `act` with the first, second, third ... call failing until a run meets no fault. Each faulty run must return
+ * STROBE_IO with that call's errno and leave neither a descriptor nor a mapping. `after` checks the rest. */
 static void fail_each_call(enum strobe_status (*act)(struct strobe_session *), void (*after)(bool ok), int least)
 {
     int n = 0, files = open_files();
@@ -176,7 +177,7 @@ static void whichever_call_fails_it_is_reported_and_nothing_is_left_behind(void 
     struct strobe_session s;
     unlink(temp_dir_path("faulty"));
     fail_each_call(create, a_file_is_there_only_if, 3);
-    reserving_unsupported = true; /* a file system without reserving: sparse then, and its faults as well */
+    reserving_unsupported = true; /* a file system that cannot reserve blocks: the file is sparse */
     fail_each_call(create, a_file_is_there_only_if, 3);
     reserving_unsupported = false;
     assert_int_equal(create(&s), STROBE_OK);
@@ -189,7 +190,7 @@ static void whichever_call_fails_it_is_reported_and_nothing_is_left_behind(void 
 
 enum { KILLED_THREADS = 3, FRAMES = 12 };
 
-/* A thread's stacks: from its index and a number one gets the frames, so that a record can be checked against them. */
+/* The frames of a stack follow from the thread's index and a number, so that a record can be checked against them. */
 static uint32_t frames_of(uint32_t thread, uint64_t number, uint64_t *out)
 {
     uint32_t depth = 1 + number % FRAMES;
@@ -198,7 +199,7 @@ static uint32_t frames_of(uint32_t thread, uint64_t number, uint64_t *out)
     return depth;
 }
 
-/* What capture does with each sample: intern, write or merge, count. */
+/* Does what a capture does with each sample: intern, write or merge, count. */
 static void sample_on(void *arg, uint32_t index)
 {
     struct strobe_session *s = arg;
@@ -239,8 +240,9 @@ static void run_until_killed(const char *path)
     strobe_trial_crowd(KILLED_THREADS, sample_on, &s);
 }
 
-/* Whatever the instant, what is left opens, each record is whole and has its stack, and the accounts come out: per
- * thread off by the one sample that was being written, and the two records (of up to four) it was to overwrite. */
+/* At whatever instruction the process was killed, the session opens, and each record is whole and has its stack. The
+ * accounting of a thread is off by at most the sample that was being written and the two records (of up to four
+ * samples) that it was to overwrite. */
 static void check_what_was_left(const char *path)
 {
     struct strobe_session s;
@@ -338,7 +340,7 @@ static size_t length_of(const char *text, size_t bytes)
     return (size_t)(end - text);
 }
 
-/* All that a reader does with a session, relying on what strobe_session_open guarantees. */
+/* Reads a session as a reader does, relying on what strobe_session_open guarantees. */
 static uint64_t read_all(const struct strobe_session *s)
 {
     uint64_t sum = 1000 / s->header->ticks_per_second, got[STROBE_STACK_DEPTH_MAX];
@@ -455,7 +457,7 @@ static void a_header_that_would_mislead_is_refused(void **state)
     assert_int_equal(strobe_session_open(path, &s), STROBE_BAD_INPUT);
     assert_int_equal(pwrite(fd, &ticks_per_second, sizeof none, at), sizeof none);
     assert_true(opens_with(path, fd, stacks + 64, 1, &sum));
-    /* heads that would be good ones, but of another table, another ring */
+    /* valid heads of another table and another ring */
     assert_false(opens_with(path, fd, stacks + offsetof(struct strobe_stack_table_head, node_capacity), 4, &sum));
     assert_false(opens_with(path, fd, ring + offsetof(struct strobe_ring_head, mode), 1, &sum));
     assert_false(opens_with(path, fd, ring + offsetof(struct strobe_ring_head, chunks_per_sub), 4 | 2, &sum));
@@ -477,7 +479,7 @@ static void no_damage_anywhere_makes_a_reader_crash(void **state)
     uint32_t opened = 0, rounds = strobe_trial_rounds(4000);
     for (uint32_t round = 0; round < rounds; round++) {
         const struct strobe_region *r = &region[round % STROBE_REGION_COUNT];
-        /* half of the hits near the region's head, and damage that stays: it gathers over sixteen rounds */
+        /* Half of the hits are near the region's head. Damage gathers over sixteen rounds. */
         uint32_t within = strobe_trial_below(&random, 2) ? 256 : (uint32_t)r->bytes;
         off_t at = (off_t)r->offset + strobe_trial_below(&random, within);
         unsigned char byte = (unsigned char)strobe_trial_random(&random);

@@ -33,7 +33,8 @@ static bool end_limit(const struct strobe_session *s)
     return true;
 }
 
-/* A session in memory of which only the parts can be touched: all else is as bad as a page without a block. */
+/* Opens a session in memory of which only the limited parts are accessible. Any other page acts as a page without disk
+ * blocks. */
 static void open_limited(enum strobe_ring_mode mode)
 {
     struct strobe_config c;
@@ -64,7 +65,7 @@ static void close_session(void)
     munmap(session.header, session.mapped_bytes);
 }
 
-/* How many of `count` records of a thread were taken. */
+/* Returns how many of `count` records of a thread were accepted. */
 static uint32_t write_records(struct strobe_ring_writer *w, uint32_t count)
 {
     uint32_t taken = 0;
@@ -141,12 +142,12 @@ static void fill_limited_table(uint64_t salt)
     assert_int_equal(intern_stacks(salt, STACKS), STACKS);
     uint32_t nodes = strobe_stack_node_count(&session.stacks);
     assert_int_equal(intern_stacks(salt, STACKS), STACKS);
-    assert_int_equal(strobe_stack_node_count(&session.stacks), nodes); /* none of them is there twice */
+    assert_int_equal(strobe_stack_node_count(&session.stacks), nodes); /* no stack has a second node */
     close_session();
 }
 
-/* Of several tables, some have a full line of slots before they have all their nodes. */
-static void a_limited_table_refuses_and_goes_on_when_the_limit_ends(void **state)
+/* With some salts, a line of slots is full before the nodes are. */
+static void a_limited_table_refuses_until_the_limit_ends(void **state)
 {
     (void)state;
     for (uint64_t salt = 1; salt <= 20; salt++)
@@ -182,7 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limited_ring_keeps_the_newest_and_counts_the_others),
         cmocka_unit_test(a_limited_ring_refuses_what_its_part_cannot_keep),
-        cmocka_unit_test(a_limited_table_refuses_and_goes_on_when_the_limit_ends),
+        cmocka_unit_test(a_limited_table_refuses_until_the_limit_ends),
         cmocka_unit_test(entries_are_handed_out_as_far_as_there_are_blocks),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);

@@ -156,13 +156,14 @@ static void the_id_of_a_stack_does_not_depend_on_what_was_interned_before_it_S34
     table_free(&t);
 }
 
-/* A caller may say how much of a stack is as in the one before; no more of it is looked at, and nothing changes. */
-static void what_the_caller_knows_to_be_shared_gives_the_same_ids(void **state)
+/* A caller may pass the number of frames shared with the previous stack. The table then skips these frames, and the ids
+ * are the same. */
+static void frames_that_the_caller_states_as_shared_give_the_same_ids(void **state)
 {
     (void)state;
     uint64_t random = seed, frames[STROBE_STACK_DEPTH_MAX], before[STROBE_STACK_DEPTH_MAX];
     struct tree tree = tree_grow(strobe_trial_rounds(5000), 100, &random);
-    struct strobe_stack_table t = table_new(tree.count / 2); /* the later half is refused in part */
+    struct strobe_stack_table t = table_new(tree.count / 2); /* refuses a part of the later half */
     struct strobe_stack_cursor knowing = {0}, plain = {0};
     uint32_t id, same, count = 0;
     for (uint32_t round = 0; round < 4 * tree.count; round++) {
@@ -181,7 +182,7 @@ static void what_the_caller_knows_to_be_shared_gives_the_same_ids(void **state)
 }
 
 /* Stacks beyond the capacity: the id is that of the longest prefix that the table holds, never of another stack. */
-static void a_full_table_gives_the_longest_prefix_and_says_so_S31(void **state)
+static void a_full_table_gives_the_longest_prefix_and_reports_it_S31(void **state)
 {
     (void)state;
     static const uint32_t capacities[] = {1, 2, 7, 16, 100, 1000, 5000, 20000};
@@ -220,7 +221,8 @@ static void a_full_table_gives_the_longest_prefix_and_says_so_S31(void **state)
     }
 }
 
-/* Of pages that were written to. One key whose lines are full opens a level of which it takes a page. */
+/* Returns the bytes of the pages that were written to. A key whose lines are full opens another level, in which it
+ * takes a page. */
 static size_t touched_bytes(const struct strobe_stack_table *t)
 {
     enum { PAGE = 4096 };
@@ -254,7 +256,7 @@ static void everything_counted_a_node_takes_at_most_40_bytes(void **state)
     }
 }
 
-/* A line of slots that lay in two cache lines would cost two misses. */
+/* A line of slots in two cache lines would cost two cache misses. */
 static void the_slots_begin_with_a_cache_line_whatever_the_capacity(void **state)
 {
     (void)state;
@@ -281,13 +283,14 @@ static void a_small_program_touches_little_of_a_large_table_S20(void **state)
     assert_int_equal(mincore(t.head, bytes, resident), 0);
     for (size_t i = 0; i < pages; i++)
         touched += resident[i] & 1;
-    /* 1,000 nodes and the head fill four pages; nearly all slots are in 8 KiB that need not begin with a page */
+    /* 1,000 nodes and the head fill four pages. Nearly all slots are in 8 KiB, which need not begin at a page. */
     assert_in_range(touched, 4, 4 + 3 + 3);
     free(resident);
     table_free(&t);
 }
 
-/* A thread that stops for good right after it linked a node has not published it; whoever needs it does. */
+/* A thread that dies right after it linked a node has not published it. The next thread that needs the node publishes
+ * it. */
 static void a_node_whose_inserter_died_half_way_is_finished_by_the_next(void **state)
 {
     (void)state;
@@ -317,7 +320,7 @@ static void a_table_whose_head_and_memory_disagree_is_refused(void **state)
     for (uint32_t f = 0; f < 3; f++) {
         for (uint32_t bit = 0; bit < 32; bit++) {
             *field[f] ^= 1u << bit;
-            /* a smaller table of the same levels would do as well: any other value must be refused */
+            /* A smaller table with the same levels is also valid; any other value must be refused. */
             bool fits = f == 0 && t.head->node_capacity > 512 && t.head->node_capacity <= 1024 &&
                         strobe_stack_table_bytes(t.head->node_capacity) <= bytes;
             assert_int_equal(strobe_stack_table_open(t.head, bytes, &out), fits ? STROBE_OK : STROBE_BAD_INPUT);
@@ -356,7 +359,7 @@ static void a_chain_of_parents_that_skips_a_depth_is_no_stack(void **state)
     table_free(&t);
 }
 
-/* A damaged file: any id resolves to something or to nothing, but always comes to an end within the array. */
+/* In a damaged file, any id resolves to some stack or to nothing, and resolving ends within the array. */
 static void no_damage_to_nodes_makes_resolving_run_wild(void **state)
 {
     (void)state;
@@ -400,7 +403,7 @@ struct race {
     uint32_t refused[INSERTERS], wrong[INSERTERS];
 };
 
-/* Half of the draws are from a window that moves along the tree at the pace of all: there threads meet on new nodes. */
+/* Half of the draws are from a window that moves along the tree with the rounds, so threads meet on new nodes. */
 static void insert(void *arg, uint32_t index)
 {
     struct race *r = arg;
@@ -436,7 +439,7 @@ static struct race race_run(uint32_t nodes, uint32_t capacity, uint32_t rounds)
     return r;
 }
 
-/* Every id handed out is a published node, but for those that threads keep as spares. */
+/* Every id handed out is a published node, except those that threads keep as spares. */
 static void assert_ids_are_accounted_for(const struct race *r)
 {
     uint32_t spares = 0;
@@ -462,7 +465,7 @@ static int by_content(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-static void eight_threads_make_the_table_that_one_would_S33(void **state)
+static void eight_threads_make_the_same_table_as_one_S33(void **state)
 {
     (void)state;
     uint32_t nodes_most = strobe_trial_rounds(20000);
@@ -489,7 +492,7 @@ static void eight_threads_make_the_table_that_one_would_S33(void **state)
             sorted[n++] = strobe_stack_node_of(&r.table, id);
     qsort(sorted, n, sizeof *sorted, by_content);
     for (uint32_t i = 1; i < n; i++)
-        assert_true(by_content(&sorted[i - 1], &sorted[i]) < 0); /* and none twice */
+        assert_true(by_content(&sorted[i - 1], &sorted[i]) < 0); /* no stack twice */
     assert_ids_are_accounted_for(&r);
     free(sorted);
     free(reached);
@@ -521,8 +524,8 @@ int main(void)
         cmocka_unit_test(a_stack_comes_back_as_it_went_at_every_depth),
         cmocka_unit_test(addresses_that_differ_in_any_one_bit_are_different_frames_S32),
         cmocka_unit_test(the_id_of_a_stack_does_not_depend_on_what_was_interned_before_it_S34),
-        cmocka_unit_test(what_the_caller_knows_to_be_shared_gives_the_same_ids),
-        cmocka_unit_test(a_full_table_gives_the_longest_prefix_and_says_so_S31),
+        cmocka_unit_test(frames_that_the_caller_states_as_shared_give_the_same_ids),
+        cmocka_unit_test(a_full_table_gives_the_longest_prefix_and_reports_it_S31),
         cmocka_unit_test(everything_counted_a_node_takes_at_most_40_bytes),
         cmocka_unit_test(the_slots_begin_with_a_cache_line_whatever_the_capacity),
         cmocka_unit_test(a_small_program_touches_little_of_a_large_table_S20),
@@ -530,7 +533,7 @@ int main(void)
         cmocka_unit_test(a_table_whose_head_and_memory_disagree_is_refused),
         cmocka_unit_test(a_chain_of_parents_that_skips_a_depth_is_no_stack),
         cmocka_unit_test(no_damage_to_nodes_makes_resolving_run_wild),
-        cmocka_unit_test(eight_threads_make_the_table_that_one_would_S33),
+        cmocka_unit_test(eight_threads_make_the_same_table_as_one_S33),
         cmocka_unit_test(eight_threads_beyond_the_capacity_get_true_prefixes_and_are_counted_S31),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,7 +96,7 @@ static struct rig *the_rig;
 
 static enum strobe_walk_end give_frames(uint64_t *end, uint32_t max, uint32_t *count)
 {
-    errno = EFAULT; /* as what an unwinder calls may leave it */
+    errno = EFAULT; /* the functions that an unwinder calls may change errno */
     uint32_t n = the_rig->frame_count < max ? the_rig->frame_count : max;
     for (uint32_t i = 0; i < n; i++)
         end[-1 - (ptrdiff_t)i] = the_rig->frames[the_rig->frame_count - 1 - i];

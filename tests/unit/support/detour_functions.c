@@ -3,8 +3,9 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* FUNCTION(name, code): `code` begins where a function of compiled code would. ODD: where it seldom would, so that the
- * jump crosses a word. Code of x86-64 is in Intel's syntax. No symbol has a size: its end is to be found. */
+/* FUNCTION(name, code): `code` begins at an address where a compiler would begin a function. ODD: `code` begins at
+ * another address, so that the jump crosses a word. Code of x86-64 is in Intel's syntax. No symbol has a size, so
+ * the detour must find the end of the function. */
 #if defined(__x86_64__)
 #define SYNTAX_BEGIN ".intel_syntax noprefix\n"
 #define SYNTAX_END   ".att_syntax\n"

@@ -66,8 +66,8 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
     t->last_ns = t->last_cpu_ns = 0;
 }
 
-/* Time goes on, and CPU time with it, but no faster. */
-static void go_on(struct recording *t, const struct strobe_moment *m)
+/* Checks that time does not decrease, and that CPU time does not grow faster. */
+static void advance_time(struct recording *t, const struct strobe_moment *m)
 {
     assert_true(t->in_thread);
     assert_true(m->time_ns >= t->last_ns);
@@ -82,7 +82,7 @@ static void go_on(struct recording *t, const struct strobe_moment *m)
 static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
     struct recording *t = (struct recording *)sink;
-    go_on(t, &s->begin);
+    advance_time(t, &s->begin);
     assert_int_equal(s->depth, t->depth + 1);
     assert_true(s->depth <= RECORDING_DEPTH_MAX);
     const struct strobe_function_node *node = strobe_function_tree_node(t->tree, s->node);
@@ -104,7 +104,7 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
     struct recording *t = (struct recording *)sink;
-    go_on(t, now);
+    advance_time(t, now);
     assert_true(t->depth > 0);
     assert_int_equal(s->depth, t->depth);
     const struct strobe_moment *begin = &t->open_at[--t->depth];
@@ -133,7 +133,7 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
     snprintf(m->name, sizeof m->name, "%s", name);
 }
 
-/* The flow of a wait comes last in its slice; that of a waker comes at any time. */
+/* The flow of a waiter comes last in its slice. The flow of a waker comes at any time. */
 static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     struct recording *t = (struct recording *)sink;

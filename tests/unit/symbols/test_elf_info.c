@@ -1,4 +1,4 @@
-/* Facts about program files, on files this test writes and on programs it has the compiler build. */
+/* Facts about program files, on files that this test writes and on programs that the compiler builds for it. */
 #include "engine/trace/symbols/elf_info.h"
 
 #include "tests/unit/support/temp_dir.h"
@@ -21,7 +21,7 @@ static const char *const program = "#include <stdio.h>\n#include <stdlib.h>\n"
                                    "  return printf(\"%d\\n\", f(n, 0)) + f(n, 0); }\n"
                                    "int main(int c, char **v) { return g(c) + f(c, (int *)v); }\n";
 
-/* Builds the program with `flags` and returns what it is; the test is skipped where there is no compiler. */
+/* Builds the program with `flags` and returns its facts. Skips the test when there is no compiler. */
 static struct strobe_elf_info *build(const char *flags)
 {
     static struct strobe_elf_info info;
@@ -51,7 +51,7 @@ static void a_program_built_with_frame_pointers_is_known_by_its_call_frames(void
     assert_true(strstr(info->interpreter, "ld-") != NULL);
 }
 
-/* Every recording looks at its program: call frame entries are read only where they are asked for. */
+/* Every recording inspects its program. So the call frame entries are read only on request. */
 static void a_program_s_call_frames_are_not_read_unless_asked_for(void **state)
 {
     (void)state;
@@ -69,7 +69,7 @@ static void a_program_built_without_frame_pointers_is_not_taken_for_one_with(voi
     (void)state;
     struct strobe_elf_info *info = build("-fomit-frame-pointer");
     assert_true(info->functions >= 3);
-    /* none of the program's own; on arm64 the C library's start-up code brings one along */
+    /* No function of the program has one. On arm64 the C library's start-up code adds one. */
     assert_true(info->functions_with_fp <= 1);
     assert_true(strobe_elf_fp_share(info) < 0.5);
 }
@@ -152,7 +152,8 @@ static void each_program_that_cannot_run_has_its_own_error(void **state)
     assert_int_equal(kind_of(temp_dir_write("o", other, sizeof other, 0755), &info), STROBE_ELF_OTHER_MACHINE);
 }
 
-/* Any prefix of a program and any damaged copy of it gets an answer; sanitized builds show that it is a safe one. */
+/* Any prefix of a program and any damaged copy of it gets an answer. Sanitized builds check that no read is out of
+ * bounds. */
 static void damaged_programs_get_an_answer(void **state)
 {
     (void)state;

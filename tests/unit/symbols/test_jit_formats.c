@@ -217,7 +217,7 @@ static void records_that_do_not_fit_are_counted_and_left_out(void **state)
 {
     (void)state;
     begin_dump(0);
-    put_move(90, 1, 2, 3, 77); /* of code that is not known */
+    put_move(90, 1, 2, 3, 77); /* of unknown code */
     put_load(100, 0x7000, 0, 1, "empty");
     put_load(110, UINT64_MAX, 2, 2, "wraps");
     put_load(120, 0x7000, 8, 3, "");

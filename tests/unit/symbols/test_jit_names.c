@@ -1,4 +1,5 @@
-/* Names of generated code are kept with the session, and each stack gets those that held when it was taken (S-57). */
+/* Names of generated code are stored in the session, and each stack gets the names that were valid when it was taken
+ * (S-57). */
 #include "engine/base/error.h"
 #include "engine/trace/symbols/jit_names.h"
 
@@ -32,7 +33,7 @@ static void begin(void)
     strobe_build_image(&build, "/nowhere/lib.so", 0x100000, 0x200000);
 }
 
-/* A sample of a function at `leaf` that code at 0x100100, in the image, has called. */
+/* Writes a sample of a function at `leaf`, called by code at 0x100100 in the image. */
 static void sample(uint64_t ticks, uint64_t leaf)
 {
     uint64_t stack[] = {0x100101, leaf + 1};
@@ -261,7 +262,7 @@ static void code_names_reach_into_no_image(void **state)
     begin_dump(&d, 4242);
     put_load(&d, 1000, 0x7000, "first");
     put_load(&d, 2000, 0x7000, "second");
-    for (int i = 0; i < 2; i++) { /* both reach over the image's addresses, which expect_leaf looks at */
+    for (int i = 0; i < 2; i++) { /* both ranges cover the addresses that expect_leaf resolves */
         uint64_t bytes = 0x200000;
         memcpy(d.at + 40 + 16 + 24 + i * (16 + 40 + 6), &bytes, sizeof bytes);
     }
@@ -270,7 +271,7 @@ static void code_names_reach_into_no_image(void **state)
     expect_leaf(1, "second");
 }
 
-/* Reads the whole session and asks for all names. Returns whether it was taken for one. */
+/* Reads the whole session and resolves all names. Returns true when the file is a session. */
 static int read_all(void)
 {
     struct strobe_reader *reader;
@@ -309,7 +310,7 @@ static void damage_of_any_kind_is_survived(void **state)
     char *whole = temp_dir_read("session", &bytes);
     uint32_t *places = malloc(bytes);
     assert_non_null(places);
-    for (size_t at = 4096; at + 4 <= bytes; at += 4) /* the header is for test_reader */
+    for (size_t at = 4096; at + 4 <= bytes; at += 4) /* test_reader tests damage of the header */
         if (memcmp(whole + at, "\0\0\0", 4))
             places[words++] = (uint32_t)at;
     for (int round = 0; round < ROUNDS; round++) {
@@ -328,7 +329,7 @@ static void damage_of_any_kind_is_survived(void **state)
 
 /* ---- finding files ---- */
 
-/* Keeps the session's names as `strobe record` does; its process is one of this test's own invention. */
+/* Stores the session's names as `strobe record` does. The process of the session does not exist. */
 static enum strobe_status keep_found(void)
 {
     return strobe_jit_names_keep(temp_dir_path("session"), temp_dir_path("."), &kept);
@@ -345,7 +346,8 @@ static void begin_now(uint32_t pid)
     strobe_build_end(&build, 4000);
 }
 
-/* The map that a process of this id would leave; ids beyond the kernel's are nobody's. */
+/* Returns the path of the map that a process of this id would write. The ids used are beyond the kernel's limit, so
+ * no process has them. */
 static const char *map_of(uint32_t pid)
 {
     static char path[64];
@@ -412,7 +414,7 @@ static void a_map_of_another_user_is_not_used(void **state)
     uint32_t pid = invented_pid();
     (void)state;
     if (geteuid() != 0)
-        skip(); /* files can't be given away */
+        skip(); /* only root can give files away */
     begin_now(pid);
     write_map_of(pid);
     int given = chown(map_of(pid), 65534, (gid_t)-1);

@@ -1,5 +1,5 @@
-/* Names for addresses in Mach-O images, by the files of fixtures/macho: what dSYM bundles, symbol tables and function
- * starts give, which file is the right one, and that no file, however damaged, does harm. */
+/* Names for addresses in Mach-O images, by the files of fixtures/macho: the names that dSYM bundles, symbol tables
+ * and function starts give, and the choice of the right file. No damaged file does harm. */
 #include "engine/base/error.h"
 #include "engine/trace/symbols/dsym.h"
 #include "engine/trace/symbols/macho_elf.h"
@@ -20,7 +20,8 @@
 
 #include <cmocka.h>
 
-/* Where the library is loaded, and places in its code; see shop.cc, and the disassembly of what make.sh makes. */
+/* The load address of the library, and addresses in its code. See shop.cc, and the disassembly of the files that
+ * make.sh makes. */
 #define SLIDE 0x104a00000u
 enum { PRICE = 0x4000, TOTAL = 0x4018, SHOP_MAIN = 0x4070, HIDDEN = 0x4088, CODE_END = 0x40e8, INTEL_CODE = 0x1000 };
 
@@ -68,7 +69,7 @@ static int open_temp_dir(void **state)
     return 0;
 }
 
-/* A session with one image, at SLIDE; a sample in it so that it is a session like any other. */
+/* Makes a session with one image at SLIDE, and with one sample, because a session has samples. */
 static void make_session(const char *image, const uint8_t *uuid)
 {
     struct strobe_config config = strobe_build_config();
@@ -107,7 +108,7 @@ static int close_symbols(void **state)
     return 0;
 }
 
-/* What a return address right behind the instruction at `offset` comes to. */
+/* Resolves the return address behind the instruction at `offset`. Returns the number of frames. */
 static size_t look_up(uint64_t offset)
 {
     return strobe_symbols_resolve(symbols, SLIDE + offset + 4, found, STROBE_SYMBOLS_FRAMES_MAX);
@@ -174,7 +175,7 @@ static void names_as_the_linker_has_them_lack_the_underscore_of_c(void **state)
     assert_string_equal(found[0].function, "shop_main");
 }
 
-/* Its last function has lost its name; the one before must not take it over. */
+/* The last function has no name here; the one before must not cover it. */
 static void function_starts_part_what_a_stripped_file_has_no_names_for(void **state)
 {
     (void)state;
@@ -285,7 +286,7 @@ static void a_session_is_as_it_was_but_for_where_its_images_are(void **state)
     strobe_session_unmap(&before);
 }
 
-static void what_does_not_belong_to_the_session_is_refused_in_words(void **state)
+static void files_of_another_session_are_refused_with_an_error_text(void **state)
 {
     struct strobe_dsym_found f;
     (void)state;
@@ -334,7 +335,7 @@ static void a_session_that_is_there_is_not_overwritten_unasked(void **state)
 
 /* ---- damage */
 
-/* Goes all the way that a good file goes: to an ELF file, and from there to names. */
+/* Converts a damaged file to an ELF file and resolves names in it, as for an intact file. */
 static void survive(const char *content, size_t bytes)
 {
     temp_dir_write("damaged", content, bytes, 0644);
@@ -345,7 +346,7 @@ static void survive(const char *content, size_t bytes)
     close_symbols(NULL);
 }
 
-static void files_cut_anywhere_harm_nobody(void **state)
+static void files_cut_anywhere_do_no_harm(void **state)
 {
     size_t bytes;
     (void)state;
@@ -355,7 +356,7 @@ static void files_cut_anywhere_harm_nobody(void **state)
     free(whole);
 }
 
-static void files_with_flipped_bits_harm_nobody(void **state)
+static void files_with_flipped_bits_do_no_harm(void **state)
 {
     size_t bytes;
     unsigned number = strobe_trial_seed("test_macho");
@@ -389,11 +390,11 @@ int main(void)
         TEST(a_file_of_another_build_is_not_used),
         TEST(the_file_is_found_by_uuid_in_whatever_is_named),
         TEST(a_session_is_as_it_was_but_for_where_its_images_are),
-        TEST(what_does_not_belong_to_the_session_is_refused_in_words),
+        TEST(files_of_another_session_are_refused_with_an_error_text),
         TEST(a_file_that_is_cut_is_refused_when_named_and_passed_over_in_a_folder),
         TEST(a_session_that_is_there_is_not_overwritten_unasked),
-        TEST(files_cut_anywhere_harm_nobody),
-        TEST(files_with_flipped_bits_harm_nobody),
+        TEST(files_cut_anywhere_do_no_harm),
+        TEST(files_with_flipped_bits_do_no_harm),
     };
     return cmocka_run_group_tests(tests, open_temp_dir, temp_dir_close);
 }

@@ -1,4 +1,4 @@
-/* Names of a shrinker's making get back to what they were, by mapping files of ProGuard and R8. */
+/* Names that a shrinker changed are restored by mapping files of ProGuard and R8. */
 #include "engine/base/error.h"
 #include "engine/trace/symbols/mapping.h"
 #include "engine/trace/symbols/symbolize.h"
@@ -54,7 +54,7 @@ static void overloads_are_distinguished_by_parameters(void **state)
     expect("void a.b.c(a.d[])", "void com.example.Cache.get(com.example.Key[])");
 }
 
-static void a_method_of_several_ranges_of_lines_is_one(void **state)
+static void a_method_with_several_ranges_of_lines_is_one_method(void **state)
 {
     (void)state;
     expect("void a.b.d(int)", "void com.example.Cache.put(int)");
@@ -85,7 +85,7 @@ static void types_are_named_even_where_the_method_is_not_known(void **state)
     expect("a.d other.Class.c(a.d)", "com.example.Key other.Class.c(com.example.Key)");
 }
 
-static void what_the_mapping_does_not_know_stays(void **state)
+static void names_that_the_mapping_lacks_stay(void **state)
 {
     (void)state;
     expect("void com.example.Kept.run()", "void com.example.Kept.run()");
@@ -111,7 +111,7 @@ static void expect_refused(const char *text, const char *why_expected)
     assert_string_equal(error.text, why_expected);
 }
 
-static void what_is_no_mapping_is_refused_with_its_place(void **state)
+static void an_invalid_mapping_is_refused_with_its_position(void **state)
 {
     (void)state;
     expect_refused("", "m.txt:1: expected a class, \"NAME -> NEW:\"");
@@ -178,7 +178,7 @@ static void a_session_gets_its_names_back_and_keeps_all_else(void **state)
     assert_string_equal(s.header->command, "app");
     for (; strobe_names_next(&s.names, &at, &name); count++) {
         if (name.flags & STROBE_NAME_STALE)
-            assert_memory_equal(name.text, "void a.b.d(int)", name.bytes); /* of a method that is not there */
+            assert_memory_equal(name.text, "void a.b.d(int)", name.bytes); /* of a method that does not exist */
         else
             assert_memory_equal(name.text, "void com.example.xxx", 20);
     }
@@ -193,14 +193,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overloads_are_distinguished_by_parameters),
-        cmocka_unit_test(a_method_of_several_ranges_of_lines_is_one),
+        cmocka_unit_test(a_method_with_several_ranges_of_lines_is_one_method),
         cmocka_unit_test(what_was_inlined_is_not_taken_for_the_method),
         cmocka_unit_test(methods_that_cannot_be_distinguished_are_all_named),
         cmocka_unit_test(a_method_that_was_moved_has_its_old_class),
         cmocka_unit_test(types_are_named_even_where_the_method_is_not_known),
-        cmocka_unit_test(what_the_mapping_does_not_know_stays),
+        cmocka_unit_test(names_that_the_mapping_lacks_stay),
         cmocka_unit_test(line_ends_of_other_systems_do_not_matter),
-        cmocka_unit_test(what_is_no_mapping_is_refused_with_its_place),
+        cmocka_unit_test(an_invalid_mapping_is_refused_with_its_position),
         cmocka_unit_test(a_session_gets_its_names_back_and_keeps_all_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

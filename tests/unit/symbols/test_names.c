@@ -1,5 +1,5 @@
-/* Names that the traced process reports for its own methods: kept in the session, whole or not at all, and used first.
- * */
+/* Names that the traced process reports for its own methods: each is stored in the session completely or not at all,
+ * and is used first. */
 #include "engine/store/session.h"
 #include "engine/trace/symbols/symbols.h"
 
@@ -99,7 +99,7 @@ static void a_long_name_is_cut(void **state)
     strobe_session_unmap(&s);
 }
 
-/* Whatever stands in the file leads no reader out of the region. */
+/* No content of the file makes a reader leave the region. */
 static void damage_ends_the_names_and_nothing_else(void **state)
 {
     struct strobe_session s = session_with(STROBE_NAMES_BYTES_MIN);

@@ -1,5 +1,5 @@
-/* Names for addresses, on small programs that the test has built: nothing of them is loaded, since addresses of a
- * session are looked up in files alone. */
+/* Names for addresses, on small programs that the test builds. The programs are not loaded, because addresses of a
+ * session are looked up in files only. */
 #include "engine/trace/symbols/symbols.h"
 
 #include "engine/trace/symbols/demangle.h"
@@ -22,7 +22,7 @@ static const uint64_t BIAS = 0x7f0000000000u, SPAN = 0x200000;
 
 static struct strobe_session session;
 
-/* A session whose images are the given files of the temporary directory, SPAN apart from BIAS on. */
+/* Makes a session with these files of the temporary directory as images, at BIAS and every SPAN bytes from there. */
 static void make_session(const char *const *names, unsigned count)
 {
     struct strobe_config config;
@@ -64,13 +64,13 @@ static struct strobe_symbol returned_to(struct strobe_symbols *s, uint64_t addre
     return out[0];
 }
 
-/* What holds the address itself. */
+/* Resolves the function that contains the address itself, which is not a return address. */
 static struct strobe_symbol one(struct strobe_symbols *s, uint64_t address)
 {
     return returned_to(s, address + 1);
 }
 
-/* Address of a symbol of a file as nm has it, loaded at BIAS. */
+/* Returns the address of a file's symbol as nm prints it, plus BIAS. */
 static uint64_t address_of(const char *file, const char *symbol)
 {
     temp_dir_run("nm %s >names", file);
@@ -135,7 +135,7 @@ static void a_return_address_belongs_to_the_call_before_it(void **state)
     done(s);
 }
 
-/* What a call at the very end of the padding would return to is where the next function begins. */
+/* A call at the very end of the padding returns to the begin of the next function. */
 static void padding_before_a_function_takes_no_name_from_it(void **state)
 {
     (void)state;
@@ -149,8 +149,8 @@ static void padding_before_a_function_takes_no_name_from_it(void **state)
     done(s);
 }
 
-/* Two addresses are one function in the stripped library exactly when they are in the whole one: that is what keeps the
- * slices of a nameless function in one piece. */
+/* Two addresses are in one function of the stripped library exactly when they are in one function of the whole
+ * library. So the slices of a function without a name stay in one piece. */
 static void nameless_functions_are_distinguished_as_well_as_named_ones(void **state)
 {
     (void)state;
@@ -323,7 +323,7 @@ static void an_address_used_again_after_an_unload_belongs_to_what_was_loaded_las
     done(s);
 }
 
-static void what_has_no_name_gets_a_placeholder_S57(void **state)
+static void a_function_without_a_name_gets_a_placeholder_S57(void **state)
 {
     (void)state;
     build(functions, "-O1", "lib.so");
@@ -332,7 +332,7 @@ static void what_has_no_name_gets_a_placeholder_S57(void **state)
     make_session(files, 3);
     setenv("DEBUGINFOD_URLS", "http://localhost:1", 1);
     assert_int_equal(strobe_symbols_open(&session, STROBE_SYMBOLS_INLINES, &s), STROBE_OK);
-    assert_null(getenv("DEBUGINFOD_URLS")); /* nothing is asked for on the network */
+    assert_null(getenv("DEBUGINFOD_URLS")); /* so nothing is requested over the network */
     assert_string_equal(returned_to(s, BIAS + SPAN + 0x1234).function, "gone.so+0x1234");
     struct strobe_symbol v = returned_to(s, BIAS + 2 * SPAN + 0x77);
     assert_string_equal(v.function, "[vdso]");
@@ -352,7 +352,8 @@ static void what_has_no_name_gets_a_placeholder_S57(void **state)
     done(s);
 }
 
-/* The vdso is no file, but the same in all processes of a kernel: its functions have names when the build ids agree. */
+/* The vdso is not a file, but all processes of a kernel have the same one. Its functions have names when the build
+ * ids agree. */
 static void the_vdso_has_names_while_the_kernel_is_the_same(void **state)
 {
     (void)state;
@@ -393,7 +394,7 @@ static void the_vdso_has_names_while_the_kernel_is_the_same(void **state)
     free(id);
 }
 
-static void a_file_that_is_no_longer_the_recorded_one_is_not_believed(void **state)
+static void a_file_that_differs_from_the_recorded_one_is_not_used(void **state)
 {
     (void)state;
     build(functions, "-O1 -Wl,--build-id=0x01020304", "lib.so");
@@ -419,7 +420,7 @@ static void a_file_that_is_no_longer_the_recorded_one_is_not_believed(void **sta
         assert_int_equal(strcmp(function, "outer") == 0, cases[i].state == STROBE_IMAGE_SYMTAB);
         done(s);
     }
-    /* Without a build id, by its time: written after the capture had begun. */
+    /* Without a build id, the file's time decides: it was written after the capture had begun. */
     const char *name = "lib.so";
     struct strobe_symbols *s;
     make_session(&name, 1);
@@ -507,8 +508,8 @@ static void of_several_names_the_plain_one_is_shown(void **state)
     done(s);
 }
 
-/* Hand-written code often has labels without a size: such a label names what follows it, but not functions that are
- * known to start later. */
+/* Hand-written code often has labels without a size. Such a label names the code behind it up to the next known
+ * function. */
 static void a_label_without_size_does_not_claim_nameless_functions_behind_it(void **state)
 {
     (void)state;
@@ -525,8 +526,8 @@ static void a_label_without_size_does_not_claim_nameless_functions_behind_it(voi
     done(s);
 }
 
-/* Hand-written code often has neither symbols nor call frames. Named by their addresses, its samples would be as many
- * functions. */
+/* Hand-written code often has neither symbols nor call frames. If its addresses were names, each sample would be
+ * another function. */
 static void code_between_two_known_functions_is_one_function(void **state)
 {
     (void)state;
@@ -608,9 +609,9 @@ int main(void)
         cmocka_unit_test(an_inlined_function_is_one_where_the_program_has_one),
         cmocka_unit_test(functions_of_equal_name_are_two_when_they_are_two_S59),
         cmocka_unit_test(an_address_used_again_after_an_unload_belongs_to_what_was_loaded_last),
-        cmocka_unit_test(what_has_no_name_gets_a_placeholder_S57),
+        cmocka_unit_test(a_function_without_a_name_gets_a_placeholder_S57),
         cmocka_unit_test(the_vdso_has_names_while_the_kernel_is_the_same),
-        cmocka_unit_test(a_file_that_is_no_longer_the_recorded_one_is_not_believed),
+        cmocka_unit_test(a_file_that_differs_from_the_recorded_one_is_not_used),
         cmocka_unit_test(damaged_libraries_give_placeholders_and_no_harm),
         cmocka_unit_test(cplusplus_and_rust_names_are_readable),
         cmocka_unit_test(of_several_names_the_plain_one_is_shown),

@@ -1,4 +1,4 @@
-/* Whether code says that a thread was in a system call, and in which. */
+/* Detects from code whether a thread was in a system call, and in which. */
 #include "engine/trace/symbols/syscall_site.h"
 
 #include <elf.h>
@@ -13,7 +13,7 @@
 
 enum { NONE = -2, UNKNOWN = STROBE_SYSCALL_UNKNOWN };
 
-/* The number that is found when the innermost return address is `address` bytes into the code. */
+/* Returns the number that is found when the innermost return address is `address` bytes into the code. */
 static int number_at(unsigned machine, const void *code, size_t bytes, size_t address)
 {
     const struct strobe_machine_code c = {machine, code, bytes};
@@ -49,7 +49,7 @@ static void the_number_is_the_constant_loaded_last(void **state)
     assert_int_equal(X86(10, 0x48, 0xc7, 0xc0, 202, 0, 0, 0, 0x0f, 0x05, 0xc3), 202);
     /* mov $1,%eax; mov $2,%eax; mov %rsi,%rdi; syscall */
     assert_int_equal(X86(16, 0xb8, 1, 0, 0, 0, 0xb8, 2, 0, 0, 0, 0x48, 0x89, 0xf7, 0x0f, 0x05, 0xc3), 2);
-    /* mov $270,%eax; mov $8,%r8d; syscall: the second is of another register */
+    /* mov $270,%eax; mov $8,%r8d; syscall: the second one sets another register */
     assert_int_equal(X86(14, 0xb8, 14, 1, 0, 0, 0x41, 0xb8, 8, 0, 0, 0, 0x0f, 0x05, 0xc3), 270);
     /* mov w8,#98; mov w1,#172; svc #0 */
     assert_int_equal(ARM64(13, 0x52800c48, 0x52801581, 0xd4000001, 0xd65f03c0), 98);
@@ -84,7 +84,7 @@ static void code_that_ends_anywhere_is_not_read_past_its_end(void **state)
     static const uint8_t code[] = {0xff, 0xff, 0xb8, 39, 0, 0, 0, 0x0f, 0x05, 0x48, 0xc7, 0xc0, 0x31, 0xc0, 0x01, 0x00};
     (void)state;
     for (size_t bytes = 0; bytes <= sizeof code; bytes++) {
-        uint8_t *copy = malloc(bytes ? bytes : 1); /* address sanitizers watch its ends */
+        uint8_t *copy = malloc(bytes ? bytes : 1); /* address sanitizers check the ends of a heap block */
         memcpy(copy, code, bytes);
         for (size_t address = 0; address <= bytes + 2; address++) {
             number_at(EM_X86_64, copy, bytes, address);

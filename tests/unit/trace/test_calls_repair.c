@@ -77,8 +77,9 @@ static void by_both(const char *events, const char *expected)
 
 /* ---- the example of the article, and its throw */
 
-/* E a unwinds to a; c and b above it are closed: where the thread last spoke (B c at 3), or at the end's own time. */
-static void row_1_two_calls_that_nobody_ended_end_by_the_policy(void **state)
+/* E a unwinds to a, so c and b above it are closed: at the thread's last event (B c at 3), or at the time of the
+ * end. */
+static void row_1_two_calls_without_ends_end_by_the_policy(void **state)
 {
     (void)state;
     by_last("Ba@1 Bb@2 Bc@3 Ea@4", "Ba@1 Bb@2 Bc@3 Ec@3* Eb@3* Ea@4");
@@ -88,8 +89,8 @@ static void row_1_two_calls_that_nobody_ended_end_by_the_policy(void **state)
     assert_int_equal(stats.calls, 3);
 }
 
-/* c threw at 4 and has no end of its own: that is its end. b above E a was left by it: LAST closes it at 4, where the
- * thread last spoke; ENCLOSING at 5. */
+/* c threw at 4 and has no other end, so it ends there. E a closes b, which the exception left: LAST closes it at 4,
+ * the thread's last event; ENCLOSING at 5. */
 static void three_begins_a_throw_and_an_enclosing_end(void **state)
 {
     (void)state;
@@ -100,7 +101,7 @@ static void three_begins_a_throw_and_an_enclosing_end(void **state)
     assert_int_equal(stats.closed, 1);
 }
 
-/* The THROW of b is the mark that closes c: by its own time, or that of the event before. */
+/* The THROW of b closes c: at its own time, or at that of the event before. */
 static void a_throw_closes_the_calls_above_it_by_the_policy(void **state)
 {
     (void)state;
@@ -110,8 +111,8 @@ static void a_throw_closes_the_calls_above_it_by_the_policy(void **state)
 
 /* ---- the other rows */
 
-/* The script ends b at 3 too, but calls that end `T:b`: ours has b's name. */
-static void row_2_a_throw_with_no_end_of_its_own_is_the_end(void **state)
+/* The script ends b at 3 too, but names that end `T:b`; Strobe's end has b's name. */
+static void row_2_a_throw_without_an_end_is_the_end(void **state)
 {
     (void)state;
     by_both("Ba@1 Bb@2 Tb@3 Ea@4", "Ba@1 Bb@2 Eb@3 Ea@4");
@@ -128,8 +129,7 @@ static void row_3_throws_that_follow_one_another_each_end_their_call(void **stat
     assert_int_equal(stats.caught, 0);
 }
 
-/* Innermost first: the inner f ended at 3, the outer one is what nobody ended. The script gives the outer one zero
- * length at 1. */
+/* The innermost f ended at 3, the outer one has no end. The script gives the outer one zero length at 1. */
 static void row_4_an_end_belongs_to_the_innermost_call_of_its_name(void **state)
 {
     (void)state;
@@ -137,8 +137,8 @@ static void row_4_an_end_belongs_to_the_innermost_call_of_its_name(void **state)
     assert_int_equal(stats.open_at_end, 1);
 }
 
-/* The inner f threw, and E f at 4 is the outer one's: so no end is synthesized. The script gives both zero length,
- * and the real end is gone. */
+/* The inner f threw, and E f at 4 belongs to the outer one, so no end is synthesized. The script gives both zero
+ * length, and the real end is lost. */
 static void row_5_an_inner_call_that_throws_leaves_the_end_to_the_outer_one(void **state)
 {
     (void)state;
@@ -191,7 +191,8 @@ static void row_10_an_orphan_amid_a_call_takes_nothing_from_it(void **state)
     assert_int_equal(stats.closed, 0);
 }
 
-/* b called c, threw at 5 and was left: d, called at 6, is a's. The script ends b at 2, and c lies outside of it. */
+/* b called c, threw at 5 and was left. So d, called at 6, is a callee of a. The script ends b at 2, and c lies
+ * outside of it. */
 static void row_11_what_follows_a_throw_belongs_to_the_caller(void **state)
 {
     (void)state;
@@ -209,15 +210,15 @@ static void row_12_equal_times_nest_as_they_came(void **state)
 
 /* ---- throws, further */
 
-/* b throws at 4 through m, which says nothing; a catches. m is closed by the policy at E a. */
-static void an_exception_that_passes_a_method_without_a_word(void **state)
+/* b throws at 4, m has no event of the exception, and a catches it. The policy closes m at E a. */
+static void a_method_without_an_event_of_its_exception_is_closed_by_the_policy(void **state)
 {
     (void)state;
     by_last("Ba@1 Bm@2 Bb@3 Tb@4 Bd@5 Ed@6 Ea@7", "Ba@1 Bm@2 Bb@3 Eb@4 Bd@5 Ed@6 Em@6* Ea@7");
     by_enclosing("Ba@1 Bm@2 Bb@3 Tb@4 Bd@5 Ed@6 Ea@7", "Ba@1 Bm@2 Bb@3 Eb@4 Bd@5 Ed@6 Em@7* Ea@7");
 }
 
-/* b catches what c threw through to it: its own throw comes later, and its caller is not closed by either. */
+/* b catches the exception that c threw, and later throws itself. Neither throw closes b's caller. */
 static void a_throw_that_is_caught_closes_no_caller(void **state)
 {
     (void)state;
@@ -226,14 +227,14 @@ static void a_throw_that_is_caught_closes_no_caller(void **state)
     by_enclosing("Ba@1 Bb@2 Bc@3 Tb@5 Eb@6 Ea@7", "Ba@1 Bb@2 Bc@3 Ec@5* Eb@6 Ea@7");
 }
 
-static void a_throw_as_the_last_word_is_the_end(void **state)
+static void a_throw_as_the_last_event_is_the_end(void **state)
 {
     (void)state;
     by_both("Ba@1 Bb@2 Tb@3", "Ba@1 Bb@2 Eb@3 Ea@3*");
     by_both("Ba@1 Bb@2 Tb@3 Bd@4 Ed@5", "Ba@1 Bb@2 Eb@3 Bd@4 Ed@5 Ea@5*");
 }
 
-/* A later call of the same name is not the one that threw. */
+/* A later call of the same name does not end the call that threw. */
 static void a_later_call_does_not_end_the_one_that_threw(void **state)
 {
     (void)state;
@@ -310,7 +311,7 @@ static void policies_have_names(void **state)
 
 static uint64_t seed;
 
-/* A thread that calls and returns, each method named by a letter, with equal times now and then. */
+/* Makes the calls of a thread, with a letter for each method and sometimes with equal times. */
 static void random_whole(struct strobe_calls *c, uint32_t thread, uint32_t count)
 {
     uint32_t stack[64], depth = 0;
@@ -328,7 +329,7 @@ static void random_whole(struct strobe_calls *c, uint32_t thread, uint32_t count
     }
 }
 
-/* Events are lost, doubled, turned into throws, their ends' names lost. */
+/* Damages a stream: loses and doubles events, turns events into throws, removes the names of ends. */
 static void damage(struct strobe_calls *c, struct strobe_calls_thread *t)
 {
     size_t kept = 0;
@@ -393,8 +394,8 @@ static void whole_streams_come_back_unchanged(void **state)
     }
 }
 
-/* Every BEGIN is still there, with an end; the events added equal those read less those synthesized plus those dropped.
- * */
+/* Every BEGIN is present and has an end. The number of events added equals those read, less those synthesized, plus
+ * those dropped. */
 static void damaged_streams_always_nest(void **state)
 {
     (void)state;
@@ -420,10 +421,10 @@ static void damaged_streams_always_nest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(row_1_two_calls_that_nobody_ended_end_by_the_policy),
+        cmocka_unit_test(row_1_two_calls_without_ends_end_by_the_policy),
         cmocka_unit_test(three_begins_a_throw_and_an_enclosing_end),
         cmocka_unit_test(a_throw_closes_the_calls_above_it_by_the_policy),
-        cmocka_unit_test(row_2_a_throw_with_no_end_of_its_own_is_the_end),
+        cmocka_unit_test(row_2_a_throw_without_an_end_is_the_end),
         cmocka_unit_test(row_3_throws_that_follow_one_another_each_end_their_call),
         cmocka_unit_test(row_4_an_end_belongs_to_the_innermost_call_of_its_name),
         cmocka_unit_test(row_5_an_inner_call_that_throws_leaves_the_end_to_the_outer_one),
@@ -434,9 +435,9 @@ int main(void)
         cmocka_unit_test(row_10_an_orphan_amid_a_call_takes_nothing_from_it),
         cmocka_unit_test(row_11_what_follows_a_throw_belongs_to_the_caller),
         cmocka_unit_test(row_12_equal_times_nest_as_they_came),
-        cmocka_unit_test(an_exception_that_passes_a_method_without_a_word),
+        cmocka_unit_test(a_method_without_an_event_of_its_exception_is_closed_by_the_policy),
         cmocka_unit_test(a_throw_that_is_caught_closes_no_caller),
-        cmocka_unit_test(a_throw_as_the_last_word_is_the_end),
+        cmocka_unit_test(a_throw_as_the_last_event_is_the_end),
         cmocka_unit_test(a_later_call_does_not_end_the_one_that_threw),
         cmocka_unit_test(recursion_that_throws),
         cmocka_unit_test(ends_without_a_name_close_the_innermost),

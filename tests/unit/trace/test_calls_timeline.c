@@ -168,7 +168,7 @@ static void calls_are_slices_of_their_threads(void **state)
     assert_int_equal(stats.moved, 0);
 }
 
-/* Nested at one time all three fit into the same ns; the next one has to wait for it. */
+/* Three calls that are nested at one time share one ns. The next call begins after it. */
 static void a_call_of_no_time_lasts_a_nanosecond(void **state)
 {
     (void)state;
@@ -234,7 +234,8 @@ static void counters_have_a_track_each(void **state)
     assert_int_equal(stats.marks.counters, 3);
 }
 
-/* Begun on one thread, ended on another; two that overlap; one that never ends; an end of none. */
+/* A slice that begins on one thread and ends on another; two that overlap; one that never ends; an end without a
+ * begin. */
 static void asynchronous_slices_are_kept_apart_in_lanes(void **state)
 {
     (void)state;
@@ -270,7 +271,7 @@ static void an_asynchronous_end_belongs_to_the_last_begin_of_its_cookie(void **s
     assert_int_equal(stats.marks.unmatched + stats.marks.open_at_end, 0);
 }
 
-/* As few lanes as overlap at once, and none holds two slices at a time. */
+/* The number of lanes is the number of overlapping slices, and no lane holds two slices at a time. */
 static uint64_t seed;
 static uint64_t lane_free_ns[64];
 static uint32_t lanes_used;

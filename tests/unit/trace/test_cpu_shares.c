@@ -108,7 +108,7 @@ static struct strobe_sink adder = {.start = start_sink,
                                    .finish = finish,
                                    .cpu = add_share};
 
-/* Ends the session and adds up the shares that `sink`, which the adder is behind, receives. */
+/* Ends the session and adds up the shares. `sink` receives them first and passes them on to the adder. */
 static void add_up(uint64_t end_ticks, struct strobe_sink *sink)
 {
     struct strobe_reader *reader;
@@ -125,7 +125,7 @@ static void add_up(uint64_t end_ticks, struct strobe_sink *sink)
     strobe_reader_close(reader);
 }
 
-/* ---- what the sessions are made of */
+/* ---- content of the sessions */
 
 static void begin_ticking(void)
 {
@@ -158,7 +158,7 @@ static void ticks(uint64_t first_ns, uint64_t first_cpu_ns, uint32_t count, cons
                                         .flags = STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU});
 }
 
-/* A stop from outside. */
+/* A stop by the sampler. */
 static void async_cpu(uint64_t ns, const char *path, uint64_t cpu_ns)
 {
     write_record((struct strobe_record){.ticks = ns,
@@ -169,7 +169,7 @@ static void async_cpu(uint64_t ns, const char *path, uint64_t cpu_ns)
                                         .flags = STROBE_FLAG_CPU});
 }
 
-/* A call that knows its CPU time at both ends. */
+/* A call with its CPU time at both ends. */
 static void call_cpu(uint64_t from, uint64_t to, uint64_t begin_cpu_ns, uint64_t end_cpu_ns, const char *path)
 {
     write_record((struct strobe_record){.ticks = from,
@@ -225,7 +225,7 @@ static void a_clock_whose_period_differs_from_the_interval_leaves_nothing_to_the
     assert_int_equal(sum_of_all(), 112 * MS);
 }
 
-/* Of hooks' samples between ticks, none takes the CPU time that follows it. */
+/* Samples of hooks between ticks get none of the CPU time that follows them. */
 static void samples_of_hooks_take_no_cpu_time(void **state)
 {
     (void)state;
@@ -276,7 +276,7 @@ static void a_recorded_call_has_its_own_cpu_time_and_ticks_after_it_a_period(voi
     assert_int_equal(sum_of("ab"), 1 * MS);
 }
 
-/* Of 3 ms between ticks, 1 is user time: the rest goes to the writes that a record stands for, an interval to each. */
+/* Of 3 ms between ticks, 1 ms is user time. The rest goes to the writes that a record stands for, one interval each. */
 static void time_in_the_kernel_goes_to_short_calls_that_a_record_stands_for(void **state)
 {
     (void)state;
@@ -294,7 +294,8 @@ static void time_in_the_kernel_goes_to_short_calls_that_a_record_stands_for(void
     assert_true(sum_of("ab[kernel]") <= 2 * MS);
 }
 
-/* Of 21 ms between ticks, 20 are in the kernel: calls of both kinds add up to 30, of which each gets the same part. */
+/* Of 21 ms between ticks, 20 ms are in the kernel. The calls of both kinds add up to 30 ms, and each gets the same
+ * part of its time. */
 static void short_calls_share_the_time_in_the_kernel_when_there_is_less_of_it(void **state)
 {
     (void)state;
@@ -312,7 +313,7 @@ static void short_calls_share_the_time_in_the_kernel_when_there_is_less_of_it(vo
     assert_in_range(sum_of("au[unlock]"), 6 * MS, 7 * MS);
 }
 
-/* A call that did not need the processor gets little of what the kernel does later. */
+/* A call that did not need the processor gets little of the kernel time after it. */
 static void short_calls_wait_for_two_periods_of_time_in_the_kernel_at_most(void **state)
 {
     (void)state;
@@ -323,11 +324,11 @@ static void short_calls_wait_for_two_periods_of_time_in_the_kernel_at_most(void 
     }
     tick(305 * MS, 105 * MS, "ac", 0); /* four periods in the kernel */
     add_up(305 * MS, &adder);
-    assert_in_range(sum_of("ar[read]"), 2 * MS, 3500 * US); /* with what each call used itself */
+    assert_in_range(sum_of("ar[read]"), 2 * MS, 3500 * US); /* with the CPU time of each call */
     assert_in_range(sum_of("ac[kernel]"), 500 * US, 2 * MS);
 }
 
-/* The tick came as the system call returned. */
+/* The tick interrupted the return from the system call. */
 static void time_in_the_kernel_after_a_tick_in_a_system_call_goes_to_that(void **state)
 {
     (void)state;
@@ -362,8 +363,8 @@ static void cpu_time_that_no_sample_covers_is_unseen(void **state)
     assert_int_equal(sum_of("ab"), 2 * MS);
 }
 
-/* A hooked call's sample at the begin, a stop after 3 ms and the first tick after 5: what the hooked call returned to
- * is not where the thread was from then on. */
+/* A hooked call's sample at the begin, a stop after 3 ms, and the first tick after 5 ms. The function that made the
+ * hooked call does not get the time in between. */
 static void until_the_first_tick_cpu_time_goes_to_the_next_stop_or_tick(void **state)
 {
     (void)state;
@@ -389,7 +390,7 @@ static void a_call_before_the_first_tick_has_its_own_cpu_time(void **state)
     assert_int_equal(sum_of("ab"), 3 * MS);
 }
 
-/* The sampler looks at a thread that waits, and records where. */
+/* The sampler samples a thread that waits, and records where. */
 static void a_look_at_a_call_under_way_before_the_first_tick_takes_no_cpu_time(void **state)
 {
     (void)state;

@@ -114,7 +114,7 @@ static void a_stack_within_a_blocking_call_keeps_all_its_functions(void **state)
     strobe_build_end(&build, 10 * MS);
     deepest = 0;
     write_timeline(NULL, &sink);
-    assert_int_equal(deepest, FRAMES * INLINES + 1); /* and the wait */
+    assert_int_equal(deepest, FRAMES * INLINES + 1); /* and the wait's frame */
 }
 
 /* ---- Perfetto */
@@ -135,7 +135,7 @@ static size_t count_fields(struct strobe_proto message, uint32_t number)
     return count;
 }
 
-/* Frames of the callstack that has most: packet 1, interned data 12, callstack 7, frames 2. */
+/* Returns the frames of the largest callstack: packet 1, interned data 12, callstack 7, frames 2. */
 static size_t most_frames(struct strobe_proto trace)
 {
     struct strobe_proto_field packet, data, stack;
@@ -167,7 +167,7 @@ static void a_perfetto_callstack_has_all_functions(void **state)
     size_t bytes;
     char *trace = temp_dir_read("out", &bytes);
     assert_int_equal(most_frames((struct strobe_proto){(uint8_t *)trace, (uint8_t *)trace + bytes}),
-                     FRAMES * INLINES + 1); /* and the one that says that it is cut */
+                     FRAMES * INLINES + 1); /* and the frame that marks a cut stack */
     free(trace);
 }
 

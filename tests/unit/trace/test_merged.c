@@ -28,7 +28,7 @@ struct made {
 static const struct made first = {"set/main.strobe", 100, "/usr/bin/shell", 5000 * MS},
                          second = {"set/200.strobe", 200, "/usr/bin/tool one", 5002 * MS};
 
-/* A process with one thread, which waits 1 ms and is woken in it by itself. */
+/* Makes the session of a process with one thread, which waits 1 ms and is its own waker. */
 static void make_session(const struct made *m, enum strobe_session_state state)
 {
     struct strobe_build build;

@@ -58,7 +58,7 @@ static void make_session(void)
     hitch(310 * MS, 410 * MS, STROBE_HITCH_FRAME); /* reported while it lasted */
     hitch(310 * MS, 590 * MS, STROBE_HITCH_HANG);
     hitch(700 * MS, 800 * MS, STROBE_HITCH_FRAME);
-    hitch(780 * MS, 840 * MS, STROBE_HITCH_FRAME); /* can't be: the turn before had not ended */
+    hitch(780 * MS, 840 * MS, STROBE_HITCH_FRAME); /* invalid: the turn before had not ended */
     strobe_build_end(&build, 1000 * MS);
 }
 
@@ -239,11 +239,11 @@ static void a_report_of_the_trace_has_the_same_values(void **state)
     assert_int_equal(report->warning_count, 0);
     assert_int_equal(report->thread_count, 1);
     for (size_t i = 0; i < report->fact_count; i++)
-        assert_string_not_equal(report->facts[i].key, "thread"); /* a hitch's, not the recording's */
+        assert_string_not_equal(report->facts[i].key, "thread"); /* fields of a hitch are not facts of the recording */
     strobe_report_close(report);
 }
 
-static void the_printed_report_says_it_in_words(void **state)
+static void the_printed_report_has_the_values_and_hitches(void **state)
 {
     struct strobe_report_options options = {0};
     struct strobe_report *report;
@@ -270,7 +270,7 @@ int main(void)
         cmocka_unit_test(chrome_json_has_counter_events_and_an_instant_for_each_hitch),
         cmocka_unit_test(a_report_has_the_peaks_and_the_place_of_the_longest_hitch),
         cmocka_unit_test(a_report_of_the_trace_has_the_same_values),
-        cmocka_unit_test(the_printed_report_says_it_in_words),
+        cmocka_unit_test(the_printed_report_has_the_values_and_hitches),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -65,7 +65,7 @@ static void self_time_is_what_inner_slices_leave(void **state)
     strobe_profile_close(&p);
 }
 
-/* A has called B, which has called A, which has called C. */
+/* A called B, which called A, which called C. */
 static void cpu_time_of_shares_takes_the_place_of_that_of_slices(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void what_does_not_match_is_counted_and_ended(void **state)
     strobe_profile_close(&p);
 }
 
-/* A random timeline of two threads by turns, reckoned instant by instant. */
+/* A random timeline of two threads. The oracle computes it for each time. */
 enum { TICKS = 600, NAMES = 6, DEEP = 12 };
 
 struct truth {

@@ -99,7 +99,7 @@ static void methods_get_the_time_between_their_samples(void **state)
     strobe_report_close(r);
 }
 
-static void blocking_calls_are_listed_with_who_made_them(void **state)
+static void blocking_calls_are_listed_with_their_callers(void **state)
 {
     (void)state;
     begin();
@@ -165,7 +165,7 @@ static void inconsistent_accounting_is_reported(void **state)
     strobe_report_close(r);
 }
 
-static void the_times_that_threads_stood_are_reported_in_both_forms(void **state)
+static void the_durations_of_stops_are_reported_in_both_forms(void **state)
 {
     (void)state;
     begin();
@@ -417,7 +417,7 @@ static void compare(const struct strobe_report *s, const struct strobe_report *t
     }
 }
 
-/* From its first sample on, each moment of a thread is in a method, in a wait, off the processor or unseen. */
+/* From a thread's first sample on, each moment is in a method, in a wait, off the processor or unseen. */
 static void adds_up(const struct strobe_report *r)
 {
     uint64_t whole = 0, parts = 0;
@@ -446,7 +446,7 @@ static void a_trace_reports_the_numbers_of_its_session(void **state)
     }
 }
 
-/* Adds the method's times, by name, to a list that the whole session's report gives. */
+/* Adds the part's times to sums by method, in the order of the whole report's methods. */
 static void add_part(const struct strobe_report *whole, const struct strobe_report *part, uint64_t *sums)
 {
     for (size_t i = 0; i < part->method_count; i++) {
@@ -466,7 +466,7 @@ static void close_to(uint64_t a, uint64_t b, uint64_t far)
     assert_true(a <= b ? b - a <= far : a - b <= far);
 }
 
-/* What the parts of a timeline show adds up to what the whole shows: nothing is lost or doubled at their edges. CPU
+/* The reports of a timeline's parts add up to the report of the whole: nothing is lost or doubled at the edges. CPU
  * time at an edge is interpolated, to whole ns for each thread. */
 static void parts_of_a_timeline_add_up_to_it(void **state)
 {
@@ -551,9 +551,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_get_the_time_between_their_samples),
-        cmocka_unit_test(blocking_calls_are_listed_with_who_made_them),
+        cmocka_unit_test(blocking_calls_are_listed_with_their_callers),
         cmocka_unit_test(inconsistent_accounting_is_reported),
-        cmocka_unit_test(the_times_that_threads_stood_are_reported_in_both_forms),
+        cmocka_unit_test(the_durations_of_stops_are_reported_in_both_forms),
         cmocka_unit_test(a_killed_program_and_missing_files_are_warned_of),
         cmocka_unit_test(the_top_holds_the_first_of_every_ranking),
         cmocka_unit_test(long_names_are_cut_to_a_terminal_and_nowhere_else),

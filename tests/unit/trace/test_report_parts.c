@@ -223,7 +223,7 @@ static void callers_and_callees_have_the_cpu_time_that_belongs_to_them(void **st
     strobe_breakdown_open(&breakdown, tree, "a");
     share(1, (uint64_t[]){MAIN, A, 0});
     share(2, (uint64_t[]){MAIN, A, B, 0});
-    share(4, (uint64_t[]){MAIN, A, B, A, B, 0}); /* of the outermost alone */
+    share(4, (uint64_t[]){MAIN, A, B, A, B, 0}); /* counts for the outermost B only */
     share(8, (uint64_t[]){MAIN, B, A, 0});
     share(16, (uint64_t[]){A, 0});
     share(32, (uint64_t[]){MAIN, B, 0});
@@ -246,7 +246,7 @@ static void callers_and_callees_have_the_time_of_outermost_calls(void **state)
     in(MAIN, 0);
     in(A, 1); /* 1 .. 9 from main */
     in(B, 2), out(4);
-    in(A, 5); /* itself: no caller, no callee */
+    in(A, 5); /* a recursive call: no caller, no callee */
     in(B, 6), out(7);
     out(8);
     out(9);

@@ -49,7 +49,7 @@ static void make_session(void)
 
 static struct strobe_perfetto_stats wrote;
 
-/* Converts it with functions as the recording names them; the caller frees the output. */
+/* Converts it with functions named as in recording.h. The caller frees the output. */
 static char *convert(enum strobe_format format, int deflate, size_t *bytes)
 {
     const struct strobe_timeline_options options = {0};
@@ -80,7 +80,7 @@ static void assert_text(enum strobe_format format, const char *wanted)
     free(found);
 }
 
-static void what_is_no_function_starts_at_no_address(void **state)
+static void names_that_are_no_functions_have_no_address(void **state)
 {
     (void)state;
     struct strobe_reader *reader;
@@ -100,7 +100,8 @@ static void folded_stacks_weigh_the_time_each_was_innermost(void **state)
     assert_text(STROBE_FORMAT_FOLDED, "main: \"one\";f1;f2 1000\nmain: \"one\";f1;f3;[read] 1000\n");
 }
 
-/* Weights are rounded, not cut off; a thread's are its own; what a function does after a call is its own, too. */
+/* Weights are rounded to the nearest value. Each thread has its own weights. The time of a function after a call is
+ * its self time. */
 static void weights_are_rounded_and_each_threads_own(void **state)
 {
     (void)state;
@@ -172,13 +173,13 @@ static void speedscope_profiles_open_and_close_frames(void **state)
     free(found);
 }
 
-/* ---- Perfetto: a reader of its own for the wire format */
+/* ---- Perfetto: a separate reader of the wire format */
 
 struct cursor {
     const uint8_t *p, *end;
 };
 
-/* The next field: its number; its bytes, or its value when it is a varint. 0 at the end. */
+/* Returns the number of the next field, and its bytes, or its value when it is a varint. 0 at the end. */
 static unsigned next(struct cursor *c, struct cursor *bytes, uint64_t *value)
 {
     uint64_t tag = 0;
@@ -222,7 +223,7 @@ static void look_at_event(struct cursor event, struct seen *s)
     }
 }
 
-/* The number of a packet's sequence, from 1: the first packet is of the first. */
+/* Returns the number of the packet's sequence, from 1. The first packet's sequence is 1. */
 static uint64_t sequence_of(struct cursor packet)
 {
     static uint64_t first;
@@ -352,7 +353,7 @@ static void a_nested_message_of_any_length_is_closed_right(void **state)
     free(buffer);
 }
 
-/* Counts the names that the session `path` makes a trace say. */
+/* Counts the names in the trace of the session `path`. */
 static uint64_t names_in_trace_of(const char *path)
 {
     struct strobe_error error;
@@ -382,7 +383,7 @@ static void a_name_is_emitted_once_however_often_it_is_used(void **state)
     assert_int_equal(names_in_trace_of(temp_dir_path("session")), 4);
 }
 
-/* ---- the whole way */
+/* ---- whole conversions */
 
 static void a_failed_conversion_names_the_file_and_the_fault(void **state)
 {
@@ -410,7 +411,7 @@ static void a_failed_conversion_names_the_file_and_the_fault(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_function_starts_at_no_address),
+        cmocka_unit_test(names_that_are_no_functions_have_no_address),
         cmocka_unit_test(folded_stacks_weigh_the_time_each_was_innermost),
         cmocka_unit_test(weights_are_rounded_and_each_threads_own),
         cmocka_unit_test(chrome_events_pair_up_by_name),

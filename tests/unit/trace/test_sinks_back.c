@@ -31,7 +31,7 @@ static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, si
     static char name[64][32];
     uint32_t id = (uint32_t)(address >> 8) & 63;
     (void)ctx, (void)max;
-    snprintf(name[id], sizeof name[id], id == 3 ? "say(\"\\%u\")" : "f%u", id);
+    snprintf(name[id], sizeof name[id], id == 3 ? "append(\"\\%u\")" : "f%u", id);
     out[0] = (struct strobe_symbol){.function = name[id], .image = "", .file = "", .function_id = id};
     return 1;
 }
@@ -48,7 +48,7 @@ static void point(struct strobe_build *b, uint32_t thread, uint64_t ticks, uint3
                         NULL);
 }
 
-/* A wait with counters, and who ended it: a thread, or nobody. */
+/* Writes a wait with counters and with its waker, or without a waker. */
 static void wait_for(struct strobe_build *b, uint32_t thread, uint64_t from, uint64_t to, uint32_t stack,
                      uint64_t release, uint32_t waker)
 {
@@ -106,7 +106,7 @@ static void make_session(void)
     strobe_build_end(&b, 15 * MS);
 }
 
-/* ---- what was emitted, and what was read */
+/* ---- emitted and imported events */
 
 static struct story {
     char text[1 << 16];
@@ -117,7 +117,7 @@ static struct story {
     size_t flows[2];
 } expected, found;
 
-static void say(struct story *s, const char *format, ...)
+static void append(struct story *s, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -126,24 +126,25 @@ static void say(struct story *s, const char *format, ...)
     assert_true(s->length < sizeof s->text);
 }
 
-static void say_event(struct story *s, uint32_t tid, const char *phase, uint64_t time_ns, const char *name,
-                      const char *category, uint64_t cpu_ns, const uint64_t *counter)
+static void append_event(struct story *s, uint32_t tid, const char *phase, uint64_t time_ns, const char *name,
+                         const char *category, uint64_t cpu_ns, const uint64_t *counter)
 {
-    say(s, "%u %s %" PRIu64 " '%s' %s cpu %" PRIu64 ", %" PRIu64 " bytes, %" PRIu64 " faults, %" PRIu64 " switches\n",
-        tid, phase, time_ns, name, category, cpu_ns, counter[0], counter[1], counter[2]);
+    append(s,
+           "%u %s %" PRIu64 " '%s' %s cpu %" PRIu64 ", %" PRIu64 " bytes, %" PRIu64 " faults, %" PRIu64 " switches\n",
+           tid, phase, time_ns, name, category, cpu_ns, counter[0], counter[1], counter[2]);
 }
 
-static void say_instant(struct story *s, uint32_t tid, uint64_t time_ns, const char *name)
+static void append_instant(struct story *s, uint32_t tid, uint64_t time_ns, const char *name)
 {
-    say(s, "%u instant %" PRIu64 " '%s'\n", tid, time_ns, name);
+    append(s, "%u instant %" PRIu64 " '%s'\n", tid, time_ns, name);
 }
 
-static void say_note(struct story *s, const char *key, uint64_t value)
+static void append_note(struct story *s, const char *key, uint64_t value)
 {
-    say(s, "    %s = %" PRIu64 "\n", key, value);
+    append(s, "    %s = %" PRIu64 "\n", key, value);
 }
 
-/* ---- a sink that keeps what it receives */
+/* ---- a sink that stores its events */
 
 static struct {
     struct strobe_sink sink;
@@ -171,7 +172,7 @@ static void keep_thread(struct strobe_sink *sink, const struct strobe_reader_thr
 {
     (void)sink;
     keeper.tid = t->tid;
-    say(&expected, "thread %u '%s'\n", t->tid, t->name);
+    append(&expected, "thread %u '%s'\n", t->tid, t->name);
 }
 
 static void keep_begin(struct strobe_sink *sink, const struct strobe_slice *s)
@@ -180,8 +181,8 @@ static void keep_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     uint64_t sum[COUNTERS];
     (void)sink;
     sums_of(&s->begin, sum);
-    say_event(&expected, keeper.tid, "begin", s->begin.time_ns, strobe_function_tree_name(keeper.tree, s->name)->text,
-              class[s->class], s -> begin.cpu_ns, sum);
+    append_event(&expected, keeper.tid, "begin", s->begin.time_ns,
+                 strobe_function_tree_name(keeper.tree, s->name)->text, class[s->class], s -> begin.cpu_ns, sum);
 }
 
 static void keep_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
@@ -191,24 +192,24 @@ static void keep_end(struct strobe_sink *sink, const struct strobe_slice *s, con
     uint64_t sum[COUNTERS];
     (void)sink;
     sums_of(now, sum);
-    say_event(&expected, keeper.tid, "end", now->time_ns, "", "", now->cpu_ns, sum);
+    append_event(&expected, keeper.tid, "end", now->time_ns, "", "", now->cpu_ns, sum);
     if (s->samples > 1)
-        say_note(&expected, "samples", s->samples);
+        append_note(&expected, "samples", s->samples);
     if (s->arg)
-        say_note(&expected, "arg", s->arg);
+        append_note(&expected, "arg", s->arg);
     for (unsigned i = 0; i < STROBE_COUNTER_COUNT; i++)
         if (now->counter[i] > s->begin.counter[i])
-            say_note(&expected, grown[i], now->counter[i] - s->begin.counter[i]);
+            append_note(&expected, grown[i], now->counter[i] - s->begin.counter[i]);
 }
 
 static void keep_wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     (void)sink;
     bool nobody = f->waker == STROBE_NO_THREAD;
-    say_instant(&expected, keeper.tid, f->time_ns, nobody ? "no waker" : f->at_waker ? "wakes" : "woken");
+    append_instant(&expected, keeper.tid, f->time_ns, nobody ? "no waker" : f->at_waker ? "wakes" : "woken");
     if (nobody)
         return;
-    say_note(&expected, "thread", keeper.reader->threads[f->at_waker ? f->waiter : f->waker].tid);
+    append_note(&expected, "thread", keeper.reader->threads[f->at_waker ? f->waiter : f->waker].tid);
     expected.flow[!f->at_waker][expected.flows[!f->at_waker]++] = f->id;
 }
 
@@ -216,8 +217,8 @@ static void keep_samples(struct strobe_sink *sink, const struct strobe_samples *
 {
     (void)sink;
     for (uint64_t i = 0; i < s->count; i++)
-        say(&expected, "%u sample %" PRIu64 "\n", keeper.tid,
-            s->count > 1 ? s->first_ns + (s->last_ns - s->first_ns) * i / (s->count - 1) : s->first_ns);
+        append(&expected, "%u sample %" PRIu64 "\n", keeper.tid,
+               s->count > 1 ? s->first_ns + (s->last_ns - s->first_ns) * i / (s->count - 1) : s->first_ns);
 }
 
 static enum strobe_status keep_finish(struct strobe_sink *sink)
@@ -234,7 +235,7 @@ static void read_thread(void *ctx, uint32_t thread, uint32_t pid, uint32_t tid, 
     assert_in_range(thread, 0, 7);
     assert_int_equal(pid, 4242);
     found.tid[thread] = tid;
-    say(&found, "thread %u '%s'\n", tid, name);
+    append(&found, "thread %u '%s'\n", tid, name);
 }
 
 static void read_counter(void *ctx, const struct strobe_import_event *e)
@@ -250,36 +251,36 @@ static void read_begin(void *ctx, const struct strobe_import_event *e)
 {
     (void)ctx;
     assert_true(e->has_cpu);
-    say_event(&found, found.tid[e->thread], "begin", e->time_ns, e->name, e->category, e->cpu_ns,
-              found.counter[e->thread]);
+    append_event(&found, found.tid[e->thread], "begin", e->time_ns, e->name, e->category, e->cpu_ns,
+                 found.counter[e->thread]);
 }
 
 static void read_end(void *ctx, const struct strobe_import_event *e)
 {
     (void)ctx;
     assert_true(e->has_cpu);
-    say_event(&found, found.tid[e->thread], "end", e->time_ns, "", "", e->cpu_ns, found.counter[e->thread]);
+    append_event(&found, found.tid[e->thread], "end", e->time_ns, "", "", e->cpu_ns, found.counter[e->thread]);
 }
 
 static void read_instant(void *ctx, const struct strobe_import_event *e)
 {
     (void)ctx;
-    if (e->thread != STROBE_IMPORT_NO_THREAD) /* what it reports of the session is tested elsewhere */
-        say_instant(&found, found.tid[e->thread], e->time_ns, e->name);
+    if (e->thread != STROBE_IMPORT_NO_THREAD) /* other tests check the instants without a thread */
+        append_instant(&found, found.tid[e->thread], e->time_ns, e->name);
 }
 
 static void read_note(void *ctx, const struct strobe_import_event *e, const char *key, uint64_t value)
 {
     (void)ctx;
     if (e->thread != STROBE_IMPORT_NO_THREAD)
-        say_note(&found, key, value);
+        append_note(&found, key, value);
 }
 
 static void read_sample(void *ctx, uint32_t pid, uint32_t tid, uint64_t time_ns)
 {
     (void)ctx;
     assert_int_equal(pid, 4242);
-    say(&found, "%u sample %" PRIu64 "\n", tid, time_ns);
+    append(&found, "%u sample %" PRIu64 "\n", tid, time_ns);
 }
 
 /* ---- both */
@@ -348,7 +349,7 @@ static void a_perfetto_trace_reads_back_as_what_its_sink_received(void **state)
     free(trace);
 }
 
-/* The sub-messages of that number of every packet, one after the other. */
+/* Returns the next sub-message of that number, over all packets. */
 static bool next_message(struct strobe_proto *trace, struct strobe_proto *packet, uint32_t number,
                          struct strobe_proto *out)
 {
@@ -398,7 +399,7 @@ static void no_incremental_clock_goes_back(void **state)
         while (strobe_proto_next(&f.bytes, &g) == STROBE_PROTO_FIELD)
             *(g.number == PACKET_TIMESTAMP ? &later : g.number == PACKET_CLOCK_ID ? &clock : &g.value) = g.value;
         if (clock == CLOCK_DELTA) {
-            assert_in_range(later, 0, 15 * MS); /* as long as the session is */
+            assert_in_range(later, 0, 15 * MS); /* at most the length of the session */
             incremental += later > 0;
         }
     }
@@ -406,7 +407,7 @@ static void no_incremental_clock_goes_back(void **state)
     free(text);
 }
 
-/* Of the stacks that the samples name, those of main's last two differ: one is cut. */
+/* The stacks of main's last two samples differ, because one of them is cut. */
 static void a_cut_stack_is_another_than_the_whole_one_S3(void **state)
 {
     (void)state;
@@ -485,9 +486,9 @@ static void chrome_names_are_quoted(void **state)
     size_t bytes;
     char *json = written(STROBE_FORMAT_CHROME, &bytes);
     uint32_t quoted = 0, all = 0;
-    for (const char *at = json; (at = strstr(at, "say(")); at++) {
+    for (const char *at = json; (at = strstr(at, "append(")); at++) {
         all++;
-        quoted += !strncmp(at, "say(\\\"\\\\3\\\")\"", 13);
+        quoted += !strncmp(at, "append(\\\"\\\\3\\\")\"", 13);
     }
     assert_true(all > 2);
     assert_int_equal(quoted, all);

@@ -129,7 +129,8 @@ static void between_two_hooks_a_thread_is_where_the_sampler_saw_it_last_S6(void 
     sample(1 * MS, "ab");
     sample(2 * MS, "ab");
     sample(3 * MS, "xyc");
-    sample(4 * MS, "xyd"); /* the sampler did not see it under x: what both have in common goes on, and no more */
+    /* The sampler's last stack has no x, so between these samples only their common part is shown. */
+    sample(4 * MS, "xyd");
     end(5 * MS);
     expect("a[0,3000) .e[0,1000) .b[1000,1001) .e[1001,2000) .b[2000,2001) .e[2001,3000) "
            "x[3000,5000) .y[3000,5000) ..c[3000,3001) ..d[4000,5000)");
@@ -210,7 +211,7 @@ static void poll_of_message(uint64_t from, uint64_t to, const char *functions, u
 }
 
 /* m runs the loop l, which polls through p and runs messages through d. */
-static void the_loop_goes_on_from_message_to_message_and_what_they_run_does_not_S50(void **state)
+static void the_loop_continues_between_messages_and_their_calls_do_not_S50(void **state)
 {
     (void)state;
     begin();
@@ -218,7 +219,7 @@ static void the_loop_goes_on_from_message_to_message_and_what_they_run_does_not_
     poll_of_message(1 * MS, 2 * MS, "mlp", 1);
     of_message(2 * MS, "mldh", 2);
     of_message(3 * MS, "mldh", 2);
-    of_message(4 * MS, "mldh", 3); /* its poll did not wait */
+    of_message(4 * MS, "mldh", 3); /* the poll before it did not wait */
     end(5 * MS);
     assert_int_equal(recording.stats.message_splits, 2);
     expect("m[0,5000) .l[0,5000) ..d[0,1000) ...h[0,1000) ..p[1000,2000) ...[poll][1000,2000) "
@@ -243,7 +244,7 @@ static void a_poll_within_a_message_is_not_taken_for_the_loop_S50(void **state)
     (void)state;
     begin();
     of_message(0, "mldh", 1);
-    poll_of_message(1 * MS, 2 * MS, "mldh", 1); /* waits for a socket of its own */
+    poll_of_message(1 * MS, 2 * MS, "mldh", 1); /* waits for a different socket */
     of_message(2 * MS, "mldh", 1);
     of_message(3 * MS, "mldh", 2);
     end(4 * MS);
@@ -263,7 +264,7 @@ static void a_message_that_runs_under_another_caller_shares_the_common_part_of_t
            ".x[2000,3000) ..l[2000,3000)");
 }
 
-/* ---- who ended a wait */
+/* ---- wakers of waits */
 
 static void woken_by(uint32_t waiter, uint64_t release, uint64_t wait_end, uint64_t what, uint32_t waker)
 {
@@ -300,7 +301,7 @@ static void the_waker_of_a_wait_is_emitted_once_at_each_end(void **state)
     end(10 * MS);
     assert_int_equal(recording.wake_count, 2);
     assert_int_equal(recording.stats.wakes, 1);
-    assert_int_equal(recording.stats.samples, 12); /* the wake is none */
+    assert_int_equal(recording.stats.samples, 12); /* the wake is not a sample */
     const struct recorded_wake *waiter = &recording.wakes[0], *waker = &recording.wakes[1];
     assert_int_equal(waiter->id, waker->id);
     assert_true(!waiter->at_waker && waker->at_waker);
@@ -351,7 +352,7 @@ static void nested_waits_that_end_together_have_each_their_waker(void **state)
     recording_free(&recording);
 }
 
-static void a_wait_that_nobody_ended_has_no_flow_S77(void **state)
+static void a_wait_without_a_waker_has_no_flow_S77(void **state)
 {
     (void)state;
     begin();
@@ -452,7 +453,7 @@ static void a_gap_in_which_the_thread_ran_long_is_unseen(void **state)
     recording_free(&recording);
 }
 
-static void a_gap_just_at_the_threshold_is_none(void **state)
+static void a_gap_of_exactly_the_threshold_is_not_shown(void **state)
 {
     (void)state;
     begin();
@@ -704,7 +705,7 @@ static void a_call_under_way_at_the_end_is_shown_as_far_as_the_session_goes(void
     expect("a[0,600000) .b[0,1000) .c[1000,600000) ..[cond wait][1000,600000)");
 }
 
-/* ---- what is missing */
+/* ---- missing frames, calls and records */
 
 static void a_cut_stack_hangs_under_a_placeholder(void **state)
 {
@@ -779,14 +780,14 @@ int main(void)
         cmocka_unit_test(a_hook_sample_before_another_holds_and_nothing_reaches_over_a_gap_or_a_message),
         cmocka_unit_test(functions_of_one_name_stay_two_S59),
         cmocka_unit_test(two_messages_share_no_slice_S50),
-        cmocka_unit_test(the_loop_goes_on_from_message_to_message_and_what_they_run_does_not_S50),
+        cmocka_unit_test(the_loop_continues_between_messages_and_their_calls_do_not_S50),
         cmocka_unit_test(a_poll_that_carries_the_new_message_begins_it_too),
         cmocka_unit_test(a_poll_within_a_message_is_not_taken_for_the_loop_S50),
         cmocka_unit_test(a_message_that_runs_under_another_caller_shares_the_common_part_of_the_loop),
         cmocka_unit_test(the_waker_of_a_wait_is_emitted_once_at_each_end),
         cmocka_unit_test(a_release_between_two_samples_is_emitted_in_the_order_of_time),
         cmocka_unit_test(nested_waits_that_end_together_have_each_their_waker),
-        cmocka_unit_test(a_wait_that_nobody_ended_has_no_flow_S77),
+        cmocka_unit_test(a_wait_without_a_waker_has_no_flow_S77),
         cmocka_unit_test(a_wake_whose_wait_was_overwritten_or_whose_waker_is_no_thread_is_left_out),
         cmocka_unit_test(a_long_gap_splits_equal_stacks_and_is_labelled_S51),
         cmocka_unit_test(fifty_ms_without_a_hook_are_seen_to_be_unseen_S4),
@@ -794,7 +795,7 @@ int main(void)
         cmocka_unit_test(a_thread_off_its_processor_stood_where_the_sampler_meets_it_next),
         cmocka_unit_test(a_thread_that_had_half_a_processor_is_seen_half_as_often_and_that_is_no_gap),
         cmocka_unit_test(a_gap_in_which_the_thread_ran_long_is_unseen),
-        cmocka_unit_test(a_gap_just_at_the_threshold_is_none),
+        cmocka_unit_test(a_gap_of_exactly_the_threshold_is_not_shown),
         cmocka_unit_test(the_threshold_can_be_chosen),
         cmocka_unit_test(the_threshold_follows_a_slow_interval),
         cmocka_unit_test(a_lone_sample_lasts_one_interval_S52),

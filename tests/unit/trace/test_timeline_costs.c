@@ -1,9 +1,9 @@
 /* CPU time, counters, threads and long times in timelines. */
 #include "tests/unit/support/letters.h"
 
-/* ---- what is damaged */
+/* ---- damaged sessions */
 
-/* A stack is shown as far in as its nodes' depths say that they follow each other. */
+/* A stack is shown from the leaf outwards as long as the depths of its nodes are consecutive. */
 static void a_damaged_chain_of_parents_is_not_followed_S32(void **state)
 {
     (void)state;

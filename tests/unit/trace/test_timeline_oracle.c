@@ -20,7 +20,7 @@ struct record {
     uint64_t begin, end;
     uint32_t count, message;
     int call, kind;
-    int representative; /* taken by the sampler, or a call that it asked about */
+    int representative; /* taken by the sampler, or a call that took a sample on its request */
     char path[FRAMES_MAX + 1];
 };
 
@@ -31,8 +31,8 @@ struct event {
     uint32_t record, index;
 };
 
-/* One frame as shown: a function (its letter), a wait (its record), or unseen; and what keeps it apart from an equal
- * one just before. */
+/* A frame as shown: a function (its letter), a wait (its record), or unseen. `instance` distinguishes it from an
+ * equal frame just before. */
 struct shown {
     int name;
     uint32_t instance;
@@ -47,12 +47,12 @@ static uint32_t record_count;
 static struct event events[EVENTS_MAX];
 static uint32_t event_count;
 static struct picture pictures[END];
-static int sampled_outside[EVENTS_MAX]; /* by event: the sampler saw the thread outside of calls */
+static int sampled_outside[EVENTS_MAX]; /* by event: a sample by the sampler, outside of calls */
 static uint64_t seed;
 
 enum { WAIT = 1000, UNSEEN = 2000, SAMPLED_CALL = 3000 }; /* names; functions are their letters */
 
-/* ---- what is recorded */
+/* ---- the random session */
 
 static void add_event(uint64_t at, enum what what, uint32_t record, uint32_t index)
 {
@@ -66,7 +66,7 @@ static int by_time(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* A call that claims to outlast the innermost one it began in ends with it. */
+/* A call whose end is later than that of its caller ends with its caller. */
 static void cut_calls(void)
 {
     for (uint64_t t = 0; t < END; t++) {
@@ -84,7 +84,7 @@ static void cut_calls(void)
     }
 }
 
-/* Lists all that happens; 0 when two things happen at once, ends of calls that end together excepted. */
+/* Lists all events in order. Returns 0 when two events have the same time, except ends of calls that end together. */
 static int list_events(void)
 {
     event_count = 0;
@@ -174,9 +174,9 @@ static void write_session(const char *path)
     strobe_build_end(&build, END);
 }
 
-/* ---- what ought to be shown */
+/* ---- the expected pictures */
 
-/* The calls open at t, outermost first. */
+/* Finds the calls open at t, outermost first. */
 static uint32_t open_calls(uint64_t t, const struct record **out)
 {
     uint32_t count = 0;
@@ -196,14 +196,14 @@ static void add_frames(struct picture *p, const char *path, const char *under, u
         p->frame[p->depth++] = (struct shown){*path, epoch};
 }
 
-/* Does `next` continue the run of samples that `last` is of? */
+/* Returns true when `next` continues the run of samples of `last`. */
 static int follows(const struct event *last, const struct event *next)
 {
     return next && last->what == SAMPLE && next->what == SAMPLE && last->record == next->record;
 }
 
-/* Has what the sampler sees at `next` begun at t already, since only a hook saw the thread at `last`, or since the
- * change between two of the sampler's is shown in the middle? */
+/* Returns true when the stack at `next` is shown at t already, which is before it. This applies when only a hook saw
+ * the thread at `last`, or when the change between two samples by the sampler is shown in the middle. */
 static int reaches_back(uint64_t t, const struct event *last, const struct event *next)
 {
     const struct record *before = &records[last->record], *after = &records[next->record];
@@ -213,7 +213,7 @@ static int reaches_back(uint64_t t, const struct event *last, const struct event
            t >= last->at + (next->at - last->at) / 2;
 }
 
-/* What the sampler saw last outside of calls, at a time up to `at`; NULL when that is long ago. */
+/* Returns the sampler's last sample outside of calls up to `at`; NULL when it is too old. */
 static const struct record *sampled_before(uint64_t at)
 {
     const struct record *found = NULL;
@@ -227,7 +227,8 @@ static const struct record *sampled_before(uint64_t at)
     return found && at - when <= 2 * GAP ? found : NULL;
 }
 
-/* What is shown at t, between two hooks; NULL = what the first of them saw. `path` has room for it. */
+/* Makes the path shown at t between two samples by hooks; NULL = the path of the first sample. `path` has room for
+ * it. */
 static const char *between_hooks(uint64_t t, const struct event *last, const struct event *next, char *path)
 {
     const struct record *before = &records[last->record], *after = &records[next->record];
@@ -244,8 +245,8 @@ static const char *between_hooks(uint64_t t, const struct event *last, const str
     return sampled->message == after->message && !strncmp(sampled->path, path, sure) ? sampled->path : path;
 }
 
-/* A call that was asked about stands for the time around it, too: its frames, and the call as a frame of its own. All
- * calls here are shorter than what counts as a wait. */
+/* A call that took a sample on request also stands for the time around it: for its frames, and with the call as
+ * another frame. All calls here are too short for a wait. */
 static void add_frames_of(struct picture *p, const struct record *r, const char *under, uint32_t epoch)
 {
     add_frames(p, r->path, under, epoch);
@@ -253,8 +254,7 @@ static void add_frames_of(struct picture *p, const struct record *r, const char 
         p->frame[p->depth++] = (struct shown){SAMPLED_CALL + r->kind, epoch};
 }
 
-/* The picture at t, when the last event up to then is `last` (NULL = none yet) and the next one `next` (NULL = none
- * any more). */
+/* Computes the picture at t. `last` is the last event up to t (NULL = none), `next` is the next event (NULL = none). */
 static struct picture paint(uint64_t t, const struct event *last, const struct event *next, uint32_t epoch)
 {
     struct picture p = {.depth = 0};
@@ -308,7 +308,7 @@ static void paint_all(void)
                     epoch++;
                 message = r->message;
             }
-            /* Of calls that end together, the outermost says where the thread is then. */
+            /* Of calls that end together, the outermost one determines the stack afterwards. */
             if (!last || last->at != t || events[e].what != CALL_END || last->what != CALL_END ||
                 r->begin < records[last->record].begin)
                 last = &events[e];

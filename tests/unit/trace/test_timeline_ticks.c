@@ -2,7 +2,7 @@
  * */
 #include "tests/unit/support/letters.h"
 
-/* A tick at `ns`, when the thread has used `cpu_ns` in all. */
+/* Writes a tick at `ns`, when the thread has used `cpu_ns` in total. */
 static void tick(uint64_t ns, uint64_t cpu_ns, const char *path, unsigned flags)
 {
     write_record((struct strobe_record){.ticks = ns,
@@ -25,7 +25,7 @@ static void time_that_others_had_the_processor_is_runnable_under_the_same_frames
     assert_int_equal(recording.stats.gaps, 0);
 }
 
-static void however_long_it_is_it_is_not_unseen(void **state)
+static void runnable_time_of_any_length_is_not_unseen(void **state)
 {
     (void)state;
     begin();
@@ -112,7 +112,7 @@ static void unseen_time_before_a_delayed_tick_ends_at_the_tick(void **state)
     (void)state;
     begin();
     tick(0, 0, "ab", 0);
-    tick(100 * MS, 100 * MS - 199999, "ab", 0); /* too short for a slice of its own */
+    tick(100 * MS, 100 * MS - 199999, "ab", 0); /* too short for a separate slice */
     end(101 * MS);
     expect("a[0,1000) .b[0,1000) [unseen][1000,100000) a[100000,101000) .b[100000,101000)");
 }
@@ -141,7 +141,7 @@ static void the_delay_of_a_tick_is_not_runnable(void **state)
     tick(1 * MS + 199999, 1 * MS, "ab", 0);
     tick(2 * MS + 399999, 2 * MS, "ab", 0);
     end(3 * MS);
-    assert_int_equal(recording.stats.runnables, 1); /* the second: 200 us and no less */
+    assert_int_equal(recording.stats.runnables, 1); /* the second one: at least 200 us */
     recording_free(&recording);
 }
 
@@ -160,7 +160,7 @@ static void self_time_by_the_clock_is_cpu_time(void **state)
     recording_free(&recording);
 }
 
-/* The CPU time of the thread as its session ended, read at `ns`. */
+/* Stores the CPU time of the thread at the end of its session, read at `ns`. */
 static void final_cpu(uint64_t ns, uint64_t cpu_ns)
 {
     write_record((struct strobe_record){.ticks = ns,
@@ -204,7 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_that_others_had_the_processor_is_runnable_under_the_same_frames),
-        cmocka_unit_test(however_long_it_is_it_is_not_unseen),
+        cmocka_unit_test(runnable_time_of_any_length_is_not_unseen),
         cmocka_unit_test(a_thread_that_gave_its_processor_away_unseen_was_off_cpu),
         cmocka_unit_test(a_thread_that_stood_is_shown_where_it_stood),
         cmocka_unit_test(a_change_between_two_ticks_is_shown_in_the_middle),

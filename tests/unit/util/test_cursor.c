@@ -37,7 +37,7 @@ static void a_number_is_taken_up_to_its_limit(void **state)
     }
 }
 
-static void what_is_no_number_leaves_the_cursor(void **state)
+static void an_invalid_number_does_not_move_the_cursor(void **state)
 {
     (void)state;
     static const struct {
@@ -143,7 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_number_is_taken_up_to_its_limit),
-        cmocka_unit_test(what_is_no_number_leaves_the_cursor),
+        cmocka_unit_test(an_invalid_number_does_not_move_the_cursor),
         cmocka_unit_test(digits_behind_the_end_are_not_read),
         cmocka_unit_test(a_signed_number_has_the_range_of_its_type),
         cmocka_unit_test(a_hexadecimal_number_has_at_most_16_digits),

@@ -1,4 +1,4 @@
-/* A file appears under its name only when whole. */
+/* An output file appears under its name only when it is complete. */
 #include "engine/util/outfile.h"
 
 #include "tests/unit/support/temp_dir.h"
@@ -31,7 +31,7 @@ static void assert_content(const char *wanted)
     free(found);
 }
 
-/* Nothing is left beside the target. */
+/* Asserts that no other file is left beside the target. */
 static void assert_clean(void)
 {
     glob_t found;
@@ -77,7 +77,7 @@ static void an_old_file_is_kept_unless_asked(void **state)
     assert_clean();
 }
 
-static void a_link_goes_on_pointing_to_what_is_replaced(void **state)
+static void a_link_points_to_the_replaced_file_as_before(void **state)
 {
     (void)state;
     const char *link = temp_dir_path("link");
@@ -90,7 +90,7 @@ static void a_link_goes_on_pointing_to_what_is_replaced(void **state)
     assert_int_equal(readlink(link, (char[8]){0}, 8), 6);
 }
 
-static void a_file_that_may_grow_no_more_leaves_the_old_one(void **state)
+static void a_file_at_its_size_limit_leaves_the_old_file(void **state)
 {
     (void)state;
     struct rlimit before, low;
@@ -98,7 +98,7 @@ static void a_file_that_may_grow_no_more_leaves_the_old_one(void **state)
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     low = before;
-    low.rlim_cur = 100500; /* the write that meets it is a short one */
+    low.rlim_cur = 100500; /* the write that reaches this limit is a short one */
     assert_int_equal(strobe_outfile_open(&out, target(), 1), STROBE_OK);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
     fill(300000);
@@ -134,7 +134,7 @@ static void tick(int signal)
 }
 
 /* A reader slow enough that the writer is interrupted by signals, and writes in parts. */
-static void a_pipe_gets_all_of_it_however_slowly(void **state)
+static void a_slow_pipe_gets_the_whole_output(void **state)
 {
     (void)state;
     const char *pipe = temp_dir_path("pipe");
@@ -172,11 +172,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_has_its_name_only_when_whole),
         cmocka_unit_test(an_old_file_is_kept_unless_asked),
-        cmocka_unit_test(a_link_goes_on_pointing_to_what_is_replaced),
-        cmocka_unit_test(a_file_that_may_grow_no_more_leaves_the_old_one),
+        cmocka_unit_test(a_link_points_to_the_replaced_file_as_before),
+        cmocka_unit_test(a_file_at_its_size_limit_leaves_the_old_file),
         cmocka_unit_test(a_full_device_is_reported),
         cmocka_unit_test(a_missing_folder_is_reported),
-        cmocka_unit_test(a_pipe_gets_all_of_it_however_slowly),
+        cmocka_unit_test(a_slow_pipe_gets_the_whole_output),
         cmocka_unit_test(text_for_json_is_escaped_and_well_formed),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* Encodes any number up to 0x1fffff, also those that are no characters. Returns the bytes. */
+/* Encodes any number up to 0x1fffff, also numbers that are not characters. Returns the bytes. */
 static size_t encode(uint32_t c, unsigned char *to)
 {
     if (c < 0x80)

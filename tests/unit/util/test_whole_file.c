@@ -40,7 +40,7 @@ static void a_file_is_copied_whole_and_ends_with_nul(void **state)
     }
 }
 
-static void a_file_that_is_too_large_is_an_error_of_its_own(void **state)
+static void a_file_that_is_too_large_has_its_own_error(void **state)
 {
     (void)state;
     char *text;
@@ -97,7 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_copied_whole_and_ends_with_nul),
-        cmocka_unit_test(a_file_that_is_too_large_is_an_error_of_its_own),
+        cmocka_unit_test(a_file_that_is_too_large_has_its_own_error),
         cmocka_unit_test(errors_have_the_systems_number),
         cmocka_unit_test(an_opened_file_is_the_same_mapped_and_through_a_pipe),
     };

@@ -72,7 +72,7 @@ static void the_line_of_this_very_process_is_read(void **state)
     struct strobe_proc_stat s;
     assert_int_equal(strobe_proc_stat_read(line, bytes, &s), STROBE_OK);
     if (strobe_trial_emulated())
-        skip(); /* the line is then the emulator's, and most of it 0 */
+        skip(); /* the line comes from the emulator, which fills in few fields */
     assert_int_equal(s.thread_count, 1);
     assert_true(s.vm_bytes > 0 && s.rss_pages > 0);
 }
@@ -124,7 +124,7 @@ static void a_line_cut_off_anywhere_is_bad_or_whole(void **state)
     }
 }
 
-static void what_is_no_such_line_is_bad(void **state)
+static void a_line_of_another_form_is_bad(void **state)
 {
     (void)state;
     is_bad("");
@@ -187,8 +187,8 @@ static void keys_that_fill_their_column_are_found(void **state)
     assert_int_equal(n, 5000000);
 }
 
-/* A number without its line's end may lack digits. */
-static void the_last_line_of_a_truncated_sched_is_not_believed(void **state)
+/* A number without the end of its line may lack digits. */
+static void the_last_line_of_a_truncated_sched_is_not_used(void **state)
 {
     int64_t n = 0;
     (void)state;
@@ -227,11 +227,11 @@ int main(void)
         cmocka_unit_test(numbers_of_64_bits_are_whole),
         cmocka_unit_test(numbers_above_are_bad),
         cmocka_unit_test(a_line_cut_off_anywhere_is_bad_or_whole),
-        cmocka_unit_test(what_is_no_such_line_is_bad),
+        cmocka_unit_test(a_line_of_another_form_is_bad),
         cmocka_unit_test(keys_of_sched_are_found_whole),
         cmocka_unit_test(numbers_of_sched_have_six_decimals),
         cmocka_unit_test(keys_that_fill_their_column_are_found),
-        cmocka_unit_test(the_last_line_of_a_truncated_sched_is_not_believed),
+        cmocka_unit_test(the_last_line_of_a_truncated_sched_is_not_used),
         cmocka_unit_test(numbers_of_sched_out_of_range_are_bad),
         cmocka_unit_test(a_negative_number_of_sched_keeps_its_decimals),
     };

@@ -268,7 +268,7 @@ static const char *deadlocks_of(const char *text)
 {
     written_bytes = 0;
     written[0] = 0;
-    /* Right before the end of its memory. */
+    /* At the end of a heap block, so that a sanitizer sees a read beyond it. */
     size_t bytes = strlen(text);
     char *exact = malloc(bytes ? bytes : 1);
     memcpy(exact, text, bytes);
@@ -333,7 +333,7 @@ static void of_two_dumps_in_one_text_the_first_counts(void **state)
     assert_string_equal(deadlocks_of(HEAD("a", "5") HEAD("b", "6") WAITS("5") HEAD("a", "5") WAITS("6")), "");
 }
 
-/* Waits at random: every cycle once, against a walk from each thread. */
+/* Random waits: finds every cycle once, compared with a walk from each thread. */
 static void cycles_are_those_of_a_plain_search(void **state)
 {
     enum { THREADS = 12, ROUNDS = 300 };

@@ -23,7 +23,7 @@ static void loop(double ms, enum strobe_loop_activity code)
     watch_notify(&rig, &e);
 }
 
-/* A stack of three, of which the innermost and its caller are reported. */
+/* A stack of three frames. The innermost frame and its caller are reported. */
 static void sample(double ms, uint64_t leaf, uint64_t caller)
 {
     uint64_t frames[] = {leaf, caller, 1};
@@ -35,7 +35,7 @@ static void sample(double ms, uint64_t leaf, uint64_t caller)
     watch_notify(&rig, &e);
 }
 
-/* One stack, sampled up to (not at) end_ms. */
+/* Samples of one stack, up to but not at end_ms. */
 static void samples(double begin_ms, double end_ms, uint64_t leaf)
 {
     for (double ms = begin_ms; ms < end_ms; ms += SAMPLE_MS)
@@ -75,7 +75,7 @@ static void a_turn_of_more_than_two_seconds_is_a_block_at_the_next_check(void **
     assert_string_equal(f->stack, "0,main,20,1000\n1,-[V caller],20,1000\n2,-[A a],20,1000\n");
 }
 
-static void a_turn_of_just_two_seconds_is_none(void **state)
+static void a_turn_of_exactly_two_seconds_is_no_block(void **state)
 {
     (void)state;
     process(0);
@@ -86,7 +86,7 @@ static void a_turn_of_just_two_seconds_is_none(void **state)
     assert_int_equal(blocks(), 0);
 }
 
-/* Between 2 and 3 s it depends on where the checks fall. */
+/* Turns between 2 and 3 s are seen or not, depending on the times of the checks. */
 static void a_turn_that_ends_before_a_check_is_not_seen(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void a_turn_that_ends_before_a_check_is_not_seen(void **state)
     assert_int_equal(blocks(), 1);
 }
 
-/* Upstream takes a begin whose seconds or microseconds are zero for none at all. */
+/* Upstream ignores a begin whose seconds or microseconds are zero. */
 static void a_turn_that_begins_at_a_full_second_is_seen(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static void waiting_is_no_block(void **state)
     assert_int_equal(blocks(), 0);
 }
 
-/* Issue 288: of a loop that always has something to do the begin was never moved on, and its block grew. */
+/* Issue 288: for a loop that never waits, the begin was never updated, and its block grew. */
 static void turns_of_a_loop_that_never_waits_are_turns(void **state)
 {
     (void)state;
@@ -166,7 +166,8 @@ static void of_one_stack_checks_come_after_2_3_5_and_8_periods(void **state)
     loop(500, STROBE_LOOP_AFTER_WAITING);
     samples(500, 60000, LEAF);
     assert_int_equal(blocks(), 1);
-    /* Checked at 3, 4 (then after 2), 6 (3), 9 (5), 14 (8), 22 (13) and 35 s; a new stack shows which it was. */
+    /* Checks are at 3, 4 (then after 2), 6 (3), 9 (5), 14 (8), 22 (13) and 35 s. A new stack shows which check
+     * reported. */
     watch_rig_again(&rig);
     process(0);
     loop(500, STROBE_LOOP_AFTER_WAITING);
@@ -333,7 +334,7 @@ static void behind_others_a_block_is_of_another_type(void **state)
     assert_true(watch_value(watch_found(&rig, BLOCK, 0), "dump_type") == 2002);
 }
 
-/* Issue 567: 1 s of work and 0.3 s of rest are no block by the default; with half of both settings they are. */
+/* Issue 567: 1 s of work and 0.3 s of rest are not a block by default. With half of both settings they are. */
 static void lower_settings_see_shorter_blocks(void **state)
 {
     (void)state;
@@ -365,7 +366,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, watch_rig_start, watch_rig_stop)
     const struct CMUnitTest tests[] = {
         TEST(a_turn_of_more_than_two_seconds_is_a_block_at_the_next_check),
-        TEST(a_turn_of_just_two_seconds_is_none),
+        TEST(a_turn_of_exactly_two_seconds_is_no_block),
         TEST(a_turn_that_ends_before_a_check_is_not_seen),
         TEST(a_turn_that_begins_at_a_full_second_is_seen),
         TEST(waiting_is_no_block),

@@ -77,7 +77,7 @@ static void the_method_to_blame_is_the_deepest_that_took_most(void **state)
     assert_string_equal(evil(0)->unseen, "");
 }
 
-/* Issues 840, 842, 851, 864: the report is sent with an empty stack, and nothing in it says why. */
+/* Issues 840, 842, 851, 864: the report has an empty stack, and does not say why. */
 static void a_report_without_a_stack_says_that_no_call_was_received_842(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void a_message_within_a_message_is_a_call_of_the_outer_560(void **state)
     assert_true(watch_value(evil(1), "nested_ms") == 800 && watch_value(evil(0), "nested_ms") == 0);
 }
 
-/* Issue 840: the end of what was still open was given in ns, and cut to 32 bits. */
+/* Issue 840: the end of a call that was still open was given in ns, and cut to 32 bits. */
 static void what_is_open_when_the_message_ends_ends_there_840(void **state)
 {
     (void)state;
@@ -129,7 +129,7 @@ static void what_is_open_when_the_message_ends_ends_there_840(void **state)
     assert_string_equal(evil(1)->stack, "0,next,1,900\n1,other,1,700\n");
 }
 
-static void calls_left_by_an_exception_end_with_who_caught_it(void **state)
+static void calls_left_by_an_exception_end_with_the_catching_call(void **state)
 {
     (void)state;
     begin_message(0, "m");
@@ -229,7 +229,7 @@ static void the_longest_item_may_be_longer_than_the_message_by_what_was_put_toge
     assert_true(watch_value(evil(0), "cost_ms") == 705.5 && watch_value(evil(0), "stack_ms") == 705.5);
 }
 
-static void names_of_many_lines_are_one(void **state)
+static void names_with_line_breaks_get_blanks(void **state)
 {
     (void)state;
     begin_message(0, "a\nmessage");
@@ -393,7 +393,8 @@ static void calls_nested_beyond_the_room_end_in_order(void **state)
     strobe_blame_close(&b);
 }
 
-/* Any span of random calls, each of a name of its own: a line for each call that begins in it or ends in it. */
+/* A random span of calls, each with another name: the result has a line for each call that begins or ends in the
+ * span. */
 static void random_span(uint64_t seed)
 {
     enum { CALLS = 60, LINE = 64 };
@@ -468,14 +469,14 @@ int main(void)
         TEST(a_report_without_a_stack_says_that_no_call_was_received_842),
         TEST(a_message_within_a_message_is_a_call_of_the_outer_560),
         TEST(what_is_open_when_the_message_ends_ends_there_840),
-        TEST(calls_left_by_an_exception_end_with_who_caught_it),
+        TEST(calls_left_by_an_exception_end_with_the_catching_call),
         TEST(an_end_without_a_name_is_that_of_the_innermost),
         TEST(a_message_known_by_its_method_is_reported_once),
         TEST(the_frames_below_the_message_are_not_part_of_it),
         TEST(equal_calls_of_one_caller_are_one_line),
         TEST(a_long_stack_is_cut_to_30_lines),
         TEST(the_longest_item_may_be_longer_than_the_message_by_what_was_put_together),
-        TEST(names_of_many_lines_are_one),
+        TEST(names_with_line_breaks_get_blanks),
         TEST(other_threads_calls_are_not_to_blame),
         TEST(a_message_reports_the_phases_of_its_frame_and_the_cpu_used),
         TEST(an_unfinished_message_says_so),

@@ -31,7 +31,7 @@ static void frame(uint64_t intended_ns, uint64_t cost_ns)
         .intended_ns = intended_ns, .begin_ns = intended_ns, .end_ns = intended_ns + cost_ns, .is_vsync = true});
 }
 
-/* `count` frames from vsync number `from` on, each of the same work, one after the other. */
+/* Makes `count` frames from vsync `from` on, each with the same work. */
 static uint64_t frames(uint64_t from, unsigned count, uint64_t cost_ns, uint64_t interval_ns)
 {
     for (unsigned i = 0; i < count; i++, from += cost_ns / interval_ns + 1)
@@ -121,7 +121,7 @@ static void both_rates_of_the_same_frames_at_60_90_and_120(void **state)
     }
 }
 
-/* Issue 593: the end of any message was taken for a frame's, and many short ones raised the rate. */
+/* Issue 593: the end of any message counted as the end of a frame, so many short messages raised the rate. */
 static void upstream_took_ends_of_messages_for_frames_593(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void upstream_took_ends_of_messages_for_frames_593(void **state)
     assert_true(near(watch_value(f, "fps"), 20));
 }
 
-/* Issue 588: a report is made of a smooth span as of any other; ours says that nothing was dropped in it. */
+/* Issue 588: a report is made also of a smooth span. Here it states that no frame was dropped. */
 static void a_smooth_span_is_reported_without_dropped_frames_588(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void a_smooth_span_is_reported_without_dropped_frames_588(void **state)
     assert_true(f->begin_ns == 100 * (uint64_t)I60 && f->end_ns == 699 * (uint64_t)I60 + MS(8));
 }
 
-/* Issue 764, "inaccurate" without details: the figures of a span say how its rate came to be. */
+/* Issue 764, "inaccurate" without details: the figures of a span show how its rate is computed. */
 static void a_rate_can_be_computed_anew_from_the_values_beside_it_764(void **state)
 {
     (void)state;
@@ -256,7 +256,7 @@ static void frames_that_no_clock_can_have_measured_are_counted_and_left_out(void
     for (unsigned i = 0; i < 7; i++)
         bad[i] = good;
     bad[0].total_ns = (uint64_t)INT64_MAX / 2;
-    bad[1].input_ns = (uint64_t)-100; /* what upstream writes of a phase that never ended, if in another's place */
+    bad[1].input_ns = (uint64_t)-100; /* upstream writes this for a phase that never ended */
     bad[2].animation_ns = (uint64_t)INT64_MAX;
     bad[3].traversal_ns = (uint64_t)INT64_MIN;
     bad[4].begin_ns = MS(111);
@@ -342,7 +342,7 @@ static void a_drop_blames_what_took_longest(void **state)
     assert_true(watch_value(watch_found(&rig, DROP, 2), "cost_ms") == 100);
 }
 
-static void who_does_not_know_when_a_frame_was_due_says_so(void **state)
+static void a_view_without_due_times_is_stated_in_the_finding(void **state)
 {
     (void)state;
     rig.view.knows_due = false;
@@ -351,8 +351,8 @@ static void who_does_not_know_when_a_frame_was_due_says_so(void **state)
                                                             "the due time is unknown, so its wait is not counted");
 }
 
-/* Issue 416: with the rate of frames off the others fell over. */
-static void frames_can_be_off_and_the_others_go_on_416(void **state)
+/* Issue 416: with the rate of frames off, the other watchers crashed. */
+static void frames_can_be_off_and_the_other_watchers_continue_416(void **state)
 {
     (void)state;
     rig.options.frames_window_ns = 0;
@@ -485,8 +485,8 @@ int main(void)
         TEST(frames_before_any_scene_do_not_get_the_next_ones_name),
         TEST(a_pause_as_long_as_a_span_ends_it),
         TEST(a_drop_blames_what_took_longest),
-        TEST(who_does_not_know_when_a_frame_was_due_says_so),
-        TEST(frames_can_be_off_and_the_others_go_on_416),
+        TEST(a_view_without_due_times_is_stated_in_the_finding),
+        TEST(frames_can_be_off_and_the_other_watchers_continue_416),
         TEST(random_frames_give_what_sums_made_anew_give),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

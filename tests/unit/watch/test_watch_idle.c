@@ -1,4 +1,4 @@
-/* Idle handlers and touches that lag, and what all watchers share: the scene, the order of time. */
+/* Idle handlers and touches that lag, and the functions that all watchers share: the scene, the order of time. */
 #include "tests/unit/support/watch_rig.h"
 
 #include <setjmp.h>
@@ -83,7 +83,7 @@ static void only_the_main_threads_idle_handlers_count(void **state)
     assert_int_equal(rig.count, 0);
 }
 
-/* Upstream compares whole seconds of the wall clock, by which a touch from 0.999 to 2.000 s took two of them. */
+/* Upstream compares whole seconds of the wall clock, so a touch from 0.999 to 2.000 s took two seconds. */
 static void upstream_takes_a_touch_of_1001_ms_across_seconds_for_two_seconds(void **state)
 {
     (void)state;

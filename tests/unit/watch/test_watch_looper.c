@@ -90,7 +90,7 @@ static void the_history_is_the_last_200_that_ended(void **state)
     assert_string_equal(v.last, "message 249");
 }
 
-/* In Matrix each reading adds one more copy of the message in flight, and may push an ended one out. */
+/* In Matrix each read of the history adds another copy of the message in progress, and may remove an ended message. */
 static void upstream_reading_the_history_changes_it(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void upstream_reading_the_history_changes_it(void **state)
     assert_int_equal(history().count, 200);
 }
 
-/* A queue of messages, and no window of 5000 ms. */
+/* The history is limited by the number of messages, not by a window of 5000 ms. */
 static void recent_are_5000_messages_with_their_time_in_sum(void **state)
 {
     (void)state;
@@ -121,7 +121,7 @@ static void recent_are_5000_messages_with_their_time_in_sum(void **state)
     assert_true(recent.count == STROBE_LOOPER_RECENT && recent.total_ns == MS(sum));
 }
 
-static void a_message_within_a_message_is_one_of_its_own(void **state)
+static void a_message_within_a_message_is_a_separate_message(void **state)
 {
     (void)state;
     notify_looper(STROBE_WATCH_MESSAGE_BEGIN, 0, "outer");
@@ -136,7 +136,7 @@ static void a_message_within_a_message_is_one_of_its_own(void **state)
     assert_int_equal(strobe_looper_recent(looper).total_ns, MS(120));
 }
 
-static void an_end_that_names_an_outer_message_ends_that_one(void **state)
+static void an_end_that_names_an_outer_message_ends_that_message(void **state)
 {
     (void)state;
     notify_looper(STROBE_WATCH_MESSAGE_BEGIN, 0, "outer");
@@ -200,7 +200,7 @@ static void upstream_a_listener_switched_off_in_mid_message_gets_anothers_end(vo
     assert_true(heard.begins == 2 && heard.ends == 2);
 }
 
-/* Issue 450: a listener that quit took the shared loop with it. */
+/* Issue 450: a listener that quit stopped the shared loop. */
 static void a_listener_that_leaves_leaves_the_others_the_loop_450(void **state)
 {
     struct heard a = {0}, b = {0}, c = {0};
@@ -280,8 +280,8 @@ static void an_anr_from_4999_to_6000_ms_with_a_watching_thread_in_time(void **st
     }
 }
 
-/* Matrix takes an ANR whose timer runs when the message has cost 6000 ms for a task that was not executed on time, and
- * drops it, though the message did hang. */
+/* In Matrix the timer of an ANR runs when the message has taken 6000 ms. Matrix takes this for a late timer and
+ * drops the ANR, although the message did hang. */
 static void upstream_drops_an_anr_whose_timer_ran_a_second_late(void **state)
 {
     static const struct {
@@ -411,8 +411,8 @@ static void a_hang_reports_what_ran_before_and_the_state_of_the_app(void **state
     assert_string_equal(f->scene, "Main");
 }
 
-/* Stopping before the first message dereferenced a record that was not there. */
-static void upstream_stops_before_the_first_message_and_falls_over(void **state)
+/* A stop before the first message dereferenced a missing record. */
+static void upstream_crashes_at_a_stop_before_the_first_message(void **state)
 {
     (void)state;
     tick(1);
@@ -494,8 +494,8 @@ int main(void)
         TEST(the_history_is_the_last_200_that_ended),
         TEST(upstream_reading_the_history_changes_it),
         TEST(recent_are_5000_messages_with_their_time_in_sum),
-        TEST(a_message_within_a_message_is_one_of_its_own),
-        TEST(an_end_that_names_an_outer_message_ends_that_one),
+        TEST(a_message_within_a_message_is_a_separate_message),
+        TEST(an_end_that_names_an_outer_message_ends_that_message),
         TEST(messages_nested_too_deep_are_counted_and_end_in_order),
         TEST(upstream_a_listener_switched_off_in_mid_message_gets_anothers_end),
         TEST(a_listener_that_leaves_leaves_the_others_the_loop_450),
@@ -512,7 +512,7 @@ int main(void)
         TEST(a_message_that_never_ends_is_reported_when_the_stream_ends),
         TEST(a_hang_says_that_ends_of_messages_were_lost),
         TEST(a_hang_reports_what_ran_before_and_the_state_of_the_app),
-        TEST(upstream_stops_before_the_first_message_and_falls_over),
+        TEST(upstream_crashes_at_a_stop_before_the_first_message),
         TEST(thresholds_of_zero_find_nothing),
         TEST(random_messages_hang_when_their_length_says_so),
     };

@@ -90,7 +90,7 @@ static void a_cold_start_lasts_from_the_app_to_the_first_focus(void **state)
     assert_int_equal(f->end_ns - f->begin_ns, 900000000);
 }
 
-/* Issue 37: message 159 of Android 9 was not known, and nothing was reported. */
+/* Issue 37: message 159 of Android 9 was not known, so no startup was reported. */
 static void each_message_that_launches_counts(void **state)
 {
     static const struct {
@@ -137,7 +137,7 @@ static void a_service_or_a_receiver_starts_with_its_application(void **state)
     }
 }
 
-static void an_activity_of_a_process_made_for_a_service_has_no_cold_start_of_its_own(void **state)
+static void an_activity_of_a_process_made_for_a_service_has_no_cold_start(void **state)
 {
     (void)state;
     begin();
@@ -176,7 +176,7 @@ static void an_app_that_shows_another_activity_than_its_splash_first_is_started(
     is(only(), "cold_ms", 400);
 }
 
-/* Issues 238 and 294: null was dereferenced, and "" made a set of the empty name. */
+/* Issues 238 and 294: null was dereferenced, and "" gave a set with the empty name. */
 static void the_empty_and_the_missing_splash_list_hold_nothing(void **state)
 {
     static const char *const lists[] = {NULL, "", ";", ";;"};
@@ -191,7 +191,7 @@ static void the_empty_and_the_missing_splash_list_hold_nothing(void **state)
     }
 }
 
-/* Issue 800: as long as it is not known what the process was made for, upstream forgets who gains the focus. */
+/* Issue 800: as long as the reason for the process is not known, upstream forgets which activity gains the focus. */
 static void a_focus_before_any_component_is_known_counts(void **state)
 {
     (void)state;
@@ -204,7 +204,7 @@ static void a_focus_before_any_component_is_known_counts(void **state)
     assert_non_null(strstr(only()->unseen, "why the application was created"));
 }
 
-/* Issue 84: an application of which no end was seen had taken minus all of the wall clock. */
+/* Issue 84: without the end of the application, its duration was minus the whole wall clock. */
 static void an_application_whose_end_was_not_seen_has_no_duration(void **state)
 {
     (void)state;
@@ -215,7 +215,8 @@ static void an_application_whose_end_was_not_seen_has_no_duration(void **state)
         assert_true(only()->values[i].value >= 0);
 }
 
-/* Upstream takes an unknown creation for one at boot: the report is lost on each device up for 30 s. */
+/* Upstream takes an unknown creation time for 0, the boot. On a device that is up for 30 s or longer, the report is
+ * then lost. */
 static void an_activity_whose_creation_was_not_seen_is_started_in_time(void **state)
 {
     (void)state;
@@ -241,8 +242,8 @@ static void a_start_of_thirty_seconds_is_not_reported(void **state)
     is(only(), "cold_ms", 30299);
 }
 
-/* A start of length zero counts: upstream's 0 means that it has not been yet, and begins it again. */
-static void a_cold_start_of_no_length_is_one(void **state)
+/* A start of length zero counts. In upstream, 0 means that the start has not happened, so it begins again. */
+static void a_cold_start_of_length_zero_is_reported(void **state)
 {
     (void)state;
     begin();
@@ -292,7 +293,7 @@ static void an_activity_beside_another_is_no_start(void **state)
     assert_int_equal(watch_count(&rig, STARTUP), 1);
 }
 
-/* Issues 628 and 675: an activity older than the watching made the live count negative, and no start was warm. */
+/* Issues 628 and 675: an activity created before the watcher made the live count negative, and no start was warm. */
 static void an_activity_that_was_never_seen_created_does_not_make_the_live_count_negative(void **state)
 {
     (void)state;
@@ -314,7 +315,7 @@ static void call(double ms, enum strobe_watch_what what, const char *text)
     notify_event(what, ms, 0, text);
 }
 
-/* Issue 590: a slow warm start came without a stack, since its begin was never marked. */
+/* Issue 590: a slow warm start had no stack, because its begin was never marked. */
 static void a_slow_start_blames_the_calls_of_its_time(void **state)
 {
     (void)state;
@@ -374,7 +375,7 @@ int main(void)
         TEST(each_message_that_launches_counts),
         TEST(a_transaction_without_a_launch_and_other_messages_are_passed_over),
         TEST(a_service_or_a_receiver_starts_with_its_application),
-        TEST(an_activity_of_a_process_made_for_a_service_has_no_cold_start_of_its_own),
+        TEST(an_activity_of_a_process_made_for_a_service_has_no_cold_start),
         TEST(after_a_splash_the_next_activity_ends_the_cold_start),
         TEST(an_app_that_shows_another_activity_than_its_splash_first_is_started),
         TEST(the_empty_and_the_missing_splash_list_hold_nothing),
@@ -382,7 +383,7 @@ int main(void)
         TEST(an_application_whose_end_was_not_seen_has_no_duration),
         TEST(an_activity_whose_creation_was_not_seen_is_started_in_time),
         TEST(a_start_of_thirty_seconds_is_not_reported),
-        TEST(a_cold_start_of_no_length_is_one),
+        TEST(a_cold_start_of_length_zero_is_reported),
         TEST(an_activity_created_when_there_is_none_is_a_warm_start),
         TEST(an_activity_beside_another_is_no_start),
         TEST(an_activity_that_was_never_seen_created_does_not_make_the_live_count_negative),

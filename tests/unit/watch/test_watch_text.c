@@ -31,7 +31,7 @@ static void write_event(struct strobe_watcher *w, const struct strobe_watch_even
 
 static struct strobe_watch_seen seen;
 
-/* The events that the lines after the first are read as, with the number of the word. */
+/* The events of the text's lines after the first, and the number of the word of each. */
 static void is(const char *lines, enum strobe_watch_what what, const char *format)
 {
     struct strobe_watcher watcher = {.take_event = write_event};
@@ -87,7 +87,7 @@ static void every_received_event_is_counted(void **state)
     assert_int_equal(seen.activities, 1);
 }
 
-static void the_first_line_says_how_well_it_was_seen(void **state)
+static void the_first_line_is_the_view(void **state)
 {
     struct strobe_watch_view v;
     struct strobe_error error;
@@ -107,7 +107,7 @@ int main(void)
         cmocka_unit_test(words_are_their_events),
         cmocka_unit_test(the_cpu_time_of_two_lines_is_a_use),
         cmocka_unit_test(every_received_event_is_counted),
-        cmocka_unit_test(the_first_line_says_how_well_it_was_seen),
+        cmocka_unit_test(the_first_line_is_the_view),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

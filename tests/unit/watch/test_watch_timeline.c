@@ -84,7 +84,7 @@ static void open_feed(bool has_messages)
     struct strobe_watch_feed_options options = {.has_messages = has_messages, .process = name, .pid = 7};
     feed = strobe_watch_feed_open(&options, &writer);
     assert_non_null(feed);
-    memset(name, '-', sizeof name - 1); /* the feed has its own */
+    memset(name, '-', sizeof name - 1); /* the feed keeps its own copy */
 }
 
 static void call(uint64_t ms, uint32_t name, const char *text)
@@ -309,8 +309,8 @@ static void samples(struct strobe_build *b, uint64_t begin_ms, uint64_t end_ms, 
     }
 }
 
-/* A loop that polls, runs a message of 20 ms, polls, runs one of 900 ms, polls; or with `between` 0 for the polls'
- * message, as where a backend knows when none runs. */
+/* Makes a session of a loop that polls, runs a message of 20 ms, polls, runs a message of 900 ms, and polls. With
+ * `between` 0 the polls have message 0, as with backends that report when no message runs. */
 static void build_session(int between)
 {
     struct strobe_config config = strobe_build_config();

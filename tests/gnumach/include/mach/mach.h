@@ -1,11 +1,10 @@
-/* GNU Mach, by the names of engine/backend/sdk/mach/include/mach/mach.h: what the backend's sources and the rules are
- * built with here, unchanged. The calls are the kernel's own, by MIG's stubs; what it has none for is made of others,
- * in calls.c:
+/* GNU Mach under the names of engine/backend/sdk/mach/include/mach/mach.h, so that the backend's sources and the rules
+ * compile unchanged. The calls are the kernel's, by MIG's stubs. calls.c makes those that the kernel lacks of others:
  *
- *   vm_read_overwrite              vm_read of whole pages, of which a part is copied
- *   THREAD_IDENTIFIER_INFO         when a thread was made, and its name: a name is used again, but not in the same us
- *   x86_thread_state64_t           i386's registers, under the names that they have in 64 bits
- *   mach_absolute_time             the processor's counter, of a rate that is measured at the begin
+ *   vm_read_overwrite              vm_read of whole pages, then a copy of the part
+ *   THREAD_IDENTIFIER_INFO         time of the thread's creation and its name; a name is not reused within a us
+ *   x86_thread_state64_t           i386's registers, under their 64-bit names
+ *   mach_absolute_time             the processor's counter; its rate is measured at the begin
  *   mach_wait_until                thread_switch, in ms */
 #ifndef STROBE_GNUMACH_INCLUDE_MACH_MACH_H
 #define STROBE_GNUMACH_INCLUDE_MACH_MACH_H

@@ -1,4 +1,4 @@
-/* What the stubs that MIG generates ask of a C library. */
+/* The functions of a C library that MIG's stubs call. */
 #ifndef STROBE_GNUMACH_INCLUDE_MACH_MIG_SUPPORT_H
 #define STROBE_GNUMACH_INCLUDE_MACH_MIG_SUPPORT_H
 
