@@ -44,7 +44,8 @@ shortened := $(if $(FULL),$(unit_bin),$(filter-out $(lab_long),$(unit_bin)))
 #   test_art_detour      valgrind caches translated code, so it does not see a detour written later
 #   test_mach_guard      valgrind's heap functions take precedence over those of the guard
 #   the others           valgrind delivers no CPU clock signal inside a program's code, and cannot single-step
-translated := %/test_art_detour %/test_mach_guard %/test_cpu_clock %/test_unwind_walk %/test_generated_leaf
+translated := %/test_art_detour %/test_mach_guard %/test_cpu_clock %/test_unwind_walk %/test_generated_leaf \
+              %/test_entry_jumps
 
 # Tests that wait for progress of real threads within a time limit. Under valgrind threads run one at a time, too slowly
 # for these limits.

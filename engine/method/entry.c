@@ -77,6 +77,15 @@ static bool entry_resume_when_due(void)
     return strobe_cas_relaxed(strobe_entry_switch, &paused, STROBE_ON) || paused == STROBE_ON;
 }
 
+/* Makes a level usable whose hook was left by a jump. The jump may have left a claim of the outermost hook, which is
+ * then over: its thread is not busy any more. */
+static void entry_repair_level(const struct strobe_entry_thread *t, struct strobe_entry_level *l)
+{
+    strobe_call_repair(entry_call_log(), &l->writer);
+    if (t->thread && l == &t->level[0])
+        entry_restore_busy(t, 0);
+}
+
 void strobe_entry_record_slow(uint64_t word, uintptr_t frame)
 {
     struct strobe_entry_thread *t = &strobe_entry_local;
@@ -91,8 +100,11 @@ void strobe_entry_record_slow(uint64_t word, uintptr_t frame)
         return;
     }
     struct strobe_entry_level *l = &t->level[i];
+    bool was_left = l->inside != 0;
     l->inside = frame;
     strobe_fence_signal();
+    if (was_left)
+        entry_repair_level(t, l);
     if (l->writer.next != l->writer.end || strobe_entry_refill(t, l))
         strobe_call_put(&l->writer, entry_ticks(), word);
     strobe_fence_signal();

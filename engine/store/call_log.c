@@ -89,27 +89,44 @@ static uint32_t call_log_count_filled(const struct strobe_call_block *b)
     return n;
 }
 
-/* A writer that was interrupted during a claim and never resumed it may name a block that it did not get or has not
+/* Gives up the writer's block. Its entries are counted by call_log_count_finished.
+ *
+ * A writer that was interrupted during a claim and never resumed it may name a block that it did not get or has not
  * cleared. The state or the ticket in the block then differs from the writer's ticket. Such a block is left as it is:
  * it belongs to another owner, or stays withheld. */
-void strobe_call_finish(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread)
+static void call_log_finish_block(const struct strobe_call_log *log, struct strobe_call_writer *w)
 {
     uint64_t open = w->ticket << 1 | 1;
     if (!w->block)
         return;
     struct strobe_call_block *b = &log->blocks[w->block - 1];
-    if (strobe_load_relaxed(&b->state) == open) {
-        bool mine = strobe_load_relaxed(&b->ticket) == w->ticket;
-        uint32_t used = mine ? w->next == w->end && w->end ? STROBE_CALL_ENTRIES : call_log_count_filled(b) : 0;
-        if (mine) {
-            strobe_store_relaxed(&b->used, used);
-            uint64_t now = strobe_load_relaxed(&log->head->next);
-            if (strobe_cas_release(&b->state, &open, now << 1))
-                strobe_add_relaxed(&log->accounts[thread].told, used);
-        }
+    if (strobe_load_relaxed(&b->state) == open && strobe_load_relaxed(&b->ticket) == w->ticket) {
+        uint32_t used = w->next == w->end && w->end ? STROBE_CALL_ENTRIES : call_log_count_filled(b);
+        strobe_store_relaxed(&b->used, used);
+        w->uncounted = used; /* before the block is finished: a later call counts the entries if this one is left */
+        strobe_fence_signal();
+        uint64_t now = strobe_load_relaxed(&log->head->next);
+        if (!strobe_cas_release(&b->state, &open, now << 1))
+            w->uncounted = 0;
+        strobe_fence_signal();
     }
     w->next = w->end = NULL;
     w->block = 0;
+}
+
+static void call_log_count_finished(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread)
+{
+    if (!w->uncounted)
+        return;
+    strobe_add_relaxed(&log->accounts[thread].told, w->uncounted);
+    strobe_fence_signal();
+    w->uncounted = 0;
+}
+
+void strobe_call_finish(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread)
+{
+    call_log_finish_block(log, w);
+    call_log_count_finished(log, w, thread);
 }
 
 /* Claims the block when its state allows it: free, or finished at least `min_age` draws before `draw`. */
@@ -133,8 +150,10 @@ static bool call_log_take_block(const struct strobe_call_log *log, struct strobe
         for (uint32_t i = 0; i < STROBE_CALL_ENTRIES; i++)
             strobe_store_relaxed(&b->entry[i].word, 0);
     }
+    call_log_count_finished(log, w, thread); /* the block shows an interruption here: it has no ticket yet */
     strobe_store_relaxed(&b->thread, thread);
     strobe_store_release(&b->ticket, draw + 1);
+    strobe_fence_signal(); /* a writer with a free entry owns its block */
     w->end = b->entry + STROBE_CALL_ENTRIES;
     w->next = b->entry;
     return true;
@@ -160,9 +179,19 @@ static bool call_log_claim_block(const struct strobe_call_log *log, struct strob
  * blocks finished less than half a lap ago. The second round accepts them when the first found no other block. */
 bool strobe_call_refill(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread)
 {
-    strobe_call_finish(log, w, thread);
-    return call_log_claim_block(log, w, thread, POLITE_TRIES, log->head->block_count / 2) ||
-           call_log_claim_block(log, w, thread, LAST_TRIES, 0);
+    call_log_finish_block(log, w);
+    bool claimed = call_log_claim_block(log, w, thread, POLITE_TRIES, log->head->block_count / 2) ||
+                   call_log_claim_block(log, w, thread, LAST_TRIES, 0);
+    if (!claimed)
+        call_log_count_finished(log, w, thread);
+    return claimed;
+}
+
+void strobe_call_repair(const struct strobe_call_log *log, struct strobe_call_writer *w)
+{
+    const struct strobe_call_block *b = w->block ? &log->blocks[w->block - 1] : NULL;
+    if (!b || w->end != b->entry + STROBE_CALL_ENTRIES || w->next < b->entry || w->next > w->end)
+        w->next = w->end = NULL;
 }
 
 void strobe_call_refuse(const struct strobe_call_log *log, uint32_t thread, uint64_t entries)

@@ -82,7 +82,8 @@ struct strobe_call_log {
 struct strobe_call_writer {
     struct strobe_call_entry *next, *end;
     uint64_t ticket;
-    uint32_t block; /* index + 1; 0 = none */
+    uint32_t block;     /* index + 1; 0 = none */
+    uint32_t uncounted; /* entries of the block finished last that the account does not count yet */
 };
 
 /* Returns the bytes of a log. Any context. */
@@ -99,10 +100,15 @@ enum strobe_status strobe_call_log_open(void *memory, uint64_t bytes, struct str
  * writer then has no block, and the caller counts its entry as refused. `thread`: index of the calling thread, below
  * account_count.
  *
- * A jump out of a signal handler can leave a call of this function unfinished. The writer may be used again afterwards.
- * As after a thread's death, at most the block that was being claimed is lost. Any context; lock-free (explored:
- * calls/lap, calls/turns, calls/frozen). */
+ * A jump out of a signal handler can leave a call of this function unfinished. The writer may be used again after
+ * strobe_call_repair. As after a thread's death, at most the block that was being claimed is lost. The next call counts
+ * the entries that the unfinished call did not count. Only when no block can be claimed, a jump right after the count
+ * counts a block twice. Any context; lock-free (explored: calls/lap, calls/turns, calls/frozen). */
 bool strobe_call_refill(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread);
+
+/* Makes the writer usable after a jump out of a signal handler has left a call of strobe_call_refill or strobe_call_put
+ * unfinished. By the writer's thread, before the writer's next use. */
+void strobe_call_repair(const struct strobe_call_log *log, struct strobe_call_writer *w);
 
 /* Finishes the writer's block. A thread calls it when it ends. */
 void strobe_call_finish(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread);

@@ -194,6 +194,32 @@ static void a_writer_that_was_left_in_a_claim_is_used_again(void **state)
     assert_int_equal(c.logged + c.open, 3);
 }
 
+/* `next` and `end` are two stores, and a jump can come between them. */
+static void a_writer_whose_fields_do_not_match_is_repaired(void **state)
+{
+    (void)state;
+    struct strobe_call_writer w = {0};
+    assert_true(put_entry(&w, 0, 1));
+    struct strobe_call_writer good = w;
+    strobe_call_repair(&log_, &good);
+    assert_memory_equal(&good, &w, sizeof w);
+
+    struct strobe_call_writer left[] = {w, w, w, w};
+    left[0].next = NULL;
+    left[1].end = NULL;
+    left[2].next = log_.blocks[5].entry;
+    left[3].block = 0;
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        strobe_call_repair(&log_, &left[i]);
+        assert_null(left[i].next);
+        assert_null(left[i].end);
+    }
+    assert_true(put_entry(&left[0], 0, 2));
+    struct census c = census();
+    assert_int_equal(c.present, 2);
+    assert_int_equal(c.logged + c.open, 2);
+}
+
 static void a_view_opens_only_when_the_memory_fits(void **state)
 {
     (void)state;
@@ -254,6 +280,7 @@ int main(void)
                                         make_newest, end),
         cmocka_unit_test_setup_teardown(open_blocks_are_never_taken, make_newest, end),
         cmocka_unit_test_setup_teardown(a_writer_that_was_left_in_a_claim_is_used_again, make_newest, end),
+        cmocka_unit_test_setup_teardown(a_writer_whose_fields_do_not_match_is_repaired, make_newest, end),
         cmocka_unit_test_setup_teardown(a_view_opens_only_when_the_memory_fits, make_newest, end),
         cmocka_unit_test_setup_teardown(damage_in_a_block_is_reported, make_newest, end),
     };
