@@ -159,9 +159,12 @@ static void remove_observer(void)
     observer = NULL;
 }
 
+static uint64_t series_due; /* time of the next counters. Set at the start; the sampler's after that */
+
 static bool start_loop(struct strobe_error *error)
 {
     (void)error;
+    series_due = 0;
     strobe_store_relaxed(&turn_began, 0);
     strobe_store_relaxed(&turns_written, strobe_load_relaxed(&turns_stored));
     strobe_store_relaxed(&main_thread, 0);
@@ -257,9 +260,8 @@ static void write_turns(struct strobe_sampler *s, uint64_t now)
 
 void strobe_mach_series(struct strobe_sampler *s, bool last)
 {
-    static uint64_t due;
     uint64_t now = strobe_mach_now();
-    if (!(strobe_mach.status.on >> STROBE_MACH_SERIES & 1) || (!strobe_series_due(s, &due, now) && !last))
+    if (!(strobe_mach.status.on >> STROBE_MACH_SERIES & 1) || (!strobe_series_due(s, &series_due, now) && !last))
         return;
     write_turns(s, now); /* before the counters: a turn's stack comes from the sampler's last record */
     write_values(s, now);

@@ -262,9 +262,54 @@ static void another_logger_is_called_beside_ours_and_is_restored_afterwards(void
     assert_int_equal(main_seen()->kind[STROBE_KIND_ALLOC].requests, 1);
 }
 
+static malloc_logger_t *below;
+
+static void begin_anew(void)
+{
+    strobe_reader_close(seen);
+    seen = NULL;
+    unlink(path);
+    begin();
+}
+
+static void chaining_logger(uint32_t type, uintptr_t zone, uintptr_t arg2, uintptr_t arg3, uintptr_t result,
+                            uint32_t skip)
+{
+    logged++;
+    assert_true(logged < 10); /* two loggers that call each other would never return */
+    below(type, zone, arg2, arg3, result, skip);
+}
+
+/* The other logger was installed during a capture, and still calls the engine's logger in the next one. */
+static void a_logger_installed_over_ours_does_not_call_it_in_circles_in_the_next_capture(void **state)
+{
+    (void)state;
+    begin();
+    below = malloc_logger;
+    malloc_logger = chaining_logger;
+    end();
+    assert_ptr_equal((void *)malloc_logger, (void *)chaining_logger);
+    begin_anew();
+    logged = 0;
+    assert_string_equal(strobe_mach.status.off[STROBE_MACH_MALLOC],
+                        "another malloc_logger is installed over the engine's, and may call it");
+    app->free(app->malloc(8));
+    end();
+    assert_int_equal(logged, 2);
+    assert_int_equal(main_seen()->kind[STROBE_KIND_ALLOC].requests, 0);
+    malloc_logger = below;
+    begin_anew();
+    app->free(app->malloc(8));
+    end();
+    assert_null(malloc_logger);
+    assert_int_equal(main_seen()->kind[STROBE_KIND_ALLOC].requests, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_logger_installed_over_ours_does_not_call_it_in_circles_in_the_next_capture,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(turns_that_take_too_long_are_hitches_and_hangs_and_others_are_not, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(hooks_met_inside_the_engine_are_counted_and_take_nothing_S7, set_up, tear_down),

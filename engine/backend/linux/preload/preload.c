@@ -327,6 +327,7 @@ static bool set_up_capture(const struct strobe_session *session, bool *needs_sam
                      strobe_linux_take_signal(&p->host, (int)c->suspend_signal, strobe_real()->sigaction,
                                               handle_other_stop_signal) == STROBE_OK;
     p->started = true;
+    p->series_due_ticks = 0; /* a forked child has its parent's */
     p->main_thread = UINT32_MAX;
     strobe_linux_note_images(session, current_ticks(), true);
     if (*needs_sampler && strobe_linux_clocks_begin(&p->host, c->threads_max))
