@@ -63,6 +63,10 @@ static inline void strobe_hook_close(const struct strobe_hook_scope *s)
         strobe_scope_left(s->thread);
 }
 
+/* Attribute of a struct strobe_hook_scope: it is closed when the function ends, by return or, where the function is
+ * compiled with -fexceptions, by cancellation or an exception. */
+#define STROBE_SCOPED __attribute__((cleanup(strobe_hook_close)))
+
 /* Right after strobe_hook_open: the call is about to wait for `what`. */
 static inline void strobe_hook_waits(const struct strobe_hook_scope *s, uint64_t what)
 {

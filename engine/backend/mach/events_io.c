@@ -16,8 +16,10 @@
 #define F_FULLFSYNC 51 /* writes the file to the medium; Darwin only */
 #endif
 
-#define FD(fd)                ((uint64_t)(unsigned)(fd))
-#define OPEN(kind, arg, call) struct strobe_hook_scope scope = strobe_mach_open(kind, arg, STROBE_HERE, call)
+#define FD(fd) ((uint64_t)(unsigned)(fd))
+#define SCOPE(kind, arg, call)                                                                                         \
+    struct strobe_hook_scope scope STROBE_SCOPED = strobe_mach_open(kind, arg, STROBE_HERE, call);                     \
+    (void)scope
 
 /* ---- files */
 
@@ -28,10 +30,8 @@ static int hook_open(const char *path, int flags, ...)
     va_start(arguments, flags);
     int mode = flags & O_CREAT ? va_arg(arguments, int) : 0;
     va_end(arguments);
-    OPEN(STROBE_KIND_OPEN, 0, "open");
-    int r = open(path, flags, mode);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_OPEN, 0, "open");
+    return open(path, flags, mode);
 }
 
 static int hook_openat(int at, const char *path, int flags, ...)
@@ -40,74 +40,56 @@ static int hook_openat(int at, const char *path, int flags, ...)
     va_start(arguments, flags);
     int mode = flags & O_CREAT ? va_arg(arguments, int) : 0;
     va_end(arguments);
-    OPEN(STROBE_KIND_OPEN, 0, "openat");
-    int r = openat(at, path, flags, mode);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_OPEN, 0, "openat");
+    return openat(at, path, flags, mode);
 }
 
 static int hook_close(int fd)
 {
-    OPEN(STROBE_KIND_CLOSE, FD(fd), "close");
-    int r = close(fd);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_CLOSE, FD(fd), "close");
+    return close(fd);
 }
 
 static ssize_t hook_read(int fd, void *to, size_t bytes)
 {
-    OPEN(STROBE_KIND_READ, FD(fd), "read");
-    ssize_t r = read(fd, to, bytes);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_READ, FD(fd), "read");
+    return read(fd, to, bytes);
 }
 
 static ssize_t hook_pread(int fd, void *to, size_t bytes, off_t at)
 {
-    OPEN(STROBE_KIND_READ, FD(fd), "pread");
-    ssize_t r = pread(fd, to, bytes, at);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_READ, FD(fd), "pread");
+    return pread(fd, to, bytes, at);
 }
 
 static ssize_t hook_readv(int fd, const struct iovec *to, int count)
 {
-    OPEN(STROBE_KIND_READ, FD(fd), "readv");
-    ssize_t r = readv(fd, to, count);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_READ, FD(fd), "readv");
+    return readv(fd, to, count);
 }
 
 static ssize_t hook_write(int fd, const void *from, size_t bytes)
 {
-    OPEN(STROBE_KIND_WRITE, FD(fd), "write");
-    ssize_t r = write(fd, from, bytes);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_WRITE, FD(fd), "write");
+    return write(fd, from, bytes);
 }
 
 static ssize_t hook_pwrite(int fd, const void *from, size_t bytes, off_t at)
 {
-    OPEN(STROBE_KIND_WRITE, FD(fd), "pwrite");
-    ssize_t r = pwrite(fd, from, bytes, at);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_WRITE, FD(fd), "pwrite");
+    return pwrite(fd, from, bytes, at);
 }
 
 static ssize_t hook_writev(int fd, const struct iovec *from, int count)
 {
-    OPEN(STROBE_KIND_WRITE, FD(fd), "writev");
-    ssize_t r = writev(fd, from, count);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_WRITE, FD(fd), "writev");
+    return writev(fd, from, count);
 }
 
 static int hook_fsync(int fd)
 {
-    OPEN(STROBE_KIND_SYNC, FD(fd), "fsync");
-    int r = fsync(fd);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_SYNC, FD(fd), "fsync");
+    return fsync(fd);
 }
 
 /* The argument after the command is an int, a pointer or absent. The hook passes it on as one word. */
@@ -119,95 +101,73 @@ static int hook_fcntl(int fd, int command, ...)
     va_end(arguments);
     if (command != F_FULLFSYNC)
         return fcntl(fd, command, word);
-    OPEN(STROBE_KIND_SYNC, FD(fd), "fcntl");
-    int r = fcntl(fd, command, word);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_SYNC, FD(fd), "fcntl");
+    return fcntl(fd, command, word);
 }
 
 /* ---- sockets */
 
 static int hook_connect(int fd, const struct sockaddr *to, socklen_t length)
 {
-    OPEN(STROBE_KIND_NET, FD(fd), "connect");
-    int r = connect(fd, to, length);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_NET, FD(fd), "connect");
+    return connect(fd, to, length);
 }
 
 static int hook_accept(int fd, struct sockaddr *from, socklen_t *length)
 {
-    OPEN(STROBE_KIND_NET, FD(fd), "accept");
-    int r = accept(fd, from, length);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_NET, FD(fd), "accept");
+    return accept(fd, from, length);
 }
 
 static ssize_t hook_send(int fd, const void *from, size_t bytes, int flags)
 {
-    OPEN(STROBE_KIND_NET, FD(fd), "send");
-    ssize_t r = send(fd, from, bytes, flags);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_NET, FD(fd), "send");
+    return send(fd, from, bytes, flags);
 }
 
 static ssize_t hook_sendto(int fd, const void *from, size_t bytes, int flags, const struct sockaddr *to,
                            socklen_t length)
 {
-    OPEN(STROBE_KIND_NET, FD(fd), "sendto");
-    ssize_t r = sendto(fd, from, bytes, flags, to, length);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_NET, FD(fd), "sendto");
+    return sendto(fd, from, bytes, flags, to, length);
 }
 
 static ssize_t hook_sendmsg(int fd, const struct msghdr *message, int flags)
 {
-    OPEN(STROBE_KIND_NET, FD(fd), "sendmsg");
-    ssize_t r = sendmsg(fd, message, flags);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_NET, FD(fd), "sendmsg");
+    return sendmsg(fd, message, flags);
 }
 
 static ssize_t hook_recv(int fd, void *to, size_t bytes, int flags)
 {
-    OPEN(STROBE_KIND_NET, FD(fd), "recv");
-    ssize_t r = recv(fd, to, bytes, flags);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_NET, FD(fd), "recv");
+    return recv(fd, to, bytes, flags);
 }
 
 static ssize_t hook_recvfrom(int fd, void *to, size_t bytes, int flags, struct sockaddr *from, socklen_t *length)
 {
-    OPEN(STROBE_KIND_NET, FD(fd), "recvfrom");
-    ssize_t r = recvfrom(fd, to, bytes, flags, from, length);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_NET, FD(fd), "recvfrom");
+    return recvfrom(fd, to, bytes, flags, from, length);
 }
 
 static ssize_t hook_recvmsg(int fd, struct msghdr *message, int flags)
 {
-    OPEN(STROBE_KIND_NET, FD(fd), "recvmsg");
-    ssize_t r = recvmsg(fd, message, flags);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_NET, FD(fd), "recvmsg");
+    return recvmsg(fd, message, flags);
 }
 
 /* ---- polls */
 
 static int hook_poll(struct pollfd *fds, nfds_t count, int timeout)
 {
-    OPEN(STROBE_KIND_POLL, count, "poll");
-    int r = poll(fds, count, timeout);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_POLL, count, "poll");
+    return poll(fds, count, timeout);
 }
 
 static int hook_select(int count, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout)
 {
-    OPEN(STROBE_KIND_POLL, FD(count), "select");
-    int ready = select(count, r, w, e, timeout);
-    strobe_hook_close(&scope);
-    return ready;
+    SCOPE(STROBE_KIND_POLL, FD(count), "select");
+    return select(count, r, w, e, timeout);
 }
 
 #ifdef __APPLE__
@@ -217,46 +177,36 @@ int select_extended(int count, fd_set *r, fd_set *w, fd_set *e,
 
 static int hook_select_extended(int count, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout)
 {
-    OPEN(STROBE_KIND_POLL, FD(count), "select");
-    int ready = select_extended(count, r, w, e, timeout);
-    strobe_hook_close(&scope);
-    return ready;
+    SCOPE(STROBE_KIND_POLL, FD(count), "select");
+    return select_extended(count, r, w, e, timeout);
 }
 #endif
 
 static int hook_kevent(int queue, const struct kevent *changes, int change_count, struct kevent *events,
                        int event_count, const struct timespec *timeout)
 {
-    OPEN(STROBE_KIND_POLL, FD(queue), "kevent");
-    int r = kevent(queue, changes, change_count, events, event_count, timeout);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_POLL, FD(queue), "kevent");
+    return kevent(queue, changes, change_count, events, event_count, timeout);
 }
 
 /* ---- sleeps */
 
 static int hook_nanosleep(const struct timespec *wanted, struct timespec *left)
 {
-    OPEN(STROBE_KIND_SLEEP, 0, "nanosleep");
-    int r = nanosleep(wanted, left);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_SLEEP, 0, "nanosleep");
+    return nanosleep(wanted, left);
 }
 
 static int hook_usleep(useconds_t us)
 {
-    OPEN(STROBE_KIND_SLEEP, 0, "usleep");
-    int r = usleep(us);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_SLEEP, 0, "usleep");
+    return usleep(us);
 }
 
 static unsigned hook_sleep(unsigned seconds)
 {
-    OPEN(STROBE_KIND_SLEEP, 0, "sleep");
-    unsigned r = sleep(seconds);
-    strobe_hook_close(&scope);
-    return r;
+    SCOPE(STROBE_KIND_SLEEP, 0, "sleep");
+    return sleep(seconds);
 }
 
 static const struct strobe_rebinding rebindings[] = {

@@ -32,9 +32,9 @@ static STROBE_ALWAYS_INLINE void strobe_hook_point(enum strobe_kind kind, uint64
         strobe_point(t, on, kind, arg, site);
 }
 
-/* A scope that ends with its function: by return, cancellation or exception. */
+/* A scope that ends with its function. */
 #define SCOPE(kind, arg)                                                                                               \
-    struct strobe_hook_scope scope_ __attribute__((cleanup(strobe_hook_close))) =                                      \
+    struct strobe_hook_scope scope_ STROBE_SCOPED =                                                                    \
         strobe_hook_open(strobe_hook_thread(strobe_switched()), kind, arg, STROBE_HERE);                               \
     (void)scope_
 
