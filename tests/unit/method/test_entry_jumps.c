@@ -114,12 +114,15 @@ static void on_step(int number)
         siglongjmp(out_of_handler, 1);
 }
 
+/* The code around may have data in the red zone below the stack pointer. */
 static inline __attribute__((always_inline)) void set_trap_flag(bool trap)
 {
     if (trap)
-        __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+        __asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; orq $0x100, (%%rsp); popfq; lea 128(%%rsp), %%rsp" ::
+                             : "memory", "cc");
     else
-        __asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+        __asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; andq $~0x100, (%%rsp); popfq; lea 128(%%rsp), %%rsp" ::
+                             : "memory", "cc");
 }
 
 /* Calls a hook and jumps out of it after instruction `jump_after`; 0: never. */
