@@ -183,7 +183,7 @@ static void threads_that_come_and_go_are_each_seen_once(struct contract *c)
     static char names[8][16];
     for (int i = 0; i < 8; i++) {
         struct java_thread t;
-        snprintf(names[i], sizeof names[i], "short%d", i);
+        snprintf(names[i], sizeof names[i], "short%d", i % 8);
         java_thread_start(&t, c->art.vm, allocates, names[i]);
         java_thread_join(&t);
     }
