@@ -23,9 +23,9 @@ enum { STROBE_OFF = 0, STROBE_ON = 1, STROBE_PAUSED = 2 };
 /* Points at the switch word, which is STROBE_OFF until a capture starts. */
 extern strobe_a32 *strobe_switch;
 
-/* Number of the process's capture, from 1. A backend adds 1 before it turns the switch on for a new capture, and in a
- * forked child that takes no part in its parent's capture. A hook that outlasts its capture compares this number
- * (backend/common/hook_scope.h). */
+/* Number of the process's capture, from 1. A backend adds 1 before it turns the switch on for a new capture. On Linux
+ * it also adds 1 in a forked child, which does not continue its parent's capture. A hook that outlasts its capture
+ * compares this number (backend/common/hook_scope.h). */
 extern strobe_a32 strobe_capture_number;
 
 static inline uint32_t strobe_switched(void)

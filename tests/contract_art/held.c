@@ -1,5 +1,5 @@
 /* Threads that the sampler suspends: the calls meanwhile, and threads that end, leave the runtime or stay suspended
- * (properties S-40 to S-46). And a thread that never leaves the engine.
+ * (properties S-40 to S-46). One case has a thread that never leaves the engine.
  *
  *   S-40   every other case checks it, too (window.h)
  *   S-41   the memory is the runtime's own here, not a stack that could be unmapped: a suspended thread cannot end

@@ -16,7 +16,7 @@ static void *wait_often(void *unused)
     return NULL;
 }
 
-/* Allocates all room but the last bytes, and writes these, because other processes may write meanwhile. */
+/* Allocates all space except the last bytes, and writes these, because other processes may write meanwhile. */
 static int fill(const char *path)
 {
     static const char block[4096];

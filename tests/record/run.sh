@@ -284,7 +284,7 @@ count=$("$strobe" report "$work/e.strobe" | sed -nE 's/^([0-9]+) samples,.*/\1/p
 if ((${count:-0} > 100)); then
     pass
 else
-    fail "capture goes on after an exec that failed, also after a start delay: ${count:-no} samples"
+    fail "capture continues after a failed exec, also after a start delay: ${count:-no} samples"
 fi
 
 # A terminal sends Ctrl-C's signal to the program and to Strobe. The program ends as without Strobe, and has a trace.

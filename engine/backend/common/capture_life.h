@@ -7,7 +7,8 @@
  *   STARTING --> STUCK      strobe_life_conclude_start: the start failed, and a thread of the capture has not ended
  *   RUNNING ---> STOPPING   strobe_life_claim_stop
  *   STOPPING --> IDLE       strobe_life_conclude_stop: the capture's threads have ended
- *   STOPPING --> STUCK      strobe_life_conclude_stop: a thread has not ended, or the backend could not undo all
+ *   STOPPING --> STUCK      strobe_life_conclude_stop: a thread of the capture has not ended, a thread of the app is
+ *                           still inside the engine, or the backend could not undo all
  *
  * No function leaves STUCK: the process starts no other capture. A backend may store STUCK in a forked child, which has
  * its parent's state but not its parent's threads.

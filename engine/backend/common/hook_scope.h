@@ -8,9 +8,9 @@
  *   strobe_hook_close(&s);
  *
  * The hooked function may last longer than the capture: the capture may end meanwhile, the next one may begin, and the
- * process may fork in the call. Every function below therefore compares the scope's capture with strobe_capture_number.
- * It leaves the thread's state alone when they differ, since the state may be in memory that is released. A scope of a
- * thread that has been signed off has no effect either (strobe_thread_detach).
+ * process may fork in the call. The functions that a hook calls after the hooked function therefore compare the scope's
+ * capture with strobe_capture_number. They leave the thread's state alone when the numbers differ, since the state may
+ * be in released memory. A scope of a thread that was signed off in the call has no effect (strobe_thread_detach).
  *
  * `thread` is the calling thread's state, which the backend finds, or NULL when nothing is to be recorded. The
  * functions preserve errno, use no heap and no lock, and are async-signal-safe (explored: sample/interrupted). */
@@ -92,7 +92,7 @@ struct strobe_hook_release {
 };
 
 /* Right before the hooked call. When a thread waits for `what`, the release is noted and recorded here, because that
- * thread may continue before the hooked call returns. */
+ * thread may continue before the hooked call returns. A call that releases `what` and then waits needs no end. */
 static STROBE_ALWAYS_INLINE struct strobe_hook_release
 strobe_hook_release_begin(struct strobe_thread *thread, uint64_t what, enum strobe_release how, struct strobe_site site)
 {

@@ -159,7 +159,7 @@ static void remove_observer(void)
     observer = NULL;
 }
 
-static uint64_t series_due; /* time of the next counters. Set at the start; the sampler's after that */
+static uint64_t series_due; /* time of the next counters. Written at the start, then by the sampler */
 
 static bool start_loop(struct strobe_error *error)
 {

@@ -205,9 +205,9 @@ static void keep_end(struct strobe_sink *sink, const struct strobe_slice *s, con
 static void keep_wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
     (void)sink;
-    bool nobody = f->waker == STROBE_NO_THREAD;
-    append_instant(&expected, keeper.tid, f->time_ns, nobody ? "no waker" : f->at_waker ? "wakes" : "woken");
-    if (nobody)
+    bool unknown = f->waker == STROBE_NO_THREAD;
+    append_instant(&expected, keeper.tid, f->time_ns, unknown ? "no waker" : f->at_waker ? "wakes" : "woken");
+    if (unknown)
         return;
     append_note(&expected, "thread", keeper.reader->threads[f->at_waker ? f->waiter : f->waker].tid);
     expected.flow[!f->at_waker][expected.flows[!f->at_waker]++] = f->id;
