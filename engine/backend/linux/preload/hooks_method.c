@@ -2,11 +2,11 @@
  *
  * The C library has functions of the same names that do nothing. Programs without instrumentation call neither.
  * Programs with their own versions keep them. */
-#include "engine/backend/linux/preload/method.h"
 
 #include "engine/backend/linux/images.h"
 #include "engine/backend/linux/preload/hook.h"
 #include "engine/backend/linux/preload/own_threads.h"
+#include "engine/backend/linux/preload/preload.h"
 #include "engine/backend/linux/preload/restrict.h"
 #include "engine/method/entry.h"
 

@@ -6,7 +6,6 @@
 #include "engine/backend/linux/preload/followed.h"
 #include "engine/backend/linux/preload/forked.h"
 #include "engine/backend/linux/preload/late_threads.h"
-#include "engine/backend/linux/preload/method.h"
 #include "engine/backend/linux/preload/own_threads.h"
 #include "engine/backend/linux/preload/process.h"
 #include "engine/backend/linux/preload/real.h"

@@ -148,7 +148,6 @@ struct strobe_real {
     pid_t (*waitpid)(pid_t, int *, int);
     pid_t (*wait)(int *);
     int (*waitid)(int, id_t, siginfo_t *, int);
-    /* hooks_spawn.c */
     int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
                        char *const[], char *const[]);
     int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
