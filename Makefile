@@ -80,7 +80,8 @@ engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c en
 capture_src := $(engine_src) $(wildcard engine/backend/linux/*.c)
 preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) engine/backend/linux/embed/capture.c
 # The library that a program links. strobe_start starts its capture; in the preloaded library, the constructor does.
-embed_src   := $(filter-out engine/backend/linux/preload/load.c,$(preload_src)) engine/backend/linux/embed/load.c
+embed_src   := $(filter-out $(patsubst %,engine/backend/linux/preload/%.c,load unwinder),$(preload_src)) \
+               engine/backend/linux/embed/load.c
 trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/watch/*.c)
 player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \

@@ -155,6 +155,10 @@ done
 begins=$(grep -c '"ph":"s"' "$work/flows.json") ends=$(grep -c '"ph":"f"' "$work/flows.json")
 if ((begins >= 5 && begins == ends)); then pass; else fail "flows: $begins begin, $ends end"; fi
 same cancellation_jumps_and_errno -- "$own/cancel_and_jump"
+open_waits=$("$strobe" report --verbose "$work/s.strobe" | grep 'wait_for_ever.* not ended')
+if [[ ! $open_waits ]]; then pass; else fail "a cancelled wait ends with its thread: $open_waits"; fi
+needed=$(readelf -d "$B/libstrobe-preload.so" | grep NEEDED | grep -v 'libc\.so')
+if [[ ! $needed ]]; then pass; else fail "the preloaded library loads the C library alone: $needed"; fi
 same cancellation_jumps_and_errno_every_event --interval 0 -- "$own/cancel_and_jump"
 # A thread that is cancelled while it holds a lock of the engine never releases it. With this fault about one in ten
 # recordings hung.

@@ -182,16 +182,15 @@ static bool read_session_header(const char *path, struct strobe_session_header *
 }
 
 /* Opens a session when a process has already attached to the session at `path`: this process before an exec, or another
- * process. A followed process gets a separate file. Otherwise this process must be the first one, after an exec. */
-static bool open_next_session(const char *path, uint32_t pid, struct strobe_session *out)
+ * process. `first` is that session's header. A followed process gets a separate file. Otherwise this process must be
+ * the first one, after an exec. */
+static bool open_next_session(const char *path, uint32_t pid, const struct strobe_session_header *first,
+                              struct strobe_session *out)
 {
-    struct strobe_session_header first;
-    if (!read_session_header(path, &first))
-        return false;
-    if (first.config.follow)
-        return strobe_followed_wants(only_names) && strobe_followed_open(path, pid, &first.config, out);
-    return first.pid == pid && rename_replaced_session(path) &&
-           create_and_attach_session(path, pid, &first.config, out);
+    if (first->config.follow)
+        return strobe_followed_wants(only_names) && strobe_followed_open(path, pid, &first->config, out);
+    return first->pid == pid && rename_replaced_session(path) &&
+           create_and_attach_session(path, pid, &first->config, out);
 }
 
 /* Returns true when the programs that this one starts are followed. This program itself may be `traced` or not. */
@@ -206,10 +205,12 @@ static bool are_children_followed(bool traced, const struct strobe_session *sess
 static bool attach_own_session(uint32_t pid, struct strobe_session *out)
 {
     struct strobe_session_header first;
-    bool taken = read_session_header(session_path, &first) && first.config.follow &&
-                 strobe_load_relaxed(&first.state) != STROBE_SESSION_CREATED;
+    bool known = read_session_header(session_path, &first);
+    bool taken = known && first.config.follow && strobe_load_relaxed(&first.state) != STROBE_SESSION_CREATED;
     enum strobe_status s = taken ? STROBE_EXISTS : strobe_session_attach(session_path, pid, out);
-    return s == STROBE_OK || (s == STROBE_EXISTS && open_next_session(session_path, pid, out));
+    if (s == STROBE_EXISTS && !taken)
+        known = read_session_header(session_path, &first);
+    return s == STROBE_OK || (s == STROBE_EXISTS && known && open_next_session(session_path, pid, &first, out));
 }
 
 bool strobe_environment_open_session(uint32_t pid, struct strobe_session *out)

@@ -2,6 +2,7 @@
 
 #include "engine/backend/linux/cpu_clock.h"
 #include "engine/backend/linux/images.h"
+#include "engine/backend/linux/main_stack.h"
 #include "engine/backend/linux/preload/environment.h"
 #include "engine/backend/linux/preload/followed.h"
 #include "engine/backend/linux/preload/forked.h"
@@ -72,20 +73,26 @@ static _Thread_local struct strobe_stack_bounds noted_stack;
  * calls their start routine. */
 enum { MAIN_FRAME_SLACK = 1024 };
 
-static STROBE_ALWAYS_INLINE struct strobe_stack_bounds measure_stack(bool is_main)
+static void find_thread_stack(uint64_t *low, uint64_t *high)
 {
     pthread_attr_t attributes;
-    void *low = NULL;
+    void *at = NULL;
     size_t bytes = 0;
     if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        pthread_attr_getstack(&attributes, &low, &bytes);
+        pthread_attr_getstack(&attributes, &at, &bytes);
         pthread_attr_destroy(&attributes);
     }
-    return (struct strobe_stack_bounds){
-        .low = (uint64_t)(uintptr_t)low,
-        .high = (uint64_t)(uintptr_t)low + bytes,
-        .root_frame = (uint64_t)(uintptr_t)__builtin_frame_address(0) - (is_main ? MAIN_FRAME_SLACK : 0),
-    };
+    *low = (uint64_t)(uintptr_t)at;
+    *high = *low + bytes;
+}
+
+static STROBE_ALWAYS_INLINE struct strobe_stack_bounds measure_stack(bool is_main)
+{
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    struct strobe_stack_bounds stack = {.root_frame = frame - (is_main ? MAIN_FRAME_SLACK : 0)};
+    if (!is_main || !strobe_linux_main_stack(frame, &stack.low, &stack.high))
+        find_thread_stack(&stack.low, &stack.high);
+    return stack;
 }
 
 void strobe_preload_note_stack(bool is_main)

@@ -12,10 +12,10 @@ kernel_asm_x86_64 := /usr/include/x86_64-linux-gnu
 
 bionic       := engine/backend/sdk/bionic
 emutls       := engine/backend/common/emutls.c
-# Sources that only programs recorded from the command line need: clocks of perf events, which apps may not open, and
-# unwinding by .eh_frame, because Android's runtime walks its own stacks.
-not_android  := $(patsubst %,engine/backend/linux/%.c,cpu_clock task_clock descriptors eh_entry eh_frame unwind_images \
-                  unwind_index unwind_table)
+# Sources that only programs recorded from the command line need: clocks of perf events, which apps may not open, the
+# main thread's stack, and unwinding by .eh_frame, because Android's runtime walks its own stacks.
+not_android  := $(patsubst %,engine/backend/linux/%.c,cpu_clock task_clock descriptors eh_entry eh_frame main_stack \
+                  unwind_images unwind_index unwind_table)
 android_src  := $(filter-out $(not_android),$(capture_src)) $(art_src) $(wildcard $(bionic)/*.[cS]) $(emutls)
 android_flags = --target=$(android_$1) -std=c11 -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra \
                 -Werror -Wvla -Wshadow -nostdlibinc -I. -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' \
