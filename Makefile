@@ -78,7 +78,8 @@ endif
 
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c engine/method/*/*.c)
 capture_src := $(engine_src) $(wildcard engine/backend/linux/*.c)
-preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) engine/backend/linux/embed/capture.c
+libc_src    := $(wildcard engine/backend/common/libc/*.c)
+preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) $(libc_src) engine/backend/linux/embed/capture.c
 # The library that a program links. strobe_start starts its capture; in the preloaded library, the constructor does.
 embed_src   := $(filter-out engine/backend/linux/preload/load.c,$(preload_src)) engine/backend/linux/embed/load.c
 trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/watch/*.c)

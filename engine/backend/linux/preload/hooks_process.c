@@ -1,5 +1,5 @@
-/* Processes. An exec in the recorded process closes its session and prepares one for the new program. A wait for a
- * child is a scope. _exit closes the session as exit does. */
+/* Processes. An exec in the recorded process closes its session and prepares one for the new program. _exit closes the
+ * session as exit does. */
 #include "engine/backend/linux/preload/environment.h"
 #include "engine/backend/linux/preload/hook.h"
 
@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- exec ---- */
@@ -30,7 +29,7 @@ static void resume_after_exec(bool closed)
     errno = saved;
 }
 
-HOOK int execve(const char *path, char *const argv[], char *const envp[])
+HOOK(int, execve)(const char *path, char *const argv[], char *const envp[])
 {
     bool closed;
     char *const *environment = prepare_exec(&closed, envp);
@@ -39,7 +38,7 @@ HOOK int execve(const char *path, char *const argv[], char *const envp[])
     return r;
 }
 
-HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
+HOOK(int, execvpe)(const char *file, char *const argv[], char *const envp[])
 {
     bool closed;
     char *const *environment = prepare_exec(&closed, envp);
@@ -48,7 +47,7 @@ HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
     return r;
 }
 
-HOOK int fexecve(int fd, char *const argv[], char *const envp[])
+HOOK(int, fexecve)(int fd, char *const argv[], char *const envp[])
 {
     bool closed;
     char *const *environment = prepare_exec(&closed, envp);
@@ -57,12 +56,12 @@ HOOK int fexecve(int fd, char *const argv[], char *const envp[])
     return r;
 }
 
-HOOK int execv(const char *path, char *const argv[])
+HOOK(int, execv)(const char *path, char *const argv[])
 {
     return execve(path, argv, environ);
 }
 
-HOOK int execvp(const char *file, char *const argv[])
+HOOK(int, execvp)(const char *file, char *const argv[])
 {
     return execvpe(file, argv, environ);
 }
@@ -85,7 +84,7 @@ static size_t count_arguments(const char *first, va_list arguments)
     for (size_t i_ = 0; argv[i_]; i_++)                                                                                \
     argv[i_ + 1] = va_arg(arguments, char *)
 
-HOOK int execl(const char *path, const char *first, ...)
+HOOK(int, execl)(const char *path, const char *first, ...)
 {
     va_list arguments;
     GATHER_ARGUMENTS(argv, first, arguments);
@@ -93,7 +92,7 @@ HOOK int execl(const char *path, const char *first, ...)
     return execve(path, argv, environ);
 }
 
-HOOK int execlp(const char *file, const char *first, ...)
+HOOK(int, execlp)(const char *file, const char *first, ...)
 {
     va_list arguments;
     GATHER_ARGUMENTS(argv, first, arguments);
@@ -101,7 +100,7 @@ HOOK int execlp(const char *file, const char *first, ...)
     return execvpe(file, argv, environ);
 }
 
-HOOK int execle(const char *path, const char *first, ...)
+HOOK(int, execle)(const char *path, const char *first, ...)
 {
     va_list arguments;
     GATHER_ARGUMENTS(argv, first, arguments);
@@ -112,40 +111,14 @@ HOOK int execle(const char *path, const char *first, ...)
 
 /* ---- end ---- */
 
-HOOK void _exit(int status)
+HOOK(void, _exit)(int status)
 {
     strobe_preload_close();
     strobe_real()->_exit(status);
     __builtin_unreachable();
 }
 
-HOOK void _Exit(int status)
+HOOK(void, _Exit)(int status)
 {
     _exit(status);
-}
-
-/* ---- children ---- */
-
-HOOK pid_t wait(int *status)
-{
-    SCOPE(STROBE_KIND_CHILD, 0);
-    return strobe_real()->wait(status);
-}
-
-HOOK pid_t waitpid(pid_t pid, int *status, int options)
-{
-    SCOPE(STROBE_KIND_CHILD, (uint64_t)(int64_t)pid);
-    return strobe_real()->waitpid(pid, status, options);
-}
-
-HOOK pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
-{
-    SCOPE(STROBE_KIND_CHILD, (uint64_t)(int64_t)pid);
-    return strobe_real()->wait4(pid, status, options, usage);
-}
-
-HOOK int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
-{
-    SCOPE(STROBE_KIND_CHILD, id);
-    return strobe_real()->waitid((int)type, id, info, options);
 }

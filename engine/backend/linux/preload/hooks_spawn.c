@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-HOOK int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                     const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+HOOK(int, posix_spawn)
+(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+ char *const argv[], char *const envp[])
 {
     int r = strobe_real()->posix_spawn(pid, path, actions, attributes, argv, envp);
     if (r == 0)
@@ -15,8 +16,9 @@ HOOK int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_action
     return r;
 }
 
-HOOK int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-                      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+HOOK(int, posix_spawnp)
+(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+ char *const argv[], char *const envp[])
 {
     int r = strobe_real()->posix_spawnp(pid, file, actions, attributes, argv, envp);
     if (r == 0)
@@ -24,7 +26,7 @@ HOOK int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
     return r;
 }
 
-HOOK int system(const char *command)
+HOOK(int, system)(const char *command)
 {
     SCOPE(STROBE_KIND_CHILD, 0);
     int r = strobe_real()->system(command);
@@ -33,7 +35,7 @@ HOOK int system(const char *command)
     return r;
 }
 
-HOOK FILE *popen(const char *command, const char *mode)
+HOOK(FILE *, popen)(const char *command, const char *mode)
 {
     FILE *f = strobe_real()->popen(command, mode);
     if (f)

@@ -1,7 +1,7 @@
 /* Each channel has an entry in a table of channels. The entry is in use while `ends`, the number of its descriptors
  * known to be open, is not 0. An entry is claimed by a compare-and-swap of `ends` from 0 to n. The channel's id
  * consists of the entry's index and a generation, so an id kept beyond the channel's end matches no other channel. */
-#include "engine/backend/linux/preload/channels.h"
+#include "engine/backend/common/libc/channels.h"
 
 #include <errno.h>
 #include <sys/stat.h>

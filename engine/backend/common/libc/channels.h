@@ -29,10 +29,13 @@
  *
  * The tables have a fixed size, and single atomic operations change them. A thread that stops or dies in the middle of
  * a change costs at most one channel's entry. */
-#ifndef STROBE_BACKEND_LINUX_PRELOAD_CHANNELS_H
-#define STROBE_BACKEND_LINUX_PRELOAD_CHANNELS_H
+#ifndef STROBE_BACKEND_COMMON_LIBC_CHANNELS_H
+#define STROBE_BACKEND_COMMON_LIBC_CHANNELS_H
 
-#include "engine/backend/linux/preload/hook.h"
+#include "engine/backend/common/hook_scope.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
 
 enum { STROBE_CHANNEL_DESCRIPTORS = 4096, STROBE_CHANNELS_LOG2 = 10, STROBE_CHANNEL_POLLED = 16 };
 
@@ -86,27 +89,6 @@ static STROBE_ALWAYS_INLINE void strobe_channel_feed(int fd, struct strobe_site 
     if (strobe_unlikely(channel))
         strobe_channel_hand_over(fd, channel, site);
 }
-
-/* A scope around a call that reads `fd` and returns a value below 0 on failure. */
-#define READ_SCOPE(kind, fd)                                                                                           \
-    SCOPE(kind, (uint64_t)(unsigned)(fd));                                                                             \
-    bool is_channel_ = strobe_unlikely(strobe_channel_is_read(fd));                                                    \
-    if (is_channel_)                                                                                                   \
-    strobe_hook_waits(&scope_, (uint64_t)(unsigned)(fd))
-
-/* Returns the result of the call, in a hook with a READ_SCOPE. */
-#define READ_RETURNS(type, fd, call)                                                                                   \
-    do {                                                                                                               \
-        type result_ = (call);                                                                                         \
-        if (is_channel_)                                                                                               \
-            strobe_channel_woken(&scope_, fd, strobe_channel_wake_of((int64_t)result_));                               \
-        return result_;                                                                                                \
-    } while (0)
-
-/* A scope around a call that writes to `fd`. */
-#define WRITE_SCOPE(kind, fd)                                                                                          \
-    SCOPE(kind, (uint64_t)(unsigned)(fd));                                                                             \
-    strobe_channel_feed(fd, STROBE_HERE)
 
 /* Returns how a read with this result ended. The end of a file (0) gives STROBE_WAKE_NONE. Reads errno. */
 enum strobe_wake strobe_channel_wake_of(int64_t result);
