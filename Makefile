@@ -157,7 +157,7 @@ $B/strobe-player-virtual: $B/sim/virtual.o
 $B/strobe-player-virtual-mach: $B/sim/virtual_mach.o
 $(players): $(call obj,obj,$(player_src)) $(sim_libs)
 	$(call run,ld)$(link) $(exports) -Wl,-u,$(player) -Wl,--defsym=sim_player=$(player) -o $@ $(filter %.o,$^) \
-	    -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
+	    $(filter %.so,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 
 $B/libstrobe-capture.a: $(capture_obj)
 	@mkdir -p $(@D) && rm -f $@

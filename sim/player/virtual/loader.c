@@ -51,6 +51,15 @@ struct strobe_thread *__wrap_strobe_art_thread(uint32_t on)
     return __real_strobe_art_thread(on);
 }
 
+/* The same for hooks of locks. */
+struct strobe_thread *__real_strobe_art_registered_thread(uint32_t on);
+struct strobe_thread *__wrap_strobe_art_registered_thread(uint32_t on);
+struct strobe_thread *__wrap_strobe_art_registered_thread(uint32_t on)
+{
+    sim_virtual_charge(sim_virtual_costs.hook);
+    return __real_strobe_art_registered_thread(on);
+}
+
 static enum strobe_status virtual_art_begin(struct strobe_jvm *vm, const struct strobe_art_options *options,
                                             struct strobe_error *error)
 {

@@ -63,8 +63,12 @@ void strobe_channel_copied(int fd, int copy);
 /* Right after an epoll_ctl that succeeded. */
 void strobe_channel_set_changed(int set, int operation, int fd, const struct epoll_event *event);
 
+/* Returns true in a child by vfork. It runs in its parent's memory, but changes the descriptors of its own process. Each
+ * backend defines this function. */
+bool strobe_hook_in_vfork(void);
+
 /* The slow part of strobe_channel_feed, for a descriptor that feeds a channel. */
-void strobe_channel_hand_over(int fd, uint32_t channel, struct strobe_site site);
+void strobe_channel_hand_over(struct strobe_thread *t, int fd, uint32_t channel, struct strobe_site site);
 
 /* Report how a wait for a channel or an epoll set ended, see strobe_hook_woken. Both preserve errno. */
 void strobe_channel_woken(const struct strobe_hook_scope *s, int fd, enum strobe_wake how);
@@ -81,13 +85,13 @@ static STROBE_ALWAYS_INLINE bool strobe_channel_is_read(int fd)
     return (unsigned)fd < STROBE_CHANNEL_DESCRIPTORS && strobe_load_relaxed(&strobe_channel_ends[fd].reads);
 }
 
-/* Right before a write to `fd`. */
-static STROBE_ALWAYS_INLINE void strobe_channel_feed(int fd, struct strobe_site site)
+/* Right before a write to `fd` by thread `t`; NULL: it is not recorded. */
+static STROBE_ALWAYS_INLINE void strobe_channel_feed(struct strobe_thread *t, int fd, struct strobe_site site)
 {
     uint32_t channel =
         (unsigned)fd < STROBE_CHANNEL_DESCRIPTORS ? strobe_load_relaxed(&strobe_channel_ends[fd].feeds) : 0;
     if (strobe_unlikely(channel))
-        strobe_channel_hand_over(fd, channel, site);
+        strobe_channel_hand_over(t, fd, channel, site);
 }
 
 /* Returns how a read with this result ended. The end of a file (0) gives STROBE_WAKE_NONE. Reads errno. */

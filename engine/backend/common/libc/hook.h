@@ -66,6 +66,6 @@ static STROBE_ALWAYS_INLINE void strobe_hook_point_of(struct strobe_thread *t, u
 /* A scope around a call that writes to `fd`. */
 #define WRITE_SCOPE(kind, fd)                                                                                          \
     SCOPE(kind, (uint64_t)(unsigned)(fd));                                                                             \
-    strobe_channel_feed(fd, STROBE_HERE)
+    strobe_channel_feed(scope_.thread, fd, STROBE_HERE)
 
 #endif

@@ -18,6 +18,12 @@ static const sigset_t *strobe_hook_mask(const sigset_t *mask, sigset_t *room)
     return strobe_signals_without_ours(mask, room);
 }
 
+/* Meanwhile the parent's thread counts as inside the engine (hooks_jump.S). */
+bool strobe_hook_in_vfork(void)
+{
+    return strobe_local.thread && strobe_load_relaxed(&strobe_local.thread->inside);
+}
+
 static bool strobe_hook_own_pipe(int ends[2])
 {
     const struct strobe_thread *t = strobe_local.thread;
