@@ -86,6 +86,8 @@ static inline void strobe_hook_close(const struct strobe_hook_scope *s)
 /* Right after strobe_hook_open: the call is about to wait for `what`. */
 static inline void strobe_hook_waits(const struct strobe_hook_scope *s, uint64_t what)
 {
+    if (s->token && s->is_outer)
+        s->thread->scope[s->token - 1].arg = what; /* the reader pairs call and waker by this argument */
     if (s->token)
         strobe_wait_begin(s->thread, what);
 }
