@@ -68,8 +68,8 @@ static int leave_needed_alone(struct dl_phdr_info *info, size_t info_bytes, void
     if (!strobe_elf_dynamic(info, &d) || !is_left_alone(t, d.soname))
         return 0;
     for (size_t i = 0; i < d.entry_count && d.entries[i].d_tag != DT_NULL; i++)
-        if (d.entries[i].d_tag == DT_NEEDED && d.entries[i].d_un.d_val < d.names_bytes)
-            leave_alone(t, d.names + d.entries[i].d_un.d_val);
+        if (d.entries[i].d_tag == DT_NEEDED && d.entries[i].d_un.d_ptr < d.names_bytes)
+            leave_alone(t, d.names + d.entries[i].d_un.d_ptr);
     return 0;
 }
 

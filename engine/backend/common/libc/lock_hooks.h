@@ -188,7 +188,9 @@ HOOK(int, sem_wait)(sem_t *s)
     if (!strobe_hook_tries())
         return ORIGINAL(sem_wait)(s);
     int saved = errno;
+#ifndef __ANDROID__
     pthread_testcancel(); /* a cancellation point like sem_wait, also without a wait */
+#endif
     if (ORIGINAL(sem_trywait)(s) == 0) {
         POINT(STROBE_KIND_SEM, OBJECT(s));
         return 0;
