@@ -27,10 +27,9 @@ static strobe_a32 life; /* capture_life.h */
 /* The features in order of start. Threads come first, so that new threads are registered. Allocations come last, so
  * that those of the start itself are not recorded. The end removes the features in reverse order. */
 static const struct strobe_art_feature *const features[] = {
-    &strobe_art_feature_threads, &strobe_art_feature_monitor, &strobe_art_feature_wait,
-    &strobe_art_feature_park,    &strobe_art_feature_gc,      &strobe_art_feature_calls,
-    &strobe_art_feature_loop,    &strobe_art_feature_jni,     &strobe_art_feature_libc,
-    &strobe_art_feature_alloc,
+    &strobe_art_feature_threads, &strobe_art_feature_monitor, &strobe_art_feature_wait, &strobe_art_feature_park,
+    &strobe_art_feature_gc,      &strobe_art_feature_calls,   &strobe_art_feature_loop, &strobe_art_feature_jni,
+    &strobe_art_feature_libc,    &strobe_art_feature_alloc,
 };
 enum { FEATURES = sizeof features / sizeof features[0] };
 static bool in_place[FEATURES];

@@ -54,7 +54,7 @@ static uintptr_t dynamic_address(const struct dl_phdr_info *info, uintptr_t said
     return strobe_elf_contains(info, said, 1) ? said : info->dlpi_addr + said;
 }
 
-static const char *last_part(const char *path)
+static const char *elf_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -109,7 +109,7 @@ bool strobe_elf_dynamic(const struct dl_phdr_info *info, struct strobe_elf_dynam
     if (!has_sound_names(d))
         return false;
     d->soname =
-        soname && soname < d->names_bytes ? d->names + soname : last_part(info->dlpi_name ? info->dlpi_name : "");
+        soname && soname < d->names_bytes ? d->names + soname : elf_file_name(info->dlpi_name ? info->dlpi_name : "");
     return true;
 }
 

@@ -6,16 +6,12 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static STROBE_ALWAYS_INLINE struct strobe_thread *strobe_hook_thread(uint32_t on)
+static STROBE_ALWAYS_INLINE struct strobe_thread *art_libc_thread(uint32_t on)
 {
     return strobe_unlikely(on != STROBE_OFF) ? strobe_art_thread(on) : NULL;
 }
 
-static STROBE_ALWAYS_INLINE struct strobe_hook_scope strobe_hook_scope(enum strobe_kind kind, uint64_t arg,
-                                                                       struct strobe_site site)
-{
-    return strobe_hook_open_outermost(strobe_hook_thread(strobe_switched()), kind, arg, site);
-}
+#define HOOK_THREAD(on) art_libc_thread(on)
 
 /* vfork is not hooked: what the child does to its descriptors counts as done by its parent. */
 bool strobe_hook_in_vfork(void)

@@ -1,16 +1,12 @@
 /* Locks, conditions and semaphores of native code (libc.h). */
 #include "engine/backend/art/hooks/libc.h"
 
-static STROBE_ALWAYS_INLINE struct strobe_thread *strobe_hook_thread(uint32_t on)
+static STROBE_ALWAYS_INLINE struct strobe_thread *art_lock_thread(uint32_t on)
 {
     return strobe_unlikely(on != STROBE_OFF) ? strobe_art_registered_thread(on) : NULL;
 }
 
-static STROBE_ALWAYS_INLINE struct strobe_hook_scope strobe_hook_scope(enum strobe_kind kind, uint64_t arg,
-                                                                       struct strobe_site site)
-{
-    return strobe_hook_open_outermost(strobe_hook_thread(strobe_switched()), kind, arg, site);
-}
+#define HOOK_THREAD(on) art_lock_thread(on)
 
 #include "engine/backend/common/libc/lock_hooks.h"
 

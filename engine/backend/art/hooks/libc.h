@@ -68,27 +68,10 @@ uint32_t strobe_art_libc_slots(void);
 #define STROBE_LIBC_HOOK(name)                                                                                         \
     {STROBE_LIBC_STRING(name), offsetof(struct strobe_art_libc, name), (void *)(uintptr_t)on_##name},
 
-static inline void strobe_hook_forbidden(const char *name)
-{
-    (void)name;
-}
-
-static inline bool strobe_hook_tries(void)
-{
-    return strobe_switched() != STROBE_OFF && strobe_local.thread && !strobe_local.busy;
-}
-
-/* The engine sends no signals on ART. */
-static inline const sigset_t *strobe_hook_mask(const sigset_t *mask, sigset_t *room)
-{
-    (void)room;
-    return mask;
-}
-
-static inline bool strobe_hook_own_pipe(const int ends[2])
-{
-    (void)ends;
-    return false;
-}
+#define HOOK_SCOPE(kind, arg, site) strobe_hook_open_outermost(HOOK_THREAD(strobe_switched()), kind, arg, site)
+#define HOOK_FORBIDDEN(name)        (void)0
+#define HOOK_TRIES                  (strobe_switched() != STROBE_OFF && strobe_local.thread && !strobe_local.busy)
+#define HOOK_MASK(mask, room)       ((void)(room), (mask)) /* the engine sends no signals on ART */
+#define HOOK_OWNS_PIPE(ends)        false
 
 #endif

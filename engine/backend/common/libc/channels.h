@@ -63,8 +63,8 @@ void strobe_channel_copied(int fd, int copy);
 /* Right after an epoll_ctl that succeeded. */
 void strobe_channel_set_changed(int set, int operation, int fd, const struct epoll_event *event);
 
-/* Returns true in a child by vfork. It runs in its parent's memory, but changes the descriptors of its own process. Each
- * backend defines this function. */
+/* Returns true in a child by vfork. It runs in its parent's memory, but changes the descriptors of its own process.
+ * Each backend defines this function. */
 bool strobe_hook_in_vfork(void);
 
 /* The slow part of strobe_channel_feed, for a descriptor that feeds a channel. */

@@ -7,7 +7,7 @@
 HOOK(int, pipe2)(int ends[2], int flags)
 {
     int r = ORIGINAL(pipe2)(ends, flags);
-    if (r == 0 && !strobe_hook_own_pipe(ends))
+    if (r == 0 && !HOOK_OWNS_PIPE(ends))
         strobe_channel_made_pipe(ends);
     return r;
 }

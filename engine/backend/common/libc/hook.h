@@ -3,14 +3,14 @@
  * The hooks in this directory (*_hooks.h) are written once. Each backend includes them in one of its sources, after it
  * has defined:
  *
- *   HOOK(type, name)               the head of a hook's definition
- *   ORIGINAL(name)                 the hooked function
- *   strobe_hook_thread(on)         the calling thread's state, or NULL when its event is not recorded
- *   strobe_hook_scope(kind, arg, site)   an opened struct strobe_hook_scope of the calling thread
- *   strobe_hook_forbidden(name)    aborts in the suspended window, where the backend's sampler may not call the
- * function strobe_hook_tries()            true: a lock's hook first tries without a wait, so that only a real wait pays
- * for a scope strobe_hook_mask(mask, room)   a signal mask that is set during a call, without the engine's signal
- *   strobe_hook_own_pipe(ends)     true: the pipe is the engine's
+ *   HOOK(type, name)              the head of a hook's definition
+ *   ORIGINAL(name)                the hooked function
+ *   HOOK_THREAD(on)               the calling thread's state, or NULL when its event is not recorded
+ *   HOOK_SCOPE(kind, arg, site)   a struct strobe_hook_scope of the calling thread, opened
+ *   HOOK_FORBIDDEN(name)          aborts in the suspended window if the backend's sampler may not call the function
+ * there HOOK_TRIES                    true: a lock's hook first tries without a wait, so that only a real wait pays for
+ * a scope HOOK_MASK(mask, room)         a signal mask that is set during a call, without the engine's signal
+ *   HOOK_OWNS_PIPE(ends)          true: the pipe is the engine's
  *
  * A hook calls its original, and reports its event with STROBE_HERE, the place that called the hook. While capture is
  * off, and on a thread that cannot be registered, a hook only calls the original. */
@@ -29,12 +29,11 @@ static STROBE_ALWAYS_INLINE void strobe_hook_point_of(struct strobe_thread *t, u
 }
 
 /* A point of the calling thread. */
-#define POINT(kind, arg)                                                                                               \
-    strobe_hook_point_of(strobe_hook_thread(strobe_switched()), strobe_switched(), kind, arg, STROBE_HERE)
+#define POINT(kind, arg) strobe_hook_point_of(HOOK_THREAD(strobe_switched()), strobe_switched(), kind, arg, STROBE_HERE)
 
 /* A scope that ends with its function. */
 #define SCOPE(kind, arg)                                                                                               \
-    struct strobe_hook_scope scope_ STROBE_SCOPED = strobe_hook_scope(kind, arg, STROBE_HERE);                         \
+    struct strobe_hook_scope scope_ STROBE_SCOPED = HOOK_SCOPE(kind, arg, STROBE_HERE);                                \
     (void)scope_
 
 /* A scope around a wait for `what`. When the call returns, the hook reports the outcome with strobe_hook_woken. */
@@ -43,7 +42,7 @@ static STROBE_ALWAYS_INLINE void strobe_hook_point_of(struct strobe_thread *t, u
     strobe_hook_waits(&scope_, what)
 
 /* Right before a release of `what`. Right after it, the hook calls strobe_hook_release_end. */
-#define RELEASE(what, how) strobe_hook_release_begin(strobe_hook_thread(strobe_switched()), what, how, STROBE_HERE)
+#define RELEASE(what, how) strobe_hook_release_begin(HOOK_THREAD(strobe_switched()), what, how, STROBE_HERE)
 
 #define FD(fd) ((uint64_t)(unsigned)(fd))
 

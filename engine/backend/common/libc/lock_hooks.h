@@ -27,8 +27,8 @@ static enum strobe_wake wake_of_error(int error)
 
 HOOK(int, pthread_mutex_lock)(pthread_mutex_t *m)
 {
-    strobe_hook_forbidden("pthread_mutex_lock");
-    if (!strobe_hook_tries())
+    HOOK_FORBIDDEN("pthread_mutex_lock");
+    if (!HOOK_TRIES)
         return ORIGINAL(pthread_mutex_lock)(m);
     int r = ORIGINAL(pthread_mutex_trylock)(m);
     if (r != EBUSY) {
@@ -76,8 +76,8 @@ static bool has_writer(const pthread_rwlock_t *l)
 
 HOOK(int, pthread_rwlock_rdlock)(pthread_rwlock_t *l)
 {
-    strobe_hook_forbidden("pthread_rwlock_rdlock");
-    if (!strobe_hook_tries())
+    HOOK_FORBIDDEN("pthread_rwlock_rdlock");
+    if (!HOOK_TRIES)
         return ORIGINAL(pthread_rwlock_rdlock)(l);
     int r = ORIGINAL(pthread_rwlock_tryrdlock)(l);
     if (r != EBUSY) {
@@ -100,8 +100,8 @@ HOOK(int, pthread_rwlock_timedrdlock)(pthread_rwlock_t *l, const struct timespec
 
 HOOK(int, pthread_rwlock_wrlock)(pthread_rwlock_t *l)
 {
-    strobe_hook_forbidden("pthread_rwlock_wrlock");
-    if (!strobe_hook_tries())
+    HOOK_FORBIDDEN("pthread_rwlock_wrlock");
+    if (!HOOK_TRIES)
         return ORIGINAL(pthread_rwlock_wrlock)(l);
     int r = ORIGINAL(pthread_rwlock_trywrlock)(l);
     if (r != EBUSY) {
@@ -134,7 +134,7 @@ HOOK(int, pthread_rwlock_unlock)(pthread_rwlock_t *l)
 
 HOOK(int, pthread_cond_wait)(pthread_cond_t *c, pthread_mutex_t *m)
 {
-    strobe_hook_forbidden("pthread_cond_wait");
+    HOOK_FORBIDDEN("pthread_cond_wait");
     WAIT(STROBE_KIND_COND, OBJECT(c));
     (void)RELEASE(OBJECT(m), STROBE_RELEASE_LOCK);
     int r = ORIGINAL(pthread_cond_wait)(c, m);
@@ -184,8 +184,8 @@ HOOK(int, pthread_barrier_wait)(pthread_barrier_t *b)
 
 HOOK(int, sem_wait)(sem_t *s)
 {
-    strobe_hook_forbidden("sem_wait");
-    if (!strobe_hook_tries())
+    HOOK_FORBIDDEN("sem_wait");
+    if (!HOOK_TRIES)
         return ORIGINAL(sem_wait)(s);
     int saved = errno;
 #ifndef __ANDROID__

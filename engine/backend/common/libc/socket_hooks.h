@@ -46,7 +46,7 @@ HOOK(int, ppoll)(struct pollfd *fds, nfds_t count, const struct timespec *timeou
 {
     sigset_t room;
     POLL_SCOPE;
-    POLL_RETURNS(ORIGINAL(ppoll)(fds, count, timeout, strobe_hook_mask(mask, &room)));
+    POLL_RETURNS(ORIGINAL(ppoll)(fds, count, timeout, HOOK_MASK(mask, &room)));
 }
 
 HOOK(int, select)(int count, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout)
@@ -59,7 +59,7 @@ HOOK(int, pselect)(int count, fd_set *r, fd_set *w, fd_set *e, const struct time
 {
     sigset_t room;
     SCOPE(STROBE_KIND_POLL, FD(count));
-    return ORIGINAL(pselect)(count, r, w, e, timeout, strobe_hook_mask(mask, &room));
+    return ORIGINAL(pselect)(count, r, w, e, timeout, HOOK_MASK(mask, &room));
 }
 
 HOOK(int, epoll_wait)(int fd, struct epoll_event *events, int count, int timeout)
@@ -72,7 +72,7 @@ HOOK(int, epoll_pwait)(int fd, struct epoll_event *events, int count, int timeou
 {
     sigset_t room;
     READ_SCOPE(STROBE_KIND_POLL, fd);
-    SET_RETURNS(ORIGINAL(epoll_pwait)(fd, events, count, timeout, strobe_hook_mask(mask, &room)));
+    SET_RETURNS(ORIGINAL(epoll_pwait)(fd, events, count, timeout, HOOK_MASK(mask, &room)));
 }
 
 HOOK(int, connect)(int fd, const struct sockaddr *to, socklen_t length)

@@ -8,8 +8,11 @@
 #include "engine/backend/linux/preload/real.h"
 #include "engine/capture/guard.h"
 
-#define HOOK(type, name) __attribute__((visibility("default"))) type name
-#define ORIGINAL(name)   strobe_real()->name
+#define HOOK(type, name)            __attribute__((visibility("default"))) type name
+#define ORIGINAL(name)              strobe_real()->name
+#define HOOK_THREAD(on)             strobe_hook_thread(on)
+#define HOOK_SCOPE(kind, arg, site) strobe_hook_open(strobe_hook_thread(strobe_switched()), kind, arg, site)
+#define HOOK_FORBIDDEN(name)        strobe_hook_forbidden(name)
 
 /* Returns the calling thread's state, or NULL when its event is not recorded. Registers the thread when it has no state
  * yet. */
@@ -29,12 +32,6 @@ static STROBE_ALWAYS_INLINE void strobe_hook_point(enum strobe_kind kind, uint64
     struct strobe_thread *t = strobe_hook_thread(on);
     if (t)
         strobe_point(t, on, kind, arg, site);
-}
-
-static STROBE_ALWAYS_INLINE struct strobe_hook_scope strobe_hook_scope(enum strobe_kind kind, uint64_t arg,
-                                                                       struct strobe_site site)
-{
-    return strobe_hook_open(strobe_hook_thread(strobe_switched()), kind, arg, site);
 }
 
 /* Aborts in the suspended window. A hook of a function that may wait for a lock calls this first. */

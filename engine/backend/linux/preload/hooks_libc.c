@@ -8,14 +8,9 @@
 #include "engine/backend/linux/preload/hook.h"
 #include "engine/backend/linux/preload/signals.h"
 
-static bool strobe_hook_tries(void)
+static bool traces_locks(void)
 {
     return strobe_switched() != STROBE_OFF && strobe_local.thread;
-}
-
-static const sigset_t *strobe_hook_mask(const sigset_t *mask, sigset_t *room)
-{
-    return strobe_signals_without_ours(mask, room);
 }
 
 /* Meanwhile the parent's thread counts as inside the engine (hooks_jump.S). */
@@ -24,7 +19,7 @@ bool strobe_hook_in_vfork(void)
     return strobe_local.thread && strobe_load_relaxed(&strobe_local.thread->inside);
 }
 
-static bool strobe_hook_own_pipe(int ends[2])
+static bool raise_own_pipe(int ends[2])
 {
     const struct strobe_thread *t = strobe_local.thread;
     bool own = strobe_local.busy || (t && strobe_load_relaxed(&t->inside));
@@ -32,6 +27,10 @@ static bool strobe_hook_own_pipe(int ends[2])
         ends[i] = strobe_linux_raise_descriptor(ends[i]);
     return own;
 }
+
+#define HOOK_TRIES            traces_locks()
+#define HOOK_MASK(mask, room) strobe_signals_without_ours(mask, room)
+#define HOOK_OWNS_PIPE(ends)  raise_own_pipe(ends)
 
 #include "engine/backend/common/libc/descriptor_hooks.h"
 #include "engine/backend/common/libc/file_hooks.h"
