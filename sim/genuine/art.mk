@@ -49,6 +49,14 @@ $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) engine/util/array
                  $B/libstrobe-capture.a | $B/libstrobe-art.so
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 
+# The app's library in the contract tests: its calls go through slots that a capture exchanges.
+native_src := tests/contract_art/native/calls.c
+sources    += $(native_src)
+$B/libcontract-native.so: $(call obj,pic,$(native_src))
+	$(call run,ld)$(link) -shared -Wl,-soname,$(@F) -Wl,-z,now,-z,relro -o $@ $^
+$B/contract_art: | $B/libcontract-native.so
+$B/contract_art: private ldflags += -Wl,-rpath,'$$ORIGIN'
+
 # The lab's sources in these tests come after the engine's libraries on the linker's command line, so libstrobe-art.a is
 # repeated.
 detour_tests := $B/tests/unit/art/test_art_detour $B/tests/unit/art/test_art_moved
