@@ -20,6 +20,7 @@
  *   (always)  IPCThreadState::transact, by slots                 scope IPC
  *             Runtime.nativeLoad's native function               scope LOAD
  *             MessageQueue.nativePollOnce's native function      a new message; scope POLL
+ *   LIBC      functions of the C library, by slots (libc.h)      scopes of native locks, files, sockets, sleeps; wakers
  *
  * A thread waits for a Monitor, not for an object: monitors do not move, and the runtime does not deflate a monitor
  * with waiters. Its address is therefore its identity while a thread waits (S-72). A monitor's entry and its wait set
