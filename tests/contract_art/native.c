@@ -1,6 +1,7 @@
 /* Native waits: a library of the app waits in locks, files and sockets, and another thread ends the wait. */
 #include "tests/contract_art/native/calls.h"
 #include "tests/contract_art/support/stage.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -293,6 +294,108 @@ static void sleeps_and_timeouts_are_waits_that_no_thread_ended(struct contract *
     capture_drop(&s.k);
 }
 
+/* ---- a wait within another hooked call ---- */
+
+static void poll_once(struct strobe_jni *env, strobe_jobject queue, int64_t native_queue, int32_t ms)
+{
+    (void)env, (void)queue, (void)native_queue, (void)ms;
+    app->poll(&(struct pollfd){.fd = scene.event, .events = POLLIN}, 1, -1);
+}
+
+static void play_looper(struct strobe_jni *env, struct stage *s)
+{
+    strobe_jobject queue = java_new(env, "android/os/MessageQueue");
+    stage_await(s, 1);
+    s->cue++;
+    java_virtual(env, queue, "nativePollOnce", "(JI)V", (union strobe_jvalue[]){{.j = 1}, {.i = -1}});
+}
+
+static void play_poster(struct strobe_jni *env, struct stage *s)
+{
+    (void)env;
+    open_event();
+    s->cue++;
+    stage_await(s, 2);
+    stage_pause(STAGE_PAUSE_MS);
+    write_event();
+}
+
+static void a_poll_within_a_loopers_poll_is_one_wait_with_its_waker(struct contract *c)
+{
+    struct stage s;
+    load_app(c);
+    workload_bind(c->art.env, "android/os/MessageQueue", "nativePollOnce", "(JI)V", (void *)poll_once);
+    if (!stage_opens(c, &s))
+        return;
+    stage_enters(&s, "looper", play_looper);
+    stage_enters(&s, "poster", play_poster);
+    stage_closes(&s);
+    struct stage_found f = stage_look(&s, "looper", STROBE_KIND_POLL);
+    CHECK(c, f.scopes == 1, "%d polls", f.scopes);
+    CHECK(c, f.scope.arg == (uint64_t)scene.event, "the reader finds no waker of %llx",
+          (unsigned long long)f.scope.arg);
+    stage_expect_waker(&s, "looper", STROBE_KIND_POLL, "poster");
+    capture_drop(&s.k);
+}
+
+/* ---- waits that outlast the capture ---- */
+
+static void wait_beyond_the_end(struct strobe_jni *env, void *p)
+{
+    (void)env;
+    *(_Atomic int *)p = 1;
+    app->sem_wait(&scene.semaphore);
+}
+
+static void wait_below_java(struct strobe_jni *env, struct stage *s)
+{
+    wait_beyond_the_end(env, &s->cue);
+}
+
+struct stacks {
+    const struct capture *k;
+    uint32_t thread;
+    int deep;
+};
+
+static void count_deep_stack(void *ctx, const struct strobe_record *r)
+{
+    struct stacks *s = ctx;
+    s->deep +=
+        r->kind == STROBE_KIND_ASYNC && r->thread == s->thread && strstr(capture_frame(s->k, r->stack, 1), "deep");
+}
+
+static bool begin_with_sampler(struct contract *c, struct capture *k)
+{
+    struct strobe_config config;
+    capture_config(&config);
+    config.async_interval_ns = 1000000;
+    return capture_begin(c, &config, k);
+}
+
+static void a_native_wait_that_outlasts_the_capture_has_its_stack(struct contract *c)
+{
+    struct stage s;
+    load_app(c);
+    open_scene();
+    if (!stage_opens(c, &s))
+        return;
+    capture_end(&s.k);
+    capture_drop(&s.k);
+    if (!begin_with_sampler(c, &s.k))
+        return;
+    struct stage_actor *a = stage_enters(&s, "waiter", wait_below_java);
+    stage_await(&s, 1);
+    java_thread_asleep(&a->thread);
+    capture_end(&s.k);
+    post_semaphore();
+    java_thread_join(&a->thread);
+    struct stacks found = {.k = &s.k, .thread = capture_thread(&s.k, "waiter")};
+    capture_visit(&s.k, count_deep_stack, &found);
+    CHECK(c, found.deep >= 1, "%d stacks of the wait", found.deep);
+    capture_drop(&s.k);
+}
+
 /* ---- threads that the runtime does not know ---- */
 
 static void *run_unattached(void *p)
@@ -342,14 +445,6 @@ static void copy_library(struct contract *c, char path[TEMPORARY_BYTES], int num
     CHECK(c, dladdr(app, &about) != 0, "the library has no path");
     snprintf(command, sizeof command, "cp '%s' '%s'", about.dli_fname, path);
     CHECK(c, system(command) == 0, "%s", command);
-}
-
-static bool begin_with_sampler(struct contract *c, struct capture *k)
-{
-    struct strobe_config config;
-    capture_config(&config);
-    config.async_interval_ns = 1000000;
-    return capture_begin(c, &config, k);
 }
 
 static void a_library_that_is_loaded_during_a_capture_is_hooked_soon(struct contract *c)
@@ -417,6 +512,9 @@ const struct contract_case contract_cases_native[] = {
      each_function_is_exchanged_while_a_capture_runs_and_only_then, 0},
     {"a_native_wait_names_the_thread_that_ended_it", a_native_wait_names_the_thread_that_ended_it, 0},
     {"sleeps_and_timeouts_are_waits_that_no_thread_ended", sleeps_and_timeouts_are_waits_that_no_thread_ended, 0},
+    {"a_poll_within_a_loopers_poll_is_one_wait_with_its_waker", a_poll_within_a_loopers_poll_is_one_wait_with_its_waker,
+     0},
+    {"a_native_wait_that_outlasts_the_capture_has_its_stack", a_native_wait_that_outlasts_the_capture_has_its_stack, 0},
     {"a_thread_that_is_not_attached_calls_on_unrecorded_and_is_no_waker",
      a_thread_that_is_not_attached_calls_on_unrecorded_and_is_no_waker, 0},
     {"a_library_that_is_loaded_during_a_capture_is_hooked_soon",
