@@ -4,9 +4,10 @@
 #include "tests/contract_art/support/workload.h"
 
 #include <dlfcn.h>
-#include <errno.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 
 static const struct native_calls *open_calls(struct contract *c, const char *path, void **library)
@@ -57,7 +58,8 @@ static struct {
     pthread_cond_t condition;
     sem_t semaphore;
     int pipe[2], event, set;
-    bool ready;
+    _Atomic uint32_t word;
+    _Atomic bool ready;
 } scene;
 
 static void open_scene(void)
@@ -179,6 +181,19 @@ static void write_event(void)
     app->eventfd_write(scene.event, 1);
 }
 
+static void wait_futex(void)
+{
+    while (!scene.ready)
+        app->syscall(SYS_futex, &scene.word, FUTEX_WAIT, 0, NULL, NULL, 0);
+}
+
+static void wake_futex(void)
+{
+    scene.ready = true;
+    scene.word = 1;
+    app->syscall(SYS_futex, &scene.word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 static const struct native_wait {
     enum strobe_kind kind;
     void (*open)(void); /* by the releaser, before the wait; may be NULL */
@@ -190,6 +205,7 @@ static const struct native_wait {
     {STROBE_KIND_RWLOCK, hold_rwlock, write_lock, release_rwlock},
     {STROBE_KIND_RWLOCK, hold_rwlock, read_lock, release_rwlock},
     {STROBE_KIND_COND, NULL, wait_condition, signal_condition},
+    {STROBE_KIND_COND, NULL, wait_futex, wake_futex},
     {STROBE_KIND_SEM, NULL, wait_semaphore, post_semaphore},
     {STROBE_KIND_READ, open_pipe, read_pipe, write_pipe},
     {STROBE_KIND_POLL, open_event, poll_event, write_event},

@@ -43,6 +43,7 @@ $B/sim/virtual.syms: $B/libstrobe-app.so
 	$(call run,gen){ echo sim_virtual_child; $(NM) -D --undefined-only $< | sed -n 's/.* U \([^@]*\).*/\1/p'; } >$@
 $B/sim/virtual.o: $(virtual_obj) $B/sim/virtual.syms
 	$(call run,ld)$(LD) -r --wrap=strobe_art_thread --wrap=strobe_art_registered_thread --wrap=strobe_art_walk_methods \
+	    --wrap=strobe_linux_thread_state \
 	    -o $@ $(virtual_obj) && \
 	    $(OBJCOPY) --wildcard --keep-global-symbols=$B/sim/virtual.syms --keep-global-symbol='sim_posix_*' $@
 $B/strobe-player-virtual: $B/libstrobe-app.so

@@ -8,4 +8,5 @@ static int lock_by_call(pthread_mutex_t *m)
 }
 
 extern const struct native_calls native_calls __attribute__((visibility("default")));
-const struct native_calls native_calls = {STROBE_LIBC_HOOKED(NATIVE_FILL).lock_by_call = lock_by_call};
+const struct native_calls native_calls = {STROBE_LIBC_HOOKED(NATIVE_FILL).syscall = syscall,
+                                          .lock_by_call = lock_by_call};

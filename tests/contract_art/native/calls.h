@@ -6,6 +6,7 @@
 
 struct native_calls {
     STROBE_LIBC_HOOKED(STROBE_LIBC_POINTER)
+    long (*syscall)(long number, ...);
     int (*lock_by_call)(pthread_mutex_t *m); /* calls through the procedure linkage table */
 };
 

@@ -16,6 +16,9 @@
  *   sleep, usleep, nanosleep and kin      scope                              a thread waits for time
  *   pthread_join                          scope; the end is the waker        a thread waits for another one's end
  *   wait and kin                          scope                              a thread waits for a child process
+ *   futex, by syscall                     scope COND; wakes are wakers       runtimes of other languages wait so
+ *   dlopen, android_dlopen_ext            point LOAD before the load         a load takes long; a scope would change
+ *                                                                            the caller that the linker sees
  *   pipe, socketpair, eventfd, epoll_*,   none                               they make, copy and connect channels
  *   dup and kin
  *
@@ -50,6 +53,14 @@ struct strobe_art_libc_hook {
 /* The hooks of locks, which are in a source of their own: they never register their thread. */
 extern const struct strobe_art_libc_hook strobe_art_lock_hooks[];
 extern const uint32_t strobe_art_lock_hook_count;
+
+/* jump.S, and the C functions that it calls. */
+void strobe_art_dlopen(void);
+void strobe_art_dlopen_ext(void);
+void strobe_art_syscall(void);
+void strobe_art_load_begins(void);
+long strobe_art_futex(long number, long word, long operation, long value, long timeout, long other, long third);
+extern void *strobe_art_jump[];
 
 /* Exchanges the slots of libraries that were loaded since the last call. Any thread, between hooks; the sampler,
  * between passes. */
