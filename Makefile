@@ -78,7 +78,8 @@ endif
 
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c engine/method/*/*.c)
 capture_src := $(engine_src) $(wildcard engine/backend/linux/*.c)
-preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) engine/backend/linux/embed/capture.c
+libc_src    := $(wildcard engine/backend/common/libc/*.c)
+preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) $(libc_src) engine/backend/linux/embed/capture.c
 # The library that a program links. strobe_start starts its capture; in the preloaded library, the constructor does.
 embed_src   := $(filter-out $(patsubst %,engine/backend/linux/preload/%.c,load unwinder),$(preload_src)) \
                engine/backend/linux/embed/load.c
@@ -157,7 +158,7 @@ $B/strobe-player-virtual: $B/sim/virtual.o
 $B/strobe-player-virtual-mach: $B/sim/virtual_mach.o
 $(players): $(call obj,obj,$(player_src)) $(sim_libs)
 	$(call run,ld)$(link) $(exports) -Wl,-u,$(player) -Wl,--defsym=sim_player=$(player) -o $@ $(filter %.o,$^) \
-	    -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
+	    $(filter %.so,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 
 $B/libstrobe-capture.a: $(capture_obj)
 	@mkdir -p $(@D) && rm -f $@

@@ -608,26 +608,71 @@ static bool copy_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
            strobe_load_relaxed(&t->scope_frame) == from;
 }
 
+/* The same with an unwinder that walks stopped threads only: the thread is suspended in its call. Such a host suspends
+ * a thread where it is without disturbing the call. Returns false when it does not wait there any more. */
+static bool walk_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint64_t begin, size_t *taken)
+{
+    static const strobe_a32 undisturbed;
+    const struct strobe_host *h = s->engine->host;
+    struct strobe_session_header *head = s->engine->session.header;
+    uint64_t at = h->ticks(h->ctx);
+    if (h->suspend(h->ctx, t->entry->tid, &undisturbed, sampler_patience_ns(s, at), &s->regs) != STROBE_OK)
+        return false;
+    strobe_guard_enter();
+    strobe_bump(&head->suspends, 1);
+    bool waits = is_thread_alive(t) && strobe_load_acquire(&t->entry->scope_begin_ticks) == begin;
+    *taken = waits ? copy_or_walk_stack(s, t) : 0;
+    s->message = strobe_load_relaxed(&t->entry->message);
+    enum strobe_status left = h->resume(h->ctx, t->entry->tid);
+    strobe_bump(&head->resumes, 1);
+    strobe_guard_leave();
+    strobe_stops_add(&head->stops, h->ticks(h->ctx) - at);
+    if (!waits)
+        strobe_bump(&head->suspend_moved, 1);
+    return waits && left == STROBE_OK;
+}
+
+static bool needs_stopped_thread(const struct strobe_unwinder *u)
+{
+    return u->self && !u->hooked;
+}
+
+/* Finds the stack of a thread in the blocking call that began at `begin`. */
+static bool unwind_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint64_t begin, enum strobe_walk_end *how,
+                           uint32_t *count)
+{
+    const struct strobe_engine *e = s->engine;
+    uint64_t frame;
+    size_t copied;
+    if (needs_stopped_thread(e->unwinder)) {
+        bool walked = walk_waiting(s, t, begin, &copied);
+        *count = (uint32_t)copied;
+        *how = s->found;
+        return walked;
+    }
+    if (!copy_waiting(s, t, begin, &frame, &copied))
+        return false;
+    struct strobe_window w = {frame, frame + copied, (uint64_t)(uintptr_t)s->stack - frame, t->root_frame};
+    *how = strobe_unwind_hooked(e->unwinder, frame, &w, s->frames + STROBE_STACK_DEPTH_MAX, e->config.depth_max, count);
+    return true;
+}
+
 /* Takes the stack of a thread in a blocking call, once for each call, when the call has lasted `least_ns`. Impossible
  * with an unwinder that only walks the calling thread. */
 static void take_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, uint64_t least_ns)
 {
     struct strobe_engine *e = s->engine;
-    uint64_t begin = strobe_load_acquire(&t->entry->scope_begin_ticks), frame;
-    size_t copied;
-    bool needs_thread = e->unwinder->self && !e->unwinder->hooked;
+    uint64_t begin = strobe_load_acquire(&t->entry->scope_begin_ticks), cpu;
+    bool impossible = needs_stopped_thread(e->unwinder) && !e->unwinder->stopped;
+    enum strobe_walk_end how;
+    uint32_t count = 0;
     /* A call may have begun after the pass. */
-    if (needs_thread || !begin || begin == t->sampled.waiting_ticks || now < begin + ticks_of_ns(e, least_ns) ||
-        !copy_waiting(s, t, begin, &frame, &copied))
+    if (impossible || !begin || begin == t->sampled.waiting_ticks || now < begin + ticks_of_ns(e, least_ns) ||
+        !unwind_waiting(s, t, begin, &how, &count))
         return;
     t->sampled.waiting_ticks = begin;
-    uint64_t cpu;
     if (e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &cpu) == STROBE_OK)
         t->sampled.cpu_seen_ns = cpu;
-    struct strobe_window w = {frame, frame + copied, (uint64_t)(uintptr_t)s->stack - frame, t->root_frame};
-    uint32_t count = 0;
-    uint64_t *end = s->frames + STROBE_STACK_DEPTH_MAX;
-    enum strobe_walk_end how = strobe_unwind_hooked(e->unwinder, frame, &w, end, e->config.depth_max, &count);
     strobe_bump(&strobe_account_of(t, STROBE_KIND_ASYNC)->requests, 1);
     s->pending.open = 0; /* the record stands for this call, so it is not merged */
     sampler_record(s, t, now, how, count);

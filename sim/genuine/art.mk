@@ -1,6 +1,6 @@
 # The engine on Android's runtime, the fake runtimes, and the contract tests of both. Included by the Makefile.
 
-art_src      := $(wildcard engine/backend/art/*.c engine/backend/art/*/*.c engine/method/*/art/*.c)
+art_src      := $(libc_src) $(wildcard engine/backend/art/*.c engine/backend/art/*/*.[cS] engine/method/*/art/*.c)
 binder_src   := sim/genuine/binder.c
 art_lab_src  := $(filter-out $(binder_src),$(wildcard sim/genuine/*.[cS])) $(wildcard sim/player/dex/*.c)
 fake_src     := $(wildcard sim/fake/art/*.[cS] sim/fake/art/*/*.[cS])
@@ -48,6 +48,14 @@ $(foreach flavour,obj sim pic,$B/$(flavour)/sim/genuine/dexes.o): fixtures/art/c
 $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) engine/util/array.c) $B/libstrobe-art.a \
                  $B/libstrobe-capture.a | $B/libstrobe-art.so
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
+
+# The app's library in the contract tests: its calls go through slots that a capture exchanges.
+native_src := tests/contract_art/native/calls.c
+sources    += $(native_src)
+$B/libcontract-native.so: $(call obj,pic,$(native_src))
+	$(call run,ld)$(link) -shared -Wl,-soname,$(@F) -Wl,-z,now,-z,relro -o $@ $^
+$B/contract_art: | $B/libcontract-native.so
+$B/contract_art: private ldflags += -Wl,-rpath,'$$ORIGIN'
 
 # The lab's sources in these tests come after the engine's libraries on the linker's command line, so libstrobe-art.a is
 # repeated.

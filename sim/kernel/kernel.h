@@ -303,6 +303,7 @@ struct sim_sem {
     struct sim_waiters waiters;
 };
 enum sim_wake sim_sem_wait(struct sim_sem *s, uint64_t timeout_ns);
+bool sim_sem_try(struct sim_sem *s);  /* false: there is no unit, and the thread does not wait */
 void sim_sem_post(struct sim_sem *s); /* any */
 
 /* Like Unsafe.park: one permit per thread. unpark: any. */

@@ -367,6 +367,15 @@ enum sim_wake sim_sem_wait(struct sim_sem *s, uint64_t timeout_ns)
     return sim_block(t, SIM_WAIT_SEM, s, &s->waiters, sim_later(t->kernel->now_ns, timeout_ns));
 }
 
+bool sim_sem_try(struct sim_sem *s)
+{
+    sim_enter();
+    if (!s->count)
+        return false;
+    s->count--;
+    return true;
+}
+
 /* Hands a unit to a waiter; no other thread can take it. */
 void sim_sem_post(struct sim_sem *s)
 {

@@ -10,7 +10,6 @@
     .text
     .p2align 6
     .globl sim_real_frames
-    .hidden sim_real_frames
 sim_real_frames:
 
 #if defined(__x86_64__) || defined(__aarch64__)

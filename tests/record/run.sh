@@ -316,7 +316,8 @@ compile=$(<"$B/flags")
 if grep -q 'free(planted);' "$work/planted/sampler.c" &&
     $compile -Wno-error -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec -shared \
         -o "$work/planted/libstrobe-preload.so" "$work/planted/sampler.c" \
-        $(find "$B/pic/engine/"{store,capture,method,backend/linux} -name '*.o' ! -name sampler.o) -ldl; then
+        $(find "$B/pic/engine/"{store,capture,method,backend/linux,backend/common} -name '*.o' ! -name sampler.o) \
+        -ldl; then
     # With this limit of pending signals no CPU clock ticks, so the sampler suspends threads.
     (ulimit -i 100 && exec "$work/planted/strobe" record --no-convert -o "$work/planted/s.strobe" -- \
         "$own/blocking_calls") >"$work/planted.out" 2>&1

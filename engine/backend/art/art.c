@@ -2,6 +2,7 @@
 #include "engine/base/error_format.h"
 
 #include "engine/backend/art/hooks/events.h"
+#include "engine/backend/art/hooks/libc.h"
 #include "engine/backend/art/names.h"
 #include "engine/backend/art/own_threads.h"
 #include "engine/backend/common/capture_life.h"
@@ -26,9 +27,9 @@ static strobe_a32 life; /* capture_life.h */
 /* The features in order of start. Threads come first, so that new threads are registered. Allocations come last, so
  * that those of the start itself are not recorded. The end removes the features in reverse order. */
 static const struct strobe_art_feature *const features[] = {
-    &strobe_art_feature_threads, &strobe_art_feature_monitor, &strobe_art_feature_wait,
-    &strobe_art_feature_park,    &strobe_art_feature_gc,      &strobe_art_feature_calls,
-    &strobe_art_feature_loop,    &strobe_art_feature_jni,     &strobe_art_feature_alloc,
+    &strobe_art_feature_threads, &strobe_art_feature_monitor, &strobe_art_feature_wait, &strobe_art_feature_park,
+    &strobe_art_feature_gc,      &strobe_art_feature_calls,   &strobe_art_feature_loop, &strobe_art_feature_jni,
+    &strobe_art_feature_libc,    &strobe_art_feature_alloc,
 };
 enum { FEATURES = sizeof features / sizeof features[0] };
 static bool in_place[FEATURES];
@@ -132,12 +133,19 @@ static enum strobe_status art_find_runtime(void *vm, const struct strobe_art_opt
     return STROBE_OK;
 }
 
+enum { LIBRARIES_PER_SECOND = 10 }; /* how often new libraries are looked for */
+
 static void art_between_passes(void *ctx)
 {
     static uint64_t last_ticks;
-    uint64_t now = strobe_art_now();
+    static uint64_t renewed_ticks;
+    uint64_t now = strobe_art_now(), second = strobe_art.host.linux.host.ticks_per_second;
     (void)ctx;
-    if (now - last_ticks < strobe_art.host.linux.host.ticks_per_second)
+    if (now - renewed_ticks >= second / LIBRARIES_PER_SECOND) {
+        renewed_ticks = now;
+        strobe_art_libc_renew();
+    }
+    if (now - last_ticks < second)
         return;
     last_ticks = now;
     strobe_art_find_threads();

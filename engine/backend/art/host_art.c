@@ -1,5 +1,7 @@
 #include "engine/backend/art/host_art.h"
 
+#include "engine/backend/linux/thread_state.h"
+
 #include "engine/capture/thread.h"
 
 #include <stddef.h>
@@ -90,11 +92,24 @@ static enum strobe_status art_host_resume(void *ctx, uint32_t tid)
     return thread ? STROBE_OK : STROBE_LATE;
 }
 
+/* Where the state cannot be read, a clock that advances between two readings shows that the thread runs. */
+static bool art_host_thread_runs(void *ctx, uint32_t tid)
+{
+    const struct strobe_host *h = &art_host_of(ctx)->linux.host;
+    uint64_t before = 0, later = 0;
+    char state = strobe_linux_thread_state(tid);
+    if (state)
+        return state == 'R';
+    return h->thread_cpu_ns(ctx, tid, &before) == STROBE_OK && h->thread_cpu_ns(ctx, tid, &later) == STROBE_OK &&
+           later != before;
+}
+
 void strobe_art_host_init(struct strobe_art_host *h, const struct strobe_libart *a, const struct strobe_art_runtime *r,
                           struct strobe_art_threads *threads, struct strobe_art_walk *walks)
 {
     *h = (struct strobe_art_host){.libart = a, .runtime = r, .threads = threads, .walks = walks};
     strobe_linux_init(&h->linux, clock_gettime);
+    h->linux.host.thread_runs = art_host_thread_runs;
     h->linux.host.suspend = art_host_suspend;
     h->linux.host.settle = art_host_settle;
     h->linux.host.resume = art_host_resume;

@@ -1,5 +1,5 @@
-/* The engine's host on ART: clocks, counters and safe reads of the Linux host, and suspension of threads by the
- * runtime.
+/* The engine's host on ART: clocks, counters and safe reads of the Linux host, the kernel's state of a thread, and
+ * suspension of threads by the runtime.
  *
  * ThreadList::SuspendThreadByThreadId suspends a thread. The thread stops at its next suspension point. A thread that
  * runs native code counts as suspended: it cannot return to managed code. No signal is sent, no system call is

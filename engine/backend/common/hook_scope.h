@@ -33,15 +33,29 @@ struct strobe_hook_scope {
     uint32_t token;   /* 0: no scope was opened */
     uint32_t capture; /* strobe_capture_number when the scope was opened */
     struct strobe_site site;
+    bool is_outer; /* the scope is that of an outer hook, which closes it */
 };
 
 static inline struct strobe_hook_scope strobe_hook_open(struct strobe_thread *thread, enum strobe_kind kind,
                                                         uint64_t arg, struct strobe_site site)
 {
-    struct strobe_hook_scope s = {thread, 0, strobe_load_relaxed(&strobe_capture_number), site};
+    struct strobe_hook_scope s = {thread, 0, strobe_load_relaxed(&strobe_capture_number), site, false};
     if (thread)
         s.token = strobe_scope_begin(thread, kind, arg, site);
     return s;
+}
+
+/* The same for a hook whose call may be a part of another hooked call. Then the outer scope covers the call, and no
+ * second one is opened. Inside a scope of the same kind, the wait of the inner call is the outer one's: it names its
+ * waker. */
+static inline struct strobe_hook_scope strobe_hook_open_outermost(struct strobe_thread *thread, enum strobe_kind kind,
+                                                                  uint64_t arg, struct strobe_site site)
+{
+    const struct strobe_scope *top = thread && thread->scope_count ? &thread->scope[thread->scope_count - 1] : NULL;
+    if (!strobe_unlikely(top && top->frame > site.frame))
+        return strobe_hook_open(thread, kind, arg, site);
+    return (struct strobe_hook_scope){thread, top->kind == kind ? thread->scope_count : 0,
+                                      strobe_load_relaxed(&strobe_capture_number), site, true};
 }
 
 static inline bool strobe_hook_is_of_this_capture(const struct strobe_hook_scope *s)
@@ -57,6 +71,8 @@ static inline bool strobe_hook_is_open(const struct strobe_hook_scope *s)
 
 static inline void strobe_hook_close(const struct strobe_hook_scope *s)
 {
+    if (s->is_outer)
+        return;
     if (strobe_hook_is_open(s))
         strobe_scope_end(s->thread, s->token, s->site);
     else if (strobe_hook_is_of_this_capture(s))
@@ -70,6 +86,8 @@ static inline void strobe_hook_close(const struct strobe_hook_scope *s)
 /* Right after strobe_hook_open: the call is about to wait for `what`. */
 static inline void strobe_hook_waits(const struct strobe_hook_scope *s, uint64_t what)
 {
+    if (s->token && s->is_outer)
+        s->thread->scope[s->token - 1].arg = what; /* the reader pairs call and waker by this argument */
     if (s->token)
         strobe_wait_begin(s->thread, what);
 }

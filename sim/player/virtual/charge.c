@@ -49,9 +49,11 @@ static void charge_self_usage(void *ctx, struct strobe_usage *out)
     original_host.self_usage(ctx, out);
 }
 
+/* The cost passes before the clock is read: a sampler that reads it twice sees whether the thread runs. */
 static enum strobe_status charge_thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
 {
     sim_virtual_charge(sim_virtual_costs.thread_clock);
+    sim_compute(0);
     return original_host.thread_cpu_ns(ctx, tid, out);
 }
 

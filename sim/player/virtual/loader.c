@@ -51,6 +51,27 @@ struct strobe_thread *__wrap_strobe_art_thread(uint32_t on)
     return __real_strobe_art_thread(on);
 }
 
+/* The same for hooks of locks. */
+struct strobe_thread *__real_strobe_art_registered_thread(uint32_t on);
+struct strobe_thread *__wrap_strobe_art_registered_thread(uint32_t on);
+struct strobe_thread *__wrap_strobe_art_registered_thread(uint32_t on)
+{
+    sim_virtual_charge(sim_virtual_costs.hook);
+    return __real_strobe_art_registered_thread(on);
+}
+
+/* The file of a thread's state. Reading it takes about as long as the three system calls, each of which costs what
+ * reading the counters costs. */
+char __wrap_strobe_linux_thread_state(uint32_t tid);
+char __wrap_strobe_linux_thread_state(uint32_t tid)
+{
+    enum { CALLS = 3 };
+    sim_virtual_charge(CALLS * sim_virtual_costs.usage);
+    sim_compute(0);
+    const struct sim_posix_thread *t = sim_posix_thread_of(tid);
+    return !t ? 0 : t->thread->state == SIM_RUNNING || t->thread->state == SIM_READY ? 'R' : 'S';
+}
+
 static enum strobe_status virtual_art_begin(struct strobe_jvm *vm, const struct strobe_art_options *options,
                                             struct strobe_error *error)
 {

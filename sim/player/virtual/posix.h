@@ -88,6 +88,7 @@ int sim_posix_rwlock_wrlock(pthread_rwlock_t *l);
 int sim_posix_rwlock_unlock(pthread_rwlock_t *l);
 int sim_posix_sem_init(sem_t *s, int shared, unsigned value);
 int sim_posix_sem_wait(sem_t *s);
+int sim_posix_sem_trywait(sem_t *s);
 int sim_posix_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until);
 int sim_posix_sem_post(sem_t *s);
 int sim_posix_sem_getvalue(sem_t *s, int *value);
@@ -139,6 +140,7 @@ void *sim_posix_dlopen(const char *path, int flags); /* NULL for the vDSO */
 #define pthread_rwlock_unlock         sim_posix_rwlock_unlock
 #define sem_init                      sim_posix_sem_init
 #define sem_wait                      sim_posix_sem_wait
+#define sem_trywait                   sim_posix_sem_trywait
 #define sem_clockwait                 sim_posix_sem_clockwait
 #define sem_post                      sim_posix_sem_post
 #define sem_getvalue                  sim_posix_sem_getvalue

@@ -90,7 +90,7 @@ pid_t sim_posix_getpid(void)
 
 /* ---- events */
 
-enum { EVENTS = 1024, FIRST_EVENT = 1 << 24 }; /* above all file descriptors of the process */
+enum { EVENTS = 1024, FIRST_EVENT = 2048 }; /* above all file descriptors of the process; the engine knows 4096 */
 static struct sim_sem events[EVENTS];
 static int event_count;
 
@@ -139,7 +139,7 @@ int sim_posix_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patie
 
 /* ---- devices */
 
-enum { TIMERS = 65536, FIRST_TIMER = FIRST_EVENT + EVENTS };
+enum { TIMERS = 65536, FIRST_TIMER = 1 << 24 };
 static uint64_t timers[TIMERS]; /* duration of the next read, ns */
 static int timer_count;
 

@@ -132,17 +132,22 @@ int sim_posix_rwlock_tryrdlock(pthread_rwlock_t *l)
 
 int sim_posix_rwlock_trywrlock(pthread_rwlock_t *l)
 {
-    return sim_rwlock_try_write(posix_rwlock_of(l)) ? 0 : EBUSY;
+    if (!sim_rwlock_try_write(posix_rwlock_of(l)))
+        return EBUSY;
+    l->__data.__cur_writer = 1;
+    return 0;
 }
 
 int sim_posix_rwlock_wrlock(pthread_rwlock_t *l)
 {
     sim_rwlock_write(posix_rwlock_of(l));
+    l->__data.__cur_writer = 1; /* the engine reads it */
     return 0;
 }
 
 int sim_posix_rwlock_unlock(pthread_rwlock_t *l)
 {
+    l->__data.__cur_writer = 0;
     sim_rwlock_unlock(posix_rwlock_of(l));
     return 0;
 }
@@ -162,6 +167,14 @@ int sim_posix_sem_wait(sem_t *s)
 {
     sim_sem_wait(posix_sem_of(s), UINT64_MAX);
     return 0;
+}
+
+int sim_posix_sem_trywait(sem_t *s)
+{
+    if (sim_sem_try(posix_sem_of(s)))
+        return 0;
+    errno = EAGAIN;
+    return -1;
 }
 
 int sim_posix_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)

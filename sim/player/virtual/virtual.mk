@@ -2,13 +2,16 @@
 # kernel's implementation of POSIX. Included by the Makefile.
 
 virtual_src   := $(wildcard sim/player/virtual/*.c)
+virtual_src   := $(filter-out sim/player/virtual/device.c,$(virtual_src))
+# The app: the part of the player that makes the scenario's calls. It is a library, so its calls go through slots of a
+# global offset table, which the engine exchanges. The engine is in the program.
+virtual_app   := $(addprefix sim/player/,queue.c executor_art.c executor_frames.c step.c waits.c virtual/device.c)
 # Sources compiled again. The lab's build of the engine itself is used as it is.
-virtual_again := sim/player/art.c sim/player/notes.c sim/player/play.c sim/player/queue.c sim/player/executor_art.c \
-                 sim/player/executor_frames.c sim/player/step.c sim/player/waits.c sim/fake/art/pthreads.c \
+virtual_again := sim/player/art.c sim/player/notes.c sim/player/play.c sim/fake/art/pthreads.c \
                  $(filter-out $(lab_backend),$(art_src)) \
                  $(addprefix engine/backend/linux/,host_linux.c suspend.c handshake.c)
 virtual_mach_src := $(wildcard sim/player/virtual/mach/*.c)
-sources       += $(virtual_src) $(virtual_mach_src)
+sources       += $(virtual_src) $(virtual_mach_src) sim/player/virtual/device.c
 
 # The fake Mach without its threads, which sim/player/virtual/mach replaces.
 virtual_xnu   := $(filter-out sim/fake/mach/pthreads.c,$(wildcard sim/fake/mach/*.[cS]))
@@ -26,10 +29,27 @@ $B/virtual/%.o: %.c sim/player/virtual/posix.h $B/flags
 	$(call run,cc)$(compile) $(sim_flags) -DSIM_VIRTUAL -Dsim_real_child=sim_virtual_player $(flavour) \
 	    -include sim/player/virtual/posix.h -c -o $@ $<
 
+$B/app/%.o: %.c sim/player/virtual/posix.h $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(compile) $(sim_flags) -fPIC -DSIM_VIRTUAL -include sim/player/virtual/posix.h -c -o $@ $<
+
+# What the program must export to the app is left undefined here. -z now: Android binds all slots at once.
+$B/libstrobe-app.so: $(call obj,app,$(virtual_app))
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-app.so -Wl,-z,now -Wl,--defsym=$(transact)=sim_real_art_binder \
+	    -o $@ $^
+
 virtual_obj := $(call obj,virtual,$(virtual_again)) $(call obj,sim,$(virtual_src) sim/player/frames.S)
-$B/sim/virtual.o: $(virtual_obj)
-	$(call run,ld)$(LD) -r --wrap=strobe_art_thread --wrap=strobe_art_walk_methods -o $@ $^ && \
-	    $(OBJCOPY) --keep-global-symbol=sim_virtual_child $@
+$B/sim/virtual.syms: $B/libstrobe-app.so
+	$(call run,gen){ echo sim_virtual_child; $(NM) -D --undefined-only $< | sed -n 's/.* U \([^@]*\).*/\1/p'; } >$@
+$B/sim/virtual.o: $(virtual_obj) $B/sim/virtual.syms
+	$(call run,ld)$(LD) -r --wrap=strobe_art_thread --wrap=strobe_art_registered_thread --wrap=strobe_art_walk_methods \
+	    --wrap=strobe_linux_thread_state \
+	    -o $@ $(virtual_obj) && \
+	    $(OBJCOPY) --wildcard --keep-global-symbols=$B/sim/virtual.syms --keep-global-symbol='sim_posix_*' $@
+$B/strobe-player-virtual: $B/libstrobe-app.so
+$B/strobe-player-virtual: private exports := -Wl,--export-dynamic-symbol='sim_posix_*' \
+                                             -Wl,--export-dynamic-symbol=pthread_attr_setstack \
+                                             -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib/strobe'
 
 # The engine's calls of functions that are forbidden while a thread is suspended go through the guard's entry points
 # (sim/fake/mach/guard), by the functions' names in virtual time.

@@ -1,4 +1,4 @@
-/* Replaces sim/player/work.c in virtual time. */
+/* Replaces sim/player/work.c in virtual time, except the device (device.c). */
 #include "sim/player/work.h"
 
 #include "sim/kernel/kernel.h"
@@ -27,13 +27,6 @@ void sim_work_do(uint64_t ns, uint64_t turns_per_ms)
     (void)turns_per_ms;
     if (ns)
         sim_compute(ns);
-}
-
-void sim_work_device(int *device, uint64_t latency_ns)
-{
-    (void)device;
-    if (latency_ns)
-        sim_io(latency_ns);
 }
 
 uint64_t sim_work_thread_cpu_ns(void)

@@ -20,6 +20,7 @@
  *   (always)  IPCThreadState::transact, by slots                 scope IPC
  *             Runtime.nativeLoad's native function               scope LOAD
  *             MessageQueue.nativePollOnce's native function      a new message; scope POLL
+ *   LIBC      functions of the C library, by slots (libc.h)      scopes of native locks, files, sockets, sleeps; wakers
  *
  * A thread waits for a Monitor, not for an object: monitors do not move, and the runtime does not deflate a monitor
  * with waiters. Its address is therefore its identity while a thread waits (S-72). A monitor's entry and its wait set
@@ -76,6 +77,10 @@ extern struct strobe_art strobe_art;
  * is left, and when the engine has no space for the thread. The last two are counted as untracked events. */
 struct strobe_thread *strobe_art_thread(uint32_t on);
 
+/* The same, but never registers a thread. Registration may call the allocator, so hooks of locks use this function: the
+ * lock may be the allocator's. */
+struct strobe_thread *strobe_art_registered_thread(uint32_t on);
+
 /* Registers the calling thread, the runtime's `thread`, or updates its ids. The engine's own threads are not
  * registered: they are busy (strobe_local) before they attach to the runtime. */
 void strobe_art_thread_begins(void *thread);
@@ -98,7 +103,7 @@ struct strobe_art_feature {
 };
 extern const struct strobe_art_feature strobe_art_feature_alloc, strobe_art_feature_jni, strobe_art_feature_monitor,
     strobe_art_feature_wait, strobe_art_feature_park, strobe_art_feature_gc, strobe_art_feature_calls,
-    strobe_art_feature_loop, strobe_art_feature_threads;
+    strobe_art_feature_loop, strobe_art_feature_threads, strobe_art_feature_libc;
 
 /* ---- functions for hooks */
 

@@ -1,5 +1,6 @@
 /* Calls that may take long: into another process by Binder, and loading a library. */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/backend/art/hooks/libc.h"
 #include "engine/base/error.h"
 
 static struct strobe_hook transact_hook, load_hook;
@@ -25,6 +26,7 @@ static strobe_jobject on_native_load(struct strobe_jni *env, strobe_jclass class
     strobe_jobject error = ((strobe_jobject(*)(struct strobe_jni *, strobe_jclass, strobe_jobject, strobe_jobject,
                                                strobe_jobject))load_hook.original)(env, class, name, loader, more);
     strobe_hook_close(&s);
+    strobe_art_libc_renew();
     return error;
 }
 

@@ -73,6 +73,7 @@ static void on_thread_exit(void *p)
         return;
     strobe_art_thread_leaves();
     threads_renew_name(t);
+    strobe_hand_over(t, (uint64_t)(uintptr_t)pthread_self(), STROBE_RELEASE_ALL, STROBE_HERE);
     strobe_thread_detach(t);
 }
 
@@ -120,6 +121,17 @@ static bool threads_register_self(void *thread)
     return true;
 }
 
+static struct strobe_thread *threads_registered_self(const struct strobe_local *l)
+{
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    struct strobe_thread *t = l->thread;
+    if (strobe_unlikely(!t || frame - t->stack_low < STROBE_ART_STACK_LEAST)) {
+        threads_count_untracked();
+        return NULL;
+    }
+    return t;
+}
+
 struct strobe_thread *strobe_art_thread(uint32_t on)
 {
     struct strobe_local *l = &strobe_local;
@@ -134,13 +146,15 @@ struct strobe_thread *strobe_art_thread(uint32_t on)
             return NULL;
         }
     }
-    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-    struct strobe_thread *t = l->thread;
-    if (strobe_unlikely(!t || frame - t->stack_low < STROBE_ART_STACK_LEAST)) {
-        threads_count_untracked();
+    return threads_registered_self(l);
+}
+
+struct strobe_thread *strobe_art_registered_thread(uint32_t on)
+{
+    const struct strobe_local *l = &strobe_local;
+    if (on == STROBE_OFF || l->busy || l->capture != strobe_load_relaxed(&strobe_capture_number))
         return NULL;
-    }
-    return t;
+    return threads_registered_self(l);
 }
 
 void strobe_art_thread_begins(void *thread)

@@ -1,52 +1,14 @@
-/* Exchanges slots of the global offset table. All slots are found first, under the loader's lock (dl_iterate_phdr(3)),
- * and then changed. The caller must not unload a library in between.
- *
- * Source of the tables: System V ABI (gABI) chapter 5, and its supplements for each processor. Packed relocations
- * (RELR, Android's APS2) are not read. RELR names no symbols. APS2 may hold GLOB_DAT, whose calls are then not seen,
- * and never holds JUMP_SLOT. */
+/* Exchanges the slots of one function (elf_slots.h). All slots are found first, under the loader's lock
+ * (dl_iterate_phdr(3)), and then changed. The caller must not unload a library in between. */
 #include "engine/backend/art/hooks/hook_slot.h"
+#include "engine/backend/art/hooks/elf_slots.h"
 #include "engine/backend/art/mapping.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#if defined(__x86_64__)
-enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOB_DAT = R_X86_64_GLOB_DAT, ABSOLUTE = R_X86_64_64 };
-#elif defined(__aarch64__)
-enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT, ABSOLUTE = R_AARCH64_ABS64 };
-#elif defined(__arm__)
-enum { JUMP_SLOT = R_ARM_JUMP_SLOT, GLOB_DAT = R_ARM_GLOB_DAT, ABSOLUTE = R_ARM_ABS32 };
-#elif defined(__i386__)
-enum { JUMP_SLOT = R_386_JMP_SLOT, GLOB_DAT = R_386_GLOB_DAT, ABSOLUTE = R_386_32 };
-#else
-#error "the relocations that bind functions are known for x86 and ARM only"
-#endif
-
-#if __SIZEOF_POINTER__ == 8
-#define RELOCATION_TYPE(info)   ELF64_R_TYPE(info)
-#define RELOCATION_SYMBOL(info) ELF64_R_SYM(info)
-#else
-#define RELOCATION_TYPE(info)   ELF32_R_TYPE(info)
-#define RELOCATION_SYMBOL(info) ELF32_R_SYM(info)
-#endif
-
-/* A library's table of relocations. */
-struct table {
-    uintptr_t at;
-    size_t bytes;
-    bool addends;
-};
-
-struct library {
-    const struct dl_phdr_info *info;
-    uintptr_t symbols, names;
-    size_t names_bytes;
-    struct table all, of_calls, without_addends;
-};
 
 struct slot {
     void **at;
@@ -63,64 +25,6 @@ struct search {
 
 /* ---- finding slots ---- */
 
-static bool is_within_library(const struct library *l, uintptr_t at, size_t bytes)
-{
-    for (int i = 0; i < l->info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &l->info->dlpi_phdr[i];
-        uintptr_t start = l->info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && at >= start && bytes <= segment->p_memsz &&
-            at - start <= segment->p_memsz - bytes)
-            return true;
-    }
-    return false;
-}
-
-/* Returns the address of an entry of the dynamic section. Some loaders add the bias to it, others leave the file's
- * value. */
-static uintptr_t dynamic_address(const struct library *l, uintptr_t said)
-{
-    return is_within_library(l, said, 1) ? said : l->info->dlpi_addr + said;
-}
-
-/* Returns false when the library has no symbol table, and therefore no slots. */
-static bool read_slot_tables(struct library *l, const ElfW(Dyn) * d, size_t count)
-{
-    bool calls_have_addends = false;
-    for (size_t i = 0; i < count && d[i].d_tag != DT_NULL; i++)
-        switch (d[i].d_tag) {
-        case DT_SYMTAB: l->symbols = dynamic_address(l, d[i].d_un.d_ptr); break;
-        case DT_STRTAB: l->names = dynamic_address(l, d[i].d_un.d_ptr); break;
-        case DT_STRSZ: l->names_bytes = d[i].d_un.d_val; break;
-        case DT_JMPREL: l->of_calls.at = dynamic_address(l, d[i].d_un.d_ptr); break;
-        case DT_PLTRELSZ: l->of_calls.bytes = d[i].d_un.d_val; break;
-        case DT_PLTREL: calls_have_addends = d[i].d_un.d_val == DT_RELA; break;
-        case DT_RELA: l->all.at = dynamic_address(l, d[i].d_un.d_ptr); break;
-        case DT_RELASZ: l->all.bytes = d[i].d_un.d_val; break;
-        case DT_REL: l->without_addends.at = dynamic_address(l, d[i].d_un.d_ptr); break;
-        case DT_RELSZ: l->without_addends.bytes = d[i].d_un.d_val; break;
-        }
-    l->all.addends = true;
-    l->of_calls.addends = calls_have_addends;
-    return l->symbols && l->names && is_within_library(l, l->names, l->names_bytes);
-}
-
-/* Returns the symbol of a relocation if it has the wanted name. */
-static const ElfW(Sym) * symbol_named(const struct library *l, size_t index, const char *name)
-{
-    const ElfW(Sym) *symbol = (const ElfW(Sym) *)l->symbols + index;
-    size_t bytes = strlen(name) + 1;
-    if (index == 0 || !is_within_library(l, (uintptr_t)symbol, sizeof *symbol) || symbol->st_name >= l->names_bytes ||
-        bytes > l->names_bytes - symbol->st_name)
-        return NULL;
-    return memcmp((const char *)l->names + symbol->st_name, name, bytes) == 0 ? symbol : NULL;
-}
-
-static bool is_bound_slot(const struct library *l, const ElfW(Sym) * symbol, const void *value)
-{
-    return !is_within_library(l, (uintptr_t)value, 1) ||
-           (symbol->st_shndx != SHN_UNDEF && (uintptr_t)value == l->info->dlpi_addr + symbol->st_value);
-}
-
 static void add_found_slot(struct search *s, struct slot found)
 {
     for (uint32_t i = 0; i < s->count; i++) /* tables may overlap */
@@ -132,42 +36,20 @@ static void add_found_slot(struct search *s, struct slot found)
         s->slot[s->count++] = found;
 }
 
-static void search_relocations(const struct library *l, const struct table *t, struct search *s)
+static void search_slot(void *p, const struct strobe_elf_slot *slot)
 {
-    size_t bytes = t->addends ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel));
-    if (!t->at || !is_within_library(l, t->at, t->bytes))
-        return;
-    for (size_t i = 0; i < t->bytes / bytes; i++) {
-        const ElfW(Rel) *r = (const ElfW(Rel) *)(t->at + i * bytes); /* a Rela begins as a Rel does */
-        unsigned long type = RELOCATION_TYPE(r->r_info);
-        if (type != JUMP_SLOT && type != GLOB_DAT && type != ABSOLUTE)
-            continue;
-        const ElfW(Sym) *symbol = symbol_named(l, RELOCATION_SYMBOL(r->r_info), s->symbol);
-        uintptr_t at = l->info->dlpi_addr + r->r_offset;
-        bool beyond = t->addends && ((const ElfW(Rela) *)r)->r_addend != 0;
-        if (!symbol || beyond || at % sizeof(void *) || !is_within_library(l, at, sizeof(void *)))
-            continue;
-        void *value = __atomic_load_n((void **)at, __ATOMIC_ACQUIRE);
-        if (value)
-            add_found_slot(s, (struct slot){(void **)at, value, is_bound_slot(l, symbol, value)});
-    }
+    struct search *s = p;
+    if (strcmp(slot->name, s->symbol) == 0)
+        add_found_slot(s, (struct slot){slot->at, slot->value, slot->bound});
 }
 
 static int search_library(struct dl_phdr_info *info, size_t info_bytes, void *p)
 {
-    struct library l = {.info = info};
+    struct strobe_elf_dynamic d;
     struct search *s = p;
     (void)info_bytes;
-    if (is_within_library(&l, (uintptr_t)&strobe_hook_slots, 1))
-        return 0;
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC &&
-            read_slot_tables(&l, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
-                             info->dlpi_phdr[i].p_memsz / sizeof(ElfW(Dyn)))) {
-            search_relocations(&l, &l.of_calls, s);
-            search_relocations(&l, &l.all, s);
-            search_relocations(&l, &l.without_addends, s);
-        }
+    if (!strobe_elf_contains(info, (uintptr_t)&strobe_hook_slots, 1) && strobe_elf_dynamic(info, &d))
+        strobe_elf_slots(&d, search_slot, s);
     return s->full;
 }
 

@@ -1,16 +1,18 @@
-/* The parts of every hook: a point beside the real call, or a scope around it. See common/hook_scope.h.
- *
- * A hook calls its real function, and reports its event with STROBE_HERE, the place that called the hook. While capture
- * is off, and on a thread that cannot be registered, a hook only calls the real function. */
+/* What hooks of the preloaded library use, also those that it shares with Android (common/libc/hook.h). A hook has the
+ * name of its function, which the dynamic linker then finds first. */
 #ifndef STROBE_BACKEND_LINUX_PRELOAD_HOOK_H
 #define STROBE_BACKEND_LINUX_PRELOAD_HOOK_H
 
-#include "engine/backend/common/hook_scope.h"
+#include "engine/backend/common/libc/hook.h"
 #include "engine/backend/linux/preload/preload.h"
 #include "engine/backend/linux/preload/real.h"
 #include "engine/capture/guard.h"
 
-#define HOOK __attribute__((visibility("default")))
+#define HOOK(type, name)            __attribute__((visibility("default"))) type name
+#define ORIGINAL(name)              strobe_real()->name
+#define HOOK_THREAD(on)             strobe_hook_thread(on)
+#define HOOK_SCOPE(kind, arg, site) strobe_hook_open(strobe_hook_thread(strobe_switched()), kind, arg, site)
+#define HOOK_FORBIDDEN(name)        strobe_hook_forbidden(name)
 
 /* Returns the calling thread's state, or NULL when its event is not recorded. Registers the thread when it has no state
  * yet. */
@@ -31,20 +33,6 @@ static STROBE_ALWAYS_INLINE void strobe_hook_point(enum strobe_kind kind, uint64
     if (t)
         strobe_point(t, on, kind, arg, site);
 }
-
-/* A scope that ends with its function. */
-#define SCOPE(kind, arg)                                                                                               \
-    struct strobe_hook_scope scope_ STROBE_SCOPED =                                                                    \
-        strobe_hook_open(strobe_hook_thread(strobe_switched()), kind, arg, STROBE_HERE);                               \
-    (void)scope_
-
-/* A scope around a wait for `what`. When the call returns, the hook reports the outcome with strobe_hook_woken. */
-#define WAIT(kind, what)                                                                                               \
-    SCOPE(kind, what);                                                                                                 \
-    strobe_hook_waits(&scope_, what)
-
-/* Right before a release of `what`. Right after it, the hook calls strobe_hook_release_end. */
-#define RELEASE(what, how) strobe_hook_release_begin(strobe_hook_thread(strobe_switched()), what, how, STROBE_HERE)
 
 /* Aborts in the suspended window. A hook of a function that may wait for a lock calls this first. */
 static inline void strobe_hook_forbidden(const char *name)

@@ -40,7 +40,7 @@ static STROBE_ALWAYS_INLINE void freed(const void *p, struct strobe_site site)
         strobe_point_dense(t, on, STROBE_KIND_FREE, (uint64_t)(uintptr_t)p, site);
 }
 
-HOOK void *malloc(size_t bytes)
+HOOK(void *, malloc)(size_t bytes)
 {
     strobe_hook_forbidden("malloc");
     struct strobe_real *real = strobe_real();
@@ -51,7 +51,7 @@ HOOK void *malloc(size_t bytes)
     return p;
 }
 
-HOOK void free(void *p)
+HOOK(void, free)(void *p)
 {
     strobe_hook_forbidden("free");
     struct strobe_real *real = strobe_real();
@@ -62,7 +62,7 @@ HOOK void free(void *p)
         freed(p, STROBE_HERE);
 }
 
-HOOK void *calloc(size_t count, size_t bytes)
+HOOK(void *, calloc)(size_t count, size_t bytes)
 {
     strobe_hook_forbidden("calloc");
     struct strobe_real *real = strobe_real();
@@ -83,7 +83,7 @@ static void *move_early(void *p, size_t bytes)
     return q;
 }
 
-HOOK void *realloc(void *p, size_t bytes)
+HOOK(void *, realloc)(void *p, size_t bytes)
 {
     strobe_hook_forbidden("realloc");
     struct strobe_real *real = strobe_real();
@@ -94,7 +94,7 @@ HOOK void *realloc(void *p, size_t bytes)
     return q;
 }
 
-HOOK void *reallocarray(void *p, size_t count, size_t bytes)
+HOOK(void *, reallocarray)(void *p, size_t count, size_t bytes)
 {
     strobe_hook_forbidden("reallocarray");
     void *q = strobe_real()->reallocarray(p, count, bytes);
@@ -102,7 +102,7 @@ HOOK void *reallocarray(void *p, size_t count, size_t bytes)
     return q;
 }
 
-HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)
+HOOK(int, posix_memalign)(void **out, size_t alignment, size_t bytes)
 {
     strobe_hook_forbidden("posix_memalign");
     int r = strobe_real()->posix_memalign(out, alignment, bytes);
@@ -110,7 +110,7 @@ HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)
     return r;
 }
 
-HOOK void *aligned_alloc(size_t alignment, size_t bytes)
+HOOK(void *, aligned_alloc)(size_t alignment, size_t bytes)
 {
     strobe_hook_forbidden("aligned_alloc");
     void *p = strobe_real()->aligned_alloc(alignment, bytes);
@@ -118,7 +118,7 @@ HOOK void *aligned_alloc(size_t alignment, size_t bytes)
     return p;
 }
 
-HOOK void *memalign(size_t alignment, size_t bytes)
+HOOK(void *, memalign)(size_t alignment, size_t bytes)
 {
     strobe_hook_forbidden("memalign");
     void *p = strobe_real()->memalign(alignment, bytes);
@@ -126,7 +126,7 @@ HOOK void *memalign(size_t alignment, size_t bytes)
     return p;
 }
 
-HOOK void *valloc(size_t bytes)
+HOOK(void *, valloc)(size_t bytes)
 {
     strobe_hook_forbidden("valloc");
     void *p = strobe_real()->valloc(bytes);
@@ -134,7 +134,7 @@ HOOK void *valloc(size_t bytes)
     return p;
 }
 
-HOOK void *pvalloc(size_t bytes)
+HOOK(void *, pvalloc)(size_t bytes)
 {
     strobe_hook_forbidden("pvalloc");
     void *p = strobe_real()->pvalloc(bytes);

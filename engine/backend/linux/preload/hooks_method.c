@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-HOOK void __cyg_profile_func_enter(void *function, void *site);
-HOOK void __cyg_profile_func_exit(void *function, void *site);
+HOOK(void, __cyg_profile_func_enter)(void *function, void *site);
+HOOK(void, __cyg_profile_func_exit)(void *function, void *site);
 
 void __cyg_profile_func_enter(void *function, void *site)
 {
@@ -38,7 +38,7 @@ static uint64_t read_ticks(void)
 }
 
 /* Lists the library before it is unloaded, because the log needs the names of its functions. */
-HOOK int dlclose(void *handle)
+HOOK(int, dlclose)(void *handle)
 {
     if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF && !strobe_restricted)
         strobe_linux_note_images(&strobe_preload.engine.session, read_ticks(), false);

@@ -1,5 +1,5 @@
-/* Processes. An exec in the recorded process closes its session and prepares one for the new program. A wait for a
- * child is a scope. _exit closes the session as exit does. Children of posix_spawn, system and popen are counted. */
+/* Processes. An exec in the recorded process closes its session and prepares one for the new program. _exit closes the
+ * session as exit does. Children of posix_spawn, system and popen are counted. */
 #include "engine/backend/linux/preload/environment.h"
 #include "engine/backend/linux/preload/hook.h"
 
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- exec ---- */
@@ -32,7 +31,7 @@ static void resume_after_exec(bool closed)
     errno = saved;
 }
 
-HOOK int execve(const char *path, char *const argv[], char *const envp[])
+HOOK(int, execve)(const char *path, char *const argv[], char *const envp[])
 {
     bool closed;
     char *const *environment = prepare_exec(&closed, envp);
@@ -41,7 +40,7 @@ HOOK int execve(const char *path, char *const argv[], char *const envp[])
     return r;
 }
 
-HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
+HOOK(int, execvpe)(const char *file, char *const argv[], char *const envp[])
 {
     bool closed;
     char *const *environment = prepare_exec(&closed, envp);
@@ -50,7 +49,7 @@ HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
     return r;
 }
 
-HOOK int fexecve(int fd, char *const argv[], char *const envp[])
+HOOK(int, fexecve)(int fd, char *const argv[], char *const envp[])
 {
     bool closed;
     char *const *environment = prepare_exec(&closed, envp);
@@ -59,12 +58,12 @@ HOOK int fexecve(int fd, char *const argv[], char *const envp[])
     return r;
 }
 
-HOOK int execv(const char *path, char *const argv[])
+HOOK(int, execv)(const char *path, char *const argv[])
 {
     return execve(path, argv, environ);
 }
 
-HOOK int execvp(const char *file, char *const argv[])
+HOOK(int, execvp)(const char *file, char *const argv[])
 {
     return execvpe(file, argv, environ);
 }
@@ -87,7 +86,7 @@ static size_t count_arguments(const char *first, va_list arguments)
     for (size_t i_ = 0; argv[i_]; i_++)                                                                                \
     argv[i_ + 1] = va_arg(arguments, char *)
 
-HOOK int execl(const char *path, const char *first, ...)
+HOOK(int, execl)(const char *path, const char *first, ...)
 {
     va_list arguments;
     GATHER_ARGUMENTS(argv, first, arguments);
@@ -95,7 +94,7 @@ HOOK int execl(const char *path, const char *first, ...)
     return execve(path, argv, environ);
 }
 
-HOOK int execlp(const char *file, const char *first, ...)
+HOOK(int, execlp)(const char *file, const char *first, ...)
 {
     va_list arguments;
     GATHER_ARGUMENTS(argv, first, arguments);
@@ -103,7 +102,7 @@ HOOK int execlp(const char *file, const char *first, ...)
     return execvpe(file, argv, environ);
 }
 
-HOOK int execle(const char *path, const char *first, ...)
+HOOK(int, execle)(const char *path, const char *first, ...)
 {
     va_list arguments;
     GATHER_ARGUMENTS(argv, first, arguments);
@@ -114,49 +113,24 @@ HOOK int execle(const char *path, const char *first, ...)
 
 /* ---- end ---- */
 
-HOOK void _exit(int status)
+HOOK(void, _exit)(int status)
 {
     strobe_preload_close();
     strobe_real()->_exit(status);
     __builtin_unreachable();
 }
 
-HOOK void _Exit(int status)
+HOOK(void, _Exit)(int status)
 {
     _exit(status);
-}
-
-/* ---- children ---- */
-
-HOOK pid_t wait(int *status)
-{
-    SCOPE(STROBE_KIND_CHILD, 0);
-    return strobe_real()->wait(status);
-}
-
-HOOK pid_t waitpid(pid_t pid, int *status, int options)
-{
-    SCOPE(STROBE_KIND_CHILD, (uint64_t)(int64_t)pid);
-    return strobe_real()->waitpid(pid, status, options);
-}
-
-HOOK pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
-{
-    SCOPE(STROBE_KIND_CHILD, (uint64_t)(int64_t)pid);
-    return strobe_real()->wait4(pid, status, options, usage);
-}
-
-HOOK int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
-{
-    SCOPE(STROBE_KIND_CHILD, id);
-    return strobe_real()->waitid((int)type, id, info, options);
 }
 
 /* ---- children that the C library starts, without a call of fork that a hook sees. They are counted. system is also a
  * wait for its child ---- */
 
-HOOK int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                     const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+HOOK(int, posix_spawn)
+(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+ char *const argv[], char *const envp[])
 {
     int r = strobe_real()->posix_spawn(pid, path, actions, attributes, argv, envp);
     if (r == 0)
@@ -164,8 +138,9 @@ HOOK int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_action
     return r;
 }
 
-HOOK int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-                      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+HOOK(int, posix_spawnp)
+(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+ char *const argv[], char *const envp[])
 {
     int r = strobe_real()->posix_spawnp(pid, file, actions, attributes, argv, envp);
     if (r == 0)
@@ -173,7 +148,7 @@ HOOK int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
     return r;
 }
 
-HOOK int system(const char *command)
+HOOK(int, system)(const char *command)
 {
     SCOPE(STROBE_KIND_CHILD, 0);
     int r = strobe_real()->system(command);
@@ -182,7 +157,7 @@ HOOK int system(const char *command)
     return r;
 }
 
-HOOK FILE *popen(const char *command, const char *mode)
+HOOK(FILE *, popen)(const char *command, const char *mode)
 {
     FILE *f = strobe_real()->popen(command, mode);
     if (f)

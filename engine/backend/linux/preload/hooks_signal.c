@@ -108,7 +108,7 @@ static void exchange_program_action(const struct sigaction *wanted, struct sigac
         *before = was;
 }
 
-HOOK int sigaction(int number, const struct sigaction *restrict wanted, struct sigaction *restrict before)
+HOOK(int, sigaction)(int number, const struct sigaction *restrict wanted, struct sigaction *restrict before)
 {
     if (!is_suspend_signal(number))
         return strobe_real()->sigaction(number, wanted, before);
@@ -116,7 +116,7 @@ HOOK int sigaction(int number, const struct sigaction *restrict wanted, struct s
     return 0;
 }
 
-HOOK void (*signal(int number, void (*handler)(int)))(int)
+HOOK(__sighandler_t, signal)(int number, void (*handler)(int))
 {
     if (!is_suspend_signal(number))
         return strobe_real()->signal(number, handler);
@@ -126,54 +126,54 @@ HOOK void (*signal(int number, void (*handler)(int)))(int)
     return before.sa_handler;
 }
 
-HOOK int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict before)
+HOOK(int, sigprocmask)(int how, const sigset_t *restrict set, sigset_t *restrict before)
 {
     sigset_t room;
     return strobe_real()->sigprocmask(how, how == SIG_UNBLOCK ? set : strobe_signals_without_ours(set, &room), before);
 }
 
-HOOK int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict before)
+HOOK(int, pthread_sigmask)(int how, const sigset_t *restrict set, sigset_t *restrict before)
 {
     sigset_t room;
     return strobe_real()->pthread_sigmask(how, how == SIG_UNBLOCK ? set : strobe_signals_without_ours(set, &room),
                                           before);
 }
 
-HOOK int sigsuspend(const sigset_t *set)
+HOOK(int, sigsuspend)(const sigset_t *set)
 {
     sigset_t room;
     SCOPE(STROBE_KIND_SLEEP, 0);
     return strobe_real()->sigsuspend(strobe_signals_without_ours(set, &room));
 }
 
-HOOK int pause(void)
+HOOK(int, pause)(void)
 {
     SCOPE(STROBE_KIND_SLEEP, 0);
     return strobe_real()->pause();
 }
 
-HOOK int sigwait(const sigset_t *restrict set, int *restrict number)
+HOOK(int, sigwait)(const sigset_t *restrict set, int *restrict number)
 {
     sigset_t room;
     SCOPE(STROBE_KIND_SLEEP, 0);
     return strobe_real()->sigwait(strobe_signals_without_ours(set, &room), number);
 }
 
-HOOK int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
+HOOK(int, sigwaitinfo)(const sigset_t *restrict set, siginfo_t *restrict info)
 {
     sigset_t room;
     SCOPE(STROBE_KIND_SLEEP, 0);
     return strobe_real()->sigwaitinfo(strobe_signals_without_ours(set, &room), info);
 }
 
-HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info, const struct timespec *restrict timeout)
+HOOK(int, sigtimedwait)(const sigset_t *restrict set, siginfo_t *restrict info, const struct timespec *restrict timeout)
 {
     sigset_t room;
     SCOPE(STROBE_KIND_SLEEP, 0);
     return strobe_real()->sigtimedwait(strobe_signals_without_ours(set, &room), info, timeout);
 }
 
-HOOK int signalfd(int fd, const sigset_t *set, int flags)
+HOOK(int, signalfd)(int fd, const sigset_t *set, int flags)
 {
     sigset_t room;
     return strobe_real()->signalfd(fd, strobe_signals_without_ours(set, &room), flags);

@@ -74,7 +74,7 @@ static void *run_traced_thread(void *p)
     return b.routine(b.argument);
 }
 
-HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *), void *argument)
+HOOK(int, pthread_create)(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *), void *argument)
 {
     strobe_hook_forbidden("pthread_create");
     struct strobe_real *real = strobe_real();
@@ -91,24 +91,7 @@ HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, voi
     return r;
 }
 
-HOOK int pthread_join(pthread_t thread, void **result)
-{
-    WAIT(STROBE_KIND_THREAD, (uint64_t)thread);
-    int r = strobe_real()->pthread_join(thread, result);
-    strobe_hook_woken(&scope_, (uint64_t)thread, r ? STROBE_WAKE_NONE : STROBE_WAKE_RELEASED, false);
-    return r;
-}
-
-HOOK int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until)
-{
-    WAIT(STROBE_KIND_THREAD, (uint64_t)thread);
-    int r = strobe_real()->pthread_timedjoin_np(thread, result, until);
-    enum strobe_wake how = r == 0 ? STROBE_WAKE_RELEASED : r == ETIMEDOUT ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_NONE;
-    strobe_hook_woken(&scope_, (uint64_t)thread, how, false);
-    return r;
-}
-
-HOOK int pthread_setname_np(pthread_t thread, const char *name)
+HOOK(int, pthread_setname_np)(pthread_t thread, const char *name)
 {
     int r = strobe_real()->pthread_setname_np(thread, name);
     if (r == 0 && pthread_equal(thread, pthread_self()) && strobe_local.thread)
@@ -116,7 +99,7 @@ HOOK int pthread_setname_np(pthread_t thread, const char *name)
     return r;
 }
 
-HOOK int prctl(int option, ...)
+HOOK(int, prctl)(int option, ...)
 {
     va_list arguments;
     unsigned long a[4];

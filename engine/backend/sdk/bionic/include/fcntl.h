@@ -10,6 +10,11 @@
 #define POSIX_FADV_RANDOM 1
 
 int open(const char *path, int flags, ...);
+int open64(const char *path, int flags, ...);
+int openat(int at, const char *path, int flags, ...);
+int openat64(int at, const char *path, int flags, ...);
+int creat(const char *path, mode_t mode);
+int creat64(const char *path, mode_t mode);
 int fcntl(int fd, int command, ...);
 int fallocate(int fd, int mode, off_t offset, off_t bytes);
 int posix_fallocate(int fd, off_t offset, off_t bytes);

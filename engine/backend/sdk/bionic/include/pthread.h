@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/types.h>
+#include <time.h>
 
 typedef struct {
     uint32_t flags;
@@ -16,6 +17,30 @@ typedef struct {
 #endif
 } pthread_attr_t;
 typedef int pthread_key_t;
+#ifdef __LP64__
+typedef struct {
+    int32_t opaque[10];
+} pthread_mutex_t;
+typedef struct {
+    int32_t opaque[12];
+} pthread_cond_t;
+typedef struct {
+    int32_t opaque[14];
+} pthread_rwlock_t;
+typedef struct {
+    int64_t opaque[4];
+} pthread_barrier_t;
+#else
+typedef struct {
+    int32_t opaque[1];
+} pthread_mutex_t, pthread_cond_t;
+typedef struct {
+    int32_t opaque[10];
+} pthread_rwlock_t;
+typedef struct {
+    int32_t opaque[8];
+} pthread_barrier_t;
+#endif
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*entry)(void *), void *arg);
 int pthread_join(pthread_t thread, void **result);
@@ -31,5 +56,25 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *before);
 int pthread_key_create(pthread_key_t *key, void (*destroy)(void *));
 void *pthread_getspecific(pthread_key_t key);
 int pthread_setspecific(pthread_key_t key, const void *value);
+
+int pthread_mutex_lock(pthread_mutex_t *m);
+int pthread_mutex_trylock(pthread_mutex_t *m);
+int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until);
+int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *until); /* from 30 on */
+int pthread_mutex_unlock(pthread_mutex_t *m);
+int pthread_rwlock_rdlock(pthread_rwlock_t *l);
+int pthread_rwlock_tryrdlock(pthread_rwlock_t *l);
+int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until);
+int pthread_rwlock_wrlock(pthread_rwlock_t *l);
+int pthread_rwlock_trywrlock(pthread_rwlock_t *l);
+int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until);
+int pthread_rwlock_unlock(pthread_rwlock_t *l);
+int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m);
+int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until);
+int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+                           const struct timespec *until); /* from 30 on */
+int pthread_cond_signal(pthread_cond_t *c);
+int pthread_cond_broadcast(pthread_cond_t *c);
+int pthread_barrier_wait(pthread_barrier_t *b);
 
 #endif

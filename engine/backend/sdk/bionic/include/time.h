@@ -16,6 +16,7 @@ struct timespec {
 #define TIMER_ABSTIME           1
 
 int clock_gettime(clockid_t clock, struct timespec *now);
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted, struct timespec *left);
 int nanosleep(const struct timespec *wanted, struct timespec *left);
 
 #endif

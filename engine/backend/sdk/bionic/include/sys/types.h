@@ -16,7 +16,7 @@ typedef int32_t off_t; /* the functions declared here take off64_t */
 #endif
 typedef int64_t off64_t;
 typedef int32_t pid_t;
-typedef uint32_t uid_t, gid_t, mode_t, id_t;
+typedef uint32_t uid_t, gid_t, mode_t, id_t, useconds_t;
 typedef long time_t;
 typedef int clockid_t;
 typedef long pthread_t;

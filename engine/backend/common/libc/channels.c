@@ -1,7 +1,7 @@
 /* Each channel has an entry in a table of channels. The entry is in use while `ends`, the number of its descriptors
  * known to be open, is not 0. An entry is claimed by a compare-and-swap of `ends` from 0 to n. The channel's id
  * consists of the entry's index and a generation, so an id kept beyond the channel's end matches no other channel. */
-#include "engine/backend/linux/preload/channels.h"
+#include "engine/backend/common/libc/channels.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -44,13 +44,6 @@ static bool is_same_file(int fd)
 {
     const struct strobe_channel_ends *e = ends_of(fd);
     return e && inode_of(fd) == strobe_load_relaxed(&e->inode);
-}
-
-/* Returns true in a child by vfork. It runs in its parent's memory, but changes the descriptors of its own process.
- * Meanwhile the parent's thread counts as inside the engine (hooks_jump.S). */
-static bool is_vforked_child(void)
-{
-    return strobe_local.thread && strobe_load_relaxed(&strobe_local.thread->inside);
 }
 
 /* ---- the table ---- */
@@ -97,7 +90,7 @@ static void set_ends(int fd, uint32_t reads, uint32_t feeds)
 
 void strobe_channel_made_counter(int fd)
 {
-    if (fd < 0 || is_vforked_child())
+    if (fd < 0 || strobe_hook_in_vfork())
         return;
     uint32_t id = open_channel(fd, 2, true); /* one descriptor is both ends */
     set_ends(fd, id, id);
@@ -105,7 +98,7 @@ void strobe_channel_made_counter(int fd)
 
 void strobe_channel_made_pipe(const int ends[2])
 {
-    if (is_vforked_child())
+    if (strobe_hook_in_vfork())
         return;
     uint32_t id = open_channel(ends[0], 2, false);
     set_ends(ends[0], id, 0);
@@ -114,7 +107,7 @@ void strobe_channel_made_pipe(const int ends[2])
 
 void strobe_channel_made_pair(const int ends[2])
 {
-    if (is_vforked_child())
+    if (strobe_hook_in_vfork())
         return;
     uint32_t to_first = open_channel(ends[0], 2, false), to_second = open_channel(ends[1], 2, false);
     set_ends(ends[0], to_first, to_second);
@@ -123,14 +116,14 @@ void strobe_channel_made_pair(const int ends[2])
 
 void strobe_channel_made_set(int fd)
 {
-    if (fd >= 0 && !is_vforked_child())
+    if (fd >= 0 && !strobe_hook_in_vfork())
         set_ends(fd, open_channel(fd, 1, false), 0);
 }
 
 void strobe_channel_close(int fd)
 {
     struct strobe_channel_ends *e = ends_of(fd);
-    if (!e || !(strobe_load_relaxed(&e->reads) | strobe_load_relaxed(&e->feeds)) || is_vforked_child())
+    if (!e || !(strobe_load_relaxed(&e->reads) | strobe_load_relaxed(&e->feeds)) || strobe_hook_in_vfork())
         return;
     drop_end(strobe_exchange_acq_rel(&e->reads, 0));
     drop_end(strobe_exchange_acq_rel(&e->feeds, 0));
@@ -140,7 +133,7 @@ void strobe_channel_close(int fd)
 void strobe_channel_copied(int fd, int copy)
 {
     const struct strobe_channel_ends *e = ends_of(fd);
-    if (!e || copy < 0 || copy == fd || is_vforked_child())
+    if (!e || copy < 0 || copy == fd || strobe_hook_in_vfork())
         return;
     uint32_t feeds = strobe_load_relaxed(&e->feeds);
     struct channel *c = channel_of(feeds);
@@ -161,7 +154,7 @@ void strobe_channel_set_changed(int set, int operation, int fd, const struct epo
     const struct strobe_channel_ends *of_set = ends_of(set), *e = ends_of(fd);
     uint32_t id = of_set ? strobe_load_relaxed(&of_set->reads) : 0;
     struct channel *s = channel_of(id), *c = e ? channel_of(strobe_load_relaxed(&e->reads)) : NULL;
-    if (!s || !c || is_vforked_child())
+    if (!s || !c || strobe_hook_in_vfork())
         return;
     if (operation == EPOLL_CTL_DEL || !event || !(event->events & EPOLLIN)) {
         strobe_store_relaxed(&c->set, 0);
@@ -178,11 +171,10 @@ static bool is_waited_for(const struct strobe_thread *t, uint64_t what)
     return strobe_load_seq_cst(&t->engine->blocking->block[strobe_block_index(what)].waiting) != 0;
 }
 
-void strobe_channel_hand_over(int fd, uint32_t channel, struct strobe_site site)
+void strobe_channel_hand_over(struct strobe_thread *t, int fd, uint32_t channel, struct strobe_site site)
 {
-    struct strobe_thread *t = strobe_local.thread;
     const struct channel *c = channel_of(channel);
-    if (!t || !c || strobe_switched() == STROBE_OFF)
+    if (!t || !c)
         return;
     const struct channel *s = channel_of(strobe_load_relaxed(&c->set));
     uint64_t reader = strobe_load_relaxed(&c->reader), set = s ? strobe_load_relaxed(&s->reader) : 0;

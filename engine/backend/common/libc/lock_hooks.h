@@ -1,7 +1,10 @@
 /* Locks. A call that takes a free lock is a point. A call that waits is a scope with a registered wait. A release is a
  * point of kind UNLOCK. It is recorded before the release when a thread waits for the lock, else after the release. See
  * capture/blocking.h. */
-#include "engine/backend/linux/preload/hook.h"
+#ifndef STROBE_BACKEND_COMMON_LIBC_LOCK_HOOKS_H
+#define STROBE_BACKEND_COMMON_LIBC_LOCK_HOOKS_H
+
+#include "engine/backend/common/libc/hook.h"
 
 #include <errno.h>
 
@@ -22,196 +25,205 @@ static enum strobe_wake wake_of_error(int error)
                                              : STROBE_WAKE_NONE;
 }
 
-HOOK int pthread_mutex_lock(pthread_mutex_t *m)
+HOOK(int, pthread_mutex_lock)(pthread_mutex_t *m)
 {
-    strobe_hook_forbidden("pthread_mutex_lock");
-    struct strobe_real *real = strobe_real();
-    if (!is_traced())
-        return real->pthread_mutex_lock(m);
-    int r = real->pthread_mutex_trylock(m);
+    HOOK_FORBIDDEN("pthread_mutex_lock");
+    if (!HOOK_TRIES)
+        return ORIGINAL(pthread_mutex_lock)(m);
+    int r = ORIGINAL(pthread_mutex_trylock)(m);
     if (r != EBUSY) {
-        strobe_hook_point(STROBE_KIND_MUTEX, OBJECT(m), STROBE_HERE);
+        POINT(STROBE_KIND_MUTEX, OBJECT(m));
         return r;
     }
     WAIT(STROBE_KIND_MUTEX, OBJECT(m));
-    r = real->pthread_mutex_lock(m);
+    r = ORIGINAL(pthread_mutex_lock)(m);
     strobe_hook_woken(&scope_, OBJECT(m), wake_of_error(r), false);
     return r;
 }
 
-HOOK int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
+HOOK(int, pthread_mutex_timedlock)(pthread_mutex_t *m, const struct timespec *until)
 {
     WAIT(STROBE_KIND_MUTEX, OBJECT(m));
-    int r = strobe_real()->pthread_mutex_timedlock(m, until);
+    int r = ORIGINAL(pthread_mutex_timedlock)(m, until);
     strobe_hook_woken(&scope_, OBJECT(m), wake_of_error(r), false);
     return r;
 }
 
-HOOK int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
+HOOK(int, pthread_mutex_clocklock)(pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
 {
     WAIT(STROBE_KIND_MUTEX, OBJECT(m));
-    int r = strobe_real()->pthread_mutex_clocklock(m, clock, until);
+    int r = ORIGINAL(pthread_mutex_clocklock)(m, clock, until);
     strobe_hook_woken(&scope_, OBJECT(m), wake_of_error(r), false);
     return r;
 }
 
-HOOK int pthread_mutex_unlock(pthread_mutex_t *m)
+HOOK(int, pthread_mutex_unlock)(pthread_mutex_t *m)
 {
     struct strobe_hook_release release = RELEASE(OBJECT(m), STROBE_RELEASE_LOCK);
-    int r = strobe_real()->pthread_mutex_unlock(m);
+    int r = ORIGINAL(pthread_mutex_unlock)(m);
     strobe_hook_release_end(&release);
     return r;
 }
 
-HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+static bool has_writer(const pthread_rwlock_t *l)
 {
-    strobe_hook_forbidden("pthread_rwlock_rdlock");
-    struct strobe_real *real = strobe_real();
-    if (!is_traced())
-        return real->pthread_rwlock_rdlock(l);
-    int r = real->pthread_rwlock_tryrdlock(l);
+#ifdef __ANDROID__
+    return *(const int32_t *)l < 0; /* STATE_OWNED_BY_WRITER_FLAG of bionic's pthread_rwlock.cpp, from 6 on */
+#else
+    return l->__data.__cur_writer != 0;
+#endif
+}
+
+HOOK(int, pthread_rwlock_rdlock)(pthread_rwlock_t *l)
+{
+    HOOK_FORBIDDEN("pthread_rwlock_rdlock");
+    if (!HOOK_TRIES)
+        return ORIGINAL(pthread_rwlock_rdlock)(l);
+    int r = ORIGINAL(pthread_rwlock_tryrdlock)(l);
     if (r != EBUSY) {
-        strobe_hook_point(STROBE_KIND_RWLOCK, OBJECT(l), STROBE_HERE);
+        POINT(STROBE_KIND_RWLOCK, OBJECT(l));
         return r;
     }
     WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
-    r = real->pthread_rwlock_rdlock(l);
+    r = ORIGINAL(pthread_rwlock_rdlock)(l);
     strobe_hook_woken(&scope_, OBJECT(l), wake_of_error(r), true);
     return r;
 }
 
-HOOK int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
+HOOK(int, pthread_rwlock_timedrdlock)(pthread_rwlock_t *l, const struct timespec *until)
 {
     WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
-    int r = strobe_real()->pthread_rwlock_timedrdlock(l, until);
+    int r = ORIGINAL(pthread_rwlock_timedrdlock)(l, until);
     strobe_hook_woken(&scope_, OBJECT(l), wake_of_error(r), true);
     return r;
 }
 
-HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *l)
+HOOK(int, pthread_rwlock_wrlock)(pthread_rwlock_t *l)
 {
-    strobe_hook_forbidden("pthread_rwlock_wrlock");
-    struct strobe_real *real = strobe_real();
-    if (!is_traced())
-        return real->pthread_rwlock_wrlock(l);
-    int r = real->pthread_rwlock_trywrlock(l);
+    HOOK_FORBIDDEN("pthread_rwlock_wrlock");
+    if (!HOOK_TRIES)
+        return ORIGINAL(pthread_rwlock_wrlock)(l);
+    int r = ORIGINAL(pthread_rwlock_trywrlock)(l);
     if (r != EBUSY) {
-        strobe_hook_point(STROBE_KIND_RWLOCK, OBJECT(l), STROBE_HERE);
+        POINT(STROBE_KIND_RWLOCK, OBJECT(l));
         return r;
     }
     WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
-    r = real->pthread_rwlock_wrlock(l);
+    r = ORIGINAL(pthread_rwlock_wrlock)(l);
     strobe_hook_woken(&scope_, OBJECT(l), wake_of_error(r), false);
     return r;
 }
 
-HOOK int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
+HOOK(int, pthread_rwlock_timedwrlock)(pthread_rwlock_t *l, const struct timespec *until)
 {
     WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
-    int r = strobe_real()->pthread_rwlock_timedwrlock(l, until);
+    int r = ORIGINAL(pthread_rwlock_timedwrlock)(l, until);
     strobe_hook_woken(&scope_, OBJECT(l), wake_of_error(r), false);
     return r;
 }
 
-HOOK int pthread_rwlock_unlock(pthread_rwlock_t *l)
+HOOK(int, pthread_rwlock_unlock)(pthread_rwlock_t *l)
 {
     /* While the lock has a writer, the calling thread is that writer. */
-    enum strobe_release how = l->__data.__cur_writer ? STROBE_RELEASE_LOCK : STROBE_RELEASE_SHARED;
+    enum strobe_release how = has_writer(l) ? STROBE_RELEASE_LOCK : STROBE_RELEASE_SHARED;
     struct strobe_hook_release release = RELEASE(OBJECT(l), how);
-    int r = strobe_real()->pthread_rwlock_unlock(l);
+    int r = ORIGINAL(pthread_rwlock_unlock)(l);
     strobe_hook_release_end(&release);
     return r;
 }
 
-HOOK int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+HOOK(int, pthread_cond_wait)(pthread_cond_t *c, pthread_mutex_t *m)
 {
-    strobe_hook_forbidden("pthread_cond_wait");
+    HOOK_FORBIDDEN("pthread_cond_wait");
     WAIT(STROBE_KIND_COND, OBJECT(c));
     (void)RELEASE(OBJECT(m), STROBE_RELEASE_LOCK);
-    int r = strobe_real()->pthread_cond_wait(c, m);
+    int r = ORIGINAL(pthread_cond_wait)(c, m);
     strobe_hook_woken(&scope_, OBJECT(c), wake_of_error(r), false);
     return r;
 }
 
-HOOK int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
+HOOK(int, pthread_cond_timedwait)(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
 {
     WAIT(STROBE_KIND_COND, OBJECT(c));
     (void)RELEASE(OBJECT(m), STROBE_RELEASE_LOCK);
-    int r = strobe_real()->pthread_cond_timedwait(c, m, until);
+    int r = ORIGINAL(pthread_cond_timedwait)(c, m, until);
     strobe_hook_woken(&scope_, OBJECT(c), wake_of_error(r), false);
     return r;
 }
 
-HOOK int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
+HOOK(int, pthread_cond_clockwait)(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
 {
     WAIT(STROBE_KIND_COND, OBJECT(c));
     (void)RELEASE(OBJECT(m), STROBE_RELEASE_LOCK);
-    int r = strobe_real()->pthread_cond_clockwait(c, m, clock, until);
+    int r = ORIGINAL(pthread_cond_clockwait)(c, m, clock, until);
     strobe_hook_woken(&scope_, OBJECT(c), wake_of_error(r), false);
     return r;
 }
 
-HOOK int pthread_cond_signal(pthread_cond_t *c)
+HOOK(int, pthread_cond_signal)(pthread_cond_t *c)
 {
     struct strobe_hook_release release = RELEASE(OBJECT(c), STROBE_RELEASE_ONE);
-    int r = strobe_real()->pthread_cond_signal(c);
+    int r = ORIGINAL(pthread_cond_signal)(c);
     strobe_hook_release_end(&release);
     return r;
 }
 
-HOOK int pthread_cond_broadcast(pthread_cond_t *c)
+HOOK(int, pthread_cond_broadcast)(pthread_cond_t *c)
 {
     struct strobe_hook_release release = RELEASE(OBJECT(c), STROBE_RELEASE_ALL);
-    int r = strobe_real()->pthread_cond_broadcast(c);
+    int r = ORIGINAL(pthread_cond_broadcast)(c);
     strobe_hook_release_end(&release);
     return r;
 }
 
-HOOK int pthread_barrier_wait(pthread_barrier_t *b)
+HOOK(int, pthread_barrier_wait)(pthread_barrier_t *b)
 {
     SCOPE(STROBE_KIND_COND, OBJECT(b));
-    return strobe_real()->pthread_barrier_wait(b);
+    return ORIGINAL(pthread_barrier_wait)(b);
 }
 
-HOOK int sem_wait(sem_t *s)
+HOOK(int, sem_wait)(sem_t *s)
 {
-    strobe_hook_forbidden("sem_wait");
-    struct strobe_real *real = strobe_real();
-    if (!is_traced())
-        return real->sem_wait(s);
+    HOOK_FORBIDDEN("sem_wait");
+    if (!HOOK_TRIES)
+        return ORIGINAL(sem_wait)(s);
     int saved = errno;
+#ifndef __ANDROID__
     pthread_testcancel(); /* a cancellation point like sem_wait, also without a wait */
-    if (real->sem_trywait(s) == 0) {
-        strobe_hook_point(STROBE_KIND_SEM, OBJECT(s), STROBE_HERE);
+#endif
+    if (ORIGINAL(sem_trywait)(s) == 0) {
+        POINT(STROBE_KIND_SEM, OBJECT(s));
         return 0;
     }
     errno = saved;
     WAIT(STROBE_KIND_SEM, OBJECT(s));
-    int r = real->sem_wait(s);
+    int r = ORIGINAL(sem_wait)(s);
     strobe_hook_woken(&scope_, OBJECT(s), wake_of_error(r ? errno : 0), false);
     return r;
 }
 
-HOOK int sem_timedwait(sem_t *s, const struct timespec *until)
+HOOK(int, sem_timedwait)(sem_t *s, const struct timespec *until)
 {
     WAIT(STROBE_KIND_SEM, OBJECT(s));
-    int r = strobe_real()->sem_timedwait(s, until);
+    int r = ORIGINAL(sem_timedwait)(s, until);
     strobe_hook_woken(&scope_, OBJECT(s), wake_of_error(r ? errno : 0), false);
     return r;
 }
 
-HOOK int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
+HOOK(int, sem_clockwait)(sem_t *s, clockid_t clock, const struct timespec *until)
 {
     WAIT(STROBE_KIND_SEM, OBJECT(s));
-    int r = strobe_real()->sem_clockwait(s, clock, until);
+    int r = ORIGINAL(sem_clockwait)(s, clock, until);
     strobe_hook_woken(&scope_, OBJECT(s), wake_of_error(r ? errno : 0), false);
     return r;
 }
 
-HOOK int sem_post(sem_t *s)
+HOOK(int, sem_post)(sem_t *s)
 {
     struct strobe_hook_release release = RELEASE(OBJECT(s), STROBE_RELEASE_ONE);
-    int r = strobe_real()->sem_post(s);
+    int r = ORIGINAL(sem_post)(s);
     strobe_hook_release_end(&release);
     return r;
 }
+
+#endif

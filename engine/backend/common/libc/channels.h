@@ -29,10 +29,13 @@
  *
  * The tables have a fixed size, and single atomic operations change them. A thread that stops or dies in the middle of
  * a change costs at most one channel's entry. */
-#ifndef STROBE_BACKEND_LINUX_PRELOAD_CHANNELS_H
-#define STROBE_BACKEND_LINUX_PRELOAD_CHANNELS_H
+#ifndef STROBE_BACKEND_COMMON_LIBC_CHANNELS_H
+#define STROBE_BACKEND_COMMON_LIBC_CHANNELS_H
 
-#include "engine/backend/linux/preload/hook.h"
+#include "engine/backend/common/hook_scope.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
 
 enum { STROBE_CHANNEL_DESCRIPTORS = 4096, STROBE_CHANNELS_LOG2 = 10, STROBE_CHANNEL_POLLED = 16 };
 
@@ -60,8 +63,12 @@ void strobe_channel_copied(int fd, int copy);
 /* Right after an epoll_ctl that succeeded. */
 void strobe_channel_set_changed(int set, int operation, int fd, const struct epoll_event *event);
 
+/* Returns true in a child by vfork. It runs in its parent's memory, but changes the descriptors of its own process.
+ * Each backend defines this function. */
+bool strobe_hook_in_vfork(void);
+
 /* The slow part of strobe_channel_feed, for a descriptor that feeds a channel. */
-void strobe_channel_hand_over(int fd, uint32_t channel, struct strobe_site site);
+void strobe_channel_hand_over(struct strobe_thread *t, int fd, uint32_t channel, struct strobe_site site);
 
 /* Report how a wait for a channel or an epoll set ended, see strobe_hook_woken. Both preserve errno. */
 void strobe_channel_woken(const struct strobe_hook_scope *s, int fd, enum strobe_wake how);
@@ -78,35 +85,14 @@ static STROBE_ALWAYS_INLINE bool strobe_channel_is_read(int fd)
     return (unsigned)fd < STROBE_CHANNEL_DESCRIPTORS && strobe_load_relaxed(&strobe_channel_ends[fd].reads);
 }
 
-/* Right before a write to `fd`. */
-static STROBE_ALWAYS_INLINE void strobe_channel_feed(int fd, struct strobe_site site)
+/* Right before a write to `fd` by thread `t`; NULL: it is not recorded. */
+static STROBE_ALWAYS_INLINE void strobe_channel_feed(struct strobe_thread *t, int fd, struct strobe_site site)
 {
     uint32_t channel =
         (unsigned)fd < STROBE_CHANNEL_DESCRIPTORS ? strobe_load_relaxed(&strobe_channel_ends[fd].feeds) : 0;
     if (strobe_unlikely(channel))
-        strobe_channel_hand_over(fd, channel, site);
+        strobe_channel_hand_over(t, fd, channel, site);
 }
-
-/* A scope around a call that reads `fd` and returns a value below 0 on failure. */
-#define READ_SCOPE(kind, fd)                                                                                           \
-    SCOPE(kind, (uint64_t)(unsigned)(fd));                                                                             \
-    bool is_channel_ = strobe_unlikely(strobe_channel_is_read(fd));                                                    \
-    if (is_channel_)                                                                                                   \
-    strobe_hook_waits(&scope_, (uint64_t)(unsigned)(fd))
-
-/* Returns the result of the call, in a hook with a READ_SCOPE. */
-#define READ_RETURNS(type, fd, call)                                                                                   \
-    do {                                                                                                               \
-        type result_ = (call);                                                                                         \
-        if (is_channel_)                                                                                               \
-            strobe_channel_woken(&scope_, fd, strobe_channel_wake_of((int64_t)result_));                               \
-        return result_;                                                                                                \
-    } while (0)
-
-/* A scope around a call that writes to `fd`. */
-#define WRITE_SCOPE(kind, fd)                                                                                          \
-    SCOPE(kind, (uint64_t)(unsigned)(fd));                                                                             \
-    strobe_channel_feed(fd, STROBE_HERE)
 
 /* Returns how a read with this result ended. The end of a file (0) gives STROBE_WAKE_NONE. Reads errno. */
 enum strobe_wake strobe_channel_wake_of(int64_t result);

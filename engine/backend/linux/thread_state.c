@@ -1,0 +1,40 @@
+#include "engine/backend/linux/thread_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STAT_PATH_BYTES = 48, STAT_BYTES = 64 }; /* name and state are within the first bytes */
+
+static void format_stat_path(char path[STAT_PATH_BYTES], uint32_t tid)
+{
+    static const char before[] = "/proc/self/task/", after[] = "/stat";
+    char digits[10], *to = path + sizeof before - 1;
+    int count = 0;
+    memcpy(path, before, sizeof before - 1);
+    do
+        digits[count++] = (char)('0' + tid % 10);
+    while (tid /= 10);
+    while (count)
+        *to++ = digits[--count];
+    memcpy(to, after, sizeof after);
+}
+
+char strobe_linux_thread_state(uint32_t tid)
+{
+    char path[STAT_PATH_BYTES], text[STAT_BYTES];
+    int saved_errno = errno;
+    format_stat_path(path, tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof text);
+    if (fd >= 0)
+        close(fd);
+    errno = saved_errno;
+    /* "TID (NAME) STATE ...": the name may contain any character, so the last parenthesis ends it. */
+    for (ssize_t i = got - 3; i > 0; i--)
+        if (text[i] == ')' && text[i + 1] == ' ')
+            return text[i + 2];
+    return 0;
+}

@@ -1,0 +1,12 @@
+/* What a thread of this process does, by the kernel. */
+#ifndef STROBE_BACKEND_LINUX_THREAD_STATE_H
+#define STROBE_BACKEND_LINUX_THREAD_STATE_H
+
+#include <stdint.h>
+
+/* Returns the letter of the thread's state in /proc/self/task/TID/stat (proc(5)): 'R' = it is on a processor, or would
+ * be if other threads did not have them all; 'S', 'D' = it waits. Returns 0 when the file cannot be read. Opens a file,
+ * which takes some microseconds. Sampler, outside the window. */
+char strobe_linux_thread_state(uint32_t tid);
+
+#endif

@@ -1,0 +1,12 @@
+#include "tests/contract_art/native/calls.h"
+
+#define NATIVE_FILL(name) .name = name,
+
+static int lock_by_call(pthread_mutex_t *m)
+{
+    return pthread_mutex_lock(m);
+}
+
+extern const struct native_calls native_calls __attribute__((visibility("default")));
+const struct native_calls native_calls = {STROBE_LIBC_HOOKED(NATIVE_FILL).syscall = syscall,
+                                          .lock_by_call = lock_by_call};

@@ -1,0 +1,16 @@
+/* A library of the app that calls the C library: its pointers are slots, which a capture exchanges. */
+#ifndef STROBE_CONTRACT_ART_NATIVE_CALLS_H
+#define STROBE_CONTRACT_ART_NATIVE_CALLS_H
+
+#include "engine/backend/common/libc/originals.h"
+
+struct native_calls {
+    STROBE_LIBC_HOOKED(STROBE_LIBC_POINTER)
+    long (*syscall)(long number, ...);
+    int (*lock_by_call)(pthread_mutex_t *m); /* calls through the procedure linkage table */
+};
+
+#define NATIVE_LIBRARY "libcontract-native.so"
+#define NATIVE_SYMBOL  "native_calls"
+
+#endif
