@@ -49,11 +49,8 @@ $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) engine/util/array
                  $B/libstrobe-capture.a | $B/libstrobe-art.so
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 
-# The lab's sources in these tests come after the engine's libraries on the linker's command line, so libstrobe-art.a is
-# repeated.
-detour_tests := $B/tests/unit/art/test_art_detour $B/tests/unit/art/test_art_moved
-$(detour_tests): $(call obj,obj,$(wildcard sim/genuine/detour*.c))
-$(detour_tests): trace_libs += $B/libstrobe-art.a $(if $(TRIPLET),,-lcapstone)
+# Compares moved instructions with capstone's reading of them.
+$B/tests/unit/art/test_art_moved: private trace_libs += $(if $(TRIPLET),,-lcapstone)
 
 # Three versions of libcutils (see its source). Its calls of the C library go through slots that are bound lazily, as in
 # the genuine library.

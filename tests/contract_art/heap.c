@@ -1,4 +1,4 @@
-#include "sim/genuine/detour.h"
+#include "engine/backend/art/detour/detour.h"
 #include "tests/contract_art/support/contract.h"
 #include "tests/contract_art/support/java.h"
 
@@ -294,9 +294,10 @@ static void a_collection_waits_for_the_one_before_through_functions_that_can_be_
     uintptr_t collect = c->libart.address[STROBE_ART_GC_COLLECT], wait = c->libart.address[STROBE_ART_GC_WAIT];
     if (!CHECK(c, collect && wait, "no functions") ||
         !CHECK(c,
-               !sim_detour.install(sim_detour.ctx, (void *)collect, (void *)on_collect, (void **)&real_collect,
-                                   &handles[0]) &&
-                   !sim_detour.install(sim_detour.ctx, (void *)wait, (void *)on_wait, (void **)&real_wait, &handles[1]),
+               !strobe_detours.install(strobe_detours.ctx, (void *)collect, (void *)on_collect, (void **)&real_collect,
+                                       &handles[0]) &&
+                   !strobe_detours.install(strobe_detours.ctx, (void *)wait, (void *)on_wait, (void **)&real_wait,
+                                           &handles[1]),
                "they are not to be hooked"))
         return;
     for (int i = 0; i < 3; i++)

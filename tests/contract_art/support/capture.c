@@ -1,7 +1,7 @@
 #include "tests/contract_art/support/capture.h"
 #include "engine/base/error.h"
 
-#include "sim/genuine/detour.h"
+#include "engine/backend/art/detour/detour.h"
 #include "sim/genuine/jni_calls.h"
 #include "tests/support/temporary.h"
 
@@ -22,7 +22,7 @@ void capture_config(struct strobe_config *config)
 
 bool capture_begin(struct contract *c, const struct strobe_config *config, struct capture *out)
 {
-    return capture_begin_by(c, config, &sim_detour, out);
+    return capture_begin_by(c, config, &strobe_detours, out);
 }
 
 bool capture_begin_by(struct contract *c, const struct strobe_config *config, const struct strobe_inline_hooker *hooker,

@@ -1,6 +1,6 @@
 #include "tests/contract_art/support/stage.h"
 
-#include "sim/genuine/detour.h"
+#include "engine/backend/art/detour/detour.h"
 #include "tests/contract_art/support/workload.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ static void make_fat(struct strobe_jni *env, strobe_jobject o)
 
 bool stage_opens(struct contract *c, struct stage *s)
 {
-    return stage_opens_by(c, &sim_detour, s);
+    return stage_opens_by(c, &strobe_detours, s);
 }
 
 bool stage_opens_by(struct contract *c, const struct strobe_inline_hooker *hooker, struct stage *s)

@@ -1,8 +1,8 @@
 /* Detours: functions with each kind of first instructions are detoured, and behave as before through the trampoline.
  * Removing the detour restores their bytes. A function whose instructions cannot be moved is refused and not changed.
  * */
-#include "sim/genuine/detour.h"
-#include "sim/genuine/detour_code.h"
+#include "engine/backend/art/detour/detour.h"
+#include "engine/backend/art/detour/detour_code.h"
 
 #include "engine/backend/art/mapping.h"
 #include "tests/unit/support/detour_functions.h"
@@ -43,13 +43,13 @@ static void copy_code(unsigned char out[SEEN_BYTES], function *f)
 
 static int install(function *f, function *replacement, function **calls_original, void **handle)
 {
-    return sim_detour.install(sim_detour.ctx, (void *)(uintptr_t)f, (void *)(uintptr_t)replacement,
-                              (void **)(void *)calls_original, handle);
+    return strobe_detours.install(strobe_detours.ctx, (void *)(uintptr_t)f, (void *)(uintptr_t)replacement,
+                                  (void **)(void *)calls_original, handle);
 }
 
 static int take_out(void *handle)
 {
-    return sim_detour.remove(sim_detour.ctx, handle);
+    return strobe_detours.remove(strobe_detours.ctx, handle);
 }
 
 static int protection_of(function *f)
@@ -118,8 +118,8 @@ static void data_in_place_of_code_is_refused(void **state)
     static long data[4];
     void *handle;
     (void)state;
-    assert_int_equal(sim_detour.install(NULL, data, data, (void **)(void *)&original, &handle), EFAULT);
-    assert_int_equal(sim_detour.install(NULL, NULL, data, (void **)(void *)&original, &handle), EFAULT);
+    assert_int_equal(strobe_detours.install(NULL, data, data, (void **)(void *)&original, &handle), EFAULT);
+    assert_int_equal(strobe_detours.install(NULL, NULL, data, (void **)(void *)&original, &handle), EFAULT);
 }
 
 static void detours_of_one_function_go_last_first(void **state)
@@ -149,11 +149,11 @@ static void detours_of_one_function_go_last_first(void **state)
     }
 }
 
-static void write_code(uint8_t *code, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
+static void write_code(uint8_t *code, const uint8_t bytes[STROBE_DETOUR_JUMP_BYTES])
 {
     struct strobe_unprotected u;
-    assert_int_equal(strobe_unprotect(code, SIM_CODE_JUMP_BYTES, &u), STROBE_OK);
-    sim_code_patch(code, bytes);
+    assert_int_equal(strobe_unprotect(code, STROBE_DETOUR_JUMP_BYTES, &u), STROBE_OK);
+    strobe_detour_patch(code, bytes);
     assert_int_equal(strobe_protect_again(&u), STROBE_OK);
 }
 
@@ -166,7 +166,7 @@ static void code_that_another_library_has_written_stays(void **state)
     assert_int_equal(install(movables[0].function, count_call, &original, &handle), 0);
     copy_code(jump, movables[0].function);
     memcpy(other, jump, sizeof jump);
-    other[SIM_CODE_JUMP_BYTES - 2] ^= 1;
+    other[STROBE_DETOUR_JUMP_BYTES - 2] ^= 1;
     write_code(code, other);
     assert_int_equal(take_out(handle), EEXIST);
     copy_code(after, movables[0].function);
@@ -212,12 +212,12 @@ static void a_moved_call_has_the_same_target(void **state)
 {
     uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     static const uint32_t make_frame = 0xa9bf7bfd, end_frame = 0xa8c17bfd, ret = 0xd65f03c0;
-    struct sim_code c = {page, (uint64_t *)(void *)(page + 4096)};
+    struct strobe_detour_code c = {page, (uint64_t *)(void *)(page + 4096)};
     (void)state;
     memcpy(c.at, &make_frame, 4);
     c.at += 4;
     const uint8_t *call = (const uint8_t *)(uintptr_t)call_after_frame + 4;
-    assert_int_equal(sim_code_move(&c, call, call + 4), 0);
+    assert_int_equal(strobe_detour_move(&c, call, call + 4), 0);
     memcpy(c.at, &end_frame, 4);
     memcpy(c.at + 4, &ret, 4);
     __builtin___clear_cache((char *)page, (char *)page + 4096);

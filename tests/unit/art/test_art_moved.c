@@ -1,9 +1,9 @@
 /* Instructions that a detour moves have the same effect in their new place. The test detours all functions of two
  * libraries, and compares the moved instructions with the original ones. */
+#include "engine/backend/art/detour/detour.h"
+#include "engine/backend/art/detour/detour_code.h"
 #include "engine/backend/art/module.h"
 #include "engine/base/error.h"
-#include "sim/genuine/detour.h"
-#include "sim/genuine/detour_code.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -75,8 +75,8 @@ static int compare(const uint8_t *function, const uint8_t *moved)
     cs_insn *was, *is;
     size_t all = cs_disasm(capstone, function, SEEN_BYTES, (uintptr_t)function, 0, &was);
     size_t in_page = cs_disasm(capstone, moved, MOVED_BYTES_MAX, (uintptr_t)moved, 0, &is);
-    size_t landing = sim_code_landing(function, function + SEEN_BYTES), bytes = 0, i = 0, used;
-    for (size_t at = 0; bytes < landing + SIM_CODE_JUMP_BYTES; i++, at += used) {
+    size_t landing = strobe_detour_landing(function, function + SEEN_BYTES), bytes = 0, i = 0, used;
+    for (size_t at = 0; bytes < landing + STROBE_DETOUR_JUMP_BYTES; i++, at += used) {
         assert_true(i < all && at + 1 < in_page);
         if (!same(&was[i], &is[at], &used))
             fail_msg("%s %s has become %s %s", was[i].mnemonic, was[i].op_str, is[at].mnemonic, is[at].op_str);
@@ -107,8 +107,8 @@ static void instructions_are_the_same_in_their_new_place(void **state)
             if (ELF64_ST_TYPE(symbol[i].st_info) != STT_FUNC || !symbol[i].st_shndx || !symbol[i].st_size)
                 continue;
             memcpy(before, function, sizeof before);
-            if (sim_detour.install(NULL, function, (void *)(uintptr_t)never_called, &original, &handle) == 0) {
-                assert_int_equal(sim_detour.remove(NULL, handle), 0);
+            if (strobe_detours.install(NULL, function, (void *)(uintptr_t)never_called, &original, &handle) == 0) {
+                assert_int_equal(strobe_detours.remove(NULL, handle), 0);
                 assert_memory_equal(before, function, sizeof before);
                 instructions += compare(function, original);
                 detoured++;

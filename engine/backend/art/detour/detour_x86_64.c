@@ -1,4 +1,4 @@
-#include "sim/genuine/detour_code.h"
+#include "engine/backend/art/detour/detour_code.h"
 
 #if defined(__x86_64__)
 
@@ -16,7 +16,7 @@ static struct {
     bool (*next)(csh, const uint8_t **, size_t *, uint64_t *, cs_insn *);
 } capstone;
 
-int sim_code_open(void)
+int strobe_detour_open(void)
 {
     if (capstone.instruction)
         return 0;
@@ -62,19 +62,19 @@ static bool names_place(const cs_insn *i, uint64_t *to)
     return true;
 }
 
-size_t sim_code_landing(const uint8_t *function, const uint8_t *end)
+size_t strobe_detour_landing(const uint8_t *function, const uint8_t *end)
 {
     static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
     return end - function > (ptrdiff_t)sizeof endbr64 && !memcmp(function, endbr64, sizeof endbr64) ? sizeof endbr64
                                                                                                     : 0;
 }
 
-bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *step)
+bool strobe_detour_step(const uint8_t *at, const uint8_t *end, struct strobe_detour_step *step)
 {
     const cs_insn *i = disassemble_x86(at, end);
     if (!i)
         return false;
-    *step = (struct sim_code_step){.bytes = i->size};
+    *step = (struct strobe_detour_step){.bytes = i->size};
     if (in_group(i, CS_GRP_CALL))
         step->calls = names_place(i, &step->to);
     else if (in_group(i, CS_GRP_JUMP) || in_group(i, CS_GRP_BRANCH_RELATIVE))
@@ -86,14 +86,14 @@ bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *
 
 /* ---- writing ---- */
 
-static void append_x86_bytes(struct sim_code *c, const void *bytes, size_t count)
+static void append_x86_bytes(struct strobe_detour_code *c, const void *bytes, size_t count)
 {
     memcpy(c->at, bytes, count);
     c->at += count;
 }
 
 /* FF /2 or FF /4: call or jump through a word. */
-static void append_through_word(struct sim_code *c, uint8_t how, uint64_t to)
+static void append_through_word(struct strobe_detour_code *c, uint8_t how, uint64_t to)
 {
     *--c->words = to;
     int32_t distance = (int32_t)((uint8_t *)c->words - (c->at + 6));
@@ -101,12 +101,12 @@ static void append_through_word(struct sim_code *c, uint8_t how, uint64_t to)
     append_x86_bytes(c, &distance, sizeof distance);
 }
 
-void sim_code_go(struct sim_code *c, const void *to)
+void strobe_detour_go(struct strobe_detour_code *c, const void *to)
 {
     append_through_word(c, 0x25, (uintptr_t)to);
 }
 
-static int move_branch(struct sim_code *c, const cs_insn *i, uint64_t to)
+static int move_branch(struct strobe_detour_code *c, const cs_insn *i, uint64_t to)
 {
     const cs_x86 *x = &i->detail->x86;
     bool wide = x->opcode[0] == 0x0f && (x->opcode[1] & 0xf0) == 0x80;
@@ -128,7 +128,7 @@ static int move_branch(struct sim_code *c, const cs_insn *i, uint64_t to)
     return 0;
 }
 
-static int move_relative_operand(struct sim_code *c, const cs_insn *i)
+static int move_relative_operand(struct strobe_detour_code *c, const cs_insn *i)
 {
     const cs_x86 *x = &i->detail->x86;
     const cs_x86_encoding *e = &x->encoding;
@@ -146,7 +146,7 @@ static int move_relative_operand(struct sim_code *c, const cs_insn *i)
     return 0;
 }
 
-int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
+int strobe_detour_move(struct strobe_detour_code *c, const uint8_t *at, const uint8_t *end)
 {
     const cs_insn *i = disassemble_x86(at, end);
     uint64_t to;
@@ -165,9 +165,9 @@ int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
     return 0;
 }
 
-void sim_code_near_jump(uint8_t jump[SIM_CODE_JUMP_BYTES], const uint8_t *at, const uint8_t *to)
+void strobe_detour_near_jump(uint8_t jump[STROBE_DETOUR_JUMP_BYTES], const uint8_t *at, const uint8_t *to)
 {
-    int32_t distance = (int32_t)(to - (at + SIM_CODE_JUMP_BYTES));
+    int32_t distance = (int32_t)(to - (at + STROBE_DETOUR_JUMP_BYTES));
     jump[0] = 0xe9;
     memcpy(jump + 1, &distance, sizeof distance);
 }
@@ -183,13 +183,14 @@ static void reread_code(void)
 
 /* Uses one store when the bytes are in one aligned word. Otherwise it first writes a jump to itself, in which threads
  * wait while the other bytes are written. (The race detector does not check code.) */
-__attribute__((no_sanitize("thread"))) void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
+__attribute__((no_sanitize("thread"))) void strobe_detour_patch(uint8_t *at,
+                                                                const uint8_t bytes[STROBE_DETOUR_JUMP_BYTES])
 {
     size_t within = (uintptr_t)at % 8;
-    if (within <= 8 - SIM_CODE_JUMP_BYTES) {
+    if (within <= 8 - STROBE_DETOUR_JUMP_BYTES) {
         volatile uint64_t *word = (volatile uint64_t *)(void *)(at - within);
         uint64_t value = *word;
-        memcpy((uint8_t *)&value + within, bytes, SIM_CODE_JUMP_BYTES);
+        memcpy((uint8_t *)&value + within, bytes, STROBE_DETOUR_JUMP_BYTES);
         *word = value;
     } else {
         struct {
@@ -197,7 +198,7 @@ __attribute__((no_sanitize("thread"))) void sim_code_patch(uint8_t *at, const ui
         } __attribute__((packed)) volatile *first = (void *)at;
         first->value = 0xfeeb; /* jmp to itself */
         reread_code();
-        for (int i = 2; i < SIM_CODE_JUMP_BYTES; i++)
+        for (int i = 2; i < STROBE_DETOUR_JUMP_BYTES; i++)
             ((volatile uint8_t *)at)[i] = bytes[i];
         reread_code();
         first->value = (uint16_t)(bytes[0] | bytes[1] << 8);

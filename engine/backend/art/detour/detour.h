@@ -21,11 +21,11 @@
  *
  * Detours of one function must be removed in reverse order. Removing another one first is refused with EEXIST. The same
  * happens when other code has overwritten the jump. */
-#ifndef STROBE_SIM_GENUINE_DETOUR_H
-#define STROBE_SIM_GENUINE_DETOUR_H
+#ifndef STROBE_STROBE_BACKEND_ART_DETOUR_H
+#define STROBE_STROBE_BACKEND_ART_DETOUR_H
 
 #include "engine/backend/art/hooks/hook.h"
 
-extern const struct strobe_inline_hooker sim_detour;
+extern const struct strobe_inline_hooker strobe_detours;
 
 #endif

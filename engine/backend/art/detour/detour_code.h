@@ -1,21 +1,22 @@
 /* Operations of detours on a processor's instructions: detour_x86_64.c, detour_arm64.c. One thread at a time. */
-#ifndef STROBE_SIM_GENUINE_DETOUR_CODE_H
-#define STROBE_SIM_GENUINE_DETOUR_CODE_H
+#ifndef STROBE_STROBE_BACKEND_ART_DETOUR_CODE_H
+#define STROBE_STROBE_BACKEND_ART_DETOUR_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #if defined(__x86_64__)
-enum { SIM_CODE_JUMP_BYTES = 5 };
-#define SIM_CODE_REACH 0x7ff00000l /* of that jump and of rewritten operands, less the size of a page and a reserve */
+enum { STROBE_DETOUR_JUMP_BYTES = 5 };
+#define STROBE_DETOUR_REACH                                                                                            \
+    0x7ff00000l /* of that jump and of rewritten operands, less the size of a page and a reserve */
 #else
-enum { SIM_CODE_JUMP_BYTES = 4 };
-#define SIM_CODE_REACH 0x07f00000l
+enum { STROBE_DETOUR_JUMP_BYTES = 4 };
+#define STROBE_DETOUR_REACH 0x07f00000l
 #endif
 
 /* An instruction, and where execution continues after it. */
-struct sim_code_step {
+struct strobe_detour_step {
     uint32_t bytes;
     bool jumps, calls; /* to an address in the instruction */
     bool ends;         /* execution does not continue after it */
@@ -24,30 +25,30 @@ struct sim_code_step {
 
 /* Code being written: instructions upwards from `at`, the 64-bit words that they load downwards from `words`. The
  * caller ensures that there is memory for both: an instruction takes at most 32 bytes and 8 bytes of words. */
-struct sim_code {
+struct strobe_detour_code {
     uint8_t *at;
     uint64_t *words;
 };
 
 /* Prepares decoding. Returns an errno. */
-int sim_code_open(void);
+int strobe_detour_open(void);
 
 /* Returns the bytes of a landing pad at the start of a function; 0 = there is none. */
-size_t sim_code_landing(const uint8_t *function, const uint8_t *end);
+size_t strobe_detour_landing(const uint8_t *function, const uint8_t *end);
 
 /* Decodes the instruction at `at`, which must end before `end`. Returns false when it is unknown. */
-bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *step);
+bool strobe_detour_step(const uint8_t *at, const uint8_t *end, struct strobe_detour_step *step);
 
 /* Appends code that does at c->at what the instruction at `at` does. Returns an errno: ENOTSUP, ERANGE. */
-int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end);
+int strobe_detour_move(struct strobe_detour_code *c, const uint8_t *at, const uint8_t *end);
 
 /* Appends a jump to any address. */
-void sim_code_go(struct sim_code *c, const void *to);
+void strobe_detour_go(struct strobe_detour_code *c, const void *to);
 
 /* Encodes the jump that replaces the start of a function at `at`; `to` is within reach. */
-void sim_code_near_jump(uint8_t jump[SIM_CODE_JUMP_BYTES], const uint8_t *at, const uint8_t *to);
+void strobe_detour_near_jump(uint8_t jump[STROBE_DETOUR_JUMP_BYTES], const uint8_t *at, const uint8_t *to);
 
 /* Writes the jump, or the original bytes, over code that other threads may run. */
-void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES]);
+void strobe_detour_patch(uint8_t *at, const uint8_t bytes[STROBE_DETOUR_JUMP_BYTES]);
 
 #endif

@@ -1,7 +1,7 @@
-#include "sim/genuine/detour.h"
+#include "engine/backend/art/detour/detour.h"
 
+#include "engine/backend/art/detour/detour_code.h"
 #include "engine/backend/art/mapping.h"
-#include "sim/genuine/detour_code.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ enum { FOLLOWED_BYTES = 1 << 14 };
 struct detour {
     struct detour *next; /* newest first */
     uint8_t *at;         /* address of the jump */
-    uint8_t before[SIM_CODE_JUMP_BYTES], jump[SIM_CODE_JUMP_BYTES];
+    uint8_t before[STROBE_DETOUR_JUMP_BYTES], jump[STROBE_DETOUR_JUMP_BYTES];
 };
 
 static struct detour *detours;
@@ -50,12 +50,12 @@ static const uint8_t *end_of_symbol(const void *function)
 /* Counts the whole instructions that the jump will cover. */
 static int measure_subject(struct subject *s)
 {
-    struct sim_code_step step = {0};
+    struct strobe_detour_step step = {0};
     s->rest = s->at;
-    while (s->rest < s->at + SIM_CODE_JUMP_BYTES) {
+    while (s->rest < s->at + STROBE_DETOUR_JUMP_BYTES) {
         if (step.ends || (s->known_end && s->rest >= s->known_end))
             return ENOSPC;
-        if (!sim_code_step(s->rest, s->end, &step))
+        if (!strobe_detour_step(s->rest, s->end, &step))
             return ENOTSUP;
         s->rest += step.bytes;
     }
@@ -67,12 +67,12 @@ static int check_other_detours(struct subject *s)
     for (const struct detour *d = detours; d; d = d->next)
         if (d->at == s->at)
             s->detoured = true;
-        else if (d->at < s->rest && s->at < d->at + SIM_CODE_JUMP_BYTES)
+        else if (d->at < s->rest && s->at < d->at + STROBE_DETOUR_JUMP_BYTES)
             return EBUSY;
     return 0;
 }
 
-static bool leads_into_start(const struct subject *s, const struct sim_code_step *step)
+static bool leads_into_start(const struct subject *s, const struct strobe_detour_step *step)
 {
     uint64_t entry = (uintptr_t)s->entry, rest = (uintptr_t)s->rest;
     return step->to < rest && ((step->jumps && step->to >= entry) || (step->calls && step->to > entry));
@@ -81,9 +81,9 @@ static bool leads_into_start(const struct subject *s, const struct sim_code_step
 /* Examines a function from its begin to its end. */
 static int read_through(const struct subject *s)
 {
-    struct sim_code_step step;
+    struct strobe_detour_step step;
     for (const uint8_t *at = s->at; at < s->known_end; at += step.bytes) {
-        if (!sim_code_step(at, s->end, &step))
+        if (!strobe_detour_step(at, s->end, &step))
             return ENOTSUP;
         if (leads_into_start(s, &step))
             return ELOOP;
@@ -123,9 +123,9 @@ static int follow_subject(const struct subject *s)
     size_t place;
     add_place(&due, (size_t)(s->at - s->entry));
     while (take_one(&due, &place)) {
-        struct sim_code_step step = {0};
+        struct strobe_detour_step step = {0};
         for (; !step.ends && place < FOLLOWED_BYTES && !has_known_place(&seen, place); place += step.bytes) {
-            if (!sim_code_step(s->entry + place, s->end, &step))
+            if (!strobe_detour_step(s->entry + place, s->end, &step))
                 return ENOTSUP;
             if (leads_into_start(s, &step))
                 return ELOOP;
@@ -144,7 +144,7 @@ static int examine_subject(struct subject *s, void *target)
         return EFAULT;
     s->entry = target;
     s->end = (const uint8_t *)m.end;
-    s->at = (uint8_t *)target + sim_code_landing(target, s->end);
+    s->at = (uint8_t *)target + strobe_detour_landing(target, s->end);
     s->known_end = end_of_symbol(target);
     int refused = measure_subject(s);
     if (!refused)
@@ -162,7 +162,7 @@ static void *map_page_near(uintptr_t at, uintptr_t near)
     if (page == MAP_FAILED)
         return NULL;
     uintptr_t away = (uintptr_t)page > near ? (uintptr_t)page - near : near - (uintptr_t)page;
-    if (away < SIM_CODE_REACH)
+    if (away < STROBE_DETOUR_REACH)
         return page;
     munmap(page, PAGE_BYTES);
     return NULL;
@@ -172,7 +172,7 @@ static void *map_page_near(uintptr_t at, uintptr_t near)
 static uint8_t *page_near(const void *place)
 {
     uintptr_t near = (uintptr_t)place & ~(uintptr_t)(PAGE_BYTES - 1);
-    uintptr_t stride = (SIM_CODE_REACH / NEAR_STEPS + 0xffff) & ~0xffffl;
+    uintptr_t stride = (STROBE_DETOUR_REACH / NEAR_STEPS + 0xffff) & ~0xffffl;
     for (uintptr_t i = 1; i < NEAR_STEPS; i++) {
         void *page = near > i * stride ? map_page_near(near - i * stride, near) : NULL;
         if (!page)
@@ -185,18 +185,18 @@ static uint8_t *page_near(const void *place)
 
 static int write_page(uint8_t *page, const struct subject *s, const void *replacement)
 {
-    struct sim_code c = {page, (uint64_t *)(void *)(page + PAGE_BYTES)};
-    sim_code_go(&c, replacement);
+    struct strobe_detour_code c = {page, (uint64_t *)(void *)(page + PAGE_BYTES)};
+    strobe_detour_go(&c, replacement);
     c.at = page + TRAMPOLINE_AT;
     memcpy(c.at, s->entry, (size_t)(s->at - s->entry));
     c.at += s->at - s->entry;
-    struct sim_code_step step;
+    struct strobe_detour_step step;
     for (const uint8_t *at = s->at; at < s->rest; at += step.bytes) {
-        int refused = sim_code_step(at, s->end, &step) ? sim_code_move(&c, at, s->end) : ENOTSUP;
+        int refused = strobe_detour_step(at, s->end, &step) ? strobe_detour_move(&c, at, s->end) : ENOTSUP;
         if (refused)
             return refused;
     }
-    sim_code_go(&c, s->rest);
+    strobe_detour_go(&c, s->rest);
     __builtin___clear_cache((char *)page, (char *)c.at);
     return mprotect(page, PAGE_BYTES, PROT_READ | PROT_EXEC) == 0 ? 0 : errno;
 }
@@ -205,14 +205,14 @@ static int write_page(uint8_t *page, const struct subject *s, const void *replac
 static int patch_code(uint8_t *at, const uint8_t *before, const uint8_t *after)
 {
     struct strobe_unprotected u;
-    enum strobe_status status = strobe_unprotect(at, SIM_CODE_JUMP_BYTES, &u);
+    enum strobe_status status = strobe_unprotect(at, STROBE_DETOUR_JUMP_BYTES, &u);
     if (status != STROBE_OK)
         return status == STROBE_IO ? errno : EFAULT;
-    sim_code_patch(at, after);
+    strobe_detour_patch(at, after);
     if (strobe_protect_again(&u) == STROBE_OK)
         return 0;
     int refused = errno;
-    sim_code_patch(at, before);
+    strobe_detour_patch(at, before);
     return refused;
 }
 
@@ -220,7 +220,7 @@ static int install_detour(void *ctx, void *target, void *replacement, void **ori
 {
     struct subject s = {0};
     (void)ctx;
-    int refused = sim_code_open();
+    int refused = strobe_detour_open();
     if (!refused)
         refused = examine_subject(&s, target);
     if (refused)
@@ -231,7 +231,7 @@ static int install_detour(void *ctx, void *target, void *replacement, void **ori
     if (!refused) {
         d->at = s.at;
         memcpy(d->before, s.at, sizeof d->before);
-        sim_code_near_jump(d->jump, s.at, page);
+        strobe_detour_near_jump(d->jump, s.at, page);
         *original = page + TRAMPOLINE_AT; /* set before the first call can arrive */
         refused = patch_code(s.at, d->before, d->jump);
     }
@@ -268,4 +268,4 @@ static int remove_detour(void *ctx, void *handle)
     return 0;
 }
 
-const struct strobe_inline_hooker sim_detour = {"detour", install_detour, remove_detour, NULL};
+const struct strobe_inline_hooker strobe_detours = {"detour", install_detour, remove_detour, NULL};
