@@ -43,7 +43,7 @@ static int cannot_be(void *ctx, void *handle)
     abort();
 }
 
-static const struct strobe_inline_hooker refuses = {"refuses", refuse, cannot_be, NULL};
+static const struct strobe_inline_hooker refuses = {"refuses", refuse, cannot_be, NULL, NULL};
 
 static void waits_ms(struct strobe_jni *env, strobe_jobject o, int64_t ms)
 {

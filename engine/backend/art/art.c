@@ -314,12 +314,12 @@ void strobe_art_stop(void)
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
     strobe_store_seq_cst(strobe_switch, STROBE_OFF);
+    bool ended = strobe_art_own_threads_stop(); /* before the hooks: these threads block all signals (detour_hold.h) */
     for (int i = FEATURES - 1; i >= 0; i--) {
         if (in_place[i])
             features[i]->end();
         in_place[i] = false;
     }
-    bool ended = strobe_art_own_threads_stop();
     bool quiet = art_wait_until_quiet();
     if (quiet && ended)
         art_close_session();

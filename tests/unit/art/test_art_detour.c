@@ -153,7 +153,7 @@ static void write_code(uint8_t *code, const uint8_t bytes[STROBE_DETOUR_JUMP_BYT
 {
     struct strobe_unprotected u;
     assert_int_equal(strobe_unprotect(code, STROBE_DETOUR_JUMP_BYTES, &u), STROBE_OK);
-    strobe_detour_patch(code, bytes);
+    assert_int_equal(strobe_detour_patch(code, bytes, NULL), 0);
     assert_int_equal(strobe_protect_again(&u), STROBE_OK);
 }
 

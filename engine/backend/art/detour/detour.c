@@ -1,29 +1,37 @@
 #include "engine/backend/art/detour/detour.h"
 
 #include "engine/backend/art/detour/detour_code.h"
-#include "engine/backend/art/mapping.h"
-
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+#include "engine/backend/art/detour/detour_code.h"
+#include "engine/backend/art/detour/detour_end.h"
+#include "engine/backend/art/mapping.h"
 
 /* The page of a detour: a jump to the replacement, the trampoline, and at the end the words that both load. */
 enum { PAGE_BYTES = 4096, TRAMPOLINE_AT = 64, NEAR_STEPS = 2048 };
 
-/* Maximum of bytes that are examined of a function whose end is unknown. */
-enum { FOLLOWED_BYTES = 1 << 14 };
+/* Maximum of bytes that are examined of a function whose end is unknown, and of bytes that a jump can cover. */
+enum { FOLLOWED_BYTES = 1 << 14, MOVED_BYTES_MAX = 32 };
 
+/* A detour, or, when it is removed, an island that can be used again. */
 struct detour {
-    struct detour *next; /* newest first */
-    uint8_t *at;         /* address of the jump */
-    uint8_t before[STROBE_DETOUR_JUMP_BYTES], jump[STROBE_DETOUR_JUMP_BYTES];
+    bool installed;
+    uint32_t order; /* of the installation: detours of one function are removed newest first */
+    uint8_t *at;    /* address of the jump; NULL = the entry is not used */
+    uint8_t *page;
+    const void *replacement;
+    uint8_t moved[MOVED_BYTES_MAX]; /* the bytes that it was made for, the jump's first */
+    size_t moved_bytes;
+    uint8_t jump[STROBE_DETOUR_JUMP_BYTES];
+    struct strobe_detour_moves moves;
 };
 
-static struct detour *detours;
+static struct detour detours[STROBE_DETOURS_MAX];
+static uint32_t installations;
 
 /* A function for a detour. */
 struct subject {
@@ -37,16 +45,6 @@ struct subject {
 
 /* ---- checks ---- */
 
-static const uint8_t *end_of_symbol(const void *function)
-{
-    Dl_info info;
-    ElfW(Sym) *symbol = NULL;
-    if (!dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || info.dli_saddr != function ||
-        !symbol->st_size)
-        return NULL;
-    return (const uint8_t *)function + symbol->st_size;
-}
-
 /* Counts the whole instructions that the jump will cover. */
 static int measure_subject(struct subject *s)
 {
@@ -58,16 +56,20 @@ static int measure_subject(struct subject *s)
         if (!strobe_detour_step(s->rest, s->end, &step))
             return ENOTSUP;
         s->rest += step.bytes;
+        if (step.returns && s->rest < s->at + STROBE_DETOUR_JUMP_BYTES)
+            return ELOOP;
     }
+    if (s->rest - s->at > MOVED_BYTES_MAX)
+        return ENOTSUP;
     return s->known_end && s->rest > s->known_end ? ENOSPC : 0;
 }
 
 static int check_other_detours(struct subject *s)
 {
-    for (const struct detour *d = detours; d; d = d->next)
-        if (d->at == s->at)
+    for (const struct detour *d = detours; d < detours + STROBE_DETOURS_MAX; d++)
+        if (d->installed && d->at == s->at)
             s->detoured = true;
-        else if (d->at < s->rest && s->at < d->at + STROBE_DETOUR_JUMP_BYTES)
+        else if (d->installed && d->at < s->rest && s->at < d->at + STROBE_DETOUR_JUMP_BYTES)
             return EBUSY;
     return 0;
 }
@@ -137,15 +139,26 @@ static int follow_subject(const struct subject *s)
     return 0;
 }
 
+/* Android 10 maps code without the right to read it. It stays readable afterwards. */
+static int make_readable(const struct strobe_mapping *m)
+{
+    if (m->protection & PROT_READ)
+        return 0;
+    return mprotect((void *)m->start, m->end - m->start, m->protection | PROT_READ) == 0 ? 0 : errno;
+}
+
 static int examine_subject(struct subject *s, void *target)
 {
     struct strobe_mapping m;
     if (strobe_mapping_at(target, &m) != STROBE_OK || !(m.protection & PROT_EXEC))
         return EFAULT;
+    int unreadable = make_readable(&m);
+    if (unreadable)
+        return unreadable;
     s->entry = target;
     s->end = (const uint8_t *)m.end;
     s->at = (uint8_t *)target + strobe_detour_landing(target, s->end);
-    s->known_end = end_of_symbol(target);
+    s->known_end = strobe_detour_end(target);
     int refused = measure_subject(s);
     if (!refused)
         refused = check_other_detours(s);
@@ -183,16 +196,23 @@ static uint8_t *page_near(const void *place)
     return NULL;
 }
 
-static int write_page(uint8_t *page, const struct subject *s, const void *replacement)
+static int write_page(uint8_t *page, const struct subject *s, const void *replacement,
+                      struct strobe_detour_moves *moves)
 {
     struct strobe_detour_code c = {page, (uint64_t *)(void *)(page + PAGE_BYTES)};
+    size_t landing = (size_t)(s->at - s->entry);
+    strobe_detour_undo_landing(&c, s->entry, landing);
     strobe_detour_go(&c, replacement);
     c.at = page + TRAMPOLINE_AT;
-    memcpy(c.at, s->entry, (size_t)(s->at - s->entry));
-    c.at += s->at - s->entry;
+    memcpy(c.at, s->entry, landing);
+    c.at += landing;
     struct strobe_detour_step step;
     for (const uint8_t *at = s->at; at < s->rest; at += step.bytes) {
-        int refused = strobe_detour_step(at, s->end, &step) ? strobe_detour_move(&c, at, s->end) : ENOTSUP;
+        if (!strobe_detour_step(at, s->end, &step))
+            return ENOTSUP;
+        moves->from[moves->count] = at;
+        moves->to[moves->count++] = c.at;
+        int refused = strobe_detour_move(&c, at, s->end);
         if (refused)
             return refused;
     }
@@ -202,70 +222,163 @@ static int write_page(uint8_t *page, const struct subject *s, const void *replac
 }
 
 /* Writes `after` where `before` is. */
-static int patch_code(uint8_t *at, const uint8_t *before, const uint8_t *after)
+static int patch_code(uint8_t *at, const uint8_t *before, const uint8_t *after, const struct strobe_detour_moves *moves)
 {
     struct strobe_unprotected u;
     enum strobe_status status = strobe_unprotect(at, STROBE_DETOUR_JUMP_BYTES, &u);
     if (status != STROBE_OK)
         return status == STROBE_IO ? errno : EFAULT;
-    strobe_detour_patch(at, after);
-    if (strobe_protect_again(&u) == STROBE_OK)
-        return 0;
-    int refused = errno;
-    strobe_detour_patch(at, before);
-    return refused;
+    int refused = strobe_detour_patch(at, after, moves);
+    if (strobe_protect_again(&u) == STROBE_OK || refused)
+        return refused;
+    refused = errno;
+    return strobe_detour_patch(at, before, NULL) == 0 ? refused : 0;
+}
+
+/* ---- islands ---- */
+
+static bool was_made_for(const struct detour *d, const struct subject *s, const void *replacement)
+{
+    size_t bytes = (size_t)(s->rest - s->at);
+    return d->at == s->at && !d->installed && d->replacement == replacement && d->moved_bytes == bytes &&
+           !memcmp(d->moved, s->at, bytes);
+}
+
+/* Returns the entry of an island that can be used again, else an unused one, else the one that was removed first, whose
+ * island is given up. NULL: all are installed. */
+static struct detour *find_entry(const struct subject *s, const void *replacement)
+{
+    struct detour *found = NULL;
+    for (struct detour *d = detours; d < detours + STROBE_DETOURS_MAX; d++) {
+        if (was_made_for(d, s, replacement))
+            return d;
+        if (!d->installed && (!found || d->order < found->order))
+            found = d;
+    }
+    return found;
+}
+
+/* Makes the island of `d` for this function. Returns an errno, with `d` unused. */
+static int make_island(struct detour *d, const struct subject *s, const void *replacement)
+{
+    memset(d, 0, sizeof *d);
+    uint8_t *page = page_near(s->entry);
+    if (!page)
+        return ERANGE;
+    int refused = write_page(page, s, replacement, &d->moves);
+    if (refused) {
+        munmap(page, PAGE_BYTES);
+        return refused;
+    }
+    d->at = s->at;
+    d->page = page;
+    d->replacement = replacement;
+    d->moved_bytes = (size_t)(s->rest - s->at);
+    memcpy(d->moved, s->at, d->moved_bytes);
+    strobe_detour_near_jump(d->jump, s->at, page);
+    return 0;
 }
 
 static int install_detour(void *ctx, void *target, void *replacement, void **original, void **handle)
 {
     struct subject s = {0};
     (void)ctx;
-    int refused = strobe_detour_open();
-    if (!refused)
-        refused = examine_subject(&s, target);
+    int refused = examine_subject(&s, target);
     if (refused)
         return refused;
-    uint8_t *page = page_near(target);
-    struct detour *d = calloc(1, sizeof *d);
-    refused = !page ? ERANGE : !d ? ENOMEM : write_page(page, &s, replacement);
-    if (!refused) {
-        d->at = s.at;
-        memcpy(d->before, s.at, sizeof d->before);
-        strobe_detour_near_jump(d->jump, s.at, page);
-        *original = page + TRAMPOLINE_AT; /* set before the first call can arrive */
-        refused = patch_code(s.at, d->before, d->jump);
-    }
-    if (refused) {
-        if (page)
-            munmap(page, PAGE_BYTES);
-        free(d);
+    struct detour *d = find_entry(&s, replacement);
+    if (!d)
+        return ENOMEM;
+    if (!was_made_for(d, &s, replacement))
+        refused = make_island(d, &s, replacement);
+    if (refused)
         return refused;
-    }
-    d->next = detours;
-    detours = d;
+    *original = d->page + TRAMPOLINE_AT; /* set before the first call can arrive */
+    refused = patch_code(s.at, d->moved, d->jump, &d->moves);
+    if (refused)
+        return refused;
+    d->installed = true;
+    d->order = ++installations;
     *handle = d;
     return 0;
 }
 
+static bool has_later_one(const struct detour *d)
+{
+    for (const struct detour *other = detours; other < detours + STROBE_DETOURS_MAX; other++)
+        if (other->installed && other->at == d->at && other->order > d->order)
+            return true;
+    return false;
+}
+
 static int remove_detour(void *ctx, void *handle)
 {
-    struct detour *d = handle, **link = &detours;
+    struct detour *d = handle;
     struct strobe_mapping m;
     (void)ctx;
-    while (*link && *link != d && (*link)->at != d->at)
-        link = &(*link)->next;
-    if (*link != d)
+    if (!d->installed || has_later_one(d))
         return EEXIST;
     if (strobe_mapping_at(d->at, &m) == STROBE_OK) { /* otherwise the library was unloaded, with the jump */
         if (memcmp(d->at, d->jump, sizeof d->jump) != 0)
             return EEXIST;
-        int refused = patch_code(d->at, d->jump, d->before);
+        int refused = patch_code(d->at, d->jump, d->moved, NULL);
         if (refused)
             return refused;
     }
-    *link = d->next;
-    free(d);
+    d->installed = false;
     return 0;
 }
 
-const struct strobe_inline_hooker strobe_detours = {"detour", install_detour, remove_detour, NULL};
+int strobe_detours_refused(void)
+{
+    void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return errno;
+    memset(page, 0, 1); /* SELinux refuses execmem only for pages that were written */
+    int refused = mprotect(page, PAGE_BYTES, PROT_READ | PROT_EXEC) == 0 ? 0 : errno;
+    munmap(page, PAGE_BYTES);
+    return refused;
+}
+
+#else
+
+static int install_detour(void *ctx, void *target, void *replacement, void **original, void **handle)
+{
+    (void)ctx, (void)target, (void)replacement, (void)original, (void)handle;
+    return ENOSYS;
+}
+
+static int remove_detour(void *ctx, void *handle)
+{
+    (void)ctx, (void)handle;
+    return ENOSYS;
+}
+
+int strobe_detours_refused(void)
+{
+    return ENOSYS;
+}
+
+#endif
+
+/* ---- what a refusal means ---- */
+
+static const char *explain_detour(void *ctx, int refused)
+{
+    (void)ctx;
+    switch (refused) {
+    case ENOSPC: return "it is too short";
+    case ELOOP: return "a branch leads into its first bytes";
+    case ENOTSUP: return "an instruction cannot be moved";
+    case ERANGE: return "no free page near it";
+    case EBUSY: return "another detour is inside it";
+    case ETIMEDOUT: return "a thread blocks all signals";
+    case EFAULT: return "not code";
+    case ENOSYS: return "no detours for this processor";
+    case EACCES:
+    case EPERM: return "the system lets no page be executable";
+    default: return NULL;
+    }
+}
+
+const struct strobe_inline_hooker strobe_detours = {"detours", install_detour, remove_detour, explain_detour, NULL};

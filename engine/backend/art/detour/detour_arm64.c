@@ -60,15 +60,23 @@ static bool is_trap(uint32_t w)
     return (w & 0xffe0001f) == 0xd4200000 || (w & 0xffff0000) == 0;
 } /* brk, udf */
 
-int strobe_detour_open(void)
+static bool is_bti(uint32_t w)
 {
-    return 0;
+    return (w & 0xffffff3f) == 0xd503241f;
+}
+/* paciasp, pacibsp: these sign the return address, and are landing pads, too */
+static bool is_signing(uint32_t w)
+{
+    return (w & 0xffffffbf) == 0xd503233f;
+}
+static bool is_landing(uint32_t w)
+{
+    return is_bti(w) || is_signing(w);
 }
 
-/* bti, in all its forms. (paciasp is one too, but must run only on the path to the original.) */
 size_t strobe_detour_landing(const uint8_t *function, const uint8_t *end)
 {
-    return end - function > 4 && (arm64_word_at(function) & 0xffffff3f) == 0xd503241f ? 4 : 0;
+    return end - function > 4 && is_landing(arm64_word_at(function)) ? 4 : 0;
 }
 
 bool strobe_detour_step(const uint8_t *at, const uint8_t *end, struct strobe_detour_step *step)
@@ -79,6 +87,7 @@ bool strobe_detour_step(const uint8_t *at, const uint8_t *end, struct strobe_det
     int64_t distance = 0;
     *step = (struct strobe_detour_step){.bytes = 4};
     step->calls = is_arm64_call(w);
+    step->returns = is_arm64_call(w) || (w & 0xfef00000) == 0xd6300000; /* blr in all its forms */
     step->jumps = is_branch(w) || is_conditional(w) || is_compare_branch(w) || is_test_branch(w);
     step->ends = is_branch(w) || is_register_branch(w) || is_trap(w);
     if (is_arm64_call(w) || is_branch(w))
@@ -119,6 +128,21 @@ static void append_branch(struct strobe_detour_code *c, const void *to)
     append_arm64_word(c, jump);
 }
 
+/* autiasp for paciasp, autibsp for pacibsp. The stack pointer is the one with which the address was signed. */
+void strobe_detour_undo_landing(struct strobe_detour_code *c, const uint8_t *function, size_t landing)
+{
+    uint32_t w = arm64_word_at(function);
+    if (landing && is_signing(w))
+        append_arm64_word(c, w | 1 << 7);
+}
+
+/* A branch through a register may lead only to a landing pad, in code that is guarded (BTI). A direct branch may lead
+ * anywhere. */
+static bool may_be_reached(const struct strobe_detour_code *c, uint64_t to)
+{
+    return in_reach(c, (const void *)(uintptr_t)to) || is_landing(arm64_word_at((const uint8_t *)(uintptr_t)to));
+}
+
 /* Appends a direct branch if it reaches the target, because the target may have no landing pad. */
 void strobe_detour_go(struct strobe_detour_code *c, const void *to)
 {
@@ -127,6 +151,16 @@ void strobe_detour_go(struct strobe_detour_code *c, const void *to)
     } else {
         append_load(c, SCRATCH, (uintptr_t)to);
         append_arm64_word(c, 0xd61f0000 | SCRATCH << 5); /* br */
+    }
+}
+
+static void append_call(struct strobe_detour_code *c, uint64_t to)
+{
+    if (in_reach(c, (const void *)(uintptr_t)to)) {
+        append_arm64_word(c, 0x94000000 | ((uint32_t)((int64_t)(to - (uintptr_t)c->at) / 4) & 0x03ffffff));
+    } else {
+        append_load(c, SCRATCH, to);
+        append_arm64_word(c, 0xd63f0000 | SCRATCH << 5); /* blr */
     }
 }
 
@@ -163,9 +197,10 @@ int strobe_detour_move(struct strobe_detour_code *c, const uint8_t *at, const ui
     if (!strobe_detour_step(at, end, &step))
         return ENOTSUP;
     uint32_t w = arm64_word_at(at);
+    if ((step.calls || step.jumps) && !may_be_reached(c, step.to))
+        return ERANGE;
     if (step.calls) {
-        append_load(c, SCRATCH, step.to);
-        append_arm64_word(c, 0xd63f0000 | SCRATCH << 5); /* blr */
+        append_call(c, step.to);
     } else if (is_branch(w)) {
         strobe_detour_go(c, (const void *)(uintptr_t)step.to);
     } else if (step.jumps) {
@@ -190,13 +225,16 @@ void strobe_detour_near_jump(uint8_t jump[STROBE_DETOUR_JUMP_BYTES], const uint8
 
 /* ---- patching ---- */
 
-/* b, bl, nop, brk and the like may replace each other while threads run them. Other instructions may be replaced only
- * when no thread runs them. (The race detector does not check code.) */
-__attribute__((no_sanitize("thread"))) void strobe_detour_patch(uint8_t *at,
-                                                                const uint8_t bytes[STROBE_DETOUR_JUMP_BYTES])
+/* The jump is one instruction, so a thread runs either it or the one that it replaces. The manual (B2.2.5) promises
+ * that only for b, bl, nop, brk and the like; that a store of another instruction's aligned word is seen whole is how
+ * all known processors behave, and what inline hookers for Android rely on. (The race detector does not check code.) */
+__attribute__((no_sanitize("thread"))) int
+strobe_detour_patch(uint8_t *at, const uint8_t bytes[STROBE_DETOUR_JUMP_BYTES], const struct strobe_detour_moves *moves)
 {
+    (void)moves;
     *(volatile uint32_t *)(void *)at = arm64_word_at(bytes);
     __builtin___clear_cache((char *)at, (char *)at + STROBE_DETOUR_JUMP_BYTES);
+    return 0;
 }
 
 #endif

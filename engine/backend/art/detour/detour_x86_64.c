@@ -1,66 +1,16 @@
+/* Source of the encodings: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, appendix A. The
+ * parts of an instruction are read by engine/capture/x86_code.h. */
 #include "engine/backend/art/detour/detour_code.h"
 
 #if defined(__x86_64__)
 
-#include <capstone/capstone.h>
-#include <dlfcn.h>
+#include "engine/backend/art/detour/detour_hold.h"
+#include "engine/capture/x86_code.h"
+
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-static struct {
-    csh handle;
-    cs_insn *instruction;
-    bool (*next)(csh, const uint8_t **, size_t *, uint64_t *, cs_insn *);
-} capstone;
-
-int strobe_detour_open(void)
-{
-    if (capstone.instruction)
-        return 0;
-    void *library = dlopen("libcapstone.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return ENOSYS;
-    cs_err (*open)(cs_arch, cs_mode, csh *) = (cs_err(*)(cs_arch, cs_mode, csh *))dlsym(library, "cs_open");
-    cs_err (*option)(csh, cs_opt_type, size_t) = (cs_err(*)(csh, cs_opt_type, size_t))dlsym(library, "cs_option");
-    cs_insn *(*room)(csh) = (cs_insn * (*)(csh)) dlsym(library, "cs_malloc");
-    *(void **)&capstone.next = dlsym(library, "cs_disasm_iter");
-    if (!open || !option || !room || !capstone.next || open(CS_ARCH_X86, CS_MODE_64, &capstone.handle) != CS_ERR_OK ||
-        option(capstone.handle, CS_OPT_DETAIL, CS_OPT_ON) != CS_ERR_OK)
-        return ENOSYS;
-    capstone.instruction = room(capstone.handle);
-    return capstone.instruction ? 0 : ENOMEM;
-}
-
-static const cs_insn *disassemble_x86(const uint8_t *at, const uint8_t *end)
-{
-    enum { LONGEST = 15 };
-    size_t bytes = end - at < LONGEST ? (size_t)(end - at) : LONGEST;
-    uint64_t address = (uintptr_t)at;
-    return at < end && capstone.next(capstone.handle, &at, &bytes, &address, capstone.instruction)
-               ? capstone.instruction
-               : NULL;
-}
-
-static bool in_group(const cs_insn *i, uint8_t group)
-{
-    for (int k = 0; k < i->detail->groups_count; k++)
-        if (i->detail->groups[k] == group)
-            return true;
-    return false;
-}
-
-/* Returns the target of a direct jump or call. */
-static bool names_place(const cs_insn *i, uint64_t *to)
-{
-    const cs_x86 *x = &i->detail->x86;
-    if (x->op_count != 1 || x->operands[0].type != X86_OP_IMM)
-        return false;
-    *to = (uint64_t)x->operands[0].imm;
-    return true;
-}
+enum { WORD_BYTES = 8 };
 
 size_t strobe_detour_landing(const uint8_t *function, const uint8_t *end)
 {
@@ -69,18 +19,96 @@ size_t strobe_detour_landing(const uint8_t *function, const uint8_t *end)
                                                                                                     : 0;
 }
 
+void strobe_detour_undo_landing(struct strobe_detour_code *c, const uint8_t *function, size_t landing)
+{
+    (void)c, (void)function, (void)landing; /* endbr64 changes no register */
+}
+
+/* ---- reading ---- */
+
+static bool is_plain(const struct strobe_x86_parts *p, enum strobe_x86_map map)
+{
+    return p->map == map && !p->vector;
+}
+
+static bool is_near_call(const struct strobe_x86_parts *p)
+{
+    return is_plain(p, STROBE_X86_ONE_BYTE) && p->opcode == 0xe8;
+}
+static bool is_near_jump(const struct strobe_x86_parts *p)
+{
+    return is_plain(p, STROBE_X86_ONE_BYTE) && (p->opcode == 0xe9 || p->opcode == 0xeb);
+}
+static bool is_x86_conditional(const struct strobe_x86_parts *p)
+{
+    return (is_plain(p, STROBE_X86_ONE_BYTE) && (p->opcode & 0xf0) == 0x70) ||
+           (is_plain(p, STROBE_X86_0F) && (p->opcode & 0xf0) == 0x80);
+}
+/* loop, loope, loopne, jrcxz, xbegin */
+static bool is_other_branch(const struct strobe_x86_parts *p)
+{
+    return is_plain(p, STROBE_X86_ONE_BYTE) &&
+           ((p->opcode & 0xfc) == 0xe0 || (p->opcode == 0xc7 && p->has_modrm && p->modrm == 0xf8));
+}
+/* Extension of the opcode ff: 2, 3 call; 4, 5 jump. */
+static bool is_through_register(const struct strobe_x86_parts *p, unsigned extension)
+{
+    return is_plain(p, STROBE_X86_ONE_BYTE) && p->opcode == 0xff && (p->modrm >> 3 & 6) == extension;
+}
+static bool is_x86_return(const struct strobe_x86_parts *p)
+{
+    return is_plain(p, STROBE_X86_ONE_BYTE) && ((p->opcode & 0xf6) == 0xc2 || p->opcode == 0xcf);
+}
+
+/* Returns where a branch leads. The distance is in the last byte or the last four bytes. */
+static uint64_t branch_target(const struct strobe_x86_parts *p)
+{
+    bool is_short = p->map == STROBE_X86_ONE_BYTE && p->opcode != 0xe8 && p->opcode != 0xe9 && p->opcode != 0xc7;
+    int32_t distance;
+    memcpy(&distance, p->code + p->at - 4, sizeof distance);
+    if (is_short)
+        distance = (int8_t)p->code[p->at - 1];
+    return (uintptr_t)p->code + p->at + (uint64_t)(int64_t)distance;
+}
+
+/* int3 and hlt pad functions, ud2 ends them. The parser does not know these. */
+static uint32_t trap_bytes(const uint8_t *at, const uint8_t *end)
+{
+    if (*at == 0xcc || *at == 0xf4)
+        return 1;
+    return end - at > 1 && at[0] == 0x0f && at[1] == 0x0b ? 2 : 0;
+}
+
+/* A prefix 66 before a branch means different things on different processors, except with REX.W. */
+static bool is_ambiguous(const struct strobe_x86_parts *p)
+{
+    return p->operand_16 && !(p->rex & 8) &&
+           (is_near_call(p) || is_near_jump(p) || is_x86_conditional(p) || is_other_branch(p));
+}
+
+static bool parse_x86_at(const uint8_t *at, const uint8_t *end, struct strobe_x86_parts *p)
+{
+    size_t bytes = end - at < STROBE_X86_BYTES_MAX ? (size_t)(end - at) : STROBE_X86_BYTES_MAX;
+    return strobe_x86_parse(at, bytes, p) && !is_ambiguous(p);
+}
+
 bool strobe_detour_step(const uint8_t *at, const uint8_t *end, struct strobe_detour_step *step)
 {
-    const cs_insn *i = disassemble_x86(at, end);
-    if (!i)
+    struct strobe_x86_parts p;
+    if (at >= end)
         return false;
-    *step = (struct strobe_detour_step){.bytes = i->size};
-    if (in_group(i, CS_GRP_CALL))
-        step->calls = names_place(i, &step->to);
-    else if (in_group(i, CS_GRP_JUMP) || in_group(i, CS_GRP_BRANCH_RELATIVE))
-        step->jumps = names_place(i, &step->to);
-    step->ends = i->id == X86_INS_JMP || i->id == X86_INS_UD2 || i->id == X86_INS_HLT || i->id == X86_INS_INT3 ||
-                 in_group(i, CS_GRP_RET) || in_group(i, CS_GRP_IRET);
+    *step = (struct strobe_detour_step){.bytes = trap_bytes(at, end), .ends = true};
+    if (step->bytes)
+        return true;
+    if (!parse_x86_at(at, end, &p))
+        return false;
+    step->bytes = (uint32_t)p.at;
+    step->calls = is_near_call(&p);
+    step->returns = step->calls || is_through_register(&p, 2);
+    step->jumps = is_near_jump(&p) || is_x86_conditional(&p) || is_other_branch(&p);
+    step->ends = is_near_jump(&p) || is_through_register(&p, 4) || is_x86_return(&p);
+    if (step->calls || step->jumps)
+        step->to = branch_target(&p);
     return true;
 }
 
@@ -106,62 +134,55 @@ void strobe_detour_go(struct strobe_detour_code *c, const void *to)
     append_through_word(c, 0x25, (uintptr_t)to);
 }
 
-static int move_branch(struct strobe_detour_code *c, const cs_insn *i, uint64_t to)
+static int move_x86_branch(struct strobe_detour_code *c, const struct strobe_x86_parts *p)
 {
-    const cs_x86 *x = &i->detail->x86;
-    bool wide = x->opcode[0] == 0x0f && (x->opcode[1] & 0xf0) == 0x80;
-    if (x->prefix[2] || x->prefix[3]) /* size of operands or addresses */
-        return ENOTSUP;
-    if (x->opcode[0] == 0xe8) {
-        if (to == i->address + i->size) /* it reads its own address */
+    uint64_t to = branch_target(p);
+    if (is_near_call(p)) {
+        if (to == (uintptr_t)p->code + p->at) /* it reads its own address */
             return ENOTSUP;
         append_through_word(c, 0x15, to);
-    } else if (x->opcode[0] == 0xe9 || x->opcode[0] == 0xeb) {
+    } else if (is_near_jump(p)) {
         append_through_word(c, 0x25, to);
-    } else if (wide || (x->opcode[0] & 0xf0) == 0x70) {
-        uint8_t condition = (wide ? x->opcode[1] : x->opcode[0]) & 15;
-        append_x86_bytes(c, (uint8_t[]){0x70 | (condition ^ 1), 6}, 2);
+    } else if (is_x86_conditional(p)) {
+        append_x86_bytes(c, (uint8_t[]){0x70 | ((p->opcode & 15) ^ 1), 6}, 2);
         append_through_word(c, 0x25, to);
     } else {
-        return ENOTSUP; /* loop, jrcxz, xbegin */
+        return ENOTSUP; /* is_other_branch */
     }
     return 0;
 }
 
-static int move_relative_operand(struct strobe_detour_code *c, const cs_insn *i)
+static int move_relative_operand(struct strobe_detour_code *c, const struct strobe_x86_parts *p)
 {
-    const cs_x86 *x = &i->detail->x86;
-    const cs_x86_encoding *e = &x->encoding;
     int32_t distance;
-    memcpy(&distance, i->bytes + e->disp_offset, sizeof distance);
-    if (e->disp_size != sizeof distance || distance != x->disp || x->prefix[3])
+    int64_t moved = (int64_t)(uintptr_t)p->code - (int64_t)(uintptr_t)c->at;
+    memcpy(&distance, p->code + p->displacement, sizeof distance);
+    if (p->address_32)
         return ENOTSUP;
-    int64_t moved = (int64_t)i->address - (int64_t)(uintptr_t)c->at;
     if (distance + moved != (int32_t)(distance + moved))
         return ERANGE;
     distance += (int32_t)moved;
     uint8_t *start = c->at;
-    append_x86_bytes(c, i->bytes, i->size);
-    memcpy(start + e->disp_offset, &distance, sizeof distance);
+    append_x86_bytes(c, p->code, p->at);
+    memcpy(start + p->displacement, &distance, sizeof distance);
     return 0;
 }
 
 int strobe_detour_move(struct strobe_detour_code *c, const uint8_t *at, const uint8_t *end)
 {
-    const cs_insn *i = disassemble_x86(at, end);
-    uint64_t to;
-    if (!i)
-        return ENOTSUP;
-    if (in_group(i, CS_GRP_JUMP) || in_group(i, CS_GRP_CALL) || in_group(i, CS_GRP_BRANCH_RELATIVE)) {
-        if (names_place(i, &to))
-            return move_branch(c, i, to);
-        if (in_group(i, CS_GRP_BRANCH_RELATIVE))
-            return ENOTSUP;
+    struct strobe_x86_parts p;
+    uint32_t trap = trap_bytes(at, end);
+    if (trap) {
+        append_x86_bytes(c, at, trap);
+        return 0;
     }
-    const cs_x86 *x = &i->detail->x86;
-    if (x->encoding.modrm_offset && (x->modrm & 0xc7) == 5) /* mod 0, r/m 5: relative to the next instruction */
-        return move_relative_operand(c, i);
-    append_x86_bytes(c, i->bytes, i->size);
+    if (!parse_x86_at(at, end, &p))
+        return ENOTSUP;
+    if (is_near_call(&p) || is_near_jump(&p) || is_x86_conditional(&p) || is_other_branch(&p))
+        return move_x86_branch(c, &p);
+    if (p.displacement)
+        return move_relative_operand(c, &p);
+    append_x86_bytes(c, at, p.at);
     return 0;
 }
 
@@ -174,36 +195,18 @@ void strobe_detour_near_jump(uint8_t jump[STROBE_DETOUR_JUMP_BYTES], const uint8
 
 /* ---- patching ---- */
 
-/* Makes every thread reload its code. */
-static void reread_code(void)
+/* One store, when it replaces bytes of one instruction in one aligned word. (The race detector does not check code.) */
+__attribute__((no_sanitize("thread"))) int
+strobe_detour_patch(uint8_t *at, const uint8_t bytes[STROBE_DETOUR_JUMP_BYTES], const struct strobe_detour_moves *moves)
 {
-    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
-    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
-}
-
-/* Uses one store when the bytes are in one aligned word. Otherwise it first writes a jump to itself, in which threads
- * wait while the other bytes are written. (The race detector does not check code.) */
-__attribute__((no_sanitize("thread"))) void strobe_detour_patch(uint8_t *at,
-                                                                const uint8_t bytes[STROBE_DETOUR_JUMP_BYTES])
-{
-    size_t within = (uintptr_t)at % 8;
-    if (within <= 8 - STROBE_DETOUR_JUMP_BYTES) {
-        volatile uint64_t *word = (volatile uint64_t *)(void *)(at - within);
-        uint64_t value = *word;
-        memcpy((uint8_t *)&value + within, bytes, STROBE_DETOUR_JUMP_BYTES);
-        *word = value;
-    } else {
-        struct {
-            uint16_t value;
-        } __attribute__((packed)) volatile *first = (void *)at;
-        first->value = 0xfeeb; /* jmp to itself */
-        reread_code();
-        for (int i = 2; i < STROBE_DETOUR_JUMP_BYTES; i++)
-            ((volatile uint8_t *)at)[i] = bytes[i];
-        reread_code();
-        first->value = (uint16_t)(bytes[0] | bytes[1] << 8);
-    }
-    reread_code();
+    size_t within = (uintptr_t)at % WORD_BYTES;
+    if (within > WORD_BYTES - STROBE_DETOUR_JUMP_BYTES || (moves && moves->count > 1))
+        return strobe_detour_hold(at, bytes, STROBE_DETOUR_JUMP_BYTES, moves);
+    volatile uint64_t *word = (volatile uint64_t *)(void *)(at - within);
+    uint64_t value = *word;
+    memcpy((uint8_t *)&value + within, bytes, STROBE_DETOUR_JUMP_BYTES);
+    *word = value;
+    return 0;
 }
 
 #endif

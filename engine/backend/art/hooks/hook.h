@@ -23,12 +23,14 @@
 #include <stdint.h>
 
 /* An inline hooker. install: makes `target` begin with a jump to `replacement`; the caller calls *original to run what
- * was there. remove: undoes this; calls that are under way may still be inside the original. Both return 0 on success,
- * else an errno. The engine calls them at start and end only, one at a time. */
+ * was there. *original is set before the first call can arrive. remove: undoes this; calls that are under way may still
+ * be inside the original. Both return 0 on success, else an errno. explain: a phrase for what install returned last, or
+ * NULL; the function may be missing. The engine calls them at start and end only, one at a time. */
 struct strobe_inline_hooker {
     const char *name; /* "shadowhook" */
     int (*install)(void *ctx, void *target, void *replacement, void **original, void **handle);
     int (*remove)(void *ctx, void *handle);
+    const char *(*explain)(void *ctx, int refused);
     void *ctx;
 };
 
