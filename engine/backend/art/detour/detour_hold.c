@@ -155,7 +155,7 @@ static int hold_all(int signal, uint32_t number)
         return refused;
     do {
         before = strobe_load_relaxed(&hold.count);
-        refused = syscall(SYS_lseek, fd, 0l, SEEK_SET) == 0 ? hold_listed(fd, pid, own, signal, number) : errno;
+        refused = lseek(fd, 0, SEEK_SET) == 0 ? hold_listed(fd, pid, own, signal, number) : errno;
         if (!refused)
             refused = await_held(pid, deadline);
     } while (!refused && strobe_load_relaxed(&hold.count) != before);
