@@ -146,6 +146,16 @@ static void check_second_load(struct contract *c, int32_t (*on_load)(void *, voi
     close(before);
 }
 
+/* Every feature whose functions the runtime has is on, and starting it has stopped no threads. */
+static void check_all_features(struct contract *c, const struct capture *k)
+{
+    for (int use = STROBE_ART_ALLOC; use <= STROBE_ART_GC; use++)
+        if (strobe_libart_has(&c->libart, (enum strobe_art_use)use))
+            CHECK(c, capture_has(k, (enum strobe_art_use)use), "%s: %s", strobe_art_use_name((enum strobe_art_use)use),
+                  k->status.off[use]);
+    CHECK(c, !k->status.stops, "the start stops all threads");
+}
+
 /* The library has its own engine, separate from this program's. */
 static void the_library_captures_from_when_it_is_loaded(struct contract *c)
 {
@@ -164,12 +174,17 @@ static void the_library_captures_from_when_it_is_loaded(struct contract *c)
     setenv("STROBE_ART_API", level, 1);
     void *opened = dlopen(library, RTLD_NOW);
     int32_t (*on_load)(void *, void *) = NULL;
+    enum strobe_status (*status)(struct strobe_art_status *) = NULL;
     void (*stop)(void) = NULL;
     if (!CHECK(c, opened, "%s", dlerror()))
         return;
     *(void **)&on_load = dlsym(opened, "JNI_OnLoad");
     *(void **)&stop = dlsym(opened, "strobe_art_stop");
+    *(void **)&status = dlsym(opened, "strobe_art_status");
+    CHECK(c, status(&k.status) == STROBE_NO_ENTRY, "no status before the first capture");
     CHECK(c, on_load(c->art.vm, NULL) == STROBE_JNI_VERSION, "the version of JNI");
+    CHECK(c, status(&k.status) == STROBE_OK && !strcmp(k.status.hooker, "detours"), "%s", k.status.hooker);
+    check_all_features(c, &k);
     check_second_load(c, on_load);
     capture_call(c, "alloc", "(I)V", ROUNDS);
     stop();

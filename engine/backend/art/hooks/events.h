@@ -63,8 +63,9 @@ struct strobe_art {
     struct strobe_art_host host;
     struct strobe_engine engine;
     struct strobe_art_threads *threads;
-    struct strobe_art_local *local; /* one for each of the engine's threads */
-    const struct strobe_inline_hooker *hooker;
+    struct strobe_art_local *local;            /* one for each of the engine's threads */
+    const struct strobe_inline_hooker *hooker; /* NULL = none */
+    struct strobe_error no_hooker;             /* why there is none */
     struct strobe_jvm *vm;
     uint32_t native_offset; /* offset of the native function in an ArtMethod; 0 = not known */
     struct strobe_art_status status;
