@@ -49,6 +49,18 @@ $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) engine/util/array
                  $B/libstrobe-capture.a | $B/libstrobe-art.so
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 
+# Stand-ins for ShadowHook's library: of version 2.0, and an older one.
+shadowhook_src  := tests/support/shadowhook.c
+shadowhook_libs := $(addprefix $B/shadowhook/,new/libshadowhook.so old/libshadowhook.so)
+sources         += $(shadowhook_src)
+$B/shadowhook/old/libshadowhook.so: private version := -DSTAND_IN_OLD
+$(shadowhook_libs): $(shadowhook_src) $(call obj,pic,$(wildcard engine/backend/art/detour/*.c) \
+                      engine/backend/art/mapping.c engine/capture/x86_code.c) $B/flags
+	@mkdir -p $(@D)
+	$(call run,ld)$(compile) -MF $@.d -fPIC -fvisibility=hidden $(version) -shared -Wl,-soname,libshadowhook.so \
+	    $(ldflags) -o $@ $(filter %.c %.o,$^)
+$B/tests/unit/art/test_art_hooker $B/contract_art $B/contract_android: | $(shadowhook_libs)
+
 # Compares moved instructions with capstone's reading of them.
 $B/tests/unit/art/test_art_moved: private trace_libs += $(if $(TRIPLET),,-lcapstone)
 
