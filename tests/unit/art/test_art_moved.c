@@ -178,14 +178,17 @@ static void the_decoder_sees_what_capstone_sees_where_functions_begin(void **sta
     const char *build = getenv("B");
     snprintf(fake, sizeof fake, "%s/art/30/libart.so", build ? build : "build");
     const char *const names[] = {"libc.so.6", "libstdc++.so.6", "libdw.so.1", fake, GENUINE "libart.so.0"};
-    static const char *const needed[] = {"liblog.so.0",          "libbase.so.0",         "libsigchain.so.0",
-                                         "libnativebridge.so.0", "libnativeloader.so.0", "libziparchive.so.0",
-                                         "libbacktrace.so.0"};
-    for (size_t n = 0; n < sizeof needed / sizeof needed[0]; n++) {
-        char path[256];
-        snprintf(path, sizeof path, GENUINE "%s", needed[n]);
-        dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
-    }
+    static const char *const needed[] = {"liblz4.so.1",
+                                         "libz.so.1",
+                                         GENUINE "liblog.so.0",
+                                         GENUINE "libbase.so.0",
+                                         GENUINE "libsigchain.so.0",
+                                         GENUINE "libnativebridge.so.0",
+                                         GENUINE "libnativeloader.so.0",
+                                         GENUINE "libziparchive.so.0",
+                                         GENUINE "libbacktrace.so.0"};
+    for (size_t n = 0; n < sizeof needed / sizeof needed[0]; n++)
+        dlopen(needed[n], RTLD_LAZY | RTLD_GLOBAL);
     (void)state;
     assert_int_equal(cs_open(CS_ARCH_X86, CS_MODE_64, &capstone), CS_ERR_OK);
     cs_option(capstone, CS_OPT_DETAIL, CS_OPT_ON);
