@@ -1,6 +1,6 @@
 /* The state of the stand-in for ShadowHook's library (shadowhook.c). */
-#ifndef STROBE_TESTS_SUPPORT_SHADOWHOOK_H
-#define STROBE_TESTS_SUPPORT_SHADOWHOOK_H
+#ifndef STROBE_SUPPORT_SHADOWHOOK_H
+#define STROBE_SUPPORT_SHADOWHOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -51,6 +51,8 @@ static void print_features(const struct strobe_art_status *s)
             strobe_error_set(&line, "no %s: %s", strobe_art_use_name((enum strobe_art_use)use), s->off[use]);
             print_line(line.text);
         }
+    if (s->stops)
+        print_line("start and end of allocations stop all threads");
     if (!strncmp(s->hooker, "none", 4)) {
         strobe_error_set(&line, "inline hooks: %s", s->hooker);
         print_line(line.text);

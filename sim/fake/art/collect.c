@@ -116,7 +116,7 @@ int fake_art_gc_wait_locked_by(struct fake_heap *h, int cause, struct fake_threa
 }
 
 /* Waits until no collection runs. */
-static int wait_for_collector(struct fake_heap *h, int cause, struct fake_thread *self)
+static int await_collector(struct fake_heap *h, int cause, struct fake_thread *self)
 {
     int waited = FAKE_GC_NONE, type;
     if (fake_level < 36)
@@ -141,7 +141,7 @@ int fake_art_gc_wait(struct fake_heap *h, int cause, struct fake_thread *self)
 {
     bool runnable = leave_runnable(self);
     fake_mutex_lock(&h->gc_lock);
-    int waited = wait_for_collector(h, cause, self);
+    int waited = await_collector(h, cause, self);
     fake_mutex_unlock(&h->gc_lock);
     if (runnable)
         fake_to_runnable(self);
@@ -152,7 +152,7 @@ int fake_art_gc_wait(struct fake_heap *h, int cause, struct fake_thread *self)
 static bool collection_begin(struct fake_heap *h, struct fake_thread *self, int cause, uint32_t requested)
 {
     fake_mutex_lock(&h->gc_lock);
-    wait_for_collector(h, cause, self);
+    await_collector(h, cause, self);
     bool done = fake_level >= 31 && requested != ANY_COUNT && (int32_t)(h->gc_count - requested) >= 0;
     if (!done)
         h->gc_running = true;

@@ -49,8 +49,8 @@
  *
  * Detours of one function must be removed in reverse order. Removing another one first is refused with EEXIST. The same
  * happens when other code has overwritten the jump. Start and end only, one call at a time. */
-#ifndef STROBE_BACKEND_ART_DETOUR_H
-#define STROBE_BACKEND_ART_DETOUR_H
+#ifndef STROBE_BACKEND_ART_DETOUR_DETOUR_H
+#define STROBE_BACKEND_ART_DETOUR_DETOUR_H
 
 #include "engine/backend/art/hooks/hook.h"
 

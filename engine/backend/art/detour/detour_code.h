@@ -1,6 +1,6 @@
 /* Operations of detours on a processor's instructions: detour_x86_64.c, detour_arm64.c. One thread at a time. */
-#ifndef STROBE_BACKEND_ART_DETOUR_CODE_H
-#define STROBE_BACKEND_ART_DETOUR_CODE_H
+#ifndef STROBE_BACKEND_ART_DETOUR_DETOUR_CODE_H
+#define STROBE_BACKEND_ART_DETOUR_DETOUR_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

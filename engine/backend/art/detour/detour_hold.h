@@ -12,8 +12,8 @@
  * in signal(7) return EINTR. A thread that blocks the signal is never held, so the patch is refused.
  *
  * Not covered: a program counter that is stored for later, in a signal handler's frame below another handler. */
-#ifndef STROBE_BACKEND_ART_DETOUR_HOLD_H
-#define STROBE_BACKEND_ART_DETOUR_HOLD_H
+#ifndef STROBE_BACKEND_ART_DETOUR_DETOUR_HOLD_H
+#define STROBE_BACKEND_ART_DETOUR_DETOUR_HOLD_H
 
 #include "engine/backend/art/detour/detour_code.h"
 

@@ -26,48 +26,47 @@ void strobe_detour_undo_landing(struct strobe_detour_code *c, const uint8_t *fun
 
 /* ---- reading ---- */
 
-static bool is_plain(const struct strobe_x86_parts *p, enum strobe_x86_map map)
+static bool has_map(const struct strobe_x86_parts *p, enum strobe_x86_map map)
 {
     return p->map == map && !p->vector;
 }
 
 static bool is_near_call(const struct strobe_x86_parts *p)
 {
-    return is_plain(p, STROBE_X86_ONE_BYTE) && p->opcode == 0xe8;
+    return has_map(p, STROBE_X86_ONE_BYTE) && p->opcode == 0xe8;
 }
 static bool is_near_jump(const struct strobe_x86_parts *p)
 {
-    return is_plain(p, STROBE_X86_ONE_BYTE) && (p->opcode == 0xe9 || p->opcode == 0xeb);
+    return has_map(p, STROBE_X86_ONE_BYTE) && (p->opcode == 0xe9 || p->opcode == 0xeb);
 }
 static bool is_x86_conditional(const struct strobe_x86_parts *p)
 {
-    return (is_plain(p, STROBE_X86_ONE_BYTE) && (p->opcode & 0xf0) == 0x70) ||
-           (is_plain(p, STROBE_X86_0F) && (p->opcode & 0xf0) == 0x80);
+    return (has_map(p, STROBE_X86_ONE_BYTE) && (p->opcode & 0xf0) == 0x70) ||
+           (has_map(p, STROBE_X86_0F) && (p->opcode & 0xf0) == 0x80);
 }
 /* loop, loope, loopne, jrcxz, xbegin */
 static bool is_other_branch(const struct strobe_x86_parts *p)
 {
-    return is_plain(p, STROBE_X86_ONE_BYTE) &&
+    return has_map(p, STROBE_X86_ONE_BYTE) &&
            ((p->opcode & 0xfc) == 0xe0 || (p->opcode == 0xc7 && p->has_modrm && p->modrm == 0xf8));
 }
 /* Extension of the opcode ff: 2, 3 call; 4, 5 jump. */
 static bool is_through_register(const struct strobe_x86_parts *p, unsigned extension)
 {
-    return is_plain(p, STROBE_X86_ONE_BYTE) && p->opcode == 0xff && (p->modrm >> 3 & 6) == extension;
+    return has_map(p, STROBE_X86_ONE_BYTE) && p->opcode == 0xff && (p->modrm >> 3 & 6) == extension;
 }
 static bool is_x86_return(const struct strobe_x86_parts *p)
 {
-    return is_plain(p, STROBE_X86_ONE_BYTE) && ((p->opcode & 0xf6) == 0xc2 || p->opcode == 0xcf);
+    return has_map(p, STROBE_X86_ONE_BYTE) && ((p->opcode & 0xf6) == 0xc2 || p->opcode == 0xcf);
 }
 
 /* Returns where a branch leads. The distance is in the last byte or the last four bytes. */
 static uint64_t branch_target(const struct strobe_x86_parts *p)
 {
     bool is_short = p->map == STROBE_X86_ONE_BYTE && p->opcode != 0xe8 && p->opcode != 0xe9 && p->opcode != 0xc7;
-    int32_t distance;
-    memcpy(&distance, p->code + p->at - 4, sizeof distance);
-    if (is_short)
-        distance = (int8_t)p->code[p->at - 1];
+    int32_t distance = (int8_t)p->code[p->at - 1];
+    if (!is_short)
+        memcpy(&distance, p->code + p->at - 4, sizeof distance);
     return (uintptr_t)p->code + p->at + (uint64_t)(int64_t)distance;
 }
 

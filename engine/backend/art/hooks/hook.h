@@ -4,11 +4,10 @@
  *   native    the native function of a Java method: the word of its ArtMethod that holds it, found in a method whose
  *             function is known, exchanged by compare-and-swap. Works on all devices, for native methods.
  *   slot      calls from one library to another: the slots of the global offset tables (all relocations of kind
- * JUMP_SLOT, GLOB_DAT or absolute that name the symbol, in all libraries loaded now). They are made writable,
- * exchanged, and protected as before. Calls within a library are not seen. inline    the function itself, by an inline
- * hooker that the caller provides: ShadowHook or a similar library on devices, the lab's detours
- * (engine/backend/art/detour/detour.h) on the host. Without a hooker, features that need such hooks are off or use
- * another hook.
+ *             JUMP_SLOT, GLOB_DAT or absolute that name the symbol, in all libraries loaded now). They are made
+ *             writable, exchanged, and protected as before. Calls within a library are not seen.
+ *   inline    the function itself, by an inline hooker (hooker.h): the app's own, ShadowHook, or the engine's detours
+ *             (detour/detour.h). Without a hooker, features that need such hooks are off or use another hook.
  *
  * The runtime's own callbacks (allocation listener, thread and monitor callbacks) are preferred where they exist; see
  * events_*.c. Start and end only. Any thread may call a hooked function at any time. */

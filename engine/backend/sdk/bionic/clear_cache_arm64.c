@@ -1,6 +1,6 @@
 /* Makes written instructions visible to all threads. Compilers call this function for __builtin___clear_cache. The NDK
- * takes it from its compiler's library. Debian has no such library for Android. Arm Architecture Reference Manual, B2.4:
- * data lines are cleaned, then instruction lines are invalidated, with the line sizes of CTR_EL0. */
+ * takes it from its compiler's library. Debian has no such library for Android. Arm Architecture Reference Manual,
+ * B2.4: data lines are cleaned, then instruction lines are invalidated, with the line sizes of CTR_EL0. */
 #ifdef __aarch64__
 
 #include <stdint.h>
