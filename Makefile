@@ -113,7 +113,7 @@ capture_obj := $(call obj,obj,$(capture_src))
 preload_obj := $(call obj,pic,$(capture_src) $(preload_src))
 embed_obj   := $(call obj,pic,$(capture_src) $(embed_src))
 trace_obj   := $(call obj,obj,$(trace_src))
-# Sources of the engine's backend that the lab's runtimes and detours use.
+# Sources of the engine's backend that the lab's runtimes use.
 lab_backend := engine/backend/art/jni.c engine/backend/art/mapping.c engine/backend/linux/task_clock.c \
                engine/cmd/preload.c
 sim_obj     := $(call obj,sim,$(engine_src) $(lab_backend) $(sim_src))

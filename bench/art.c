@@ -8,7 +8,6 @@
 #include "engine/base/error.h"
 
 #include "engine/backend/art/hooks/events.h"
-#include "sim/genuine/detour.h"
 #include "sim/genuine/jni_calls.h"
 #include "sim/genuine/runtime.h"
 #include "tests/support/temporary.h"
@@ -126,8 +125,7 @@ static void begin(uint64_t interval_ns)
 {
     struct strobe_config c;
     struct strobe_session s;
-    struct strobe_art_options o = {
-        .session_path = session_path, .library = art.library_name, .api = art.api, .hooker = &sim_detour};
+    struct strobe_art_options o = {.session_path = session_path, .library = art.library_name, .api = art.api};
     struct strobe_error error;
     strobe_config_default(&c);
     c.interval_main_ns = c.interval_other_ns = interval_ns;

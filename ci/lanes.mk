@@ -41,11 +41,12 @@ lab_long  := %/test_fault %/test_properties_sampling %/test_properties_trace %/t
 shortened := $(if $(FULL),$(unit_bin),$(filter-out $(lab_long),$(unit_bin)))
 
 # Tests that cannot run under valgrind:
-#   test_art_detour      valgrind caches translated code, so it does not see a detour written later
+#   test_art_detour,     valgrind caches translated code, so it does not see a detour written later
+#   test_art_hooker
 #   test_mach_guard      valgrind's heap functions take precedence over those of the guard
 #   the others           valgrind delivers no CPU clock signal inside a program's code, and cannot single-step
-translated := %/test_art_detour %/test_mach_guard %/test_cpu_clock %/test_unwind_walk %/test_generated_leaf \
-              %/test_entry_jumps
+translated := %/test_art_detour %/test_art_hooker %/test_mach_guard %/test_cpu_clock %/test_unwind_walk \
+              %/test_generated_leaf %/test_entry_jumps
 
 # Tests that wait for progress of real threads within a time limit. Under valgrind threads run one at a time, too slowly
 # for these limits.
@@ -136,6 +137,8 @@ $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $(libs)
 	$(call run,ld)$(link) -fsanitize=fuzzer -o $@ $^ $(trace_libs)
 
 $B/tests/fuzz/fuzz_rebind: $(call obj,obj,$(rebind_src) tests/unit/support/mach_image.c)
+
+$B/tests/fuzz/fuzz_detour: $(call obj,obj,$(filter %/detour_x86_64.c %/detour_arm64.c %/detour_hold.c,$(art_src)))
 
 # These two fuzz readers of the lab.
 $B/tests/fuzz/fuzz_scenario $B/tests/fuzz/fuzz_litmus: $B/tests/fuzz/%: $B/sim/tests/fuzz/%.o $(sim_libs)

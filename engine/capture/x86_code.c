@@ -4,20 +4,6 @@
 #define HAS(map, opcode) ((map)[(opcode) >> 5] >> ((opcode)&31) & 1)
 
 enum { RSP = 4, RBP = 5, REX_W = 8, REX_R = 4, REX_B = 1 };
-enum map { ONE_BYTE, MAP_0F, MAP_38, MAP_3A };
-
-/* The parts of an instruction decoded so far. */
-struct reading {
-    const uint8_t *code;
-    size_t bytes, at;
-    bool operand_16, address_32, vector; /* prefix 66, prefix 67, VEX or EVEX */
-    uint8_t rex;
-    enum map map;
-    uint8_t opcode;
-    bool has_modrm;
-    uint8_t modrm;
-};
-
 /* ---- the one-byte map ---- */
 
 /* Includes int3 and hlt, which pad functions, and prefixes, because none of these may follow a REX prefix. */
@@ -45,33 +31,33 @@ static const uint32_t two_imm8[8] = {0x00000000u, 0x00000000u, 0x00000000u, 0x00
 
 /* Returns true when the instruction writes a general register: the one in modrm.reg, or (writes_rm) the one that
  * modrm.rm names. */
-static bool writes_reg(const struct reading *r)
+static bool writes_reg(const struct strobe_x86_parts *r)
 {
     uint8_t op = r->opcode;
     if (r->vector)
         return false;
-    if (r->map == ONE_BYTE)
+    if (r->map == STROBE_X86_ONE_BYTE)
         return (op < 0x38 && (op & 7) >= 2 && (op & 7) <= 3) || op == 0x63 || op == 0x69 || op == 0x6b || op == 0x86 ||
                op == 0x87 || op == 0x8a || op == 0x8b || op == 0x8d;
-    if (r->map != MAP_0F)
-        return r->map == MAP_38 && op >= 0xf0;
+    if (r->map != STROBE_X86_0F)
+        return r->map == STROBE_X86_0F38 && op >= 0xf0;
     return op == 0x02 || op == 0x03 || (op >= 0x2c && op <= 0x2d) || (op >= 0x40 && op < 0x51) || op == 0xaf ||
            op == 0xc0 || op == 0xc1 || (op >= 0xb6 && op <= 0xb8) || (op >= 0xbc && op <= 0xbf) || op == 0xc5 ||
            op == 0xd7;
 }
 
-static bool writes_rm(const struct reading *r)
+static bool writes_rm(const struct strobe_x86_parts *r)
 {
     uint8_t op = r->opcode, extension = r->modrm >> 3 & 7;
     if (r->vector)
         return false;
-    if (r->map == MAP_3A)
+    if (r->map == STROBE_X86_0F3A)
         return op >= 0x14 && op <= 0x17;
-    if (r->map == MAP_0F)
+    if (r->map == STROBE_X86_0F)
         return op < 0x02 || op == 0x7e || (op >= 0x90 && op < 0xa0) || (op >= 0xa4 && op <= 0xa5) ||
                (op >= 0xab && op <= 0xad) || op == 0xb0 || op == 0xb1 || op == 0xb3 || op == 0xba || op == 0xbb ||
                op == 0xc0 || op == 0xc1;
-    if (r->map != ONE_BYTE)
+    if (r->map != STROBE_X86_ONE_BYTE)
         return false;
     if (op >= 0x80 && op <= 0x83)
         return extension != 7;
@@ -87,7 +73,7 @@ static bool is_frame_register(unsigned number, bool extended)
     return !extended && (number == RSP || number == RBP);
 }
 
-static bool touches_stack(const struct reading *r)
+static bool touches_stack(const struct strobe_x86_parts *r)
 {
     uint8_t op = r->opcode;
     if (r->has_modrm) {
@@ -96,10 +82,10 @@ static bool touches_stack(const struct reading *r)
         if (writes_rm(r) && r->modrm >> 6 == 3 && is_frame_register(r->modrm & 7, r->rex & REX_B))
             return true;
     }
-    if (r->map == MAP_0F)
+    if (r->map == STROBE_X86_0F)
         return (op & 0xf6) == 0xa0 || op == 0x05 ||
                (op >= 0xc8 && op < 0xd0 && is_frame_register(op & 7, r->rex & REX_B));
-    if (r->map != ONE_BYTE)
+    if (r->map != STROBE_X86_ONE_BYTE)
         return false;
     if (op == 0xff)
         return (r->modrm >> 3 & 7) == 2 || (r->modrm >> 3 & 7) == 3 || (r->modrm >> 3 & 7) == 6;
@@ -110,7 +96,7 @@ static bool touches_stack(const struct reading *r)
 
 /* ---- parts of an instruction ---- */
 
-static bool take_code_byte(struct reading *r, uint8_t *out)
+static bool take_code_byte(struct strobe_x86_parts *r, uint8_t *out)
 {
     if (r->at >= r->bytes)
         return false;
@@ -119,7 +105,7 @@ static bool take_code_byte(struct reading *r, uint8_t *out)
 }
 
 /* Prefixes, escapes and the opcode. */
-static bool read_opcode(struct reading *r)
+static bool read_opcode(struct strobe_x86_parts *r)
 {
     uint8_t byte, next;
     do {
@@ -138,42 +124,42 @@ static bool read_opcode(struct reading *r)
     if (r->vector) {
         if (!take_code_byte(r, &next))
             return false;
-        r->map = byte == 0xc5 ? MAP_0F : (enum map)(next & (byte == 0xc4 ? 0x1f : 7));
+        r->map = byte == 0xc5 ? STROBE_X86_0F : (enum strobe_x86_map)(next & (byte == 0xc4 ? 0x1f : 7));
         for (int skipped = byte == 0x62 ? 2 : byte == 0xc4; skipped; skipped--)
             if (!take_code_byte(r, &next))
                 return false;
-        return r->map >= MAP_0F && r->map <= MAP_3A && take_code_byte(r, &r->opcode);
+        return r->map >= STROBE_X86_0F && r->map <= STROBE_X86_0F3A && take_code_byte(r, &r->opcode);
     }
     r->opcode = byte;
     if (byte != 0x0f)
         return true;
-    r->map = MAP_0F;
+    r->map = STROBE_X86_0F;
     if (!take_code_byte(r, &r->opcode))
         return false;
     if (r->opcode != 0x38 && r->opcode != 0x3a)
         return true;
-    r->map = r->opcode == 0x38 ? MAP_38 : MAP_3A;
+    r->map = r->opcode == 0x38 ? STROBE_X86_0F38 : STROBE_X86_0F3A;
     return take_code_byte(r, &r->opcode);
 }
 
-static bool known_opcode(const struct reading *r)
+static bool known_opcode(const struct strobe_x86_parts *r)
 {
-    if (r->map == ONE_BYTE)
+    if (r->map == STROBE_X86_ONE_BYTE)
         return !HAS(one_invalid, r->opcode);
-    return r->map != MAP_0F || r->vector || !HAS(two_invalid, r->opcode);
+    return r->map != STROBE_X86_0F || r->vector || !HAS(two_invalid, r->opcode);
 }
 
-static bool wants_modrm(const struct reading *r)
+static bool wants_modrm(const struct strobe_x86_parts *r)
 {
     uint8_t op = r->opcode;
-    if (r->map == ONE_BYTE)
+    if (r->map == STROBE_X86_ONE_BYTE)
         return HAS(one_modrm, op);
-    if (r->map != MAP_0F)
+    if (r->map != STROBE_X86_0F)
         return true;
     return r->vector ? op != 0x77 : !HAS(two_plain, op) && (op & 0xf0) != 0x80;
 }
 
-static bool read_modrm(struct reading *r)
+static bool read_modrm(struct strobe_x86_parts *r)
 {
     uint8_t sib = 0;
     r->has_modrm = wants_modrm(r);
@@ -187,19 +173,21 @@ static bool read_modrm(struct reading *r)
     if (rm == 4 && !take_code_byte(r, &sib))
         return false;
     bool no_base = mod == 0 && (rm == 5 || (rm == 4 && (sib & 7) == 5));
+    if (mod == 0 && rm == 5)
+        r->displacement = (uint8_t)r->at;
     r->at += no_base || mod == 2 ? 4 : mod;
     return true;
 }
 
-static size_t immediate_bytes(const struct reading *r)
+static size_t immediate_bytes(const struct strobe_x86_parts *r)
 {
     uint8_t op = r->opcode;
     size_t word = r->operand_16 && !(r->rex & REX_W) ? 2 : 4;
-    if (r->map == MAP_3A)
+    if (r->map == STROBE_X86_0F3A)
         return 1;
-    if (r->map == MAP_38)
+    if (r->map == STROBE_X86_0F38)
         return 0;
-    if (r->map == MAP_0F)
+    if (r->map == STROBE_X86_0F)
         return !r->vector && (op & 0xf0) == 0x80 ? 4 : r->vector && (op & 0xfe) == 0xa4 ? 0 : HAS(two_imm8, op);
     if (op >= 0xb8 && op < 0xc0 && r->rex & REX_W)
         return 8;
@@ -216,15 +204,21 @@ static size_t immediate_bytes(const struct reading *r)
     return HAS(one_imm8, op) ? 1 : HAS(one_imm32, op) ? word : 0;
 }
 
+bool strobe_x86_parse(const uint8_t *code, size_t bytes, struct strobe_x86_parts *out)
+{
+    *out = (struct strobe_x86_parts){.code = code, .bytes = bytes};
+    if (!read_opcode(out) || !known_opcode(out) || !read_modrm(out))
+        return false;
+    out->at += immediate_bytes(out);
+    return out->at <= bytes && out->at <= STROBE_X86_BYTES_MAX;
+}
+
 enum strobe_x86_effect strobe_x86_decode(const uint8_t *code, size_t bytes, uint32_t *length)
 {
-    struct reading r = {.code = code, .bytes = bytes};
+    struct strobe_x86_parts parts;
     *length = 0;
-    if (!read_opcode(&r) || !known_opcode(&r) || !read_modrm(&r))
+    if (!strobe_x86_parse(code, bytes, &parts))
         return STROBE_X86_UNKNOWN;
-    r.at += immediate_bytes(&r);
-    if (r.at > bytes || r.at > STROBE_X86_BYTES_MAX)
-        return STROBE_X86_UNKNOWN;
-    *length = (uint32_t)r.at;
-    return touches_stack(&r) ? STROBE_X86_STACK : STROBE_X86_NOTHING;
+    *length = (uint32_t)parts.at;
+    return touches_stack(&parts) ? STROBE_X86_STACK : STROBE_X86_NOTHING;
 }

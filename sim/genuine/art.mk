@@ -57,11 +57,20 @@ $B/libcontract-native.so: $(call obj,pic,$(native_src))
 $B/contract_art: | $B/libcontract-native.so
 $B/contract_art: private ldflags += -Wl,-rpath,'$$ORIGIN'
 
-# The lab's sources in these tests come after the engine's libraries on the linker's command line, so libstrobe-art.a is
-# repeated.
-detour_tests := $B/tests/unit/art/test_art_detour $B/tests/unit/art/test_art_moved
-$(detour_tests): $(call obj,obj,$(wildcard sim/genuine/detour*.c))
-$(detour_tests): trace_libs += $B/libstrobe-art.a $(if $(TRIPLET),,-lcapstone)
+# Stand-ins for ShadowHook's library: of version 2.0, and an older one.
+shadowhook_src  := tests/support/shadowhook.c
+shadowhook_libs := $(addprefix $B/shadowhook/,new/libshadowhook.so old/libshadowhook.so)
+sources         += $(shadowhook_src)
+$B/shadowhook/old/libshadowhook.so: private version := -DSTAND_IN_OLD
+$(shadowhook_libs): $(shadowhook_src) $(call obj,pic,$(wildcard engine/backend/art/detour/*.c) \
+                      engine/backend/art/mapping.c engine/capture/x86_code.c) $B/flags
+	@mkdir -p $(@D)
+	$(call run,ld)$(compile) -MF $@.d -fPIC -fvisibility=hidden $(version) -shared -Wl,-soname,libshadowhook.so \
+	    $(ldflags) -o $@ $(filter %.c %.o,$^)
+$B/tests/unit/art/test_art_hooker $B/contract_art $B/contract_android: | $(shadowhook_libs)
+
+# Compares moved instructions with capstone's reading of them.
+$B/tests/unit/art/test_art_moved: private trace_libs += $(if $(TRIPLET),,-lcapstone)
 
 # Three versions of libcutils (see its source). Its calls of the C library go through slots that are bound lazily, as in
 # the genuine library.

@@ -2,7 +2,6 @@
 #include "engine/base/error_format.h"
 
 #include "engine/cmd/preload.h"
-#include "sim/genuine/detour.h"
 #include "sim/genuine/jni_calls.h"
 #include "sim/player/dex/dex.h"
 #include "sim/player/runtime.h"
@@ -176,7 +175,7 @@ static void scan_operations(const struct opening *o)
 static enum strobe_status begin_capture(const struct opening *o, const char *session)
 {
     struct strobe_art_options options = {
-        .session_path = session, .library = o->art->art.library_name, .api = o->art->art.api, .hooker = &sim_detour};
+        .session_path = session, .library = o->art->art.library_name, .api = o->art->art.api};
     struct strobe_netease_options netease = {
         .session_path = session, .library = o->art->art.library_name, .api = o->art->art.api};
     o->art->by_netease = o->play->policy && !strcmp(o->play->policy, "netease");

@@ -34,7 +34,7 @@ for abi in arm64:AArch64 armv7:ARM x86_64:X86-64; do
     holds "$abi: has a build id" "$(read_elf -n | grep -c 'Build ID')" 1
     holds "$abi: both hash tables" "$(read_elf -d | grep -cE '\((GNU_)?HASH\)')" 2
     holds "$abi: exports" "$(llvm-nm -D --defined-only "$library" | awk '{ print $3 }' | sort | paste -sd' ')" \
-        "JNI_OnLoad strobe_art_start strobe_art_stop strobe_netease_start strobe_netease_stop$(
+        "JNI_OnLoad strobe_art_start strobe_art_status strobe_art_stop strobe_netease_start strobe_netease_stop$(
             printf ' strobe_rhea_%s' dump enter hook_loaded leave release start stop throw)"
     # The library may call only the functions in the lists against which it is linked. A function that none of the
     # three libraries calls is superfluous in the lists.

@@ -1,5 +1,5 @@
 /* Monitors with hooked functions: the order of the calls from which the engine finds wakers. */
-#include "sim/genuine/detour.h"
+#include "engine/backend/art/detour/detour.h"
 #include "tests/contract_art/support/contract.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/workload.h"
@@ -68,7 +68,7 @@ static bool hook(struct contract *c, enum strobe_art_symbol what, void *replacem
 {
     void *handle;
     uintptr_t target = c->libart.address[what];
-    return target && sim_detour.install(sim_detour.ctx, (void *)target, replacement, original, &handle) == 0;
+    return target && strobe_detours.install(strobe_detours.ctx, (void *)target, replacement, original, &handle) == 0;
 }
 
 static bool hook_all(struct contract *c)

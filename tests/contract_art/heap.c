@@ -1,4 +1,4 @@
-#include "sim/genuine/detour.h"
+#include "engine/backend/art/detour/detour.h"
 #include "tests/contract_art/support/contract.h"
 #include "tests/contract_art/support/java.h"
 
@@ -274,7 +274,7 @@ static void collections_by_one_stop_no_other_for_good(struct contract *c)
 /* ---- hooks of collections ---- */
 
 static _Atomic int collects, waits;
-static int (*real_collect)(void *, int, int, bool, uint32_t), (*real_wait)(void *, int, void *);
+static int (*real_collect)(void *, int, int, bool, uint32_t), (*real_wait)(void *, int, void *, long);
 
 static int on_collect(void *heap, int plan, int cause, bool clear_soft, uint32_t requested)
 {
@@ -282,10 +282,11 @@ static int on_collect(void *heap, int plan, int cause, bool clear_soft, uint32_t
     return real_collect(heap, plan, cause, clear_soft, requested);
 }
 
-static int on_wait(void *heap, int cause, void *self)
+/* The last parameter exists after Android 16. */
+static int on_wait(void *heap, int cause, void *self, long only_one)
 {
     waits++;
-    return real_wait(heap, cause, self);
+    return real_wait(heap, cause, self, only_one);
 }
 
 static void a_collection_waits_for_the_one_before_through_functions_that_can_be_hooked(struct contract *c)
@@ -294,9 +295,10 @@ static void a_collection_waits_for_the_one_before_through_functions_that_can_be_
     uintptr_t collect = c->libart.address[STROBE_ART_GC_COLLECT], wait = c->libart.address[STROBE_ART_GC_WAIT];
     if (!CHECK(c, collect && wait, "no functions") ||
         !CHECK(c,
-               !sim_detour.install(sim_detour.ctx, (void *)collect, (void *)on_collect, (void **)&real_collect,
-                                   &handles[0]) &&
-                   !sim_detour.install(sim_detour.ctx, (void *)wait, (void *)on_wait, (void **)&real_wait, &handles[1]),
+               !strobe_detours.install(strobe_detours.ctx, (void *)collect, (void *)on_collect, (void **)&real_collect,
+                                       &handles[0]) &&
+                   !strobe_detours.install(strobe_detours.ctx, (void *)wait, (void *)on_wait, (void **)&real_wait,
+                                           &handles[1]),
                "they are not to be hooked"))
         return;
     for (int i = 0; i < 3; i++)

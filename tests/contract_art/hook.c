@@ -2,8 +2,8 @@
  * code is as before. */
 #include "tests/contract_art/support/contract.h"
 
+#include "engine/backend/art/detour/detour.h"
 #include "engine/backend/art/hooks/hook.h"
-#include "sim/genuine/detour.h"
 #include "sim/genuine/jni_calls.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static void detour(struct contract *c, struct point *p)
 {
     memcpy(p->before, address_of(c, p), sizeof p->before);
     enum strobe_status status =
-        strobe_hook_inline(&p->hook, &sim_detour, address_of(c, p), (void *)(uintptr_t)p->replacement);
+        strobe_hook_inline(&p->hook, &strobe_detours, address_of(c, p), (void *)(uintptr_t)p->replacement);
     CHECK(c, status == STROBE_OK, "%s: %s", strobe_art_symbol_name(p->symbol), strerror(errno));
 }
 

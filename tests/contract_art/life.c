@@ -1,7 +1,6 @@
 /* Life cycle of captures: refused, begun, ended and begun again, while threads start, end, overflow their stacks and
  * throw exceptions. */
 #include "engine/base/error.h"
-#include "sim/genuine/detour.h"
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
 
@@ -65,8 +64,7 @@ static void a_start_that_is_refused_changes_nothing(struct contract *c)
     struct strobe_error error;
     uint64_t before = code_of(c);
     pthread_t unattached;
-    struct strobe_art_options o = {
-        .session_path = "/nonexistent", .library = c->art.library_name, .api = c->art.api, .hooker = &sim_detour};
+    struct strobe_art_options o = {.session_path = "/nonexistent", .library = c->art.library_name, .api = c->art.api};
     enum strobe_status status = strobe_art_start(c->art.vm, &o, NULL, &error);
     CHECK(c, status == STROBE_IO && strstr(error.text, "/nonexistent"), "%s: %s", strobe_status_text(status),
           error.text);

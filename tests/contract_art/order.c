@@ -1,5 +1,5 @@
 /* Order of the engine's record of an event and the runtime's action, with a delay between the two. */
-#include "sim/genuine/detour.h"
+#include "engine/backend/art/detour/detour.h"
 #include "tests/contract_art/support/stage.h"
 #include "tests/contract_art/support/workload.h"
 
@@ -29,7 +29,7 @@ static void unpark_late(void *thread)
 static int install(void *ctx, void *target, void *replacement, void **original, void **handle)
 {
     const uint64_t *address = of->libart.address;
-    int refused = sim_detour.install(ctx, target, replacement, original, handle);
+    int refused = strobe_detours.install(ctx, target, replacement, original, handle);
     if (refused)
         return refused;
     if ((uintptr_t)target == address[STROBE_ART_MONITOR_UNLOCK]) {
@@ -44,10 +44,10 @@ static int install(void *ctx, void *target, void *replacement, void **original, 
 
 static int take_out(void *ctx, void *handle)
 {
-    return sim_detour.remove(ctx, handle);
+    return strobe_detours.remove(ctx, handle);
 }
 
-static const struct strobe_inline_hooker late = {"late", install, take_out, NULL};
+static const struct strobe_inline_hooker late = {"late", install, take_out, NULL, NULL};
 
 static bool opens_late(struct contract *c, struct stage *s)
 {

@@ -2,8 +2,8 @@
  * The session must be possible and complete, and must agree with independent counts. The case runs for two seconds, or
  * for STROBE_STRESS_SECONDS; it then also prints its figures. Other cases begin and end captures during permanent
  * allocations and collections. */
+#include "engine/backend/art/detour/detour.h"
 #include "engine/backend/art/hooks/events.h"
-#include "sim/genuine/detour.h"
 #include "tests/contract_art/support/graph.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/workload.h"
@@ -382,7 +382,7 @@ static void threads_take_entry_points_that_are_right_while_a_collector_marks(str
     struct capture k;
     void *handle, *reset = (void *)(uintptr_t)c->libart.address[STROBE_ART_RESET_ALLOC_ENTRYPOINTS];
     if (c->libart.shape[STROBE_ART_RESET_ALLOC_ENTRYPOINTS] != STROBE_ART_SHAPE_MORE_FLAGS ||
-        sim_detour.install(sim_detour.ctx, reset, (void *)on_reset, (void **)&real_reset, &handle) != 0)
+        strobe_detours.install(strobe_detours.ctx, reset, (void *)on_reset, (void **)&real_reset, &handle) != 0)
         return;
     capture_config(&config);
     if (!capture_begin(c, &config, &k))

@@ -1,8 +1,9 @@
-/* Events that are captured without an inline hooker, by the runtime's callbacks and native methods alone. Also a
- * library that begins a capture when it is loaded. */
+/* Inline hookers that a capture finds, or does without: events by the runtime's callbacks and native methods alone, an
+ * app that has loaded ShadowHook, a library that begins a capture when it is loaded. */
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/workload.h"
+#include "tests/support/shadowhook.h"
 #include "tests/support/temporary.h"
 
 #include <dlfcn.h>
@@ -28,6 +29,10 @@ static void allocations_are_counted_to_the_last_also_where_the_world_is_stopped_
     CHECK(c, seen >= 2 * ROUNDS || !capture_has(&k, STROBE_ART_ALLOC), "%llu allocations", (unsigned long long)seen);
     bool known = k.session.header->config.metrics & STROBE_METRIC_ALLOC;
     CHECK(c, known == capture_has(&k, STROBE_ART_ALLOC), "where they are not seen the session says that: %d", known);
+    CHECK(c, !strcmp(k.status.hooker, "none: not asked for"), "%s", k.status.hooker);
+    CHECK(c, k.status.stops == known, "threads are stopped, and the status says so");
+    CHECK(c, strstr(k.status.off[STROBE_ART_JNI], "can't be hooked: not asked for"), "%s",
+          k.status.off[STROBE_ART_JNI]);
     capture_drop(&k);
 }
 
@@ -43,7 +48,7 @@ static int cannot_be(void *ctx, void *handle)
     abort();
 }
 
-static const struct strobe_inline_hooker refuses = {"refuses", refuse, cannot_be, NULL};
+static const struct strobe_inline_hooker refuses = {"refuses", refuse, cannot_be, NULL, NULL};
 
 static void waits_ms(struct strobe_jni *env, strobe_jobject o, int64_t ms)
 {
@@ -74,6 +79,55 @@ static void a_hooker_that_refuses_leaves_what_goes_without_it(struct contract *c
     CHECK(c, capture_requests(&k, STROBE_KIND_SLEEP) == 1, "%llu sleeps",
           (unsigned long long)capture_requests(&k, STROBE_KIND_SLEEP));
     CHECK(c, capture_requests(&k, STROBE_KIND_WAKE) == 0, "a waker from nowhere");
+    capture_drop(&k);
+}
+
+/* ---- ShadowHook ---- */
+
+static struct stand_in_shadowhook *load_shadowhook(struct contract *c)
+{
+    char path[512];
+    const char *build = getenv("B");
+    snprintf(path, sizeof path, "%s/shadowhook/new/libshadowhook.so", build ? build : "build");
+    void *library = dlopen(path, RTLD_NOW);
+    return CHECK(c, library, "%s", dlerror()) ? dlsym(library, "stand_in") : NULL;
+}
+
+static void an_app_that_has_loaded_shadowhook_has_its_hooks_made_by_it(struct contract *c)
+{
+    struct strobe_config config;
+    struct capture k;
+    struct stand_in_shadowhook *s = load_shadowhook(c);
+    capture_config(&config);
+    if (!s || !capture_begin(c, &config, &k))
+        return;
+    CHECK(c, !strcmp(k.status.hooker, "shadowhook") && s->installed > 0, "%s, %d hooks", k.status.hooker, s->installed);
+    waits_ms(c->art.env, java_new(c->art.env, "java/lang/Object"), 5);
+    capture_end(&k);
+    CHECK(c, capture_requests(&k, STROBE_KIND_COND) == 1, "%llu waits",
+          (unsigned long long)capture_requests(&k, STROBE_KIND_COND));
+    CHECK(c, s->installed == 0, "%d hooks left", s->installed);
+    capture_drop(&k);
+}
+
+static void hooks_that_shadowhook_refuses_turn_off_their_features_alone(struct contract *c)
+{
+    struct strobe_config config;
+    struct capture k;
+    struct stand_in_shadowhook *s = load_shadowhook(c);
+    if (!s)
+        return;
+    capture_config(&config);
+    s->hooks_left = 4; /* monitors and waits have more, and come first */
+    if (!capture_begin(c, &config, &k))
+        return;
+    CHECK(c, capture_has(&k, STROBE_ART_MONITOR), "%s", k.status.off[STROBE_ART_MONITOR]);
+    CHECK(c, !strcmp(k.status.off[STROBE_ART_JNI], "shadowhook refused artQuickGenericJniTrampoline: rewrite failed"),
+          "%s", k.status.off[STROBE_ART_JNI]);
+    CHECK(c, !capture_has(&k, STROBE_ART_GC) && strstr(k.status.off[STROBE_ART_GC], "rewrite failed"), "%s",
+          k.status.off[STROBE_ART_GC]);
+    capture_end(&k);
+    CHECK(c, s->installed == 0, "%d hooks left", s->installed);
     capture_drop(&k);
 }
 
@@ -146,6 +200,16 @@ static void check_second_load(struct contract *c, int32_t (*on_load)(void *, voi
     close(before);
 }
 
+/* Every feature whose functions the runtime has is on, and starting it has stopped no threads. */
+static void check_all_features(struct contract *c, const struct capture *k)
+{
+    for (int use = STROBE_ART_ALLOC; use <= STROBE_ART_GC; use++)
+        if (strobe_libart_has(&c->libart, (enum strobe_art_use)use))
+            CHECK(c, capture_has(k, (enum strobe_art_use)use), "%s: %s", strobe_art_use_name((enum strobe_art_use)use),
+                  k->status.off[use]);
+    CHECK(c, !k->status.stops, "the start stops all threads");
+}
+
 /* The library has its own engine, separate from this program's. */
 static void the_library_captures_from_when_it_is_loaded(struct contract *c)
 {
@@ -164,12 +228,17 @@ static void the_library_captures_from_when_it_is_loaded(struct contract *c)
     setenv("STROBE_ART_API", level, 1);
     void *opened = dlopen(library, RTLD_NOW);
     int32_t (*on_load)(void *, void *) = NULL;
+    enum strobe_status (*status)(struct strobe_art_status *) = NULL;
     void (*stop)(void) = NULL;
     if (!CHECK(c, opened, "%s", dlerror()))
         return;
     *(void **)&on_load = dlsym(opened, "JNI_OnLoad");
     *(void **)&stop = dlsym(opened, "strobe_art_stop");
+    *(void **)&status = dlsym(opened, "strobe_art_status");
+    CHECK(c, status(&k.status) == STROBE_NO_ENTRY, "no status before the first capture");
     CHECK(c, on_load(c->art.vm, NULL) == STROBE_JNI_VERSION, "the version of JNI");
+    CHECK(c, status(&k.status) == STROBE_OK && !strcmp(k.status.hooker, "detours"), "%s", k.status.hooker);
+    check_all_features(c, &k);
     check_second_load(c, on_load);
     capture_call(c, "alloc", "(I)V", ROUNDS);
     stop();
@@ -186,6 +255,10 @@ const struct contract_case contract_cases_without[] = {
     {"allocations_are_counted_to_the_last_also_where_the_world_is_stopped_for_it",
      allocations_are_counted_to_the_last_also_where_the_world_is_stopped_for_it, 0},
     {"a_hooker_that_refuses_leaves_what_goes_without_it", a_hooker_that_refuses_leaves_what_goes_without_it, 0},
+    {"an_app_that_has_loaded_shadowhook_has_its_hooks_made_by_it",
+     an_app_that_has_loaded_shadowhook_has_its_hooks_made_by_it, 0},
+    {"hooks_that_shadowhook_refuses_turn_off_their_features_alone",
+     hooks_that_shadowhook_refuses_turn_off_their_features_alone, 0},
     {"polls_begin_messages_and_libraries_are_seen_to_load", polls_begin_messages_and_libraries_are_seen_to_load, 0},
     {"the_library_captures_from_when_it_is_loaded", the_library_captures_from_when_it_is_loaded, 0},
     {0},

@@ -168,6 +168,17 @@ static void art_lay_out(void)
     strobe_engine_init(&a->engine, &memories.present.session, &a->host.linux.host, &strobe_unwinder_art, engine);
 }
 
+static void art_choose_hooker(const struct strobe_art_options *o)
+{
+    struct strobe_art *a = &strobe_art;
+    strobe_error_clear(&a->no_hooker);
+    a->hooker = o->hooker ? o->hooker : strobe_hooker_choose(o->hooking, &a->no_hooker);
+    if (a->hooker)
+        snprintf(a->status.hooker, sizeof a->status.hooker, "%s", a->hooker->name);
+    else
+        snprintf(a->status.hooker, sizeof a->status.hooker, "none: %.80s", a->no_hooker.text);
+}
+
 static void art_start_feature(int i, struct strobe_jni *env)
 {
     const struct strobe_art_feature *f = features[i];
@@ -237,10 +248,10 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
         return status;
     art_lay_out();
     strobe_linux_begin_header(&a->host.linux, a->engine.session.header);
-    a->hooker = o->hooker;
     strobe_add_relaxed(&strobe_capture_number, 1);
     a->native_offset = strobe_art_native_offset(env);
     memset(&a->status, 0, sizeof a->status);
+    art_choose_hooker(o);
     for (int i = 0; i < FEATURES; i++)
         art_start_feature(i, env);
     /* Without the listener, 0 allocations would look like a measurement. */
@@ -268,6 +279,14 @@ enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *o
         *status = strobe_art.status;
     strobe_life_conclude_start(&life, started, true);
     return started;
+}
+
+enum strobe_status strobe_art_status(struct strobe_art_status *out)
+{
+    if (!strobe_art.status.hooker[0])
+        return STROBE_NO_ENTRY;
+    *out = strobe_art.status;
+    return STROBE_OK;
 }
 
 /* ---- end ---- */
@@ -322,12 +341,12 @@ void strobe_art_stop(void)
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
     strobe_store_seq_cst(strobe_switch, STROBE_OFF);
+    bool ended = strobe_art_own_threads_stop(); /* before the hooks: these threads block all signals (detour_hold.h) */
     for (int i = FEATURES - 1; i >= 0; i--) {
         if (in_place[i])
             features[i]->end();
         in_place[i] = false;
     }
-    bool ended = strobe_art_own_threads_stop();
     bool quiet = art_wait_until_quiet();
     if (quiet && ended)
         art_close_session();

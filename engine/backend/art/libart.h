@@ -95,7 +95,8 @@ enum strobe_art_shape {
     STROBE_ART_SHAPE_NO_TIMED_OUT, /* the same, and SuspendThreadById, without the last parameter too */
     STROBE_ART_SHAPE_ATTEMPT,      /* SuspendThreadById: the number of the attempt, 0, instead of the last one */
     STROBE_ART_SHAPE_NO_CALLBACK,  /* RunCheckpoint without a second closure */
-    STROBE_ART_SHAPE_MORE_FLAGS,   /* RunCheckpoint: one bool more, true; ResetQuickAllocEntryPoints: one, false */
+    STROBE_ART_SHAPE_MORE_FLAGS,   /* RunCheckpoint: one bool more, true; ResetQuickAllocEntryPoints: one, false;
+                                      WaitForGcToCompleteLocked: one, only_one */
     STROBE_ART_SHAPE_TWO_FLAGS,    /* RunCheckpoint: two bools more: true, false */
 };
 

@@ -1,6 +1,7 @@
 /* The runtime's names. Sources: the declarations in the Android Open Source Project, platform/art, release branches
- * nougat to android16, mangled as the Itanium C++ ABI says (chapter 5.1); Debian's builds of 11 and 14, which export
- * all of theirs. A range is as wide as any point release makes it: a name that is not there costs a lookup. */
+ * nougat to android16 and main after it (fork: github.com/HertzifyOS/android_art), mangled as the Itanium C++ ABI says
+ * (chapter 5.1); Debian's builds of 11 and 14, which export all of theirs. A range is as wide as any point release
+ * makes it: a name that is not there costs a lookup. */
 #include "engine/backend/art/libart.h"
 
 /* int64_t is a long where pointers have 64 bits, else a long long. */
@@ -66,6 +67,8 @@ static const struct strobe_art_candidate candidates[] = {
     {STROBE_ART_MONITOR_LOCK_FOR_WAIT, 26, 36, USUAL, MONITOR "4LockILNS_10LockReasonE0EEEvPNS_6ThreadE"},
     {STROBE_ART_MONITOR_UNLOCK, ALL, USUAL, MONITOR "6UnlockEPNS_6ThreadE"},
     {STROBE_ART_MONITOR_INIT, 26, 36, USUAL, MONITOR "C2EPNS_6ThreadES2_NS_6ObjPtrINS_6mirror6ObjectEEEij"},
+    {STROBE_ART_MONITOR_INIT, 36, 36, USUAL,
+     MONITOR "C2EPNS_6ThreadENS_12MonitorOwnerENS_6ObjPtrINS_6mirror6ObjectEEEij"},
     {STROBE_ART_MONITOR_INIT, 24, 28, USUAL, MONITOR "C2EPNS_6ThreadES2_PNS_6mirror6ObjectEij"},
     {STROBE_ART_MONITOR_WAIT, ALL, USUAL, MONITOR "4WaitEPNS_6ThreadE" I64 "ibNS_11ThreadStateE"},
     {STROBE_ART_MONITOR_NOTIFY, ALL, USUAL, MONITOR "6NotifyEPNS_6ThreadE"},
@@ -75,6 +78,8 @@ static const struct strobe_art_candidate candidates[] = {
     {STROBE_ART_PARK_THREAD, 29, 36, USUAL, "_ZN3art6Thread4ParkEb" I64},
     {STROBE_ART_UNPARK_THREAD, 29, 36, USUAL, "_ZN3art6Thread6UnparkEv"},
     {STROBE_ART_GC_WAIT, ALL, USUAL, HEAP "25WaitForGcToCompleteLockedENS0_7GcCauseEPNS_6ThreadE"},
+    {STROBE_ART_GC_WAIT, 36, 36, STROBE_ART_SHAPE_MORE_FLAGS,
+     HEAP "25WaitForGcToCompleteLockedENS0_7GcCauseEPNS_6ThreadEb"},
     {STROBE_ART_GC_COLLECT, 24, 31, USUAL, HEAP "22CollectGarbageInternalENS0_9collector6GcTypeENS0_7GcCauseEb"},
     {STROBE_ART_GC_COLLECT, 31, 36, USUAL, HEAP "22CollectGarbageInternalENS0_9collector6GcTypeENS0_7GcCauseEbj"},
     {STROBE_ART_GC_FINISH, ALL, USUAL, HEAP "8FinishGCEPNS_6ThreadENS0_9collector6GcTypeE"},

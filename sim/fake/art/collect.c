@@ -18,6 +18,8 @@ int fake_art_gc_wait(struct fake_heap *h, int cause, struct fake_thread *self)
     FAKE_EXPORT("_ZN3art2gc4Heap19WaitForGcToCompleteENS0_7GcCauseEPNS_6ThreadE");
 int fake_art_gc_wait_locked(struct fake_heap *h, int cause, struct fake_thread *self)
     FAKE_EXPORT("_ZN3art2gc4Heap25WaitForGcToCompleteLockedENS0_7GcCauseEPNS_6ThreadE");
+int fake_art_gc_wait_locked_by(struct fake_heap *h, int cause, struct fake_thread *self, bool only_one)
+    FAKE_EXPORT("_ZN3art2gc4Heap25WaitForGcToCompleteLockedENS0_7GcCauseEPNS_6ThreadEb");
 
 /* ---- mark ---- */
 
@@ -97,6 +99,36 @@ int fake_art_gc_wait_locked(struct fake_heap *h, int cause, struct fake_thread *
     return waited;
 }
 
+/* The form of the runtime after 16. `only_one` states whether the wait ends with the present collection; a hook must
+ * pass it on. */
+static _Thread_local bool passed_only_one;
+
+int fake_art_gc_wait_locked_by(struct fake_heap *h, int cause, struct fake_thread *self, bool only_one)
+{
+    (void)cause, (void)self;
+    int waited = h->gc_running ? FAKE_GC_FULL : FAKE_GC_NONE;
+    FAKE_CHECK(only_one == passed_only_one);
+    do {
+        if (h->gc_running)
+            fake_cond_wait(&h->gc_done, &h->gc_lock, UINT64_MAX);
+    } while (h->gc_running && !only_one);
+    return waited;
+}
+
+/* Waits until no collection runs. */
+static int await_collector(struct fake_heap *h, int cause, struct fake_thread *self)
+{
+    int waited = FAKE_GC_NONE, type;
+    if (fake_level < 36)
+        return fake_art_gc_wait_locked(h, cause, self);
+    do {
+        passed_only_one = !passed_only_one;
+        type = fake_art_gc_wait_locked_by(h, cause, self, passed_only_one);
+        waited = type ? type : waited;
+    } while (h->gc_running);
+    return waited;
+}
+
 static bool leave_runnable(struct fake_thread *self)
 {
     bool runnable = fake_runnable(self);
@@ -109,7 +141,7 @@ int fake_art_gc_wait(struct fake_heap *h, int cause, struct fake_thread *self)
 {
     bool runnable = leave_runnable(self);
     fake_mutex_lock(&h->gc_lock);
-    int waited = fake_art_gc_wait_locked(h, cause, self);
+    int waited = await_collector(h, cause, self);
     fake_mutex_unlock(&h->gc_lock);
     if (runnable)
         fake_to_runnable(self);
@@ -120,7 +152,7 @@ int fake_art_gc_wait(struct fake_heap *h, int cause, struct fake_thread *self)
 static bool collection_begin(struct fake_heap *h, struct fake_thread *self, int cause, uint32_t requested)
 {
     fake_mutex_lock(&h->gc_lock);
-    fake_art_gc_wait_locked(h, cause, self);
+    await_collector(h, cause, self);
     bool done = fake_level >= 31 && requested != ANY_COUNT && (int32_t)(h->gc_count - requested) >= 0;
     if (!done)
         h->gc_running = true;

@@ -110,6 +110,10 @@ void fake_art_monitor_init(struct fake_monitor *m, struct fake_thread *self, str
 }
 FAKE_EXPORT_ALSO(fake_art_monitor_init, "_ZN3art7MonitorC2EPNS_6ThreadES2_NS_6ObjPtrINS_6mirror6ObjectEEEij",
                  "_ZN3art7MonitorC2EPNS_6ThreadES2_PNS_6mirror6ObjectEij");
+/* A MonitorOwner is one word, passed as a pointer is. */
+extern __typeof__(fake_art_monitor_init) fake_art_monitor_init_owner __asm__(
+    "_ZN3art7MonitorC2EPNS_6ThreadENS_12MonitorOwnerENS_6ObjPtrINS_6mirror6ObjectEEEij")
+    __attribute__((alias("_ZN3art7MonitorC2EPNS_6ThreadES2_NS_6ObjPtrINS_6mirror6ObjectEEEij"), visibility("default")));
 
 static uint32_t id_new(void)
 {

@@ -1,7 +1,6 @@
 #include "tests/contract_art/support/capture.h"
 #include "engine/base/error.h"
 
-#include "sim/genuine/detour.h"
 #include "sim/genuine/jni_calls.h"
 #include "tests/support/temporary.h"
 
@@ -22,11 +21,18 @@ void capture_config(struct strobe_config *config)
 
 bool capture_begin(struct contract *c, const struct strobe_config *config, struct capture *out)
 {
-    return capture_begin_by(c, config, &sim_detour, out);
+    return capture_begin_with(c, config, (struct strobe_art_options){0}, out);
 }
 
 bool capture_begin_by(struct contract *c, const struct strobe_config *config, const struct strobe_inline_hooker *hooker,
                       struct capture *out)
+{
+    struct strobe_art_options o = {.hooker = hooker, .hooking = STROBE_ART_HOOKING_NONE};
+    return capture_begin_with(c, config, o, out);
+}
+
+bool capture_begin_with(struct contract *c, const struct strobe_config *config, struct strobe_art_options o,
+                        struct capture *out)
 {
     static int number;
     struct strobe_error error = {""};
@@ -35,8 +41,9 @@ bool capture_begin_by(struct contract *c, const struct strobe_config *config, co
     if (!CHECK(c, strobe_session_create(out->path, config, NULL, 1, &out->session) == STROBE_OK, "%s", out->path))
         return false;
     strobe_session_unmap(&out->session);
-    struct strobe_art_options o = {
-        .session_path = out->path, .library = c->art.library_name, .api = c->art.api, .hooker = hooker};
+    o.session_path = out->path;
+    o.library = c->art.library_name;
+    o.api = c->art.api;
     enum strobe_status status = strobe_art_start(c->art.vm, &o, &out->status, &error);
     if (!CHECK(c, status == STROBE_OK, "%s", error.text))
         unlink(out->path);

@@ -1,5 +1,4 @@
-/* A capture of the case's own runtime by the engine, with the lab's detours as inline hooks, and queries of its
- * session. */
+/* A capture of the case's own runtime by the engine, and queries of its session. */
 #ifndef STROBE_CONTRACT_ART_SUPPORT_CAPTURE_H
 #define STROBE_CONTRACT_ART_SUPPORT_CAPTURE_H
 
@@ -18,12 +17,17 @@ struct capture {
 /* Fills in a config for tests, with which every event and every scope is recorded. */
 void capture_config(struct strobe_config *config);
 
-/* Begins a capture into a new session. Returns false, and fails the case, when the capture does not begin. */
+/* Begins a capture into a new session, as an app does that supplies no inline hooker. Returns false, and fails the
+ * case, when the capture does not begin. */
 bool capture_begin(struct contract *c, const struct strobe_config *config, struct capture *out);
 
-/* As capture_begin, with another inline hooker; NULL = none. */
+/* As capture_begin, with the app's own inline hooker; NULL = without inline hooks. */
 bool capture_begin_by(struct contract *c, const struct strobe_config *config, const struct strobe_inline_hooker *hooker,
                       struct capture *out);
+
+/* The same, with any options. The session, the library and its level are filled in. */
+bool capture_begin_with(struct contract *c, const struct strobe_config *config, struct strobe_art_options options,
+                        struct capture *out);
 
 /* Ends the capture, checks that its accounting is consistent, and opens the session. */
 void capture_end(struct capture *k);

@@ -1,6 +1,5 @@
 #include "tests/contract_art/support/stage.h"
 
-#include "sim/genuine/detour.h"
 #include "tests/contract_art/support/workload.h"
 
 #include <string.h>
@@ -45,15 +44,9 @@ static void make_fat(struct strobe_jni *env, strobe_jobject o)
     java_exit(env, o);
 }
 
-bool stage_opens(struct contract *c, struct stage *s)
-{
-    return stage_opens_by(c, &sim_detour, s);
-}
-
-bool stage_opens_by(struct contract *c, const struct strobe_inline_hooker *hooker, struct stage *s)
+static void set_up_stage(struct contract *c, struct strobe_config *config, struct stage *s)
 {
     struct strobe_jni *env = c->art.env;
-    struct strobe_config config;
     memset(s, 0, sizeof *s);
     s->c = c;
     s->lock = java_new(env, "java/lang/Object");
@@ -61,7 +54,20 @@ bool stage_opens_by(struct contract *c, const struct strobe_inline_hooker *hooke
     make_fat(env, s->lock);
     make_fat(env, s->other);
     workload_bind(env, "Main", "sample", "(I)V", (void *)(uintptr_t)native_sample);
-    capture_config(&config);
+    capture_config(config);
+}
+
+bool stage_opens(struct contract *c, struct stage *s)
+{
+    struct strobe_config config;
+    set_up_stage(c, &config, s);
+    return capture_begin(c, &config, &s->k);
+}
+
+bool stage_opens_by(struct contract *c, const struct strobe_inline_hooker *hooker, struct stage *s)
+{
+    struct strobe_config config;
+    set_up_stage(c, &config, s);
     return capture_begin_by(c, &config, hooker, &s->k);
 }
 

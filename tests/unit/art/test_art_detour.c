@@ -1,18 +1,23 @@
 /* Detours: functions with each kind of first instructions are detoured, and behave as before through the trampoline.
  * Removing the detour restores their bytes. A function whose instructions cannot be moved is refused and not changed.
- * */
-#include "sim/genuine/detour.h"
-#include "sim/genuine/detour_code.h"
+ * Threads run the functions meanwhile. */
+#include "engine/backend/art/detour/detour.h"
+#include "engine/backend/art/detour/detour_code.h"
 
 #include "engine/backend/art/mapping.h"
 #include "tests/unit/support/detour_functions.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -43,13 +48,13 @@ static void copy_code(unsigned char out[SEEN_BYTES], function *f)
 
 static int install(function *f, function *replacement, function **calls_original, void **handle)
 {
-    return sim_detour.install(sim_detour.ctx, (void *)(uintptr_t)f, (void *)(uintptr_t)replacement,
-                              (void **)(void *)calls_original, handle);
+    return strobe_detours.install(strobe_detours.ctx, (void *)(uintptr_t)f, (void *)(uintptr_t)replacement,
+                                  (void **)(void *)calls_original, handle);
 }
 
 static int take_out(void *handle)
 {
-    return sim_detour.remove(sim_detour.ctx, handle);
+    return strobe_detours.remove(strobe_detours.ctx, handle);
 }
 
 static int protection_of(function *f)
@@ -118,8 +123,8 @@ static void data_in_place_of_code_is_refused(void **state)
     static long data[4];
     void *handle;
     (void)state;
-    assert_int_equal(sim_detour.install(NULL, data, data, (void **)(void *)&original, &handle), EFAULT);
-    assert_int_equal(sim_detour.install(NULL, NULL, data, (void **)(void *)&original, &handle), EFAULT);
+    assert_int_equal(strobe_detours.install(NULL, data, data, (void **)(void *)&original, &handle), EFAULT);
+    assert_int_equal(strobe_detours.install(NULL, NULL, data, (void **)(void *)&original, &handle), EFAULT);
 }
 
 static void detours_of_one_function_go_last_first(void **state)
@@ -149,11 +154,11 @@ static void detours_of_one_function_go_last_first(void **state)
     }
 }
 
-static void write_code(uint8_t *code, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
+static void write_code(uint8_t *code, const uint8_t bytes[STROBE_DETOUR_JUMP_BYTES])
 {
     struct strobe_unprotected u;
-    assert_int_equal(strobe_unprotect(code, SIM_CODE_JUMP_BYTES, &u), STROBE_OK);
-    sim_code_patch(code, bytes);
+    assert_int_equal(strobe_unprotect(code, STROBE_DETOUR_JUMP_BYTES, &u), STROBE_OK);
+    assert_int_equal(strobe_detour_patch(code, bytes, NULL), 0);
     assert_int_equal(strobe_protect_again(&u), STROBE_OK);
 }
 
@@ -166,7 +171,7 @@ static void code_that_another_library_has_written_stays(void **state)
     assert_int_equal(install(movables[0].function, count_call, &original, &handle), 0);
     copy_code(jump, movables[0].function);
     memcpy(other, jump, sizeof jump);
-    other[SIM_CODE_JUMP_BYTES - 2] ^= 1;
+    other[STROBE_DETOUR_JUMP_BYTES - 2] ^= 1;
     write_code(code, other);
     assert_int_equal(take_out(handle), EEXIST);
     copy_code(after, movables[0].function);
@@ -204,6 +209,202 @@ static void many_threads_may_call_through_a_detour(void **state)
     }
 }
 
+/* ---- while threads run ---- */
+
+enum { RUNNERS = 3, ROUNDS = 1000 };
+
+struct runner {
+    const struct movable *m;
+    _Atomic int ends;
+    _Atomic long calls, wrong;
+};
+
+static void *run_until_told(void *p)
+{
+    struct runner *r = p;
+    long says = r->m->function(0, 5);
+    while (!r->ends) {
+        r->wrong += r->m->function(0, 5) != says;
+        r->calls++;
+    }
+    return NULL;
+}
+
+static void a_function_that_threads_run_is_patched_a_thousand_times(void **state)
+{
+    (void)state;
+    struct runner r = {.m = &movables[0]};
+    pthread_t thread[RUNNERS];
+    long before = 0;
+    calls = 0;
+    for (int i = 0; i < RUNNERS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, run_until_told, &r), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        void *handle;
+        assert_int_equal(install(r.m->function, count_call, &original, &handle), 0);
+        assert_int_equal(r.m->function(0, 5), 5);
+        assert_int_equal(take_out(handle), 0);
+        before = r.calls;
+    }
+    while (r.calls == before)
+        sched_yield(); /* the threads still run */
+    r.ends = 1;
+    for (int i = 0; i < RUNNERS; i++)
+        pthread_join(thread[i], NULL);
+    assert_int_equal(r.wrong, 0);
+    assert_true(calls >= ROUNDS);
+}
+
+static int count_mappings(void)
+{
+    int lines = 0, c;
+    FILE *f = fopen("/proc/self/maps", "r");
+    assert_non_null(f);
+    while ((c = fgetc(f)) != EOF)
+        lines += c == '\n';
+    fclose(f);
+    return lines;
+}
+
+static void a_detour_that_is_made_again_uses_its_island_again(void **state)
+{
+    function *first;
+    void *handle;
+    (void)state;
+    assert_int_equal(install(movables[0].function, count_call, &first, &handle), 0);
+    assert_int_equal(take_out(handle), 0);
+    int before = count_mappings();
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(install(movables[0].function, count_call, &original, &handle), 0);
+        assert_ptr_equal((void *)(uintptr_t)original, (void *)(uintptr_t)first);
+        assert_int_equal(take_out(handle), 0);
+    }
+    assert_int_equal(count_mappings(), before);
+}
+
+static void more_detours_than_there_is_room_for_are_refused(void **state)
+{
+    void *handles[STROBE_DETOURS_MAX + 1];
+    function *originals[STROBE_DETOURS_MAX + 1];
+    int i = 0, refused;
+    (void)state;
+    while ((refused = install(movables[0].function, count_call, &originals[i], &handles[i])) == 0)
+        assert_true(++i <= STROBE_DETOURS_MAX);
+    assert_int_equal(refused, ENOMEM);
+    assert_int_equal(i, STROBE_DETOURS_MAX);
+    while (i-- > 0)
+        assert_int_equal(take_out(handles[i]), 0);
+    assert_int_equal(movables[0].function(1, 2), 3);
+}
+
+static void code_without_the_right_to_read_it_is_detoured(void **state)
+{
+    void *handle;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *code = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)state;
+    memcpy(code, (const void *)(uintptr_t)movables[0].function, SEEN_BYTES);
+    __builtin___clear_cache((char *)code, (char *)code + SEEN_BYTES);
+    assert_int_equal(mprotect(code, page, PROT_EXEC), 0);
+    function *f = (function *)(uintptr_t)code;
+    assert_int_equal(install(f, count_call, &original, &handle), 0);
+    calls = 0;
+    assert_int_equal(f(1, 2), 3);
+    assert_int_equal(calls, 1);
+    assert_int_equal(take_out(handle), 0);
+    assert_int_equal(protection_of(f), PROT_READ | PROT_EXEC);
+    munmap(code, page);
+}
+
+#if defined(__x86_64__)
+
+static int ends[2];
+static char byte_read;
+
+static void *read_inside(void *p)
+{
+    (void)p;
+    long result;
+    __asm__ volatile("xor %%eax, %%eax\n call reads_inside" /* rax: number of read */
+                     : "=a"(result)
+                     : "D"((long)ends[0]), "S"(&byte_read), "d"(1l)
+                     : "rcx", "r11", "memory");
+    return (void *)result;
+}
+
+static _Atomic uint32_t reader_tid;
+
+static void *read_inside_named(void *p)
+{
+    reader_tid = (uint32_t)syscall(SYS_gettid);
+    return read_inside(p);
+}
+
+/* Returns whether the thread is blocked in read. */
+static bool is_in_read(uint32_t tid)
+{
+    char path[64], text[8] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%u/syscall", tid);
+    FILE *f = tid ? fopen(path, "r") : NULL;
+    bool is = f && fgets(text, sizeof text, f) && text[0] == '0' && text[1] == ' ';
+    if (f)
+        fclose(f);
+    return is;
+}
+
+static void a_thread_inside_the_first_bytes_continues_in_their_new_place(void **state)
+{
+    pthread_t thread;
+    void *handle, *result;
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pthread_create(&thread, NULL, read_inside_named, NULL), 0);
+    while (!is_in_read(reader_tid))
+        sched_yield();
+    assert_int_equal(install(reads_inside, count_call, &original, &handle), 0);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    pthread_join(thread, &result);
+    assert_int_equal((long)result, 1);
+    assert_int_equal(byte_read, 'x');
+    assert_int_equal(take_out(handle), 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void *block_all_signals(void *p)
+{
+    sigset_t all;
+    _Atomic int *ends_now = p;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    ends_now[1] = 1;
+    while (!ends_now[0])
+        sched_yield();
+    return NULL;
+}
+
+static void a_thread_that_cannot_be_held_makes_the_detour_be_refused(void **state)
+{
+    static _Atomic int ends_now[2];
+    unsigned char before[SEEN_BYTES], after[SEEN_BYTES];
+    pthread_t thread;
+    void *handle;
+    (void)state;
+    copy_code(before, movables[0].function);
+    assert_int_equal(pthread_create(&thread, NULL, block_all_signals, ends_now), 0);
+    while (!ends_now[1])
+        sched_yield();
+    assert_int_equal(install(movables[0].function, count_call, &original, &handle), ETIMEDOUT);
+    copy_code(after, movables[0].function);
+    assert_memory_equal(before, after, sizeof before);
+    ends_now[0] = 1;
+    pthread_join(thread, NULL);
+    assert_int_equal(install(movables[0].function, count_call, &original, &handle), 0);
+    assert_int_equal(take_out(handle), 0);
+}
+
+#endif
+
 #if defined(__aarch64__)
 
 /* A detour of a first instruction that calls would lose the return address. So the moved call is placed between the
@@ -212,12 +413,12 @@ static void a_moved_call_has_the_same_target(void **state)
 {
     uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     static const uint32_t make_frame = 0xa9bf7bfd, end_frame = 0xa8c17bfd, ret = 0xd65f03c0;
-    struct sim_code c = {page, (uint64_t *)(void *)(page + 4096)};
+    struct strobe_detour_code c = {page, (uint64_t *)(void *)(page + 4096)};
     (void)state;
     memcpy(c.at, &make_frame, 4);
     c.at += 4;
     const uint8_t *call = (const uint8_t *)(uintptr_t)call_after_frame + 4;
-    assert_int_equal(sim_code_move(&c, call, call + 4), 0);
+    assert_int_equal(strobe_detour_move(&c, call, call + 4), 0);
     memcpy(c.at, &end_frame, 4);
     memcpy(c.at + 4, &ret, 4);
     __builtin___clear_cache((char *)page, (char *)page + 4096);
@@ -236,6 +437,14 @@ int main(void)
         cmocka_unit_test(detours_of_one_function_go_last_first),
         cmocka_unit_test(code_that_another_library_has_written_stays),
         cmocka_unit_test(many_threads_may_call_through_a_detour),
+        cmocka_unit_test(a_function_that_threads_run_is_patched_a_thousand_times),
+        cmocka_unit_test(a_detour_that_is_made_again_uses_its_island_again),
+        cmocka_unit_test(more_detours_than_there_is_room_for_are_refused),
+        cmocka_unit_test(code_without_the_right_to_read_it_is_detoured),
+#if defined(__x86_64__)
+        cmocka_unit_test(a_thread_inside_the_first_bytes_continues_in_their_new_place),
+        cmocka_unit_test(a_thread_that_cannot_be_held_makes_the_detour_be_refused),
+#endif
 #if defined(__aarch64__)
         cmocka_unit_test(a_moved_call_has_the_same_target),
 #endif

@@ -394,7 +394,7 @@ static int fake_remove(void *ctx, void *handle)
 static void an_inline_hooker_is_asked_once_and_its_refusals_are_said(void **state)
 {
     struct fake_hooker f = {0};
-    struct strobe_inline_hooker hooker = {"fake", fake_install, fake_remove, &f};
+    struct strobe_inline_hooker hooker = {"fake", fake_install, fake_remove, NULL, &f};
     struct strobe_hook h = {0};
     (void)state;
     assert_int_equal(strobe_hook_inline(&h, NULL, &first_function, &second_function), STROBE_UNSUPPORTED);

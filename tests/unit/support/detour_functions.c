@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 /* FUNCTION(name, code): `code` begins at an address where a compiler would begin a function. ODD: `code` begins at
- * another address, so that the jump crosses a word. Code of x86-64 is in Intel's syntax. No symbol has a size, so
- * the detour must find the end of the function. */
+ * another address, so that the jump crosses a word. Code of x86-64 is in Intel's syntax. Only functions with .cfi
+ * directives have a known end. */
 #if defined(__x86_64__)
 #define SYNTAX_BEGIN ".intel_syntax noprefix\n"
 #define SYNTAX_END   ".att_syntax\n"
@@ -20,6 +20,7 @@
     long name(long a, long b)
 #define FUNCTION(name, code) PLACED(name, "", code)
 #define ODD(name, code)      PLACED(name, PAD, code)
+#define LAST(name, code)     PLACED(name, ".skip 7, 0xcc\n", code) /* at the last byte of a word */
 
 #if defined(__x86_64__)
 
@@ -28,6 +29,9 @@ __asm__(".data\n.balign 8\ndatum: .quad 1000\nelsewhere: .quad helper\n"
 
 FUNCTION(frame, "push rbp\n mov rbp, rsp\n sub rsp, 32\n lea rax, [rdi + rsi]\n leave\n ret\n");
 ODD(frame_odd, "push rbp\n mov rbp, rsp\n sub rsp, 32\n lea rax, [rdi + rsi]\n leave\n ret\n");
+LAST(frame_last, "push rbp\n mov rbp, rsp\n lea rax, [rdi + rsi]\n leave\n ret\n");
+LAST(large_last, "mov eax, 7\n add rax, rdi\n ret\n");
+FUNCTION(large, "mov eax, 7\n add rax, rdi\n ret\n");
 FUNCTION(landing, "endbr64\n lea rax, [rdi + rsi * 2]\n add rax, 1\n ret\n");
 FUNCTION(pushes, "push r15\n push r14\n push rbx\n mov r15, rdi\n lea rax, [r15 + rsi]\n pop rbx\n pop r14\n pop r15\n"
                  " ret\n");
@@ -57,11 +61,22 @@ FUNCTION(branch_within_start, "xor eax, eax\n je 1f\n 1: inc eax\n ret\n");
 FUNCTION(call_into_start, "xor eax, eax\n 1: mov rax, rsi\n call 1b\n ret\n");
 FUNCTION(reads_its_place, "call 1f\n 1: pop rax\n ret\n");
 FUNCTION(counts_down, "jrcxz 1f\n xor eax, eax\n nop\n nop\n nop\n 1: ret\n");
+FUNCTION(returns_into_start, "push rbx\n call rdi\n pop rbx\n ret\n");
+FUNCTION(loop_behind_register, ".cfi_startproc\n xor eax, eax\n 1: add rax, rdi\n lea rcx, 2f[rip]\n jmp rcx\n"
+                               " 2: dec rdi\n jg 1b\n ret\n .cfi_endproc\n");
+FUNCTION(long_call, "data16 rex.W call helper\n add rax, rsi\n ret\n");
+/* read(rdi, rsi, 1): when it blocks, the thread is inside the bytes of a jump. */
+__asm__(".globl reads_inside\n");
+FUNCTION(reads_inside, "push rbx\n syscall\n pop rbx\n ret\n");
 FUNCTION(unknown, ".byte 0x06, 0x06, 0x06, 0x06, 0x06, 0x06\n");
 
 const struct movable movables[] = {
     {"a frame", frame, false},
     {"a frame at an odd place", frame_odd, false},
+    {"a frame at the end of a word", frame_last, false},
+    {"a large instruction", large, false},
+    {"a large instruction at the end of a word", large_last, false},
+    {"a call with prefixes", long_call, false},
     {"a landing pad", landing, false},
     {"saved registers", pushes, false},
     {"an address", relative_lea, false},
@@ -90,6 +105,8 @@ const struct immovable immovables[] = {
     {"a loop that is entered below", loop_turned_round, ELOOP},
     {"a branch within the start", branch_within_start, ELOOP},
     {"a call into the start", call_into_start, ELOOP},
+    {"a loop behind an indirect jump", loop_behind_register, ELOOP},
+    {"a call that returns into the start", returns_into_start, ELOOP},
     {"its own place", reads_its_place, ENOTSUP},
     {"a branch on a counter", counts_down, ENOTSUP},
     {"no instruction", unknown, ENOTSUP},
@@ -130,6 +147,8 @@ FUNCTION(call_after_frame, "stp x29, x30, [sp, #-16]!\n bl helper\n ldp x29, x30
 FUNCTION(loop_to_entry, "1: sub x0, x0, #1\n tbz x0, #63, 1b\n ret\n");
 FUNCTION(loop_to_landing, "hint #34\n sub x0, x0, #1\n tbz x0, #63, loop_to_landing\n ret\n");
 FUNCTION(loop_turned_round, "1: sub x0, x0, #1\n b 2f\n ret\n 2: cbnz x0, 1b\n ret\n");
+FUNCTION(loop_behind_register, ".cfi_startproc\n 1: sub x0, x0, #1\n adr x2, 2f\n br x2\n 2: cbnz x0, 1b\n ret\n"
+                               " .cfi_endproc\n");
 
 const struct movable movables[] = {
     {"a frame", frame, false},
@@ -161,6 +180,7 @@ const struct immovable immovables[] = {
     {"a loop to the entry", loop_to_entry, ELOOP},
     {"a loop to the landing pad", loop_to_landing, ELOOP},
     {"a loop that is entered below", loop_turned_round, ELOOP},
+    {"a loop behind an indirect jump", loop_behind_register, ELOOP},
     {0},
 };
 

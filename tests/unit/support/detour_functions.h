@@ -23,6 +23,9 @@ struct immovable {
 extern const struct movable movables[];
 extern const struct immovable immovables[];
 
+/* x86-64: calls read with its arguments and rdx, from the third byte on. */
+long reads_inside(long fd, long buffer);
+
 /* arm64: its second instruction is a call. */
 long call_after_frame(long a, long b);
 

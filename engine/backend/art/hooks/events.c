@@ -8,6 +8,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
+static void describe_refusal(const char *function, int refused, struct strobe_error *error)
+{
+    const struct strobe_inline_hooker *hooker = strobe_art.hooker;
+    const char *why = hooker->explain ? hooker->explain(hooker->ctx, refused) : NULL;
+    if (why)
+        strobe_error_set(error, "%s refused %s: %s", hooker->name, function, why);
+    else
+        strobe_error_set(error, "%s refused %s: error %d", hooker->name, function, refused);
+}
+
 bool strobe_art_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void *replacement,
                      struct strobe_error *error)
 {
@@ -16,9 +26,9 @@ bool strobe_art_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void 
     if (!address)
         strobe_error_set(error, "the runtime has no %s", name);
     else if (!strobe_art.hooker)
-        strobe_error_set(error, "%s can't be hooked without an inline hooker", name);
+        strobe_error_set(error, "%s can't be hooked: %s", name, strobe_art.no_hooker.text);
     else if (strobe_hook_inline(h, strobe_art.hooker, (void *)(uintptr_t)address, replacement) != STROBE_OK)
-        strobe_error_set(error, "%s refused to hook %s: error %d", strobe_art.hooker->name, name, errno);
+        describe_refusal(name, errno, error);
     else
         return true;
     return false;

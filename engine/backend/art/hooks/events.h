@@ -35,7 +35,14 @@
  * threads, and stops them for it in Instrumentation::SetEntrypointsInstrumented. The engine hooks that function. When
  * the engine's own registration calls it, the hook exchanges the table alone. Each thread then takes its new entry
  * points at its next suspension point (RunCheckpoint). btrace 3.0 does the same. Here the closure lives as long as the
- * process, so its runs need not be counted.
+ * process, so its runs need not be counted. When the function cannot be hooked, or its caller has it inlined, the
+ * runtime stops its threads as it always does, and allocations are recorded all the same (strobe_art_status.stops).
+ *
+ * Android 15 and later: most of these functions are hidden ("namespace art HIDDEN"), so dlsym and .dynsym do not have
+ * them. They are found in .symtab or in MiniDebugInfo (module.h). sim/fake/art/symbols.txt lists which names are
+ * exported at each level, and the sources of that. btrace's issue 177 reports that its allocations do nothing there.
+ * Whether a build's MiniDebugInfo has all names is not known without a device. A feature without its function is off,
+ * and the status names the function.
  *
  * Every hook calls the original in any case. A hook records nothing on a thread that is in the engine already, or when
  * less than STROBE_ART_STACK_LEAST bytes of the stack are left. Its buffers are not on the stack. */
@@ -64,8 +71,9 @@ struct strobe_art {
     struct strobe_art_host host;
     struct strobe_engine engine;
     struct strobe_art_threads *threads;
-    struct strobe_art_local *local; /* one for each of the engine's threads */
-    const struct strobe_inline_hooker *hooker;
+    struct strobe_art_local *local;            /* one for each of the engine's threads */
+    const struct strobe_inline_hooker *hooker; /* NULL = none */
+    struct strobe_error no_hooker;             /* why there is none */
     struct strobe_jvm *vm;
     uint32_t native_offset; /* offset of the native function in an ArtMethod; 0 = not known */
     struct strobe_art_status status;

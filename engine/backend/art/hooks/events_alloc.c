@@ -112,11 +112,13 @@ static bool alloc_start(struct strobe_jni *env, struct strobe_error *error)
     if (!alloc_symbol(STROBE_ART_SET_LISTENER) || !alloc_symbol(STROBE_ART_REMOVE_LISTENER))
         return false;
     listener.vtable = strobe_art.libart.level->listener_has_pre ? pre_vtable : plain_vtable;
-    /* Without the hook the runtime stops its threads for a short time, now and at the end. */
     if (alloc_can_avoid_stop())
         strobe_hook_inline(&entry_points, strobe_art.hooker,
                            (void *)(uintptr_t)alloc_symbol(STROBE_ART_SET_ENTRYPOINTS), (void *)on_set_entry_points);
     alloc_exchange_listener(true);
+    /* Without the hook, or when the runtime's compiler has inlined the hooked function, the runtime stops its threads.
+     */
+    strobe_art.status.stops = !strobe_load_relaxed(&exchanged);
     return true;
 }
 

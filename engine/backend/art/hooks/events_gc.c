@@ -10,15 +10,30 @@ enum { COLLECTION = 2 }; /* identity of collections: differs from addresses and 
 
 static struct strobe_hook wait_hook, collect_hook, finish_hook;
 
+/* `type`: of the collection that was awaited; 0 = there was none. */
+static void gc_end_wait(struct strobe_hook_scope *s, uint32_t type)
+{
+    strobe_hook_woken(s, COLLECTION, type ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE, false);
+    strobe_hook_close(s);
+}
+
 /* Threads that are about to collect enter this function, too. Without a running collection it returns at once. */
 static uint32_t on_gc_wait(void *heap, uint32_t cause, void *self)
 {
     struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_HERE);
     strobe_hook_waits(&s, COLLECTION);
     uint32_t type = ((uint32_t(*)(void *, uint32_t, void *))wait_hook.original)(heap, cause, self);
-    strobe_hook_woken(&s, COLLECTION, type ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE,
-                      false); /* 0: there was no collection */
-    strobe_hook_close(&s);
+    gc_end_wait(&s, type);
+    return type;
+}
+
+/* The same after 16: the function can return while a next collection runs. */
+static uint32_t on_gc_wait_for_one(void *heap, uint32_t cause, void *self, bool only_one)
+{
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_HERE);
+    strobe_hook_waits(&s, COLLECTION);
+    uint32_t type = ((uint32_t(*)(void *, uint32_t, void *, bool))wait_hook.original)(heap, cause, self, only_one);
+    gc_end_wait(&s, type);
     return type;
 }
 
@@ -60,7 +75,9 @@ static bool gc_start(struct strobe_jni *env, struct strobe_error *error)
 {
     (void)env;
     void *collects = strobe_art.libart.level->gc_has_sequence ? (void *)on_gc_collect_numbered : (void *)on_gc_collect;
-    if (strobe_art_hook(&wait_hook, STROBE_ART_GC_WAIT, (void *)on_gc_wait, error) &&
+    bool flag = strobe_art.libart.shape[STROBE_ART_GC_WAIT] == STROBE_ART_SHAPE_MORE_FLAGS;
+    void *waits = flag ? (void *)on_gc_wait_for_one : (void *)on_gc_wait;
+    if (strobe_art_hook(&wait_hook, STROBE_ART_GC_WAIT, waits, error) &&
         strobe_art_hook(&collect_hook, STROBE_ART_GC_COLLECT, collects, error)) {
         strobe_art_hook(&finish_hook, STROBE_ART_GC_FINISH, (void *)on_gc_finish, error);
         return true;

@@ -4,10 +4,10 @@
  *   native    the native function of a Java method: the word of its ArtMethod that holds it, found in a method whose
  *             function is known, exchanged by compare-and-swap. Works on all devices, for native methods.
  *   slot      calls from one library to another: the slots of the global offset tables (all relocations of kind
- * JUMP_SLOT, GLOB_DAT or absolute that name the symbol, in all libraries loaded now). They are made writable,
- * exchanged, and protected as before. Calls within a library are not seen. inline    the function itself, by an inline
- * hooker that the caller provides: ShadowHook or a similar library on devices, the lab's detours (sim/genuine/detour.h)
- * on the host. Without a hooker, features that need such hooks are off or use another hook.
+ *             JUMP_SLOT, GLOB_DAT or absolute that name the symbol, in all libraries loaded now). They are made
+ *             writable, exchanged, and protected as before. Calls within a library are not seen.
+ *   inline    the function itself, by an inline hooker (hooker.h): the app's own, ShadowHook, or the engine's detours
+ *             (detour/detour.h). Without a hooker, features that need such hooks are off or use another hook.
  *
  * The runtime's own callbacks (allocation listener, thread and monitor callbacks) are preferred where they exist; see
  * events_*.c. Start and end only. Any thread may call a hooked function at any time. */
@@ -22,12 +22,14 @@
 #include <stdint.h>
 
 /* An inline hooker. install: makes `target` begin with a jump to `replacement`; the caller calls *original to run what
- * was there. remove: undoes this; calls that are under way may still be inside the original. Both return 0 on success,
- * else an errno. The engine calls them at start and end only, one at a time. */
+ * was there. *original is set before the first call can arrive. remove: undoes this; calls that are under way may still
+ * be inside the original. Both return 0 on success, else an errno. explain: a phrase for what install returned last, or
+ * NULL; the function may be missing. The engine calls them at start and end only, one at a time. */
 struct strobe_inline_hooker {
     const char *name; /* "shadowhook" */
     int (*install)(void *ctx, void *target, void *replacement, void **original, void **handle);
     int (*remove)(void *ctx, void *handle);
+    const char *(*explain)(void *ctx, int refused);
     void *ctx;
 };
 

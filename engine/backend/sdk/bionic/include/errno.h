@@ -4,6 +4,8 @@
 
 #include <asm/errno.h>
 
+#define ENOTSUP EOPNOTSUPP
+
 int *__errno(void);
 #define errno (*__errno())
 

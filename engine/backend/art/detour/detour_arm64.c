@@ -1,6 +1,6 @@
 /* Source of the encodings: Arm Architecture Reference Manual for A-profile, chapter C4 (A64 instruction set encoding).
  * x16 and x17 are free at the start of a function: a linker's veneer may use them (AAPCS64, 6.1.1). */
-#include "sim/genuine/detour_code.h"
+#include "engine/backend/art/detour/detour_code.h"
 
 #if defined(__aarch64__)
 
@@ -60,25 +60,34 @@ static bool is_trap(uint32_t w)
     return (w & 0xffe0001f) == 0xd4200000 || (w & 0xffff0000) == 0;
 } /* brk, udf */
 
-int sim_code_open(void)
+static bool is_bti(uint32_t w)
 {
-    return 0;
+    return (w & 0xffffff3f) == 0xd503241f;
+}
+/* paciasp, pacibsp: these sign the return address, and are landing pads, too */
+static bool is_signing(uint32_t w)
+{
+    return (w & 0xffffffbf) == 0xd503233f;
+}
+static bool is_landing(uint32_t w)
+{
+    return is_bti(w) || is_signing(w);
 }
 
-/* bti, in all its forms. (paciasp is one too, but must run only on the path to the original.) */
-size_t sim_code_landing(const uint8_t *function, const uint8_t *end)
+size_t strobe_detour_landing(const uint8_t *function, const uint8_t *end)
 {
-    return end - function > 4 && (arm64_word_at(function) & 0xffffff3f) == 0xd503241f ? 4 : 0;
+    return end - function > 4 && is_landing(arm64_word_at(function)) ? 4 : 0;
 }
 
-bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *step)
+bool strobe_detour_step(const uint8_t *at, const uint8_t *end, struct strobe_detour_step *step)
 {
     if (end - at < 4)
         return false;
     uint32_t w = arm64_word_at(at);
     int64_t distance = 0;
-    *step = (struct sim_code_step){.bytes = 4};
+    *step = (struct strobe_detour_step){.bytes = 4};
     step->calls = is_arm64_call(w);
+    step->returns = is_arm64_call(w) || (w & 0xfef00000) == 0xd6300000; /* blr in all its forms */
     step->jumps = is_branch(w) || is_conditional(w) || is_compare_branch(w) || is_test_branch(w);
     step->ends = is_branch(w) || is_register_branch(w) || is_trap(w);
     if (is_arm64_call(w) || is_branch(w))
@@ -93,34 +102,49 @@ bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *
 
 /* ---- writing ---- */
 
-static void append_arm64_word(struct sim_code *c, uint32_t word)
+static void append_arm64_word(struct strobe_detour_code *c, uint32_t word)
 {
     memcpy(c->at, &word, sizeof word);
     c->at += sizeof word;
 }
 
 /* ldr of 64 bits from a word */
-static void append_load(struct sim_code *c, unsigned int reg, uint64_t value)
+static void append_load(struct strobe_detour_code *c, unsigned int reg, uint64_t value)
 {
     *--c->words = value;
     append_arm64_word(c, 0x58000000 | (uint32_t)((uint8_t *)c->words - c->at) / 4 << 5 | reg);
 }
 
-static bool in_reach(const struct sim_code *c, const void *to)
+static bool in_reach(const struct strobe_detour_code *c, const void *to)
 {
     int64_t distance = (int64_t)((uintptr_t)to - (uintptr_t)c->at);
-    return distance > -SIM_CODE_REACH && distance < SIM_CODE_REACH;
+    return distance > -STROBE_DETOUR_REACH && distance < STROBE_DETOUR_REACH;
 }
 
-static void append_branch(struct sim_code *c, const void *to)
+static void append_branch(struct strobe_detour_code *c, const void *to)
 {
     uint32_t jump;
-    sim_code_near_jump((uint8_t *)&jump, c->at, to);
+    strobe_detour_near_jump((uint8_t *)&jump, c->at, to);
     append_arm64_word(c, jump);
 }
 
+/* autiasp for paciasp, autibsp for pacibsp. The stack pointer is the one with which the address was signed. */
+void strobe_detour_undo_landing(struct strobe_detour_code *c, const uint8_t *function, size_t landing)
+{
+    uint32_t w = arm64_word_at(function);
+    if (landing && is_signing(w))
+        append_arm64_word(c, w | 1 << 7);
+}
+
+/* A branch through a register may lead only to a landing pad, in code that is guarded (BTI). A direct branch may lead
+ * anywhere. */
+static bool may_be_reached(const struct strobe_detour_code *c, uint64_t to)
+{
+    return in_reach(c, (const void *)(uintptr_t)to) || is_landing(arm64_word_at((const uint8_t *)(uintptr_t)to));
+}
+
 /* Appends a direct branch if it reaches the target, because the target may have no landing pad. */
-void sim_code_go(struct sim_code *c, const void *to)
+void strobe_detour_go(struct strobe_detour_code *c, const void *to)
 {
     if (in_reach(c, to)) {
         append_branch(c, to);
@@ -130,14 +154,24 @@ void sim_code_go(struct sim_code *c, const void *to)
     }
 }
 
+static void append_call(struct strobe_detour_code *c, uint64_t to)
+{
+    if (in_reach(c, (const void *)(uintptr_t)to)) {
+        append_arm64_word(c, 0x94000000 | ((uint32_t)((int64_t)(to - (uintptr_t)c->at) / 4) & 0x03ffffff));
+    } else {
+        append_load(c, SCRATCH, to);
+        append_arm64_word(c, 0xd63f0000 | SCRATCH << 5); /* blr */
+    }
+}
+
 /* The same condition skips the jump around a jump. Its distance is encoded in 19 or 14 bits from bit 5 on. */
-static void move_conditional(struct sim_code *c, uint32_t w, uint64_t to)
+static void move_conditional(struct strobe_detour_code *c, uint32_t w, uint64_t to)
 {
     uint32_t mask = is_test_branch(w) ? 0x3fffu << 5 : 0x7ffffu << 5;
     append_arm64_word(c, (w & ~mask) | 2 << 5);
     uint8_t *around = c->at;
     append_arm64_word(c, 0);
-    sim_code_go(c, (const void *)(uintptr_t)to);
+    strobe_detour_go(c, (const void *)(uintptr_t)to);
     uint8_t *next = c->at;
     c->at = around;
     append_branch(c, next);
@@ -145,7 +179,7 @@ static void move_conditional(struct sim_code *c, uint32_t w, uint64_t to)
 }
 
 /* Loads the address, then the value at the address. */
-static int move_literal(struct sim_code *c, uint32_t w, uint64_t place)
+static int move_literal(struct strobe_detour_code *c, uint32_t w, uint64_t place)
 {
     static const uint32_t whole[4] = {0xb9400000, 0xf9400000, 0xb9800000, 0};  /* ldr w, ldr x, ldrsw, prfm */
     static const uint32_t vector[4] = {0xbd400000, 0xfd400000, 0x3dc00000, 0}; /* ldr s, d, q */
@@ -157,17 +191,18 @@ static int move_literal(struct sim_code *c, uint32_t w, uint64_t place)
     return 0;
 }
 
-int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
+int strobe_detour_move(struct strobe_detour_code *c, const uint8_t *at, const uint8_t *end)
 {
-    struct sim_code_step step;
-    if (!sim_code_step(at, end, &step))
+    struct strobe_detour_step step;
+    if (!strobe_detour_step(at, end, &step))
         return ENOTSUP;
     uint32_t w = arm64_word_at(at);
+    if ((step.calls || step.jumps) && !may_be_reached(c, step.to))
+        return ERANGE;
     if (step.calls) {
-        append_load(c, SCRATCH, step.to);
-        append_arm64_word(c, 0xd63f0000 | SCRATCH << 5); /* blr */
+        append_call(c, step.to);
     } else if (is_branch(w)) {
-        sim_code_go(c, (const void *)(uintptr_t)step.to);
+        strobe_detour_go(c, (const void *)(uintptr_t)step.to);
     } else if (step.jumps) {
         move_conditional(c, w, step.to);
     } else if (is_address(w)) {
@@ -182,7 +217,7 @@ int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
     return 0;
 }
 
-void sim_code_near_jump(uint8_t jump[SIM_CODE_JUMP_BYTES], const uint8_t *at, const uint8_t *to)
+void strobe_detour_near_jump(uint8_t jump[STROBE_DETOUR_JUMP_BYTES], const uint8_t *at, const uint8_t *to)
 {
     uint32_t word = 0x14000000 | ((uint32_t)((to - at) / 4) & 0x03ffffff);
     memcpy(jump, &word, sizeof word);
@@ -190,12 +225,16 @@ void sim_code_near_jump(uint8_t jump[SIM_CODE_JUMP_BYTES], const uint8_t *at, co
 
 /* ---- patching ---- */
 
-/* b, bl, nop, brk and the like may replace each other while threads run them. Other instructions may be replaced only
- * when no thread runs them. (The race detector does not check code.) */
-__attribute__((no_sanitize("thread"))) void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
+/* The jump is one instruction, so a thread runs either it or the one that it replaces. The manual (B2.2.5) promises
+ * that only for b, bl, nop, brk and the like; that a store of another instruction's aligned word is seen whole is how
+ * all known processors behave, and what inline hookers for Android rely on. (The race detector does not check code.) */
+__attribute__((no_sanitize("thread"))) int
+strobe_detour_patch(uint8_t *at, const uint8_t bytes[STROBE_DETOUR_JUMP_BYTES], const struct strobe_detour_moves *moves)
 {
+    (void)moves;
     *(volatile uint32_t *)(void *)at = arm64_word_at(bytes);
-    __builtin___clear_cache((char *)at, (char *)at + SIM_CODE_JUMP_BYTES);
+    __builtin___clear_cache((char *)at, (char *)at + STROBE_DETOUR_JUMP_BYTES);
+    return 0;
 }
 
 #endif
