@@ -42,7 +42,7 @@ preload_libs := -ldl
 # Symbols that a player exports to the Android runtime that it loads (sim/genuine/runtime.c, sim/genuine/binder.c).
 transact     := _ZN7android14IPCThreadState8transactEijRKNS_6ParcelEPS1_j
 exports      := -Wl,--export-dynamic-symbol=pthread_attr_setstack -Wl,--defsym=$(transact)=sim_real_art_binder \
-                -Wl,--export-dynamic-symbol=$(transact)
+                -Wl,--export-dynamic-symbol=$(transact) -Wl,--export-dynamic-symbol=sim_app_step
 ifdef SAN
 cflags       += -fsanitize=$(SAN) -fno-sanitize-recover=all
 ldflags      += -fsanitize=$(SAN)

@@ -16,7 +16,7 @@ sources      += $(cutils_src)
 art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## builds the engine on Android's runtime, fakes, contract test
 
 # strobe-lab starts players in these runtimes and loads the engine's library into them.
-all: $B/libstrobe-art.so $(fake_libs) $(cutils_libs) $B/libstrobe-binder.so
+all: $B/libstrobe-art.so $(fake_libs) $(cutils_libs) $B/libstrobe-binder.so $B/libapp.so
 
 $B/libstrobe-art.a: $(call obj,obj,$(art_src))
 	@mkdir -p $(@D) && rm -f $@
@@ -28,6 +28,13 @@ $B/libstrobe-art.so: $(call obj,pic,$(capture_src) $(art_src))
 # Its call goes through the global offset table. The dynamic linker resolves it when the library is opened.
 $B/libstrobe-binder.so: $(call obj,pic,$(binder_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-binder.so -Wl,-z,now -o $@ $^
+
+# The native code of a scenario (sim/player/frames.h).
+$B/libapp.so: $B/app/sim/player/frames.o
+	$(call run,ld)$(link) -shared -Wl,-soname,libapp.so -Wl,--build-id -Wl,-z,now -o $@ $^
+$B/app/%.o: %.S $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(assemble) -DSIM_APP_LIBRARY -fPIC -c -o $@ $<
 
 $B/fake/%.o: %.c $B/flags
 	@mkdir -p $(@D)
