@@ -27,6 +27,7 @@ enum strobe_art_use {
     STROBE_ART_THREADS,
     STROBE_ART_DEX_PC,
     STROBE_ART_CALLBACKS,
+    STROBE_ART_NATIVE,
     STROBE_ART_USES
 };
 

@@ -211,3 +211,18 @@ struct strobe_unwind_rule strobe_unwind_index_find(struct strobe_unwind_index *x
     remember_rule(choose_victim(x, line, generation), pc, generation, &rule);
     return rule;
 }
+
+bool strobe_unwind_index_keeps_fp(struct strobe_unwind_index *x, uint64_t pc)
+{
+    uint32_t count = strobe_load_acquire(&x->images);
+    for (uint32_t i = 0; i < count; i++) {
+        struct strobe_unwind_image image;
+        uint32_t seq = strobe_load_acquire(&x->image[i].seq);
+        read_image(&x->image[i], &image);
+        if (seq & 1 || !is_slot_unchanged(&x->image[i], seq) || pc < image.start || pc >= image.end)
+            continue;
+        bool keeps = !image.frames.bytes || image_keeps_fp(&x->image[i], seq, &image.frames);
+        return keeps && is_slot_unchanged(&x->image[i], seq);
+    }
+    return true;
+}
