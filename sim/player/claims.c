@@ -107,7 +107,7 @@ static size_t resolve_named(void *ctx, uint64_t address, struct strobe_symbol *o
     *out = (struct strobe_symbol){.function = found->native ? found->native : managed,
                                   .image = "",
                                   .file = "",
-                                  .function_id = found->method,
+                                  .function_id = found->method + (found->native ? n->scenario->method_count : 0),
                                   .function_address = address};
     return 1;
 }

@@ -5,6 +5,7 @@
 #include "engine/backend/linux/host_linux.h"
 #include "sim/kernel/fiber.h"
 #include "sim/kernel/kernel.h"
+#include "sim/player/virtual/charge.h"
 #include "sim/player/virtual/posix.h"
 
 bool strobe_linux_may_interrupt(struct strobe_linux *l, uint32_t tid)
@@ -21,6 +22,7 @@ enum strobe_status strobe_linux_interrupt(struct strobe_linux *l, uint32_t tid, 
     struct sim_fiber_place place;
     if (!t || strobe_load_relaxed(blocked))
         return t ? STROBE_UNSUPPORTED : STROBE_GONE;
+    sim_virtual_charge(sim_virtual_costs.suspend);
     enum strobe_status status = sim_stop(t->thread, SIM_STOP_AT_ONCE, timeout_ns);
     if (status != STROBE_OK)
         return status;
@@ -42,6 +44,8 @@ enum strobe_status strobe_linux_resume(void *ctx, uint32_t tid)
 {
     (void)ctx;
     const struct sim_posix_thread *t = sim_posix_thread_of(tid);
+    sim_virtual_charge(sim_virtual_costs.resume);
+    sim_compute(0); /* the costs of the stop pass before the thread runs again */
     return t && sim_continue(t->thread) == STROBE_OK ? STROBE_OK : STROBE_LATE;
 }
 
