@@ -27,7 +27,7 @@ struct sim_art_play {
     _Atomic uint32_t kept;               /* allocations held by global references; a runtime has at most 51200 */
     int32_t (*call_binder)(void *actor); /* of libstrobe-binder.so; NULL = library not found */
     struct sim_real_next (*native_step)(struct sim_actor *a); /* next step of a function of libapp.so */
-    void (*answer)(struct sim_actor *a); /* takes a->latency_ns; ends a call out of the runtime */
+    void (*answer)(struct sim_actor *a);                      /* takes a->latency_ns; ends a call out of the runtime */
     bool captured, by_netease;
 };
 

@@ -129,7 +129,8 @@ static enum strobe_status player_write_trace(const struct strobe_reader *reader,
     return status == STROBE_OK ? written : status;
 }
 
-/* The calls that are open at an event: of each, the name that it has in the truth, and whether it stays in the track. */
+/* The calls that are open at an event: of each, the name that it has in the truth, and whether it stays in the track.
+ */
 struct open_call {
     uint32_t name;
     bool is_native, stays;

@@ -63,7 +63,8 @@ static void art_exec_call(struct sim_actor *a, uint32_t method)
     sim_jni_call_static(a->env, m->class, m->method, (const union strobe_jvalue[]){{.j = (int64_t)(uintptr_t)a}});
 }
 
-/* Calls the managed method a->callee. It is called by a function of libapp.so, so its parameters are those of a frame. */
+/* Calls the managed method a->callee. It is called by a function of libapp.so, so its parameters are those of a frame.
+ */
 static void art_exec_managed(void *player, size_t bytes)
 {
     struct sim_actor *a = player;

@@ -55,8 +55,7 @@ enum strobe_walk_end strobe_art_merge_frames(struct strobe_art_walk *w, enum str
     const struct strobe_art_found *f = &w->found;
     uint32_t natives = count_plausible(f), m = 0, n = 0, all = 0;
     while (all < max && (m < f->managed_count || n < natives)) {
-        bool takes_native =
-            n < natives && (m == f->managed_count || f->pc_place[n] <= managed_place(f, m));
+        bool takes_native = n < natives && (m == f->managed_count || f->pc_place[n] <= managed_place(f, m));
         frames_end[-(ptrdiff_t)++all] = takes_native ? f->pc[n++] : managed_method(f, m++);
     }
     *count = all;
@@ -114,10 +113,10 @@ static enum strobe_walk_end walk_by_tables(struct native_walk *w, const struct s
         if (!add_native(f, pc, place, bits))
             return STROBE_WALK_CUT;
     }
-    if (end == STROBE_WALK_CUT && count == STROBE_STACK_DEPTH_MAX)
-        f->native_cut = true;
-    w->broken = end == STROBE_WALK_DOUBTFUL;
-    return end;
+    f->native_cut |= count == STROBE_STACK_DEPTH_MAX && end == STROBE_WALK_CUT;
+    w->broken = end != STROBE_WALK_ROOT && !f->native_cut;
+    return w->broken ? STROBE_WALK_DOUBTFUL
+                     : end; /* the window is the whole stack: what is outside of it is no frame */
 }
 
 /* Walks from the frame record at `fp`. The place of a caller is its own frame record. */
@@ -171,8 +170,7 @@ static bool follows_call(const struct strobe_host *host, uint64_t pc)
 #else
     /* call rel32; call *register; call *memory, whose length follows from its second byte */
     return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0xf8) == 0xd0) ||
-           (code[5] == 0xff && ((code[6] & 0xf8) == 0x50 || code[6] == 0x14)) ||
-           (code[4] == 0xff && code[5] == 0x54) ||
+           (code[5] == 0xff && ((code[6] & 0xf8) == 0x50 || code[6] == 0x14)) || (code[4] == 0xff && code[5] == 0x54) ||
            (code[2] == 0xff && ((code[3] & 0xf8) == 0x90 || code[3] == 0x15)) ||
            (code[1] == 0xff && (code[2] == 0x94 || code[2] == 0x14));
 #endif
@@ -206,7 +204,7 @@ static uint64_t find_entry(const struct native_walk *w, uint32_t i)
     return 0;
 }
 
-/* Continues a walk whose chain has ended, outside of managed frames, as often as necessary. */
+/* Continues a walk whose chain has ended, or has not begun, outside of managed frames, as often as necessary. */
 static enum strobe_walk_end walk_on(struct native_walk *w, enum strobe_walk_end end)
 {
     const struct strobe_art_found *f = w->found;
@@ -256,7 +254,9 @@ enum strobe_walk_end strobe_art_walk_native(struct strobe_art_frames *f, const s
                                             struct strobe_art_walk *w, const struct strobe_regs *regs,
                                             const struct strobe_window *stack)
 {
-    struct native_walk n = {.frames = f, .found = &w->found, .host = host, .stack = stack};
+    struct native_walk n = {.frames = f, .found = &w->found, .host = host, .stack = stack, .broken = !regs};
+    if (!regs)
+        return native_end(&n, STROBE_WALK_DOUBTFUL);
     if (f->index)
         return native_end(&n, walk_by_tables(&n, regs, false));
     uint32_t bits = strobe_art_code_at(f->code, regs->pc);

@@ -1,8 +1,8 @@
 /* Whole stacks: managed and native frames of a thread in their true order.
  *
  * The runtime's StackVisitor yields the managed frames, each with its address on the stack (visitor.h). Frame records,
- * or call frame information, yield the native frames, each with a place on the stack: an address inside its frame, at or
- * above the end of its callee's frame. Stacks grow down, so the order of addresses is the order of calls:
+ * or call frame information, yield the native frames, each with a place on the stack: an address inside its frame, at
+ * or above the end of its callee's frame. Stacks grow down, so the order of addresses is the order of calls:
  *
  *     low    place of f        f: native, called last
  *            address of M.b    M.b: the native method that f implements
@@ -18,8 +18,9 @@
  * at it. The walk then continues outside of the managed frames: it searches the stack above the outermost managed frame
  * of the fragment for the frame record of the runtime's function that entered managed code. A candidate must be a frame
  * record whose return address, in the runtime, follows a call, and whose caller's record is one, too. The search ends
- * at the next managed frame, or after STROBE_ART_ENTRY_BYTES. When it finds none, the native frames outside are missing.
- * The stack then counts as incomplete in strobe_art_frames.gaps, and is doubtful when it has no managed frame outside.
+ * at the next managed frame, or after STROBE_ART_ENTRY_BYTES. When it finds none, the native frames outside are
+ * missing. The stack then counts as incomplete in strobe_art_frames.gaps, and is doubtful when it has no managed frame
+ * outside.
  *
  * x86-64 and arm64. On other processors stacks have managed frames only. */
 #ifndef STROBE_BACKEND_ART_FRAMES_H
@@ -57,8 +58,9 @@ enum strobe_walk_end strobe_art_walk_whole(struct strobe_art_frames *f, struct s
 
 /* The two halves of the same for another thread. First the managed frames of a thread that the runtime has suspended.
  * Then the native frames of that thread, which stands at `regs`: `stack` is its stack from regs->sp up, readable in
- * place. Without `regs` there are managed frames only. The second function uses nothing of the runtime. Sampler,
- * window. */
+ * place. When `regs` is NULL, the thread may be running native code. The walk then begins outside of the innermost
+ * managed frames, where nothing changes; `stack` is the whole stack. The second function uses nothing of the runtime.
+ * Sampler, window. */
 enum strobe_walk_end strobe_art_walk_managed(struct strobe_art_walk *w, const struct strobe_libart *a, void *thread);
 enum strobe_walk_end strobe_art_walk_native(struct strobe_art_frames *f, const struct strobe_host *host,
                                             struct strobe_art_walk *w, const struct strobe_regs *regs,

@@ -128,8 +128,8 @@ static enum strobe_walk_end art_walk_self(uint64_t frame, uint64_t caller, const
     struct strobe_art_host *h = art_host_of(t->engine->host->ctx);
     void *self = strobe_art_current(h->libart);
     *count = 0;
-    return self ? strobe_art_walk_whole(&h->frames, &h->walks[t->index], h->libart, self, frame, stack, frames_end,
-                                        max, count)
+    return self ? strobe_art_walk_whole(&h->frames, &h->walks[t->index], h->libart, self, frame, stack, frames_end, max,
+                                        count)
                 : STROBE_WALK_DOUBTFUL;
 }
 
@@ -143,18 +143,17 @@ static bool walk_native_of_suspended(struct strobe_art_host *h, const struct str
     struct strobe_regs regs;
     const struct strobe_host *host = &h->linux.host;
     *end = STROBE_WALK_ROOT;
-    if (!h->linux.signal || !bounds->high || !strobe_linux_may_interrupt(&h->linux, h->tid) ||
+    if (!bounds->high)
+        return true;
+    if (!h->linux.signal || !strobe_linux_may_interrupt(&h->linux, h->tid) ||
         strobe_linux_interrupt(&h->linux, h->tid, h->blocked, NATIVE_STOP_NS, &regs) != STROBE_OK) {
-        strobe_add_relaxed(&h->frames.gaps, 1);
+        *end = strobe_art_walk_native(&h->frames, host, &h->walk, NULL, bounds);
         return true;
     }
     uint64_t low = (regs.sp & ~(uint64_t)7) - STROBE_RED_ZONE_BYTES;
-    if (low >= bounds->low && low < bounds->high) {
-        struct strobe_window stack = {low, bounds->high, 0, bounds->root};
-        *end = strobe_art_walk_native(&h->frames, host, &h->walk, &regs, &stack);
-    } else {
-        strobe_add_relaxed(&h->frames.gaps, 1); /* a signal stack or a coroutine's */
-    }
+    bool on_it = low >= bounds->low && low < bounds->high; /* else: a signal stack or a coroutine's */
+    struct strobe_window stack = {on_it ? low : bounds->low, bounds->high, 0, bounds->root};
+    *end = strobe_art_walk_native(&h->frames, host, &h->walk, on_it ? &regs : NULL, &stack);
     return strobe_linux_resume(&h->linux, h->tid) == STROBE_OK;
 }
 

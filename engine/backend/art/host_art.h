@@ -20,7 +20,8 @@
  * managed frames are walked, the thread is therefore also stopped by a signal, as on Linux (linux/suspend.h), while its
  * native frames are walked (frames.h). It stands for the few microseconds of that walk, which uses nothing of the
  * runtime, so it may hold any lock. The managed frames cannot change meanwhile. A thread that sleeps in a call which a
- * signal would end gets no signal. Its stack then has no native frames; strobe_art_frames.gaps counts it.
+ * signal would end gets no signal. Its stack then lacks the native frames inside its innermost managed frame;
+ * strobe_art_frames.gaps counts it.
  *
  * Inlined frames are included. For a thread in native code the runtime resolves them through objects that its collector
  * may move at the same time, with barriers of its own. No published way lets another thread prevent this. A walk from
@@ -45,12 +46,12 @@ struct strobe_art_host {
     const struct strobe_libart *libart;
     const struct strobe_art_runtime *runtime;
     struct strobe_art_threads *threads;
-    struct strobe_hold hold;       /* the suspended Thread */
-    uint32_t tid;                  /* of the same thread */
-    const strobe_a32 *blocked;     /* its word, see strobe_host.suspend */
+    struct strobe_hold hold;         /* the suspended Thread */
+    uint32_t tid;                    /* of the same thread */
+    const strobe_a32 *blocked;       /* its word, see strobe_host.suspend */
     struct strobe_art_frames frames; /* zero: managed frames only */
-    struct strobe_art_walk walk;   /* walk state of the sampler */
-    struct strobe_art_walk *walks; /* walk states of the threads */
+    struct strobe_art_walk walk;     /* walk state of the sampler */
+    struct strobe_art_walk *walks;   /* walk states of the threads */
 };
 
 /* Fills in h->linux.host so that it suspends threads by the runtime. `walks`: zeroed, one for each of the engine's
@@ -61,7 +62,8 @@ void strobe_art_host_init(struct strobe_art_host *h, const struct strobe_libart 
 
 /* Installs the handler of the signal that stops threads for their native frames; `number` as in
  * strobe_linux_take_signal. The handler stays for the captures to come, because a late signal would otherwise end the
- * process. False: no signal is free. Then only stacks that threads take of themselves have native frames. Start only. */
+ * process. False: no signal is free. Then only stacks that threads take of themselves have native frames. Start only.
+ */
 bool strobe_art_host_take_signal(struct strobe_art_host *h, int number);
 
 /* Resumes a thread that is suspended for too long. Returns true when it did so. By the watchdog thread, which is

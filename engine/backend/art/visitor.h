@@ -5,7 +5,8 @@
  *           end    the state of VisitFrame: where frames go
  *
  * The runtime's fields that the engine reads: the third and the fourth word after the vptr are the present shadow frame
- * and the present quick frame, as in stack.h of all levels from 24 to 36. They are the addresses of frames on the stack.
+ * and the present quick frame, as in stack.h of all levels from 24 to 36. They are the addresses of frames on the
+ * stack.
  *
  * Frames are addresses of ArtMethod, leaf first. The runtime's pseudo-methods (callee-save frames) are left out. When
  * there are more frames than fit, the walk ends and reports that it is cut; the leaf side is kept, as in

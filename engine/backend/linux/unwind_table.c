@@ -225,7 +225,8 @@ static enum strobe_walk_end walk_end(enum step how, const struct frame *f, const
     return how == OUT_OF_WINDOW ? STROBE_WALK_CUT : STROBE_WALK_DOUBTFUL;
 }
 
-/* `places_end`: NULL, or receives the stack pointer in each frame, which is the canonical frame address of its callee. */
+/* `places_end`: NULL, or receives the stack pointer in each frame, which is the canonical frame address of its callee.
+ */
 static inline enum strobe_walk_end walk_frames(struct strobe_unwind_index *x, const struct strobe_host *host,
                                                struct frame *f, const struct strobe_window *w, uint64_t *frames_end,
                                                uint64_t *places_end, uint32_t max, uint32_t *count)
@@ -301,7 +302,8 @@ static enum strobe_walk_end walk_hooked(uint64_t frame, const struct strobe_wind
     struct frame f = {.sp = frame, .fp = frame, .sort = CALLER, .fp_known = true};
     enum step how = step_by_fp(&f, stack);
     *count = 0;
-    return how == STEPPED ? walk_frames(used_index, NULL, &f, stack, frames_end, NULL, max, count) : walk_end(how, &f, stack);
+    return how == STEPPED ? walk_frames(used_index, NULL, &f, stack, frames_end, NULL, max, count)
+                          : walk_end(how, &f, stack);
 }
 
 static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const struct strobe_window *stack,

@@ -7,6 +7,7 @@
 #include "sim/kernel/kernel.h"
 #include "sim/player/virtual/charge.h"
 #include "sim/player/virtual/posix.h"
+#include "sim/player/virtual/virtual.h"
 
 bool strobe_linux_may_interrupt(struct strobe_linux *l, uint32_t tid)
 {
