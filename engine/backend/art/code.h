@@ -6,7 +6,8 @@
  *   RUNTIME   of these, the runtime's own libraries: its interpreter, its bridges, its functions of JNI. Such frames
  *             stand for the managed frames between which they lie
  *   LIBC      of these, the C library. It has the outermost frames of a thread
- *   TABLES    of these, an image that keeps no frame pointers but has call frame information
+ *   TABLES    of these, an image whose frames are unwound by its call frame information: it keeps no frame pointers, or
+ *             it is the runtime's, whose bridges keep none
  *
  * Layout. One thread, the changer, replaces the list of ranges; any thread looks up addresses.
  *

@@ -14,12 +14,14 @@
  * interpreter, its bridges and its functions of JNI. The C library's frames outside the outermost other frame are left
  * out, too: they start the thread. Frames of other libraries stay, wherever they are.
  *
- * Compiled managed code keeps no frame pointers and has no call frame information, so a chain of native frames can end
- * at it. The walk then continues outside of the managed frames: it searches the stack above the outermost managed frame
- * of the fragment for the frame record of the runtime's function that entered managed code. A candidate must be a frame
- * record whose return address, in the runtime, follows a call, and whose caller's record is one, too. The search ends
- * at the next managed frame, or after STROBE_ART_ENTRY_BYTES. When it finds none, the native frames outside are
- * missing. The stack then counts as incomplete in strobe_art_frames.gaps, and is doubtful when it has no managed frame
+ * Compiled managed code keeps no frame pointers and has no call frame information, or wrong one (the assembly
+ * interpreter of Android 11), so a chain of native frames can end at it. The walk then continues outside of the managed
+ * frames: it searches the stack above the outermost managed frame of the fragment for the frame record of the function
+ * that entered managed code. The nearest candidate is taken: a frame record whose return address, in the runtime,
+ * follows a call, and whose caller's record is one, too. Between the two lie only the managed frame itself and the
+ * runtime's entry stub, so an old record can be nearer only in a spill slot of that frame that was never written. The
+ * search ends at the next managed frame, or after STROBE_ART_ENTRY_BYTES. When it finds none, the native frames outside
+ * are missing. strobe_art_frames.gaps counts such stacks; a stack is also doubtful when it has no managed frame
  * outside.
  *
  * x86-64 and arm64. On other processors stacks have managed frames only. */

@@ -54,6 +54,14 @@ static int list_code(struct dl_phdr_info *info, size_t bytes, void *unused)
     return listing.count == STROBE_ART_CODE_RANGES;
 }
 
+/* Returns whether frames of the code are unwound by tables. The runtime's own are when it has tables: it keeps frame
+ * pointers, but its bridges, which are written in assembly, do not. */
+static bool needs_tables(struct strobe_unwind_index *x, const struct strobe_art_code_entry *e)
+{
+    return e->bits & STROBE_ART_CODE_RUNTIME ? strobe_unwind_index_has_tables(x, e->start)
+                                             : !strobe_unwind_index_keeps_fp(x, e->start);
+}
+
 /* The list stays for the captures to come: a hook may outlast its capture. */
 static struct strobe_art_code *reserved_code(void)
 {
@@ -77,7 +85,7 @@ bool strobe_art_frames_update(struct strobe_art_frames *f, const struct strobe_h
     listing.count = 0;
     dl_iterate_phdr(list_code, NULL);
     for (uint32_t i = 0; i < listing.count && f->index; i++)
-        if (!strobe_unwind_index_keeps_fp(f->index, listing.entries[i].start))
+        if (needs_tables(f->index, &listing.entries[i]))
             listing.entries[i].bits |= STROBE_ART_CODE_TABLES;
     strobe_art_code_replace(f->code, listing.entries, listing.count);
     return true;
