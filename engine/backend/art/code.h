@@ -27,7 +27,7 @@
  *
  * After LOOKUPS_MOST changes during one lookup the answer is "no bits". An image that is unloaded keeps its bits until
  * the next update. A return address in it is then that of a function that has ended, or of an image in its place.
- * Lookups are async-signal-safe and take bounded steps. */
+ * Lookups are async-signal-safe and take bounded steps. (explored: artcode/replace) */
 #ifndef STROBE_BACKEND_ART_CODE_H
 #define STROBE_BACKEND_ART_CODE_H
 
@@ -43,7 +43,15 @@ enum {
     STROBE_ART_CODE_TABLES = 8,
 };
 
-enum { STROBE_ART_CODE_RANGES = 2048, STROBE_ART_CODE_MEMO = 4096 };
+enum {
+#ifdef STROBE_SMALL
+    STROBE_ART_CODE_RANGES = 1,
+    STROBE_ART_CODE_MEMO = 2, /* for exploration */
+#else
+    STROBE_ART_CODE_RANGES = 2048,
+    STROBE_ART_CODE_MEMO = 4096,
+#endif
+};
 
 struct strobe_art_code_range {
     strobe_a64 start, end; /* addresses */

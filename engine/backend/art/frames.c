@@ -156,7 +156,7 @@ static STROBE_READS_STACKS enum strobe_walk_end walk_by_records(struct native_wa
 /* ---- where native code has called managed code ---- */
 
 /* Returns whether the instruction before `pc` is a call. */
-static bool follows_call(const struct strobe_host *host, uint64_t pc)
+static bool is_after_call(const struct strobe_host *host, uint64_t pc)
 {
     uint8_t code[8];
     size_t copied;
@@ -186,7 +186,7 @@ static STROBE_READS_STACKS bool is_record(const struct native_walk *w, uint64_t 
     uint64_t pc = strobe_frame_strip(r->return_address);
     *next = strobe_frame_pointer(r->next);
     return *next > at && *next < s->high && pc && (strobe_art_code_at(w->frames->code, pc - 1) & bits) == bits &&
-           follows_call(w->host, pc);
+           is_after_call(w->host, pc);
 }
 
 /* Returns the record of the function that entered the fragment whose outermost frame is the i-th, or 0. */

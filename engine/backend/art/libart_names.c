@@ -158,12 +158,12 @@ bool strobe_art_symbol_optional(enum strobe_art_symbol symbol)
 const char *strobe_art_use_name(enum strobe_art_use use)
 {
     static const char *const names[STROBE_ART_USES] = {
-        [STROBE_ART_NEEDED] = "everything", [STROBE_ART_SUSPEND] = "suspended threads",
-        [STROBE_ART_ALLOC] = "allocations", [STROBE_ART_JNI] = "native calls",
-        [STROBE_ART_MONITOR] = "monitors",  [STROBE_ART_WAIT] = "waits",
-        [STROBE_ART_PARK] = "parks",        [STROBE_ART_GC] = "collections",
-        [STROBE_ART_NAMES] = "names",       [STROBE_ART_THREADS] = "threads",
-        [STROBE_ART_DEX_PC] = "dex pcs",    [STROBE_ART_CALLBACKS] = "callbacks",
+        [STROBE_ART_NEEDED] = "everything",    [STROBE_ART_SUSPEND] = "suspended threads",
+        [STROBE_ART_ALLOC] = "allocations",    [STROBE_ART_JNI] = "native calls",
+        [STROBE_ART_MONITOR] = "monitors",     [STROBE_ART_WAIT] = "waits",
+        [STROBE_ART_PARK] = "parks",           [STROBE_ART_GC] = "collections",
+        [STROBE_ART_NAMES] = "names",          [STROBE_ART_THREADS] = "threads",
+        [STROBE_ART_DEX_PC] = "dex pcs",       [STROBE_ART_CALLBACKS] = "callbacks",
         [STROBE_ART_NATIVE] = "native frames",
     };
     return names[use];

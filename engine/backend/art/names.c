@@ -137,7 +137,7 @@ struct batch {
 };
 
 /* Returns whether the address is that of a native frame, in an image of the session. */
-static bool is_in_image(const struct strobe_session *s, uint64_t address)
+static bool is_native_frame(const struct strobe_session *s, uint64_t address)
 {
     uint32_t count = strobe_session_image_count(s);
     for (uint32_t i = 0; i < count; i++) {
@@ -195,7 +195,7 @@ static void write_method_names(struct batch *b, struct strobe_session *session, 
 {
     for (uint32_t i = 0; i < b->count; i++) {
         char *name = b->name[i];
-        if (!b->named[i] && is_in_image(session, b->method[i]))
+        if (!b->named[i] && is_native_frame(session, b->method[i]))
             continue; /* the reader finds its name in the image's file */
         if (!b->named[i])
             snprintf(name, NAME_BYTES, "unloaded method 0x%llx", (unsigned long long)b->method[i]);
