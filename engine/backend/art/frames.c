@@ -1,6 +1,8 @@
 #include "engine/backend/art/frames.h"
 
+#if STROBE_ART_NATIVE_FRAMES
 #include "engine/backend/linux/unwind_table.h"
+#endif
 #include "engine/base/hint.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 #include "engine/backend/art/frames.h"
 
+#if STROBE_ART_NATIVE_FRAMES
 #include "engine/backend/linux/unwind_images.h"
+#endif
 
 #include <dlfcn.h>
 #include <link.h>
