@@ -30,7 +30,7 @@ uint32_t strobe_art_code_find(struct strobe_art_code *c, uint64_t pc)
             continue;
         /* A page may hold the end of one image and the begin of another only when its ranges are not page-aligned;
          * linkers map whole pages. */
-        uint64_t page = pc >> 12;
+        uint64_t page = pc >> STROBE_ART_CODE_PAGE_BITS;
         strobe_store_relaxed(&c->memo[page % STROBE_ART_CODE_MEMO],
                              page << 24 | (uint64_t)(generation & GENERATION_MASK) << 8 | bits);
         return bits;

@@ -8,6 +8,7 @@
  *   LIBC      of these, the C library. It has the outermost frames of a thread
  *   TABLES    of these, an image whose frames are unwound by its call frame information: it keeps no frame pointers, or
  *             it is the runtime's, whose bridges keep none
+ *   READABLE  of the runtime's libraries, those whose code can be read in place; other code may be only executable
  *
  * Layout. One thread, the changer, replaces the list of ranges; any thread looks up addresses.
  *
@@ -41,7 +42,10 @@ enum {
     STROBE_ART_CODE_RUNTIME = 2,
     STROBE_ART_CODE_LIBC = 4,
     STROBE_ART_CODE_TABLES = 8,
+    STROBE_ART_CODE_READABLE = 16,
 };
+
+enum { STROBE_ART_CODE_PAGE_BITS = 12 };
 
 enum {
 #ifdef STROBE_SMALL
@@ -72,7 +76,7 @@ uint32_t strobe_art_code_find(struct strobe_art_code *c, uint64_t pc);
 /* Returns the same from the memo when it has the page, without a call. Any. */
 static inline uint32_t strobe_art_code_at(struct strobe_art_code *c, uint64_t pc)
 {
-    uint64_t page = pc >> 12, generation = strobe_load_acquire(&c->generation) & 0xffff;
+    uint64_t page = pc >> STROBE_ART_CODE_PAGE_BITS, generation = strobe_load_acquire(&c->generation) & 0xffff;
     uint64_t word = strobe_load_relaxed(&c->memo[page % STROBE_ART_CODE_MEMO]);
     return word >> 8 == (page << 16 | generation) && word ? (uint32_t)(word & 0xff) : strobe_art_code_find(c, pc);
 }

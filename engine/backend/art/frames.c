@@ -128,7 +128,8 @@ static STROBE_READS_STACKS enum strobe_walk_end walk_by_records(struct native_wa
     const uint64_t beyond = sizeof(struct strobe_frame_record) - 1;
     const uint64_t room = s->high - s->low > beyond ? s->high - s->low - beyond : 0;
     struct strobe_art_code *code = w->frames->code;
-    uint64_t last = 0;
+    uint64_t last = 0, page = UINT64_MAX;
+    uint32_t bits = 0;
     w->broken = false;
     for (fp = strobe_frame_pointer(fp); fp - s->low < room && !(fp & (sizeof(uintptr_t) - 1));) {
         const struct strobe_frame_record *r = (const struct strobe_frame_record *)(uintptr_t)(fp + s->bias);
@@ -136,7 +137,10 @@ static STROBE_READS_STACKS enum strobe_walk_end walk_by_records(struct native_wa
         w->reached = last = fp;
         if (pc == 0)
             return STROBE_WALK_ROOT;
-        uint32_t bits = strobe_art_code_at(code, pc - 1);
+        if (pc >> STROBE_ART_CODE_PAGE_BITS != page) {
+            page = pc >> STROBE_ART_CODE_PAGE_BITS;
+            bits = strobe_art_code_at(code, pc - 1);
+        }
         w->broken = !(bits & STROBE_ART_CODE_IMAGE);
         if (w->broken)
             return STROBE_WALK_DOUBTFUL;
@@ -157,13 +161,26 @@ static STROBE_READS_STACKS enum strobe_walk_end walk_by_records(struct native_wa
 
 /* ---- where native code has called managed code ---- */
 
-/* Returns whether the instruction before `pc` is a call. */
-static bool is_after_call(const struct strobe_host *host, uint64_t pc)
+enum { CODE_BYTES = 8 };
+
+/* Copies the code before `pc`. The runtime is never unloaded, so its code is read in place unless it is only
+ * executable. */
+static bool read_code_before(const struct strobe_host *host, uint64_t pc, uint32_t bits, uint8_t code[CODE_BYTES])
 {
-    uint8_t code[8];
     size_t copied;
-    if (!host || host->read(host->ctx, pc - sizeof code, code, sizeof code, &copied) != STROBE_OK ||
-        copied != sizeof code)
+    if (bits & STROBE_ART_CODE_READABLE) {
+        memcpy(code, (const void *)(uintptr_t)(pc - CODE_BYTES), CODE_BYTES);
+        return true;
+    }
+    return host && host->read(host->ctx, pc - CODE_BYTES, code, CODE_BYTES, &copied) == STROBE_OK &&
+           copied == CODE_BYTES;
+}
+
+/* Returns whether the instruction before `pc`, in code with `bits`, is a call. */
+static bool is_after_call(const struct strobe_host *host, uint64_t pc, uint32_t bits)
+{
+    uint8_t code[CODE_BYTES];
+    if (!read_code_before(host, pc, bits, code))
         return false;
 #ifdef __aarch64__
     uint32_t word;
@@ -187,8 +204,10 @@ static STROBE_READS_STACKS bool is_record(const struct native_walk *w, uint64_t 
     const struct strobe_frame_record *r = (const struct strobe_frame_record *)(uintptr_t)(at + s->bias);
     uint64_t pc = strobe_frame_strip(r->return_address);
     *next = strobe_frame_pointer(r->next);
-    return *next > at && *next < s->high && pc && (strobe_art_code_at(w->frames->code, pc - 1) & bits) == bits &&
-           is_after_call(w->host, pc);
+    if (*next <= at || *next >= s->high || !pc)
+        return false;
+    uint32_t there = strobe_art_code_at(w->frames->code, pc - CODE_BYTES) & strobe_art_code_at(w->frames->code, pc - 1);
+    return (there & bits) == bits && is_after_call(w->host, pc, there);
 }
 
 /* Returns the record of the function that entered the fragment whose outermost frame is the i-th, or 0. */

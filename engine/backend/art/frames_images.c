@@ -11,7 +11,7 @@
 
 #if STROBE_ART_NATIVE_FRAMES
 
-enum { PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 1 << STROBE_ART_CODE_PAGE_BITS };
 
 static struct {
     uint64_t library, libc; /* an address in each */
@@ -37,6 +37,7 @@ static int list_code(struct dl_phdr_info *info, size_t bytes, void *unused)
     (void)bytes, (void)unused;
     const char *path = info->dlpi_name ? info->dlpi_name : "";
     uint32_t first = listing.count, bits = STROBE_ART_CODE_IMAGE;
+    bool only_executable = false;
     if (is_managed_code(path))
         return 0;
     if (base_name_begins(path, "libart") || base_name_begins(path, "libdexfile"))
@@ -47,10 +48,13 @@ static int list_code(struct dl_phdr_info *info, size_t bytes, void *unused)
         if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
             continue;
         bits |= listing.library - start < end - start ? STROBE_ART_CODE_RUNTIME : 0;
+        only_executable |= !(p->p_flags & PF_R);
         bits |= listing.libc - start < end - start ? STROBE_ART_CODE_LIBC : 0;
         listing.entries[listing.count++] = (struct strobe_art_code_entry){
             start & ~(uint64_t)(PAGE_BYTES - 1), (end + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1), 0};
     }
+    if (bits & STROBE_ART_CODE_RUNTIME && !only_executable)
+        bits |= STROBE_ART_CODE_READABLE;
     for (uint32_t i = first; i < listing.count; i++)
         listing.entries[i].bits = bits;
     return listing.count == STROBE_ART_CODE_RANGES;
