@@ -405,6 +405,10 @@ static void a_hook_in_nested_native_and_managed_code_takes_the_whole_stack(struc
                   e->build_id_bytes > 0;
     }
     CHECK(c, listed, "the session has the image of the native frames, with its build id");
+    struct strobe_named_address n;
+    for (uint64_t next = 0; strobe_names_next(&k.session.names, &next, &n);)
+        CHECK(c, chain_frame(n.address) != 1 && !(n.flags & STROBE_NAME_STALE), "\"%.*s\" is no method", (int)n.bytes,
+              n.text);
     capture_drop(&k);
 }
 
@@ -434,8 +438,8 @@ static void a_thread_that_computes_in_nested_native_code_is_shown_there(struct c
     if (!capture_plan(c, compute_at_the_end, 1000000, false))
         return;
     compare_stacks(STROBE_KIND_ASYNC);
-    CHECK(c, compared.whole >= 4 && !compared.wrong && compared.whole >= 4 * compared.parts,
-          "%u whole stacks, %u parts, %u wrong", compared.whole, compared.parts, compared.wrong);
+    CHECK(c, compared.whole >= 4 && !compared.wrong, "%u whole stacks, %u parts, %u wrong", compared.whole,
+          compared.parts, compared.wrong);
     capture_drop(&k);
 }
 

@@ -77,8 +77,9 @@ struct native_walk {
     struct strobe_art_found *found;
     const struct strobe_host *host; /* reads code; NULL: no code is read */
     const struct strobe_window *stack;
-    uint64_t reached; /* the walk has passed the stack below this address */
-    bool broken;      /* the chain ended at code of no image */
+    uint64_t reached;     /* the walk has passed the stack below this address */
+    bool broken;          /* the chain ended at code of no image */
+    bool wants_one_chain; /* all candidates for an entry must be one chain, see find_entry */
 };
 
 /* Returns false when there is no space for the frame. */
@@ -210,19 +211,37 @@ static STROBE_READS_STACKS bool is_record(const struct native_walk *w, uint64_t 
     return (there & bits) == bits && is_after_call(w->host, pc, there);
 }
 
+/* Follows a chain of records from `at` upward, and returns the first one that is not below `to`. */
+static STROBE_READS_STACKS uint64_t follow_records(const struct strobe_window *s, uint64_t at, uint64_t to)
+{
+    while (at < to && at >= s->low && s->high - at >= sizeof(struct strobe_frame_record)) {
+        uint64_t next = strobe_frame_pointer(((const struct strobe_frame_record *)(uintptr_t)(at + s->bias))->next);
+        if (next <= at || next & (sizeof(uintptr_t) - 1))
+            return UINT64_MAX;
+        at = next;
+    }
+    return at;
+}
+
 /* Returns the record of the function that entered the fragment whose outermost frame is the i-th, or 0. */
 static uint64_t find_entry(const struct native_walk *w, uint32_t i)
 {
     const struct strobe_art_found *f = w->found;
-    uint64_t at = (managed_place(f, i) & ~STROBE_ART_PLACE_ENDS) + sizeof(uintptr_t);
+    uint64_t at = (managed_place(f, i) & ~STROBE_ART_PLACE_ENDS) + sizeof(uintptr_t), entry = 0;
     uint64_t end = at + STROBE_ART_ENTRY_BYTES, next, after;
     if (i + 1 < f->managed_count && managed_place(f, i + 1) < end)
         end = managed_place(f, i + 1);
-    for (at &= ~(uint64_t)(sizeof(uintptr_t) - 1); at < end; at += sizeof(uintptr_t))
-        if (is_record(w, at, STROBE_ART_CODE_IMAGE | STROBE_ART_CODE_RUNTIME, &next) &&
-            is_record(w, next, STROBE_ART_CODE_IMAGE, &after))
+    for (at &= ~(uint64_t)(sizeof(uintptr_t) - 1); at < end; at += sizeof(uintptr_t)) {
+        if (!is_record(w, at, STROBE_ART_CODE_IMAGE | STROBE_ART_CODE_RUNTIME, &next) ||
+            !is_record(w, next, STROBE_ART_CODE_IMAGE, &after))
+            continue;
+        if (!w->wants_one_chain)
             return at;
-    return 0;
+        if (entry && follow_records(w->stack, entry, at) != at)
+            return 0;
+        entry = entry ? entry : at;
+    }
+    return entry;
 }
 
 /* Continues a walk whose chain has ended, or has not begun, outside of managed frames, as often as necessary. */
@@ -275,9 +294,11 @@ enum strobe_walk_end strobe_art_walk_native(struct strobe_art_frames *f, const s
                                             struct strobe_art_walk *w, const struct strobe_regs *regs,
                                             const struct strobe_window *stack)
 {
-    struct native_walk n = {.frames = f, .found = &w->found, .host = host, .stack = stack, .broken = !regs};
-    if (!regs)
+    struct native_walk n = {.frames = f, .found = &w->found, .host = host, .stack = stack};
+    if (!regs) { /* no chain has led here, so nothing but the candidates themselves tells old records apart */
+        n.broken = n.wants_one_chain = true;
         return native_end(&n, STROBE_WALK_DOUBTFUL);
+    }
     if (f->index)
         return native_end(&n, walk_by_tables(&n, regs, false));
     uint32_t bits = strobe_art_code_at(f->code, regs->pc);

@@ -19,10 +19,10 @@
  * frames: it searches the stack above the outermost managed frame of the fragment for the frame record of the function
  * that entered managed code. The nearest candidate is taken: a frame record whose return address, in the runtime,
  * follows a call, and whose caller's record is one, too. Between the two lie only the managed frame itself and the
- * runtime's entry stub, so an old record can be nearer only in a spill slot of that frame that was never written. The
- * search ends at the next managed frame, or after STROBE_ART_ENTRY_BYTES. When it finds none, the native frames outside
- * are missing. strobe_art_frames.gaps counts such stacks; a stack is also doubtful when it has no managed frame
- * outside.
+ * runtime's entry stub, so an old record can be nearer only in a spill slot of that frame that was never written. A
+ * walk without registers takes a candidate only when all candidates are of one chain. The search ends at the next
+ * managed frame, or after STROBE_ART_ENTRY_BYTES. When it finds none, the native frames outside are missing.
+ * strobe_art_frames.gaps counts such stacks; a stack is also doubtful when it has no managed frame outside.
  *
  * x86-64 and arm64. On other processors stacks have managed frames only. */
 #ifndef STROBE_BACKEND_ART_FRAMES_H
