@@ -42,7 +42,7 @@ preload_libs := -ldl
 # Symbols that a player exports to the Android runtime that it loads (sim/genuine/runtime.c, sim/genuine/binder.c).
 transact     := _ZN7android14IPCThreadState8transactEijRKNS_6ParcelEPS1_j
 exports      := -Wl,--export-dynamic-symbol=pthread_attr_setstack -Wl,--defsym=$(transact)=sim_real_art_binder \
-                -Wl,--export-dynamic-symbol=$(transact)
+                -Wl,--export-dynamic-symbol=$(transact) -Wl,--export-dynamic-symbol=sim_app_step
 ifdef SAN
 cflags       += -fsanitize=$(SAN) -fno-sanitize-recover=all
 ldflags      += -fsanitize=$(SAN)
@@ -126,7 +126,7 @@ support_obj := $(call obj,obj,$(support_src))
 programs    := $(if $(findstring thread,$(SAN))$(filter no,$(EXPLORE)),$(call obj,sim,$(no_programs)),\
                  $B/explore/programs.o)
 explored_src := $(engine_src) $(addprefix engine/backend/linux/,handshake.c eh_entry.c eh_frame.c unwind_index.c) \
-                engine/backend/art/threads.c \
+                engine/backend/art/code.c engine/backend/art/threads.c \
                 engine/backend/mach/threads.c engine/backend/mach/host_mach.c $(program_src)
 explore_obj := $(call obj,explore,$(explored_src))
 players     := $B/strobe-player $(addprefix $B/strobe-player-,mach virtual virtual-mach)

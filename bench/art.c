@@ -8,16 +8,18 @@
 #include "engine/base/error.h"
 
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/hint.h"
 #include "sim/genuine/jni_calls.h"
 #include "sim/genuine/runtime.h"
 #include "tests/support/temporary.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { FRAMES = 30, BATCH = 100, OBJECTS_A_ROUND = 2, ROUNDS = 20000 };
+enum { FRAMES = 30, MANAGED = 20, BATCH = 100, OBJECTS_A_ROUND = 2, ROUNDS = 20000 };
 
 static struct sim_art art;
 static struct strobe_libart libart;
@@ -68,9 +70,71 @@ static void walk_ours(void *thread)
     static uint64_t frames[STROBE_STACK_DEPTH_MAX];
     uint32_t count;
     strobe_art_walk(&w, &libart, thread, frames + STROBE_STACK_DEPTH_MAX, NULL, STROBE_STACK_DEPTH_MAX, &count);
-    if (count < FRAMES)
+    if (count < MANAGED)
         abort();
     bench_keep(frames);
+}
+
+/* ---- whole stacks: NATIVE frames of this program inside the managed ones */
+
+enum { NATIVE = 20, NATIVE_MORE = 100 };
+
+static struct strobe_art_frames whole_frames, by_pointer; /* the second walks by frame pointers only */
+static struct strobe_linux here;
+static struct strobe_window whole_stack;
+static struct strobe_art_walk whole_walk;
+
+static void walk_whole(void *thread)
+{
+    static uint64_t frames[STROBE_STACK_DEPTH_MAX];
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    struct strobe_window stack = {frame, whole_stack.high, 0, 0};
+    uint32_t count;
+    strobe_art_walk_whole(&whole_frames, &whole_walk, &libart, thread, frame, &stack, frames + STROBE_STACK_DEPTH_MAX,
+                          STROBE_STACK_DEPTH_MAX, &count);
+    if (count < NATIVE)
+        abort();
+    bench_keep(frames);
+}
+
+/* Walks the native frames alone, from this function on. */
+static void walk_native_by(struct strobe_art_frames *f)
+{
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    struct strobe_regs regs = {.pc = (uint64_t)(uintptr_t)__builtin_return_address(0), .sp = frame + 16};
+    struct strobe_window stack = {frame, whole_stack.high, 0, 0};
+    memcpy(&regs.fp, (const void *)(uintptr_t)frame, sizeof(uintptr_t));
+    whole_walk.found.managed_count = whole_walk.found.native_count = whole_walk.found.native_kept = 0;
+    strobe_art_walk_native(f, &here.host, &whole_walk, &regs, &stack);
+    bench_keep(&whole_walk);
+}
+
+static void walk_by_pointer(void *thread)
+{
+    (void)thread;
+    walk_native_by(&by_pointer);
+}
+
+static void walk_by_tables(void *thread)
+{
+    (void)thread;
+    walk_native_by(&whole_frames);
+}
+
+static void prepare_whole_stacks(void)
+{
+    pthread_attr_t attributes;
+    void *low;
+    size_t bytes;
+    pthread_getattr_np(pthread_self(), &attributes);
+    pthread_attr_getstack(&attributes, &low, &bytes);
+    whole_stack = (struct strobe_window){(uint64_t)(uintptr_t)low, (uint64_t)(uintptr_t)low + bytes, 0, 0};
+    strobe_linux_init(&here, clock_gettime);
+    if (!strobe_art_frames_update(&whole_frames, &here.host, libart.address[STROBE_ART_VISITOR_WALK]))
+        exit(2);
+    whole_frames.on = true;
+    by_pointer = whole_frames;
+    by_pointer.index = NULL;
 }
 
 static void take_sample(void *thread)
@@ -94,14 +158,24 @@ static void check_depth(void)
 static struct gbench_state *measured;
 static void (*work)(void *thread);
 
+static int native_calls; /* native functions between Main.sample and the measured work */
+
+static STROBE_NOINLINE void nest(void *thread, int more)
+{
+    if (more > 0)
+        nest(thread, more - 1);
+    else
+        while (gbench_loop(measured))
+            for (int i = 0; i < BATCH; i++)
+                work(thread);
+    bench_keep(&more);
+}
+
 /* The native method Main.sample, which the innermost call of Main.deep calls. */
 static void sample(struct strobe_jni *env, strobe_jclass class, int32_t unused)
 {
-    void *thread = strobe_art_current(&libart);
     (void)env, (void)class, (void)unused;
-    while (gbench_loop(measured))
-        for (int i = 0; i < BATCH; i++)
-            work(thread);
+    nest(strobe_art_current(&libart), native_calls);
 }
 
 static void call(const char *name, int32_t argument)
@@ -111,21 +185,44 @@ static void call(const char *name, int32_t argument)
     sim_jni_call_static(art.env, main_class, method, &value);
 }
 
-static void at_depth(struct gbench_state *s, const void *arg)
+static void at_depth_of(struct gbench_state *s, const void *arg, int32_t managed)
 {
     measured = s;
     work = *(void (*const *)(void *))arg;
-    call("deep", FRAMES - 2);
+    call("deep", managed - 2);
+}
+
+static void at_depth(struct gbench_state *s, const void *arg)
+{
+    at_depth_of(s, arg, FRAMES);
+}
+
+static void at_native_depth(struct gbench_state *s, const void *arg)
+{
+    native_calls = NATIVE;
+    at_depth_of(s, arg, MANAGED);
+    native_calls = 0;
+}
+
+static void at_more_native_depth(struct gbench_state *s, const void *arg)
+{
+    native_calls = NATIVE + NATIVE_MORE;
+    at_depth_of(s, arg, MANAGED);
+    native_calls = 0;
 }
 
 /* ---- captures */
 
-/* Begins a capture. `interval_ns` is the gate's interval. There is no sampler, and no metrics are read. */
-static void begin(uint64_t interval_ns)
+/* Begins a capture. `interval_ns` is the gate's interval. `managed_only`: without native frames. There is no sampler,
+ * and no metrics are read. */
+static void begin(uint64_t interval_ns, bool managed_only)
 {
     struct strobe_config c;
     struct strobe_session s;
-    struct strobe_art_options o = {.session_path = session_path, .library = art.library_name, .api = art.api};
+    struct strobe_art_options o = {.session_path = session_path,
+                                   .library = art.library_name,
+                                   .api = art.api,
+                                   .managed_only = managed_only};
     struct strobe_error error;
     strobe_config_default(&c);
     c.interval_main_ns = c.interval_other_ns = interval_ns;
@@ -172,7 +269,7 @@ static void allocation_rows(int repetitions)
     for (int i = 0; i < n; i++) {
         allocation_ns();
         alone[i] = allocation_ns();
-        begin(1000000000);
+        begin(1000000000, false);
         allocation_ns();
         hooked[i] = allocation_ns();
         strobe_art_stop();
@@ -194,6 +291,32 @@ static void (*const bare)(void *) = walk_bare;
 static void (*const ours)(void *) = walk_ours;
 static void (*const whole)(void *) = take_sample;
 
+static void (*const mixed)(void *) = walk_whole;
+static void (*const by_pointers)(void *) = walk_by_pointer;
+static void (*const by_table)(void *) = walk_by_tables;
+
+static void whole_stack_rows(int repetitions)
+{
+    static const struct gbench_spec specs[] = {
+        {.name = "whole/managed", .run = at_native_depth, .arg = &ours, .batch = BATCH},
+        {.name = "whole/mixed", .run = at_native_depth, .arg = &mixed, .batch = BATCH},
+        {.name = "whole/pointers", .run = at_native_depth, .arg = &by_pointers, .batch = BATCH},
+        {.name = "whole/pointers_more", .run = at_more_native_depth, .arg = &by_pointers, .batch = BATCH},
+        {.name = "whole/tables", .run = at_native_depth, .arg = &by_table, .batch = BATCH},
+        {.name = "whole/tables_more", .run = at_more_native_depth, .arg = &by_table, .batch = BATCH},
+    };
+    prepare_whole_stacks();
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
+        gbench_add(&specs[i]);
+    gbench_run("whole/.*", repetitions, 0.05);
+    bench_row_most("a native frame by frame pointer", "ns",
+                   (gbench_median_ns("whole/pointers_more") - gbench_median_ns("whole/pointers")) / NATIVE_MORE, 3);
+    bench_row_most("a native frame by tables", "ns",
+                   (gbench_median_ns("whole/tables_more") - gbench_median_ns("whole/tables")) / NATIVE_MORE, 40);
+    bench_row_ratio("walk of 20 native and 20 managed frames", "ns", gbench_median_ns("whole/mixed"), "both alone",
+                    gbench_median_ns("whole/managed") + gbench_median_ns("whole/tables"), 1.3);
+}
+
 static void run(int repetitions)
 {
     gbench_add(&(struct gbench_spec){.name = "art/bare", .run = at_depth, .arg = &bare, .batch = BATCH});
@@ -201,12 +324,19 @@ static void run(int repetitions)
     gbench_run("art/(bare|walk)", repetitions, 0.05);
     bench_row_ratio("walk of 30 managed frames", "ns", gbench_median_ns("art/walk"), "the runtime's walk alone",
                     gbench_median_ns("art/bare"), 1.3);
+    whole_stack_rows(repetitions);
     gbench_add(&(struct gbench_spec){.name = "art/sample", .run = at_depth, .arg = &whole, .batch = BATCH});
-    begin(0);
+    begin(0, true);
     gbench_run("art/sample", repetitions, 0.05);
     check_depth();
     strobe_art_stop();
     bench_row_most("whole synchronous sample of 30 managed frames", "ns", gbench_median_ns("art/sample"), 1000);
+    gbench_add(&(struct gbench_spec){.name = "art/whole_sample", .run = at_depth, .arg = &whole, .batch = BATCH});
+    begin(0, false);
+    gbench_run("art/whole_sample", repetitions, 0.05);
+    check_depth();
+    strobe_art_stop();
+    bench_row_note("the same with native frames", "ns", gbench_median_ns("art/whole_sample"));
     allocation_rows(repetitions);
 }
 

@@ -3,6 +3,7 @@
 
 D           := $(DESTDIR)$(PREFIX)
 installed   := $B/strobe $B/strobe-lab $(players) $(patsubst %,$B/libstrobe-%.so,preload app art binder probes) \
+               $B/libapp.so \
                $(foreach library,trace capture,$B/lib/libstrobe-$(library).a $B/lib/libstrobe-$(library).so.0)
 public      := $(wildcard engine/include/strobe/*.h)
 completions := $(foreach shell,bash zsh fish,$B/completion/strobe.$(shell))

@@ -64,7 +64,8 @@ struct strobe_unwinder {
     /* Takes the stack of the thread that the host has suspended, while it is suspended. For runtimes that walk their
      * own stacks, and for stacks that are walked in place; the engine then copies no stack memory. `regs` come from
      * the host. `stack` is the thread's own memory from its stack pointer up (bias 0). It is empty when the bounds
-     * of the stack are not known, or when the stack pointer is outside of them. `top` is empty at the call; the
+     * of the stack are not known, or when the stack pointer is outside of them. When the host gives no registers (sp
+     * is 0), it is the whole stack, of which the function finds the part in use. `top` is empty at the call; the
      * function may fill it for `resumed`. Sampler, while the thread is suspended. NULL: the engine uses `copied`. */
     enum strobe_walk_end (*stopped)(const struct strobe_host *host, const struct strobe_regs *regs,
                                     const struct strobe_window *stack, struct strobe_stack_top *top,

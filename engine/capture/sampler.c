@@ -410,11 +410,13 @@ static size_t copy_stack(struct strobe_sampler *s, const struct strobe_thread *t
     return h->read(h->ctx, sp, s->stack, bytes, &copied) == STROBE_OK ? copied : 0;
 }
 
-/* Returns what is known about the memory of a stopped thread's stack. */
+/* Returns what is known about the memory of a stopped thread's stack. A host that gives no registers gets all of it. */
 static struct strobe_window stack_above(const struct strobe_regs *regs, const struct strobe_thread *t)
 {
     uint64_t sp = regs->sp & ~(uint64_t)7;
     bool on_it = sp >= t->stack_low && sp < t->stack_high;
+    if (!sp)
+        return (struct strobe_window){.low = t->stack_low, .high = t->stack_high, .root = t->root_frame};
     return (struct strobe_window){.low = on_it ? sp : 0, .high = on_it ? t->stack_high : 0, .root = t->root_frame};
 }
 

@@ -15,18 +15,21 @@
 const char strobe_usage_symbolize[] =
     "usage: strobe symbolize --mapping FILE SESSION -o OUT\n"
     "       strobe symbolize --dsym PATH ... SESSION -o OUT\n"
+    "       strobe symbolize --symbols PATH ... SESSION -o OUT\n"
     "       strobe symbolize --jit FILE ... SESSION -o OUT\n"
     "\n"
     "Adds names to a session and writes a new session. Nothing else in it changes.\n"
     "With --mapping, managed methods get the names that they had before a shrinker renamed\n"
-    "them. With --dsym, Mach-O images are found on this machine by their UUIDs; convert and\n"
-    "report then show their functions, inlined functions and lines. With --jit, code that\n"
-    "the program generated gets the names in these files, as if `strobe record` had found\n"
-    "them.\n"
+    "them. With --dsym, Mach-O images are found on this machine by their UUIDs, and with\n"
+    "--symbols, libraries of Android by their build ids; convert and report then show their\n"
+    "functions, inlined functions and lines. With --jit, code that the program generated gets\n"
+    "the names in these files, as if `strobe record` had found them.\n"
     "\n"
     "  --mapping FILE     mapping.txt of ProGuard or R8, from the build that was captured\n"
     "  --dsym PATH        a .dSYM bundle, the DWARF file in it, a program or library, or a\n"
     "                     folder that is searched for them; can be given again\n"
+    "  --symbols PATH     an unstripped library or program, or a folder that is searched for\n"
+    "                     them; can be given again\n"
     "  --jit FILE         a perf map (perf-PID.map) or jitdump file (jit-PID.dump) of the\n"
     "                     recorded process; can be given again\n"
     "  -o, --output OUT   the session to make\n"
@@ -35,7 +38,7 @@ const char strobe_usage_symbolize[] =
     "\n"
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
-enum { MAPPING = 256, DSYM, JIT, DSYMS_MAX = 256, JITS_MAX = 16 };
+enum { MAPPING = 256, DSYM, SYMBOLS, JIT, DSYMS_MAX = 256, JITS_MAX = 16 };
 
 struct request {
     const char *mapping, *session, *output;
@@ -58,7 +61,7 @@ static int find_images(const struct request *q)
         fprintf(stderr, "%s: %u of %u images found, %u with debug information\n", q->output, found.found, found.images,
                 found.with_dwarf);
     if (!q->quiet && found.damaged)
-        fprintf(stderr, "%u damaged Mach-O files were skipped\n", found.damaged);
+        fprintf(stderr, "%u damaged files were skipped\n", found.damaged);
     return STROBE_EXIT_OK;
 }
 
@@ -110,8 +113,8 @@ static int symbolize_code(const struct request *q)
 static int run_symbolizer(const struct request *q)
 {
     if ((q->mapping != NULL) + (q->dsym_count > 0) + (q->jit_count > 0) > 1)
-        return strobe_complain("symbolize: --mapping is for Android's sessions, --dsym for Apple's and --jit for "
-                               "Linux's: one of them");
+        return strobe_complain("symbolize: --mapping is for Android's methods, --dsym and --symbols for images and "
+                               "--jit for generated code: one of them");
     return q->jit_count ? symbolize_code(q) : q->dsym_count ? find_images(q) : symbolize_by_mapping(q);
 }
 
@@ -124,6 +127,7 @@ int strobe_cmd_symbolize(int argc, char **argv)
         {"quiet", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},
         {"dsym", required_argument, NULL, DSYM},
+        {"symbols", required_argument, NULL, SYMBOLS},
         {"jit", required_argument, NULL, JIT},
         {NULL, 0, NULL, 0},
     };
@@ -133,8 +137,10 @@ int strobe_cmd_symbolize(int argc, char **argv)
         case 'h': return strobe_print_usage(strobe_usage_symbolize);
         case MAPPING: q.mapping = optarg; break;
         case DSYM:
+        case SYMBOLS:
             if (q.dsym_count == DSYMS_MAX)
-                return strobe_complain("symbolize: at most %d times --dsym; it takes folders, too", DSYMS_MAX);
+                return strobe_complain("symbolize: at most %d times --dsym and --symbols; they take folders, too",
+                                       DSYMS_MAX);
             q.dsyms[q.dsym_count++] = optarg;
             break;
         case JIT:
@@ -149,10 +155,11 @@ int strobe_cmd_symbolize(int argc, char **argv)
         }
     }
     if (optind == argc || !q.output || (!q.mapping && !q.dsym_count && !q.jit_count))
-        return strobe_complain("symbolize: %s strobe symbolize --mapping FILE|--dsym PATH|--jit FILE SESSION -o OUT",
-                               optind == argc ? "which session?"
-                               : q.output     ? "which mapping, dSYM or list of code?"
-                                              : "where to?");
+        return strobe_complain(
+            "symbolize: %s strobe symbolize --mapping FILE|--dsym PATH|--symbols PATH|--jit FILE SESSION -o OUT",
+            optind == argc ? "which session?"
+            : q.output     ? "which mapping, dSYM or list of code?"
+                           : "where to?");
     if (argc - optind > 1)
         return strobe_complain("symbolize: one session at a time, not %s too", argv[optind + 1]);
     q.session = argv[optind];

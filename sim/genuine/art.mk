@@ -16,7 +16,7 @@ sources      += $(cutils_src)
 art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## builds the engine on Android's runtime, fakes, contract test
 
 # strobe-lab starts players in these runtimes and loads the engine's library into them.
-all: $B/libstrobe-art.so $(fake_libs) $(cutils_libs) $B/libstrobe-binder.so
+all: $B/libstrobe-art.so $(fake_libs) $(cutils_libs) $B/libstrobe-binder.so $B/libapp.so
 
 $B/libstrobe-art.a: $(call obj,obj,$(art_src))
 	@mkdir -p $(@D) && rm -f $@
@@ -28,6 +28,13 @@ $B/libstrobe-art.so: $(call obj,pic,$(capture_src) $(art_src))
 # Its call goes through the global offset table. The dynamic linker resolves it when the library is opened.
 $B/libstrobe-binder.so: $(call obj,pic,$(binder_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-binder.so -Wl,-z,now -o $@ $^
+
+# The native code of a scenario (sim/player/frames.h).
+$B/libapp.so: $B/app/sim/player/frames.o
+	$(call run,ld)$(link) -shared -Wl,-soname,libapp.so -Wl,--build-id -Wl,-z,now -o $@ $^
+$B/app/%.o: %.S $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(assemble) -DSIM_APP_LIBRARY -fPIC -c -o $@ $<
 
 $B/fake/%.o: %.c $B/flags
 	@mkdir -p $(@D)
@@ -45,8 +52,8 @@ $B/art/%/libart.so: $(fake_obj) sim/fake/art/level sim/fake/art/symbols.txt
 $(foreach flavour,obj sim pic,$B/$(flavour)/sim/genuine/dexes.o): fixtures/art/core11.dex fixtures/art/core14.dex
 
 # Programs that start runtimes do not simulate, so the lab's sources in them are built as the engine is.
-$B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) engine/util/array.c) $B/libstrobe-art.a \
-                 $B/libstrobe-capture.a | $B/libstrobe-art.so
+$B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) engine/util/array.c engine/cmd/preload.c) \
+                 $B/libstrobe-art.a $B/libstrobe-capture.a | $B/libstrobe-art.so $B/libapp.so
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 
 # The app's library in the contract tests: its calls go through slots that a capture exchanges.

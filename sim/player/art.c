@@ -4,6 +4,7 @@
 #include "engine/cmd/preload.h"
 #include "sim/genuine/jni_calls.h"
 #include "sim/player/dex/dex.h"
+#include "sim/player/real.h"
 #include "sim/player/runtime.h"
 
 #include <dlfcn.h>
@@ -132,6 +133,21 @@ static bool bind_runtime_natives(const struct opening *o)
            sim_jni_bind(o->env, "java/lang/Runtime", loader, 1);
 }
 
+/* Loads libapp.so, whose functions are those of native methods. */
+static enum strobe_status open_app(const struct opening *o)
+{
+    char path[STROBE_PRELOAD_BYTES];
+    if (!strobe_library_find("libapp.so", path, sizeof path))
+        return art_fail(o, STROBE_IO, "libapp.so", "not found beside the command nor in ../lib/strobe");
+    void *library = dlopen(path, RTLD_NOW);
+    const char *frames = library ? dlsym(library, "sim_app_frames") : NULL;
+    if (!frames)
+        return art_fail(o, STROBE_IO, "libapp.so", dlerror());
+    o->play->frames = frames;
+    o->art->native_step = sim_real_art_native_step;
+    return STROBE_OK;
+}
+
 static enum strobe_status find_methods(const struct opening *o)
 {
     const struct sim_scenario *s = o->play->scenario;
@@ -140,8 +156,10 @@ static enum strobe_status find_methods(const struct opening *o)
         return art_fail(o, STROBE_IO, s->path, strerror(ENOMEM));
     for (uint32_t i = 0; i < s->method_count; i++) {
         char class[512], name[512];
-        struct strobe_jni_native native = {name, "(J)V", (void *)(uintptr_t)sim_real_art_native};
+        struct strobe_jni_native native = {name, "(J)V", sim_app_entry_of(o->play->frames, i)};
         sim_dex_method_name(s, i, class, name, sizeof class);
+        if (!s->methods[i].managed && i >= SIM_REAL_METHODS)
+            return art_fail(o, STROBE_BAD_INPUT, s->methods[i].name, "libapp.so has no function for it");
         if (!s->methods[i].managed && !sim_jni_bind(o->env, class, &native, 1))
             return art_fail(o, STROBE_BAD_INPUT, s->methods[i].name, "the runtime binds no native function to it");
         o->art->methods[i] = static_method(o, class, name, "(J)V");
@@ -220,7 +238,9 @@ static enum strobe_status open_runtime(struct sim_real_play *p, const char *runt
     o.env = art.art.env;
     if (!bind_runtime_natives(&o) || !find_runtime_methods(&o))
         return art_fail(&o, STROBE_UNSUPPORTED, runtime, "its boot class path lacks what the player calls");
-    status = find_methods(&o);
+    status = open_app(&o);
+    if (status == STROBE_OK)
+        status = find_methods(&o);
     if (status != STROBE_OK)
         return status;
     scan_operations(&o);

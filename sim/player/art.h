@@ -26,7 +26,8 @@ struct sim_art_play {
     bool frees, unparks;                 /* the scenario has operations `free`, `unpark` */
     _Atomic uint32_t kept;               /* allocations held by global references; a runtime has at most 51200 */
     int32_t (*call_binder)(void *actor); /* of libstrobe-binder.so; NULL = library not found */
-    void (*answer)(struct sim_actor *a); /* takes a->latency_ns; ends a call out of the runtime */
+    struct sim_real_next (*native_step)(struct sim_actor *a); /* next step of a function of libapp.so */
+    void (*answer)(struct sim_actor *a);                      /* takes a->latency_ns; ends a call out of the runtime */
     bool captured, by_netease;
 };
 
@@ -50,12 +51,14 @@ struct sim_actor *sim_real_art_acting(void);
 /* Takes a->latency_ns, in a device of the actor. */
 void sim_real_art_answer(struct sim_actor *a);
 
+/* Next step of a native method's function, which is one of libapp.so. */
+struct sim_real_next sim_real_art_native_step(struct sim_actor *a);
+
 /* Implementations of native methods (executor_art.c). The player exports sim_real_art_binder as
  * IPCThreadState::transact. `player` is the address of a struct sim_actor. */
 int32_t sim_real_art_step(struct strobe_jni *env, strobe_jclass class, int64_t player);
 uint8_t sim_real_art_caught(struct strobe_jni *env, strobe_jclass class, int64_t player, strobe_jobject thrown);
 strobe_jobject sim_real_art_thrown(struct strobe_jni *env, strobe_jclass class, int64_t player);
-void sim_real_art_native(struct strobe_jni *env, strobe_jclass class, int64_t player);
 void sim_real_art_poll(struct strobe_jni *env, strobe_jobject queue, int64_t player, int32_t ms);
 uint8_t sim_real_art_transact(struct strobe_jni *env, strobe_jobject binder, int32_t code, strobe_jobject data,
                               strobe_jobject reply, int32_t flags);

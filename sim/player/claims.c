@@ -16,7 +16,12 @@
 struct named {
     uint64_t address;
     uint32_t method;
+    char *native; /* NATIVE and the method's name; NULL: the method is managed */
 };
+
+/* A native method has two frames: the runtime's own frame of the method, and the frame of the function that implements
+ * it. The truth has one call. The runtime's frame gets a name that begins with this text; see join_native_calls. */
+#define NATIVE "native "
 
 struct names {
     const struct sim_scenario *scenario;
@@ -78,7 +83,11 @@ static enum strobe_status read_names(struct names *n, const struct strobe_sessio
             continue;
         if (!strobe_array_reserve(&n->list, &n->room, n->count + 1))
             return STROBE_IO;
-        n->list[n->count++] = (struct named){named.address, method};
+        char *native = NULL;
+        if (!n->scenario->methods[method].managed &&
+            asprintf(&native, NATIVE "%s", n->scenario->methods[method].name) < 0)
+            return STROBE_IO;
+        n->list[n->count++] = (struct named){named.address, method, native};
     }
     if (n->count)
         qsort(n->list, n->count, sizeof *n->list, by_address);
@@ -90,12 +99,15 @@ static size_t resolve_named(void *ctx, uint64_t address, struct strobe_symbol *o
     const struct names *n = ctx;
     struct named key = {.address = address};
     const struct named *found = n->count ? bsearch(&key, n->list, n->count, sizeof key, by_address) : NULL;
-    if (!found || max == 0)
+    if (!found)
+        return resolve_player_frame(ctx, address, out, max);
+    if (max == 0)
         return 0;
-    *out = (struct strobe_symbol){.function = n->scenario->methods[found->method].name,
+    const char *managed = n->scenario->methods[found->method].name;
+    *out = (struct strobe_symbol){.function = found->native ? found->native : managed,
                                   .image = "",
                                   .file = "",
-                                  .function_id = found->method,
+                                  .function_id = found->method + (found->native ? n->scenario->method_count : 0),
                                   .function_address = address};
     return 1;
 }
@@ -117,12 +129,56 @@ static enum strobe_status player_write_trace(const struct strobe_reader *reader,
     return status == STROBE_OK ? written : status;
 }
 
+/* The calls that are open at an event: of each, the name that it has in the truth, and whether it stays in the track.
+ */
+struct open_call {
+    uint32_t name;
+    bool is_native, stays;
+};
+
+/* Returns the name of the native method's call, or `name` when the name is that of another call. */
+static uint32_t name_of_native(struct sim_tracks *t, uint32_t name, bool *is_native)
+{
+    const char *text = t->names.texts[name];
+    *is_native = !strncmp(text, NATIVE, sizeof NATIVE - 1);
+    return *is_native ? sim_tracks_name(t, text + sizeof NATIVE - 1) : name;
+}
+
+/* Removes the call of a native method's function right inside the runtime's call of that method. */
+static void join_native_calls(struct sim_tracks *t, struct sim_track *track)
+{
+    struct open_call *open = NULL;
+    size_t depth = 0, room = 0, kept = 0;
+    for (size_t i = 0; i < track->event_count && !t->failed; i++) {
+        struct sim_event e = track->events[i];
+        if (e.name == SIM_CALL_END) {
+            if (open[--depth].stays)
+                track->events[kept++] = e;
+            continue;
+        }
+        if (!strobe_array_reserve(&open, &room, depth + 1)) {
+            t->failed = 1;
+            break;
+        }
+        struct open_call *o = &open[depth];
+        o->name = name_of_native(t, e.name, &o->is_native);
+        o->stays = depth == 0 || !o[-1].is_native || o[-1].name != o->name || o->is_native;
+        depth++;
+        e.name = o->name;
+        if (o->stays)
+            track->events[kept++] = e;
+    }
+    track->event_count = kept;
+    free(open);
+}
+
 /* Adapts the session's tracks to the form of the truth. The generation of a track counts threads with the same tid; the
  * engine's counts all threads. The allocations of the main thread are unknown, because the engine counts them from the
  * start of the process. */
 static void fit_to_truth(struct sim_tracks *t)
 {
     for (size_t i = 0; i < t->track_count; i++) {
+        join_native_calls(t, &t->tracks[i]);
         t->tracks[i].known_alloc &= !t->tracks[i].is_main;
         t->tracks[i].generation = 1;
         for (size_t k = 0; k < i; k++)
@@ -175,6 +231,8 @@ enum strobe_status sim_real_read_session(const char *session_path, const struct 
     if (status != STROBE_OK)
         strobe_error_set(error, "%s: %s", file, strerror(errno ? errno : ENOMEM));
     strobe_function_tree_close(tree);
+    for (size_t i = 0; i < names.count; i++)
+        free(names.list[i].native);
     free(names.list);
     strobe_reader_close(reader);
     return status;

@@ -63,28 +63,54 @@ static void art_exec_call(struct sim_actor *a, uint32_t method)
     sim_jni_call_static(a->env, m->class, m->method, (const union strobe_jvalue[]){{.j = (int64_t)(uintptr_t)a}});
 }
 
-/* Native function of a native method. Does the same as the bytecode of a managed method (dex.h). */
-void sim_real_art_native(struct strobe_jni *env, strobe_jclass class, int64_t player)
+/* Calls the managed method a->callee. It is called by a function of libapp.so, so its parameters are those of a frame.
+ */
+static void art_exec_managed(void *player, size_t bytes)
 {
-    struct sim_actor *a = (struct sim_actor *)(uintptr_t)player;
+    struct sim_actor *a = player;
+    (void)bytes;
+    art_exec_call(a, a->callee);
+}
+
+/* Returns the function that performs a call from native code: the method's own function, or one that enters the
+ * runtime. */
+static struct sim_real_next art_call_from_native(struct sim_actor *a, const struct sim_next *next)
+{
+    if (!a->play->scenario->methods[next->method].managed)
+        return (struct sim_real_next){sim_app_frame_of(a->play->frames, next->method), next->bytes};
+    a->callee = next->method;
+    return (struct sim_real_next){art_exec_managed, 0};
+}
+
+/* Next step of a native method. Does the same as the bytecode of a managed method (dex.h). An exception of the method
+ * that was called last is pending. */
+struct sim_real_next sim_real_art_native_step(struct sim_actor *a)
+{
+    static const struct sim_real_next leave = {NULL, 0};
     for (;;) {
-        struct sim_next next = sim_real_next(a);
-        strobe_jobject thrown = NULL;
-        if (next.kind == SIM_NEXT_RETURN)
-            return;
-        if (next.kind == SIM_NEXT_THROW) {
-            thrown = sim_jni_local(env, sim_real_art_thrown(env, class, player));
-        } else {
-            art_exec_call(a, next.method);
-            thrown = sim_jni_take_exception(env);
+        strobe_jobject thrown = sim_jni_take_exception(a->env);
+        if (!thrown) {
+            struct sim_next next = sim_real_next(a);
+            if (next.kind == SIM_NEXT_RETURN)
+                return leave;
+            if (next.kind == SIM_NEXT_CALL)
+                return art_call_from_native(a, &next);
+            thrown = sim_jni_local(a->env, a->play->art->thrown);
         }
-        if (thrown && !sim_real_caught(a)) {
-            sim_jni_throw(env, thrown);
-            return;
+        if (!sim_real_caught(a)) {
+            sim_jni_throw(a->env, thrown);
+            return leave;
         }
-        if (thrown)
-            sim_jni_drop_local(env, thrown);
+        sim_jni_drop_local(a->env, thrown);
     }
+}
+
+/* The functions of libapp.so call this function by its exported name, in every player. It gets the executor's function
+ * from the play. */
+struct sim_real_next sim_app_step(void *player)
+{
+    struct sim_actor *a = player;
+    return a->play->art->native_step(a);
 }
 
 static void art_exec_perform(struct sim_actor *a)
@@ -92,7 +118,8 @@ static void art_exec_perform(struct sim_actor *a)
     struct sim_next first = sim_real_next(a);
     if (first.kind != SIM_NEXT_CALL)
         return;
-    art_exec_call(a, first.method);
+    struct sim_real_next call = art_call_from_native(a, &first);
+    call.call(a, call.bytes);
     strobe_jobject thrown = sim_jni_take_exception(a->env);
     if (thrown)
         sim_jni_drop_local(a->env, thrown);

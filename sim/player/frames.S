@@ -5,12 +5,26 @@
  *         while ((call, more) = sim_real_step(player)), call != NULL
  *             call(player, more)
  *
- * On other machines than x86-64 and aarch64 only the symbol sim_real_frames exists.
+ * With SIM_APP_LIBRARY the same functions are those of libapp.so. Its frames call sim_app_step, and each function has a
+ * second entry, for a call from managed code: frame(env, class, player). The functions begin SIM_APP_ENTRY_BYTES later:
+ *
+ *     0   the entry from managed code: player is the third argument, bytes is 0
+ *     8   the function
+ *
+ * On other machines than x86-64 and aarch64 only the symbol of the first function exists.
  */
     .text
     .p2align 6
+#ifdef SIM_APP_LIBRARY
+#define STEP sim_app_step
+    .globl sim_app_frames
+    .type sim_app_frames, %object
+sim_app_frames:
+#else
+#define STEP sim_real_step
     .globl sim_real_frames
 sim_real_frames:
+#endif
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
@@ -26,6 +40,14 @@ sim_real_frames:
     .type sim_real_frame_\number, TYPE
 sim_real_frame_\number:
     .cfi_startproc
+#if defined(SIM_APP_LIBRARY) && defined(__x86_64__)
+    movq %rdx, %rdi
+    xorl %esi, %esi
+    nopl (%rax)
+#elif defined(SIM_APP_LIBRARY)
+    mov x0, x2
+    mov x1, #0
+#endif
 #if defined(__x86_64__)
     pushq %rbp
     .cfi_def_cfa_offset 16
@@ -36,7 +58,7 @@ sim_real_frame_\number:
     movq %rdi, -8(%rbp)
     subq %rsi, %rsp
 1:  movq -8(%rbp), %rdi
-    call sim_real_step
+    call STEP@PLT
     testq %rax, %rax
     jz 2f
     movq -8(%rbp), %rdi
@@ -56,7 +78,7 @@ sim_real_frame_\number:
     str x0, [x29, #16]
     sub sp, sp, x1
 1:  ldr x0, [x29, #16]
-    bl sim_real_step
+    bl STEP
     cbz x0, 2f
     mov x9, x0
     ldr x0, [x29, #16]

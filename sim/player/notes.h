@@ -42,7 +42,7 @@ struct sim_notes_head {
     uint64_t process_cpu_ns;   /* CPU time of the process between begin_ns and end_ns */
     uint64_t charged_ns;       /* the engine's part of it, in virtual time; else 0 */
     uint64_t work_ns;          /* sum of the amounts of `compute` operations */
-    uint64_t frames;           /* address of sim_real_frames in the player */
+    uint64_t frames;           /* address of the functions of native methods: struct sim_real_play */
     uint32_t threads, failed;  /* failed: 1 = notes are missing because memory ran out */
 };
 

@@ -290,7 +290,7 @@ static void *run_director(void *arg)
     while (!atomic_load(&p->over) && sim_work_now_ns() < end_ns)
         sim_work_wait(&p->over, 0, end_ns);
     struct sim_notes_head head = {
-        .begin_ns = p->begin_ns, .end_ns = sim_work_now_ns(), .frames = (uint64_t)(uintptr_t)sim_real_frames};
+        .begin_ns = p->begin_ns, .end_ns = sim_work_now_ns(), .frames = (uint64_t)(uintptr_t)p->frames};
     head.process_cpu_ns = sim_work_process_cpu_ns() - cpu_ns;
     if (p->runtime)
         head.charged_ns = p->runtime->charged_ns();
@@ -399,6 +399,7 @@ static enum strobe_status open_executor(struct sim_real_play *p, char **argument
     const char *session = argument[SESSION];
     p->policy = argument[POLICY];
     p->runtime = argument[RUNTIME] ? &sim_real_runtime : NULL;
+    p->frames = sim_real_frames;
     p->executor = p->runtime ? p->runtime->executor : &sim_executor_frames;
     if (p->runtime)
         return p->runtime->open(p, argument[RUNTIME], session, error);

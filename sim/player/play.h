@@ -95,6 +95,7 @@ struct sim_real_play {
     const struct sim_probe_policy *probe_policy; /* policy that receives probes; NULL = none */
     const uint32_t *probes;                      /* by method: id that its probes report; 0 = no probes */
     const char *policy;                          /* capture policy; NULL = the engine */
+    const char *frames;                          /* functions of native methods: sim_real_frames, or libapp.so's */
     uint64_t seed, turns_per_ms, begin_ns;
     struct sim_real_lock *locks;
     struct sim_real_cond *conds;
@@ -142,6 +143,7 @@ struct sim_actor {
     void *probe_thread;         /* the probe policy's state of this thread; NULL = its probes are not reported */
     uint64_t latency_ns;        /* duration of the current call out of the runtime */
     uint64_t pause_ns;          /* duration of the current collection; 0 = none */
+    uint32_t callee;            /* managed method that native code calls next */
     struct pollfd *poll_what;   /* arguments of the current poll for a message */
     const struct timespec *poll_patience;
     struct sim_actor *parent;

@@ -72,7 +72,7 @@ printf 'com.A -> a.b:\n' >mapping.txt
 is_refused symbolize_without_names 'expected a session with names' \
     "$strobe" symbolize --mapping mapping.txt good.strobe -o x
 is_refused symbolize_by_two 'one of them' "$strobe" symbolize --mapping m --dsym d good.strobe -o x
-is_refused symbolize_without_uuids 'expected a session with images that have UUIDs' \
+is_refused symbolize_by_no_image 'lines: expected a Mach-O file' \
     "$strobe" symbolize --dsym lines good.strobe -o x
 is_refused convert_of_two 'one session at a time' "$strobe" convert good.strobe good.strobe -o x
 is_refused time_without_unit 'expected a time' "$strobe" convert good.strobe -o x --from 5

@@ -221,6 +221,7 @@ static void expect_depth(struct contract *c, uint32_t depth_max, int32_t more)
     uint32_t count = 0, all = (uint32_t)more + 4; /* Object.wait twice, Main.sample, Main.deep once more */
     capture_config(&config);
     config.depth_max = depth_max;
+    capture_managed_only = true;
     if (!perform(c, &config, wait_once, more))
         return;
     capture_visit(&k, note_scopes, &s);

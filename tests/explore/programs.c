@@ -3,6 +3,7 @@
 #include "tests/explore/literature/literature.h"
 
 const struct explore_group explore_groups[] = {
+    {"artcode", explore_artcode_programs},
     {"artthreads", explore_artthreads_programs},
     {"blocking", explore_blocking_programs},
     {"calls", explore_calls_programs},

@@ -4,6 +4,7 @@
 
 #include "sim/explore/program.h"
 
+extern const struct explore_program *const explore_artcode_programs[];
 extern const struct explore_program *const explore_artthreads_programs[];
 extern const struct explore_program *const explore_blocking_programs[];
 extern const struct explore_program *const explore_calls_programs[];

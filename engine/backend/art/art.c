@@ -7,6 +7,8 @@
 #include "engine/backend/art/own_threads.h"
 #include "engine/backend/common/capture_life.h"
 #include "engine/backend/common/capture_memory.h"
+#include "engine/backend/linux/images.h"
+#include "engine/backend/linux/suspend.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -135,6 +137,36 @@ static enum strobe_status art_find_runtime(void *vm, const struct strobe_art_opt
 
 enum { LIBRARIES_PER_SECOND = 10 }; /* how often new libraries are looked for */
 
+/* ---- images ---- */
+
+static void art_note_images(void)
+{
+    struct strobe_art *a = &strobe_art;
+    strobe_linux_note_images(&a->engine.session, strobe_art_now(), true);
+    if (a->host.frames.on)
+        strobe_art_frames_update(&a->host.frames, &a->host.linux.host, a->libart.address[STROBE_ART_VISITOR_WALK]);
+}
+
+/* Prepares walks of native frames, before any thread walks its stack. */
+static void art_start_native_frames(const struct strobe_art_options *o)
+{
+    struct strobe_art *a = &strobe_art;
+    struct strobe_art_status *s = &a->status;
+    struct strobe_art_frames *f = &a->host.frames;
+    strobe_linux_note_images(&a->engine.session, strobe_art_now(), true);
+    if (o->managed_only)
+        snprintf(s->off[STROBE_ART_NATIVE], sizeof s->off[0], "not asked for");
+    else if (!STROBE_ART_NATIVE_FRAMES)
+        snprintf(s->off[STROBE_ART_NATIVE], sizeof s->off[0], "not on this processor");
+    else if (!strobe_art_frames_update(f, &a->host.linux.host, a->libart.address[STROBE_ART_VISITOR_WALK]))
+        snprintf(s->off[STROBE_ART_NATIVE], sizeof s->off[0], "there is no memory for them");
+    else
+        f->on = true;
+    if (f->on && !strobe_art_host_take_signal(&a->host, (int)a->engine.config.suspend_signal))
+        snprintf(s->off[STROBE_ART_NATIVE], sizeof s->off[0], "stopped threads have none: no signal is free");
+    s->on |= f->on ? 1u << STROBE_ART_NATIVE : 0;
+}
+
 static void art_between_passes(void *ctx)
 {
     static uint64_t last_ticks;
@@ -148,6 +180,8 @@ static void art_between_passes(void *ctx)
     if (now - last_ticks < second)
         return;
     last_ticks = now;
+    if (strobe_linux_images_changed())
+        art_note_images();
     strobe_art_find_threads();
 }
 
@@ -252,6 +286,7 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
     a->native_offset = strobe_art_native_offset(env);
     memset(&a->status, 0, sizeof a->status);
     art_choose_hooker(o);
+    art_start_native_frames(o);
     for (int i = 0; i < FEATURES; i++)
         art_start_feature(i, env);
     /* Without the listener, 0 allocations would look like a measurement. */
@@ -329,6 +364,7 @@ static void art_close_session(void)
     struct strobe_clock_pair end;
     strobe_art_own_threads_finish();
     art_renew_thread_names();
+    strobe_linux_note_images(&a->engine.session, strobe_art_now(), true);
     strobe_linux_clock_pair(&a->host.linux, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
     strobe_art_name_methods(&a->libart, &a->runtime, &a->host.linux.host, &a->engine.session, &names);
     strobe_session_finish(&a->engine.session, &end);

@@ -1,7 +1,7 @@
 #include "engine/backend/art/host_art.h"
 
+#include "engine/backend/linux/suspend.h"
 #include "engine/backend/linux/thread_state.h"
-
 #include "engine/capture/thread.h"
 
 #include <stddef.h>
@@ -71,15 +71,18 @@ static enum strobe_status art_host_suspend(void *ctx, uint32_t tid, const strobe
         return right ? STROBE_UNSUPPORTED : gone_or_left(h, tid);
     }
     *out = (struct strobe_regs){0};
+    h->tid = tid;
+    h->blocked = blocked;
     strobe_hold_begin(&h->hold, (uint64_t)(uintptr_t)stopped, h->linux.host.ticks(h->linux.host.ctx));
     return STROBE_OK;
 }
 
-/* Nothing to do: the runtime sets a flag that the thread reads when it returns. No signal can interrupt a call of it
- * later. */
+/* The runtime's suspension sets a flag that the thread reads when it returns from the call. Only the signal that stops
+ * it for its native frames could interrupt the call. */
 static void art_host_settle(void *ctx, uint32_t tid)
 {
-    (void)ctx, (void)tid;
+    if (art_host_of(ctx)->frames.on)
+        strobe_linux_settle(ctx, tid);
 }
 
 static enum strobe_status art_host_resume(void *ctx, uint32_t tid)
@@ -115,31 +118,79 @@ void strobe_art_host_init(struct strobe_art_host *h, const struct strobe_libart 
     h->linux.host.resume = art_host_resume;
 }
 
+bool strobe_art_host_take_signal(struct strobe_art_host *h, int number)
+{
+    static int taken;
+    static uintptr_t handler;
+    struct strobe_linux *l = &h->linux;
+    if (!taken && strobe_linux_take_signal(l, number, sigaction, NULL) == STROBE_OK) {
+        taken = l->signal;
+        handler = l->handler;
+    }
+    l->signal = taken;
+    l->handler = handler;
+    return taken;
+}
+
 /* ---- unwinders ---- */
 
 static enum strobe_walk_end art_walk_self(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
                                           uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
-    (void)frame, (void)caller, (void)stack;
+    (void)caller;
     const struct strobe_thread *t = strobe_local.thread;
     struct strobe_art_host *h = art_host_of(t->engine->host->ctx);
     void *self = strobe_art_current(h->libart);
     *count = 0;
-    return self ? strobe_art_walk(&h->walks[t->index], h->libart, self, frames_end, NULL, max, count)
+    return self ? strobe_art_walk_whole(&h->frames, &h->walks[t->index], h->libart, self, frame, stack, frames_end, max,
+                                        count)
                 : STROBE_WALK_DOUBTFUL;
+}
+
+enum { NATIVE_STOP_NS = 2000000 }; /* a running thread stops within microseconds */
+
+/* Finds the native frames of the suspended thread. `bounds`: its whole stack. Returns false when the thread went on
+ * during the walk, so that nothing of it may be used. */
+static bool walk_native_of_suspended(struct strobe_art_host *h, const struct strobe_window *bounds,
+                                     enum strobe_walk_end *end)
+{
+    struct strobe_regs regs;
+    const struct strobe_host *host = &h->linux.host;
+    *end = STROBE_WALK_ROOT;
+    if (!bounds->high)
+        return true;
+    if (!h->linux.signal || !strobe_linux_may_interrupt(&h->linux, h->tid) ||
+        strobe_linux_interrupt(&h->linux, h->tid, h->blocked, NATIVE_STOP_NS, &regs) != STROBE_OK) {
+        *end = strobe_art_walk_native(&h->frames, host, &h->walk, NULL, bounds);
+        return true;
+    }
+    uint64_t low = (regs.sp & ~(uint64_t)7) - STROBE_RED_ZONE_BYTES;
+    bool on_it = low >= bounds->low && low < bounds->high; /* else: a signal stack or a coroutine's */
+    struct strobe_window stack = {on_it ? low : bounds->low, bounds->high, 0, bounds->root};
+    *end = strobe_art_walk_native(&h->frames, host, &h->walk, on_it ? &regs : NULL, &stack);
+    return strobe_linux_resume(&h->linux, h->tid) == STROBE_OK;
 }
 
 static enum strobe_walk_end art_walk_stopped(const struct strobe_host *host, const struct strobe_regs *regs,
                                              const struct strobe_window *stack, struct strobe_stack_top *top,
                                              uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
-    (void)regs, (void)stack, (void)top;
+    (void)regs, (void)top;
     struct strobe_art_host *h = art_host_of(host->ctx);
     void *thread = (void *)(uintptr_t)strobe_hold_walk(&h->hold);
+    enum strobe_walk_end end, native;
     *count = 0;
     if (!thread)
         return STROBE_WALK_DOUBTFUL; /* the watchdog has resumed it */
-    enum strobe_walk_end end = strobe_art_walk(&h->walk, h->libart, thread, frames_end, NULL, max, count);
+    if (h->frames.on) {
+        end = strobe_art_walk_managed(&h->walk, h->libart, thread);
+        if (walk_native_of_suspended(h, stack, &native))
+            end = strobe_art_merge_frames(&h->walk, end, native, frames_end, max, count);
+        else
+            end = STROBE_WALK_DOUBTFUL;
+    } else {
+        end = strobe_art_walk(&h->walk, h->libart, thread, frames_end, NULL, max, count);
+    }
     strobe_hold_walked(&h->hold);
     return end;
 }

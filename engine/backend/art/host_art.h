@@ -16,6 +16,13 @@
  * The sampler resumes each thread that it suspends. If it does not, the watchdog thread resumes a thread that is
  * suspended for longer than STROBE_ART_WATCHDOG_NS, or for longer than STROBE_ART_WALK_NS while it is walked (hold.h).
  *
+ * Native frames. Suspension by the runtime does not stop a thread in native code, and gives no registers. After its
+ * managed frames are walked, the thread is therefore also stopped by a signal, as on Linux (linux/suspend.h), while its
+ * native frames are walked (frames.h). It stands for the few microseconds of that walk, which uses nothing of the
+ * runtime, so it may hold any lock. The managed frames cannot change meanwhile. A thread that sleeps in a call which a
+ * signal would end gets no signal. Its stack then lacks the native frames inside its innermost managed frame;
+ * strobe_art_frames.gaps counts it.
+ *
  * Inlined frames are included. For a thread in native code the runtime resolves them through objects that its collector
  * may move at the same time, with barriers of its own. No published way lets another thread prevent this. A walk from
  * native code, as btrace's, has the same limit. */
@@ -23,6 +30,7 @@
 #define STROBE_BACKEND_ART_HOST_ART_H
 
 #include "engine/backend/art/discover.h"
+#include "engine/backend/art/frames.h"
 #include "engine/backend/art/threads.h"
 #include "engine/backend/art/visitor.h"
 #include "engine/backend/linux/host_linux.h"
@@ -38,9 +46,12 @@ struct strobe_art_host {
     const struct strobe_libart *libart;
     const struct strobe_art_runtime *runtime;
     struct strobe_art_threads *threads;
-    struct strobe_hold hold;       /* the suspended Thread */
-    struct strobe_art_walk walk;   /* walk state of the sampler */
-    struct strobe_art_walk *walks; /* walk states of the threads */
+    struct strobe_hold hold;         /* the suspended Thread */
+    uint32_t tid;                    /* of the same thread */
+    const strobe_a32 *blocked;       /* its word, see strobe_host.suspend */
+    struct strobe_art_frames frames; /* zero: managed frames only */
+    struct strobe_art_walk walk;     /* walk state of the sampler */
+    struct strobe_art_walk *walks;   /* walk states of the threads */
 };
 
 /* Fills in h->linux.host so that it suspends threads by the runtime. `walks`: zeroed, one for each of the engine's
@@ -48,6 +59,12 @@ struct strobe_art_host {
  * All arguments must outlive the engine. Start only. */
 void strobe_art_host_init(struct strobe_art_host *h, const struct strobe_libart *a, const struct strobe_art_runtime *r,
                           struct strobe_art_threads *threads, struct strobe_art_walk *walks);
+
+/* Installs the handler of the signal that stops threads for their native frames; `number` as in
+ * strobe_linux_take_signal. The handler stays for the captures to come, because a late signal would otherwise end the
+ * process. False: no signal is free. Then only stacks that threads take of themselves have native frames. Start only.
+ */
+bool strobe_art_host_take_signal(struct strobe_art_host *h, int number);
 
 /* Resumes a thread that is suspended for too long. Returns true when it did so. By the watchdog thread, which is
  * attached to the runtime; at least once in half of STROBE_ART_WATCHDOG_NS. */

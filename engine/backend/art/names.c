@@ -136,6 +136,18 @@ struct batch {
     char name[STROBE_ART_NAMES_BATCH][NAME_BYTES];
 };
 
+/* Returns whether the address is that of a native frame, in an image of the session. */
+static bool is_native_frame(const struct strobe_session *s, uint64_t address)
+{
+    uint32_t count = strobe_session_image_count(s);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct strobe_image_entry *e = &s->images[i];
+        if (strobe_load_acquire(&e->published) && address - 1 >= e->start && address - 1 < e->end)
+            return true;
+    }
+    return false;
+}
+
 /* The set of addresses already seen, and the present batch, in mapped memory for the duration of the work. */
 struct work {
     struct batch *batch;
@@ -183,6 +195,8 @@ static void write_method_names(struct batch *b, struct strobe_session *session, 
 {
     for (uint32_t i = 0; i < b->count; i++) {
         char *name = b->name[i];
+        if (!b->named[i] && is_native_frame(session, b->method[i]))
+            continue; /* the reader finds its name in the image's file */
         if (!b->named[i])
             snprintf(name, NAME_BYTES, "unloaded method 0x%llx", (unsigned long long)b->method[i]);
         enum strobe_status status =

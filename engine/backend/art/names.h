@@ -9,7 +9,7 @@
  * copies, before the runtime reads the method. The method must be readable. Its class must be a class (the class of its
  * class is its own class). Its dex_method_index must not be that of pseudo-methods. Its address must be in or beside an
  * array of methods of that class, as far as this is known. A stale pointer gets the name "unloaded method 0x..." and is
- * counted. */
+ * counted. An address in one of the session's images is that of a native frame, and gets no name here. */
 #ifndef STROBE_BACKEND_ART_NAMES_H
 #define STROBE_BACKEND_ART_NAMES_H
 

@@ -14,6 +14,16 @@ static bool is_pseudo_frame(const struct strobe_libart *a, const void *method)
     return dex_method_index == UINT32_MAX;
 }
 
+enum { SHADOW_FRAME_WORD = 3, QUICK_FRAME_WORD = 4 }; /* of a StackVisitor */
+
+static uint64_t place_of_frame(const struct strobe_art_walk *w)
+{
+    uintptr_t shadow, quick;
+    memcpy(&shadow, (const char *)w + SHADOW_FRAME_WORD * sizeof shadow, sizeof shadow);
+    memcpy(&quick, (const char *)w + QUICK_FRAME_WORD * sizeof quick, sizeof quick);
+    return (shadow ? shadow : quick) & ~(uint64_t)STROBE_ART_PLACE_ENDS;
+}
+
 /* StackVisitor::VisitFrame(): returns whether the walk continues. Native frames of a fragment have no method. */
 static bool visit_frame(struct strobe_art_walk *w)
 {
@@ -23,6 +33,8 @@ static bool visit_frame(struct strobe_art_walk *w)
         return false;
     }
     const void *method = ((const void *(*)(const void *))(uintptr_t)a->address[STROBE_ART_VISITOR_METHOD])(w);
+    if (!method && w->places_end && w->count)
+        w->places_end[-(ptrdiff_t)w->count] |= STROBE_ART_PLACE_ENDS; /* a transition: the fragment ends */
     if (!method || is_pseudo_frame(a, method))
         return true;
     if (w->count == w->max) {
@@ -31,6 +43,8 @@ static bool visit_frame(struct strobe_art_walk *w)
     }
     ptrdiff_t at = -1 - (ptrdiff_t)w->count++;
     w->frames_end[at] = (uint64_t)(uintptr_t)method;
+    if (w->places_end)
+        w->places_end[at] = place_of_frame(w);
     if (w->dex_pcs_end)
         w->dex_pcs_end[at] =
             ((uint32_t(*)(const void *, bool))(uintptr_t)a->address[STROBE_ART_VISITOR_DEX_PC])(w, false);
@@ -78,7 +92,7 @@ static enum strobe_walk_end walk_with_vtable(void *const *table, struct strobe_a
     w->cut = false;
     init(w, thread, NULL, INCLUDE_INLINED, false);
     w->vtable = table + 2;
-    walk(w, false);
+    walk(w, w->places_end != NULL); /* with transitions, when places are asked for */
     *count = w->count;
     return w->cut ? STROBE_WALK_CUT : STROBE_WALK_ROOT;
 }
@@ -86,11 +100,20 @@ static enum strobe_walk_end walk_with_vtable(void *const *table, struct strobe_a
 enum strobe_walk_end strobe_art_walk(struct strobe_art_walk *w, const struct strobe_libart *a, void *thread,
                                      uint64_t *frames_end, uint32_t *dex_pcs_end, uint32_t max, uint32_t *count)
 {
+    w->places_end = NULL;
     return walk_with_vtable(vtable, w, a, thread, frames_end, dex_pcs_end, max, count);
+}
+
+enum strobe_walk_end strobe_art_walk_places(struct strobe_art_walk *w, const struct strobe_libart *a, void *thread,
+                                            uint64_t *frames_end, uint64_t *places_end, uint32_t max, uint32_t *count)
+{
+    w->places_end = places_end;
+    return walk_with_vtable(vtable, w, a, thread, frames_end, NULL, max, count);
 }
 
 enum strobe_walk_end strobe_art_walk_methods(struct strobe_art_walk *w, const struct strobe_libart *a, void *thread,
                                              uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
+    w->places_end = NULL;
     return walk_with_vtable(vtable_any, w, a, thread, frames_end, NULL, max, count);
 }

@@ -223,13 +223,51 @@ bool strobe_linux_owns_signal(struct strobe_linux *l)
     return false;
 }
 
+/* Returns whether a text of TID/syscall is that of a thread that runs, or waits for a futex without a timeout: the
+ * kernel restarts that call after a handler (signal(7)). */
+static bool is_restarted(const char *text)
+{
+    enum { FUTEX_ARGUMENT = 4 };
+    char number[12];
+    size_t digits = 0;
+    for (long n = SYS_futex; n; n /= 10)
+        number[digits++] = (char)('0' + n % 10);
+    while (digits && *text == number[digits - 1])
+        text++, digits--;
+    for (int i = 0; i < FUTEX_ARGUMENT && text; i++) {
+        text = digits ? NULL : strchr(text, ' ');
+        text = text ? text + 1 : NULL;
+    }
+    return text && !strncmp(text, "0x0 ", 4);
+}
+
+bool strobe_linux_may_interrupt(struct strobe_linux *l, uint32_t tid)
+{
+    char text[128];
+    if (cpu_clock_moves(l, tid))
+        return true;
+    int fd = open_task_file(tid, "/syscall");
+    if (fd < 0)
+        return is_thread_runnable_by_stat(tid);
+    long bytes = syscall(SYS_read, fd, text, sizeof text - 1);
+    syscall(SYS_close, fd);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    return text[0] == 'r' || is_restarted(text);
+}
+
 enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
                                         struct strobe_regs *out)
 {
-    struct strobe_linux *l = ctx;
+    if (!cpu_clock_moves(ctx, tid) && !is_thread_runnable(tid))
+        return STROBE_UNSUPPORTED;
+    return strobe_linux_interrupt(ctx, tid, blocked, timeout_ns, out);
+}
+
+enum strobe_status strobe_linux_interrupt(struct strobe_linux *l, uint32_t tid, const strobe_a32 *blocked,
+                                          uint64_t timeout_ns, struct strobe_regs *out)
+{
     uint32_t asked;
-    if (!strobe_linux_owns_signal(l) || (!cpu_clock_moves(l, tid) && !is_thread_runnable(tid)) ||
-        !strobe_handshake_ask(&request, tid, blocked, &asked))
+    if (!strobe_linux_owns_signal(l) || !strobe_handshake_ask(&request, tid, blocked, &asked))
         return STROBE_UNSUPPORTED;
     siginfo_t info = {.si_signo = l->signal, .si_code = SI_QUEUE};
     info.si_pid = (pid_t)l->pid;

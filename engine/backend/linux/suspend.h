@@ -15,6 +15,14 @@ enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a3
 void strobe_linux_settle(void *ctx, uint32_t tid);
 enum strobe_status strobe_linux_resume(void *ctx, uint32_t tid);
 
+/* Does the same, but does not ask whether the thread sleeps: the signal may end a call in which it does. */
+enum strobe_status strobe_linux_interrupt(struct strobe_linux *l, uint32_t tid, const strobe_a32 *blocked,
+                                          uint64_t timeout_ns, struct strobe_regs *out);
+
+/* Returns true when a signal does not change what the thread does: the thread runs or is runnable, or it waits for a
+ * futex without a timeout, a call that the kernel restarts. Opens and closes a file in /proc. Sampler, window. */
+bool strobe_linux_may_interrupt(struct strobe_linux *l, uint32_t tid);
+
 /* Returns true when the kernel still has the engine's handler for the stop signal. Returns false forever once the
  * program has installed its own handler by a system call, which no hook sees. From then on the engine sends no signal,
  * because the program's handler would receive it. Takes about 0.1 us. Any thread. */

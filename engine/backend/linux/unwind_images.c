@@ -3,6 +3,7 @@
 #include "engine/base/mix.h"
 
 #include <link.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -89,15 +90,22 @@ static void describe_image(const struct dl_phdr_info *info, struct loaded *out)
     out->key = hash_bytes(out->key, info->dlpi_phdr, sizeof *info->dlpi_phdr * info->dlpi_phnum);
 }
 
-static uint64_t count_list_changes(const struct dl_phdr_info *info)
+/* Android's linker counts changes from API level 30 on. On earlier levels the function adds up a hash of the images'
+ * addresses instead. Returns whether *changes is complete. */
+static bool count_list_changes(const struct dl_phdr_info *info, size_t bytes, uint64_t *changes)
 {
-    return info->dlpi_adds + info->dlpi_subs;
+    if (bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs) {
+        *changes = info->dlpi_adds + info->dlpi_subs;
+        return true;
+    }
+    *changes += strobe_mix64(info->dlpi_addr);
+    return false;
 }
 
 static int collect_image(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
-    (void)bytes, (void)unused;
-    state.changes = count_list_changes(info);
+    (void)unused;
+    count_list_changes(info, bytes, &state.changes);
     if (state.count == STROBE_UNWIND_IMAGES)
         return 1;
     struct loaded *one = &state.found[state.count];
@@ -108,9 +116,7 @@ static int collect_image(struct dl_phdr_info *info, size_t bytes, void *unused)
 
 static int read_changes(struct dl_phdr_info *info, size_t bytes, void *out)
 {
-    (void)bytes;
-    *(uint64_t *)out = count_list_changes(info);
-    return 1;
+    return count_list_changes(info, bytes, out);
 }
 
 static bool is_list_unchanged(void)
@@ -294,6 +300,7 @@ struct strobe_unwind_index *strobe_unwind_images_update(const struct strobe_host
     if (first && !(state.index = map_memory(sizeof *state.index)))
         return NULL;
     state.count = 0;
+    state.changes = 0;
     dl_iterate_phdr(collect_image, NULL);
     if (first)
         mark_never_unloaded();

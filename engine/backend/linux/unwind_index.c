@@ -211,3 +211,33 @@ struct strobe_unwind_rule strobe_unwind_index_find(struct strobe_unwind_index *x
     remember_rule(choose_victim(x, line, generation), pc, generation, &rule);
     return rule;
 }
+
+/* Returns the slot of the image that holds pc, and the image, or NULL. */
+static struct strobe_unwind_slot *find_image(struct strobe_unwind_index *x, uint64_t pc, uint32_t *seq,
+                                             struct strobe_unwind_image *out)
+{
+    uint32_t count = strobe_load_acquire(&x->images);
+    for (uint32_t i = 0; i < count; i++) {
+        struct strobe_unwind_slot *slot = &x->image[i];
+        *seq = strobe_load_acquire(&slot->seq);
+        read_image(slot, out);
+        if (!(*seq & 1) && is_slot_unchanged(slot, *seq) && pc - out->start < out->end - out->start)
+            return slot;
+    }
+    return NULL;
+}
+
+bool strobe_unwind_index_has_tables(struct strobe_unwind_index *x, uint64_t pc)
+{
+    uint32_t seq;
+    struct strobe_unwind_image image;
+    return find_image(x, pc, &seq, &image) && image.frames.bytes;
+}
+
+bool strobe_unwind_index_keeps_fp(struct strobe_unwind_index *x, uint64_t pc)
+{
+    uint32_t seq;
+    struct strobe_unwind_image image;
+    struct strobe_unwind_slot *slot = find_image(x, pc, &seq, &image);
+    return !slot || !image.frames.bytes || image_keeps_fp(slot, seq, &image.frames);
+}

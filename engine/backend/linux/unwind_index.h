@@ -108,4 +108,11 @@ void strobe_unwind_index_remove(struct strobe_unwind_index *x, uint32_t slot);
  * Any context. */
 struct strobe_unwind_rule strobe_unwind_index_find(struct strobe_unwind_index *x, uint64_t pc);
 
+/* Returns whether the image that holds pc has call frame information. Changer only. */
+bool strobe_unwind_index_has_tables(struct strobe_unwind_index *x, uint64_t pc);
+
+/* Returns whether code at pc can be unwound by frame pointers alone: its image keeps them, or no image with call frame
+ * information holds pc. The answer is about the image's functions in general. Changer only. */
+bool strobe_unwind_index_keeps_fp(struct strobe_unwind_index *x, uint64_t pc);
+
 #endif

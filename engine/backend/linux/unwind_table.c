@@ -225,37 +225,58 @@ static enum strobe_walk_end walk_end(enum step how, const struct frame *f, const
     return how == OUT_OF_WINDOW ? STROBE_WALK_CUT : STROBE_WALK_DOUBTFUL;
 }
 
-static enum strobe_walk_end walk_frames(struct strobe_unwind_index *x, const struct strobe_host *host, struct frame *f,
-                                        const struct strobe_window *w, uint64_t *frames_end, uint32_t max,
-                                        uint32_t *count)
+/* `places_end`: NULL, or receives the stack pointer in each frame, which is the canonical frame address of its callee.
+ */
+static inline enum strobe_walk_end walk_frames(struct strobe_unwind_index *x, const struct strobe_host *host,
+                                               struct frame *f, const struct strobe_window *w, uint64_t *frames_end,
+                                               uint64_t *places_end, uint32_t max, uint32_t *count)
 {
     uint32_t n = 0;
     enum step how = STEPPED;
     while (n < max && how == STEPPED) {
         frames_end[-(ptrdiff_t)++n] = f->sort == CALLER ? f->pc : f->pc + 1;
+        if (places_end)
+            places_end[-(ptrdiff_t)n] = f->sp;
         how = step_once(x, host, f, w);
     }
     *count = n;
     return how == STEPPED ? STROBE_WALK_CUT : walk_end(how, f, w);
 }
 
-enum strobe_walk_end strobe_walk_table(struct strobe_unwind_index *x, const struct strobe_host *host,
-                                       const struct strobe_regs *regs, const struct strobe_window *window,
-                                       uint64_t *frames_end, uint32_t max, uint32_t *count)
+static struct frame frame_at(const struct strobe_regs *regs, enum sort sort)
 {
     struct frame f = {.pc = strobe_frame_strip(regs->pc),
                       .sp = regs->sp,
                       .fp = regs->fp,
                       .lr = strobe_frame_strip(regs->lr),
-                      .general = regs->general,
-                      .sort = INNERMOST,
+                      .sort = sort,
                       .fp_known = true,
                       .sp_known = true};
+    if (sort == CALLER)
+        return f;
+    f.general = regs->general;
 #ifdef __x86_64__
     f.bx = regs->general[STROBE_EH_BX];
     f.bx_known = true;
 #endif
-    return walk_frames(x, host, &f, window, frames_end, max, count);
+    return f;
+}
+
+enum strobe_walk_end strobe_walk_table(struct strobe_unwind_index *x, const struct strobe_host *host,
+                                       const struct strobe_regs *regs, const struct strobe_window *window,
+                                       uint64_t *frames_end, uint32_t max, uint32_t *count)
+{
+    struct frame f = frame_at(regs, INNERMOST);
+    return walk_frames(x, host, &f, window, frames_end, NULL, max, count);
+}
+
+enum strobe_walk_end strobe_walk_table_placed(struct strobe_unwind_index *x, const struct strobe_host *host,
+                                              const struct strobe_regs *regs, bool is_caller,
+                                              const struct strobe_window *window, uint64_t *frames_end,
+                                              uint64_t *places_end, uint32_t max, uint32_t *count)
+{
+    struct frame f = frame_at(regs, is_caller ? CALLER : INNERMOST);
+    return walk_frames(x, host, &f, window, frames_end, places_end, max, count);
 }
 
 /* ---- the unwinder ---- */
@@ -281,7 +302,8 @@ static enum strobe_walk_end walk_hooked(uint64_t frame, const struct strobe_wind
     struct frame f = {.sp = frame, .fp = frame, .sort = CALLER, .fp_known = true};
     enum step how = step_by_fp(&f, stack);
     *count = 0;
-    return how == STEPPED ? walk_frames(used_index, NULL, &f, stack, frames_end, max, count) : walk_end(how, &f, stack);
+    return how == STEPPED ? walk_frames(used_index, NULL, &f, stack, frames_end, NULL, max, count)
+                          : walk_end(how, &f, stack);
 }
 
 static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const struct strobe_window *stack,

@@ -29,6 +29,14 @@ enum strobe_walk_end strobe_walk_table(struct strobe_unwind_index *x, const stru
                                        const struct strobe_regs *regs, const struct strobe_window *window,
                                        uint64_t *frames_end, uint32_t max, uint32_t *count);
 
+/* The same, with the place of each frame on the stack: places_end[-1], ... are the frames' stack pointers. With
+ * `is_caller` the walk begins at a return address, regs->pc, in a frame whose stack pointer and frame pointer `regs`
+ * has; its other registers are not known. */
+enum strobe_walk_end strobe_walk_table_placed(struct strobe_unwind_index *x, const struct strobe_host *host,
+                                              const struct strobe_regs *regs, bool is_caller,
+                                              const struct strobe_window *window, uint64_t *frames_end,
+                                              uint64_t *places_end, uint32_t max, uint32_t *count);
+
 /* The unwinder that uses the index passed to strobe_unwind_table_use. */
 extern const struct strobe_unwinder strobe_unwinder_table;
 

@@ -7,24 +7,33 @@
 #include "engine/util/outfile.h"
 
 #include <dirent.h>
+#include <elfutils/libdwelf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* What a file can tell. A later value is preferred. */
+enum rank { EXPORTED_NAMES, ALL_NAMES, WITH_DWARF };
 
 /* The file that was found for one image. */
 struct match {
     char *path;
-    int has_dwarf;
+    enum rank rank;
 };
 
 struct search {
     struct strobe_session *session;
     struct match *matches; /* by image */
     uint32_t image_count;
-    uint32_t in_this; /* files of the current path that belong to the session */
+    uint32_t elf_files; /* ELF files in the current path */
+    uint32_t in_this;   /* files of the current path that belong to the session */
     uint32_t damaged;
     char uuid[40]; /* of the last file, as text */
     struct strobe_error *error;
@@ -37,9 +46,9 @@ static enum strobe_status fail_search(const struct search *s, enum strobe_status
     return status;
 }
 
-static int has_uuid(const struct strobe_image_entry *image)
+static int has_build_id(const struct strobe_image_entry *image)
 {
-    return strobe_load_acquire(&image->published) == 1 && image->build_id_bytes == STROBE_MACHO_UUID_BYTES;
+    return strobe_load_acquire(&image->published) == 1 && image->build_id_bytes > 0;
 }
 
 static void format_uuid(const uint8_t *uuid, char out[40])
@@ -49,28 +58,71 @@ static void format_uuid(const uint8_t *uuid, char out[40])
         at += (size_t)snprintf(out + at, 40 - at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02X" : "%02X", uuid[i]);
 }
 
-/* Assigns the file to each image with its UUID. */
-static enum strobe_status match_images(struct search *s, const char *path, const struct strobe_macho *m)
+/* Assigns the file to each image with its build id. */
+static enum strobe_status match_images(struct search *s, const char *path, const uint8_t *id, uint32_t id_bytes,
+                                       enum rank rank)
 {
-    format_uuid(m->uuid, s->uuid);
     for (uint32_t i = 0; i < s->image_count; i++) {
         struct match *match = &s->matches[i];
         const struct strobe_image_entry *image = &s->session->images[i];
-        if (!has_uuid(image) || memcmp(image->build_id, m->uuid, sizeof m->uuid) != 0)
+        if (!has_build_id(image) || image->build_id_bytes != id_bytes || memcmp(image->build_id, id, id_bytes) != 0)
             continue;
         s->in_this++;
-        if (match->path && (match->has_dwarf || !m->has_dwarf))
+        if (match->path && match->rank >= rank)
             continue;
         char *whole = realpath(path, NULL);
         if (!whole)
             return fail_search(s, STROBE_IO, path, strerror(errno));
         free(match->path);
-        *match = (struct match){whole, m->has_dwarf};
+        *match = (struct match){whole, rank};
         if (strlen(whole) >= STROBE_PATH_BYTES)
             return fail_search(s, STROBE_BAD_INPUT, whole, "its path is too long for a session");
     }
     return STROBE_OK;
 }
+
+/* ---- ELF files */
+
+static enum rank rank_of_elf(Elf *elf)
+{
+    enum rank rank = EXPORTED_NAMES;
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names))
+        return rank;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr head;
+        const char *name = gelf_getshdr(section, &head) ? elf_strptr(elf, names, head.sh_name) : NULL;
+        if (name && (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
+            return WITH_DWARF;
+        if (head.sh_type == SHT_SYMTAB || (name && !strcmp(name, ".gnu_debugdata")))
+            rank = ALL_NAMES;
+    }
+    return rank;
+}
+
+/* Searches an ELF file. Returns STROBE_NO_ENTRY when the file is none. */
+static enum strobe_status search_elf(struct search *s, const char *path)
+{
+    const void *id;
+    enum strobe_status status = STROBE_NO_ENTRY;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    elf_version(EV_CURRENT);
+    Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+    if (elf && elf_kind(elf) == ELF_K_ELF) {
+        ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
+        s->elf_files++;
+        status = bytes > 0 ? match_images(s, path, id,
+                                          bytes < STROBE_BUILD_ID_BYTES ? (uint32_t)bytes : STROBE_BUILD_ID_BYTES,
+                                          rank_of_elf(elf))
+                           : STROBE_OK;
+    }
+    elf_end(elf);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+/* ---- Mach-O files */
 
 static enum strobe_status match_slices(struct search *s, const char *path, const struct strobe_macho_file *file,
                                        struct strobe_macho *m, struct strobe_error *error)
@@ -82,14 +134,15 @@ static enum strobe_status match_slices(struct search *s, const char *path, const
         strobe_error_set(error, "expected a Mach-O file");
     for (uint32_t i = 0; i < count && status == STROBE_OK; i++) {
         status = strobe_macho_read(file->at, &slices[i], m, error);
-        if (status == STROBE_OK && m->has_uuid && (status = match_images(s, path, m)) != STROBE_OK)
+        if (status == STROBE_OK && m->has_uuid && (format_uuid(m->uuid, s->uuid), true) &&
+            (status = match_images(s, path, m->uuid, sizeof m->uuid, m->has_dwarf ? WITH_DWARF : ALL_NAMES)) !=
+                STROBE_OK)
             return status == STROBE_BAD_INPUT ? STROBE_FULL : status;
     }
     return status;
 }
 
-/* Searches one file. A file in a directory may be of any kind. A file that was named must be a Mach-O file. */
-static enum strobe_status search_file(struct search *s, const char *path, int named)
+static enum strobe_status search_macho(struct search *s, const char *path, int named)
 {
     struct strobe_macho_file file;
     struct strobe_error error = {""};
@@ -113,6 +166,13 @@ static enum strobe_status search_file(struct search *s, const char *path, int na
         return fail_search(s, STROBE_BAD_INPUT, path, error.text);
     s->damaged += status != STROBE_NO_ENTRY;
     return STROBE_OK;
+}
+
+/* Searches one file. A file in a directory may be of any kind. A file that was named must be an ELF or Mach-O file. */
+static enum strobe_status search_file(struct search *s, const char *path, int named)
+{
+    enum strobe_status status = search_elf(s, path);
+    return status == STROBE_NO_ENTRY ? search_macho(s, path, named) : status;
 }
 
 static enum strobe_status search_folder(struct search *s, const char *folder, unsigned depth)
@@ -140,7 +200,7 @@ static enum strobe_status search_path(struct search *s, const char *path)
 {
     struct stat st;
     char what[160];
-    s->in_this = 0;
+    s->in_this = s->elf_files = 0;
     s->uuid[0] = '\0';
     if (stat(path, &st))
         return fail_search(s, STROBE_BAD_INPUT, path, strerror(errno));
@@ -148,7 +208,9 @@ static enum strobe_status search_path(struct search *s, const char *path)
     enum strobe_status status = folder ? search_folder(s, path, 0) : search_file(s, path, 1);
     if (status != STROBE_OK || s->in_this)
         return status;
-    if (!s->uuid[0])
+    if (s->elf_files)
+        snprintf(what, sizeof what, "%s of no image of the session", folder ? "its files are" : "it is");
+    else if (!s->uuid[0])
         snprintf(what, sizeof what, "expected a Mach-O file for arm64 or x86_64 with a UUID%s", folder ? " in it" : "");
     else
         snprintf(what, sizeof what, "UUID %s is of no image of the session", s->uuid);
@@ -159,12 +221,12 @@ static void set_image_paths(struct search *s, struct strobe_dsym_found *out)
 {
     for (uint32_t i = 0; i < s->image_count; i++) {
         struct strobe_image_entry *image = &s->session->images[i];
-        out->images += has_uuid(image) != 0;
+        out->images += has_build_id(image) != 0;
         if (!s->matches[i].path)
             continue;
         snprintf(image->path, sizeof image->path, "%s", s->matches[i].path);
         out->found++;
-        out->with_dwarf += s->matches[i].has_dwarf != 0;
+        out->with_dwarf += s->matches[i].rank == WITH_DWARF;
     }
     out->damaged = s->damaged;
 }
@@ -200,12 +262,13 @@ enum strobe_status strobe_dsym(const char *session, const char *output, const ch
     s.session = &reader->session;
     s.image_count = reader->image_count;
     for (uint32_t i = 0; i < s.image_count; i++)
-        with_uuid += has_uuid(&s.session->images[i]) != 0;
+        with_uuid += has_build_id(&s.session->images[i]) != 0;
     s.matches = calloc((size_t)s.image_count + 1, sizeof *s.matches);
     if (!s.matches)
         status = fail_search(&s, STROBE_IO, session, strerror(ENOMEM));
     else if (!with_uuid)
-        status = fail_search(&s, STROBE_BAD_INPUT, session, "expected a session with images that have UUIDs");
+        status =
+            fail_search(&s, STROBE_BAD_INPUT, session, "expected a session with images that have UUIDs or build ids");
     for (size_t i = 0; i < path_count && status == STROBE_OK; i++)
         status = search_path(&s, paths[i]);
     if (status == STROBE_OK) {

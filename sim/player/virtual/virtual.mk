@@ -1,6 +1,7 @@
 # Fake runtimes in virtual time: the player, the engine and the runtimes' threads, compiled again over the virtual
 # kernel's implementation of POSIX. Included by the Makefile.
 
+# stop.c takes the place of the Linux host's suspend.c.
 virtual_src   := $(wildcard sim/player/virtual/*.c)
 virtual_src   := $(filter-out sim/player/virtual/device.c,$(virtual_src))
 # The app: the part of the player that makes the scenario's calls. It is a library, so its calls go through slots of a
@@ -9,7 +10,8 @@ virtual_app   := $(addprefix sim/player/,queue.c executor_art.c executor_frames.
 # Sources compiled again. The lab's build of the engine itself is used as it is.
 virtual_again := sim/player/art.c sim/player/notes.c sim/player/play.c sim/fake/art/pthreads.c \
                  $(filter-out $(lab_backend),$(art_src)) \
-                 $(addprefix engine/backend/linux/,host_linux.c suspend.c handshake.c)
+                 $(addprefix engine/backend/linux/,host_linux.c images.c maps.c unwind_table.c unwind_index.c \
+                   unwind_images.c eh_frame.c eh_entry.c)
 virtual_mach_src := $(wildcard sim/player/virtual/mach/*.c)
 sources       += $(virtual_src) $(virtual_mach_src) sim/player/virtual/device.c
 

@@ -19,6 +19,8 @@ void capture_config(struct strobe_config *config)
     config->names_bytes = 1 << 16;
 }
 
+bool capture_managed_only;
+
 bool capture_begin(struct contract *c, const struct strobe_config *config, struct capture *out)
 {
     return capture_begin_with(c, config, (struct strobe_art_options){0}, out);
@@ -44,6 +46,7 @@ bool capture_begin_with(struct contract *c, const struct strobe_config *config, 
     o.session_path = out->path;
     o.library = c->art.library_name;
     o.api = c->art.api;
+    o.managed_only |= capture_managed_only;
     enum strobe_status status = strobe_art_start(c->art.vm, &o, &out->status, &error);
     if (!CHECK(c, status == STROBE_OK, "%s", error.text))
         unlink(out->path);
@@ -139,17 +142,20 @@ uint32_t capture_thread(const struct capture *k, const char *name)
 const char *capture_frame(const struct capture *k, uint32_t stack, uint32_t depth)
 {
     static char text[256];
-    uint64_t frames[STROBE_STACK_DEPTH_MAX], at = 0;
-    uint32_t count;
-    struct strobe_named_address n;
-    if (strobe_stack_frames(&k->session.stacks, stack, frames, STROBE_STACK_DEPTH_MAX, &count) != STROBE_OK ||
-        depth >= count)
+    uint64_t frames[STROBE_STACK_DEPTH_MAX];
+    uint32_t count, managed = 0;
+    if (strobe_stack_frames(&k->session.stacks, stack, frames, STROBE_STACK_DEPTH_MAX, &count) != STROBE_OK)
         return "";
-    while (strobe_names_next(&k->session.names, &at, &n))
-        if (n.address == frames[count - 1 - depth]) {
-            snprintf(text, sizeof text, "%.*s", (int)n.bytes, n.text);
-            return text;
-        }
+    while (count) {
+        struct strobe_named_address n;
+        uint64_t at = 0;
+        count--;
+        while (strobe_names_next(&k->session.names, &at, &n))
+            if (n.address == frames[count] && managed++ == depth) {
+                snprintf(text, sizeof text, "%.*s", (int)n.bytes, n.text);
+                return text;
+            }
+    }
     return "";
 }
 

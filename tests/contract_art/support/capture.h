@@ -17,6 +17,9 @@ struct capture {
 /* Fills in a config for tests, with which every event and every scope is recorded. */
 void capture_config(struct strobe_config *config);
 
+/* Captures have managed frames only while it is set. */
+extern bool capture_managed_only;
+
 /* Begins a capture into a new session, as an app does that supplies no inline hooker. Returns false, and fails the
  * case, when the capture does not begin. */
 bool capture_begin(struct contract *c, const struct strobe_config *config, struct capture *out);
@@ -44,8 +47,8 @@ uint64_t capture_requests(const struct capture *k, enum strobe_kind kind);
 /* Returns the index in the session's table of the thread with this name; UINT32_MAX when there is none. */
 uint32_t capture_thread(const struct capture *k, const char *name);
 
-/* Returns the name of a frame of a stack, counted from the innermost. Returns "" when there is no such frame or it has
- * no name. */
+/* Returns the name of a managed frame of a stack, counted from the innermost managed frame. Returns "" when there is no
+ * such frame. */
 const char *capture_frame(const struct capture *k, uint32_t stack, uint32_t depth);
 
 /* Calls a static method of the workload's class Main. */

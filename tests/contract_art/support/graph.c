@@ -160,6 +160,24 @@ static void print_odd_stack(const struct check *c, const struct strobe_record *r
     fprintf(stderr, "\n");
 }
 
+static bool is_native(const struct strobe_session *s, uint64_t address)
+{
+    for (uint32_t i = 0; i < strobe_session_image_count(s); i++)
+        if (address - 1 - s->images[i].start < s->images[i].end - s->images[i].start)
+            return true;
+    return false;
+}
+
+/* The call graph is that of managed methods. Returns the number of managed frames, which it moves to the begin. */
+static uint32_t drop_native_frames(const struct strobe_session *s, uint64_t *frames, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_native(s, frames[i]))
+            frames[kept++] = frames[i];
+    return kept;
+}
+
 static void check_record(void *ctx, const struct strobe_record *r)
 {
     struct check *c = ctx;
@@ -174,7 +192,8 @@ static void check_record(void *ctx, const struct strobe_record *r)
     c->tally.records++;
     if (key >= c->seen_count)
         return;
-    if (!c->seen[key]) {
+    count = drop_native_frames(&c->k->session, frames, count);
+    if (!c->seen[key] && count) {
         c->seen[key] = is_right(c, frames, count, cut) ? 1 : 2;
         c->tally.stacks++;
         c->tally.cut += cut;

@@ -1,5 +1,7 @@
 /* Names for addresses, on small programs that the test builds. The programs are not loaded, because addresses of a
  * session are looked up in files only. */
+#include "engine/base/error.h"
+#include "engine/trace/symbols/dsym.h"
 #include "engine/trace/symbols/symbols.h"
 
 #include "engine/trace/symbols/demangle.h"
@@ -430,6 +432,48 @@ static void a_file_that_differs_from_the_recorded_one_is_not_used(void **state)
     done(s);
 }
 
+/* The image of a library on a device, as the session names it, with the build id of lib.so. */
+static void make_session_of_a_device(void)
+{
+    const char *name = "[a device's]";
+    make_session(&name, 1);
+    snprintf(session.images[0].path, sizeof session.images[0].path, "/data/app/lib.so");
+    memcpy(session.images[0].build_id, (const uint8_t[]){1, 2, 3, 4}, 4);
+    session.images[0].build_id_bytes = 4;
+    strobe_session_unmap(&session);
+}
+
+static void a_library_of_a_device_is_found_by_its_build_id(void **state)
+{
+    (void)state;
+    char from[300], to[300], folder[300];
+    const char *const paths[] = {folder};
+    struct strobe_dsym_found found;
+    struct strobe_error error = {""};
+    struct strobe_symbols *s;
+    build(functions, "-O1 -Wl,--build-id=0x01020304", "lib.so");
+    uint64_t first = address_of("lib.so", "first");
+    /* The first file has exported names only, and the last one is of another build. */
+    temp_dir_run("mkdir -p symbols/a symbols/b && cp lib.so symbols/b/unstripped.so && "
+                 "strip -o symbols/a/stripped.so lib.so && rm lib.so");
+    build(functions, "-g -O1 -Wl,--build-id=0x01020305", "symbols/b/other.so");
+    snprintf(from, sizeof from, "%s", temp_dir_path("session"));
+    snprintf(to, sizeof to, "%s", temp_dir_path("named"));
+    snprintf(folder, sizeof folder, "%s", temp_dir_path("symbols"));
+    make_session_of_a_device();
+    if (strobe_dsym(from, to, paths, 1, 1, &found, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
+    assert_true(found.images == 1 && found.found == 1 && found.with_dwarf == 0);
+    assert_int_equal(strobe_session_open(to, &session), STROBE_OK);
+    assert_int_equal(strobe_symbols_open(&session, 0, &s), STROBE_OK);
+    assert_string_equal(one(s, first).function, "first");
+    done(s);
+    snprintf(folder, sizeof folder, "%s", temp_dir_path("symbols/b/other.so"));
+    make_session_of_a_device();
+    assert_int_equal(strobe_dsym(from, to, paths, 1, 1, &found, &error), STROBE_BAD_INPUT);
+    assert_non_null(strstr(error.text, "other.so: it is of no image of the session"));
+}
+
 static void damaged_libraries_give_placeholders_and_no_harm(void **state)
 {
     (void)state;
@@ -612,6 +656,7 @@ int main(void)
         cmocka_unit_test(a_function_without_a_name_gets_a_placeholder_S57),
         cmocka_unit_test(the_vdso_has_names_while_the_kernel_is_the_same),
         cmocka_unit_test(a_file_that_differs_from_the_recorded_one_is_not_used),
+        cmocka_unit_test(a_library_of_a_device_is_found_by_its_build_id),
         cmocka_unit_test(damaged_libraries_give_placeholders_and_no_harm),
         cmocka_unit_test(cplusplus_and_rust_names_are_readable),
         cmocka_unit_test(of_several_names_the_plain_one_is_shown),

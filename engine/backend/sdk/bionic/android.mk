@@ -12,10 +12,11 @@ kernel_asm_x86_64 := /usr/include/x86_64-linux-gnu
 
 bionic       := engine/backend/sdk/bionic
 emutls       := engine/backend/common/emutls.c
-# Sources that only programs recorded from the command line need: clocks of perf events, which apps may not open, the
-# main thread's stack, and unwinding by .eh_frame, because Android's runtime walks its own stacks.
-not_android  := $(patsubst %,engine/backend/linux/%.c,cpu_clock task_clock descriptors eh_entry eh_frame main_stack \
-                  unwind_images unwind_index unwind_table)
+# Sources that only programs recorded from the command line need: clocks of perf events, which apps may not open, and the
+# main thread's stack.
+not_android  := $(patsubst %,engine/backend/linux/%.c,cpu_clock task_clock descriptors main_stack)
+# Unwinding by .eh_frame, which 32-bit ARM does not have.
+not_armv7    := $(patsubst %,engine/backend/linux/%.c,eh_entry eh_frame unwind_images unwind_index unwind_table)
 android_src  := $(filter-out $(not_android),$(capture_src)) $(art_src) $(wildcard $(bionic)/*.[cS]) $(emutls)
 android_flags = --target=$(android_$1) -std=c11 -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra \
                 -Werror -Wvla -Wshadow -nostdlibinc -I. -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' \
@@ -48,7 +49,7 @@ $B/android/$1/libc.so: $B/android/$1/libc.syms $(bionic)/stub
 $B/android/$1/libdl.so: $(bionic)/libdl.syms $(bionic)/stub | $B/android/$1/kernel
 	$$(call run,ld)$(bionic)/stub $(android_$1) libdl.so LIBC $$< $$@
 
-$B/android/$1/libstrobe.so: $(patsubst %,$B/android/$1/%.o,$(basename $(android_src))) $B/android/$1/libc.so \
+$B/android/$1/libstrobe.so: $(patsubst %,$B/android/$1/%.o,$(basename $(filter-out $(not_$1),$(android_src)))) $B/android/$1/libc.so \
                             $B/android/$1/libdl.so
 	$$(call run,ld)clang --target=$(android_$1) -shared -nostdlib -fuse-ld=lld -Wl,-soname,libstrobe.so \
 	    -Wl,-z,max-page-size=16384,-z,now,-z,relro,--hash-style=both,--build-id,--no-undefined -o $$@ $$^

@@ -308,8 +308,9 @@ static bool run_code(struct fake_thread *self, struct fake_method *m, const uint
         fake_throw_overflow(self);
         return false;
     }
-    return interpret_activate(self, m, words, alloca(bytes), result); /* one more register: the object whose lock the
-                                                               method holds */
+    void *memory = alloca(bytes); /* one more register: the object whose lock the method holds */
+    memset(memory, 0, bytes);     /* no old frame records, see fake_invoke */
+    return interpret_activate(self, m, words, memory, result);
 }
 
 bool fake_execute(struct fake_thread *self, struct fake_method *m, const uint32_t *words, union fake_value *result)
@@ -342,7 +343,7 @@ static void to_words(const struct fake_method *m, const union fake_value *argume
 bool fake_invoke(struct fake_thread *self, struct fake_method *m, const union fake_value *arguments,
                  union fake_value *result)
 {
-    uint32_t words[256];
+    uint32_t words[256] = {0}; /* a runtime has no old frame records between managed frames and their entry */
     FAKE_CHECK(m->argument_words <= sizeof words / sizeof *words);
     to_words(m, arguments, words);
     if (fake_stack_left(self) < FAKE_RUN_BYTES) {

@@ -1,0 +1,329 @@
+#include "engine/backend/art/frames.h"
+
+#if STROBE_ART_NATIVE_FRAMES
+#include "engine/backend/linux/unwind_table.h"
+#endif
+#include "engine/base/hint.h"
+
+#include <string.h>
+
+/* ---- managed frames ---- */
+
+enum strobe_walk_end strobe_art_walk_managed(struct strobe_art_walk *w, const struct strobe_libart *a, void *thread)
+{
+    struct strobe_art_found *f = &w->found;
+    f->native_count = f->native_kept = 0;
+    f->native_cut = false;
+    return strobe_art_walk_places(w, a, thread, f->method + STROBE_STACK_DEPTH_MAX,
+                                  f->method_place + STROBE_STACK_DEPTH_MAX, STROBE_STACK_DEPTH_MAX, &f->managed_count);
+}
+
+/* Return the i-th managed frame, counted from the innermost. */
+static inline uint64_t managed_method(const struct strobe_art_found *f, uint32_t i)
+{
+    return f->method[STROBE_STACK_DEPTH_MAX - 1 - i];
+}
+
+static inline uint64_t managed_place(const struct strobe_art_found *f, uint32_t i)
+{
+    return f->method_place[STROBE_STACK_DEPTH_MAX - 1 - i];
+}
+
+/* ---- merging ---- */
+
+static inline bool place_ends_fragment(uint64_t place)
+{
+    return place & STROBE_ART_PLACE_ENDS;
+}
+
+/* A native frame can't lie between two managed frames of one fragment. When one seems to, what was taken for its record
+ * was other data, so the frames from there on are dropped. Returns the number of native frames to use. */
+static uint32_t count_plausible(const struct strobe_art_found *f)
+{
+    uint32_t m = 0, n = 0;
+    for (; n < f->native_kept; n++) {
+        while (m < f->managed_count && managed_place(f, m) < f->pc_place[n])
+            m++;
+        if (m && m < f->managed_count && !place_ends_fragment(managed_place(f, m - 1)))
+            return n;
+    }
+    return n;
+}
+
+enum strobe_walk_end strobe_art_merge_frames(struct strobe_art_walk *w, enum strobe_walk_end managed,
+                                             enum strobe_walk_end native, uint64_t *frames_end, uint32_t max,
+                                             uint32_t *count)
+{
+    const struct strobe_art_found *f = &w->found;
+    uint32_t natives = count_plausible(f), m = 0, n = 0, all = 0;
+    while (all < max && (m < f->managed_count || n < natives)) {
+        bool takes_native = n < natives && (m == f->managed_count || f->pc_place[n] <= managed_place(f, m));
+        frames_end[-(ptrdiff_t)++all] = takes_native ? f->pc[n++] : managed_method(f, m++);
+    }
+    *count = all;
+    if (managed == STROBE_WALK_CUT || f->native_cut || m < f->managed_count || n < natives)
+        return STROBE_WALK_CUT;
+    if (natives < f->native_kept)
+        return STROBE_WALK_DOUBTFUL;
+    return native;
+}
+
+#if STROBE_ART_NATIVE_FRAMES
+
+/* ---- native frames ---- */
+
+struct native_walk {
+    struct strobe_art_frames *frames;
+    struct strobe_art_found *found;
+    const struct strobe_host *host; /* reads code; NULL: no code is read */
+    const struct strobe_window *stack;
+    uint64_t reached;     /* the walk has passed the stack below this address */
+    bool broken;          /* the chain ended at code of no image */
+    bool wants_one_chain; /* all candidates for an entry must be one chain, see find_entry */
+};
+
+/* Returns false when there is no space for the frame. */
+static inline bool add_native(struct strobe_art_found *f, uint64_t pc, uint64_t place, uint32_t bits)
+{
+    if (bits & STROBE_ART_CODE_RUNTIME)
+        return true;
+    if (f->native_count == STROBE_STACK_DEPTH_MAX) {
+        f->native_cut = true;
+        return false;
+    }
+    f->pc[f->native_count] = pc;
+    f->pc_place[f->native_count++] = place;
+    if (!(bits & STROBE_ART_CODE_LIBC))
+        f->native_kept = f->native_count;
+    return true;
+}
+
+/* Walks by call frame information to the end. */
+static enum strobe_walk_end walk_by_tables(struct native_walk *w, const struct strobe_regs *regs, bool is_caller)
+{
+    struct strobe_art_found *f = w->found;
+    uint64_t *pcs = f->table_pc + STROBE_STACK_DEPTH_MAX, *places = f->table_place + STROBE_STACK_DEPTH_MAX;
+    uint32_t count;
+    enum strobe_walk_end end = strobe_walk_table_placed(w->frames->index, is_caller ? NULL : w->host, regs, is_caller,
+                                                        w->stack, pcs, places, STROBE_STACK_DEPTH_MAX, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t pc = pcs[-1 - (ptrdiff_t)i], place = places[-1 - (ptrdiff_t)i];
+        uint32_t bits = strobe_art_code_at(w->frames->code, pc - 1);
+        w->reached = place;
+        w->broken = !(bits & STROBE_ART_CODE_IMAGE);
+        if (w->broken)
+            return STROBE_WALK_DOUBTFUL;
+        if (!add_native(f, pc, place, bits))
+            return STROBE_WALK_CUT;
+    }
+    f->native_cut |= count == STROBE_STACK_DEPTH_MAX && end == STROBE_WALK_CUT;
+    w->broken = end != STROBE_WALK_ROOT && !f->native_cut;
+    return w->broken ? STROBE_WALK_DOUBTFUL
+                     : end; /* the window is the whole stack: what is outside of it is no frame */
+}
+
+/* Walks from the frame record at `fp`. The place of a caller is its own frame record. */
+static STROBE_READS_STACKS enum strobe_walk_end walk_by_records(struct native_walk *w, uint64_t fp)
+{
+    const struct strobe_window *s = w->stack;
+    const uint64_t beyond = sizeof(struct strobe_frame_record) - 1;
+    const uint64_t room = s->high - s->low > beyond ? s->high - s->low - beyond : 0;
+    struct strobe_art_code *code = w->frames->code;
+    uint64_t last = 0, page = UINT64_MAX;
+    uint32_t bits = 0;
+    w->broken = false;
+    for (fp = strobe_frame_pointer(fp); fp - s->low < room && !(fp & (sizeof(uintptr_t) - 1));) {
+        const struct strobe_frame_record *r = (const struct strobe_frame_record *)(uintptr_t)(fp + s->bias);
+        uint64_t next = strobe_frame_pointer(r->next), pc = strobe_frame_strip(r->return_address);
+        w->reached = last = fp;
+        if (pc == 0)
+            return STROBE_WALK_ROOT;
+        if (pc >> STROBE_ART_CODE_PAGE_BITS != page) {
+            page = pc >> STROBE_ART_CODE_PAGE_BITS;
+            bits = strobe_art_code_at(code, pc - 1);
+        }
+        w->broken = !(bits & STROBE_ART_CODE_IMAGE);
+        if (w->broken)
+            return STROBE_WALK_DOUBTFUL;
+        uint64_t sp = fp + sizeof(struct strobe_frame_record);
+        if (bits & STROBE_ART_CODE_TABLES && w->frames->index)
+            return walk_by_tables(w, &(struct strobe_regs){.pc = pc, .sp = sp, .fp = next}, true);
+        if (!add_native(w->found, pc, next > fp ? next : next ? sp : UINT64_MAX, bits))
+            return STROBE_WALK_CUT;
+        if (next == 0)
+            return STROBE_WALK_ROOT;
+        if (next <= fp)
+            break;
+        fp = next;
+    }
+    w->broken = true;
+    return s->root && last >= s->root ? STROBE_WALK_ROOT : STROBE_WALK_DOUBTFUL;
+}
+
+/* ---- where native code has called managed code ---- */
+
+enum { CODE_BYTES = 8 };
+
+/* Copies the code before `pc`. The runtime is never unloaded, so its code is read in place unless it is only
+ * executable. */
+static bool read_code_before(const struct strobe_host *host, uint64_t pc, uint32_t bits, uint8_t code[CODE_BYTES])
+{
+    size_t copied;
+    if (bits & STROBE_ART_CODE_READABLE) {
+        memcpy(code, (const void *)(uintptr_t)(pc - CODE_BYTES), CODE_BYTES);
+        return true;
+    }
+    return host && host->read(host->ctx, pc - CODE_BYTES, code, CODE_BYTES, &copied) == STROBE_OK &&
+           copied == CODE_BYTES;
+}
+
+/* Returns whether the instruction before `pc`, in code with `bits`, is a call. */
+static bool is_after_call(const struct strobe_host *host, uint64_t pc, uint32_t bits)
+{
+    uint8_t code[CODE_BYTES];
+    if (!read_code_before(host, pc, bits, code))
+        return false;
+#ifdef __aarch64__
+    uint32_t word;
+    memcpy(&word, code + 4, sizeof word);
+    return (word & 0xfc000000u) == 0x94000000u || (word & 0xfffff000u) == 0xd63f0000u; /* bl; blr, blraa, blrab... */
+#else
+    /* call rel32; call *register; call *memory, whose length follows from its second byte */
+    return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0xf8) == 0xd0) ||
+           (code[5] == 0xff && ((code[6] & 0xf8) == 0x50 || code[6] == 0x14)) || (code[4] == 0xff && code[5] == 0x54) ||
+           (code[2] == 0xff && ((code[3] & 0xf8) == 0x90 || code[3] == 0x15)) ||
+           (code[1] == 0xff && (code[2] == 0x94 || code[2] == 0x14));
+#endif
+}
+
+/* Returns whether a frame record is at `at`, whose return address is in an image with `bits`. Sets *next. */
+static STROBE_READS_STACKS bool is_record(const struct native_walk *w, uint64_t at, uint32_t bits, uint64_t *next)
+{
+    const struct strobe_window *s = w->stack;
+    if (at & (sizeof(uintptr_t) - 1) || at < s->low || s->high - at < sizeof(struct strobe_frame_record))
+        return false;
+    const struct strobe_frame_record *r = (const struct strobe_frame_record *)(uintptr_t)(at + s->bias);
+    uint64_t pc = strobe_frame_strip(r->return_address);
+    *next = strobe_frame_pointer(r->next);
+    if (*next <= at || *next >= s->high || !pc)
+        return false;
+    uint32_t there = strobe_art_code_at(w->frames->code, pc - CODE_BYTES) & strobe_art_code_at(w->frames->code, pc - 1);
+    return (there & bits) == bits && is_after_call(w->host, pc, there);
+}
+
+/* Follows a chain of records from `at` upward, and returns the first one that is not below `to`. */
+static STROBE_READS_STACKS uint64_t follow_records(const struct strobe_window *s, uint64_t at, uint64_t to)
+{
+    while (at < to && at >= s->low && s->high - at >= sizeof(struct strobe_frame_record)) {
+        uint64_t next = strobe_frame_pointer(((const struct strobe_frame_record *)(uintptr_t)(at + s->bias))->next);
+        if (next <= at || next & (sizeof(uintptr_t) - 1))
+            return UINT64_MAX;
+        at = next;
+    }
+    return at;
+}
+
+/* Returns the record of the function that entered the fragment whose outermost frame is the i-th, or 0. */
+static uint64_t find_entry(const struct native_walk *w, uint32_t i)
+{
+    const struct strobe_art_found *f = w->found;
+    uint64_t at = (managed_place(f, i) & ~STROBE_ART_PLACE_ENDS) + sizeof(uintptr_t), entry = 0;
+    uint64_t end = at + STROBE_ART_ENTRY_BYTES, next, after;
+    if (i + 1 < f->managed_count && managed_place(f, i + 1) < end)
+        end = managed_place(f, i + 1);
+    for (at &= ~(uint64_t)(sizeof(uintptr_t) - 1); at < end; at += sizeof(uintptr_t)) {
+        if (!is_record(w, at, STROBE_ART_CODE_IMAGE | STROBE_ART_CODE_RUNTIME, &next) ||
+            !is_record(w, next, STROBE_ART_CODE_IMAGE, &after))
+            continue;
+        if (!w->wants_one_chain)
+            return at;
+        if (entry && follow_records(w->stack, entry, at) != at)
+            return 0;
+        entry = entry ? entry : at;
+    }
+    return entry;
+}
+
+/* Continues a walk whose chain has ended, or has not begun, outside of managed frames, as often as necessary. */
+static enum strobe_walk_end walk_on(struct native_walk *w, enum strobe_walk_end end)
+{
+    const struct strobe_art_found *f = w->found;
+    bool lost = false;
+    for (uint32_t i = 0; i < f->managed_count && w->broken; i++) {
+        uint64_t place = managed_place(f, i), entry;
+        if (place < w->reached || !place_ends_fragment(place))
+            continue;
+        entry = find_entry(w, i);
+        if (entry)
+            end = walk_by_records(w, entry);
+        lost |= !entry;
+    }
+    if (!w->broken && !lost)
+        return end;
+    strobe_add_relaxed(&w->frames->gaps, 1);
+    bool managed_outside = f->managed_count && managed_place(f, f->managed_count - 1) > w->reached;
+    return managed_outside || !w->broken ? STROBE_WALK_ROOT : end;
+}
+
+/* ---- walks ---- */
+
+static enum strobe_walk_end native_end(struct native_walk *w, enum strobe_walk_end end)
+{
+    if (w->broken && end == STROBE_WALK_DOUBTFUL)
+        end = walk_on(w, end);
+    /* The C library's frames stay when it is not known what is outside of them. */
+    if (end != STROBE_WALK_ROOT || (!w->found->native_kept && !w->found->managed_count))
+        w->found->native_kept = w->found->native_count;
+    return end;
+}
+
+enum strobe_walk_end strobe_art_walk_whole(struct strobe_art_frames *f, struct strobe_art_walk *w,
+                                           const struct strobe_libart *a, void *thread, uint64_t frame,
+                                           const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
+                                           uint32_t *count)
+{
+    if (!f->on)
+        return strobe_art_walk(w, a, thread, frames_end, NULL, max, count);
+    enum strobe_walk_end managed = strobe_art_walk_managed(w, a, thread);
+    struct native_walk n = {.frames = f, .found = &w->found, .host = f->host, .stack = stack};
+    enum strobe_walk_end native = native_end(&n, walk_by_records(&n, frame));
+    return strobe_art_merge_frames(w, managed, native, frames_end, max, count);
+}
+
+enum strobe_walk_end strobe_art_walk_native(struct strobe_art_frames *f, const struct strobe_host *host,
+                                            struct strobe_art_walk *w, const struct strobe_regs *regs,
+                                            const struct strobe_window *stack)
+{
+    struct native_walk n = {.frames = f, .found = &w->found, .host = host, .stack = stack};
+    if (!regs) { /* no chain has led here, so nothing but the candidates themselves tells old records apart */
+        n.broken = n.wants_one_chain = true;
+        return native_end(&n, STROBE_WALK_DOUBTFUL);
+    }
+    if (f->index)
+        return native_end(&n, walk_by_tables(&n, regs, false));
+    uint32_t bits = strobe_art_code_at(f->code, regs->pc);
+    if (bits & STROBE_ART_CODE_IMAGE)
+        add_native(n.found, strobe_frame_strip(regs->pc) + 1, regs->sp, bits);
+    return native_end(&n, walk_by_records(&n, regs->fp));
+}
+
+#else
+
+enum strobe_walk_end strobe_art_walk_whole(struct strobe_art_frames *f, struct strobe_art_walk *w,
+                                           const struct strobe_libart *a, void *thread, uint64_t frame,
+                                           const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
+                                           uint32_t *count)
+{
+    (void)f, (void)frame, (void)stack;
+    return strobe_art_walk(w, a, thread, frames_end, NULL, max, count);
+}
+
+enum strobe_walk_end strobe_art_walk_native(struct strobe_art_frames *f, const struct strobe_host *host,
+                                            struct strobe_art_walk *w, const struct strobe_regs *regs,
+                                            const struct strobe_window *stack)
+{
+    (void)f, (void)host, (void)w, (void)regs, (void)stack;
+    return STROBE_WALK_ROOT;
+}
+
+#endif
