@@ -62,6 +62,7 @@ struct sim_track {
     uint32_t tid, generation; /* unique together; generation counts from 1 per tid */
     char name[32];
     bool is_main;
+    uint32_t spec;             /* truth: the thread spec of the scenario */
     uint64_t begin_ns, end_ns; /* end_ns: the latest time so far, until sim_track_end */
     struct sim_event *events;
     size_t event_count, event_room;
