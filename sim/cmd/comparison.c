@@ -8,12 +8,8 @@
 static const struct {
     const char *field, *title;
 } columns[] = {
-    {"agreement", "exact"},
-    {"agreement_resolved", "resolved"},
-    {"blocked_error", "blocked"},
-    {"waker_precision", "precision"},
-    {"waker_recall", "recall"},
-    {"overhead", "overhead"},
+    {"agreement", "exact"},           {"agreement_resolved", "resolved"}, {"blocked_error", "blocked"},
+    {"waker_precision", "precision"}, {"waker_recall", "recall"},         {"overhead", "overhead"},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns, NAME_WIDTH = 20, WIDTH = 10, BESIDE = 2 /* of other policies */ };
 

@@ -23,8 +23,9 @@ struct sim_cells {
 
 struct sim_cell *sim_cell_at(const struct sim_cells *c, uint32_t backend, uint32_t scenario, uint32_t policy);
 
-/* Prints one table for each backend: a line for each scenario with the first policy's exact and resolved agreement, error
- * of blocked time, precision and recall of wakers, overhead; then exact and resolved agreement of each further policy.
+/* Prints one table for each backend: a line for each scenario with the first policy's exact and resolved agreement,
+ * error of blocked time, precision and recall of wakers, overhead; then exact and resolved agreement of each further
+ * policy.
  * A scenario that could not be played has the reason instead. */
 void sim_cells_print(const struct sim_cells *c, FILE *out);
 

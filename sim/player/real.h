@@ -59,7 +59,8 @@ struct sim_real_options {
 bool sim_real_has(const char *policy);
 
 /* Returns why a policy cannot capture with these options, as text for users, or NULL when it can. The engine always
- * can. `ideal` samples the truth of a run of the engine in a runtime. NetEase's capture requires an Android runtime, policies by probes require real threads without a runtime. */
+ * can. `ideal` samples the truth of a run of the engine in a runtime. NetEase's capture requires an Android runtime,
+ * policies by probes require real threads without a runtime. */
 const char *sim_real_refuses(const char *policy, const char *runtime, bool is_virtual);
 
 /* Returns the name of the file that contains a policy's capture. */

@@ -190,12 +190,13 @@ numbers_of_both_tables_agree() {
         $1 == "locks" { found = $column["fake30"] == exact } END { exit !found }' "$work/brief"
 }
 
-scenario='duration 100ms\nimage a managed { method A.run { forever { compute 1ms; sleep 1ms } } }\nthread main main run A.run\n'
+scenario='duration 100ms\nimage a managed { method A.run { forever { compute 1ms; sleep 1ms } } }\n'
+scenario+='thread main main run A.run\n'
 printf "scenario fine \"\"\n$scenario" >"$work/fine.scn"
 printf "scenario odd \"\"\n${scenario//A.run/java.lang.A.run}" >"$work/odd.scn"
-printf "scenario held \"\"\n${scenario}expect agreement strobe on fake30 0.1..1\nexpect agreement strobe on mach 0..0.1\n" \
-    >"$work/held.scn"
-printf "scenario held \"\"\n${scenario}expect agreement strobe on fake 0..0.1\n" >"$work/broken.scn"
+expected='expect agreement strobe on'
+printf "scenario held \"\"\n$scenario$expected fake30 0.1..1\n$expected mach 0..0.1\n" >"$work/held.scn"
+printf "scenario held \"\"\n$scenario$expected fake 0..0.1\n" >"$work/broken.scn"
 
 check 'each backend has a table, with `ideal` beside' compare tables 0 --runtime virtual "$locks" -j 2
 check 'the tables name the backends' says tables '^host: simulated host' '^fake24: fake Android runtime, API level 24' \
