@@ -73,7 +73,8 @@ static void *run_actor(void *arg)
     const struct sim_thread_spec *spec = &p->scenario->threads[a->spec];
     char name[32];
     sim_notes_name(spec, a->index, name);
-    name[15] = '\0';
+    if (!p->runtime || !p->runtime->long_names)
+        name[15] = '\0';
     pthread_setname_np(pthread_self(), name);
     bool entered = p->executor->enter(a, name);
     if (!entered)

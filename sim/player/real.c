@@ -8,6 +8,7 @@
 #include "sim/player/others.h"
 #include "sim/player/probe_claims.h"
 #include "sim/player/work.h"
+#include "sim/runtime/session_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,6 +94,8 @@ static enum strobe_status create_empty_session(const struct job *j)
     config.message_per_poll = j->scenario->queue_count > 0;
     if (job_is_managed(j))
         config.names_bytes = NAMES_BYTES;
+    else if (on_mach(j))
+        config.names_bytes = sim_session_names_bytes(j->scenario);
     config.depth_max += OWN_FRAMES;
     if (config.depth_max > STROBE_STACK_DEPTH_MAX)
         config.depth_max = STROBE_STACK_DEPTH_MAX;

@@ -87,6 +87,9 @@ struct fake_mach_app {
 /* Returns the app's own image, which exists from the first call on. */
 FAKE_MACH_API struct fake_mach_app *fake_mach_app(void);
 
+/* Darwin's pthread_setname_np: names the calling thread, with up to 63 characters. */
+FAKE_MACH_API int fake_mach_set_name(const char *name);
+
 /* Maps another image with the same pointers, notifies the listeners (add), and returns its header. NULL: no memory. */
 FAKE_MACH_API const struct mach_header_64 *fake_mach_image_open(const char *path);
 FAKE_MACH_API struct fake_mach_app *fake_mach_image_app(const struct mach_header_64 *image);

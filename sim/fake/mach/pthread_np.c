@@ -1,9 +1,11 @@
 /* Functions of Darwin's pthreads beyond POSIX. */
+#include "sim/fake/mach/app.h"
 #include "sim/fake/mach/kernel.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +14,14 @@ static pthread_introspection_hook_t _Atomic hook;
 pthread_introspection_hook_t pthread_introspection_hook_install(pthread_introspection_hook_t next)
 {
     return atomic_exchange(&hook, next);
+}
+
+int fake_mach_set_name(const char *name)
+{
+    if (strlen(name) >= MAXTHREADNAMESIZE)
+        return ERANGE;
+    fake_on->set_name(name);
+    return 0;
 }
 
 mach_port_t pthread_mach_thread_np(pthread_t thread)
