@@ -99,9 +99,15 @@ static int compare_take_option(struct request *q, int c)
     }
 }
 
+/* Returns the folder of a backend, valid until the next call. NULL: the path is too long. */
 static const char *backend_folder(const struct comparison *c, uint32_t backend)
 {
-    return c->q->in_runtimes ? strobe_path_in(c->q->folder, c->q->backends.list[backend].name) : c->q->folder;
+    static char folder[4096];
+    const char *path = c->q->folder;
+    if (c->q->in_runtimes)
+        path = strobe_path_in(c->q->folder, c->q->backends.list[backend].name);
+    int n = path ? snprintf(folder, sizeof folder, "%s", path) : -1;
+    return n >= 0 && (size_t)n < sizeof folder ? folder : NULL;
 }
 
 /* NULL: the path is too long. */

@@ -225,6 +225,59 @@ check 'and the message names it' says held.err 'expected agreement of strobe on 
 check 'expectations of `fake` are judged on each level' compare broken 1 --runtime fake36 broken.scn
 check 'a run judges them, too' bash -c '"$1" run "$2" --runtime fake30; (($? == 1))' - "$strobe" "$work/broken.scn"
 
+# ---- sessions are for the ordinary commands, too
+
+cat >"$work/names.scn" <<'SCENARIO'
+scenario names "A main thread that waits for a token, in methods of Objective-C"
+duration 3s
+cores 2
+semaphore token
+queue main_queue
+queue network_queue
+image App {
+    method "-[Login token]" { post "-[Login fetch]" to network_queue; acquire token; compute 2ms }
+    method "-[Login fetch]" { compute 30ms; sleep 400ms; release token }
+    method "-[Touch handle]" { compute 20ms; call "-[Login token]"; compute 10ms }
+    method "-[Touch loop]" { repeat 5 { post "-[Touch handle]" to main_queue; sleep 500ms } }
+    method main { loop main_queue }
+}
+image libdispatch.dylib { method _dispatch_worker_thread { loop network_queue } }
+thread main main run main
+thread "com.app.touches-of-the-user" start 5ms run "-[Touch loop]"
+thread "com.apple.root.default-qos" start 5ms run _dispatch_worker_thread
+SCENARIO
+
+# report_names RUNTIME: plays the scenario ("host": on the simulated host), and prints reports of its session.
+report_names() {
+    local folder=$work/names-$1 runtime=(--runtime "$1")
+    [[ $1 != host ]] || runtime=()
+    mkdir -p "$folder"
+    "$strobe" run "$work/names.scn" "${runtime[@]}" -o "$folder" >"$folder/printed" &&
+        "$strobe" report --top 40 "$folder/session.strobe" >"$work/report-$1" &&
+        "$strobe" report --findings --evil-ms 200 "$folder/session.strobe" >"$work/findings-$1" &&
+        "$strobe" convert "$folder/session.strobe" -o "$folder/named.folded"
+}
+
+# All code has a name: no address, and no offset in an image.
+has_no_address() {
+    ! grep -nE '(^|[ ;])0x[0-9a-f]|\+0x' "$work/report-$1" "$work/names-$1/named.folded"
+}
+
+for runtime in host mach; do
+    check "a session of $runtime is read by the ordinary commands" report_names $runtime
+    check "its methods and images have their names: $runtime" says report-$runtime '-\[Touch handle\]  \[App\]' \
+        '_dispatch_worker_thread  \[libdispatch.dylib\]'
+    check "no code is an address: $runtime" has_no_address $runtime
+    check "stacks are those of the scenario: $runtime" says names-$runtime/named.folded \
+        '^[^;]*;main;-\[Touch handle\];-\[Login token\];\[sem wait\] '
+    check "findings blame the method that waits: $runtime" says findings-$runtime \
+        'evil-method .*  -\[Login token\] in \[sem wait\]'
+    check "threads have their whole names: $runtime" says report-$runtime ' com.app.touches-of-the-user$'
+done
+check 'a session of fake30 is read by the ordinary commands' report_names fake30
+check 'its methods have their names' says report-fake30 'void Touch.handle\(long\)'
+check 'findings blame a method of the app' says findings-fake30 'evil-method .*  void (Touch.handle|Login.token)\(long\)'
+
 check 'no file is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
 
 echo "$passed passed, $failed failed, 0 skipped"
