@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ulock.h>
 #include <unistd.h>
 
 /* In the order of struct fake_mach_app. */
@@ -57,6 +58,9 @@ static const struct {
     {"semaphore_signal_all", (void *)semaphore_signal_all},
     {"mach_msg", (void *)mach_msg},
     {"open", (void *)open},
+    {"stat", (void *)stat},
+    {"lstat", (void *)lstat},
+    {"fstat", (void *)fstat},
     {"close", (void *)close},
     {"read", (void *)read},
     {"write", (void *)write},
@@ -67,11 +71,21 @@ static const struct {
     {"fsync", (void *)fsync},
     {"send", (void *)send},
     {"recv", (void *)recv},
+    {"getsockopt", (void *)getsockopt},
     {"poll", (void *)fake_poll},
     {"select", (void *)fake_select},
+    {"pselect", (void *)pselect},
     {"kevent", (void *)kevent},
     {"usleep", (void *)fake_usleep},
     {"nanosleep", (void *)fake_nanosleep},
+    {"__ulock_wait", (void *)__ulock_wait},
+    {"__ulock_wait2", (void *)__ulock_wait2},
+    {"__ulock_wake", (void *)__ulock_wake},
+    {"mmap", (void *)fake_mmap},
+    {"munmap", (void *)fake_munmap},
+    {"mprotect", (void *)mprotect},
+    {"vm_allocate", (void *)vm_allocate},
+    {"vm_deallocate", (void *)vm_deallocate},
 };
 
 enum {
