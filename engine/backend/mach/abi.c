@@ -14,6 +14,7 @@
 #include <mach/message.h>
 #include <mach/semaphore.h>
 #include <malloc_logger.h>
+#include <sys/ulock.h>
 #include <os/lock.h>
 #include <pthread_np.h>
 #include <stddef.h>
@@ -255,6 +256,10 @@ TYPE(dispatch_async, void(dispatch_queue_t, void *));
 TYPE(dispatch_barrier_sync, void(dispatch_queue_t, void *));
 TYPE(dispatch_once, void(dispatch_once_t *, void *));
 TYPE(malloc_logger, malloc_logger_t *);
+TYPE(__syscall_logger, malloc_logger_t *);
+TYPE(__ulock_wait, int(uint32_t, void *, uint64_t, uint32_t));
+TYPE(__ulock_wait2, int(uint32_t, void *, uint64_t, uint64_t, uint64_t));
+TYPE(__ulock_wake, int(uint32_t, void *, uint64_t));
 TYPE(malloc_logger_t, void(uint32_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uint32_t));
 TYPE(kevent, int(int, const struct kevent *, int, struct kevent *, int, const struct timespec *));
 

@@ -32,6 +32,7 @@ struct fake_mach_app {
     /* __DATA,__la_symbol_ptr */
     int (*_Atomic pthread_create)(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *arg);
     int (*_Atomic pthread_join)(pthread_t thread, void **answer);
+    int (*_Atomic pthread_setname_np)(const char *name); /* of the calling thread, up to 63 characters */
     int (*_Atomic pthread_mutex_lock)(pthread_mutex_t *mutex);
     int (*_Atomic pthread_mutex_trylock)(pthread_mutex_t *mutex);
     int (*_Atomic pthread_mutex_unlock)(pthread_mutex_t *mutex);
@@ -102,9 +103,6 @@ struct fake_mach_app {
 
 /* Returns the app's own image, which exists from the first call on. */
 FAKE_MACH_API struct fake_mach_app *fake_mach_app(void);
-
-/* Darwin's pthread_setname_np: names the calling thread, with up to 63 characters. */
-FAKE_MACH_API int fake_mach_set_name(const char *name);
 
 /* Maps another image with the same pointers, notifies the listeners (add), and returns its header. NULL: no memory. */
 FAKE_MACH_API const struct mach_header_64 *fake_mach_image_open(const char *path);

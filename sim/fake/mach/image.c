@@ -26,6 +26,7 @@ static const struct {
     {"gettimeofday", (void *)gettimeofday},
     {"pthread_create", (void *)fake_pthread_create},
     {"pthread_join", (void *)pthread_join},
+    {"pthread_setname_np", (void *)pthread_setname_self_np},
     {"pthread_mutex_lock", (void *)pthread_mutex_lock},
     {"pthread_mutex_trylock", (void *)pthread_mutex_trylock},
     {"pthread_mutex_unlock", (void *)pthread_mutex_unlock},

@@ -1,5 +1,4 @@
 /* Functions of Darwin's pthreads beyond POSIX. */
-#include "sim/fake/mach/app.h"
 #include "sim/fake/mach/kernel.h"
 
 #include <errno.h>
@@ -16,7 +15,7 @@ pthread_introspection_hook_t pthread_introspection_hook_install(pthread_introspe
     return atomic_exchange(&hook, next);
 }
 
-int fake_mach_set_name(const char *name)
+int pthread_setname_self_np(const char *name)
 {
     if (strlen(name) >= MAXTHREADNAMESIZE)
         return ERANGE;

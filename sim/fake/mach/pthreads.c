@@ -54,7 +54,7 @@ struct record {
     fake_mach_registers registers;
     uint64_t cpu_ns;    /* at its last stop */
     uint64_t waited_at; /* its CPU time when it was last seen waiting; 0: not seen */
-    char name[MAXTHREADNAMESIZE]; /* set by fake_mach_set_name; "": the system's own name counts */
+    char name[MAXTHREADNAMESIZE]; /* set by pthread_setname_self_np; "": the system's own name counts */
 };
 
 static struct record records[RECORDS]; /* [0] is unused */

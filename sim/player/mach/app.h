@@ -53,7 +53,7 @@
 #define pthread_rwlock_rdlock(l)                     (fake_mach_app()->pthread_rwlock_rdlock)(l)
 #define pthread_rwlock_wrlock(l)                     (fake_mach_app()->pthread_rwlock_wrlock)(l)
 #define pthread_rwlock_unlock(l)                     (fake_mach_app()->pthread_rwlock_unlock)(l)
-#define pthread_setname_np(thread, name)             fake_mach_set_name(name)
+#define pthread_setname_np(thread, name)             (fake_mach_app()->pthread_setname_np)(name)
 #define sem_init                                     sim_mach_sem_init
 #define sem_wait                                     sim_mach_sem_wait
 #define sem_clockwait                                sim_mach_sem_clockwait

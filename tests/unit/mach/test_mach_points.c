@@ -147,7 +147,7 @@ static _Atomic bool by_second_form;
 
 static void *change_word(void *operation)
 {
-    fake_mach_set_name("com.app.the-thread-that-wakes");
+    (app->pthread_setname_np)("com.app.the-thread-that-wakes");
     usleep(20000);
     atomic_store(&word, 1);
     app->ulock_wake((uint32_t)(uintptr_t)operation, &word, 0);
