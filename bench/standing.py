@@ -7,8 +7,11 @@
                                                 host: the same medians
     standing.py STROBE expects [SCENARIO...]    plays 40 seeds of each scenario; widens the `expect` lines of policies
                                                 that a seed breaks or nearly breaks, and prints them
+    standing.py STROBE runtimes [SCENARIO...]   plays 5 seeds of each scenario on fake Android runtimes and the fake
+                                                Mach; writes the `expect ... on RUNTIME` lines anew, and prints those
+                                                that became wider
 
-Run `table` after a change of the engine or of the machine's costs. Run `expects` after a change that is meant to change
+Run `table` after a change of the engine or of the machine's costs. Run `expects` and `runtimes` after a change that is meant to change
 scores. A line that becomes wider must have a reason.
 """
 import json
@@ -21,9 +24,11 @@ import sys
 
 FIXTURES = "fixtures/scenarios"
 ONE_SEED = ("long_run",)                                   # the same at each seed
+LONG_ON_ART = ("cold_start", "alloc_storm")
 FEW_SEEDS = ("cold_start", "thread_churn", "hang")         # long scenarios
 ON_MACH = ("ios_launch", "dispatch_storm", "hang", "malloc_deadlock", "thread_churn")
 POLICIES = ("strobe", "ideal", "btrace-android", "btrace-ios")
+LEVELS = {"fake": ("fake24", "fake30", "fake36"), "mach": ("mach",)}   # runtimes that an `on` line is measured in
 MARGIN = 0.4                                               # part of the measured spread that is added to it
 
 
@@ -95,8 +100,44 @@ def update_expects(strobe, path):
         file.write(text)
 
 
+ON_LINE = re.compile(r"^expect (\S+) strobe on (\S+) ([\d.]+)\.\.([\d.]+)\n", re.M)
+SHARES = ("agreement", "agreement_resolved", "waker_recall")           # at least
+ERRORS = ("blocked_error", "overhead")                                 # at most
+
+
+def one_sided(score, values):
+    """Returns bounds that contain all values, open where the score is good."""
+    least, most = min(values), max(values)
+    margin = MARGIN * max(most - least, 0.01)
+    if score in SHARES:
+        return f"{max(0, math.floor(100 * (least - margin)) / 100):g}", "1"
+    return "0", f"{math.ceil(1000 * (most + margin)) / 1000:g}"
+
+
+def update_runtime_expects(strobe, path):
+    name = os.path.basename(path)[:-4]
+    seeds = 1 if name in ONE_SEED else 2 if name in LONG_ON_ART else 5
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    before = {(score, runtime): (float(low), float(high)) for score, runtime, low, high in ON_LINE.findall(text)}
+    lines = []
+    for runtime, levels in LEVELS.items():
+        played = [r for level in levels for r in results(strobe, path, "strobe", seeds, ["--runtime", level])]
+        for score in SHARES + ERRORS:
+            low, high = one_sided(score, [r[score] for r in played])
+            was = before.get((score, runtime), (0, 1))
+            if float(low) < was[0] or float(high) > was[1]:
+                print(f"{path}: {score} on {runtime}: {was[0]:g}..{was[1]:g} becomes {low}..{high}", flush=True)
+            lines.append(f"expect {score} strobe on {runtime} {low}..{high}\n")
+    text = ON_LINE.sub("", text)
+    last = [m.end() for m in re.finditer(r"^expect .*\n", text, re.M)]
+    at = last[-1] if last else len(text)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text[:at] + "".join(lines) + text[at:])
+
+
 def main():
-    tasks = {"table": print_row, "mach": print_mach_row, "expects": update_expects}
+    tasks = {"table": print_row, "mach": print_mach_row, "expects": update_expects, "runtimes": update_runtime_expects}
     if len(sys.argv) < 3 or sys.argv[2] not in tasks:
         print(__doc__, file=sys.stderr)
         sys.exit(2)

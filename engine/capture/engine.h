@@ -134,4 +134,17 @@ static inline uint64_t strobe_ticks_of_ns(const struct strobe_host *host, uint64
     return ns / 1000000000u * host->ticks_per_second + ns % 1000000000u * host->ticks_per_second / 1000000000u;
 }
 
+/* Shortest time off its processor that counts: a tick that comes later than this was delayed by more than its own
+ * latency. */
+enum { STROBE_OFF_PROCESSOR_NS = 200000 };
+
+/* Returns true when the thread of two samples with known CPU time was off its processor between them. Merged into one
+ * record, they would show the thread computing all the time. */
+static inline bool strobe_was_off_between(const struct strobe_host *host, const struct strobe_record *before,
+                                          const struct strobe_record *now)
+{
+    uint64_t passed = now->ticks - (before->ticks + before->duration);
+    return passed > strobe_ticks_of_ns(host, now->cpu_ns - before->cpu_ns + STROBE_OFF_PROCESSOR_NS);
+}
+
 #endif

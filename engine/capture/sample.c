@@ -153,7 +153,8 @@ static bool take_stack(struct strobe_thread *t, const struct place *at, struct s
 
 /* ---- record ---- */
 
-/* Returns true when the sample in *r continues the pending record. Both have the same shape then. */
+/* Returns true when the sample in *r continues the pending record. Both have the same shape then. The ticks of a thread
+ * that ticks show when it was off its processor. */
 static bool continues_pending(const struct strobe_thread *t, const struct strobe_record *r, bool with_metrics)
 {
     const struct strobe_pending *p = &t->pending;
@@ -161,7 +162,9 @@ static bool continues_pending(const struct strobe_thread *t, const struct strobe
     bool same_arg = q->arg == r->arg || r->kind == STROBE_KIND_CPU;
     return p->open && q->stack == r->stack && q->kind == r->kind && q->message == r->message && same_arg &&
            (q->flags & ~STROBE_FLAG_BEGIN_CPU) == (r->flags | (with_metrics ? STROBE_FLAG_METRICS : 0)) &&
-           r->ticks - (q->ticks + q->duration) <= strobe_ticks_of_ns(t->engine->host, t->engine->config.merge_gap_ns);
+           r->ticks - (q->ticks + q->duration) <= strobe_ticks_of_ns(t->engine->host, t->engine->config.merge_gap_ns) &&
+           (!(r->flags & STROBE_FLAG_CPU) || strobe_load_relaxed(&t->ticking) ||
+            !strobe_was_off_between(t->engine->host, q, r));
 }
 
 static bool sample_extend_pending(struct strobe_thread *t, const struct strobe_record *r,
@@ -354,14 +357,12 @@ void strobe_point_called(struct strobe_thread *t, uint32_t on, enum strobe_kind 
 }
 /* ---- ticks ---- */
 
-enum { OFF_PROCESSOR_NS = 200000 }; /* a tick that comes later than this was delayed by more than its own latency */
-
 /* Returns true when the thread was off its processor since the tick before. *gave_way: it has released the processor in
  * a call that no hook saw. Makes a system call only when the thread was off. */
 static bool was_off_processor(struct strobe_thread *t, uint64_t now, uint64_t cpu_ns, bool *gave_way)
 {
     const struct strobe_host *h = t->engine->host;
-    uint64_t on = strobe_ticks_of_ns(h, cpu_ns - t->tick.cpu_ns + OFF_PROCESSOR_NS);
+    uint64_t on = strobe_ticks_of_ns(h, cpu_ns - t->tick.cpu_ns + STROBE_OFF_PROCESSOR_NS);
     bool off = t->tick.ticks && now - t->tick.ticks > on;
     *gave_way = false;
     if (off || !t->tick.ticks) {
@@ -389,7 +390,7 @@ static void sample_take_tick(struct strobe_thread *t, const struct strobe_regs *
                               .arg = strobe_load_relaxed(&t->entry->short_wait_ticks)};
     bool gave_way;
     r.cpu_ns = h->self_cpu_ns(h->ctx);
-    bool stood = rung_cpu_ns && r.cpu_ns - rung_cpu_ns < OFF_PROCESSOR_NS / 4;
+    bool stood = rung_cpu_ns && r.cpu_ns - rung_cpu_ns < STROBE_OFF_PROCESSOR_NS / 4;
     r.flags |= (asked ? STROBE_FLAG_ASKED : 0) | (stood ? STROBE_FLAG_STOOD : 0);
     if (was_off_processor(t, r.ticks, r.cpu_ns, &gave_way))
         t->pending.open = 0;
@@ -575,7 +576,8 @@ void strobe_release_end(struct strobe_thread *t, uint64_t what, uint64_t begin_t
         return;
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_UNLOCK);
     uint64_t now = t->ticks(t->ticks_ctx), duration = now > begin_ticks ? now - begin_ticks : 0;
-    if (duration < strobe_ticks_of_ns(h, OFF_PROCESSOR_NS) && short_calls_add_up(t, STROBE_KIND_UNLOCK, duration)) {
+    if (duration < strobe_ticks_of_ns(h, STROBE_OFF_PROCESSOR_NS) &&
+        short_calls_add_up(t, STROBE_KIND_UNLOCK, duration)) {
         struct strobe_record r = {.ticks = begin_ticks,
                                   .duration = duration,
                                   .kind = STROBE_KIND_UNLOCK,

@@ -504,7 +504,8 @@ static bool sampler_extend_pending(struct strobe_sampler *s, struct strobe_threa
     const struct strobe_record *q = &p->record;
     if (!p->open || q->thread != r->thread || q->stack != r->stack || q->flags != (r->flags | STROBE_FLAG_BEGIN_CPU) ||
         q->message != r->message || t->sampled.sync_seen != strobe_load_relaxed(&t->sync_samples) ||
-        r->ticks - (q->ticks + q->duration) > ticks_of_ns(s->engine, s->engine->config.merge_gap_ns))
+        r->ticks - (q->ticks + q->duration) > ticks_of_ns(s->engine, s->engine->config.merge_gap_ns) ||
+        strobe_was_off_between(s->engine->host, q, r))
         return false;
     struct strobe_record merged = *q;
     uint64_t span = r->cpu_ns - p->first_cpu_ns;

@@ -4,6 +4,7 @@
 #include "engine/watch/finding.h"
 #include "engine/watch/looper.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -288,6 +289,45 @@ static const char *blame_method_name(const struct strobe_blame *b, uint32_t meth
     return method == STROBE_MATRIX_DISPATCH ? root : b->methods.texts[method - 1];
 }
 
+/* Names of waits and of time off the processor begin with a bracket: "[sem wait]", "[off cpu]". */
+static bool is_no_method(const char *name)
+{
+    return name[0] == '[';
+}
+
+/* Returns the method that the longest item of a wait was called by, or NULL. */
+static const char *caller_of_wait(const struct strobe_blame *b, const struct strobe_matrix_stack *stack, uint32_t wait,
+                                  const char *root)
+{
+    size_t at = stack->count;
+    for (size_t i = 0; i < stack->count; i++)
+        if (stack->items[i].method == wait &&
+            (at == stack->count || stack->items[i].duration_ms > stack->items[at].duration_ms))
+            at = i;
+    int32_t depth = at < stack->count ? stack->items[at].depth : 0;
+    for (size_t i = at; i-- > 0 && depth;) {
+        if (stack->items[i].depth >= depth)
+            continue;
+        depth = stack->items[i].depth;
+        const char *name = blame_method_name(b, stack->items[i].method, root);
+        if (!is_no_method(name))
+            return name;
+    }
+    return NULL;
+}
+
+/* Returns the text of the method to blame. For a wait it is the method that waited, and the wait. */
+static const char *blame_named(struct strobe_blame *b, const struct strobe_matrix_stack *stack, uint32_t method,
+                               const char *root)
+{
+    const char *name = blame_method_name(b, method, root);
+    const char *caller = is_no_method(name) ? caller_of_wait(b, stack, method, root) : NULL;
+    if (!caller)
+        return name;
+    snprintf(b->blamed, sizeof b->blamed, "%s in %s", caller, name);
+    return b->blamed;
+}
+
 struct strobe_blamed strobe_blame_stack(struct strobe_blame *b, const char *root, uint64_t begin_ns, uint64_t end_ns)
 {
     struct strobe_blamed out = {.stack = "", .method = "", .given_up = b->given_up, .given_up_ns = b->given_up_ns};
@@ -309,6 +349,6 @@ struct strobe_blamed strobe_blame_stack(struct strobe_blame *b, const char *root
     if (used)
         out.stack = b->text;
     if (strobe_matrix_key(STROBE_MATRIX_DOCUMENTED, &stack, cost_ms, &method))
-        out.method = blame_method_name(b, method, root);
+        out.method = blame_named(b, &stack, method, root);
     return out;
 }

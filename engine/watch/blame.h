@@ -42,13 +42,14 @@ struct strobe_blame {
     size_t packed_room;
     char *text;
     size_t text_room;
+    char blamed[1024]; /* a method and the wait that it called */
     bool failed; /* out of memory */
 };
 
 /* The calls of a span. Texts are valid until the next strobe_blame_stack. */
 struct strobe_blamed {
     const char *stack;   /* lines of "depth,method,count,ms"; "" = the capture has no call within the span */
-    const char *method;  /* the method to blame, or "" */
+    const char *method;  /* the method to blame, or ""; of a wait "METHOD in [sem wait]" */
     uint64_t longest_ns; /* longest item, to the ms */
     uint64_t given_up, given_up_ns;
 };

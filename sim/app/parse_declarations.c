@@ -1,5 +1,6 @@
 #include "sim/app/parser.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool declare_once(struct sim_parser *p, struct sim_place *said, const struct sim_place *here, const char *word)
@@ -406,14 +407,42 @@ static bool declare_fault(struct sim_parser *p)
     return sim_parse_injected(p, &place, &f) && ADD(p, p->s->faults, p->s->fault_count, f);
 }
 
+/* The names of sim/genuine/runtime.h and sim/fake/mach, and `fake` for all fake Android runtimes. */
+static bool is_runtime_name(const char *name)
+{
+    static const char *const others[] = {"fake", "mach", "art11", "art14"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(name, others[i]))
+            return true;
+    unsigned level = 0;
+    char rest;
+    return sscanf(name, "fake%2u%c", &level, &rest) == 1 && level >= 24 && level <= 36;
+}
+
+static bool expected_runtime(struct sim_parser *p, const char **runtime)
+{
+    static const char what[] = "a runtime (as fake30, fake, mach or art11)";
+    struct sim_place place = sim_parse_place(p);
+    return sim_parse_name(p, what, runtime) &&
+           (is_runtime_name(*runtime) || sim_parse_fault(p, &place, "expected %s, found '%s'", what, *runtime));
+}
+
 static bool declare_expectation(struct sim_parser *p)
 {
     struct sim_scenario *s = p->s;
     struct sim_expect e = {.line = p->token.line, .column = p->token.column};
     sim_parse_next(p);
     return sim_parse_name(p, "the name of a score (as agreement)", &e.score) &&
-           sim_parse_name(p, "the name of a policy (as strobe)", &e.policy) && sim_parse_range(p, &e.low, &e.high) &&
+           sim_parse_name(p, "the name of a policy (as strobe)", &e.policy) &&
+           (!sim_parse_accept(p, "on") || expected_runtime(p, &e.runtime)) && sim_parse_range(p, &e.low, &e.high) &&
            ADD(p, s->expects, s->expect_count, e);
+}
+
+bool sim_expect_covers(const struct sim_expect *e, const char *runtime)
+{
+    if (!e->runtime || !runtime)
+        return !e->runtime && !runtime;
+    return !strcmp(e->runtime, runtime) || (!strcmp(e->runtime, "fake") && !strncmp(runtime, "fake", 4));
 }
 
 bool sim_parse_declaration(struct sim_parser *p)

@@ -312,6 +312,8 @@ static void put_expects(struct out *o)
         put(o, "expect");
         print_name(o, e->score);
         print_name(o, e->policy);
+        if (e->runtime)
+            put(o, " on %s", e->runtime);
         put(o, " ");
         put_decimal(o, e->low);
         put(o, "..");

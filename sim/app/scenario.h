@@ -162,10 +162,12 @@ struct sim_fault {
     uint64_t amount; /* ns, bytes, ... depending on the kind; 0: the kind's default */
 };
 
-/* `expect NAME POLICY LOW..HIGH`: the score NAME (as in the JSON) of that policy lies within the bounds at every seed
- * of the fair schedule. */
+/* `expect NAME POLICY [on RUNTIME] LOW..HIGH`: the score NAME (as in the JSON) of that policy lies within the bounds at
+ * every seed of the fair schedule. */
 struct sim_expect {
     const char *score, *policy;
+    const char *runtime; /* the only runtime in which the line is judged; "fake": every fake Android runtime; NULL: the
+                            simulated host */
     double low, high;
     uint32_t line, column;
 };
@@ -203,6 +205,9 @@ struct sim_scenario {
     uint32_t expect_count;
     struct sim_scenario_memory *memory; /* owns all of the above */
 };
+
+/* Returns true when the line is judged in this runtime. NULL: on the simulated host. */
+bool sim_expect_covers(const struct sim_expect *e, const char *runtime);
 
 /* Reads a scenario file and its includes. On failure *out is NULL and `error` holds one line: "FILE:LINE:COLUMN: what
  * was expected, and what is there". STROBE_BAD_INPUT, STROBE_IO. */

@@ -216,7 +216,7 @@ enum strobe_status sim_real_read_session(const char *session_path, const struct 
     if (!strobe_reader_check(reader, &what)) {
         strobe_error_set(error, "%s: its accounting is inconsistent: %s", session_path, what.text);
         strobe_reader_close(reader);
-        return STROBE_BAD_INPUT;
+        return STROBE_IO;
     }
     struct strobe_resolver resolver = {named ? resolve_named : resolve_player_frame, &names};
     status = named ? read_names(&names, &reader->session) : STROBE_OK;

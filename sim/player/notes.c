@@ -175,8 +175,10 @@ static bool notes_read_thread(struct notes_input *in)
     }
     notes_end_cut_wait(in, track, &wait, end_ns);
     sim_track_end(in->out, track, end_ns);
-    if (!in->out->failed)
+    if (!in->out->failed) {
         in->out->tracks[track].totals = t.totals;
+        in->out->tracks[track].spec = t.spec;
+    }
     return true;
 }
 

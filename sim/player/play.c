@@ -73,7 +73,8 @@ static void *run_actor(void *arg)
     const struct sim_thread_spec *spec = &p->scenario->threads[a->spec];
     char name[32];
     sim_notes_name(spec, a->index, name);
-    name[15] = '\0';
+    if (!p->runtime || !p->runtime->long_names)
+        name[15] = '\0';
     pthread_setname_np(pthread_self(), name);
     bool entered = p->executor->enter(a, name);
     if (!entered)
@@ -269,7 +270,7 @@ static int close_probe_policy(const struct sim_real_play *p)
     if (p->probe_policy->close(&error))
         return 0;
     fprintf(stderr, "%s\n", error.text);
-    return 2;
+    return SIM_REAL_FAILED;
 }
 
 /* Start function of the director's thread. It starts the other threads at their times, waits for the end of the run,
@@ -295,9 +296,9 @@ static void *run_director(void *arg)
     if (p->runtime)
         head.charged_ns = p->runtime->charged_ns();
     end_run(p);
-    director->status = 2;
+    director->status = SIM_REAL_REFUSED;
     if (!atomic_load(&p->failed)) {
-        director->status = player_write_notes(p, director->notes_path, head) ? 0 : 2;
+        director->status = player_write_notes(p, director->notes_path, head) ? 0 : SIM_REAL_FAILED;
         if (director->status)
             fprintf(stderr, "%s: %s\n", director->notes_path, strerror(errno));
         else if (p->probe_policy)
@@ -417,13 +418,13 @@ int sim_real_child(int argc, char **argv)
     if (argc <= NOTES || argc > ARGUMENTS) {
         fprintf(stderr, "usage: " SIM_REAL_PLAYER " SCENARIO SEED TURNS NOTES [RUNTIME|- [SESSION|- "
                         "[POLICY]]]\n");
-        return 2;
+        return SIM_REAL_REFUSED;
     }
     for (int i = 0; i < argc; i++)
         argument[i] = strcmp(argv[i], "-") != 0 ? argv[i] : NULL;
     if (sim_scenario_read(argv[SCENARIO], &scenario, &error) != STROBE_OK) {
         fprintf(stderr, "%s\n", error.text);
-        return 2;
+        return SIM_REAL_REFUSED;
     }
     play.scenario = scenario;
     play.seed = strtoull(argv[SEED], NULL, 10);
@@ -433,21 +434,21 @@ int sim_real_child(int argc, char **argv)
     director.plan.starts = player_allocate_array(count_starts(scenario), sizeof *director.plan.starts);
     if (!director.plan.starts || !open_play(&play)) {
         fprintf(stderr, "%s: %s\n", argv[SCENARIO], strerror(errno));
-        return 2;
+        return SIM_REAL_FAILED;
     }
     if (!sim_work_begin()) {
         fprintf(stderr, "mq_open: %s\n", strerror(errno));
-        return 2;
+        return SIM_REAL_FAILED;
     }
     if (open_executor(&play, argument, &error) != STROBE_OK) {
         fprintf(stderr, "%s\n", error.text);
-        return 2;
+        return SIM_REAL_REFUSED;
     }
     player_draw_starts(&director.plan);
     play.begin_ns = sim_work_now_ns();
     if (pthread_create(&director_thread, NULL, run_director, &director) != 0) {
         fprintf(stderr, "%s: %s\n", argv[SCENARIO], strerror(errno));
-        return 2;
+        return SIM_REAL_FAILED;
     }
     if (director.plan.has_main)
         play_main(&play, &director.plan.main);

@@ -8,6 +8,7 @@
 #include "sim/player/others.h"
 #include "sim/player/probe_claims.h"
 #include "sim/player/work.h"
+#include "sim/runtime/session_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,6 +94,8 @@ static enum strobe_status create_empty_session(const struct job *j)
     config.message_per_poll = j->scenario->queue_count > 0;
     if (job_is_managed(j))
         config.names_bytes = NAMES_BYTES;
+    else if (on_mach(j))
+        config.names_bytes = sim_session_names_bytes(j->scenario);
     config.depth_max += OWN_FRAMES;
     if (config.depth_max > STROBE_STACK_DEPTH_MAX)
         config.depth_max = STROBE_STACK_DEPTH_MAX;
@@ -165,6 +168,17 @@ static bool read_player_errors(int fd, uint64_t limit_ns, char *out, size_t byte
     }
 }
 
+/* Replaces the name of the temporary file in a player's message by that of the scenario. */
+static void name_scenario(const struct job *j, char *message, size_t bytes)
+{
+    char rest[512];
+    size_t n = strlen(j->text);
+    if (strncmp(message, j->text, n) != 0)
+        return;
+    snprintf(rest, sizeof rest, "%s", message + n);
+    snprintf(message, bytes, "%s%s", j->scenario->path, rest);
+}
+
 static enum strobe_status run_child(const struct job *j, bool traced, const char *library)
 {
     int errors[2], ended;
@@ -188,6 +202,7 @@ static enum strobe_status run_child(const struct job *j, bool traced, const char
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
         continue;
     message[strcspn(message, "\n")] = '\0';
+    name_scenario(j, message, sizeof message);
     if (!in_time)
         return job_fail(j, STROBE_IO, j->scenario->path, "the played process does not end");
     if (WIFSIGNALED(ended))
@@ -195,7 +210,7 @@ static enum strobe_status run_child(const struct job *j, bool traced, const char
     if (WEXITSTATUS(ended) == 0)
         return STROBE_OK;
     strobe_error_set(j->error, "%s", *message ? message : "the played process failed");
-    return STROBE_BAD_INPUT;
+    return WEXITSTATUS(ended) == SIM_REAL_REFUSED ? STROBE_BAD_INPUT : STROBE_IO;
 }
 
 /* ---- both runs ---- */
@@ -274,7 +289,7 @@ bool sim_real_has(const char *policy)
 const char *sim_real_refuses(const char *policy, const char *runtime, bool is_virtual)
 {
     bool mach = runtime && !strcmp(runtime, SIM_MACH_NAME);
-    if (!strcmp(policy, "strobe"))
+    if (!strcmp(policy, "strobe") || (runtime && !strcmp(policy, "ideal")))
         return NULL;
     if (!strcmp(policy, "netease"))
         return runtime && !mach ? NULL : "suspends threads of an Android runtime: --runtime art11, or a fake";

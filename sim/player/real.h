@@ -59,7 +59,8 @@ struct sim_real_options {
 bool sim_real_has(const char *policy);
 
 /* Returns why a policy cannot capture with these options, as text for users, or NULL when it can. The engine always
- * can. NetEase's capture requires an Android runtime, policies by probes require real threads without a runtime. */
+ * can. `ideal` samples the truth of a run of the engine in a runtime. NetEase's capture requires an Android runtime,
+ * policies by probes require real threads without a runtime. */
 const char *sim_real_refuses(const char *policy, const char *runtime, bool is_virtual);
 
 /* Returns the name of the file that contains a policy's capture. */
@@ -74,10 +75,16 @@ const char *sim_real_file(const char *policy);
  * `folder`: gets the capture (sim_real_file) and trace.pftrace; both are overwritten. NULL = no files stay.
  *
  * On failure `error` has one line. STROBE_UNSUPPORTED: real mode does not support this machine. STROBE_BAD_INPUT: it
- * does not support this scenario, or the player failed. STROBE_IO. */
+ * cannot play this scenario, or the runtime is not installed. STROBE_IO: the player failed, or files. */
 enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struct sim_real_options *options,
                                 struct sim_tracks *truth, struct sim_tracks *reconstruction, struct sim_view *view,
                                 struct sim_run_cpu *cpu, struct strobe_error *error);
+
+/* Exit statuses of a player beside 0. Its stderr has one line. */
+enum {
+    SIM_REAL_FAILED = 1, /* it should have played the scenario */
+    SIM_REAL_REFUSED,    /* the runtime cannot express the scenario, or is not installed */
+};
 
 /* Name of the player, a program beside strobe-lab or in ../libexec/strobe. */
 #define SIM_REAL_PLAYER "strobe-player"

@@ -11,6 +11,7 @@
 struct sim_real_runtime {
     const struct sim_executor *executor;
     size_t stack_bytes; /* stack of a thread */
+    bool long_names;    /* names of threads may have more than 15 characters */
 
     /* Starts the runtime in the calling thread, which becomes its main thread. Starts the capture as well when
      * `session` is not NULL. On failure `error` has one line. */

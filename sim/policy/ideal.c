@@ -22,7 +22,9 @@ struct ideal {
     uint64_t *samples; /* by thread spec: wanted number */
     uint64_t *period_ns;
     uint32_t spec_count;
-    const struct sim_run *run;
+    const struct sim_tracks *truth;
+    const struct sim_scenario *scenario;
+    uint64_t seed;
     struct strobe_session session;
     char path[STROBE_PATH_BYTES];
     struct strobe_reader *reader;
@@ -72,9 +74,9 @@ static uint16_t ideal_intern_stack(const struct ideal *d, struct strobe_stack_cu
 static bool sample_track(struct ideal *d, struct strobe_ring_writer *w, struct strobe_stack_cursor *cursor,
                          uint32_t number, uint64_t offset, uint64_t *next)
 {
-    const struct sim_track *track = &d->run->truth.tracks[number];
+    const struct sim_track *track = &d->truth->tracks[number];
     struct strobe_account *a = &d->session.threads[number].account[STROBE_KIND_ASYNC];
-    uint64_t life = track->end_ns - track->begin_ns, period = d->period_ns[d->run->threads[number]->spec];
+    uint64_t life = track->end_ns - track->begin_ns, period = d->period_ns[track->spec];
     struct view v = {.track = track};
     bool good = true;
     for (; good && *next - offset < life; *next += period) {
@@ -96,26 +98,27 @@ static bool sample_track(struct ideal *d, struct strobe_ring_writer *w, struct s
 static bool sample_spec(struct ideal *d, struct strobe_ring_writer *w, struct strobe_stack_cursor *cursor,
                         uint32_t spec)
 {
-    struct sim_random random = sim_random_seed(d->run->options.seed, UINT64_MAX - spec);
+    struct sim_random random = sim_random_seed(d->seed, UINT64_MAX - spec);
     uint64_t offset = 0, next = d->period_ns[spec] ? sim_random_below(&random, d->period_ns[spec]) : UINT64_MAX;
-    for (uint32_t i = 0; i < d->run->thread_count && next != UINT64_MAX; i++) {
-        if (d->run->threads[i]->spec != spec)
+    for (uint32_t i = 0; i < d->truth->track_count && next != UINT64_MAX; i++) {
+        const struct sim_track *t = &d->truth->tracks[i];
+        if (t->spec != spec)
             continue;
         if (!sample_track(d, w, cursor, i, offset, &next))
             return false;
-        offset += d->run->truth.tracks[i].end_ns - d->run->truth.tracks[i].begin_ns;
+        offset += t->end_ns - t->begin_ns;
     }
     return true;
 }
 
 /* ---- the session ---- */
 
-static uint64_t life_of(const struct sim_run *run, uint32_t spec)
+static uint64_t life_of(const struct sim_tracks *truth, uint32_t spec)
 {
     uint64_t life = 0;
-    for (uint32_t i = 0; i < run->thread_count; i++)
-        if (run->threads[i]->spec == spec)
-            life += run->truth.tracks[i].end_ns - run->truth.tracks[i].begin_ns;
+    for (size_t i = 0; i < truth->track_count; i++)
+        if (truth->tracks[i].spec == spec)
+            life += truth->tracks[i].end_ns - truth->tracks[i].begin_ns;
     return life;
 }
 
@@ -131,15 +134,15 @@ static uint32_t ideal_power_of_two(uint64_t least, uint32_t from, uint32_t most)
 static struct strobe_config ideal_plan_config(struct ideal *d)
 {
     enum { NODES_PER_SAMPLE = 8, NODES_MAX = 1 << 22, SLOTS_MAX = 1 << 26 };
-    struct strobe_config c = d->run->scenario->config;
+    struct strobe_config c = d->scenario->config;
     uint64_t all = 0;
     c.interval_main_ns = c.interval_other_ns = 1;
     for (uint32_t i = 0; i < d->spec_count; i++) {
-        uint64_t life = life_of(d->run, i);
+        uint64_t life = life_of(d->truth, i);
         d->period_ns[i] = d->samples[i] ? life / d->samples[i] : 0;
         if (!d->period_ns[i])
             continue;
-        uint64_t *interval = d->run->scenario->threads[i].is_main ? &c.interval_main_ns : &c.interval_other_ns;
+        uint64_t *interval = d->scenario->threads[i].is_main ? &c.interval_main_ns : &c.interval_other_ns;
         *interval = d->period_ns[i] > *interval ? d->period_ns[i] : *interval;
         all += life / d->period_ns[i] + 1;
     }
@@ -147,7 +150,7 @@ static struct strobe_config ideal_plan_config(struct ideal *d)
     c.ring_mode = STROBE_KEEP_OLDEST;
     c.ring_slots = ideal_power_of_two(all + STROBE_CHUNK_SLOTS, 1024, SLOTS_MAX);
     c.stack_nodes = ideal_power_of_two(all * NODES_PER_SAMPLE, 1 << 14, NODES_MAX);
-    c.threads_max = d->run->thread_count ? d->run->thread_count : 1;
+    c.threads_max = d->truth->track_count ? (uint32_t)d->truth->track_count : 1;
     c.images_max = 1;
     d->tracer.interval_main_ns = c.interval_main_ns;
     d->tracer.interval_other_ns = c.interval_other_ns;
@@ -156,8 +159,8 @@ static struct strobe_config ideal_plan_config(struct ideal *d)
 
 static bool ideal_add_threads(const struct ideal *d)
 {
-    for (uint32_t i = 0; i < d->run->thread_count; i++) {
-        const struct sim_track *t = &d->run->truth.tracks[i];
+    for (size_t i = 0; i < d->truth->track_count; i++) {
+        const struct sim_track *t = &d->truth->tracks[i];
         uint32_t index;
         if (strobe_session_add_thread(&d->session, t->tid, t->is_main, ORIGIN_NS + t->begin_ns, &index) != STROBE_OK)
             return false;
@@ -172,7 +175,7 @@ static bool ideal_fill_session(struct ideal *d)
 {
     struct strobe_stack_cursor *cursor = calloc(1, sizeof *cursor);
     struct strobe_ring_writer w = {0};
-    uint64_t end = ORIGIN_NS + d->run->end_ns;
+    uint64_t end = ORIGIN_NS + d->truth->end_ns;
     struct strobe_session_header *h = d->session.header;
     h->pid = 1;
     h->begin = (struct strobe_clock_pair){ORIGIN_NS, ORIGIN_NS, ORIGIN_NS, ORIGIN_NS};
@@ -205,10 +208,10 @@ static size_t ideal_resolve_frame(void *ctx, uint64_t return_address, struct str
 static enum strobe_status ideal_build_timeline(struct ideal *d, struct sim_tracks *out)
 {
     /* Evenly spaced samples have no gap, whatever their distance. */
-    struct strobe_timeline_options options = {.gap_ns = d->run->scenario->duration_ns + 1};
+    struct strobe_timeline_options options = {.gap_ns = d->scenario->duration_ns + 1};
     struct strobe_function_tree *tree = NULL;
     struct strobe_sink *sink = sim_tracks_sink(out, ORIGIN_NS);
-    struct strobe_resolver resolver = {ideal_resolve_frame, (void *)(uintptr_t)&d->run->truth};
+    struct strobe_resolver resolver = {ideal_resolve_frame, (void *)(uintptr_t)d->truth};
     if (!sink)
         return STROBE_IO;
     enum strobe_status status = strobe_function_tree_open(&d->reader->session.stacks, resolver, &tree);
@@ -220,14 +223,12 @@ static enum strobe_status ideal_build_timeline(struct ideal *d, struct sim_track
     return status;
 }
 
-static enum strobe_status ideal_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                            struct strobe_error *error)
+/* The generation of a reconstructed track is its number in the truth, from 1. */
+static enum strobe_status ideal_sample_truth(struct ideal *d, struct sim_tracks *out, struct strobe_error *error)
 {
-    struct ideal *d = (struct ideal *)t;
     size_t first = out->track_count;
-    d->run = run;
     struct strobe_config config = ideal_plan_config(d);
-    enum strobe_status status = sim_scratch_session(&config, run->scenario->name, &d->session, d->path, sizeof d->path);
+    enum strobe_status status = sim_scratch_session(&config, d->scenario->name, &d->session, d->path, sizeof d->path);
     if (status == STROBE_OK && !ideal_fill_session(d))
         status = STROBE_IO;
     if (status == STROBE_OK)
@@ -239,8 +240,18 @@ static enum strobe_status ideal_reconstruct(struct sim_tracer *t, struct sim_run
         return status;
     }
     for (size_t i = first; i < out->track_count; i++)
-        out->tracks[i].generation = run->truth.tracks[out->tracks[i].generation - 1].generation;
+        out->tracks[i].generation = d->truth->tracks[out->tracks[i].generation - 1].generation;
     return STROBE_OK;
+}
+
+static enum strobe_status ideal_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                            struct strobe_error *error)
+{
+    struct ideal *d = (struct ideal *)t;
+    d->truth = &run->truth;
+    d->scenario = run->scenario;
+    d->seed = run->options.seed;
+    return ideal_sample_truth(d, out, error);
 }
 
 static void close_ideal(struct sim_tracer *t)
@@ -272,4 +283,23 @@ enum strobe_status sim_policy_ideal(const uint64_t *samples, uint32_t spec_count
     memcpy(d->samples, samples, spec_count * sizeof *samples);
     *out = &d->tracer;
     return STROBE_OK;
+}
+
+enum strobe_status sim_ideal_of_truth(const struct sim_tracks *truth, const struct sim_scenario *scenario,
+                                      uint64_t seed, const uint64_t *samples, struct sim_tracks *out,
+                                      struct sim_score_options *intervals, struct strobe_error *error)
+{
+    struct sim_tracer *tracer;
+    enum strobe_status status = sim_policy_ideal(samples, scenario->thread_count, &tracer);
+    if (status != STROBE_OK)
+        return status;
+    struct ideal *d = (struct ideal *)tracer;
+    d->truth = truth;
+    d->scenario = scenario;
+    d->seed = seed;
+    status = ideal_sample_truth(d, out, error);
+    *intervals = (struct sim_score_options){.interval_ns = tracer->interval_main_ns,
+                                            .other_interval_ns = tracer->interval_other_ns};
+    tracer->close(tracer);
+    return status;
 }

@@ -24,6 +24,7 @@
 #define STROBE_SIM_POLICY_POLICY_H
 
 #include "sim/runtime/run.h"
+#include "sim/score/score.h"
 
 /* Makes a tracer by its policy's name. STROBE_NO_ENTRY: no policy has that name. STROBE_IO: out of memory. For `ideal`
  * call sim_policy_ideal. */
@@ -31,6 +32,12 @@ enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out);
 
 /* Makes the reference policy `ideal`: it takes samples[spec] samples of each thread spec in all. */
 enum strobe_status sim_policy_ideal(const uint64_t *samples, uint32_t spec_count, struct sim_tracer **out);
+
+/* The timeline of `ideal` over a truth that was not played by sim_run_play, such as that of a runtime. Appends to *out.
+ * *intervals: the distances of the samples. */
+enum strobe_status sim_ideal_of_truth(const struct sim_tracks *truth, const struct sim_scenario *scenario,
+                                      uint64_t seed, const uint64_t *samples, struct sim_tracks *out,
+                                      struct sim_score_options *intervals, struct strobe_error *error);
 
 /* Names in order of comparison, and names that are compared only on request; NULL at the end. */
 extern const char *const sim_policy_names[], *const sim_policy_more[];

@@ -5,6 +5,7 @@
 #include "engine/capture/guard.h"
 #include "sim/kernel/fiber.h"
 #include "sim/policy/scratch.h"
+#include "sim/runtime/session_names.h"
 #include "sim/runtime/vstack.h"
 
 #include <stdio.h>
@@ -308,8 +309,9 @@ static void shrink_config(struct strobe_config *c, const struct sim_scenario *sc
     if (c->threads_max == usual.threads_max && !starts_more(sc))
         c->threads_max = strobe_policy_power_of_two(threads, LEAST_THREADS, usual.threads_max);
     if (c->images_max == usual.images_max && sc->image_count < usual.images_max)
-        c->images_max = sc->image_count + 1;
+        c->images_max = sc->image_count + SIM_SESSION_OWN_IMAGES;
     uint64_t slots = threads * (sc->duration_ns / 1000000 + 1) * SLOTS_PER_MS;
+    c->names_bytes = sim_session_names_bytes(sc);
     if (c->ring_slots == usual.ring_slots)
         c->ring_slots = strobe_policy_power_of_two(slots, LEAST_SLOTS, usual.ring_slots);
     if (c->stack_nodes == usual.stack_nodes)
@@ -327,18 +329,21 @@ static enum strobe_status strobe_policy_create_session(struct sim_strobe *s)
     return strobe_session_create(s->path, &s->config, command, run->options.replace, &s->session);
 }
 
+/* The images have no files, so the session itself has the names of their methods. The calls that wait are functions of
+ * a C library; a hook is the engine's own. */
 static void add_strobe_images(const struct sim_strobe *s)
 {
     const struct sim_scenario *sc = s->run->scenario;
-    for (uint32_t i = 0; i < sc->image_count; i++) {
-        struct strobe_image_entry *e = strobe_session_add_image(&s->session);
-        if (!e)
-            return;
-        e->start = e->bias = sc->images[i].start;
-        e->end = e->start + sc->images[i].bytes;
-        snprintf(e->path, sizeof e->path, "%s", sc->images[i].name);
-        strobe_store_release(&e->published, 1);
-    }
+    const struct strobe_session *to = &s->session;
+    for (uint32_t i = 0; i < sc->image_count; i++)
+        sim_session_add_image(to, sc->images[i].name, sc->images[i].start, sc->images[i].bytes);
+    sim_session_add_image(to, SIM_SESSION_LIBC, SIM_WAIT_CODE, (uint64_t)STROBE_KIND_COUNT * SIM_OWN_CODE_BYTES);
+    sim_session_add_image(to, SIM_SESSION_PLAYER, SIM_HOOK_CODE, SIM_OWN_CODE_BYTES);
+    for (uint32_t i = 0; i < sc->method_count; i++)
+        sim_session_add_name(to, sc->methods[i].name, sc->methods[i].address, sc->methods[i].bytes);
+    for (unsigned kind = 0; kind < STROBE_KIND_COUNT; kind++)
+        sim_session_add_name(to, strobe_kind_name((enum strobe_kind)kind),
+                             SIM_WAIT_CODE + (uint64_t)kind * SIM_OWN_CODE_BYTES, SIM_OWN_CODE_BYTES);
 }
 
 static void strobe_policy_run_sampler(void *arg)

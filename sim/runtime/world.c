@@ -244,6 +244,8 @@ static bool start_fiber(struct sim_player *p, const struct sim_thread_spec *spec
     struct sim_thread_options options = {
         .name = p->name, .tid = v->tid, .nice = spec->nice, .entry = sim_player_main, .arg = p, .user = v};
     v->track = sim_track_add(&p->run->truth, v->tid, v->generation, p->name, v->is_main, sim_now());
+    if (!p->run->truth.failed)
+        p->run->truth.tracks[v->track].spec = v->spec;
     v->thread = sim_thread_start(p->run->kernel, &options);
     return v->thread != NULL;
 }

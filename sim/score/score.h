@@ -37,9 +37,13 @@
  *                        left out when no true wait of its kind overlaps it: a notified thread waits for the monitor
  *                        again before its wait ends, which the app sees as one wait
  *   waker recall         share of the true wakers of blocks of at least `blocked_min_ns` that the reconstruction has
+ *   false_running        share of thread time in which the thread was blocked, and the reconstruction shows it
+ *                        computing: the innermost call is a method, and the thread is not shown as off its processor.
+ *                        Blocked: see agreement_running
  *   self, total          of a method: time at which it is the innermost call, and time at which it is on the path,
  *                        once or more often. The reconstruction counts within true lives only. Waits are methods of
- *                        their own kind. While a gap is the innermost call, no method gets the time
+ *                        their own kind. While a gap is the innermost call, or the thread is shown as off its
+ *                        processor, no method gets the self time
  *   bias of a method     reconstructed minus true self time, as a share of the thread time of the run
  *
  * A share whose denominator is 0 is 1; agreement_seen, unseen (view.h) and the overhead are then 0. An error relative
@@ -84,6 +88,8 @@ struct sim_score {
     double cpu_error, alloc_error, switch_error; /* sums of |reconstructed - true| relative to the truth, over the
                                                     threads whose totals the reconstruction knows. alloc_error: the
                                                     larger of that of allocations and that of bytes */
+    uint64_t false_running_ns;
+    double false_running;
     uint64_t samples, lost, bytes;
     double bytes_per_app_second;
     /* see view.h */

@@ -138,22 +138,17 @@ static void print_summary_line(const struct sim_summary *s, bool spread, FILE *o
     fputc('\n', out);
 }
 
-void sim_summary_print_table(const struct sim_summary *summaries, size_t count, FILE *out)
+void sim_summary_print_row(const struct sim_summary *s, const struct sim_summary *before, FILE *out)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct sim_summary *s = &summaries[i];
-        if (!s->count)
-            continue;
-        if (!i || !summaries[i - 1].count || strcmp(s->scenario, summaries[i - 1].scenario)) {
-            fprintf(out, "%s%s\n  %-14s", i ? "\n" : "", s->scenario, "policy");
-            for (size_t c = 0; c < COLUMNS; c++)
-                fprintf(out, "%*s", column[c].width, column[c].title);
-            fputc('\n', out);
-        }
-        print_summary_line(s, false, out);
-        if (s->count > 1)
-            print_summary_line(s, true, out);
+    if (!before || strcmp(s->scenario, before->scenario)) {
+        fprintf(out, "%s%s\n  %-14s", before ? "\n" : "", s->scenario, "policy");
+        for (size_t c = 0; c < COLUMNS; c++)
+            fprintf(out, "%*s", column[c].width, column[c].title);
+        fputc('\n', out);
     }
+    print_summary_line(s, false, out);
+    if (s->count > 1)
+        print_summary_line(s, true, out);
 }
 
 static void print_spread(struct strobe_json *j, const char *name, const struct sim_spread *v)

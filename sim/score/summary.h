@@ -30,11 +30,11 @@ bool sim_summary_spread(const struct sim_summary *s, const char *name, struct si
 /* Prints a swarm for people: median, quartiles and range of each score, then the methods with the clearest bias. */
 void sim_summary_print(const struct sim_summary *s, FILE *out);
 
-/* Prints the table of `strobe compare`: one line per summary, grouped by scenario. The columns are resolved and exact
- * agreement, agreement in view, share of time out of view, blocked error, wakers found, false merges, overhead, bytes
- * per second of the app, growth of the app's code, and losses. Values are medians; with several seeds a second line has
- * the spread. */
-void sim_summary_print_table(const struct sim_summary *summaries, size_t count, FILE *out);
+/* Prints a row of the table of `strobe compare`, which is grouped by scenario; before the first row of a scenario, its
+ * title. `before`: the summary of the row above; NULL: none. The columns are resolved and exact agreement, agreement in
+ * view, share of time out of view, blocked error, wakers found, false merges, overhead, bytes per second of the app,
+ * growth of the app's code, and losses. Values are medians; with several seeds a second line has the spread. */
+void sim_summary_print_row(const struct sim_summary *s, const struct sim_summary *before, FILE *out);
 
 /* Prints one JSON object: scenario, policy, seeds, an object of spreads by score, an array of the methods' biases. */
 void sim_summary_print_json(const struct sim_summary *s, FILE *out);

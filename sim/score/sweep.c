@@ -79,6 +79,8 @@ struct sim_sweep {
     uint64_t begin_ns, end_ns, long_ns;
     struct agreement agreement;
     struct meter cores, messages;
+    struct meter idle, off, off_and_idle; /* reconstructed as off its processor; truly blocked; both */
+    struct sim_spans both;
     struct sim_score *out;
 };
 
@@ -117,6 +119,7 @@ void sim_sweep_close(struct sim_sweep *s)
     free(s->folded);
     free(s->levels[0]);
     free(s->levels[1]);
+    free(s->both.at);
     free(s);
 }
 
@@ -194,11 +197,32 @@ static bool find_ends(struct sim_sweep *s, const struct sim_track *t, uint64_t *
 /* Gives the innermost method the time since the last event of its side. */
 static void sweep_pass_time(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
 {
-    if (name < s->method_count && now_ns > t->last_ns) {
-        uint64_t *sum = t == &s->of_truth ? &s->methods[name].true_self_ns : &s->methods[name].claimed_self_ns;
-        *sum += now_ns - t->last_ns;
-    }
+    if (name < s->method_count && now_ns > t->last_ns)
+        s->methods[name].true_self_ns += now_ns - t->last_ns;
     t->last_ns = now_ns;
+}
+
+static uint64_t meter_passed(struct meter *m, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t before_ns = meter_at(m, from_ns);
+    return meter_at(m, to_ns) - before_ns;
+}
+
+/* The same for the reconstruction: the innermost call `c` (NULL: none) gets the time that is not shown as off the
+ * processor. */
+static void sweep_pass_reconstructed(struct sim_sweep *s, uint64_t now_ns, const struct reconstructed_call *c)
+{
+    struct times *t = &s->of_reconstruction;
+    uint64_t last_ns = t->last_ns;
+    if (now_ns <= last_ns)
+        return;
+    t->last_ns = now_ns;
+    uint64_t idle_ns = meter_passed(&s->idle, last_ns, now_ns), off_ns = meter_passed(&s->off, last_ns, now_ns);
+    uint64_t both_ns = meter_passed(&s->off_and_idle, last_ns, now_ns);
+    if (c && c->name < s->method_count)
+        s->methods[c->name].claimed_self_ns += now_ns - last_ns - idle_ns;
+    if (c && c->class == SIM_CALL_METHOD)
+        s->out->false_running_ns += off_ns - both_ns;
 }
 
 static void sweep_enter(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
@@ -297,7 +321,7 @@ static bool sweep_begin_reconstructed(struct sim_sweep *s, const struct sim_even
     struct reconstructed_call *c = &s->reconstruction[s->reconstructed_depth];
     uint32_t name = s->p->name_of[e->name];
     uint64_t now_ns = in_life(s, e->time_ns);
-    sweep_pass_time(s, &s->of_reconstruction, now_ns, s->reconstructed_depth ? c[-1].name : SIM_UNKNOWN);
+    sweep_pass_reconstructed(s, now_ns, s->reconstructed_depth ? c - 1 : NULL);
     sweep_enter(s, &s->of_reconstruction, now_ns, name);
     *c = (struct reconstructed_call){.name = name,
                                      .class = e->class,
@@ -317,7 +341,7 @@ static void sweep_end_reconstructed(struct sim_sweep *s, uint64_t time_ns)
 {
     struct reconstructed_call *c = &s->reconstruction[s->reconstructed_depth - 1];
     uint64_t now_ns = in_life(s, time_ns);
-    sweep_pass_time(s, &s->of_reconstruction, now_ns, c->name);
+    sweep_pass_reconstructed(s, now_ns, c);
     sweep_leave(s, &s->of_reconstruction, now_ns, c->name);
     if (s->equal == s->reconstructed_depth)
         sweep_end_match(s, time_ns);
@@ -437,9 +461,26 @@ static bool second_pass(struct sim_sweep *s, const struct sim_pair *pair, struct
     return ok;
 }
 
-static void sweep_start(struct sim_sweep *s, const struct sim_pair *pair, const struct sim_spans *off)
+/* Lists the spans that lie in both lists. */
+static bool sweep_intersect(const struct meter *a, const struct meter *b, struct sim_spans *out)
 {
-    const struct sim_track *t = pair->truth;
+    out->count = 0;
+    for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
+        const struct sim_span *x = &a->spans[i], *y = &b->spans[k];
+        uint64_t begin_ns = x->begin_ns > y->begin_ns ? x->begin_ns : y->begin_ns;
+        uint64_t end_ns = x->end_ns < y->end_ns ? x->end_ns : y->end_ns;
+        if (begin_ns < end_ns && !strobe_array_reserve(&out->at, &out->room, out->count + 1))
+            return false;
+        if (begin_ns < end_ns)
+            out->at[out->count++] = (struct sim_span){begin_ns, end_ns, 0};
+        x->end_ns < y->end_ns ? i++ : k++;
+    }
+    return true;
+}
+
+static bool sweep_start(struct sim_sweep *s, const struct sim_pair *pair, const struct sim_spans *off)
+{
+    const struct sim_track *t = pair->truth, *c = pair->reconstruction;
     s->begin_ns = t ? t->begin_ns : 0;
     s->end_ns = t ? t->end_ns : 0;
     s->true_depth = s->reconstructed_depth = s->equal = s->true_count = s->reconstructed_count = 0;
@@ -447,12 +488,19 @@ static void sweep_start(struct sim_sweep *s, const struct sim_pair *pair, const 
     s->cores = (struct meter){.spans = t ? t->cpu : NULL, .count = t ? t->cpu_count : 0};
     s->messages = (struct meter){.spans = t ? t->messages : NULL, .count = t ? t->message_count : 0};
     s->agreement = (struct agreement){.since_ns = s->begin_ns, .off = {.spans = off->at, .count = off->count}};
+    s->off = s->agreement.off;
+    s->idle = (struct meter){.spans = c ? c->idle : NULL, .count = c ? c->idle_count : 0};
+    if (!sweep_intersect(&s->off, &s->idle, &s->both))
+        return false;
+    s->off_and_idle = (struct meter){.spans = s->both.at, .count = s->both.count};
+    return true;
 }
 
 bool sim_sweep_pair(struct sim_sweep *s, const struct sim_pair *pair, uint64_t long_ns, const struct sim_spans *off,
                     struct sim_score *out, struct sim_thread_score *thread)
 {
-    sweep_start(s, pair, off);
+    if (!sweep_start(s, pair, off))
+        return false;
     s->long_ns = long_ns;
     s->out = out;
     struct agreement resolved = s->agreement;

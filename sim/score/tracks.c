@@ -19,6 +19,7 @@ void sim_tracks_close(struct sim_tracks *t)
         free(t->tracks[i].cpu);
         free(t->tracks[i].messages);
         free(t->tracks[i].turns);
+        free(t->tracks[i].idle);
     }
     free(t->tracks);
     strobe_text_pool_free(&t->names);
@@ -163,6 +164,19 @@ void sim_track_loop(struct sim_tracks *t, uint32_t track, const struct sim_loop_
     }
     tr->turns[tr->turn_count] = *turn;
     tr->turns[tr->turn_count++].end_ns = SIM_SPAN_OPEN;
+}
+
+void sim_track_idle(struct sim_tracks *t, uint32_t track, uint64_t begin_ns, uint64_t end_ns)
+{
+    if (t->failed || begin_ns >= end_ns)
+        return;
+    struct sim_track *tr = tracks_at_time(t, track, end_ns);
+    assert(!tr->idle_count || tr->idle[tr->idle_count - 1].end_ns <= begin_ns);
+    if (!strobe_array_reserve(&tr->idle, &tr->idle_room, tr->idle_count + 1)) {
+        t->failed = 1;
+        return;
+    }
+    tr->idle[tr->idle_count++] = (struct sim_span){begin_ns, end_ns, 0};
 }
 
 void sim_track_end(struct sim_tracks *t, uint32_t track, uint64_t time_ns)

@@ -62,6 +62,7 @@ struct sim_track {
     uint32_t tid, generation; /* unique together; generation counts from 1 per tid */
     char name[32];
     bool is_main;
+    uint32_t spec;             /* truth: the thread spec of the scenario */
     uint64_t begin_ns, end_ns; /* end_ns: the latest time so far, until sim_track_end */
     struct sim_event *events;
     size_t event_count, event_room;
@@ -73,6 +74,8 @@ struct sim_track {
     size_t message_count, message_room; /* value = message id, from 1 */
     struct sim_loop_turn *turns;
     size_t turn_count, turn_room; /* in order of begin */
+    struct sim_span *idle;        /* reconstruction: spans shown as "[off cpu]", in order */
+    size_t idle_count, idle_room;
     uint64_t samples;             /* reconstruction: samples of this thread; merged ones count one by one */
     uint64_t short_wait_ns;       /* reconstruction: time in blocks of which only the sum is known */
     struct sim_totals totals;
@@ -116,6 +119,9 @@ void sim_track_message(struct sim_tracks *t, uint32_t track, uint64_t time_ns, u
 
 /* Adds the details of the message that has just begun, matched by id. The turn ends with its message. */
 void sim_track_loop(struct sim_tracks *t, uint32_t track, const struct sim_loop_turn *turn);
+
+/* Adds a span in which the reconstruction shows that the thread was off its processor. */
+void sim_track_idle(struct sim_tracks *t, uint32_t track, uint64_t begin_ns, uint64_t end_ns);
 
 /* Ends the track and what is open in it, except waits: add those before. Every track must be ended. */
 void sim_track_end(struct sim_tracks *t, uint32_t track, uint64_t time_ns);

@@ -101,7 +101,7 @@ static void recorder_slice_begin(struct strobe_sink *sink, const struct strobe_s
     };
     struct recorder *r = (struct recorder *)sink;
     r->last = s->begin;
-    if (s->class == STROBE_SLICE_OFF_CPU)
+    if (s->class == STROBE_SLICE_OFF_CPU) /* sim_track_idle */
         return;
     uint32_t name = recorder_name_number(r, s->name);
     sim_track_call(r->tracks, r->track, recorder_run_time(r, s->begin.time_ns), name, class_of[s->class]);
@@ -116,19 +116,28 @@ static bool recorder_wait_blocked(const struct strobe_slice *s, const struct str
            now->cpu_ns - s->begin.cpu_ns < (now->time_ns - s->begin.time_ns) / 10 * 9;
 }
 
+/* Returns the begin of a slice, within the life of its thread. */
+static uint64_t recorder_begin_ns(const struct recorder *r, const struct strobe_slice *s)
+{
+    uint64_t begin_ns = s->begin.time_ns > r->origin_ns ? s->begin.time_ns - r->origin_ns : 0;
+    uint64_t life_ns = r->tracks->failed ? 0 : r->tracks->tracks[r->track].begin_ns;
+    return begin_ns > life_ns ? begin_ns : life_ns;
+}
+
 static void recorder_slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
     struct recorder *r = (struct recorder *)sink;
     uint64_t end_ns = recorder_run_time(r, now->time_ns);
     r->last = *now;
-    if (s->class == STROBE_SLICE_OFF_CPU)
+    if (s->class == STROBE_SLICE_OFF_CPU) {
+        if (s->name == STROBE_NAME_OFF_CPU)
+            sim_track_idle(r->tracks, r->track, recorder_begin_ns(r, s), end_ns);
         return;
+    }
     sim_track_return(r->tracks, r->track, end_ns, false);
     if (s->class != STROBE_SLICE_WAIT)
         return;
-    uint64_t begin_ns = s->begin.time_ns > r->origin_ns ? s->begin.time_ns - r->origin_ns : 0;
-    uint64_t life_ns = r->tracks->failed ? 0 : r->tracks->tracks[r->track].begin_ns;
-    struct sim_wait wait = {.begin_ns = begin_ns > life_ns ? begin_ns : life_ns,
+    struct sim_wait wait = {.begin_ns = recorder_begin_ns(r, s),
                             .end_ns = end_ns,
                             .kind = (enum strobe_kind)s->name,
                             .blocked = recorder_wait_blocked(s, now),

@@ -117,7 +117,13 @@ static enum strobe_status swarm_take_line(const struct sim_swarm_options *o, cha
     if (line[0] == '!') {
         char *text;
         enum strobe_status status = (enum strobe_status)strtol(line + 1, &text, 10);
-        strobe_error_set(error, "%s", text + (*text == ' '));
+        text += *text == ' ';
+        if (o->refused) {
+            out->played++;
+            o->refused(o->ctx, place, status, text);
+            return STROBE_OK;
+        }
+        strobe_error_set(error, "%s", text);
         return status;
     }
     struct sim_result result;

@@ -26,6 +26,10 @@ struct sim_swarm_options {
 
     /* Called for each result, in order of places. `line` is its JSON without newline. May be NULL. */
     void (*each)(void *ctx, uint64_t place, const struct sim_result *result, const char *line);
+
+    /* Called for a trial that could not be played, such as a scenario that a runtime cannot express. `status` is that
+     * of sim_trial_run. The swarm goes on. NULL: such a trial ends the swarm. */
+    void (*refused)(void *ctx, uint64_t place, enum strobe_status status, const char *why);
     void *ctx;
     void (*progress)(void *ctx, uint64_t done, uint64_t all); /* may be NULL */
     void *progress_ctx;

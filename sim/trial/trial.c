@@ -117,41 +117,48 @@ static bool has_engine_hooks(const char *policy)
 }
 
 /* Checks the scenario's expectations. They apply to the fair schedule only: an adversary may starve any thread. */
-static bool meets_expectations(const struct sim_run *run, const struct sim_result *r, struct strobe_error *error)
+static bool meets_expectations(const struct sim_scenario *s, const struct sim_trial_options *o,
+                               const struct sim_result *r, struct strobe_error *error)
 {
-    const struct sim_scenario *s = run->scenario;
-    if (run->options.schedule != SIM_FAIR)
+    if (o->schedule != SIM_FAIR)
         return true;
     for (uint32_t i = 0; i < s->expect_count; i++) {
         const struct sim_expect *e = &s->expects[i];
         double value;
-        if (strcmp(e->policy, r->policy) || !sim_result_value(r, e->score, &value))
+        if (strcmp(e->policy, r->policy) || !sim_expect_covers(e, o->runtime) ||
+            !sim_result_value(r, e->score, &value))
             continue;
         if (value >= e->low && value <= e->high)
             continue;
-        strobe_error_set(error, "%s:%u:%u: expected %s of %s in %.6g..%.6g, and it is %.6g", s->path, e->line,
-                         e->column, e->score, e->policy, e->low, e->high, value);
+        strobe_error_set(error, "%s:%u:%u: expected %s of %s%s%s in %.6g..%.6g, and it is %.6g", s->path, e->line,
+                         e->column, e->score, e->policy, o->runtime ? " on " : "", o->runtime ? o->runtime : "",
+                         e->low, e->high, value);
         return false;
     }
     return true;
 }
 
-static void judge_trial(const struct sim_scenario *s, struct sim_run *run, const struct sim_tracks *reconstruction,
+static void set_violation(struct sim_result *r, const char *why)
+{
+    char *text = strdup(why);
+    if (!text)
+        return;
+    free(r->violation);
+    r->violation = text;
+}
+
+static void judge_trial(const struct sim_trial_options *o, struct sim_run *run, const struct sim_tracks *reconstruction,
                         struct sim_result *r)
 {
+    const struct sim_scenario *s = run->scenario;
     struct strobe_error error = {""};
     bool good = trial_keeps_invariants(run, &error) &&
                 (!has_engine_hooks(r->policy) || scenario_clock_jumps(s) ||
                  reconstruction->track_count < run->truth.track_count ||
                  names_true_wakers(&run->truth, reconstruction, &error)) &&
-                meets_expectations(run, r, &error);
-    if (!good) {
-        char *text = strdup(error.text);
-        if (text) {
-            free(r->violation);
-            r->violation = text;
-        }
-    }
+                meets_expectations(s, o, r, &error);
+    if (!good)
+        set_violation(r, error.text);
 }
 
 /* ---- files ---- */
@@ -188,13 +195,13 @@ static enum strobe_status save_trial_files(struct sim_run *run, const struct sim
 
 /* ---- the trial ---- */
 
-static uint64_t *samples_by_spec(const struct sim_run *run, const struct sim_tracks *reconstruction)
+static uint64_t *samples_by_spec(const struct sim_scenario *scenario, const struct sim_tracks *truth,
+                                 const struct sim_tracks *reconstruction)
 {
-    uint64_t *out = calloc(run->scenario->thread_count + 1u, sizeof *out);
-    for (uint32_t i = 0; out && i < run->thread_count; i++) {
-        const struct sim_vthread *v = run->threads[i];
-        const struct sim_track *c = trial_track_of(reconstruction, &run->truth.tracks[v->track], i);
-        out[v->spec] += c ? c->samples : 0;
+    uint64_t *out = calloc(scenario->thread_count + 1u, sizeof *out);
+    for (size_t i = 0; out && i < truth->track_count; i++) {
+        const struct sim_track *c = trial_track_of(reconstruction, &truth->tracks[i], i);
+        out[truth->tracks[i].spec] += c ? c->samples : 0;
     }
     return out;
 }
@@ -240,8 +247,8 @@ static enum strobe_status assess(struct sim_run *run, struct sim_tracks *reconst
                                   run->scenario, o, out);
     if (status != STROBE_OK)
         return status;
-    out->samples = samples_by_spec(run, reconstruction);
-    judge_trial(run->scenario, run, reconstruction, &out->result);
+    out->samples = samples_by_spec(run->scenario, &run->truth, reconstruction);
+    judge_trial(o, run, reconstruction, &out->result);
     return out->samples ? STROBE_OK : STROBE_IO;
 }
 
@@ -290,17 +297,23 @@ static enum strobe_status check_output_files(const struct sim_trial_options *o, 
     return STROBE_OK;
 }
 
-/* On real threads only the engine's accounting is checked. In virtual time wakers are checked, too. The scenario's
- * expectations apply to the policies of sim/policy only. */
-static void judge_wakers(const struct sim_tracks *truth, const struct sim_tracks *reconstruction, struct sim_result *r)
+static bool has_virtual_time(const char *runtime)
+{
+    return strncmp(runtime, "art", 3) != 0;
+}
+
+/* In virtual time wakers are checked, and the expectations of the runtime. On real threads only those of genuine
+ * runtimes are judged, which have no virtual time. */
+static void judge_played(const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                         const struct sim_tracks *truth, const struct sim_tracks *reconstruction, struct sim_result *r)
 {
     struct strobe_error error;
-    bool good = reconstruction->track_count < truth->track_count || names_true_wakers(truth, reconstruction, &error);
-    char *text = good ? NULL : strdup(error.text);
-    if (text) {
-        free(r->violation);
-        r->violation = text;
-    }
+    bool good = (!o->is_virtual || reconstruction->track_count < truth->track_count ||
+                 names_true_wakers(truth, reconstruction, &error)) &&
+                (!o->runtime || (!o->is_virtual && has_virtual_time(o->runtime)) ||
+                 meets_expectations(scenario, o, r, &error));
+    if (!good)
+        set_violation(r, error.text);
 }
 
 /* Returns the intervals for the score. The scenario sets the engine's; other policies have fixed ones. */
@@ -320,34 +333,55 @@ static struct sim_score_options real_intervals(const struct sim_scenario *scenar
     return options;
 }
 
+/* Replaces the engine's timeline by that of `ideal`, which takes as many samples and costs nothing. */
+static enum strobe_status reconstruct_ideal(const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                                            const struct sim_tracks *truth, struct sim_tracks *reconstruction,
+                                            struct sim_score_options *options, struct sim_run_cpu *cpu,
+                                            struct strobe_error *error)
+{
+    uint64_t *samples = samples_by_spec(scenario, truth, reconstruction);
+    if (!samples)
+        return STROBE_IO;
+    sim_tracks_close(reconstruction);
+    sim_tracks_open(reconstruction);
+    cpu->tracer_ns = cpu->held_ns = 0;
+    enum strobe_status status = sim_ideal_of_truth(truth, scenario, o->seed, samples, reconstruction, options, error);
+    free(samples);
+    return status;
+}
+
 static enum strobe_status play_real(const struct sim_scenario *scenario, const struct sim_trial_options *o,
                                     struct sim_trial *out, struct strobe_error *error)
 {
-    struct sim_score_options options = real_intervals(scenario, o->policy);
+    bool ideal = !strcmp(o->policy, "ideal");
+    struct sim_score_options options = real_intervals(scenario, ideal ? "strobe" : o->policy);
     struct sim_tracks truth, reconstruction;
     struct sim_view view;
     struct sim_run_cpu cpu;
     enum strobe_status status = check_output_files(o, error);
     if (status != STROBE_OK)
         return status;
-    struct sim_real_options real = {.policy = o->policy,
+    struct sim_real_options real = {.policy = ideal ? "strobe" : o->policy,
                                     .runtime = o->runtime,
                                     .is_virtual = o->is_virtual,
                                     .seed = o->seed,
                                     .schedule = o->schedule,
                                     .costs = o->costs ? o->costs : &sim_costs_default,
-                                    .folder = o->folder};
+                                    .folder = ideal ? NULL : o->folder};
     status = sim_real_run(scenario, &real, &truth, &reconstruction, &view, &cpu, error);
+    if (status == STROBE_OK && ideal)
+        status = reconstruct_ideal(scenario, o, &truth, &reconstruction, &options, &cpu, error);
     if (status == STROBE_OK)
         status = score_reconstruction(&truth, &reconstruction, &view, &options, cpu, scenario, o, out);
     sim_view_close(&view);
-    if (status == STROBE_OK && o->is_virtual)
-        judge_wakers(&truth, &reconstruction, &out->result);
+    if (status == STROBE_OK)
+        judge_played(scenario, o, &truth, &reconstruction, &out->result);
     if (status == STROBE_OK && o->folder)
         status = save_truth(&truth, scenario, o, error);
+    if (status == STROBE_OK)
+        out->samples = samples_by_spec(scenario, &truth, &reconstruction);
     sim_tracks_close(&truth);
     sim_tracks_close(&reconstruction);
-    out->samples = calloc(scenario->thread_count + 1u, sizeof *out->samples);
     return status == STROBE_OK && !out->samples ? STROBE_IO : status;
 }
 

@@ -32,7 +32,7 @@ struct sim_trial_options {
 
 struct sim_trial {
     struct sim_result result; /* `violation` holds the first invariant that was broken */
-    uint64_t *samples;        /* number of samples of each thread spec, scenario->thread_count entries; real mode: 0 */
+    uint64_t *samples;        /* number of samples of each thread spec, scenario->thread_count entries */
 };
 
 /* STROBE_NO_ENTRY: no policy has that name. STROBE_IO, STROBE_EXISTS; in real mode also STROBE_BAD_INPUT,

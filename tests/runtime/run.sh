@@ -146,7 +146,7 @@ fi
 check 'an unknown runtime is refused' refused 2 'expected art11' "$strobe" run "$managed" --runtime art99
 check 'a missing runtime is named' refused 2 STROBE_ART14 env -u STROBE_ART14 "$strobe" run "$managed" --runtime art14
 check 'virtual time is refused there' refused 2 '--mode real' "$strobe" run "$managed" --runtime art11 --mode virtual
-odd='method "-[A b]" { }\n}\nthread main main run "-[A b]"\n'
+odd='method java.lang.Object.b { }\n}\nthread main main run java.lang.Object.b\n'
 printf 'scenario odd "odd"\nduration 1s\nimage a managed {\n'"$odd" >"$work/odd.scn"
 check 'names that are invalid in Java are refused' refused 2 'a name that Java can have' \
     "$strobe" run "$work/odd.scn" --runtime fake30

@@ -1,6 +1,7 @@
 #!/bin/bash
 # `strobe run --runtime fakeNN`: plays and scores a scenario in a fake Android runtime in virtual time, recorded by the
-# engine's Android backend. The suite uses an old API level, one in between and the newest.
+# engine's Android backend. The suite uses an old API level, one in between and the newest. `strobe compare --runtime`:
+# one table for each backend.
 #
 #   B=DIR tests/virtual/run.sh      prints `N passed, N failed, N skipped` at the end
 set -u
@@ -153,10 +154,130 @@ check 'a swarm has a line for each seed' test "$(wc -l <"$work/one.jsonl")" == 4
 check 'virtual time is refused for a genuine runtime' refused 'only fakes' "$locks" --runtime art11 --mode virtual
 check 'an adversarial schedule is refused in real time' refused 'adversarial' \
     "$locks" --runtime fake30 --mode real --schedule adversarial
-check 'other policies are refused' refused 'plays in virtual time only' "$locks" --runtime fake30 --policy ideal
+check 'other policies are refused' refused 'plays in virtual time only' "$locks" --runtime fake30 --policy async-1ms
 printf 'scenario deep "deep"\nduration 1s\ncores 1\nimage a managed {\nmethod A { compute 1us }\n' >"$work/deep.scn"
 printf 'method B { recurse A 9999 }\nmethod C { recurse B 9999 }\n}\nthread main main run C\n' >>"$work/deep.scn"
 check 'a failure of the played process is reported' refused 'within the stack' "$work/deep.scn" --runtime fake30
+# ---- every backend in one table
+
+# compare NAME STATUS ARGUMENT...: leaves the table in the file NAME. Succeeds when the comparison exits with STATUS.
+compare() {
+    compare_by "$strobe" "$@"
+}
+
+compare_by() {
+    local lab=$1 name=$work/$2 expected=$3
+    shift 3
+    (cd "$work" && "$lab" compare "$@" >"$name" 2>"$name.err")
+    [[ $? == "$expected" ]] && return
+    cat "$name.err"
+    return 1
+}
+
+# says FILE PATTERN...: each pattern (grep -E) matches a line of the file.
+says() {
+    local file=$work/$1 pattern
+    shift
+    for pattern; do
+        grep -qE -- "$pattern" "$file" || { echo "no line like '$pattern':" "$(<"$file")"; return 1; }
+    done
+}
+
+numbers_of_both_tables_agree() {
+    local exact
+    exact=$(awk '$1 == "fake30:" { on = 1 } on && $1 == "locks" { printf "%.1f", $2; exit }' "$work/tables")
+    [[ $exact ]] && awk -v exact="$exact" '$1 == "exact," { for (i = 3; i <= NF; i++) column[$i] = i - 1 }
+        $1 == "locks" { found = $column["fake30"] == exact } END { exit !found }' "$work/brief"
+}
+
+scenario='duration 100ms\nimage a managed { method A.run { forever { compute 1ms; sleep 1ms } } }\n'
+scenario+='thread main main run A.run\n'
+printf "scenario fine \"\"\n$scenario" >"$work/fine.scn"
+printf "scenario odd \"\"\n${scenario//A.run/java.lang.A.run}" >"$work/odd.scn"
+expected='expect agreement strobe on'
+printf "scenario held \"\"\n$scenario$expected fake30 0.1..1\n$expected mach 0..0.1\n" >"$work/held.scn"
+printf "scenario held \"\"\n$scenario$expected fake 0..0.1\n" >"$work/broken.scn"
+
+check 'each backend has a table, with `ideal` beside' compare tables 0 --runtime virtual "$locks" -j 2
+check 'the tables name the backends' says tables '^host: simulated host' '^fake24: fake Android runtime, API level 24' \
+    '^fake28: ' '^fake30: ' '^fake34: ' '^fake36: ' '^mach: fake Mach' 'overhead +ideal +resolved$' \
+    '1 played, 0 cannot be played here, 0 failed'
+check 'the short form has a column for each backend' compare brief 0 --runtime virtual --brief "$locks"
+check 'the short form has them all' says brief 'host +fake24 +fake28 +fake30 +fake34 +fake36 +mach$'
+check 'both forms have the same figures' numbers_of_both_tables_agree
+check 'what a runtime cannot express is said and counted' compare odd 0 --runtime fake30 --runtime mach odd.scn fine.scn
+check 'the reason is in its line' says odd '^  odd +not played: odd.scn: method "java.lang.A.run": expected a name' \
+    '^  fine +[0-9.]+ %' '^  1 played, 1 cannot be played here, 0 failed$' '^  2 played, 0 cannot'
+mkdir "$work/bin" && cp "$B/strobe-lab" "$work/bin"
+printf '#!/bin/bash\nkill -SEGV $$\n' >"$work/bin/strobe-player-virtual"
+chmod +x "$work/bin/strobe-player-virtual"
+check 'a player that dies is a failure' compare_by "$work/bin/strobe-lab" dies 1 --runtime fake30 fine.scn
+check 'it is counted as one' says dies '^  fine +FAILED: the played process: Segm' '0 cannot be played here, 1 failed$'
+check 'several seeds give medians' compare seeds 0 --runtime mach --seeds 1..3 --json fine.scn
+check 'of all seeds' says seeds '"runtime": "mach"' '"seeds": 3,'
+check 'a comparison leaves sessions of each backend' compare kept 0 --runtime fake30 --runtime mach -o left fine.scn
+check 'in a folder for each' test -s "$work/left/mach/fine/strobe/session.strobe" -a \
+    -s "$work/left/fake30/fine/strobe/session.strobe" -a -s "$work/left/mach/results.jsonl"
+check 'an unknown backend is refused' compare none 2 --runtime fake99 fine.scn
+check 'expectations of other runtimes are not judged' compare held 0 --runtime fake30 --runtime host held.scn
+check 'expectations of a runtime are judged there' compare held 1 --runtime fake30 --runtime mach held.scn
+check 'and the message names it' says held.err 'expected agreement of strobe on mach in 0..0.1'
+check 'expectations of `fake` are judged on each level' compare broken 1 --runtime fake36 broken.scn
+check 'a run judges them, too' bash -c '"$1" run "$2" --runtime fake30; (($? == 1))' - "$strobe" "$work/broken.scn"
+
+# ---- sessions are for the ordinary commands, too
+
+cat >"$work/names.scn" <<'SCENARIO'
+scenario names "A main thread that waits for a token, in methods of Objective-C"
+duration 3s
+cores 2
+semaphore token
+queue main_queue
+queue network_queue
+image App {
+    method "-[Login token]" { post "-[Login fetch]" to network_queue; acquire token; compute 2ms }
+    method "-[Login fetch]" { compute 30ms; sleep 400ms; release token }
+    method "-[Touch handle]" { compute 20ms; call "-[Login token]"; compute 10ms }
+    method "-[Touch loop]" { repeat 5 { post "-[Touch handle]" to main_queue; sleep 500ms } }
+    method main { loop main_queue }
+}
+image libdispatch.dylib { method _dispatch_worker_thread { loop network_queue } }
+thread main main run main
+thread "com.app.touches-of-the-user" start 5ms run "-[Touch loop]"
+thread "com.apple.root.default-qos" start 5ms run _dispatch_worker_thread
+SCENARIO
+
+# report_names RUNTIME: plays the scenario ("host": on the simulated host), and prints reports of its session.
+report_names() {
+    local folder=$work/names-$1 runtime=(--runtime "$1")
+    [[ $1 != host ]] || runtime=()
+    mkdir -p "$folder"
+    "$strobe" run "$work/names.scn" "${runtime[@]}" -o "$folder" >"$folder/printed" &&
+        "$strobe" report --top 40 "$folder/session.strobe" >"$work/report-$1" &&
+        "$strobe" report --findings --evil-ms 200 "$folder/session.strobe" >"$work/findings-$1" &&
+        "$strobe" convert "$folder/session.strobe" -o "$folder/named.folded"
+}
+
+# All code has a name: no address, and no offset in an image.
+has_no_address() {
+    ! grep -nE '(^|[ ;])0x[0-9a-f]|\+0x' "$work/report-$1" "$work/names-$1/named.folded"
+}
+
+for runtime in host mach; do
+    check "a session of $runtime is read by the ordinary commands" report_names $runtime
+    check "its methods and images have their names: $runtime" says report-$runtime '-\[Touch handle\]  \[App\]' \
+        '_dispatch_worker_thread  \[libdispatch.dylib\]'
+    check "no code is an address: $runtime" has_no_address $runtime
+    check "stacks are those of the scenario: $runtime" says names-$runtime/named.folded \
+        '^[^;]*;main;-\[Touch handle\];-\[Login token\];\[sem wait\] '
+    check "findings blame the method that waits: $runtime" says findings-$runtime \
+        'evil-method .*  -\[Login token\] in \[sem wait\]'
+    check "threads have their whole names: $runtime" says report-$runtime ' com.app.touches-of-the-user$'
+done
+check 'a session of fake30 is read by the ordinary commands' report_names fake30
+check 'its methods have their names' says report-fake30 'void Touch.handle\(long\)'
+check 'findings blame a method of the app' says findings-fake30 'evil-method .*  void (Touch.handle|Login.token)\(long\)'
+
 check 'no file is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
 
 echo "$passed passed, $failed failed, 0 skipped"

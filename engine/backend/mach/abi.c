@@ -14,6 +14,7 @@
 #include <mach/message.h>
 #include <mach/semaphore.h>
 #include <malloc_logger.h>
+#include <sys/ulock.h>
 #include <os/lock.h>
 #include <pthread_np.h>
 #include <stddef.h>
@@ -255,6 +256,10 @@ TYPE(dispatch_async, void(dispatch_queue_t, void *));
 TYPE(dispatch_barrier_sync, void(dispatch_queue_t, void *));
 TYPE(dispatch_once, void(dispatch_once_t *, void *));
 TYPE(malloc_logger, malloc_logger_t *);
+TYPE(__syscall_logger, malloc_logger_t *);
+TYPE(__ulock_wait, int(uint32_t, void *, uint64_t, uint32_t));
+TYPE(__ulock_wait2, int(uint32_t, void *, uint64_t, uint64_t, uint64_t));
+TYPE(__ulock_wake, int(uint32_t, void *, uint64_t));
 TYPE(malloc_logger_t, void(uint32_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uint32_t));
 TYPE(kevent, int(int, const struct kevent *, int, struct kevent *, int, const struct timespec *));
 
@@ -347,6 +352,7 @@ TYPE(open, int(const char *, int, ...));
 TYPE(openat, int(int, const char *, int, ...));
 TYPE(fcntl, int(int, int, ...));
 TYPE(fstat, int(int, struct stat *));
+TYPE(stat, int(const char *, struct stat *));
 TYPE(lstat, int(const char *, struct stat *));
 TYPE(close, int(int));
 TYPE(unlink, int(const char *));
@@ -366,8 +372,10 @@ TYPE(sendmsg, ssize_t(int, const struct msghdr *, int));
 TYPE(recv, ssize_t(int, void *, size_t, int));
 TYPE(recvfrom, ssize_t(int, void *, size_t, int, struct sockaddr *, socklen_t *));
 TYPE(recvmsg, ssize_t(int, struct msghdr *, int));
+TYPE(getsockopt, int(int, int, int, void *, socklen_t *));
 TYPE(poll, int(struct pollfd *, nfds_t, int));
 TYPE(select, int(int, fd_set *, fd_set *, fd_set *, struct timeval *));
+TYPE(pselect, int(int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *));
 TYPE(nanosleep, int(const struct timespec *, struct timespec *));
 TYPE(usleep, int(useconds_t));
 TYPE(sleep, unsigned(unsigned));
@@ -376,6 +384,7 @@ TYPE(dlsym, void *(void *, const char *));
 TYPE(getpid, pid_t(void));
 TYPE(mmap, void *(void *, size_t, int, int, int, off_t));
 TYPE(munmap, int(void *, size_t));
+TYPE(mprotect, int(void *, size_t, int));
 TYPE(madvise, int(void *, size_t, int));
 TYPE(clock_gettime, int(clockid_t, struct timespec *));
 TYPE(strlen, size_t(const char *));

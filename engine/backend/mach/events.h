@@ -2,8 +2,11 @@
  * rebindings, or a start and an end function. For engine/backend/mach only.
  *
  *   MALLOC     malloc_logger                        point ALLOC, counted for each thread; point FREE
+ *              __syscall_logger (mmap, munmap,      point ALLOC, not counted as an allocation of the heap; point FREE
+ *              vm_allocate and kin), mprotect
  *   LOCKS      pthread mutex, rwlock, condition     point MUTEX, RWLOCK when the lock is free; else a scope that waits
- *              os_unfair_lock                       for the lock. Scope COND. Releases are points UNLOCK; wakers
+ *              os_unfair_lock, __ulock_wait and     for the lock. Scope COND. Releases are points UNLOCK; wakers
+ *              kin
  *              pthread_join                         scope THREAD, waits for the thread; its end is the waker
  *   DISPATCH   sync, barrier_sync, once             scope MUTEX until the work begins, waits for the queue or token
  *              async                                a new message where the work runs; point UNLOCK at the submission
@@ -15,6 +18,7 @@
  *              mach_msg that sends (and receives)   scope IPC; wakers
  *              (no hook)                            counters, hitches and hangs; events_loop.c
  *   (always)   the introspection hook               points THREAD at the start and the end of a thread
+ *              pthread_setname_np                   the thread's name
  *
  * mach_absolute_time has no hook: apps call it very often and it costs a few cycles, so a hook would distort the app's
  * timing.
@@ -84,6 +88,9 @@ bool strobe_mach_threads_begin(void);
 /* Registers the calling thread. The thread's first event would be untracked if the sampler registered it at the same
  * time. Start, before the sampler's thread is made. */
 void strobe_mach_threads_enter(void);
+
+/* Hooks that are installed in any case: of the names of threads. */
+extern const struct strobe_rebinding strobe_mach_thread_rebindings[];
 
 /* Install and remove the introspection hook. Start; end. */
 void strobe_mach_threads_watch(void);

@@ -7,6 +7,7 @@
 #include <sys/event.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -42,6 +43,25 @@ static int hook_openat(int at, const char *path, int flags, ...)
     va_end(arguments);
     SCOPE(STROBE_KIND_OPEN, 0, "openat");
     return openat(at, path, flags, mode);
+}
+
+/* 64-bit Darwin has one form of these, `struct stat` with 64-bit inodes. */
+static int hook_stat(const char *path, struct stat *out)
+{
+    SCOPE(STROBE_KIND_OPEN, 0, "stat");
+    return stat(path, out);
+}
+
+static int hook_lstat(const char *path, struct stat *out)
+{
+    SCOPE(STROBE_KIND_OPEN, 0, "lstat");
+    return lstat(path, out);
+}
+
+static int hook_fstat(int fd, struct stat *out)
+{
+    SCOPE(STROBE_KIND_OPEN, FD(fd), "fstat");
+    return fstat(fd, out);
 }
 
 static int hook_close(int fd)
@@ -156,6 +176,12 @@ static ssize_t hook_recvmsg(int fd, struct msghdr *message, int flags)
     return recvmsg(fd, message, flags);
 }
 
+static int hook_getsockopt(int fd, int level, int option, void *out, socklen_t *length)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd), "getsockopt");
+    return getsockopt(fd, level, option, out, length);
+}
+
 /* ---- polls */
 
 static int hook_poll(struct pollfd *fds, nfds_t count, int timeout)
@@ -170,6 +196,13 @@ static int hook_select(int count, fd_set *r, fd_set *w, fd_set *e, struct timeva
     return select(count, r, w, e, timeout);
 }
 
+static int hook_pselect(int count, fd_set *r, fd_set *w, fd_set *e, const struct timespec *timeout,
+                        const sigset_t *mask)
+{
+    SCOPE(STROBE_KIND_POLL, FD(count), "pselect");
+    return pselect(count, r, w, e, timeout, mask);
+}
+
 #ifdef __APPLE__
 /* Apple's header maps select to this symbol when _DARWIN_C_SOURCE is defined. It takes any number of descriptors. */
 int select_extended(int count, fd_set *r, fd_set *w, fd_set *e,
@@ -179,6 +212,16 @@ static int hook_select_extended(int count, fd_set *r, fd_set *w, fd_set *e, stru
 {
     SCOPE(STROBE_KIND_POLL, FD(count), "select");
     return select_extended(count, r, w, e, timeout);
+}
+
+int pselect_extended(int count, fd_set *r, fd_set *w, fd_set *e, const struct timespec *timeout,
+                     const sigset_t *mask) __asm__("_pselect$DARWIN_EXTSN");
+
+static int hook_pselect_extended(int count, fd_set *r, fd_set *w, fd_set *e, const struct timespec *timeout,
+                                 const sigset_t *mask)
+{
+    SCOPE(STROBE_KIND_POLL, FD(count), "pselect");
+    return pselect_extended(count, r, w, e, timeout, mask);
 }
 #endif
 
@@ -212,6 +255,9 @@ static unsigned hook_sleep(unsigned seconds)
 static const struct strobe_rebinding rebindings[] = {
     {"open", (void *)hook_open, (void *)open},
     {"openat", (void *)hook_openat, (void *)openat},
+    {"stat", (void *)hook_stat, (void *)stat},
+    {"lstat", (void *)hook_lstat, (void *)lstat},
+    {"fstat", (void *)hook_fstat, (void *)fstat},
     {"close", (void *)hook_close, (void *)close},
     {"read", (void *)hook_read, (void *)read},
     {"pread", (void *)hook_pread, (void *)pread},
@@ -229,9 +275,12 @@ static const struct strobe_rebinding rebindings[] = {
     {"recv", (void *)hook_recv, (void *)recv},
     {"recvfrom", (void *)hook_recvfrom, (void *)recvfrom},
     {"recvmsg", (void *)hook_recvmsg, (void *)recvmsg},
+    {"getsockopt", (void *)hook_getsockopt, (void *)getsockopt},
     {"poll", (void *)hook_poll, (void *)poll},
     {"select", (void *)hook_select, (void *)select},
+    {"pselect", (void *)hook_pselect, (void *)pselect},
 #ifdef __APPLE__
+    {"pselect$DARWIN_EXTSN", (void *)hook_pselect_extended, (void *)pselect_extended},
     {"select$DARWIN_EXTSN", (void *)hook_select_extended, (void *)select_extended},
 #endif
     {"kevent", (void *)hook_kevent, (void *)kevent},

@@ -4,6 +4,7 @@
 #include "engine/backend/mach/events.h"
 
 #include <os/lock.h>
+#include <sys/ulock.h>
 
 /* Maps the result of a call that waits for a lock or a condition. */
 static enum strobe_wake wake_of_errno(int error)
@@ -250,6 +251,52 @@ static int cond_broadcast(pthread_cond_t *c)
     return r;
 }
 
+/* ---- waits for a word */
+
+/* The word of an os_unfair_lock is a mutex; for other words a thread waits as for a condition. */
+static enum strobe_kind kind_of_ulock(uint32_t operation)
+{
+    return (operation & UL_OPCODE_MASK) == UL_UNFAIR_LOCK ? STROBE_KIND_MUTEX : STROBE_KIND_COND;
+}
+
+static struct strobe_hook_scope open_ulock_wait(uint32_t operation, const void *word, struct strobe_site site,
+                                                const char *call)
+{
+    struct strobe_hook_scope s = strobe_mach_open(kind_of_ulock(operation), STROBE_MACH_OBJECT(word), site, call);
+    strobe_hook_waits(&s, STROBE_MACH_OBJECT(word));
+    return s;
+}
+
+static int close_ulock_wait(const struct strobe_hook_scope *s, uint32_t operation, const void *word, int result)
+{
+    int error = result >= 0 ? 0 : operation & ULF_NO_ERRNO ? -result : errno;
+    strobe_hook_woken(s, STROBE_MACH_OBJECT(word), wake_of_errno(error), false);
+    strobe_hook_close(s);
+    return result;
+}
+
+static int ulock_wait(uint32_t operation, void *word, uint64_t value, uint32_t timeout_us)
+{
+    struct strobe_hook_scope s = open_ulock_wait(operation, word, STROBE_HERE, "__ulock_wait");
+    return close_ulock_wait(&s, operation, word, __ulock_wait(operation, word, value, timeout_us));
+}
+
+static int ulock_wait2(uint32_t operation, void *word, uint64_t value, uint64_t timeout_ns, uint64_t value2)
+{
+    struct strobe_hook_scope s = open_ulock_wait(operation, word, STROBE_HERE, "__ulock_wait2");
+    return close_ulock_wait(&s, operation, word, __ulock_wait2(operation, word, value, timeout_ns, value2));
+}
+
+static int ulock_wake(uint32_t operation, void *word, uint64_t wake_value)
+{
+    struct strobe_thread *t = lock_caller("__ulock_wake");
+    enum strobe_release how = operation & ULF_WAKE_ALL ? STROBE_RELEASE_ALL : STROBE_RELEASE_ONE;
+    struct strobe_hook_release release = strobe_hook_release_begin(t, STROBE_MACH_OBJECT(word), how, STROBE_HERE);
+    int r = __ulock_wake(operation, word, wake_value);
+    strobe_hook_release_end(&release);
+    return r;
+}
+
 /* The end of the thread releases the wait (events_threads.c). */
 static int join(pthread_t thread, void **result)
 {
@@ -279,6 +326,9 @@ static const struct strobe_rebinding rebindings[] = {
     {"pthread_cond_timedwait_relative_np", (void *)cond_timedwait_relative, (void *)pthread_cond_timedwait_relative_np},
     {"pthread_cond_signal", (void *)cond_signal, (void *)pthread_cond_signal},
     {"pthread_cond_broadcast", (void *)cond_broadcast, (void *)pthread_cond_broadcast},
+    {"__ulock_wait", (void *)ulock_wait, (void *)__ulock_wait},
+    {"__ulock_wait2", (void *)ulock_wait2, (void *)__ulock_wait2},
+    {"__ulock_wake", (void *)ulock_wake, (void *)__ulock_wake},
     {"pthread_join", (void *)join, (void *)pthread_join},
     {0},
 };

@@ -295,6 +295,25 @@ static void thread_terminated(void)
     strobe_add_acq_rel(&strobe_mach.registering, UINT32_MAX);
 }
 
+/* ---- names */
+
+/* The session has the new name at once, also when the process is killed or the thread ends with the capture. */
+static int hook_setname(const char *name)
+{
+    struct strobe_thread *t = strobe_mach_thread(strobe_switched(), "pthread_setname_np");
+    int r = pthread_setname_self_np(name);
+    if (t && r == 0)
+        strobe_thread_rename(t, name);
+    return r;
+}
+
+const struct strobe_rebinding strobe_mach_thread_rebindings[] = {
+    {"pthread_setname_np", (void *)hook_setname, (void *)pthread_setname_self_np},
+    {0},
+};
+
+/* ---- the introspection hook */
+
 static void introspection_hook(unsigned event, pthread_t thread, void *address, size_t bytes)
 {
     uint32_t on = strobe_switched();

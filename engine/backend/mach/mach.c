@@ -155,10 +155,12 @@ static bool wanted(int feature, uint32_t without)
     return !(without >> features[feature]->use & 1);
 }
 
-/* Copies the rebindings of all wanted groups to `rebindings`. Returns their number. */
+/* Copies the rebindings of threads and of all wanted groups to `rebindings`. Returns their number. */
 static size_t gather(uint32_t without)
 {
     size_t count = 0;
+    for (const struct strobe_rebinding *r = strobe_mach_thread_rebindings; r->symbol; r++)
+        rebindings[count++] = *r;
     for (int i = 0; i < FEATURES; i++)
         for (const struct strobe_rebinding *r = features[i]->rebindings; wanted(i, without) && r && r->symbol; r++)
             if (count < REBINDINGS_MAX)

@@ -236,7 +236,7 @@ static int is_repeat(const struct builder *b, const struct strobe_item *item, ui
     if (!b->seen || (b->run_count | b->call_count) || (!is_representative(item) && strobe_between_sampled_lately(b)))
         return 0;
     const struct strobe_record *s = &b->seen->record;
-    if (r->kind == STROBE_KIND_CPU && time_ns - b->seen_ns >= r->cpu_ns - s->cpu_ns + RUNNABLE_NS_LEAST)
+    if (r->flags & s->flags & STROBE_FLAG_CPU && time_ns - b->seen_ns >= r->cpu_ns - s->cpu_ns + RUNNABLE_NS_LEAST)
         return 0; /* the thread was off its processor since */
     return r->stack == s->stack && r->count == 1 && r->message == s->message && s->count == 1 &&
            is_representative(item) == is_representative(b->seen) && !((r->flags ^ s->flags) & same_flags) &&

@@ -35,9 +35,10 @@
  *            move, so "[unseen]" is not shown. If CPU time is at most a quarter of the gap, "[off cpu]" is shown. It
  *            lies under the stack of the next sample if the sampler took it, since a thread off its processor does not
  *            move; else under the frames that both stacks share.
- *   runnable Only for a thread whose CPU clock ticks: between two records with known CPU time, outside of blocking
- *            calls, the thread was off its processor for RUNNABLE_NS_LEAST or longer. This time is shown as "[off cpu]"
- *            when the tick after it shows that the thread gave up its processor, else as "[runnable]".
+ *   runnable Between two records with known CPU time, outside of blocking calls, the thread was off its processor for
+ *            RUNNABLE_NS_LEAST or longer. Where the thread's CPU clock ticks, this is shown as "[off cpu]" when the next
+ *            tick shows that the thread gave up its processor, else as "[runnable]". For other threads it is shown as
+ *            "[off cpu]", because only ticks know the reason.
  *   least    The last sample before a gap, or before the end of the session, lasts the gate's interval of its thread
  *            (1 ms when that is 0), but not past the thread's end (S-52). Samples of equal time still get 1 ns each:
  *            later ones move on, so that no slice is empty or negative and no sample is lost (S-53, S-56).

@@ -6,13 +6,31 @@
 
 enum { OFF_CPU_PART = 4, AT_HOOK_NS = 1000, SAMPLED_SPANS = 2 };
 
+/* What a thread did between two samples that are too far apart. */
+enum gap { UNSEEN, OFF_CPU, SLOW };
+
+/* A thread moves only while it uses CPU time. That time is conclusive only if it is known both before and after the
+ * gap. */
+static enum gap classify_gap(const struct builder *b)
+{
+    const struct strobe_path *p = &b->path;
+    uint64_t cpu_ns = p->ahead_cpu_ns - p->known_cpu_ns;
+    if (p->ahead_ns <= p->known_ns || p->known_ns > b->seen_ns || p->ahead_cpu_ns < p->known_cpu_ns ||
+        cpu_ns > b->gap_ns)
+        return UNSEEN;
+    return cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART ? OFF_CPU : SLOW;
+}
+
 /* Returns the time that the thread was off its processor, outside of recorded waits, since it was last seen. It is
- * known if the CPU time is known then and at the next item. Unrecorded short waits do not count. Returns 0 if the time
- * is shorter than the shortest one shown, and for a thread whose CPU clock does not tick. */
+ * known if the CPU time is known then and at the next item. Returns 0 if the time is shorter than the shortest one
+ * shown. Unrecorded short waits do not count for a thread whose CPU clock ticks: its ticks know their sum. Without
+ * ticks, a gap that is unseen or off the processor as a whole has no such part. */
 static uint64_t off_processor_ns(const struct builder *b, const struct strobe_item *item, uint64_t time_ns)
 {
     const struct strobe_path *p = &b->path;
-    if (!b->ticks || p->known_ns != b->seen_ns || p->ahead_ns != time_ns || p->ahead_cpu_ns < p->known_cpu_ns)
+    if (p->known_ns != b->seen_ns || p->ahead_ns != time_ns || p->ahead_cpu_ns < p->known_cpu_ns)
+        return 0;
+    if (!b->ticks && time_ns - b->seen_ns > b->gap_ns && classify_gap(b) != SLOW)
         return 0;
     uint64_t on_ns = p->ahead_cpu_ns - p->known_cpu_ns, wall_ns = time_ns - p->known_ns, short_ns = 0;
     if (item->record.kind == STROBE_KIND_CPU && item->record.arg > b->short_waits)
@@ -36,7 +54,9 @@ static int both_representative(const struct builder *b, const struct strobe_item
 void strobe_between_show_off(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
 {
     struct strobe_path *p = &b->path;
-    int gave_way = item->record.flags & STROBE_FLAG_GAVE_WAY, stood = item->record.flags & STROBE_FLAG_STOOD;
+    /* Only ticks know whether the thread gave up its processor or another thread had it. */
+    int gave_way = !b->ticks || item->record.flags & STROBE_FLAG_GAVE_WAY,
+        stood = item->record.flags & STROBE_FLAG_STOOD;
     uint64_t off_ns = b->call_count ? 0 : off_processor_ns(b, item, time_ns);
     uint64_t begin_ns = time_ns - off_ns, middle_ns = b->seen_ns + (begin_ns - b->seen_ns) / 2;
     uint64_t cpu_ns = p->ahead_cpu_ns;
@@ -57,21 +77,6 @@ void strobe_between_show_off(struct builder *b, const struct strobe_item *item, 
     strobe_path_cut(p, keep);
     if (between)
         strobe_path_show(p, node);
-}
-
-/* What a thread did between two samples that are too far apart. */
-enum gap { UNSEEN, OFF_CPU, SLOW };
-
-/* A thread moves only while it uses CPU time. That time is conclusive only if it is known both before and after the
- * gap. */
-static enum gap classify_gap(const struct builder *b)
-{
-    const struct strobe_path *p = &b->path;
-    uint64_t cpu_ns = p->ahead_cpu_ns - p->known_cpu_ns;
-    if (p->ahead_ns <= p->known_ns || p->known_ns > b->seen_ns || p->ahead_cpu_ns < p->known_cpu_ns ||
-        cpu_ns > b->gap_ns)
-        return UNSEEN;
-    return cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART ? OFF_CPU : SLOW;
 }
 
 void strobe_between_emit_message(struct builder *b, uint32_t id, uint64_t time_ns)

@@ -135,8 +135,9 @@ const char *strobe_wait_name(unsigned kind);
 size_t strobe_function_tree_at(struct strobe_function_tree *tree, uint64_t address, const uint32_t **names,
                                uint32_t *first);
 
-/* Returns 1 when a file of this name is the engine's own library in a traced program: the preloaded one, or the one
- * that the program is linked with. Its functions are hooks, which traces leave out. */
+/* Returns 1 when a file of this name is the engine's own library in a traced program: the preloaded one, the one that
+ * the program is linked with, or the lab's player (sim/player). Its functions are hooks, or perform the operations of a
+ * scenario. Traces leave them out. */
 int strobe_is_engine_library(const char *file_name);
 
 #endif

@@ -310,8 +310,8 @@ static int answer_from_process(struct strobe_symbols *s, uint64_t address, int *
     return 1;
 }
 
-/* Adds the frame of generated code whose name is the entry at `at`. */
-static int answer_code(struct strobe_symbols *s, uint64_t at)
+/* Adds the frame of generated code, in `image`, whose name is the entry at `at`. */
+static int answer_code(struct strobe_symbols *s, uint64_t at, const char *image)
 {
     static const struct strobe_inline nowhere = {.file = ""};
     struct strobe_named_address name;
@@ -322,7 +322,7 @@ static int answer_code(struct strobe_symbols *s, uint64_t at)
         return 0;
     const char *given = s->code_texts.texts[text];
     int is_mangled = !strncmp(given, "_Z", 2) || !strncmp(given, "_R", 2);
-    return add_frame(s, function_id(s, IDENTITY_OF_CODE, text, is_mangled ? given : NULL, given), "[jit]", &nowhere,
+    return add_frame(s, function_id(s, IDENTITY_OF_CODE, text, is_mangled ? given : NULL, given), image, &nowhere,
                      name.address);
 }
 
@@ -333,7 +333,7 @@ static int answer_unmapped(struct strobe_symbols *s, uint64_t address, uint64_t 
     const struct strobe_code_entry *code = strobe_code_names_find(&s->code, at, UINT64_MAX, NULL);
     char text[24];
     if (code)
-        return answer_code(s, code->at);
+        return answer_code(s, code->at, "[jit]");
     snprintf(text, sizeof text, "0x%" PRIx64, address);
     return add_frame(s, function_id(s, IDENTITY_OF_ADDRESS, address, NULL, text), "", &nowhere, address);
 }
@@ -349,6 +349,10 @@ static int answer_in_image(struct strobe_symbols *s, struct strobe_symbol_image 
     places[0] = (struct strobe_inline){.file = ""};
     if (image->state == STROBE_IMAGE_UNUSED && strobe_symbol_image_open(image, s->options) != STROBE_OK)
         return 0;
+    const struct strobe_code_entry *code =
+        image->state == STROBE_IMAGE_MISSING ? strobe_code_names_find(&s->code, at, UINT64_MAX, NULL) : NULL;
+    if (code)
+        return answer_code(s, code->at, image->path);
     if (image->module) {
         strobe_function_at(&image->functions, at, &f);
         count = strobe_symbol_image_places(image, at, (s->options & STROBE_SYMBOLS_INLINES) != 0, places,
@@ -381,7 +385,7 @@ static int resolve_address(struct strobe_symbols *s, uint64_t address)
 {
     int answered;
     uint64_t entry;
-    if (strobe_code_of_alias(address, &entry) && answer_code(s, entry))
+    if (strobe_code_of_alias(address, &entry) && answer_code(s, entry, "[jit]"))
         return 1;
     if (answer_from_process(s, address, &answered))
         return answered;

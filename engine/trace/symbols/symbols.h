@@ -6,8 +6,9 @@
  *      table (.gnu_debugdata), dynamic symbols
  *   3. for a function of an image without a name, the start from its call frame entry (.eh_frame), so that the
  *      addresses of one nameless function stay together
- *   4. for an address outside of images, the session's names of generated machine code (code_names.h). Code of equal
- *      names is one function, because a runtime compiles a function several times
+ *   4. for an address outside of images, or in an image whose file does not exist, the session's names of generated
+ *      machine code (code_names.h). Code of equal names is one function, because a runtime compiles a function several
+ *      times
  *
  * Debug files are searched on this machine only; nothing is fetched from the network.
  *
@@ -34,8 +35,8 @@ struct strobe_symbol {
     const char *function;      /* demangled name; or placeholder: "libfoo.so+0x1234" with the address in the file,
                                 * "0x7f12..." outside of all files, "[vdso]" when that
                                 * is another kernel's (S-57) */
-    const char *image;         /* path as recorded; "[jit]" for generated code that has a name; "" when no image holds
-                                * the address */
+    const char *image;         /* path as recorded; "[jit]" for generated code that has a name, outside of images; ""
+                                * when no image holds the address */
     const char *file;          /* source file, "" when unknown */
     uint32_t line;             /* 0 when unknown */
     uint32_t function_id;      /* dense from 0: one per distinct (image, function start, inline identity) (S-59); of

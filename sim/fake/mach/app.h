@@ -8,8 +8,10 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -30,6 +32,7 @@ struct fake_mach_app {
     /* __DATA,__la_symbol_ptr */
     int (*_Atomic pthread_create)(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *arg);
     int (*_Atomic pthread_join)(pthread_t thread, void **answer);
+    int (*_Atomic pthread_setname_np)(const char *name); /* of the calling thread, up to 63 characters */
     int (*_Atomic pthread_mutex_lock)(pthread_mutex_t *mutex);
     int (*_Atomic pthread_mutex_trylock)(pthread_mutex_t *mutex);
     int (*_Atomic pthread_mutex_unlock)(pthread_mutex_t *mutex);
@@ -66,6 +69,9 @@ struct fake_mach_app {
                                           mach_msg_size_t send_size, mach_msg_size_t room, mach_port_name_t from,
                                           mach_msg_timeout_t timeout_ms, mach_port_name_t notify);
     int (*_Atomic open)(const char *path, int flags, ...);
+    int (*_Atomic stat)(const char *path, struct stat *out);
+    int (*_Atomic lstat)(const char *path, struct stat *out);
+    int (*_Atomic fstat)(int fd, struct stat *out);
     int (*_Atomic close)(int fd);
     ssize_t (*_Atomic read)(int fd, void *out, size_t bytes);
     ssize_t (*_Atomic write)(int fd, const void *from, size_t bytes);
@@ -76,12 +82,23 @@ struct fake_mach_app {
     int (*_Atomic fsync)(int fd);
     ssize_t (*_Atomic send)(int fd, const void *from, size_t bytes, int flags);
     ssize_t (*_Atomic recv)(int fd, void *out, size_t bytes, int flags);
+    int (*_Atomic getsockopt)(int fd, int level, int option, void *out, socklen_t *length);
     int (*_Atomic poll)(struct pollfd *fds, nfds_t count, int timeout_ms);
     int (*_Atomic select)(int count, fd_set *read, fd_set *write, fd_set *except, struct timeval *timeout);
+    int (*_Atomic pselect)(int count, fd_set *read, fd_set *write, fd_set *except, const struct timespec *timeout,
+                           const sigset_t *mask);
     int (*_Atomic kevent)(int queue, const struct kevent *changes, int change_count, struct kevent *events,
                           int event_count, const struct timespec *timeout);
     int (*_Atomic usleep)(useconds_t us);
     int (*_Atomic nanosleep)(const struct timespec *how_long, struct timespec *left);
+    int (*_Atomic ulock_wait)(uint32_t operation, void *word, uint64_t value, uint32_t timeout_us);
+    int (*_Atomic ulock_wait2)(uint32_t operation, void *word, uint64_t value, uint64_t timeout_ns, uint64_t value2);
+    int (*_Atomic ulock_wake)(uint32_t operation, void *word, uint64_t wake_value);
+    void *(*_Atomic mmap)(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+    int (*_Atomic munmap)(void *at, size_t bytes);
+    int (*_Atomic mprotect)(void *at, size_t bytes, int protection);
+    kern_return_t (*_Atomic vm_allocate)(task_t task, vm_address_t *address, vm_size_t bytes, int flags);
+    kern_return_t (*_Atomic vm_deallocate)(task_t task, vm_address_t address, vm_size_t bytes);
 };
 
 /* Returns the app's own image, which exists from the first call on. */

@@ -14,6 +14,7 @@
 #include <os/lock.h>
 #include <pthread_np.h>
 #include <sys/event.h>
+#include <sys/ulock.h>
 #pragma GCC visibility pop
 
 #endif

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ulock.h>
 #include <unistd.h>
 
 /* In the order of struct fake_mach_app. */
@@ -25,6 +26,7 @@ static const struct {
     {"gettimeofday", (void *)gettimeofday},
     {"pthread_create", (void *)fake_pthread_create},
     {"pthread_join", (void *)pthread_join},
+    {"pthread_setname_np", (void *)pthread_setname_self_np},
     {"pthread_mutex_lock", (void *)pthread_mutex_lock},
     {"pthread_mutex_trylock", (void *)pthread_mutex_trylock},
     {"pthread_mutex_unlock", (void *)pthread_mutex_unlock},
@@ -57,6 +59,9 @@ static const struct {
     {"semaphore_signal_all", (void *)semaphore_signal_all},
     {"mach_msg", (void *)mach_msg},
     {"open", (void *)open},
+    {"stat", (void *)stat},
+    {"lstat", (void *)lstat},
+    {"fstat", (void *)fstat},
     {"close", (void *)close},
     {"read", (void *)read},
     {"write", (void *)write},
@@ -67,11 +72,21 @@ static const struct {
     {"fsync", (void *)fsync},
     {"send", (void *)send},
     {"recv", (void *)recv},
+    {"getsockopt", (void *)getsockopt},
     {"poll", (void *)fake_poll},
     {"select", (void *)fake_select},
+    {"pselect", (void *)pselect},
     {"kevent", (void *)kevent},
     {"usleep", (void *)fake_usleep},
     {"nanosleep", (void *)fake_nanosleep},
+    {"__ulock_wait", (void *)__ulock_wait},
+    {"__ulock_wait2", (void *)__ulock_wait2},
+    {"__ulock_wake", (void *)__ulock_wake},
+    {"mmap", (void *)fake_mmap},
+    {"munmap", (void *)fake_munmap},
+    {"mprotect", (void *)mprotect},
+    {"vm_allocate", (void *)vm_allocate},
+    {"vm_deallocate", (void *)vm_deallocate},
 };
 
 enum {

@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/ulock.h>
 
-malloc_logger_t *malloc_logger;
+malloc_logger_t *malloc_logger, *__syscall_logger;
 
 /* The default zone. Only its address is known. */
 static char zone;
@@ -46,6 +48,67 @@ void fake_free(void *p)
     if (p)
         log_heap(MALLOC_LOG_TYPE_DEALLOCATE, (uintptr_t)p, 0, 0);
     free(p);
+}
+
+/* ---- pages */
+
+void fake_log_pages(uint32_t type, uintptr_t arg2, uintptr_t arg3, uintptr_t result)
+{
+    malloc_logger_t *logger = atomic_load((malloc_logger_t * _Atomic *)(void *)&__syscall_logger);
+    if (logger)
+        logger(type, mach_task_self(), arg2, arg3, result, 0);
+}
+
+void *fake_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    void *p = mmap(at, bytes, protection, flags, fd, offset);
+    if (p != MAP_FAILED)
+        fake_log_pages(MALLOC_LOG_TYPE_VM_ALLOCATE, bytes, 0, (uintptr_t)p);
+    return p;
+}
+
+int fake_munmap(void *at, size_t bytes)
+{
+    fake_log_pages(MALLOC_LOG_TYPE_VM_DEALLOCATE, (uintptr_t)at, bytes, 0);
+    return munmap(at, bytes);
+}
+
+/* ---- waits for a word */
+
+static int ulock_answer(uint32_t operation, int error)
+{
+    if (error == 0)
+        return 0;
+    errno = error;
+    return operation & ULF_NO_ERRNO ? -error : -1;
+}
+
+static int wait_for_word(uint32_t operation, void *word, uint64_t value, uint64_t timeout_ns)
+{
+    _Atomic uint32_t *w = word;
+    uint64_t at = timeout_ns ? fake_on->now_ns() + timeout_ns : UINT64_MAX;
+    bool in_time = atomic_load(w) != (uint32_t)value || fake_wait_on(w, (uint32_t)value, at);
+    return ulock_answer(operation, in_time ? 0 : ETIMEDOUT);
+}
+
+int __ulock_wait(uint32_t operation, void *word, uint64_t value, uint32_t timeout_us)
+{
+    return wait_for_word(operation, word, value, (uint64_t)timeout_us * 1000);
+}
+
+int __ulock_wait2(uint32_t operation, void *word, uint64_t value, uint64_t timeout_ns, uint64_t value2)
+{
+    (void)value2;
+    return wait_for_word(operation, word, value, timeout_ns);
+}
+
+/* Wakes all waiters; to those of a single wake-up it is a spurious one. */
+int __ulock_wake(uint32_t operation, void *word, uint64_t wake_value)
+{
+    (void)operation;
+    (void)wake_value;
+    fake_on->wake(word);
+    return 0;
 }
 
 /* ---- waits */

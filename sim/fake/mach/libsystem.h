@@ -17,6 +17,11 @@ void *fake_calloc(size_t count, size_t bytes);
 void *fake_realloc(void *was, size_t bytes);
 void fake_free(void *p);
 
+/* Pages, which notify __syscall_logger. */
+void fake_log_pages(uint32_t type, uintptr_t arg2, uintptr_t arg3, uintptr_t result);
+void *fake_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+int fake_munmap(void *at, size_t bytes);
+
 /* Waits that last their full time, however often the thread is suspended meanwhile. Hooks of the functions that they
  * stand for call them, too (mach.mk). */
 FAKE_MACH_API int fake_usleep(useconds_t us);

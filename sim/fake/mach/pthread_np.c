@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +13,14 @@ static pthread_introspection_hook_t _Atomic hook;
 pthread_introspection_hook_t pthread_introspection_hook_install(pthread_introspection_hook_t next)
 {
     return atomic_exchange(&hook, next);
+}
+
+int pthread_setname_self_np(const char *name)
+{
+    if (strlen(name) >= MAXTHREADNAMESIZE)
+        return ERANGE;
+    fake_on->set_name(name);
+    return 0;
 }
 
 mach_port_t pthread_mach_thread_np(pthread_t thread)

@@ -28,7 +28,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -52,6 +54,7 @@ struct record {
     fake_mach_registers registers;
     uint64_t cpu_ns;    /* at its last stop */
     uint64_t waited_at; /* its CPU time when it was last seen waiting; 0: not seen */
+    char name[MAXTHREADNAMESIZE]; /* set by pthread_setname_self_np; "": the system's own name counts */
 };
 
 static struct record records[RECORDS]; /* [0] is unused */
@@ -244,6 +247,7 @@ static struct record *make_record(int32_t tid)
     r->tid = tid;
     r->thread = 0;
     r->waited_at = 0;
+    r->name[0] = '\0';
     r->fd = keeps ? fd : -1;
     r->start = stat.start;
     r->next = buckets[(uint32_t)tid % BUCKETS];
@@ -637,12 +641,41 @@ static bool kernel_registers(uint64_t id, fake_mach_registers *out)
 static void kernel_thread_name(uint64_t id, char name[MAXTHREADNAMESIZE])
 {
     struct record *r = record_by_id(id);
+    if (r && r->name[0]) {
+        memcpy(name, r->name, sizeof r->name);
+        return;
+    }
     int saved = errno, fd = r ? open_of_thread(r->tid, "/comm") : -1;
     ssize_t got = fd < 0 ? 0 : read(fd, name, MAXTHREADNAMESIZE - 1);
     if (fd >= 0)
         close_file(fd);
     errno = saved;
     name[got > 0 ? got - 1 : 0] = '\0'; /* it ends with a newline */
+}
+
+/* The system's name of a thread is cut to 15 characters, so the whole one is kept here. */
+static void kernel_set_name(const char *name)
+{
+    struct record *r = own_record();
+    if (r)
+        snprintf(r->name, sizeof r->name, "%s", name);
+    prctl(PR_SET_NAME, name);
+}
+
+/* Replaces that of the C library, which knows the system's name only. */
+int pthread_getname_np(pthread_t thread, char *name, size_t bytes)
+{
+    const struct record *r = pthread_equal(thread, pthread_self()) ? own_record() : NULL;
+    char system[16] = "";
+    if (!r)
+        return ESRCH;
+    if (!r->name[0])
+        prctl(PR_GET_NAME, system);
+    const char *found = r->name[0] ? r->name : system;
+    if (strlen(found) >= bytes)
+        return ERANGE;
+    strcpy(name, found);
+    return 0;
 }
 
 /* ---- the system */
@@ -762,6 +795,7 @@ const struct fake_mach_system fake_mach_pthreads = {
     .cpu_ns = kernel_cpu_ns,
     .process_cpu_ns = process_cpu_ns,
     .name = kernel_thread_name,
+    .set_name = kernel_set_name,
     .stop = kernel_stop,
     .go = kernel_resume,
     .settle = kernel_settle,

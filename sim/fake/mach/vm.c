@@ -1,5 +1,6 @@
 /* Memory of the task. */
 #include "sim/fake/mach/kernel.h"
+#include "sim/fake/mach/libsystem.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -168,12 +169,16 @@ kern_return_t vm_allocate(task_t task, vm_address_t *address, vm_size_t bytes, i
     if (answer == KERN_SUCCESS)
         answer = vm_allocate_at(address, bytes, flags);
     errno = saved;
-    return fake_kernel_leave(answer);
+    answer = fake_kernel_leave(answer);
+    if (answer == KERN_SUCCESS)
+        fake_log_pages(MALLOC_LOG_TYPE_VM_ALLOCATE, bytes, 0, *address);
+    return answer;
 }
 
 kern_return_t vm_deallocate(task_t task, vm_address_t address, vm_size_t bytes)
 {
     static struct fake_call call = {.name = "vm_deallocate"};
+    fake_log_pages(MALLOC_LOG_TYPE_VM_DEALLOCATE, address, bytes, 0);
     kern_return_t answer = fake_kernel_enter(&call);
     int saved = errno;
     if (answer == KERN_SUCCESS)

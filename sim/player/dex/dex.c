@@ -59,10 +59,49 @@ struct maker {
 
 /* ---- names ---- */
 
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$-";
+
+/* Stores the name with its parts separated by dots. Names of other languages become ones that Java can have:
+ *
+ *   -[Cell layout]             Cell.layout
+ *   dyld4::prepare             dyld4.prepare
+ *   operator new, a:b:         operator_new, a_b_
+ *
+ * Returns false when the name stays as it is. */
+static bool make_java_name(const char *whole, char *out, size_t room)
+{
+    bool is_message = (*whole == '-' || *whole == '+') && whole[1] == '[';
+    const char *from = whole + (is_message ? 2 : 0);
+    size_t n = 0;
+    for (; *from && n + 1 < room; from++) {
+        bool separates = *from == '.' || !strncmp(from, "::", 2) || (is_message && *from == ' ');
+        if (is_message && *from == ']' && !from[1])
+            continue;
+        from += *from == ':' && separates;
+        out[n++] = separates ? '.' : strchr(letters, *from) ? *from : '_';
+    }
+    out[n] = '\0';
+    return strcmp(out, whole) != 0;
+}
+
+/* True when another method gets the same name: one that has it, or an earlier one that is renamed to it. */
+static bool is_taken_name(const struct sim_scenario *s, uint32_t method, const char *name)
+{
+    char other[NAME_BYTES];
+    for (uint32_t i = 0; i < s->method_count; i++)
+        if (i != method && (!make_java_name(s->methods[i].name, other, sizeof other) || i < method) &&
+            !strcmp(other, name))
+            return true;
+    return false;
+}
+
 void sim_dex_method_name(const struct sim_scenario *s, uint32_t method, char *class, char *name, size_t room)
 {
-    const char *whole = s->methods[method].name, *dot = strrchr(whole, '.');
-    snprintf(name, room, "%s", dot ? dot + 1 : whole);
+    char whole[NAME_BYTES];
+    bool is_renamed = make_java_name(s->methods[method].name, whole, sizeof whole - 8);
+    const char *dot = strrchr(whole, '.');
+    bool again = is_renamed && is_taken_name(s, method, whole);
+    snprintf(name, room, again ? "%s_%u" : "%s", dot ? dot + 1 : whole, method);
     snprintf(class, room, "%.*s", dot ? (int)(dot - whole) : 3, dot ? whole : "App");
     for (char *c = class; *c; c++)
         *c = *c == '.' ? '/' : *c;
@@ -71,7 +110,7 @@ void sim_dex_method_name(const struct sim_scenario *s, uint32_t method, char *cl
 /* Returns the length of the leading SimpleName of the format, ASCII only. */
 static size_t word_bytes(const char *s)
 {
-    return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$-");
+    return strspn(s, letters);
 }
 
 static bool is_java_name(const char *class, const char *name)

@@ -1,6 +1,7 @@
 /* Makes a dex file of a scenario, for an Android runtime. Each method of the scenario is a static Java method.
  *
- * "Cache.get" becomes `static void Cache.get(long player)`. A name without a class goes into class App. A managed
+ * "Cache.get" becomes `static void Cache.get(long player)`. A name without a class goes into class App.
+ * "-[Cell layout]" and "dyld4::prepare" become Cell.layout and dyld4.prepare. A managed
  * method is a loop that performs the steps of its player (`player`: the address of a struct sim_actor):
  *
  *     try { for (;;) switch (strobe.Player.step(player)) {

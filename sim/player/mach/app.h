@@ -36,6 +36,7 @@
 #undef eventfd_write
 #undef ppoll
 #undef syscall
+#undef pthread_setname_np
 
 #define malloc(bytes)                                (fake_mach_app()->malloc)(bytes)
 #define free(p)                                      (fake_mach_app()->free)(p)
@@ -52,6 +53,7 @@
 #define pthread_rwlock_rdlock(l)                     (fake_mach_app()->pthread_rwlock_rdlock)(l)
 #define pthread_rwlock_wrlock(l)                     (fake_mach_app()->pthread_rwlock_wrlock)(l)
 #define pthread_rwlock_unlock(l)                     (fake_mach_app()->pthread_rwlock_unlock)(l)
+#define pthread_setname_np(thread, name)             (fake_mach_app()->pthread_setname_np)(name)
 #define sem_init                                     sim_mach_sem_init
 #define sem_wait                                     sim_mach_sem_wait
 #define sem_clockwait                                sim_mach_sem_clockwait

@@ -5,6 +5,7 @@
 #include "sim/kernel/fiber.h"
 #include "sim/player/art.h"
 #include "sim/player/virtual/charge.h"
+#include "sim/player/real.h"
 #include "sim/player/virtual/posix.h"
 #include "sim/player/virtual/virtual.h"
 
@@ -29,7 +30,7 @@ static void virtual_prepare_library(void *library)
     *(void **)&use = dlsym(library, "fake_use_system");
     if (!use) {
         fputs("the runtime's library has no fake_use_system\n", stderr);
-        exit(2);
+        exit(SIM_REAL_FAILED);
     }
     system = fake_pthreads;
     system.collecting = spend_collection;

@@ -44,7 +44,7 @@ struct sim_posix_thread {
     struct sim_posix_thread *next; /* in order of start */
     void *(*run)(void *);
     void *arg;
-    char name[16];
+    char name[64]; /* longer than on Linux: apps of the fake Mach have such names */
     void *values[SIM_POSIX_KEYS];
     uint64_t yields; /* calls of sched_yield */
 };

@@ -167,7 +167,7 @@ int sim_posix_prctl(int option, ...)
     va_end(more);
     struct sim_posix_thread *t = sim_posix_self();
     if (option == PR_GET_NAME)
-        memcpy(name, t->name, sizeof t->name);
+        snprintf(name, 16, "%.15s", t->name);
     else if (option == PR_SET_NAME)
         snprintf(t->name, sizeof t->name, "%.15s", name);
     else

@@ -2,6 +2,7 @@
 #include "engine/capture/guard.h"
 #include "engine/capture/thread.h"
 #include "sim/kernel/fiber.h"
+#include "sim/player/real.h"
 #include "sim/player/virtual/posix.h"
 #include "sim/player/virtual/virtual.h"
 #include "sim/runtime/others.h"
@@ -35,10 +36,10 @@ static bool read_costs(const char *path)
     return whole;
 }
 
-static int virtual_refuse(const char *what, const char *why)
+static int virtual_fail(const char *what, const char *why, int status)
 {
     fprintf(stderr, "%s: %s\n", what, why);
-    return 2;
+    return status;
 }
 
 int sim_virtual_child(int argc, char **argv)
@@ -46,11 +47,12 @@ int sim_virtual_child(int argc, char **argv)
     struct sim_scenario *scenario;
     struct strobe_error error;
     if (argc < FEWEST)
-        return virtual_refuse(SIM_VIRTUAL_PLAYER, "expected SCHEDULE COSTS, and what " SIM_REAL_PLAYER " has");
+        return virtual_fail(SIM_VIRTUAL_PLAYER, "expected SCHEDULE COSTS, and what " SIM_REAL_PLAYER " has",
+                            SIM_REAL_REFUSED);
     if (!read_costs(argv[COSTS]))
-        return virtual_refuse(argv[COSTS], "expected costs");
+        return virtual_fail(argv[COSTS], "expected costs", SIM_REAL_FAILED);
     if (sim_scenario_read(argv[SCENARIO], &scenario, &error) != STROBE_OK)
-        return virtual_refuse("scenario", error.text);
+        return virtual_fail("scenario", error.text, SIM_REAL_REFUSED);
     struct sim_kernel_options options = {.seed = strtoull(argv[SEED], NULL, 10),
                                          .cores = scenario->cores,
                                          .schedule = (enum sim_schedule)strtoul(argv[SCHEDULE], NULL, 10),
@@ -65,9 +67,9 @@ int sim_virtual_child(int argc, char **argv)
     sim_virtual_locals();
     if (!sim_kernel_open(&options, NULL) || !sim_others_start(sim_kernel_current, busy) ||
         !sim_posix_start(virtual_play, &played))
-        return virtual_refuse("memory", "there is none");
+        return virtual_fail("memory", "there is none", SIM_REAL_FAILED);
     sim_kernel_run(sim_kernel_current, &error);
     /* The kernel returns only after a failure; otherwise the director ends the process. The engine's exit handlers need
      * a running thread, so they are not called. */
-    _exit(virtual_refuse("the run came to no end", error.text));
+    _exit(virtual_fail("the run came to no end", error.text, SIM_REAL_FAILED));
 }

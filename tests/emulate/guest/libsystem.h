@@ -39,7 +39,7 @@ void *realloc(void *block, size_t bytes);
 void free(void *block);
 size_t malloc_size(const void *block);
 typedef void malloc_logger_t(uint32_t type, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t result, uint32_t skip);
-extern malloc_logger_t *malloc_logger;
+extern malloc_logger_t *malloc_logger, *__syscall_logger;
 
 /* ---- locks */
 

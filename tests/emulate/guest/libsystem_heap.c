@@ -10,7 +10,7 @@ struct block {
     struct block *next;
 };
 
-malloc_logger_t *malloc_logger;
+malloc_logger_t *malloc_logger, *__syscall_logger;
 static os_unfair_lock heap_lock;
 static struct block *freed[CLASSES];
 static char *fresh, *fresh_end;

@@ -314,11 +314,42 @@ static void refused(const char *method, const char *expected)
 static void names_that_java_cannot_have_are_refused(void **state)
 {
     (void)state;
-    refused("\"-[Api get]\"", "-[Api get]");
+    refused("\"-[]\"", "-[]");
     refused("\"Cache.\"", "Cache.");
     refused("\"a..b\"", "a..b");
     refused("java.lang.Object.wait", "java.lang.Object.wait");
     refused("x", "App.x");
+}
+
+static void names_of_other_languages_become_different_java_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *class, *method;
+    } cases[] = {
+        {"\"-[Cell layout]\"", "Cell", "layout"},     {"\"+[Cell layout]\"", "Cell", "layout_1"},
+        {"\"dyld4::prepare\"", "dyld4", "prepare"},   {"\"a::B::set(int)\"", "a/B", "set_int_"},
+        {"\"static initializers\"", "App", "static_initializers"}, {"Cell.layout_9", "Cell", "layout_9"},
+        {"\"-[Cell draw:in:]\"", "Cell", "draw_in_"}, {"Cell.one", "Cell", "one"},
+        {"\"-[Cell one]\"", "Cell", "one_8"},
+    };
+    struct sim_scenario *s;
+    struct strobe_error error = {""};
+    char text[2048] = "scenario t \"A test\"\nduration 1ms\nimage app managed {\n", class[512], name[512];
+    void *out;
+    size_t bytes;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " method %s { }\n", cases[i].name);
+    strcat(text, "}\nthread main main run Cell.one\n");
+    assert_int_equal(sim_scenario_parse(text, "t.scn", &s, &error), STROBE_OK);
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sim_dex_method_name(s, i, class, name, sizeof class);
+        assert_string_equal(class, cases[i].class);
+        assert_string_equal(name, cases[i].method);
+    }
+    assert_int_equal(sim_dex_of_scenario(s, &out, &bytes, &error), STROBE_OK);
+    free(out);
+    sim_scenario_free(s);
 }
 
 static void sums_are_those_of_their_standards(void **state)
@@ -344,6 +375,7 @@ int main(void)
         cmocka_unit_test(code_calls_what_the_player_answers_until_it_returns),
         cmocka_unit_test(what_is_thrown_goes_out_unless_the_player_catches_it),
         cmocka_unit_test(names_that_java_cannot_have_are_refused),
+        cmocka_unit_test(names_of_other_languages_become_different_java_names),
         cmocka_unit_test(sums_are_those_of_their_standards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

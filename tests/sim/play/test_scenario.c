@@ -85,7 +85,8 @@ static bool same_fault(const struct sim_fault *a, const struct sim_fault *b)
 
 static bool same_expect(const struct sim_expect *a, const struct sim_expect *b)
 {
-    return !strcmp(a->score, b->score) && !strcmp(a->policy, b->policy) && !(a->low < b->low) && !(a->low > b->low) &&
+    return !strcmp(a->score, b->score) && !strcmp(a->policy, b->policy) && !a->runtime == !b->runtime &&
+           (!a->runtime || !strcmp(a->runtime, b->runtime)) && !(a->low < b->low) && !(a->low > b->low) &&
            !(a->high < b->high) && !(a->high > b->high);
 }
 
@@ -181,7 +182,8 @@ static const char everything[] =
     "thread far tid 4194303 run looping\n"
     "fault suspend_refused at 1s times 3 chance 0.125 thread worker\n"
     "fault short_write of 4KiB\n"
-    "expect agreement strobe 0.95..1\nexpect bytes btrace-ios 0..123456.5\n";
+    "expect agreement strobe 0.95..1\nexpect bytes btrace-ios 0..123456.5\n"
+    "expect agreement strobe on fake30 0.9..1\nexpect agreement ideal on fake 0..1\n";
 
 static const struct sim_op *op_of(const struct sim_scenario *s, enum sim_op_kind kind)
 {
@@ -230,6 +232,10 @@ static void what_is_read_is_what_was_written(void **state)
     assert_int_equal(s->faults[op_of(s, SIM_OP_FAULT)->object].kind, SIM_FAULT_CLOCK_BACK);
     assert_int_equal(s->faults[op_of(s, SIM_OP_FAULT)->object].amount, 5000000);
     assert_true(s->expects[1].high > 123456.4 && s->expects[1].high < 123456.6);
+    assert_true(sim_expect_covers(&s->expects[1], NULL) && !sim_expect_covers(&s->expects[1], "fake30"));
+    assert_true(sim_expect_covers(&s->expects[2], "fake30") && !sim_expect_covers(&s->expects[2], "fake31"));
+    assert_true(sim_expect_covers(&s->expects[3], "fake31") && !sim_expect_covers(&s->expects[3], "mach"));
+    assert_true(!sim_expect_covers(&s->expects[3], NULL));
     sim_scenario_free(s);
 }
 

@@ -141,6 +141,10 @@ static const struct {
     {DECLARED("queue q vsync 16ms"), "5:19: expected 'frame', found the end of the line"},
     {DECLARED("semaphore s -1"), "5:13: expected a count from 0 to 1000000, found '-1'"},
     {DECLARED("expect agreement strobe 0.9"), "5:28: expected '..' (a range, as 0.95..1), found the end of the line"},
+    {DECLARED("expect agreement strobe on fake37 0..1"), "5:28: expected a runtime (as fake30, fake, mach or art11), "
+                                                         "found 'fake37'"},
+    {DECLARED("expect agreement strobe on fake2 0..1"), "5:28: expected a runtime (as fake30, fake, mach or art11), "
+                                                        "found 'fake2'"},
     {DECLARED("expect agreement strobe 1..0.9"), "5:28: expected an upper end that is not below the lower (a range, "
                                                  "as 0.95..1), found '0.9'"},
     /* errors that only the whole scenario shows */

@@ -200,7 +200,7 @@ static void a_summary_has_median_and_spread_for_any_order(void **state)
         FILE *out = open_memstream(&text[o], &bytes);
         sim_summary_print_json(&s, out);
         sim_summary_print(&s, out);
-        sim_summary_print_table(&s, 1, out);
+        sim_summary_print_row(&s, NULL, out);
         fclose(out);
         sim_summary_close(&s);
     }

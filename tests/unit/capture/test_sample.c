@@ -111,14 +111,17 @@ static void a_merged_record_knows_the_cpu_time_from_its_first_sample_to_its_last
     c.metrics = STROBE_METRIC_CPU;
     rig_start(&rig, &c);
     for (int i = 0; i < 3; i++) {
-        rig.cpu_ns += 400 * US;
+        rig.cpu_ns += 800 * US;
         rig_point(&rig, STROBE_KIND_ALLOC);
         rig.now += MS;
     }
     assert_int_equal(rig_records(&rig, items, ITEMS), 1);
-    assert_int_equal(items[0].record.cpu_ns, 1200 * US);
+    assert_int_equal(items[0].record.cpu_ns, 2400 * US);
     assert_true(items[0].record.flags & STROBE_FLAG_BEGIN_CPU);
-    assert_int_equal(items[0].record.cpu_span_ns, 800 * US);
+    assert_int_equal(items[0].record.cpu_span_ns, 1600 * US);
+    rig.cpu_ns += 799 * US; /* off the processor for more than 200 us: merged, it would show the thread computing */
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 2);
 }
 
 static void a_sample_after_a_call_is_not_merged_over_the_calls_record_S53(void **state)

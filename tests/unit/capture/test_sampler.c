@@ -57,6 +57,18 @@ static void a_running_thread_is_sampled_in_every_interval(void **state)
     assert_int_equal(items[0].record.count, 50);
 }
 
+static void samples_of_a_thread_that_was_off_its_processor_between_are_not_merged(void **state)
+{
+    (void)state;
+    pass(1, 900);
+    pass(2, 1800); /* 200 us: as long as a stop may be late */
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    rig.cpu_cost = 100;
+    pass(3, 2799 - 1000);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 3);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 2);
+}
+
 /* The CPU time between the first and the last sample of a record has 32 bits of ns: 4.3 s. */
 static void a_merged_record_of_too_much_cpu_time_stores_the_maximum_S54(void **state)
 {
@@ -669,6 +681,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
         TEST(a_running_thread_is_sampled_in_every_interval),
+        TEST(samples_of_a_thread_that_was_off_its_processor_between_are_not_merged),
         TEST(a_merged_record_of_too_much_cpu_time_stores_the_maximum_S54),
         TEST(what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S51_S53),
         TEST(two_threads_in_one_place_are_two_records_S45),

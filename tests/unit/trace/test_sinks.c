@@ -39,7 +39,7 @@ static void make_session(void)
                                .arg = 9,
                                .thread = thread,
                                .kind = STROBE_KIND_READ,
-                               .cpu_ns = 600000,
+                               .cpu_ns = 1100000,
                                .cpu_span_ns = 100000,
                                .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU};
     struct strobe_metrics m = {.alloc_count = 2, .alloc_bytes = 64, .alloc_count_span = 1, .alloc_bytes_span = 24};
@@ -142,13 +142,13 @@ static void chrome_events_pair_up_by_name(void **state)
                     EVENT("M") "'thread_name','args':{'name':'main; \\'one\\''}},\n"
                     EVENT("B") "'f1','cat':'function','ts':1000000.000,'tts':0.000},\n"
                     EVENT("B") "'f2','cat':'function','ts':1000000.000,'tts':0.000},\n"
-                    EVENT("E") "'f2','ts':1001000.000,'tts':500.000},\n"
-                    EVENT("B") "'f3','cat':'function','ts':1001000.000,'tts':500.000},\n"
-                    EVENT("B") "'[read]','cat':'wait','ts':1001000.000,'tts':500.000},\n"
-                    EVENT("E") "'[read]','ts':1002000.000,'tts':600.000,"
+                    EVENT("E") "'f2','ts':1001000.000,'tts':1000.000},\n"
+                    EVENT("B") "'f3','cat':'function','ts':1001000.000,'tts':1000.000},\n"
+                    EVENT("B") "'[read]','cat':'wait','ts':1001000.000,'tts':1000.000},\n"
+                    EVENT("E") "'[read]','ts':1002000.000,'tts':1100.000,"
                     "'args':{'arg':9,'alloc bytes':24,'allocs':1}},\n"
-                    EVENT("E") "'f3','ts':1002000.000,'tts':600.000,'args':{'alloc bytes':24,'allocs':1}},\n"
-                    EVENT("E") "'f1','ts':1002000.000,'tts':600.000,'args':{'samples':2,'alloc bytes':24,'allocs':1}}"
+                    EVENT("E") "'f3','ts':1002000.000,'tts':1100.000,'args':{'alloc bytes':24,'allocs':1}},\n"
+                    EVENT("E") "'f1','ts':1002000.000,'tts':1100.000,'args':{'samples':2,'alloc bytes':24,'allocs':1}}"
                     "\n]}\n";
     /* clang-format on */
     for (char *quote = wanted; (quote = strchr(quote, '\'')); quote++)
@@ -284,7 +284,7 @@ static void assert_seen(const struct seen *s)
     assert_int_equal(s->names, 4);
     assert_int_equal(s->descriptors, 1 + 1 + 2);
     assert_int_equal(s->time, 2 * MS);
-    assert_int_equal(s->cpu, 600000);
+    assert_int_equal(s->cpu, 1100000);
 }
 
 static void a_perfetto_trace_holds_what_its_writer_counted(void **state)

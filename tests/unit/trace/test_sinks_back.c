@@ -177,7 +177,7 @@ static void keep_thread(struct strobe_sink *sink, const struct strobe_reader_thr
 
 static void keep_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
-    static const char *const class[] = {"function", "wait", "gap", "placeholder"};
+    static const char *const class[] = {"function", "wait", "gap", "placeholder", "off_cpu"};
     uint64_t sum[COUNTERS];
     (void)sink;
     sums_of(&s->begin, sum);

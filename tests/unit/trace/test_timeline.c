@@ -437,7 +437,23 @@ static void a_thread_that_had_half_a_processor_is_seen_half_as_often_and_that_is
     sample_cpu(8 * MS, "ac", 4 * MS);
     sample_cpu(20 * MS, "ab", 9 * MS + 1);
     end(21 * MS);
-    expect("a[0,9000) .b[0,8000) .c[8000,9000) [unseen][9000,20000) a[20000,21000) .b[20000,21000)");
+    expect("a[0,9000) .b[0,8000) ..[off cpu][4000,8000) .c[8000,9000) [unseen][9000,20000) a[20000,21000) "
+           ".b[20000,21000)");
+}
+
+/* Known CPU times at both ends of an interval decide, without ticks and hooks. */
+static void time_without_cpu_time_is_off_cpu_between_any_two_samples(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "ab", 1 * MS);
+    sample_cpu(3 * MS, "ab", 2 * MS);
+    sample_cpu(4 * MS, "ab", 2 * MS + 801 * US); /* shorter than the shortest time that is shown */
+    sample_cpu(6 * MS, "ab", 3 * MS + 801 * US);
+    end(7 * MS);
+    assert_int_equal(recording.stats.offs, 2);
+    assert_int_equal(recording.stats.runnables, 0);
+    expect("a[0,7000) .b[0,7000) ..[off cpu][1000,3000) ..[off cpu][5000,6000)");
 }
 
 static void a_gap_in_which_the_thread_ran_long_is_unseen(void **state)
@@ -794,6 +810,7 @@ int main(void)
         cmocka_unit_test(a_gap_in_which_the_thread_hardly_ran_is_off_cpu_not_unseen),
         cmocka_unit_test(a_thread_off_its_processor_stood_where_the_sampler_meets_it_next),
         cmocka_unit_test(a_thread_that_had_half_a_processor_is_seen_half_as_often_and_that_is_no_gap),
+        cmocka_unit_test(time_without_cpu_time_is_off_cpu_between_any_two_samples),
         cmocka_unit_test(a_gap_in_which_the_thread_ran_long_is_unseen),
         cmocka_unit_test(a_gap_of_exactly_the_threshold_is_not_shown),
         cmocka_unit_test(the_threshold_can_be_chosen),

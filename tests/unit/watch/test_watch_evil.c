@@ -58,6 +58,20 @@ static void a_message_is_evil_from_700_ms_on(void **state)
     assert_true(watch_value(evil(0), "cost_ms") == 700 && watch_value(evil(0), "stack_ms") == 700);
 }
 
+static void the_method_to_blame_for_a_wait_is_the_one_that_waited(void **state)
+{
+    (void)state;
+    begin_message(1000, "Handler (Main)");
+    enter(1000, "onClick");
+    enter(1050, "load");
+    call(1051, 1053, "[mutex wait]");
+    call(1060, 1900, "[mutex wait]");
+    leave(1905, "load");
+    leave(1990, "onClick");
+    end_message(2000);
+    assert_string_equal(evil(0)->blame, "load in [mutex wait]");
+}
+
 static void the_method_to_blame_is_the_deepest_that_took_most(void **state)
 {
     (void)state;
@@ -465,6 +479,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, watch_rig_start, watch_rig_stop)
         TEST(a_message_is_evil_from_700_ms_on),
+        TEST(the_method_to_blame_for_a_wait_is_the_one_that_waited),
         TEST(the_method_to_blame_is_the_deepest_that_took_most),
         TEST(a_report_without_a_stack_says_that_no_call_was_received_842),
         TEST(a_message_within_a_message_is_a_call_of_the_outer_560),

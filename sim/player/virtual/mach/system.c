@@ -111,6 +111,11 @@ static void system_thread_name(uint64_t id, char out[MAXTHREADNAMESIZE])
     snprintf(out, MAXTHREADNAMESIZE, "%s", t ? t->name : "");
 }
 
+static void system_set_name(const char *name)
+{
+    snprintf(sim_posix_self()->name, MAXTHREADNAMESIZE, "%s", name);
+}
+
 /* ---- suspend and resume */
 
 static void system_suspend(uint64_t id)
@@ -280,6 +285,7 @@ const struct fake_mach_system sim_virtual_mach = {
     .cpu_ns = system_cpu_ns,
     .process_cpu_ns = sim_posix_cpu_ns,
     .name = system_thread_name,
+    .set_name = system_set_name,
     .stop = system_suspend,
     .go = system_resume,
     .held = system_set_held,

@@ -23,4 +23,12 @@ typedef void malloc_logger_t(uint32_t type, uintptr_t arg1, uintptr_t arg2, uint
                              uint32_t num_hot_frames_to_skip);
 extern malloc_logger_t *malloc_logger;
 
+/* libsystem_kernel calls this one for pages, with the task as arg1 (Apple's open source xnu, libsyscall):
+ *
+ *                                     type             arg2      arg3   result
+ *   mmap, vm_allocate, vm_map, ...    VM_ALLOCATE      size      0      address      after the call
+ *   munmap, vm_deallocate             VM_DEALLOCATE    address   size   0            before the call
+ */
+extern malloc_logger_t *__syscall_logger;
+
 #endif

@@ -7,7 +7,11 @@
 #include <mach/mach.h>
 #include <pthread.h>
 
-#ifndef __APPLE__
+/* Darwin's pthread_setname_np names the calling thread. Other systems have a function of that name with another form. */
+#ifdef __APPLE__
+#define pthread_setname_self_np pthread_setname_np
+#else
+int pthread_setname_self_np(const char *name);
 mach_port_t pthread_mach_thread_np(pthread_t thread);           /* the caller gets no right */
 int pthread_threadid_np(pthread_t thread, uint64_t *thread_id); /* 0 = the calling thread */
 void *pthread_get_stackaddr_np(pthread_t thread);               /* the high end of the stack */

@@ -16,6 +16,7 @@
 
 void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
 int munmap(void *at, size_t bytes);
+int mprotect(void *at, size_t bytes, int protection);
 int madvise(void *at, size_t bytes, int advice);
 
 #endif

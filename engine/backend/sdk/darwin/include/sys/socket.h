@@ -16,5 +16,6 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags);
 ssize_t recv(int fd, void *to, size_t bytes, int flags);
 ssize_t recvfrom(int fd, void *to, size_t bytes, int flags, struct sockaddr *from, socklen_t *length);
 ssize_t recvmsg(int fd, struct msghdr *message, int flags);
+int getsockopt(int fd, int level, int option, void *out, socklen_t *length);
 
 #endif

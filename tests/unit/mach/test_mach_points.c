@@ -1,0 +1,219 @@
+/* Points of the Mach backend: pages, which __syscall_logger reports, files, sockets and polls, and waits for a word. */
+#include "engine/backend/mach/events.h"
+#include "engine/base/error.h"
+#include "engine/trace/session/reader.h"
+#include "sim/fake/mach/app.h"
+#include "tests/support/temporary.h"
+
+#include <fcntl.h>
+#include <malloc_logger.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ulock.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PAGES = 1 << 16 };
+
+static struct fake_mach_app *app;
+static char path[TEMPORARY_BYTES];
+static struct strobe_reader *seen;
+
+static void begin(void)
+{
+    struct strobe_config c;
+    struct strobe_session session;
+    struct strobe_error error = {""};
+    strobe_config_default(&c);
+    c.interval_main_ns = c.interval_other_ns = 0;
+    c.threads_max = 64;
+    assert_int_equal(strobe_session_create(path, &c, "app", 1, &session), STROBE_OK);
+    strobe_session_unmap(&session);
+    close(session.fd);
+    if (strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
+    app->free(app->malloc(8)); /* the thread is known */
+}
+
+static const struct strobe_reader_thread *end(void)
+{
+    struct strobe_error error = {""};
+    strobe_mach_stop();
+    if (strobe_reader_open(path, &seen, &error) != STROBE_OK || !strobe_reader_check(seen, &error))
+        fail_msg("%s", error.text);
+    for (uint32_t i = 0; i < seen->thread_count; i++)
+        if (seen->threads[i].is_main)
+            return &seen->threads[i];
+    fail_msg("main is not in the session");
+    return NULL;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    app = fake_mach_app();
+    temporary_path(path, "strobe-mach-points-%d", (int)getpid());
+    seen = NULL;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    strobe_mach_stop();
+    if (seen)
+        strobe_reader_close(seen);
+    return unlink(path);
+}
+
+static void pages_are_points_and_no_allocations_of_the_heap(void **state)
+{
+    vm_address_t at;
+    (void)state;
+    begin();
+    void *p = app->mmap(NULL, PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(p != MAP_FAILED);
+    assert_int_equal(app->mprotect(p, PAGES, PROT_READ), 0);
+    assert_int_equal(app->munmap(p, PAGES), 0);
+    assert_int_equal(app->vm_allocate(mach_task_self(), &at, PAGES, VM_FLAGS_ANYWHERE), KERN_SUCCESS);
+    assert_int_equal(app->vm_deallocate(mach_task_self(), at, PAGES), KERN_SUCCESS);
+    const struct strobe_reader_thread *t = end();
+    assert_int_equal(t->kind[STROBE_KIND_ALLOC].requests, 1 + 3); /* malloc; mmap, mprotect, vm_allocate */
+    assert_int_equal(t->kind[STROBE_KIND_FREE].requests, 1 + 2);
+    assert_int_equal(t->alloc_count, 1);
+    assert_int_equal(t->alloc_bytes, 8);
+}
+
+static unsigned logged;
+
+static void other_logger(uint32_t type, uintptr_t task, uintptr_t arg2, uintptr_t arg3, uintptr_t result, uint32_t skip)
+{
+    (void)type, (void)task, (void)arg2, (void)arg3, (void)result, (void)skip;
+    logged++;
+}
+
+static void another_logger_of_pages_is_called_beside_ours_and_is_restored_afterwards(void **state)
+{
+    (void)state;
+    __syscall_logger = other_logger;
+    begin();
+    logged = 0;
+    void *p = app->mmap(NULL, PAGES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    app->munmap(p, PAGES);
+    unsigned called = logged;
+    const struct strobe_reader_thread *t = end();
+    assert_int_equal(called, 2);
+    assert_ptr_equal((void *)__syscall_logger, (void *)other_logger);
+    __syscall_logger = NULL;
+    assert_null(malloc_logger);
+    assert_int_equal(t->kind[STROBE_KIND_FREE].requests, 2);
+}
+
+static void calls_that_ask_about_files_and_sockets_are_scopes(void **state)
+{
+    struct stat about;
+    struct timespec none = {0, 0};
+    int ends[2], kind = 0;
+    socklen_t bytes = sizeof kind;
+    fd_set readable;
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    begin();
+    assert_int_equal(app->stat("/", &about), 0);
+    assert_int_equal(app->lstat("/", &about), 0);
+    assert_int_equal(app->fstat(ends[0], &about), 0);
+    int fd = app->open("/dev/null", O_RDONLY);
+    assert_int_equal(app->getsockopt(ends[0], SOL_SOCKET, SO_TYPE, &kind, &bytes), 0);
+    assert_int_equal(kind, SOCK_STREAM);
+    FD_ZERO(&readable);
+    FD_SET(ends[0], &readable);
+    assert_int_equal(app->pselect(ends[0] + 1, &readable, NULL, NULL, &none, NULL), 0);
+    const struct strobe_reader_thread *t = end();
+    assert_true(fd >= 0);
+    assert_int_equal(t->kind[STROBE_KIND_OPEN].requests, 4);
+    assert_int_equal(t->kind[STROBE_KIND_NET].requests, 1);
+    assert_int_equal(t->kind[STROBE_KIND_POLL].requests, 1);
+    close(fd);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static _Atomic uint32_t word;
+static _Atomic bool by_second_form;
+
+static void *change_word(void *operation)
+{
+    (app->pthread_setname_np)("com.app.the-thread-that-wakes");
+    usleep(20000);
+    atomic_store(&word, 1);
+    app->ulock_wake((uint32_t)(uintptr_t)operation, &word, 0);
+    return NULL;
+}
+
+static void wait_for_word(uint32_t operation)
+{
+    pthread_t thread;
+    atomic_store(&word, 0);
+    assert_int_equal(app->pthread_create(&thread, NULL, change_word, (void *)(uintptr_t)operation), 0);
+    while (!atomic_load(&word)) {
+        if (atomic_load(&by_second_form))
+            app->ulock_wait2(operation, &word, 0, 0, 0);
+        else
+            app->ulock_wait(operation, &word, 0, 0);
+    }
+    app->pthread_join(thread, NULL);
+}
+
+static size_t wakes_by(const struct strobe_reader_thread *t, const char *name, uint64_t what)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->woken_count; i++)
+        n += t->woken[i].waker != STROBE_NO_THREAD && t->woken[i].what == what &&
+             !strcmp(seen->threads[t->woken[i].waker].name, name);
+    return n;
+}
+
+static void a_wait_for_a_word_is_a_scope_and_who_wakes_it_is_its_waker(void **state)
+{
+    (void)state;
+    begin();
+    atomic_store(&by_second_form, false);
+    wait_for_word(UL_COMPARE_AND_WAIT);
+    atomic_store(&by_second_form, true);
+    wait_for_word(UL_COMPARE_AND_WAIT | ULF_WAKE_ALL);
+    wait_for_word(UL_UNFAIR_LOCK);
+    const struct strobe_reader_thread *t = end();
+    assert_int_equal(wakes_by(t, "com.app.the-thread-that-wakes", STROBE_MACH_OBJECT(&word)), 3);
+    assert_true(t->kind[STROBE_KIND_COND].sampled >= 2 && t->kind[STROBE_KIND_MUTEX].sampled >= 1);
+}
+
+static void a_wait_for_a_word_that_times_out_has_no_waker(void **state)
+{
+    (void)state;
+    atomic_store(&word, 0);
+    begin();
+    assert_int_equal(app->ulock_wait(UL_COMPARE_AND_WAIT, &word, 0, 5000), -1);
+    assert_int_equal(errno, ETIMEDOUT);
+    assert_int_equal(app->ulock_wait(UL_COMPARE_AND_WAIT | ULF_NO_ERRNO, &word, 0, 5000), -ETIMEDOUT);
+    const struct strobe_reader_thread *t = end();
+    assert_int_equal(t->woken_count, 2);
+    for (size_t i = 0; i < t->woken_count; i++)
+        assert_int_equal(t->woken[i].waker, STROBE_NO_THREAD);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(pages_are_points_and_no_allocations_of_the_heap, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_logger_of_pages_is_called_beside_ours_and_is_restored_afterwards, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(calls_that_ask_about_files_and_sockets_are_scopes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_wait_for_a_word_is_a_scope_and_who_wakes_it_is_its_waker, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_wait_for_a_word_that_times_out_has_no_waker, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("points", tests, NULL, NULL);
+}
