@@ -43,6 +43,7 @@ static void each_function_is_exchanged_while_a_capture_runs_and_only_then(struct
     if (!capture_begin(c, &config, &k))
         return;
     CHECK(c, capture_has(&k, STROBE_ART_LIBC), "off: %s", k.status.off[STROBE_ART_LIBC]);
+    CHECK(c, k.status.native_slots >= CALLS, "%u slots for %d functions", k.status.native_slots, (int)CALLS);
     memcpy(during, calls, sizeof during);
     capture_end(&k);
     for (int i = 0; i < CALLS; i++)

@@ -30,6 +30,7 @@ struct strobe_art_options {
 struct strobe_art_status {
     uint32_t on;                   /* features that are on */
     char off[STROBE_ART_USES][96]; /* why each other feature is off; "" = it is on */
+    uint32_t native_slots;         /* slots of libraries that lead to hooks of the C library, at the start */
 };
 
 /* Starts a capture. By a thread that is attached to the runtime. STROBE_EXISTS: a capture runs already.
