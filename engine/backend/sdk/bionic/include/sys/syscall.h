@@ -9,6 +9,7 @@
 #define SYS_close              __NR_close
 #define SYS_close_range        __NR_close_range
 #define SYS_futex              __NR_futex
+#define SYS_getdents64         __NR_getdents64
 #define SYS_getpid             __NR_getpid
 #define SYS_getrusage          __NR_getrusage
 #define SYS_gettid             __NR_gettid
