@@ -43,6 +43,7 @@ static void each_function_is_exchanged_while_a_capture_runs_and_only_then(struct
     if (!capture_begin(c, &config, &k))
         return;
     CHECK(c, capture_has(&k, STROBE_ART_LIBC), "off: %s", k.status.off[STROBE_ART_LIBC]);
+    CHECK(c, k.status.native_slots >= CALLS, "%u slots for %d functions", k.status.native_slots, (int)CALLS);
     memcpy(during, calls, sizeof during);
     capture_end(&k);
     for (int i = 0; i < CALLS; i++)
@@ -355,6 +356,38 @@ static void a_poll_within_a_loopers_poll_is_one_wait_with_its_waker(struct contr
     capture_drop(&s.k);
 }
 
+/* ---- descriptors that were open before ---- */
+
+static void wait_in_old_set(struct strobe_jni *env, struct stage *s)
+{
+    (void)env;
+    s->cue++;
+    wait_set();
+}
+
+static void write_old_event(struct strobe_jni *env, struct stage *s)
+{
+    (void)env;
+    stage_await(s, 1);
+    stage_pause(STAGE_PAUSE_MS);
+    write_event();
+}
+
+static void a_set_of_events_that_was_open_before_the_capture_has_wakers(struct contract *c)
+{
+    struct stage s;
+    load_app(c);
+    open_scene();
+    open_event();
+    if (!stage_opens(c, &s))
+        return;
+    stage_enters(&s, "looper", wait_in_old_set);
+    stage_enters(&s, "poster", write_old_event);
+    stage_closes(&s);
+    stage_expect_waker(&s, "looper", STROBE_KIND_POLL, "poster");
+    capture_drop(&s.k);
+}
+
 /* ---- waits that outlast the capture ---- */
 
 static void wait_beyond_the_end(struct strobe_jni *env, void *p)
@@ -532,6 +565,8 @@ const struct contract_case contract_cases_native[] = {
     {"sleeps_and_timeouts_are_waits_that_no_thread_ended", sleeps_and_timeouts_are_waits_that_no_thread_ended, 0},
     {"a_poll_within_a_loopers_poll_is_one_wait_with_its_waker", a_poll_within_a_loopers_poll_is_one_wait_with_its_waker,
      0},
+    {"a_set_of_events_that_was_open_before_the_capture_has_wakers",
+     a_set_of_events_that_was_open_before_the_capture_has_wakers, 0},
     {"a_native_wait_that_outlasts_the_capture_has_its_stack", a_native_wait_that_outlasts_the_capture_has_its_stack, 0},
     {"a_thread_that_is_not_attached_calls_on_unrecorded_and_is_no_waker",
      a_thread_that_is_not_attached_calls_on_unrecorded_and_is_no_waker, 0},

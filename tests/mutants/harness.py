@@ -46,7 +46,8 @@ HOME = Path.cwd()
 BUILT = os.environ.get("B", "build")
 # Files and directories of B that a copy of the tree needs, besides *.a.
 NEEDED = ("flags", "obj", "sim", "explore", "pic", "tests", "strobe", "strobe-lab", "libstrobe-preload.so",
-          "fake", "art", "libapp.so", "app", "contract_art", "libstrobe-art.so", "cutils", "virtual", "planted", "guarded")
+          "fake", "art", "libapp.so", "app", "contract_art", "libstrobe-art.so", "cutils", "virtual", "planted",
+          "guarded", "libstrobe-app.so", "libcontract-native.so")
 MEGABYTE = 1 << 20
 PATIENCE_TIMES = 5  # time limit of a command: this times its time on the unchanged tree, plus --patience seconds
 SWARM_SECONDS = 500  # time limit of tests/mutants/swarm
@@ -99,7 +100,7 @@ class Command:
             self.line = self.baseline_line = [self.target, "explore", *shlex.split(rest)]
         elif kind == "contract" and re.fullmatch(r"fake\d\d \w+ \w+", rest):
             self.target = f"{BUILT}/contract_art"
-            self.beside = [f"{BUILT}/art/{rest[4:6]}/libart.so"]
+            self.beside = [f"{BUILT}/art/{rest[4:6]}/libart.so", f"{BUILT}/libcontract-native.so"]
             self.line = self.baseline_line = [self.target, *rest.split()]
             self.environment["B"] = BUILT
             self.counted = r"^[1-9]\d* passed"

@@ -310,6 +310,7 @@ enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *o
     strobe_local.busy = 1;
     started = art_start_capture(vm, options, error);
     strobe_local.busy = busy;
+    strobe_art.status.native_slots = strobe_art_libc_slots();
     if (started == STROBE_OK && status)
         *status = strobe_art.status;
     strobe_life_conclude_start(&life, started, true);

@@ -38,6 +38,7 @@ struct strobe_art_status {
     char off[STROBE_ART_USES][96]; /* why each other feature is off; "" = it is on */
     char hooker[96];               /* name of the inline hooker, or "none: " and why there is none */
     bool stops;                    /* ALLOC is on, but its start and end stop all threads for a short time */
+    uint32_t native_slots;         /* slots of libraries that lead to hooks of the C library, at the start */
 };
 
 /* Starts a capture. By a thread that is attached to the runtime. STROBE_EXISTS: a capture runs already.

@@ -116,7 +116,7 @@ strobe_hook_release_begin(struct strobe_thread *thread, uint64_t what, enum stro
 {
     return (struct strobe_hook_release){
         .thread = thread,
-        .capture = strobe_load_relaxed(&strobe_capture_number),
+        .capture = thread ? strobe_load_relaxed(&strobe_capture_number) : 0,
         .what = what,
         .begin_ticks = thread ? strobe_hand_over(thread, what, how, site) : 0,
         .site = site,
@@ -126,8 +126,10 @@ strobe_hook_release_begin(struct strobe_thread *thread, uint64_t what, enum stro
 /* Right after the hooked call. Reports a point event when no thread waited; else see strobe_release_end. */
 static STROBE_ALWAYS_INLINE void strobe_hook_release_end(const struct strobe_hook_release *r)
 {
+    if (!r->thread)
+        return;
     uint32_t on = strobe_switched();
-    if (!r->thread || on == STROBE_OFF || strobe_load_relaxed(&strobe_capture_number) != r->capture)
+    if (on == STROBE_OFF || strobe_load_relaxed(&strobe_capture_number) != r->capture)
         return;
     if (strobe_unlikely(r->begin_ticks))
         strobe_release_end(r->thread, r->what, r->begin_ticks, r->site);

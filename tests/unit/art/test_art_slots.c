@@ -424,9 +424,8 @@ static void add_needed(struct library *l, const char *name)
 /* The needed libraries come before and after the one that needs them. */
 static void the_runtime_and_all_that_it_needs_is_left_alone(void **state)
 {
-    struct library *c = load_caller("/x/libc.so", "first", &first), *art = load_caller("/y/libart.so", "first", &first),
-                   *log = load_caller("/x/other-name", "first", &first),
-                   *app = load_caller("/z/libapp.so", "first", &first);
+    struct library *c = load_caller("/x/libc.so", "first", &first), *log = load_caller("/x/name", "first", &first),
+                   *art = load_caller("/y/libart.so", "first", &first), *app = load_caller("app.so", "first", &first);
     (void)state;
     add_needed(art, "liblog.so");
     add_dynamic(log->image, DT_SONAME, add_name(log->image, "liblog.so"));

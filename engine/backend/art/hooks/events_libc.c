@@ -136,6 +136,7 @@ static bool libc_start(struct strobe_jni *env, struct strobe_error *error)
     find_functions(strobe_art_lock_hooks, strobe_art_lock_hook_count);
     find_functions(libc_hooks, LIBC_HOOKS);
     find_jumps();
+    strobe_channel_find_open();
     strobe_slot_table_begin(&slots, functions, function_count, soname_of(strobe_art.libart.path));
     if (strobe_load_relaxed(&slots.refused))
         strobe_error_set(error, "%u slots cannot be made writable", strobe_load_relaxed(&slots.refused));

@@ -54,6 +54,10 @@ void strobe_channel_made_pipe(const int ends[2]);
 void strobe_channel_made_pair(const int ends[2]);
 void strobe_channel_made_set(int fd);
 
+/* Drops all entries, and makes new ones for the event counters and epoll sets that are open: for hooks that are put in
+ * place while the program runs. (Of a pipe or socket pair the other end is not known.) Start only. */
+void strobe_channel_find_open(void);
+
 /* Right before the descriptor is closed or replaced. */
 void strobe_channel_close(int fd);
 

@@ -1,0 +1,69 @@
+/* The kernel's state of a thread, which decides whether the sampler stops it. */
+#include "engine/backend/linux/thread_state.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static _Atomic uint32_t sleeper;
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+
+static void *sleep_with_a_name(void *name)
+{
+    prctl(PR_SET_NAME, name);
+    sleeper = (uint32_t)gettid();
+    pthread_mutex_lock(&held);
+    pthread_mutex_unlock(&held);
+    return NULL;
+}
+
+static void the_calling_thread_runs(void **state)
+{
+    (void)state;
+    errno = 5;
+    assert_int_equal(strobe_linux_thread_state((uint32_t)gettid()), 'R');
+    assert_int_equal(errno, 5);
+}
+
+static void a_thread_that_waits_does_not_run_whatever_its_name_is(void **state)
+{
+    static char names[][16] = {"worker", "(a) R (b) R", ") R ", "", "fifteen letters"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        pthread_t thread;
+        sleeper = 0;
+        pthread_mutex_lock(&held);
+        assert_int_equal(pthread_create(&thread, NULL, sleep_with_a_name, names[i]), 0);
+        char last = 0;
+        for (int ms = 0; ms < 5000 && last != 'S'; ms++) {
+            usleep(1000);
+            last = sleeper ? strobe_linux_thread_state(sleeper) : 0;
+        }
+        pthread_mutex_unlock(&held);
+        pthread_join(thread, NULL);
+        assert_int_equal(last, 'S');
+    }
+}
+
+static void a_thread_that_is_not_there_has_no_state(void **state)
+{
+    (void)state;
+    assert_int_equal(strobe_linux_thread_state(UINT32_MAX), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_calling_thread_runs),
+        cmocka_unit_test(a_thread_that_waits_does_not_run_whatever_its_name_is),
+        cmocka_unit_test(a_thread_that_is_not_there_has_no_state),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
