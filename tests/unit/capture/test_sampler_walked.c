@@ -268,6 +268,7 @@ int main(void)
         TEST(nothing_is_put_into_what_was_walked_while_the_thread_went_on_S46),
         TEST(a_walk_has_the_stack_from_its_pointer_up),
         TEST(a_walk_has_no_stack_bounds_when_the_thread_is_not_on_its_stack),
+        TEST(a_walk_without_registers_has_the_whole_stack),
         TEST(a_cut_walk_is_marked_S3),
         TEST(a_thread_that_turned_out_unfit_is_not_walked_S42),
         TEST(a_stack_of_a_thread_that_was_resumed_meanwhile_is_not_used_S46),
