@@ -97,14 +97,15 @@ static void walk_whole(void *thread)
     bench_keep(frames);
 }
 
-/* Walks the native frames alone, from this function on. */
+/* Walks the native frames alone, from this function on. The managed frames, between which they are found, are those
+ * that `sample` has found. */
 static void walk_native_by(struct strobe_art_frames *f)
 {
     uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     struct strobe_regs regs = {.pc = (uint64_t)(uintptr_t)__builtin_return_address(0), .sp = frame + 16};
     struct strobe_window stack = {frame, whole_stack.high, 0, 0};
     memcpy(&regs.fp, (const void *)(uintptr_t)frame, sizeof(uintptr_t));
-    whole_walk.found.managed_count = whole_walk.found.native_count = whole_walk.found.native_kept = 0;
+    whole_walk.found.native_count = whole_walk.found.native_kept = 0;
     strobe_art_walk_native(f, &here.host, &whole_walk, &regs, &stack);
     bench_keep(&whole_walk);
 }
@@ -175,6 +176,7 @@ static STROBE_NOINLINE void nest(void *thread, int more)
 static void sample(struct strobe_jni *env, strobe_jclass class, int32_t unused)
 {
     (void)env, (void)class, (void)unused;
+    strobe_art_walk_managed(&whole_walk, &libart, strobe_art_current(&libart));
     nest(strobe_art_current(&libart), native_calls);
 }
 

@@ -1,5 +1,6 @@
 /* Copies a session of an Apple system or of Android and sets the paths of its images to the files with their debug
- * information on this machine: Mach-O files by UUID, ELF files by build id. Readers of the copy get functions, inlined functions, files and lines from these files.
+ * information on this machine: Mach-O files by UUID, ELF files by build id. Readers of the copy get functions, inlined
+ * functions, files and lines from these files.
  *
  * Reading half: allocates. Any thread. */
 #ifndef STROBE_TRACE_SYMBOLS_DSYM_H

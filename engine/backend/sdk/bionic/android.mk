@@ -49,8 +49,8 @@ $B/android/$1/libc.so: $B/android/$1/libc.syms $(bionic)/stub
 $B/android/$1/libdl.so: $(bionic)/libdl.syms $(bionic)/stub | $B/android/$1/kernel
 	$$(call run,ld)$(bionic)/stub $(android_$1) libdl.so LIBC $$< $$@
 
-$B/android/$1/libstrobe.so: $(patsubst %,$B/android/$1/%.o,$(basename $(filter-out $(not_$1),$(android_src)))) $B/android/$1/libc.so \
-                            $B/android/$1/libdl.so
+$B/android/$1/libstrobe.so: $(patsubst %,$B/android/$1/%.o,$(basename $(filter-out $(not_$1),$(android_src)))) \
+                            $B/android/$1/libc.so $B/android/$1/libdl.so
 	$$(call run,ld)clang --target=$(android_$1) -shared -nostdlib -fuse-ld=lld -Wl,-soname,libstrobe.so \
 	    -Wl,-z,max-page-size=16384,-z,now,-z,relro,--hash-style=both,--build-id,--no-undefined -o $$@ $$^
 endef
