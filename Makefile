@@ -293,11 +293,12 @@ figures: all | deps-test ## draws the pictures of the documents, in fixtures/fig
 #   test_mach_guard      intercepts the C library, as sanitizers do
 #   test_entry_jumps     steps through each instruction. Besides, GNU ld replaces an addition by lea when it relaxes an
 #                        access to a thread's variable, and so loses the flags that a check for NULL tests
-#   thread sanitizer     it delays signals, which implement the fake Mach's stops and the ticks of CPU clocks;
+#   thread sanitizer     it delays signals, which implement the fake Mach's stops, the ticks of CPU clocks and the
+#                        stops of threads whose code is patched;
 #                        it reports a race when a test falsely declares a thread ended, and on the page that threads
 #                        share when memory is short (emutls); its functions cannot be single-stepped
 delayed     := %/test_mach_capture %/test_mach_faults %/test_mach_libsystem %/test_cpu_clock %/test_emutls \
-               %/test_unwind_walk %/test_generated_leaf
+               %/test_unwind_walk %/test_generated_leaf %/test_art_detour
 unwatched    = %/test_mach_guard %/test_entry_jumps $(if $(findstring thread,$(SAN)),$(delayed))
 suited       = $(if $(findstring thread,$(SAN)),$(threaded),$(unit_bin))
 watched      = $(filter-out $(if $(SAN),$(unwatched)),$(suited))

@@ -46,8 +46,8 @@ HOME = Path.cwd()
 BUILT = os.environ.get("B", "build")
 # Files and directories of B that a copy of the tree needs, besides *.a.
 NEEDED = ("flags", "obj", "sim", "explore", "pic", "tests", "strobe", "strobe-lab", "libstrobe-preload.so",
-          "fake", "art", "libapp.so", "app", "contract_art", "libstrobe-art.so", "cutils", "virtual", "planted",
-          "guarded", "libstrobe-app.so", "libcontract-native.so")
+          "fake", "art", "shadowhook", "libapp.so", "app", "contract_art", "libstrobe-art.so", "cutils", "virtual",
+          "planted", "guarded", "libstrobe-app.so", "libcontract-native.so")
 MEGABYTE = 1 << 20
 PATIENCE_TIMES = 5  # time limit of a command: this times its time on the unchanged tree, plus --patience seconds
 SWARM_SECONDS = 500  # time limit of tests/mutants/swarm
