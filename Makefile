@@ -286,8 +286,9 @@ deps-test: | deps-run
 run: all | deps-run ## plays all scenarios with all policies, records real programs: tables, traces in out/
 	@B=$B ci/demo out
 
-figures: all | deps-test ## draws the pictures of the documents, in fixtures/figures
+figures: all | deps-test ## draws the pictures of the documents, in fixtures/figures, and prints their tables
 	@B=$B ci/figure
+	@B=$B ci/printed
 
 # Tests that do not run under a sanitizer:
 #   test_mach_guard      intercepts the C library, as sanitizers do

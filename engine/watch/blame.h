@@ -43,7 +43,7 @@ struct strobe_blame {
     char *text;
     size_t text_room;
     char blamed[1024]; /* a method and the wait that it called */
-    bool failed; /* out of memory */
+    bool failed;       /* out of memory */
 };
 
 /* The calls of a span. Texts are valid until the next strobe_blame_stack. */

@@ -84,10 +84,13 @@ uint64_t sim_adversary_compute(struct sim_kernel *k, uint64_t ns)
     return ns + adversary_draw_below(k, ns / 64 + 1);
 }
 
+/* In a random walk a thread is passed by at most TURNS later ones. With keys from one range, threads with the highest
+ * keys would stay in the queue for ever, because only lower ones are taken from it. */
 uint64_t sim_adversary_line_key(struct sim_kernel *k, struct sim_thread_inside *t)
 {
+    enum { TURN_BITS = 34, TURNS = 64 };
     if (!k->by_priority)
-        return adversary_draw_below(k, (uint64_t)1 << 62);
+        return (k->walk_turn++ << TURN_BITS) + adversary_draw_below(k, (uint64_t)TURNS << TURN_BITS);
     if (adversary_draw_below(k, 64) == 0)
         adversary_lower_priority(k, t);
     return t->rank;

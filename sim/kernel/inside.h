@@ -154,6 +154,7 @@ struct sim_kernel {
     uint64_t busy_since_ns;   /* end of the time that the average covers */
     bool by_priority;
     uint64_t fuse_scale, lowest_rank;
+    uint64_t walk_turn; /* adversary: number of keys of a random walk so far */
 };
 
 /* ---- schedule.c */

@@ -28,8 +28,7 @@ void sim_session_add_image(const struct strobe_session *s, const char *name, uin
 
 void sim_session_add_name(const struct strobe_session *s, const char *name, uint64_t start, uint64_t bytes)
 {
-    strobe_names_add_code(&s->names, &(struct strobe_named_address){.address = start,
-                                                                    .text = name,
-                                                                    .bytes = (uint32_t)strlen(name),
-                                                                    .code_bytes = bytes});
+    strobe_names_add_code(&s->names,
+                          &(struct strobe_named_address){
+                              .address = start, .text = name, .bytes = (uint32_t)strlen(name), .code_bytes = bytes});
 }

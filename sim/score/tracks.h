@@ -76,8 +76,8 @@ struct sim_track {
     size_t turn_count, turn_room; /* in order of begin */
     struct sim_span *idle;        /* reconstruction: spans shown as "[off cpu]", in order */
     size_t idle_count, idle_room;
-    uint64_t samples;             /* reconstruction: samples of this thread; merged ones count one by one */
-    uint64_t short_wait_ns;       /* reconstruction: time in blocks of which only the sum is known */
+    uint64_t samples;       /* reconstruction: samples of this thread; merged ones count one by one */
+    uint64_t short_wait_ns; /* reconstruction: time in blocks of which only the sum is known */
     struct sim_totals totals;
     bool known_cpu, known_alloc, known_switches; /* reconstruction: `totals` holds them */
     uint32_t depth;                              /* number of open calls while the track is filled in */

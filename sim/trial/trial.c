@@ -125,14 +125,13 @@ static bool meets_expectations(const struct sim_scenario *s, const struct sim_tr
     for (uint32_t i = 0; i < s->expect_count; i++) {
         const struct sim_expect *e = &s->expects[i];
         double value;
-        if (strcmp(e->policy, r->policy) || !sim_expect_covers(e, o->runtime) ||
-            !sim_result_value(r, e->score, &value))
+        if (strcmp(e->policy, r->policy) || !sim_expect_covers(e, o->runtime) || !sim_result_value(r, e->score, &value))
             continue;
         if (value >= e->low && value <= e->high)
             continue;
         strobe_error_set(error, "%s:%u:%u: expected %s of %s%s%s in %.6g..%.6g, and it is %.6g", s->path, e->line,
-                         e->column, e->score, e->policy, o->runtime ? " on " : "", o->runtime ? o->runtime : "",
-                         e->low, e->high, value);
+                         e->column, e->score, e->policy, o->runtime ? " on " : "", o->runtime ? o->runtime : "", e->low,
+                         e->high, value);
         return false;
     }
     return true;
@@ -308,10 +307,10 @@ static void judge_played(const struct sim_scenario *scenario, const struct sim_t
                          const struct sim_tracks *truth, const struct sim_tracks *reconstruction, struct sim_result *r)
 {
     struct strobe_error error;
-    bool good = (!o->is_virtual || reconstruction->track_count < truth->track_count ||
-                 names_true_wakers(truth, reconstruction, &error)) &&
-                (!o->runtime || (!o->is_virtual && has_virtual_time(o->runtime)) ||
-                 meets_expectations(scenario, o, r, &error));
+    bool good =
+        (!o->is_virtual || reconstruction->track_count < truth->track_count ||
+         names_true_wakers(truth, reconstruction, &error)) &&
+        (!o->runtime || (!o->is_virtual && has_virtual_time(o->runtime)) || meets_expectations(scenario, o, r, &error));
     if (!good)
         set_violation(r, error.text);
 }

@@ -108,7 +108,7 @@ for document in $documents; do
     run_commands "$document"
 done
 
-# The rows of virtual time in README.md's accuracy table, and the rows of bench/README.md, are those that standing.py
+# The rows of bench/README.md, and those of simulated Linux in README.md's accuracy table, are the rows that standing.py
 # prints: name, exact, ideal, ... resolved, overhead.
 rows_are_printed() {
     local backend=$1 line name exact resolved overhead rows=0
@@ -116,6 +116,7 @@ rows_are_printed() {
     while IFS= read -r line; do
         grep -qxF -e "$line" bench/README.md
         verdict "bench/README.md has the row of standing.py:$line" $?
+        [[ $backend == 'simulated Linux' ]] || { ((++rows)); continue; }
         read -r name exact resolved overhead < <(awk '{ print $1, $2, $(NF - 3), $(NF - 1) }' <<<"$line")
         grep -qF -e "| $backend | $name | $exact % | $resolved % | $overhead % |" README.md
         verdict "README.md has the row of standing.py: $backend,$line" $?

@@ -276,7 +276,8 @@ for runtime in host mach; do
 done
 check 'a session of fake30 is read by the ordinary commands' report_names fake30
 check 'its methods have their names' says report-fake30 'void Touch.handle\(long\)'
-check 'findings blame a method of the app' says findings-fake30 'evil-method .*  void (Touch.handle|Login.token)\(long\)'
+check 'findings blame a method of the app' says findings-fake30 \
+    'evil-method .*  void (Touch.handle|Login.token)\(long\)'
 
 check 'no file is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
 

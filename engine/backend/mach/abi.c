@@ -14,11 +14,11 @@
 #include <mach/message.h>
 #include <mach/semaphore.h>
 #include <malloc_logger.h>
-#include <sys/ulock.h>
 #include <os/lock.h>
 #include <pthread_np.h>
 #include <stddef.h>
 #include <sys/event.h>
+#include <sys/ulock.h>
 #ifdef __APPLE__
 #include <dlfcn.h>
 #include <errno.h>

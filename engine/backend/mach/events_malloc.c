@@ -17,15 +17,17 @@ struct logger_place {
     malloc_logger_t **pointer; /* libSystem's variable */
     malloc_logger_t *ours, *before;
     const char *covered; /* why it cannot be installed in that case */
-    bool is_covered;    /* the last capture could not remove our logger, because another one was installed over it.
-                           That one may call ours, so ours must not call it */
-    strobe_a32 records; /* 1: from install_logger, unless it refuses, to remove_logger */
+    bool is_covered;     /* the last capture could not remove our logger, because another one was installed over it.
+                            That one may call ours, so ours must not call it */
+    strobe_a32 records;  /* 1: from install_logger, unless it refuses, to remove_logger */
 };
 
 static malloc_logger_t heap_logger, page_logger;
-static struct logger_place heap = {.pointer = &malloc_logger, .ours = heap_logger,
+static struct logger_place heap = {.pointer = &malloc_logger,
+                                   .ours = heap_logger,
                                    .covered = "another malloc_logger is installed over the engine's, and may call it"};
-static struct logger_place pages = {.pointer = &__syscall_logger, .ours = page_logger,
+static struct logger_place pages = {.pointer = &__syscall_logger,
+                                    .ours = page_logger,
                                     .covered =
                                         "another __syscall_logger is installed over the engine's, and may call it"};
 

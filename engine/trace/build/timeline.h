@@ -36,7 +36,7 @@
  *            lies under the stack of the next sample if the sampler took it, since a thread off its processor does not
  *            move; else under the frames that both stacks share.
  *   runnable Between two records with known CPU time, outside of blocking calls, the thread was off its processor for
- *            RUNNABLE_NS_LEAST or longer. Where the thread's CPU clock ticks, this is shown as "[off cpu]" when the next
+ *            RUNNABLE_NS_LEAST or longer. Where the CPU clock ticks, this is shown as "[off cpu]" when the next
  *            tick shows that the thread gave up its processor, else as "[runnable]". For other threads it is shown as
  *            "[off cpu]", because only ticks know the reason.
  *   least    The last sample before a gap, or before the end of the session, lasts the gate's interval of its thread

@@ -52,8 +52,8 @@ struct record {
     uint32_t listed; /* the last listing that contained it */
     struct fake_mach_place from;
     fake_mach_registers registers;
-    uint64_t cpu_ns;    /* at its last stop */
-    uint64_t waited_at; /* its CPU time when it was last seen waiting; 0: not seen */
+    uint64_t cpu_ns;              /* at its last stop */
+    uint64_t waited_at;           /* its CPU time when it was last seen waiting; 0: not seen */
     char name[MAXTHREADNAMESIZE]; /* set by pthread_setname_self_np; "": the system's own name counts */
 };
 

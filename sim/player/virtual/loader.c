@@ -4,8 +4,8 @@
 #include "sim/fake/art/system.h"
 #include "sim/kernel/fiber.h"
 #include "sim/player/art.h"
-#include "sim/player/virtual/charge.h"
 #include "sim/player/real.h"
+#include "sim/player/virtual/charge.h"
 #include "sim/player/virtual/posix.h"
 #include "sim/player/virtual/virtual.h"
 

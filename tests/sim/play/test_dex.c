@@ -327,10 +327,14 @@ static void names_of_other_languages_become_different_java_names(void **state)
     static const struct {
         const char *name, *class, *method;
     } cases[] = {
-        {"\"-[Cell layout]\"", "Cell", "layout"},     {"\"+[Cell layout]\"", "Cell", "layout_1"},
-        {"\"dyld4::prepare\"", "dyld4", "prepare"},   {"\"a::B::set(int)\"", "a/B", "set_int_"},
-        {"\"static initializers\"", "App", "static_initializers"}, {"Cell.layout_9", "Cell", "layout_9"},
-        {"\"-[Cell draw:in:]\"", "Cell", "draw_in_"}, {"Cell.one", "Cell", "one"},
+        {"\"-[Cell layout]\"", "Cell", "layout"},
+        {"\"+[Cell layout]\"", "Cell", "layout_1"},
+        {"\"dyld4::prepare\"", "dyld4", "prepare"},
+        {"\"a::B::set(int)\"", "a/B", "set_int_"},
+        {"\"static initializers\"", "App", "static_initializers"},
+        {"Cell.layout_9", "Cell", "layout_9"},
+        {"\"-[Cell draw:in:]\"", "Cell", "draw_in_"},
+        {"Cell.one", "Cell", "one"},
         {"\"-[Cell one]\"", "Cell", "one_8"},
     };
     struct sim_scenario *s;

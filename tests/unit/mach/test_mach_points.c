@@ -209,8 +209,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pages_are_points_and_no_allocations_of_the_heap, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(another_logger_of_pages_is_called_beside_ours_and_is_restored_afterwards, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(another_logger_of_pages_is_called_beside_ours_and_is_restored_afterwards,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(calls_that_ask_about_files_and_sockets_are_scopes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_a_word_is_a_scope_and_who_wakes_it_is_its_waker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_a_word_that_times_out_has_no_waker, set_up, tear_down),

@@ -7,7 +7,7 @@
 #include <mach/mach.h>
 #include <pthread.h>
 
-/* Darwin's pthread_setname_np names the calling thread. Other systems have a function of that name with another form. */
+/* Darwin's pthread_setname_np names the calling thread. Elsewhere a function of that name has another form. */
 #ifdef __APPLE__
 #define pthread_setname_self_np pthread_setname_np
 #else
