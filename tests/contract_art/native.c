@@ -1,4 +1,5 @@
 /* Native waits: a library of the app waits in locks, files and sockets, and another thread ends the wait. */
+#include "engine/backend/art/hooks/events.h"
 #include "tests/contract_art/native/calls.h"
 #include "tests/contract_art/support/stage.h"
 #include "tests/contract_art/support/workload.h"
@@ -405,14 +406,15 @@ static void wait_below_java(struct strobe_jni *env, struct stage *s)
 struct stacks {
     const struct capture *k;
     uint32_t thread;
+    uint64_t from; /* ticks when the thread had waited for some time */
     int deep;
 };
 
 static void count_deep_stack(void *ctx, const struct strobe_record *r)
 {
     struct stacks *s = ctx;
-    s->deep +=
-        r->kind == STROBE_KIND_ASYNC && r->thread == s->thread && strstr(capture_frame(s->k, r->stack, 1), "deep");
+    s->deep += r->kind == STROBE_KIND_ASYNC && r->thread == s->thread && r->ticks >= s->from &&
+               strstr(capture_frame(s->k, r->stack, 1), "deep");
 }
 
 static bool begin_with_sampler(struct contract *c, struct capture *k)
@@ -437,10 +439,12 @@ static void a_native_wait_that_outlasts_the_capture_has_its_stack(struct contrac
     struct stage_actor *a = stage_enters(&s, "waiter", wait_below_java);
     stage_await(&s, 1);
     java_thread_asleep(&a->thread);
+    stage_pause(STAGE_PAUSE_MS);
+    uint64_t from = strobe_art_now();
     capture_end(&s.k);
     post_semaphore();
     java_thread_join(&a->thread);
-    struct stacks found = {.k = &s.k, .thread = capture_thread(&s.k, "waiter")};
+    struct stacks found = {.k = &s.k, .thread = capture_thread(&s.k, "waiter"), .from = from};
     capture_visit(&s.k, count_deep_stack, &found);
     CHECK(c, found.deep >= 1, "%d stacks of the wait", found.deep);
     capture_drop(&s.k);
