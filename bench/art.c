@@ -221,10 +221,8 @@ static void begin(uint64_t interval_ns, bool managed_only)
 {
     struct strobe_config c;
     struct strobe_session s;
-    struct strobe_art_options o = {.session_path = session_path,
-                                   .library = art.library_name,
-                                   .api = art.api,
-                                   .managed_only = managed_only};
+    struct strobe_art_options o = {
+        .session_path = session_path, .library = art.library_name, .api = art.api, .managed_only = managed_only};
     struct strobe_error error;
     strobe_config_default(&c);
     c.interval_main_ns = c.interval_other_ns = interval_ns;

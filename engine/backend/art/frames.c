@@ -79,7 +79,7 @@ struct native_walk {
     const struct strobe_window *stack;
     uint64_t reached;     /* the walk has passed the stack below this address */
     bool broken;          /* the chain ended at code of no image */
-    bool wants_one_chain; /* all candidates for an entry must be one chain, see find_entry */
+    bool wants_one_chain; /* all candidates for an entry must be one chain, see find_fragment_entry */
 };
 
 /* Returns false when there is no space for the frame. */
@@ -224,7 +224,7 @@ static STROBE_READS_STACKS uint64_t follow_records(const struct strobe_window *s
 }
 
 /* Returns the record of the function that entered the fragment whose outermost frame is the i-th, or 0. */
-static uint64_t find_entry(const struct native_walk *w, uint32_t i)
+static uint64_t find_fragment_entry(const struct native_walk *w, uint32_t i)
 {
     const struct strobe_art_found *f = w->found;
     uint64_t at = (managed_place(f, i) & ~STROBE_ART_PLACE_ENDS) + sizeof(uintptr_t), entry = 0;
@@ -253,7 +253,7 @@ static enum strobe_walk_end walk_on(struct native_walk *w, enum strobe_walk_end 
         uint64_t place = managed_place(f, i), entry;
         if (place < w->reached || !place_ends_fragment(place))
             continue;
-        entry = find_entry(w, i);
+        entry = find_fragment_entry(w, i);
         if (entry)
             end = walk_by_records(w, entry);
         lost |= !entry;

@@ -27,7 +27,7 @@ enum strobe_art_use {
     STROBE_ART_THREADS,
     STROBE_ART_DEX_PC,
     STROBE_ART_CALLBACKS,
-    STROBE_ART_LIBC, /* functions of the C library, no symbol of the runtime */
+    STROBE_ART_LIBC,   /* functions of the C library, no symbol of the runtime */
     STROBE_ART_NATIVE, /* native frames, the same */
     STROBE_ART_USES
 };

@@ -169,8 +169,7 @@ const char *strobe_art_use_name(enum strobe_art_use use)
         [STROBE_ART_PARK] = "parks",        [STROBE_ART_GC] = "collections",
         [STROBE_ART_NAMES] = "names",       [STROBE_ART_THREADS] = "threads",
         [STROBE_ART_DEX_PC] = "dex pcs",    [STROBE_ART_CALLBACKS] = "callbacks",
-        [STROBE_ART_LIBC] = "native waits",
-        [STROBE_ART_NATIVE] = "native frames",
+        [STROBE_ART_LIBC] = "native waits", [STROBE_ART_NATIVE] = "native frames",
     };
     return names[use];
 }

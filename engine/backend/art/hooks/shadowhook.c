@@ -33,7 +33,7 @@ static void forget_library(void)
     library.hook_by = NULL;
 }
 
-static bool find_functions(void *opened)
+static bool find_shadowhook_functions(void *opened)
 {
     *(void **)&library.init = dlsym(opened, "shadowhook_init");
     *(void **)&library.mode = dlsym(opened, "shadowhook_get_mode");
@@ -113,7 +113,7 @@ const struct strobe_inline_hooker *strobe_shadowhook(bool loads, struct strobe_e
         return NULL;
     }
     int refused = 0;
-    if (!find_functions(opened))
+    if (!find_shadowhook_functions(opened))
         strobe_error_set(error, "libshadowhook.so lacks functions of version 1.0.4");
     else if ((refused = library.init(MODE_UNIQUE, false)) != 0)
         strobe_error_set(error, "shadowhook_init: %s", library.text(refused));
