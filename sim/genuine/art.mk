@@ -5,8 +5,9 @@ binder_src   := sim/genuine/binder.c
 art_lab_src  := $(filter-out $(binder_src),$(wildcard sim/genuine/*.[cS])) $(wildcard sim/player/dex/*.c)
 fake_src     := $(wildcard sim/fake/art/*.[cS] sim/fake/art/*/*.[cS])
 fake_levels  := 24 25 26 27 28 29 30 31 32 33 34 35 36
-contract_src := $(wildcard tests/contract_art/*.c tests/contract_art/support/*.c)
-sources      += $(art_src) $(art_lab_src) $(binder_src) $(fake_src) $(contract_src)
+native_src   := tests/contract_art/native/calls.c # the app's library in the contract tests
+contract_src := $(filter-out $(native_src),$(wildcard $(addprefix tests/contract_art/,*.c native/*.c support/*.c)))
+sources      += $(art_src) $(art_lab_src) $(binder_src) $(fake_src) $(contract_src) $(native_src)
 fake_libs    := $(fake_levels:%=$B/art/%/libart.so)
 fake_obj     := $(call obj,fake,$(fake_src))
 cutils_src   := sim/genuine/cutils/cutils.c
@@ -57,8 +58,6 @@ $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) engine/util/array
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 
 # The app's library in the contract tests: its calls go through slots that a capture exchanges.
-native_src := tests/contract_art/native/calls.c
-sources    += $(native_src)
 $B/libcontract-native.so: $(call obj,pic,$(native_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,$(@F) -Wl,-z,now,-z,relro -o $@ $^
 $B/contract_art: | $B/libcontract-native.so
