@@ -197,9 +197,8 @@ static void threads_that_come_and_go_are_each_seen_once(struct contract *c)
         struct strobe_thread_entry *e = &k.session.threads[t];
         CHECK(c, strobe_load_relaxed(&e->state) == STROBE_THREAD_ENDED && e->end_ticks > e->start_ticks, "%s ended",
               name);
-        if (capture_has(&k, STROBE_ART_CALLBACKS))
-            CHECK(c, strobe_account_requests(&e->account[STROBE_KIND_THREAD]) == (i < 8 ? 2 : 4), "%s: begin and end",
-                  name);
+        CHECK(c, strobe_account_requests(&e->account[STROBE_KIND_THREAD]) == (i < 8 ? 2 : 4), "%s: begin and end",
+              name);
         CHECK(c, e->alloc_count >= (i < 8 ? 200 : 400) || !capture_has(&k, STROBE_ART_ALLOC), "%s allocates %llu times",
               name, (unsigned long long)e->alloc_count);
     }

@@ -79,6 +79,9 @@ missing */
     STROBE_ART_GC_FINISH,  /* Heap::FinishGC; may be missing */
     /* THREADS */
     STROBE_ART_FOR_EACH, /* ThreadList::ForEach; may be missing */
+    /* may be missing; to be hooked where CALLBACKS are missing */
+    STROBE_ART_THREAD_BEGAN, /* Dbg::PostThreadStart(Thread *) */
+    STROBE_ART_THREAD_DIES,  /* Dbg::PostThreadDeath(Thread *) */
     /* CALLBACKS: each may be missing */
     STROBE_ART_CALLBACKS_GET,       /* Runtime::GetRuntimeCallbacks() */
     STROBE_ART_ADD_THREAD_CALLBACK, /* RuntimeCallbacks::AddThreadLifecycleCallback */

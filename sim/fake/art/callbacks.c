@@ -117,13 +117,29 @@ static struct list callbacks_copy(const struct list *l)
             ((void(*) type)(uintptr_t)(*(void ***)all.at[i])[place])(all.at[i], __VA_ARGS__);                          \
     } while (0)
 
+/* Dbg::PostThreadStart and PostThreadDeath without a debugger. Before level 26 threads call them; later a callback
+ * does. */
+__attribute__((noinline)) void fake_post_thread_start(struct fake_thread *self)
+{
+    FAKE_CHECK(self);
+}
+
+__attribute__((noinline)) void fake_post_thread_death(struct fake_thread *self)
+{
+    FAKE_CHECK(self);
+}
+
 void fake_notify_thread_start(struct fake_thread *self)
 {
+    if (fake_level < 26)
+        fake_post_thread_start(self);
     NOTIFY(thread, THREAD_START, (void *, struct fake_thread *), self);
 }
 
 void fake_notify_thread_death(struct fake_thread *self)
 {
+    if (fake_level < 26)
+        fake_post_thread_death(self);
     NOTIFY(thread, THREAD_DEATH, (void *, struct fake_thread *), self);
 }
 

@@ -206,6 +206,8 @@ void fake_set_exception(struct fake_thread *self, struct fake_object *o);
 bool fake_interrupted(struct fake_thread *self, bool clear);
 void fake_interrupt(struct fake_thread *t);
 void fake_thread_park(struct fake_thread *self, bool is_absolute, int64_t time) FAKE_EXPORT("_ZN3art6Thread4ParkEbl");
+void fake_post_thread_start(struct fake_thread *self) FAKE_EXPORT("_ZN3art3Dbg15PostThreadStartEPNS_6ThreadE");
+void fake_post_thread_death(struct fake_thread *self) FAKE_EXPORT("_ZN3art3Dbg15PostThreadDeathEPNS_6ThreadE");
 void fake_thread_unpark(struct fake_thread *t) FAKE_EXPORT("_ZN3art6Thread6UnparkEv");
 size_t fake_stack_left(struct fake_thread *self); /* bytes, without the reserve for overflow */
 void fake_for_each_thread(void (*visit)(struct fake_thread *, void *), void *ctx); /* with the list locked */

@@ -1,7 +1,7 @@
-/* Threads. The runtime's callback registers a thread when it begins; the first hook that it meets, or a checkpoint,
- * registers a thread that was there before. When a thread leaves the runtime, it can no longer be suspended. When it
- * ends, it is detached. Between these two events the runtime wakes the threads that wait for its end (Thread.join),
- * which is an ordinary event. */
+/* Threads. The runtime's callback, or a hook of what it calls, registers a thread when it begins; the first hook that
+ * it meets, or a checkpoint, registers a thread that was there before. When a thread leaves the runtime, it can no
+ * longer be suspended. When it ends, it is detached. Between these two events the runtime wakes the threads that wait
+ * for its end (Thread.join), which is an ordinary event. */
 #include "engine/backend/art/hooks/events.h"
 #include "engine/base/error.h"
 
@@ -179,9 +179,8 @@ static void threads_keep_callback(void *object)
     (void)object;
 }
 
-static void on_thread_started(void *callback, void *thread)
+static void report_start(void *thread)
 {
-    (void)callback;
     uint32_t on = strobe_switched();
     if (on == STROBE_OFF)
         return;
@@ -191,14 +190,25 @@ static void on_thread_started(void *callback, void *thread)
         strobe_point_forced(t, STROBE_KIND_THREAD, 1, STROBE_HERE);
 }
 
-static void on_thread_died(void *callback, void *thread)
+static void on_thread_started(void *callback, void *thread)
 {
-    (void)callback, (void)thread;
+    (void)callback;
+    report_start(thread);
+}
+
+static void report_end(void)
+{
     struct strobe_thread *t = strobe_art_thread(strobe_switched());
     if (!t)
         return;
     strobe_point_forced(t, STROBE_KIND_THREAD, 0, STROBE_HERE);
     strobe_art_thread_leaves();
+}
+
+static void on_thread_died(void *callback, void *thread)
+{
+    (void)callback, (void)thread;
+    report_end();
 }
 
 /* art::ThreadLifecycleCallback: two destructors, ThreadStart(Thread *), ThreadDeath(Thread *). */
@@ -208,6 +218,32 @@ static struct {
     void *const *vtable;
 } callback = {callback_vtable};
 static bool called_back;
+
+/* Before Android 8 the runtime has no such callback. Threads then call Dbg::PostThreadStart and PostThreadDeath,
+ * whether a debugger is attached or not (thread.cc: CreateCallback, Attach, Destroy). */
+static struct strobe_hook began_hook, dies_hook;
+
+static void on_thread_began(void *thread)
+{
+    ((void (*)(void *))began_hook.original)(thread);
+    report_start(thread);
+}
+
+static void on_thread_dies(void *thread)
+{
+    report_end();
+    ((void (*)(void *))dies_hook.original)(thread);
+}
+
+/* Without these hooks a checkpoint finds new threads, and the C library tells their end. */
+static void hook_starts_and_ends(void)
+{
+    struct strobe_error refused;
+    if (strobe_art.libart.address[STROBE_ART_THREAD_BEGAN])
+        strobe_art_hook(&began_hook, STROBE_ART_THREAD_BEGAN, (void *)on_thread_began, &refused);
+    if (strobe_art.libart.address[STROBE_ART_THREAD_DIES])
+        strobe_art_hook(&dies_hook, STROBE_ART_THREAD_DIES, (void *)on_thread_dies, &refused);
+}
 
 /* Registers the thread that runs the closure. For a suspended thread the caller of the checkpoint runs it; that thread
  * registers itself when it runs. */
@@ -244,6 +280,8 @@ static bool threads_start(struct strobe_jni *env, struct strobe_error *error)
                   strobe_art.libart.address[STROBE_ART_REMOVE_THREAD_CALLBACK];
     if (called_back)
         threads_call_callbacks(STROBE_ART_ADD_THREAD_CALLBACK);
+    else
+        hook_starts_and_ends();
     return true;
 }
 
@@ -252,6 +290,8 @@ static void threads_end(void)
     if (called_back)
         threads_call_callbacks(STROBE_ART_REMOVE_THREAD_CALLBACK);
     called_back = false;
+    strobe_hook_remove(&began_hook);
+    strobe_hook_remove(&dies_hook);
 }
 
 const struct strobe_art_feature strobe_art_feature_threads = {STROBE_ART_THREADS, threads_start, threads_end};
