@@ -70,6 +70,16 @@ static void art_exec_managed(void *player, size_t bytes)
     struct sim_actor *a = player;
     (void)bytes;
     art_exec_call(a, a->callee);
+    a->may_throw = true;
+}
+
+/* Takes the exception that is pending. Native code asks the runtime only after a call that may have thrown: a thread
+ * that is to be suspended waits in such a call. */
+static strobe_jobject take_exception_of_call(struct sim_actor *a)
+{
+    bool may = a->may_throw;
+    a->may_throw = false;
+    return may ? sim_jni_take_exception(a->env) : NULL;
 }
 
 /* Returns the function that performs a call from native code: the method's own function, or one that enters the
@@ -88,7 +98,7 @@ struct sim_real_next sim_real_art_native_step(struct sim_actor *a)
 {
     static const struct sim_real_next leave = {NULL, 0};
     for (;;) {
-        strobe_jobject thrown = sim_jni_take_exception(a->env);
+        strobe_jobject thrown = take_exception_of_call(a);
         if (!thrown) {
             struct sim_next next = sim_real_next(a);
             if (next.kind == SIM_NEXT_RETURN)
@@ -99,6 +109,7 @@ struct sim_real_next sim_real_art_native_step(struct sim_actor *a)
         }
         if (!sim_real_caught(a)) {
             sim_jni_throw(a->env, thrown);
+            a->may_throw = true;
             return leave;
         }
         sim_jni_drop_local(a->env, thrown);

@@ -144,6 +144,7 @@ struct sim_actor {
     uint64_t latency_ns;        /* duration of the current call out of the runtime */
     uint64_t pause_ns;          /* duration of the current collection; 0 = none */
     uint32_t callee;            /* managed method that native code calls next */
+    bool may_throw;             /* a call since the last look may have left an exception */
     struct pollfd *poll_what;   /* arguments of the current poll for a message */
     const struct timespec *poll_patience;
     struct sim_actor *parent;

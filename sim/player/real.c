@@ -4,6 +4,7 @@
 #include "engine/cmd/preload.h"
 #include "sim/player/claims.h"
 #include "sim/player/frames.h"
+#include "sim/player/label.h"
 #include "sim/player/mach/loader.h"
 #include "sim/player/others.h"
 #include "sim/player/probe_claims.h"
@@ -94,8 +95,7 @@ static enum strobe_status create_empty_session(const struct job *j)
     config.message_per_poll = j->scenario->queue_count > 0;
     if (job_is_managed(j))
         config.names_bytes = NAMES_BYTES;
-    else if (on_mach(j))
-        config.names_bytes = sim_session_names_bytes(j->scenario);
+    config.names_bytes += sim_session_names_bytes(j->scenario);
     config.depth_max += OWN_FRAMES;
     if (config.depth_max > STROBE_STACK_DEPTH_MAX)
         config.depth_max = STROBE_STACK_DEPTH_MAX;
@@ -278,7 +278,11 @@ static enum strobe_status play_traced(const struct job *j, const char *trace, st
         return status;
     if (instrumented)
         return read_probe_capture(j, trace, head, truth, reconstruction, view);
-    return sim_real_read_session(j->session, j->scenario, head, job_is_managed(j), trace, reconstruction, j->error);
+    status = sim_real_read_session(j->session, j->scenario, head, job_is_managed(j), trace, reconstruction, j->error);
+    if (status != STROBE_OK || !trace || on_mach(j)) /* the player on Mach has labelled its session */
+        return status;
+    status = sim_real_label_session(j->session, j->scenario, head->frames);
+    return status == STROBE_OK ? status : job_fail(j, status, j->session, strerror(errno));
 }
 
 bool sim_real_has(const char *policy)

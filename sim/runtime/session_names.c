@@ -32,3 +32,17 @@ void sim_session_add_name(const struct strobe_session *s, const char *name, uint
                           &(struct strobe_named_address){
                               .address = start, .text = name, .bytes = (uint32_t)strlen(name), .code_bytes = bytes});
 }
+
+void sim_session_add_methods(const struct strobe_session *s, const struct sim_scenario *scenario, uint64_t address,
+                             uint64_t bytes_each)
+{
+    const struct sim_method *m = scenario->methods;
+    for (uint32_t first = 0, i = 0; i < scenario->method_count; i++) {
+        sim_session_add_name(s, m[i].name, address + i * bytes_each, bytes_each);
+        if (i + 1 < scenario->method_count && m[i + 1].image == m[i].image)
+            continue;
+        sim_session_add_image(s, scenario->images[m[first].image].name, address + first * bytes_each,
+                              (i + 1 - first) * bytes_each);
+        first = i + 1;
+    }
+}

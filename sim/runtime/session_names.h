@@ -20,4 +20,9 @@ uint32_t sim_session_names_bytes(const struct sim_scenario *scenario);
 void sim_session_add_image(const struct strobe_session *s, const char *name, uint64_t start, uint64_t bytes);
 void sim_session_add_name(const struct strobe_session *s, const char *name, uint64_t start, uint64_t bytes);
 
+/* Adds the methods, of `bytes_each` bytes of code from `address` on, as code of the scenario's images. Successive
+ * methods of an image are one part of it. */
+void sim_session_add_methods(const struct strobe_session *s, const struct sim_scenario *scenario, uint64_t address,
+                             uint64_t bytes_each);
+
 #endif

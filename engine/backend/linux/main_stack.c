@@ -3,14 +3,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 /* At an exec the kernel stores the name of the executed file, to which AT_EXECFN points, and one more word at the end
  * of the stack. The stack may then grow to the limit RLIMIT_STACK. Source: fs/exec.c of Linux. */
 bool strobe_linux_main_stack(uint64_t frame, uint64_t *low, uint64_t *high)
 {
     const char *name = (const char *)(uintptr_t)getauxval(AT_EXECFN);
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t page = getauxval(AT_PAGESZ);
     struct rlimit limit;
     if (!name || getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return false;

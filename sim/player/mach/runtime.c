@@ -33,19 +33,6 @@ static uint64_t frames_of(uint32_t method)
     return (uint64_t)(uintptr_t)sim_real_frame_of(method);
 }
 
-/* Adds the methods as code of the scenario's images. Successive methods of an image are one part of it. */
-static void add_methods(const struct strobe_session *to, const struct sim_scenario *s)
-{
-    for (uint32_t first = 0, i = 0; i < s->method_count; i++) {
-        sim_session_add_name(to, s->methods[i].name, frames_of(i), SIM_REAL_FRAME_BYTES);
-        if (i + 1 < s->method_count && s->methods[i + 1].image == s->methods[i].image)
-            continue;
-        sim_session_add_image(to, s->images[s->methods[first].image].name, frames_of(first),
-                              frames_of(i + 1) - frames_of(first));
-        first = i + 1;
-    }
-}
-
 /* Adds the segment of a loaded file as the lab's own code, without the methods. */
 static void add_own_code(const struct strobe_session *to, uint64_t begin, uint64_t end, uint32_t methods)
 {
@@ -75,7 +62,7 @@ static void mach_player_end(struct sim_real_play *p)
 {
     if (!captured)
         return;
-    add_methods(&strobe_mach.engine.session, p->scenario);
+    sim_session_add_methods(&strobe_mach.engine.session, p->scenario, frames_of(0), SIM_REAL_FRAME_BYTES);
     dl_iterate_phdr(add_loaded_file, p);
     sim_real_mach_loader.end();
 }

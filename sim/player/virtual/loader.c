@@ -52,15 +52,6 @@ struct strobe_thread *__wrap_strobe_art_thread(uint32_t on)
     return __real_strobe_art_thread(on);
 }
 
-/* The same for hooks of locks. */
-struct strobe_thread *__real_strobe_art_registered_thread(uint32_t on);
-struct strobe_thread *__wrap_strobe_art_registered_thread(uint32_t on);
-struct strobe_thread *__wrap_strobe_art_registered_thread(uint32_t on)
-{
-    sim_virtual_charge(sim_virtual_costs.hook);
-    return __real_strobe_art_registered_thread(on);
-}
-
 /* The file of a thread's state. Reading it takes about as long as the three system calls, each of which costs what
  * reading the counters costs. */
 char __wrap_strobe_linux_thread_state(uint32_t tid);

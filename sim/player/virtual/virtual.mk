@@ -10,8 +10,8 @@ virtual_app   := $(addprefix sim/player/,queue.c executor_art.c executor_frames.
 # Sources compiled again. The lab's build of the engine itself is used as it is.
 virtual_again := sim/player/art.c sim/player/notes.c sim/player/play.c sim/fake/art/pthreads.c \
                  $(filter-out $(lab_backend),$(art_src)) \
-                 $(addprefix engine/backend/linux/,host_linux.c images.c maps.c unwind_table.c unwind_index.c \
-                   unwind_images.c eh_frame.c eh_entry.c)
+                 $(addprefix engine/backend/linux/,host_linux.c images.c main_stack.c maps.c unwind_table.c \
+                   unwind_index.c unwind_images.c eh_frame.c eh_entry.c)
 virtual_mach_src := $(wildcard sim/player/virtual/mach/*.c)
 sources       += $(virtual_src) $(virtual_mach_src) sim/player/virtual/device.c
 
@@ -44,7 +44,7 @@ virtual_obj := $(call obj,virtual,$(virtual_again)) $(call obj,sim,$(virtual_src
 $B/sim/virtual.syms: $B/libstrobe-app.so
 	$(call run,gen){ echo sim_virtual_child; $(NM) -D --undefined-only $< | sed -n 's/.* U \([^@]*\).*/\1/p'; } >$@
 $B/sim/virtual.o: $(virtual_obj) $B/sim/virtual.syms
-	$(call run,ld)$(LD) -r --wrap=strobe_art_thread --wrap=strobe_art_registered_thread --wrap=strobe_art_walk_methods \
+	$(call run,ld)$(LD) -r --wrap=strobe_art_thread --wrap=strobe_art_walk_methods \
 	    --wrap=strobe_linux_thread_state \
 	    -o $@ $(virtual_obj) && \
 	    $(OBJCOPY) --wildcard --keep-global-symbols=$B/sim/virtual.syms --keep-global-symbol='sim_posix_*' $@

@@ -85,10 +85,6 @@ extern struct strobe_art strobe_art;
  * is left, and when the engine has no space for the thread. The last two are counted as untracked events. */
 struct strobe_thread *strobe_art_thread(uint32_t on);
 
-/* The same, but never registers a thread. Registration may call the allocator, so hooks of locks use this function: the
- * lock may be the allocator's. */
-struct strobe_thread *strobe_art_registered_thread(uint32_t on);
-
 /* Registers the calling thread, the runtime's `thread`, or updates its ids. The engine's own threads are not
  * registered: they are busy (strobe_local) before they attach to the runtime. */
 void strobe_art_thread_begins(void *thread);

@@ -8,13 +8,6 @@
 #include <linux/futex.h>
 #include <string.h>
 
-static STROBE_ALWAYS_INLINE struct strobe_thread *art_libc_thread(uint32_t on)
-{
-    return strobe_unlikely(on != STROBE_OFF) ? strobe_art_thread(on) : NULL;
-}
-
-#define HOOK_THREAD(on) art_libc_thread(on)
-
 /* vfork is not hooked: what the child does to its descriptors counts as done by its parent. */
 bool strobe_hook_in_vfork(void)
 {

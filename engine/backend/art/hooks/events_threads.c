@@ -3,6 +3,7 @@
  * longer be suspended. When it ends, it is detached. Between these two events the runtime wakes the threads that wait
  * for its end (Thread.join), which is an ordinary event. */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/backend/linux/main_stack.h"
 #include "engine/base/error.h"
 
 #include <pthread.h>
@@ -38,11 +39,18 @@ static uint64_t above_guards(uint64_t low)
     return page;
 }
 
+/* Any hook may register its thread, also that of a lock which an allocator holds. So Android's C library must not
+ * allocate here: it does for the main thread only. */
 static bool read_own_stack(struct strobe_stack_bounds *out)
 {
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     pthread_attr_t attributes;
     void *low = NULL;
     size_t bytes = 0;
+    if (threads_self_tid() == strobe_art.host.linux.pid && strobe_linux_main_stack(frame, &out->low, &out->high)) {
+        out->low = above_guards(out->low);
+        return out->low < out->high;
+    }
     if (pthread_getattr_np(pthread_self(), &attributes) != 0)
         return false;
     pthread_attr_getstack(&attributes, &low, &bytes);
@@ -146,14 +154,6 @@ struct strobe_thread *strobe_art_thread(uint32_t on)
             return NULL;
         }
     }
-    return threads_registered_self(l);
-}
-
-struct strobe_thread *strobe_art_registered_thread(uint32_t on)
-{
-    const struct strobe_local *l = &strobe_local;
-    if (on == STROBE_OFF || l->busy || l->capture != strobe_load_relaxed(&strobe_capture_number))
-        return NULL;
     return threads_registered_self(l);
 }
 

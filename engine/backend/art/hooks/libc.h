@@ -50,7 +50,7 @@ struct strobe_art_libc_hook {
     void *replacement;
 };
 
-/* The hooks of locks, which are in a source of their own: they never register their thread. */
+/* The hooks of locks (events_locks.c). */
 extern const struct strobe_art_libc_hook strobe_art_lock_hooks[];
 extern const uint32_t strobe_art_lock_hook_count;
 
@@ -71,8 +71,14 @@ uint32_t strobe_art_libc_slots(void);
 
 /* ---- what the hooks in common/libc use */
 
+static STROBE_ALWAYS_INLINE struct strobe_thread *strobe_art_libc_thread(uint32_t on)
+{
+    return strobe_unlikely(on != STROBE_OFF) ? strobe_art_thread(on) : NULL;
+}
+
 #define HOOK(type, name) static type on_##name
 #define ORIGINAL(name)   strobe_art_libc.name
+#define HOOK_THREAD(on)  strobe_art_libc_thread(on)
 
 /* The name by which libraries know a function: in virtual time a macro replaces it (sim/player/virtual/posix.h). */
 #define STROBE_LIBC_STRING(name) #name
@@ -82,7 +88,7 @@ uint32_t strobe_art_libc_slots(void);
 #define HOOK_SCOPE(kind, arg, site) strobe_hook_open_outermost(HOOK_THREAD(strobe_switched()), kind, arg, site)
 #define HOOK_FORBIDDEN(name)        (void)0
 #define HOOK_TRIES                  (strobe_switched() != STROBE_OFF && strobe_local.thread && !strobe_local.busy)
-#define HOOK_MASK(mask, room)       ((void)(room), (mask)) /* the engine sends no signals on ART */
+#define HOOK_MASK(mask, room)       ((void)(room), (mask)) /* threads that wait get no signal on ART */
 #define HOOK_OWNS_PIPE(ends)        false
 
 #endif

@@ -16,4 +16,12 @@ struct rusage {
         ru_msgrcv, ru_nsignals, ru_nvcsw, ru_nivcsw;
 };
 
+#define RLIMIT_STACK  3
+#define RLIM_INFINITY (~0ul)
+
+struct rlimit {
+    unsigned long rlim_cur, rlim_max;
+};
+int getrlimit(int resource, struct rlimit *limit);
+
 #endif
