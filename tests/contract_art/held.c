@@ -372,13 +372,16 @@ static void two_threads_with_one_id_are_two(struct contract *c)
 
 /* ---- S-46 ---- */
 
-static atomic_int stalls; /* 1: the sampler must stall; 2: it stalls; 0: it must continue */
+static atomic_int stalls_with; /* thread with which the sampler must stall */
+static atomic_int stalls;      /* 1: the sampler must stall; 2: it stalls; 0: it must continue */
 
 static enum strobe_walk_end stall(const struct strobe_host *host, const struct strobe_regs *regs,
                                   const struct strobe_window *stack, struct strobe_stack_top *top, uint64_t *frames_end,
                                   uint32_t max, uint32_t *count)
 {
     int wanted = 1;
+    if ((int)strobe_art.host.tid != stalls_with)
+        return strobe_unwinder_art.stopped(host, regs, stack, top, frames_end, max, count);
     if (atomic_compare_exchange_strong(&stalls, &wanted, 2))
         while (stalls)
             workload_pause(5);
@@ -407,6 +410,7 @@ static void a_thread_goes_on_when_the_sampler_that_holds_it_does_not(struct cont
         return;
     strobe_art.engine.unwinder = &stalling;
     java_thread_start(&t, c->art.vm, count_turns, &turns);
+    stalls_with = t.tid;
     stalls = 1;
     for (int i = 0; i < 2000 && stalls != 2; i++)
         workload_pause(1);

@@ -79,7 +79,7 @@ PYTHON
     ((passed += ${counts% *}, failed += ${counts#* }))
 }
 
-# short NAME DURATION: writes the fixture with a shorter duration and without `expect` lines, which are for the full one.
+# short NAME DURATION: writes the fixture with a shorter duration, without `expect` lines: they are for the full one.
 short() {
     sed "s/^duration .*/duration $2/; /^expect /d" "fixtures/scenarios/$1.scn" >"$work/$1.scn"
 }

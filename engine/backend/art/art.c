@@ -311,6 +311,8 @@ enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *o
     started = art_start_capture(vm, options, error);
     strobe_local.busy = busy;
     strobe_art.status.native_slots = strobe_art_libc_slots();
+    if (started == STROBE_OK) /* the calling thread may compute from now on, and meet no hook */
+        strobe_art_thread_begins(strobe_art_current(&strobe_art.libart));
     if (started == STROBE_OK && status)
         *status = strobe_art.status;
     strobe_life_conclude_start(&life, started, true);

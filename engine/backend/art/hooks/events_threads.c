@@ -179,7 +179,7 @@ static void threads_keep_callback(void *object)
     (void)object;
 }
 
-static void report_start(void *thread)
+static void report_thread_start(void *thread)
 {
     uint32_t on = strobe_switched();
     if (on == STROBE_OFF)
@@ -193,10 +193,10 @@ static void report_start(void *thread)
 static void on_thread_started(void *callback, void *thread)
 {
     (void)callback;
-    report_start(thread);
+    report_thread_start(thread);
 }
 
-static void report_end(void)
+static void report_thread_end(void)
 {
     struct strobe_thread *t = strobe_art_thread(strobe_switched());
     if (!t)
@@ -208,7 +208,7 @@ static void report_end(void)
 static void on_thread_died(void *callback, void *thread)
 {
     (void)callback, (void)thread;
-    report_end();
+    report_thread_end();
 }
 
 /* art::ThreadLifecycleCallback: two destructors, ThreadStart(Thread *), ThreadDeath(Thread *). */
@@ -226,12 +226,12 @@ static struct strobe_hook began_hook, dies_hook;
 static void on_thread_began(void *thread)
 {
     ((void (*)(void *))began_hook.original)(thread);
-    report_start(thread);
+    report_thread_start(thread);
 }
 
 static void on_thread_dies(void *thread)
 {
-    report_end();
+    report_thread_end();
     ((void (*)(void *))dies_hook.original)(thread);
 }
 
