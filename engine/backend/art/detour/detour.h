@@ -40,12 +40,17 @@
  *
  * A detour that is impossible is refused with an errno, and nothing is changed:
  *
- *   ENOSPC     the function is shorter than the jump
- *   ELOOP      a branch of the function leads into the moved part, including its entry (recursive calls are allowed),
- * or a call would return into it ENOTSUP    an instruction is unknown or cannot be moved ERANGE     no memory near
- * enough, or a branch or an operand would be out of reach EBUSY      another detour begins in the middle of the moved
- * part ETIMEDOUT  a thread could not be held: it blocks all signals EFAULT     the address is not code ENOMEM     more
- * than STROBE_DETOURS_MAX detours ENOSYS     no detours for this processor EACCES, ...  error of the kernel
+ *   ENOSPC       the function is shorter than the jump
+ *   ELOOP        a branch of the function leads into the moved part, including its entry (recursive calls are
+ *                allowed), or a call would return into it
+ *   ENOTSUP      an instruction is unknown or cannot be moved
+ *   ERANGE       no memory near enough, or a branch or an operand would be out of reach
+ *   EBUSY        another detour begins in the middle of the moved part
+ *   ETIMEDOUT    a thread could not be held: it blocks all signals
+ *   EFAULT       the address is not code
+ *   ENOMEM       more than STROBE_DETOURS_MAX detours
+ *   ENOSYS       no detours for this processor
+ *   EACCES, ...  error of the kernel
  *
  * Detours of one function must be removed in reverse order. Removing another one first is refused with EEXIST. The same
  * happens when other code has overwritten the jump. Start and end only, one call at a time. */
