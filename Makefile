@@ -292,6 +292,7 @@ figures: all | deps-test ## draws the pictures of the documents, in fixtures/fig
 
 # Tests that do not run under a sanitizer:
 #   test_mach_guard      intercepts the C library, as sanitizers do
+#   test_art_slots       has a dl_iterate_phdr of its own, which the sanitizers call before the program's begin
 #   test_entry_jumps     steps through each instruction. Besides, GNU ld replaces an addition by lea when it relaxes an
 #                        access to a thread's variable, and so loses the flags that a check for NULL tests
 #   thread sanitizer     it delays signals, which implement the fake Mach's stops, the ticks of CPU clocks and the
@@ -300,7 +301,7 @@ figures: all | deps-test ## draws the pictures of the documents, in fixtures/fig
 #                        share when memory is short (emutls); its functions cannot be single-stepped
 delayed     := %/test_mach_capture %/test_mach_faults %/test_mach_libsystem %/test_cpu_clock %/test_emutls \
                %/test_unwind_walk %/test_generated_leaf %/test_art_detour
-unwatched    = %/test_mach_guard %/test_entry_jumps $(if $(findstring thread,$(SAN)),$(delayed))
+unwatched    = %/test_mach_guard %/test_entry_jumps %/test_art_slots $(if $(findstring thread,$(SAN)),$(delayed))
 suited       = $(if $(findstring thread,$(SAN)),$(threaded),$(unit_bin))
 watched      = $(filter-out $(if $(SAN),$(unwatched)),$(suited))
 unit: $(watched) ## runs the unit tests

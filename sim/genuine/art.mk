@@ -60,8 +60,8 @@ $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) engine/util/array
 # The app's library in the contract tests: its calls go through slots that a capture exchanges.
 $B/libcontract-native.so: $(call obj,pic,$(native_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,$(@F) -Wl,-z,now,-z,relro -o $@ $^
-$B/contract_art: | $B/libcontract-native.so
-$B/contract_art: private ldflags += -Wl,-rpath,'$$ORIGIN'
+$B/contract_art $B/contract_android: | $B/libcontract-native.so $B/libapp.so
+$B/contract_art $B/contract_android: private ldflags += -Wl,-rpath,'$$ORIGIN'
 
 # Stand-ins for ShadowHook's library: of version 2.0, and an older one.
 shadowhook_src  := tests/support/shadowhook.c

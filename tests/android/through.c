@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* These access the engine that is linked in, or call locks of glibc (android.mk). */
-const struct contract_case contract_cases_held[] = {{0}}, contract_cases_native[] = {{0}},
+/* These access the engine that is linked in (android.mk). */
+const struct contract_case contract_cases_held[] = {{0}}, contract_cases_frames[] = {{0}},
                            contract_cases_order[] = {{0}}, contract_cases_sampling[] = {{0}},
                            contract_cases_stress[] = {{0}};
 

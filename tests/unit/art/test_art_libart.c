@@ -281,7 +281,11 @@ static void debians_runtime_has_all_that_level_30_asks_for(void **state)
     size_t count;
     const struct strobe_art_candidate *c = strobe_art_candidates(&count);
     for (int s = 0; s < STROBE_ART_SYMBOLS; s++) {
-        bool exported = false;
+        bool exported = false, asked_for = false;
+        for (size_t i = 0; i < count; i++)
+            asked_for |= (int)c[i].symbol == s && is_for(&c[i], 30);
+        if (!asked_for)
+            continue;
         for (size_t i = 0; i < count; i++)
             exported = exported || ((int)c[i].symbol == s && is_for(&c[i], 30) &&
                                     (uintptr_t)dlsym(RTLD_DEFAULT, c[i].mangled) == a.address[s]);

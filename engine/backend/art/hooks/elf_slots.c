@@ -1,5 +1,7 @@
 #include "engine/backend/art/hooks/elf_slots.h"
 
+#include "engine/base/hint.h"
+
 #include <elf.h>
 #include <string.h>
 
@@ -127,7 +129,9 @@ static bool is_bound_slot(const struct dl_phdr_info *info, const ElfW(Sym) * sym
            (symbol->st_shndx != SHN_UNDEF && (uintptr_t)value == info->dlpi_addr + symbol->st_value);
 }
 
-static void visit_relocation(const struct slot_visit *v, uintptr_t offset, unsigned long info, uintptr_t addend)
+/* The address sanitizer does not know the memory of libraries that were built without it. */
+static STROBE_READS_STACKS void visit_relocation(const struct slot_visit *v, uintptr_t offset, unsigned long info,
+                                                 uintptr_t addend)
 {
     const struct strobe_elf_dynamic *d = v->dynamic;
     unsigned long type = RELOCATION_TYPE(info), index = RELOCATION_SYMBOL(info);

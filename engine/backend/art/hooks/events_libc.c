@@ -14,10 +14,10 @@ bool strobe_hook_in_vfork(void)
     return false;
 }
 
-#include "engine/backend/common/libc/descriptor_hooks.h"
-#include "engine/backend/common/libc/file_hooks.h"
-#include "engine/backend/common/libc/socket_hooks.h"
-#include "engine/backend/common/libc/wait_hooks.h"
+#include "engine/backend/common/libc/descriptor_hooks.inc"
+#include "engine/backend/common/libc/file_hooks.inc"
+#include "engine/backend/common/libc/socket_hooks.inc"
+#include "engine/backend/common/libc/wait_hooks.inc"
 
 struct strobe_art_libc strobe_art_libc;
 

@@ -1,5 +1,5 @@
-/* The functions of the C library that hooks of waits, locks and I/O exist for (lock_hooks.h, file_hooks.h,
- * wait_hooks.h, socket_hooks.h, descriptor_hooks.h), and the pointers by which the hooks call them.
+/* The functions of the C library that hooks of waits, locks and I/O exist for (lock_hooks.inc, file_hooks.inc,
+ * wait_hooks.inc, socket_hooks.inc, descriptor_hooks.inc), and the pointers by which the hooks call them.
  *
  *   X(name)   a function with a hook. A C library may lack it; then no program calls it, and its pointer stays NULL
  *

@@ -32,8 +32,8 @@ static bool raise_own_pipe(int ends[2])
 #define HOOK_MASK(mask, room) strobe_signals_without_ours(mask, room)
 #define HOOK_OWNS_PIPE(ends)  raise_own_pipe(ends)
 
-#include "engine/backend/common/libc/descriptor_hooks.h"
-#include "engine/backend/common/libc/file_hooks.h"
-#include "engine/backend/common/libc/lock_hooks.h"
-#include "engine/backend/common/libc/socket_hooks.h"
-#include "engine/backend/common/libc/wait_hooks.h"
+#include "engine/backend/common/libc/descriptor_hooks.inc"
+#include "engine/backend/common/libc/file_hooks.inc"
+#include "engine/backend/common/libc/lock_hooks.inc"
+#include "engine/backend/common/libc/socket_hooks.inc"
+#include "engine/backend/common/libc/wait_hooks.inc"

@@ -18,7 +18,7 @@
 #define PERSONALITY "__gcc_personality_v0"
 #define RESUME      "_Unwind_Resume"
 
-typedef _Unwind_Reason_Code personality_function(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
+typedef _Unwind_Reason_Code personality_function(int version, _Unwind_Action actions, uint64_t kind,
                                                  struct _Unwind_Exception *thrown, struct _Unwind_Context *context);
 typedef void resume_function(struct _Unwind_Exception *thrown);
 
@@ -41,7 +41,7 @@ static void *function_beside(const void *address, const char *name)
     return found;
 }
 
-_Unwind_Reason_Code __gcc_personality_v0(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
+_Unwind_Reason_Code __gcc_personality_v0(int version, _Unwind_Action actions, uint64_t kind,
                                          struct _Unwind_Exception *thrown, struct _Unwind_Context *context)
 {
     const void *caller = __builtin_return_address(0);
