@@ -60,6 +60,7 @@ booted() {
     cp -a "$arm64/sysroot/usr/lib/$triplet"/*.so* "$root/strobe/sysroot/"
     mkdir -p "$root/fixtures" && cp -a fixtures/art "$root/fixtures/"
     cp -a "$arm64/android/shim" "$arm64/shadowhook" "$arm64/contract_android" "$arm64/libstrobe-art.so" \
+        "$arm64/libapp.so" "$arm64/libcontract-native.so" \
         "$build/android/arm64/libstrobe.so" "$root/strobe/"
     KERNEL=$arm64/kernel LIMIT=$limit ci/boot "$root" /bin/sh -c "
         export LD_LIBRARY_PATH=/strobe/shim:/usr/lib/p7zip:/strobe/sysroot

@@ -18,7 +18,8 @@ static void *function(const char *name)
     static void *library;
     const char *path = getenv("STROBE_ANDROID_LIBRARY");
     if (!library)
-        library = dlopen(path ? path : "libstrobe.so", RTLD_NOW);
+        /* Its own C library, the stand-in, comes before libsigchain, whose sigaction here has glibc's structure. */
+        library = dlopen(path ? path : "libstrobe.so", RTLD_NOW | RTLD_DEEPBIND);
     void *f = library ? dlsym(library, name) : NULL;
     if (!f)
         fprintf(stderr, "%s\n", dlerror());

@@ -1,7 +1,7 @@
 /* The parts of a hook of a C library's function: a point beside the call, or a scope around it. See hook_scope.h.
  *
- * The hooks in this directory (*_hooks.inc) are written once. Each backend includes them in one of its sources, after it
- * has defined:
+ * The hooks in this directory (*_hooks.inc) are written once. Each backend includes them in one of its sources, after
+ * it has defined:
  *
  *   HOOK(type, name)              the head of a hook's definition
  *   ORIGINAL(name)                the hooked function
