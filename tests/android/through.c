@@ -13,13 +13,18 @@ const struct contract_case contract_cases_held[] = {{0}}, contract_cases_frames[
                            contract_cases_order[] = {{0}}, contract_cases_sampling[] = {{0}},
                            contract_cases_stress[] = {{0}};
 
+/* The stand-in of the C library comes before the runtime's libsigchain, whose sigaction here has glibc's structure. */
+__attribute__((constructor)) static void open_stand_in(void)
+{
+    dlopen("libc.so", RTLD_NOW | RTLD_GLOBAL);
+}
+
 static void *function(const char *name)
 {
     static void *library;
     const char *path = getenv("STROBE_ANDROID_LIBRARY");
     if (!library)
-        /* Its own C library, the stand-in, comes before libsigchain, whose sigaction here has glibc's structure. */
-        library = dlopen(path ? path : "libstrobe.so", RTLD_NOW | RTLD_DEEPBIND);
+        library = dlopen(path ? path : "libstrobe.so", RTLD_NOW);
     void *f = library ? dlsym(library, name) : NULL;
     if (!f)
         fprintf(stderr, "%s\n", dlerror());
