@@ -81,11 +81,15 @@ static struct strobe_art_code *reserved_code(void)
 
 bool strobe_art_frames_update(struct strobe_art_frames *f, const struct strobe_host *host, uint64_t library)
 {
-    f->code = reserved_code();
-    if (!f->code)
+    struct strobe_art_code *code = reserved_code();
+    if (!code)
         return false;
-    f->host = host;
-    f->index = strobe_unwind_images_update(host);
+    struct strobe_unwind_index *index = strobe_unwind_images_update(host);
+    if (!f->on) { /* later, threads read these fields */
+        f->code = code;
+        f->host = host;
+        f->index = index;
+    }
     listing.library = library;
     listing.libc = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_create");
     listing.count = 0;

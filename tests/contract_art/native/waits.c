@@ -1,5 +1,6 @@
 /* Native waits: a library of the app waits in locks, files and sockets, and another thread ends the wait. */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/cmd/preload.h"
 #include "tests/contract_art/native/calls.h"
 #include "tests/contract_art/support/stage.h"
 #include "tests/contract_art/support/workload.h"
@@ -26,7 +27,10 @@ static const struct native_calls *app; /* of the case's process */
 static const struct native_calls *load_app(struct contract *c)
 {
     static void *library;
-    return app ? app : (app = open_calls(c, NATIVE_LIBRARY, &library));
+    char path[STROBE_PRELOAD_BYTES];
+    if (!app && CHECK(c, strobe_library_find(NATIVE_LIBRARY, path, sizeof path), "there is no " NATIVE_LIBRARY))
+        app = open_calls(c, path, &library);
+    return app;
 }
 
 /* ---- which slots ---- */

@@ -1,6 +1,7 @@
 /* Whole stacks in a capture: managed frames and frames of libapp.so in their true order. The cases use the engine by
  * its exported functions alone, so they also run with the library built for Android. */
 #include "engine/base/error.h"
+#include "engine/cmd/preload.h"
 #include "tests/contract_art/native/calls.h"
 #include "tests/contract_art/native/chain.h"
 #include "tests/contract_art/support/stage.h"
@@ -158,7 +159,8 @@ static void a_native_wait_and_a_read_below_nested_calls_have_the_whole_stack_and
 {
     struct strobe_config config;
     struct java_thread holder;
-    void *library = dlopen(NATIVE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    char path[STROBE_PRELOAD_BYTES];
+    void *library = strobe_library_find(NATIVE_LIBRARY, path, sizeof path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     app = library ? dlsym(library, NATIVE_SYMBOL) : NULL;
     file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (!CHECK(c, app && file >= 0, "the library and the file are there"))
