@@ -159,6 +159,8 @@ open_waits=$("$strobe" report --verbose "$work/s.strobe" | grep 'wait_for_ever.*
 if [[ ! $open_waits ]]; then pass; else fail "a cancelled wait ends with its thread: $open_waits"; fi
 needed=$(readelf -d "$B/libstrobe-preload.so" | grep NEEDED | grep -v 'libc\.so')
 if [[ ! $needed ]]; then pass; else fail "the preloaded library loads the C library alone: $needed"; fi
+unwinds=$(nm -D --defined-only "$B/libstrobe-preload.so" | grep -E '_Unwind|personality')
+if [[ ! $unwinds ]]; then pass; else fail "the program's exceptions do not pass through the engine: $unwinds"; fi
 same cancellation_jumps_and_errno_every_event --interval 0 -- "$own/cancel_and_jump"
 # A thread that is cancelled while it holds a lock of the engine never releases it. With this fault about one in ten
 # recordings hung.

@@ -9,20 +9,25 @@
  * An unwinder whose image exports no such functions, for example one that is linked into the program, skips the
  * cleanups. The scopes then stay open and count as left by a jump (drop_scopes in capture/sample.c).
  *
- * Source of the interface: Itanium C++ ABI, "Exception Handling", level I. */
+ * Source of the interface: Itanium C++ ABI, "Exception Handling", level I. <unwind.h> is not included: it makes the
+ * names visible to the program, whose own cleanups would then come here. */
 #include "engine/backend/linux/preload/real.h"
 
 #include <dlfcn.h>
-#include <unwind.h>
 
 #define PERSONALITY "__gcc_personality_v0"
 #define RESUME      "_Unwind_Resume"
 
-typedef _Unwind_Reason_Code personality_function(int version, _Unwind_Action actions, uint64_t kind,
-                                                 struct _Unwind_Exception *thrown, struct _Unwind_Context *context);
+struct _Unwind_Exception;
+struct _Unwind_Context;
+enum { UA_CLEANUP_PHASE = 2, URC_CONTINUE_UNWIND = 8 };
+
+typedef int personality_function(int version, int actions, uint64_t kind, struct _Unwind_Exception *thrown,
+                                 struct _Unwind_Context *context);
 typedef void resume_function(struct _Unwind_Exception *thrown);
 
 personality_function __gcc_personality_v0;
+resume_function _Unwind_Resume;
 
 /* The unwinder at work on this thread. Stored before a cleanup, which ends with _Unwind_Resume. */
 static __thread resume_function *resume;
@@ -41,15 +46,15 @@ static void *function_beside(const void *address, const char *name)
     return found;
 }
 
-_Unwind_Reason_Code __gcc_personality_v0(int version, _Unwind_Action actions, uint64_t kind,
-                                         struct _Unwind_Exception *thrown, struct _Unwind_Context *context)
+int __gcc_personality_v0(int version, int actions, uint64_t kind, struct _Unwind_Exception *thrown,
+                         struct _Unwind_Context *context)
 {
     const void *caller = __builtin_return_address(0);
     personality_function *personality = (personality_function *)(uintptr_t)function_beside(caller, PERSONALITY);
-    if (personality && (actions & _UA_CLEANUP_PHASE))
+    if (personality && (actions & UA_CLEANUP_PHASE))
         resume = (resume_function *)(uintptr_t)function_beside(caller, RESUME);
-    if (!personality || ((actions & _UA_CLEANUP_PHASE) && !resume))
-        return _URC_CONTINUE_UNWIND;
+    if (!personality || ((actions & UA_CLEANUP_PHASE) && !resume))
+        return URC_CONTINUE_UNWIND;
     return personality(version, actions, kind, thrown, context);
 }
 
