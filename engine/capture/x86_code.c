@@ -4,6 +4,7 @@
 #define HAS(map, opcode) ((map)[(opcode) >> 5] >> ((opcode)&31) & 1)
 
 enum { RSP = 4, RBP = 5, REX_W = 8, REX_R = 4, REX_B = 1 };
+
 /* ---- the one-byte map ---- */
 
 /* Includes int3 and hlt, which pad functions, and prefixes, because none of these may follow a REX prefix. */

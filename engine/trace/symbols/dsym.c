@@ -134,9 +134,11 @@ static enum strobe_status match_slices(struct search *s, const char *path, const
         strobe_error_set(error, "expected a Mach-O file");
     for (uint32_t i = 0; i < count && status == STROBE_OK; i++) {
         status = strobe_macho_read(file->at, &slices[i], m, error);
-        if (status == STROBE_OK && m->has_uuid && (format_uuid(m->uuid, s->uuid), true) &&
-            (status = match_images(s, path, m->uuid, sizeof m->uuid, m->has_dwarf ? WITH_DWARF : ALL_NAMES)) !=
-                STROBE_OK)
+        if (status != STROBE_OK || !m->has_uuid)
+            continue;
+        format_uuid(m->uuid, s->uuid);
+        status = match_images(s, path, m->uuid, sizeof m->uuid, m->has_dwarf ? WITH_DWARF : ALL_NAMES);
+        if (status != STROBE_OK)
             return status == STROBE_BAD_INPUT ? STROBE_FULL : status;
     }
     return status;

@@ -24,8 +24,7 @@ struct strobe_dsym_found {
 /* Finds files with the UUIDs or build ids of the session's images and writes the session to `output`. `paths` are .dSYM
  * bundles, the DWARF files in them, programs, libraries, or directories that are searched for all of these. Of several
  * files of one image, one with debug information is preferred, then one with a symbol table (.symtab or
- * .gnu_debugdata), then the first. `replace`: an existing `output`, also the session
- * itself, may be overwritten.
+ * .gnu_debugdata), then the first. `replace`: an existing `output`, also the session itself, may be overwritten.
  *
  * STROBE_BAD_INPUT: not a session, or one without UUIDs; a path without a file that belongs to the session; a named
  * file that cannot be read. STROBE_EXISTS, STROBE_IO. `error` has one line. */

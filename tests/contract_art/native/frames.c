@@ -148,8 +148,8 @@ enum { TRAP_FLAG = 0x100, STEPS_MAX = 4000 };
 static uint32_t steps, steps_in_frames;
 static struct strobe_window stepped_stack;
 
-/* Takes the stack at the present instruction. `expected` has the the whole
- * chain; the functions at its end are all different, so the present one is found in it. */
+/* Takes the stack at the present instruction. chain.expected has the whole chain; the functions at its end are all
+ * different, so the present one is found in it. */
 static void on_step(int number, siginfo_t *info, void *context)
 {
     ucontext_t *u = context;
