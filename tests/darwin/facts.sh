@@ -7,8 +7,8 @@ cd "$(dirname "$0")/../.." || exit 2
 export LC_ALL=C
 folder=$1 passed=0 failed=0
 list=engine/backend/sdk/darwin/libSystem.syms
-api=$(sed -n 's/^STROBE_MACH_API .*[ *]\(strobe_mach_[a-z]*\)(.*/_\1/p' engine/backend/mach/mach.h | sort |
-    paste -sd' ')
+api=$(sed -nE 's/^STROBE_(MACH_)?API .*[ *](strobe_[a-z_]*)\(.*/_\2/p' engine/backend/mach/mach.h \
+    engine/include/strobe/capture.h | sort | paste -sd' ')
 
 holds() {
     if [[ $2 == "$3" ]]; then
