@@ -32,7 +32,7 @@
  * Android: System.loadLibrary("strobe") loads the library. strobe_start and strobe_stop are called by a thread that is
  * attached to the runtime. The Java class strobe.Strobe has the same functions for Java and Kotlin.
  *
- * iOS: the app links the library. */
+ * iOS: the app links the library. Swift calls the functions through the module `Strobe` (make xcframework). */
 #ifndef STROBE_INCLUDE_STROBE_CAPTURE_H
 #define STROBE_INCLUDE_STROBE_CAPTURE_H
 
