@@ -76,7 +76,7 @@ arm64_tool    := aarch64-linux-gnu-
 arm64_make    := B=$(arm64) CC=$(arm64_tool)gcc AR=$(arm64_tool)ar LD=$(arm64_tool)ld OBJCOPY=$(arm64_tool)objcopy \
                  SYSROOT=$(arm64_root) TRIPLET=aarch64-linux-gnu $(if $(FULL),,HASTE=yes EXPLORE=no STRESS=no)
 
-cross: darwin xcframework | deps-cross ## builds everything for arm64 Linux, tests included, and the libraries for Darwin
+cross: darwin xcframework | deps-cross ## builds everything for arm64 Linux, with tests, and the libraries for Darwin
 	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
 	+@$(MAKE) --no-print-directory $(arm64_make) tests android-contract
 	@tests/darwin/facts.sh $B/darwin
