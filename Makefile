@@ -79,7 +79,9 @@ endif
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c engine/method/*/*.c)
 capture_src := $(engine_src) $(wildcard engine/backend/linux/*.c)
 libc_src    := $(wildcard engine/backend/common/libc/*.c)
-preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) $(libc_src) engine/backend/linux/embed/capture.c
+api_src     := $(wildcard engine/backend/common/embed/*.c)
+preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) $(libc_src) $(api_src) \
+               engine/backend/linux/embed/capture.c
 # The library that a program links. strobe_start starts its capture; in the preloaded library, the constructor does.
 embed_src   := $(filter-out $(patsubst %,engine/backend/linux/preload/%.c,load unwinder),$(preload_src)) \
                engine/backend/linux/embed/load.c

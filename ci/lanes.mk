@@ -76,7 +76,7 @@ arm64_tool    := aarch64-linux-gnu-
 arm64_make    := B=$(arm64) CC=$(arm64_tool)gcc AR=$(arm64_tool)ar LD=$(arm64_tool)ld OBJCOPY=$(arm64_tool)objcopy \
                  SYSROOT=$(arm64_root) TRIPLET=aarch64-linux-gnu $(if $(FULL),,HASTE=yes EXPLORE=no STRESS=no)
 
-cross: darwin | deps-cross ## builds everything for arm64 Linux, tests included, and the libraries for Darwin
+cross: darwin xcframework | deps-cross ## builds everything for arm64 Linux, with tests, and the libraries for Darwin
 	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
 	+@$(MAKE) --no-print-directory $(arm64_make) tests android-contract
 	@tests/darwin/facts.sh $B/darwin
@@ -97,7 +97,7 @@ emulated  := $(filter-out %/test_real %/test_real_frames %/test_cpu_clock $(unwi
 emulate_suites = 'tests/compilers/plays_alike.sh arm64 $B/strobe-lab ci/emulated $(arm64) $(arm64)/strobe-lab' \
                  'tests/arm64/orders.py $(arm64)' 'tests/android/emulate.sh $B $(arm64)' 'tests/darwin/headers.sh $B' \
                  'tests/gnumach/lane.sh $B' 'tests/emulate/emulate.sh $B' 'tests/emulate/frames/run.sh $B'
-emulate: cross all android | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
+emulate: cross all android aar | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
 	@B=$(arm64) LIGHT=1 WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(emulated:$B/%=$(arm64)/%) \
 	    $(emulate_suites)
 
@@ -155,9 +155,9 @@ coverage: | deps-coverage ## tests with coverage; the report is out/coverage/ind
 nightly: ## runs all nightly stages of .ci/run: tests, lanes and measurements (hours)
 	@.ci/run --nightly
 
-deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-darwin: | deps-unit
+deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-aar deps-darwin: | deps-unit
 	@ci/deps $(@:deps-%=%)
 
 .PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage nightly swarm \
         mutants mutants-random \
-        deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-darwin
+        deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-aar deps-darwin

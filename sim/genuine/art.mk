@@ -1,6 +1,7 @@
 # The engine on Android's runtime, the fake runtimes, and the contract tests of both. Included by the Makefile.
 
-art_src      := $(libc_src) $(wildcard engine/backend/art/*.c engine/backend/art/*/*.[cS] engine/method/*/art/*.c)
+art_src      := $(libc_src) $(api_src) \
+                $(wildcard engine/backend/art/*.c engine/backend/art/*/*.[cS] engine/method/*/art/*.c)
 binder_src   := sim/genuine/binder.c
 art_lab_src  := $(filter-out $(binder_src),$(wildcard sim/genuine/*.[cS])) $(wildcard sim/player/dex/*.c)
 fake_src     := $(wildcard sim/fake/art/*.[cS] sim/fake/art/*/*.[cS])

@@ -47,7 +47,7 @@ emulated() {
     shift
     timeout "$limit" qemu-aarch64-static -L "$root" -E B="$arm64" \
         -E STROBE_ART11="$arm64/art11" -E STROBE_ART14="$arm64/art14" \
-        -E STROBE_ANDROID_LIBRARY="$build/android/arm64/libstrobe.so" \
+        -E STROBE_ANDROID_LIBRARY="$build/aar/lib/arm64/libstrobe.so" \
         -E LD_LIBRARY_PATH="${SHIM:+$SHIM:}/usr/lib/7zip:/usr/lib/p7zip:$arm64/sysroot/usr/lib/$triplet" "$@"
 }
 
@@ -61,7 +61,7 @@ booted() {
     mkdir -p "$root/fixtures" && cp -a fixtures/art "$root/fixtures/"
     cp -a "$arm64/android/shim" "$arm64/shadowhook" "$arm64/contract_android" "$arm64/libstrobe-art.so" \
         "$arm64/libapp.so" "$arm64/libcontract-native.so" \
-        "$build/android/arm64/libstrobe.so" "$root/strobe/"
+        "$build/aar/lib/arm64/libstrobe.so" "$root/strobe/"
     KERNEL=$arm64/kernel LIMIT=$limit ci/boot "$root" /bin/sh -c "
         export LD_LIBRARY_PATH=/strobe/shim:/usr/lib/p7zip:/strobe/sysroot
         export B=/strobe STROBE_ANDROID_LIBRARY=/strobe/libstrobe.so

@@ -1,14 +1,15 @@
 #!/bin/bash
 # Checks that the library has what Darwin's loader requires, and lacks what it must not contain.
 #
-#   tests/darwin/facts.sh FOLDER     FOLDER has a libstrobe.dylib for each of ios, simulator, macos
+#   tests/darwin/facts.sh FOLDER     FOLDER has a libstrobe.dylib for each of ios, simulator, macos, and beside it
+#                                    Strobe.xcframework
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export LC_ALL=C
 folder=$1 passed=0 failed=0
 list=engine/backend/sdk/darwin/libSystem.syms
-api=$(sed -n 's/^STROBE_MACH_API .*[ *]\(strobe_mach_[a-z]*\)(.*/_\1/p' engine/backend/mach/mach.h | sort |
-    paste -sd' ')
+api=$(sed -nE 's/^STROBE_(MACH_)?API .*[ *](strobe_[a-z_]*)\(.*/_\2/p' engine/backend/mach/mach.h \
+    engine/include/strobe/capture.h | sort | paste -sd' ')
 
 holds() {
     if [[ $2 == "$3" ]]; then
@@ -76,6 +77,29 @@ holds 'called names without their type in abi.c' "$(
     sed 's/^_//; s/\$.*//' "$list" | grep -vx __cxa_atexit | while read -r symbol; do
         grep -q "^TYPE($symbol," engine/backend/mach/abi.c || echo "$symbol"
     done | paste -sd' ')" ''
+
+# The framework: what Xcode reads. @import is how Objective-C and, in effect, Swift use the module.
+framework=$folder/../Strobe.xcframework
+holds 'framework: its parts' "$(python3 - "$framework/Info.plist" <<'END'
+import plistlib, sys
+with open(sys.argv[1], "rb") as f:
+    info = plistlib.load(f)
+print(info["CFBundlePackageType"], info["XCFrameworkFormatVersion"], *sorted(
+    part["LibraryIdentifier"] + "=" + part["SupportedPlatform"] + part.get("SupportedPlatformVariant", "")
+    for part in info["AvailableLibraries"]))
+END
+)" 'XFWK 1.0 ios-arm64-simulator=iossimulator ios-arm64=ios macos-arm64=macos'
+modules=$(mktemp -d)
+for part in ios-arm64=ios ios-arm64-simulator=simulator macos-arm64=macos; do
+    place=$framework/${part%=*}
+    holds "framework, ${part%=*}: the built library" \
+        "$(cmp "$place/libstrobe.dylib" "$folder/${part#*=}/libstrobe.dylib" 2>&1)" ''
+    holds "framework, ${part%=*}: a program that imports its module" \
+        "$(echo '@import Strobe; int main(void) { return (int)strobe_stop(); }' |
+            clang --target=arm64-apple-ios14.0 -x objective-c -fmodules -fmodules-cache-path="$modules" -nostdlibinc \
+                -isystem engine/backend/sdk/darwin/include -I "$place/Headers" -Wall -Werror -fsyntax-only - 2>&1)" ''
+done
+rm -rf "$modules"
 echo "the libraries for Darwin: what is in the files"
 echo "$passed passed, $failed failed, 0 skipped"
 ((failed == 0))

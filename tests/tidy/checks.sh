@@ -203,6 +203,22 @@ temporary_files_are_in_tmpdir() {
         report '"/tmp/[^p]' 'ignores TMPDIR; use temporary_path() of tests/support/temporary.h'
 }
 
+# The native methods of strobe.Strobe are declared in Java, bound in C, and declared again in the contract's workload.
+native_methods_are_the_same_in_java_and_c() {
+    local java=engine/backend/art/java/strobe/Strobe.java c=engine/backend/art/app_class.c
+    local smali=tests/contract_art/app/Strobe.smali
+    [[ -e $java ]] || return 0
+    local declared
+    declared=$(sed -nE 's/.* native ([A-Za-z]+) ([a-zA-Z]+)\((.*)\);/\2 \1 \3/p' "$java" | awk '
+        BEGIN { code["boolean"] = "Z"; code["int"] = "I"; code["long"] = "J"; code["void"] = "V"
+                code["String"] = "Ljava/lang/String;" }
+        { line = $1 "("; for (i = 3; i < NF; i += 2) line = line code[$i]; print line ")" code[$2] }' | sort)
+    diff <(echo "$declared") <(sed -nE 's/^ *\{"([a-zA-Z]+)", "([^"]+)", .*/\1\2/p' "$c" | sort) >/dev/null ||
+        echo "$c:1: binds other native methods than $java declares"
+    diff <(echo "$declared") <(sed -n 's/^\.method public static native //p' "$smali" | sort) >/dev/null ||
+        echo "$smali:1: declares other native methods than $java"
+}
+
 # A source is compiled by the Makefile (`make sources`) or named in a script. A header is included by some file.
 no_file_is_dead() {
     local compiled scripts

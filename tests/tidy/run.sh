@@ -112,6 +112,25 @@ finds claims_about_threads_name_what_explores_them engine/store/a.h '/* Lock-fre
 finds words_of_telling_stay_few tests/a.c "$(printf 'int a_caller_is_to''ld_%d;\\n' {1..50})"
 finds static_functions_have_names_of_their_own engine/base/a.c 'static int used(void)\n{\n    return 0;\n}\n'
 finds temporary_files_are_in_tmpdir bench/a.c 'char path[] = "/tmp/a-XXXXXX";\n'
+plant_class() {
+    local c='static x y[] = {\n    {"start", "(J)Z", f},\n};\n'
+    plant engine/backend/art/java/strobe/Strobe.java '    private static native boolean start(long ns);\n'
+    plant engine/backend/art/app_class.c "$c"
+    plant tests/contract_art/app/Strobe.smali '.method public static native start(J)Z\n'
+}
+finds_other_native_methods() {
+    local path=$1 said
+    rm -rf "${planted:?}"/*
+    plant_class
+    said=$(cd "$planted" && native_methods_are_the_same_in_java_and_c build)
+    [[ -z $said ]] || { verdict 'native methods that are the same' "$said"; return; }
+    sed -i 's/(J)Z/(I)Z/' "$planted/$path"
+    said=$(cd "$planted" && native_methods_are_the_same_in_java_and_c build)
+    [[ $said == "$path"* ]] && said= || said="reported no fault in $path: $said"
+    verdict 'native_methods_are_the_same_in_java_and_c finds a planted fault' "$said"
+}
+finds_other_native_methods engine/backend/art/app_class.c
+finds_other_native_methods tests/contract_art/app/Strobe.smali
 finds no_file_is_dead engine/base/unheard_of.c 'int a;\n'
 finds no_file_is_dead engine/base/unheard_of.h '/* Said. */\n'
 finds top_level_holds_only_known_entries notes.txt 'x\n'

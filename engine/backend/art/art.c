@@ -7,6 +7,7 @@
 #include "engine/backend/art/own_threads.h"
 #include "engine/backend/common/capture_life.h"
 #include "engine/backend/common/capture_memory.h"
+#include "engine/backend/common/embed/capture_api.h"
 #include "engine/backend/linux/images.h"
 #include "engine/backend/linux/suspend.h"
 
@@ -82,11 +83,11 @@ static bool art_place_switch(void)
     return true;
 }
 
-static void art_switch_on(void)
+static void art_switch_on(bool paused)
 {
     const struct strobe_config *c = &strobe_art.engine.config;
     bool delayed = c->delay_ns && strobe_art.status.on >> STROBE_ART_SUSPEND & 1; /* the sampler ends the delay */
-    strobe_store_seq_cst(strobe_switch, delayed ? STROBE_PAUSED : STROBE_ON);
+    strobe_store_seq_cst(strobe_switch, paused || delayed ? STROBE_PAUSED : STROBE_ON);
 }
 
 /* ---- start ---- */
@@ -267,6 +268,28 @@ static void art_start_sampler(void)
         strobe_error_copy(&error, off, sizeof s->off[0]);
 }
 
+/* Attaches to the session, or to the new one that the options describe. */
+static enum strobe_status art_begin_session(const struct strobe_art_options *o, struct strobe_error *error)
+{
+    enum { NAMES_BYTES = 4 << 20 }; /* names of 30,000 to 60,000 methods; only the pages in use are touched */
+    uint32_t pid = strobe_art.host.linux.pid;
+    struct strobe_config config;
+    char command[1024];
+    if (!o->create)
+        return strobe_capture_memories_begin(&memories, o->session_path, pid, error);
+    enum strobe_status status = strobe_capture_config(o->create, &config, error);
+    config.names_bytes = NAMES_BYTES;
+    strobe_linux_command(command, sizeof command);
+    if (status == STROBE_OK)
+        status = strobe_capture_create(o->create, &config, command, error);
+    if (status != STROBE_OK)
+        return status;
+    status = strobe_capture_memories_begin(&memories, o->create->session_path, pid, error);
+    if (status != STROBE_OK)
+        unlink(o->create->session_path);
+    return status;
+}
+
 static enum strobe_status art_start_capture(void *vm, const struct strobe_art_options *o, struct strobe_error *error)
 {
     struct strobe_art *a = &strobe_art;
@@ -277,10 +300,11 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
     if (status == STROBE_OK && !art_place_switch())
         status = art_refuse(STROBE_IO, error, "there is no memory for the engine");
     if (status == STROBE_OK) /* the last step that can fail */
-        status = strobe_capture_memories_begin(&memories, o->session_path, a->host.linux.pid, error);
+        status = art_begin_session(o, error);
     if (status != STROBE_OK)
         return status;
     art_lay_out();
+    strobe_capture_publish(&a->engine.session);
     strobe_linux_begin_header(&a->host.linux, a->engine.session.header);
     strobe_add_relaxed(&strobe_capture_number, 1);
     a->native_offset = strobe_art_native_offset(env);
@@ -295,7 +319,7 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
     a->engine.config.metrics = a->engine.session.header->config.metrics;
     art_report_other_uses();
     art_start_sampler();
-    art_switch_on();
+    art_switch_on(o->create && o->create->paused);
     strobe_art_find_threads();
     return STROBE_OK;
 }

@@ -15,13 +15,17 @@
 #include "engine/backend/art/hooks/hooker.h"
 #include "engine/backend/art/libart.h"
 #include "engine/base/error.h"
+#include "engine/include/strobe/capture.h"
 #include "engine/store/session.h"
 
 #define STROBE_ART_API __attribute__((visibility("default")))
 
 struct strobe_art_options {
-    const char *session_path; /* an existing, fresh session (strobe_session_create) */
-    const char *library;      /* the runtime's library; NULL = "libart.so" */
+    const char *session_path; /* an existing, fresh session (strobe_session_create); unused with `create` */
+    /* NULL, or the options of strobe_start (strobe/capture.h): the start creates the session, and removes it again when
+     * a later step fails. */
+    const struct strobe_capture_options *create;
+    const char *library; /* the runtime's library; NULL = "libart.so" */
     int api; /* the runtime's API level; 0 = the property ro.build.version.sdk, or the variable STROBE_ART_API without
                 properties */
     const struct strobe_inline_hooker *hooker; /* NULL = as `hooking` says */

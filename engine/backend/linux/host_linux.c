@@ -194,3 +194,17 @@ void strobe_linux_begin_header(const struct strobe_linux *l, struct strobe_sessi
     long n = syscall(SYS_readlinkat, -100, "/proc/self/exe", h->exe, sizeof h->exe - 1);
     h->exe[n > 0 ? n : 0] = '\0';
 }
+
+void strobe_linux_command(char *out, size_t capacity)
+{
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+    long n = fd < 0 ? 0 : syscall(SYS_read, fd, out, capacity - 1);
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    while (n > 0 && out[n - 1] == '\0')
+        n--;
+    for (long i = 0; i < n; i++)
+        if (out[i] == '\0')
+            out[i] = ' ';
+    out[n > 0 ? n : 0] = '\0';
+}

@@ -85,4 +85,8 @@ void strobe_linux_clock_pair(const struct strobe_linux *l, uint64_t *ticks, uint
 /* Stores the clocks of the begin, the rate of ticks and the path of the program in a session's header. Start only. */
 void strobe_linux_begin_header(const struct strobe_linux *l, struct strobe_session_header *h);
 
+/* Writes the command line of this process to `out`: arguments joined by blanks, cut to `capacity` bytes with the NUL.
+ * Any context. */
+void strobe_linux_command(char *out, size_t capacity);
+
 #endif

@@ -1,5 +1,9 @@
 /* Start and stop of a capture at load and unload of the library. The app links the library, or DYLD_INSERT_LIBRARIES
- * inserts it. The environment variable STROBE_SESSION names the session. */
+ * inserts it. The environment may ask for a capture:
+ *
+ *   STROBE_SESSION   the path of a session that another program has created
+ *   STROBE_START     options of a new session (start_text.h), with path= */
+#include "engine/backend/common/embed/start_text.h"
 #include "engine/backend/mach/mach.h"
 #include "engine/base/error.h"
 
@@ -16,11 +20,27 @@ static void print_refusal(const char *why)
     (void)!write(2, tail, sizeof tail - 1);
 }
 
+static enum strobe_status start_as_environment_says(struct strobe_error *error)
+{
+    char path[STROBE_START_PATH_BYTES];
+    struct strobe_capture_options create = {0};
+    struct strobe_error why;
+    const char *session = getenv("STROBE_SESSION"), *text = getenv("STROBE_START");
+    if (session)
+        return strobe_mach_start(&(struct strobe_mach_options){.session_path = session}, NULL, error);
+    if (!text)
+        return STROBE_OK;
+    enum strobe_status status = strobe_read_start_text(text, (uint32_t)getpid(), path, &create, &why);
+    if (status == STROBE_OK)
+        return strobe_start(&create, error);
+    strobe_error_join(error, "STROBE_START", why.text);
+    return status;
+}
+
 __attribute__((constructor)) static void start_mach_by_environment(void)
 {
-    const char *path = getenv("STROBE_SESSION");
     struct strobe_error error;
-    if (path && strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, &error) != STROBE_OK)
+    if (start_as_environment_says(&error) != STROBE_OK)
         print_refusal(error.text);
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine/backend/common/capture_life.h"
 #include "engine/backend/common/capture_memory.h"
+#include "engine/backend/common/embed/capture_api.h"
 #include "engine/backend/mach/events.h"
 #include "engine/backend/mach/images.h"
 #include "engine/backend/mach/own_threads.h"
@@ -89,10 +90,10 @@ static void place_switch(void)
     strobe_switch = &switch_word;
 }
 
-static void switch_on(bool samples)
+static void switch_on(bool samples, bool paused)
 {
     bool delayed = strobe_mach.engine.config.delay_ns && samples; /* the sampler ends it */
-    strobe_store_seq_cst(strobe_switch, delayed ? STROBE_PAUSED : STROBE_ON);
+    strobe_store_seq_cst(strobe_switch, paused || delayed ? STROBE_PAUSED : STROBE_ON);
 }
 
 /* ---- start ---- */
@@ -207,15 +208,33 @@ static void keep_metrics_that_are_counted(void)
     a->engine.session.header->config.metrics = a->engine.config.metrics;
 }
 
+/* Attaches to the session, or to the new one that the options describe. */
+static enum strobe_status begin_session(const struct strobe_mach_options *o, struct strobe_error *error)
+{
+    struct strobe_config config;
+    if (!o->create)
+        return strobe_capture_memories_begin(&memories, o->session_path, (uint32_t)getpid(), error);
+    enum strobe_status status = strobe_capture_config(o->create, &config, error);
+    if (status == STROBE_OK)
+        status = strobe_capture_create(o->create, &config, _dyld_get_image_name(0), error);
+    if (status != STROBE_OK)
+        return status;
+    status = strobe_capture_memories_begin(&memories, o->create->session_path, (uint32_t)getpid(), error);
+    if (status != STROBE_OK)
+        unlink(o->create->session_path);
+    return status;
+}
+
 static enum strobe_status start(const struct strobe_mach_options *o, struct strobe_error *error)
 {
     struct strobe_mach *a = &strobe_mach;
-    enum strobe_status status = strobe_capture_memories_begin(&memories, o->session_path, (uint32_t)getpid(), error);
+    enum strobe_status status = begin_session(o, error);
     if (status != STROBE_OK)
         return status;
     place_switch();
     strobe_add_relaxed(&strobe_capture_number, 1);
     struct strobe_rebound *rebound = lay_out();
+    strobe_capture_publish(&a->engine.session);
     fill_header(a->engine.session.header);
     strobe_mach_threads_enter();
     bool samples = a->engine.config.async_interval_ns;
@@ -223,13 +242,15 @@ static enum strobe_status start(const struct strobe_mach_options *o, struct stro
         struct strobe_clock_pair now = clock_pair();
         strobe_mach_threads_leave();
         strobe_session_finish(&a->engine.session, &now);
+        if (o->create)
+            unlink(o->create->session_path);
         return refuse(STROBE_IO, error, "the sampler's threads can't be made");
     }
     strobe_mach_images_begin(rebindings, gather(o->without), rebound);
     start_features(o->without, samples);
     keep_metrics_that_are_counted();
     strobe_mach_threads_watch();
-    switch_on(samples);
+    switch_on(samples, o->create && o->create->paused);
     return STROBE_OK;
 }
 

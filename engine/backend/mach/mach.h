@@ -1,8 +1,8 @@
 /* Start and stop of a capture in an iOS or macOS app.
  *
- *   load of the library     the constructor starts a capture when the environment variable STROBE_SESSION names a
- *                           session
- *   strobe_mach_start       the app starts a capture at a time of its choice
+ *   load of the library     the constructor starts a capture when the environment asks for one (load.c)
+ *   strobe_start            the app starts a capture at a time of its choice, into a session that the start creates
+ *   strobe_mach_start       the same, with options of this backend
  *   strobe_mach_stop        removes the hooks and closes the session; the library's destructor calls it
  *
  * The start makes two threads, the sampler (with time-constraint policy) and the watchdog. It makes neither when the
@@ -13,6 +13,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/status.h"
+#include "engine/include/strobe/capture.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,8 +32,11 @@ enum strobe_mach_use {
 };
 
 struct strobe_mach_options {
-    const char *session_path; /* an existing, fresh session (strobe_session_create) */
-    uint32_t without;         /* groups to leave out: bit 1 << enum strobe_mach_use */
+    const char *session_path; /* an existing, fresh session (strobe_session_create); unused with `create` */
+    /* NULL, or the options of strobe_start (strobe/capture.h): the start creates the session, and removes it again when
+     * a later step fails. */
+    const struct strobe_capture_options *create;
+    uint32_t without; /* groups to leave out: bit 1 << enum strobe_mach_use */
 };
 
 struct strobe_mach_status {

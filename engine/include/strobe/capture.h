@@ -16,20 +16,23 @@
  *
  *   IDLE --strobe_start--> RUNNING <--strobe_pause, strobe_resume--> PAUSED
  *                          RUNNING, PAUSED --strobe_stop, end of the process, exec--> STOPPED
+ *                          STOPPED --strobe_start--> RUNNING     on Android and iOS
  *
- * A process can be captured once. A child of fork is not captured. A child that was forked after strobe_start cannot be
- * captured; a child that was forked before it can.
+ * One capture runs at a time. A child of fork is not captured. After a failure the app runs on unchanged. C11, C++.
  *
- * The library is for Linux programs that are linked dynamically. It records blocking calls because its functions take
- * the place of the C library's: link it before other libraries (`pkg-config --libs strobe-capture`). A library that is
- * opened by dlopen does not take their place; strobe_start then refuses.
+ * Linux: for programs that are linked dynamically. The library records blocking calls because its functions take the
+ * place of the C library's: link it before other libraries (`pkg-config --libs strobe-capture`). A library that is
+ * opened by dlopen does not take their place; strobe_start then refuses. A process is captured once. A child that was
+ * forked after strobe_start cannot be captured; a child that was forked before it can. Under `strobe record` the
+ * program is captured already: strobe_start then returns STROBE_EXISTS, strobe_stop returns STROBE_NO_ENTRY and does
+ * not end that capture, and the other functions act on it. After strobe_start the library allocates from the program's
+ * heap only when the program starts a thread, and takes no lock but the dynamic linker's, briefly, to look for loaded
+ * libraries. It has one thread of its own, which does not keep the process alive, and uses one real-time signal.
  *
- * Under `strobe record` the program is captured already. strobe_start then returns STROBE_EXISTS, and strobe_stop
- * returns STROBE_NO_ENTRY and does not end that capture. The other functions act on the capture of `strobe record`.
+ * Android: System.loadLibrary("strobe") loads the library. strobe_start and strobe_stop are called by a thread that is
+ * attached to the runtime. The Java class strobe.Strobe has the same functions for Java and Kotlin.
  *
- * After strobe_start the library allocates from the program's heap only when the program starts a thread. It takes no
- * lock but the dynamic linker's, which it takes briefly to look for loaded libraries. The library has one thread of its
- * own, which does not keep the process alive, and uses one real-time signal. C11 and C++. */
+ * iOS: the app links the library. Swift calls the functions through the module `Strobe` (make xcframework). */
 #ifndef STROBE_INCLUDE_STROBE_CAPTURE_H
 #define STROBE_INCLUDE_STROBE_CAPTURE_H
 
@@ -60,8 +63,9 @@ struct strobe_capture_options {
  *   STROBE_BAD_INPUT    options out of range; no path
  *   STROBE_IO           the file cannot be created: full disk, no permission, ...; errno holds the reason
  *   STROBE_NO_MEMORY
- *   STROBE_UNSUPPORTED  the library's functions do not take the place of the C library's, see above; a child forked
- *                       after strobe_start; a thread under seccomp
+ *   STROBE_UNSUPPORTED  Linux: the library's functions do not take the place of the C library's, see above; a child
+ *                       forked after strobe_start; a thread under seccomp. Android: no runtime, one of an unknown
+ *                       level, or a thread that is not attached to it
  *
  * Any thread, not in a signal handler. */
 STROBE_API enum strobe_status strobe_start(const struct strobe_capture_options *options, struct strobe_error *error);
@@ -70,6 +74,7 @@ STROBE_API enum strobe_status strobe_start(const struct strobe_capture_options *
  *
  *   STROBE_NO_ENTRY     no capture is RUNNING or PAUSED
  *   STROBE_LATE         a thread stays inside the library: the session is complete but not marked closed
+ *   STROBE_UNSUPPORTED  Android: the thread is not attached to the runtime; the capture runs on
  *
  * Any thread, not in a signal handler. */
 STROBE_API enum strobe_status strobe_stop(void);

@@ -126,27 +126,13 @@ void strobe_environment_take(void)
 
 /* ---- the session of this process ---- */
 
-void strobe_environment_command(char *out, size_t capacity)
-{
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
-    long n = fd < 0 ? 0 : syscall(SYS_read, fd, out, capacity - 1);
-    if (fd >= 0)
-        syscall(SYS_close, fd);
-    while (n > 0 && out[n - 1] == '\0')
-        n--;
-    for (long i = 0; i < n; i++)
-        if (out[i] == '\0')
-            out[i] = ' ';
-    out[n > 0 ? n : 0] = '\0';
-}
-
 /* Creates the session at `path` and attaches to it. */
 static bool create_and_attach_session(const char *path, uint32_t pid, const struct strobe_config *config,
                                       struct strobe_session *out)
 {
     struct strobe_session made;
     char command[1024];
-    strobe_environment_command(command, sizeof command);
+    strobe_linux_command(command, sizeof command);
     if (strobe_session_create(path, config, command, 0, &made) != STROBE_OK)
         return false;
     if (made.fd >= 0)

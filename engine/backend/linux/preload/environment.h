@@ -30,10 +30,6 @@ void strobe_environment_take(void);
  * Unless children are followed, the variables are then removed from the environment, too. Start only. */
 bool strobe_environment_open_session(uint32_t pid, struct strobe_session *out);
 
-/* Writes the command line of this process to `out`: arguments joined by blanks, cut to `capacity` bytes with the NUL.
- * Any context. */
-void strobe_environment_command(char *out, size_t capacity);
-
 /* Creates the session of a followed child of a fork and attaches to it. Returns false when the session's file cannot be
  * created. In the child. */
 bool strobe_environment_child_session(uint32_t pid, const struct strobe_config *config, struct strobe_session *out);

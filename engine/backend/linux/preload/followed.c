@@ -161,7 +161,7 @@ static bool create_followed_session(int fd, const struct strobe_config *config, 
     char command[1024];
     /* Without a sampler no thread would reserve the other blocks, and the call log supports no limit. */
     bool limited = config->async_interval_ns && !config->calls && !config->names_bytes;
-    strobe_environment_command(command, sizeof command);
+    strobe_linux_command(command, sizeof command);
     bool reserved = limited ? reserve_parts(fd, config) : reserve_range(fd, 0, strobe_session_file_bytes(config));
     if (!reserved) {
         syscall(SYS_close, fd);

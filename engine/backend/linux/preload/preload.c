@@ -1,5 +1,6 @@
 #include "engine/backend/linux/preload/preload.h"
 
+#include "engine/backend/common/embed/capture_api.h"
 #include "engine/backend/linux/cpu_clock.h"
 #include "engine/backend/linux/images.h"
 #include "engine/backend/linux/main_stack.h"
@@ -325,6 +326,7 @@ static bool set_up_capture(const struct strobe_session *session, bool *needs_sam
     strobe_own_threads_watch(&p->host.host);
     fill_session_header(session->header);
     strobe_engine_init(&p->engine, session, &p->host.host, choose_unwinder(c), memory);
+    strobe_capture_publish(session);
     p->follow = c->follow;
     p->samples = !(c->calls & STROBE_CALLS_ONLY);
     strobe_method_start(p, &switch_page->method);

@@ -55,4 +55,20 @@ $B/android/$1/libstrobe.so: $(patsubst %,$B/android/$1/%.o,$(basename $(filter-o
 endef
 $(foreach abi,$(android_abis),$(eval $(call android_rules,$(abi))))
 
-.PHONY: android
+# The library as a dependency of an app's build. Java 8: what the oldest supported build tools of Android read.
+java_src := engine/backend/art/java/strobe/Strobe.java
+
+aar: $B/strobe.aar ## the library for Android and its Java class as an Android library archive
+
+$B/aar/classes/strobe/Strobe.class: $(java_src) | deps-aar
+	@mkdir -p $B/aar/classes
+	$(call run,javac)javac --release 8 -Xlint:all,-options -Werror -d $B/aar/classes $<
+
+$B/aar/lib/%/libstrobe.so: $B/android/%/libstrobe.so
+	@mkdir -p $(@D)
+	$(call run,strip)llvm-strip --strip-unneeded -o $@ $<
+
+$B/strobe.aar: $B/aar/classes/strobe/Strobe.class $(android_abis:%=$B/aar/lib/%/libstrobe.so) $(bionic)/aar
+	$(call run,aar)$(bionic)/aar '$(VERSION)' $B/aar/classes $B/aar/lib $@
+
+.PHONY: android aar

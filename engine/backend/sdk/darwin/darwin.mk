@@ -45,4 +45,9 @@ $B/darwin/$1/libstrobe.dylib: $(patsubst %.c,$B/darwin/$1/%.o,$(darwin_src)) $B/
 endef
 $(foreach platform,$(darwin_platforms),$(eval $(call darwin_rules,$(platform))))
 
-.PHONY: darwin
+xcframework: $B/Strobe.xcframework/Info.plist ## the libraries for Darwin, with headers and a Swift module
+
+$B/Strobe.xcframework/Info.plist: $(darwin_libs) $(darwin)/xcframework $(wildcard engine/include/strobe/*.h)
+	$(call run,xcf)$(darwin)/xcframework $B/darwin engine/include/strobe $B/Strobe.xcframework
+
+.PHONY: darwin xcframework

@@ -7,9 +7,13 @@ int *__error(void);
 
 #define ENOENT     2
 #define EINTR      4
+#define EACCES     13
 #define EBUSY      16
 #define EEXIST     17
+#define ENOTDIR    20
 #define EINVAL     22
+#define ENOSPC     28
+#define EROFS      30
 #define ENOTSUP    45
 #define ETIMEDOUT  60
 #define ENOSYS     78

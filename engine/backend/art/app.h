@@ -1,0 +1,16 @@
+/* The app's side of a capture on Android: the public API of strobe/capture.h, and the Java class strobe.Strobe
+ * (java/strobe/Strobe.java), whose native methods call it. */
+#ifndef STROBE_BACKEND_ART_APP_H
+#define STROBE_BACKEND_ART_APP_H
+
+#include "engine/backend/art/art.h"
+#include "engine/backend/art/jni.h"
+
+/* Stores the virtual machine for strobe_start. JNI_OnLoad. */
+void strobe_app_remember_vm(struct strobe_jvm *vm);
+
+/* Binds the native methods of strobe.Strobe, if the class loader of the library's caller has the class. Returns false
+ * when it does not, or when a method of the class is missing. Attached thread, with no exception pending. */
+bool strobe_app_bind_class(struct strobe_jni *env);
+
+#endif

@@ -1,0 +1,388 @@
+/* Starts of a capture by the app: through the C functions of the library, through the Java class strobe.Strobe, and by
+ * what the environment, a property or a file says when the library is loaded. The library is loaded as an app loads it,
+ * so it has an engine of its own, separate from this program's. */
+#include "engine/base/error.h"
+#include "tests/contract_art/support/capture.h"
+#include "tests/contract_art/support/java.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ROUNDS = 40, LINES_GROWN = 8, STRING_LENGTH = 164, STRING_UTF_REGION = 221, NEW_STRING = 167 };
+
+/* The library's functions. */
+static struct {
+    int32_t (*on_load)(void *, void *);
+    enum strobe_status (*start)(const struct strobe_capture_options *, struct strobe_error *);
+    enum strobe_status (*stop)(void);
+    enum strobe_status (*pause)(void);
+    enum strobe_status (*resume)(void);
+    void (*begin)(const char *);
+    void (*end)(void);
+    void (*counter)(const char *, int64_t);
+    void (*get_status)(struct strobe_capture_status *);
+} lib;
+
+static bool load_library(struct contract *c)
+{
+    static const struct {
+        void *function;
+        const char *name;
+    } wanted[] = {
+        {&lib.on_load, "JNI_OnLoad"},           {&lib.start, "strobe_start"},   {&lib.stop, "strobe_stop"},
+        {&lib.pause, "strobe_pause"},           {&lib.resume, "strobe_resume"}, {&lib.begin, "strobe_begin"},
+        {&lib.get_status, "strobe_get_status"}, {&lib.end, "strobe_end"},       {&lib.counter, "strobe_counter"}};
+    const char *build = getenv("B"), *path = getenv("STROBE_ANDROID_LIBRARY");
+    char level[16], file[512];
+    snprintf(file, sizeof file, "%s/libstrobe-art.so", build ? build : "build");
+    snprintf(level, sizeof level, "%d", c->art.api);
+    setenv("STROBE_ART_API", level, 1);
+    void *opened = dlopen(path ? path : file, RTLD_NOW);
+    if (!CHECK(c, opened, "%s", dlerror()))
+        return false;
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        void *found = dlsym(opened, wanted[i].name);
+        if (!CHECK(c, found, "no %s", wanted[i].name))
+            return false;
+        memcpy(wanted[i].function, &found, sizeof found);
+    }
+    return CHECK(c, lib.on_load(c->art.vm, NULL) == STROBE_JNI_VERSION, "the version of JNI");
+}
+
+static enum strobe_capture_state state_now(void)
+{
+    struct strobe_capture_status s;
+    lib.get_status(&s);
+    return s.state;
+}
+
+/* Opens the closed session at k->path and checks its accounting. The file is removed. */
+static bool open_session(struct capture *k)
+{
+    enum strobe_status status = strobe_session_open(k->path, &k->session);
+    k->open = status == STROBE_OK;
+    unlink(k->path);
+    return CHECK(k->contract, k->open, "%s: %s", k->path, strobe_status_text(status)) &&
+           CHECK(k->contract, k->session.header->state == STROBE_SESSION_CLOSED, "a closed session");
+}
+
+static uint64_t annotations_of(const struct capture *k)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < strobe_session_thread_count(&k->session); i++)
+        sum += strobe_load_relaxed(&k->session.threads[i].account[STROBE_KIND_ANNOTATION].sampled);
+    return sum;
+}
+
+/* ---- by the C functions ---- */
+
+static void an_app_captures_itself_pauses_and_annotates(struct contract *c)
+{
+    struct capture k = {.contract = c};
+    struct strobe_error error = {""};
+    if (!load_library(c))
+        return;
+    capture_call(c, "alloc", "(I)V", 1); /* the runtime links the method before allocations are counted */
+    temporary_path(k.path, "starts.%d", (int)getpid());
+    CHECK(c, state_now() == STROBE_CAPTURE_IDLE && lib.stop() == STROBE_NO_ENTRY, "idle before the start");
+    struct strobe_capture_options o = {.session_path = k.path, .paused = 1, .interval_ns = 2000000};
+    if (!CHECK(c, lib.start(&o, &error) == STROBE_OK, "%s", error.text))
+        return;
+    CHECK(c, state_now() == STROBE_CAPTURE_PAUSED, "begins paused");
+    lib.begin("in the pause");
+    lib.end();
+    CHECK(c, lib.resume() == STROBE_OK && state_now() == STROBE_CAPTURE_RUNNING, "resumed");
+    lib.begin("section");
+    capture_call(c, "alloc", "(I)V", 1000);
+    lib.end();
+    lib.counter("count", 7);
+    CHECK(c, lib.stop() == STROBE_OK && state_now() == STROBE_CAPTURE_STOPPED, "stopped");
+    if (!open_session(&k))
+        return;
+    CHECK(c, k.session.header->config.async_interval_ns == 2000000, "the interval of the options");
+    CHECK(c, annotations_of(&k) == 3, "%llu annotations: one section and one value of a counter",
+          (unsigned long long)annotations_of(&k));
+    CHECK(c, capture_thread(&k, "") == UINT32_MAX, "every thread has a name");
+    CHECK(c, k.session.names.head, "the session holds the names of methods");
+    capture_drop(&k);
+}
+
+static int count_entries(const char *folder)
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static int count_mappings(void)
+{
+    int lines = 0, byte;
+    FILE *f = fopen("/proc/self/maps", "re");
+    while (f && (byte = getc(f)) != EOF)
+        lines += byte == '\n';
+    if (f)
+        fclose(f);
+    return lines;
+}
+
+/* A capture's memory stays until the capture after the next starts, so the third start is the first that is compared.
+ * The runtime maps memory of its own meanwhile, a few times in all rounds. */
+static void captures_that_follow_each_other_leave_nothing_behind(struct contract *c)
+{
+    char path[TEMPORARY_BYTES];
+    struct strobe_error error = {""};
+    int descriptors = 0, threads = 0, mappings = 0;
+    if (!load_library(c))
+        return;
+    temporary_path(path, "starts.%d", (int)getpid());
+    struct strobe_capture_options o = {.session_path = path, .replace = 1, .records_max = 4096};
+    for (int i = 0; i < ROUNDS; i++) {
+        if (!CHECK(c, lib.start(&o, &error) == STROBE_OK, "round %d: %s", i, error.text))
+            break;
+        capture_call(c, "alloc", "(I)V", 10);
+        CHECK(c, lib.stop() == STROBE_OK, "round %d", i);
+        if (i == 2) {
+            descriptors = count_entries("/proc/self/fd");
+            threads = count_entries("/proc/self/task");
+            mappings = count_mappings();
+        }
+    }
+    unlink(path);
+    CHECK(c, count_entries("/proc/self/fd") == descriptors, "descriptors: %d of %d", count_entries("/proc/self/fd"),
+          descriptors);
+    CHECK(c, count_entries("/proc/self/task") <= threads, "threads: %d of %d", count_entries("/proc/self/task"),
+          threads);
+    CHECK(c, count_mappings() < mappings + LINES_GROWN, "mappings: %d of %d", count_mappings(), mappings);
+}
+
+static void check_refused(struct contract *c, const struct strobe_capture_options *o, enum strobe_status expected,
+                          const char *text)
+{
+    struct strobe_error error = {""};
+    enum strobe_status status = lib.start(o, &error);
+    CHECK(c, status == expected && strstr(error.text, text), "%s: %s", strobe_status_text(status), error.text);
+    CHECK(c, state_now() == STROBE_CAPTURE_IDLE, "no capture runs");
+}
+
+static void a_start_that_cannot_make_its_session_says_why(struct contract *c)
+{
+    char path[TEMPORARY_BYTES], below[TEMPORARY_BYTES + 8];
+    struct stat is;
+    if (!load_library(c))
+        return;
+    temporary_path(path, "starts.%d", (int)getpid());
+    snprintf(below, sizeof below, "%s/x", path);
+    check_refused(c, NULL, STROBE_BAD_INPUT, "expected a path");
+    check_refused(c, &(struct strobe_capture_options){.session_path = ""}, STROBE_BAD_INPUT, "expected the path");
+    check_refused(c, &(struct strobe_capture_options){.session_path = path, .records_max = 3}, STROBE_BAD_INPUT,
+                  "records_max: expected");
+    check_refused(c, &(struct strobe_capture_options){.session_path = path, .interval_ns = 3}, STROBE_BAD_INPUT,
+                  "interval_ns: expected");
+    check_refused(c, &(struct strobe_capture_options){.session_path = below}, STROBE_IO, "there is no such folder");
+    CHECK(c, stat(path, &is) != 0, "no file is made");
+    FILE *f = fopen(path, "we");
+    CHECK(c, f && fputs("mine", f) >= 0 && !fclose(f), "%s", path);
+    check_refused(c, &(struct strobe_capture_options){.session_path = path}, STROBE_EXISTS, "exists already");
+    check_refused(c, &(struct strobe_capture_options){.session_path = below}, STROBE_IO, "is no folder");
+    CHECK(c, stat(path, &is) == 0 && is.st_size == 4, "the file is as it was");
+    unlink(path);
+}
+
+static void a_start_beside_a_running_capture_leaves_its_session(struct contract *c)
+{
+    struct capture k = {.contract = c};
+    struct strobe_error error = {""};
+    struct stat before, after;
+    if (!load_library(c))
+        return;
+    temporary_path(k.path, "starts.%d", (int)getpid());
+    struct strobe_capture_options o = {.session_path = k.path, .replace = 1};
+    if (!CHECK(c, lib.start(&o, &error) == STROBE_OK, "%s", error.text))
+        return;
+    CHECK(c, stat(k.path, &before) == 0, "%s", k.path);
+    CHECK(c, lib.start(&o, &error) == STROBE_EXISTS && strstr(error.text, "under way"), "%s", error.text);
+    CHECK(c, stat(k.path, &after) == 0 && before.st_ino == after.st_ino, "the session's file is the same");
+    CHECK(c, lib.stop() == STROBE_OK, "stopped");
+    if (open_session(&k))
+        capture_drop(&k);
+}
+
+/* ---- by the Java class ---- */
+
+static void *jni_place(struct strobe_jni *env, int place)
+{
+    return strobe_jni_at(env, (enum strobe_jni_place)place);
+}
+
+static union strobe_jvalue java_text(struct strobe_jni *env, const char *text)
+{
+    strobe_jobject (*make)(struct strobe_jni *, const char *) =
+        (strobe_jobject(*)(struct strobe_jni *, const char *))(uintptr_t)jni_place(env, NEW_STRING);
+    return (union strobe_jvalue){.l = make(env, text)};
+}
+
+static void read_text(struct strobe_jni *env, strobe_jobject string, char *out, int32_t room)
+{
+    int32_t (*length)(struct strobe_jni *, strobe_jobject) =
+        (int32_t(*)(struct strobe_jni *, strobe_jobject))(uintptr_t)jni_place(env, STRING_LENGTH);
+    void (*copy)(struct strobe_jni *, strobe_jobject, int32_t, int32_t, char *) = (void (*)(
+        struct strobe_jni *, strobe_jobject, int32_t, int32_t, char *))(uintptr_t)jni_place(env, STRING_UTF_REGION);
+    memset(out, 0, (size_t)room);
+    int32_t n = string ? length(env, string) : 0;
+    copy(env, string, 0, n < room - 1 ? n : room - 1, out);
+}
+
+static union strobe_jvalue call_class(struct strobe_jni *env, const char *name, const char *signature,
+                                      const union strobe_jvalue *arguments)
+{
+    return java_static(env, "strobe/Strobe", name, signature, arguments);
+}
+
+static strobe_jobject start_by_class(struct strobe_jni *env, const char *path, int32_t flags, int64_t interval_ns)
+{
+    const union strobe_jvalue arguments[] = {java_text(env, path), {.i = flags}, {.j = interval_ns}, {.i = 0}};
+    return call_class(env, "startCapture", "(Ljava/lang/String;IJI)Ljava/lang/String;", arguments).l;
+}
+
+static void the_java_class_starts_annotates_pauses_and_stops(struct contract *c)
+{
+    struct strobe_jni *env = c->art.env;
+    struct capture k = {.contract = c};
+    char text[4096], name[400];
+    enum { REPLACE = 1, PAUSED = 2 };
+    if (!load_library(c))
+        return;
+    CHECK(c, call_class(env, "isBound", "()Z", NULL).z, "the library has bound its methods");
+    temporary_path(k.path, "starts.%d", (int)getpid());
+    read_text(env, start_by_class(env, k.path, 0, -1), text, sizeof text);
+    CHECK(c, strstr(text, "not negative"), "%s", text);
+    read_text(env, start_by_class(env, "", 0, 0), text, sizeof text);
+    CHECK(c, strstr(text, "expected the path"), "%s", text);
+    CHECK(c, !start_by_class(env, k.path, REPLACE | PAUSED, 0), "started");
+    CHECK(c, state_now() == STROBE_CAPTURE_PAUSED, "begins paused");
+    CHECK(c, call_class(env, "pauseCapture", "(Z)Z", &(union strobe_jvalue){.z = 0}).z, "resumed");
+    CHECK(c, state_now() == STROBE_CAPTURE_RUNNING, "runs");
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    union strobe_jvalue long_name = java_text(env, name);
+    call_class(env, "beginSection", "(Ljava/lang/String;)V", &long_name);
+    call_class(env, "beginSection", "(Ljava/lang/String;)V", &(union strobe_jvalue){.l = NULL});
+    call_class(env, "endSection", "()V", NULL);
+    call_class(env, "endSection", "()V", NULL);
+    const union strobe_jvalue counted[] = {java_text(env, "count"), {.j = 1}};
+    call_class(env, "reportCounter", "(Ljava/lang/String;J)V", counted);
+    read_text(env, call_class(env, "describeCapture", "()Ljava/lang/String;", NULL).l, text, sizeof text);
+    CHECK(c, strstr(text, "{\"state\":\"running\"") == text && text[strlen(text) - 1] == '}', "%s", text);
+    CHECK(c, strstr(text, "\"annotations\":5") && strstr(text, "\"hooker\":\"detours\""), "%s", text);
+    CHECK(c, call_class(env, "stopCapture", "()Z", NULL).z && !call_class(env, "stopCapture", "()Z", NULL).z,
+          "stopped once");
+    if (!open_session(&k))
+        return;
+    CHECK(c, annotations_of(&k) == 5, "%llu annotations", (unsigned long long)annotations_of(&k));
+    capture_drop(&k);
+}
+
+/* ---- when the library is loaded ---- */
+
+static const char *property = "";
+
+/* Stands in for the C library's function on Android. The engine finds it by dlsym. */
+int __system_property_get(const char *name, char *value);
+int __system_property_get(const char *name, char *value)
+{
+    strcpy(value, strcmp(name, "debug.strobe.start") ? "" : property);
+    return (int)strlen(value);
+}
+
+static void check_started_by_load(struct contract *c, const char *path, bool expected)
+{
+    struct stat is;
+    CHECK(c, lib.on_load(c->art.vm, NULL) == STROBE_JNI_VERSION, "the version of JNI");
+    CHECK(c, (state_now() == STROBE_CAPTURE_RUNNING) == expected, "%s: state %d", path, (int)state_now());
+    CHECK(c, (stat(path, &is) == 0) == expected, "%s", path);
+    if (expected)
+        CHECK(c, lib.stop() == STROBE_OK, "stopped");
+    unlink(path);
+}
+
+static void make_folders(char *path)
+{
+    for (char *p = path + 1; *p; p++)
+        if (*p == '/') {
+            *p = '\0';
+            mkdir(path, 0700);
+            *p = '/';
+        }
+}
+
+static void write_text(struct contract *c, const char *path, const char *text)
+{
+    FILE *f = fopen(path, "we");
+    CHECK(c, f && fputs(text, f) >= 0 && !fclose(f), "%s", path);
+}
+
+/* Stores this process's name, as the engine reads it: the first argument. */
+static void read_name(char *name, size_t bytes)
+{
+    FILE *f = fopen("/proc/self/cmdline", "re");
+    size_t n = f ? fread(name, 1, bytes - 1, f) : 0;
+    name[n] = '\0';
+    if (f)
+        fclose(f);
+}
+
+static void a_load_starts_what_environment_property_or_file_ask_for(struct contract *c)
+{
+    char data[TEMPORARY_BYTES], name[200], file[TEMPORARY_BYTES + 256], session[TEMPORARY_BYTES + 512], text[512];
+    char by_property[92];
+    if (!load_library(c))
+        return;
+    CHECK(c, state_now() == STROBE_CAPTURE_IDLE, "nothing asks for a capture");
+    temporary_path(data, "starts.data.%d", (int)getpid());
+    read_name(name, sizeof name);
+    setenv("STROBE_DATA", data, 1);
+    snprintf(file, sizeof file, "%s/%s/files/strobe.start", data, name);
+    make_folders(file);
+
+    snprintf(session, sizeof session, "%s/by-environment.%d", data, (int)getpid());
+    snprintf(text, sizeof text, "path=%s/by-environment.{pid} records=4096", data);
+    setenv("STROBE_START", text, 1);
+    check_started_by_load(c, session, true);
+    setenv("STROBE_START", "records=many", 1);
+    check_started_by_load(c, session, false);
+    unsetenv("STROBE_START");
+
+    snprintf(session, sizeof session, "%s/%s/files/%s.strobe", data, name, name);
+    make_folders(session);
+    if (snprintf(by_property, sizeof by_property, "%s interval=2ms", name) < (int)sizeof by_property) {
+        property = by_property;
+        check_started_by_load(c, session, true);
+        property = "org.other interval=2ms";
+        check_started_by_load(c, session, false);
+        property = "";
+    }
+    write_text(c, file, "interval=2ms\nkeep=oldest\n");
+    check_started_by_load(c, session, true);
+    unlink(file);
+    check_started_by_load(c, session, false);
+}
+
+const struct contract_case contract_cases_starts[] = {
+    {"an_app_captures_itself_pauses_and_annotates", an_app_captures_itself_pauses_and_annotates, 0},
+    {"captures_that_follow_each_other_leave_nothing_behind", captures_that_follow_each_other_leave_nothing_behind,
+     CONTRACT_HEAVY},
+    {"a_start_that_cannot_make_its_session_says_why", a_start_that_cannot_make_its_session_says_why, 0},
+    {"a_start_beside_a_running_capture_leaves_its_session", a_start_beside_a_running_capture_leaves_its_session, 0},
+    {"the_java_class_starts_annotates_pauses_and_stops", the_java_class_starts_annotates_pauses_and_stops, 0},
+    {"a_load_starts_what_environment_property_or_file_ask_for", a_load_starts_what_environment_property_or_file_ask_for,
+     0},
+    {0},
+};

@@ -1,0 +1,115 @@
+/* Options of a capture as text (start_text.h). */
+#include "engine/backend/common/embed/start_text.h"
+#include "engine/base/error.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char path[STROBE_START_PATH_BYTES];
+
+static struct strobe_capture_options read_options(const char *text)
+{
+    struct strobe_capture_options o = {0};
+    struct strobe_error error = {""};
+    if (strobe_read_start_text(text, 42, path, &o, &error) != STROBE_OK)
+        fail_msg("%s: %s", text, error.text);
+    return o;
+}
+
+static void assert_text_refused(const char *text, const char *expected)
+{
+    struct strobe_capture_options o = {0};
+    struct strobe_error error = {""};
+    assert_int_equal(strobe_read_start_text(text, 42, path, &o, &error), STROBE_BAD_INPUT);
+    assert_string_equal(error.text, expected);
+}
+
+static void every_option_is_read_in_any_order_and_between_any_blanks(void **state)
+{
+    (void)state;
+    struct strobe_capture_options o =
+        read_options("\n paused records=4096\tkeep=oldest\r\n interval=2ms path=/a/b replace ");
+    assert_string_equal(o.session_path, "/a/b");
+    assert_int_equal(o.interval_ns, 2000000);
+    assert_int_equal(o.records_max, 4096);
+    assert_true(o.paused && o.replace && o.keep_oldest);
+}
+
+static void an_empty_text_has_the_defaults(void **state)
+{
+    (void)state;
+    struct strobe_capture_options o = read_options(" \n");
+    assert_null(o.session_path);
+    assert_true(!o.interval_ns && !o.records_max && !o.paused && !o.replace && !o.keep_oldest);
+    assert_int_equal(read_options("keep=newest").keep_oldest, 0);
+}
+
+static void an_interval_has_one_of_four_units(void **state)
+{
+    (void)state;
+    assert_int_equal(read_options("interval=50000ns").interval_ns, 50000);
+    assert_int_equal(read_options("interval=75us").interval_ns, 75000);
+    assert_int_equal(read_options("interval=3s").interval_ns, 3000000000u);
+    static const char *const wrong[] = {"interval=1",
+                                        "interval=ms",
+                                        "interval=1m",
+                                        "interval=",
+                                        "interval",
+                                        "interval=18446744073709551615s",
+                                        "interval=99999999999999999999ns"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char expected[128] = "";
+        strcat(strcat(expected, wrong[i]), ": expected a number with a unit, such as 1ms");
+        assert_text_refused(wrong[i], expected);
+    }
+}
+
+static void the_process_id_replaces_its_mark_in_the_path(void **state)
+{
+    (void)state;
+    assert_string_equal(read_options("path={pid}/a.{pid}{pi}").session_path, "42/a.42{pi}");
+}
+
+static void a_path_that_is_too_long_or_empty_is_refused(void **state)
+{
+    char text[STROBE_START_PATH_BYTES + 8] = "path=";
+    (void)state;
+    assert_text_refused("path=", "path=: expected a path of at most 1023 bytes");
+    memset(text + 5, 'p', STROBE_START_PATH_BYTES - 1);
+    assert_int_equal(strlen(read_options(text).session_path), STROBE_START_PATH_BYTES - 1);
+    text[5 + STROBE_START_PATH_BYTES - 1] = 'p';
+    struct strobe_capture_options o = {0};
+    struct strobe_error error = {""};
+    assert_int_equal(strobe_read_start_text(text, 42, path, &o, &error), STROBE_BAD_INPUT);
+}
+
+static void an_unknown_option_or_a_value_out_of_its_form_is_named(void **state)
+{
+    static const char every[] = "expected one of path=, interval=, records=, keep=, replace, paused";
+    char expected[160];
+    (void)state;
+    strcat(strcpy(expected, "pause: "), every);
+    assert_text_refused("replace pause", expected);
+    strcat(strcpy(expected, "replace=1: "), every);
+    assert_text_refused("replace=1", expected);
+    assert_text_refused("records=4k", "records=4k: expected a number");
+    assert_text_refused("records=4294967296", "records=4294967296: expected a number");
+    assert_text_refused("keep=all", "keep=all: expected newest or oldest");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_option_is_read_in_any_order_and_between_any_blanks),
+        cmocka_unit_test(an_empty_text_has_the_defaults),
+        cmocka_unit_test(an_interval_has_one_of_four_units),
+        cmocka_unit_test(the_process_id_replaces_its_mark_in_the_path),
+        cmocka_unit_test(a_path_that_is_too_long_or_empty_is_refused),
+        cmocka_unit_test(an_unknown_option_or_a_value_out_of_its_form_is_named),
+    };
+    return cmocka_run_group_tests_name("start_text", tests, NULL, NULL);
+}
