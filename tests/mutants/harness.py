@@ -335,8 +335,6 @@ def parse(arguments):
 
 def choose(options):
     """Returns the rows to run, the most important first."""
-    if not options.place.exists():
-        complain(f"{options.place}: expected a table, or a folder of tables")
     rows = sorted(read_tables(options.place), key=lambda row: row.name)
     found = {row.name: row for row in rows}
     for name in options.names:

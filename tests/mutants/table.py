@@ -135,6 +135,8 @@ def check_row(row):
 
 def read_tables(place):
     """Returns the rows of a table, or of all tables (*.txt) of a folder."""
+    if not place.exists():
+        raise Fault(f"{place}: expected a table, or a folder of tables")
     paths = sorted(place.glob("*.txt")) if place.is_dir() else [place]
     rows, seen = [row for path in paths for row in read_table(path)], {}
     for row in rows:
