@@ -4,7 +4,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from table import Fault, changes_between, parse_source, read_table
+from table import Fault, changes_between, parse_source, read_table, read_tables
 
 SOURCE = """\
 #define TWICE(x) ((x) * 2)
@@ -91,6 +91,19 @@ def bad_rows():
             says(name, str(fault), said)
 
 
+def folders():
+    """What is no table in a folder of tables is reported, because its rows would never run."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a.txt").write_text(f"{HEAD}In: f.c f\n- a = 3;\n")
+        check("a folder of tables is read", len(read_tables(Path(folder))) == 1)
+        Path(folder, "b.patch").write_text("")
+        try:
+            read_tables(Path(folder))
+            check("a file that is no table", False, "no fault")
+        except Fault as fault:
+            says("a file that is no table", str(fault), "b.patch: expected a table, NAME.txt")
+
+
 def differences():
     """What changes_between makes of two texts does the same again, although each text stands there several times."""
     for old, new in (("    a = 3;\n    return", "    a = 4;\n    return"), ("    a = 3;\n    a = 3;\n", "    a = 3;\n"),
@@ -126,6 +139,7 @@ def matches():
 def main():
     changes()
     bad_rows()
+    folders()
     differences()
     matches()
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")

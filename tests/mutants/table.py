@@ -134,10 +134,13 @@ def check_row(row):
 
 
 def read_tables(place):
-    """Returns the rows of a table, or of all tables (*.txt) of a folder."""
+    """Returns the rows of a table, or of all tables of a folder, which holds nothing else."""
     if not place.exists():
         raise Fault(f"{place}: expected a table, or a folder of tables")
-    paths = sorted(place.glob("*.txt")) if place.is_dir() else [place]
+    paths = sorted(place.iterdir()) if place.is_dir() else [place]
+    for path in paths:
+        if path.suffix != ".txt":
+            raise Fault(f"{path}: expected a table, NAME.txt")
     rows, seen = [row for path in paths for row in read_table(path)], {}
     for row in rows:
         if row.name in seen:
