@@ -113,13 +113,18 @@ swarm: all ## plays SWARM_SEEDS (1000) seeds of each scenario and random scenari
 RANDOM_MUTANTS ?= 300
 SEED           ?= 1
 
-mutants: $B/strobe-lab | deps-test ## runs known-bad variants of the engine: the tests that each names must fail
-	@B=$B tests/mutants/run.sh --all
+# Seconds after which `mutants-changed` begins no further mutant. One that runs by then may take half a minute more.
+MUTANT_SECONDS ?= 140
 
-mutants-random: $B/strobe-lab | deps-test ## draws RANDOM_MUTANTS (300) with SEED (1): tests must kill 90 %
-	@rm -rf out/mutants/drawn
-	@B=$B CC='$(CC)' tests/mutants/generate --count $(RANDOM_MUTANTS) --seed $(SEED) out/mutants/drawn
-	@B=$B tests/mutants/run.sh --from out/mutants/drawn --score 90
+mutants: $B/strobe-lab | deps-test ## runs known-bad variants: tests must fail. SHARD=I/N runs a part of them
+	@B=$B tests/mutants/run.sh --all $(addprefix --shard ,$(SHARD))
+
+mutants-changed: $B/strobe-lab | deps-test ## those whose file or test changed since BASE (default: since main)
+	@B=$B tests/mutants/run.sh --changed '$(BASE)' --seconds $(MUTANT_SECONDS)
+
+mutants-random: all | deps-test ## draws RANDOM_MUTANTS (300) with SEED (1): tests must kill 90 %
+	@B=$B CC='$(CC)' tests/mutants/generate --count $(RANDOM_MUTANTS) --seed $(SEED) out/mutants/drawn.txt
+	@B=$B tests/mutants/run.sh --from out/mutants/drawn.txt --score 90
 
 # ---- fuzzing
 
@@ -159,5 +164,5 @@ deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-a
 	@ci/deps $(@:deps-%=%)
 
 .PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage nightly swarm \
-        mutants mutants-random \
+        mutants mutants-changed mutants-random \
         deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-aar deps-darwin

@@ -1,30 +1,20 @@
 """Runs mutants: known-bad variants of the tree that its tests must kill.
 
-    tests/mutants/run.sh [--all | --sample N [--seed S] | NAME...] [--from FOLDER] [-j JOBS] ...
+    tests/mutants/run.sh [--all | --sample N [--seed S] | --changed BASE | NAME...] [--shard I/N] [--from PLACE] ...
 
-A mutant is FOLDER/NAME.patch (default folder: tests/mutants/curated): a head of lines `Word: text`, an empty line, and
-a diff for `patch -p1`:
+A mutant is a row of a table: PLACE is a table, or a folder of tables (default: tests/mutants/curated). table.py
+describes rows, commands.py the commands that `Killed by:` lists. The harness runs these in order until one fails; the
+mutant is then killed. Each command must first pass on the unchanged tree.
 
-    Breaks: S-10, a torn record is accepted
-    Killed by: unit/store/test_ring:a_record_comes_back_field_by_field | explore ring/lap
-    Invariant: words                               (only for `swarm`: the start of the violation, extended regex)
+--changed BASE selects the rows whose text, file or killer differs from commit BASE (changed.py). After --seconds N the
+harness begins no further mutant, and lists those that it left for later. --shard I/N selects each N-th row.
 
-`Killed by:` lists commands. The harness runs them in order until one fails; the mutant is then killed:
+Each job has a copy of the tree with its objects. For each mutant the job changes the files, builds the targets that the
+commands need, runs the commands and restores its copy. To restore, it copies the changed files, times included, from a
+copy that stays unchanged. make then rebuilds only what a mutant touches.
 
-    unit/DIR/test_NAME[:PATTERN]    a CMocka program, or those of its tests whose name matches
-    sim/DIR/test_NAME[:PATTERN]     the same for a test of the lab
-    explore WORDS               build/strobe-lab explore WORDS
-    contract fakeNN MODE CASE   build/contract_art: one case of the contract for Android runtimes
-    suite NAME                  tests/NAME/run.sh
-    swarm SCENARIO OPTIONS      tests/mutants/swarm: up to 1,000 seeds of `strobe run SCENARIO`
-
-Each command must first pass on the unchanged tree. Each job has a copy of the tree with its objects. For each mutant
-the job applies the patch, builds the targets that the commands need, runs the commands and restores its copy. To
-restore, it copies the changed files, times included, from a copy that stays unchanged. make then rebuilds only what a
-patch touches.
-
---score P is for mutants drawn at random: the run lists survivors, and passes when P percent were killed. Results are
-written to out/mutants/. Exit status: 0 passed, 1 failed, 2 bad use or bad input."""
+--score P is for mutants drawn at random: the run lists survivors and the score of each directory, and passes when P
+percent were killed. Results are written to out/mutants/. Exit status: 0 passed, 1 failed, 2 bad use or bad input."""
 import argparse
 import json
 import os
@@ -32,7 +22,6 @@ import queue
 import random
 import re
 import resource
-import shlex
 import shutil
 import signal
 import subprocess
@@ -40,12 +29,16 @@ import sys
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from pathlib import Path
 
+import changed
+from commands import BUILT, commands_of
+from table import Fault, read_tables
+
 HOME = Path.cwd()
-BUILT = os.environ.get("B", "build")
 # Files and directories of B that a copy of the tree needs, besides *.a.
-NEEDED = ("flags", "obj", "sim", "explore", "pic", "tests", "strobe", "strobe-lab", "libstrobe-preload.so",
+NEEDED = ("flags", "haste", "obj", "sim", "explore", "pic", "tests", "strobe", "strobe-lab", "libstrobe-preload.so",
           "fake", "art", "shadowhook", "libapp.so", "app", "contract_art", "libstrobe-art.so", "cutils", "virtual",
           "planted", "guarded", "libstrobe-app.so", "libcontract-native.so")
 MEGABYTE = 1 << 20
@@ -59,62 +52,20 @@ def complain(text):
 
 
 class Mutant:
-    """A patch and its head."""
+    """A row of a table, its commands and its verdict."""
 
-    def __init__(self, path):
-        self.path, self.name, self.invariant = path, path.stem, None
+    def __init__(self, row):
+        self.row, self.name, self.breaks, self.commands = row, row.name, row.breaks, commands_of(row)
         self.verdict = self.by = self.said = ""
         self.seconds = 0.0
-        words = {"Breaks": "breaks", "Killed by": "commands", "Invariant": "invariant"}
-        self.breaks = self.commands = None
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            if not line:
-                break
-            word, colon, text = line.partition(": ")
-            if not colon or word not in words or not text.strip():
-                complain(f"{path}:{number}: expected one of `{': `, `'.join(words)}: ` and a text")
-            setattr(self, words[word], text.strip())
-        if not self.breaks or not self.commands:
-            complain(f"{path}:1: expected `Breaks: ` and `Killed by: `, then an empty line")
-        self.commands = [Command(text.strip(), self) for text in self.commands.split(" | ")]
 
+    def apply(self, folder):
+        for path, text in self.row.mutate(folder).items():
+            (folder / path).write_text(text)
 
-class Command:
-    """A command that may kill a mutant."""
-
-    def __init__(self, text, mutant):
-        self.text = text
-        kind, _, rest = text.partition(" ")
-        self.kind = kind
-        test = re.fullmatch(r"((?:unit|sim)/\w+/test_\w+)(?::([\w*?]+))?", text)
-        self.environment = {}
-        self.counted = r"PASSED  \] [1-9]" if test else None  # output that shows that it ran a test
-        self.beside = []  # targets that it needs and that no mutant changes
-        if test:
-            self.target = f"{BUILT}/tests/{test[1]}"
-            self.line = self.baseline_line = [self.target]
-            if test[2]:
-                self.environment["STROBE_TEST_ONLY"] = test[2]
-        elif kind == "explore" and rest:
-            self.target = f"{BUILT}/strobe-lab"
-            self.line = self.baseline_line = [self.target, "explore", *shlex.split(rest)]
-        elif kind == "contract" and re.fullmatch(r"fake\d\d \w+ \w+", rest):
-            self.target = f"{BUILT}/contract_art"
-            self.beside = [f"{BUILT}/art/{rest[4:6]}/libart.so", f"{BUILT}/libcontract-native.so"]
-            self.line = self.baseline_line = [self.target, *rest.split()]
-            self.environment["B"] = BUILT
-            self.counted = r"^[1-9]\d* passed"
-        elif kind == "suite" and re.fullmatch(r"\w+", rest):
-            self.target = "all"
-            self.line = self.baseline_line = [f"tests/{rest}/run.sh"]
-            self.environment["B"] = BUILT
-        elif kind == "swarm" and rest and mutant.invariant:
-            self.target = f"{BUILT}/strobe-lab"
-            self.baseline_line = [self.target, "run", *shlex.split(rest), "--seeds", "1..5", "-o", "swarm-out", "-f"]
-            self.line = ["tests/mutants/swarm", self.target, "BASE", mutant.invariant, *shlex.split(rest)]
-        else:
-            complain(f"{mutant.path}: `{text}`: expected unit/DIR/test_NAME, sim/DIR/test_NAME, `explore WORDS`,"
-                     " `contract fakeNN MODE CASE`, `suite NAME`, or `swarm SCENARIO OPTIONS` with an `Invariant: `")
+    @property
+    def directory(self):
+        return os.path.dirname(self.row.paths[0])
 
 
 class Tree:
@@ -196,8 +147,15 @@ def bounds():
 
 def child_environment(more=None):
     """Environment of a command: make runs one job and installs nothing, and random tests use one seed."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "B", "STROBE_TEST_ONLY")}
+    kept = {k: v for k, v in make_environment().items() if k not in ("B", "STROBE_TEST_ONLY")}
     return {**kept, "MAKELEVEL": "1", "STROBE_DEPS": "check", "SEED": "1", **(more or {})}
+
+
+def make_environment():
+    """Environment of make: it optimizes as B was built, so that it rebuilds only what changed."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    haste = HOME / BUILT / "haste"
+    return {**kept, "HASTE": haste.read_text().strip()} if haste.exists() else kept
 
 
 def run(line):
@@ -239,9 +197,10 @@ class Baseline:
 
 def judge(mutant, tree, baseline, patience):
     """Sets the mutant's verdict: killed, SURVIVED, or the reason why it could not be judged."""
-    status, said, _ = tree.run(["patch", "-p1", "-F0", "-s", "-i", str(mutant.path.resolve())], 20)
-    if status:
-        mutant.verdict, mutant.said = "DOES NOT APPLY", said
+    try:
+        mutant.apply(tree.folder)
+    except Fault as fault:
+        mutant.verdict, mutant.said = "DOES NOT APPLY", str(fault)
         return
     for command in mutant.commands:
         wrong, seconds = baseline.of(command)
@@ -308,25 +267,24 @@ def short(text, width):
     return text if len(text) <= width else text[:width - 2] + ".."
 
 
-def work(tree, waiting, baseline, table, patience):
-    while True:
+def work(tree, waiting, baseline, table, options):
+    while options.seconds is None or time.monotonic() - options.began < options.seconds:
         try:
             mutant = waiting.get_nowait()
         except queue.Empty:
             return
         began = time.monotonic()
         tree.restore()
-        judge(mutant, tree, baseline, patience)
+        judge(mutant, tree, baseline, options.patience)
         mutant.seconds = time.monotonic() - began
         table.update()
 
 
-def run_all(mutants, jobs, patience):
+def run_all(mutants, options):
     """Judges all mutants. Removes the copies of the tree in any case."""
     commands = [command for mutant in mutants for command in mutant.commands]
     targets = sorted({target for command in commands for target in (command.target, *command.beside)})
-    done = subprocess.run(["make", "-s", f"B={BUILT}", *targets], env={k: v for k, v in os.environ.items()
-                          if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}, stdout=subprocess.PIPE,
+    done = subprocess.run(["make", "-s", f"B={BUILT}", *targets], env=make_environment(), stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         complain(f"the unchanged tree does not build:\n{done.stdout[-3000:]}")
@@ -335,12 +293,12 @@ def run_all(mutants, jobs, patience):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         pristine = Tree(folder / "pristine")
-        names = ["baseline", *(f"job{i}" for i in range(min(jobs, len(mutants))))]
+        names = ["baseline", *(f"job{i}" for i in range(min(options.jobs, len(mutants))))]
         trees = [Tree(folder / name, pristine) for name in names]
         waiting, baseline, table = queue.Queue(), Baseline(trees[0]), Table(mutants)
         for mutant in mutants:
             waiting.put(mutant)
-        threads = [threading.Thread(target=work, args=(t, waiting, baseline, table, patience), daemon=True)
+        threads = [threading.Thread(target=work, args=(t, waiting, baseline, table, options), daemon=True)
                    for t in trees[1:]]
         for thread in threads:
             thread.start()
@@ -363,24 +321,44 @@ def parse(arguments):
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--sample", type=int)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--from", dest="folder", type=Path, default=Path("tests/mutants/curated"))
+    parser.add_argument("--changed", metavar="BASE", nargs="?", const="")
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--shard")
+    parser.add_argument("--from", dest="place", type=Path, default=Path("tests/mutants/curated"))
     parser.add_argument("--score", type=float)
     parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count())
     parser.add_argument("--patience", type=float, default=10)
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    options.began = time.monotonic()
+    return options
 
 
 def choose(options):
-    found = {p.stem: p for p in sorted(options.folder.glob("*.patch"))}
-    names = options.names or sorted(found)
-    if options.sample is not None:
-        names = sorted(random.Random(options.seed).sample(names, min(options.sample, len(names))))
-    for name in names:
+    """Returns the rows to run, the most important first."""
+    rows = sorted(read_tables(options.place), key=lambda row: row.name)
+    found = {row.name: row for row in rows}
+    for name in options.names:
         if name not in found:
-            complain(f"no such mutant: {options.folder}/{name}.patch")
-    if not names:
-        complain(f"{options.folder}: expected at least one .patch")
-    return [Mutant(found[name]) for name in names]
+            complain(f"{options.place}: expected a mutant {name}")
+    if not rows:
+        complain(f"{options.place}: expected at least one mutant")
+    if options.names:
+        rows = [found[name] for name in options.names]
+    if options.changed is not None:
+        rows = changed.rows_since(rows, options.changed)
+    if options.sample is not None:
+        rows = random.Random(options.seed).sample(rows, min(options.sample, len(rows)))
+    return in_shard(rows, options.shard)
+
+
+def in_shard(rows, shard):
+    """Returns each N-th of the rows, for a shard `I/N`. Every row is in exactly one of the N shards."""
+    if shard is None:
+        return rows
+    part = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", shard)
+    if not part or int(part[1]) > int(part[2]):
+        complain(f"--shard {shard}: expected I/N with 1 <= I <= N")
+    return rows[int(part[1]) - 1::int(part[2])]
 
 
 def percent(killed, count):
@@ -402,9 +380,15 @@ def kept(name):
         return "not run"
 
 
-def changed_lines(path):
-    return [line for line in path.read_text().split("\n\n", 1)[1].splitlines()
-            if line[:1] in "-+" and not re.match(r"(---|\+\+\+) [ab]/", line)]
+def print_directories(mutants):
+    """Prints the score of each directory."""
+    of = defaultdict(list)
+    for mutant in mutants:
+        of[mutant.directory].append(mutant.verdict == "killed")
+    print(f"\n{'directory':32} {'killed':>6} {'of':>4}  score")
+    for directory, verdicts in sorted(of.items()):
+        killed, count = sum(verdicts), len(verdicts)
+        print(f"{directory:32} {killed:6} {count:4}  {percent(killed, count):5.1f} %")
 
 
 def report_score(mutants, least):
@@ -414,11 +398,30 @@ def report_score(mutants, least):
         print("\nsurvivors")
     for mutant in survivors:
         print(f"  {mutant.breaks}" + (f"  ({mutant.verdict.lower()})" if mutant.verdict != "SURVIVED" else ""))
-        print("".join(f"    {line}\n" for line in changed_lines(mutant.path)), end="")
+        print("".join(f"    {line}\n" for change in mutant.row.changes for line in change.text().splitlines()), end="")
+    print_directories(mutants)
     killed, count = len(mutants) - len(survivors), len(mutants)
     keep("random", killed, count)
     print(f"\ncurated: {kept('curated')}\nrandom:  {kept('random')}, at least {least:g} % wanted")
     return percent(killed, count) >= least
+
+
+def report_verdicts(mutants, options):
+    """Prints the totals of a run of curated mutants. Returns true when all are killed, but for those left for later."""
+    later = [m for m in mutants if not m.verdict]
+    judged = [m for m in mutants if m.verdict]
+    alive = [m for m in judged if m.verdict != "killed"]
+    if later:
+        print(f"left for later after {options.seconds:g} s, {len(later)}: {' '.join(m.name for m in later)}")
+    place = f"--from {options.place} " if options.place != Path("tests/mutants/curated") else ""
+    for mutant in alive:
+        print(f"repeat with: tests/mutants/run.sh {place}{mutant.name}")
+    if options.all:
+        print_directories(mutants)
+        if not options.shard:
+            keep("curated", len(judged) - len(alive), len(mutants))
+    print(f"{len(judged) - len(alive)} passed, {len(alive)} failed")
+    return not alive
 
 
 def main():
@@ -427,24 +430,21 @@ def main():
         complain("B: expected a folder of this tree, as a relative path")
     if options.jobs < 1:
         complain("-j: expected at least 1")
-    mutants = choose(options)
-    began = time.monotonic()
-    run_all(mutants, options.jobs, options.patience)
-    killed = sum(m.verdict == "killed" for m in mutants)
-    spent = time.monotonic() - began
-    work_seconds = sum(m.seconds for m in mutants)
-    print(f"{len(mutants)} mutants in {spent:.0f} s, {work_seconds / len(mutants):.1f} s of one job each")
+    try:
+        mutants = [Mutant(row) for row in choose(options)]
+    except Fault as fault:
+        complain(fault)
+    if mutants:
+        run_all(mutants, options)
+    spent = time.monotonic() - options.began
+    judged = [m for m in mutants if m.verdict]
+    print(f"{len(judged)} mutants in {spent:.0f} s, {sum(m.seconds for m in judged) / max(1, len(judged)):.1f} s of one"
+          " job each")
     if options.score is not None:
         fine = report_score(mutants, options.score)
         print(f"{int(fine)} passed, {int(not fine)} failed")
     else:
-        if options.all:
-            keep("curated", killed, len(mutants))
-        fine = killed == len(mutants)
-        for mutant in mutants:
-            if mutant.verdict != "killed":
-                print(f"repeat with: tests/mutants/run.sh --from {options.folder} {mutant.name}")
-        print(f"{killed} passed, {len(mutants) - killed} failed")
+        fine = report_verdicts(mutants, options)
     sys.exit(0 if fine else 1)
 
 

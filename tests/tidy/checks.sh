@@ -54,7 +54,7 @@ c_is_indented_with_blanks() {
 }
 
 no_blank_ends_a_line() {
-    written | grep -v '\.patch$' | report '[ 	]+$' 'blank at the end of the line'
+    written | report '[ 	]+$' 'blank at the end of the line'
 }
 
 every_file_ends_with_a_newline() {

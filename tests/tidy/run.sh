@@ -137,7 +137,7 @@ finds top_level_holds_only_known_entries notes.txt 'x\n'
 unknown="S-""99" given=tests/a.c where=tests/PROPERTIES.md
 finds cited_properties_are_defined_and_tested engine/base/a.c "/* It is kept ($unknown). */\n"
 finds cited_properties_are_defined_and_tested tests/unit/a.c "void it_is_kept_${unknown/-/}(void);\n"
-finds cited_properties_are_defined_and_tested tests/mutants/curated/a.patch "Breaks: R-""99, a rule\n"
+finds cited_properties_are_defined_and_tested tests/mutants/curated/a.txt "Breaks: R-""99, a rule\n"
 finds cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n"
 finds cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n  Tests: \`$given\`\n"
 finds cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n  Tests: \`engine/base/used.c\`\n"

@@ -78,12 +78,34 @@ static const struct explore_program raced = {.name = "raced",
                                              .state_bytes = sizeof(struct shared),
                                              .thread = {publishes_relaxed, reads_data}};
 
+static void reads_then_hands_over(void *state)
+{
+    SHARED;
+    explore_plain(&s->data, 4, false, here);
+    store(&s->x, 1, memory_order_relaxed);
+}
+
+static void writes_when_it_is_handed_over(void *state)
+{
+    SHARED;
+    if (load(&s->x, memory_order_relaxed))
+        writes_data(state);
+}
+
+/* In each execution with both accesses the load is the first. */
+static const struct explore_program read_first = {.name = "read first",
+                                                  .thread_count = 2,
+                                                  .state_bytes = sizeof(struct shared),
+                                                  .thread = {reads_then_hands_over, writes_when_it_is_handed_over}};
+
 static void plain_accesses_race_unless_one_happens_before_the_other(void **state)
 {
     (void)state;
     explore(&handed_over);
     assert_int_equal(result.failure.fault, EXPLORE_FINE);
     assert_int_equal(result.executions, 2);
+    explore(&read_first);
+    assert_int_equal(result.failure.fault, EXPLORE_RACE);
     explore(&raced);
     assert_int_equal(result.failure.fault, EXPLORE_RACE);
     assert_int_equal(result.failure.step[result.failure.step_count - 1].operation, EXPLORE_PLAIN_LOAD);

@@ -124,6 +124,31 @@ static void computes_with_a_costly_timer(void *arg)
     note(sim_now());
 }
 
+static void charges(struct sim_thread *self, void *ctx)
+{
+    (void)self;
+    (void)ctx;
+    sim_charge(500);
+}
+
+static void computes_25_with_charges_each_10(void *arg)
+{
+    (void)arg;
+    set_own(each(10 * US, charges, NULL));
+    sim_compute(25 * US);
+    note(sim_now());
+}
+
+static void what_a_call_charges_at_its_end_is_computed_with_the_rest(void **state)
+{
+    (void)state;
+    stage_cores(1);
+    enter("a", computes_25_with_charges_each_10, NULL);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], 26000);
+    stage_close();
+}
+
 static void what_a_call_costs_is_time_of_its_thread(void **state)
 {
     (void)state;
@@ -351,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_timer_fires_in_the_middle_of_a_compute),
         cmocka_unit_test(a_timer_stands_still_while_its_thread_sleeps),
         cmocka_unit_test(threads_that_share_a_core_are_called_by_their_own_time),
+        cmocka_unit_test(what_a_call_charges_at_its_end_is_computed_with_the_rest),
         cmocka_unit_test(what_a_call_costs_is_time_of_its_thread),
         cmocka_unit_test(what_falls_due_during_a_call_is_lost_and_counted),
         cmocka_unit_test(a_timer_at_ticks_fires_at_ticks_only),

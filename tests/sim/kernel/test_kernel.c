@@ -289,6 +289,25 @@ static void a_woken_thread_preempts_one_that_ran_long_but_not_one_that_just_bega
     stage_close();
 }
 
+static void sleeps_then_never_ends(void *until)
+{
+    static const uint64_t piece = 1 * MS;
+    sim_sleep_until(*(const uint64_t *)until);
+    never_ends((void *)&piece);
+}
+
+static void a_long_sleeper_gets_no_time_that_it_did_not_use(void **state)
+{
+    (void)state;
+    uint64_t until = 500 * MS, piece = 1 * MS;
+    stage_open(&(struct sim_kernel_options){.cores = 1, .limit_ns = 600 * MS});
+    enter("hog", never_ends, &piece);
+    struct sim_thread *sleeper = enter("sleeper", sleeps_then_never_ends, &until);
+    play(SIM_END_LIMIT);
+    assert_in_range(sim_cpu_ns(sleeper), 43 * MS, 57 * MS);
+    stage_close();
+}
+
 static struct sim_thread *charged;
 
 static void stops_charges_and_notes(void *arg)
@@ -687,6 +706,7 @@ int main(void)
         cmocka_unit_test(nicer_threads_get_as_much_less_as_linux_gives_them),
         cmocka_unit_test(a_realtime_thread_preempts_at_once_and_runs_through),
         cmocka_unit_test(a_woken_thread_preempts_one_that_ran_long_but_not_one_that_just_began),
+        cmocka_unit_test(a_long_sleeper_gets_no_time_that_it_did_not_use),
         cmocka_unit_test(what_a_stopped_thread_is_charged_it_uses_before_it_goes_on),
         cmocka_unit_test(ends_of_waits_are_as_late_as_the_machine),
         cmocka_unit_test(a_wake_up_costs_both_threads_what_the_idle_time_of_the_core_says),

@@ -229,6 +229,7 @@ static void writes_from_20_to_30(void *last_reader)
     wait_until(1 * US);
     expect_woken(sim_rwlock_write(&rw), SIM_WAKE_THREAD, last_reader, 20 * US);
     assert_int_equal(sim_now(), 20 * US);
+    assert_int_equal(sim_self()->voluntary_switches, 2); /* a reader that leaves others behind wakes no writer */
     assert_int_equal(rw.readers, 0);
     wait_until(30 * US);
     sim_rwlock_unlock(&rw);
@@ -327,6 +328,41 @@ static void waits_for_notify_at_10(void *notifier)
     sim_mutex_unlock(&m);
 }
 
+static void waits_for_notify_at_10_and_the_mutex_till_20(void *notifier)
+{
+    sim_mutex_lock(&m);
+    expect_woken(sim_cond_wait(&c, &m, FOREVER), SIM_WAKE_THREAD, notifier, 10 * US);
+    assert_int_equal(sim_now(), 20 * US);
+    sim_mutex_unlock(&m);
+}
+
+static void notifies_at_10(void *arg)
+{
+    (void)arg;
+    wait_until(10 * US);
+    assert_int_equal(sim_cond_notify(&c), 1);
+}
+
+static void holds_from_5_till_20(void *arg)
+{
+    (void)arg;
+    wait_until(5 * US);
+    sim_mutex_lock(&m);
+    wait_until(20 * US);
+    sim_mutex_unlock(&m);
+}
+
+static void a_thread_that_held_the_mutex_meanwhile_is_no_waker(void **state)
+{
+    (void)state;
+    fresh(2);
+    struct sim_thread *notifier = enter("notifier", notifies_at_10, NULL);
+    enter("holder", holds_from_5_till_20, NULL);
+    enter("waiter", waits_for_notify_at_10_and_the_mutex_till_20, notifier);
+    play(SIM_END_DONE);
+    stage_close();
+}
+
 static void notifies_at_10_and_holds_till_15(void *arg)
 {
     (void)arg;
@@ -418,6 +454,31 @@ static void posts_at_10(void *arg)
 static void posts(void *sem)
 {
     sim_sem_post(sem);
+}
+
+static void waits_with_a_deadline_then_without(void *poster)
+{
+    expect_woken(sim_sem_wait(&s, 50 * US), SIM_WAKE_THREAD, poster, 10 * US);
+    expect_woken(sim_sem_wait(&s, FOREVER), SIM_WAKE_THREAD, poster, 100 * US);
+}
+
+static void posts_at_10_and_100(void *arg)
+{
+    (void)arg;
+    wait_until(10 * US);
+    sim_sem_post(&s);
+    wait_until(100 * US);
+    sim_sem_post(&s);
+}
+
+static void a_deadline_ends_with_its_wait(void **state)
+{
+    (void)state;
+    fresh(2);
+    struct sim_thread *poster = enter("poster", posts_at_10_and_100, NULL);
+    enter("waiter", waits_with_a_deadline_then_without, poster);
+    play(SIM_END_DONE);
+    stage_close();
 }
 
 static void a_semaphore_hands_over_and_distinguishes_threads_from_devices(void **state)
@@ -628,9 +689,11 @@ int main(void)
         cmocka_unit_test(readers_share_writers_do_not),
         cmocka_unit_test(a_try_takes_a_readers_lock_only_when_a_wait_would_not_be_needed),
         cmocka_unit_test(readers_that_were_quicker_are_no_wakers),
+        cmocka_unit_test(a_thread_that_held_the_mutex_meanwhile_is_no_waker),
         cmocka_unit_test(the_waker_of_a_notified_thread_is_the_notifier_not_the_unlocker),
         cmocka_unit_test(notify_all_wakes_all_in_order),
         cmocka_unit_test(timeouts_are_exact_and_have_no_waker),
+        cmocka_unit_test(a_deadline_ends_with_its_wait),
         cmocka_unit_test(a_semaphore_hands_over_and_distinguishes_threads_from_devices),
         cmocka_unit_test(a_thread_has_one_permit),
         cmocka_unit_test(a_join_ends_with_the_thread),

@@ -383,6 +383,49 @@ static void a_wait_for_the_collector_is_always_recorded(void **state)
     assert_int_equal(track_of(&tracks, 1)->waits[0].kind, STROBE_KIND_GC);
 }
 
+static void collects_then_allocates(void *arg)
+{
+    struct sim_vthread *v = arg;
+    collects(v);
+    sim_compute(800 * US); /* 1.1 ms after the first sample, 0.8 ms after the forced one */
+    alloc(v);
+}
+
+static void a_forced_sample_uses_the_interval_too(void **state)
+{
+    (void)state;
+    drive(collects_then_allocates);
+    run_driver();
+    assert_int_equal(tracks.samples, 2);
+}
+
+static void parks(void *arg)
+{
+    struct sim_vthread *v = arg;
+    begin(v, "A");
+    uint64_t itself = sim_what(SIM_WHAT_PARK, v->thread->serial);
+    uint32_t token = scope(v, STROBE_KIND_PARK, itself);
+    sim_sleep_until(5 * MS);
+    scope_end(v, token, STROBE_KIND_PARK, itself);
+}
+
+static void unparks_main(void *arg)
+{
+    struct sim_vthread *v = arg;
+    begin(v, "B");
+    sim_sleep_until(3 * MS);
+    d->tracer->release(d->tracer, v, sim_what(SIM_WHAT_PARK, d->v[0].thread->serial), STROBE_RELEASE_TARGET);
+}
+
+static void an_unpark_is_the_waker_of_mains_park(void **state)
+{
+    (void)state;
+    drive(parks);
+    drive(unparks_main);
+    run_driver();
+    assert_int_equal(tracks.tracks[waker_of_main()].tid, 2);
+}
+
 static void waits_for_lock(void *arg)
 {
     struct sim_vthread *v = arg;
@@ -583,6 +626,17 @@ static void s58_a_tid_beyond_16_bits_is_another(void **state)
     assert_non_null(track_of(&p.reconstruction, 4464));
 }
 
+static void only_threads_that_live_at_the_dump_and_have_15_bits_of_tid_have_a_name(void **state)
+{
+    (void)state;
+    played("scenario names \"names\"\nduration 20ms\nimage base managed {\nmethod Work.run { compute 2ms; alloc 16 }\n"
+           "method Main.run { call Work.run; sleep 1s }\n}\nthread main main run Main.run\n"
+           "thread lives tid 300 run Main.run\nthread ended tid 301 run Work.run\nthread far tid 40000 run Main.run\n");
+    assert_string_equal(track_of(&p.reconstruction, 300)->name, "lives");
+    assert_string_equal(track_of(&p.reconstruction, 301)->name, "Thread");
+    assert_string_equal(track_of(&p.reconstruction, 40000)->name, "Thread");
+}
+
 static const struct sim_wait *only_wait(uint32_t tid, enum strobe_kind kind)
 {
     const struct sim_track *t = track_of(&p.reconstruction, tid);
@@ -745,6 +799,8 @@ int main(void)
         DRIVEN(s2_a_wait_shorter_than_the_interval_is_invisible),
         DRIVEN(the_interval_itself_is_not_enough),
         DRIVEN(a_wait_for_the_collector_is_always_recorded),
+        DRIVEN(a_forced_sample_uses_the_interval_too),
+        DRIVEN(an_unpark_is_the_waker_of_mains_park),
         DRIVEN(the_release_of_another_lock_does_not_end_a_wait),
         DRIVEN(s74_a_wait_within_a_wait_takes_the_waker_of_the_outer),
         DRIVEN(s70_a_later_notify_before_main_is_back_is_its_waker),
@@ -756,6 +812,7 @@ int main(void)
         PLAYED(s4_work_without_hooks_is_one_slice_of_what_is_around_it),
         PLAYED(s50_messages_of_equal_stacks_are_one_slice),
         PLAYED(s58_a_tid_beyond_16_bits_is_another),
+        PLAYED(only_threads_that_live_at_the_dump_and_have_15_bits_of_tid_have_a_name),
         PLAYED(main_learns_its_waker),
         PLAYED(s75_waits_of_other_threads_have_no_waker),
         PLAYED(s71_s77_a_notify_that_wakes_another_thread_is_named_as_the_waker),

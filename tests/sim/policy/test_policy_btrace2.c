@@ -53,6 +53,16 @@ static void what_an_exception_passes_through_is_missing(void **state)
     played_close(&p);
 }
 
+/* A method that catches its own exception has a record of the throw and one of its return. */
+static void a_method_that_goes_on_after_a_throw_still_has_its_return(void **state)
+{
+    (void)state;
+    play_text("method c { try { call leaf; compute 3ms; throw } catch { compute 2ms } }\n"
+              "method a { call c; call leaf }\n}\nthread main main run a\n");
+    assert_string_equal(tracks_text(&p.reconstruction, 1, MS), "0 a  0 c  0 c  4 .  6 .  7 .");
+    played_close(&p);
+}
+
 static void what_has_not_ended_is_missing(void **state)
 {
     (void)state;
@@ -88,6 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_that_ended_are_exact),
         cmocka_unit_test(what_an_exception_passes_through_is_missing),
+        cmocka_unit_test(a_method_that_goes_on_after_a_throw_still_has_its_return),
         cmocka_unit_test(what_has_not_ended_is_missing),
         cmocka_unit_test(a_call_shorter_than_a_microsecond_has_no_record),
         cmocka_unit_test(threads_whose_id_does_not_fit_are_lost_and_counted),

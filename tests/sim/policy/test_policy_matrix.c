@@ -127,6 +127,19 @@ static void calls_left_by_an_exception_end_with_the_call_around_them(void **stat
 
 /* Between messages the clock stands still. The begin and end of a message set it. Within a message it has the time of
  * the last tick. */
+static void each_probe_costs_also_on_threads_that_are_not_recorded(void **state)
+{
+    (void)state;
+    struct sim_costs costs = {.probe = 100, .probe_other = 7};
+    play(&p,
+         "scenario s \"\"\nduration 400ms\ncores 3\nimage base.odex managed {\nmethod b { compute 20ms; alloc 16 }\n"
+         "method a { call b; call b }\n}\nthread main main run a\nthread o run a\n",
+         sim_policy_matrix(), &costs);
+    assert_int_equal(p.run.threads[0]->tracer_ns, 3 * 2 * 100);
+    assert_int_equal(p.run.threads[1]->tracer_ns, 3 * 2 * 7);
+    played_close(&p);
+}
+
 static void messages_begin_and_end_at_exact_times(void **state)
 {
     (void)state;
@@ -181,6 +194,7 @@ int main(void)
         cmocka_unit_test(lengths_of_calls_are_within_a_tick_of_the_clock),
         cmocka_unit_test(other_threads_and_leaves_are_what_it_can_not_see),
         cmocka_unit_test(calls_left_by_an_exception_end_with_the_call_around_them),
+        cmocka_unit_test(each_probe_costs_also_on_threads_that_are_not_recorded),
         cmocka_unit_test(messages_begin_and_end_at_exact_times),
         cmocka_unit_test(the_engines_reader_finds_the_same_in_the_log),
     };

@@ -58,12 +58,23 @@ static void overwritten_captures_are_reported(void **state)
     played_close(&p);
 }
 
+static void a_stack_deeper_than_the_session_keeps_its_innermost_frames(void **state)
+{
+    (void)state;
+    play_text("scenario s \"\"\nduration 100ms\ncores 2\nimage base.odex managed {\nmethod leaf { compute 60ms }\n"
+              "method deep { call leaf }\nmethod a { recurse deep 250 }\n}\nthread main main run a\n");
+    assert_true(time_in(&p.reconstruction, 1, "leaf") >= 40 * MS);
+    assert_int_equal(calls_of(&p.reconstruction, 1, "a"), 0);
+    played_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(managed_frames_and_what_they_wait_in_are_seen),
         cmocka_unit_test(native_threads_have_nothing_to_capture),
         cmocka_unit_test(overwritten_captures_are_reported),
+        cmocka_unit_test(a_stack_deeper_than_the_session_keeps_its_innermost_frames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

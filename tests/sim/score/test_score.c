@@ -420,6 +420,31 @@ static void a_thread_runs_until_it_blocks_and_from_its_release_on(void **state)
     close_pair(&p);
 }
 
+static void blocked_time_is_falsely_running_unless_it_is_shown_as_off_the_processor(void **state)
+{
+    (void)state;
+    struct pair p;
+    open_pair(&p);
+    for (int reconstruction = 0; reconstruction < 2; reconstruction++) {
+        struct sim_tracks *t = reconstruction ? &p.reconstruction : &p.truth;
+        sim_track_add(t, 1, 1, "main", true, 0);
+        sim_track_call(t, 0, 0, sim_tracks_name(t, "A"), SIM_CALL_METHOD);
+    }
+    add_wait(&p.truth, 0, 100, 200, true, SIM_NOBODY, 200);
+    add_wait(&p.truth, 0, 300, 400, true, SIM_NOBODY, 400);
+    sim_track_idle(&p.reconstruction, 0, 150, 350);
+    for (int reconstruction = 0; reconstruction < 2; reconstruction++) {
+        struct sim_tracks *t = reconstruction ? &p.reconstruction : &p.truth;
+        sim_track_return(t, 0, 1000, false);
+        sim_track_end(t, 0, 1000);
+    }
+    const struct sim_score *s = score(&p, 5);
+    /* 100 to 150 and 350 to 400 are blocked but shown as running. */
+    assert_int_equal(s->false_running_ns, 100);
+    assert_int_equal(method(&p, "A")->claimed_self_ns, 1000 - 200);
+    close_pair(&p);
+}
+
 static void a_waker_is_right_when_it_ended_a_wait_that_overlaps(void **state)
 {
     (void)state;
@@ -506,6 +531,31 @@ static void totals_are_compared_where_the_claim_knows_them(void **state)
     close_pair(&p);
 }
 
+static void errors_of_threads_do_not_cancel(void **state)
+{
+    (void)state;
+    struct pair p;
+    two_threads(&p);
+    for (uint32_t i = 0; i < 2; i++) {
+        p.truth.tracks[i].totals.cpu_ns = 100;
+        p.reconstruction.tracks[i].totals.cpu_ns = i ? 50 : 150;
+        p.reconstruction.tracks[i].known_cpu = true;
+    }
+    assert_true(ended(&p)->cpu_error == 0.5);
+    close_pair(&p);
+}
+
+static void a_total_of_something_that_never_was_is_wrong(void **state)
+{
+    (void)state;
+    struct pair p;
+    two_threads(&p);
+    p.reconstruction.tracks[0].totals.allocations = 5;
+    p.reconstruction.tracks[0].known_alloc = true;
+    assert_true(ended(&p)->alloc_error == 1);
+    close_pair(&p);
+}
+
 static void overhead_is_what_the_tracer_took_of_the_apps_cpu(void **state)
 {
     (void)state;
@@ -543,11 +593,14 @@ int main(void)
         cmocka_unit_test(the_largest_error_comes_first_and_methods_without_calls_are_left_out),
         cmocka_unit_test(blocked_time_counts_calls_that_blocked_and_nested_ones_once),
         cmocka_unit_test(a_thread_runs_until_it_blocks_and_from_its_release_on),
+        cmocka_unit_test(blocked_time_is_falsely_running_unless_it_is_shown_as_off_the_processor),
         cmocka_unit_test(a_waker_is_right_when_it_ended_a_wait_that_overlaps),
         cmocka_unit_test(a_waker_of_another_kind_of_wait_is_wrong),
         cmocka_unit_test(a_claimed_wait_within_another_is_a_part_of_it_unless_it_is_a_true_one),
         cmocka_unit_test(a_wait_that_timed_out_asks_for_no_waker),
         cmocka_unit_test(totals_are_compared_where_the_claim_knows_them),
+        cmocka_unit_test(errors_of_threads_do_not_cancel),
+        cmocka_unit_test(a_total_of_something_that_never_was_is_wrong),
         cmocka_unit_test(overhead_is_what_the_tracer_took_of_the_apps_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,6 +115,24 @@ static void lengths_are_compared_call_by_call(void **state)
     assert_true(score.call_error_ns == 2);
 }
 
+/* A tracer that sees no exceptions ends such a call with its caller. */
+static void a_call_that_an_exception_ended_has_no_length(void **state)
+{
+    (void)state;
+    uint32_t a = sim_tracks_name(&truth, "A");
+    sim_track_add(&truth, 1, 1, "main", true, 0);
+    for (uint64_t begin_ns = 0; begin_ns < 100; begin_ns += 50) {
+        sim_track_call(&truth, 0, begin_ns, a, SIM_CALL_METHOD);
+        sim_track_return(&truth, 0, begin_ns + 10, begin_ns == 0);
+    }
+    sim_track_end(&truth, 0, 100);
+    story(&reconstruction, 1, "main", "0 A 40 . 50 A 63 . 100 !");
+    set_names_in_view("A");
+    judge();
+    assert_int_equal(score.timed_calls, 1);
+    assert_int_equal(score.call_error_sum_ns, 3);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, no_tracks, drop_tracks)
@@ -124,6 +142,7 @@ int main(void)
         TEST(threads_that_are_not_followed_are_unseen_and_not_judged),
         TEST(what_is_shown_as_nothing_or_by_a_placeholder_is_unseen),
         TEST(lengths_are_compared_call_by_call),
+        TEST(a_call_that_an_exception_ended_has_no_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

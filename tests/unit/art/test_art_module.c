@@ -572,9 +572,24 @@ static void without_a_library_xz_is_not_supported(void **state)
                      STROBE_UNSUPPORTED);
 }
 
+static void nothing_is_copied_from_beyond_the_end_of_a_file(void **state)
+{
+    static const unsigned char bytes[16] = "0123456";
+    struct strobe_elf_source s = {.fd = -1, .bytes = bytes, .size = 8};
+    char to[8];
+    (void)state;
+    assert_true(strobe_elf_copy(&s, 4, to, 4));
+    assert_memory_equal(to, "456", 4);
+    assert_true(strobe_elf_copy(&s, 8, to, 0));
+    assert_false(strobe_elf_copy(&s, 4, to, 5));
+    assert_false(strobe_elf_copy(&s, 9, to, 0));
+    assert_false(strobe_elf_copy(&s, UINT64_MAX, to, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_copied_from_beyond_the_end_of_a_file),
         cmocka_unit_test(a_loaded_librarys_symbols_are_found_by_either_hash_table),
         cmocka_unit_test(what_is_not_defined_in_a_library_is_not_found),
         cmocka_unit_test(a_stripped_librarys_symbols_are_found_in_its_gnu_debugdata),

@@ -330,8 +330,78 @@ static void a_packed_table_that_is_cut_anywhere_is_read_up_to_there(void **state
     unload_all();
 }
 
+/* Returns the slots of a library, with the packed table that the caller has filled. */
+static struct found find_packed(struct library *l)
+{
+    add_dynamic(l->image, 0x60000011, offset_in(l->image, l->image->packed));
+    add_dynamic(l->image, 0x60000012, l->image->packed_used);
+    return find_slots(l);
+}
+
+static void the_offsets_of_a_packed_table_may_decrease(void **state)
+{
+    struct library *l = load_with_symbols();
+    (void)state;
+    begin_packed(l->image, 2, (int64_t)slot_offset(4));
+    pack(l->image, 2);
+    pack(l->image, BY_DELTA);
+    pack(l->image, -(int64_t)sizeof(void *));
+    for (int i = 3; i >= 2; i--)
+        pack(l->image, (int64_t)ELF64_R_INFO((unsigned long)i, DATA));
+    struct found f = find_packed(l);
+    assert_int_equal(f.count, 2);
+    assert_ptr_equal(f.slot[0].at, &l->slots[3]);
+    assert_ptr_equal(f.slot[1].at, &l->slots[2]);
+    unload_all();
+}
+
+static void the_addend_of_a_packed_group_ends_with_the_group(void **state)
+{
+    struct library *l = load_with_symbols();
+    (void)state;
+    begin_packed(l->image, 2, (int64_t)slot_offset(0));
+    pack(l->image, 1);
+    pack(l->image, BY_INFO | BY_ADDEND | ADDENDS);
+    pack(l->image, OTHER);
+    pack(l->image, 64);
+    pack(l->image, sizeof(void *));
+    pack(l->image, 1);
+    pack(l->image, BY_INFO);
+    pack(l->image, (int64_t)ELF64_R_INFO(2ul, DATA));
+    pack(l->image, sizeof(void *));
+    struct found f = find_packed(l);
+    assert_int_equal(f.count, 1);
+    assert_ptr_equal(f.slot[0].at, &l->slots[2]);
+    unload_all();
+}
+
+static void a_packed_group_ends_with_its_table(void **state)
+{
+    struct library *l = load_with_symbols();
+    (void)state;
+    begin_packed(l->image, 1, (int64_t)slot_offset(0));
+    pack(l->image, 2);
+    pack(l->image, BY_DELTA);
+    pack(l->image, sizeof(void *));
+    for (int i = 1; i <= 2; i++)
+        pack(l->image, (int64_t)ELF64_R_INFO((unsigned long)i, DATA));
+    assert_int_equal(find_packed(l).count, 1);
+    unload_all();
+}
+
+static void a_library_whose_names_do_not_end_has_no_slots(void **state)
+{
+    struct library *l = load_caller("a.so", "first", &first);
+    (void)state;
+    assert_int_equal(find_slots(l).count, 1);
+    l->image->names[sizeof l->image->names - 1] = 'x';
+    assert_int_equal(find_slots(l).count, 0);
+    unload_all();
+}
+
 static void what_is_behind_a_function_or_outside_the_library_is_no_slot(void **state)
 {
+    static void *stray = &first;
     struct library *l = load_with_symbols();
     struct image *m = l->image;
     (void)state;
@@ -340,7 +410,7 @@ static void what_is_behind_a_function_or_outside_the_library_is_no_slot(void **s
     m->rela[1] = relocation(2, OTHER);
     m->rela[2] = relocation(0, CALL);
     m->rela[3] = relocation(3, DATA);
-    m->rela[3].r_offset = 2 * PAGE;
+    m->rela[3].r_offset = (uintptr_t)&stray - (uintptr_t)m;
     m->rela[4] = relocation(4, DATA);
     m->rela[4].r_offset += 1;
     m->rela[5] = relocation(5, DATA);
@@ -516,6 +586,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(tables_without_addends_are_read),
         cmocka_unit_test(packed_tables_are_read_with_and_without_addends),
         cmocka_unit_test(a_packed_table_that_is_cut_anywhere_is_read_up_to_there),
+        cmocka_unit_test(the_offsets_of_a_packed_table_may_decrease),
+        cmocka_unit_test(the_addend_of_a_packed_group_ends_with_the_group),
+        cmocka_unit_test(a_packed_group_ends_with_its_table),
+        cmocka_unit_test(a_library_whose_names_do_not_end_has_no_slots),
         cmocka_unit_test(what_is_behind_a_function_or_outside_the_library_is_no_slot),
         cmocka_unit_test(slots_are_exchanged_and_read_only_again),
         cmocka_unit_test(the_slot_of_another_hooker_is_left_alone),

@@ -114,6 +114,21 @@ static void another_logger_of_pages_is_called_beside_ours_and_is_restored_afterw
     assert_int_equal(t->kind[STROBE_KIND_FREE].requests, 2);
 }
 
+static void another_logger_of_the_heap_is_called_beside_ours_and_is_restored_afterwards(void **state)
+{
+    (void)state;
+    malloc_logger = other_logger;
+    begin();
+    logged = 0;
+    app->free(app->malloc(8));
+    unsigned called = logged;
+    const struct strobe_reader_thread *t = end();
+    assert_int_equal(called, 2);
+    assert_ptr_equal((void *)malloc_logger, (void *)other_logger);
+    malloc_logger = NULL;
+    assert_int_equal(t->kind[STROBE_KIND_ALLOC].requests, 2); /* one of begin() */
+}
+
 static void calls_that_ask_about_files_and_sockets_are_scopes(void **state)
 {
     struct stat about;
@@ -211,6 +226,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pages_are_points_and_no_allocations_of_the_heap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_logger_of_pages_is_called_beside_ours_and_is_restored_afterwards,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_logger_of_the_heap_is_called_beside_ours_and_is_restored_afterwards,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(calls_that_ask_about_files_and_sockets_are_scopes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_a_word_is_a_scope_and_who_wakes_it_is_its_waker, set_up, tear_down),

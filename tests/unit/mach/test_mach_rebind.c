@@ -122,6 +122,17 @@ static void pointers_of_every_kind_lead_to_the_hooks_and_back_again(void **state
         assert_pointers(s, &first, &second, &third);
 }
 
+static void a_name_that_only_begins_alike_is_another_function(void **state)
+{
+    static const struct strobe_rebinding shorter = {"firs", &first_hook, &first};
+    static const struct strobe_rebinding longer = {"firsts", &first_hook, &first};
+    (void)state;
+    assert_int_equal(strobe_rebind_image(m.header, m.slide, &shorter, 1, made, ROOM, &made_count), STROBE_OK);
+    assert_int_equal(strobe_rebind_image(m.header, m.slide, &longer, 1, made, ROOM, &made_count), STROBE_OK);
+    assert_int_equal(made_count, 0);
+    assert_pointers(MACH_IMAGE_LAZY, &first, &second, &third);
+}
+
 static void constants_are_writable_only_while_they_are_written(void **state)
 {
     (void)state;
@@ -306,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pointers_of_every_kind_lead_to_the_hooks_and_back_again, map, unmap),
+        cmocka_unit_test_setup_teardown(a_name_that_only_begins_alike_is_another_function, map, unmap),
         cmocka_unit_test_setup_teardown(constants_are_writable_only_while_they_are_written, map, unmap),
         cmocka_unit_test_setup_teardown(a_lazy_pointer_is_hooked_before_it_is_bound_and_given_back_unbound, map, unmap),
         cmocka_unit_test_setup_teardown(a_pointer_that_somebody_else_has_changed_before_stays, map, unmap),
