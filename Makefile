@@ -340,7 +340,7 @@ explore: all | deps-test ## explores all interleavings of small programs in each
 include ci/lanes.mk ci/install.mk
 include sim/genuine/art.mk sim/fake/mach/mach.mk sim/player/mach/play.mk sim/player/virtual/virtual.mk
 include sim/player/probes/probes.mk
-include bench/bench.mk tests/genuine/genuine.mk
+include bench/bench.mk bench/gate/gate.mk tests/genuine/genuine.mk
 include engine/backend/sdk/bionic/android.mk tests/android/android.mk engine/backend/sdk/darwin/darwin.mk
 include tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
 # Programs that several suites build. Building them first avoids builds in parallel.

@@ -1,5 +1,4 @@
-# Rules of bench/: benchmarks (`make bench`), comparison with other tracers, and the instruction gate. Included by the
-# Makefile.
+# Rules of bench/: benchmarks (`make bench`), and comparison with other tracers. Included by the Makefile.
 
 CXX         ?= g++
 lab_bench   := bench/cases/bench_fiber.c bench/cases/bench_play.c bench/cases/bench_explore.c
@@ -10,7 +9,7 @@ costs_src   := $(wildcard bench/costs/*.c) sim/player/work.c
 peers_src   := bench/peers/main.c bench/peers/lttng.c bench/peers/uftrace.c
 bench_obj   := $(call obj,obj,$(bench_src)) $B/obj/bench/gbench.o
 sources     += $(bench_src) $(costs_src) $(peers_src) $(lab_bench) bench/lab.c bench/art.c bench/mach.c bench/main.c \
-               bench/gbench.cc bench/workload.c bench/gate.c bench/gate_lab.c
+               bench/gbench.cc bench/workload.c
 
 $B/obj/bench/gbench.o: bench/gbench.cc $B/flags | deps-bench
 	@mkdir -p $(@D)
@@ -65,32 +64,6 @@ bench-peers: ## compares costs with other tracers (LTTng-UST, uftrace); table, a
 run-peers: $B/bench/strobe-peers $B/bench/workload-pg
 	@bench/peers/peers.sh $^ $B/peers.json
 
-# ---- instruction counts
-#
-# tests/gate sets gate_driver, gate_lab and gate_planted, to build drivers with a slower engine.
-gate_driver ?= $B/bench/gate-driver
-gate_lab    ?= $B/bench/gate-lab
-gate_planted ?=
-
-gate_obj    := $(call obj,obj,bench/gate.c bench/stackgen.c tests/unit/support/session_builder.c)
-gate_key     = $(shell $(CC) -dumpmachine) $(notdir $(CC)) $(shell $(CC) -dumpfullversion -dumpversion) \
-               $(strip $(CPPFLAGS) $(CFLAGS) $(SAN:%=-fsanitize=%)) libc $(word 2,$(shell getconf GNU_LIBC_VERSION))
-run_gate     = bench/gate.py $(gate_driver),$(gate_lab) bench/baseline.json '$(strip $(gate_key))'
-
-$(gate_driver): $(gate_obj) $(gate_planted) $(libs) | deps-test
-	@mkdir -p $(@D)
-	$(call run,ld)$(link) -o $@ $^ $(trace_libs)
-
-$(gate_lab): $(call obj,sim,bench/gate_lab.c) $(gate_planted) $(sim_libs) | deps-test
-	@mkdir -p $(@D)
-	$(call run,ld)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
-
-gate: $(gate_driver) $(gate_lab) ## counts instructions of fixed drivers; fails when a count grows by more than 2 %
-	@$(run_gate)
-
-gate-update: $(gate_driver) $(gate_lab) ## stores the current counts as the baseline and prints the changes
-	@$(run_gate) --update
-
 bench_more := $(addprefix $B/bench/,strobe-bench-lab strobe-bench-art strobe-bench-mach strobe-costs workload)
 bench: $B/bench/strobe-bench $(bench_more) all ## runs all benchmarks; B/bench*.json, out/bench/
 	@$< -o $B/bench.json
@@ -113,4 +86,4 @@ calibrate: $B/bench/strobe-costs all ## compares virtual time with real threads:
 standing: all ## prints the score table of bench/README.md
 	@bench/standing.py $B/strobe table $(SCENARIOS)
 
-.PHONY: calibrate standing bench costs bench-peers run-peers gate gate-update
+.PHONY: calibrate standing bench costs bench-peers run-peers

@@ -22,7 +22,7 @@ passed=0 failed=0
 
 # gate DRIVER KEY [OPTION...]: runs the gate; leaves its output in $said and its exit status in $status.
 gate() {
-    said=$(bench/gate.py "$1" "$baseline" "$2" "${@:3}" 2>&1)
+    said=$(bench/gate/stored.py "$1" "$baseline" "$2" "${@:3}" 2>&1)
     status=$?
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts the instructions of fixed drivers under callgrind and compares them with a stored baseline.
 
-    gate.py DRIVER[,DRIVER...] BASELINE KEY [--update] [--mode MODE] [--tolerance PERCENT]
+    stored.py DRIVER[,DRIVER...] BASELINE KEY [--update] [--mode MODE] [--tolerance PERCENT]
 
 Each DRIVER runs once for each of its modes, or for MODE only. Callgrind counts only inside its function measured_MODE.
 KEY states the compiler and flags of the build. Counts of other builds are not comparable, so a baseline with another

@@ -3,7 +3,7 @@
  *     gate-driver intern | ring | diff | encode
  *     gate-driver modes
  *
- * gate.py counts the instructions of the function measured_MODE and its callees. */
+ * The gate counts the instructions of the function measured_MODE and its callees. */
 #include "bench/stackgen.h"
 #include "engine/base/error.h"
 

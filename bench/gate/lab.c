@@ -1,9 +1,9 @@
-/* Fixed work of the lab for counting instructions, as gate.c for the engine.
+/* Fixed work of the lab for counting instructions, as engine.c for the engine.
  *
  *     gate-lab parse | switch | play | explore
  *     gate-lab modes
  *
- * gate.py counts the instructions of the function measured_MODE and its callees, also on the virtual threads that it
+ * The gate counts the instructions of the function measured_MODE and its callees, also on the virtual threads that it
  * starts. */
 #include "engine/base/error.h"
 #include "engine/base/hint.h"
