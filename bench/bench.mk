@@ -65,13 +65,26 @@ run-peers: $B/bench/strobe-peers $B/bench/workload-pg
 	@bench/peers/peers.sh $^ $B/peers.json
 
 bench_more := $(addprefix $B/bench/,strobe-bench-lab strobe-bench-art strobe-bench-mach strobe-costs workload)
+# Each run appends its figures to out/bench/history.jsonl.
+bench_json := $(addprefix $B/,bench.json bench-lab.json bench-art-interpreted.json bench-art-quick.json bench-mach.json)
 bench: $B/bench/strobe-bench $(bench_more) all ## runs all benchmarks; B/bench*.json, out/bench/
+	@rm -f $(bench_json)
 	@$< -o $B/bench.json
 	@echo && $B/bench/strobe-bench-lab -o $B/bench-lab.json
 	@for mode in interpreted quick; do echo && $B/bench/strobe-bench-art -o $B/bench-art-$$mode.json $$mode; done
 	@echo && $B/bench/strobe-bench-mach -o $B/bench-mach.json
 	@mkdir -p out/bench
 	@echo && $B/bench/strobe-costs -o out/bench/costs.json
+	@bench/history.py append out/bench/history.jsonl "$$(git describe --always --dirty 2>/dev/null)" \
+	    $$(ls $(bench_json) 2>/dev/null)
+
+# uPlot draws the plots. npm carries it; the page contains it.
+HISTORY ?= out/bench/history.jsonl
+history: ## draws HISTORY (out/bench/history.jsonl), the figures of all runs of `make bench`, in out/history.html
+	@ci/npm-files $B/uplot uplot@1.6.32 dist \
+	    uPlot.iife.min.js=19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f \
+	    uPlot.min.css=df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04
+	@bench/history.py page '$(HISTORY)' $(or $(OUT),out/history.html) $B/uplot
 
 costs: $B/bench/strobe-costs all ## measures the costs that the simulator charges, into fixtures/costs/x86-64.json
 	@[ "$$(uname -m)" = x86_64 ] || { echo 'costs: needs an x86-64 machine'; exit 1; }
@@ -86,4 +99,4 @@ calibrate: $B/bench/strobe-costs all ## compares virtual time with real threads:
 standing: all ## prints the score table of bench/README.md
 	@bench/standing.py $B/strobe table $(SCENARIOS)
 
-.PHONY: calibrate standing bench costs bench-peers run-peers
+.PHONY: calibrate standing bench history costs bench-peers run-peers
