@@ -102,7 +102,7 @@ stress_src  := tests/explore/support/stress.c
 support_src := $(wildcard tests/unit/support/*.c)
 lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
 # Suites that test the tools instead of the engine. Target: test-tools.
-tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner)
+tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner) tests/gate/base.sh
 # Two long suites with a target each: programs and test-calibrate. No other suite runs beside them.
 own_target  := tests/programs/run.sh tests/calibrate/run.sh
 suites      := $(filter-out $(tool_suites) $(own_target),$(wildcard tests/*/run.sh)) tests/mutants/match.py
@@ -342,14 +342,14 @@ explore: all | deps-test ## explores all interleavings of small programs in each
 include ci/lanes.mk ci/install.mk
 include sim/genuine/art.mk sim/fake/mach/mach.mk sim/player/mach/play.mk sim/player/virtual/virtual.mk
 include sim/player/probes/probes.mk
-include bench/bench.mk tests/genuine/genuine.mk
+include bench/bench.mk bench/gate/gate.mk tests/genuine/genuine.mk
 include engine/backend/sdk/bionic/android.mk tests/android/android.mk engine/backend/sdk/darwin/darwin.mk
 include tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
 # Programs that several suites build. Building them first avoids builds in parallel.
 test: $B/genuine/make_traces $B/contract_art
-test-tools: $(gate_driver) $(gate_lab)
+test-tools: $(gate_programs)
 benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art $B/bench/strobe-bench-mach \
-         $B/bench/gate-driver $B/bench/gate-lab $B/bench/workload
+         $(gate_programs) $B/bench/workload
 
 # Compiles for warnings only, without output, for tests/compilers. By default it omits the sources that `make all`
 # compiles; READ=all includes them.

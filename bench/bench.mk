@@ -1,5 +1,4 @@
-# Rules of bench/: benchmarks (`make bench`), comparison with other tracers, and the instruction gate. Included by the
-# Makefile.
+# Rules of bench/: benchmarks (`make bench`), and comparison with other tracers. Included by the Makefile.
 
 CXX         ?= g++
 lab_bench   := bench/cases/bench_fiber.c bench/cases/bench_play.c bench/cases/bench_explore.c
@@ -10,7 +9,7 @@ costs_src   := $(wildcard bench/costs/*.c) sim/player/work.c
 peers_src   := bench/peers/main.c bench/peers/lttng.c bench/peers/uftrace.c
 bench_obj   := $(call obj,obj,$(bench_src)) $B/obj/bench/gbench.o
 sources     += $(bench_src) $(costs_src) $(peers_src) $(lab_bench) bench/lab.c bench/art.c bench/mach.c bench/main.c \
-               bench/gbench.cc bench/workload.c bench/gate.c bench/gate_lab.c
+               bench/gbench.cc bench/workload.c
 
 $B/obj/bench/gbench.o: bench/gbench.cc $B/flags | deps-bench
 	@mkdir -p $(@D)
@@ -65,40 +64,27 @@ bench-peers: ## compares costs with other tracers (LTTng-UST, uftrace); table, a
 run-peers: $B/bench/strobe-peers $B/bench/workload-pg
 	@bench/peers/peers.sh $^ $B/peers.json
 
-# ---- instruction counts
-#
-# tests/gate sets gate_driver, gate_lab and gate_planted, to build drivers with a slower engine.
-gate_driver ?= $B/bench/gate-driver
-gate_lab    ?= $B/bench/gate-lab
-gate_planted ?=
-
-gate_obj    := $(call obj,obj,bench/gate.c bench/stackgen.c tests/unit/support/session_builder.c)
-gate_key     = $(shell $(CC) -dumpmachine) $(notdir $(CC)) $(shell $(CC) -dumpfullversion -dumpversion) \
-               $(strip $(CPPFLAGS) $(CFLAGS) $(SAN:%=-fsanitize=%)) libc $(word 2,$(shell getconf GNU_LIBC_VERSION))
-run_gate     = bench/gate.py $(gate_driver),$(gate_lab) bench/baseline.json '$(strip $(gate_key))'
-
-$(gate_driver): $(gate_obj) $(gate_planted) $(libs) | deps-test
-	@mkdir -p $(@D)
-	$(call run,ld)$(link) -o $@ $^ $(trace_libs)
-
-$(gate_lab): $(call obj,sim,bench/gate_lab.c) $(gate_planted) $(sim_libs) | deps-test
-	@mkdir -p $(@D)
-	$(call run,ld)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
-
-gate: $(gate_driver) $(gate_lab) ## counts instructions of fixed drivers; fails when a count grows by more than 2 %
-	@$(run_gate)
-
-gate-update: $(gate_driver) $(gate_lab) ## stores the current counts as the baseline and prints the changes
-	@$(run_gate) --update
-
 bench_more := $(addprefix $B/bench/,strobe-bench-lab strobe-bench-art strobe-bench-mach strobe-costs workload)
+# Each run appends its figures to out/bench/history.jsonl.
+bench_json := $(addprefix $B/,bench.json bench-lab.json bench-art-interpreted.json bench-art-quick.json bench-mach.json)
 bench: $B/bench/strobe-bench $(bench_more) all ## runs all benchmarks; B/bench*.json, out/bench/
+	@rm -f $(bench_json)
 	@$< -o $B/bench.json
 	@echo && $B/bench/strobe-bench-lab -o $B/bench-lab.json
 	@for mode in interpreted quick; do echo && $B/bench/strobe-bench-art -o $B/bench-art-$$mode.json $$mode; done
 	@echo && $B/bench/strobe-bench-mach -o $B/bench-mach.json
 	@mkdir -p out/bench
 	@echo && $B/bench/strobe-costs -o out/bench/costs.json
+	@bench/history.py append out/bench/history.jsonl "$$(git describe --always --dirty 2>/dev/null)" \
+	    $$(ls $(bench_json) 2>/dev/null)
+
+# uPlot draws the plots. npm carries it; the page contains it.
+HISTORY ?= out/bench/history.jsonl
+history: ## draws HISTORY (out/bench/history.jsonl), the figures of all runs of `make bench`, in out/history.html
+	@ci/npm-files $B/uplot uplot@1.6.32 dist \
+	    uPlot.iife.min.js=19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f \
+	    uPlot.min.css=df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04
+	@bench/history.py page '$(HISTORY)' $(or $(OUT),out/history.html) $B/uplot
 
 costs: $B/bench/strobe-costs all ## measures the costs that the simulator charges, into fixtures/costs/x86-64.json
 	@[ "$$(uname -m)" = x86_64 ] || { echo 'costs: needs an x86-64 machine'; exit 1; }
@@ -113,4 +99,4 @@ calibrate: $B/bench/strobe-costs all ## compares virtual time with real threads:
 standing: all ## prints the score table of bench/README.md
 	@bench/standing.py $B/strobe table $(SCENARIOS)
 
-.PHONY: calibrate standing bench costs bench-peers run-peers gate gate-update
+.PHONY: calibrate standing bench history costs bench-peers run-peers

@@ -157,12 +157,16 @@ coverage: | deps-coverage ## tests with coverage; the report is out/coverage/ind
 	    LDFLAGS=--coverage tests
 	@ci/coverage $B-coverage out/coverage
 
-nightly: ## runs all nightly stages of .ci/run: tests, lanes and measurements (hours)
-	@.ci/run --nightly
+# SHARD=I/N divides the stages and their parts by measured time (ci/shards).
+nightly: ## runs all nightly stages of .ci/run: tests, lanes and measurements (hours); SHARD=I/N: a shard of them
+	@.ci/run --nightly $(if $(SHARD),--shard '$(SHARD)')
+
+nightly-times: ## takes the times that nightly runs measured, TIMES (out/ci/times), into ci/nightly.times
+	@ci/shards --refresh $(or $(TIMES),out/ci/times)
 
 deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-aar deps-darwin: | deps-unit
 	@ci/deps $(@:deps-%=%)
 
-.PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage nightly swarm \
-        mutants mutants-changed mutants-random \
+.PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage nightly \
+        nightly-times swarm mutants mutants-changed mutants-random \
         deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-aar deps-darwin

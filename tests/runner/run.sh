@@ -1,7 +1,7 @@
 #!/bin/bash
 # tests/run adds up the counts of suites and reports each kind of failure. .ci/run adds up the counts of stages.
 #
-# takes: 11 s
+# takes: 20 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 passed=0 failed=0
@@ -147,7 +147,8 @@ says 'a signal to tests/run ends its suites' 'status 130, left: '
 
 # ci SECONDS STAGES: runs .ci/run with these stages and this total time limit, in a separate tree.
 ci() {
-    mkdir -p "$dir/tree/.ci"
+    mkdir -p "$dir/tree/.ci" "$dir/tree/ci"
+    cp ci/junit "$dir/tree/ci/"
     printf 'slow:\n\t@echo begun; sleep 60\n' >"$dir/tree/Makefile"
     awk -v most="$1" -v stages="$2" '
         /^most=/ && !done { $0 = "most=" most }
@@ -172,6 +173,83 @@ next | 9 | echo 4 passed, 0 failed
 says 'all stages share one time limit' "ci: 'make slow' was ended after 1 s"
 says 'a stage without time left is a failure' 'ci: not begun, for the 1 s'
 says 'a stage without time left is counted' '0 passed, 2 failed, 0 skipped'
+
+# ---- results as JUnit XML
+
+mkdir -p "$dir/tree"
+suite_line='%-4s %-36s %4d passed %3d failed %3d skipped %6.1f s\n'
+printf "$suite_line" ok base/test_a 12 0 0 3.4 FAIL real 2 1 0 0.1 >"$dir/tree/said"
+ci 60 '
+plain | 9 | echo 3 passed, 0 failed
+suites | 9 | cat said
+fails | 9 | false
+'
+last=$(python3 - "$dir/tree/out/ci/junit.xml" <<'END'
+import sys
+import xml.etree.ElementTree as xml
+for case in xml.parse(sys.argv[1]).getroot().iter("testcase"):
+    print(case.get("classname"), case.get("name"), *(child.tag for child in case), end=";")
+END
+)
+says 'junit.xml has a case for each suite, and for each other stage' \
+    'plain plain;suites base/test_a;suites real failure;fails fails failure;'
+
+# ---- shards
+
+# shards COUNT: prints the units of all shards of the nightly stages, without `deps`.
+shards() {
+    local i
+    for ((i = 1; i <= $1; i++)); do .ci/run --nightly --shard "$i/$1" --list; done | grep -v '^deps ' | sort
+}
+
+whole=$(shards 1)
+for count in 2 3 12 40; do
+    last=$(diff <(echo "$whole") <(shards $count) && echo equal)
+    says "the union of $count shards is the whole" equal
+done
+last=$(.ci/run --nightly --list | sed -nE 's/^([a-z-]+) .*/\1/p' | grep -vx deps | sort)
+last=$(diff <(echo "$last") <(sed -E 's/[. ].*//' <<<"$whole" | sort -u) && echo equal)
+says 'each nightly stage is in a shard' equal
+last=$(grep -E '^fuzz' <<<"$whole" | sed -E 's/.*PART=([0-9/]+) .*/\1/' | sort | tr '\n' ' ')
+says 'a stage is divided into its parts' '1/6 2/6 3/6 4/6 5/6 6/6'
+last=$(.ci/run --nightly --shard 1/3 --list | head -n 1)
+says 'each shard installs packages' 'deps '
+for bad in 0/3 4/3 x 1/; do
+    last=$(.ci/run --nightly --shard $bad --list 2>&1; echo "status $?")
+    says "the shard $bad is refused" $'ci/shards: expected a shard I/N with 1 <= I <= N, or --refresh TIMES...\nstatus 2'
+done
+
+# The longest unit first, to the shard with the least time.
+cp ci/shards "$dir/shards"
+printf '# seconds\nlong 100\nsome 60\nmore 50\n' >"$dir/nightly.times"
+stages=$'more | 9 | m\nsome | 9 | s\nnew | 90 | n\nlong | 9 | l'
+last=$(for i in 1 2; do "$dir/shards" $i/2 <<<"$stages" | cut -d' ' -f1 | tr '\n' ' '; echo; done)
+says 'shards take about as long as each other' $'new long \nmore some '
+printf 'some 70\nfresh 5\n' >"$dir/times"
+last=$("$dir/shards" --refresh "$dir/times" >/dev/null; tr '\n' ';' <"$dir/nightly.times")
+says 'measured times replace stored ones' '# seconds;fresh 5;long 100;more 50;some 70;'
+echo 'some fast' >"$dir/times"
+last=$("$dir/shards" --refresh "$dir/times" 2>&1; echo "status $?")
+says 'a bad time is one line' $'times:1: expected `UNIT SECONDS`\nstatus 2'
+
+# parts COMMAND...: prints what the command prints in each of 3 parts, sorted; each line in how many parts.
+parts() {
+    for i in 1 2 3; do PART=$i/3 "$@" 2>&1; done | grep -oE '(part|fuzz_)[a-z0-9]+|fixtures/scenarios/[a-z]+' | sort |
+        uniq -c | awk '{ print $1 }' | sort -u
+}
+some=()
+for i in {1..7}; do
+    program "part$i" 'echo "[  PASSED  ] 1 test(s)."'
+    program "fuzz_p$i" 'echo "stat::number_of_executed_units: 1"'
+    some+=("$dir/part$i") fuzzers+=("$dir/fuzz_p$i")
+done
+last=$(B=$dir parts tests/run "${some[@]}")
+says 'each suite is in one of the parts' 1
+[[ $last == 1 ]] || says 'no suite is in two parts' 'one'
+last=$(B=$dir parts ci/fuzz 1 "${fuzzers[@]}")
+[[ $last == 1 ]] || says 'each fuzz program is in one of the parts' "one, not $last"
+last=$(B=$dir PART=4/3 tests/run "$dir/part1" 2>&1)
+says 'a bad part is refused' 'run: PART=4/3: expected I/N with 1 <= I <= N'
 
 echo "$passed passed, $failed failed"
 ((failed == 0))

@@ -1,10 +1,11 @@
-/* Fixed work of the lab for counting instructions, as gate.c for the engine.
+/* Fixed work of the lab for counting instructions, as engine.c for the engine.
  *
  *     gate-lab parse | switch | play | explore
  *     gate-lab modes
  *
- * gate.py counts the instructions of the function measured_MODE and its callees, also on the virtual threads that it
+ * The gate counts the instructions of the function measured_MODE and its callees, also on the virtual threads that it
  * starts. */
+#include "bench/gate/modes.h"
 #include "engine/base/error.h"
 #include "engine/base/hint.h"
 #include "sim/explore/access.h"
@@ -172,25 +173,11 @@ static void explore(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } modes[] = {
+    static const struct gate_mode modes[] = {
         {"parse", parse},
         {"switch", switches},
         {"play", play},
         {"explore", explore},
     };
-    bool list = argc == 2 && !strcmp(argv[1], "modes"), known = list;
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        if (list)
-            puts(modes[i].name);
-        else if (argc == 2 && !strcmp(argv[1], modes[i].name)) {
-            modes[i].run();
-            known = true;
-        }
-    }
-    if (!known)
-        fprintf(stderr, "usage: gate-lab parse | switch | play | explore | modes\n");
-    return known ? 0 : 2;
+    return gate_run_mode(modes, sizeof modes / sizeof *modes, argc, argv);
 }

@@ -3,7 +3,8 @@
  *     gate-driver intern | ring | diff | encode
  *     gate-driver modes
  *
- * gate.py counts the instructions of the function measured_MODE and its callees. */
+ * The gate counts the instructions of the function measured_MODE and its callees. */
+#include "bench/gate/modes.h"
 #include "bench/stackgen.h"
 #include "engine/base/error.h"
 
@@ -259,25 +260,11 @@ static void encode(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } modes[] = {
+    static const struct gate_mode modes[] = {
         {"intern", intern},
         {"ring", ring},
         {"diff", diff},
         {"encode", encode},
     };
-    bool list = argc == 2 && !strcmp(argv[1], "modes"), known = list;
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        if (list)
-            puts(modes[i].name);
-        else if (argc == 2 && !strcmp(argv[1], modes[i].name)) {
-            modes[i].run();
-            known = true;
-        }
-    }
-    if (!known)
-        fprintf(stderr, "usage: gate-driver intern | ring | diff | encode | modes\n");
-    return known ? 0 : 2;
+    return gate_run_mode(modes, sizeof modes / sizeof *modes, argc, argv);
 }

@@ -1,23 +1,25 @@
 #!/usr/bin/env python3
 """Counts the instructions of fixed drivers under callgrind and compares them with a stored baseline.
 
-    gate.py DRIVER[,DRIVER...] BASELINE KEY [--update] [--mode MODE] [--tolerance PERCENT]
+    stored.py DRIVER[,DRIVER...] BASELINE KEY [--update] [--mode MODE] [--tolerance PERCENT]
 
 Each DRIVER runs once for each of its modes, or for MODE only. Callgrind counts only inside its function measured_MODE.
-KEY states the compiler and flags of the build. Counts of other builds are not comparable, so a baseline with another
-key is not compared.
+KEY states the compiler and flags of the build. Counts of other builds are not comparable: with another key each mode
+is a skip, and `make gate BASE=COMMIT` compares (base.py).
 
-Exit status 0: no count grew beyond the tolerance, or nothing was compared; 1: a count did; 2: a driver could not run.
+The last line is `N passed, N failed, N skipped`. Exit status 0: no count grew beyond the tolerance, or all were
+skipped; 1: a count grew; 2: a driver could not run.
 """
 import argparse
 import collections
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
+
+import callgrind
 
 ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
 SHOWN = 5
@@ -26,38 +28,6 @@ SHOWN = 5
 def die(text):
     print(f"gate: {text}", file=sys.stderr)
     sys.exit(2)
-
-
-def self_counts(path):
-    """Returns the self instructions of each function in a callgrind file (valgrind manual, 'Callgrind Format')."""
-    counts = collections.Counter()
-    names = {}
-
-    def plain(name):
-        return re.sub(r"'\d+$", "", name.strip())   # callgrind numbers the levels of a recursion
-
-    function = None
-    inclusive_next = False
-    with open(path) as lines:
-        for line in lines:
-            named = re.match(r"fn=\((\d+)\)(?: (.*))?", line)
-            if named:
-                number, name = named.groups()
-                if name:
-                    names[number] = plain(name)
-                function = names[number]
-            elif line.startswith("cfn=") or line.startswith("cfni="):
-                callee = re.match(r"cfni?=\((\d+)\) (.*)", line)
-                if callee:
-                    names[callee.group(1)] = plain(callee.group(2))
-            elif line.startswith("calls="):
-                inclusive_next = True
-            elif re.match(r"[+\-*\d]", line):
-                if not inclusive_next and function:
-                    fields = line.split()
-                    counts[function] += int(fields[1]) if len(fields) > 1 else 0
-                inclusive_next = False
-    return counts
 
 
 def modes_of(driver):
@@ -77,7 +47,10 @@ def count(driver, mode, folder):
     run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
     if run.returncode:
         die(f"{' '.join(command)}: exit status {run.returncode}: {run.stderr.strip()}")
-    counts = {name: n for name, n in self_counts(out).items() if n}
+    counts = collections.Counter()
+    for (_, name), n in callgrind.read_profile(out).items():
+        counts[name] += n
+    counts = dict(counts)
     if not counts:
         die(f"{mode}: nothing was counted; is measured_{mode} a function of {driver}?")
     return counts
@@ -116,6 +89,15 @@ def write_baseline(path, key, counts):
         f.write("\n")
 
 
+def skip_all(a, stored):
+    """Prints what was not compared, and why."""
+    modes = [mode for driver in a.driver.split(",") for mode in modes_of(os.path.abspath(driver))]
+    print(f"skipped: {', '.join(modes)}: the baseline is of '{stored['key'] if stored else 'nothing yet'}',"
+          f" this build is '{a.key}'; `make gate BASE=COMMIT` compares with a commit")
+    print(f"0 passed, 0 failed, {len(modes)} skipped")
+    return 0
+
+
 def main():
     p = argparse.ArgumentParser(usage=__doc__)
     p.add_argument("driver")
@@ -132,9 +114,7 @@ def main():
     if a.update and a.mode:
         die("--update stores all modes")
     if not a.update and not same_key:
-        print(f"gate: skipped, nothing compared: the baseline is of '{stored['key'] if stored else 'nothing yet'}',"
-              f" this build is '{a.key}'")
-        return 0
+        return skip_all(a, stored)
     counts = {}
     with tempfile.TemporaryDirectory() as folder:
         for driver in map(os.path.abspath, a.driver.split(",")):
@@ -157,9 +137,8 @@ def main():
     if grew:
         print(f"gate: FAILED: {', '.join(grew)} grew by more than {a.tolerance:g} %. If that is meant,"
               " `make gate-update` stores the new counts.")
-        return 1
-    print("gate: passed")
-    return 0
+    print(f"{len(counts) - len(grew)} passed, {len(grew)} failed, 0 skipped")
+    return 1 if grew else 0
 
 
 sys.exit(main())
