@@ -323,6 +323,8 @@ tests: all units $(if $(filter no,$(STRESS)),,$B/stress)
 test: tests | deps-test ## runs the tests: unit tests, whole-command suites, style
 	@B=$B tests/run $(unit_bin) $(suites)
 
+test-programs: ; @printf '%s\n' $(unit_bin) $(suites)
+
 test-tools: all | deps-test ## tests clang, README's commands, the runner, the gate, the mutant harness
 	@B=$B tests/run $(tool_suites)
 
@@ -373,8 +375,8 @@ help: ## prints this list
 
 FORCE:
 
-.PHONY: all run figures unit units read benches sources stress tests test test-tools test-calibrate explore clean help \
-        FORCE programs deps-build deps-unit deps-run deps-test deps-deb deps-programs deps-programs-full
+.PHONY: all run figures unit units read benches sources stress tests test test-programs test-tools test-calibrate \
+        explore clean help FORCE programs deps-build deps-unit deps-run deps-test deps-deb deps-programs deps-programs-full
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:

@@ -116,8 +116,8 @@ SEED           ?= 1
 # Seconds after which `mutants-changed` begins no further mutant. One that runs by then may take half a minute more.
 MUTANT_SECONDS ?= 140
 
-mutants: $B/strobe-lab | deps-test ## runs known-bad variants: tests must fail. SHARD=I/N runs a part of them
-	@B=$B tests/mutants/run.sh --all $(addprefix --shard ,$(SHARD))
+mutants: $B/strobe-lab | deps-test ## runs known-bad variants: tests must fail. PART=I/N runs a part of them
+	@B=$B env -u PART tests/mutants/run.sh --all $(addprefix --shard ,$(PART))
 
 mutants-changed: $B/strobe-lab | deps-test ## those whose file or test changed since BASE (default: since main)
 	@B=$B tests/mutants/run.sh --changed '$(BASE)' --seconds $(MUTANT_SECONDS)

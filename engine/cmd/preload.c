@@ -31,12 +31,21 @@ bool strobe_library_find(const char *name, char *out, size_t out_bytes)
     return false;
 }
 
+static const char splits_names[] = " :\t\n"; /* characters at which LD_PRELOAD is split */
+
+const char *strobe_plain_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+    bool fits = folder && *folder && !strpbrk(folder, splits_names) && strlen(folder) < STROBE_PLAIN_BYTES - 32;
+    return fits ? folder : "/tmp";
+}
+
 bool strobe_preload_give_name(struct strobe_plain_name *p, char *library, size_t library_bytes)
 {
     p->folder[0] = '\0';
-    if (!strpbrk(library, " :\t\n"))
+    if (!strpbrk(library, splits_names))
         return true;
-    strcpy(p->folder, "/tmp/strobe-XXXXXX");
+    snprintf(p->folder, sizeof p->folder, "%s/strobe-XXXXXX", strobe_plain_folder());
     if (!mkdtemp(p->folder)) {
         p->folder[0] = '\0';
         return false;

@@ -15,9 +15,13 @@ bool strobe_library_find(const char *name, char *out, size_t out_bytes);
 
 /* The dynamic linker splits LD_PRELOAD at blanks and colons, and has no quoting. A path that contains one is reached
  * through a symbolic link with a plain name, which exists from give to drop. */
+enum { STROBE_PLAIN_BYTES = 512 };
 struct strobe_plain_name {
-    char folder[32], link[64];
+    char folder[STROBE_PLAIN_BYTES], link[STROBE_PLAIN_BYTES + 32];
 };
+
+/* The directory of such links: $TMPDIR, or /tmp when it is not set, contains a blank or a colon, or is too long. */
+const char *strobe_plain_folder(void);
 
 /* Changes `library` to the plain name when it needs one. Returns false, with errno, when no link can be made; the
  * caller calls drop in any case. */

@@ -145,7 +145,7 @@ int strobe_record_run(const char *path, char **argv, const char *session, const 
         return strobe_complain("libstrobe-preload.so: not found beside the command nor in ../lib/strobe");
     if (!strobe_preload_give_name(&plain, library, sizeof library)) {
         strobe_preload_drop_name(&plain);
-        return strobe_complain("/tmp: cannot make a link there: %s", strerror(errno));
+        return strobe_complain("%s: cannot make a link there: %s", strobe_plain_folder(), strerror(errno));
     }
     struct launch l = {path, library, session, only, argv};
     int status = run_launched(&l, wait_status);

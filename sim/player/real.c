@@ -245,7 +245,7 @@ static enum strobe_status run_preloaded(const struct job *j)
         return job_fail(j, STROBE_IO, "libstrobe-preload.so", "not found beside the command nor in ../lib/strobe");
     enum strobe_status status = strobe_preload_give_name(&plain, library, sizeof library)
                                     ? run_child(j, true, library)
-                                    : job_fail(j, STROBE_IO, "/tmp", strerror(errno));
+                                    : job_fail(j, STROBE_IO, strobe_plain_folder(), strerror(errno));
     strobe_preload_drop_name(&plain);
     return status;
 }

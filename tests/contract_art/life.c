@@ -10,8 +10,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { ROUNDS = 200, BUSY_MS = 400 };
+enum { ROUNDS = 200, BUSY_SAMPLES = 20 };
 
 static void pause_ms(int ms)
 {
@@ -225,15 +226,25 @@ static void a_thread_that_lives_on_has_the_name_it_had_at_the_end(struct contrac
 
 /* ---- the sampler ---- */
 
+static _Atomic bool calculates_on;
+static _Atomic uint32_t calculating_tid;
+
 static void calculates(struct strobe_jni *env, void *name)
 {
-    struct timespec begin, now;
     prctl(PR_SET_NAME, name);
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    do {
+    calculating_tid = (uint32_t)gettid();
+    do
         java_static(env, "Main", "busy", "(I)I", (union strobe_jvalue[]){{.i = 1000000}});
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < BUSY_MS);
+    while (calculates_on);
+}
+
+/* Lets the thread calculate until it has been sampled so often. */
+static void end_when_sampled(const struct capture *k, struct java_thread *t)
+{
+    while (capture_count_async(k, calculating_tid) < BUSY_SAMPLES)
+        pause_ms(1);
+    calculates_on = false;
+    java_thread_join(t);
 }
 
 struct async {
@@ -262,12 +273,13 @@ static void a_thread_that_calculates_is_sampled_though_it_meets_no_hook(struct c
     config.interval_other_ns = 1000000;
     if (!capture_begin(c, &config, &k))
         return;
+    calculates_on = true;
     java_thread_start(&t, c->art.vm, calculates, "busy");
-    java_thread_join(&t);
+    end_when_sampled(&k, &t);
     capture_end(&k);
     struct async a = {&k, capture_thread(&k, "busy"), 0, 0};
     capture_visit(&k, count_async, &a);
-    CHECK(c, a.samples >= 10 && a.in_busy >= a.samples * 9 / 10, "%d samples, %d of them in Main.busy", a.samples,
+    CHECK(c, a.samples >= BUSY_SAMPLES && a.in_busy >= a.samples * 9 / 10, "%d samples, %d of them in Main.busy", a.samples,
           a.in_busy);
     capture_drop(&k);
 }
@@ -280,11 +292,12 @@ static void a_thread_from_before_is_found(struct contract *c)
     struct java_thread t;
     capture_config(&config);
     config.async_interval_ns = 2000000;
+    calculates_on = true;
     java_thread_start(&t, c->art.vm, calculates, "before");
     pause_ms(20);
     if (!capture_begin(c, &config, &k))
         return;
-    java_thread_join(&t);
+    end_when_sampled(&k, &t);
     capture_end(&k);
     CHECK(c, capture_thread(&k, "before") != UINT32_MAX, "no thread of that name");
     CHECK(c, capture_thread(&k, "strobe-sampler") == UINT32_MAX, "the engine's own is left out");

@@ -164,7 +164,7 @@ static void wait_for_a_moment(struct strobe_jni *env, struct stage *s)
 {
     java_enter(env, s->lock);
     s->cue = 1;
-    java_wait(env, s->lock, STAGE_PAUSE_MS);
+    java_wait(env, s->lock, STAGE_PATIENCE_MS);
     java_exit(env, s->lock);
 }
 
@@ -172,7 +172,8 @@ static void hold_meanwhile(struct strobe_jni *env, struct stage *s)
 {
     stage_await(s, 1);
     java_enter(env, s->lock);
-    stage_pause(3 * STAGE_PAUSE_MS);
+    stage_await_wait(s, "waiter", STROBE_KIND_MONITOR);
+    stage_pause(STAGE_PAUSE_MS);
     java_exit(env, s->lock);
 }
 

@@ -135,6 +135,16 @@ static const struct plant {
     {"task_threads", plant_list},
 };
 
+void planted_mutex_hold(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+void planted_mutex_free(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
+
 static void (*chosen)(void);
 
 void planted_choose(void)

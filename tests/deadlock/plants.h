@@ -10,6 +10,10 @@
 /* Reads the environment. Call it before a thread is suspended. */
 void planted_choose(void);
 
+/* Lock and unlock the mutex of the plant pthread_mutex_lock. */
+void planted_mutex_hold(void);
+void planted_mutex_free(void);
+
 /* Makes the selected call. */
 void planted_call(void);
 

@@ -11,7 +11,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { WORKERS = 2, BLOCK_BYTES = 2000, NS_PER_MS = 1000000, SAMPLER_ALONE = (1u << STROBE_MACH_USES) - 1 };
+enum {
+    WORKERS = 2,
+    BLOCK_BYTES = 2000,
+    NS_PER_MS = 1000000,
+    HOLD_ROUNDS = 1000000,
+    FREE_US = 100,
+    SAMPLER_ALONE = (1u << STROBE_MACH_USES) - 1
+};
 
 static struct fake_mach_app *app;
 static _Atomic int over;
@@ -22,6 +29,20 @@ static void *allocate(void *unused)
     prctl(PR_SET_NAME, "worker");
     while (!over)
         app->free(app->malloc(BLOCK_BYTES));
+    return unused;
+}
+
+/* Holds the mutex of the plant pthread_mutex_lock nine tenths of the time. */
+static void *hold_mutex(void *unused)
+{
+    prctl(PR_SET_NAME, "worker");
+    while (!over) {
+        planted_mutex_hold();
+        for (volatile int i = 0; i < HOLD_ROUNDS; i++)
+            continue;
+        planted_mutex_free();
+        app->usleep(FREE_US);
+    }
     return unused;
 }
 
@@ -64,18 +85,20 @@ static bool in_order(const char *path)
 int deadlock_main(int argc, char **argv)
 {
     pthread_t workers[WORKERS];
+    bool holds = getenv("DEADLOCK_HOLD");
+    int count = holds ? 1 : WORKERS;
     if (argc != 3)
         return 2;
     app = fake_mach_app();
     planted_choose();
     if (!begin(argv[1]))
         return 2;
-    for (int i = 0; i < WORKERS; i++)
-        if (app->pthread_create(&workers[i], NULL, allocate, NULL) != 0)
+    for (int i = 0; i < count; i++)
+        if (app->pthread_create(&workers[i], NULL, holds ? hold_mutex : allocate, NULL) != 0)
             return 2;
     app->usleep((useconds_t)strtoul(argv[2], NULL, 10) * 1000);
     over = 1;
-    for (int i = 0; i < WORKERS; i++)
+    for (int i = 0; i < count; i++)
         app->pthread_join(workers[i], NULL);
     strobe_mach_stop();
     return in_order(argv[1]) ? 0 : 1;

@@ -3,7 +3,8 @@
 #define STROBE_DEADLOCK_WINDOW_H
 
 /* The main function, deadlock FILE MS: records a session into FILE while two threads allocate for MS, and prints how
- * often and for how long the sampler stopped a thread. Returns 0 when the session is consistent. */
+ * often and for how long the sampler stopped a thread. With DEADLOCK_HOLD in the environment one thread holds a
+ * mutex instead. Returns 0 when the session is consistent. */
 int deadlock_main(int argc, char **argv);
 
 #endif

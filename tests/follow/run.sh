@@ -8,22 +8,10 @@
 # takes: 9 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-B=$(realpath "${B:-build}")
+. tests/support/suite.sh
 strobe=$B/strobe
 here=$PWD/tests/follow
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
-passed=0 failed=0
-
-pass() {
-    ((passed++))
-}
-
-fail() {
-    ((failed++))
-    printf 'FAIL %s\n' "$*"
-}
 
 # check NAME WANTED FOUND: passes when both texts are equal.
 check() {
@@ -235,5 +223,4 @@ wait $recorder
 check 'the program handles an interrupt as without Strobe' $'3 on\ncaught' "$? $(<i.out)"
 check 'an interrupted recording has its trace' '3 i.perfetto-trace' "$(processes i) $(echo i.*trace)"
 
-printf '%d passed, %d failed\n' $passed $failed
-exit $((failed > 0))
+end_suite

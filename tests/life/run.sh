@@ -9,28 +9,11 @@
 # takes: 28 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-B=$(realpath "${B:-build}")
+. tests/support/suite.sh
 strobe=$B/strobe
 here=$PWD/tests/life
 own=$B/tests/life
-work=$(mktemp -d)
 rounds=${ROUNDS:-5}
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0 skipped=0
-
-pass() {
-    ((passed++))
-}
-
-fail() {
-    ((failed++))
-    printf 'FAIL %s\n' "$*"
-}
-
-skip() {
-    ((skipped++))
-    printf 'SKIP %s\n' "$*"
-}
 
 mkdir -p "$own"
 # build NAME [OPTIONS]: compiles NAME.c with these options.
@@ -214,7 +197,7 @@ sanitized() {
         if ! command -v "$compiler" >/dev/null ||
             ! "$compiler" -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -pthread -o "$bin" \
                 "$here/sanitized.c" $options 2>"$work/cc.err"; then
-            skip "sanitized_as_bare_$name: $compiler cannot build it here"
+            skip "sanitized_as_bare_$name" "$compiler cannot build it here"
             continue
         fi
         export LD_LIBRARY_PATH=$libraries
@@ -328,5 +311,4 @@ cancelled() {
 
 tables=(ends ends_in_traces restricted sanitized signals cancelled)
 for table in "${@:-${tables[@]}}"; do $table; done
-printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
-((failed == 0))
+end_suite

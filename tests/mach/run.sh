@@ -7,24 +7,9 @@
 # takes: 5 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-B=$(realpath "${B:-build}")
+. tests/support/suite.sh
 strobe=$B/strobe
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work
-passed=0 failed=0
-
-# check NAME COMMAND...: passes when the command succeeds. Prints the command's output when it fails.
-check() {
-    local name=$1
-    shift
-    if "$@" >"$work/check.out" 2>&1; then
-        ((passed++))
-    else
-        ((failed++))
-        echo "FAIL $name: $(head -n 3 "$work/check.out" | tr '\n' ' ')"
-    fi
-}
 
 # play RUN SCENARIO ARGUMENT...: plays the scenario; leaves the files of the run in the folder RUN.
 play() {
@@ -191,5 +176,4 @@ check 'the player calls no lock or wait of the C library' lab_answers_all_locks
 
 check 'no file is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
 
-echo "$passed passed, $failed failed, 0 skipped"
-((failed == 0))
+end_suite

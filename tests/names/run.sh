@@ -6,22 +6,10 @@
 # takes: 13 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-B=$(realpath "${B:-build}")
+. tests/support/suite.sh
 strobe=$B/strobe
 here=$PWD/tests/names
 own=$B/tests/names
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0 skipped=0
-
-pass() {
-    ((passed++))
-}
-
-fail() {
-    ((failed++))
-    printf 'FAIL %s\n' "$*"
-}
 
 mkdir -p "$own"
 build() {
@@ -122,8 +110,7 @@ if command -v node >/dev/null; then
     at_least 20 nodedump 'JS:*digest'
     rm -f "/tmp/perf-$(sed -n 's/^process \([0-9]*\),.*/\1/p' "$work/nodedump.txt").map"
 else
-    ((skipped++))
-    echo "SKIP node is not installed"
+    skip 'generated code of node' 'node is not installed'
 fi
 
 # ---- libraries
@@ -168,5 +155,4 @@ record compute "$own/syscalls" compute
 at_least 50 compute 'compute  ['
 no_calls compute
 
-echo "$passed passed, $failed failed, $skipped skipped"
-((failed == 0))
+end_suite

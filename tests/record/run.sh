@@ -7,26 +7,10 @@
 # takes: 35 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-B=$(realpath "${B:-build}")
+. tests/support/suite.sh
 strobe=$B/strobe
 here=$PWD/tests/record
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0 skipped=0
-
-pass() {
-    ((passed++))
-}
-
-fail() {
-    ((failed++))
-    printf 'FAIL %s\n' "$*"
-}
-
-skip() {
-    ((skipped++))
-    printf 'SKIP %s\n' "$*"
-}
+draw_seed
 
 # balanced SESSION: the accounting of the session is consistent, according to its report.
 balanced() {
@@ -110,7 +94,7 @@ END
 then
     pass
 elif (($? == 3)); then
-    skip "CPU clocks don't tick here: releases are not timed"
+    skip "CPU clocks don't tick here" "releases are not timed"
 else
     fail "the time of posts that wake a thread belongs to [unlock]: $(head -c 300 "$work/hand_over.json")"
 fi
@@ -214,7 +198,7 @@ except ValueError as e:
 sys.exit(7)
 PY
 real() {
-    if command -v "$2" >/dev/null; then same "$1" "${@:4}" -- "$2" "${ARGS[@]}"; else skip "$1: no $2 here"; fi
+    if command -v "$2" >/dev/null; then same "$1" "${@:4}" -- "$2" "${ARGS[@]}"; else skip "$1" "no $2 here"; fi
 }
 seq 1 200000 >"$work/numbers"
 ARGS=(-T2 -3 -c "$work/numbers") real xz_compresses_alike xz ''
@@ -231,14 +215,15 @@ ARGS=(-c 'set -e; git init -q .; git config user.name n; git config user.email e
 ARGS=(diff --no-index --stat "$work/numbers" "$work/threads.py") real git_alone_behaves_alike git ''
 
 redis_alike() {
-    local port=$((20000 + RANDOM % 20000)) server tries=0
-    "$@" redis-server --port $port --save '' --appendonly no --daemonize no --logfile "$work/redis.log" --dir "$work" &
+    local socket=$work/redis.sock server tries=0
+    "$@" redis-server --port 0 --unixsocket "$socket" --save '' --appendonly no --daemonize no \
+        --logfile "$work/redis.log" --dir "$work" &
     server=$!
-    until redis-cli -p $port ping >/dev/null 2>&1 || ((++tries > 100)); do sleep 0.05; done
-    redis-benchmark -p $port -n 3000 -c 5 -t set,get,lpush -q >/dev/null 2>&1
-    redis-cli -p $port set key value
-    redis-cli -p $port llen mylist
-    redis-cli -p $port shutdown nosave
+    until redis-cli -s "$socket" ping >/dev/null 2>&1 || ((++tries > 100)); do sleep 0.05; done
+    redis-benchmark -s "$socket" -n 3000 -c 5 -t set,get,lpush -q >/dev/null 2>&1
+    redis-cli -s "$socket" set key value
+    redis-cli -s "$socket" llen mylist
+    redis-cli -s "$socket" shutdown nosave
     wait $server
     echo "status $?"
 }
@@ -252,7 +237,7 @@ if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; 
     fi
     reports '"sampled": [1-9]' redis_server_is_sampled
 else
-    skip "redis_server_behaves_alike: no redis-server or redis-benchmark here"
+    skip "redis_server_behaves_alike" "no redis-server or redis-benchmark here"
 fi
 
 # ---- scripts, exec, ends
@@ -275,6 +260,18 @@ if [[ $out == 'it works' && -s "$work/a path with: blanks/a trace.perfetto-trace
 else
     fail "paths with blanks and colons: $out"
 fi
+# The program lists the link that the dynamic linker loads the library by. It is in TMPDIR when that path can be read.
+for folder in "$work/links" "$work/links: two"; do
+    mkdir -p "$folder"
+    [[ $folder == *:* ]] && expected=0 || expected=1
+    found=$(cd "$work/a path with: blanks" && TMPDIR=$folder ./strobe record -f -q -o t.perfetto-trace -- \
+        find "$folder" -name libstrobe-preload.so 2>&1 | wc -l)
+    if [[ $found == "$expected" && -z $(ls "$folder") ]]; then
+        pass
+    else
+        fail "links to the library in $folder: $found, expected $expected"
+    fi
+done
 
 "$strobe" record -f --no-convert -o "$work/d.strobe" --delay 10s -- "$own/cancel_and_jump" >/dev/null 2>&1
 if balanced "$work/d.strobe" && grep -q '"paused": [1-9]' "$work/report.json"; then
@@ -348,7 +345,7 @@ refuses() {
 }
 : >"$work/empty"
 printf 'int main(void) { return 0; }\n' >"$work/s.c"
-${CC:-gcc} -static -o "$work/static" "$work/s.c" 2>/dev/null || skip "static programs cannot be linked here"
+${CC:-gcc} -static -o "$work/static" "$work/s.c" 2>/dev/null || skip static_programs "they cannot be linked here"
 cp /bin/true "$work/setuid" && chmod 4755 "$work/setuid"
 chmod +x "$work/empty"
 refuses a_missing_program 'no such program' "$strobe" record -o "$work/r.perfetto-trace" -- no-such-program-anywhere
@@ -370,7 +367,7 @@ if mkdir "$work/full" && mount -t tmpfs -o size=1m tmpfs "$work/full" 2>/dev/nul
     if [[ -z $(ls "$work/full") ]]; then pass; else fail "a refusal on a full disk leaves no file"; fi
     umount "$work/full"
 else
-    skip "a_full_disk: mounting a small file system needs root"
+    skip "a_full_disk" "mounting a small file system needs root"
 fi
 
 # A write to a mapped block for which the disk has no room would kill the program. Strobe reserves all blocks before the
@@ -389,12 +386,12 @@ if mount -t tmpfs -o size=280m tmpfs "$work/full" 2>/dev/null; then
     fi
     umount "$work/full"
 else
-    skip "a_program_fills_the_disk: mounting a small file system needs root"
+    skip "a_program_fills_the_disk" "mounting a small file system needs root"
 fi
 
 # Each thread takes three page faults by itself, and three for its recording. Without large pages it takes two more.
 if grep -q '\[never\]' /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null; then
-    skip "page_faults: large pages are off here"
+    skip "page_faults" "large pages are off here"
 elif ${CC:-gcc} -D_GNU_SOURCE -I. -O2 -fno-omit-frame-pointer -pthread -o "$work/many" \
     tests/programs/src/many_threads.c; then
     faults=$(python3 -c 'import resource, subprocess, sys
@@ -505,5 +502,4 @@ for ((i = 0; i < kills; i++)); do
 done 2>/dev/null
 if ((bad == 0)); then pass; else fail "a session survives kill -9 at any time: $bad of $kills did not"; fi
 
-printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
-exit $((failed > 0))
+end_suite

@@ -1,5 +1,6 @@
 #!/bin/bash
-# tests/run adds up the counts of suites and reports each kind of failure. .ci/run adds up the counts of stages.
+# tests/run adds up the counts of suites, judges skips and temporary files, and reports each kind of failure. .ci/run
+# adds up the counts of stages.
 #
 # takes: 20 s
 set -u
@@ -7,8 +8,16 @@ cd "$(dirname "$0")/../.." || exit 2
 passed=0 failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-export LIMIT=2 LOGS=$dir/log
-unset WRAP JOBS
+export LIMIT=2 LOGS=$dir/log SKIPS=$dir/list
+unset WRAP JOBS CI
+mkdir "$dir/tmp"
+export TMPDIR=$dir/tmp
+cat >"$SKIPS" <<'LIST'
+# a comment
+*good: no perf* | true | perf is a package
+*good: no gdb* | ! command -v bash | a machine without bash has no gdb
+*skips: a_test_* | [[ $B == */tmp.* ]] | depends on the build
+LIST
 
 # script NAME TEXT: makes a suite that is a script.
 script() {
@@ -49,7 +58,7 @@ says() {
     fi
 }
 
-script good 'echo "3 passed, 0 failed, 2 skipped"; echo "skipped: no perf"'
+script good 'echo "3 passed, 0 failed, 2 skipped"; echo "skipped: no perf"; echo "SKIP no perf, again"'
 script old 'echo "9 passed, 9 failed"; echo "4 passed, 0 failed"'
 script bad 'echo "FAIL x"; echo "2 passed, 1 failed"; exit 1'
 script mute 'exit 0'
@@ -58,10 +67,11 @@ script dies 'echo "5 passed, 0 failed"; kill -SEGV $$'
 script hangs 'echo "5 passed, 0 failed"; sleep 60'
 program groups 'echo "[  PASSED  ] 4 test(s)."; echo "[  PASSED  ] 6 test(s)."'
 program broken 'echo "[  PASSED  ] 4 test(s)."; echo "[  FAILED  ] 2 test(s), listed below:"; exit 2'
-program skips 'echo "[  PASSED  ] 1 test(s)."; echo "[  SKIPPED ] 2 test(s), listed below:"'
+program skips 'echo "[  PASSED  ] 1 test(s)."; echo "[  SKIPPED ] 2 test(s), listed below:"
+    for i in 1 2; do echo "[  SKIPPED ] a_test_of_one"; echo "[  SKIPPED ] a_test_of_another"; done'
 
 expect 'adds up the counts of suites' 0 '17 passed, 0 failed, 2 skipped' good/run.sh old/run.sh groups
-says 'prints the reason of a skipped test' 'skipped: no perf'
+says 'prints the reason of a skipped test' 'SKIP no perf, again'
 script counted 'echo "$2 passed, 0 failed"'
 expect 'a script may have arguments' 0 '7 passed, 0 failed, 0 skipped' 'counted/run.sh these 7'
 expect 'counts failures of a script' 1 '5 passed, 1 failed, 2 skipped' good/run.sh bad/run.sh
@@ -75,6 +85,55 @@ expect 'a crash is a failure' 1 '5 passed, 1 failed, 0 skipped' dies/run.sh
 expect 'a hang is a failure' 1 '5 passed, 1 failed, 0 skipped' hangs/run.sh
 expect 'a missing suite is a failure' 1 '0 passed, 1 failed, 0 skipped' nowhere
 expect 'a failure does not hide later suites' 1 '10 passed, 1 failed, 0 skipped' mute/run.sh groups
+
+# ---- skips
+
+script absent 'echo "SKIP no gdb: it is not here"; echo "3 passed, 0 failed, 1 skipped"'
+cp -r "$dir/absent" "$dir/good2" && mkdir "$dir/a" && mv "$dir/good2" "$dir/a/good"
+script silent 'echo "skip one"; echo "3 passed, 0 failed, 2 skipped"'
+CI=true expect 'skips that the list allows pass' 0 '4 passed, 0 failed, 4 skipped' good/run.sh skips
+CI=true expect 'a skip that is not on the list fails' 1 '3 passed, 1 failed, 0 skipped' absent/run.sh
+says 'such a skip is printed' 'SKIP no gdb: it is not here (not allowed by'
+CI=true expect 'a skip whose condition does not hold fails' 1 '3 passed, 1 failed, 0 skipped' a/good/run.sh
+CI=true expect 'a skip that no line names fails' 1 '3 passed, 2 failed, 0 skipped' silent/run.sh
+expect 'elsewhere a skip that is not on the list is reported only' 0 '3 passed, 0 failed, 1 skipped' absent/run.sh
+says 'and is marked' 'SKIP no gdb: it is not here (not allowed by'
+
+# Each entry of the tree's list has three columns, and names suites or tests that exist.
+last=
+while IFS='|' read -r test condition reason; do
+    [[ -n $test && $test != '#'* ]] || continue
+    [[ $condition == *[!\ ]* && $reason == *[!\ ]* && $reason != *'|'* ]] || last+="not three columns: $test; "
+    bash -n -c "$condition" 2>/dev/null || last+="no command: $condition; "
+    test=${test%"${test##*[! ]}"} suite=${test%%:*}
+    [[ $suite == '*' || -e tests/$suite.c || -e tests/$suite/run.sh || -e tests/$suite.sh ]] || last+="no $suite; "
+    name=${test#*: } name=${name%% \*} name=${name%%_\**} name=${name%\*} name=${name#\*} name=${name##*\* }
+    [[ $suite != */test_* ]] || grep -qF -- "$name" "tests/$suite.c" || last+="no $name in $suite; "
+done <tests/skips
+last="faults: ${last:-none}"
+says 'the entries of tests/skips are whole and name what exists' 'faults: none'
+
+# ---- temporary files
+
+# The temporary directory of this suite has no file left.
+nothing_is_left() {
+    last="left: $(ls -A "$TMPDIR")."
+    says "$1" 'left: .'
+}
+script clean 'mkdir "$TMPDIR/a" && rmdir "$TMPDIR/a" && echo "1 passed, 0 failed"'
+script litters 'touch "$TMPDIR/a.so" && echo "1 passed, 0 failed"'
+script shuts 'mkdir -p "$TMPDIR/a/b"; touch "$TMPDIR/a/b/c"; chmod 0 "$TMPDIR/a"; sleep 60'
+script reads 'setpriv --reuid=65534 --clear-groups touch "$TMPDIR/a" && rm "$TMPDIR/a" && echo "1 passed, 0 failed"'
+expect 'a suite may use its temporary directory' 0 '1 passed, 0 failed, 0 skipped' clean/run.sh
+expect 'a suite that leaves temporary files fails' 1 '1 passed, 1 failed, 0 skipped' litters/run.sh
+says 'the files are named' '(left in TMPDIR: a.so)'
+nothing_is_left 'the runner removes what a suite leaves'
+expect 'a suite is killed at its limit' 1 '0 passed, 1 failed, 0 skipped' shuts/run.sh
+nothing_is_left 'the runner removes what a killed suite leaves'
+if (($(id -u) == 0)); then
+    chmod 755 "$dir" "$TMPDIR"
+    expect 'other users reach the temporary directory' 0 '1 passed, 0 failed, 0 skipped' reads/run.sh
+fi
 
 # ---- side by side
 
@@ -129,12 +188,20 @@ for i in {1..200}; do
 done
 JOBS=16 expect 'each suite is counted, however fast suites end' 0 '2000 passed, 0 failed, 0 skipped' "${many[@]}"
 
+deaths=()
+for i in {1..20}; do
+    script "dies$i" 'kill -SEGV $$'
+    deaths+=("dies$i/run.sh")
+done
+JOBS=3 expect 'each suite that dies of a signal is counted' 1 '0 passed, 20 failed, 0 skipped' "${deaths[@]}"
+
 script interrupted 'echo "5 passed, 0 failed"; kill -INT $$; echo "6 passed, 0 failed"'
 expect 'an interrupted suite ends as without tests/run' 1 '5 passed, 1 failed, 0 skipped' interrupted/run.sh
 JOBS=none expect 'an invalid number of jobs is refused' 2 \
     'tests/run: JOBS=none: expected a number of suites, 1 or more' groups
 
-script stays "echo \$\$ >$dir/stays.pid; sleep 60"
+script stays "touch \"\$TMPDIR/a\"; trap 'touch \"\$TMPDIR/b\"; sleep 0.3; exit' TERM
+echo \$\$ >$dir/stays.pid; sleep 60 & wait"
 B=$dir LIMIT=60 tests/run "$dir/stays/run.sh" >/dev/null 2>&1 &
 until [[ -s $dir/stays.pid ]]; do sleep 0.01; done
 kill $!
@@ -142,14 +209,16 @@ wait $!
 last="status $?, left: $(sleep 0.2; ps -o args= -p "$(<"$dir/stays.pid")")"
 says 'a signal to tests/run ends its suites' 'status 130, left: '
 [[ $last != *run.sh* ]] || says 'a signal to tests/run ends its suites' 'nothing left'
+nothing_is_left 'a signal to tests/run removes what its suites leave'
 
 # ---- stages
 
 # ci SECONDS STAGES: runs .ci/run with these stages and this total time limit, in a separate tree.
 ci() {
-    mkdir -p "$dir/tree/.ci" "$dir/tree/ci"
+    mkdir -p "$dir/tree/.ci" "$dir/tree/ci" "$dir/tree/tests/support"
     cp ci/junit "$dir/tree/ci/"
-    printf 'slow:\n\t@echo begun; sleep 60\n' >"$dir/tree/Makefile"
+    cp tests/support/skips.sh "$dir/tree/tests/support/"
+    grep -qs slow "$dir/tree/Makefile" || printf 'slow:\n\t@echo begun; sleep 60\n' >"$dir/tree/Makefile"
     awk -v most="$1" -v stages="$2" '
         /^most=/ && !done { $0 = "most=" most }
         /^stages=/ && !done { print $0 stages; done = inside = 1 }
@@ -173,6 +242,55 @@ next | 9 | echo 4 passed, 0 failed
 says 'all stages share one time limit' "ci: 'make slow' was ended after 1 s"
 says 'a stage without time left is a failure' 'ci: not begun, for the 1 s'
 says 'a stage without time left is counted' '0 passed, 2 failed, 0 skipped'
+ci 60 '
+mute | 9 | echo nothing to count
+next | 9 | echo 4 passed, 0 failed
+'
+says 'a stage that counts nothing has failed' '4 passed, 1 failed, 0 skipped'
+says 'and says so' 'FAILED (counted nothing)'
+ci 60 '
+setup | 9 | true | status
+wrong | 9 | false | status
+'
+says 'a stage without tests is judged by its exit status' '1 passed, 1 failed, 0 skipped'
+printf 'skips:\n\t@echo "SKIP $(WHAT)"; echo "4 passed, 0 failed, 1 skipped"\n' >>"$dir/tree/Makefile"
+ci 60 '
+good | 9 | make skips WHAT=no-perf
+'
+says 'a stage with a skip that is not on the list has failed' '4 passed, 1 failed, 1 skipped'
+sed -i 's/no perf/no-perf/' "$SKIPS"
+ci 60 '
+good | 9 | make skips WHAT=no-perf
+'
+says 'a stage may skip what the list allows' '4 passed, 0 failed, 1 skipped'
+
+# ---- flakes
+
+script steady 'echo "2 passed, 0 failed"'
+script shaky "n=\$(cat $dir/n 2>/dev/null || echo 0); echo \$((n + 1)) >$dir/n
+    ((n % 2)) && { echo 'FAIL of two: it was odd'; echo '1 passed, 1 failed'; exit 1; }; echo '2 passed, 0 failed'"
+script crashes "[[ -e $dir/once ]] && echo '2 passed, 0 failed' && exit; touch $dir/once; kill -SEGV \$\$"
+program tests/unit/flaky 'echo "[  PASSED  ] 1 test(s)."; echo "[  FAILED  ] 1 test(s), listed below:"
+    echo "[  FAILED  ] a_test_that_never_passes"; exit 1'
+# flakes N SUITE...: runs ci/flakes without load; sets last to its status and its output.
+flakes() {
+    local said
+    said=$(B=$dir OUT=$dir/flakes LOAD=0 ci/flakes "$1" "${@:2}" 2>&1)
+    last="status $?: $said"
+}
+flakes 4 "$dir"/{steady,shaky,crashes}/run.sh "$dir/tests/unit/flaky"
+says 'flakes are listed with their frequency' "flaky: $dir/shaky: of two (2 of 4)"
+says 'a test of a program is named' 'flaky: unit/flaky: a_test_that_never_passes (4 of 4)'
+says 'a suite that died is named' "flaky: $dir/crashes: died of signal 11 (1 of 4)"
+[[ $last != *flaky:*steady* ]] || says 'a suite that always passes is not listed' 'no flaky steady'
+says 'suites are counted' '1 passed, 3 failed'
+says 'flakes have status 1' 'status 1: run 1 of 4: '
+[[ -s $dir/flakes/4-unit-flaky.log ]] || says 'the log of a failed run is kept' 'a log of run 4'
+flakes 2 "$dir/steady/run.sh"
+says 'a suite that always passes is no flake' '2 passed, 0 failed, 0 skipped
+1 passed, 0 failed'
+flakes none "$dir/steady/run.sh"
+says 'a number of runs is demanded' 'status 2: usage: ci/flakes N'
 
 # ---- results as JUnit XML
 

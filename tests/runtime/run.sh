@@ -1,43 +1,17 @@
 #!/bin/bash
 # `strobe run --runtime`: plays and scores one scenario in the genuine Android runtime and in fakes on real threads,
-# recorded by the engine's Android backend. tests/contract_art tests exact results. On a busy machine
-# tests/real/judge.py applies the second bounds.
+# recorded by the engine's Android backend. The bounds do not depend on how soon threads run. tests/contract_art and
+# tests/virtual test exact results.
 #
 #   B=DIR tests/runtime/run.sh      prints `N passed, N failed, N skipped` at the end
 #
 # alone: real threads are stopped in real time, and the scores depend on it.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-B=$(realpath "${B:-build}")
+. tests/support/suite.sh
 strobe=$B/strobe
 managed=$PWD/tests/runtime/managed.scn
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work
-passed=0 failed=0 skipped=0
-
-# check NAME COMMAND...: passes when the command succeeds. Prints the command's output when it fails.
-check() {
-    local name=$1
-    shift
-    if "$@" >"$work/check.out" 2>&1; then
-        ((++passed))
-    else
-        ((++failed))
-        echo "FAIL $name: $(head -n 3 "$work/check.out" | tr '\n' ' ')"
-    fi
-}
-
-# in_bounds NAME LOW HIGH: the score NAME of the run is within the bounds.
-in_bounds() {
-    python3 - "$work/score.json" "$@" <<'PYTHON'
-import json, sys
-value = json.load(open(sys.argv[1]))[sys.argv[2]]
-low, high = map(float, sys.argv[3:])
-print(f"{value}, expected {low} .. {high}")
-sys.exit(not low <= value <= high)
-PYTHON
-}
 
 threads_match() {
     python3 - "$work/score.json" <<'PYTHON'
@@ -48,42 +22,26 @@ sys.exit(names != ["cache-1", "cache-2", "main", "parked", "putter", "taker", "t
 PYTHON
 }
 
-# refused STATUS TEXT COMMAND...: the command exits with STATUS and prints one line, which contains TEXT.
-refused() {
-    local status=$1 text=$2
-    shift 2
-    "$@" >"$work/refused.out" 2>"$work/refused.err"
-    [[ $? == "$status" && $(wc -l <"$work/refused.err") == 1 ]] && grep -qF -- "$text" "$work/refused.err" && return
-    cat "$work/refused.err"
-    return 1
-}
-
 play() {
-    python3 tests/real/judge.py play "$work/score.json" \
-        "$strobe" run "$managed" --mode real --runtime "$1" --seed 3 --json -f -o "$work/out"
+    "$strobe" run "$managed" --mode real --runtime "$1" --seed 3 --json -f -o "$work/out" >"$work/score.json"
 }
 
-# held SCORE QUIET [BUSY]: the score is within the bounds of a quiet machine, or of a busy one.
-held() {
-    python3 tests/real/judge.py hold "$work/score.json" "$@"
-}
-
-# Six runs of `strobe run tests/runtime/managed.scn --mode real --runtime NAME` with two processors, in art11, fake30
-# and fake24, had an agreement of 0.824..0.925, an error of blocked time of up to 0.034, a waker recall of 0.689..0.949
-# (fake24 0.522..0.580) and an allocation error of 0.018..0.029. With `--busy 4` these were 0.504..0.831, up to 0.232,
-# 0.704..0.968 and up to 0.181. The bounds lie beyond the measured range by about its width.
+# Bounds: 12 runs of art11, fake30 and fake24 with a load of 20 to 30 on two processors, six of them with `--busy 4`, had
+# all claimed wakers right, a precision of calls of 0.868..0.970, 148..671 samples and an allocation error of up to 0.086.
+# On fake30 and art11 each wait had its waker; Android 7 has no wakers of parks. Exact bounds hold for what the engine
+# knows from events; the others double the distance of the worst value from the ideal one.
 scores() {
-    local least_recall=0.5
-    [[ $1 != fake24 ]] || least_recall=0.45
+    local least_recall=1
+    [[ $1 != fake24 ]] || least_recall=0.4
     check "$1: a scenario plays" play "$1"
     check "$1: the true and the reconstructed timeline have the same threads" threads_match
-    check "$1: the reconstructed timeline agrees with the truth most of the time" held agreement 0.74..1 0.3..1
-    check "$1: the blocked time is right" held blocked_error 0..0.07 0..0.4
-    check "$1: threads wake other threads" held true_wakers 40..1000 10..1000
-    check "$1: claimed wakers are right" held waker_precision 0.96..1 0.85..1
-    check "$1: most wakers are found" held waker_recall $least_recall..1 0.45..1
+    check "$1: threads wake other threads" in_bounds true_wakers 10 1000
+    check "$1: claimed wakers are right" in_bounds waker_precision 1 1
+    check "$1: each wait has its waker" in_bounds waker_recall $least_recall 1
+    check "$1: claimed calls are right" in_bounds precision 0.73 1
+    check "$1: threads are sampled" in_bounds samples 74 1400
     # Android 7 has no allocation listener.
-    [[ $1 == fake24 ]] || check "$1: the allocations of managed methods are counted" held alloc_error 0..0.06 0..0.3
+    [[ $1 == fake24 ]] || check "$1: the allocations of managed methods are counted" in_bounds alloc_error 0 0.18
     check "$1: no sample is lost" in_bounds lost 0 0
     check "$1: the trace has the names of Java methods" grep -q 'Cache.fill' "$work/out/trace.pftrace"
     check "$1: neither trace has frames of the player" bash -c '! grep -q strobe.Player "$@"' - "$work"/out/t*.pftrace
@@ -97,11 +55,13 @@ netease() {
     "$strobe" run tests/real/probes.scn --runtime "$1" --mode "$2" --policy netease --seed 3 --json -f -o "$work/out" \
         >"$work/score.json"
 }
+# captures RUNTIME MODE LEAST MOST: in virtual time the number of captures is exact. Two threads are captured 25 times in
+# real time at most; 37 with a load of 30, and the bound halves that.
 captures() {
     check "$1, $2: NetEase's capture plays" netease "$1" "$2"
-    check "$1, $2: threads are captured in their period" in_bounds samples 8 100
+    check "$1, $2: threads are captured in their period" in_bounds samples $3 $4
     check "$1, $2: no capture is lost" in_bounds lost 0 0
-    check "$1, $2: some of the calls are found" in_bounds right_calls 1 1000
+    check "$1, $2: some of the calls are found" in_bounds right_calls 1 31
     check "$1, $2: methods have names, which are resolved at the end" grep -q 'Job.draw' "$work/out/trace.pftrace"
     check "$1, $2: frames of the player are not shown" bash -c '! grep -q strobe.Player "$@"' - \
         "$work/out/trace.pftrace"
@@ -122,16 +82,15 @@ runtimes=(fake30 art11)
 [[ -z ${FULL:-} ]] || runtimes=(fake24 fake30 fake36 art11)
 for runtime in "${runtimes[@]}"; do
     if missing $runtime; then
-        echo "SKIPPED $runtime: $(head -n 1 "$work/why")"
-        ((++skipped))
+        skip $runtime "$(head -n 1 "$work/why")"
     else
         scores $runtime
     fi
 done
 
-captures fake30 virtual
-captures fake30 real
-missing art11 || captures art11 real
+captures fake30 virtual 32 32
+captures fake30 real 18 50
+missing art11 || captures art11 real 18 50
 
 # like_genuine SCENARIO: the scenario has the same scores in a fake as in the genuine runtime.
 like_genuine() {
@@ -152,5 +111,4 @@ check 'names that are invalid in Java are refused' refused 2 'a name that Java c
     "$strobe" run "$work/odd.scn" --runtime fake30
 check 'no file is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
 
-echo "$passed passed, $failed failed, $skipped skipped"
-((failed == 0))
+end_suite

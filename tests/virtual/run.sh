@@ -6,25 +6,10 @@
 #   B=DIR tests/virtual/run.sh      prints `N passed, N failed, N skipped` at the end
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-B=$(realpath "${B:-build}")
+. tests/support/suite.sh
 strobe=$B/strobe
 locks=$PWD/tests/virtual/locks.scn
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work
-passed=0 failed=0
-
-# check NAME COMMAND...: passes when the command succeeds. Prints the command's output when it fails.
-check() {
-    local name=$1
-    shift
-    if "$@" >"$work/check.out" 2>&1; then
-        ((passed++))
-    else
-        ((failed++))
-        echo "FAIL $name: $(head -n 3 "$work/check.out" | tr '\n' ' ')"
-    fi
-}
 
 # refused TEXT ARGUMENT...: the run exits with status 2 and prints one line, which contains TEXT.
 refused() {
@@ -277,5 +262,4 @@ for runtime in host mach fake30; do
 done
 check 'no file is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
 
-echo "$passed passed, $failed failed, 0 skipped"
-((failed == 0))
+end_suite

@@ -81,6 +81,32 @@ static uint64_t overwritten(const struct capture *k)
     return n;
 }
 
+enum strobe_kind capture_wait_of(const struct capture *k, uint32_t tid)
+{
+    struct strobe_session live;
+    uint32_t kind = 0;
+    if (strobe_session_open(k->path, &live) != STROBE_OK)
+        return (enum strobe_kind)0;
+    for (uint32_t i = 0; i < strobe_session_thread_count(&live); i++)
+        if (live.threads[i].tid == tid && strobe_load_acquire(&live.threads[i].scope_begin_ticks))
+            kind = strobe_load_relaxed(&live.threads[i].scope_kind);
+    strobe_session_unmap(&live);
+    return (enum strobe_kind)kind;
+}
+
+uint64_t capture_count_async(const struct capture *k, uint32_t tid)
+{
+    struct strobe_session live;
+    uint64_t samples = 0;
+    if (strobe_session_open(k->path, &live) != STROBE_OK)
+        return 0;
+    for (uint32_t i = 0; i < strobe_session_thread_count(&live); i++)
+        if (live.threads[i].tid == tid)
+            samples += strobe_load_relaxed(&live.threads[i].account[STROBE_KIND_ASYNC].sampled);
+    strobe_session_unmap(&live);
+    return samples;
+}
+
 static void count_samples(void *ctx, const struct strobe_record *r)
 {
     *(uint64_t *)ctx += r->count;

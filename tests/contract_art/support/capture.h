@@ -32,6 +32,11 @@ bool capture_begin_by(struct contract *c, const struct strobe_config *config, co
 bool capture_begin_with(struct contract *c, const struct strobe_config *config, struct strobe_art_options options,
                         struct capture *out);
 
+/* Queries of the session that is being written, for the thread with this id: the kind of the wait that it is in, or 0,
+ * and the number of the sampler's samples of it. */
+enum strobe_kind capture_wait_of(const struct capture *k, uint32_t tid);
+uint64_t capture_count_async(const struct capture *k, uint32_t tid);
+
 /* Ends the capture, checks that its accounting is consistent, and opens the session. */
 void capture_end(struct capture *k);
 void capture_drop(struct capture *k);

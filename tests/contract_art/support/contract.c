@@ -19,7 +19,7 @@ static const struct contract_case *const groups[] = {
     contract_cases_frames,   contract_cases_whole,   contract_cases_starts,
 };
 
-enum { CASE_SECONDS = 60, SKIPPED = 77, PLACES = 4, PLACES_MAX = 16, AGAIN_MAX = 16 };
+enum { CASE_SECONDS = 60, SKIPPED = 77, PLACES = 4, PLACES_MAX = 16 };
 
 bool contract_check(struct contract *c, bool holds, const char *file, int line, const char *what, const char *format,
                     ...)
@@ -79,9 +79,6 @@ struct table {
     const char *mode;
     struct place places[PLACES_MAX];
     int passed, failed, skipped;
-    const struct contract_case *again[AGAIN_MAX];
-    int again_count;
-    bool alone;
 };
 
 static void begin_case(struct table *t, struct place *p, const struct contract_case *k)
@@ -99,27 +96,10 @@ static void begin_case(struct table *t, struct place *p, const struct contract_c
         perror("fork");
 }
 
-/* Returns true when the case is to be repeated alone. Many cases wait for real threads, which may get too little time
- * on a loaded machine. So a case that fails while others run is repeated once, alone. A case that crashes is not. */
-static bool tries_again(struct table *t, const struct place *p, int ended)
-{
-    if (t->alone || !WIFEXITED(ended) || WEXITSTATUS(ended) == 0 || WEXITSTATUS(ended) == SKIPPED ||
-        t->again_count == AGAIN_MAX)
-        return false;
-    t->again[t->again_count++] = p->now;
-    return true;
-}
-
 static void end_case(struct table *t, struct place *p, int ended)
 {
     char line[1024];
     int status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 1;
-    if (tries_again(t, p, ended)) {
-        if (p->said)
-            fclose(p->said);
-        *p = (struct place){0};
-        return;
-    }
     *(status == 0 ? &t->passed : status == SKIPPED ? &t->skipped : &t->failed) += 1;
     if (status)
         printf("%s %s %s %s\n", status == SKIPPED ? "SKIPPED" : "FAIL", t->contract->runtime, t->mode, p->now->name);
@@ -169,16 +149,6 @@ static void end_all(struct table *t, int places)
         }
 }
 
-static void try_again(struct table *t)
-{
-    t->alone = true;
-    for (int i = 0; i < t->again_count; i++) {
-        printf("again, alone: %s %s %s\n", t->contract->runtime, t->mode, t->again[i]->name);
-        begin_case(t, &t->places[0], t->again[i]);
-        end_all(t, 1);
-    }
-}
-
 static bool wanted(const struct contract *c, const struct contract_case *k, char **names, int count)
 {
     bool genuine = strncmp(c->runtime, "fake", 4) != 0;
@@ -225,7 +195,6 @@ int main(int argc, char **argv)
                 if ((k->needs & CONTRACT_HEAVY) == heavy_first[pass] && wanted(&c, k, argv + 2, argc - 2))
                     begin_case(&t, free_place(&t, places, !pass), k);
     end_all(&t, places);
-    try_again(&t);
     printf("%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped);
     return t.failed != 0;
 }

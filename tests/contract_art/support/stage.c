@@ -5,19 +5,64 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 static _Thread_local struct stage_actor *playing;
+static struct stage *present; /* the scene that is played */
 
-void stage_pause(int ms)
+static void sleep_ms(int ms)
 {
     struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
     nanosleep(&t, NULL);
 }
 
+static bool is_at_rest(const struct stage *s, const struct stage_actor *a)
+{
+    return a->ended || a->pauses || a->awaits > s->cue || (a->tid && capture_wait_of(&s->k, a->tid));
+}
+
+/* A thread is in a wait for the session a moment before it sleeps. */
+static void await_sleep_of_others(const struct stage *s)
+{
+    for (int i = 0; i < s->actors; i++)
+        if (&s->actor[i] != playing && s->actor[i].tid && capture_wait_of(&s->k, s->actor[i].tid))
+            java_thread_asleep(&s->actor[i].thread);
+}
+
+static bool are_others_at_rest(const struct stage *s)
+{
+    for (int i = 0; i < s->actors; i++)
+        if (&s->actor[i] != playing && !is_at_rest(s, &s->actor[i]))
+            return false;
+    return true;
+}
+
+void stage_pause(int ms)
+{
+    if (playing)
+        playing->pauses = true;
+    while (present && !are_others_at_rest(present))
+        sleep_ms(1);
+    if (present)
+        await_sleep_of_others(present);
+    sleep_ms(ms);
+    if (playing)
+        playing->pauses = false;
+}
+
+void stage_await_wait(const struct stage *s, const char *who, enum strobe_kind kind)
+{
+    for (int i = 0; i < s->actors; i++)
+        while (!strcmp(s->actor[i].name, who) && capture_wait_of(&s->k, s->actor[i].tid) != kind)
+            sleep_ms(1);
+}
+
 void stage_await(const struct stage *s, int cue)
 {
+    if (playing)
+        playing->awaits = cue;
     while (s->cue < cue)
-        stage_pause(1);
+        sleep_ms(1);
 }
 
 /* Main.sample(int); Main.deep(0) calls it. */
@@ -32,9 +77,11 @@ static void run_actor(struct strobe_jni *env, void *p)
 {
     struct stage_actor *a = p;
     playing = a;
+    a->tid = (uint32_t)gettid();
     prctl(PR_SET_NAME, a->name);
     java_static(env, "Main", "deep", "(I)V", (union strobe_jvalue[]){{.i = 0}});
     playing = NULL;
+    a->ended = true;
 }
 
 static void make_fat(struct strobe_jni *env, strobe_jobject o)
@@ -48,6 +95,7 @@ static void set_up_stage(struct contract *c, struct strobe_config *config, struc
 {
     struct strobe_jni *env = c->art.env;
     memset(s, 0, sizeof *s);
+    present = s;
     s->c = c;
     s->lock = java_new(env, "java/lang/Object");
     s->other = java_new(env, "java/lang/Object");

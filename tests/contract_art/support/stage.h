@@ -6,7 +6,9 @@
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
 
-enum { STAGE_PAUSE_MS = 30, STAGE_LEAST_NS = 20 * 1000 * 1000, STAGE_ACTORS = 4 };
+/* STAGE_PATIENCE_MS is the timeout of a wait that another thread shall end, or disturb, in time. On two processors with
+ * a load of 15, a thread came up to 50 ms late. */
+enum { STAGE_PAUSE_MS = 30, STAGE_PATIENCE_MS = 600, STAGE_LEAST_NS = 20 * 1000 * 1000, STAGE_ACTORS = 4 };
 
 struct stage;
 
@@ -16,6 +18,9 @@ struct stage_actor {
     const char *name;
     void (*play)(struct strobe_jni *env, struct stage *s);
     struct java_thread thread;
+    _Atomic uint32_t tid;      /* 0 = it has not begun */
+    _Atomic int awaits;        /* the cue that it awaits */
+    _Atomic bool pauses, ended;
 };
 
 struct stage {
@@ -36,6 +41,13 @@ struct stage_actor *stage_enters(struct stage *s, const char *name, void (*play)
 
 /* Waits until the scene's cue is at least `cue`. */
 void stage_await(const struct stage *s, int cue);
+
+/* Waits until the thread of the scene with this name is in a wait of this kind. */
+void stage_await_wait(const struct stage *s, const char *who, enum strobe_kind kind);
+
+/* Sleeps, after all other threads of the scene have come to rest: in a wait that the session has, in a pause, at the
+ * end, or until a later cue. So a wait that another thread ends after the pause is as long as the pause, however late
+ * the threads run. */
 void stage_pause(int ms);
 
 /* Waits until all threads have ended, and ends the capture. */

@@ -76,17 +76,6 @@ static enum strobe_status stop_and_go(uint32_t tid)
     return status == STROBE_OK ? host.host.resume(&host, tid) : status;
 }
 
-/* Retries the stop of a running thread, because under valgrind the thread sleeps now and then. */
-static enum strobe_status stop_while_it_runs(uint32_t tid)
-{
-    enum strobe_status status = stop_and_go(tid);
-    for (int i = 0; i < 500 && status == STROBE_UNSUPPORTED; i++) {
-        usleep(1000);
-        status = stop_and_go(tid);
-    }
-    return status;
-}
-
 static uint32_t descriptors(void)
 {
     uint32_t count = 0;
@@ -102,13 +91,13 @@ static uint32_t descriptors(void)
  * assert. */
 struct findings {
     enum strobe_status running, sleeping, ended;
-    uint32_t wrong, interrupted, descriptors;
+    uint32_t not_stopped, wrong, interrupted, descriptors;
 };
 
 static void one_of_each(struct findings *f, struct target *t)
 {
     begin(t, false);
-    f->running = stop_while_it_runs(strobe_load_relaxed(&t->tid));
+    f->running = stop_and_go(strobe_load_relaxed(&t->tid));
     end(t);
     f->ended = stop_and_go(strobe_load_relaxed(&t->tid));
     begin(t, true);
@@ -129,7 +118,7 @@ static void *sample_many(void *arg)
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < MANY; i++)
             f->wrong += stop_and_go(strobe_load_relaxed(&sleepers[i].tid)) != STROBE_UNSUPPORTED;
-        f->wrong += stop_while_it_runs(strobe_load_relaxed(&runner.tid)) != STROBE_OK;
+        f->not_stopped += stop_and_go(strobe_load_relaxed(&runner.tid)) != STROBE_OK;
     }
     f->descriptors = descriptors();
     end(&runner);
@@ -157,7 +146,10 @@ static int look_at_all(void **state)
 static void a_running_thread_is_stopped_and_resumed(void **state)
 {
     (void)state;
+    if (strobe_trial_valgrind())
+        skip(); /* one thread runs at a time there; the others sleep in the kernel */
     assert_int_equal(found.running, STROBE_OK);
+    assert_int_equal(found.not_stopped, 0);
 }
 
 static void a_thread_that_sleeps_in_a_call_is_left_alone(void **state)

@@ -75,8 +75,8 @@ void temp_dir_run(const char *format, ...)
     va_end(args);
     snprintf(command + n, sizeof command - (size_t)n, "; } >log 2>&1");
     if (system(command)) {
-        print_message("SKIPPED: this machine cannot run: %s\n", command);
-        skip();
+        size_t bytes;
+        fail_msg("%s\n%s", command, temp_dir_read("log", &bytes));
     }
 }
 

@@ -18,8 +18,8 @@ const char *temp_dir_write(const char *name, const void *content, size_t bytes, 
 /* Reads a whole file of the directory, NUL-terminated. The caller frees it. */
 char *temp_dir_read(const char *name, size_t *bytes);
 
-/* Runs a shell command in the directory; $CC stands for the compiler. Skips the test with a message when the command
- * fails: for tools that need not be installed. */
+/* Runs a shell command in the directory; $CC stands for the compiler. The test fails, with the command's output, when
+ * the command does. */
 void temp_dir_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The seed of a random test: $SEED, or a new one; printed with the command that repeats the test. */

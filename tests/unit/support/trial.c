@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { CROWD_MAX = 64 };
@@ -37,6 +38,12 @@ double strobe_trial_seconds(double quick)
 int strobe_trial_emulated(void)
 {
     return getenv("STROBE_TEST_EMULATED") != NULL;
+}
+
+int strobe_trial_valgrind(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+    return preloaded && strstr(preloaded, "vgpreload");
 }
 
 double strobe_trial_now(void)

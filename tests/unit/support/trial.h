@@ -19,6 +19,9 @@ double strobe_trial_seconds(double quick);
  * two highest signals, keeps ended threads visible for a while, and lacks process_vm_readv. */
 int strobe_trial_emulated(void);
 
+/* True under valgrind, where one thread runs at a time. */
+int strobe_trial_valgrind(void);
+
 /* Returns the seconds of a monotonic clock. */
 double strobe_trial_now(void);
 
