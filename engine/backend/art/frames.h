@@ -14,6 +14,10 @@
  * interpreter, its bridges and its functions of JNI. The C library's frames outside the outermost other frame are left
  * out, too: they start the thread. Frames of other libraries stay, wherever they are.
  *
+ * The runtime's trampoline of native methods has a rule on arm64 that needs a register which no walk knows: it holds the
+ * address of the native method's frame. The place of that managed frame is the same address. The walk takes it when it
+ * lies above the trampoline's stack pointer, as near as the trampoline puts it, and has the method in its first word.
+ *
  * Compiled managed code keeps no frame pointers and has no call frame information, or wrong one (the assembly
  * interpreter of Android 11), so a chain of native frames can end at it. The walk then continues outside of the managed
  * frames: it searches the stack above the outermost managed frame of the fragment for the frame record of the function
