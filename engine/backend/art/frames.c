@@ -299,7 +299,7 @@ static enum strobe_walk_end walk_on(struct native_walk *w, enum strobe_walk_end 
     }
     if (!w->broken && !lost)
         return end;
-    strobe_add_relaxed(&w->frames->gaps, 1);
+    strobe_add_relaxed(w->frames->gaps, 1);
     bool managed_outside = f->managed_count && managed_place(f, f->managed_count - 1) > w->reached;
     return managed_outside || !w->broken ? STROBE_WALK_ROOT : end;
 }
