@@ -42,8 +42,8 @@ enum strobe_walk_from {
 };
 
 /* The same, with the place of each frame on the stack: places_end[-1], ... are the frames' stack pointers, or, where
- * one is not known, an address between its callee's record and it. A walk ends before a step out of a caller's frame that
- * would make the stack doubtful. */
+ * one is not known, an address between its callee's record and it. The walk ends before a step out of a caller's frame
+ * that would make the stack doubtful. */
 enum strobe_walk_end strobe_walk_table_placed(struct strobe_unwind_index *x, const struct strobe_host *host,
                                               const struct strobe_regs *regs, enum strobe_walk_from from,
                                               const struct strobe_window *window, uint64_t *frames_end,

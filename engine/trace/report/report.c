@@ -194,7 +194,7 @@ enum strobe_status strobe_report_rank(struct strobe_report *r, const struct stro
 }
 
 /* Adds a formatted line to a list. */
-static enum strobe_status add_line(char ***list, size_t *count, const char *format, va_list args)
+static enum strobe_status add_report_line(char ***list, size_t *count, const char *format, va_list args)
 {
     char *text = NULL;
     int bytes = vasprintf(&text, format, args);
@@ -213,7 +213,7 @@ enum strobe_status strobe_report_warn(struct strobe_report *r, const char *forma
 {
     va_list args;
     va_start(args, format);
-    enum strobe_status status = add_line(&r->warnings, &r->warning_count, format, args);
+    enum strobe_status status = add_report_line(&r->warnings, &r->warning_count, format, args);
     va_end(args);
     return status;
 }
@@ -222,7 +222,7 @@ enum strobe_status strobe_report_feature(struct strobe_report *r, const char *fo
 {
     va_list args;
     va_start(args, format);
-    enum strobe_status status = add_line(&r->features, &r->feature_count, format, args);
+    enum strobe_status status = add_report_line(&r->features, &r->feature_count, format, args);
     va_end(args);
     return status;
 }
