@@ -62,7 +62,7 @@ enum strobe_status strobe_names_add_code(const struct strobe_names *n, const str
                      code->bytes);
 }
 
-bool strobe_names_next(const struct strobe_names *n, uint64_t *at, struct strobe_named_address *out)
+static bool next_entry(const struct strobe_names *n, uint64_t *at, struct strobe_named_address *out)
 {
     if (!n->head)
         return false;
@@ -83,4 +83,24 @@ bool strobe_names_next(const struct strobe_names *n, uint64_t *at, struct strobe
                                          range.bytes, range.begin_ticks};
     *at += entry_bytes(e.bytes);
     return true;
+}
+
+static bool next_of_sort(const struct strobe_names *n, uint64_t *at, uint32_t sort, struct strobe_named_address *out)
+{
+    for (uint64_t next = *at; next_entry(n, &next, out);)
+        if ((out->flags & STROBE_NAME_NOTE) == sort) {
+            *at = next;
+            return true;
+        }
+    return false;
+}
+
+bool strobe_names_next(const struct strobe_names *n, uint64_t *at, struct strobe_named_address *out)
+{
+    return next_of_sort(n, at, 0, out);
+}
+
+bool strobe_names_next_note(const struct strobe_names *n, uint64_t *at, struct strobe_named_address *out)
+{
+    return next_of_sort(n, at, STROBE_NAME_NOTE, out);
 }

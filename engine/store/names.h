@@ -1,5 +1,5 @@
 /* Names that only the traced process knows: those of a managed runtime's methods, whose frames are addresses of the
- * runtime's own data. The process writes them once, when capture ends, behind the session's regions (session.h).
+ * runtime's own data. The process writes names once, when capture ends, behind the session's regions (session.h).
  *
  *   region   struct strobe_names_head
  *   +16      entry: address u64, length u32, flags u32, text, zeros up to a multiple of 8
@@ -8,6 +8,8 @@
  * With STROBE_NAME_CODE an entry names a range of generated machine code. Two numbers then precede its text, and the
  * length includes them: bytes of code u64, and the tick u64 from which the name is valid. `strobe record` adds these
  * entries after the program has ended (engine/trace/symbols/jit_names.h).
+ *
+ * At its start a capture can add notes, which say which of its features are in place (STROBE_NAME_NOTE).
  *
  * The region has one writer at a time. The writer stores `used` with release when an entry is whole, so a reader finds
  * only whole entries, also when the process was killed during a write. */
@@ -25,6 +27,7 @@
 enum {
     STROBE_NAME_STALE = 1, /* the method was gone when the names were written; the text is a placeholder */
     STROBE_NAME_CODE = 2,  /* the name covers [address, address + code_bytes), from begin_ticks on */
+    STROBE_NAME_NOTE = 4,  /* no name: a line about a feature of the capture; the address is the line's number */
 };
 
 enum { STROBE_NAME_BYTES_MAX = 1 << 14 }; /* bytes of a text; a longer text is cut */
@@ -59,8 +62,11 @@ enum strobe_status strobe_names_add_code(const struct strobe_names *n, const str
  * strobe_names_add_code. */
 uint64_t strobe_names_entry_bytes(uint32_t text_bytes, bool is_code);
 
-/* Copies the entry at *at (0 = the first) to *out, and moves *at to the next entry. Returns false when no entry follows
- * or the next entry is damaged. */
+/* Copies the first name at or after *at (0 = the first entry) to *out, and moves *at behind it. Notes are left out.
+ * Returns false when no name follows, or an entry before it is damaged. */
 bool strobe_names_next(const struct strobe_names *n, uint64_t *at, struct strobe_named_address *out);
+
+/* The same for notes; names are left out. */
+bool strobe_names_next_note(const struct strobe_names *n, uint64_t *at, struct strobe_named_address *out);
 
 #endif

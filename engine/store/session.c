@@ -297,7 +297,8 @@ enum strobe_status strobe_session_create(const char *path, const struct strobe_c
 static bool header_fits(const struct strobe_session_header *h)
 {
     return h->header_bytes == sizeof *h || h->header_bytes == offsetof(struct strobe_session_header, stops) ||
-           h->header_bytes == offsetof(struct strobe_session_header, pid_namespace);
+           h->header_bytes == offsetof(struct strobe_session_header, pid_namespace) ||
+           h->header_bytes == offsetof(struct strobe_session_header, native_gaps);
 }
 
 /* Checks the header against its own config. The callers compare file_bytes with the size of the file. */
@@ -431,8 +432,10 @@ static void make_safe(struct strobe_session *s)
         s->header->stops = (struct strobe_stops){0};
     if (known <= offsetof(struct strobe_session_header, pid_namespace))
         s->header->pid_namespace = 0;
-    if (known < sizeof *s->header)
+    if (known <= offsetof(struct strobe_session_header, children_left))
         strobe_store_relaxed(&s->header->children_left, 0);
+    if (known <= offsetof(struct strobe_session_header, native_gaps))
+        strobe_store_relaxed(&s->header->native_gaps, 0);
     session_end_text(s->header->command, sizeof s->header->command);
     session_end_text(s->header->exe, sizeof s->header->exe);
     for (uint32_t i = 0; i < strobe_session_thread_count(s); i++)

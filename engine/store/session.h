@@ -151,6 +151,7 @@ struct strobe_session_header {
     uint64_t pid_namespace;      /* inode of the namespace in which `pid` is valid; 0 = not known */
     strobe_a32 signal_taken;     /* number of the stop signal, once the program has replaced its handler; else 0 */
     strobe_a32 children_left;    /* child processes that were not followed; 0 in files of older versions */
+    strobe_a64 native_gaps;      /* walks on Android that lost the native frames outside of managed code; the same */
 };
 _Static_assert(sizeof(struct strobe_session_header) <= 4096, "header stays within its page");
 

@@ -110,6 +110,26 @@ static void an_app_that_has_loaded_shadowhook_has_its_hooks_made_by_it(struct co
     capture_drop(&k);
 }
 
+/* The session says of each feature what the status says. */
+static void check_notes(struct contract *c, const struct capture *k)
+{
+    char expected[160];
+    struct strobe_named_address note;
+    uint32_t found = 0;
+    for (uint64_t at = 0; strobe_names_next_note(&k->session.names, &at, &note); found++) {
+        uint32_t use = (uint32_t)note.address - 1;
+        if (found == 0)
+            snprintf(expected, sizeof expected, "inline hooks: %s", k->status.hooker);
+        else
+            snprintf(expected, sizeof expected, "%s: %s%s%s", strobe_art_use_name((enum strobe_art_use)use),
+                     capture_has(k, (enum strobe_art_use)use) ? "in place" : "off", k->status.off[use][0] ? ", " : "",
+                     k->status.off[use]);
+        CHECK(c, note.bytes == strlen(expected) && !memcmp(note.text, expected, note.bytes), "\"%.*s\", not \"%s\"",
+              (int)note.bytes, note.text, expected);
+    }
+    CHECK(c, found == STROBE_ART_USES, "%u notes", found);
+}
+
 static void hooks_that_shadowhook_refuses_turn_off_their_features_alone(struct contract *c)
 {
     struct strobe_config config;
@@ -127,6 +147,7 @@ static void hooks_that_shadowhook_refuses_turn_off_their_features_alone(struct c
     CHECK(c, !capture_has(&k, STROBE_ART_GC) && strstr(k.status.off[STROBE_ART_GC], "rewrite failed"), "%s",
           k.status.off[STROBE_ART_GC]);
     capture_end(&k);
+    check_notes(c, &k);
     CHECK(c, s->installed == 0, "%d hooks left", s->installed);
     capture_drop(&k);
 }

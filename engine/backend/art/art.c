@@ -154,6 +154,7 @@ static void art_start_native_frames(const struct strobe_art_options *o)
     struct strobe_art *a = &strobe_art;
     struct strobe_art_status *s = &a->status;
     struct strobe_art_frames *f = &a->host.frames;
+    f->gaps = &a->engine.session.header->native_gaps;
     strobe_linux_note_images(&a->engine.session, strobe_art_now(), true);
     if (o->managed_only)
         snprintf(s->off[STROBE_ART_NATIVE], sizeof s->off[0], "not asked for");
@@ -251,6 +252,22 @@ static void art_report_other_uses(void)
         snprintf(s->off[STROBE_ART_CALLBACKS], sizeof s->off[0], "the runtime has none");
 }
 
+/* Notes in the session which features are in place, and why others are not. */
+static void art_note_features(void)
+{
+    const struct strobe_art_status *s = &strobe_art.status;
+    const struct strobe_names *names = &strobe_art.engine.session.names;
+    char line[160];
+    int bytes = snprintf(line, sizeof line, "inline hooks: %s", s->hooker);
+    strobe_names_add(names, 1, line, (size_t)bytes, STROBE_NAME_NOTE);
+    for (uint32_t use = STROBE_ART_SUSPEND; use < STROBE_ART_USES; use++) {
+        const char *name = strobe_art_use_name((enum strobe_art_use)use);
+        bytes = snprintf(line, sizeof line, "%s: %s%s%s", name, s->on >> use & 1 ? "in place" : "off",
+                         s->off[use][0] ? ", " : "", s->off[use]);
+        strobe_names_add(names, use + 1, line, (size_t)bytes, STROBE_NAME_NOTE);
+    }
+}
+
 static void art_start_sampler(void)
 {
     struct strobe_art_status *s = &strobe_art.status;
@@ -319,6 +336,7 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
     a->engine.config.metrics = a->engine.session.header->config.metrics;
     art_report_other_uses();
     art_start_sampler();
+    art_note_features();
     art_switch_on(o->create && o->create->paused);
     strobe_art_find_threads();
     return STROBE_OK;

@@ -98,18 +98,20 @@ static inline bool add_native(struct strobe_art_found *f, uint64_t pc, uint64_t 
     return true;
 }
 
-/* Walks by call frame information to the end. */
-static enum strobe_walk_end walk_by_tables(struct native_walk *w, const struct strobe_regs *regs, bool is_caller)
+/* Walks by call frame information until a step fails. *at becomes the last frame's return address and stack pointer. */
+static enum strobe_walk_end walk_tables_once(struct native_walk *w, struct strobe_regs *at, enum strobe_walk_from from)
 {
     struct strobe_art_found *f = w->found;
     uint64_t *pcs = f->table_pc + STROBE_STACK_DEPTH_MAX, *places = f->table_place + STROBE_STACK_DEPTH_MAX;
     uint32_t count;
-    enum strobe_walk_end end = strobe_walk_table_placed(w->frames->index, is_caller ? NULL : w->host, regs, is_caller,
-                                                        w->stack, pcs, places, STROBE_STACK_DEPTH_MAX, &count);
+    const struct strobe_host *host = from == STROBE_FROM_INSTRUCTION ? w->host : NULL;
+    enum strobe_walk_end end = strobe_walk_table_placed(w->frames->index, host, at, from, w->stack, pcs, places,
+                                                        STROBE_STACK_DEPTH_MAX, &count);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t pc = pcs[-1 - (ptrdiff_t)i], place = places[-1 - (ptrdiff_t)i];
         uint32_t bits = strobe_art_code_at(w->frames->code, pc - 1);
-        w->reached = place;
+        w->reached = at->sp = place;
+        at->pc = pc;
         w->broken = !(bits & STROBE_ART_CODE_IMAGE);
         if (w->broken)
             return STROBE_WALK_DOUBTFUL;
@@ -120,6 +122,43 @@ static enum strobe_walk_end walk_by_tables(struct native_walk *w, const struct s
     w->broken = end != STROBE_WALK_ROOT && !f->native_cut;
     return w->broken ? STROBE_WALK_DOUBTFUL
                      : end; /* the window is the whole stack: what is outside of it is no frame */
+}
+
+static STROBE_READS_STACKS bool stack_word_is(const struct strobe_window *s, uint64_t at, uint64_t word)
+{
+    return at >= s->low && at < s->high && s->high - at >= sizeof(uintptr_t) && !(at & (sizeof(uintptr_t) - 1)) &&
+           *(const uintptr_t *)(uintptr_t)(at + s->bias) == word;
+}
+
+/* The runtime's trampoline of native methods moves its stack pointer below the frame of the method, by at most this
+ * many bytes, and keeps that frame's address in a register. */
+enum { TRAMPOLINE_BYTES = 5120 };
+
+/* Steps out of the trampoline at *at, whose rule needs that register. It is the place of the next managed frame, which
+ * has the method in its first word. */
+static bool leave_trampoline(const struct native_walk *w, struct strobe_regs *at)
+{
+    const struct strobe_art_found *f = w->found;
+    if (!(strobe_art_code_at(w->frames->code, at->pc - 1) & STROBE_ART_CODE_RUNTIME))
+        return false;
+    for (uint32_t i = 0; i < f->managed_count; i++) {
+        uint64_t place = managed_place(f, i) & ~STROBE_ART_PLACE_ENDS;
+        if (place >= at->sp)
+            return place - at->sp <= TRAMPOLINE_BYTES && stack_word_is(w->stack, place, managed_method(f, i)) &&
+                   strobe_walk_table_leave(w->frames->index, place, w->stack, at);
+    }
+    return false;
+}
+
+/* Walks by call frame information to the end. */
+static enum strobe_walk_end walk_by_tables(struct native_walk *w, const struct strobe_regs *regs,
+                                           enum strobe_walk_from from)
+{
+    struct strobe_regs at = *regs;
+    enum strobe_walk_end end = walk_tables_once(w, &at, from);
+    while (w->broken && leave_trampoline(w, &at))
+        end = walk_tables_once(w, &at, STROBE_FROM_CALL);
+    return end;
 }
 
 /* Walks from the frame record at `fp`. The place of a caller is its own frame record. */
@@ -147,7 +186,7 @@ static STROBE_READS_STACKS enum strobe_walk_end walk_by_records(struct native_wa
             return STROBE_WALK_DOUBTFUL;
         uint64_t sp = fp + sizeof(struct strobe_frame_record);
         if (bits & STROBE_ART_CODE_TABLES && w->frames->index)
-            return walk_by_tables(w, &(struct strobe_regs){.pc = pc, .sp = sp, .fp = next}, true);
+            return walk_by_tables(w, &(struct strobe_regs){.pc = pc, .sp = sp, .fp = next}, STROBE_FROM_RECORD);
         if (!add_native(w->found, pc, next > fp ? next : next ? sp : UINT64_MAX, bits))
             return STROBE_WALK_CUT;
         if (next == 0)
@@ -260,7 +299,7 @@ static enum strobe_walk_end walk_on(struct native_walk *w, enum strobe_walk_end 
     }
     if (!w->broken && !lost)
         return end;
-    strobe_add_relaxed(&w->frames->gaps, 1);
+    strobe_add_relaxed(w->frames->gaps, 1);
     bool managed_outside = f->managed_count && managed_place(f, f->managed_count - 1) > w->reached;
     return managed_outside || !w->broken ? STROBE_WALK_ROOT : end;
 }
@@ -300,7 +339,7 @@ enum strobe_walk_end strobe_art_walk_native(struct strobe_art_frames *f, const s
         return native_end(&n, STROBE_WALK_DOUBTFUL);
     }
     if (f->index)
-        return native_end(&n, walk_by_tables(&n, regs, false));
+        return native_end(&n, walk_by_tables(&n, regs, STROBE_FROM_INSTRUCTION));
     uint32_t bits = strobe_art_code_at(f->code, regs->pc);
     if (bits & STROBE_ART_CODE_IMAGE)
         add_native(n.found, strobe_frame_strip(regs->pc) + 1, regs->sp, bits);

@@ -14,6 +14,11 @@
  * interpreter, its bridges and its functions of JNI. The C library's frames outside the outermost other frame are left
  * out, too: they start the thread. Frames of other libraries stay, wherever they are.
  *
+ * The runtime's trampoline of native methods has a rule on arm64 that needs a register which no walk knows: it holds
+ * the address of the native method's frame. The place of that managed frame is the same address. The walk takes it when
+ * it lies above the trampoline's stack pointer, as near as the trampoline puts it, and has the method in its first
+ * word.
+ *
  * Compiled managed code keeps no frame pointers and has no call frame information, or wrong one (the assembly
  * interpreter of Android 11), so a chain of native frames can end at it. The walk then continues outside of the managed
  * frames: it searches the stack above the outermost managed frame of the fragment for the frame record of the function
@@ -22,7 +27,7 @@
  * runtime's entry stub, so an old record can be nearer only in a spill slot of that frame that was never written. A
  * walk without registers takes a candidate only when all candidates are of one chain. The search ends at the next
  * managed frame, or after STROBE_ART_ENTRY_BYTES. When it finds none, the native frames outside are missing.
- * strobe_art_frames.gaps counts such stacks; a stack is also doubtful when it has no managed frame outside.
+ * strobe_session_header.native_gaps counts such walks; a stack is also doubtful when it has no managed frame outside.
  *
  * x86-64 and arm64. On other processors stacks have managed frames only. */
 #ifndef STROBE_BACKEND_ART_FRAMES_H
@@ -48,7 +53,7 @@ struct strobe_art_frames {
     struct strobe_art_code *code;
     struct strobe_unwind_index *index; /* NULL: by frame pointers only */
     const struct strobe_host *host;    /* reads code */
-    strobe_a64 gaps;                   /* walks that lost the native frames outside of managed code */
+    strobe_a64 *gaps;                  /* walks that lost the native frames outside of managed code: a counter */
 };
 
 /* Takes the calling thread's stack from a hook on. `frame` is the address of the hook's frame record, `stack` the

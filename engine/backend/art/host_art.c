@@ -147,7 +147,9 @@ static enum strobe_walk_end art_walk_self(uint64_t frame, uint64_t caller, const
                 : STROBE_WALK_DOUBTFUL;
 }
 
-enum { NATIVE_STOP_NS = 2000000 }; /* a running thread stops within microseconds */
+/* A running thread stops within microseconds. One that waits for a processor stops when it gets one: usually within the
+ * turn of another thread. A thread that runs no managed code has no stack without its registers. */
+enum { NATIVE_STOP_NS = 4000000 };
 
 /* Finds the native frames of the suspended thread. `bounds`: its whole stack. Returns false when the thread went on
  * during the walk, so that nothing of it may be used. */

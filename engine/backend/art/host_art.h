@@ -22,7 +22,7 @@
  * native frames are walked (frames.h). It stands for the few microseconds of that walk, which uses nothing of the
  * runtime, so it may hold any lock. The managed frames cannot change meanwhile. A thread that sleeps in a call which a
  * signal would end gets no signal. Its stack then lacks the native frames inside its innermost managed frame;
- * strobe_art_frames.gaps counts it.
+ * strobe_session_header.native_gaps counts it.
  *
  * Inlined frames are included. For a thread in native code the runtime resolves them through objects that its collector
  * may move at the same time, with barriers of its own. No published way lets another thread prevent this. A walk from

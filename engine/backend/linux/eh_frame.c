@@ -370,6 +370,12 @@ struct strobe_unwind_rule strobe_eh_frame_rule(const struct strobe_eh_frame *e, 
     return m.row;
 }
 
+bool strobe_eh_frame_covers(const struct strobe_eh_frame *e, uint64_t pc)
+{
+    struct strobe_eh_entry entry;
+    return strobe_eh_find(e, pc, &entry);
+}
+
 enum { EXAMINED = 32, EXAMINED_LEAST = 8, EXAMINED_BYTES = 48 }; /* shorter functions may have no frame in any case */
 
 bool strobe_eh_frame_keeps_fp(const struct strobe_eh_frame *e)

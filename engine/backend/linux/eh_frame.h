@@ -91,6 +91,9 @@ uint64_t strobe_eh_frame_start(const void *bytes, uint64_t size, uint64_t header
  * entry is damaged or cannot be expressed. */
 struct strobe_unwind_rule strobe_eh_frame_rule(const struct strobe_eh_frame *e, uint64_t pc);
 
+/* Returns whether an entry covers pc. */
+bool strobe_eh_frame_covers(const struct strobe_eh_frame *e, uint64_t pc);
+
 /* Returns true when at least three quarters of some dozen functions, spread over the table, keep frame pointers. */
 bool strobe_eh_frame_keeps_fp(const struct strobe_eh_frame *e);
 

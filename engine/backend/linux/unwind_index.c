@@ -182,7 +182,9 @@ static bool find_in_image(struct strobe_unwind_slot *slot, uint64_t pc, struct s
         return false; /* the words may be of two images */
     if (image.frames.bytes)
         *out = strobe_eh_frame_rule(&image.frames, pc);
-    if (image.frames.bytes && out->kind == STROBE_UNWIND_NONE && image_keeps_fp(slot, seq, &image.frames))
+    /* Code whose entry cannot be expressed as a rule does not do as the other functions do. */
+    if (image.frames.bytes && out->kind == STROBE_UNWIND_NONE && !strobe_eh_frame_covers(&image.frames, pc) &&
+        image_keeps_fp(slot, seq, &image.frames))
         out->kind = STROBE_UNWIND_BY_FP;
     return is_slot_unchanged(slot, seq);
 }

@@ -100,10 +100,10 @@ void strobe_unwind_index_remove(struct strobe_unwind_index *x, uint32_t slot);
 
 /* Returns the rule for the instruction at pc. When no rule is found, the kind is one of these:
  *
- *   STROBE_UNWIND_BY_FP  no image with call frame information holds pc, or the image that holds pc has no rule for it
+ *   STROBE_UNWIND_BY_FP  no image with call frame information holds pc, or the image that holds pc has no entry for it
  *                        but its other functions keep frame pointers
- *   STROBE_UNWIND_NONE   the image that holds pc has no rule for it, and its other functions do not keep frame
- *                        pointers
+ *   STROBE_UNWIND_NONE   the image that holds pc has no entry for it, and its other functions do not keep frame
+ *                        pointers; or its entry is damaged or cannot be expressed as a rule
  *
  * Any context. */
 struct strobe_unwind_rule strobe_unwind_index_find(struct strobe_unwind_index *x, uint64_t pc);

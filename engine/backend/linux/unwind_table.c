@@ -13,6 +13,7 @@ struct frame {
     enum sort sort;
     bool fp_known, sp_known, bx_known;
     bool doubtful; /* an unproven step was taken */
+    bool strict;   /* no unproven step out of a caller's frame is taken */
 };
 
 enum step { STEPPED, AT_END, OUT_OF_WINDOW, STEP_FAILED };
@@ -48,13 +49,22 @@ static enum step classify_failed_read(const struct strobe_window *w, uint64_t ad
     return address >= w->high || address + 8 > w->high ? OUT_OF_WINDOW : STEP_FAILED;
 }
 
+/* Returns whether the rule says that the frame has a record to which the frame pointer leads, and then the canonical
+ * frame address. For a frame whose stack pointer is not known. */
+static bool find_cfa_by_record(const struct strobe_unwind_rule *r, const struct frame *f, uint64_t *cfa)
+{
+    *cfa = f->fp - (uint64_t)((int64_t)r->fp_at * 8);
+    return f->sort == CALLER && f->fp_known && r->kind == STROBE_UNWIND_FRAME && r->base == STROBE_EH_SP &&
+           r->fp == STROBE_SAVED_AT_CFA && r->ra == STROBE_SAVED_AT_CFA && r->ra_at == r->fp_at + 1;
+}
+
 /* Canonical frame address: the caller's stack pointer. */
 static enum step find_cfa(const struct strobe_unwind_rule *r, const struct frame *f, const struct strobe_window *w,
                           uint64_t *cfa)
 {
     uint64_t base, word;
     if (!read_base_register(f, r->base, &base))
-        return STEP_FAILED;
+        return find_cfa_by_record(r, f, cfa) ? STEPPED : STEP_FAILED;
     uint64_t at = base + (uint64_t)(int64_t)r->cfa;
     switch (r->kind) {
     case STROBE_UNWIND_FRAME: *cfa = at; return STEPPED;
@@ -87,9 +97,10 @@ static void restore_kept(uint8_t saved, int16_t words, const struct frame *f, ui
 {
     if (saved == STROBE_SAVED_LOST || saved == STROBE_SAVED_UNDEFINED)
         *known = false;
-    else if (saved != STROBE_SAVED_SAME && read_saved(saved, words, f, cfa, w, value) != STEPPED)
-        *known =
-            *known && f->sort != CALLER && saved == STROBE_SAVED_AT_CFA && cfa + (uint64_t)((int64_t)words * 8) < f->sp;
+    else if (saved != STROBE_SAVED_SAME)
+        *known = read_saved(saved, words, f, cfa, w, value) == STEPPED ||
+                 (*known && f->sort != CALLER && saved == STROBE_SAVED_AT_CFA &&
+                  cfa + (uint64_t)((int64_t)words * 8) < f->sp);
 }
 
 static void leave_frame(struct frame *f, bool by_signal, uint64_t pc, uint64_t sp)
@@ -200,6 +211,8 @@ static enum step step_without_rule(const struct strobe_unwind_rule *r, const str
     (void)host;
     bool proven = r->kind == STROBE_UNWIND_BY_FP && f->sort == CALLER; /* leaf functions have no record */
 #endif
+    if (!proven && f->strict && f->sort == CALLER)
+        return STEP_FAILED;
     if (!proven)
         f->doubtful = true;
     return step_by_fp(f, w);
@@ -243,16 +256,16 @@ static inline enum strobe_walk_end walk_frames(struct strobe_unwind_index *x, co
     return how == STEPPED ? STROBE_WALK_CUT : walk_end(how, f, w);
 }
 
-static struct frame frame_at(const struct strobe_regs *regs, enum sort sort)
+static struct frame frame_at(const struct strobe_regs *regs, enum strobe_walk_from from)
 {
     struct frame f = {.pc = strobe_frame_strip(regs->pc),
                       .sp = regs->sp,
                       .fp = regs->fp,
                       .lr = strobe_frame_strip(regs->lr),
-                      .sort = sort,
+                      .sort = from == STROBE_FROM_INSTRUCTION ? INNERMOST : CALLER,
                       .fp_known = true,
-                      .sp_known = true};
-    if (sort == CALLER)
+                      .sp_known = from != STROBE_FROM_RECORD || STROBE_EH_RA == 16};
+    if (f.sort == CALLER)
         return f;
     f.general = regs->general;
 #ifdef __x86_64__
@@ -266,17 +279,38 @@ enum strobe_walk_end strobe_walk_table(struct strobe_unwind_index *x, const stru
                                        const struct strobe_regs *regs, const struct strobe_window *window,
                                        uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
-    struct frame f = frame_at(regs, INNERMOST);
+    struct frame f = frame_at(regs, STROBE_FROM_INSTRUCTION);
     return walk_frames(x, host, &f, window, frames_end, NULL, max, count);
 }
 
 enum strobe_walk_end strobe_walk_table_placed(struct strobe_unwind_index *x, const struct strobe_host *host,
-                                              const struct strobe_regs *regs, bool is_caller,
+                                              const struct strobe_regs *regs, enum strobe_walk_from from,
                                               const struct strobe_window *window, uint64_t *frames_end,
                                               uint64_t *places_end, uint32_t max, uint32_t *count)
 {
-    struct frame f = frame_at(regs, is_caller ? CALLER : INNERMOST);
+    struct frame f = frame_at(regs, from);
+    f.strict = true;
     return walk_frames(x, host, &f, window, frames_end, places_end, max, count);
+}
+
+bool strobe_walk_table_leave(struct strobe_unwind_index *x, uint64_t base, const struct strobe_window *window,
+                             struct strobe_regs *at)
+{
+    struct frame f = frame_at(at, STROBE_FROM_RECORD);
+    struct strobe_unwind_rule r = strobe_unwind_index_find(x, f.pc - 1);
+    uint64_t general[STROBE_REGS_GENERAL] = {0};
+    if (r.kind != STROBE_UNWIND_FRAME || r.base >= STROBE_REGS_GENERAL || r.base == STROBE_EH_SP ||
+        r.base == STROBE_EH_FP)
+        return false;
+    general[r.base] = base;
+    f.general = general;
+    f.fp_known = false;
+    if (step_by_rule(&r, &f, window) != STEPPED || !f.fp_known)
+        return false;
+    at->pc = f.pc;
+    at->sp = f.sp;
+    at->fp = f.fp;
+    return true;
 }
 
 /* ---- the unwinder ---- */

@@ -13,8 +13,12 @@
  *     instead
  *   - the other functions of the image keep frame pointers
  *
- * In any other case the step makes the stack doubtful. A stack is complete when the rule of its last frame says that
- * there is no caller, or when that frame lies at or above the window's root. */
+ * In any other case the step makes the stack doubtful. On arm64 a step by the frame pointer does not find the caller's
+ * stack pointer. When the caller's rule needs it, and says that the frame has a record, the frame pointer leads to that
+ * record, and so to the frame's end.
+ *
+ * A stack is complete when the rule of its last frame says that there is no caller, or when that frame lies at or above
+ * the window's root. */
 #ifndef STROBE_BACKEND_LINUX_UNWIND_TABLE_H
 #define STROBE_BACKEND_LINUX_UNWIND_TABLE_H
 
@@ -29,13 +33,28 @@ enum strobe_walk_end strobe_walk_table(struct strobe_unwind_index *x, const stru
                                        const struct strobe_regs *regs, const struct strobe_window *window,
                                        uint64_t *frames_end, uint32_t max, uint32_t *count);
 
-/* The same, with the place of each frame on the stack: places_end[-1], ... are the frames' stack pointers. With
- * `is_caller` the walk begins at a return address, regs->pc, in a frame whose stack pointer and frame pointer `regs`
- * has; its other registers are not known. */
+/* What is known of the frame in which a walk begins. */
+enum strobe_walk_from {
+    STROBE_FROM_INSTRUCTION, /* regs->pc is an instruction, and all registers are known */
+    STROBE_FROM_CALL,        /* regs->pc is a return address, and the stack pointer and the frame pointer are known */
+    STROBE_FROM_RECORD,      /* the same, taken from the callee's frame record: regs->sp is the end of that record. This
+                                is the stack pointer on x86-64. On arm64 a record may be anywhere in its frame */
+};
+
+/* The same, with the place of each frame on the stack: places_end[-1], ... are the frames' stack pointers, or, where
+ * one is not known, an address between its callee's record and it. The walk ends before a step out of a caller's frame
+ * that would make the stack doubtful. */
 enum strobe_walk_end strobe_walk_table_placed(struct strobe_unwind_index *x, const struct strobe_host *host,
-                                              const struct strobe_regs *regs, bool is_caller,
+                                              const struct strobe_regs *regs, enum strobe_walk_from from,
                                               const struct strobe_window *window, uint64_t *frames_end,
                                               uint64_t *places_end, uint32_t max, uint32_t *count);
+
+/* Steps out of a frame whose rule needs a register that is neither the stack pointer nor the frame pointer. `base`: the
+ * value of that register in the frame. at->pc is a return address, and at->sp the frame's stack pointer or an address
+ * below. at->pc, at->sp and at->fp become the caller's. Returns false, and changes nothing, when the rule needs no such
+ * register, or does not lead to a caller whose frame pointer is known. Any context. */
+bool strobe_walk_table_leave(struct strobe_unwind_index *x, uint64_t base, const struct strobe_window *window,
+                             struct strobe_regs *at);
 
 /* The unwinder that uses the index passed to strobe_unwind_table_use. */
 extern const struct strobe_unwinder strobe_unwinder_table;

@@ -593,6 +593,9 @@ static void emit_session(struct perfetto *w)
     p = pb_text(p, EVENT_NAME_TEXT, "recorded by strobe");
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         p = strobe_packets_note(p, notes[i].key, notes[i].value);
+    if (strobe_load_relaxed(&r->session.header->native_gaps))
+        p = strobe_packets_note(p, "stacks without outer native frames",
+                                strobe_load_relaxed(&r->session.header->native_gaps));
     if (strobe_load_relaxed(&r->session.header->state) == STROBE_SESSION_EXITED)
         p = strobe_packets_note(p, "exited", 1);
     p = pb_close(event, p);

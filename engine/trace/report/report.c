@@ -193,22 +193,38 @@ enum strobe_status strobe_report_rank(struct strobe_report *r, const struct stro
     return STROBE_OK;
 }
 
-enum strobe_status strobe_report_warn(struct strobe_report *r, const char *format, ...)
+/* Adds a formatted line to a list. */
+static enum strobe_status add_report_line(char ***list, size_t *count, const char *format, va_list args)
 {
     char *text = NULL;
-    va_list args;
-    va_start(args, format);
     int bytes = vasprintf(&text, format, args);
-    va_end(args);
-    char **grown = bytes < 0 ? NULL : realloc(r->warnings, (r->warning_count + 1) * sizeof *grown);
+    char **grown = bytes < 0 ? NULL : realloc(*list, (*count + 1) * sizeof *grown);
     if (!grown) {
         if (bytes >= 0)
             free(text);
         return STROBE_IO;
     }
-    r->warnings = grown;
-    r->warnings[r->warning_count++] = text;
+    *list = grown;
+    grown[(*count)++] = text;
     return STROBE_OK;
+}
+
+enum strobe_status strobe_report_warn(struct strobe_report *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    enum strobe_status status = add_report_line(&r->warnings, &r->warning_count, format, args);
+    va_end(args);
+    return status;
+}
+
+enum strobe_status strobe_report_feature(struct strobe_report *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    enum strobe_status status = add_report_line(&r->features, &r->feature_count, format, args);
+    va_end(args);
+    return status;
 }
 
 void strobe_report_close(struct strobe_report *r)
@@ -218,6 +234,9 @@ void strobe_report_close(struct strobe_report *r)
     for (size_t i = 0; i < r->warning_count; i++)
         free(r->warnings[i]);
     free(r->warnings);
+    for (size_t i = 0; i < r->feature_count; i++)
+        free(r->features[i]);
+    free(r->features);
     free(r->facts);
     free(r->threads);
     free(r->methods);

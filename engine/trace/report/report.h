@@ -153,12 +153,15 @@ struct strobe_report {
     uint64_t passes, late_passes, lag_ns;                 /* of the sampler; lag: sum over passes */
     uint64_t short_waits, short_wait_ns;                  /* waits too short to be recorded: number, total time */
     uint64_t stacks_cut, stacks_doubtful, stacks_refused; /* records with such a stack */
+    uint64_t native_gaps;    /* walks that lost the native frames outside of managed ones */
     uint64_t engine_samples; /* taken while the engine ran in a hook; shown as the hook's caller */
     int balanced;            /* the accounting is consistent, see strobe_reader_check */
     char verdict[256];       /* if not balanced: the first violation */
 
     struct strobe_report_fact *facts; /* of a trace: facts about the recording that it contains */
     size_t fact_count;
+    char **features; /* of a session of Android: a line each, whether it is in place and why not */
+    size_t feature_count;
     char **warnings; /* reasons why names or numbers may be wrong */
     size_t warning_count;
 
@@ -197,6 +200,10 @@ enum strobe_status strobe_report_rank(struct strobe_report *report, const struct
 
 /* Adds a warning; format as for printf. STROBE_IO: out of memory. */
 enum strobe_status strobe_report_warn(struct strobe_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Adds a line about a feature of the capture, in the same way. */
+enum strobe_status strobe_report_feature(struct strobe_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -147,6 +147,8 @@ static void write_json_losses(const struct strobe_report *r, struct strobe_json 
     strobe_json_uint(j, "cut", r->stacks_cut);
     strobe_json_uint(j, "doubtful", r->stacks_doubtful);
     strobe_json_uint(j, "refused", r->stacks_refused);
+    if (r->native_gaps)
+        strobe_json_uint(j, "native_gaps", r->native_gaps);
     strobe_json_uint(j, "engine_samples", r->engine_samples);
     strobe_json_object_end(j);
     strobe_json_object(j, "short_waits");
@@ -209,6 +211,12 @@ void strobe_report_print_json(const struct strobe_report *r, FILE *out)
     for (size_t i = 0; i < r->fact_count; i++)
         strobe_json_uint(j, r->facts[i].key, r->facts[i].value);
     strobe_json_object_end(j);
+    if (r->feature_count) {
+        strobe_json_array(j, "features");
+        for (size_t i = 0; i < r->feature_count; i++)
+            strobe_json_text(j, NULL, r->features[i]);
+        strobe_json_array_end(j);
+    }
     strobe_json_array(j, "warnings");
     for (size_t i = 0; i < r->warning_count; i++)
         strobe_json_text(j, NULL, r->warnings[i]);

@@ -258,6 +258,7 @@ static void take_losses(struct strobe_report *r, const struct strobe_reader *rea
     r->suspend_moved = strobe_load_relaxed(&h->suspend_moved);
     if (h->header_bytes >= offsetof(struct strobe_session_header, signal_taken) + sizeof h->signal_taken)
         r->signal_taken = strobe_load_relaxed(&h->signal_taken);
+    r->native_gaps = strobe_load_relaxed(&h->native_gaps);
     struct strobe_stop_times stops = strobe_stops_read(&h->stops);
     r->stops = (struct strobe_stop_times){stops.count, strobe_reader_span_ns(reader, stops.median),
                                           strobe_reader_span_ns(reader, stops.percentile_99),
@@ -334,6 +335,15 @@ static enum strobe_status warn_of_unnamed_code(struct job *j)
                               "--perf-basic-prof, java -XX:+DumpPerfMapAtExit or libperf-jvmti.so, PYTHONPERFSUPPORT=1 "
                               "(python 3.12), DOTNET_PerfMapEnabled=1",
                               (double)unnamed_ns / 1e6, 100 * (double)unnamed_ns / (double)all_ns);
+}
+
+static enum strobe_status take_features(struct strobe_report *r, const struct strobe_session *session)
+{
+    struct strobe_named_address note;
+    enum strobe_status status = STROBE_OK;
+    for (uint64_t at = 0; status == STROBE_OK && strobe_names_next_note(&session->names, &at, &note);)
+        status = strobe_report_feature(r, "%.*s", (int)note.bytes, note.text);
+    return status;
 }
 
 static enum strobe_status warn_of_stacks(struct strobe_report *r, const struct strobe_reader *reader)
@@ -481,6 +491,8 @@ static enum strobe_status build(struct job *j)
         status = strobe_report_take_parts(j->report, &j->adder.breakdown, &j->allocations, &j->adder.lines, j->tree);
     if (status == STROBE_NO_ENTRY)
         strobe_error_set(j->error, "no function is called %s here", options->function);
+    if (status == STROBE_OK)
+        status = take_features(j->report, &j->reader->session);
     if (status == STROBE_OK)
         status = warn_of_images(j);
     if (status == STROBE_OK)

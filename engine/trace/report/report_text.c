@@ -206,6 +206,9 @@ static void print_report_losses(const struct strobe_report *r, FILE *out)
             "stacks cut %" PRIu64 ", doubtful %" PRIu64 ", refused by a full table %" PRIu64
             "; slots half written %" PRIu64 ", damaged %" PRIu64 "; events of untracked threads %" PRIu64 "\n",
             r->stacks_cut, r->stacks_doubtful, r->stacks_refused, r->half_written, r->malformed, r->untracked);
+    if (r->native_gaps)
+        fprintf(out, "stacks whose native frames outside of managed ones were not found: %" PRIu64 "\n",
+                r->native_gaps);
     if (r->engine_samples)
         fprintf(out, "samples that met the engine itself at work in a hook: %" PRIu64 ", shown as the hooked call's\n",
                 r->engine_samples);
@@ -229,6 +232,8 @@ static void print_report_losses(const struct strobe_report *r, FILE *out)
         fprintf(out, "threads stood %" PRIu64 " times: %s (median), %s (99 %%), %s at most\n", r->stops.count,
                 strobe_cell_span(r->stops.median).text, strobe_cell_span(r->stops.percentile_99).text,
                 strobe_cell_span(r->stops.longest).text);
+    for (size_t i = 0; i < r->feature_count; i++)
+        fprintf(out, "feature: %s\n", r->features[i]);
     if (r->balanced)
         fprintf(out, "The accounting is consistent: every event is accounted for.\n");
     else
@@ -249,6 +254,8 @@ static void summary(const struct strobe_report *r, FILE *out)
         fprintf(out, "none lost");
     if (broken)
         fprintf(out, ", %" PRIu64 " stacks not whole", broken);
+    if (r->native_gaps)
+        fprintf(out, ", %" PRIu64 " without outer native frames", r->native_gaps);
     if (r->engine_samples)
         fprintf(out, ", %" PRIu64 " in the engine itself (left out of stacks)", r->engine_samples);
     if (r->calls.recorded)

@@ -6,8 +6,10 @@
 
 struct native_calls {
     STROBE_LIBC_HOOKED(STROBE_LIBC_POINTER)
+    STROBE_LIBC_BIONIC(STROBE_LIBC_POINTER) /* the test program has those that this C library lacks (bionic.c) */
     long (*syscall)(long number, ...);
     int (*lock_by_call)(pthread_mutex_t *m); /* calls through the procedure linkage table */
+    int32_t (*read_critically)(int32_t fd);  /* a @CriticalNative method's function: it gets its arguments alone */
 };
 
 #define NATIVE_LIBRARY "libcontract-native.so"

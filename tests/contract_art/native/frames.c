@@ -44,7 +44,8 @@ static struct strobe_window own_stack(uint64_t from)
 
 /* ---- of the thread itself ---- */
 
-static struct strobe_art_frames whole;
+static strobe_a64 gaps;
+static struct strobe_art_frames whole = {.gaps = &gaps};
 static struct strobe_art_walk walk;
 static struct strobe_linux here;
 
@@ -113,7 +114,7 @@ static void take_with_a_broken_chain(void)
     struct strobe_window stack = own_stack(frame);
     strobe_art_walk_managed(&walk, &chain.c->libart, strobe_art_current(&chain.c->libart));
     uint32_t count, outer = 0, n = 0;
-    gaps_before = strobe_load_relaxed(&whole.gaps);
+    gaps_before = strobe_load_relaxed(&gaps);
     enum strobe_walk_end native = strobe_art_walk_native(&whole, &here.host, &walk, NULL, &stack);
     strobe_art_merge_frames(&walk, STROBE_WALK_ROOT, native, taken + STROBE_STACK_DEPTH_MAX, STROBE_STACK_DEPTH_MAX,
                             &count);
@@ -126,7 +127,7 @@ static void take_with_a_broken_chain(void)
     if (n == outer)
         check_frames(frames, count, outer, "without registers");
     else
-        CHECK(chain.c, strobe_load_relaxed(&whole.gaps) > gaps_before, "plan \"%s\": %u of %u frames, not counted",
+        CHECK(chain.c, strobe_load_relaxed(&gaps) > gaps_before, "plan \"%s\": %u of %u frames, not counted",
               chain.plan, n, outer);
 }
 

@@ -138,6 +138,62 @@ static void signal_condition(void)
     app->pthread_mutex_unlock(&scene.mutex);
 }
 
+/* ---- Android's own functions ---- */
+
+static struct timespec in_an_hour(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (struct timespec){t.tv_sec + 3600, t.tv_nsec};
+}
+
+static void lock_mutex_until(void)
+{
+    struct timespec until = in_an_hour();
+    app->pthread_mutex_timedlock_monotonic_np(&scene.mutex, &until);
+    app->pthread_mutex_unlock(&scene.mutex);
+}
+
+static void write_lock_until(void)
+{
+    struct timespec until = in_an_hour();
+    app->pthread_rwlock_timedwrlock_monotonic_np(&scene.rwlock, &until);
+    app->pthread_rwlock_unlock(&scene.rwlock);
+}
+
+static void read_lock_until(void)
+{
+    struct timespec until = in_an_hour();
+    app->pthread_rwlock_timedrdlock_monotonic_np(&scene.rwlock, &until);
+    app->pthread_rwlock_unlock(&scene.rwlock);
+}
+
+static void wait_condition_until(void)
+{
+    struct timespec until = in_an_hour();
+    app->pthread_mutex_lock(&scene.mutex);
+    while (!scene.ready)
+        app->pthread_cond_timedwait_monotonic_np(&scene.condition, &scene.mutex, &until);
+    app->pthread_mutex_unlock(&scene.mutex);
+}
+
+static void wait_semaphore_until(void)
+{
+    struct timespec until = in_an_hour();
+    app->sem_timedwait_monotonic_np(&scene.semaphore, &until);
+}
+
+static void write_pipe_checked(void)
+{
+    (void)!app->__write_chk(scene.pipe[1], "x", 1, 2);
+}
+
+static void poll_event_checked(void)
+{
+    struct pollfd one = {.fd = scene.event, .events = POLLIN};
+    app->__ppoll_chk(&one, 1, NULL, NULL, sizeof one);
+}
+
 static void wait_semaphore(void)
 {
     app->sem_wait(&scene.semaphore);
@@ -217,6 +273,13 @@ static const struct native_wait {
     {STROBE_KIND_READ, open_pipe, read_pipe, write_pipe},
     {STROBE_KIND_POLL, open_event, poll_event, write_event},
     {STROBE_KIND_POLL, open_event, wait_set, write_event},
+    {STROBE_KIND_MUTEX, hold_mutex, lock_mutex_until, release_mutex},
+    {STROBE_KIND_RWLOCK, hold_rwlock, write_lock_until, release_rwlock},
+    {STROBE_KIND_RWLOCK, hold_rwlock, read_lock_until, release_rwlock},
+    {STROBE_KIND_COND, NULL, wait_condition_until, signal_condition},
+    {STROBE_KIND_SEM, NULL, wait_semaphore_until, post_semaphore},
+    {STROBE_KIND_READ, open_pipe, read_pipe, write_pipe_checked},
+    {STROBE_KIND_POLL, open_event, poll_event_checked, write_event},
 };
 static const struct native_wait *waits_now;
 

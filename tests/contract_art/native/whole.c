@@ -190,7 +190,57 @@ static void a_native_wait_and_a_read_below_nested_calls_have_the_whole_stack_and
     capture_drop(&stage.k);
 }
 
+/* ---- critical native methods ---- */
+
+enum { CRITICAL_BYTES = 256 }; /* the function is shorter */
+
+static struct {
+    uint64_t critical, caller; /* ArtMethods */
+    uint32_t right, wrong;
+} read_by_critical;
+
+/* The innermost frames: the function, its method, and the method's caller. */
+static void check_critical_read(void *ctx, const struct strobe_record *r)
+{
+    uint64_t frames[STROBE_STACK_DEPTH_MAX], code = (uint64_t)(uintptr_t)app->read_critically;
+    uint32_t count;
+    (void)ctx;
+    if (r->kind != STROBE_KIND_READ ||
+        strobe_stack_frames(&k.session.stacks, r->stack, frames, STROBE_STACK_DEPTH_MAX, &count) != STROBE_OK)
+        return;
+    bool right = count >= 3 && frames[count - 1] - code < CRITICAL_BYTES &&
+                 frames[count - 2] == read_by_critical.critical && frames[count - 3] == read_by_critical.caller;
+    *(right ? &read_by_critical.right : &read_by_critical.wrong) += r->count;
+}
+
+/* Such a method stays in the state of managed code, and gets no environment. */
+static void a_read_in_a_critical_native_method_has_the_whole_stack(struct contract *c)
+{
+    struct strobe_config config;
+    char path[STROBE_PRELOAD_BYTES];
+    void *library = strobe_library_find(NATIVE_LIBRARY, path, sizeof path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    app = library ? dlsym(library, NATIVE_SYMBOL) : NULL;
+    file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (!CHECK(c, app && file >= 0, "the library and the file are there"))
+        return;
+    workload_bind(c->art.env, "Main", "critical", "(I)I", (void *)app->read_critically);
+    read_by_critical.critical = workload_static(c->art.env, "Main", "critical", "(I)I");
+    read_by_critical.caller = workload_static(c->art.env, "Main", "callCritical", "(I)I");
+    capture_config(&config);
+    if (!capture_begin(c, &config, &k))
+        return;
+    java_static(c->art.env, "Main", "callCritical", "(I)I", &(union strobe_jvalue){.i = file});
+    capture_end(&k);
+    capture_visit(&k, check_critical_read, NULL);
+    CHECK(c, read_by_critical.right == 1 && !read_by_critical.wrong, "%u right stacks, %u wrong",
+          read_by_critical.right, read_by_critical.wrong);
+    close(file);
+    capture_drop(&k);
+}
+
 const struct contract_case contract_cases_whole[] = {
+    {"a_read_in_a_critical_native_method_has_the_whole_stack", a_read_in_a_critical_native_method_has_the_whole_stack,
+     0},
     {"a_hook_in_nested_native_and_managed_code_takes_the_whole_stack",
      a_hook_in_nested_native_and_managed_code_takes_the_whole_stack, 0},
     {"a_capture_of_managed_frames_has_no_native_ones", a_capture_of_managed_frames_has_no_native_ones, 0},

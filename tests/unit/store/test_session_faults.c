@@ -415,7 +415,9 @@ static void a_header_from_before_stops_or_children_were_counted_says_nothing_of_
     const off_t bytes_at = offsetof(struct strobe_session_header, header_bytes);
     const uint32_t now = sizeof(struct strobe_session_header), then = offsetof(struct strobe_session_header, stops);
     const uint32_t between = offsetof(struct strobe_session_header, pid_namespace), children = 7;
+    const uint32_t before = offsetof(struct strobe_session_header, native_gaps);
     const off_t children_at = offsetof(struct strobe_session_header, children_left);
+    const uint64_t gaps = 9;
     assert_int_equal(strobe_session_open(path, &s), STROBE_OK);
     strobe_stops_add(&s.header->stops, 5);
     struct strobe_stops stops = s.header->stops;
@@ -425,14 +427,17 @@ static void a_header_from_before_stops_or_children_were_counted_says_nothing_of_
     assert_int_equal(strobe_stops_read(&s.header->stops).count, 1);
     strobe_session_unmap(&s);
     assert_int_equal(pwrite(fd, &children, sizeof children, children_at), sizeof children);
+    assert_int_equal(pwrite(fd, &gaps, sizeof gaps, (off_t)before), sizeof gaps);
     for (uint32_t bytes = 0; bytes <= 2 * now; bytes += 4) {
         assert_int_equal(pwrite(fd, &bytes, sizeof bytes, bytes_at), sizeof bytes);
-        bool fits = bytes == now || bytes == then || bytes == between;
+        bool fits = bytes == now || bytes == then || bytes == between || bytes == before;
         assert_int_equal(strobe_session_open(path, &s), fits ? STROBE_OK : STROBE_BAD_INPUT);
         if (fits)
             assert_int_equal(strobe_stops_read(&s.header->stops).count, bytes != then);
         if (fits)
-            assert_int_equal(strobe_load_relaxed(&s.header->children_left), bytes == now ? children : 0);
+            assert_int_equal(strobe_load_relaxed(&s.header->children_left), bytes >= before ? children : 0);
+        if (fits)
+            assert_int_equal(strobe_load_relaxed(&s.header->native_gaps), bytes == now ? gaps : 0);
         if (fits)
             strobe_session_unmap(&s);
     }

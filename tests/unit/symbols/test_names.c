@@ -55,6 +55,26 @@ static void names_come_back_in_order(void **state)
     strobe_session_unmap(&s);
 }
 
+static void notes_are_no_names_and_names_are_no_notes(void **state)
+{
+    struct strobe_session s = session_with(STROBE_NAMES_BYTES_MIN);
+    struct strobe_named_address name;
+    uint64_t at = 0, note_at = 0;
+    (void)state;
+    assert_int_equal(strobe_names_add(&s.names, 1, "monitors: off", 13, STROBE_NAME_NOTE), STROBE_OK);
+    assert_int_equal(add(&s, 0x70001000, "void Main.run()"), STROBE_OK);
+    assert_int_equal(strobe_names_add(&s.names, 2, "parks: in place", 15, STROBE_NAME_NOTE), STROBE_OK);
+    assert_true(strobe_names_next(&s.names, &at, &name));
+    assert_int_equal(name.address, 0x70001000);
+    assert_false(strobe_names_next(&s.names, &at, &name));
+    assert_true(strobe_names_next_note(&s.names, &note_at, &name));
+    assert_memory_equal(name.text, "monitors: off", 13);
+    assert_true(strobe_names_next_note(&s.names, &note_at, &name));
+    assert_int_equal(name.address, 2);
+    assert_false(strobe_names_next_note(&s.names, &note_at, &name));
+    strobe_session_unmap(&s);
+}
+
 static void a_session_without_a_region_has_no_names(void **state)
 {
     struct strobe_session s = session_with(0);
@@ -160,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_come_back_in_order),
+        cmocka_unit_test(notes_are_no_names_and_names_are_no_notes),
         cmocka_unit_test(a_session_without_a_region_has_no_names),
         cmocka_unit_test(a_full_region_refuses_and_counts_and_keeps_what_it_has),
         cmocka_unit_test(a_long_name_is_cut),

@@ -189,6 +189,32 @@ static void the_durations_of_stops_are_reported_in_both_forms(void **state)
     strobe_report_close(r);
 }
 
+static void what_a_capture_says_of_its_features_and_of_lost_native_frames_is_reported(void **state)
+{
+    (void)state;
+    struct strobe_config config = strobe_build_config();
+    config.names_bytes = STROBE_NAMES_BYTES_MIN;
+    strobe_build_begin(&build, temp_dir_path("s.strobe"), &config);
+    point(strobe_build_thread(&build, 42, "t"), 0, stack(A, B));
+    strobe_names_add(&build.session.names, 1, "monitors: off, why", 18, STROBE_NAME_NOTE);
+    strobe_add_relaxed(&build.session.header->native_gaps, 7);
+    strobe_build_end(&build, 1 * MS);
+    struct strobe_report *r = of_session(10);
+    char *text = printed(r, strobe_report_print), *json = printed(r, strobe_report_print_json);
+    assert_non_null(strstr(text, "1 samples, none lost, 7 without outer native frames; the accounting"));
+    assert_null(strstr(text, "feature: "));
+    assert_non_null(strstr(json, "\"native_gaps\": 7,"));
+    assert_non_null(strstr(json, "\"monitors: off, why\""));
+    free(text);
+    free(json);
+    r->options.verbose = 1;
+    text = printed(r, strobe_report_print);
+    assert_non_null(strstr(text, "\nfeature: monitors: off, why\n"));
+    assert_non_null(strstr(text, "\nstacks whose native frames outside of managed ones were not found: 7\n"));
+    free(text);
+    strobe_report_close(r);
+}
+
 static void a_killed_program_and_missing_files_are_warned_of(void **state)
 {
     (void)state;
@@ -554,6 +580,7 @@ int main(void)
         cmocka_unit_test(blocking_calls_are_listed_with_their_callers),
         cmocka_unit_test(inconsistent_accounting_is_reported),
         cmocka_unit_test(the_durations_of_stops_are_reported_in_both_forms),
+        cmocka_unit_test(what_a_capture_says_of_its_features_and_of_lost_native_frames_is_reported),
         cmocka_unit_test(a_killed_program_and_missing_files_are_warned_of),
         cmocka_unit_test(the_top_holds_the_first_of_every_ranking),
         cmocka_unit_test(long_names_are_cut_to_a_terminal_and_nowhere_else),

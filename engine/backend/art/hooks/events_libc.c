@@ -19,6 +19,46 @@ bool strobe_hook_in_vfork(void)
 #include "engine/backend/common/libc/socket_hooks.inc"
 #include "engine/backend/common/libc/wait_hooks.inc"
 
+/* ---- what Android's fortified headers call ---- */
+
+HOOK(ssize_t, __write_chk)(int fd, const void *from, size_t bytes, size_t room)
+{
+    WRITE_SCOPE(STROBE_KIND_WRITE, fd);
+    return ORIGINAL(__write_chk)(fd, from, bytes, room);
+}
+
+HOOK(ssize_t, __pwrite_chk)(int fd, const void *from, size_t bytes, off_t at, size_t room)
+{
+    SCOPE(STROBE_KIND_WRITE, FD(fd));
+    return ORIGINAL(__pwrite_chk)(fd, from, bytes, at, room);
+}
+
+HOOK(ssize_t, __pwrite64_chk)(int fd, const void *from, size_t bytes, off64_t at, size_t room)
+{
+    SCOPE(STROBE_KIND_WRITE, FD(fd));
+    return ORIGINAL(__pwrite64_chk)(fd, from, bytes, at, room);
+}
+
+HOOK(int, __openat_2)(int directory, const char *path, int flags)
+{
+    SCOPE(STROBE_KIND_OPEN, 0);
+    return ORIGINAL(__openat_2)(directory, path, flags);
+}
+
+HOOK(int, __ppoll_chk)
+(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t room)
+{
+    POLL_SCOPE;
+    POLL_RETURNS(ORIGINAL(__ppoll_chk)(fds, count, timeout, mask, room));
+}
+
+HOOK(ssize_t, __sendto_chk)
+(int fd, const void *from, size_t bytes, size_t room, int flags, const struct sockaddr *to, socklen_t length)
+{
+    WRITE_SCOPE(STROBE_KIND_NET, fd);
+    return ORIGINAL(__sendto_chk)(fd, from, bytes, room, flags, to, length);
+}
+
 struct strobe_art_libc strobe_art_libc;
 
 /* ---- jump.S ---- */
@@ -83,7 +123,8 @@ long strobe_art_futex(long number, long word, long operation, long value, long t
 
 static const struct strobe_art_libc_hook libc_hooks[] = {
     STROBE_LIBC_FILES(STROBE_LIBC_HOOK) STROBE_LIBC_WAITS(STROBE_LIBC_HOOK) STROBE_LIBC_SOCKETS(STROBE_LIBC_HOOK)
-        STROBE_LIBC_DESCRIPTORS(STROBE_LIBC_HOOK) STROBE_LIBC_GNU(STROBE_LIBC_HOOK)};
+        STROBE_LIBC_DESCRIPTORS(STROBE_LIBC_HOOK) STROBE_LIBC_GNU(STROBE_LIBC_HOOK)
+            STROBE_LIBC_BIONIC_CALLS(STROBE_LIBC_HOOK)};
 
 static const struct strobe_art_libc_hook libc_tries[] = {
 #define STROBE_LIBC_TRY(name) {STROBE_LIBC_STRING(name), offsetof(struct strobe_art_libc, name), NULL},

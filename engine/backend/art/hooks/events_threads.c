@@ -47,6 +47,7 @@ static bool read_own_stack(struct strobe_stack_bounds *out)
     pthread_attr_t attributes;
     void *low = NULL;
     size_t bytes = 0;
+    *out = (struct strobe_stack_bounds){0};
     if (threads_self_tid() == strobe_art.host.linux.pid && strobe_linux_main_stack(frame, &out->low, &out->high)) {
         out->low = above_guards(out->low);
         return out->low < out->high;

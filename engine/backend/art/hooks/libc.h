@@ -7,9 +7,12 @@
  *                                         releases are wakers
  *   conditions, semaphores                scope; signals and posts are       a thread waits for another thread
  *                                         wakers
+ *   *_monotonic_np: timed waits for these scope; releases are wakers         the same; Android's C library alone
  *   barriers                              scope                              the same; the last to come is not named
  *   read, write and kin, fsync,           scope                              a thread waits for a disk or a device
  *   fdatasync, flock, open, close
+ *   __read_chk, __write_chk and kin, also as the functions themselves       fortified headers call them instead,
+ *   for sockets, open and poll                                               where the size of a buffer is known
  *   poll, select, epoll_wait and kin      scope; writes to channels          a thread waits for a descriptor
  *                                         (channels.h) are wakers
  *   connect, accept, send, recv and kin   scope                              a thread waits for the network
@@ -40,6 +43,7 @@
 /* The functions themselves. A function that the process lacks is NULL; its hook is never called. */
 struct strobe_art_libc {
     STROBE_LIBC_HOOKED(STROBE_LIBC_POINTER)
+    STROBE_LIBC_BIONIC(STROBE_LIBC_POINTER)
     STROBE_LIBC_TRIES(STROBE_LIBC_POINTER)
 };
 extern struct strobe_art_libc strobe_art_libc;

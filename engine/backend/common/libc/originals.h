@@ -36,6 +36,41 @@ int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
 ssize_t __recvfrom_chk(int fd, void *to, size_t bytes, size_t room, int flags, struct sockaddr *from,
                        socklen_t *length);
 
+/* Functions of Android's C library that the hooks of Linux leave out: most are not in the GNU C library. */
+ssize_t __write_chk(int fd, const void *from, size_t bytes, size_t room);
+ssize_t __pwrite_chk(int fd, const void *from, size_t bytes, off_t at, size_t room);
+ssize_t __pwrite64_chk(int fd, const void *from, size_t bytes, off64_t at, size_t room);
+int __openat_2(int directory, const char *path, int flags);
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t room);
+ssize_t __sendto_chk(int fd, const void *from, size_t bytes, size_t room, int flags, const struct sockaddr *to,
+                     socklen_t length);
+int pthread_mutex_timedlock_monotonic_np(pthread_mutex_t *m, const struct timespec *until);
+int pthread_rwlock_timedrdlock_monotonic_np(pthread_rwlock_t *l, const struct timespec *until);
+int pthread_rwlock_timedwrlock_monotonic_np(pthread_rwlock_t *l, const struct timespec *until);
+int pthread_cond_timedwait_monotonic_np(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until);
+int sem_timedwait_monotonic_np(sem_t *s, const struct timespec *until);
+
+/* Waits until a time of the monotonic clock: from level 28 on, that for a condition at all levels. */
+#define STROBE_LIBC_BIONIC_LOCKS(X)                                                                                    \
+    X(pthread_mutex_timedlock_monotonic_np)                                                                            \
+    X(pthread_rwlock_timedrdlock_monotonic_np)                                                                         \
+    X(pthread_rwlock_timedwrlock_monotonic_np)                                                                         \
+    X(pthread_cond_timedwait_monotonic_np)                                                                             \
+    X(sem_timedwait_monotonic_np)
+
+/* What fortified headers call instead of the functions of these names, from level 21 to 28 on. */
+#define STROBE_LIBC_BIONIC_CALLS(X)                                                                                    \
+    X(__write_chk)                                                                                                     \
+    X(__pwrite_chk)                                                                                                    \
+    X(__pwrite64_chk)                                                                                                  \
+    X(__openat_2)                                                                                                      \
+    X(__ppoll_chk)                                                                                                     \
+    X(__sendto_chk)
+
+#define STROBE_LIBC_BIONIC(X)                                                                                          \
+    STROBE_LIBC_BIONIC_LOCKS(X)                                                                                        \
+    STROBE_LIBC_BIONIC_CALLS(X)
+
 #ifdef __ANDROID__
 #define STROBE_LIBC_GNU(X)
 #else
