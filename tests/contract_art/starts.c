@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -323,6 +324,12 @@ static void make_folders(char *path)
         }
 }
 
+static int remove_entry(const char *path, const struct stat *is, int kind, struct FTW *place)
+{
+    (void)is, (void)kind, (void)place;
+    return remove(path);
+}
+
 static void write_text(struct contract *c, const char *path, const char *text)
 {
     FILE *f = fopen(path, "we");
@@ -373,6 +380,7 @@ static void a_load_starts_what_environment_property_or_file_ask_for(struct contr
     check_started_by_load(c, session, true);
     unlink(file);
     check_started_by_load(c, session, false);
+    nftw(data, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 const struct contract_case contract_cases_starts[] = {

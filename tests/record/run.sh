@@ -306,6 +306,16 @@ fi
 
 source "$here/signals.sh"
 
+# Prints the objects of the preloaded library without the sampler's. A build directory may hold objects of sources that
+# are gone.
+built_objects() {
+    find "$B/pic/engine/"{store,capture,method,backend/linux,backend/common} -name '*.o' ! -name sampler.o |
+        while read -r object; do
+            source=${object#"$B"/pic/} source=${source%.o}
+            [[ -e $source.c || -e $source.S ]] && echo "$object"
+        done
+}
+
 # The guard detects a sampler that allocates while a thread is suspended, before it leads to a deadlock.
 mkdir -p "$work/planted"
 cp "$strobe" "$work/planted"
@@ -315,7 +325,7 @@ compile=$(<"$B/flags")
 if grep -q 'free(planted);' "$work/planted/sampler.c" &&
     $compile -Wno-error -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec -shared \
         -o "$work/planted/libstrobe-preload.so" "$work/planted/sampler.c" \
-        $(find "$B/pic/engine/"{store,capture,method,backend/linux,backend/common} -name '*.o' ! -name sampler.o) \
+        $(built_objects) \
         -ldl; then
     # With this limit of pending signals no CPU clock ticks, so the sampler suspends threads.
     (ulimit -i 100 && exec "$work/planted/strobe" record --no-convert -o "$work/planted/s.strobe" -- \
