@@ -1,5 +1,6 @@
 #include "engine/backend/linux/preload/followed.h"
 
+#include "engine/backend/linux/host_linux.h"
 #include "engine/backend/linux/preload/environment.h"
 
 #include <errno.h>
