@@ -376,7 +376,8 @@ help: ## prints this list
 FORCE:
 
 .PHONY: all run figures unit units read benches sources stress tests test test-programs test-tools test-calibrate \
-        explore clean help FORCE programs deps-build deps-unit deps-run deps-test deps-deb deps-programs deps-programs-full
+        explore clean help FORCE programs \
+        deps-build deps-unit deps-run deps-test deps-deb deps-programs deps-programs-full
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:

@@ -34,6 +34,7 @@ count() {
     local status=$?
     read -r p f s < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 0\4/p' "$work/log" |
         tail -n 1)
+    grep '^SKIPPED ' "$work/log"
     echo "$name: ${p:-0} passed, ${f:-0} failed, $((10#${s:-0})) skipped"
     if [[ -z ${p:-} ]] || ((status && f == 0)); then
         echo "FAIL $name: status $status"

@@ -279,8 +279,8 @@ static void a_thread_that_calculates_is_sampled_though_it_meets_no_hook(struct c
     capture_end(&k);
     struct async a = {&k, capture_thread(&k, "busy"), 0, 0};
     capture_visit(&k, count_async, &a);
-    CHECK(c, a.samples >= BUSY_SAMPLES && a.in_busy >= a.samples * 9 / 10, "%d samples, %d of them in Main.busy", a.samples,
-          a.in_busy);
+    CHECK(c, a.samples >= BUSY_SAMPLES && a.in_busy >= a.samples * 9 / 10, "%d samples, %d of them in Main.busy",
+          a.samples, a.in_busy);
     capture_drop(&k);
 }
 

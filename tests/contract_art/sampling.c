@@ -353,10 +353,10 @@ static void a_thread_that_was_idle_is_seen_as_soon_as_it_runs(struct contract *c
 
 /* ---- S-6 ---- */
 
-/* Without stops in the leaf its share is 0. A stop on a genuine runtime finds the thread where it next checks for one, so
- * the leaf, which has 0.96 of the time, had 0.64 of the stops with a load of 15. Of 60 stops that each find it with a
- * probability of 0.6, at most 15 do so in less than 1 of 10^6 runs. The exact share, and the points of hooks beside the stops,
- * are tested in virtual time (test_properties_sampling). */
+/* Without stops in the leaf its share is 0. A stop on a genuine runtime finds the thread where it next checks for one.
+ * So the leaf, which has 0.96 of the time, had 0.64 of the stops with a load of 15. Of 60 stops that each find it with
+ * a probability of 0.6, at most 15 do so in less than 1 of 10^6 runs. The exact share, and the points of hooks beside
+ * the stops, are tested in virtual time (test_properties_sampling). */
 enum { SHARE_SAMPLES = 60 };
 
 static double leaf_share;

@@ -35,9 +35,10 @@ play() {
 
 check 'a scenario plays on real threads' play
 check 'the true and the reconstructed timeline have the same threads' threads_match
-# Bounds: 9 runs with a load of 20 to 30 on two processors, six of them with `--busy 4`, had all wakers right, a precision
-# of calls of 0.957..0.983, 250..535 samples and an error of processor time of up to 0.03. Exact bounds hold for what the engine knows
-# from events. The other bounds double the distance of the worst value from the ideal one, or halve and double the range.
+# Bounds: 9 runs with a load of 20 to 30 on two processors, six of them with `--busy 4`, had all wakers right, a
+# precision of calls of 0.957..0.983, 250..535 samples and an error of processor time of up to 0.03. Exact bounds hold
+# for what the engine knows from events. The other bounds double the distance of the worst value from the ideal one, or
+# halve and double the range.
 check 'no sample is lost' in_bounds lost 0 0
 check 'threads wake other threads' in_bounds true_wakers 1 1000
 check 'claimed wakers are right' in_bounds waker_precision 1 1
@@ -103,8 +104,8 @@ check 'btrace2: calls have the true duration' in_bounds call_error_ns 0 5e5
 check 'netease: a run without a runtime is refused' refused 2 '--runtime art11' \
     "$strobe" run "$probes" --mode real --policy netease
 
-# An iOS app on the fake Mach, played with five seeds. Wakers are not tested here: the waker of a thread at a port is the
-# sender of its message, and another thread may have posted the block that it then runs. tests/mach scores times and
+# An iOS app on the fake Mach, played with five seeds. Wakers are not tested here: the waker of a thread at a port is
+# the sender of its message, and another thread may have posted the block that it then runs. tests/mach scores times and
 # wakers in virtual time.
 mach() {
     local seed

@@ -26,10 +26,10 @@ play() {
     "$strobe" run "$managed" --mode real --runtime "$1" --seed 3 --json -f -o "$work/out" >"$work/score.json"
 }
 
-# Bounds: 12 runs of art11, fake30 and fake24 with a load of 20 to 30 on two processors, six of them with `--busy 4`, had
-# all claimed wakers right, a precision of calls of 0.868..0.970, 148..671 samples and an allocation error of up to 0.086.
-# On fake30 and art11 each wait had its waker; Android 7 has no wakers of parks. Exact bounds hold for what the engine
-# knows from events; the others double the distance of the worst value from the ideal one.
+# Bounds: 12 runs of art11, fake30 and fake24 with a load of 20 to 30 on two processors, six of them with `--busy 4`,
+# had all claimed wakers right, a precision of calls of 0.868..0.970, 148..671 samples and an allocation error of up to
+# 0.086. On fake30 and art11 each wait had its waker; Android 7 has no wakers of parks. Exact bounds hold for what the
+# engine knows from events; the others double the distance of the worst value from the ideal one.
 scores() {
     local least_recall=1
     [[ $1 != fake24 ]] || least_recall=0.4
@@ -55,8 +55,8 @@ netease() {
     "$strobe" run tests/real/probes.scn --runtime "$1" --mode "$2" --policy netease --seed 3 --json -f -o "$work/out" \
         >"$work/score.json"
 }
-# captures RUNTIME MODE LEAST MOST: in virtual time the number of captures is exact. Two threads are captured 25 times in
-# real time at most; 37 with a load of 30, and the bound halves that.
+# captures RUNTIME MODE LEAST MOST: in virtual time the number of captures is exact. Two threads are captured 25 times
+# in real time at most; 37 with a load of 30, and the bound halves that.
 captures() {
     check "$1, $2: NetEase's capture plays" netease "$1" "$2"
     check "$1, $2: threads are captured in their period" in_bounds samples $3 $4

@@ -2,7 +2,9 @@
 #include "engine/base/error.h"
 
 #include "tests/contract_art/support/window.h"
+#include "tests/support/temporary.h"
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +74,7 @@ struct place {
     const struct contract_case *now;
     pid_t pid;
     FILE *said;
+    char folder[TEMPORARY_BYTES]; /* the case's directory for temporary files */
 };
 
 struct table {
@@ -81,13 +84,27 @@ struct table {
     int passed, failed, skipped;
 };
 
+/* Removes what a case has left, also when it was killed. */
+static void remove_folder(const char *folder)
+{
+    DIR *files = opendir(folder);
+    for (const struct dirent *file; files && (file = readdir(files));)
+        unlinkat(dirfd(files), file->d_name, 0);
+    if (files)
+        closedir(files);
+    rmdir(folder);
+}
+
 static void begin_case(struct table *t, struct place *p, const struct contract_case *k)
 {
     *p = (struct place){.now = k, .said = tmpfile()};
+    if (!mkdtemp(temporary_path(p->folder, "strobe-contract-XXXXXX")))
+        perror(p->folder);
     fflush(NULL);
     p->pid = fork();
     if (p->pid == 0) {
         struct contract own = *t->contract;
+        setenv("TMPDIR", p->folder, 1);
         if (p->said && dup2(fileno(p->said), STDOUT_FILENO) >= 0)
             dup2(fileno(p->said), STDERR_FILENO);
         run_here(&own, k);
@@ -100,6 +117,7 @@ static void end_case(struct table *t, struct place *p, int ended)
 {
     char line[1024];
     int status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 1;
+    remove_folder(p->folder);
     *(status == 0 ? &t->passed : status == SKIPPED ? &t->skipped : &t->failed) += 1;
     if (status)
         printf("%s %s %s %s\n", status == SKIPPED ? "SKIPPED" : "FAIL", t->contract->runtime, t->mode, p->now->name);

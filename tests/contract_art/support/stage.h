@@ -18,8 +18,8 @@ struct stage_actor {
     const char *name;
     void (*play)(struct strobe_jni *env, struct stage *s);
     struct java_thread thread;
-    _Atomic uint32_t tid;      /* 0 = it has not begun */
-    _Atomic int awaits;        /* the cue that it awaits */
+    _Atomic uint32_t tid; /* 0 = it has not begun */
+    _Atomic int awaits;   /* the cue that it awaits */
     _Atomic bool pauses, ended;
 };
 

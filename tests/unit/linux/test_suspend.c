@@ -105,8 +105,8 @@ static enum strobe_status go(struct counter *c)
     return linux_host.host.resume(&linux_host, strobe_load_relaxed(&c->tid));
 }
 
-/* Resumes the thread and returns true when it stood until then. On a busy machine this thread may come so late that the
- * watchdog has resumed the other one. */
+/* Resumes the thread and returns true when it stood until then. On a busy machine this thread may come so late that
+ * the watchdog has resumed the other one. */
 static bool stood_until_now(struct counter *c)
 {
     enum strobe_status status = go(c);
@@ -158,8 +158,9 @@ static void a_stopped_thread_does_not_run_and_a_resumed_one_does(void **state)
     counter_stop(&c);
 }
 
-/* One round in time is enough: without the wake-up each round takes the watchdog's time. The bound is a quarter of that.
- * A false alarm needs 20 rounds that all take 50 ms. It is rarer than 1 in 10^6 as long as half the rounds take less. */
+/* One round in time is enough: without the wake-up each round takes the watchdog's time. The bound is a quarter of
+ * that. A false alarm needs 20 rounds that all take 50 ms. It is rarer than 1 in 10^6 as long as half of them take
+ * less. */
 static void a_resumed_thread_does_not_wait_for_its_watchdog(void **state)
 {
     struct counter c = {0};
