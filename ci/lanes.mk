@@ -152,8 +152,9 @@ timeline_fuzz := $B/tests/fuzz/core/fuzz_timeline
 $(timeline_fuzz): $(call obj,obj,$(addprefix tests/unit/support/,timeline_oracle.c recording.c session_builder.c))
 $(timeline_fuzz): private trace_libs += -lcmocka
 
-lab_fuzz := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/lab/fuzz_*.c))
-$(lab_fuzz): $B/tests/fuzz/lab/%: $B/sim/tests/fuzz/lab/%.o $(sim_libs)
+# These play in the lab.
+lab_fuzz := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/lab/fuzz_*.c) tests/fuzz/core/fuzz_window.c)
+$(lab_fuzz): $B/%: $B/sim/%.o $(sim_libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -o $@ $(filter %.o,$^) $(fuzz_main) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 
