@@ -480,7 +480,7 @@ static enum strobe_status build(struct job *j)
     if (status == STROBE_OK)
         status = warn_of_unnamed_code(j);
     if (status == STROBE_OK)
-        status = strobe_function_tree_status(j->tree);
+        status = j->report->texts.failed ? STROBE_IO : strobe_function_tree_status(j->tree);
     return status == STROBE_OK ? warn_of_stacks(j->report, j->reader) : status;
 }
 

@@ -272,7 +272,7 @@ static enum strobe_status finish_trace_report(struct job *j, const struct strobe
     if (status == STROBE_OK && stats->unknown_tracks)
         status =
             strobe_report_warn(r, "%" PRIu64 " events are on tracks of no thread: left out", stats->unknown_tracks);
-    return status;
+    return status == STROBE_OK && r->texts.failed ? STROBE_IO : status;
 }
 
 enum strobe_status strobe_report_trace(const char *path, const struct strobe_report_options *options,

@@ -43,7 +43,6 @@ static const struct strobe_proto none = {NULL, NULL};
 static const char *keep_proto_text(struct strobe_import *m, struct strobe_proto text)
 {
     const char *kept = strobe_text_keep(&m->texts, text.at, (size_t)(text.end - text.at));
-    m->failed |= !kept;
     return kept ? kept : "";
 }
 
@@ -506,7 +505,7 @@ enum strobe_status strobe_import_perfetto_bytes(const void *bytes, size_t count,
     *m.stats = (struct strobe_import_stats){0};
     m.file = bytes;
     enum strobe_status status = read_packets(&m, (struct strobe_proto){m.file, m.file + count});
-    if (status == STROBE_OK && m.failed)
+    if (status == STROBE_OK && m.texts.failed)
         status = strobe_import_no_memory(&m);
     strobe_import_state_free(&m);
     return status;

@@ -88,7 +88,6 @@ const char *strobe_import_name(struct strobe_import *m, const struct strobe_sequ
     const char *text = "";
     if (inline_text.at != inline_text.end) {
         text = strobe_text_keep(&m->texts, inline_text.at, (size_t)(inline_text.end - inline_text.at));
-        m->failed |= !text;
     } else if (iid) {
         text = interned_text(m, s, kind, iid);
         m->stats->unknown_names += !text;

@@ -73,7 +73,6 @@ struct strobe_import {
     struct strobe_track *tracks;
     uint32_t track_count, track_capacity;
     uint32_t thread_count;
-    int failed;                             /* memory for a text ran out: the import ends with STROBE_IO */
     uint64_t offsets[STROBE_CLOCK_PRIVATE]; /* by clock: the offset to STROBE_CLOCK_BOOT */
 };
 
