@@ -147,6 +147,9 @@ $B/tests/fuzz/fuzz_rebind: $(call obj,obj,$(rebind_src) tests/unit/support/mach_
 
 $B/tests/fuzz/fuzz_detour: $(call obj,obj,$(filter %/detour_x86_64.c %/detour_arm64.c %/detour_hold.c,$(art_src)))
 
+# Links the parser of options, which is part of the command.
+$B/tests/fuzz/fuzz_options: $(call obj,obj,engine/cmd/arguments.c)
+
 # Links the oracle of the unit tests.
 timeline_fuzz := $B/tests/fuzz/core/fuzz_timeline
 $(timeline_fuzz): $(call obj,obj,$(addprefix tests/unit/support/,timeline_oracle.c recording.c session_builder.c))
@@ -165,9 +168,9 @@ $B/explore/fuzz_table.o: $(call obj,explore,tests/fuzz/core/fuzz_table.c engine/
 $B/explore/fuzz_%.o:
 	$(call run,ld)$(LD) -r -o $@ $^ && $(OBJCOPY) --keep-global-symbol=fuzz_explored $@
 sources += tests/fuzz/support/explored.c
-# What the machine does for an input says nothing about the engine, so it is not counted as coverage.
+# What these do for an input says nothing about the engine, so it is not counted as coverage.
 ifneq ($(findstring fuzzer,$(SAN)),)
-$(call obj,sim,$(wildcard sim/explore/*.c)): private shared := -fno-sanitize=fuzzer-no-link
+$(call obj,sim,$(wildcard sim/explore/*.c sim/kernel/*.c)): private shared := -fno-sanitize=fuzzer-no-link
 endif
 $(explored_fuzz): $B/tests/fuzz/core/%: $B/explore/%.o $B/sim/tests/fuzz/support/explored.o $(sim_libs)
 	@mkdir -p $(@D)

@@ -1,5 +1,5 @@
-# Faults of the C library, for the sweeps of tests/faults/run.sh and for tests that are linked with them. Included by the
-# Makefile.
+# Faults of the C library, for the sweeps of tests/faults/run.sh and for tests that are linked with them. Included by
+# the Makefile.
 
 faulty_src   := tests/faults/faulty.c
 sources      += $(faulty_src)

@@ -282,7 +282,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     strobe_stack_table_create(memory, NODES);
     fuzz_require(strobe_stack_table_open(memory, table_bytes, &table) == STROBE_OK);
     make_stacks(&in);
-    fuzz_require(strobe_function_tree_open(&table, (struct strobe_resolver){.resolve = resolve, .ctx = NULL}, &tree) == STROBE_OK);
+    fuzz_require(strobe_function_tree_open(&table, (struct strobe_resolver){.resolve = resolve, .ctx = NULL}, &tree) ==
+                 STROBE_OK);
 
     struct strobe_path path = {.sink = &sink, .tree = tree, .stats = &stats, .reader = &reader};
     strobe_path_start(&path, &thread, 1000, 0, counter);
