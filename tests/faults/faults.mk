@@ -18,8 +18,8 @@ $B/linked/%.o: %.c $B/flags
 	$(call run,cc)$(compile) -DFAULTS_LINKED -c -o $@ $<
 
 # The contract tests of the Android runtimes start captures under faults.
-$B/contract_art: $(call obj,linked,$(faulty_src))
-$B/contract_art: private ldflags += $(faulty_wraps)
+$B/contract_art $B/contract_android: $(call obj,linked,$(faulty_src))
+$B/contract_art $B/contract_android: private ldflags += $(faulty_wraps)
 
 # What the recording cases record.
 $B/spin: $(call obj,obj,tests/faults/spin.c)
