@@ -346,7 +346,7 @@ include sim/genuine/art.mk sim/fake/mach/mach.mk sim/player/mach/play.mk sim/pla
 include sim/player/probes/probes.mk
 include bench/bench.mk bench/gate/gate.mk tests/genuine/genuine.mk
 include engine/backend/sdk/bionic/android.mk tests/android/android.mk engine/backend/sdk/darwin/darwin.mk
-include tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
+include tests/faults/faults.mk tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
 # Programs that several suites build. Building them first avoids builds in parallel.
 test: $B/genuine/make_traces $B/contract_art
 test-tools: $(gate_programs)

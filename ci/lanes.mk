@@ -128,27 +128,58 @@ mutants-random: all | deps-test ## draws RANDOM_MUTANTS (300) with SEED (1): tes
 
 # ---- fuzzing
 
-fuzz_src  := $(wildcard tests/fuzz/fuzz_*.c)
+# Readers of files are in tests/fuzz, those of the lab in tests/fuzz/lab. tests/fuzz/core has fuzzers of the engine's
+# core, which compare it with a model.
+fuzz_src  := $(wildcard tests/fuzz/fuzz_*.c tests/fuzz/*/fuzz_*.c)
 sources   += $(fuzz_src)
+fuzz_bin  := $(fuzz_src:%.c=$B/%)
 FUZZ_SECONDS ?= 20
 
-fuzz: | deps-sanitize ## fuzzes each file reader for FUZZ_SECONDS (default 20)
+fuzz: | deps-sanitize ## fuzzes readers and core, each for FUZZ_SECONDS (default 20)
 	+@$(MAKE) --no-print-directory B=$B-fuzz CC=clang $(quickly) SAN=fuzzer-no-link,address,undefined fuzzers
-	@B=$B-fuzz ci/fuzz $(FUZZ_SECONDS) $(fuzz_src:tests/fuzz/%.c=$B-fuzz/tests/fuzz/%)
+	@B=$B-fuzz ci/fuzz $(FUZZ_SECONDS) $(fuzz_src:%.c=$B-fuzz/%)
 
-fuzzers: $(fuzz_src:tests/fuzz/%.c=$B/tests/fuzz/%)
+fuzzers: $(fuzz_bin)
+# Without libFuzzer, a program replays the inputs that its arguments name.
+fuzz_main := $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer,$B/obj/tests/fuzz/support/replay.o)
+sources   += tests/fuzz/support/replay.c
+$(fuzz_bin): | $(filter %.o,$(fuzz_main))
 $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $(libs)
 	@mkdir -p $(@D)
-	$(call run,ld)$(link) -fsanitize=fuzzer -o $@ $^ $(trace_libs)
+	$(call run,ld)$(link) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(fuzz_main) $(trace_libs)
 
 $B/tests/fuzz/fuzz_rebind: $(call obj,obj,$(rebind_src) tests/unit/support/mach_image.c)
 
 $B/tests/fuzz/fuzz_detour: $(call obj,obj,$(filter %/detour_x86_64.c %/detour_arm64.c %/detour_hold.c,$(art_src)))
 
-# These two fuzz readers of the lab.
-$B/tests/fuzz/fuzz_scenario $B/tests/fuzz/fuzz_litmus: $B/tests/fuzz/%: $B/sim/tests/fuzz/%.o $(sim_libs)
+# Links the parser of options, which is part of the command.
+$B/tests/fuzz/fuzz_options: $(call obj,obj,engine/cmd/arguments.c)
+
+# Links the oracle of the unit tests.
+timeline_fuzz := $B/tests/fuzz/core/fuzz_timeline
+$(timeline_fuzz): $(call obj,obj,$(addprefix tests/unit/support/,timeline_oracle.c recording.c session_builder.c))
+$(timeline_fuzz): private trace_libs += -lcmocka
+
+# These play in the lab.
+lab_fuzz := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/lab/fuzz_*.c) tests/fuzz/core/fuzz_window.c)
+$(lab_fuzz): $B/%: $B/sim/%.o $(sim_libs)
 	@mkdir -p $(@D)
-	$(call run,ld)$(link) -fsanitize=fuzzer -o $@ $< -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
+	$(call run,ld)$(link) -o $@ $(filter %.o,$^) $(fuzz_main) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
+
+# These two run in the explorer's machine, with a small copy of the engine (see programs.o in the Makefile).
+explored_fuzz := $(addprefix $B/tests/fuzz/core/fuzz_,ring table)
+$B/explore/fuzz_ring.o: $(call obj,explore,tests/fuzz/core/fuzz_ring.c engine/store/ring.c)
+$B/explore/fuzz_table.o: $(call obj,explore,tests/fuzz/core/fuzz_table.c engine/store/stack_table.c)
+$B/explore/fuzz_%.o:
+	$(call run,ld)$(LD) -r -o $@ $^ && $(OBJCOPY) --keep-global-symbol=fuzz_explored $@
+sources += tests/fuzz/support/explored.c
+# What these do for an input says nothing about the engine, so it is not counted as coverage.
+ifneq ($(findstring fuzzer,$(SAN)),)
+$(call obj,sim,$(wildcard sim/explore/*.c sim/kernel/*.c)): private shared := -fno-sanitize=fuzzer-no-link
+endif
+$(explored_fuzz): $B/tests/fuzz/core/%: $B/explore/%.o $B/sim/tests/fuzz/support/explored.o $(sim_libs)
+	@mkdir -p $(@D)
+	$(call run,ld)$(link) -o $@ $(filter %.o,$^) $(fuzz_main) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 
 # ---- coverage
 

@@ -136,7 +136,8 @@ static void convert(const struct input *in, bool samples, bool deflate, struct f
 {
     struct strobe_function_tree *tree;
     uint32_t functions = 0;
-    check(strobe_function_tree_open(&in->reader->session.stacks, (struct strobe_resolver){resolve, &functions}, &tree),
+    check(strobe_function_tree_open(&in->reader->session.stacks,
+                                    (struct strobe_resolver){.resolve = resolve, .ctx = &functions}, &tree),
           "tree");
     write_trace(tree, in, samples, deflate, out);
     strobe_function_tree_close(tree);

@@ -171,7 +171,8 @@ static void build_timeline(const struct strobe_reader *reader, struct strobe_sin
     const struct strobe_timeline_options options = {.no_samples = 0};
     struct strobe_function_tree *tree;
     uint32_t functions = 0;
-    check(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){resolve, &functions}, &tree));
+    check(strobe_function_tree_open(&reader->session.stacks,
+                                    (struct strobe_resolver){.resolve = resolve, .ctx = &functions}, &tree));
     check(strobe_timeline_build(reader, tree, &options, sink, NULL));
     strobe_function_tree_close(tree);
 }

@@ -41,7 +41,7 @@ bool strobe_parse_time(const char *text, uint64_t *ns)
         return true;
     }
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (!strcmp(unit, units[i].unit)) {
+        if (!strcmp(unit, units[i].unit) && value * units[i].ns < (double)INT64_MAX) {
             *ns = (uint64_t)(value * units[i].ns);
             return true;
         }

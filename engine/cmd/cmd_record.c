@@ -1,5 +1,5 @@
 /* `strobe record`: runs a program with the engine inside, and makes a trace from its sessions. */
-#include "engine/base/error.h"
+#include "engine/base/error_format.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/record.h"
 #include "engine/trace/export/convert.h"
@@ -10,15 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns false for a session that no process has attached to. */
-static bool was_attached(const char *path)
+/* Stores whether the program has loaded the engine, which attaches to the session. Returns the status of reading the
+ * session. */
+static enum strobe_status find_attached(const char *path, bool *attached)
 {
     struct strobe_session s;
-    if (strobe_session_open(path, &s) != STROBE_OK)
-        return false;
-    bool attached = strobe_load_relaxed(&s.header->state) != STROBE_SESSION_CREATED;
+    enum strobe_status status = strobe_session_open(path, &s);
+    if (status != STROBE_OK)
+        return status;
+    *attached = strobe_load_relaxed(&s.header->state) != STROBE_SESSION_CREATED;
     strobe_session_unmap(&s);
-    return attached;
+    return STROBE_OK;
 }
 
 static void print_recording_summary(const struct strobe_record_options *o, const char *trace,
@@ -47,14 +49,14 @@ static int convert_recording(const struct strobe_record_options *o, const struct
 }
 
 /* Copies the names of generated code into the session, because the files with these names do not exist any more when
- * the session is read later. */
-static void keep_jit_names(const struct strobe_record_options *o, const char *session)
+ * the session is read later. *lost is set when they cannot be copied. */
+static void keep_jit_names(const struct strobe_record_options *o, const char *session, struct strobe_error *lost)
 {
     struct strobe_jit_names kept;
     enum strobe_status status = strobe_jit_names_keep(session, ".", &kept);
     if (status != STROBE_OK && status != STROBE_NO_ENTRY)
-        strobe_complain("%s: cannot keep the names of generated code: %s", session,
-                        status == STROBE_IO ? strerror(errno) : strobe_status_text(status));
+        strobe_error_set(lost, "%s: cannot keep the names of generated code: %s", session,
+                         status == STROBE_IO ? strerror(errno) : strobe_status_text(status));
     if (kept.unused[0] && !o->quiet)
         strobe_complain("%s; its names of generated code are not used", kept.unused);
     if (kept.bad && !o->quiet)
@@ -106,16 +108,25 @@ static int keep_session(const struct strobe_record_options *o, const char *progr
                         int wait_status)
 {
     struct strobe_session_set sessions;
-    if (!was_attached(session))
+    bool attached;
+    enum strobe_status opened = find_attached(session, &attached);
+    if (opened != STROBE_OK)
+        return strobe_complain("%s: %s", session, opened == STROBE_IO ? strerror(errno) : strobe_status_text(opened));
+    if (!attached) {
+        strobe_record_discard(o, session);
         return strobe_complain("%s: ran untraced: it did not load the engine", program);
+    }
     int status = strobe_record_list(o, session, &sessions);
     if (status)
         return status;
     strobe_record_store_end(&sessions, session, wait_status);
+    struct strobe_error lost = {""};
     for (size_t i = 0; i < sessions.count; i++)
-        keep_jit_names(o, sessions.paths[i]);
+        keep_jit_names(o, sessions.paths[i], &lost);
     if (o->convert)
         status = convert_recording(o, &sessions);
+    if (!status && lost.text[0])
+        strobe_complain("%s", lost.text);
     warn_of_no_calls(session, program);
     if (!o->quiet)
         print_children_left(&sessions, o->config.follow);

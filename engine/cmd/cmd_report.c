@@ -233,7 +233,11 @@ static int report_session(const struct request *q)
     if (q->json)
         strobe_report_print_json(r, stdout);
     else
-        strobe_report_print(r, stdout);
+        status = strobe_report_print(r, stdout);
+    if (status != STROBE_OK) {
+        strobe_report_close(r);
+        return strobe_complain("%s: out of memory", q->path);
+    }
     int exit_status = r->balanced ? STROBE_EXIT_OK : STROBE_EXIT_CHECK;
     strobe_report_close(r);
     return strobe_output_end(exit_status);

@@ -48,7 +48,7 @@ int strobe_write_file(const char *path, bool replace, void (*print)(void *ctx, F
     if (!out)
         return strobe_complain("%s: out of memory", path);
     print(ctx, out);
-    enum strobe_status status = fclose(out) ? STROBE_IO : strobe_outfile_open(&file, path, replace);
+    enum strobe_status status = fclose(out) || !text ? STROBE_IO : strobe_outfile_open(&file, path, replace);
     if (status == STROBE_OK) {
         strobe_outfile_write(&file, text, bytes);
         status = strobe_outfile_finish(&file, 0);

@@ -76,16 +76,20 @@ uint32_t strobe_text_number(struct strobe_text_pool *pool, const void *text, siz
     if (nul)
         bytes = (size_t)(nul - t);
     if (pool->count >= UINT32_MAX - 1 ||
-        ((!pool->slots || pool->count * 4 > pool->mask * 3) && !text_pool_double_slots(pool)))
+        ((!pool->slots || pool->count * 4 > pool->mask * 3) && !text_pool_double_slots(pool))) {
+        pool->failed = true;
         return UINT32_MAX;
+    }
     size_t at = (size_t)text_pool_hash(t, bytes) & pool->mask;
     for (; pool->slots[at]; at = (at + 1) & pool->mask) {
         const char *there = pool->texts[pool->slots[at] - 1];
         if (!strncmp(there, t, bytes) && !there[bytes])
             return pool->slots[at] - 1;
     }
-    if (!text_pool_append(pool, t, bytes))
+    if (!text_pool_append(pool, t, bytes)) {
+        pool->failed = true;
         return UINT32_MAX;
+    }
     pool->slots[at] = (uint32_t)pool->count;
     return pool->slots[at] - 1;
 }

@@ -5,6 +5,7 @@
 #ifndef STROBE_UTIL_TEXT_POOL_H
 #define STROBE_UTIL_TEXT_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ struct strobe_text_pool {
     size_t mask;
     char *block; /* takes the next texts; it begins with the address of the block before it */
     size_t block_used, block_bytes;
+    bool failed; /* memory has run out for some text */
 };
 
 /* Returns the number of the text of `bytes` bytes (a NUL inside ends it). UINT32_MAX: out of memory. */

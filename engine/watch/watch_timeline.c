@@ -216,11 +216,6 @@ struct job {
     struct strobe_findings *out;
 };
 
-static size_t watch_resolve_address(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
-{
-    return strobe_symbols_resolve(ctx, return_address, out, max);
-}
-
 static enum strobe_status find_in_timeline(struct job *j, const struct strobe_findings_options *options)
 {
     struct strobe_timeline_options timeline = options->timeline;
@@ -251,8 +246,7 @@ static enum strobe_status find_in_session_file(struct job *j, const char *path,
     j->out = calloc(1, sizeof *j->out);
     status = j->out ? strobe_symbols_open(&j->reader->session, options->symbols, &j->symbols) : STROBE_IO;
     if (status == STROBE_OK)
-        status = strobe_function_tree_open(&j->reader->session.stacks,
-                                           (struct strobe_resolver){watch_resolve_address, j->symbols}, &j->tree);
+        status = strobe_function_tree_open(&j->reader->session.stacks, strobe_symbols_resolver(j->symbols), &j->tree);
     if (status == STROBE_OK)
         status = find_in_timeline(j, options);
     if (status != STROBE_OK)

@@ -218,7 +218,7 @@ enum strobe_status sim_real_read_session(const char *session_path, const struct 
         strobe_reader_close(reader);
         return STROBE_IO;
     }
-    struct strobe_resolver resolver = {named ? resolve_named : resolve_player_frame, &names};
+    struct strobe_resolver resolver = {.resolve = named ? resolve_named : resolve_player_frame, .ctx = &names};
     status = named ? read_names(&names, &reader->session) : STROBE_OK;
     if (status == STROBE_OK)
         status = strobe_function_tree_open(&reader->session.stacks, resolver, &tree);

@@ -211,7 +211,7 @@ static enum strobe_status ideal_build_timeline(struct ideal *d, struct sim_track
     struct strobe_timeline_options options = {.gap_ns = d->scenario->duration_ns + 1};
     struct strobe_function_tree *tree = NULL;
     struct strobe_sink *sink = sim_tracks_sink(out, ORIGIN_NS);
-    struct strobe_resolver resolver = {ideal_resolve_frame, (void *)(uintptr_t)d->truth};
+    struct strobe_resolver resolver = {.resolve = ideal_resolve_frame, .ctx = (void *)(uintptr_t)d->truth};
     if (!sink)
         return STROBE_IO;
     enum strobe_status status = strobe_function_tree_open(&d->reader->session.stacks, resolver, &tree);

@@ -242,7 +242,7 @@ static enum strobe_status netease_build_timeline(struct netease *n, struct sim_t
     struct strobe_timeline_options options = {0};
     struct strobe_function_tree *tree = NULL;
     struct strobe_sink *sink = sim_tracks_sink(out, ORIGIN_NS);
-    struct strobe_resolver resolver = {netease_resolve_pointer, n};
+    struct strobe_resolver resolver = {.resolve = netease_resolve_pointer, .ctx = n};
     if (!sink)
         return STROBE_IO;
     enum strobe_status status = strobe_function_tree_open(&n->reader->session.stacks, resolver, &tree);

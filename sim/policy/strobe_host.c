@@ -2,6 +2,8 @@
 
 #include "engine/capture/sample.h"
 
+#include <stdio.h>
+
 enum { SETTLE_NS = 100 };
 #define WATCHDOG_NS ((uint64_t)200000000) /* as in the engine's Linux backend */
 #define JUMP_NS     5000000               /* a clock's jump, unless the fault has an amount */
@@ -18,6 +20,17 @@ static bool vhost_fault_strikes(struct sim_strobe *s, enum sim_fault_kind kind, 
 {
     *amount = 0;
     return s->run->scenario->fault_count && sim_fault_strikes(s->run->faults, kind, spec, sim_now(), amount);
+}
+
+/* Ends the run when the sampler makes this call while it holds a thread suspended. In that window it may call `ticks`,
+ * `read` and `resume` only: any other call may wait for what the suspended thread holds (S-40). */
+static void forbid_in_window(const struct sim_strobe *s, const char *call)
+{
+    char why[96];
+    if (!s->held || sim_self() != s->sampler_thread)
+        return;
+    snprintf(why, sizeof why, "the sampler calls %s while it holds thread %u suspended", call, s->held->tid);
+    sim_forbidden(why);
 }
 
 /* ---- clocks ---- */
@@ -60,6 +73,7 @@ static uint64_t vhost_ticks(void *ctx)
 static uint64_t vhost_self_cpu_ns(void *ctx)
 {
     struct sim_strobe *s = ctx;
+    forbid_in_window(s, "self_cpu_ns");
     sim_strobe_charge(s, s->costs.thread_clock);
     return sim_cpu_ns(sim_self());
 }
@@ -68,6 +82,7 @@ static void vhost_self_usage(void *ctx, struct strobe_usage *out)
 {
     struct sim_strobe *s = ctx;
     const struct sim_thread *self = sim_self();
+    forbid_in_window(s, "self_usage");
     sim_strobe_charge(s, s->costs.usage);
     *out = (struct strobe_usage){.voluntary_switches = self->voluntary_switches,
                                  .involuntary_switches = self->involuntary_switches};
@@ -78,6 +93,7 @@ static enum strobe_status vhost_thread_cpu_ns(void *ctx, uint32_t tid, uint64_t 
 {
     struct sim_strobe *s = ctx;
     const struct sim_vthread *v = sim_run_thread(s->run, tid);
+    forbid_in_window(s, "thread_cpu_ns");
     sim_strobe_charge(s, s->costs.thread_clock);
     if (!v)
         return STROBE_GONE;
@@ -173,6 +189,7 @@ static enum strobe_status vhost_suspend(void *ctx, uint32_t tid, const strobe_a3
     struct sim_strobe *s = ctx;
     struct sim_vthread *v = sim_run_thread(s->run, tid);
     uint64_t amount;
+    forbid_in_window(s, "suspend");
     charge_unwinding(s);
     if (!v)
         return STROBE_GONE;
@@ -202,6 +219,7 @@ static enum strobe_status vhost_suspend(void *ctx, uint32_t tid, const strobe_a3
 static void vhost_settle(void *ctx, uint32_t tid)
 {
     const struct sim_strobe *s = ctx;
+    forbid_in_window(s, "settle");
     while (s->asked_tid == tid)
         sim_compute(SETTLE_NS);
 }
@@ -288,6 +306,7 @@ static enum strobe_status clock_keep(void *ctx, uint32_t index, uint32_t tid, ui
     struct sim_strobe *s = ctx;
     struct sim_vthread *v = sim_run_thread(s->run, tid);
     struct sim_traced *t = v ? v->tracer : NULL;
+    forbid_in_window(s, "clock_keep");
     (void)index, (void)taken;
     if (!t || t->period_ns == period_ns)
         return t ? STROBE_OK : STROBE_UNSUPPORTED;
@@ -303,6 +322,7 @@ static enum strobe_status clock_ring(void *ctx, uint32_t index, uint32_t tid)
 {
     struct sim_strobe *s = ctx;
     struct sim_vthread *v = sim_run_thread(s->run, tid);
+    forbid_in_window(s, "clock_ring");
     (void)index;
     struct sim_traced *t = v ? v->tracer : NULL;
     sim_strobe_charge(s, s->costs.suspend / 2);
@@ -316,6 +336,7 @@ static enum strobe_status clock_ring(void *ctx, uint32_t index, uint32_t tid)
 static void clock_end(void *ctx, uint32_t index)
 {
     struct sim_strobe *s = ctx;
+    forbid_in_window(s, "clock_end");
     (void)index; /* the timer ended with its thread */
     sim_strobe_charge(s, s->costs.clock_end);
 }
@@ -349,6 +370,7 @@ static uint64_t wake_ps(const struct sim_strobe *s, uint64_t slept_ns)
 /* Charges a sleep, which ends in a switch to the sampler. Returns the deadline in virtual time. */
 static uint64_t charge_sleep(struct sim_strobe *s, uint64_t deadline_ticks)
 {
+    forbid_in_window(s, "sleep_until");
     uint64_t origin = sim_strobe_ticks(s, 0), now = sim_now();
     uint64_t deadline = deadline_ticks > origin ? deadline_ticks - origin : 0;
     uint64_t wake = wake_ps(s, deadline > now ? deadline - now : 0);
@@ -375,6 +397,7 @@ static void vhost_rest_until(void *ctx, uint64_t deadline_ticks, strobe_a32 *wor
 static void vhost_rouse(void *ctx, strobe_a32 *word)
 {
     struct sim_strobe *s = ctx;
+    forbid_in_window(s, "rouse");
     (void)word;
     sim_interrupt(s->sampler_thread);
 }
@@ -383,6 +406,7 @@ static void vhost_between_passes(void *ctx)
 {
     struct sim_strobe *s = ctx;
     uint32_t threads = 0;
+    forbid_in_window(s, "between_passes");
     for (const struct sim_traced *t = s->live; t && threads < STROBE_SAMPLER_PASS_THREADS; t = t->next)
         threads++;
     charge_unwinding(s);

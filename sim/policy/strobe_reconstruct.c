@@ -111,7 +111,7 @@ enum strobe_status sim_strobe_build(const struct sim_strobe *s, struct strobe_si
     if (!sink)
         return STROBE_IO;
     enum strobe_status status = strobe_function_tree_open(
-        &s->reader->session.stacks, (struct strobe_resolver){resolve_virtual_frame, s->run}, &tree);
+        &s->reader->session.stacks, (struct strobe_resolver){.resolve = resolve_virtual_frame, .ctx = s->run}, &tree);
     if (status == STROBE_OK)
         status = strobe_timeline_build(s->reader, tree, &(struct strobe_timeline_options){0}, sink, NULL);
     else

@@ -194,15 +194,24 @@ static uint64_t lock_id(const struct sim_op *op)
     return sim_what(SIM_WHAT_LOCK, op->object);
 }
 
+/* Ends the wait for a lock that the thread now holds. Hooks take time, and sim_run_kill must not end the thread
+ * meanwhile. */
+static void end_locking(struct sim_player *p, enum sim_wake how)
+{
+    p->held++;
+    sim_wait_end(p, how);
+}
+
 static void take_mutex(struct sim_player *p, const struct sim_op *op, enum strobe_kind kind)
 {
     struct sim_mutex *m = &p->world->mutexes[op->object];
     if (p->run->tracer && p->run->tracer->tries_locks_first && sim_mutex_trylock(m)) {
+        p->held++;
         sim_report_point(p, kind, lock_id(op));
         return;
     }
     sim_wait_begin(p, kind, lock_id(op));
-    sim_wait_end(p, sim_mutex_lock(m));
+    end_locking(p, sim_mutex_lock(m));
 }
 
 bool sim_play_lock(struct sim_player *p, const struct sim_op *op)
@@ -213,31 +222,29 @@ bool sim_play_lock(struct sim_player *p, const struct sim_op *op)
     case SIM_OP_READ_LOCK:
         p->v.shared = true;
         sim_wait_begin(p, STROBE_KIND_RWLOCK, lock_id(op));
-        sim_wait_end(p, sim_rwlock_read(l));
+        end_locking(p, sim_rwlock_read(l));
         break;
     case SIM_OP_WRITE_LOCK:
         sim_wait_begin(p, STROBE_KIND_RWLOCK, lock_id(op));
-        sim_wait_end(p, sim_rwlock_write(l));
+        end_locking(p, sim_rwlock_write(l));
         break;
     default: take_mutex(p, op, STROBE_KIND_MUTEX);
     }
-    p->held++;
     return !p->world->failed;
 }
 
 void sim_play_unlock(struct sim_player *p, const struct sim_op *op)
 {
     struct sim_mutex *m = &p->world->mutexes[op->object];
-    p->held--;
     if (op->kind == SIM_OP_READ_LOCK || op->kind == SIM_OP_WRITE_LOCK) {
         sim_report_release(p, lock_id(op), op->kind == SIM_OP_READ_LOCK ? STROBE_RELEASE_SHARED : STROBE_RELEASE_LOCK);
         sim_rwlock_unlock(&p->world->rwlocks[op->object]);
-        sim_leave_kernel();
-        return;
+    } else {
+        if (m->depth <= 1)
+            sim_report_release(p, lock_id(op), STROBE_RELEASE_LOCK);
+        sim_mutex_unlock(m);
     }
-    if (m->depth <= 1)
-        sim_report_release(p, lock_id(op), STROBE_RELEASE_LOCK);
-    sim_mutex_unlock(m);
+    p->held--;
     sim_leave_kernel();
 }
 

@@ -29,7 +29,7 @@ static const struct sim_track *trial_track_of(const struct sim_tracks *reconstru
 static bool trial_keeps_invariants(struct sim_run *run, struct strobe_error *error)
 {
     struct sim_tracer *t = run->tracer;
-    if (run->end == SIM_END_DEADLOCK || run->end == SIM_END_MEMORY) {
+    if (run->end == SIM_END_DEADLOCK || run->end == SIM_END_FORBIDDEN || run->end == SIM_END_MEMORY) {
         strobe_error_set(error, "%s", run->end_why);
         return false;
     }

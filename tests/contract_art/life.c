@@ -4,7 +4,6 @@
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
 
-#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,36 +19,6 @@ static void pause_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-/* ---- the runtime's code, as bytes ---- */
-
-struct code {
-    const char *library;
-    uint64_t sum;
-};
-
-static int sum_code(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-    struct code *c = ctx;
-    (void)size;
-    if (!strstr(info->dlpi_name, c->library))
-        return 0;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        const unsigned char *bytes = (const unsigned char *)info->dlpi_addr + p->p_vaddr;
-        if (p->p_type == PT_LOAD && p->p_flags & PF_X)
-            for (size_t at = 0; at < p->p_memsz; at++)
-                c->sum = (c->sum ^ bytes[at]) * 0x100000001b3u; /* FNV-1a */
-    }
-    return 0;
-}
-
-static uint64_t code_of(const struct contract *c)
-{
-    struct code code = {c->art.library_name, 0xcbf29ce484222325u};
-    dl_iterate_phdr(sum_code, &code);
-    return code.sum;
-}
-
 static void *starts_unattached(void *p)
 {
     struct contract *c = p;
@@ -63,7 +32,7 @@ static void *starts_unattached(void *p)
 static void a_start_that_is_refused_changes_nothing(struct contract *c)
 {
     struct strobe_error error;
-    uint64_t before = code_of(c);
+    uint64_t before = capture_code_sum(c);
     pthread_t unattached;
     struct strobe_art_options o = {.session_path = "/nonexistent", .library = c->art.library_name, .api = c->art.api};
     enum strobe_status status = strobe_art_start(c->art.vm, &o, NULL, &error);
@@ -80,14 +49,14 @@ static void a_start_that_is_refused_changes_nothing(struct contract *c)
           error.text);
     pthread_create(&unattached, NULL, starts_unattached, c);
     pthread_join(unattached, NULL);
-    CHECK(c, code_of(c) == before, "the runtime's code is as it was");
+    CHECK(c, capture_code_sum(c) == before, "the runtime's code is as it was");
     strobe_art_stop();
 }
 
 static void the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin(struct contract *c)
 {
     struct strobe_config config;
-    uint64_t before = code_of(c);
+    uint64_t before = capture_code_sum(c);
     capture_config(&config);
     config.async_interval_ns = 1000000;
     for (int i = 0; i < 3; i++) {
@@ -97,10 +66,10 @@ static void the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin(str
             return;
         struct strobe_art_options o = {.session_path = k.path, .library = c->art.library_name, .api = c->art.api};
         CHECK(c, strobe_art_start(c->art.vm, &o, NULL, &error) == STROBE_EXISTS, "one at a time: %s", error.text);
-        CHECK(c, code_of(c) != before, "hooks are in place");
+        CHECK(c, capture_code_sum(c) != before, "hooks are in place");
         capture_call(c, "alloc", "(I)V", 1000);
         capture_end(&k);
-        CHECK(c, code_of(c) == before, "the runtime's code is as it was, %d", i);
+        CHECK(c, capture_code_sum(c) == before, "the runtime's code is as it was, %d", i);
         CHECK(c, capture_requests(&k, STROBE_KIND_ALLOC) >= 2000 || !capture_has(&k, STROBE_ART_ALLOC),
               "%llu allocations", (unsigned long long)capture_requests(&k, STROBE_KIND_ALLOC));
         capture_drop(&k);

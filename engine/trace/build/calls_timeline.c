@@ -179,9 +179,10 @@ enum strobe_status strobe_calls_timeline(const struct strobe_calls *calls, struc
     stats = stats ? stats : &unasked;
     *stats = (struct strobe_calls_timeline_stats){0};
     struct head *head = calls->failed ? NULL : make_head(calls);
-    enum strobe_status status = !head ? STROBE_IO
-                                      : strobe_function_tree_open(&head->reader.session.stacks,
-                                                                  (struct strobe_resolver){no_symbols, NULL}, &tree);
+    enum strobe_status status =
+        !head ? STROBE_IO
+              : strobe_function_tree_open(&head->reader.session.stacks,
+                                          (struct strobe_resolver){.resolve = no_symbols, .ctx = NULL}, &tree);
     if (status == STROBE_OK && !(names = strobe_calls_names(calls, tree)))
         status = STROBE_IO;
     if (status == STROBE_OK) {

@@ -46,11 +46,6 @@ enum strobe_status strobe_format_of(const char *name, enum strobe_format *out)
     return STROBE_NO_ENTRY;
 }
 
-static size_t convert_resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
-{
-    return strobe_symbols_resolve(ctx, return_address, out, max);
-}
-
 static int convert_in_syscall(void *ctx, uint64_t return_address, struct strobe_symbol *out)
 {
     return strobe_symbols_in_syscall(ctx, return_address, out);
@@ -91,8 +86,8 @@ static void close_inputs(struct job *j)
 
 static enum strobe_status open_tree(struct job *j)
 {
-    struct strobe_resolver resolver = {convert_resolve, j->symbols};
-    enum strobe_status status = strobe_function_tree_open(&j->reader->session.stacks, resolver, &j->tree);
+    enum strobe_status status =
+        strobe_function_tree_open(&j->reader->session.stacks, strobe_symbols_resolver(j->symbols), &j->tree);
     if (status == STROBE_OK)
         strobe_function_tree_show_syscalls(j->tree, convert_in_syscall);
     return status;

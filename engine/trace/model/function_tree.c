@@ -100,6 +100,23 @@ struct strobe_function_tree {
     uint32_t stack_count;
 };
 
+/* ---- the resolver of a session */
+
+static size_t resolve_by_symbols(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
+{
+    return strobe_symbols_resolve(ctx, return_address, out, max);
+}
+
+static enum strobe_status status_of_symbols(void *ctx)
+{
+    return strobe_symbols_status(ctx);
+}
+
+struct strobe_resolver strobe_symbols_resolver(struct strobe_symbols *symbols)
+{
+    return (struct strobe_resolver){resolve_by_symbols, symbols, status_of_symbols};
+}
+
 /* ---- names */
 
 static uint32_t intern_symbol_name(struct strobe_function_tree *t, const struct strobe_symbol *symbol)
@@ -424,7 +441,9 @@ void strobe_function_tree_enter(struct strobe_function_tree *t, const struct str
 
 enum strobe_status strobe_function_tree_status(const struct strobe_function_tree *t)
 {
-    return t->failed ? STROBE_IO : STROBE_OK;
+    if (t->failed)
+        return STROBE_IO;
+    return t->resolver.status ? t->resolver.status(t->resolver.ctx) : STROBE_OK;
 }
 
 const struct strobe_function_node *strobe_function_tree_node(const struct strobe_function_tree *t, uint32_t node)

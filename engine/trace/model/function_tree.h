@@ -29,7 +29,11 @@
 struct strobe_resolver {
     size_t (*resolve)(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max);
     void *ctx;
+    enum strobe_status (*status)(void *ctx); /* as strobe_symbols_status; NULL: a lookup cannot fail */
 };
+
+/* Returns the resolver that looks addresses up in `symbols`, which must outlive the tree. */
+struct strobe_resolver strobe_symbols_resolver(struct strobe_symbols *symbols);
 
 /* Names by id: first one for a wait of each kind, then one for sampled short calls of each kind (with the same text),
  * then the constants below, then the functions. */
@@ -98,7 +102,8 @@ void strobe_function_tree_show_syscalls(struct strobe_function_tree *tree,
  * resolver gives it the same id in both. */
 void strobe_function_tree_enter(struct strobe_function_tree *tree, const struct strobe_stack_table *table);
 
-/* STROBE_IO: an allocation failed earlier; nodes returned since then may be the root instead. */
+/* STROBE_IO: an allocation failed earlier, here or in the resolver; nodes returned since then may be the root instead.
+ */
 enum strobe_status strobe_function_tree_status(const struct strobe_function_tree *tree);
 
 /* Returns the node of a stack, with the bits `incomplete`. It is the node of the innermost function, or of the system

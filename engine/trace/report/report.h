@@ -179,8 +179,9 @@ enum strobe_status strobe_report_trace(const char *path, const struct strobe_rep
 
 void strobe_report_close(struct strobe_report *report);
 
-/* Prints the report. The stream keeps errors: check ferror afterwards. */
-void strobe_report_print(const struct strobe_report *report, FILE *out);
+/* Prints the report. The stream keeps errors: check ferror afterwards. STROBE_IO: out of memory, and nothing is
+ * printed. */
+enum strobe_status strobe_report_print(const struct strobe_report *report, FILE *out);
 void strobe_report_print_json(const struct strobe_report *report, FILE *out);
 
 /* Sorts methods and waits and drops those beyond `top`: the last step of building. `profile` must be finished.

@@ -78,7 +78,7 @@ static const char *path_of(struct strobe_report *r, const struct strobe_function
         names[i] = strobe_function_tree_node(tree, node)->name;
     for (uint32_t i = 0; out && i < depth; i++)
         fprintf(out, "%s%s", i ? ";" : "", strobe_function_tree_name(tree, names[i])->text);
-    const char *kept = out && !fclose(out) ? strobe_text_keep(&r->texts, text, bytes) : NULL;
+    const char *kept = out && !fclose(out) && text ? strobe_text_keep(&r->texts, text, bytes) : NULL;
     free(text);
     free(names);
     return kept;

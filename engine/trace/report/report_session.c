@@ -142,11 +142,6 @@ static const char *session_image_of(void *ctx, uint32_t name)
     return keep_session_text(j->report, strobe_function_tree_name(j->tree, name)->image);
 }
 
-static size_t report_resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
-{
-    return strobe_symbols_resolve(ctx, return_address, out, max);
-}
-
 static int report_in_syscall(void *ctx, uint64_t return_address, struct strobe_symbol *out)
 {
     return strobe_symbols_in_syscall(ctx, return_address, out);
@@ -456,8 +451,7 @@ static enum strobe_status build(struct job *j)
     if (status == STROBE_OK)
         status = strobe_symbols_open(&j->reader->session, symbols, &j->symbols);
     if (status == STROBE_OK)
-        status = strobe_function_tree_open(&j->reader->session.stacks,
-                                           (struct strobe_resolver){report_resolve, j->symbols}, &j->tree);
+        status = strobe_function_tree_open(&j->reader->session.stacks, strobe_symbols_resolver(j->symbols), &j->tree);
     if (status == STROBE_OK)
         strobe_function_tree_show_syscalls(j->tree, report_in_syscall);
     if (status == STROBE_OK)
@@ -497,6 +491,8 @@ static enum strobe_status build(struct job *j)
         status = warn_of_images(j);
     if (status == STROBE_OK)
         status = warn_of_unnamed_code(j);
+    if (status == STROBE_OK)
+        status = j->report->texts.failed ? STROBE_IO : strobe_function_tree_status(j->tree);
     return status == STROBE_OK ? warn_of_stacks(j->report, j->reader) : status;
 }
 

@@ -304,22 +304,23 @@ static void print(const struct strobe_report *r, FILE *out)
         fprintf(out, "  %s\n", r->warnings[i]);
 }
 
-/* Prints the report. Names come from the recorded program, so control characters, which a terminal would interpret,
- * become question marks. */
-void strobe_report_print(const struct strobe_report *r, FILE *out)
+/* Names come from the recorded program, so control characters, which a terminal would interpret, become question
+ * marks. */
+enum strobe_status strobe_report_print(const struct strobe_report *r, FILE *out)
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *whole = open_memstream(&text, &bytes);
-    if (!whole) {
-        print(r, out);
-        return;
+    if (whole)
+        print(r, whole);
+    if (!whole || fclose(whole) || !text) {
+        free(text);
+        return STROBE_IO;
     }
-    print(r, whole);
-    fclose(whole);
     for (size_t i = 0; i < bytes; i++) {
         unsigned char c = (unsigned char)text[i];
         putc((c < ' ' && c != '\n') || c == 0x7f ? '?' : c, out);
     }
     free(text);
+    return STROBE_OK;
 }

@@ -71,8 +71,9 @@ static void on_thread(void *ctx, uint32_t thread, uint32_t pid, uint32_t tid, co
     if ((j->failed |= !strobe_array_reserve(&r->threads, &j->thread_room, r->thread_count + 1)))
         return;
     uint32_t *place = strobe_idmap_put(&j->by_tid, pid, tid, &fresh);
-    if (place)
-        *place = (uint32_t)r->thread_count;
+    if ((j->failed |= !place))
+        return;
+    *place = (uint32_t)r->thread_count;
     r->threads[r->thread_count++] =
         (struct strobe_report_thread){.name = keep_trace_text(j, name), .tid = tid, .is_main = pid == tid};
 }
@@ -271,7 +272,7 @@ static enum strobe_status finish_trace_report(struct job *j, const struct strobe
     if (status == STROBE_OK && stats->unknown_tracks)
         status =
             strobe_report_warn(r, "%" PRIu64 " events are on tracks of no thread: left out", stats->unknown_tracks);
-    return status;
+    return status == STROBE_OK && r->texts.failed ? STROBE_IO : status;
 }
 
 enum strobe_status strobe_report_trace(const char *path, const struct strobe_report_options *options,

@@ -5,6 +5,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,8 +92,8 @@ static int open_macho(const struct strobe_symbol_image *image, int *fd)
     return status == STROBE_OK || status == STROBE_NO_ENTRY;
 }
 
-/* Finds the recorded file and makes a module of it. image->state is the result. */
-static void find_module(struct strobe_symbol_image *image)
+/* Finds the recorded file and makes a module of it. image->state is the result. STROBE_IO: out of memory. */
+static enum strobe_status find_module(struct strobe_symbol_image *image)
 {
     struct stat st = {0};
     GElf_Addr bias;
@@ -100,32 +101,36 @@ static void find_module(struct strobe_symbol_image *image)
     if (image->path[0] == '/') {
         image->state = STROBE_IMAGE_MISSING;
         if (stat(image->path, &st) || !S_ISREG(st.st_mode) || access(image->path, R_OK))
-            return;
+            return STROBE_OK;
         image->state = STROBE_IMAGE_CHANGED; /* until checked: the file there may have no code, or be another one */
         if (!open_macho(image, &fd))
-            return;
+            return STROBE_OK;
         matched = fd >= 0;
     } else if (image->path[0] && image->path[0] != '[') {
         image->state = STROBE_IMAGE_MISSING; /* relative to an unknown directory */
-        return;
+        return STROBE_OK;
     } else {
         image->state = STROBE_IMAGE_NO_FILE;
         fd = !strcmp(image->path, "[vdso]") && image->build_id_bytes ? strobe_vdso_open() : -1;
         if (fd < 0)
-            return;
+            return STROBE_OK;
     }
+    errno = 0; /* the libraries report no memory in errno only */
     image->module = report_module(image, fd);
-    if (!image->module || !dwfl_module_getelf(image->module, &bias) || (!matched && !is_recorded_file(image, &st)))
+    int is_read = image->module && dwfl_module_getelf(image->module, &bias);
+    int without_memory = !is_read && errno == ENOMEM;
+    if (!is_read || (!matched && !is_recorded_file(image, &st)))
         close_module(image);
+    return without_memory ? STROBE_IO : STROBE_OK;
 }
 
 enum strobe_status strobe_symbol_image_open(struct strobe_symbol_image *image, unsigned options)
 {
     GElf_Addr bias;
-    find_module(image);
+    enum strobe_status status = find_module(image);
     if (!image->module)
-        return STROBE_OK;
-    enum strobe_status status = strobe_function_index_build(image->module, &image->functions);
+        return status;
+    status = strobe_function_index_build(image->module, &image->functions);
     if (status != STROBE_OK) {
         close_module(image);
         return status;

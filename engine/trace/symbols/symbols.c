@@ -9,6 +9,7 @@
 #include "engine/util/idmap.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ struct strobe_symbols {
     size_t process_name_capacity;
     char **names;
     size_t name_capacity;
+    bool failed; /* memory ran out during a lookup */
 };
 
 /* Values of the key `image` for functions that are in no image: single addresses, generated code (its identity is the
@@ -268,25 +270,30 @@ static uint32_t function_id(struct strobe_symbols *s, uint64_t image, uint64_t i
                             const char *placeholder)
 {
     int fresh;
-    if (!strobe_array_reserve(&s->names, &s->name_capacity, s->by_function.count + 1))
+    uint32_t *id = strobe_array_reserve(&s->names, &s->name_capacity, s->by_function.count + 1)
+                       ? strobe_idmap_put(&s->by_function, image, identity, &fresh)
+                       : NULL;
+    if (!id) {
+        s->failed = true;
         return UINT32_MAX;
-    uint32_t *id = strobe_idmap_put(&s->by_function, image, identity, &fresh);
-    if (!id)
-        return UINT32_MAX;
+    }
     if (fresh) {
         *id = (uint32_t)s->by_function.count - 1;
         char *name = linkage && !(s->options & STROBE_SYMBOLS_MANGLED) ? strobe_demangle(linkage) : NULL;
         /* The symbol version of name@VERSION is left out. */
         s->names[*id] = name ? name : linkage ? strndup(linkage, strcspn(linkage, "@")) : strdup(placeholder);
     }
+    s->failed |= !s->names[*id];
     return s->names[*id] ? *id : UINT32_MAX;
 }
 
 static int add_frame(struct strobe_symbols *s, uint32_t id, const char *image, const struct strobe_inline *place,
                      uint64_t address)
 {
-    if (!strobe_array_reserve(&s->frames, &s->frame_capacity, s->frame_count + 1))
+    if (!strobe_array_reserve(&s->frames, &s->frame_capacity, s->frame_count + 1)) {
+        s->failed = true;
         return 0;
+    }
     s->frames[s->frame_count++] =
         id == UINT32_MAX ? unknown_symbol
                          : (struct strobe_symbol){s->names[id], image, place->file, place->line, id, address, 0};
@@ -318,8 +325,10 @@ static int answer_code(struct strobe_symbols *s, uint64_t at, const char *image)
     if (!strobe_names_next(&s->process_names, &at, &name) || !(name.flags & STROBE_NAME_CODE))
         return 0;
     uint32_t text = strobe_text_number(&s->code_texts, name.text, name.bytes);
-    if (text == UINT32_MAX)
+    if (text == UINT32_MAX) {
+        s->failed = true;
         return 0;
+    }
     const char *given = s->code_texts.texts[text];
     int is_mangled = !strncmp(given, "_Z", 2) || !strncmp(given, "_R", 2);
     return add_frame(s, function_id(s, IDENTITY_OF_CODE, text, is_mangled ? given : NULL, given), image, &nowhere,
@@ -347,8 +356,10 @@ static int answer_in_image(struct strobe_symbols *s, struct strobe_symbol_image 
     uint64_t number = (uint64_t)(image - s->images);
     char text[512];
     places[0] = (struct strobe_inline){.file = ""};
-    if (image->state == STROBE_IMAGE_UNUSED && strobe_symbol_image_open(image, s->options) != STROBE_OK)
+    if (image->state == STROBE_IMAGE_UNUSED && strobe_symbol_image_open(image, s->options) != STROBE_OK) {
+        s->failed = true;
         return 0;
+    }
     const struct strobe_code_entry *code =
         image->state == STROBE_IMAGE_MISSING ? strobe_code_names_find(&s->code, at, UINT64_MAX, NULL) : NULL;
     if (code)
@@ -398,12 +409,14 @@ static int resolve_address(struct strobe_symbols *s, uint64_t address)
 static const struct answer *answer_for(struct strobe_symbols *s, uint64_t address)
 {
     int fresh;
-    if (!strobe_array_reserve(&s->answers, &s->answer_capacity, s->by_address.count + 1))
-        return NULL;
     uint64_t known_as = s->shared ? shared_address(s, address) : address;
-    uint32_t *place = strobe_idmap_put(&s->by_address, known_as, known_as == address ? s->session : 0, &fresh);
-    if (!place)
+    uint32_t *place = strobe_array_reserve(&s->answers, &s->answer_capacity, s->by_address.count + 1)
+                          ? strobe_idmap_put(&s->by_address, known_as, known_as == address ? s->session : 0, &fresh)
+                          : NULL;
+    if (!place) {
+        s->failed = true;
         return NULL;
+    }
     if (fresh) {
         uint32_t first = (uint32_t)s->frame_count;
         *place = (uint32_t)s->by_address.count - 1;
@@ -427,6 +440,11 @@ size_t strobe_symbols_resolve(struct strobe_symbols *s, uint64_t return_address,
     for (size_t i = 1; i < count; i++)
         out[i] = s->frames[a->first + skipped + i];
     return count;
+}
+
+enum strobe_status strobe_symbols_status(const struct strobe_symbols *s)
+{
+    return s->failed ? STROBE_IO : STROBE_OK;
 }
 
 /* ---- system calls ---- */

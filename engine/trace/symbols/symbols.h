@@ -88,6 +88,9 @@ void strobe_symbols_close(struct strobe_symbols *symbols);
 size_t strobe_symbols_resolve(struct strobe_symbols *symbols, uint64_t return_address, struct strobe_symbol *out,
                               size_t max);
 
+/* STROBE_IO: an allocation failed during a lookup; frames returned since then may lack names. */
+enum strobe_status strobe_symbols_status(const struct strobe_symbols *symbols);
+
 /* Returns 1 if a thread whose stack ends with this return address was in a system call (syscall_site.h) that the name
  * of its function does not state; the name `read` does. *out is then the name to show in the function:
  * "[syscall futex]", or "[syscall]" if the call's number is unknown. */

@@ -134,6 +134,7 @@ int strobe_syscall_is_named(const char *function, const char *call)
     name = without_prefix(name, "libc_");
     if (!call)
         return !strncmp(name, "syscall", 7) && is_suffix(name + 7);
+    call += strspn(call, "_");
     size_t n = strlen(call);
     return !strncmp(name, call, n) && is_suffix(name + n);
 }

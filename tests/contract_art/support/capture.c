@@ -4,6 +4,7 @@
 #include "sim/genuine/jni_calls.h"
 #include "tests/support/temporary.h"
 
+#include <link.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -192,4 +193,32 @@ void capture_call(struct contract *c, const char *name, const char *signature, i
     strobe_jmethod method = class ? strobe_jni_static_method(env, class, name, signature) : NULL;
     if (CHECK(c, method != NULL, "Main.%s", name))
         sim_jni_call_static(env, class, method, (union strobe_jvalue[]){{.i = argument}});
+}
+
+struct code {
+    const char *library;
+    uint64_t sum;
+};
+
+static int sum_code(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    struct code *c = ctx;
+    (void)size;
+    if (!strstr(info->dlpi_name, c->library))
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        const unsigned char *bytes = (const unsigned char *)info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_LOAD && p->p_flags & PF_X)
+            for (size_t at = 0; at < p->p_memsz; at++)
+                c->sum = (c->sum ^ bytes[at]) * 0x100000001b3u; /* FNV-1a */
+    }
+    return 0;
+}
+
+uint64_t capture_code_sum(const struct contract *c)
+{
+    struct code code = {c->art.library_name, 0xcbf29ce484222325u};
+    dl_iterate_phdr(sum_code, &code);
+    return code.sum;
 }

@@ -56,6 +56,9 @@ uint32_t capture_thread(const struct capture *k, const char *name);
  * such frame. */
 const char *capture_frame(const struct capture *k, uint32_t stack, uint32_t depth);
 
+/* Returns a hash of the code of the runtime's library, which hooks change. */
+uint64_t capture_code_sum(const struct contract *c);
+
 /* Calls a static method of the workload's class Main. */
 void capture_call(struct contract *c, const char *name, const char *signature, int32_t argument);
 

@@ -87,7 +87,8 @@ static struct strobe_timeline_stats timeline_of(const struct strobe_reader *r)
     struct strobe_function_tree *tree;
     struct sim_tracks tracks;
     sim_tracks_open(&tracks);
-    assert_int_equal(strobe_function_tree_open(&r->session.stacks, (struct strobe_resolver){no_names, NULL}, &tree),
+    assert_int_equal(strobe_function_tree_open(&r->session.stacks,
+                                               (struct strobe_resolver){.resolve = no_names, .ctx = NULL}, &tree),
                      STROBE_OK);
     assert_int_equal(
         strobe_timeline_build(r, tree, &(struct strobe_timeline_options){0}, sim_tracks_sink(&tracks, 0), &stats),

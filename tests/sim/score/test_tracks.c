@@ -141,7 +141,7 @@ static void open_session(struct session *s)
     strobe_stack_table_create(s->memory, NODES);
     assert_int_equal(strobe_stack_table_open(s->memory, strobe_stack_table_bytes(NODES), &s->reader.session.stacks),
                      STROBE_OK);
-    struct strobe_resolver resolver = {resolve, NULL};
+    struct strobe_resolver resolver = {.resolve = resolve, .ctx = NULL};
     assert_int_equal(strobe_function_tree_open(&s->reader.session.stacks, resolver, &s->tree), STROBE_OK);
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t *names;

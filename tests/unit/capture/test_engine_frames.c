@@ -69,9 +69,9 @@ static const char *shown(const uint64_t *frames, unsigned way, uint32_t *stack)
         count++;
     *stack = strobe_build_stack(&build, frames, count);
     if (!tree)
-        assert_int_equal(
-            strobe_function_tree_open(&build.session.stacks, (struct strobe_resolver){resolve, NULL}, &tree),
-            STROBE_OK);
+        assert_int_equal(strobe_function_tree_open(&build.session.stacks,
+                                                   (struct strobe_resolver){.resolve = resolve, .ctx = NULL}, &tree),
+                         STROBE_OK);
     uint32_t path[16], depth = 0;
     for (uint32_t node = strobe_function_tree_of_stack(tree, *stack, way); node;
          node = strobe_function_tree_node(tree, node)->parent)

@@ -33,7 +33,7 @@ static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, si
 
 struct strobe_resolver recording_resolver(void)
 {
-    return (struct strobe_resolver){resolve, NULL};
+    return (struct strobe_resolver){.resolve = resolve, .ctx = NULL};
 }
 
 /* ---- the sink */

@@ -47,7 +47,8 @@ static void write_timeline(struct strobe_sink *(*open)(struct strobe_outfile *ou
     struct strobe_function_tree *tree;
     struct strobe_outfile out;
     assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, NULL), STROBE_OK);
-    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){resolve, NULL}, &tree),
+    assert_int_equal(strobe_function_tree_open(&reader->session.stacks,
+                                               (struct strobe_resolver){.resolve = resolve, .ctx = NULL}, &tree),
                      STROBE_OK);
     assert_int_equal(strobe_outfile_open(&out, temp_dir_path("out"), 1), STROBE_OK);
     assert_int_equal(strobe_timeline_build(reader, tree, &options, open ? open(&out) : to, NULL), STROBE_OK);

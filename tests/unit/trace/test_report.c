@@ -62,6 +62,11 @@ static const struct strobe_report_method *method(const struct strobe_report *r, 
     return NULL;
 }
 
+static void print_text(const struct strobe_report *r, FILE *out)
+{
+    assert_int_equal(strobe_report_print(r, out), STROBE_OK);
+}
+
 static char *printed(const struct strobe_report *r, void (*print)(const struct strobe_report *, FILE *))
 {
     char *text;
@@ -134,13 +139,13 @@ static void blocking_calls_are_listed_with_their_callers(void **state)
     assert_int_equal(r->wait_kind_count, 2);
     assert_int_equal(r->threads[0].wait_ns, 3 * MS);
     assert_int_equal(method(r, B)->self_ns, 3 * MS);
-    char *text = printed(r, strobe_report_print);
+    char *text = printed(r, print_text);
     assert_non_null(strstr(text, "[mutex wait]"));
     assert_non_null(strstr(text, "3 samples, none lost; the accounting is consistent"));
     assert_null(strstr(text, "The accounting is consistent"));
     free(text);
     r->options.verbose = 1;
-    text = printed(r, strobe_report_print);
+    text = printed(r, print_text);
     assert_non_null(strstr(text, "The accounting is consistent"));
     free(text);
     strobe_report_close(r);
@@ -157,7 +162,7 @@ static void inconsistent_accounting_is_reported(void **state)
     struct strobe_report *r = of_session(10);
     assert_false(r->balanced);
     assert_true(strlen(r->verdict) > 0);
-    char *text = printed(r, strobe_report_print), *json = printed(r, strobe_report_print_json);
+    char *text = printed(r, print_text), *json = printed(r, strobe_report_print_json);
     assert_non_null(strstr(text, "THE ACCOUNTING IS NOT CONSISTENT: "));
     assert_non_null(strstr(json, "\"balanced\": false"));
     free(text);
@@ -180,7 +185,7 @@ static void the_durations_of_stops_are_reported_in_both_forms(void **state)
     assert_in_range(r->stops.percentile_99, 65536, 65536 + 65536 / 16);
     assert_int_equal(r->stops.longest, 1000000);
     r->options.verbose = 1;
-    char *text = printed(r, strobe_report_print), *json = printed(r, strobe_report_print_json);
+    char *text = printed(r, print_text), *json = printed(r, strobe_report_print_json);
     assert_non_null(strstr(text, "threads stood 100 times: 4.4 us (median), 69.6 us (99 %), 1.00 ms at most\n"));
     assert_non_null(strstr(json, "\"count\": 100,\n      \"median_ns\": 4352,\n      \"p99_ns\": 69632,\n"
                                  "      \"longest_ns\": 1000000\n"));
@@ -275,18 +280,18 @@ static void long_names_are_cut_to_a_terminal_and_nowhere_else(void **state)
                               .wait_kinds = &w,
                               .wait_kind_count = 1,
                               .balanced = 1};
-    char *whole = printed(&r, strobe_report_print);
+    char *whole = printed(&r, print_text);
     assert_non_null(strstr(whole, long_name));
     free(whole);
     r.options.width = 120;
-    char *cut = printed(&r, strobe_report_print);
+    char *cut = printed(&r, print_text);
     assert_null(strstr(cut, long_name));
     assert_non_null(strstr(cut, "  ...nnn"));
     for (char *line = strtok(cut, "\n"); line; line = strtok(NULL, "\n"))
         assert_true(strlen(line) <= 120);
     free(cut);
     m.name = "web::Server::operator()(std::function<void (int)> const&, unsigned long) const";
-    cut = printed(&r, strobe_report_print);
+    cut = printed(&r, print_text);
     assert_non_null(strstr(cut, "  web::Server::operator()()  [libx.so]"));
     free(cut);
 }
@@ -299,7 +304,7 @@ static void names_give_a_terminal_no_commands(void **state)
     point(t, 0, stack(A, B));
     strobe_build_end(&build, MS);
     struct strobe_report *r = of_session(10);
-    char *text = printed(r, strobe_report_print), *json = printed(r, strobe_report_print_json);
+    char *text = printed(r, print_text), *json = printed(r, strobe_report_print_json);
     assert_non_null(strstr(text, "?[31mred??"));
     assert_null(strchr(text, 033));
     assert_non_null(strstr(json, "\\u001b[31mred"));
@@ -317,7 +322,7 @@ static void a_session_of_nothing_has_a_report(void **state)
     struct strobe_report *r = of_session(10);
     assert_int_equal(r->thread_count + r->method_count + r->wait_count, 0);
     assert_true(r->balanced);
-    free(printed(r, strobe_report_print));
+    free(printed(r, print_text));
     free(printed(r, strobe_report_print_json));
     strobe_report_close(r);
 }

@@ -62,7 +62,8 @@ static void add(uint64_t from_ms, uint64_t to_ms)
     struct strobe_error error;
     strobe_build_end(&build, 100 * MS);
     assert_int_equal(strobe_reader_open(temp_dir_path("s.strobe"), &reader, &error), STROBE_OK);
-    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){resolve, NULL}, &tree),
+    assert_int_equal(strobe_function_tree_open(&reader->session.stacks,
+                                               (struct strobe_resolver){.resolve = resolve, .ctx = NULL}, &tree),
                      STROBE_OK);
     sum = (struct strobe_allocation_sum){0};
     assert_int_equal(

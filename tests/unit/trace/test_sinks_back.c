@@ -289,7 +289,7 @@ static void build(struct strobe_sink *sink, const char *session,
                   size_t (*resolves)(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max))
 {
     const struct strobe_timeline_options options = {0};
-    const struct strobe_resolver resolver = {resolves, NULL};
+    const struct strobe_resolver resolver = {.resolve = resolves, .ctx = NULL};
     struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     assert_non_null(sink);

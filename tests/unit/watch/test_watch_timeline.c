@@ -332,7 +332,8 @@ static struct strobe_watch_seen watch_session(struct strobe_watcher *w)
     struct strobe_function_tree *tree;
     struct strobe_watch_seen seen;
     assert_int_equal(strobe_reader_open(PATH, &reader, NULL), STROBE_OK);
-    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){by_page, NULL}, &tree),
+    assert_int_equal(strobe_function_tree_open(&reader->session.stacks,
+                                               (struct strobe_resolver){.resolve = by_page, .ctx = NULL}, &tree),
                      STROBE_OK);
     origin_ns = strobe_reader_ns(reader, reader->first_ticks);
     assert_int_equal(strobe_timeline_build(reader, tree, &(struct strobe_timeline_options){0},

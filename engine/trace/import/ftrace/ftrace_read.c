@@ -516,9 +516,11 @@ enum strobe_status strobe_ftrace_read(const char *at, size_t bytes, const struct
     m->stats = stats;
     read_ftrace_lines(m, at, at + bytes);
     stats->rhea = options->marks == STROBE_FTRACE_RHEA || (options->marks == STROBE_FTRACE_AUTO && m->rhea_seen);
-    uint32_t pid = options->pid ? options->pid : busiest(m);
-    if (!m->failed)
-        keep_process(m, pid);
+    if (!m->failed) {
+        uint32_t pid = options->pid ? options->pid : busiest(m);
+        if (!m->failed)
+            keep_process(m, pid);
+    }
     settle_all(m);
     enum strobe_status status = check_result(m, options, bytes, error);
     free(m->thread_marks);

@@ -505,6 +505,8 @@ enum strobe_status strobe_import_perfetto_bytes(const void *bytes, size_t count,
     *m.stats = (struct strobe_import_stats){0};
     m.file = bytes;
     enum strobe_status status = read_packets(&m, (struct strobe_proto){m.file, m.file + count});
+    if (status == STROBE_OK && m.texts.failed)
+        status = strobe_import_no_memory(&m);
     strobe_import_state_free(&m);
     return status;
 }
