@@ -158,6 +158,24 @@ check 'other policies are refused' refused 'plays in virtual time only' "$locks"
 printf 'scenario deep "deep"\nduration 1s\ncores 1\nimage a managed {\nmethod A { compute 1us }\n' >"$work/deep.scn"
 printf 'method B { recurse A 9999 }\nmethod C { recurse B 9999 }\n}\nthread main main run C\n' >>"$work/deep.scn"
 check 'a failure of the played process is reported' refused 'within the stack' "$work/deep.scn" --runtime fake30
+# A message is due at each poll, so no poll waits.
+cat >"$work/due.scn" <<'SCENARIO'
+scenario due "A queue that is never empty"
+duration 100ms
+cores 1
+queue jobs
+image a managed {
+    method Job.run { compute 100us; post Job.run to jobs }
+    method Main.run { post Job.run to jobs; loop jobs }
+}
+thread main main run Main.run
+SCENARIO
+polls_take_no_time() {
+    "$strobe" run "$work/due.scn" --runtime fake30 >"$work/due" || return 1
+    grep -E '^  \[poll\] +[0-9]{3} +0 ns ' "$work/due" || ! echo "no polls without length: $(grep poll "$work/due")"
+}
+check 'a poll of a queue with a due message takes no time' polls_take_no_time
+
 # ---- every backend in one table
 
 # compare NAME STATUS ARGUMENT...: leaves the table in the file NAME. Succeeds when the comparison exits with STATUS.
