@@ -130,7 +130,7 @@ gc_time() {
 import json, sys
 gc = [m for m in json.load(open(sys.argv[1]))["methods"] if m["name"] == "[gc wait]"]
 print(gc)
-sys.exit(not gc or gc[0]["calls"] != 5 or not 10e6 <= gc[0]["true_self_ns"] < 10.1e6)
+sys.exit(not gc or gc[0]["calls"] != 5 or not 10e6 <= gc[0]["true_self_ns"] < 10.2e6) # wake-ups are late
 PYTHON
 }
 check 'a collection takes the time that the scenario states' gc_time

@@ -62,7 +62,7 @@ int sim_posix_clock_gettime(clockid_t clock, struct timespec *out)
 
 /* Returns half of the kernel CPU time of a wait of that length. A thread uses it before the wait, and again after it.
  */
-static uint64_t half_call_ns(const struct sim_span_cost *call, uint64_t span_ns)
+static uint64_t posix_half_call_ns(const struct sim_span_cost *call, uint64_t span_ns)
 {
     return sim_span_cost_ns(call, span_ns) / 2;
 }
@@ -77,7 +77,7 @@ int sim_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec 
     uint64_t now = sim_posix_now_ns();
     if (end <= now)
         return 0;
-    uint64_t half_ns = half_call_ns(&sim_virtual_costs.sleep_call, end - now);
+    uint64_t half_ns = posix_half_call_ns(&sim_virtual_costs.sleep_call, end - now);
     sim_compute_in_kernel(half_ns);
     sim_sleep_until(end - SIM_POSIX_ORIGIN_NS);
     sim_compute_in_kernel(half_ns);
@@ -186,7 +186,7 @@ ssize_t sim_posix_read(int fd, void *out, size_t bytes)
     uint64_t ns = timers[fd - FIRST_TIMER];
     timers[fd - FIRST_TIMER] = 0;
     if (ns) {
-        uint64_t half_ns = half_call_ns(&sim_virtual_costs.device_call, ns);
+        uint64_t half_ns = posix_half_call_ns(&sim_virtual_costs.device_call, ns);
         sim_compute_in_kernel(half_ns);
         sim_io(ns > half_ns ? ns - half_ns : 1);
         sim_compute_in_kernel(half_ns);
