@@ -11,9 +11,10 @@
  *   hooks    A sample taken at a hook, or the end of a blocking call, shows a place that the thread leaves soon. It
  *            holds for 1 us or half the time to the next record, whichever is less. The time after it goes to:
  *              - the stack of the next record, if the sampler took that record, within one message and without a gap;
- *              - between two hooks, the sampler's last stack, if that is recent (at most two gaps of time, or of the
- *                thread's CPU time, old) and lies under the frames that both hooks surely share; else the frames that
- * both share (S-6). The caller of a hook is not surely shared, because it may have returned and been called again.
+ *              - between two hooks, the sampler's last stack, if that is recent and lies under the frames that both
+ *                hooks surely share; else the frames that both share (S-6). The caller of a hook is not surely shared,
+ *                because it may have returned and been called again. A sample is recent for two gaps of time, and for
+ *                two gaps of the thread's CPU time where that is known.
  *            Without samples of the sampler, a hook's sample holds until the next record. So does a call during which
  *            the sampler polled the thread (STROBE_FLAG_ASKED), unless the thread waited in it.
  *   merged   A record of n merged samples stands for n samples, spread evenly from its first to its last.
