@@ -628,7 +628,8 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
                                   .arg = s->arg,
                                   .flags = STROBE_FLAG_SCOPE};
         r.flags |= exact || asked ? STROBE_FLAG_FORCED : 0;
-        r.flags |= asked ? STROBE_FLAG_ASKED : 0;
+        /* A call that is shown exactly stands for its own time only. */
+        r.flags |= asked && !exact ? STROBE_FLAG_ASKED : 0;
         take_sample(t, &r, &(struct place){site, NULL}, now, &s->begin, exact || asked);
         now = r.ticks + r.duration;
     }

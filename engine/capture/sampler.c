@@ -268,12 +268,14 @@ static uint64_t refresh_ns(const struct strobe_engine *e, const struct strobe_th
     return t->entry->is_main ? e->config.refresh_main_ns : e->config.refresh_other_ns;
 }
 
-/* Returns the interval between visits of a thread: one interval for the main thread, two for others, as iOS tracers do,
- * and never less than the gate's interval for hooks. */
-static uint64_t async_interval_ns(const struct strobe_config *c, bool is_main)
+/* Returns the interval between visits of a thread: one interval, and never less than the gate's interval for hooks.
+ * Where CPU clocks tick, visits only find threads whose ticks are missing: threads other than main are then visited in
+ * every second interval. */
+static uint64_t async_interval_ns(const struct strobe_engine *e, bool is_main)
 {
+    const struct strobe_config *c = &e->config;
     uint64_t gate_ns = is_main ? c->interval_main_ns : c->interval_other_ns;
-    uint64_t ns = is_main ? c->async_interval_ns : 2 * c->async_interval_ns;
+    uint64_t ns = is_main || !e->host->clock_keep ? c->async_interval_ns : 2 * c->async_interval_ns;
     return ns > gate_ns ? ns : gate_ns;
 }
 
@@ -283,7 +285,7 @@ enum { PATIENCE = 4, PATIENCE_MAX = 64 };
 
 static void expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
-    uint64_t interval = ticks_of_ns(e, async_interval_ns(&e->config, t->entry->is_main));
+    uint64_t interval = ticks_of_ns(e, async_interval_ns(e, t->entry->is_main));
     uint64_t took = now - t->sampled.seen_ticks;
     uint64_t patience = PATIENCE * (took < interval ? interval : took);
     if (patience > PATIENCE_MAX * interval)
@@ -319,12 +321,11 @@ static bool runs_now(struct strobe_engine *e, const struct strobe_thread *t, uin
 static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now)
 {
     struct strobe_engine *e = s->engine;
-    const struct strobe_config *c = &e->config;
     struct strobe_sampled *m = &t->sampled;
     if (!is_thread_alive(t) || now < m->retry_ticks)
         return false;
     uint64_t unseen = now > m->seen_ticks ? now - m->seen_ticks : 0;
-    uint64_t interval_ns = async_interval_ns(c, t->entry->is_main);
+    uint64_t interval_ns = async_interval_ns(e, t->entry->is_main);
     /* Less than the interval by two eighths: deadlines vary by one eighth, and passes may wake up late by another. */
     if (unseen < ticks_of_ns(e, interval_ns - interval_ns / 4)) {
         s->needed |= !strobe_load_relaxed(&t->ticking); /* it was sampled in the last pass, or its stack was

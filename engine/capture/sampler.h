@@ -17,9 +17,9 @@
  *
  * Each pass, over a bounded number of threads:
  *
- *   A thread's visit interval is one interval for the main thread and two for other threads, and never less than the
- *   interval of the thread's gate. A thread is due when the last sample, request or tick that the sampler knows of is
- *   about a visit interval old, and one of these holds:
+ *   A thread's visit interval is one interval, and never less than the interval of the thread's gate. Where CPU
+ *   clocks tick, it is two intervals for threads other than the main thread. A thread is due when the last sample,
+ *   request or tick that the sampler knows of is about a visit interval old, and one of these holds:
  *     - It has used CPU time since the last poll (S-5); with a ticking clock, more than a period of it without a tick.
  *       And it runs, or lost its processor to the sampler.
  *     - It has used CPU time since the sampler's last record of it, which is older than the refresh time.

@@ -119,9 +119,10 @@ enum {
     STROBE_FLAG_TABLE_FULL = 32, /* the stack table was full: stack is the longest prefix that it holds */
     STROBE_FLAG_FORCED = 64,     /* taken whatever the gate decided */
     STROBE_FLAG_BEGIN_CPU = 128, /* cpu_span_ns is valid */
-    STROBE_FLAG_ASKED = 256,     /* the sampler polled the thread during this call, or short calls added up to an
-                                    interval: the record stands for its time as an asynchronous sample does. On a tick
-                                    (kind CPU): the sampler requested it, so it stands for no period of the CPU clock */
+    STROBE_FLAG_ASKED = 256,     /* a call that is recorded only because the sampler polled the thread during it, or
+                                    because short calls added up to an interval: the record stands for its time as an
+                                    asynchronous sample does. On a tick (kind CPU): the sampler requested it, so it
+                                    stands for no period of the CPU clock */
     STROBE_FLAG_GAVE_WAY = 512,  /* on a tick (kind CPU): since the previous tick the thread gave up its processor in a
                                     call that no hook saw. Without the flag, it was off its processor only in recorded
                                     calls, in calls that `arg` counts, or because other threads had the processor */

@@ -66,8 +66,9 @@ struct strobe_config {
     uint64_t scope_min_ns;        /* a scope at least this long is recorded whatever the gate decides */
     uint64_t merge_gap_ns;        /* equal samples further apart than this are not merged */
     uint64_t metrics_interval_ns; /* shortest time between reads of the metrics that need a system call */
-    uint64_t async_interval_ns;   /* period of the sampler thread; 0 = no sampler. The sampler polls the main
-                                     thread in each period, and other threads in every second one */
+    uint64_t async_interval_ns;   /* period of the sampler thread; 0 = no sampler. The sampler polls each
+                                     thread in each period. Where CPU clocks tick, it polls threads
+                                     other than main in every second period */
     uint64_t refresh_main_ns;     /* a main thread without a sample for this long is sampled even if it was idle */
     uint64_t refresh_other_ns;    /* the same for other threads */
     uint64_t active_cpu_ns;       /* CPU time within one async interval that makes a thread active */

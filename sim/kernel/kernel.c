@@ -191,6 +191,11 @@ void sim_renice(struct sim_thread *t, int nice)
     t->inside->weight = sim_weight(nice);
 }
 
+void sim_become_realtime(void)
+{
+    sim_enter()->realtime = true;
+}
+
 bool sim_place(const struct sim_thread *t, struct sim_fiber_place *out)
 {
     const struct sim_thread_inside *in = t->inside;

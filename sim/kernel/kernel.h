@@ -55,10 +55,11 @@ struct sim_kernel_options {
     uint64_t seed;
     uint32_t cores; /* 1 .. 64 */
     enum sim_schedule schedule;
-    uint64_t slice_ns;  /* 0: 3 ms */
-    uint64_t switch_ns; /* cost of a switch to the core; charged to no thread */
-    uint64_t signal_ns; /* time from sim_stop's request until a running thread stops */
-    uint64_t limit_ns;  /* the run ends at this time at the latest */
+    uint64_t slice_ns;   /* 0: 3 ms */
+    uint64_t switch_ns;  /* cost of a switch to the core; charged to no thread */
+    uint64_t signal_ns;  /* time from sim_stop's request until a running thread stops */
+    uint64_t limit_ns;   /* the run ends at this time at the latest */
+    bool weighs_wakeups; /* where each core has a separate run queue: see lines.c */
     struct sim_machine machine;
 };
 
@@ -157,6 +158,9 @@ bool sim_place(const struct sim_thread *t, struct sim_fiber_place *out);
 
 /* Sets the niceness, -20 .. 19. Any. */
 void sim_renice(struct sim_thread *t, int nice);
+
+/* Makes the running thread a realtime thread. Fiber. */
+void sim_become_realtime(void);
 
 /* ---- time ---- */
 

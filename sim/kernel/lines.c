@@ -8,14 +8,15 @@
  *   turn       a thread keeps its core until its deadline as long as it is eligible. The kernel checks the deadline
  *              at its ticks (slice_ns), and whenever a thread joins the line
  *   wake-up    a thread that joins the line takes the core at once if it would be next
- *   delay      a thread that blocks although it has had more than is due to it stays in its core's line until it is
- *              eligible. When it is woken before that, it stays on that core, even if another core is idle
- *   lag        a thread that has had less than is due to it when it leaves a line has the same advantage in the next
- *              one
- *   balance    a woken thread goes to its own core when that is idle. Otherwise it goes to an idle core, unless most
- *              cores are busy. A core that becomes idle takes a thread from another core's line. An idle core also
- *              does so at the ticks of other cores. It takes no thread that has run there within HOT_NS. At some
- *              ticks a core takes a thread from a line that is longer by two
+ *   weight     with weighs_wakeups, a thread that joins the line takes the core although the turn there lasts, when it
+ *              is eligible, its own turn is shorter by its weight, and its deadline is earlier. CFS has this rule,
+ * which Android's kernels up to 6.1 use (wakeup_gran is divided by the weight of the woken thread) delay      a thread
+ * that blocks although it has had more than is due to it stays in its core's line until it is eligible. When it is
+ * woken before that, it stays on that core, even if another core is idle lag        a thread that has had less than is
+ * due to it when it leaves a line has the same advantage in the next one balance    a woken thread goes to its own core
+ * when that is idle. Otherwise it goes to an idle core, unless most cores are busy. A core that becomes idle takes a
+ * thread from another core's line. An idle core also does so at the ticks of other cores. It takes no thread that has
+ * run there within HOT_NS. At some ticks a core takes a thread from a line that is longer by two
  *
  * Realtime threads are not in these lines. */
 #include "sim/kernel/inside.h"
@@ -154,6 +155,14 @@ bool sim_line_gives_way(const struct sim_kernel *k, struct sim_core *core, bool 
     return false;
 }
 
+/* True when the woken thread ends the turn of the thread on the core, because of its greater weight. */
+static bool line_ends_turn(const struct sim_kernel *k, struct sim_core *core, const struct sim_thread_inside *on,
+                           const struct sim_thread_inside *t)
+{
+    return k->options.weighs_wakeups && turn_of(t) < turn_of(on) && t->fair_ns <= line_average(k, core) &&
+           t->deadline_ns < on->deadline_ns;
+}
+
 /* True when a thread that has joined the line must get the core now. */
 bool sim_line_preempts(const struct sim_kernel *k, struct sim_core *core, const struct sim_thread_inside *t)
 {
@@ -162,6 +171,8 @@ bool sim_line_preempts(const struct sim_kernel *k, struct sim_core *core, const 
         return false;
     if (!core->arriving)
         sim_account(k, on);
+    if (line_ends_turn(k, core, on, t))
+        on->turn_end_ns = on->fair_ns;
     return line_renew_deadline(on) ? line_pick(k, core) != on : line_pick(k, core) == t;
 }
 

@@ -376,16 +376,14 @@ static void choose_config(struct sim_strobe *s)
     if (s->no_sampler)
         c->async_interval_ns = 0;
     if (s->interval_ns) {
-        /* Every thread is sampled in every interval. The engine visits main in each pass and other threads in every
-         * second pass. */
+        /* Every thread is sampled in every interval, which the gate sets. */
         c->interval_main_ns = c->interval_other_ns = s->interval_ns;
         c->async_interval_ns = s->interval_ns / 2;
     }
     shrink_config(c, s->run->scenario);
-    bool ticks = !s->interval_ns && !s->no_ticks && !s->no_sampler;
-    uint64_t async = (ticks ? 1 : 2) * c->async_interval_ns;
     s->tracer.interval_main_ns = c->interval_main_ns;
-    s->tracer.interval_other_ns = async > c->interval_other_ns ? async : c->interval_other_ns;
+    s->tracer.interval_other_ns =
+        c->async_interval_ns > c->interval_other_ns ? c->async_interval_ns : c->interval_other_ns;
 }
 
 static enum strobe_status strobe_policy_start(struct sim_tracer *tracer, struct sim_run *run)

@@ -319,7 +319,7 @@ static void judge_played(const struct sim_scenario *scenario, const struct sim_t
 static struct sim_score_options real_intervals(const struct sim_scenario *scenario, const char *policy)
 {
     const struct strobe_config *c = &scenario->config;
-    uint64_t async_ns = 2 * c->async_interval_ns;
+    uint64_t async_ns = c->async_interval_ns;
     struct sim_score_options options = {.interval_ns = c->interval_main_ns, .other_interval_ns = c->interval_other_ns};
     struct sim_tracer *tracer;
     if (strcmp(policy, "strobe") != 0 && sim_policy_open(policy, &tracer) == STROBE_OK) {

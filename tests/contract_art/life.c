@@ -4,10 +4,13 @@
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
 
+#include <dirent.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -253,6 +256,52 @@ static void a_thread_that_calculates_is_sampled_though_it_meets_no_hook(struct c
     capture_drop(&k);
 }
 
+/* Returns the id of the thread of this process with the name; 0: there is none. */
+static long find_own_thread(const char *name)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    long found = 0;
+    for (struct dirent *e; tasks && !found && (e = readdir(tasks));) {
+        char path[sizeof "/proc/self/task//comm" + sizeof e->d_name], comm[32] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", e->d_name);
+        FILE *in = fopen(path, "r");
+        if (in && fgets(comm, sizeof comm, in)) {
+            comm[strcspn(comm, "\n")] = '\0';
+            found = strcmp(comm, name) == 0 ? strtol(e->d_name, NULL, 10) : 0;
+        }
+        if (in)
+            fclose(in);
+    }
+    if (tasks)
+        closedir(tasks);
+    return found;
+}
+
+/* An app may set any niceness; here the limit may forbid it. */
+static void the_sampler_goes_before_the_threads_of_the_app(struct contract *c)
+{
+    enum { TRIES = 1000, NICEST = -20 };
+    struct strobe_config config;
+    struct capture k;
+    struct rlimit limit = {0, 0};
+    capture_config(&config);
+    config.async_interval_ns = 2000000;
+    if (!capture_begin(c, &config, &k))
+        return;
+    getrlimit(RLIMIT_NICE, &limit);
+    bool allowed = geteuid() == 0 || limit.rlim_cur >= 20 - NICEST;
+    long tid = 0;
+    int nice = 0;
+    for (int i = 0; i < TRIES && (!tid || (allowed && nice != NICEST)); i++) {
+        tid = find_own_thread("strobe-sampler");
+        nice = tid ? getpriority(PRIO_PROCESS, (id_t)tid) : 0;
+        pause_ms(1);
+    }
+    CHECK(c, tid && nice == (allowed ? NICEST : getpriority(PRIO_PROCESS, 0)), "thread %ld of niceness %d", tid, nice);
+    capture_end(&k);
+    capture_drop(&k);
+}
+
 /* The thread runs already when the capture begins, and calls no hooked function. */
 static void a_thread_from_before_is_found(struct contract *c)
 {
@@ -284,6 +333,7 @@ const struct contract_case contract_cases_life[] = {
     {"a_thread_that_lives_on_has_the_name_it_had_at_the_end", a_thread_that_lives_on_has_the_name_it_had_at_the_end, 0},
     {"a_thread_that_calculates_is_sampled_though_it_meets_no_hook",
      a_thread_that_calculates_is_sampled_though_it_meets_no_hook, CONTRACT_HEAVY},
+    {"the_sampler_goes_before_the_threads_of_the_app", the_sampler_goes_before_the_threads_of_the_app, 0},
     {"a_thread_from_before_is_found", a_thread_from_before_is_found, CONTRACT_HEAVY},
     {0},
 };

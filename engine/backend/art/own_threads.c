@@ -5,6 +5,7 @@
 #include "engine/capture/sampler.h"
 
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,9 +21,17 @@ static void watchdog_pause(long ns)
     syscall(SYS_nanosleep, &t, NULL);
 }
 
+/* An app may set any niceness of its threads: Android's init.rc has `setrlimit nice 40 40`. Real-time priority is not
+ * allowed to apps. An ordinary thread that wakes up on a busy processor may have to wait until the app makes a system
+ * call. Samples would then show only code around system calls. If the kernel refuses, the sampler keeps its niceness
+ * and counts its lag. */
+enum { SAMPLER_NICE = -20 };
+
 static void art_sampler_work(void)
 {
-    strobe_sampler_init(&sampler, &strobe_art.engine, (uint32_t)syscall(SYS_gettid));
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    setpriority(PRIO_PROCESS, (id_t)tid, SAMPLER_NICE);
+    strobe_sampler_init(&sampler, &strobe_art.engine, tid);
     strobe_sampler_run(&sampler);
 }
 

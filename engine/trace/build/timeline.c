@@ -116,6 +116,7 @@ static STROBE_ALWAYS_INLINE void record_position(struct builder *b, const struct
         b->sampled = b->path.node;
         b->sampled_message = item->record.message;
         b->sampled_ns = time_ns;
+        b->sampled_cpu_ns = b->path.known_ns == time_ns ? b->path.known_cpu_ns : UINT64_MAX;
     }
     if (b->path.depth)
         b->path.open[b->path.depth - 1].samples += samples;
@@ -532,11 +533,11 @@ static void build_thread(struct builder *b)
             unfinished = 0;
         }
         uint64_t time_ns = strobe_reader_ns(b->reader, item->record.ticks);
+        expect_cpu_time(b, i);
         if (is_repeat(b, item, time_ns)) {
             show_repeat(b, item, time_ns);
             continue;
         }
-        expect_cpu_time(b, i);
         process_due(b, time_ns);
         if (is_call(item))
             begin_call_slice(b, item, 0);

@@ -13,7 +13,8 @@
  *              - the stack of the next record, if the sampler took that record, within one message and without a gap;
  *              - between two hooks, the sampler's last stack, if that is recent and lies under the frames that both
  *                hooks surely share; else the frames that both share (S-6). The caller of a hook is not surely shared,
- *                because it may have returned and been called again.
+ *                because it may have returned and been called again. A sample is recent for two gaps of time, and for
+ *                two gaps of the thread's CPU time where that is known.
  *            Without samples of the sampler, a hook's sample holds until the next record. So does a call during which
  *            the sampler polled the thread (STROBE_FLAG_ASKED), unless the thread waited in it.
  *   merged   A record of n merged samples stands for n samples, spread evenly from its first to its last.

@@ -169,10 +169,24 @@ static uint32_t ancestor(const struct builder *b, uint32_t node, uint32_t depth)
     return node;
 }
 
+/* Returns the most CPU time that the thread can have used between its last sample and the last time it was seen;
+ * UINT64_MAX: unknown. */
+static uint64_t used_since_sample_ns(const struct builder *b)
+{
+    const struct strobe_path *p = &b->path;
+    bool ahead = p->known_ns < b->seen_ns;
+    if (b->sampled_cpu_ns == UINT64_MAX || (ahead && p->ahead_ns < b->seen_ns))
+        return UINT64_MAX;
+    uint64_t cpu_ns = ahead ? p->ahead_cpu_ns : p->known_cpu_ns;
+    return cpu_ns > b->sampled_cpu_ns ? cpu_ns - b->sampled_cpu_ns : 0;
+}
+
+/* A ticking thread has used at most one tick of CPU time since its last sample. Of other threads the CPU time counts
+ * where it is known: a thread moves only while it uses some. */
 int strobe_between_sampled_lately(const struct builder *b)
 {
-    /* A ticking thread has used at most one tick of CPU time since its last sample. */
-    return b->sampled_ns && (b->ticks || b->seen_ns - b->sampled_ns <= SAMPLED_SPANS * b->gap_ns);
+    uint64_t most_ns = SAMPLED_SPANS * b->gap_ns;
+    return b->sampled_ns && (b->ticks || b->seen_ns - b->sampled_ns <= most_ns || used_since_sample_ns(b) <= most_ns);
 }
 
 /* Returns the node at which a thread was between two of its hooks:

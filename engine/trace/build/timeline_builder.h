@@ -49,6 +49,7 @@ struct builder {
     uint32_t sampled;               /* node of the last sample that the sampler or the CPU clock took */
     uint32_t sampled_message;       /* message of that sample */
     uint64_t sampled_ns;            /* time of that sample; 0 = none yet */
+    uint64_t sampled_cpu_ns;        /* CPU time at that sample; UINT64_MAX = unknown */
     int ticks;                      /* the thread has samples of its CPU clock */
     uint64_t short_waits;           /* time in unrecorded short waits, at the last sample of the CPU clock; in ticks */
     uint32_t message;

@@ -47,6 +47,7 @@ struct fake_mach_system {
     uint64_t (*process_cpu_ns)(void);                  /* of all threads, including those that have ended */
     void (*name)(uint64_t id, char name[MAXTHREADNAMESIZE]);
     void (*set_name)(const char *name); /* of the calling thread; shorter than MAXTHREADNAMESIZE */
+    void (*set_realtime)(uint64_t id);  /* the thread has a time constraint. With the lock held. NULL: not needed */
 
     /* stop requests a stop, also of the calling thread, and go lets the thread run again; both with the lock held.
      * settle waits until the thread is stopped, has ended, or is in the kernel (`out`: waits there, or has come out);

@@ -555,6 +555,8 @@ kern_return_t thread_policy_set(thread_t thread, thread_policy_flavor_t flavor, 
         answer = thread_of_port(thread, &t);
         if (answer == KERN_SUCCESS)
             answer = check_policy(flavor, policy, count);
+        if (answer == KERN_SUCCESS && fake_on->set_realtime)
+            fake_on->set_realtime(t->id);
         fake_on->unlock();
     }
     return fake_kernel_leave(answer);

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sim_costs sim_virtual_costs;
-
 static struct strobe_host original_host;                /* the host's functions, without the costs */
 static const struct strobe_unwinder *original_unwinder; /* the unwinder, without the costs */
 static struct strobe_unwinder charged_unwinder;

@@ -1,11 +1,14 @@
 #include "sim/kernel/kernel.h"
 #include "sim/player/virtual/posix.h"
+#include "sim/player/virtual/virtual.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
 enum { SECOND = 1000000000, YIELD_NS = 100 };
+
+struct sim_costs sim_virtual_costs;
 
 static struct timespec posix_timespec_from_ns(uint64_t ns)
 {
@@ -57,6 +60,13 @@ int sim_posix_clock_gettime(clockid_t clock, struct timespec *out)
     return 0;
 }
 
+/* Returns half of the kernel CPU time of a wait of that length. A thread uses it before the wait, and again after it.
+ */
+static uint64_t posix_half_call_ns(const struct sim_span_cost *call, uint64_t span_ns)
+{
+    return sim_span_cost_ns(call, span_ns) / 2;
+}
+
 int sim_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left)
 {
     (void)clock;
@@ -64,8 +74,13 @@ int sim_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec 
     uint64_t end = posix_timespec_ns(t);
     if (!(flags & TIMER_ABSTIME))
         end += sim_posix_now_ns();
-    if (end > sim_posix_now_ns())
-        sim_sleep_until(end - SIM_POSIX_ORIGIN_NS);
+    uint64_t now = sim_posix_now_ns();
+    if (end <= now)
+        return 0;
+    uint64_t half_ns = posix_half_call_ns(&sim_virtual_costs.sleep_call, end - now);
+    sim_compute_in_kernel(half_ns);
+    sim_sleep_until(end - SIM_POSIX_ORIGIN_NS);
+    sim_compute_in_kernel(half_ns);
     return 0;
 }
 
@@ -115,6 +130,7 @@ int sim_posix_eventfd_write(int fd, eventfd_t value)
     struct sim_sem *s = event_of(fd);
     for (eventfd_t i = 0; s && i < value; i++)
         sim_sem_post(s);
+    sim_leave_kernel();
     return s ? 0 : -1;
 }
 
@@ -128,9 +144,9 @@ int sim_posix_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patie
         errno = EINVAL;
         return -1;
     }
+    uint64_t patience_ns = patience ? posix_timespec_ns(patience) : UINT64_MAX;
     p->revents = 0;
-    enum sim_wake how = sim_sem_wait(s, patience ? posix_timespec_ns(patience) : UINT64_MAX);
-    if (how == SIM_WAKE_TIMEOUT)
+    if (patience_ns == 0 ? !sim_sem_try(s) : sim_sem_wait(s, patience_ns) == SIM_WAKE_TIMEOUT)
         return 0;
     s->count++;
     p->revents = POLLIN;
@@ -169,8 +185,12 @@ ssize_t sim_posix_read(int fd, void *out, size_t bytes)
         return read(fd, out, bytes);
     uint64_t ns = timers[fd - FIRST_TIMER];
     timers[fd - FIRST_TIMER] = 0;
-    if (ns)
-        sim_io(ns);
+    if (ns) {
+        uint64_t half_ns = posix_half_call_ns(&sim_virtual_costs.device_call, ns);
+        sim_compute_in_kernel(half_ns);
+        sim_io(ns > half_ns ? ns - half_ns : 1);
+        sim_compute_in_kernel(half_ns);
+    }
     memcpy(out, &once, sizeof once);
     return sizeof once;
 }

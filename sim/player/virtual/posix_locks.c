@@ -70,6 +70,7 @@ int sim_posix_mutex_trylock(pthread_mutex_t *m)
 int sim_posix_mutex_unlock(pthread_mutex_t *m)
 {
     sim_mutex_unlock(posix_mutex_of(m));
+    sim_leave_kernel();
     return 0;
 }
 
@@ -100,12 +101,14 @@ int sim_posix_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct
 int sim_posix_cond_signal(pthread_cond_t *c)
 {
     sim_cond_notify(posix_cond_of(c));
+    sim_leave_kernel();
     return 0;
 }
 
 int sim_posix_cond_broadcast(pthread_cond_t *c)
 {
     sim_cond_notify_all(posix_cond_of(c));
+    sim_leave_kernel();
     return 0;
 }
 
@@ -149,6 +152,7 @@ int sim_posix_rwlock_unlock(pthread_rwlock_t *l)
 {
     l->__data.__cur_writer = 0;
     sim_rwlock_unlock(posix_rwlock_of(l));
+    sim_leave_kernel();
     return 0;
 }
 
@@ -180,7 +184,8 @@ int sim_posix_sem_trywait(sem_t *s)
 int sim_posix_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
 {
     (void)clock;
-    if (sim_sem_wait(posix_sem_of(s), sim_posix_left_ns(until)) != SIM_WAKE_TIMEOUT)
+    uint64_t left = sim_posix_left_ns(until);
+    if (left == 0 ? sim_sem_try(posix_sem_of(s)) : sim_sem_wait(posix_sem_of(s), left) != SIM_WAKE_TIMEOUT)
         return 0;
     errno = ETIMEDOUT;
     return -1;
@@ -189,6 +194,7 @@ int sim_posix_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *un
 int sim_posix_sem_post(sem_t *s)
 {
     sim_sem_post(posix_sem_of(s));
+    sim_leave_kernel();
     return 0;
 }
 

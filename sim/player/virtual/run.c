@@ -57,7 +57,10 @@ int sim_virtual_child(int argc, char **argv)
                                          .cores = scenario->cores,
                                          .schedule = (enum sim_schedule)strtoul(argv[SCHEDULE], NULL, 10),
                                          .switch_ns = SWITCH_NS,
+                                         .slice_ns = (uint64_t)sim_virtual_costs.slice,
                                          .limit_ns = scenario->duration_ns + SPARE_NS};
+    sim_costs_machine(&sim_virtual_costs, &options.machine);
+    options.weighs_wakeups = true; /* as CFS, which Android's kernels up to 6.1 have */
     struct played played = {argc - COSTS, argv + COSTS};
     uint32_t busy = scenario->busy;
     sim_scenario_free(scenario);

@@ -3,14 +3,20 @@
 
 static const uint64_t TURN = 1400000, TICK = 4000000;
 
-static void stage_lines(uint32_t cores, uint64_t limit_ns)
+static void stage_weighing_lines(uint32_t cores, uint64_t limit_ns, bool weighs_wakeups)
 {
     stage_open(
         &(struct sim_kernel_options){.seed = 1,
                                      .cores = cores,
                                      .slice_ns = TICK,
                                      .limit_ns = limit_ns,
+                                     .weighs_wakeups = weighs_wakeups,
                                      .machine = {.turn_ns = TURN, .wake_call = {{1000, 1000, 1000, 1000, 1000}}}});
+}
+
+static void stage_lines(uint32_t cores, uint64_t limit_ns)
+{
+    stage_weighing_lines(cores, limit_ns, false);
 }
 
 static uint64_t core_of_self(void)
@@ -107,6 +113,51 @@ static void a_woken_thread_that_is_due_has_the_core_before_its_wakers_call_retur
     stage_close();
 }
 
+static void sleeps_then_notes(void *until)
+{
+    sim_sleep_until(*(const uint64_t *)until);
+    note(sim_now());
+}
+
+/* When the thread wakes up, another thread has the core, whose turn lasts. */
+static uint64_t wakes_up_beside_a_turn(int nice, bool weighs_wakeups)
+{
+    uint64_t at = 5 * MS + 300 * US, ns = 20 * MS;
+    stage_weighing_lines(1, FOREVER, weighs_wakeups);
+    sim_thread_start(kernel, &(struct sim_thread_options){.nice = nice, .entry = sleeps_then_notes, .arg = &at});
+    enter("computes", computes, &ns);
+    play(SIM_END_DONE);
+    uint64_t late_ns = notes[0] - at;
+    stage_close();
+    return late_ns;
+}
+
+static void a_heavy_thread_ends_the_turn_of_a_light_one_where_wakeups_are_weighed(void **state)
+{
+    (void)state;
+    assert_int_equal(wakes_up_beside_a_turn(-20, true), 0);
+    assert_true(wakes_up_beside_a_turn(-20, false) > 500 * US);
+    assert_true(wakes_up_beside_a_turn(0, true) > 500 * US);
+}
+
+static void becomes_realtime_then_sleeps(void *until)
+{
+    sim_become_realtime();
+    sleeps_then_notes(until);
+}
+
+static void a_thread_that_becomes_realtime_has_a_core_as_soon_as_it_wakes_up(void **state)
+{
+    uint64_t at = 5 * MS + 300 * US, ns = 20 * MS;
+    (void)state;
+    stage_lines(1, FOREVER);
+    enter("realtime", becomes_realtime_then_sleeps, &at);
+    enter("computes", computes, &ns);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], at);
+    stage_close();
+}
+
 static void runs_long_then_sleeps(void *ns)
 {
     sim_compute(*(const uint64_t *)ns);
@@ -190,6 +241,8 @@ int main(void)
         cmocka_unit_test(threads_share_a_core_by_their_weights_and_change_at_ticks),
         cmocka_unit_test(two_threads_take_turns_at_each_tick),
         cmocka_unit_test(a_woken_thread_that_is_due_has_the_core_before_its_wakers_call_returns),
+        cmocka_unit_test(a_heavy_thread_ends_the_turn_of_a_light_one_where_wakeups_are_weighed),
+        cmocka_unit_test(a_thread_that_becomes_realtime_has_a_core_as_soon_as_it_wakes_up),
         cmocka_unit_test(a_thread_that_had_more_than_its_due_waits_in_its_cores_line_even_if_another_core_is_idle),
         cmocka_unit_test(an_idle_core_takes_a_thread_that_waits_in_another_line),
         cmocka_unit_test(a_woken_thread_goes_to_an_idle_core_unless_most_were_busy),

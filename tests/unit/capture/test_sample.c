@@ -334,6 +334,23 @@ static void brief_calls_are_recorded_at_a_rate_of_their_own_and_no_faster(void *
     assert_in_range(rig_account(&rig, STROBE_KIND_READ).sampled, due - 1, due + 1);
 }
 
+/* The sampler has requested a sample at the end of each call. */
+static void a_requested_sample_of_a_call_that_is_shown_exactly_stands_for_no_other_time(void **state)
+{
+    static const uint64_t lasts[] = {5 * US, 20 * US, 900 * US};
+    (void)state;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    for (uint32_t i = 0; i < 3; i++) {
+        strobe_store_relaxed(&rig.thread->asked, 1);
+        scope(STROBE_KIND_READ, lasts[i]);
+        assert_int_equal(strobe_load_relaxed(&rig.thread->asked), 0);
+    }
+    assert_int_equal(rig_records(&rig, items, ITEMS), 4);
+    assert_true(items[1].record.flags & STROBE_FLAG_ASKED); /* it is recorded because of the request */
+    assert_false(items[2].record.flags & STROBE_FLAG_ASKED);
+    assert_false(items[3].record.flags & STROBE_FLAG_ASKED);
+}
+
 static void a_loop_of_brief_calls_is_recorded_call_by_call_with_its_CPU_time(void **state)
 {
     struct strobe_config c = rig_config();
@@ -760,6 +777,7 @@ int main(void)
         TEST(a_block_right_after_a_sample_is_recorded_S2),
         TEST(a_scope_too_short_to_matter_goes_through_the_gate),
         TEST(brief_calls_are_recorded_at_a_rate_of_their_own_and_no_faster),
+        TEST(a_requested_sample_of_a_call_that_is_shown_exactly_stands_for_no_other_time),
         TEST(a_loop_of_brief_calls_is_recorded_call_by_call_with_its_CPU_time),
         TEST(waits_that_are_not_recorded_are_known_in_sum),
         TEST(an_outer_scope_keeps_its_record_whatever_its_inside_sampled_S2b),

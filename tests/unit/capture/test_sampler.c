@@ -168,13 +168,13 @@ static void threads_that_have_ended_are_looked_at_no_more_and_those_behind_them_
                 later->sampled.polled_ticks == rig.now);
 }
 
-static void threads_other_than_main_are_sampled_in_every_second_interval(void **state)
+static void threads_other_than_main_are_sampled_in_every_interval_where_no_clock_ticks(void **state)
 {
     (void)state;
     rig.thread->entry->is_main = 0;
     for (int i = 0; i < 50; i++)
         pass(1, 900);
-    assert_in_range(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 25, 26);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 50);
 }
 
 static void an_idle_thread_is_not_disturbed(void **state)
@@ -245,7 +245,7 @@ static void a_thread_that_runs_in_short_calls_takes_its_own_stack_when_the_call_
         uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, here);
         pass(1, 900);
         rig.now += 10 * US;
-        rig.thread->scope[0].begin_ticks = rig.now - 20 * US;
+        rig.thread->scope[0].begin_ticks = rig.now - 5 * US;
         strobe_scope_end(rig.thread, token, here);
     }
     assert_int_equal(rig.suspends, 0);
@@ -688,7 +688,7 @@ int main(void)
         TEST(a_cut_stack_is_marked_S3),
         TEST(a_pass_visits_a_bounded_number_of_threads_and_the_next_continues_there_S8),
         TEST(threads_that_have_ended_are_looked_at_no_more_and_those_behind_them_still_are),
-        TEST(threads_other_than_main_are_sampled_in_every_second_interval),
+        TEST(threads_other_than_main_are_sampled_in_every_interval_where_no_clock_ticks),
         TEST(an_idle_thread_is_not_disturbed),
         TEST(a_thread_that_wakes_up_is_seen_at_once_S5),
         TEST(a_thread_that_was_taken_off_its_processor_is_not_sampled_where_it_was_taken_off),

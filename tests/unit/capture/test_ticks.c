@@ -350,6 +350,17 @@ static void a_thread_whose_clock_cannot_tick_is_not_asked_again_and_is_stopped(v
     assert_int_equal(ticking.suspends, MAIN_TID_PASSES);
 }
 
+static void
+beside_threads_that_tick_one_other_than_main_without_a_clock_is_stopped_in_every_second_interval(void **state)
+{
+    (void)state;
+    keep_says = STROBE_UNSUPPORTED;
+    ticking.thread->entry->is_main = 0;
+    for (int i = 0; i < MAIN_TID_PASSES; i++)
+        pass(1, 1000);
+    assert_in_range(ticking.suspends, MAIN_TID_PASSES / 2, MAIN_TID_PASSES / 2 + 1);
+}
+
 /* A program may have thousands of short threads. Each would get a clock that never ticks. */
 static void a_thread_gets_its_clock_once_it_has_used_half_of_a_tick(void **state)
 {
@@ -547,6 +558,7 @@ int main(void)
         TICKING(a_thread_that_ticks_is_stopped_once_when_new_and_never_again),
         TICKING(a_thread_that_uses_its_processor_and_does_not_tick_is_stopped),
         TICKING(a_thread_whose_clock_cannot_tick_is_not_asked_again_and_is_stopped),
+        TICKING(beside_threads_that_tick_one_other_than_main_without_a_clock_is_stopped_in_every_second_interval),
         TICKING(a_thread_gets_its_clock_once_it_has_used_half_of_a_tick),
         TICKING(the_cpu_clock_of_a_thread_in_a_call_is_not_read_for_that),
         TICKING(periods_change_and_their_mean_is_the_interval),

@@ -136,6 +136,33 @@ static void between_two_hooks_a_thread_is_where_the_sampler_saw_it_last_S6(void 
            "x[3000,5000) .y[3000,5000) ..c[3000,3001) ..d[4000,5000)");
 }
 
+static void a_sample_is_recent_while_the_thread_has_used_little_CPU_time_since_S6(void **state)
+{
+    const unsigned cpu = STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU;
+    (void)state;
+    begin();
+    write_record((struct strobe_record){
+        .ticks = 0, .stack = stack("ae"), .thread = thread, .kind = STROBE_KIND_ASYNC, .flags = cpu});
+    write_record((struct strobe_record){.ticks = MS,
+                                        .duration = 99 * MS,
+                                        .stack = stack("a"),
+                                        .thread = thread,
+                                        .kind = STROBE_KIND_READ,
+                                        .cpu_ns = MS,
+                                        .flags = STROBE_FLAG_SCOPE | cpu});
+    sample(101 * MS, "ab");
+    sample(102 * MS, "ab");
+    write_record((struct strobe_record){.ticks = 103 * MS,
+                                        .stack = stack("ae"),
+                                        .thread = thread,
+                                        .kind = STROBE_KIND_ASYNC,
+                                        .cpu_ns = 4 * MS,
+                                        .flags = cpu});
+    end(104 * MS);
+    expect("a[0,104000) .e[0,1000) .[read][1000,100000) .e[100001,101000) .b[101000,101001) .e[101001,102000) "
+           ".b[102000,102001) .e[102001,104000)");
+}
+
 static void a_message_begins_where_the_poll_before_it_ended(void **state)
 {
     (void)state;
@@ -792,6 +819,7 @@ int main(void)
         cmocka_unit_test(a_short_call_that_was_asked_about_stands_for_the_time_around_it),
         cmocka_unit_test(a_call_that_the_thread_waited_in_is_left_when_it_ends_asked_about_or_not),
         cmocka_unit_test(between_two_hooks_a_thread_is_where_the_sampler_saw_it_last_S6),
+        cmocka_unit_test(a_sample_is_recent_while_the_thread_has_used_little_CPU_time_since_S6),
         cmocka_unit_test(a_message_begins_where_the_poll_before_it_ended),
         cmocka_unit_test(a_hook_sample_before_another_holds_and_nothing_reaches_over_a_gap_or_a_message),
         cmocka_unit_test(functions_of_one_name_stay_two_S59),

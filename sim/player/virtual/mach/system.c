@@ -116,6 +116,13 @@ static void system_set_name(const char *name)
     snprintf(sim_posix_self()->name, MAXTHREADNAMESIZE, "%s", name);
 }
 
+/* The engine's sampler sets its own policy. */
+static void system_set_realtime(uint64_t id)
+{
+    if (id == system_self())
+        sim_become_realtime();
+}
+
 /* ---- suspend and resume */
 
 static void system_suspend(uint64_t id)
@@ -263,6 +270,7 @@ static void system_wake(_Atomic uint32_t *word)
     if (b && b->word == word && b->sleepers)
         sim_cond_notify_all(&b->cond);
     sim_mutex_unlock(&sleep_mutex);
+    sim_leave_kernel();
 }
 
 static void system_lock(void)
@@ -286,6 +294,7 @@ const struct fake_mach_system sim_virtual_mach = {
     .process_cpu_ns = sim_posix_cpu_ns,
     .name = system_thread_name,
     .set_name = system_set_name,
+    .set_realtime = system_set_realtime,
     .stop = system_suspend,
     .go = system_resume,
     .held = system_set_held,

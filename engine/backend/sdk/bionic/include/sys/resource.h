@@ -24,4 +24,7 @@ struct rlimit {
 };
 int getrlimit(int resource, struct rlimit *limit);
 
+#define PRIO_PROCESS 0
+int setpriority(int which, id_t who, int nice);
+
 #endif
