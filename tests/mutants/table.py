@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from csource import CLOSING, DIRECTIVE, TOKEN, tokens_of
+from csource import CLOSING, DIRECTIVE, TOKEN, Token
 
 HEAD = {"Mutant": "name", "Breaks": "breaks", "Killed by": "killed_by", "Invariant": "invariant"}
 REQUIRED = ("Breaks", "Killed by")
@@ -162,14 +162,19 @@ class Source:
         self.starts = [match.start() for match in found]
         self.ends = [match.end() for match in found]
         self.items = defaultdict(list)    # name: list of (start, end) in the text
-        self.add_macros()
-        self.add_items(tokens_of(text))
+        self.add_items(self.outside_directives(found))
 
-    def add_macros(self):
-        for match in re.finditer(DIRECTIVE.pattern, self.text, re.MULTILINE):
-            name = re.match(r"[ \t]*#[ \t]*define[ \t]+(\w+)", match[0])
-            if name and self.text[match.start() - 1:match.start()] in ("", "\n"):
-                self.items[name[1]].append(match.span())
+    def outside_directives(self, found):
+        """Returns the tokens outside of directives of the preprocessor. Each macro becomes an item."""
+        kept, at = [], 0
+        for directive in re.finditer(f"^{DIRECTIVE.pattern}", self.text, re.MULTILINE):
+            name = re.match(r"[ \t]*#[ \t]*define[ \t]+(\w+)", directive[0])
+            if name:
+                self.items[name[1]].append(directive.span())
+            first = bisect.bisect_left(self.starts, directive.start())
+            kept += found[at:first]
+            at = max(at, bisect.bisect_left(self.starts, directive.end()))
+        return [Token(match.lastgroup, match[0], match.start()) for match in kept + found[at:]]
 
     def add_items(self, tokens):
         """Splits the top level into items. An item ends with its semicolon, or with the body of a function."""
