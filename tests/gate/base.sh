@@ -6,7 +6,7 @@
 #
 #   FULL=1   all rows; otherwise one or two for each backend, for the engine and for convert
 #
-# takes: 75 s
+# takes: 110 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 home=$PWD
