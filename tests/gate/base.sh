@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.." || exit 2
 home=$PWD
 export B=${B:-build}
 unset MAKEFLAGS MFLAGS MAKELEVEL BASE
-for tool in valgrind git time; do
+for tool in valgrind git; do
     command -v $tool >/dev/null && continue
     echo "skipped: all checks, because $tool is not installed"
     echo '0 passed, 0 failed, 1 skipped'
