@@ -42,7 +42,7 @@ def git(*words):
 
 
 def check_machine():
-    for tool, package in (("valgrind", "valgrind"), ("time", "time"), ("git", "git")):
+    for tool, package in (("valgrind", "valgrind"), ("git", "git")):
         if not shutil.which(tool):
             die(f"{tool} is not installed: sudo apt-get install {package}")
 
@@ -113,6 +113,16 @@ def rows_of(build, environment, wanted):
     return {name: row for name, row in found.items() if not wanted or name in wanted}
 
 
+def copy_programs(build, folder):
+    """Copies what rows run. Paths have the same length in both trees then, because the engine reads /proc/self/maps."""
+    for target in rows.TARGETS + list(rows.LOADED):
+        copy = os.path.join(folder, "build", target)
+        if os.path.exists(os.path.join(build, target)):
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            shutil.copy2(os.path.join(build, target), copy)
+    return os.path.join(folder, "build")
+
+
 def measure_trees(builds, found, folder, environment, processes):
     """Returns the measurements of each tree, by row. Rows of both trees run side by side, one on each processor."""
     inputs = os.path.join(folder, "inputs")
@@ -122,7 +132,7 @@ def measure_trees(builds, found, folder, environment, processes):
     for number, build in enumerate(builds):
         work = os.path.join(folder, f"tree{number}")
         os.mkdir(work)
-        meters.append(measure.Meter(build, work, inputs, environment, processes))
+        meters.append(measure.Meter(copy_programs(build, work), work, inputs, environment, processes))
     results = [{}, {}]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = {pool.submit(meter.measure, row): (tree, row.name)

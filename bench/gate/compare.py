@@ -4,8 +4,8 @@ import re
 import subprocess
 
 # A figure grew when it is larger by more than the tolerance and by more than these amounts, which are larger than what
-# chance changes: the order of threads, the pages of a process.
-CHANCE = {"instructions": 500, "session": 512, "trace": 256, "heap": 1024, "allocations": 2, "resident": 128 << 10}
+# chance changes: such as the order of threads.
+CHANCE = {"instructions": 500, "session": 512, "trace": 256, "heap": 1024, "allocations": 2}
 FUNCTIONS_SHOWN = 5
 TRAILER = re.compile(r"(\S+) \+(\d+(?:\.\d+)?) ?% (\S.*)")
 COLUMNS = "{:<44} {:>15} {:>15} {:>10}  {}"

@@ -44,10 +44,10 @@ $B/bench/gate-method: $(call obj,obj,bench/gate/method.c) $(libs) | $(cutils_lib
 
 # The programs of all rows are built by base.py, for BASE in a temporary worktree and for this tree here.
 ifdef BASE
-gate: ## compares this tree with BASE=COMMIT; without BASE counts instructions against bench/baseline.json
+gate: | deps-test deps-bench ## compares with BASE=COMMIT; without BASE instruction counts with bench/baseline.json
 	@B=$B bench/gate/base.py '$(BASE)'
 else
-gate: $(gate_driver) $(gate_lab)
+gate: $(gate_driver) $(gate_lab) | deps-bench
 	@$(run_gate)
 endif
 

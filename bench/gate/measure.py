@@ -1,15 +1,13 @@
-"""Measures rows: instructions by callgrind, memory and allocations by dhat and by the kernel, sizes of files."""
+"""Measures rows: instructions by callgrind, memory and allocations by dhat, sizes of files."""
 import collections
 import glob
 import os
 import re
 import shutil
-import statistics
 import subprocess
 
 import callgrind
 
-RESIDENT_RUNS = 9
 PAGE, LINE = 4096, 64
 
 
@@ -47,7 +45,7 @@ class Measurement:
     """What one tree needed for a row.
 
     counts   instructions by (directory, function)
-    figures  other figures by name: session, trace, heap, allocations, resident
+    figures  other figures by name: session, trace, heap, allocations
     """
 
     def __init__(self, counts, figures):
@@ -138,25 +136,11 @@ class Meter:
                 return {"heap": int(most[1].replace(",", "")), "allocations": int(total[1].replace(",", ""))}
         raise Failure(f"{row.name}: dhat counted no process of {row.counted}")
 
-    def resident(self, row):
-        """Returns the most memory that a process of the command has resident: the median of several runs, with
-        addresses that are the same in each. GNU time is small. A process that a large one starts would inherit that
-        one's figure."""
-        most = []
-        for _ in range(RESIDENT_RUNS):
-            work = self.fresh(row.name)
-            figure = os.path.join(work, "most")
-            self.must(row, ["setarch", "-R", "time", "-f", "%M", "-o", figure, *self.command(row, work)])
-            with open(figure) as file:
-                most.append(1024 * int(file.read()))
-        return {"resident": int(statistics.median(most))}
-
     def measure(self, row):
         work = self.fresh(row.name)
         counts = self.count(row, work)
         figures = self.sizes(row, work)
         if row.memory:
             figures.update(self.heap(row))
-            figures.update(self.resident(row))
         shutil.rmtree(os.path.join(self.folder, row.name))
         return Measurement(counts, figures)

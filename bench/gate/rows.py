@@ -87,6 +87,7 @@ COMMANDS = [
     converted("convert", "ordinary"),
     converted("convert-managed", "managed"),
 ]
+LOADED = ("lib/libstrobe-capture.so.0", "bench/libgate-clock.so", "cutils/26/libcutils.so")   # by those programs
 TARGETS = sorted({t for row in COMMANDS for t in row.targets} | {f"bench/{d}" for d in DRIVERS})
 
 

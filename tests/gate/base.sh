@@ -6,13 +6,13 @@
 #
 #   FULL=1   all rows; otherwise one or two for each backend, for the engine and for convert
 #
-# takes: 75 s
+# takes: 110 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 home=$PWD
 export B=${B:-build}
 unset MAKEFLAGS MFLAGS MAKELEVEL BASE
-for tool in valgrind git time; do
+for tool in valgrind git; do
     command -v $tool >/dev/null && continue
     echo "skipped: all checks, because $tool is not installed"
     echo '0 passed, 0 failed, 1 skipped'

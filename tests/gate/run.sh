@@ -93,8 +93,8 @@ fi
 
 plant engine/store/ring.c strobe_ring_write
 gate "$scratch/slow" elsewhere
-expect 'a build with another key is a skip of each mode' 0 'skipped: intern, ring, diff, encode' "'here'" "'elsewhere'" \
-    '0 passed, 0 failed, 4 skipped'
+expect 'a build with another key is a skip of each mode' 0 'skipped: intern, ring, diff, encode' \
+    "'here'" "'elsewhere'" '0 passed, 0 failed, 4 skipped'
 [[ $said != *GREW* ]] || { ((failed++)); echo 'FAIL a build with another key was compared'; }
 
 gate "$scratch/slow" here --update

@@ -338,7 +338,8 @@ last=$(.ci/run --nightly --shard 1/3 --list | head -n 1)
 says 'each shard installs packages' 'deps '
 for bad in 0/3 4/3 x 1/; do
     last=$(.ci/run --nightly --shard $bad --list 2>&1; echo "status $?")
-    says "the shard $bad is refused" $'ci/shards: expected a shard I/N with 1 <= I <= N, or --refresh TIMES...\nstatus 2'
+    says "the shard $bad is refused" \
+        $'ci/shards: expected a shard I/N with 1 <= I <= N, or --refresh TIMES...\nstatus 2'
 done
 
 # The longest unit first, to the shard with the least time.
