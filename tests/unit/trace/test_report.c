@@ -205,7 +205,7 @@ static void what_a_capture_says_of_its_features_and_of_lost_native_frames_is_rep
     strobe_add_relaxed(&build.session.header->native_gaps, 7);
     strobe_build_end(&build, 1 * MS);
     struct strobe_report *r = of_session(10);
-    char *text = printed(r, strobe_report_print), *json = printed(r, strobe_report_print_json);
+    char *text = printed(r, print_text), *json = printed(r, strobe_report_print_json);
     assert_non_null(strstr(text, "1 samples, none lost, 7 without outer native frames; the accounting"));
     assert_null(strstr(text, "feature: "));
     assert_non_null(strstr(json, "\"native_gaps\": 7,"));
@@ -213,7 +213,7 @@ static void what_a_capture_says_of_its_features_and_of_lost_native_frames_is_rep
     free(text);
     free(json);
     r->options.verbose = 1;
-    text = printed(r, strobe_report_print);
+    text = printed(r, print_text);
     assert_non_null(strstr(text, "\nfeature: monitors: off, why\n"));
     assert_non_null(strstr(text, "\nstacks whose native frames outside of managed ones were not found: 7\n"));
     free(text);
