@@ -7,7 +7,8 @@ art_lab_src  := $(filter-out $(binder_src),$(wildcard sim/genuine/*.[cS])) $(wil
 fake_src     := $(wildcard sim/fake/art/*.[cS] sim/fake/art/*/*.[cS])
 fake_levels  := 24 25 26 27 28 29 30 31 32 33 34 35 36
 native_src   := tests/contract_art/native/calls.c # the app's library in the contract tests
-contract_src := $(filter-out $(native_src),$(wildcard $(addprefix tests/contract_art/,*.c native/*.c support/*.c)))
+contract_src := $(filter-out $(native_src),\
+                    $(wildcard $(addprefix tests/contract_art/,*.c native/*.c start/*.c support/*.c)))
 sources      += $(art_src) $(art_lab_src) $(binder_src) $(fake_src) $(contract_src) $(native_src)
 fake_libs    := $(fake_levels:%=$B/art/%/libart.so)
 fake_obj     := $(call obj,fake,$(fake_src))

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Fault sweeps of whole commands, see sweep.py: a call of the C library fails, and the command reports it in one line
 # with exit status 2, or overcomes it. No command crashes or leaves partial output. FULL=1 tries each place. Starts on
-# Android are swept by tests/contract_art/faults.c, system calls of Mach by tests/unit/mach/test_mach_faults.c.
+# Android are swept by tests/contract_art/start/faults.c, system calls of Mach by tests/unit/mach/test_mach_faults.c.
 #
 #   B=DIR tests/faults/run.sh [CASE...]
 #

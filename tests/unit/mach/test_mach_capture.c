@@ -1,5 +1,4 @@
-/* A whole capture on the fake Mach: the app calls through its image's pointers, the session contains its events, and
- * the end of the capture restores the app. */
+/* A whole capture on the fake Mach: the session contains the app's events, and the end restores the app. */
 #include "engine/backend/mach/events.h"
 #include "engine/base/error.h"
 #include "engine/trace/session/reader.h"
