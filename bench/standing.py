@@ -11,8 +11,8 @@
                                                 Mach; writes the `expect ... on RUNTIME` lines anew, and prints those
                                                 that became wider
 
-Run `table` after a change of the engine or of the machine's costs. Run `expects` and `runtimes` after a change that is meant to change
-scores. A line that becomes wider must have a reason.
+Run `table` after a change of the engine or of the machine's costs. Run `expects` and `runtimes` after a change that is
+meant to change scores. A line that becomes wider must have a reason.
 """
 import json
 import math
