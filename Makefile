@@ -101,8 +101,9 @@ no_programs := tests/explore/support/no_programs.c
 stress_src  := tests/explore/support/stress.c
 support_src := $(wildcard tests/unit/support/*.c)
 lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
-# Suites that test the tools instead of the engine. Target: test-tools.
-tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner) tests/gate/base.sh
+# Suites that test the tools instead of the engine. Target: test-tools. base.sh builds the tree again for each planted
+# fault, so it runs only with FULL=1, as in the nightly run.
+tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner) $(if $(FULL),tests/gate/base.sh)
 # Two long suites with a target each: programs and test-calibrate. No other suite runs beside them.
 own_target  := tests/programs/run.sh tests/calibrate/run.sh
 suites      := $(filter-out $(tool_suites) $(own_target),$(wildcard tests/*/run.sh)) tests/mutants/match.py

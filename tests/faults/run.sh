@@ -5,7 +5,7 @@
 #
 #   B=DIR tests/faults/run.sh [CASE...]
 #
-# takes: 6 s
+# takes: 20 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=${B:-build}

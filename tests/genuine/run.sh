@@ -2,7 +2,7 @@
 # Programs of other projects read the traces: Perfetto's trace processor, a validator of speedscope's schema, and protoc
 # as an independent reader of the wire format. Their results are compared with the counts of the writer.
 #
-# takes: 43 s
+# takes: 55 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-build}

@@ -4,7 +4,7 @@
 #
 #   B=DIR tests/lab/run.sh [PATTERN]     PATTERN: runs only tests whose name matches it
 #
-# takes: 18 s
+# takes: 35 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 home=$PWD

@@ -6,7 +6,7 @@
 #   ROUNDS=N                            recordings of each row (default 5; nightly 1000)
 #   HANG_SECONDS=N                      a recording that takes longer counts as hung (default 60)
 #
-# takes: 28 s
+# takes: 45 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh

@@ -4,7 +4,7 @@
 #   B=DIR tests/record/run.sh      prints `N passed, N failed, N skipped` at the end
 #   KILLS=N                        number of recordings that are killed at random times (default 25; nightly 200)
 #
-# takes: 35 s
+# takes: 50 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh

