@@ -50,7 +50,7 @@ emulated() {
     shift
     timeout "$limit" qemu-aarch64-static -L "$root" -E B="$arm64" \
         -E STROBE_ART11="$arm64/art11" -E STROBE_ART14="$arm64/art14" \
-        -E STROBE_ANDROID_LIBRARY="$build/aar/lib/arm64/libstrobe.so" \
+        ${SHIM:+-E STROBE_ANDROID_LIBRARY="$build/aar/lib/arm64/libstrobe.so"} \
         -E LD_LIBRARY_PATH="${SHIM:+$SHIM:}/usr/lib/7zip:/usr/lib/p7zip:$arm64/sysroot/usr/lib/$triplet" "$@"
 }
 
