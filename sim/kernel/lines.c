@@ -9,14 +9,16 @@
  *              at its ticks (slice_ns), and whenever a thread joins the line
  *   wake-up    a thread that joins the line takes the core at once if it would be next
  *   weight     with weighs_wakeups, a thread that joins the line takes the core although the turn there lasts, when it
- *              is eligible, its own turn is shorter by its weight, and its deadline is earlier. CFS has this rule,
- * which Android's kernels up to 6.1 use (wakeup_gran is divided by the weight of the woken thread) delay      a thread
- * that blocks although it has had more than is due to it stays in its core's line until it is eligible. When it is
- * woken before that, it stays on that core, even if another core is idle lag        a thread that has had less than is
- * due to it when it leaves a line has the same advantage in the next one balance    a woken thread goes to its own core
- * when that is idle. Otherwise it goes to an idle core, unless most cores are busy. A core that becomes idle takes a
- * thread from another core's line. An idle core also does so at the ticks of other cores. It takes no thread that has
- * run there within HOT_NS. At some ticks a core takes a thread from a line that is longer by two
+ *              is eligible, its own turn is shorter by its weight, and its deadline is earlier. CFS, which Android's
+ *              kernels up to 6.1 use, has a rule like this: wakeup_gran is divided by the weight of the woken thread
+ *   delay      a thread that blocks although it has had more than is due to it stays in its core's line until it is
+ *              eligible. When it is woken before that, it stays on that core, even if another core is idle
+ *   lag        a thread that has had less than is due to it when it leaves a line has the same advantage in the next
+ *              one
+ *   balance    a woken thread goes to its own core when that is idle. Otherwise it goes to an idle core, unless most
+ *              cores are busy. A core that becomes idle takes a thread from another core's line. An idle core also
+ *              does so at the ticks of other cores. It takes no thread that has run there within HOT_NS. At some
+ *              ticks a core takes a thread from a line that is longer by two
  *
  * Realtime threads are not in these lines. */
 #include "sim/kernel/inside.h"

@@ -49,6 +49,12 @@ directories_hold_24_sources() {
     files '\.c$' | sed 's|/[^/]*$||' | sort | uniq -c | awk '$1 > 24 { print $2 ":1: " $1 " sources, more than 24" }'
 }
 
+# clang-format joins the lines of a table in a comment when one of them is too long. The table is then hard to read.
+tables_in_comments_keep_their_lines() {
+    files '^(engine|sim|tests|bench)/.*\.(c|h|inc)$' |
+        report '^ \* [^ ].*[a-z.;,)] [A-Za-z_]+ {2,}[a-z]' 'a line of a table that was joined with others'
+}
+
 c_is_indented_with_blanks() {
     files '\.(c|h|cc)$' | report $'\t' 'tab'
 }

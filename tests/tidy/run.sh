@@ -78,6 +78,8 @@ finds_in_large_directory() {
     verdict 'directories_hold_24_sources finds a planted fault' "${said:+it reported: $said}"
 }
 finds_in_large_directory
+finds tables_in_comments_keep_their_lines engine/base/a.h \
+    '/* Words:\n *\n *   ONE    the first\n * of two TWO    the second */\n'
 finds c_is_indented_with_blanks engine/base/a.c 'int a(void)\n{\n\treturn 0;\n}\n'
 finds no_blank_ends_a_line engine/base/a.c 'int a; \n'
 finds every_file_ends_with_a_newline engine/base/a.c 'int a;'

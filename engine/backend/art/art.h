@@ -1,9 +1,13 @@
 /* Capture in an Android app, or in another process that has started an Android runtime: its life cycle.
  *
- *   System.loadLibrary("strobe")   JNI_OnLoad: when STROBE_SESSION names a session, capture begins. Android's log gets
- * a line for each feature that is off. STROBE_ART_HOOKING: shadowhook, detours, none strobe_art_start               the
- * same, at the app's request strobe_art_status              says which features are on, why others are off, and what
- * makes the inline hooks strobe_art_stop                removes the hooks, names the methods, closes the session
+ *   System.loadLibrary("strobe")   a capture begins when the environment, a property or a file asks for one (load.c).
+ *                                  Android's log gets a line for each feature that is off.
+ *   strobe_start                   the app starts a capture at a time of its choice (strobe/capture.h, app.c)
+ *   strobe_art_start               the same, with options of this backend
+ *   strobe_art_status              says which features are on, why others are off, and what makes the inline hooks
+ *   strobe_art_stop                removes the hooks, names the methods, closes the session
+ *
+ * The variable STROBE_ART_HOOKING chooses the inline hooks: any, shadowhook, detours, none.
  *
  * Start finds the runtime's functions and objects (libart.h, discover.h), creates one thread of the runtime for the
  * sampler and one for the watchdog, installs the hooks of events.h, and turns the switch on. After a failure start

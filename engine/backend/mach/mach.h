@@ -48,9 +48,10 @@ struct strobe_mach_status {
  * success only.
  *
  *   STROBE_EXISTS        a capture is in progress, an earlier capture did not end completely, or this process was
- * forked from one that had started a capture STROBE_UNSUPPORTED   no pthread key is left STROBE_IO            no memory
- * for the engine, or its threads cannot be made other                the result of strobe_session_open or
- * strobe_session_attach
+ *                        forked from one that had started a capture
+ *   STROBE_UNSUPPORTED   no pthread key is left
+ *   STROBE_IO            no memory for the engine, or its threads cannot be made
+ *   other                the result of strobe_session_open or strobe_session_attach; with `create`, of strobe_start
  *
  * Any thread that holds no lock of the dynamic loader. */
 STROBE_MACH_API enum strobe_status strobe_mach_start(const struct strobe_mach_options *options,

@@ -8,8 +8,10 @@
  *   HOOK_THREAD(on)               the calling thread's state, or NULL when its event is not recorded
  *   HOOK_SCOPE(kind, arg, site)   a struct strobe_hook_scope of the calling thread, opened
  *   HOOK_FORBIDDEN(name)          aborts in the suspended window if the backend's sampler may not call the function
- * there HOOK_TRIES                    true: a lock's hook first tries without a wait, so that only a real wait pays for
- * a scope HOOK_MASK(mask, room)         a signal mask that is set during a call, without the engine's signal
+ *                                 there
+ *   HOOK_TRIES                    true: a lock's hook first tries without a wait, so that only a real wait pays for
+ *                                 a scope
+ *   HOOK_MASK(mask, room)         a signal mask that is set during a call, without the engine's signal
  *   HOOK_OWNS_PIPE(ends)          true: the pipe is the engine's
  *
  * A hook calls its original, and reports its event with STROBE_HERE, the place that called the hook. While capture is
