@@ -109,13 +109,14 @@ for level in 24 30 36; do
     done
 done
 
-# The scenario states the duration of collections: five of 2 ms, one every 20 ms.
+# The scenario states the duration of collections: five of 2 ms, one every 20 ms. The thread that waits for one runs
+# again late, by 40 to 90 us on an idle processor (wake_late of the costs).
 gc_time() {
     python3 - "$work/30/score.json" <<'PYTHON'
 import json, sys
 gc = [m for m in json.load(open(sys.argv[1]))["methods"] if m["name"] == "[gc wait]"]
 print(gc)
-sys.exit(not gc or gc[0]["calls"] != 5 or not 10e6 <= gc[0]["true_self_ns"] < 10.2e6) # wake-ups are late
+sys.exit(not gc or gc[0]["calls"] != 5 or not 10e6 <= gc[0]["true_self_ns"] < 10.45e6)
 PYTHON
 }
 check 'a collection takes the time that the scenario states' gc_time
