@@ -262,7 +262,7 @@ static void debians_runtime_has_all_that_level_30_asks_for(void **state)
     glob_t found;
     char path[512];
     if (strobe_trial_valgrind()) {
-        print_message("SKIPPED: valgrind fails on this library's unwind tables\n");
+        print_message("valgrind fails on this library's unwind tables\n");
         skip();
     }
     if (glob("/usr/lib/*/android/libart.so.0", 0, NULL, &found))

@@ -76,7 +76,10 @@ void temp_dir_run(const char *format, ...)
     snprintf(command + n, sizeof command - (size_t)n, "; } >log 2>&1");
     if (system(command)) {
         size_t bytes;
-        fail_msg("%s\n%s", command, temp_dir_read("log", &bytes));
+        char *said = temp_dir_read("log", &bytes);
+        print_error("%s\n", said);
+        free(said);
+        fail_msg("%s", command);
     }
 }
 
