@@ -62,7 +62,8 @@ fixtures   := $(if $(FULL),,%/test_findings)
 elsewhere  := $(if $(FULL),,%/test_art_module %/test_art_moved %/test_import %/test_x86_code %/test_unwind_rules)
 
 memcheck: $(unit_bin) | deps-sanitize ## unit tests under valgrind's memcheck: invalid accesses, leaks
-	@B=$B WRAP='$(memcheck)' $(run_long) $(filter-out $(translated) $(paced) $(sampled) $(elsewhere) $(fixtures),$(shortened))
+	@B=$B WRAP='$(memcheck)' $(run_long) \
+	    $(filter-out $(translated) $(paced) $(sampled) $(elsewhere) $(fixtures),$(shortened))
 
 helgrind: $(unit_bin) | deps-sanitize ## unit tests under valgrind's helgrind: misuse of locks and threads
 	@B=$B WRAP='$(helgrind)' $(run_long) $(filter-out $(translated) $(paced) $(elsewhere),$(threaded))
