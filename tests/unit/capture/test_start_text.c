@@ -60,6 +60,7 @@ static void an_interval_has_one_of_four_units(void **state)
                                         "interval=",
                                         "interval",
                                         "interval=18446744073709551615s",
+                                        "interval=18446744074s",
                                         "interval=99999999999999999999ns"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char expected[128] = "";
