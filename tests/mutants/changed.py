@@ -22,7 +22,7 @@ def git(*words):
 
 def find_base(base):
     """Returns the commit to compare with. Without a base it is where origin/main or main and this branch part; on main
-    itself it is the commit before the last."""
+    itself it is the commit before the last. None: a clone of depth 1 has neither."""
     if base:
         found = git("merge-base", "HEAD", base)
         if not found:
@@ -32,10 +32,8 @@ def find_base(base):
         found = git("merge-base", "HEAD", name)
         if found and found != git("rev-parse", "HEAD"):
             return found.strip()
-    found = git("rev-parse", "HEAD^")
-    if not found:
-        raise Fault("--changed: expected a branch main or origin/main, or a commit before the last")
-    return found.strip()
+    found = git("rev-parse", "--quiet", "--verify", "HEAD^")
+    return found.strip() if found else None
 
 
 def changed_paths(base):
@@ -47,10 +45,15 @@ def changed_paths(base):
 def rows_since(rows, base):
     """Returns the rows that differ since the base, the most important first, and prints how many there are."""
     base = find_base(base)
+    if not base:
+        print("SKIP all rows: this clone has no commit to compare with")
+        return []
     paths, old = changed_paths(base), OldTree(base)
     ranked = sorted(((rank(row, paths, old), row.name, row) for row in rows), key=lambda entry: entry[:2])
     chosen = [row for order, _, row in ranked if order]
     print(f"{len(chosen)} of {len(rows)} mutants are concerned by what changed since {base[:12]}", flush=True)
+    if not chosen:
+        print("SKIP all rows: none is concerned")
     return chosen
 
 

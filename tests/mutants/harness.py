@@ -434,8 +434,10 @@ def main():
         mutants = [Mutant(row) for row in choose(options)]
     except Fault as fault:
         complain(fault)
-    if mutants:
-        run_all(mutants, options)
+    if not mutants:
+        print("0 passed, 0 failed, 1 skipped")
+        return
+    run_all(mutants, options)
     spent = time.monotonic() - options.began
     judged = [m for m in mutants if m.verdict]
     print(f"{len(judged)} mutants in {spent:.0f} s, {sum(m.seconds for m in judged) / max(1, len(judged)):.1f} s of one"
