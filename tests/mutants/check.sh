@@ -105,6 +105,7 @@ git init -q . && git add .gitignore Makefile engine rows tests && git commit -qm
 concerned 'an unchanged tree has no row to run' 0 main
 echo 'int y;' >>engine/other.c
 concerned 'a file without rows has none to run' 0 main
+expect 'no row to run is a skip' 0 '^SKIP all rows: none is concerned$' --changed main
 echo '# One more.' >>engine/answer
 concerned 'each row of a changed file is run' "$known" main
 git checkout -q engine && echo 'int y;' >>tests/unit/made/test_answer.c
