@@ -99,14 +99,15 @@ CI=true expect 'a skip that no line names fails' 1 '3 passed, 2 failed, 0 skippe
 expect 'elsewhere a skip that is not on the list is reported only' 0 '3 passed, 0 failed, 1 skipped' absent/run.sh
 says 'and is marked' 'SKIP no gdb: it is not here (not allowed by'
 
-# Each entry of the tree's list has three columns, and names suites or tests that exist.
+# Each entry of the tree's list has three columns, and names suites, stages or tests that exist.
 last=
 while IFS='|' read -r test condition reason; do
     [[ -n $test && $test != '#'* ]] || continue
     [[ $condition == *[!\ ]* && $reason == *[!\ ]* && $reason != *'|'* ]] || last+="not three columns: $test; "
     bash -n -c "$condition" 2>/dev/null || last+="no command: $condition; "
     test=${test%"${test##*[! ]}"} suite=${test%%:*}
-    [[ $suite == '*' || -e tests/$suite.c || -e tests/$suite/run.sh || -e tests/$suite.sh ]] || last+="no $suite; "
+    [[ $suite == '*' || -e tests/$suite.c || -e tests/$suite/run.sh || -e tests/$suite.sh ]] ||
+        grep -qE "^$suite +\|" .ci/run || last+="no $suite; "
     name=${test#*: } name=${name%% \*} name=${name%%_\**} name=${name%\*} name=${name#\*} name=${name##*\* }
     [[ $suite != */test_* ]] || grep -qF -- "$name" "tests/$suite.c" || last+="no $name in $suite; "
 done <tests/skips
