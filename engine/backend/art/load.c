@@ -107,21 +107,26 @@ static const char *read_property(const char *process, char text[TEXT_BYTES])
     return text[n] == ' ' || !text[n] ? text + n : NULL;
 }
 
-/* Returns the file's text, or NULL: there is none. A longer text is cut, and its last option then refused. */
-static const char *read_start_file(const char *process, char text[TEXT_BYTES])
+/* Returns the file's text, or NULL: there is no file, or it is too long, and `error` says so. */
+static const char *read_start_file(const char *process, char text[TEXT_BYTES], struct strobe_error *error)
 {
     char path[STROBE_START_PATH_BYTES];
     data_path(path, process, "strobe.start");
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
-    ssize_t n = read(fd, text, TEXT_BYTES - 1);
+    ssize_t n = read(fd, text, TEXT_BYTES);
     close(fd);
+    if (n == TEXT_BYTES) {
+        strobe_error_set(error, "%s: expected a file of at most %d bytes", path, TEXT_BYTES - 1);
+        return NULL;
+    }
     text[n > 0 ? n : 0] = '\0';
     return text;
 }
 
-static const char *find_start_text(const char *process, char text[TEXT_BYTES], const char **source)
+static const char *find_start_text(const char *process, char text[TEXT_BYTES], const char **source,
+                                   struct strobe_error *error)
 {
     const char *found = getenv("STROBE_START");
     *source = "STROBE_START";
@@ -130,7 +135,7 @@ static const char *find_start_text(const char *process, char text[TEXT_BYTES], c
         *source = "debug.strobe.start";
     }
     if (!found) {
-        found = read_start_file(process, text);
+        found = read_start_file(process, text, error);
         *source = "strobe.start";
     }
     return found;
@@ -144,9 +149,9 @@ static enum strobe_status start_as_text_says(void *vm, struct strobe_art_options
     struct strobe_capture_options create = {0};
     const char *source;
     read_process_name(process);
-    const char *found = find_start_text(process, text, &source);
+    const char *found = find_start_text(process, text, &source, error);
     if (!found)
-        return STROBE_NO_ENTRY;
+        return strobe_error_is_set(error) ? STROBE_BAD_INPUT : STROBE_NO_ENTRY;
     enum strobe_status result = strobe_read_start_text(found, (uint32_t)getpid(), path, &create, error);
     if (result != STROBE_OK) {
         struct strobe_error why = *error;

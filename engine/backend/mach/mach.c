@@ -234,7 +234,6 @@ static enum strobe_status start(const struct strobe_mach_options *o, struct stro
     place_switch();
     strobe_add_relaxed(&strobe_capture_number, 1);
     struct strobe_rebound *rebound = lay_out();
-    strobe_capture_publish(&a->engine.session);
     fill_header(a->engine.session.header);
     strobe_mach_threads_enter();
     bool samples = a->engine.config.async_interval_ns;
@@ -246,6 +245,7 @@ static enum strobe_status start(const struct strobe_mach_options *o, struct stro
             unlink(o->create->session_path);
         return refuse(STROBE_IO, error, "the sampler's threads can't be made");
     }
+    strobe_capture_publish(&a->engine.session); /* no later step can fail */
     strobe_mach_images_begin(rebindings, gather(o->without), rebound);
     start_features(o->without, samples);
     keep_metrics_that_are_counted();

@@ -376,6 +376,12 @@ static void a_load_starts_what_environment_property_or_file_ask_for(struct contr
         check_started_by_load(c, session, false);
         property = "";
     }
+    char long_text[1025];
+    memset(long_text, ' ', sizeof long_text - 1);
+    memcpy(long_text + sizeof long_text - 1 - strlen("records=40960"), "records=40960", strlen("records=40960"));
+    long_text[sizeof long_text - 1] = '\0';
+    write_text(c, file, long_text); /* a cut text could be read as another one */
+    check_started_by_load(c, session, false);
     write_text(c, file, "interval=2ms\nkeep=oldest\n");
     check_started_by_load(c, session, true);
     unlink(file);
