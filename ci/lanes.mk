@@ -139,9 +139,9 @@ sources   += $(fuzz_src)
 fuzz_bin  := $(fuzz_src:%.c=$B/%)
 FUZZ_SECONDS ?= 20
 
-fuzz: | deps-sanitize ## fuzzes readers and core, each for FUZZ_SECONDS (default 20)
+fuzz: | deps-sanitize ## fuzzes readers and core, each for FUZZ_SECONDS (default 20); FUZZ_SEED repeats a run's draws
 	+@$(MAKE) --no-print-directory B=$B-fuzz CC=clang $(quickly) SAN=fuzzer-no-link,address,undefined fuzzers
-	@B=$B-fuzz ci/fuzz $(FUZZ_SECONDS) $(fuzz_src:%.c=$B-fuzz/%)
+	@B=$B-fuzz FUZZ_SEED=$(FUZZ_SEED) ci/fuzz $(FUZZ_SECONDS) $(fuzz_src:%.c=$B-fuzz/%)
 
 fuzzers: $(fuzz_bin)
 # Without libFuzzer, a program replays the inputs that its arguments name.

@@ -2,6 +2,7 @@
 
 #include <libiberty/demangle.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Mangled names can grow exponentially, because they can refer back to themselves. Texts above this size are not
@@ -15,5 +16,11 @@ char *strobe_demangle(const char *name)
         return NULL;
     if (strlen(name) > NAME_BYTES_MAX)
         return NULL;
-    return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
+    char *readable = cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
+    /* A C function may be named as a mangled name without any text is. */
+    if (readable && !readable[0]) {
+        free(readable);
+        return NULL;
+    }
+    return readable;
 }

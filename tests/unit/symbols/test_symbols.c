@@ -516,6 +516,7 @@ static void cplusplus_and_rust_names_are_readable(void **state)
         {"_Rfoo", NULL},
         {"", NULL},
         {"_ZN4cut", NULL},
+        {"_RC0", NULL}, /* a crate without a name */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *name = strobe_demangle(cases[i].mangled);
