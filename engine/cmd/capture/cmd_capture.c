@@ -1,0 +1,154 @@
+/* `strobe capture`: captures a running app through its control server. */
+#include "engine/cmd/arguments.h"
+#include "engine/cmd/capture/capture.h"
+#include "engine/cmd/cmd.h"
+#include "engine/cmd/interrupts.h"
+#include "engine/trace/symbols/dsym.h"
+#include "engine/trace/symbols/symbolize.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- files ---- */
+
+/* The session is beside the trace, under the trace's name with .strobe for its ending. */
+static int name_session(const struct strobe_capture_request *q, char path[PATH_MAX])
+{
+    enum strobe_format format;
+    size_t stem = strlen(q->output) - (q->session_only ? strlen(".strobe") : strobe_trace_ending(q->output, &format));
+    if (snprintf(path, PATH_MAX, "%.*s.strobe", (int)stem, q->output) >= PATH_MAX)
+        return strobe_complain("capture: output name is too long");
+    for (const char *at = path;; at = q->output) {
+        if (!q->replace && access(at, F_OK) == 0)
+            return strobe_complain("%s: exists already; --force overwrites it", at);
+        if (at == q->output)
+            return 0;
+    }
+}
+
+static int rename_methods(const struct strobe_capture_request *q, const char *session)
+{
+    struct strobe_error error = {""};
+    struct strobe_mapping *mapping;
+    struct strobe_symbolized made;
+    if (strobe_mapping_read(q->mapping, &mapping, &error) != STROBE_OK)
+        return strobe_complain("%s", error.text);
+    enum strobe_status status = strobe_symbolize(session, session, mapping, 1, &made, &error);
+    strobe_mapping_free(mapping);
+    return status == STROBE_OK ? 0 : strobe_complain("%s", error.text[0] ? error.text : strobe_status_text(status));
+}
+
+static int add_symbols(const struct strobe_capture_request *q, const char *session)
+{
+    struct strobe_error error = {""};
+    struct strobe_dsym_found found;
+    if (strobe_dsym(session, session, q->symbols, q->symbol_count, 1, &found, &error) != STROBE_OK)
+        return strobe_complain("%s", error.text);
+    return 0;
+}
+
+/* Makes the trace from the session, which stays when that fails. */
+static int finish_files(const struct strobe_capture_request *q, const char *session)
+{
+    struct strobe_convert_options how = {.format = q->format, .replace = q->replace};
+    struct strobe_convert_stats stats;
+    struct strobe_error error;
+    int failed = q->mapping ? rename_methods(q, session) : 0;
+    if (!failed && q->symbol_count)
+        failed = add_symbols(q, session);
+    if (failed || q->session_only)
+        return failed;
+    if (strobe_convert(session, q->output, &how, &stats, &error) != STROBE_OK)
+        return strobe_complain("%s", error.text);
+    if (!q->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "strobe: %s: %llu threads, %llu slices\n", q->output, (unsigned long long)stats.threads,
+                (unsigned long long)stats.slices);
+    if (!q->quiet)
+        strobe_convert_print_nameless(&stats, stderr);
+    return 0;
+}
+
+/* ---- the capture ---- */
+
+/* Waits until the duration has passed, Enter is pressed, or a signal arrives, which ends the capture as Enter does. At
+ * the end of standard input, only the other two count. */
+static void wait_for_end(const struct strobe_capture_request *q, struct strobe_interrupt *interrupt)
+{
+    uint64_t until = strobe_interrupts_now_ns() + q->duration_ns;
+    struct pollfd fds[] = {{interrupt->fd, POLLIN, 0}, {q->duration_ns ? -1 : STDIN_FILENO, POLLIN, 0}};
+    for (char c = 0; c != '\n';) {
+        uint64_t now = strobe_interrupts_now_ns();
+        if (q->duration_ns && now >= until)
+            return;
+        int ms = q->duration_ns ? (int)((until - now) / 1000000 + 1) : -1;
+        if (poll(fds, 2, ms) <= 0)
+            continue;
+        if (fds[0].revents && strobe_interrupt_read(interrupt)) {
+            interrupt->number = 0;
+            return;
+        }
+        if (fds[1].revents && read(STDIN_FILENO, &c, 1) <= 0)
+            fds[1].fd = -1;
+    }
+}
+
+static int capture_session(struct strobe_capture_target *t, const char *session)
+{
+    const struct strobe_capture_request *q = t->request;
+    int failed = strobe_capture_reach(t);
+    if (failed || (failed = strobe_capture_begin(t)) != 0)
+        return failed;
+    if (!q->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, q->duration_ns ? "strobe: capturing\n" : "strobe: capturing; Enter ends it\n");
+    wait_for_end(q, t->interrupt);
+    if ((failed = strobe_capture_end(t)) != 0)
+        return failed;
+    return strobe_capture_fetch(t, session, q->replace);
+}
+
+/* Ends this process by the signal that interrupted it. */
+static int end_by_signal(int number)
+{
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    signal(number, SIG_DFL);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    return 128 + number;
+}
+
+int strobe_cmd_capture(int argc, char **argv)
+{
+    struct strobe_capture_request q;
+    struct strobe_interrupt interrupt;
+    char session[PATH_MAX];
+    bool shown = false;
+    int status = strobe_capture_parse(argc, argv, &q, &shown);
+    if (status || shown || (status = name_session(&q, session)) != 0)
+        return status;
+    if (!q.token)
+        q.token = getenv("STROBE_TOKEN");
+    if ((errno = strobe_interrupt_take(&interrupt)) != 0)
+        return strobe_complain("capture: %s", strerror(errno));
+    strobe_output_begin();
+    struct strobe_capture_target t = {
+        .request = &q,
+        .interrupt = &interrupt,
+        .adb = {q.serial, &interrupt},
+        .client = {q.socket, q.address, q.address ? q.token : NULL, &interrupt},
+    };
+    status = capture_session(&t, session);
+    strobe_capture_leave(&t);
+    if (status)
+        return interrupt.number ? end_by_signal(interrupt.number) : status;
+    strobe_interrupts_clean(0);
+    strobe_interrupt_give_back(&interrupt);
+    return finish_files(&q, session);
+}
