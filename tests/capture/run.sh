@@ -18,9 +18,11 @@ done
 # A server of adb for this suite only, which ends with it.
 export ANDROID_ADB_SERVER_PORT=$((20000 + RANDOM % 10000)) HOME=$work
 trap 'stop_all; rm -rf "$work"' EXIT
+begun=
 stop_all() {
     adb kill-server 2>/dev/null
-    [[ -z $(jobs -p) ]] || kill -9 $(jobs -p) 2>/dev/null
+    disown -a
+    [[ -z $begun ]] || kill -9 $begun 2>/dev/null
     [[ ! -d $work/device/pids ]] || cat "$work"/device/pids/* 2>/dev/null | xargs -r kill -9 2>/dev/null
 }
 cd "$work" || exit 2
@@ -47,6 +49,7 @@ cc -O1 -g -fno-omit-frame-pointer -o app app.c || exit 2
 name=strobe-test-$$
 "$strobe" record -q --no-convert -o live.strobe --control="$name" -- ./app &
 app=$!
+begun+=" $app"
 
 check 'a running app is captured by its socket' "$strobe" capture --local "$name" -t 500ms -o local.perfetto-trace
 check 'its session is consistent' balanced local.strobe
@@ -79,5 +82,50 @@ is 'an ending has a format' 'ending of no format' --local b -o x.html
 is 'a port is needed' 'expected HOST:PORT' --host localhost -o x.strobe
 is 'nothing listens' 'no control server answers' --local "$name-2" --wait 300ms -o x.strobe
 is 'a folder that does not exist' 'nowhere/x.strobe: No such file' --local "$name" -o nowhere/x.strobe
+
+# ---- a device
+
+# begin_device NAME OPTIONS...: makes a device in the folder NAME, and connects adb to it. Sets serial.
+begin_device() {
+    local device=$work/$1
+    mkdir -p "$device"/{bin,props,pids}
+    for command in id pm run-as pidof cmd am getprop setprop; do
+        ln -sf "$here/commands" "$device/bin/$command"
+    done
+    printf 'com.example.app debuggable\ncom.example.released\ncom.example.plain debuggable\n' >"$device/packages"
+    : >"$device/calls"
+    mkfifo "$device/port"
+    "$here/device.py" "$device" "${@:2}" >"$device/port" 2>"$device/log" &
+    begun+=" $!"
+    read -r port <"$device/port"
+    serial=127.0.0.1:$port
+    adb connect "$serial" >"$device/connected" 2>&1
+}
+
+# on NAME TEXT ARGUMENT...: a capture of an app on the device is refused.
+on() {
+    is "$1" "$2" "${@:3}" -o x.strobe
+}
+
+on 'no device' 'no devices' -a com.example.app
+begin_device locked --refuse
+on 'a device that refuses this host' 'unauthorized' -a com.example.app -s "$serial"
+adb disconnect "$serial" >adb.log
+begin_device silent --silent
+on 'a device that does not answer' 'offline' -a com.example.app -s "$serial"
+adb disconnect "$serial" >adb.log
+begin_device device
+on 'an app that is not installed' 'com.example.none: no app of that name' -a com.example.none
+on 'an app that is not debuggable' 'com.example.released: expected a debuggable app' -a com.example.released
+on 'an app that does not run' 'com.example.app: does not run' -a com.example.app --wait 300ms
+sleep 100 &
+begun+=" $!"
+echo $! >device/pids/com.example.plain
+on 'an app without the library' 'runs without libstrobe.so' -a com.example.plain
+begin_device second
+on 'two devices' 'more than one device' -a com.example.app
+is 'a device that is not there' "device 'nowhere' not found" -a com.example.app -s nowhere -o x.strobe
+adb disconnect "$serial" >adb.log
+check 'no adb' refused 2 'apt install adb' env PATH="$work/empty" "$strobe" capture -a com.example.app -o x.strobe
 
 end_suite

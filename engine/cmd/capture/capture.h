@@ -5,6 +5,7 @@
 #include "engine/cmd/capture/adb.h"
 #include "engine/cmd/capture/client.h"
 #include "engine/trace/export/convert.h"
+#include "engine/util/outfile.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,9 +45,14 @@ struct strobe_capture_target {
     bool began;                        /* this command has begun the capture that runs */
     uint64_t begin_ns;                 /* when this command began to wait */
     uint64_t last_ms;                  /* the part of a capture of others that is fetched; 0 = all */
+    struct strobe_outfile file;        /* for the session */
+    const char *path;                  /* of the file while it is open; or NULL */
 };
 
 /* Each returns 0, or STROBE_EXIT_BAD after one line; without a line when a signal has arrived. */
+
+/* Opens the file for the session, so that a capture is not made in vain. */
+int strobe_capture_open(struct strobe_capture_target *t, const char *path);
 
 /* Reaches the app's server. On a device it checks the app first, or restarts it. */
 int strobe_capture_reach(struct strobe_capture_target *t);
@@ -55,10 +61,11 @@ int strobe_capture_reach(struct strobe_capture_target *t);
 int strobe_capture_begin(struct strobe_capture_target *t);
 int strobe_capture_end(struct strobe_capture_target *t);
 
-/* Writes the session to a file, with a progress bar on a terminal. */
-int strobe_capture_fetch(struct strobe_capture_target *t, const char *path, bool replace);
+/* Writes the session to the file, with a progress bar on a terminal. */
+int strobe_capture_fetch(struct strobe_capture_target *t);
 
-/* Undoes what was done: the capture, the forwarded port, the property. Continues after failures, and after signals. */
+/* Undoes what was done: the capture, the forwarded port, the property, a file that is not complete. Continues after
+ * failures, and after signals. */
 void strobe_capture_leave(struct strobe_capture_target *t);
 
 #endif

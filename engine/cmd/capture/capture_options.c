@@ -3,6 +3,7 @@
 #include "engine/cmd/cmd.h"
 
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char strobe_usage_capture[] =
@@ -49,6 +50,8 @@ static bool consists_of(const char *text, const char *allowed)
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS  "0123456789"
 
+static const char token_letters[] = LETTERS DIGITS "._~+/=-", a_token[] = "letters and digits";
+
 static int take_text(const char *option, const char *allowed, const char *expected, const char **out)
 {
     if (!consists_of(optarg, allowed))
@@ -84,7 +87,7 @@ static int take_capture_option(int c, struct strobe_capture_request *q)
     case RESTART: q->restart = true; return 0;
     case LOCAL: return take_text("--local", LETTERS DIGITS "._:/@-", "the name of an abstract socket", &q->socket);
     case HOST: return take_text("--host", LETTERS DIGITS ".:[]-", "HOST:PORT", &q->address);
-    case TOKEN: return take_text("--token", LETTERS DIGITS "._~+/=-", "letters and digits", &q->token);
+    case TOKEN: return take_text("--token", token_letters, a_token, &q->token);
     case WAIT: return take_duration("--wait", &q->wait_ns);
     case START: return take_text("--start", LETTERS DIGITS " ._/={}-", "options such as interval=1ms", &q->start);
     case MAPPING: q->mapping = optarg; return 0;
@@ -122,6 +125,15 @@ static int choose_output(struct strobe_capture_request *q)
     return strobe_choose_by_ending(q->output, ", .strobe (the session only)", "-o names the trace", &q->format);
 }
 
+static int take_token_of_environment(struct strobe_capture_request *q)
+{
+    const char *token = q->address && !q->token ? getenv("STROBE_TOKEN") : NULL;
+    if (token && !consists_of(token, token_letters))
+        return strobe_complain("capture: STROBE_TOKEN: expected %s", a_token);
+    q->token = token ? token : q->token;
+    return 0;
+}
+
 int strobe_capture_parse(int argc, char **argv, struct strobe_capture_request *out, bool *shown)
 {
     static const struct option options[] = {
@@ -152,5 +164,7 @@ int strobe_capture_parse(int argc, char **argv, struct strobe_capture_request *o
     if (optind < argc)
         return strobe_complain("capture: %s: expected options only", argv[optind]);
     int status = check_target(out);
-    return status ? status : choose_output(out);
+    if (!status)
+        status = choose_output(out);
+    return status ? status : take_token_of_environment(out);
 }

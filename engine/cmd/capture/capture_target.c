@@ -142,37 +142,43 @@ int strobe_capture_end(struct strobe_capture_target *t)
 
 /* ---- the session ---- */
 
+int strobe_capture_open(struct strobe_capture_target *t, const char *path)
+{
+    enum strobe_status status = strobe_outfile_open(&t->file, path, t->request->replace);
+    t->path = status == STROBE_OK ? path : NULL;
+    if (status == STROBE_EXISTS)
+        return strobe_complain("%s: exists already; --force overwrites it", path);
+    return status == STROBE_OK ? 0 : strobe_complain("%s: %s", path, strerror(errno));
+}
+
 struct fetch {
-    struct strobe_outfile file;
+    struct strobe_outfile *file;
     struct strobe_progress progress;
-    char shown[32];
 };
 
 static void take_session_part(void *ctx, const void *data, size_t bytes)
 {
     struct fetch *f = ctx;
-    strobe_outfile_write(&f->file, data, bytes);
-    snprintf(f->shown, sizeof f->shown, "%.1f MB", (double)f->file.bytes / 1e6);
-    strobe_progress_share(&f->progress, -1, f->shown);
+    char shown[32];
+    strobe_outfile_write(f->file, data, bytes);
+    snprintf(shown, sizeof shown, "%.1f MB", (double)f->file->bytes / 1e6);
+    strobe_progress_share(&f->progress, -1, shown);
 }
 
-int strobe_capture_fetch(struct strobe_capture_target *t, const char *path, bool replace)
+int strobe_capture_fetch(struct strobe_capture_target *t)
 {
-    struct fetch f = {0};
+    struct fetch f = {.file = &t->file};
     struct strobe_program_result r;
+    const char *path = t->path;
     char target[64] = "/session";
     if (t->last_ms)
         snprintf(target, sizeof target, "/session?last=%" PRIu64 "ms", t->last_ms);
-    enum strobe_status status = strobe_outfile_open(&f.file, path, replace);
-    if (status == STROBE_EXISTS)
-        return strobe_complain("%s: exists already; --force overwrites it", path);
-    if (status != STROBE_OK)
-        return strobe_complain("%s: %s", path, strerror(errno));
     strobe_progress_begin(&f.progress, "fetching");
     enum strobe_reply reply =
         strobe_client_send(&t->client, "GET", target, NULL, &(struct strobe_program_sink){take_session_part, &f}, &r);
     strobe_progress_end(&f.progress);
-    status = strobe_outfile_finish(&f.file, reply != STROBE_REPLY_OK);
+    t->path = NULL;
+    enum strobe_status status = strobe_outfile_finish(&t->file, reply != STROBE_REPLY_OK);
     if (reply != STROBE_REPLY_OK)
         return strobe_client_complain(&t->client, reply, &r);
     return status == STROBE_OK ? 0 : strobe_complain("%s: %s", path, strerror(errno));
@@ -187,6 +193,9 @@ void strobe_capture_leave(struct strobe_capture_target *t)
         strobe_adb_set_start(&t->adb, t->property);
     if (t->port)
         strobe_adb_unforward(&t->adb, t->port);
+    if (t->path)
+        strobe_outfile_finish(&t->file, 1);
     t->property_set = false;
     t->port = 0;
+    t->path = NULL;
 }

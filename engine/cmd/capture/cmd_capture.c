@@ -11,7 +11,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -78,7 +77,7 @@ static int finish_files(const struct strobe_capture_request *q, const char *sess
 
 /* Waits until the duration has passed, Enter is pressed, or a signal arrives, which ends the capture as Enter does. At
  * the end of standard input, only the other two count. */
-static void wait_for_end(const struct strobe_capture_request *q, struct strobe_interrupt *interrupt)
+static void wait_for_capture_end(const struct strobe_capture_request *q, struct strobe_interrupt *interrupt)
 {
     uint64_t until = strobe_interrupts_now_ns() + q->duration_ns;
     struct pollfd fds[] = {{interrupt->fd, POLLIN, 0}, {q->duration_ns ? -1 : STDIN_FILENO, POLLIN, 0}};
@@ -101,15 +100,15 @@ static void wait_for_end(const struct strobe_capture_request *q, struct strobe_i
 static int capture_session(struct strobe_capture_target *t, const char *session)
 {
     const struct strobe_capture_request *q = t->request;
-    int failed = strobe_capture_reach(t);
-    if (failed || (failed = strobe_capture_begin(t)) != 0)
+    int failed = strobe_capture_open(t, session);
+    if (failed || (failed = strobe_capture_reach(t)) != 0 || (failed = strobe_capture_begin(t)) != 0)
         return failed;
     if (!q->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, q->duration_ns ? "strobe: capturing\n" : "strobe: capturing; Enter ends it\n");
-    wait_for_end(q, t->interrupt);
+    wait_for_capture_end(q, t->interrupt);
     if ((failed = strobe_capture_end(t)) != 0)
         return failed;
-    return strobe_capture_fetch(t, session, q->replace);
+    return strobe_capture_fetch(t);
 }
 
 /* Ends this process by the signal that interrupted it. */
@@ -133,8 +132,6 @@ int strobe_cmd_capture(int argc, char **argv)
     int status = strobe_capture_parse(argc, argv, &q, &shown);
     if (status || shown || (status = name_session(&q, session)) != 0)
         return status;
-    if (!q.token)
-        q.token = getenv("STROBE_TOKEN");
     if ((errno = strobe_interrupt_take(&interrupt)) != 0)
         return strobe_complain("capture: %s", strerror(errno));
     strobe_output_begin();
@@ -142,7 +139,7 @@ int strobe_cmd_capture(int argc, char **argv)
         .request = &q,
         .interrupt = &interrupt,
         .adb = {q.serial, &interrupt},
-        .client = {q.socket, q.address, q.address ? q.token : NULL, &interrupt},
+        .client = {q.socket, q.address, q.token, &interrupt},
     };
     status = capture_session(&t, session);
     strobe_capture_leave(&t);
