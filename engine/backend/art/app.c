@@ -1,12 +1,17 @@
 #include "engine/backend/art/app.h"
 
+#include "engine/backend/art/detour/detour_hold.h"
 #include "engine/backend/art/hooks/events.h"
+#include "engine/backend/art/own_thread.h"
 #include "engine/backend/common/embed/capture_api.h"
+#include "engine/backend/linux/descriptors.h"
 #include "engine/base/error_format.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static struct strobe_jvm *app_vm; /* stored before the app can call strobe_start */
 
@@ -71,3 +76,62 @@ struct strobe_thread *strobe_capture_thread(uint32_t on)
 {
     return strobe_art_thread(on);
 }
+
+/* ---- the control server ---- */
+
+static void (*control_work)(void);
+
+/* The thread blocks all signals, so it cannot be held while code is patched. It calls hooked code only when it starts
+ * or ends a capture, and it is then the thread that patches. */
+static void art_control_work(void)
+{
+    strobe_detour_never_hold((uint32_t)syscall(SYS_gettid));
+    control_work();
+}
+
+static struct strobe_art_own control_own = {.name = "strobe-control", .work = art_control_work};
+
+static bool run_art_control_thread(void (*work)(void))
+{
+    static bool forks_watched;
+    struct strobe_error error;
+    if (!forks_watched)
+        forks_watched = pthread_atfork(NULL, NULL, strobe_control_child) == 0;
+    control_work = work;
+    return strobe_art_own_begin(&control_own, strobe_art.vm, &error);
+}
+
+static enum strobe_status stop_art_capture(struct strobe_error *error)
+{
+    (void)error;
+    return strobe_stop();
+}
+
+static bool describe_art_feature(void *ctx, uint32_t index, char *out, size_t bytes)
+{
+    struct strobe_art_status s;
+    uint32_t use = STROBE_ART_SUSPEND + index;
+    (void)ctx;
+    if (strobe_art_status(&s) != STROBE_OK || use >= STROBE_ART_USES)
+        return false;
+    struct strobe_error line, on;
+    strobe_error_join(&on, s.on >> use & 1 ? "in place" : "off", s.off[use]);
+    strobe_error_join(&line, strobe_art_use_name((enum strobe_art_use)use), on.text);
+    strobe_error_copy(&line, out, bytes);
+    return true;
+}
+
+/* Android makes the processes of debuggable apps dumpable, and of no other apps. */
+static bool is_app_debuggable(void)
+{
+    return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
+}
+
+const struct strobe_control_host strobe_art_control = {
+    .stop = stop_art_capture,
+    .feature = describe_art_feature,
+    .ticks = strobe_art_now,
+    .run_thread = run_art_control_thread,
+    .raise = strobe_linux_raise_descriptor,
+    .admits_shell = is_app_debuggable,
+};

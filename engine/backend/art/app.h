@@ -5,6 +5,7 @@
 
 #include "engine/backend/art/art.h"
 #include "engine/backend/art/jni.h"
+#include "engine/backend/common/embed/control.h"
 
 /* Stores the virtual machine for strobe_start. JNI_OnLoad. */
 void strobe_app_remember_vm(struct strobe_jvm *vm);
@@ -12,5 +13,10 @@ void strobe_app_remember_vm(struct strobe_jvm *vm);
 /* Binds the native methods of strobe.Strobe, if the class loader of the library's caller has the class. Returns false
  * when it does not, or when a method of the class is missing. Attached thread, with no exception pending. */
 bool strobe_app_bind_class(struct strobe_jni *env);
+
+/* The control server in an app. Its thread is attached to the runtime as a daemon, so that it can start and stop
+ * captures. Its descriptors are in the app's table, with high numbers: functions of the runtime that the thread calls
+ * use descriptors of the app. */
+extern const struct strobe_control_host strobe_art_control;
 
 #endif

@@ -1,6 +1,7 @@
 #include "engine/backend/art/art.h"
 #include "engine/base/error_format.h"
 
+#include "engine/backend/art/app.h"
 #include "engine/backend/art/hooks/events.h"
 #include "engine/backend/art/hooks/libc.h"
 #include "engine/backend/art/names.h"
@@ -61,6 +62,7 @@ static bool art_reserve_memory(const struct strobe_config *c, struct strobe_capt
 
 static void art_release_memory(struct strobe_capture_memory *m)
 {
+    strobe_capture_await_unpinned();
     munmap(m->all, m->bytes);
 }
 
@@ -316,12 +318,16 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
     enum strobe_status status = art_find_runtime(vm, o, error);
     if (status == STROBE_OK && !art_place_switch())
         status = art_refuse(STROBE_IO, error, "there is no memory for the engine");
+    if (status == STROBE_OK && o->create)
+        status = strobe_control_prepare(o->create, &strobe_art_control, error);
     if (status == STROBE_OK) /* the last step that can fail */
         status = art_begin_session(o, error);
-    if (status != STROBE_OK)
+    if (status != STROBE_OK) {
+        strobe_control_abandon();
         return status;
+    }
     art_lay_out();
-    strobe_capture_publish(&a->engine.session);
+    strobe_capture_publish(&a->engine.session, o->create ? o->create->session_path : o->session_path);
     strobe_linux_begin_header(&a->host.linux, a->engine.session.header);
     strobe_add_relaxed(&strobe_capture_number, 1);
     a->native_offset = strobe_art_native_offset(env);
@@ -355,6 +361,8 @@ enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *o
     strobe_art.status.native_slots = strobe_art_libc_slots();
     if (started == STROBE_OK) /* the calling thread may compute from now on, and meet no hook */
         strobe_art_thread_begins(strobe_art_current(&strobe_art.libart));
+    if (started == STROBE_OK && options->create)
+        strobe_control_launch(options->create->session_path);
     if (started == STROBE_OK && status)
         *status = strobe_art.status;
     strobe_life_conclude_start(&life, started, true);

@@ -145,14 +145,15 @@ static const char *find_start_text(const char *process, char text[TEXT_BYTES], c
 static enum strobe_status start_as_text_says(void *vm, struct strobe_art_options *options,
                                              struct strobe_art_status *status, struct strobe_error *error)
 {
-    char process[NAME_BYTES], text[TEXT_BYTES], path[STROBE_START_PATH_BYTES], file[NAME_BYTES + sizeof ".strobe"];
+    char process[NAME_BYTES], text[TEXT_BYTES], file[NAME_BYTES + sizeof ".strobe"];
+    struct strobe_start_texts texts;
     struct strobe_capture_options create = {0};
     const char *source;
     read_process_name(process);
     const char *found = find_start_text(process, text, &source, error);
     if (!found)
         return strobe_error_is_set(error) ? STROBE_BAD_INPUT : STROBE_NO_ENTRY;
-    enum strobe_status result = strobe_read_start_text(found, (uint32_t)getpid(), path, &create, error);
+    enum strobe_status result = strobe_read_start_text(found, (uint32_t)getpid(), &texts, &create, error);
     if (result != STROBE_OK) {
         struct strobe_error why = *error;
         strobe_error_join(error, source, why.text);
@@ -160,8 +161,8 @@ static enum strobe_status start_as_text_says(void *vm, struct strobe_art_options
     }
     if (!create.session_path) {
         snprintf(file, sizeof file, "%s.strobe", process);
-        data_path(path, process, file);
-        create.session_path = path;
+        data_path(texts.path, process, file);
+        create.session_path = texts.path;
         create.replace = 1;
     }
     options->create = &create;

@@ -22,7 +22,7 @@ static void print_refusal(const char *why)
 
 static enum strobe_status start_as_environment_says(struct strobe_error *error)
 {
-    char path[STROBE_START_PATH_BYTES];
+    struct strobe_start_texts texts;
     struct strobe_capture_options create = {0};
     struct strobe_error why;
     const char *session = getenv("STROBE_SESSION"), *text = getenv("STROBE_START");
@@ -30,7 +30,7 @@ static enum strobe_status start_as_environment_says(struct strobe_error *error)
         return strobe_mach_start(&(struct strobe_mach_options){.session_path = session}, NULL, error);
     if (!text)
         return STROBE_OK;
-    enum strobe_status status = strobe_read_start_text(text, (uint32_t)getpid(), path, &create, &why);
+    enum strobe_status status = strobe_read_start_text(text, (uint32_t)getpid(), &texts, &create, &why);
     if (status == STROBE_OK)
         return strobe_start(&create, error);
     strobe_error_join(error, "STROBE_START", why.text);

@@ -4,6 +4,7 @@
 #include "engine/backend/common/capture_life.h"
 #include "engine/backend/common/capture_memory.h"
 #include "engine/backend/common/embed/capture_api.h"
+#include "engine/backend/mach/control_thread.h"
 #include "engine/backend/mach/events.h"
 #include "engine/backend/mach/images.h"
 #include "engine/backend/mach/own_threads.h"
@@ -66,6 +67,7 @@ static bool reserve(const struct strobe_config *c, struct strobe_capture_memory 
 
 static void release(struct strobe_capture_memory *m)
 {
+    strobe_capture_await_unpinned();
     vm_deallocate(mach_task_self(), (vm_address_t)(uintptr_t)m->all, m->bytes);
 }
 
@@ -77,6 +79,7 @@ static strobe_a32 switch_word;
 
 static void in_child(void)
 {
+    strobe_control_child();
     strobe_store_relaxed(&switch_word, STROBE_OFF);
     strobe_store_relaxed(&life, STROBE_LIFE_STUCK);
 }
@@ -245,7 +248,8 @@ static enum strobe_status start(const struct strobe_mach_options *o, struct stro
             unlink(o->create->session_path);
         return refuse(STROBE_IO, error, "the sampler's threads can't be made");
     }
-    strobe_capture_publish(&a->engine.session); /* no later step can fail */
+    /* No later step can fail. */
+    strobe_capture_publish(&a->engine.session, o->create ? o->create->session_path : o->session_path);
     strobe_mach_images_begin(rebindings, gather(o->without), rebound);
     start_features(o->without, samples);
     keep_metrics_that_are_counted();
@@ -265,7 +269,14 @@ enum strobe_status strobe_mach_start(const struct strobe_mach_options *options, 
         return refuse(STROBE_UNSUPPORTED, error, "the app has used up its thread-specific keys");
     }
     void *was = strobe_mach_become_own();
-    started = start(options, error);
+    if (options->create)
+        started = strobe_control_prepare(options->create, &strobe_mach_control, error);
+    if (started == STROBE_OK)
+        started = start(options, error);
+    if (started == STROBE_OK && options->create)
+        strobe_control_launch(options->create->session_path);
+    else
+        strobe_control_abandon();
     strobe_mach_become(was);
     if (started == STROBE_OK && status)
         *status = strobe_mach.status;

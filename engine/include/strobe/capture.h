@@ -52,14 +52,33 @@ struct strobe_capture_options {
     int keep_oldest;          /* when the session is full, drop new samples; else overwrite the oldest */
     uint64_t interval_ns;     /* CPU time between two samples of a thread; 0 = 1 ms; at least 50000 */
     uint32_t records_max;     /* capacity of the session, at 64 bytes a record; 0 = 262144; at least 1024 */
+    const char *control;      /* name of an abstract Unix socket: a server there controls the capture; NULL = none */
+    int control_port;         /* the same on 127.0.0.1; -1 = a free port; 0 = none */
 };
+
+/* The control server, off unless an option asks for it. It is a thread of the library that serves HTTP/1.1:
+ *
+ *   curl --abstract-unix-socket NAME http://strobe/status      Linux, Android
+ *   curl -K PATH.control http://strobe/status                  TCP: the file beside the session has port and token
+ *
+ *   GET  /status                    state, features, losses, sizes, as JSON
+ *   POST /start                     begins another capture: on Android and iOS, after a stop. The body has options as
+ *                                   in STROBE_START; without path=, the session replaces the last one
+ *   POST /stop  /pause  /resume     as the functions below
+ *   GET  /session  /session/ID      the session, consistent also while the capture goes on; ?last=5s: its last 5 s
+ *   POST /snapshot?last=5s          the same
+ *
+ * Clients: on the socket, processes of the same user and of root, and Android's shell if the app is debuggable; by TCP,
+ * processes that send the token. The server runs until the process ends. A later start that asks for a server leaves
+ * the one that runs as it is. A forked child has no server. */
 
 /* Creates the session, with its disk space reserved, and begins a capture of all threads of the process. Threads that
  * exist already are recorded from their first hooked call on, for example an allocation, a lock or a blocking call. A
  * thread that only computes is recorded within some milliseconds. On failure nothing has changed, and the text of
  * `error` (may be NULL) names the file or the reason.
  *
- *   STROBE_EXISTS       the file exists, and options->replace is 0; or the process is or was captured
+ *   STROBE_EXISTS       the file exists, and options->replace is 0; the process is or was captured; the name or the
+ *                       port of the control server is taken
  *   STROBE_BAD_INPUT    options out of range; no path
  *   STROBE_IO           the file cannot be created: full disk, no permission, ...; errno holds the reason
  *   STROBE_NO_MEMORY

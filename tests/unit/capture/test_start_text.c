@@ -9,13 +9,13 @@
 
 #include <cmocka.h>
 
-static char path[STROBE_START_PATH_BYTES];
+static struct strobe_start_texts texts;
 
 static struct strobe_capture_options read_options(const char *text)
 {
     struct strobe_capture_options o = {0};
     struct strobe_error error = {""};
-    if (strobe_read_start_text(text, 42, path, &o, &error) != STROBE_OK)
+    if (strobe_read_start_text(text, 42, &texts, &o, &error) != STROBE_OK)
         fail_msg("%s: %s", text, error.text);
     return o;
 }
@@ -24,7 +24,7 @@ static void assert_text_refused(const char *text, const char *expected)
 {
     struct strobe_capture_options o = {0};
     struct strobe_error error = {""};
-    assert_int_equal(strobe_read_start_text(text, 42, path, &o, &error), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_read_start_text(text, 42, &texts, &o, &error), STROBE_BAD_INPUT);
     assert_string_equal(error.text, expected);
 }
 
@@ -85,13 +85,34 @@ static void a_path_that_is_too_long_or_empty_is_refused(void **state)
     text[5 + STROBE_START_PATH_BYTES - 1] = 'p';
     struct strobe_capture_options o = {0};
     struct strobe_error error = {""};
-    assert_int_equal(strobe_read_start_text(text, 42, path, &o, &error), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_read_start_text(text, 42, &texts, &o, &error), STROBE_BAD_INPUT);
+}
+
+static void a_control_server_has_a_name_or_a_port(void **state)
+{
+    char text[STROBE_CONTROL_NAME_BYTES + 16] = "control=";
+    (void)state;
+    assert_string_equal(read_options("control=app-{pid} path=/p").control, "app-42");
+    assert_int_equal(read_options("control-port=65535").control_port, 65535);
+    assert_int_equal(read_options("control-port=any").control_port, -1);
+    assert_true(!read_options("").control && !read_options("").control_port);
+    memset(text + 8, 'n', STROBE_CONTROL_NAME_BYTES - 1);
+    assert_int_equal(strlen(read_options(text).control), STROBE_CONTROL_NAME_BYTES - 1);
+    assert_text_refused("control=", "control=: expected a name of at most 99 bytes");
+    assert_text_refused("control-port=0", "control-port=0: expected a number from 1 to 65535, or any");
+    assert_text_refused("control-port=65536", "control-port=65536: expected a number from 1 to 65535, or any");
+    assert_text_refused("control-port=80x", "control-port=80x: expected a number from 1 to 65535, or any");
+    text[8 + STROBE_CONTROL_NAME_BYTES - 1] = 'n';
+    struct strobe_capture_options o = {0};
+    struct strobe_error error = {""};
+    assert_int_equal(strobe_read_start_text(text, 42, &texts, &o, &error), STROBE_BAD_INPUT);
 }
 
 static void an_unknown_option_or_a_value_out_of_its_form_is_named(void **state)
 {
-    static const char every[] = "expected one of path=, interval=, records=, keep=, replace, paused";
-    char expected[160];
+    static const char every[] =
+        "expected one of path=, interval=, records=, keep=, replace, paused, control=, control-port=";
+    char expected[200];
     (void)state;
     strcat(strcpy(expected, "pause: "), every);
     assert_text_refused("replace pause", expected);
@@ -110,6 +131,7 @@ int main(void)
         cmocka_unit_test(an_interval_has_one_of_four_units),
         cmocka_unit_test(the_process_id_replaces_its_mark_in_the_path),
         cmocka_unit_test(a_path_that_is_too_long_or_empty_is_refused),
+        cmocka_unit_test(a_control_server_has_a_name_or_a_port),
         cmocka_unit_test(an_unknown_option_or_a_value_out_of_its_form_is_named),
     };
     return cmocka_run_group_tests_name("start_text", tests, NULL, NULL);

@@ -31,6 +31,13 @@ static struct {
     strobe_a32 count;
 } hold;
 
+static strobe_a32 never_held; /* id of a thread; 0 = none */
+
+void strobe_detour_never_hold(uint32_t tid)
+{
+    strobe_store_release(&never_held, tid);
+}
+
 static long hold_futex(int op, uint32_t value)
 {
     return syscall(SYS_futex, &hold.number, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
@@ -121,7 +128,8 @@ static int hold_listed(int fd, uint32_t pid, uint32_t own, int signal, uint32_t 
             memcpy(&record, list + at + 16, sizeof record);
             for (const char *c = list + at + DIRENT_NAME; *c >= '0' && *c <= '9'; c++)
                 tid = tid * 10 + (uint32_t)(*c - '0');
-            int refused = tid && tid != own ? hold_thread(pid, tid, signal, number) : 0;
+            bool held = tid && tid != own && tid != strobe_load_acquire(&never_held);
+            int refused = held ? hold_thread(pid, tid, signal, number) : 0;
             if (refused)
                 return refused;
             at += record;

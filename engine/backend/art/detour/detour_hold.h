@@ -25,4 +25,8 @@ enum { STROBE_DETOUR_HOLD_NS = 200 * 1000 * 1000, STROBE_DETOUR_HELD_MAX = 4096 
  * time. The caller holds no lock that another thread may wait for inside the kernel. */
 int strobe_detour_hold(uint8_t *at, const uint8_t *bytes, size_t count, const struct strobe_detour_moves *moves);
 
+/* Excepts a thread from all holds: a thread of the engine that blocks all signals and runs no code that may be patched
+ * while another thread patches. At most one thread. */
+void strobe_detour_never_hold(uint32_t tid);
+
 #endif

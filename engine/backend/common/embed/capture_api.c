@@ -3,13 +3,16 @@
 #include "engine/base/error.h"
 #include "engine/capture/annotate.h"
 #include "engine/capture/engine.h"
+#include "engine/control/socket.h"
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- start ---- */
 
+enum { PATH_BYTES = 1024, PIN_STEP_NS = 200 * 1000 };
 enum { INTERVAL_NS_LEAST = 50000, RECORDS_LEAST = 1024, RECORDS_MOST = 1 << 28 };
 
 static enum strobe_status refuse_option(struct strobe_error *error, const char *reason)
@@ -29,6 +32,10 @@ enum strobe_status strobe_capture_config(const struct strobe_capture_options *o,
         return refuse_option(error, "interval_ns: expected 0, or at least 50000");
     if (o->records_max && (o->records_max < RECORDS_LEAST || o->records_max > RECORDS_MOST))
         return refuse_option(error, "records_max: expected 0, or a number from 1024 to 268435456");
+    if (o->control && (!o->control[0] || strlen(o->control) >= STROBE_CONTROL_NAME_BYTES))
+        return refuse_option(error, "control: expected a name of 1 to 99 bytes");
+    if (o->control_port < -1 || o->control_port > UINT16_MAX || (o->control && o->control_port))
+        return refuse_option(error, "control_port: expected -1 or a port, and no other server");
     strobe_config_default(config);
     config->ring_mode = o->keep_oldest ? STROBE_KEEP_OLDEST : STROBE_KEEP_NEWEST;
     if (o->interval_ns)
@@ -107,16 +114,44 @@ enum strobe_status strobe_resume(void)
 /* ---- status ---- */
 
 static struct strobe_session views[2];
+static char view_paths[2][PATH_BYTES];
 static strobe_a32 view_number; /* 0: no session is published; else view_number % 2 is its view */
+static strobe_a32 pinned;
 
-void strobe_capture_publish(const struct strobe_session *session)
+void strobe_capture_publish(const struct strobe_session *session, const char *path)
 {
     static uint32_t published;
     if (session) {
         published = published == UINT32_MAX ? 1 : published + 1;
         views[published % 2] = *session;
+        size_t n = strnlen(path, PATH_BYTES - 1);
+        memcpy(view_paths[published % 2], path, n);
+        view_paths[published % 2][n] = '\0';
     }
-    strobe_store_release(&view_number, session ? published : 0);
+    strobe_store_seq_cst(&view_number, session ? published : 0);
+}
+
+bool strobe_capture_pin(struct strobe_capture_view *out)
+{
+    uint32_t number;
+    do {
+        number = strobe_load_seq_cst(&view_number);
+        strobe_store_seq_cst(&pinned, number != 0);
+    } while (number != strobe_load_seq_cst(&view_number));
+    *out = (struct strobe_capture_view){&views[number % 2], view_paths[number % 2], number};
+    return number != 0;
+}
+
+void strobe_capture_unpin(void)
+{
+    strobe_store_release(&pinned, 0);
+}
+
+void strobe_capture_await_unpinned(void)
+{
+    struct timespec pause = {0, PIN_STEP_NS};
+    while (strobe_load_seq_cst(&pinned))
+        nanosleep(&pause, NULL);
 }
 
 static enum strobe_capture_state read_capture_state(bool published)

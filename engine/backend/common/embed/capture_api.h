@@ -4,7 +4,13 @@
  *
  * strobe_get_status may run beside a start or a stop, also in a signal handler. It reads a view that the start has
  * published. There are two views, which captures use in turn. A view is valid for as long as the memory of its capture
- * is mapped: until the capture after the next starts (capture_memory.h). */
+ * is mapped: until the capture after the next starts (capture_memory.h). A reader that needs a session for longer pins
+ * it:
+ *
+ *   reader   stores `pinned`, then loads the number of the view again (both seq_cst). If it has not changed, the next
+ *            capture has not been published
+ *   start    the capture after the next unmaps the session. It published the next one earlier, and waits while `pinned`
+ *            is set (seq_cst) */
 #ifndef STROBE_BACKEND_COMMON_EMBED_CAPTURE_API_H
 #define STROBE_BACKEND_COMMON_EMBED_CAPTURE_API_H
 
@@ -24,9 +30,24 @@ enum strobe_status strobe_capture_create(const struct strobe_capture_options *op
                                          const struct strobe_config *config, const char *command,
                                          struct strobe_error *error);
 
-/* Publishes the session of a capture that is about to begin; NULL: there is none, as in a forked child. The thread that
- * has claimed the start. */
-void strobe_capture_publish(const struct strobe_session *session);
+/* Publishes the session of a capture that is about to begin; NULL: there is none, as in a forked child. `path`: of its
+ * file; "" = not known. The thread that has claimed the start. */
+void strobe_capture_publish(const struct strobe_session *session, const char *path);
+
+/* A published session that a reader keeps from being unmapped. */
+struct strobe_capture_view {
+    const struct strobe_session *session;
+    const char *path;
+    uint32_t id; /* from 1 */
+};
+
+/* Pins the session published last: its memory stays until strobe_capture_unpin. Returns false when there is none. The
+ * reader does not wait for anything between the two calls, because a start may wait for it. One reader at a time. */
+bool strobe_capture_pin(struct strobe_capture_view *out);
+void strobe_capture_unpin(void);
+
+/* Waits until no session is pinned. Before a start unmaps the memory of an earlier capture. */
+void strobe_capture_await_unpinned(void);
 
 /* Defined by the backend: returns the calling thread's state, or NULL when its event is not recorded. `on`: the value
  * of the switch. Any context. */

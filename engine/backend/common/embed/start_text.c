@@ -1,6 +1,7 @@
 #include "engine/backend/common/embed/start_text.h"
 
 #include "engine/base/error.h"
+#include "engine/base/time_text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,77 +34,73 @@ static struct word next_start_word(const char **text)
     return w;
 }
 
-/* Reads the decimal number at the begin of the word, and removes it from the word. */
-static bool read_start_number(struct word *w, uint64_t *out)
-{
-    const char *first = w->at;
-    *out = 0;
-    while (w->bytes && *w->at >= '0' && *w->at <= '9') {
-        if (*out > (UINT64_MAX - 9) / 10)
-            return false;
-        *out = *out * 10 + (uint64_t)(*w->at - '0');
-        w->at++, w->bytes--;
-    }
-    return w->at > first;
-}
-
-static bool read_interval(struct word w, uint64_t *out)
-{
-    static const struct {
-        const char *name;
-        uint64_t ns;
-    } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-    if (!read_start_number(&w, out))
-        return false;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (word_is(w, units[i].name))
-            return !__builtin_mul_overflow(*out, units[i].ns, out);
-    return false;
-}
-
 static bool read_start_records(struct word w, uint32_t *out)
 {
     uint64_t n;
-    bool fits = read_start_number(&w, &n) && !w.bytes && n <= UINT32_MAX;
+    size_t digits = strobe_read_decimal(w.at, w.bytes, &n);
+    bool fits = digits && digits == w.bytes && n <= UINT32_MAX;
     *out = fits ? (uint32_t)n : 0;
     return fits;
 }
 
-/* Copies the path, with the process id in place of each {pid}. Returns false when it does not fit. */
-static bool read_path(struct word w, uint32_t pid, char path[STROBE_START_PATH_BYTES])
+bool strobe_insert_pid(const char *text, size_t bytes, uint32_t pid, char *out, size_t out_bytes)
 {
     static const char mark[] = "{pid}";
+    const size_t mark_bytes = sizeof mark - 1;
     size_t n = 0;
-    while (w.bytes) {
+    while (bytes) {
         char digits[10];
-        struct word part = {w.at, 1};
-        if (w.bytes >= sizeof mark - 1 && !memcmp(w.at, mark, sizeof mark - 1)) {
+        struct word part = {text, 1};
+        bool is_mark = bytes >= mark_bytes && !memcmp(text, mark, mark_bytes);
+        if (is_mark) {
             char *first = digits + sizeof digits;
             for (uint32_t rest = pid; rest || first == digits + sizeof digits; rest /= 10)
                 *--first = (char)('0' + rest % 10);
             part = (struct word){first, (size_t)(digits + sizeof digits - first)};
-            w.at += sizeof mark - 2, w.bytes -= sizeof mark - 2;
         }
-        w.at++, w.bytes--;
-        if (n + part.bytes >= STROBE_START_PATH_BYTES)
+        text += is_mark ? mark_bytes : 1;
+        bytes -= is_mark ? mark_bytes : 1;
+        if (n + part.bytes >= out_bytes)
             return false;
-        memcpy(path + n, part.at, part.bytes);
+        memcpy(out + n, part.at, part.bytes);
         n += part.bytes;
     }
-    path[n] = '\0';
+    out[n] = '\0';
     return n > 0;
 }
 
+static bool read_control_port(struct word w, int *out)
+{
+    uint64_t n;
+    *out = -1;
+    if (word_is(w, "any"))
+        return true;
+    size_t digits = strobe_read_decimal(w.at, w.bytes, &n);
+    *out = digits && n <= UINT16_MAX ? (int)n : 0;
+    return digits == w.bytes && *out;
+}
+
 /* Returns NULL, or what was expected of the option. */
-static const char *read_start_option(struct word name, struct word value, uint32_t pid, char *path,
-                                     struct strobe_capture_options *o)
+static const char *read_start_option(struct word name, struct word value, uint32_t pid,
+                                     struct strobe_start_texts *texts, struct strobe_capture_options *o)
 {
     if (word_is(name, "path")) {
-        o->session_path = path;
-        return read_path(value, pid, path) ? NULL : "expected a path of at most 1023 bytes";
+        o->session_path = texts->path;
+        return strobe_insert_pid(value.at, value.bytes, pid, texts->path, sizeof texts->path)
+                   ? NULL
+                   : "expected a path of at most 1023 bytes";
     }
+    if (word_is(name, "control")) {
+        o->control = texts->control;
+        return strobe_insert_pid(value.at, value.bytes, pid, texts->control, sizeof texts->control)
+                   ? NULL
+                   : "expected a name of at most 99 bytes";
+    }
+    if (word_is(name, "control-port"))
+        return read_control_port(value, &o->control_port) ? NULL : "expected a number from 1 to 65535, or any";
     if (word_is(name, "interval"))
-        return read_interval(value, &o->interval_ns) ? NULL : "expected a number with a unit, such as 1ms";
+        return strobe_read_time(value.at, value.bytes, &o->interval_ns) ? NULL
+                                                                        : "expected a number with a unit, such as 1ms";
     if (word_is(name, "records"))
         return read_start_records(value, &o->records_max) ? NULL : "expected a number";
     if (word_is(name, "keep")) {
@@ -114,10 +111,10 @@ static const char *read_start_option(struct word name, struct word value, uint32
         return o->replace = 1, NULL;
     if (word_is(name, "paused") && !value.at)
         return o->paused = 1, NULL;
-    return "expected one of path=, interval=, records=, keep=, replace, paused";
+    return "expected one of path=, interval=, records=, keep=, replace, paused, control=, control-port=";
 }
 
-enum strobe_status strobe_read_start_text(const char *text, uint32_t pid, char path[STROBE_START_PATH_BYTES],
+enum strobe_status strobe_read_start_text(const char *text, uint32_t pid, struct strobe_start_texts *texts,
                                           struct strobe_capture_options *options, struct strobe_error *error)
 {
     for (struct word w = next_start_word(&text); w.bytes; w = next_start_word(&text)) {
@@ -125,7 +122,7 @@ enum strobe_status strobe_read_start_text(const char *text, uint32_t pid, char p
         struct word name = {w.at, equals ? (size_t)(equals - w.at) : w.bytes}, value = {NULL, 0};
         if (equals)
             value = (struct word){equals + 1, w.bytes - name.bytes - 1};
-        const char *expected = read_start_option(name, value, pid, path, options);
+        const char *expected = read_start_option(name, value, pid, texts, options);
         if (expected) {
             char cut[64];
             size_t n = w.bytes < sizeof cut ? w.bytes : sizeof cut - 1;

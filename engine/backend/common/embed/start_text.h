@@ -6,18 +6,33 @@
  *   records=N           capacity of the session
  *   keep=newest|oldest  which samples stay when the session is full
  *   replace             overwrite a session that exists
- *   paused              begin paused */
+ *   paused              begin paused
+ *   control=NAME        a control server on the abstract Unix socket of this name; {pid} is replaced
+ *   control-port=N      a control server on this port of 127.0.0.1; `any`: a free port */
 #ifndef STROBE_BACKEND_COMMON_EMBED_START_TEXT_H
 #define STROBE_BACKEND_COMMON_EMBED_START_TEXT_H
 
+#include "engine/control/socket.h"
 #include "engine/include/strobe/capture.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 enum { STROBE_START_PATH_BYTES = 1024 };
 
-/* Reads the options into *options. `path` holds what options->session_path then points to; a text without `path=`
- * leaves options->session_path as it is. `pid` is this process's. STROBE_BAD_INPUT, with one line that names the
- * option: an unknown option, a value out of its form, or a path that is too long. Start only. */
-enum strobe_status strobe_read_start_text(const char *text, uint32_t pid, char path[STROBE_START_PATH_BYTES],
+/* What the texts of options point to. */
+struct strobe_start_texts {
+    char path[STROBE_START_PATH_BYTES];
+    char control[STROBE_CONTROL_NAME_BYTES];
+};
+
+/* Reads the options into *options. `texts` holds what options->session_path and options->control then point to; a text
+ * without them leaves them as they are. `pid` is this process's. STROBE_BAD_INPUT, with one line that names the option:
+ * an unknown option, a value out of its form, or a path that is too long. Start only. */
+enum strobe_status strobe_read_start_text(const char *text, uint32_t pid, struct strobe_start_texts *texts,
                                           struct strobe_capture_options *options, struct strobe_error *error);
+
+/* Copies a text with the process id in place of each {pid}. Returns false when it is empty or does not fit. */
+bool strobe_insert_pid(const char *text, size_t bytes, uint32_t pid, char *out, size_t out_bytes);
 
 #endif

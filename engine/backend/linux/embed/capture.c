@@ -1,5 +1,6 @@
 #include "engine/backend/common/embed/capture_api.h"
 
+#include "engine/backend/linux/preload/control_thread.h"
 #include "engine/backend/linux/preload/environment.h"
 #include "engine/backend/linux/preload/hook.h"
 #include "engine/backend/linux/preload/own_threads.h"
@@ -96,13 +97,20 @@ static enum strobe_status start_capture(const struct strobe_capture_options *o, 
     if (status == STROBE_OK)
         status = check_process(error);
     if (status == STROBE_OK)
+        status = strobe_control_prepare(o, &strobe_linux_control, error);
+    if (status == STROBE_OK)
         status = open_session(o, &config, &session, error);
-    if (status != STROBE_OK)
+    if (status != STROBE_OK) {
+        strobe_control_abandon();
         return status;
+    }
     if (!watches_forks)
         watches_forks = pthread_atfork(NULL, NULL, mark_child_forked) == 0;
-    if (strobe_preload_start_late(&session, o->paused))
+    if (strobe_preload_start_late(&session, o->session_path, o->paused)) {
+        strobe_control_launch(o->session_path);
         return STROBE_OK;
+    }
+    strobe_control_abandon();
     strobe_session_unmap(&session);
     unlink(o->session_path);
     return return_error(STROBE_NO_MEMORY, error, "there is no memory for the engine");

@@ -1,5 +1,6 @@
 #include "engine/backend/linux/preload/environment.h"
 
+#include "engine/backend/common/embed/start_text.h"
 #include "engine/backend/linux/preload/followed.h"
 #include "engine/backend/linux/preload/preload.h"
 
@@ -19,11 +20,13 @@ static char preload_value[PRELOAD_BYTES]; /* previous entry of LD_PRELOAD; witho
 static char library_path[PATH_MAX];       /* path of this library, as the command wrote it */
 static char only_names[NAME_MAX + 1];     /* programs to follow, see followed.h; "": all */
 
+static char control_value[STROBE_CONTROL_NAME_BYTES]; /* as the command wrote it */
+
 static char asan_value[PRELOAD_BYTES]; /* previous entry of ASAN_OPTIONS; "": not changed by the command */
 
 static const char preload_name[] = "LD_PRELOAD=", session_name[] = STROBE_ENV_SESSION "=",
                   asan_name[] = "ASAN_OPTIONS=", asan_ours[] = STROBE_ASAN_OPTION;
-static const char only_name[] = STROBE_ENV_ONLY "=";
+static const char only_name[] = STROBE_ENV_ONLY "=", control_name[] = STROBE_ENV_CONTROL "=";
 
 /* ---- reading and removing the variables ---- */
 
@@ -100,6 +103,7 @@ void strobe_environment_hide(void)
         remove_list_entry(preload);
     remove_environment_variable(session_name);
     remove_environment_variable(only_name);
+    remove_environment_variable(control_name);
 }
 
 static void copy_variable_value(const char *name, char *out, size_t capacity)
@@ -122,6 +126,15 @@ void strobe_environment_take(void)
         split_asan_options(*asan + sizeof asan_name - 1);
     copy_variable_value(session_name, session_path, sizeof session_path);
     copy_variable_value(only_name, only_names, sizeof only_names);
+    copy_variable_value(control_name, control_value, sizeof control_value);
+}
+
+const char *strobe_environment_control(void)
+{
+    static char name[STROBE_CONTROL_NAME_BYTES];
+    if (!strobe_insert_pid(control_value, strlen(control_value), (uint32_t)getpid(), name, sizeof name))
+        name[0] = '\0';
+    return name;
 }
 
 /* ---- the session of this process ---- */
@@ -220,19 +233,20 @@ char *const *strobe_environment_for_exec(char *const *from)
 {
     static char *list[ENTRIES_MAX];
     static char preload[PRELOAD_BYTES], session[PATH_MAX + sizeof session_name], asan[PRELOAD_BYTES];
-    static char only[NAME_MAX + sizeof only_name];
+    static char only[NAME_MAX + sizeof only_name], control[sizeof control_value + sizeof control_name];
     const char *previous_preload = "", *previous_asan = "";
     size_t n = 0;
     if (!session_path[0]) /* the capture began by strobe_start */
         return from;
     for (char *const *e = from; e && *e; e++) {
-        if (n + 5 >= ENTRIES_MAX)
+        if (n + 6 >= ENTRIES_MAX)
             return from;
         if (!strncmp(*e, preload_name, sizeof preload_name - 1))
             previous_preload = *e + sizeof preload_name - 1;
         else if (!strncmp(*e, asan_name, sizeof asan_name - 1))
             previous_asan = *e + sizeof asan_name - 1;
-        else if (strncmp(*e, session_name, sizeof session_name - 1) && strncmp(*e, only_name, sizeof only_name - 1))
+        else if (strncmp(*e, session_name, sizeof session_name - 1) && strncmp(*e, only_name, sizeof only_name - 1) &&
+                 strncmp(*e, control_name, sizeof control_name - 1))
             list[n++] = *e;
     }
     bool ours_already = !strncmp(previous_preload, library_path, strlen(library_path));
@@ -250,6 +264,9 @@ char *const *strobe_environment_for_exec(char *const *from)
     snprintf(only, sizeof only, "%s%s", only_name, only_names);
     if (only_names[0])
         list[n++] = only;
+    snprintf(control, sizeof control, "%s%s", control_name, control_value);
+    if (control_value[0])
+        list[n++] = control;
     list[n] = NULL;
     return list;
 }

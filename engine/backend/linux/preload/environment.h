@@ -3,6 +3,8 @@
  *
  *   STROBE_SESSION  absolute path S of the session that the command created
  *   STROBE_ONLY     the programs to follow, see followed.h; not set = all
+ *   STROBE_CONTROL  name of the control server's abstract Unix socket, with {pid} for the process id; not set = no
+ *                   server
  *   LD_PRELOAD      this library first, then the previous value
  *   ASAN_OPTIONS    STROBE_ASAN_OPTION first, then the previous value. Without the option, AddressSanitizer's shared
  *                   runtime ends a program in which another library is loaded before it. Interposed functions call
@@ -38,8 +40,11 @@ bool strobe_environment_child_session(uint32_t pid, const struct strobe_config *
  * many entries, or when the capture began by strobe_start. One caller at a time; valid until the next call. */
 char *const *strobe_environment_for_exec(char *const *from);
 
-/* Removes STROBE_SESSION and STROBE_ONLY from the environment, and restores the previous values of LD_PRELOAD and
- * ASAN_OPTIONS. Programs that the process starts are then not traced. */
+/* Returns the name of the control server's socket; "": none. */
+const char *strobe_environment_control(void);
+
+/* Removes STROBE_SESSION, STROBE_ONLY and STROBE_CONTROL from the environment, and restores the previous values of
+ * LD_PRELOAD and ASAN_OPTIONS. Programs that the process starts are then not traced. */
 void strobe_environment_hide(void);
 
 #endif

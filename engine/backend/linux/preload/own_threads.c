@@ -1,5 +1,6 @@
 #include "engine/backend/linux/preload/own_threads.h"
 
+#include "engine/backend/common/embed/control.h"
 #include "engine/backend/linux/preload/preload.h"
 #include "engine/backend/linux/preload/process.h"
 #include "engine/backend/linux/preload/real.h"
@@ -25,6 +26,7 @@ enum {
 _Thread_local bool strobe_own_thread_starts;
 
 static strobe_a32 own_count, own_tid[OWN_THREADS_MAX];
+static strobe_a32 lasting_count;                                /* threads in own_count that outlive the capture */
 static void (*sleep_until)(void *ctx, uint64_t deadline_ticks); /* the host's original functions */
 static void (*rest_until)(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value);
 static strobe_a32 newborn;               /* number of engine threads that have not reached run_own_thread yet */
@@ -54,7 +56,7 @@ static bool are_others_gone(void)
 /* Returns true when only the engine's threads are left. The check of the leader costs several times what the count
  * does, so it runs only when no other thread is left. A leader may have started a thread just before it ended. It
  * cannot start another after its end, so a second count is reliable. */
-static bool is_alone(void)
+bool strobe_own_threads_alone(void)
 {
     bool others_gone = are_others_gone(), leader_gone = others_gone && is_leader_gone();
     if (!leader_gone)
@@ -118,16 +120,22 @@ static void end_process_as(uint32_t status)
 static void wait_until_alone(void)
 {
     struct timespec pause = {0, CHECK_NS};
-    while (strobe_load_relaxed(&waits_until_alone) && !is_alone())
+    while (strobe_load_relaxed(&waits_until_alone) && !strobe_own_threads_alone())
         syscall(SYS_nanosleep, &pause, NULL);
 }
 
+static void begin_own_thread(void)
+{
+    strobe_local.busy = 1; /* hooks on this thread only call through */
+    strobe_add_relaxed(&newborn, UINT32_MAX);
+}
+
+/* When only the server's thread is left, it must notice that. */
 static void *run_own_thread(void *p)
 {
     void (*routine)(void);
     *(void **)&routine = p;
-    strobe_local.busy = 1; /* hooks on this thread only call through */
-    strobe_add_relaxed(&newborn, UINT32_MAX);
+    begin_own_thread();
     for (int i = 0; i < OWN_THREADS_MAX; i++) {
         uint32_t none = 0;
         if (strobe_cas_relaxed(&own_tid[i], &none, (uint32_t)syscall(SYS_gettid)))
@@ -136,6 +144,20 @@ static void *run_own_thread(void *p)
     routine();
     wait_until_alone();
     strobe_add_relaxed(&own_count, UINT32_MAX);
+    strobe_control_look();
+    if (!counted)
+        end_process_as(last_status());
+    return NULL;
+}
+
+static void *run_lasting_thread(void *p)
+{
+    void (*routine)(void);
+    *(void **)&routine = p;
+    begin_own_thread();
+    routine();
+    strobe_add_relaxed(&lasting_count, UINT32_MAX);
+    strobe_add_relaxed(&own_count, UINT32_MAX);
     if (!counted)
         end_process_as(last_status());
     return NULL;
@@ -143,7 +165,7 @@ static void *run_own_thread(void *p)
 
 /* Calls the outermost pthread_create, because a sanitizer's runtime that is linked into the program must know every
  * thread. The engine's hook comes later and only calls through. */
-bool strobe_own_thread_start(void (*routine)(void))
+static bool start_detached(void *(*run)(void *), void (*routine)(void))
 {
     sigset_t all, before;
     pthread_t thread;
@@ -152,7 +174,7 @@ bool strobe_own_thread_start(void (*routine)(void))
     strobe_add_relaxed(&newborn, 1);
     strobe_own_thread_starts = true;
     strobe_real()->pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&thread, NULL, run_own_thread, *(void **)&routine) == 0;
+    bool started = pthread_create(&thread, NULL, run, *(void **)&routine) == 0;
     strobe_own_thread_starts = false;
     strobe_real()->pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started) {
@@ -162,6 +184,20 @@ bool strobe_own_thread_start(void (*routine)(void))
         strobe_add_relaxed(&own_count, UINT32_MAX);
         strobe_add_relaxed(&newborn, UINT32_MAX);
     }
+    return started;
+}
+
+bool strobe_own_thread_start(void (*routine)(void))
+{
+    return start_detached(run_own_thread, routine);
+}
+
+bool strobe_own_thread_start_lasting(void (*routine)(void))
+{
+    strobe_add_relaxed(&lasting_count, 1);
+    bool started = start_detached(run_lasting_thread, routine);
+    if (!started)
+        strobe_add_relaxed(&lasting_count, UINT32_MAX);
     return started;
 }
 
@@ -178,7 +214,7 @@ bool strobe_own_thread_newborn(void)
 
 bool strobe_own_threads_running(void)
 {
-    return strobe_load_relaxed(&own_count) != 0;
+    return strobe_load_relaxed(&own_count) != strobe_load_relaxed(&lasting_count);
 }
 
 static bool is_thread_gone(uint32_t tid)
@@ -210,6 +246,7 @@ void strobe_own_threads_note_exit(uint32_t status)
 void strobe_own_threads_forget(void)
 {
     strobe_store_relaxed(&own_count, 0);
+    strobe_store_relaxed(&lasting_count, 0);
     strobe_store_relaxed(&newborn, 0);
     for (int i = 0; i < OWN_THREADS_MAX; i++)
         strobe_store_relaxed(&own_tid[i], 0);
@@ -226,7 +263,7 @@ static void check_for_others(uint64_t now)
     if (now < strobe_load_relaxed(&check_ticks))
         return;
     strobe_store_relaxed(&check_ticks, now + CHECK_NS);
-    if (is_alone())
+    if (strobe_own_threads_alone())
         strobe_store_relaxed(&strobe_preload.engine.sampler_stop, 1);
 }
 

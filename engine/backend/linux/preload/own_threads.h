@@ -26,12 +26,19 @@ extern _Thread_local bool strobe_own_thread_starts;
  * on failure. At most two such threads at a time. Start only. */
 bool strobe_own_thread_start(void (*routine)(void));
 
+/* The same for a thread that outlives the capture. strobe_own_threads_running and strobe_own_threads_stop do not
+ * include it. It must end by itself when strobe_own_threads_alone returns true. */
+bool strobe_own_thread_start_lasting(void (*routine)(void));
+
+/* Returns true when only threads of the engine are left in the process. Engine threads. */
+bool strobe_own_threads_alone(void);
+
 /* Returns true from the start of an engine thread until its hooks only call through. A sanitizer's runtime makes hooked
  * calls before that. Hooks therefore must not register an unknown thread while this is true: it may be the engine's.
  * Any context. */
 bool strobe_own_thread_newborn(void);
 
-/* Returns true while an engine thread has not ended. Any context. */
+/* Returns true while an engine thread of the capture has not ended. Any context. */
 bool strobe_own_threads_running(void);
 
 /* Asks an engine thread to close the session, and to end when only engine threads are left. Returns at once. Any

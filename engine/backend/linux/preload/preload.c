@@ -1,6 +1,7 @@
 #include "engine/backend/linux/preload/preload.h"
 
 #include "engine/backend/common/embed/capture_api.h"
+#include "engine/backend/common/embed/control.h"
 #include "engine/backend/linux/cpu_clock.h"
 #include "engine/backend/linux/images.h"
 #include "engine/backend/linux/main_stack.h"
@@ -311,9 +312,9 @@ static void *map_engine_memory(const struct strobe_config *c)
     return memory;
 }
 
-/* Sets up the engine for an attached session. Returns false when there is no memory. Sets *needs_sampler when the
- * capture needs a sampler and the stop signal is available. */
-static bool set_up_capture(const struct strobe_session *session, bool *needs_sampler)
+/* Sets up the engine for an attached session. `path` may be "". Returns false when there is no memory. Sets
+ * *needs_sampler when the capture needs a sampler and the stop signal is available. */
+static bool set_up_capture(const struct strobe_session *session, const char *path, bool *needs_sampler)
 {
     struct strobe_preload *p = &strobe_preload;
     const struct strobe_config *c = &session->header->config;
@@ -326,7 +327,7 @@ static bool set_up_capture(const struct strobe_session *session, bool *needs_sam
     strobe_own_threads_watch(&p->host.host);
     fill_session_header(session->header);
     strobe_engine_init(&p->engine, session, &p->host.host, choose_unwinder(c), memory);
-    strobe_capture_publish(session);
+    strobe_capture_publish(session, path);
     p->follow = c->follow;
     p->samples = !(c->calls & STROBE_CALLS_ONLY);
     strobe_method_start(p, &switch_page->method);
@@ -347,7 +348,7 @@ bool strobe_preload_start(const struct strobe_session *session)
 {
     struct strobe_preload *p = &strobe_preload;
     bool needs_sampler;
-    if (!set_up_capture(session, &needs_sampler))
+    if (!set_up_capture(session, "", &needs_sampler))
         return false;
     const struct strobe_thread *main_thread = p->samples ? strobe_preload_attach_known(true) : NULL;
     p->main_thread = main_thread ? main_thread->index : UINT32_MAX;
@@ -357,12 +358,12 @@ bool strobe_preload_start(const struct strobe_session *session)
     return true;
 }
 
-bool strobe_preload_start_late(const struct strobe_session *session, bool paused)
+bool strobe_preload_start_late(const struct strobe_session *session, const char *path, bool paused)
 {
     struct strobe_preload *p = &strobe_preload;
     bool needs_sampler;
     uint32_t busy = strobe_local.busy;
-    bool ok = set_up_capture(session, &needs_sampler);
+    bool ok = set_up_capture(session, path, &needs_sampler);
     strobe_local.busy = busy;
     if (!ok)
         return false;
@@ -410,7 +411,7 @@ static void run_forked_capture(void)
         return;
     if (strobe_environment_child_session(strobe_forked.pid, &strobe_forked.config, &session)) {
         discard_parent_state();
-        strobe_preload.forked = set_up_capture(&session, &needs_sampler);
+        strobe_preload.forked = set_up_capture(&session, "", &needs_sampler);
         session.header->begin = strobe_forked.begin;
     }
     if (strobe_preload.forked)
@@ -469,6 +470,7 @@ static void handle_fork_in_child(void)
         return;
     strobe_method_forget();
     strobe_own_threads_forget();
+    strobe_control_child();
     strobe_signals_restore();
     strobe_local.thread = NULL;
     strobe_local.busy = 0;

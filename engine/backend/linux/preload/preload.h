@@ -13,6 +13,7 @@
 /* Names of the environment variables by which the command passes parameters to the library, see environment.h. */
 #define STROBE_ENV_SESSION "STROBE_SESSION"
 #define STROBE_ENV_ONLY    "STROBE_ONLY"
+#define STROBE_ENV_CONTROL "STROBE_CONTROL"
 
 struct strobe_preload {
     struct strobe_engine engine;
@@ -32,9 +33,9 @@ extern struct strobe_preload strobe_preload;
  * capture. Main thread only: before the program's own code runs, or in a child right after the fork. */
 bool strobe_preload_start(const struct strobe_session *session);
 
-/* Begins a capture into an attached session while the program is running. With `paused`, events are only counted until
- * the capture is resumed. Returns false when there is no memory. Any thread. */
-bool strobe_preload_start_late(const struct strobe_session *session, bool paused);
+/* Begins a capture into an attached session, the file `path`, while the program is running. With `paused`, events are
+ * only counted until the capture is resumed. Returns false when there is no memory. Any thread. */
+bool strobe_preload_start_late(const struct strobe_session *session, const char *path, bool paused);
 
 /* Stores the bounds of the calling thread's stack, for a capture that starts later. At the thread's start. May allocate
  * memory from the heap. */

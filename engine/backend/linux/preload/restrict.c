@@ -1,5 +1,6 @@
 #include "engine/backend/linux/preload/restrict.h"
 
+#include "engine/backend/common/embed/control.h"
 #include "engine/backend/linux/preload/environment.h"
 #include "engine/backend/linux/preload/forked.h"
 #include "engine/backend/linux/preload/own_threads.h"
@@ -79,6 +80,7 @@ static void stop_recording_process(void)
     uint32_t count = strobe_session_thread_count(s);
     strobe_preload_close();
     strobe_own_threads_stop();
+    strobe_control_end();
     strobe_signals_restore();
     for (uint32_t i = 0; i < count; i++)
         if (strobe_load_relaxed(&s->threads[i].state) == STROBE_THREAD_LIVE)

@@ -13,7 +13,7 @@ kernel_asm_x86_64 := /usr/include/x86_64-linux-gnu
 bionic       := engine/backend/sdk/bionic
 emutls       := engine/backend/common/emutls.c
 # Sources that only programs recorded from the command line need: clocks of perf events, which apps may not open.
-not_android  := $(patsubst %,engine/backend/linux/%.c,cpu_clock task_clock descriptors)
+not_android  := $(patsubst %,engine/backend/linux/%.c,cpu_clock task_clock)
 # Unwinding by .eh_frame, which 32-bit ARM does not have.
 not_armv7    := $(patsubst %,engine/backend/linux/%.c,eh_entry eh_frame unwind_images unwind_index unwind_table)
 android_src  := $(filter-out $(not_android),$(capture_src)) $(art_src) $(wildcard $(bionic)/*.[cS]) $(emutls)

@@ -1,0 +1,61 @@
+#include "engine/backend/mach/control_thread.h"
+
+#include "engine/backend/mach/events.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+static void (*mach_control_work)(void);
+
+static void *run_mach_control(void *unused)
+{
+    (void)unused;
+    strobe_mach_thread_is_own();
+    pthread_setname_self_np("strobe-control");
+    mach_control_work();
+    return NULL;
+}
+
+static bool run_mach_control_thread(void (*work)(void))
+{
+    sigset_t all, before;
+    pthread_t thread;
+    mach_control_work = work;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&thread, NULL, run_mach_control, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started)
+        pthread_detach(thread);
+    return started;
+}
+
+static enum strobe_status stop_mach_capture(struct strobe_error *error)
+{
+    (void)error;
+    return strobe_stop();
+}
+
+static bool describe_mach_feature(void *ctx, uint32_t index, char *out, size_t bytes)
+{
+    static const char *const names[STROBE_MACH_USES] = {
+        [STROBE_MACH_MALLOC] = "allocations",   [STROBE_MACH_LOCKS] = "locks",      [STROBE_MACH_DISPATCH] = "dispatch",
+        [STROBE_MACH_IO] = "files and sockets", [STROBE_MACH_TIME] = "clock reads", [STROBE_MACH_SERIES] = "run loop",
+    };
+    const struct strobe_mach_status *s = &strobe_mach.status;
+    (void)ctx;
+    if (index >= STROBE_MACH_USES)
+        return false;
+    struct strobe_error line, on;
+    strobe_error_join(&on, s->on >> index & 1 ? "in place" : "off", s->off[index]);
+    strobe_error_join(&line, names[index], on.text);
+    strobe_error_copy(&line, out, bytes);
+    return true;
+}
+
+const struct strobe_control_host strobe_mach_control = {
+    .stop = stop_mach_capture,
+    .feature = describe_mach_feature,
+    .ticks = strobe_mach_now,
+    .run_thread = run_mach_control_thread,
+};
