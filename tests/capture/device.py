@@ -100,7 +100,7 @@ class Transport:
                 self.send(b"AUTH", 1, 0, os.urandom(20))
             elif not self.device.silent:
                 self.send(b"CNXN", VERSION, DATA_MAX, BANNER)
-        elif name == b"AUTH":
+        elif name == b"AUTH" and first == 2:  # a signature; after a public key (3), a device asks its user
             self.send(b"AUTH", 1, 0, os.urandom(20))
         elif name == b"OPEN":
             self.open(first, data.rstrip(b"\0").decode())

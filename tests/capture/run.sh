@@ -47,7 +47,7 @@ int main(void) { for (;;) { draw_frame(); usleep(2000); } }
 C
 cc -O1 -g -fno-omit-frame-pointer -o app app.c || exit 2
 name=strobe-test-$$
-"$strobe" record -q --no-convert -o live.strobe --control="$name" -- ./app &
+STROBE_CONTROL=$name "$strobe" record -q --no-convert -o live.strobe -- ./app &
 app=$!
 begun+=" $app"
 
@@ -60,7 +60,7 @@ check 'files that exist are kept' refused 2 'local.strobe: exists already' \
     "$strobe" capture --local "$name" -t 1ms -o local.perfetto-trace
 check 'force overwrites them' "$strobe" capture --local "$name" -t 1ms -f -o local.perfetto-trace
 check 'a session alone is one file' "$strobe" capture --local "$name" -t 1ms -o 'a folder.strobe'
-check 'the end of input does not end a capture' timeout -s INT 1 \
+check 'the end of input does not end a capture' timeout -s INT --preserve-status 3 \
     "$strobe" capture --local "$name" -o eof.strobe
 check 'an interrupt ends a capture, and its session is fetched' balanced eof.strobe
 check 'Enter ends a capture' bash -c "sleep 0.3; echo" \| "$strobe" capture --local "$name" -o enter.strobe
@@ -99,6 +99,7 @@ begin_device() {
     begun+=" $!"
     read -r port <"$device/port"
     serial=127.0.0.1:$port
+    echo "$serial" >"$device/serial"
     adb connect "$serial" >"$device/connected" 2>&1
 }
 
@@ -109,9 +110,11 @@ on() {
 
 on 'no device' 'no devices' -a com.example.app
 begin_device locked --refuse
+until adb devices | grep -q unauthorized; do sleep 0.05; done
 on 'a device that refuses this host' 'unauthorized' -a com.example.app -s "$serial"
 adb disconnect "$serial" >adb.log
 begin_device silent --silent
+until adb devices | grep -q offline; do sleep 0.05; done
 on 'a device that does not answer' 'offline' -a com.example.app -s "$serial"
 adb disconnect "$serial" >adb.log
 begin_device device
@@ -122,6 +125,90 @@ sleep 100 &
 begun+=" $!"
 echo $! >device/pids/com.example.plain
 on 'an app without the library' 'runs without libstrobe.so' -a com.example.plain
+
+cat >droid.c <<'C'
+/* An app on the device: maps libstrobe.so, and starts a capture as the options of debug.strobe.start say. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strobe/capture.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+__attribute__((noinline)) void draw_frame(void) { for (volatile int i = 0; i < 400000; i++); }
+int main(int argc, char **argv)
+{
+    char name[64];
+    struct strobe_error e;
+    mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, open(argv[1], O_RDONLY), 0);
+    snprintf(name, sizeof name, "strobe.%d", getpid());
+    const char *session = argc > 2 ? argv[2] : "app.strobe";
+    if (strobe_start(&(struct strobe_capture_options){.session_path = session, .control = name, .replace = 1}, &e))
+        return fprintf(stderr, "%s\n", e.text), 1;
+    for (;;) { draw_frame(); usleep(2000); }
+}
+C
+cc -O1 -g -fno-omit-frame-pointer -I"$OLDPWD/engine/include" -o droid droid.c "$B/lib/libstrobe-capture.so.0" \
+    -Wl,-rpath,"$B/lib" || exit 2
+echo >libstrobe.so
+cat >device/start <<SH
+#!/bin/bash
+[[ \$(<props/debug.strobe.start) == "\$1 control=strobe.{pid} "* ]] || exit 1
+setsid "$work/droid" "$work/libstrobe.so" </dev/null >/dev/null 2>&1 &
+echo \$!
+SH
+chmod +x device/start
+
+# left_as_it_was: no port is forwarded, and the property has its value of before.
+left_as_it_was() {
+    adb forward --list >forwards && ! grep . forwards && [[ $(<device/props/debug.strobe.start) == "of another" ]]
+}
+
+echo 'of another' >device/props/debug.strobe.start
+capture=("$strobe" capture -a com.example.app)
+check 'an app is restarted and captured' "${capture[@]}" --restart -t 300ms -o start.perfetto-trace
+check 'its session is consistent' balanced start.strobe
+check 'its session has the functions of the app' shows start.strobe draw_frame
+check 'the device is as it was' left_as_it_was
+check 'the app was ended first' grep -q 'am force-stop com.example.app' device/calls
+pid=$(<device/pids/com.example.app)
+on 'an app that cannot be captured again' 'captured once' -a com.example.app
+kill "$pid"
+
+# begin_app: starts the app by itself.
+begin_app() {
+    ./droid "$work/libstrobe.so" "$work/$1" &
+    begun+=" $!"
+    echo $! >device/pids/com.example.app
+}
+begin_app running.strobe
+check 'a running app is captured' "${capture[@]}" -t 300ms -o running-app.perfetto-trace
+check 'the part of a capture is consistent' balanced running-app.strobe
+check 'the app was not ended' kill -0 "$(<device/pids/com.example.app)"
+check 'the device is as it was, after a capture' left_as_it_was
+
+(sleep 0.8; kill -9 "$(<device/pids/com.example.app)") &
+check 'an app that dies' refused 2 'no control server answers' "${capture[@]}" -t 1200ms -o dies.strobe
+check 'the device is as it was, after the end of the app' left_as_it_was
+check 'no part of a session is left' test ! -e dies.strobe
+
+begin_app cut.strobe
+(
+    until adb forward --list | grep -q .; do sleep 0.05; done
+    sleep 0.5
+    : >device/cut
+) &
+check 'a device that is cut off' refused 2 '' "${capture[@]}" -t 1200ms -o cut-off.strobe
+check 'no part of a session is left, after a cut' test ! -e cut-off.strobe
+adb connect "$(<device/serial)" >adb.log
+check 'a file that cannot grow' refused 2 'File too large' \
+    bash -c 'ulimit -f 64; exec "$@"' - "${capture[@]}" -t 1ms -o big.strobe
+check 'the device is as it was, after a full disk' left_as_it_was
+rm device/pids/com.example.app
+timeout -s INT 1 "${capture[@]}" --wait 20s -o never.strobe 2>never.err
+check 'an interrupt ends the wait for an app' test $? == 124 -a ! -s never.err
+check 'the device is as it was, after an interrupt' left_as_it_was
+
 begin_device second
 on 'two devices' 'more than one device' -a com.example.app
 is 'a device that is not there' "device 'nowhere' not found" -a com.example.app -s nowhere -o x.strobe

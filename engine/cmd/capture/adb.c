@@ -41,7 +41,7 @@ static int complain_of_adb(const struct strobe_program_result *r)
 }
 
 /* Runs adb with arguments that end with NULL. */
-static int run_adb(const struct strobe_adb *adb, const char *const *arguments, struct strobe_program_result *out)
+static void try_adb(const struct strobe_adb *adb, const char *const *arguments, struct strobe_program_result *out)
 {
     const char *argv[ARGUMENTS_MAX + 4] = {"adb"};
     size_t n = 1;
@@ -53,6 +53,12 @@ static int run_adb(const struct strobe_adb *adb, const char *const *arguments, s
         argv[n++] = arguments[i];
     strobe_program_run(&(struct strobe_program){.argv = argv, .interrupt = adb->interrupt, .limit_ns = STEP_LIMIT_NS},
                        out);
+}
+
+/* Does the same, and complains of a failure. */
+static int run_adb(const struct strobe_adb *adb, const char *const *arguments, struct strobe_program_result *out)
+{
+    try_adb(adb, arguments, out);
     return strobe_program_succeeded(out) ? 0 : complain_of_adb(out);
 }
 
@@ -174,10 +180,10 @@ int strobe_adb_forward(const struct strobe_adb *adb, const char *socket, int *po
     return failed;
 }
 
-int strobe_adb_unforward(const struct strobe_adb *adb, int port)
+void strobe_adb_unforward(const struct strobe_adb *adb, int port)
 {
     struct strobe_program_result r;
     char local[32];
     snprintf(local, sizeof local, "tcp:%d", port);
-    return run_adb(adb, (const char *const[]){"forward", "--remove", local, NULL}, &r);
+    try_adb(adb, (const char *const[]){"forward", "--remove", local, NULL}, &r);
 }

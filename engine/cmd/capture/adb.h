@@ -34,6 +34,8 @@ int strobe_adb_set_start(const struct strobe_adb *adb, const char *value);
 
 /* Makes connections to a port of this machine arrive at an abstract socket of the device; stores the port. */
 int strobe_adb_forward(const struct strobe_adb *adb, const char *socket, int *port);
-int strobe_adb_unforward(const struct strobe_adb *adb, int port);
+
+/* Ends that. adb itself does so when the device is lost, so no failure is reported. */
+void strobe_adb_unforward(const struct strobe_adb *adb, int port);
 
 #endif

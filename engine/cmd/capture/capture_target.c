@@ -110,7 +110,12 @@ int strobe_capture_reach(struct strobe_capture_target *t)
         if (failed)
             return failed;
     }
-    return wait_for_server(t, until_ns);
+    int failed = wait_for_server(t, until_ns);
+    if (!failed && t->property_set) { /* at once, because the device may be lost later */
+        t->property_set = false;
+        failed = strobe_adb_set_start(&t->adb, t->property);
+    }
+    return failed;
 }
 
 /* ---- the capture ---- */
