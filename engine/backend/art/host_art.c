@@ -5,6 +5,7 @@
 #include "engine/capture/thread.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* The engine passes the Linux host, which is the first member. */
 _Static_assert(offsetof(struct strobe_art_host, linux) == 0, "a pointer to one is a pointer to the other");
@@ -41,12 +42,16 @@ static enum strobe_status gone_or_left(struct strobe_art_host *h, uint32_t tid)
     return gone ? STROBE_GONE : STROBE_UNSUPPORTED;
 }
 
-/* Returns whether the right thread was suspended. The runtime reuses thin-lock ids and the memory of Threads. */
-static bool is_same_thread(const struct strobe_art_host *h, void *stopped, void *wanted, uint32_t id, uint32_t tid)
+/* Returns whether the right thread was suspended. The runtime reuses thin-lock ids and the memory of Threads. A suspended
+ * thread cannot end, so its Thread is read in place: a safe copy costs more than the suspension. */
+static bool is_same_thread(const struct strobe_art_host *h, const void *stopped, const void *wanted, uint32_t id,
+                           uint32_t tid)
 {
-    uint32_t id_now, tid_now;
-    return stopped == wanted && strobe_art_thread_ids(h->runtime, &h->linux.host, stopped, &id_now, &tid_now) &&
-           id_now == id && tid_now == tid;
+    uint32_t now[2];
+    if (stopped != wanted)
+        return false;
+    memcpy(now, (const char *)stopped + h->runtime->thread_ids_offset, sizeof now);
+    return now[0] == id && now[1] == tid;
 }
 
 static enum strobe_status art_host_suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,

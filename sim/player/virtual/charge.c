@@ -1,5 +1,6 @@
 #include "sim/player/virtual/charge.h"
 
+#include "engine/capture/sampler.h"
 #include "engine/capture/thread.h"
 #include "sim/kernel/kernel.h"
 #include "sim/player/virtual/virtual.h"
@@ -12,6 +13,7 @@ static const struct strobe_unwinder *original_unwinder; /* the unwinder, without
 static struct strobe_unwinder charged_unwinder;
 static const struct strobe_engine *engine;
 
+static double stop_ns, resume_ns; /* the host's suspend and resume */
 static double fraction_ns;
 static uint64_t charged;
 
@@ -22,6 +24,11 @@ void sim_virtual_charge(double ns)
     fraction_ns -= (double)whole;
     charged += whole;
     sim_charge(whole);
+}
+
+void sim_virtual_count(double ns)
+{
+    charged += (uint64_t)ns;
 }
 
 uint64_t sim_virtual_charged_ns(void)
@@ -58,22 +65,31 @@ static enum strobe_status charge_thread_cpu_ns(void *ctx, uint32_t tid, uint64_t
 static enum strobe_status charge_suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
                                          struct strobe_regs *out)
 {
-    sim_virtual_charge(sim_virtual_costs.suspend);
+    sim_virtual_charge(stop_ns);
     return original_host.suspend(ctx, tid, blocked, timeout_ns, out);
 }
 
 /* The costs of the suspended window must pass before the thread runs again. */
 static enum strobe_status charge_resume(void *ctx, uint32_t tid)
 {
-    sim_virtual_charge(sim_virtual_costs.resume);
+    sim_virtual_charge(resume_ns);
     sim_compute(0);
     return original_host.resume(ctx, tid);
 }
 
+/* A pass polls the live threads only. */
+static uint32_t count_live_threads(void)
+{
+    uint32_t threads = strobe_session_thread_count(&engine->session), live = 0;
+    for (uint32_t i = 0; i < threads; i++)
+        live += strobe_load_acquire(&engine->threads[i].ready) &&
+                strobe_load_relaxed(&engine->threads[i].entry->state) == STROBE_THREAD_LIVE;
+    return live < STROBE_SAMPLER_PASS_THREADS ? live : STROBE_SAMPLER_PASS_THREADS;
+}
+
 static void charge_between_passes(void *ctx)
 {
-    uint32_t threads = strobe_session_thread_count(&engine->session);
-    sim_virtual_charge(sim_virtual_costs.look * threads);
+    sim_virtual_charge(sim_virtual_costs.look * count_live_threads());
     if (original_host.between_passes)
         original_host.between_passes(ctx);
 }
@@ -140,12 +156,20 @@ static enum strobe_walk_end charge_walk_stopped(const struct strobe_host *host, 
 void sim_virtual_put_host_costs(struct strobe_host *host)
 {
     original_host = *host;
+    stop_ns = sim_virtual_costs.suspend;
+    resume_ns = sim_virtual_costs.resume;
     host->ticks = charge_ticks;
     host->self_cpu_ns = charge_self_cpu_ns;
     host->self_usage = charge_self_usage;
     host->thread_cpu_ns = charge_thread_cpu_ns;
     host->suspend = charge_suspend;
     host->resume = charge_resume;
+}
+
+void sim_virtual_put_stop_costs(double suspend, double resume)
+{
+    stop_ns = suspend;
+    resume_ns = resume;
 }
 
 void sim_virtual_put_costs(struct strobe_engine *e, struct strobe_host *host)

@@ -8,6 +8,9 @@
 /* Charges `ns` to the running thread. Fiber. */
 void sim_virtual_charge(double ns);
 
+/* Adds to the sum of charges what the kernel has charged a stopped thread (sim_charge_stopped). */
+void sim_virtual_count(double ns);
+
 /* Returns the sum of all charges so far. */
 uint64_t sim_virtual_charged_ns(void);
 
@@ -21,5 +24,9 @@ void sim_virtual_put_costs(struct strobe_engine *e, struct strobe_host *host);
 
 /* Replaces only a host's functions, for a capture without the engine. */
 void sim_virtual_put_host_costs(struct strobe_host *host);
+
+/* Sets the costs of the host's suspend and resume, in ns, where they are not those of a stop by a signal. Called after
+ * one of the functions above. */
+void sim_virtual_put_stop_costs(double suspend, double resume);
 
 #endif

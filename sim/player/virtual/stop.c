@@ -15,6 +15,16 @@ bool strobe_linux_may_interrupt(struct strobe_linux *l, uint32_t tid)
     return true;
 }
 
+/* Charges the handler in which the thread stands. A thread that waits does not compute, so the sampler pays for it. */
+static void charge_handler(struct sim_thread *t)
+{
+    double ns = sim_virtual_costs.suspend_target;
+    if (sim_charge_stopped(t, (uint64_t)ns))
+        sim_virtual_count(ns);
+    else
+        sim_virtual_charge(ns);
+}
+
 enum strobe_status strobe_linux_interrupt(struct strobe_linux *l, uint32_t tid, const strobe_a32 *blocked,
                                           uint64_t timeout_ns, struct strobe_regs *out)
 {
@@ -32,6 +42,7 @@ enum strobe_status strobe_linux_interrupt(struct strobe_linux *l, uint32_t tid, 
         return STROBE_UNSUPPORTED;
     }
     *out = (struct strobe_regs){.pc = place.pc, .sp = place.sp, .fp = place.fp};
+    charge_handler(t->thread);
     return STROBE_OK;
 }
 
