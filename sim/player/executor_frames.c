@@ -53,9 +53,11 @@ static void frames_exec_wait(struct sim_actor *a, struct sim_real_lock *l, uint3
     int result = 0;
     for (uint32_t i = 1; i < depth; i++)
         pthread_mutex_unlock(&l->mutex);
-    while (!atomic_load(&a->notifier) && result != ETIMEDOUT)
+    while (!atomic_load(&a->notifier) && result != ETIMEDOUT) {
+        sim_hand_off(a, &l->released); /* again after a spurious wake-up, which took the lock */
         result = timeout_ns ? pthread_cond_timedwait(&a->notified, &l->mutex, &until)
                             : pthread_cond_wait(&a->notified, &l->mutex);
+    }
     for (uint32_t i = 1; i < depth; i++)
         pthread_mutex_lock(&l->mutex);
 }

@@ -117,6 +117,10 @@ holds thread_churn \
     'the end of a thread that another waits for is recorded as the waker' \
     's["true_wakers"] >= 10 and s["waker_recall"] > 0.9 and s["blocked_error"] < 0.01'
 
+# The adversary wakes threads spuriously: such a thread takes its lock again, and releases it again as it waits on.
+check "a thread that waits on after a spurious wake-up is the waker of the next owner of its lock" \
+    play notify_many-adversary fixtures/scenarios/notify_many.scn --schedule adversarial
+
 # ---- scenarios of properties
 
 # row SCENARIO (NAME EXPRESSION)...: plays the scenario, then tests it as holds does.

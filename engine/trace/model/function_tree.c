@@ -145,9 +145,12 @@ uint32_t strobe_function_tree_text(struct strobe_function_tree *t, const char *t
 
 int strobe_is_engine_library(const char *file_name)
 {
+    static const char *const whole[] = {"libstrobe-preload.so", "libstrobe.so", "libstrobe-art.so"};
     static const char embedded[] = "libstrobe-capture.so", player[] = "strobe-player";
-    return !strcmp(file_name, "libstrobe-preload.so") || !strncmp(file_name, embedded, sizeof embedded - 1) ||
-           !strncmp(file_name, player, sizeof player - 1);
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (!strcmp(file_name, whole[i]))
+            return 1;
+    return !strncmp(file_name, embedded, sizeof embedded - 1) || !strncmp(file_name, player, sizeof player - 1);
 }
 
 /* Returns the owner of an image's code, derived from its file's name. OF_HOOK means the engine's own library; owner_of

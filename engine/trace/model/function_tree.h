@@ -141,8 +141,8 @@ size_t strobe_function_tree_at(struct strobe_function_tree *tree, uint64_t addre
                                uint32_t *first);
 
 /* Returns 1 when a file of this name is the engine's own library in a traced program: the preloaded one, the one that
- * the program is linked with, or the lab's player (sim/player). Its functions are hooks, or perform the operations of a
- * scenario. Traces leave them out. */
+ * the program is linked with, the one for Android (libstrobe.so; in the lab libstrobe-art.so), or the lab's player
+ * (sim/player). Its functions are hooks, or perform the operations of a scenario. Traces leave them out. */
 int strobe_is_engine_library(const char *file_name);
 
 #endif

@@ -24,7 +24,9 @@ enum {
     HOOK = 0x5001,
     SAMPLE = 0x6001,
     TRAMPOLINE = 0x6002,
-    OTHER = 0x7001
+    OTHER = 0x7001,
+    ANDROID_HOOK = 0x8001,
+    LAB_HOOK = 0x9001
 };
 
 static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
@@ -36,8 +38,10 @@ static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, si
                                         "[vdso]",
                                         "/opt/lib/strobe/libstrobe-preload.so",
                                         "/opt/lib/strobe/libstrobe-preload.so",
-                                        "/lib/libunrelated.so"};
-    static char name[0x8000][8];
+                                        "/lib/libunrelated.so",
+                                        "/data/app/com.example/base.apk!/lib/arm64-v8a/libstrobe.so",
+                                        "/build/libstrobe-art.so"};
+    static char name[0xa000][8];
     (void)ctx, (void)max;
     snprintf(name[address], sizeof name[0], "%x", (unsigned)address);
     *out = (struct strobe_symbol){.function = name[address],
@@ -110,6 +114,13 @@ static void what_the_engine_calls_in_a_hook_is_left_out(void **state)
     is_shown(PATH(MAIN, HOOK, SAMPLE, BACKTRACE, HOOK, MALLOC), "1001", 1);
 }
 
+static void hooks_of_the_libraries_for_android_are_left_out(void **state)
+{
+    (void)state;
+    is_shown(PATH(MAIN, ANDROID_HOOK, WORK), "1001 1002", 0);
+    is_shown(PATH(MAIN, LAB_HOOK, WORK), "1001 1002", 0);
+}
+
 static void what_the_program_calls_through_a_hook_stays(void **state)
 {
     (void)state;
@@ -149,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_engine_calls_in_a_hook_is_left_out),
+        cmocka_unit_test(hooks_of_the_libraries_for_android_are_left_out),
         cmocka_unit_test(what_the_program_calls_through_a_hook_stays),
         cmocka_unit_test(a_thread_that_the_engine_has_started_for_the_program_stays),
         cmocka_unit_test(stacks_with_frames_of_the_engine_only_are_empty),

@@ -1,6 +1,6 @@
 /* The app's heap in virtual time. It is the C library's heap behind one lock, as in a malloc zone. Time passes while a
  * thread holds the lock. The engine can therefore suspend a thread there, and other threads that allocate then wait for
- * the suspended one.
+ * the suspended one. A thread sleeps for the lock only when the holder is off its processor.
  *
  * virtual.mk includes this file before the sources of the fake Mach and of the engine's Mach backend. Outside fibers
  * the functions take no lock. */
