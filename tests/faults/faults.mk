@@ -21,6 +21,13 @@ $B/linked/%.o: %.c $B/flags
 $B/contract_art $B/contract_android: $(call obj,linked,$(faulty_src))
 $B/contract_art $B/contract_android: private ldflags += $(faulty_wraps)
 
+# Unit tests that sweep the faults of one operation within the process.
+swept   := $(patsubst %.c,$B/%,$(wildcard tests/unit/faults/test_*.c))
+sweeper := tests/unit/faults/sweep.c
+sources += $(sweeper)
+$(swept): $(call obj,linked,$(faulty_src)) $(call obj,obj,$(sweeper))
+$(swept): private ldflags += $(faulty_wraps)
+
 # What the recording cases record.
 $B/spin: $(call obj,obj,tests/faults/spin.c)
 	$(call run,ld)$(link) -o $@ $^
