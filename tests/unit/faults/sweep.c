@@ -151,7 +151,7 @@ static void put_process(void)
     put((struct strobe_record){.ticks = 2 * MS,
                                .duration = 300 * MS,
                                .arg = STROBE_HITCH_HANG,
-                               .stack = stack_of(0x2000, 2),
+                               .stack = stack_of(0x2100, 2),
                                .kind = STROBE_KIND_HITCH});
     put((struct strobe_record){
         .ticks = 400 * MS, .arg = 2 * MS, .kind = STROBE_KIND_COUNTER, .cpu_span_ns = STROBE_SERIES_END_CPU_NS});
@@ -163,8 +163,13 @@ static void put_names(void)
     static const char method[] = "void app.Main.run()", note[] = "gc: in place";
     strobe_names_add(names, 0x2000, method, sizeof method - 1, 0);
     strobe_names_add(names, 1, note, sizeof note - 1, STROBE_NAME_NOTE);
-    strobe_names_add_code(
-        names, &(struct strobe_named_address){.address = 0x2100, .text = "jit_code", .bytes = 8, .code_bytes = 64});
+    for (uint64_t i = 0; i < 2; i++) /* the second name is valid from 15 ms on */
+        strobe_names_add_code(names,
+                              &(struct strobe_named_address){.address = 0x20f0,
+                                                             .text = i ? "jit_later" : "jit_first",
+                                                             .bytes = 9,
+                                                             .code_bytes = 64,
+                                                             .begin_ticks = i ? STROBE_BUILD_BEGIN_NS + 15 * MS : 0});
 }
 
 void sweep_write_session(const char *name)
