@@ -1,6 +1,7 @@
 /* Imports of other tracers' files under faults: whichever allocation, write or open of a file fails, the import reports
  * it, or its output is complete. */
 #include "engine/method/matrix/matrix_entry.h"
+#include "engine/method/rhea/atrace.h"
 #include "engine/trace/export/calls_convert.h"
 #include "engine/trace/import/btrace/btrace2_read.h"
 #include "engine/trace/import/ftrace/ftrace_read.h"
@@ -10,7 +11,9 @@
 #include "engine/trace/import/matrix/matrix_stack.h"
 #include "engine/trace/import/rhea/profilo_text.h"
 #include "engine/trace/import/rhea/rhea_read.h"
+#include "engine/trace/import/rhea/rhea_ring.h"
 #include "engine/trace/model/calls_repair.h"
+#include "tests/faults/faulty.h"
 #include "tests/unit/faults/sweep.h"
 #include "tests/unit/support/temp_dir.h"
 
@@ -235,6 +238,97 @@ static void an_import_of_calls_meets_each_fault(void **state)
     free(btrace2);
 }
 
+/* ---- the file of a packet ring, in memory that is not aligned as a ring is */
+
+static uint64_t ring_time_ns(void *ctx)
+{
+    (void)ctx;
+    return 5000000000;
+}
+
+static uint32_t ring_tid(void *ctx)
+{
+    (void)ctx;
+    return 7;
+}
+
+enum { RING_SLOTS = 8, RING_ROOM = 4096 };
+static _Alignas(128) char ring_memory[RING_ROOM];
+static char ring_file[RING_ROOM + 1];
+
+static void write_ring(void)
+{
+    const struct strobe_atrace_system system = {.boot_ns = ring_time_ns, .tid = ring_tid};
+    struct strobe_packet_ring ring;
+    struct strobe_atrace a;
+    assert_true(strobe_packet_ring_bytes(RING_SLOTS) <= RING_ROOM);
+    strobe_packet_ring_create(ring_memory, RING_SLOTS);
+    assert_int_equal(strobe_packet_ring_open(ring_memory, RING_ROOM, &ring), STROBE_OK);
+    strobe_atrace_begin(&a, &ring, &system, 7, 4000000000, false);
+    strobe_atrace_section(&a, STROBE_ATRACE_ENTER, "method", 6);
+    strobe_atrace_section(&a, STROBE_ATRACE_LEAVE, "method", 6);
+    strobe_atrace_end(&a);
+    memcpy(ring_file + 1, ring_memory, RING_ROOM);
+}
+
+static enum strobe_status read_ring(struct strobe_error *error)
+{
+    struct strobe_rhea_ring_stats stats;
+    struct strobe_calls calls;
+    strobe_calls_open(&calls);
+    enum strobe_status status = strobe_rhea_ring_read(ring_file + 1, RING_ROOM, &calls, &stats, error);
+    if (status == STROBE_OK)
+        assert_int_equal(calls.threads[0].call_count, 2);
+    strobe_calls_close(&calls);
+    return status;
+}
+
+static void the_file_of_a_ring_meets_each_fault(void **state)
+{
+    (void)state;
+    static const struct sweep sweep = {"ring", "alloc", read_ring, NULL};
+    struct strobe_error error;
+    write_ring();
+    sweep_faults(&sweep);
+    fault_arm("alloc", 1); /* the aligned copy: the ring is not read without it */
+    assert_int_equal(read_ring(&error), STROBE_IO);
+    assert_string_equal(fault_disarm(), "aligned_alloc");
+}
+
+static void a_damaged_file_of_a_ring_is_refused_with_what_was_expected(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at, bytes;
+        uint32_t value;
+        enum strobe_status status;
+        const char *text;
+    } damages[] = {
+        {offsetof(struct strobe_packet_head, version), RING_ROOM, 9, STROBE_BAD_VERSION,
+         "a ring of another version, expected 1"},
+        {offsetof(struct strobe_packet_head, capacity), RING_ROOM, 9999, STROBE_TRUNCATED,
+         "a ring's file that is cut off at 4096 bytes, expected more"},
+        {offsetof(struct strobe_packet_head, capacity), RING_ROOM, 0, STROBE_BAD_INPUT,
+         "a ring's file whose head is damaged, expected 1 to 5000000 slots"},
+        {offsetof(struct strobe_packet_head, words), RING_ROOM, 0, STROBE_BAD_INPUT,
+         "a ring to which no capture wrote"}, /* its process id is 0 */
+    };
+    struct strobe_rhea_ring_stats stats;
+    struct strobe_error error;
+    struct strobe_calls calls;
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        write_ring();
+        memcpy(ring_memory + damages[i].at, &damages[i].value, sizeof damages[i].value);
+        strobe_calls_open(&calls);
+        assert_true(strobe_rhea_ring_is(ring_memory, RING_ROOM));
+        assert_int_equal(strobe_rhea_ring_read(ring_memory, damages[i].bytes, &calls, &stats, &error),
+                         damages[i].status);
+        assert_string_equal(error.text, damages[i].text);
+        strobe_calls_close(&calls);
+    }
+    assert_false(strobe_rhea_ring_is("1|TRACE_START", 13));
+}
+
 /* ---- Matrix's stacks. The output is the stack, in memory. */
 
 static const char events[] = "ID@0 I4@10 I5@20 I6@25 O5@30 O4@156 I7@160 OD@1249 end=1249\n";
@@ -326,6 +420,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_import_of_calls_meets_each_fault),
+        cmocka_unit_test(the_file_of_a_ring_meets_each_fault),
+        cmocka_unit_test(a_damaged_file_of_a_ring_is_refused_with_what_was_expected),
         cmocka_unit_test(files_and_stacks_of_matrix_meet_each_fault),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
