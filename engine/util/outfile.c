@@ -108,18 +108,21 @@ static void outfile_write_through(struct strobe_outfile *out, const char *data, 
     }
 }
 
-static void outfile_flush(struct strobe_outfile *out)
+enum strobe_status strobe_outfile_flush(struct strobe_outfile *out)
 {
     outfile_write_through(out, out->buffer, out->used);
     out->used = 0;
+    if (out->status != STROBE_OK)
+        errno = out->error;
+    return out->status;
 }
 
 void strobe_outfile_write(struct strobe_outfile *out, const void *data, size_t bytes)
 {
     if (bytes > BUFFER_BYTES - out->used)
-        outfile_flush(out);
+        strobe_outfile_flush(out);
     if (bytes > BUFFER_BYTES / 2) {
-        outfile_flush(out);
+        strobe_outfile_flush(out);
         outfile_write_through(out, data, bytes);
         return;
     }
@@ -176,7 +179,7 @@ enum strobe_status strobe_outfile_finish(struct strobe_outfile *out, int give_up
     if (out->fd < 0)
         return STROBE_OK;
     if (!give_up)
-        outfile_flush(out);
+        strobe_outfile_flush(out);
     if (close(out->fd) != 0 && errno != EINTR)
         outfile_set_error(out, errno);
     int keep = out->status == STROBE_OK && !give_up;

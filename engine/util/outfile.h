@@ -36,6 +36,10 @@ void strobe_outfile_json(struct strobe_outfile *out, const char *text);
 /* Appends ns as microseconds with three decimals. */
 void strobe_outfile_us(struct strobe_outfile *out, uint64_t ns);
 
+/* Writes the buffered rest to the file, which keeps its temporary name. STROBE_IO with errno: this or an earlier write
+ * failed. */
+enum strobe_status strobe_outfile_flush(struct strobe_outfile *out);
+
 /* Removes the files of this process that still have their temporary names. For the handler of a signal that ends the
  * process. No file may be written afterwards. */
 void strobe_outfile_abandon(void);

@@ -3,8 +3,8 @@
 
 faulty_src   := tests/faults/faulty.c
 sources      += $(faulty_src)
-faulty_calls := malloc calloc realloc mmap mprotect write pwrite fallocate posix_fallocate ftruncate fsync rename link \
-                mkdir read pread fopen fdopen fstat stat mkstemp memfd_create pipe pipe2 fork pthread_create sigaction \
+faulty_calls := malloc calloc realloc aligned_alloc mmap mprotect write pwrite fallocate posix_fallocate ftruncate \
+                fsync rename link mkdir read pread fopen fdopen fstat stat mkstemp memfd_create pipe pipe2 fork pthread_create sigaction \
                 open openat
 faulty_wraps := $(faulty_calls:%=-Wl,--wrap=%)
 
@@ -20,6 +20,13 @@ $B/linked/%.o: %.c $B/flags
 # The contract tests of the Android runtimes start captures under faults.
 $B/contract_art $B/contract_android: $(call obj,linked,$(faulty_src))
 $B/contract_art $B/contract_android: private ldflags += $(faulty_wraps)
+
+# Unit tests that sweep the faults of one operation within the process.
+swept   := $(patsubst %.c,$B/%,$(wildcard tests/unit/faults/test_*.c))
+sweeper := tests/unit/faults/sweep.c
+sources += $(sweeper)
+$(swept): $(call obj,linked,$(faulty_src)) $(call obj,obj,$(sweeper))
+$(swept): private ldflags += $(faulty_wraps)
 
 # What the recording cases record.
 $B/spin: $(call obj,obj,tests/faults/spin.c)

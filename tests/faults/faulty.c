@@ -162,6 +162,7 @@ static void *original(void *_Atomic *cache, const char *name)
 WRAP("alloc", void *, malloc, (size_t a), (a), NULL, ENOMEM)
 WRAP("alloc", void *, calloc, (size_t a, size_t b), (a, b), NULL, ENOMEM)
 WRAP("alloc", void *, realloc, (void *a, size_t b), (a, b), NULL, ENOMEM)
+WRAP("alloc", void *, aligned_alloc, (size_t a, size_t b), (a, b), NULL, ENOMEM)
 #else
 /* ---- memory. dlsym allocates, so these use the C library's own names. */
 

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static enum strobe_status fail_calls(enum strobe_status status, const char *path, const char *what,
                                      struct strobe_error *error)
@@ -64,14 +65,20 @@ enum strobe_status strobe_calls_convert(const struct strobe_calls *calls, const 
     enum strobe_status made = write_calls(calls, &out, &mapping, options, stats);
     bool give_up = made != STROBE_OK;
     stats->bytes = out.bytes + out.used;
-    if (mapped && (status = strobe_outfile_finish(&mapping, give_up)) != STROBE_OK) {
+    /* A log that cannot be written leaves no mapping. */
+    bool unwritten = mapped && !give_up && strobe_outfile_flush(&out) != STROBE_OK;
+    if (mapped && (status = strobe_outfile_finish(&mapping, give_up || unwritten)) != STROBE_OK) {
         fail_calls(status, mapping_path, strerror(errno), error);
         strobe_outfile_finish(&out, 1);
         return status;
     }
     status = strobe_outfile_finish(&out, give_up);
-    if (status != STROBE_OK)
-        return fail_calls(status, out_path, strerror(errno), error);
+    if (status != STROBE_OK) {
+        fail_calls(status, out_path, strerror(errno), error);
+        if (mapped && !unwritten)
+            unlink(mapping_path);
+        return status;
+    }
     return give_up ? fail_calls(made, out_path,
                                 made == STROBE_BAD_INPUT ? "calls are not whole"
                                 : made == STROBE_FULL    ? "more calls than a session holds"

@@ -749,8 +749,7 @@ static void perfetto_start(struct strobe_sink *sink, const struct strobe_reader 
 static enum strobe_status perfetto_finish(struct strobe_sink *sink)
 {
     struct perfetto *w = (struct perfetto *)sink;
-    if (w->packets.buffer)
-        strobe_packets_close(&w->packets);
+    strobe_packets_close(&w->packets);
     w->stats->packets = w->packets.count;
     w->stats->raw_bytes = w->packets.raw_bytes;
     enum strobe_status status = w->failed || w->packets.failed || w->marks.failed ? STROBE_IO : STROBE_OK;

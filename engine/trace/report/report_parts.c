@@ -1,5 +1,6 @@
 #include "engine/trace/report/report_parts.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,13 +99,14 @@ static enum strobe_status take_stacks(struct strobe_report *r, const struct stro
     if (r->options.top && count > r->options.top)
         count = r->options.top;
     r->stacks = calloc(count + 1, sizeof *r->stacks);
-    for (size_t i = 0; r->stacks && i < count; i++) {
+    bool failed = !r->stacks;
+    for (size_t i = 0; !failed && i < count; i++) {
         const char *path = path_of(r, tree, nodes[i].node);
-        r->stacks[r->stack_count++] =
-            (struct strobe_report_stack){path ? path : "", nodes[i].is.bytes, nodes[i].is.count};
+        failed = !path;
+        r->stacks[r->stack_count++] = (struct strobe_report_stack){path, nodes[i].is.bytes, nodes[i].is.count};
     }
     free(nodes);
-    return r->stacks ? STROBE_OK : STROBE_IO;
+    return failed ? STROBE_IO : STROBE_OK;
 }
 
 /* ---- lines */

@@ -667,11 +667,6 @@ enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **o
         free(r);
         return status;
     }
-    if (!r->session.header->ticks_per_second) {
-        set_error(error, "header: expected a clock rate above zero");
-        strobe_reader_close(r);
-        return STROBE_BAD_INPUT;
-    }
     if (!read_whole(r)) {
         errno = ENOMEM;
         strobe_reader_say_status(path, STROBE_IO, error);

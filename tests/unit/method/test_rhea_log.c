@@ -216,6 +216,99 @@ static void unknown_lines_are_counted_and_the_first_is_reported(void **state)
     assert_int_equal(calls.threads[0].call_count, 2);
 }
 
+static void each_malformed_line_is_unknown_and_changes_no_call(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "12",
+        "12.",
+        "12.x 7: B|7|a",
+        "99999999999999999999.0 7: B|7|a",
+        "18446744073.5 7: B|7|a", /* more nanoseconds than 64 bits hold */
+        "1.0123456789 7: B|7|a",  /* a tenth digit */
+        "1.5 x: B|7|a",
+        "1.5 99999999999: B|7|a",
+        "1.5 7 B|7|a",
+        "1.5 7: ",
+        "monotonic_time: x",
+        "1|lower|1.5 7: B|7|a",
+        "1||1.5 7: B|7|a",
+        "1|TYPE 1.5 7: B|7|a",
+        "x|TYPE|1|1.5 7: B|7|a",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "1.5 7: B|7|good\r\n%s\n", lines[i]);
+        read_lines(text);
+        if (read_stats.unknown != 1 || read_stats.first_unknown != 4 || calls.threads[0].call_count != 1)
+            fail_msg("%s: %d unknown lines", lines[i], (int)read_stats.unknown);
+    }
+}
+
+static void only_a_whole_comment_of_losses_is_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        uint64_t lost;
+    } comments[] = {
+        {"# 3 packets lost, 4 messages dropped, 0 cut", 7},
+        {"# 18446744073709551615 packets lost, 4 messages dropped", UINT64_MAX},
+        {"# x packets lost, 4 messages dropped", 0},
+        {"# 3 packets lost; 4 messages dropped", 0},
+        {"# 3 packets lost, x messages dropped", 0},
+        {"# 3 packets lost, 4 messages", 0},
+        {"#3 packets lost, 4 messages dropped", 0},
+    };
+    for (size_t i = 0; i < sizeof comments / sizeof *comments; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "%s\n", comments[i].line);
+        read_lines(text);
+        assert_int_equal(read_stats.unknown, 0);
+        assert_int_equal(read_stats.lost, comments[i].lost);
+    }
+}
+
+static void each_word_for_the_end_ends_the_log(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        uint64_t end_ns;
+    } ends[] = {
+        {"2|TRACE_END|9000000000|7|0|0|0", 9 * S},
+        {"2|TRACE_ABORT|9000000000|7|0|0|0", 9 * S},
+        {"2|TRACE_TIMEOUT|9000000000|7|0|0|0", 9 * S},
+        {"2|TRACE_END|x|7|0|0|0", 3 * S}, /* the last message's time */
+        {"2|TRACE_END|2|7|0|0|0", 3 * S}, /* before the begin */
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "3.0 7: B|7|a\n%s\n4.0 7: B|7|b\n", ends[i].line);
+        read_lines(text);
+        assert_true(read_stats.ended);
+        assert_int_equal(read_stats.after_end, 1);
+        assert_int_equal(calls.end_ns, ends[i].end_ns);
+    }
+}
+
+static void a_start_without_a_time_or_a_process_starts_nothing(void **state)
+{
+    (void)state;
+    static const char *const starts[] = {
+        "1|TRACE_START|x|7|0|0|0\n",
+        "1|TRACE_START|1000\n",
+        "1|TRACE_START|1000|x|0|0|0\n",
+        "1|TRACE_START|1000|0|0|0|0\n",
+        "1|TRACE_START|1000|4294967296|0|0|0\n",
+        "1|TRACE_STARTED|1000|7|0|0|0\n",
+    };
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        assert_int_equal(read_text(starts[i], strlen(starts[i])), STROBE_BAD_INPUT);
+        assert_string_equal(error.text, "no line `ID|TRACE_START|TIME|PID|...` in its 1 lines");
+    }
+}
+
 static void a_last_line_that_may_be_cut_off_is_left_out(void **state)
 {
     (void)state;
@@ -433,6 +526,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seconds_are_printed_also_when_they_are_0),
         cmocka_unit_test(seconds_are_printed_with_64_bits),
+        cmocka_unit_test_teardown(each_malformed_line_is_unknown_and_changes_no_call, close_calls),
+        cmocka_unit_test_teardown(only_a_whole_comment_of_losses_is_one, close_calls),
+        cmocka_unit_test_teardown(each_word_for_the_end_ends_the_log, close_calls),
+        cmocka_unit_test_teardown(a_start_without_a_time_or_a_process_starts_nothing, close_calls),
         cmocka_unit_test(microseconds_are_cut_off_exactly),
         cmocka_unit_test(entries_of_each_kind_have_their_form),
         cmocka_unit_test(a_message_is_one_line_whatever_is_in_it),

@@ -277,6 +277,14 @@ static void a_record_that_no_writer_writes_is_left_out(void **state)
         {.ticks = 1, .count = 4000000000u},
         {.ticks = 1, .duration = UINT64_MAX - 5},
         {.ticks = UINT64_MAX / 2},
+        {.ticks = 1, .kind = STROBE_KIND_WAKE, .cpu_span_ns = 9 + 1},
+        {.ticks = 1, .kind = STROBE_KIND_COUNTER, .cpu_span_ns = STROBE_SERIES_COUNT},
+        {.ticks = 1, .kind = STROBE_KIND_COUNTER, .duration = 1},
+        {.ticks = 1, .kind = STROBE_KIND_COUNTER, .cpu_span_ns = STROBE_SERIES_END_CPU_NS, .duration = 1},
+        {.ticks = 1, .kind = STROBE_KIND_HITCH},
+        {.ticks = 1, .kind = STROBE_KIND_HITCH, .duration = 1, .arg = STROBE_HITCH_COUNT},
+        {.ticks = 1, .kind = STROBE_KIND_ANNOTATION, .cpu_span_ns = STROBE_ANNOTATION_COUNT},
+        {.ticks = 1, .kind = STROBE_KIND_ANNOTATION, .duration = 1},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         begin();
@@ -312,6 +320,11 @@ static void a_file_that_is_no_session_is_refused_with_an_error_text(void **state
     build.session.header->version = STROBE_SESSION_VERSION + 1;
     strobe_build_kill(&build);
     assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_BAD_VERSION);
+    begin();
+    build.session.header->ticks_per_second = 0;
+    strobe_build_kill(&build);
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_BAD_INPUT);
+    assert_string_equal(error.text, "header: expected a Strobe session whose parts fit together");
     begin();
     strobe_build_kill(&build);
     struct stat whole;

@@ -116,6 +116,68 @@ static void set_uid_and_set_gid_are_seen(void **state)
     assert_false(info->flags & STROBE_ELF_SET_UID);
 }
 
+static void names_of_symbols_and_libraries_show_how_a_program_was_built(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source;
+        unsigned flags;
+    } rows[] = {
+        {"int used;", 0},
+        {"void __cyg_profile_func_enter(void) {}", STROBE_ELF_INSTRUMENTED},
+        {"void __asan_init(void) {}", STROBE_ELF_ASAN},
+        {"void __tsan_init(void) {}", STROBE_ELF_TSAN},
+        {"void libasan_init(void) {} void x__asan_init(void) {}", 0}, /* other names with the same end */
+    };
+    const unsigned all = STROBE_ELF_INSTRUMENTED | STROBE_ELF_ASAN | STROBE_ELF_TSAN | STROBE_ELF_SANITIZER_SHARED;
+    struct strobe_elf_info info;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        temp_dir_write("l.c", rows[i].source, strlen(rows[i].source), 0644);
+        temp_dir_run("$CC -shared -fPIC -nostdlib -o l l.c");
+        kind_of(temp_dir_path("l"), &info);
+        assert_int_equal(info.flags & all, rows[i].flags);
+    }
+    temp_dir_run("$CC -shared -fPIC -nostdlib -Wl,-soname,libtsan.so.9 -o l l.c && "
+                 "$CC -shared -fPIC -nostdlib -Wl,--no-as-needed -o m l.c ./l");
+    kind_of(temp_dir_path("m"), &info);
+    assert_int_equal(info.flags & all, STROBE_ELF_SANITIZER_SHARED);
+}
+
+static void a_compressed_symbol_table_is_seen(void **state)
+{
+    (void)state;
+    struct strobe_elf_info info;
+    build("-s");
+    temp_dir_run("echo symbols >table && objcopy --add-section .gnu_debugdata=table p q");
+    assert_int_equal(kind_of(temp_dir_path("q"), &info), STROBE_ELF_DYNAMIC);
+    assert_int_equal(info.flags & (STROBE_ELF_MINI_DEBUG | STROBE_ELF_SYMTAB), STROBE_ELF_MINI_DEBUG);
+}
+
+/* Each kind completes the sentence "it is ...", and no two kinds have one text. */
+static void every_kind_has_a_text_of_its_own(void **state)
+{
+    (void)state;
+    for (int kind = STROBE_ELF_DYNAMIC; kind <= STROBE_ELF_UNREADABLE + 1; kind++)
+        for (int other = STROBE_ELF_DYNAMIC; other < kind; other++)
+            assert_string_not_equal(strobe_elf_kind_text((enum strobe_elf_kind)kind),
+                                    strobe_elf_kind_text((enum strobe_elf_kind)other));
+    assert_string_equal(strobe_elf_kind_text((enum strobe_elf_kind)99), "of unknown kind");
+}
+
+static void a_path_that_leads_nowhere_is_not_found(void **state)
+{
+    (void)state;
+    char name[400];
+    struct strobe_elf_info info;
+    temp_dir_write("file", "x", 1, 0755);
+    temp_dir_run("ln -sf loop loop");
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    assert_int_equal(kind_of(temp_dir_path("file/below"), &info), STROBE_ELF_NOT_FOUND);
+    assert_int_equal(kind_of(temp_dir_path("loop"), &info), STROBE_ELF_NOT_FOUND);
+    assert_int_equal(kind_of(name, &info), STROBE_ELF_NOT_FOUND);
+}
+
 static void a_script_names_its_interpreter_as_the_kernel_reads_it(void **state)
 {
     (void)state;
@@ -194,6 +256,10 @@ static void programs_are_found_along_the_path_as_execvp_does(void **state)
     assert_int_equal(strobe_elf_find("", out, sizeof out), STROBE_NO_ENTRY);
     assert_int_equal(strobe_elf_find(temp_dir_path("plain"), out, sizeof out), STROBE_OK);
     assert_int_equal(strobe_elf_find("./no-such-file", out, sizeof out), STROBE_NO_ENTRY);
+    assert_int_equal(strobe_elf_find("tool", out, 9), STROBE_NO_ENTRY); /* no path fits */
+    unsetenv("PATH");
+    assert_int_equal(strobe_elf_find("sh", out, sizeof out), STROBE_OK);
+    assert_string_equal(out, "/bin/sh");
     setenv("PATH", old, 1);
 }
 
@@ -207,6 +273,10 @@ int main(void)
         cmocka_unit_test(static_programs_are_distinguished_from_dynamic_ones),
         cmocka_unit_test(the_build_id_is_the_one_the_linker_wrote),
         cmocka_unit_test(set_uid_and_set_gid_are_seen),
+        cmocka_unit_test(names_of_symbols_and_libraries_show_how_a_program_was_built),
+        cmocka_unit_test(a_compressed_symbol_table_is_seen),
+        cmocka_unit_test(every_kind_has_a_text_of_its_own),
+        cmocka_unit_test(a_path_that_leads_nowhere_is_not_found),
         cmocka_unit_test(a_script_names_its_interpreter_as_the_kernel_reads_it),
         cmocka_unit_test(each_program_that_cannot_run_has_its_own_error),
         cmocka_unit_test(damaged_programs_get_an_answer),

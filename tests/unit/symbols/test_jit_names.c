@@ -443,6 +443,134 @@ static void a_jitdump_must_be_of_the_process(void **state)
     }
 }
 
+static void a_jitdump_is_found_in_the_folders_of_its_writers(void **state)
+{
+    uint32_t pid = invented_pid();
+    const char *const places[] = {"JITDUMPDIR", "HOME"};
+    struct dump d;
+    char path[4096], home[4096];
+    (void)state;
+    snprintf(home, sizeof home, "%s", getenv("HOME") ? getenv("HOME") : "");
+    temp_dir_run("mkdir -p base/.debug/jit/empty base/.debug/jit/java-jit-1");
+    begin_dump(&d, pid);
+    put_load(&d, 1000, 0x7000, "dumped");
+    snprintf(path, sizeof path, "base/.debug/jit/java-jit-1/jit-%" PRIu32 ".dump", pid);
+    temp_dir_write(path, d.at, d.bytes, 0600);
+    for (int i = 0; i < 2; i++) {
+        begin_now(pid);
+        setenv("HOME", temp_dir_path("nothing"), 1);
+        assert_int_equal(keep_found(), STROBE_NO_ENTRY);
+        setenv(places[i], temp_dir_path("base"), 1);
+        enum strobe_status status = keep_found();
+        unsetenv("JITDUMPDIR");
+        setenv("HOME", home, 1);
+        assert_int_equal(status, STROBE_OK);
+        assert_int_equal(kept.files, 1);
+        expect_leaf(0, "dumped");
+    }
+}
+
+static void the_jitdump_that_the_process_mapped_comes_first(void **state)
+{
+    uint32_t pid = invented_pid();
+    struct dump d;
+    char mapped[256], name[64];
+    (void)state;
+    for (int other = 0; other < 2; other++) {
+        begin_dump(&d, pid);
+        put_load(&d, 1000, 0x7000, other ? "mapped" : "beside");
+        snprintf(name, sizeof name, other ? "there/jit-%" PRIu32 ".dump" : "jit-%" PRIu32 ".dump", pid);
+        temp_dir_run("mkdir -p there");
+        snprintf(mapped, sizeof mapped, "%s", temp_dir_write(name, d.at, d.bytes, 0600));
+    }
+    struct timespec now;
+    begin();
+    clock_gettime(CLOCK_REALTIME, &now);
+    build.session.header->pid = pid;
+    build.session.header->begin.realtime_ns = (uint64_t)now.tv_sec * 1000000000u;
+    strobe_build_image(&build, "no slash", 0x300000, 0x301000);
+    strobe_build_image(&build, mapped, 0x400000, 0x401000);
+    sample(1500, 0x7010);
+    strobe_build_end(&build, 4000);
+    assert_int_equal(keep_found(), STROBE_OK);
+    expect_leaf(0, "mapped");
+}
+
+static void a_session_without_a_process_finds_no_file(void **state)
+{
+    (void)state;
+    begin_now(0);
+    assert_int_equal(keep_found(), STROBE_NO_ENTRY);
+    assert_int_equal(kept.files, 0);
+}
+
+static void expect_refused(const char *name, const char *why)
+{
+    const char *path = temp_dir_path(name), *session = temp_dir_path("session");
+    begin_now(7);
+    enum strobe_status status = strobe_jit_names_add(session, session, 1, &path, 1, &kept);
+    assert_true(status == STROBE_IO || status == STROBE_BAD_INPUT);
+    if (!strstr(kept.unused, name) || !strstr(kept.unused, why))
+        fail_msg("%s: %s", name, kept.unused);
+    expect_leaf(0, "0x7011");
+}
+
+static void a_file_that_cannot_list_code_is_refused_with_the_reason(void **state)
+{
+    struct dump d;
+    (void)state;
+    temp_dir_run("mkdir -p folder && : >large && truncate -s 3G large && ln -sf knot knot");
+    expect_refused("missing", "No such file or directory");
+    expect_refused("folder", "is no regular file");
+    expect_refused("large", "is larger than 2 GB");
+    expect_refused("knot", "is a link");
+    begin_dump(&d, 7);
+    d.at[4] = 9;
+    temp_dir_write("other.dump", d.at, d.bytes, 0600);
+    expect_refused("other.dump", "expected a jitdump file of version 1 in this machine's byte order");
+    begin_dump(&d, 7);
+    memcpy(d.at, "JiTD", 4); /* the other byte order */
+    temp_dir_write("swapped.dump", d.at, d.bytes, 0600);
+    expect_refused("swapped.dump", "expected a jitdump file of version 1 in this machine's byte order");
+    unlink(temp_dir_path("large"));
+}
+
+static void the_first_malformed_place_of_each_form_is_reported(void **state)
+{
+    struct dump d;
+    (void)state;
+    begin_now(7);
+    add_map("7000 40 good\nbad\nworse\n");
+    assert_int_equal(kept.bad, 2);
+    assert_non_null(strstr(kept.first_bad, "map:2"));
+    begin_now(7);
+    begin_dump(&d, 7);
+    put_load(&d, 1000, 0x7000, "good");
+    size_t second = d.bytes;
+    put_load(&d, 1000, 0x7000, "cut");
+    memset(d.at + second + 56, 'x', d.bytes - second - 56); /* a name without its end */
+    add_file("dump", d.at, d.bytes);
+    assert_true(kept.bad >= 1);
+    assert_non_null(strstr(kept.first_bad, "dump: byte "));
+}
+
+static void more_files_than_the_limit_are_refused(void **state)
+{
+    enum { MANY = 17 };
+    const char *paths[MANY], *session;
+    (void)state;
+    begin_now(7);
+    temp_dir_write("map", "7000 40 good\n", 13, 0600);
+    static char path[512];
+    snprintf(path, sizeof path, "%s", temp_dir_path("map"));
+    for (int i = 0; i < MANY; i++)
+        paths[i] = path;
+    session = temp_dir_path("session");
+    assert_int_equal(strobe_jit_names_add(session, session, 1, paths, MANY, &kept), STROBE_FULL);
+    assert_int_equal(strobe_jit_names_add(session, session, 1, paths, MANY - 1, &kept), STROBE_OK);
+    assert_int_equal(kept.files, MANY - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -461,6 +589,12 @@ int main(void)
         cmocka_unit_test(a_link_in_place_of_the_map_is_not_followed),
         cmocka_unit_test(a_map_of_another_user_is_not_used),
         cmocka_unit_test(a_jitdump_must_be_of_the_process),
+        cmocka_unit_test(a_jitdump_is_found_in_the_folders_of_its_writers),
+        cmocka_unit_test(the_jitdump_that_the_process_mapped_comes_first),
+        cmocka_unit_test(a_session_without_a_process_finds_no_file),
+        cmocka_unit_test(a_file_that_cannot_list_code_is_refused_with_the_reason),
+        cmocka_unit_test(the_first_malformed_place_of_each_form_is_reported),
+        cmocka_unit_test(more_files_than_the_limit_are_refused),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -51,10 +51,15 @@ enum strobe_status strobe_rhea_ring_read(const void *file, size_t bytes, struct 
 {
     struct strobe_packet_ring ring;
     size_t room = (bytes + RING_ALIGNED - 1) / RING_ALIGNED * RING_ALIGNED;
-    void *aligned = (uintptr_t)file % RING_ALIGNED ? aligned_alloc(RING_ALIGNED, room) : NULL;
+    bool is_aligned = (uintptr_t)file % RING_ALIGNED == 0;
+    void *aligned = is_aligned ? NULL : aligned_alloc(RING_ALIGNED, room);
+    *stats = (struct strobe_rhea_ring_stats){0};
+    if (!is_aligned && !aligned) {
+        strobe_error_set(error, "not enough memory");
+        return STROBE_IO;
+    }
     if (aligned)
         memcpy(aligned, file, bytes);
-    *stats = (struct strobe_rhea_ring_stats){0};
     enum strobe_status status = strobe_packet_ring_open(aligned ? aligned : (void *)(uintptr_t)file, bytes, &ring);
     if (status == STROBE_OK)
         status = read_packet_ring(&ring, out, stats, error);
