@@ -203,6 +203,8 @@ ifneq ($(findstring coverage,$(CFLAGS)),)
 $(foreach flavour,obj sim pic linked,$B/$(flavour)/tests/%.o): private shared := -fno-profile-arcs -fno-test-coverage
 # Branches are merged by their place in a line, which depends on the level.
 explore_flags += -O0
+# With -O0 a fake runtime has more native frames for each managed one than an engine's stack takes.
+$B/fake/%.o: private shared := -O1
 endif
 
 # SHARD=I/N divides the stages and their parts by measured time (ci/shards).
