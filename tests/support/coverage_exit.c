@@ -1,12 +1,14 @@
-/* Writes the counters of a build with coverage when a process ends by _exit. Linked into each program and library of
- * that build, which then call __wrap__exit instead (-Wl,--wrap=_exit in ci/lanes.mk). Counters belong to a program or a
- * library, so the function writes those of all libraries that are loaded.
+/* Writes the counters of a build with coverage when a process ends by _exit or goes on as another program. Linked into
+ * each program and library of that build, which then call __wrap__exit and __wrap_dlsym instead (-Wl,--wrap in
+ * ci/lanes.mk). Counters belong to a program or a library, so __wrap__exit writes those of all libraries that are
+ * loaded.
  *
- * The C library ends counters only at exit(). Those of a process that a signal ends are lost. */
+ * The C library writes counters only at exit(). Those of a process that a signal ends are lost. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MODULES_MAX = 64, NAME_BYTES = 256 };
 
@@ -16,6 +18,9 @@ struct module_names {
 };
 
 void __gcov_dump(void);
+void __gcov_reset(void);
+void *__real_dlsym(void *handle, const char *name);
+__attribute__((visibility("hidden"))) void *__wrap_dlsym(void *handle, const char *name);
 _Noreturn void __real__exit(int status);
 __attribute__((visibility("hidden"))) _Noreturn void __wrap__exit(int status);
 __attribute__((visibility("default"))) void strobe_coverage_write(void);
@@ -61,4 +66,63 @@ void __wrap__exit(int status)
         strobe_coverage_write();
     }
     __real__exit(status);
+}
+
+/* ---- functions that the preloaded library finds by name ---- */
+
+typedef int execute(const void *what, char *const argv[], char *const envp[]);
+typedef int execute_open(int fd, char *const argv[], char *const envp[]);
+static execute *real_execve, *real_execvpe;
+static execute_open *real_fexecve;
+static void (*real_exit)(int);
+
+/* The counters begin at 0 again: after a vfork they are those of the parent, which goes on. */
+static void write_before_exec(void)
+{
+    __gcov_dump();
+    __gcov_reset();
+}
+
+static int write_and_execve(const void *path, char *const argv[], char *const envp[])
+{
+    write_before_exec();
+    return real_execve(path, argv, envp);
+}
+
+static int write_and_execvpe(const void *file, char *const argv[], char *const envp[])
+{
+    write_before_exec();
+    return real_execvpe(file, argv, envp);
+}
+
+static int write_and_fexecve(int fd, char *const argv[], char *const envp[])
+{
+    write_before_exec();
+    return real_fexecve(fd, argv, envp);
+}
+
+static void write_and_exit(int status)
+{
+    write_before_exec();
+    real_exit(status);
+}
+
+void *__wrap_dlsym(void *handle, const char *name)
+{
+    const struct {
+        const char *name;
+        void *real, *instead;
+    } ends[] = {
+        {"execve", &real_execve, (void *)write_and_execve},
+        {"execvpe", &real_execvpe, (void *)write_and_execvpe},
+        {"fexecve", &real_fexecve, (void *)write_and_fexecve},
+        {"_exit", &real_exit, (void *)write_and_exit},
+    };
+    void *found = __real_dlsym(handle, name);
+    for (size_t i = 0; found && handle == RTLD_NEXT && i < sizeof ends / sizeof *ends; i++)
+        if (!strcmp(name, ends[i].name)) {
+            memcpy(ends[i].real, &found, sizeof found);
+            return ends[i].instead;
+        }
+    return found;
 }
