@@ -192,7 +192,7 @@ $(explored_fuzz): $B/tests/fuzz/core/%: $B/explore/%.o $B/sim/tests/fuzz/support
 coverage_exit := tests/support/coverage_exit.c
 sources       += $(coverage_exit)
 coverage coverage-build: private export CFLAGS  := -O0 -g --coverage -fprofile-update=atomic
-coverage coverage-build: private export LDFLAGS := --coverage -Wl,--wrap=_exit,--wrap=dlsym \
+coverage coverage-build: private export LDFLAGS := --coverage -Wl,--wrap=_exit,--wrap=abort,--wrap=dlsym \
                                                    $(abspath $B-coverage)/coverage_exit.o
 coverage: coverage-build ## what tests run of engine and lab; the report is out/coverage/index.html
 	@ci/coverage $B-coverage out/coverage $(SUITES)

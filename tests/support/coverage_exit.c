@@ -1,9 +1,9 @@
-/* Writes the counters of a build with coverage when a process ends by _exit or goes on as another program. Linked into
- * each program and library of that build, which then call __wrap__exit and __wrap_dlsym instead (-Wl,--wrap in
- * ci/lanes.mk). Counters belong to a program or a library, so __wrap__exit writes those of all libraries that are
- * loaded.
+/* Writes the counters of a build with coverage when a process ends by _exit or abort, or goes on as another program.
+ * Linked into each program and library of that build, which then call __wrap__exit, __wrap_abort and __wrap_dlsym
+ * instead (-Wl,--wrap in ci/lanes.mk). Counters belong to a program or a library, so the first two write those of all
+ * libraries that are loaded.
  *
- * The C library writes counters only at exit(). Those of a process that a signal ends are lost. */
+ * The compiler's own function writes counters at exit(). Those of a process that a signal ends are lost. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
@@ -22,6 +22,8 @@ void __gcov_reset(void);
 void *__real_dlsym(void *handle, const char *name);
 __attribute__((visibility("hidden"))) void *__wrap_dlsym(void *handle, const char *name);
 _Noreturn void __real__exit(int status);
+_Noreturn void __real_abort(void);
+__attribute__((visibility("hidden"))) _Noreturn void __wrap_abort(void);
 __attribute__((visibility("hidden"))) _Noreturn void __wrap__exit(int status);
 __attribute__((visibility("default"))) void strobe_coverage_write(void);
 
@@ -34,7 +36,7 @@ void strobe_coverage_write(void)
 static __attribute__((destructor)) void end_faults(void)
 {
     void (*fault_end)(void);
-    *(void **)&fault_end = dlsym(RTLD_DEFAULT, "fault_end");
+    *(void **)&fault_end = __real_dlsym(RTLD_DEFAULT, "fault_end");
     if (fault_end)
         fault_end();
 }
@@ -48,24 +50,35 @@ static int note_module(struct dl_phdr_info *info, size_t bytes, void *names_of)
     return 0;
 }
 
-void __wrap__exit(int status)
+static void write_all_counters(void)
 {
     static atomic_flag begun = ATOMIC_FLAG_INIT;
     static struct module_names names;
-    if (!atomic_flag_test_and_set(&begun)) {
-        end_faults();
-        dl_iterate_phdr(note_module, &names);
-        for (int i = 0; i < names.count; i++) {
-            void *module = dlopen(names.name[i], RTLD_NOLOAD | RTLD_LAZY);
-            void (*write_counters)(void) = NULL;
-            if (module)
-                *(void **)&write_counters = dlsym(module, "strobe_coverage_write");
-            if (write_counters && write_counters != strobe_coverage_write)
-                write_counters();
-        }
-        strobe_coverage_write();
+    if (atomic_flag_test_and_set(&begun))
+        return;
+    end_faults();
+    dl_iterate_phdr(note_module, &names);
+    for (int i = 0; i < names.count; i++) {
+        void *module = dlopen(names.name[i], RTLD_NOLOAD | RTLD_LAZY);
+        void (*write_counters)(void) = NULL;
+        if (module)
+            *(void **)&write_counters = __real_dlsym(module, "strobe_coverage_write");
+        if (write_counters && write_counters != strobe_coverage_write)
+            write_counters();
     }
+    strobe_coverage_write();
+}
+
+void __wrap__exit(int status)
+{
+    write_all_counters();
     __real__exit(status);
+}
+
+void __wrap_abort(void)
+{
+    write_all_counters();
+    __real_abort();
 }
 
 /* ---- functions that the preloaded library finds by name ---- */
