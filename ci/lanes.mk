@@ -187,10 +187,26 @@ $(explored_fuzz): $B/tests/fuzz/core/%: $B/explore/%.o $B/sim/tests/fuzz/support
 
 # ---- coverage
 
-coverage: | deps-coverage ## tests with coverage; the report is out/coverage/index.html
-	+@$(MAKE) --no-print-directory B=$B-coverage CFLAGS='-O0 -g --coverage -fprofile-update=atomic' \
-	    LDFLAGS=--coverage tests
-	@ci/coverage $B-coverage out/coverage
+# Counters are atomic, because threads share them. The suites build some programs, so they get these flags too. Tests'
+# own code is not counted. `stress` is omitted: the explorer plays its programs.
+coverage_exit := tests/support/coverage_exit.c
+sources       += $(coverage_exit)
+coverage coverage-build: private export CFLAGS  := -O0 -g --coverage -fprofile-update=atomic
+coverage coverage-build: private export LDFLAGS := --coverage -Wl,--wrap=_exit,--wrap=abort,--wrap=dlsym \
+                                                   $(abspath $B-coverage)/coverage_exit.o
+coverage: coverage-build ## what tests run of engine and lab; the report is out/coverage/index.html
+	@ci/coverage $B-coverage out/coverage $(SUITES)
+coverage-build: | deps-coverage deps-test
+	@mkdir -p $B-coverage
+	@$(CC) -O1 -D_GNU_SOURCE -fPIC -c -o $B-coverage/coverage_exit.o $(coverage_exit)
+	+@$(MAKE) --no-print-directory B=$B-coverage STRESS=no tests fuzzers $B-coverage/contract_art
+ifneq ($(findstring coverage,$(CFLAGS)),)
+$(foreach flavour,obj sim pic linked,$B/$(flavour)/tests/%.o): private shared := -fno-profile-arcs -fno-test-coverage
+# Branches are merged by their place in a line, which depends on the level.
+explore_flags += -O0
+# With -O0 a fake runtime has more native frames for each managed one than an engine's stack takes.
+$B/fake/%.o: private shared := -O1
+endif
 
 # SHARD=I/N divides the stages and their parts by measured time (ci/shards).
 nightly: ## runs all nightly stages of .ci/run: tests, lanes and measurements (hours); SHARD=I/N: a shard of them
@@ -202,6 +218,6 @@ nightly-times: ## takes the times that nightly runs measured, TIMES (out/ci/time
 deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-aar deps-darwin: | deps-unit
 	@ci/deps $(@:deps-%=%)
 
-.PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage nightly \
-        nightly-times swarm mutants mutants-changed mutants-random \
+.PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage \
+        coverage-build nightly nightly-times swarm mutants mutants-changed mutants-random \
         deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-aar deps-darwin

@@ -6,8 +6,10 @@
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/window.h"
 #include "tests/contract_art/support/workload.h"
+#include "tests/faults/faulty.h"
 #include "tests/support/temporary.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -420,6 +422,140 @@ static void of_more_captures_than_the_ring_holds_the_newest_are_left(struct cont
     end_guest();
 }
 
+/* ---- starts that are refused ---- */
+
+static bool session_with_period(struct contract *c, uint64_t period_ns, char path[TEMPORARY_BYTES])
+{
+    struct strobe_config config;
+    struct strobe_session s;
+    strobe_config_default(&config);
+    config.async_interval_ns = period_ns;
+    temporary_path(path, "contract_netease.%d", (int)getpid());
+    if (!CHECK(c, strobe_session_create(path, &config, NULL, 1, &s) == STROBE_OK, "%s", path))
+        return false;
+    strobe_session_unmap(&s);
+    return true;
+}
+
+static void refuse_start(struct contract *c, const struct strobe_netease_options *o, enum strobe_status expected,
+                         const char *text)
+{
+    struct strobe_error error = {""};
+    enum strobe_status status = strobe_netease_start(c->art.vm, o, &error);
+    CHECK(c, status == expected && strstr(error.text, text), "%s: %s, not %s", strobe_status_text(status), error.text,
+          text);
+    CHECK(c, strobe_netease_stop(NULL) == STROBE_NO_ENTRY && !strobe_netease_running(), "a capture runs: %s", text);
+}
+
+struct unattached {
+    struct contract *c;
+    const struct strobe_netease_options *options;
+};
+
+static void *start_unattached(void *unattached)
+{
+    struct unattached *u = unattached;
+    refuse_start(u->c, u->options, STROBE_UNSUPPORTED, "not attached");
+    return NULL;
+}
+
+static void a_start_that_cannot_capture_says_why_and_the_next_one_begins(struct contract *c)
+{
+    static const uint32_t tids[STROBE_NETEASE_THREADS + 1];
+    char path[TEMPORARY_BYTES], missing[TEMPORARY_BYTES + 8];
+    pthread_t thread;
+    if (!session_with_period(c, 0, path))
+        return;
+    struct strobe_netease_options o = {.library = c->art.library_name, .api = c->art.api, .session_path = path};
+    refuse_start(c, &o, STROBE_BAD_INPUT, "no period");
+    unlink(path);
+    if (!session_with_period(c, 1000000, path))
+        return;
+    o.tids = tids;
+    o.tid_count = STROBE_NETEASE_THREADS + 1;
+    refuse_start(c, &o, STROBE_BAD_INPUT, "more threads");
+    o.tids = NULL;
+    o.capacity = UINT32_MAX;
+    refuse_start(c, &o, STROBE_IO, "memory for the ring");
+    o.capacity = 0;
+    o.library = "libnowhere.so";
+    refuse_start(c, &o, STROBE_NO_ENTRY, "libnowhere.so");
+    o.library = c->art.library_name;
+    snprintf(missing, sizeof missing, "%s.missing", path);
+    o.session_path = missing;
+    refuse_start(c, &o, STROBE_IO, missing);
+    o.session_path = path;
+    pthread_create(&thread, NULL, start_unattached, &(struct unattached){c, &o});
+    pthread_join(thread, NULL);
+    struct strobe_error error = {""};
+    if (CHECK(c, strobe_netease_start(c->art.vm, &o, &error) == STROBE_OK, "%s", error.text))
+        CHECK(c, strobe_netease_stop(NULL) == STROBE_OK, "stop");
+    unlink(path);
+}
+
+/* The n-th call of a kind fails, for every n until a start meets no fault. */
+static void a_start_that_meets_a_fault_ends_its_threads_or_begins_a_capture(struct contract *c)
+{
+    char path[TEMPORARY_BYTES];
+    for (uint32_t i = 0; fault_kinds[i]; i++) {
+        const char *fault = "";
+        for (uint64_t n = 1; fault && n < 1000 && !c->failures; n++) {
+            struct strobe_error error = {""};
+            if (!session_with_period(c, 1000000, path))
+                return;
+            struct strobe_netease_options o = {.library = c->art.library_name, .api = c->art.api, .session_path = path};
+            fault_arm(fault_kinds[i], n);
+            enum strobe_status status = strobe_netease_start(c->art.vm, &o, &error);
+            fault = fault_disarm();
+            if (status == STROBE_OK)
+                CHECK(c, strobe_netease_stop(NULL) == STROBE_OK, "%s %d: stop", fault_kinds[i], (int)n);
+            else
+                CHECK(c, fault && error.text[0] && !strobe_netease_running(), "%s %d (%s): %s: %s", fault_kinds[i],
+                      (int)n, fault ? fault : "none", strobe_status_text(status), error.text);
+            unlink(path);
+        }
+        CHECK(c, !fault, "%s: no start without a fault", fault_kinds[i]);
+    }
+}
+
+/* A session without room keeps what fits, and counts the rest. */
+static void a_session_that_is_full_counts_what_it_leaves_out(struct contract *c)
+{
+    struct strobe_config config;
+    struct strobe_session s;
+    struct strobe_netease_result result;
+    struct hand *h = hand_new(c, 2048);
+    uint64_t number, frames[2] = {workload_static(c->art.env, "Main", "deep", "(I)V"), 0};
+    char path[TEMPORARY_BYTES];
+    frames[1] = frames[0];
+    strobe_config_default(&config);
+    config.ring_slots = 64;
+    config.ring_subs = 1;
+    config.ring_mode = STROBE_KEEP_OLDEST;
+    config.threads_max = 2;
+    temporary_path(path, "contract_netease.%d", (int)getpid());
+    if (!CHECK(c, strobe_session_create(path, &config, NULL, 1, &s) == STROBE_OK, "%s", path))
+        return;
+    for (uint32_t i = 0; i < 300; i++) {
+        struct strobe_netease_capture capture = {.ticks = 1 + i, .tid = i < 3 ? 100 + i : 101};
+        strobe_netease_ring_put(&h->ring, &capture, frames, i == 5 ? 0 : 2, &number);
+    }
+    strobe_netease_fill_session(&s, &h->sampler, &result);
+    uint64_t sampled = 0, dropped = 0, failed = 0;
+    for (uint32_t i = 0; i < strobe_session_thread_count(&s); i++) {
+        struct strobe_account *a = &s.threads[i].account[STROBE_KIND_ASYNC];
+        sampled += strobe_load_relaxed(&a->sampled);
+        dropped += strobe_load_relaxed(&a->dropped);
+        failed += strobe_load_relaxed(&a->unwind_failed);
+    }
+    uint64_t untracked = strobe_load_relaxed(&s.header->events_untracked);
+    CHECK(c, untracked == 1 && failed == 1 && sampled == 64 && sampled + dropped == 298,
+          "%d of a third thread, %d empty, %d sampled, %d dropped", (int)untracked, (int)failed, (int)sampled,
+          (int)dropped);
+    strobe_session_unmap(&s);
+    unlink(path);
+}
+
 const struct contract_case contract_cases_netease[] = {
     {"captures_are_kept_newest_first_and_the_overwritten_are_counted",
      captures_are_kept_newest_first_and_the_overwritten_are_counted, 0},
@@ -436,5 +572,10 @@ const struct contract_case contract_cases_netease[] = {
      threads_are_captured_in_their_period_and_named_at_the_end, 0},
     {"of_more_captures_than_the_ring_holds_the_newest_are_left",
      of_more_captures_than_the_ring_holds_the_newest_are_left, 0},
+    {"a_start_that_cannot_capture_says_why_and_the_next_one_begins",
+     a_start_that_cannot_capture_says_why_and_the_next_one_begins, 0},
+    {"a_start_that_meets_a_fault_ends_its_threads_or_begins_a_capture",
+     a_start_that_meets_a_fault_ends_its_threads_or_begins_a_capture, CONTRACT_FAKE},
+    {"a_session_that_is_full_counts_what_it_leaves_out", a_session_that_is_full_counts_what_it_leaves_out, 0},
     {0},
 };

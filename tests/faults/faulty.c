@@ -92,6 +92,13 @@ __attribute__((constructor)) static void read_settings(void)
     kind = getenv("FAULT_KIND");
 }
 
+/* Ends the faults. A build with coverage writes its counters afterwards (tests/support/coverage_exit.c). */
+void fault_end(void);
+void fault_end(void)
+{
+    kind = NULL;
+}
+
 static bool is_in_image(uintptr_t address)
 {
     _Atomic uintptr_t *known = &callers[address / 4 % CALLERS];

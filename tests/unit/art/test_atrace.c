@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,7 +40,18 @@ static const char app_source[] =
     "int app_fdatasync(int fd) { return fdatasync(fd); }\n"
     "void app_sync(void) { sync(); }\n"
     "long __read_chk(int, void *, unsigned long, unsigned long);\n"
-    "long app_read_chk(int fd, void *b, unsigned long n) { return __read_chk(fd, b, n, n); }\n";
+    "long app_read_chk(int fd, void *b, unsigned long n) { return __read_chk(fd, b, n, n); }\n"
+    "long pread64(int, void *, unsigned long, long), pwrite64(int, const void *, unsigned long, long);\n"
+    "long __pread_chk(int, void *, unsigned long, long, unsigned long);\n"
+    "long __pread64_chk(int, void *, unsigned long, long, unsigned long);\n"
+    "int open64(const char *, int, ...), __open_2(const char *, int), __open64_2(const char *, int);\n"
+    "long app_pread64(int fd, void *b, unsigned long n, long at) { return pread64(fd, b, n, at); }\n"
+    "long app_pwrite64(int fd, const void *b, unsigned long n, long at) { return pwrite64(fd, b, n, at); }\n"
+    "long app_pread_chk(int fd, void *b, unsigned long n, long at) { return __pread_chk(fd, b, n, at, n); }\n"
+    "long app_pread64_chk(int fd, void *b, unsigned long n, long at) { return __pread64_chk(fd, b, n, at, n); }\n"
+    "int app_open64(const char *p, int flags, int mode) { return open64(p, flags, mode); }\n"
+    "int app_open_2(const char *p, int flags) { return __open_2(p, flags); }\n"
+    "int app_open64_2(const char *p, int flags) { return __open64_2(p, flags); }\n";
 
 static struct app {
     void *cutils, *library;
@@ -517,6 +529,40 @@ static void files_are_reported_by_name_with_size_and_offset(void **state)
             "+E|%d", expected_label("+B|%%d|fdatasync:%s", path), "+E|%d");
 }
 
+/* The forms of a call that programs with 64-bit offsets and fortified programs make. */
+static void every_form_of_a_file_call_is_reported_alike(void **state)
+{
+    const char *path = temp_dir_write("data", block, sizeof block, 0600);
+    const char *const reads[] = {"app_pread64", "app_pread_chk", "app_pread64_chk"};
+    char opened[700], read_label[700];
+    int fd, (*opener)(const char *, int, int), (*checked_opener)(const char *, int);
+    long (*positioned)(int, void *, unsigned long, long);
+    (void)state;
+    load(26, false);
+    snprintf(opened, sizeof opened, "+B|%%d|open:%s", path);
+    start(&(struct strobe_rhea_options){.io = true});
+    FIND(app.library, opener, "app_open64");
+    assert_true((fd = opener(path, O_RDWR, 0)) >= 0);
+    for (size_t i = 0; i < 2; i++) {
+        FIND(app.library, checked_opener, i ? "app_open64_2" : "app_open_2");
+        int other = checked_opener(path, O_RDWR);
+        assert_true(other >= 0);
+        close(other);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        FIND(app.library, positioned, reads[i]);
+        assert_int_equal(positioned(fd, block, 1024, 100), 1024);
+    }
+    FIND(app.library, positioned, "app_pwrite64");
+    assert_int_equal(positioned(fd, block, 1024, 512), 1024);
+    app.sync();
+    strobe_rhea_stop();
+    close(fd);
+    snprintf(read_label, sizeof read_label, "%s", expected_label("+B|%%d|read:%s,size:1024,offset:100", path));
+    MUST_BE(opened, "+E|%d", opened, "+E|%d", opened, "+E|%d", read_label, "+E|%d", read_label, "+E|%d", read_label,
+            "+E|%d", expected_label("+B|%%d|write:%s,size:1024,offset:512", path), "+E|%d", "+B|%d|io:sync", "+E|%d");
+}
+
 static void reads_and_writes_below_the_least_size_are_not_reported(void **state)
 {
     const char *path = temp_dir_write("data", block, sizeof block, 0600);
@@ -638,6 +684,52 @@ static void a_missing_library_or_function_is_reported_and_nothing_is_changed(voi
     assert_int_equal(strobe_rhea_start(&(struct strobe_rhea_options){.cutils = app.path}, &error), STROBE_EXISTS);
 }
 
+static void a_ring_without_room_leaves_no_file(void **state)
+{
+    const char *path = temp_dir_path("no-room.ring");
+    struct strobe_rhea_options o = {.ring_path = path};
+    struct strobe_error error = {""};
+    struct rlimit least = {4096, RLIM_INFINITY}, most;
+    (void)state;
+    load(26, false);
+    o.cutils = app.path;
+    o.slots = 10000;
+    getrlimit(RLIMIT_FSIZE, &most);
+    least.rlim_max = most.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &least), 0);
+    enum strobe_status status = strobe_rhea_start(&o, &error);
+    setrlimit(RLIMIT_FSIZE, &most);
+    assert_int_equal(status, STROBE_IO);
+    assert_non_null(strstr(error.text, "no room for the ring"));
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(*app.marker, -1);
+    start(&o);
+}
+
+static void a_log_that_cannot_be_written_is_an_error(void **state)
+{
+    struct strobe_rhea_log_stats stats;
+    char name[512];
+    int full = open("/dev/full", O_WRONLY);
+    (void)state;
+    assert_int_equal(strobe_rhea_dump(full, 6, &stats), STROBE_NO_ENTRY);
+    load(26, false);
+    start(&(struct strobe_rhea_options){0});
+    app.begin("short");
+    strobe_rhea_stop();
+    assert_int_equal(strobe_rhea_dump(full, 6, &stats), STROBE_IO);
+    start(&(struct strobe_rhea_options){0});
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    for (int i = 0; i < 40; i++)
+        app.begin(name);
+    strobe_rhea_stop();
+    assert_int_equal(strobe_rhea_dump(full, 6, &stats), STROBE_IO);
+    assert_int_equal(strobe_rhea_dump(-1, 6, &stats), STROBE_IO);
+    close(full);
+}
+
 static void a_ring_file_of_a_killed_process_gives_its_log(void **state)
 {
     const char *path = temp_dir_path("killed.ring");
@@ -697,12 +789,15 @@ int main(void)
         cmocka_unit_test_teardown(all_threads_are_distinguished_by_their_ids, unload),
         cmocka_unit_test_teardown(a_forked_child_writes_nothing_to_its_parents_ring, unload),
         cmocka_unit_test_teardown(files_are_reported_by_name_with_size_and_offset, unload),
+        cmocka_unit_test_teardown(every_form_of_a_file_call_is_reported_alike, unload),
         cmocka_unit_test_teardown(reads_and_writes_below_the_least_size_are_not_reported, unload),
         cmocka_unit_test_teardown(calls_fail_as_they_would_and_leave_errno, unload),
         cmocka_unit_test_teardown(a_call_that_succeeds_leaves_errno_as_it_was, unload),
         cmocka_unit_test(labels_keep_size_and_offset_when_the_path_is_too_long),
         cmocka_unit_test_teardown(libraries_loaded_later_are_hooked_at_the_next_scan, unload),
         cmocka_unit_test_teardown(a_missing_library_or_function_is_reported_and_nothing_is_changed, unload),
+        cmocka_unit_test_teardown(a_ring_without_room_leaves_no_file, unload),
+        cmocka_unit_test_teardown(a_log_that_cannot_be_written_is_an_error, unload),
         cmocka_unit_test_teardown(a_ring_file_of_a_killed_process_gives_its_log, unload),
     };
     return cmocka_run_group_tests(tests, open_temp_dir, temp_dir_close);

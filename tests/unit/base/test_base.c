@@ -1,4 +1,5 @@
 /* Basic functions that the rest uses: varints, mixing, status texts. */
+#include "engine/base/error.h"
 #include "engine/base/mix.h"
 #include "engine/base/status.h"
 #include "engine/base/varint.h"
@@ -95,6 +96,37 @@ static void every_status_has_its_own_text(void **state)
     assert_string_equal(strobe_status_text((enum strobe_status)(STROBE_WOULD_BLOCK + 1)), "unknown status");
 }
 
+static void two_texts_of_an_error_have_a_colon_between_and_one_stands_alone(void **state)
+{
+    static const char *const joined[][3] = {{"a", "b", "a: b"}, {"a", "", "a"}, {"", "b", "b"}, {"", "", ""}};
+    struct strobe_error error = {"before"};
+    (void)state;
+    for (size_t i = 0; i < sizeof joined / sizeof *joined; i++) {
+        strobe_error_join(&error, joined[i][0], joined[i][1]);
+        assert_string_equal(error.text, joined[i][2]);
+        assert_int_equal(strobe_error_is_set(&error), joined[i][2][0] != 0);
+    }
+    assert_false(strobe_error_is_set(NULL));
+    strobe_error_join(NULL, "a", "b");
+    strobe_error_clear(NULL);
+}
+
+static void the_text_of_an_error_is_cut_to_what_fits(void **state)
+{
+    struct strobe_error error;
+    char full[sizeof error.text + 1], copy[8];
+    (void)state;
+    memset(full, 'x', sizeof full - 1);
+    full[sizeof full - 1] = '\0';
+    strobe_error_join(&error, full, "lost");
+    assert_int_equal(strlen(error.text), sizeof error.text - 1);
+    strobe_error_copy(&error, copy, sizeof copy);
+    assert_string_equal(copy, "xxxxxxx");
+    strobe_error_join(&error, "short", "");
+    strobe_error_copy(&error, copy, sizeof copy);
+    assert_string_equal(copy, "short");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -104,6 +136,8 @@ int main(void)
         cmocka_unit_test(the_mix_matches_published_splitmix64),
         cmocka_unit_test(one_input_bit_moves_half_of_the_pair_mix),
         cmocka_unit_test(every_status_has_its_own_text),
+        cmocka_unit_test(two_texts_of_an_error_have_a_colon_between_and_one_stands_alone),
+        cmocka_unit_test(the_text_of_an_error_is_cut_to_what_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 enum { WORDS = 1200, BASE = 0x400000 };
 static uint32_t code[WORDS];
 static uint32_t reads;
+static size_t read_most; /* the longest read that succeeds whole */
 
 /* Instructions, as clang writes them. */
 enum {
@@ -48,6 +49,7 @@ enum {
     LDR_SLOT = 0xf9400808,  /* ldr x8, [x0, #16] */
     LEND = 0xaa1e03ef,      /* mov x15, x30 */
     GIVE_BACK = 0xaa0f03fe, /* mov x30, x15 */
+    ADD_SP_X8 = 0x8b2863ff, /* add sp, sp, x8: sp is unknown from here */
 };
 
 static uint32_t b(int words)
@@ -75,6 +77,7 @@ static enum strobe_status read_code(void *ctx, uint64_t address, void *out, size
     if (address < BASE || address >= BASE + sizeof code)
         return STROBE_UNREADABLE;
     *copied = bytes < BASE + sizeof code - address ? bytes : (size_t)(BASE + sizeof code - address);
+    *copied = *copied < read_most ? *copied : read_most;
     memcpy(out, (const char *)code + (address - BASE), *copied);
     return STROBE_OK;
 }
@@ -90,6 +93,7 @@ static int start(void **state)
     (void)state;
     for (size_t i = 0; i < WORDS; i++)
         code[i] = BRK;
+    read_most = sizeof code;
     query = (struct strobe_frame_query){.fp = FP, .sp = SP, .lr = BASE + 4};
     return 0;
 }
@@ -249,6 +253,153 @@ static void a_call_that_does_not_return_is_not_followed_into_the_next_function(v
     assert_int_equal(ask(1, bl(40), STP_PUSH, MOV_FP, RET), STROBE_FRAME_UNKNOWN);
 }
 
+static void every_way_to_move_the_stack_pointer_is_followed(void **state)
+{
+    static const struct {
+        uint32_t instruction;
+        int64_t sp_after; /* 0: unknown */
+    } moves[] = {
+        {ADD_SP, SP + 32},     {SUB_SP, SP - 32},       {SP_OF_FP, FP - 16},
+        {LDR_LOCAL, SP},       {0x914007ff, SP + 4096}, /* add sp, sp, #1, lsl #12 */
+        {0xa9bf4ff4, SP - 16},                          /* stp x20, x19, [sp, #-16]! */
+        {0xa8c14ff4, SP + 16},                          /* ldp x20, x19, [sp], #16 */
+        {0x28c14ff4, SP + 8},                           /* ldp w20, w19, [sp], #8 */
+        {0x6cc123e9, SP + 16},                          /* ldp d9, d8, [sp], #16 */
+        {0xacc103e1, SP + 32},                          /* ldp q1, q0, [sp], #32 */
+        {STP_OTHERS, SP},      {0xf81f0fe8, SP - 16},   /* str x8, [sp, #-16]! */
+        {0xf84107e8, SP + 16},                          /* ldr x8, [sp], #16 */
+        {ADD_SP_X8, 0},        {0xcb2863ff, 0},         /* sub sp, sp, x8 */
+        {0x927ced1f, 0},                                /* and sp, x8, #-16 */
+        {0x9100411f, 0},                                /* add sp, x8, #16 */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
+        assert_in_link(0, moves[i].instruction, RET);
+        assert_int_equal(answer.sp_after, moves[i].sp_after);
+    }
+    assert_in_link(0, ADD_SP_X8, ADD_SP, 0xf84107e8, RET);
+    assert_int_equal(answer.sp_after, 0);
+}
+
+/* Without the stack pointer, the place of a saved return address is unknown. */
+static void a_slot_relative_to_an_unknown_stack_pointer_is_not_guessed(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(0, ADD_SP_X8, LDR_LR_AT, RET), STROBE_FRAME_UNKNOWN);
+    assert_int_equal(ask(0, ADD_SP_X8, LDP, RET), STROBE_FRAME_KEPT);
+    assert_int_equal(ask(0, ADD_SP_X8, BLR, NOP, LDR_LR_AT, RET), STROBE_FRAME_KEPT);
+    query.called = true;
+    assert_int_equal(ask(1, BLR, ADD_SP_X8, ADD_FP), STROBE_FRAME_UNKNOWN);
+}
+
+static void a_frame_pointer_set_after_a_call_belongs_to_the_pushed_record(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(0, BLR, NOP, ADD_FP), STROBE_FRAME_KEPT);
+    assert_int_equal(ask(0, BLR, NOP, BLR, NOP, ADD_FP), STROBE_FRAME_KEPT);
+    query.lr = BASE + 4 * (AT + 1); /* of the call at AT, so the function's own return address is on the stack only */
+    assert_int_equal(ask(1, bl(40), NOP, ADD_FP), STROBE_FRAME_SAVED);
+    assert_int_equal(answer.slot, SP + 16 + 8);
+    query.called = true;
+    assert_int_equal(ask(1, bl(40), NOP, ADD_FP), STROBE_FRAME_SAVED);
+    assert_int_equal(answer.slot, SP + 16 + 8);
+}
+
+/* Outlined code sets the frame pointer only when its straight code, over at most one jump, comes to that. */
+static void outlined_code_that_does_not_set_the_frame_pointer_is_an_ordinary_call(void **state)
+{
+    const uint32_t others[] = {STP_PUSH, RET, BR_X8, BRK, cbz(2), NOP};
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        for (uint32_t n = 0; n < 200; n++)
+            code[AT + 50 + n] = NOP;
+        code[AT + 51] = others[i];
+        if (others[i] != NOP)
+            code[AT + 52] = ADD_FP;
+        assert_int_equal(ask(0, NOP, bl(49), NOP, BRK), STROBE_FRAME_KEPT);
+    }
+    code[AT + 51] = b(9);
+    code[AT + 60] = ADD_FP;
+    assert_in_link(0, NOP, bl(49), NOP, BRK);
+    code[AT + 60] = b(10);
+    code[AT + 70] = ADD_FP;
+    assert_int_equal(ask(0, NOP, bl(49), NOP, BRK), STROBE_FRAME_KEPT);
+    code[AT + 51] = ADD_FP;
+    query.lr = BASE + 4 * (AT + 1);
+    assert_int_equal(ask(1, bl(100), NOP, bl(48), NOP, BRK), STROBE_FRAME_UNKNOWN);
+}
+
+static void a_link_register_that_only_outlined_code_knows_is_found_after_the_call(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(0, bl(40), GIVE_BACK, RET), STROBE_FRAME_NONE);
+    assert_int_equal(answer.reg, 15);
+    assert_in_link(0, NOP, GIVE_BACK, RET); /* no call precedes, so x15 is not the lent register */
+    assert_int_equal(ask(0, BLR, 0xaa0903e8 /* mov x8, x9 */, BRK), STROBE_FRAME_KEPT);
+    assert_int_equal(ask(0, BLR, 0xaa1d03fe /* mov x30, x29 */, BRK), STROBE_FRAME_KEPT);
+    code[0] = GIVE_BACK;
+    code[1] = RET;
+    query.pc = BASE;
+    assert_int_equal(strobe_frame_state_arm64(&host, &query, &answer), STROBE_FRAME_NONE);
+    assert_int_equal(answer.reg, 30);
+}
+
+static void a_jump_through_a_register_is_a_tail_call_unless_the_frame_is_in_use(void **state)
+{
+    (void)state;
+    assert_in_link(0, NOP, 0xd61f0220 /* br x17 */);
+    assert_int_equal(ask(0, LDR_LR_AT, BR_X8), STROBE_FRAME_SAVED);
+    assert_int_equal(answer.slot, SP + 8);
+    assert_int_equal(ask(0, 0xf85f03a8 /* ldr x8, [x29, #-16] */, BR_X8, STP_PUSH), STROBE_FRAME_KEPT);
+    assert_int_equal(ask(1, 0xd10043a9 /* sub x9, x29, #16 */, BR_X8, STP_PUSH), STROBE_FRAME_KEPT);
+    assert_int_equal(ask(0, 0x8b2a4108 /* add x8, x8, w10, uxtw */, BR_X8, NOP, LDP, RET), STROBE_FRAME_KEPT);
+}
+
+/* Pairs of x30 and a callee-saved register are saves and restores. Other pairs and other addresses are data. */
+static void only_pairs_with_callee_saved_registers_hold_the_link_register(void **state)
+{
+    const uint32_t pushes[] = {0xa9bf4ffe /* stp x30, x19, [sp, #-16]! */, 0xa9bf7bf3 /* stp x19, x30, .. */};
+    const uint32_t data[] = {0xa9bf23fe /* stp x30, x8, .. */, 0xa9bf7ffe /* stp x30, xzr, .. */,
+                             0xa9014ffe /* stp x30, x19, [sp, #16] */, 0xa8007bfd /* stnp x29, x30, [sp] */,
+                             0xa9bf7d1d /* stp x29, xzr, [x8, #-16]! */};
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        assert_in_link(0, pushes[i], UDF);
+    for (size_t i = 0; i < sizeof data / sizeof *data; i++)
+        assert_int_equal(ask(0, data[i], UDF), STROBE_FRAME_UNKNOWN);
+    assert_int_equal(ask(0, 0xa8c14ffe /* ldp x30, x19, [sp], #16 */, RET), STROBE_FRAME_SAVED);
+    assert_int_equal(answer.slot, SP);
+    assert_int_equal(ask(0, 0xa9417bf3 /* ldp x19, x30, [sp, #16] */, RET), STROBE_FRAME_SAVED);
+    assert_int_equal(answer.slot, SP + 16 + 8);
+}
+
+static void straight_code_before_ends_where_others_may_come_from(void **state)
+{
+    const uint32_t ends[] = {RET, RETAA, 0xd65f0fff /* retab */, BR_X8, b(60), BRK, UDF, 0xd4400000 /* hlt */};
+    (void)state;
+    code[AT - 1] = LDP_POP; /* in straight code it says that the record is gone */
+    assert_in_link(1, NOP, NOP, BLR, BRK);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        assert_int_equal(ask(1, ends[i], NOP, BLR, BRK), STROBE_FRAME_KEPT);
+    for (uint32_t i = 0; i < AT; i++)
+        code[i] = NOP; /* more than are read */
+    assert_int_equal(ask(0, NOP, BLR, BRK), STROBE_FRAME_KEPT);
+}
+
+static void a_call_or_a_read_at_the_end_of_the_code_says_what_it_can(void **state)
+{
+    (void)state;
+    code[WORDS - 1] = BLR;
+    query.pc = BASE + 4 * (WORDS - 1);
+    assert_int_equal(strobe_frame_state_arm64(&host, &query, &answer), STROBE_FRAME_KEPT);
+    read_most = 4;
+    assert_in_link(0, NOP, RET);
+    assert_true(strobe_frame_returns_arm64(&host, BASE + 4 * WORDS));
+    read_most = 2;
+    assert_int_equal(ask(0, NOP, RET), STROBE_FRAME_UNKNOWN);
+    assert_false(strobe_frame_returns_arm64(&host, BASE + 4 * WORDS));
+}
+
 static void code_that_ends_in_nothing_says_nothing(void **state)
 {
     (void)state;
@@ -321,6 +472,15 @@ int main(void)
         TEST(a_link_register_lent_to_outlined_code_is_found),
         TEST(a_frame_pointer_set_by_outlined_code_is_not_set_before),
         TEST(a_call_that_does_not_return_is_not_followed_into_the_next_function),
+        TEST(every_way_to_move_the_stack_pointer_is_followed),
+        TEST(a_slot_relative_to_an_unknown_stack_pointer_is_not_guessed),
+        TEST(a_frame_pointer_set_after_a_call_belongs_to_the_pushed_record),
+        TEST(outlined_code_that_does_not_set_the_frame_pointer_is_an_ordinary_call),
+        TEST(a_link_register_that_only_outlined_code_knows_is_found_after_the_call),
+        TEST(a_jump_through_a_register_is_a_tail_call_unless_the_frame_is_in_use),
+        TEST(only_pairs_with_callee_saved_registers_hold_the_link_register),
+        TEST(straight_code_before_ends_where_others_may_come_from),
+        TEST(a_call_or_a_read_at_the_end_of_the_code_says_what_it_can),
         TEST(code_that_ends_in_nothing_says_nothing),
         TEST(the_search_is_bounded),
         TEST(code_that_cant_be_read_says_nothing),

@@ -190,6 +190,127 @@ static void a_word_beyond_the_copied_stack_is_no_caller_S41(void **state)
     assert_int_equal(count, 2);
     assert_int_equal(frames[6], BASE + CALL);
 }
+
+static void put(uint32_t at, const void *bytes, size_t count)
+{
+    memcpy(code + at, bytes, count);
+}
+
+/* jmp or call *distance(%rip): the instruction ends at `next`, the pointer is at `pointer`. */
+static void through_memory(uint8_t opcode, uint32_t next, uint32_t pointer, uint32_t to)
+{
+    uint32_t distance = pointer - next;
+    uint64_t target = BASE + to;
+    put(next - 6, (const uint8_t[]){0xff, opcode}, 2);
+    put(next - 4, &distance, sizeof distance);
+    if (pointer < BYTES)
+        put(pointer, &target, sizeof target);
+}
+
+enum { CALL_THROUGH = 0x15, JUMP_THROUGH = 0x25 };
+
+static void a_call_whose_target_the_code_or_memory_states_is_proof_S43(void **state)
+{
+    static const struct {
+        uint8_t before[2], after[3];
+        size_t count;
+        bool proof;
+    } through[] = {
+        {{0x49, 0xba}, {0x41, 0xff, 0xd2}, 3, true},  /* mov $imm64, %r10; call *%r10 */
+        {{0x49, 0xba}, {0x41, 0xff, 0xd3}, 3, false}, /* mov $imm64, %r10; call *%r11 */
+        {{0x48, 0xb8}, {0xff, 0xd0}, 2, true},        /* mov $imm64, %rax; call *%rax */
+        {{0x48, 0xb8}, {0xff, 0xd1}, 2, false},       /* mov $imm64, %rax; call *%rcx */
+        {{0x49, 0xb8}, {0xff, 0xd0}, 2, false},       /* mov $imm64, %r8; call *%rax */
+        {{0x48, 0xb8}, {0xff, 0xe0}, 2, false},       /* mov $imm64, %rax; jmp *%rax */
+    };
+    uint64_t target = BASE + LEAF;
+    (void)state;
+    for (size_t i = 0; i < sizeof through / sizeof *through; i++) {
+        uint32_t end = CALL + CALL_BYTES, begin = end - (uint32_t)through[i].count - 10;
+        fill();
+        put(begin, through[i].before, 2);
+        put(begin + 2, &target, sizeof target);
+        put(begin + 10, through[i].after, through[i].count);
+        assert_int_equal(proven(LEAF + 8), through[i].proof);
+    }
+    fill();
+    through_memory(CALL_THROUGH, CALL + CALL_BYTES, 0x900, LEAF);
+    assert_true(proven(LEAF + 8));
+    through_memory(CALL_THROUGH, CALL + CALL_BYTES, BYTES - 4, LEAF);
+    assert_false(proven(LEAF + 8)); /* half of the pointer cannot be read */
+}
+
+static void a_call_through_a_linkage_table_is_proof_S43(void **state)
+{
+    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    (void)state;
+    call(CALL, 0xa00);
+    jump(0xa00, LEAF);
+    assert_true(proven(LEAF + 8));
+    put(0xa00, endbr64, sizeof endbr64);
+    jump(0xa04, LEAF);
+    assert_true(proven(LEAF + 8));
+    through_memory(JUMP_THROUGH, 0xa0a, 0x900, LEAF);
+    assert_true(proven(LEAF + 8));
+    through_memory(JUMP_THROUGH, 0xa0a, 0x900, 0xb00);
+    jump(0xb00, LEAF);
+    assert_true(proven(LEAF + 8));
+    jump(0xb00, 0xc00);
+    jump(0xc00, LEAF);
+    assert_false(proven(LEAF + 8)); /* more jumps than a table and a stub make */
+    through_memory(JUMP_THROUGH, 0xa0a, BYTES, 0);
+    assert_false(proven(LEAF + 8));
+    put(0xa04, (const uint8_t[]){0xff, 0x35}, 2); /* push disp32(%rip) */
+    assert_false(proven(LEAF + 8));
+}
+
+static void between_two_instructions_only_a_function_is_stopped(void **state)
+{
+    static const uint8_t mov[] = {0x89, 0x7c, 0x24, 0xfc};
+    (void)state;
+    put(LEAF, mov, sizeof mov);
+    assert_true(proven(LEAF + 4));
+    assert_false(proven(LEAF + 2));
+}
+
+static void code_that_cannot_be_read_proves_nothing(void **state)
+{
+    uint64_t frames[4];
+    struct strobe_window nothing = {0};
+    struct strobe_regs regs = {.pc = BASE + BYTES + 0x20, .lr = BASE + CALL + CALL_BYTES};
+    uint32_t count;
+    (void)state;
+    call(CALL, BYTES + 0x10);
+    assert_false(proven(BYTES + 0x20));
+    strobe_unwinder_fp.copied(&host, &regs, &nothing, frames + 4, 4, &count);
+    assert_int_equal(count, 1);
+}
+
+static void a_proven_caller_is_the_second_frame_when_there_is_room(void **state)
+{
+    uint64_t frames[4] = {0}, words[2] = {BASE + CALL + CALL_BYTES};
+    struct strobe_window w = {0x7ffe0000, 0x7ffe0010, (uint64_t)(uintptr_t)words - 0x7ffe0000, 0};
+    const struct {
+        uint64_t sp, lr;
+        uint32_t most, count;
+    } cases[] = {
+        {0, BASE + CALL + CALL_BYTES, 4, 2},
+        {0, BASE + CALL + CALL_BYTES, 1, 1},
+        {0x7ffe0000, 0, 4, 2},
+        {0x7ffe0008, 0, 4, 1},
+        {0x7ffdfff8, 0, 4, 1},
+        {0x7ffe000c, 0, 4, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct strobe_regs regs = {.pc = BASE + LEAF, .sp = cases[i].sp, .lr = cases[i].lr};
+        uint32_t count;
+        strobe_unwinder_fp.copied(&host, &regs, &w, frames + 4, cases[i].most, &count);
+        assert_int_equal(count, cases[i].count);
+        assert_int_equal(frames[3], BASE + LEAF + 1);
+        assert_true(count < 2 || frames[2] == BASE + CALL + CALL_BYTES);
+    }
+}
 #endif
 
 int main(void)
@@ -207,6 +328,11 @@ int main(void)
         TEST(the_innermost_frame_is_the_byte_behind_the_stopped_instructions_first),
 #if defined(__x86_64__)
         TEST(a_word_beyond_the_copied_stack_is_no_caller_S41),
+        TEST(a_call_whose_target_the_code_or_memory_states_is_proof_S43),
+        TEST(a_call_through_a_linkage_table_is_proof_S43),
+        TEST(between_two_instructions_only_a_function_is_stopped),
+        TEST(code_that_cannot_be_read_proves_nothing),
+        TEST(a_proven_caller_is_the_second_frame_when_there_is_room),
 #endif
     };
     return cmocka_run_group_tests_name("leaf", tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -11,7 +12,6 @@
 
 #include <capstone/capstone.h>
 #include <link.h>
-#include <string.h>
 
 struct tally {
     uint64_t instructions, unknown, wrong_length, unseen_write, stack;
@@ -107,36 +107,50 @@ struct example {
     enum strobe_x86_effect effect;
 };
 
+static const struct example examples[] = {
+    {"nop", {0x90}, 1, STROBE_X86_NOTHING},
+    {"ret", {0xc3}, 1, STROBE_X86_NOTHING},
+    {"lea 1(%rdi),%eax", {0x8d, 0x47, 0x01}, 3, STROBE_X86_NOTHING},
+    {"mov %edi,-4(%rsp)", {0x89, 0x7c, 0x24, 0xfc}, 4, STROBE_X86_NOTHING},
+    {"cmp %rsp,%rax", {0x48, 0x39, 0xe0}, 3, STROBE_X86_NOTHING},
+    {"movabs $imm64,%rax", {0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}, 10, STROBE_X86_NOTHING},
+    {"nopw cs:disp32(%rax,%rax)", {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}, 10, STROBE_X86_NOTHING},
+    {"mov %rax,%r12", {0x49, 0x89, 0xc4}, 3, STROBE_X86_NOTHING},
+    {"testb $1,(%rdi)", {0xf6, 0x07, 0x01}, 3, STROBE_X86_NOTHING},
+    {"negb (%rdi)", {0xf6, 0x1f}, 2, STROBE_X86_NOTHING},
+    {"vaddps %ymm0,%ymm1,%ymm4", {0xc5, 0xf4, 0x58, 0xe0}, 4, STROBE_X86_NOTHING},
+    {"push %rbx", {0x53}, 1, STROBE_X86_STACK},
+    {"push %r12", {0x41, 0x54}, 2, STROBE_X86_STACK},
+    {"pop %rbp", {0x5d}, 1, STROBE_X86_STACK},
+    {"sub $16,%rsp", {0x48, 0x83, 0xec, 0x10}, 4, STROBE_X86_STACK},
+    {"sub $4096,%rsp", {0x48, 0x81, 0xec, 0, 16, 0, 0}, 7, STROBE_X86_STACK},
+    {"lea -8(%rsp),%rsp", {0x48, 0x8d, 0x64, 0x24, 0xf8}, 5, STROBE_X86_STACK},
+    {"mov %rsp,%rbp", {0x48, 0x89, 0xe5}, 3, STROBE_X86_STACK},
+    {"mov %rsp,%rbp, the other way", {0x48, 0x8b, 0xec}, 3, STROBE_X86_STACK},
+    {"mov %rax,%rsp", {0x48, 0x89, 0xc4}, 3, STROBE_X86_STACK},
+    {"xchg %rax,%rbp", {0x48, 0x95}, 2, STROBE_X86_STACK},
+    {"call rel32", {0xe8, 0, 0, 0, 0}, 5, STROBE_X86_STACK},
+    {"call *%rax", {0xff, 0xd0}, 2, STROBE_X86_STACK},
+    {"leave", {0xc9}, 1, STROBE_X86_STACK},
+    {"vaddps %zmm1,%zmm0,%zmm0", {0x62, 0xf1, 0x7c, 0x48, 0x58, 0xc1}, 6, STROBE_X86_NOTHING},
+    {"vpshufb %xmm2,%xmm1,%xmm0", {0xc4, 0xe2, 0x71, 0x00, 0xc2}, 5, STROBE_X86_NOTHING},
+    {"vpalignr $8,%xmm2,%xmm1,%xmm0", {0xc4, 0xe3, 0x71, 0x0f, 0xc2, 8}, 6, STROBE_X86_NOTHING},
+    {"vzeroupper", {0xc5, 0xf8, 0x77}, 3, STROBE_X86_NOTHING},
+    {"pshufb %xmm1,%xmm0", {0x66, 0x0f, 0x38, 0x00, 0xc1}, 5, STROBE_X86_NOTHING},
+    {"palignr $8,%xmm1,%xmm0", {0x66, 0x0f, 0x3a, 0x0f, 0xc1, 8}, 6, STROBE_X86_NOTHING},
+    {"mov abs64,%eax", {0xa1, 1, 2, 3, 4, 5, 6, 7, 8}, 9, STROBE_X86_NOTHING},
+    {"mov abs32,%eax", {0x67, 0xa1, 1, 2, 3, 4}, 6, STROBE_X86_NOTHING},
+    {"cmpw $imm16,(%rdi)", {0x66, 0x81, 0x3f, 1, 2}, 5, STROBE_X86_NOTHING},
+    {"mov disp32(,%rdi,8),%eax", {0x8b, 0x04, 0xfd, 1, 2, 3, 4}, 7, STROBE_X86_NOTHING},
+    {"mov disp32(%rip),%eax", {0x8b, 0x05, 1, 2, 3, 4}, 6, STROBE_X86_NOTHING},
+    {"a map that no instruction has", {0xc4, 0xe4, 0x71, 0x00, 0xc2}, 0, STROBE_X86_UNKNOWN},
+    {"the map of one-byte opcodes", {0x62, 0xf0, 0x7c, 0x48, 0x58, 0xc1}, 0, STROBE_X86_UNKNOWN},
+    {"int3", {0xcc}, 0, STROBE_X86_UNKNOWN},
+    {"ud2", {0x0f, 0x0b}, 0, STROBE_X86_UNKNOWN},
+};
+
 static void each_form_has_its_length_and_effect(void **state)
 {
-    static const struct example examples[] = {
-        {"nop", {0x90}, 1, STROBE_X86_NOTHING},
-        {"ret", {0xc3}, 1, STROBE_X86_NOTHING},
-        {"lea 1(%rdi),%eax", {0x8d, 0x47, 0x01}, 3, STROBE_X86_NOTHING},
-        {"mov %edi,-4(%rsp)", {0x89, 0x7c, 0x24, 0xfc}, 4, STROBE_X86_NOTHING},
-        {"cmp %rsp,%rax", {0x48, 0x39, 0xe0}, 3, STROBE_X86_NOTHING},
-        {"movabs $imm64,%rax", {0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}, 10, STROBE_X86_NOTHING},
-        {"nopw cs:disp32(%rax,%rax)", {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}, 10, STROBE_X86_NOTHING},
-        {"mov %rax,%r12", {0x49, 0x89, 0xc4}, 3, STROBE_X86_NOTHING},
-        {"testb $1,(%rdi)", {0xf6, 0x07, 0x01}, 3, STROBE_X86_NOTHING},
-        {"negb (%rdi)", {0xf6, 0x1f}, 2, STROBE_X86_NOTHING},
-        {"vaddps %ymm0,%ymm1,%ymm4", {0xc5, 0xf4, 0x58, 0xe0}, 4, STROBE_X86_NOTHING},
-        {"push %rbx", {0x53}, 1, STROBE_X86_STACK},
-        {"push %r12", {0x41, 0x54}, 2, STROBE_X86_STACK},
-        {"pop %rbp", {0x5d}, 1, STROBE_X86_STACK},
-        {"sub $16,%rsp", {0x48, 0x83, 0xec, 0x10}, 4, STROBE_X86_STACK},
-        {"sub $4096,%rsp", {0x48, 0x81, 0xec, 0, 16, 0, 0}, 7, STROBE_X86_STACK},
-        {"lea -8(%rsp),%rsp", {0x48, 0x8d, 0x64, 0x24, 0xf8}, 5, STROBE_X86_STACK},
-        {"mov %rsp,%rbp", {0x48, 0x89, 0xe5}, 3, STROBE_X86_STACK},
-        {"mov %rsp,%rbp, the other way", {0x48, 0x8b, 0xec}, 3, STROBE_X86_STACK},
-        {"mov %rax,%rsp", {0x48, 0x89, 0xc4}, 3, STROBE_X86_STACK},
-        {"xchg %rax,%rbp", {0x48, 0x95}, 2, STROBE_X86_STACK},
-        {"call rel32", {0xe8, 0, 0, 0, 0}, 5, STROBE_X86_STACK},
-        {"call *%rax", {0xff, 0xd0}, 2, STROBE_X86_STACK},
-        {"leave", {0xc9}, 1, STROBE_X86_STACK},
-        {"int3", {0xcc}, 0, STROBE_X86_UNKNOWN},
-        {"ud2", {0x0f, 0x0b}, 0, STROBE_X86_UNKNOWN},
-    };
     (void)state;
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         uint32_t length;
@@ -148,12 +162,23 @@ static void each_form_has_its_length_and_effect(void **state)
 
 static void an_instruction_that_is_not_all_there_is_unknown(void **state)
 {
-    static const uint8_t code[] = {0x48, 0x81, 0xec, 0, 16, 0, 0};
     uint32_t length;
     (void)state;
-    for (size_t bytes = 0; bytes < sizeof code; bytes++)
-        assert_int_equal(strobe_x86_decode(code, bytes, &length), STROBE_X86_UNKNOWN);
-    assert_int_equal(strobe_x86_decode(code, sizeof code, &length), STROBE_X86_STACK);
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        for (uint32_t bytes = 0; bytes < examples[i].bytes; bytes++)
+            if (strobe_x86_decode(examples[i].code, bytes, &length) != STROBE_X86_UNKNOWN || length)
+                fail_msg("%s: %u bytes of it", examples[i].what, bytes);
+}
+
+static void an_instruction_has_at_most_15_bytes(void **state)
+{
+    uint8_t code[16] = {[15] = 0x90};
+    uint32_t length;
+    (void)state;
+    memset(code, 0x66, 15);
+    assert_int_equal(strobe_x86_decode(code, sizeof code, &length), STROBE_X86_UNKNOWN);
+    assert_int_equal(strobe_x86_decode(code + 1, sizeof code - 1, &length), STROBE_X86_NOTHING);
+    assert_int_equal(length, 15);
 }
 
 int main(void)
@@ -164,6 +189,7 @@ int main(void)
 #endif
         cmocka_unit_test(each_form_has_its_length_and_effect),
         cmocka_unit_test(an_instruction_that_is_not_all_there_is_unknown),
+        cmocka_unit_test(an_instruction_has_at_most_15_bytes),
     };
     return cmocka_run_group_tests_name("code of x86-64", tests, NULL, NULL);
 }

@@ -1,0 +1,42 @@
+#!/bin/bash
+# The capture library as part of a program, from the build tree: a program that starts, pauses and stops a capture of
+# itself, its children, and starts that are refused. tests/install does the same with the installed files.
+#
+# takes: 4 s
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/support/suite.sh
+lib=$B/lib/libstrobe-capture.so.0
+compile=(gcc -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iengine/include -pthread)
+if ! make -s "$lib" >"$work/make" 2>&1 ||
+    ! "${compile[@]}" -o "$work/recorded" tests/install/recorded.c "$lib" "-Wl,-rpath,$B/lib" >"$work/cc" 2>&1 ||
+    ! "${compile[@]}" -o "$work/opened" tests/install/opened.c >>"$work/cc" 2>&1; then
+    fail "the programs do not build: $(cat "$work/make" "$work/cc")"
+    end_suite
+fi
+
+# accounted SESSION: its report has samples, and consistent accounting.
+accounted() {
+    "$B/strobe" report --json "$1" >"$1.json" && grep -q '"balanced": true' "$1.json" && grep -q '"closed": true' "$1.json"
+}
+
+# says TEXT COMMAND...: the command prints one line, which begins with the text.
+says() {
+    local out
+    out=$("${@:2}")
+    [[ $out == "$1"* && $(wc -l <<<"$out") == 1 ]] || { echo "$out"; return 1; }
+}
+
+s=$work/s
+for mode in '' fork child; do
+    check "a program records itself $mode" "$work/recorded" "$s$mode.strobe" $mode
+    check "its session is closed and accounted for $mode" accounted "$s$mode.strobe"
+done
+echo kept >"$s.there"
+check 'a file that exists is kept' says 'exists already: ' "$work/recorded" "$s.there" exists
+check 'and its content as well' grep -qx kept "$s.there"
+check 'a file that cannot be made is named' says 'input/output error: ' "$work/recorded" "$work/nowhere/x" fails
+check 'a recorded process is not captured twice' says 'exists already: the process is captured already' \
+    "$B/strobe" record -q -f --no-convert -o "$s.outer" -- "$work/recorded" "$s.own" exists
+check 'a library that is opened late cannot capture' says 'not supported here: ' "$work/opened" "$lib" "$s.opened"
+end_suite
