@@ -39,11 +39,6 @@ contract() {
     local out status options=() cases=()
     [[ ${3:-} == -l ]] && options=(-l)
     [[ ${3:-} == -- ]] && cases=("${@:4}")
-    if [[ $1 == fake* ]] && ! make -s "$B/art/${1#fake}/libart.so" >/dev/null; then
-        echo "FAIL $1 does not build"
-        ((failed++))
-        return
-    fi
     out=$(timeout 200 "$B/contract_art" "${options[@]}" "$1" "$2" "${cases[@]}" 2>&1)
     status=$?
     grep -v ' passed, ' <<<"$out"
@@ -71,7 +66,11 @@ usual() {
     done
 }
 
-make -s "$B/contract_art" >/dev/null || { echo 'FAIL contract_art does not build'; echo '0 passed, 1 failed'; exit 1; }
+if ! make -s "$B/contract_art" "$B"/art/{24..36}/libart.so >/dev/null; then
+    echo 'FAIL contract_art or a fake does not build'
+    echo '0 passed, 1 failed'
+    exit 1
+fi
 [[ ${1:-} == -l ]] && light=(-l) && shift
 for runtime; do
     if [[ $runtime == */* ]]; then

@@ -90,19 +90,24 @@ nothing_names_one_machine() {
 }
 
 headers_open_with_a_comment() {
+    local path first
     files '\.h$' | while read -r path; do
-        [[ $(head -c 2 "$path") == '/*' ]] || echo "$path:1: does not start with a comment that states its purpose"
+        read -rN 2 first <"$path"
+        [[ $first == '/*' ]] || echo "$path:1: does not start with a comment that states its purpose"
     done
 }
 
 # The include guard is the path without `engine/` or `tests/`: STROBE_BASE_MIX_H for engine/base/mix.h,
 # STROBE_SIM_CMD_LAB_H for sim/cmd/lab.h, STROBE_BENCH_GBENCH_H for bench/gbench.h.
 header_guards_match_their_path() {
+    local path guard text
     files '\.h$' | while read -r path; do
         guard=${path#engine/} guard=${guard#tests/} guard=${guard%.h} guard=STROBE_${guard^^}_H
         guard=${guard//[^A-Z0-9]/_}
-        grep -qE "^#if(ndef $guard\$| !defined\($guard\))" "$path" && grep -q "^#define $guard\$" "$path" ||
-            echo "$path:1: include guard is not $guard"
+        IFS= read -rd '' text <"$path"
+        text=$'\n'$text
+        [[ $text == *$'\n'"#ifndef $guard"$'\n'* || $text == *$'\n'"#if !defined($guard)"* ]] &&
+            [[ $text == *$'\n'"#define $guard"$'\n'* ]] || echo "$path:1: include guard is not $guard"
     done
 }
 
@@ -204,6 +209,14 @@ static_functions_have_names_of_their_own() {
     files '^(engine|sim)/.*\.[ch]$' | python3 "$home/tests/tidy/statics.py"
 }
 
+# The reading half and its tests have no threads, locks or atomic operations, so the Makefile (`unthreaded`) leaves these
+# tests out of the lanes that look for data races.
+the_reading_half_has_no_threads() {
+    files '^(engine/(trace|util|watch)|tests/unit/(import|symbols|trace|util|watch))/.*\.[ch]$' |
+        report '\b(pthread_|thrd_|mtx_|sem_|atomic_|__atomic_|__sync_|strobe_trial_crowd|stdatomic)' \
+            'the reading half has no threads'
+}
+
 # Temporary files are in $TMPDIR. The exception is /tmp/perf-*, because perf reads maps in /tmp only.
 temporary_files_are_in_tmpdir() {
     files '^(tests|bench)/.*\.(c|h|cc)$' |
@@ -228,13 +241,15 @@ native_methods_are_the_same_in_java_and_c() {
 
 # A source is compiled by the Makefile (`make sources`) or named in a script. A header is included by some file.
 no_file_is_dead() {
-    local compiled scripts
-    local -A included
-    compiled=" $(make -s sources 2>/dev/null | tr '\n' ' ') "
+    local scripts path name
+    local -A compiled included
+    while read -r path; do
+        compiled[$path]=1
+    done < <(make -s B=none sources 2>/dev/null)
     scripts=$(files '\.(sh|mk)$|(^|/)Makefile$|^(bench|ci|tests)/[^.]*$' | xargs -d '\n' -r cat |
         tr -d '\0')
     files '\.(c|cc|S)$' | while read -r path; do
-        [[ $compiled == *" $path "* ]] && continue
+        [[ -z ${compiled[$path]:-} ]] || continue
         name=${path##*/}
         [[ $scripts == *"${name%.*}"* ]] || echo "$path:1: neither the Makefile nor a script compiles it"
     done
