@@ -143,7 +143,12 @@ int main(int argc, char **argv)
     mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, open(argv[1], O_RDONLY), 0);
     snprintf(name, sizeof name, "strobe.%d", getpid());
     const char *session = argc > 2 ? argv[2] : "app.strobe";
-    if (strobe_start(&(struct strobe_capture_options){.session_path = session, .control = name, .replace = 1}, &e))
+    struct strobe_capture_options o = {.session_path = session, .replace = 1};
+    if (argc > 3)
+        o.control_port = -1;
+    else
+        o.control = name;
+    if (strobe_start(&o, &e))
         return fprintf(stderr, "%s\n", e.text), 1;
     for (;;) { draw_frame(); usleep(2000); }
 }
@@ -158,6 +163,22 @@ setsid "$work/droid" "$work/libstrobe.so" </dev/null >/dev/null 2>&1 &
 echo \$!
 SH
 chmod +x device/start
+
+# ---- an app that listens at a port
+
+./droid libstrobe.so port.strobe port &
+begun+=" $!"
+until [[ -s port.strobe.control ]]; do sleep 0.05; done
+address=$(sed -n 's/^connect-to = "::\(.*\)"$/\1/p' port.strobe.control)
+token=$(sed -n 's/^header = "Authorization: Bearer \(.*\)"$/\1/p' port.strobe.control)
+at=(--host "$address" -t 100ms)
+check 'a token opens a server at a port' "$strobe" capture "${at[@]}" --token "$token" -o by-port.strobe
+check 'its session is consistent, by a port' balanced by-port.strobe
+check 'the environment may hold the token' env STROBE_TOKEN="$token" "$strobe" capture "${at[@]}" -f -o by-port.strobe
+is 'a server at a port refuses without its token' 'Authorization: Bearer' "${at[@]}" -o x.strobe
+is 'a server at a port refuses another token' 'token' "${at[@]}" --token "${token//[0-9]/x}" -o x.strobe
+
+# ---- an app of the device
 
 # left_as_it_was: no port is forwarded, and the property has its value of before.
 left_as_it_was() {
