@@ -10,6 +10,7 @@ lib=$B/lib/libstrobe-capture.so.0
 compile=(gcc -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iengine/include -pthread)
 if ! make -s "$lib" >"$work/make" 2>&1 ||
     ! "${compile[@]}" -o "$work/recorded" tests/install/recorded.c "$lib" "-Wl,-rpath,$B/lib" >"$work/cc" 2>&1 ||
+    ! "${compile[@]}" -o "$work/hooks" tests/embed/hooks.c "$lib" "-Wl,-rpath,$B/lib" >>"$work/cc" 2>&1 ||
     ! "${compile[@]}" -o "$work/opened" tests/install/opened.c >>"$work/cc" 2>&1; then
     fail "the programs do not build: $(cat "$work/make" "$work/cc")"
     end_suite
@@ -27,6 +28,16 @@ says() {
     [[ $out == "$1"* && $(wc -l <<<"$out") == 1 ]] || { echo "$out"; return 1; }
 }
 
+# counted SESSION KINDS: the file KINDS has a line `KIND COUNT` for each kind, and the report has the same counts.
+counted() {
+    "$B/strobe" report --json "$1" | python3 -c '
+import json, sys
+events = json.load(sys.stdin)["events_by_kind"]
+wrong = [text for text in open(sys.argv[1]) if events[text.split()[0]]["requests"] != int(text.split()[1])]
+print(*wrong)
+sys.exit(wrong != [])' "$2"
+}
+
 s=$work/s
 for mode in '' fork child; do
     check "a program records itself $mode" "$work/recorded" "$s$mode.strobe" $mode
@@ -39,4 +50,8 @@ check 'a file that cannot be made is named' says 'input/output error: ' "$work/r
 check 'a recorded process is not captured twice' says 'exists already: the process is captured already' \
     "$B/strobe" record -q -f --no-convert -o "$s.outer" -- "$work/recorded" "$s.own" exists
 check 'a library that is opened late cannot capture' says 'not supported here: ' "$work/opened" "$lib" "$s.opened"
+mkdir "$work/files"
+check 'a capture changes no result of a hooked call' bash -c '"$0" "$1" "$2" >"$3" || { cat "$3"; exit 1; }' \
+    "$work/hooks" "$s.hooks" "$work/files" "$work/kinds"
+check 'each hooked call is counted once' counted "$s.hooks" "$work/kinds"
 end_suite

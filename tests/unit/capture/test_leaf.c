@@ -203,7 +203,7 @@ static void through_memory(uint8_t opcode, uint32_t next, uint32_t pointer, uint
     uint64_t target = BASE + to;
     put(next - 6, (const uint8_t[]){0xff, opcode}, 2);
     put(next - 4, &distance, sizeof distance);
-    if (pointer < BYTES)
+    if (pointer + sizeof target <= BYTES)
         put(pointer, &target, sizeof target);
 }
 

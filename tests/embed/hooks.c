@@ -1,0 +1,285 @@
+/* Calls each hooked function of the C library, without a capture and then in a capture of this process. A capture
+ * changes no result and no errno, and counts each call once.
+ *
+ *   hooks SESSION FOLDER     prints each difference, then a line `KIND COUNT` for each kind of call in the capture.
+ *                            Exit status 1 when there was a difference */
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strobe/capture.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What programs call that are built with _FORTIFY_SOURCE. */
+ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room);
+ssize_t __pread_chk(int fd, void *to, size_t bytes, off_t at, size_t room);
+ssize_t __pread64_chk(int fd, void *to, size_t bytes, off64_t at, size_t room);
+ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void *to, size_t bytes, size_t room, int flags, struct sockaddr *from,
+                       socklen_t *length);
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+
+enum kind { READ, WRITE, OPEN, CLOSE, SYNC, POLL, NET, SLEEP, MUTEX, RWLOCK, COND, SEM, CHILD, KINDS };
+static const char *const kind_names[KINDS] = {"read",  "write", "open",   "close", "sync", "poll", "net",
+                                              "sleep", "mutex", "rwlock", "cond",  "sem",  "child"};
+
+enum { CALLS_MAX = 300 };
+static struct outcome {
+    long result;
+    int error;
+} outcomes[CALLS_MAX];
+static int calls, compares, differences, count_of[KINDS];
+
+/* Stores the outcome of a call in the first round, and compares it with the stored one in the second. Descriptors
+ * differ when the capture has opened one, so only the sign of those counts. */
+static long note(enum kind kind, const char *call, long result, int error)
+{
+    struct outcome *o = &outcomes[calls++];
+    struct outcome now = {kind == OPEN && result > 0 ? 1 : result, error};
+    if (!compares)
+        *o = now;
+    else if (o->result != now.result || o->error != now.error) {
+        printf("%s: %ld, errno %d; without a capture %ld, errno %d\n", call, now.result, now.error, o->result,
+               o->error);
+        differences++;
+    }
+    count_of[kind]++;
+    return result;
+}
+
+static long before_call(void)
+{
+    errno = 1000; /* a call that succeeds leaves it */
+    return 0;
+}
+
+#define CALL(kind, expression) (before_call(), note(kind, #expression, (long)(expression), errno))
+
+static const struct timespec past = {1, 0}, none = {0, 0};
+static char bytes[64];
+static struct iovec vector = {bytes, 16};
+
+static void use_files(const char *folder)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/file", folder);
+    int fd = (int)CALL(OPEN, creat(path, 0600));
+    CALL(WRITE, write(fd, bytes, 64));
+    CALL(WRITE, writev(fd, &vector, 1));
+    CALL(WRITE, pwrite(fd, bytes, 8, 4));
+    CALL(WRITE, pwrite64(fd, bytes, 8, 4));
+    CALL(READ, read(fd, bytes, 8)); /* fails: the file is open for writing only */
+    CALL(SYNC, fsync(fd));
+    CALL(SYNC, fdatasync(fd));
+    CALL(SYNC, flock(fd, LOCK_EX));
+    CALL(SYNC, fsync(-1));
+    CALL(CLOSE, close(fd));
+    CALL(CLOSE, close(-1));
+    fd = (int)CALL(OPEN, open(path, O_RDONLY));
+    CALL(READ, read(fd, bytes, 8));
+    CALL(READ, __read_chk(fd, bytes, 8, sizeof bytes));
+    CALL(READ, pread(fd, bytes, 8, 1));
+    CALL(READ, pread64(fd, bytes, 8, 1));
+    CALL(READ, __pread_chk(fd, bytes, 8, 1, sizeof bytes));
+    CALL(READ, __pread64_chk(fd, bytes, 8, 1, sizeof bytes));
+    CALL(READ, readv(fd, &vector, 1));
+    CALL(WRITE, write(fd, bytes, 8));
+    CALL(CLOSE, close(fd));
+    CALL(CLOSE, close((int)CALL(OPEN, open64(path, O_RDONLY))));
+    CALL(CLOSE, close((int)CALL(OPEN, openat(AT_FDCWD, path, O_RDWR | O_CREAT, 0600))));
+    CALL(CLOSE, close((int)CALL(OPEN, openat64(AT_FDCWD, path, O_RDONLY))));
+    CALL(CLOSE, close((int)CALL(OPEN, __open_2(path, O_RDONLY))));
+    CALL(CLOSE, close((int)CALL(OPEN, __open64_2(path, O_RDONLY))));
+    CALL(CLOSE, close((int)CALL(OPEN, creat64(path, 0600))));
+    CALL(CLOSE, close((int)CALL(OPEN, open(folder, O_RDWR | O_TMPFILE, 0600))));
+    CALL(OPEN, open("/nowhere/at/all", O_RDONLY));
+}
+
+static void use_sockets(const char *folder)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+    struct mmsghdr messages = {.msg_hdr = message};
+    snprintf(name.sun_path, sizeof name.sun_path, "%s/socket", folder);
+    unlink(name.sun_path);
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0), pair[2];
+    if (bind(listener, (struct sockaddr *)&name, sizeof name) || listen(listener, 4) ||
+        socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+        abort();
+    for (int i = 0; i < 2; i++) {
+        int client = socket(AF_UNIX, SOCK_STREAM, 0);
+        CALL(NET, connect(client, (struct sockaddr *)&name, sizeof name));
+        long served = i ? CALL(NET, accept4(listener, NULL, NULL, SOCK_CLOEXEC) < 0)
+                        : CALL(NET, accept(listener, NULL, NULL) < 0);
+        (void)served;
+        CALL(CLOSE, close(client));
+    }
+    CALL(NET, send(pair[0], bytes, 16, 0));
+    CALL(NET, recv(pair[1], bytes, 16, 0));
+    CALL(NET, sendto(pair[0], bytes, 16, 0, NULL, 0));
+    CALL(NET, recvfrom(pair[1], bytes, 16, 0, NULL, NULL));
+    CALL(NET, sendmsg(pair[0], &message, 0));
+    CALL(NET, recvmsg(pair[1], &message, 0));
+    CALL(NET, sendmmsg(pair[0], &messages, 1, 0));
+    CALL(NET, recvmmsg(pair[1], &messages, 1, 0, NULL));
+    CALL(NET, send(pair[0], bytes, 32, 0));
+    CALL(NET, __recv_chk(pair[1], bytes, 16, sizeof bytes, 0));
+    CALL(NET, __recvfrom_chk(pair[1], bytes, 16, sizeof bytes, 0, NULL, NULL));
+    CALL(NET, recv(pair[1], bytes, 16, MSG_DONTWAIT)); /* fails: there is nothing */
+    CALL(NET, send(-1, bytes, 16, 0));
+    CALL(CLOSE, close(pair[0]));
+    CALL(CLOSE, close(pair[1]));
+    CALL(CLOSE, close(listener));
+}
+
+static void use_queues(void)
+{
+    struct mq_attr attributes = {.mq_maxmsg = 2, .mq_msgsize = sizeof bytes};
+    char name[32];
+    snprintf(name, sizeof name, "/strobe-%d", (int)getpid());
+    mqd_t queue = mq_open(name, O_RDWR | O_CREAT, 0600, &attributes);
+    mq_unlink(name);
+    if (queue < 0)
+        return; /* the machine has no queues: both rounds leave them out */
+    CALL(WRITE, mq_send(queue, bytes, 8, 0));
+    CALL(WRITE, mq_timedsend(queue, bytes, 8, 0, &past));
+    CALL(READ, mq_receive(queue, bytes, sizeof bytes, NULL));
+    CALL(READ, mq_timedreceive(queue, bytes, sizeof bytes, NULL, &past));
+    CALL(READ, mq_timedreceive(queue, bytes, sizeof bytes, NULL, &past)); /* fails: it is empty */
+    mq_close(queue);
+}
+
+static void use_polls(void)
+{
+    int ends[2], event = eventfd(0, 0);
+    fd_set set;
+    struct timeval at_once = {0, 0};
+    struct epoll_event ready, wanted = {.events = EPOLLIN};
+    eventfd_t value;
+    if (pipe(ends))
+        abort();
+    struct pollfd polled = {.fd = ends[0], .events = POLLIN};
+    int epoll = epoll_create1(0);
+    epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &wanted);
+    for (int i = 0; i < 2; i++) { /* nothing to read, then something */
+        CALL(POLL, poll(&polled, 1, 0));
+        CALL(POLL, __poll_chk(&polled, 1, 0, sizeof polled));
+        CALL(POLL, ppoll(&polled, 1, &none, NULL));
+        FD_ZERO(&set);
+        FD_SET(ends[0], &set);
+        CALL(POLL, select(ends[0] + 1, &set, NULL, NULL, &at_once));
+        FD_SET(ends[0], &set);
+        CALL(POLL, pselect(ends[0] + 1, &set, NULL, NULL, &none, NULL));
+        CALL(POLL, epoll_wait(epoll, &ready, 1, 0));
+        CALL(POLL, epoll_pwait(epoll, &ready, 1, 0, NULL));
+        CALL(WRITE, write(ends[1], bytes, 1));
+    }
+    CALL(WRITE, eventfd_write(event, 3));
+    CALL(READ, eventfd_read(event, &value));
+    epoll_ctl(epoll, EPOLL_CTL_DEL, ends[0], NULL);
+    int copy = dup(ends[0]);
+    CALL(READ, read(copy, bytes, 1));
+    CALL(READ, readv(dup3(ends[0], copy, O_CLOEXEC), &vector, 1));
+    CALL(CLOSE, close(copy));
+    CALL(CLOSE, close(dup2(ends[1], ends[0])));
+    CALL(CLOSE, close(ends[1]));
+    CALL(CLOSE, close(epoll));
+    CALL(CLOSE, close(event));
+}
+
+static void use_locks(void)
+{
+    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+    pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+    pthread_barrier_t b;
+    sem_t s;
+    CALL(MUTEX, pthread_mutex_lock(&m));
+    CALL(MUTEX, pthread_mutex_timedlock(&m, &past)); /* fails: this thread holds it */
+    CALL(MUTEX, pthread_mutex_clocklock(&m, CLOCK_MONOTONIC, &past));
+    CALL(COND, pthread_cond_timedwait(&c, &m, &past));
+    CALL(COND, pthread_cond_clockwait(&c, &m, CLOCK_MONOTONIC, &past));
+    pthread_cond_signal(&c);
+    pthread_cond_broadcast(&c);
+    pthread_mutex_unlock(&m);
+    CALL(RWLOCK, pthread_rwlock_rdlock(&l));
+    CALL(RWLOCK, pthread_rwlock_timedrdlock(&l, &past));
+    CALL(RWLOCK, pthread_rwlock_timedwrlock(&l, &past)); /* fails: this thread reads */
+    pthread_rwlock_unlock(&l);
+    pthread_rwlock_unlock(&l);
+    CALL(RWLOCK, pthread_rwlock_wrlock(&l));
+    CALL(RWLOCK, pthread_rwlock_timedrdlock(&l, &past)); /* fails: this thread writes */
+    pthread_rwlock_unlock(&l);
+    pthread_barrier_init(&b, NULL, 1);
+    CALL(COND, pthread_barrier_wait(&b));
+    sem_init(&s, 0, 2);
+    CALL(SEM, sem_wait(&s));
+    CALL(SEM, sem_timedwait(&s, &past));
+    CALL(SEM, sem_timedwait(&s, &past)); /* fails: it is 0 */
+    CALL(SEM, sem_clockwait(&s, CLOCK_MONOTONIC, &past));
+    sem_post(&s);
+    CALL(SEM, sem_wait(&s));
+}
+
+static void use_waits(void)
+{
+    int status;
+    siginfo_t info;
+    CALL(SLEEP, nanosleep(&none, NULL));
+    CALL(SLEEP, clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &past, NULL));
+    CALL(SLEEP, usleep(1));
+    CALL(SLEEP, sleep(0));
+    CALL(CHILD, wait(&status)); /* fail: there is no child */
+    CALL(CHILD, waitpid(-1, &status, 0));
+    CALL(CHILD, wait4(-1, &status, 0, NULL));
+    CALL(CHILD, waitid(P_ALL, 0, &info, WEXITED));
+}
+
+static void use_all(const char *folder)
+{
+    calls = 0;
+    memset(count_of, 0, sizeof count_of);
+    use_files(folder);
+    use_sockets(folder);
+    use_queues();
+    use_polls();
+    use_locks();
+    use_waits();
+}
+
+int main(int argc, char **argv)
+{
+    struct strobe_error error = {""};
+    struct strobe_capture_options options = {.session_path = argc == 3 ? argv[1] : NULL};
+    if (argc != 3) {
+        puts("expected SESSION FOLDER");
+        return 1;
+    }
+    use_all(argv[2]);
+    compares = 1;
+    if (strobe_start(&options, &error) != STROBE_OK) {
+        puts(error.text);
+        return 1;
+    }
+    use_all(argv[2]);
+    strobe_stop();
+    for (int i = 0; i < KINDS; i++)
+        printf("%s %d\n", kind_names[i], count_of[i]);
+    return differences != 0;
+}
