@@ -155,6 +155,8 @@ static enum strobe_status search_macho(struct search *s, const char *path, int n
     if (status == STROBE_OK) {
         status = match_slices(s, path, &file, m, &error);
         strobe_macho_unmap(&file);
+    } else if (status == STROBE_IO && errno == ENOMEM) {
+        fail_search(s, STROBE_IO, path, strerror(ENOMEM));
     } else {
         strobe_error_set(&error, "%s", status == STROBE_IO ? strerror(errno) : "expected a file or a folder");
         status = STROBE_BAD_INPUT;

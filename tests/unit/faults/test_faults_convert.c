@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -42,6 +43,22 @@ static enum strobe_status to_speedscope(struct strobe_error *e)
 static enum strobe_status to_folded(struct strobe_error *e)
 {
     return convert(&(struct strobe_convert_options){.format = STROBE_FORMAT_FOLDED, .weight = STROBE_WEIGHT_ALLOC}, e);
+}
+
+static enum strobe_status folder_to_perfetto(struct strobe_error *e)
+{
+    const struct strobe_convert_options options = {.format = STROBE_FORMAT_PERFETTO};
+    return strobe_convert(temp_dir_path("folder"), temp_dir_path("out"), &options, NULL, e);
+}
+
+static void a_conversion_of_several_sessions_meets_each_fault(void **state)
+{
+    (void)state;
+    static const struct sweep sweep = {"folder", "alloc write map", folder_to_perfetto, "out"};
+    assert_int_equal(mkdir(temp_dir_path("folder"), 0700), 0);
+    sweep_write_session("folder/a.strobe");
+    sweep_write_session("folder/b.strobe");
+    sweep_faults(&sweep);
 }
 
 static void a_conversion_meets_each_fault(void **state)
@@ -118,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_conversion_meets_each_fault),
+        cmocka_unit_test(a_conversion_of_several_sessions_meets_each_fault),
         cmocka_unit_test(a_report_meets_each_fault),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);

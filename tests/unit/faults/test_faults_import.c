@@ -30,58 +30,26 @@
 
 /* ---- texts. Calls that a throw unwinds, and calls without an end; counters, instants, asynchronous slices; reads. */
 
-#define AT(tid, ts) "app-" #tid " (7) [001] ...1 " ts ": tracing_mark_write: "
-#define EVENT(ts)   "app-7 (7) [001] ...1 " ts ": "
+#define LINE(tid, ts) "app-" #tid " (7) [001] ...1 " ts ": "
+#define MARK(tid, ts) LINE(tid, ts) "tracing_mark_write: "
 
+/* clang-format off */
 static const char ftrace[] =
-    AT(7, "1.0") "B|7|B:a.b.c\n" AT(7, "1.1") "B|7|B:d\n" AT(7, "1.2") "B|7|T:d\n" AT(7, "1.3") "B|7|E:a.b.c\n" AT(8, "1.1") "B|7|inflate\n" AT(8, "1.2") "E|7\n" AT(
-        8,
-        "1.3") "C|7|count|5\n" AT(8,
-                                  "1.3") "S|7|job|1\n" AT(8,
-                                                          "1.4") "F|7|job|1\n" AT(8,
-                                                                                  "1.5") "I|7|now\n" EVENT("1.5") "andr"
-                                                                                                                  "oid_"
-                                                                                                                  "fs_"
-                                                                                                                  "data"
-                                                                                                                  "read"
-                                                                                                                  "_sta"
-                                                                                                                  "rt: "
-                                                                                                                  "entr"
-                                                                                                                  "y_"
-                                                                                                                  "name"
-                                                                                                                  " /"
-                                                                                                                  "data"
-                                                                                                                  "/a, "
-                                                                                                                  "offs"
-                                                                                                                  "et "
-                                                                                                                  "0, "
-                                                                                                                  "byte"
-                                                                                                                  "s "
-                                                                                                                  "4096"
-                                                                                                                  ", "
-                                                                                                                  "cmdl"
-                                                                                                                  "ine "
-                                                                                                                  "app,"
-                                                                                                                  " pid"
-                                                                                                                  " 7, "
-                                                                                                                  "i_"
-                                                                                                                  "size"
-                                                                                                                  " 9, "
-                                                                                                                  "ino "
-                                                                                                                  "3"
-                                                                                                                  "\n" EVENT(
-                                                                                                                      "1.6") "android_"
-                                                                                                                             "fs_"
-                                                                                                                             "dataread"
-                                                                                                                             "_end: "
-                                                                                                                             "ino 3, "
-                                                                                                                             "offset "
-                                                                                                                             "0, "
-                                                                                                                             "bytes "
-                                                                                                                             "4096"
-                                                                                                                             "\n" AT(
-                                                                                                                                 9,
-                                                                                                                                 "2.0") "B|7|B:left open\n";
+    MARK(7, "1.0") "B|7|B:a.b.c\n"
+    MARK(7, "1.1") "B|7|B:d\n"
+    MARK(7, "1.2") "B|7|T:d\n"
+    MARK(7, "1.3") "B|7|E:a.b.c\n"
+    MARK(8, "1.1") "B|7|inflate\n"
+    MARK(8, "1.2") "E|7\n"
+    MARK(8, "1.3") "C|7|count|5\n"
+    MARK(8, "1.3") "S|7|job|1\n"
+    MARK(8, "1.4") "F|7|job|1\n"
+    MARK(8, "1.5") "I|7|now\n"
+    LINE(7, "1.5") "android_fs_dataread_start: entry_name /data/a, offset 0, bytes 4096, cmdline app, pid 7, i_size 9, "
+                   "ino 3\n"
+    LINE(7, "1.6") "android_fs_dataread_end: ino 3, offset 0, bytes 4096\n"
+    MARK(9, "2.0") "B|7|B:left open\n";
+/* clang-format on */
 
 static const char rhea[] = "1|TRACE_START|105972000050000|2716|0|0|0\n"
                            "monotonic_time: 105912.112233\n"

@@ -6,6 +6,7 @@
 #include "engine/trace/symbols/dsym.h"
 #include "engine/trace/symbols/elf_info.h"
 #include "engine/trace/symbols/jit_names.h"
+#include "engine/trace/symbols/macho_elf.h"
 #include "engine/trace/symbols/symbolize.h"
 #include "engine/trace/symbols/symbols.h"
 #include "tests/unit/faults/sweep.h"
@@ -146,6 +147,65 @@ static void names_of_a_library_meet_each_fault(void **state)
         sweep_faults(&sweeps[i]);
 }
 
+/* ---- Mach-O files, of fixtures/macho */
+
+static uint8_t uuid[STROBE_MACHO_UUID_BYTES];
+
+static void write_session_of_macho(void)
+{
+    static struct strobe_build build;
+    static struct strobe_macho macho;
+    struct strobe_config config = strobe_build_config();
+    struct strobe_macho_file file;
+    struct strobe_macho_slice slices[STROBE_MACHO_SLICES_MAX];
+    uint32_t count;
+    char folder[4096];
+    assert_non_null(getcwd(folder, sizeof folder));
+    temp_dir_run("mkdir -p macho && tar -xJf '%s/fixtures/macho/macho.tar.xz' -C macho", folder);
+    assert_int_equal(strobe_macho_map(temp_dir_path("macho/libshop.dylib"), &file), STROBE_OK);
+    assert_int_equal(strobe_macho_slices(file.at, file.bytes, slices, &count, NULL), STROBE_OK);
+    assert_int_equal(strobe_macho_read(file.at, &slices[0], &macho, NULL), STROBE_OK);
+    memcpy(uuid, macho.uuid, sizeof uuid);
+    strobe_macho_unmap(&file);
+    strobe_build_begin(&build, temp_dir_path("lib.strobe"), &config);
+    strobe_build_thread(&build, 1, "main");
+    strobe_build_image(&build, "/private/var/libshop.dylib", IMAGE, IMAGE_END);
+    struct strobe_image_entry *image = &build.session.images[0];
+    image->build_id_bytes = sizeof uuid;
+    memcpy(image->build_id, uuid, sizeof uuid);
+    uint64_t stack[] = {IMAGE + 0x4010};
+    strobe_build_record(&build, (struct strobe_record){.stack = strobe_build_stack(&build, stack, 1)}, NULL);
+    strobe_build_end(&build, 1000000);
+}
+
+static enum strobe_status find_macho(struct strobe_error *error)
+{
+    const char *paths[] = {temp_dir_path("macho")};
+    struct strobe_dsym_found found;
+    return strobe_dsym(temp_dir_path("lib.strobe"), temp_dir_path("out"), paths, 1, 0, &found, error);
+}
+
+/* Makes the ELF file by which libdw reads a Mach-O file's functions. */
+static enum strobe_status open_macho(struct strobe_error *error)
+{
+    int fd;
+    enum strobe_status status = strobe_macho_open(temp_dir_path("macho/libshop.dylib"), uuid, &fd, error);
+    assert_int_equal(status == STROBE_OK, fd >= 0);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+static void names_of_a_mach_o_file_meet_each_fault(void **state)
+{
+    (void)state;
+    static const struct sweep sweeps[] = {{"find Mach-O", "alloc write map", find_macho, "out"},
+                                          {"open Mach-O", "alloc map host", open_macho, NULL}};
+    write_session_of_macho();
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++)
+        sweep_faults(&sweeps[i]);
+}
+
 /* ---- a folder of sessions */
 
 static enum strobe_status list_sessions(struct strobe_error *error)
@@ -177,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_that_add_names_meet_each_fault),
         cmocka_unit_test(names_of_a_library_meet_each_fault),
+        cmocka_unit_test(names_of_a_mach_o_file_meet_each_fault),
         cmocka_unit_test(a_folder_of_sessions_meets_each_fault),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);

@@ -81,7 +81,7 @@ static void put_function(uint8_t encoding, uint64_t start, int has_augmentation,
     end_entry(from);
 }
 
-static uint8_t image[4096];
+static _Alignas(8) uint8_t image[4096];
 
 /* Puts the section, if it is not empty, into an ELF file. */
 static Elf *make_file(uint16_t machine)

@@ -472,6 +472,32 @@ static void a_library_of_a_device_is_found_by_its_build_id(void **state)
     make_session_of_a_device();
     assert_int_equal(strobe_dsym(from, to, paths, 1, 1, &found, &error), STROBE_BAD_INPUT);
     assert_non_null(strstr(error.text, "other.so: it is of no image of the session"));
+    static const struct {
+        const char *make, *path, *text;
+    } others[] = {
+        {"mkdir -p only && cp symbols/b/other.so only", "only", "only: its files are of no image of the session"},
+        {"mkdir -p empty", "empty", "empty: expected a Mach-O file for arm64 or x86_64 with a UUID in it"},
+        {"ln -sf /dev/null device", "device", "device: expected a file or a folder"},
+        {"echo text >text", "text", "text: expected a Mach-O file"},
+        {":", "nowhere", "nowhere: No such file or directory"},
+        {"echo not-an-elf >x && (printf '\\177ELF'; cat x) >damaged", "damaged", "damaged: "},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        temp_dir_run("%s", others[i].make);
+        snprintf(folder, sizeof folder, "%s", temp_dir_path(others[i].path));
+        assert_int_equal(strobe_dsym(from, to, paths, 1, 1, &found, &error), STROBE_BAD_INPUT);
+        if (!strstr(error.text, others[i].text))
+            fail_msg("%s", error.text);
+    }
+}
+
+static void each_state_of_an_image_has_a_text_of_its_own(void **state)
+{
+    (void)state;
+    for (int at = STROBE_IMAGE_UNUSED; at <= STROBE_IMAGE_NO_FILE + 1; at++)
+        for (int other = STROBE_IMAGE_UNUSED; other < at; other++)
+            assert_string_not_equal(strobe_image_state_text((enum strobe_image_state)at),
+                                    strobe_image_state_text((enum strobe_image_state)other));
 }
 
 static void damaged_libraries_give_placeholders_and_no_harm(void **state)
@@ -658,6 +684,7 @@ int main(void)
         cmocka_unit_test(the_vdso_has_names_while_the_kernel_is_the_same),
         cmocka_unit_test(a_file_that_differs_from_the_recorded_one_is_not_used),
         cmocka_unit_test(a_library_of_a_device_is_found_by_its_build_id),
+        cmocka_unit_test(each_state_of_an_image_has_a_text_of_its_own),
         cmocka_unit_test(damaged_libraries_give_placeholders_and_no_harm),
         cmocka_unit_test(cplusplus_and_rust_names_are_readable),
         cmocka_unit_test(of_several_names_the_plain_one_is_shown),
