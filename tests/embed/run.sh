@@ -18,7 +18,8 @@ fi
 
 # accounted SESSION: its report has samples, and consistent accounting.
 accounted() {
-    "$B/strobe" report --json "$1" >"$1.json" && grep -q '"balanced": true' "$1.json" && grep -q '"closed": true' "$1.json"
+    "$B/strobe" report --json "$1" >"$1.json" &&
+        grep -q '"balanced": true' "$1.json" && grep -q '"closed": true' "$1.json"
 }
 
 # says TEXT COMMAND...: the command prints one line, which begins with the text.
