@@ -5,10 +5,14 @@
  *                            Exit status 1 when there was a difference */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
+#include <malloc.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +20,11 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -35,7 +42,7 @@ int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 
-enum kind { READ, WRITE, OPEN, CLOSE, SYNC, POLL, NET, SLEEP, MUTEX, RWLOCK, COND, SEM, CHILD, KINDS };
+enum kind { READ, WRITE, OPEN, CLOSE, SYNC, POLL, NET, SLEEP, MUTEX, RWLOCK, COND, SEM, CHILD, KINDS, NO_KIND = KINDS };
 static const char *const kind_names[KINDS] = {"read",  "write", "open",   "close", "sync", "poll", "net",
                                               "sleep", "mutex", "rwlock", "cond",  "sem",  "child"};
 
@@ -44,7 +51,7 @@ static struct outcome {
     long result;
     int error;
 } outcomes[CALLS_MAX];
-static int calls, compares, differences, count_of[KINDS];
+static int calls, compares, differences, count_of[KINDS + 1];
 
 /* Stores the outcome of a call in the first round, and compares it with the stored one in the second. Descriptors
  * differ when the capture has opened one, so only the sign of those counts. */
@@ -73,6 +80,7 @@ static long before_call(void)
 
 static const struct timespec past = {1, 0}, none = {0, 0};
 static char bytes[64];
+static volatile size_t most_bytes = PTRDIFF_MAX; /* more than there is memory */
 static struct iovec vector = {bytes, 16};
 
 static void use_files(const char *folder)
@@ -251,6 +259,75 @@ static void use_waits(void)
     CALL(CHILD, waitid(P_ALL, 0, &info, WEXITED));
 }
 
+/* Returns whether the block is there and aligned. Writes to it and frees it. */
+__attribute__((noinline)) static int take_block(void *block, size_t alignment, size_t size)
+{
+    int aligned = block && (uintptr_t)block % alignment == 0;
+    if (block)
+        memset(block, 1, size);
+    free(block);
+    return aligned;
+}
+
+static void use_memory(void)
+{
+    void *block = NULL;
+    CALL(NO_KIND, take_block(malloc(100), 16, 100));
+    CALL(NO_KIND, take_block(calloc(10, 10), 16, 100));
+    CALL(NO_KIND, take_block(realloc(malloc(10), 1000), 16, 1000));
+    CALL(NO_KIND, take_block(realloc(NULL, 100), 16, 100));
+    CALL(NO_KIND, take_block(reallocarray(NULL, 10, 10), 16, 100));
+    CALL(NO_KIND, take_block(aligned_alloc(256, 512), 256, 512));
+    CALL(NO_KIND, take_block(memalign(1024, 100), 1024, 100));
+    CALL(NO_KIND, take_block(valloc(100), 4096, 100));
+    CALL(NO_KIND, take_block(pvalloc(100), 4096, 4096));
+    CALL(NO_KIND, posix_memalign(&block, 512, 100));
+    CALL(NO_KIND, take_block(block, 512, 100));
+    CALL(NO_KIND, posix_memalign(&block, 3, 100)); /* fails: no power of two */
+    CALL(NO_KIND, take_block(malloc(most_bytes), 16, 0));
+    CALL(NO_KIND, take_block(calloc(most_bytes, 16), 16, 0));
+    CALL(NO_KIND, take_block(aligned_alloc(64, most_bytes), 16, 0));
+    CALL(NO_KIND, take_block(NULL, 16, 0));
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+}
+
+/* Each wait finds the signal pending, because it is blocked when it is sent. */
+static void use_signals(void)
+{
+    sigset_t own, before, without;
+    siginfo_t info;
+    struct signalfd_siginfo text;
+    int number = 0;
+    signal(SIGUSR1, on_signal);
+    sigemptyset(&own);
+    sigaddset(&own, SIGUSR1);
+    CALL(NO_KIND, pthread_sigmask(SIG_BLOCK, &own, &before));
+    without = before;
+    sigdelset(&without, SIGUSR1);
+    CALL(SLEEP, sigtimedwait(&own, &info, &none)); /* fails: none is pending */
+    raise(SIGUSR1);
+    CALL(SLEEP, sigwait(&own, &number));
+    raise(SIGUSR1);
+    CALL(SLEEP, sigwaitinfo(&own, &info));
+    raise(SIGUSR1);
+    CALL(SLEEP, sigsuspend(&without));
+    int fd = signalfd(-1, &own, SFD_CLOEXEC);
+    raise(SIGUSR1);
+    CALL(READ, read(fd, &text, sizeof text) > 0 ? (long)text.ssi_signo : -1);
+    CALL(CLOSE, close(fd));
+    CALL(NO_KIND, pthread_sigmask(SIG_SETMASK, &before, NULL));
+    CALL(NO_KIND, sigaction(SIGUSR1, NULL, NULL));
+    CALL(NO_KIND, sigaction(SIGKILL, &(struct sigaction){.sa_handler = on_signal}, NULL)); /* fails */
+    CALL(NO_KIND, syscall(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0));
+    CALL(NO_KIND, syscall(SYS_execve, "/nowhere/program", (char *[]){"x", NULL}, environ));
+    CALL(NO_KIND, syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, NULL)); /* fails */
+    CALL(NO_KIND, syscall(-1));
+}
+
 static void use_all(const char *folder)
 {
     calls = 0;
@@ -261,6 +338,8 @@ static void use_all(const char *folder)
     use_polls();
     use_locks();
     use_waits();
+    use_memory();
+    use_signals();
 }
 
 int main(int argc, char **argv)

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh
 lib=$B/lib/libstrobe-capture.so.0
 compile=(gcc -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iengine/include -pthread)
-if ! make -s "$lib" >"$work/make" 2>&1 ||
+if ! make -s HASTE="$(cat "$B/haste" 2>/dev/null)" "$lib" >"$work/make" 2>&1 ||
     ! "${compile[@]}" -o "$work/recorded" tests/install/recorded.c "$lib" "-Wl,-rpath,$B/lib" >"$work/cc" 2>&1 ||
     ! "${compile[@]}" -o "$work/hooks" tests/embed/hooks.c "$lib" "-Wl,-rpath,$B/lib" >>"$work/cc" 2>&1 ||
     ! "${compile[@]}" -o "$work/opened" tests/install/opened.c >>"$work/cc" 2>&1; then
@@ -18,7 +18,8 @@ fi
 
 # accounted SESSION: its report has samples, and consistent accounting.
 accounted() {
-    "$B/strobe" report --json "$1" >"$1.json" && grep -q '"balanced": true' "$1.json" && grep -q '"closed": true' "$1.json"
+    "$B/strobe" report --json "$1" >"$1.json" &&
+        grep -q '"balanced": true' "$1.json" && grep -q '"closed": true' "$1.json"
 }
 
 # says TEXT COMMAND...: the command prints one line, which begins with the text.

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -684,6 +685,63 @@ static void a_missing_library_or_function_is_reported_and_nothing_is_changed(voi
     assert_int_equal(strobe_rhea_start(&(struct strobe_rhea_options){.cutils = app.path}, &error), STROBE_EXISTS);
 }
 
+static void *use_files_too(void *path)
+{
+    int fd = app.open(path, O_RDWR, 0);
+    app.write(fd, block, 2048);
+    app.sync();
+    close(fd);
+    return NULL;
+}
+
+static void with_main_only_file_calls_of_other_threads_are_not_reported(void **state)
+{
+    char *path = strdup(temp_dir_write("data", block, sizeof block, 0600)), opened[700];
+    pthread_t thread;
+    (void)state;
+    load(26, false);
+    snprintf(opened, sizeof opened, "B|%%d|open:%s", path);
+    start(&(struct strobe_rhea_options){.io = true, .main_only = true});
+    use_files_too(path);
+    assert_int_equal(pthread_create(&thread, NULL, use_files_too, path), 0);
+    pthread_join(thread, NULL);
+    strobe_rhea_stop();
+    MUST_BE(opened, "E|%d", expected_label("B|%%d|write:%s,size:2048", path), "E|%d", "B|%d|io:sync", "E|%d");
+    free(path);
+}
+
+/* The hooks read no argument that the system would not read. */
+static void arguments_that_the_system_refuses_are_passed_on_unread(void **state)
+{
+    struct iovec vector = {block, 2048};
+    (void)state;
+    load(26, false);
+    start(&(struct strobe_rhea_options){.io = true});
+    assert_int_equal(app.open(NULL, O_RDONLY, 0), -1);
+    assert_int_equal(errno, EFAULT);
+    assert_int_equal(app.readv(-1, NULL, 2), -1);
+    assert_int_equal(app.readv(-1, &vector, 0), -1);
+    assert_int_equal(app.readv(-1, &vector, 2000), -1);
+    int fd = app.open(temp_dir_path(""), O_RDWR | O_TMPFILE, 0600);
+    struct stat about;
+    assert_true(fd >= 0 && fstat(fd, &about) == 0);
+    assert_int_equal(about.st_mode & 0777, 0600);
+    close(fd);
+    strobe_rhea_stop();
+}
+
+static void a_ring_is_released_only_after_its_capture(void **state)
+{
+    (void)state;
+    load(26, false);
+    strobe_rhea_hook_loaded(); /* no capture: nothing to hook */
+    start(&(struct strobe_rhea_options){0});
+    strobe_rhea_release();
+    app.begin("kept");
+    strobe_rhea_stop();
+    MUST_BE("+B|%d|kept");
+}
+
 static void a_ring_without_room_leaves_no_file(void **state)
 {
     const char *path = temp_dir_path("no-room.ring");
@@ -796,6 +854,9 @@ int main(void)
         cmocka_unit_test(labels_keep_size_and_offset_when_the_path_is_too_long),
         cmocka_unit_test_teardown(libraries_loaded_later_are_hooked_at_the_next_scan, unload),
         cmocka_unit_test_teardown(a_missing_library_or_function_is_reported_and_nothing_is_changed, unload),
+        cmocka_unit_test_teardown(with_main_only_file_calls_of_other_threads_are_not_reported, unload),
+        cmocka_unit_test_teardown(arguments_that_the_system_refuses_are_passed_on_unread, unload),
+        cmocka_unit_test_teardown(a_ring_is_released_only_after_its_capture, unload),
         cmocka_unit_test_teardown(a_ring_without_room_leaves_no_file, unload),
         cmocka_unit_test_teardown(a_log_that_cannot_be_written_is_an_error, unload),
         cmocka_unit_test_teardown(a_ring_file_of_a_killed_process_gives_its_log, unload),
