@@ -5,6 +5,7 @@
 #include "engine/trace/model/sink.h"
 #include "engine/trace/session/reader.h"
 #include "engine/trace/session/session_set.h"
+#include "engine/util/json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -160,11 +161,6 @@ static const char *process_end_name(const struct process *p)
     return p->state == STROBE_SESSION_RUNNING ? " (not closed)" : p->state == STROBE_SESSION_KILLED ? " (killed)" : "";
 }
 
-static const char *json_is(const struct process *p, enum strobe_session_state state)
-{
-    return p->state == state ? "true" : "false";
-}
-
 static void folder_print_text(const struct sum *s, uint32_t top)
 {
     size_t programs = shown_count(s->program_count, top), processes = shown_count(s->count, top);
@@ -192,36 +188,32 @@ static void folder_print_text(const struct sum *s, uint32_t top)
             "The accounting of each process is consistent. `strobe report` of a file in the folder has one process.\n");
 }
 
-static void print_string(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < 0x20)
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-    putchar('"');
-}
-
 static void folder_print_json(const struct sum *s)
 {
-    printf("{\n  \"source\": \"folder\",\n  \"balanced\": %s,\n  \"processes\": [", s->unbalanced ? "false" : "true");
+    struct strobe_json j = {.out = stdout};
+    strobe_json_object(&j, NULL);
+    strobe_json_text(&j, "source", "folder");
+    strobe_json_bool(&j, "balanced", !s->unbalanced);
+    strobe_json_array(&j, "processes");
     for (size_t i = 0; i < s->count; i++) {
         const struct process *p = &s->processes[i];
-        printf("%s\n    {\"session\": ", i ? "," : "");
-        print_string(p->path);
-        printf(", \"pid\": %" PRIu32 ", \"program\": ", p->pid);
-        print_string(p->program);
-        printf(", \"begin_ns\": %" PRIu64 ", \"wall_ns\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"threads\": %" PRIu32
-               ", \"samples\": %" PRIu64 ", \"closed\": %s, \"exited\": %s, \"killed\": %s, \"balanced\": %s}",
-               p->begin_ns, p->wall_ns, p->cpu_ns, p->threads, p->samples, json_is(p, STROBE_SESSION_CLOSED),
-               json_is(p, STROBE_SESSION_EXITED), json_is(p, STROBE_SESSION_KILLED), p->balanced ? "true" : "false");
+        strobe_json_object(&j, NULL);
+        strobe_json_text(&j, "session", p->path);
+        strobe_json_uint(&j, "pid", p->pid);
+        strobe_json_text(&j, "program", p->program);
+        strobe_json_uint(&j, "begin_ns", p->begin_ns);
+        strobe_json_uint(&j, "wall_ns", p->wall_ns);
+        strobe_json_uint(&j, "cpu_ns", p->cpu_ns);
+        strobe_json_uint(&j, "threads", p->threads);
+        strobe_json_uint(&j, "samples", p->samples);
+        strobe_json_bool(&j, "closed", p->state == STROBE_SESSION_CLOSED);
+        strobe_json_bool(&j, "exited", p->state == STROBE_SESSION_EXITED);
+        strobe_json_bool(&j, "killed", p->state == STROBE_SESSION_KILLED);
+        strobe_json_bool(&j, "balanced", p->balanced);
+        strobe_json_object_end(&j);
     }
-    printf("\n  ]\n}\n");
+    strobe_json_array_end(&j);
+    strobe_json_object_end(&j);
 }
 
 int strobe_report_folder(const char *path, uint32_t top, bool json)

@@ -3,7 +3,9 @@
 usage: check_json.py CHECK FOLDER STROBE MANFOLDER
 """
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -118,6 +120,19 @@ def formats_are_valid():
     for line in convert("t.folded").splitlines():
         if not re.fullmatch(r"[^;]+(;[^;]*)* \d+", line):
             print(f"folded: {line}")
+
+
+def names_that_are_no_utf8_stay_valid_json():
+    several = folder / "several"
+    several.mkdir()
+    shutil.copy(folder / "good.strobe", several / os.fsdecode(b"a\xff.strobe"))
+    said = subprocess.run([strobe, "report", "--json", str(several)], stdout=subprocess.PIPE, check=True).stdout
+    try:
+        processes = json.loads(said.decode())["processes"]
+        if [Path(p["session"]).name for p in processes] != ["a\ufffd.strobe"]:
+            print(f"folder: {processes}")
+    except ValueError as wrong:
+        print(f"folder: {wrong}")
 
 
 globals()[check]()

@@ -651,7 +651,8 @@ if command -v python3 >/dev/null; then
     run "$strobe" report --json --top 0 deflated.perfetto-trace && cp out deflated.json
     run "$strobe" doctor --json true && cp out doctor.json
     run "$strobe" report --findings --json threads.txt && cp out findings.json
-    for check in same_numbers self_times_add_up fields_are_in_the_man_pages formats_are_valid; do
+    for check in same_numbers self_times_add_up fields_are_in_the_man_pages formats_are_valid \
+        names_that_are_no_utf8_stay_valid_json; do
         wanted $check || continue
         verdict $check "$(python3 "$home/tests/cli/check_json.py" $check "$work" "$strobe" "$man" 2>&1 | tail -n 3)"
     done

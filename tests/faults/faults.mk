@@ -4,8 +4,8 @@
 faulty_src   := tests/faults/faulty.c
 sources      += $(faulty_src)
 faulty_calls := malloc calloc realloc aligned_alloc mmap mprotect write pwrite fallocate posix_fallocate ftruncate \
-                fsync rename link mkdir read pread fopen fdopen fstat stat mkstemp memfd_create pipe pipe2 fork pthread_create sigaction \
-                open openat
+                fsync rename link mkdir read pread fopen fdopen fstat stat mkstemp memfd_create pipe pipe2 fork \
+                pthread_create sigaction open openat
 faulty_wraps := $(faulty_calls:%=-Wl,--wrap=%)
 
 $B/libfaulty.so: $(call obj,pic,$(faulty_src))

@@ -206,6 +206,53 @@ static void an_import_of_calls_meets_each_fault(void **state)
     free(btrace2);
 }
 
+static void expect_content(const char *name, const char *content)
+{
+    size_t bytes;
+    char *found = temp_dir_read(name, &bytes);
+    assert_string_equal(found, content);
+    free(found);
+}
+
+/* Overwrites a log and its mapping. */
+static enum strobe_status replace_btrace2(void)
+{
+    const struct strobe_calls_convert_options options = {.format = STROBE_CALLS_BTRACE2, .replace = 1};
+    struct strobe_rhea_read_stats stats;
+    struct strobe_error error;
+    struct strobe_calls calls;
+    strobe_calls_open(&calls);
+    assert_int_equal(strobe_rhea_read(rhea, sizeof rhea - 1, &calls, &stats, &error), STROBE_OK);
+    enum strobe_status status = convert_calls(&calls, STROBE_REPAIR_LAST, &options, &error);
+    strobe_calls_close(&calls);
+    return status;
+}
+
+static void a_full_disk_replaces_neither_a_log_nor_its_mapping(void **state)
+{
+    (void)state;
+    unsigned writes = 0;
+    const char *met;
+    for (uint64_t at = 1;; at++) {
+        temp_dir_write("out", "old log", 7, 0600);
+        temp_dir_write("out.mapping", "old mapping", 11, 0600);
+        fault_arm("write", at);
+        enum strobe_status status = replace_btrace2();
+        met = fault_disarm();
+        if (!met)
+            break;
+        assert_int_not_equal(status, STROBE_OK);
+        expect_content("out", "old log");
+        if (!strcmp(met, "write")) {
+            writes++;
+            expect_content("out.mapping", "old mapping");
+        }
+    }
+    assert_true(writes >= 2);
+    unlink(temp_dir_path("out"));
+    unlink(temp_dir_path("out.mapping"));
+}
+
 /* ---- the file of a packet ring, in memory that is not aligned as a ring is */
 
 static uint64_t ring_time_ns(void *ctx)
@@ -388,6 +435,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_import_of_calls_meets_each_fault),
+        cmocka_unit_test(a_full_disk_replaces_neither_a_log_nor_its_mapping),
         cmocka_unit_test(the_file_of_a_ring_meets_each_fault),
         cmocka_unit_test(a_damaged_file_of_a_ring_is_refused_with_what_was_expected),
         cmocka_unit_test(files_and_stacks_of_matrix_meet_each_fault),
