@@ -55,7 +55,8 @@ $B/art/%/libart.so: $(fake_obj) sim/fake/art/level sim/fake/art/symbols.txt
 $(foreach flavour,obj sim pic,$B/$(flavour)/sim/genuine/dexes.o): fixtures/art/core11.dex fixtures/art/core14.dex
 
 # Programs that start runtimes do not simulate, so the lab's sources in them are built as the engine is.
-$B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) engine/util/array.c engine/cmd/preload.c) \
+$B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) tests/unit/support/control_client.c \
+                   engine/util/array.c engine/cmd/preload.c) \
                  $B/libstrobe-art.a $B/libstrobe-capture.a | $B/libstrobe-art.so $B/libapp.so
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 
