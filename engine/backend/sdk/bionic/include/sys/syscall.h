@@ -4,10 +4,10 @@
 
 #include <asm/unistd.h>
 
-#define SYS_clock_gettime      __NR_clock_gettime
-#define SYS_clock_nanosleep    __NR_clock_nanosleep
-#define SYS_close              __NR_close
-#define SYS_close_range        __NR_close_range
+#define SYS_clock_gettime   __NR_clock_gettime
+#define SYS_clock_nanosleep __NR_clock_nanosleep
+#define SYS_close           __NR_close
+#define SYS_close_range     __NR_close_range
 #ifdef __NR_fcntl64
 #define SYS_fcntl __NR_fcntl64
 #else
