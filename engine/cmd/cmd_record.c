@@ -146,7 +146,7 @@ int strobe_cmd_record(int argc, char **argv)
         return status;
     if ((status = strobe_record_create(&o, argv + first, session)) != 0)
         return status;
-    if ((status = strobe_record_run(program, argv + first, session, o.only, &wait_status)) != 0) {
+    if ((status = strobe_record_run(&o, program, argv + first, session, &wait_status)) != 0) {
         strobe_record_discard(&o, session);
         return status;
     }

@@ -76,9 +76,15 @@ static bool prepend_to_variable(const char *name, const char *first)
     return set;
 }
 
-bool strobe_preload_set(const char *library, const char *session, const char *only)
+/* Without a value, the variable is removed. */
+static bool set_or_remove(const char *name, const char *value)
 {
-    bool named = only && *only ? setenv("STROBE_ONLY", only, 1) == 0 : unsetenv("STROBE_ONLY") == 0;
-    return named && prepend_to_variable("LD_PRELOAD", library) &&
-           prepend_to_variable("ASAN_OPTIONS", STROBE_ASAN_OPTION) && setenv("STROBE_SESSION", session, 1) == 0;
+    return (value && *value ? setenv(name, value, 1) : unsetenv(name)) == 0;
+}
+
+bool strobe_preload_set(const char *library, const char *session, const char *only, const char *control)
+{
+    return set_or_remove("STROBE_ONLY", only) && set_or_remove("STROBE_CONTROL", control) &&
+           prepend_to_variable("LD_PRELOAD", library) && prepend_to_variable("ASAN_OPTIONS", STROBE_ASAN_OPTION) &&
+           setenv("STROBE_SESSION", session, 1) == 0;
 }

@@ -29,7 +29,8 @@ bool strobe_preload_give_name(struct strobe_plain_name *p, char *library, size_t
 void strobe_preload_drop_name(const struct strobe_plain_name *p);
 
 /* Sets the environment of a program that will be recorded into the session. The library comes first in LD_PRELOAD.
- * `only`: programs to follow; "" or NULL = all. Call it in the process that will execute the program. */
-bool strobe_preload_set(const char *library, const char *session, const char *only);
+ * `only`: programs to follow; "" or NULL = all. `control`: name of a control server; "" or NULL = none. Call it in the
+ * process that will execute the program. */
+bool strobe_preload_set(const char *library, const char *session, const char *only, const char *control);
 
 #endif

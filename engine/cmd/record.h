@@ -2,6 +2,7 @@
 #ifndef STROBE_CMD_RECORD_H
 #define STROBE_CMD_RECORD_H
 
+#include "engine/control/socket.h"
 #include "engine/store/session.h"
 #include "engine/trace/export/convert.h"
 #include "engine/trace/session/session_set.h"
@@ -17,10 +18,12 @@ struct strobe_record_options {
     bool method, samples; /* record calls; also take samples */
     uint32_t call_log_bytes;
     bool deflate;
-    enum strobe_format format; /* of the trace, by its file name */
-    char trace[PATH_MAX];      /* "" when not converting */
-    char session[PATH_MAX];    /* session file; with config.follow, the directory of all session files */
-    char only[NAME_MAX + 1];   /* programs to follow, as --follow names them; "" = all */
+    enum strobe_format format;               /* of the trace, by its file name */
+    char trace[PATH_MAX];                    /* "" when not converting */
+    char session[PATH_MAX];                  /* session file; with config.follow, the directory of all session files */
+    char only[NAME_MAX + 1];                 /* programs to follow, as --follow names them; "" = all */
+    char control[STROBE_CONTROL_NAME_BYTES]; /* name of the control server, maybe with {pid}; "" = no server */
+    uint64_t duration_ns;                    /* the program is ended after this time; 0 = it is not */
 };
 
 /* Parses the options before the command; *first is the index of the command in argv. Returns 0, or the exit status
@@ -49,11 +52,13 @@ int strobe_record_list(const struct strobe_record_options *options, const char *
 /* Stores how the process ended in its last session, unless the process has closed the session itself. */
 void strobe_record_store_end(const struct strobe_session_set *sessions, const char *first, int wait_status);
 
-/* Runs argv with the library preloaded, waits for it to end, and stores the wait status. `only`: programs to follow; ""
- * = all. SIGINT, SIGQUIT, SIGTERM and SIGHUP from the terminal reach the program directly; other such signals are
- * passed on to it. A second signal half a second later kills the program. After its end, these signals end this
- * process, see interrupts.h. Returns 0, or STROBE_EXIT_BAD after a complaint when the program could not be run. */
-int strobe_record_run(const char *path, char **argv, const char *session, const char *only, int *wait_status);
+/* Runs argv with the library preloaded, waits for it to end, and stores the wait status. With options->duration_ns, the
+ * program gets SIGTERM after that time, and SIGKILL two seconds later. SIGINT, SIGQUIT, SIGTERM and SIGHUP from the
+ * terminal reach the program directly; other such signals are passed on to it. A second signal half a second later
+ * kills the program. After its end, these signals end this process, see interrupts.h. Returns 0, or STROBE_EXIT_BAD
+ * after a complaint when the program could not be run. */
+int strobe_record_run(const struct strobe_record_options *options, const char *path, char **argv, const char *session,
+                      int *wait_status);
 
 /* Ends as the program ended: returns its exit status, or dies by the same signal. */
 int strobe_record_end_as(int wait_status);

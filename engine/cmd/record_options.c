@@ -1,3 +1,4 @@
+#include "engine/base/pid_text.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/record.h"
@@ -41,6 +42,10 @@ const char strobe_usage_record[] =
     "                          a file for each process. NAMES: only programs with these file names, separated\n"
     "                          by commas; * and ? match any text and any character. The COMMAND is always\n"
     "                          recorded\n"
+    "      --duration TIME     end the program after this time: TERM, and KILL two seconds later\n"
+    "      --control[=NAME]    control server in the program, for curl --abstract-unix-socket NAME: status, pause,\n"
+    "                          resume, stop, the session so far (see strobe-record(1)); {pid} in NAME is the\n"
+    "                          program's process id (strobe-{pid})\n"
     "\n"
     "Every call instead (of programs built with -finstrument-functions):\n"
     "      --method            record each entry and exit of a function; no samples\n"
@@ -73,6 +78,8 @@ enum {
     DELAY,
     LOOP,
     FOLLOW,
+    DURATION,
+    CONTROL,
     METHOD,
     WITH_SAMPLES,
     METHOD_CLOCK,
@@ -99,6 +106,8 @@ static const struct option options[] = {
     {"delay", required_argument, NULL, DELAY},
     {"loop", no_argument, NULL, LOOP},
     {"follow", optional_argument, NULL, FOLLOW},
+    {"duration", required_argument, NULL, DURATION},
+    {"control", optional_argument, NULL, CONTROL},
     {"method", no_argument, NULL, METHOD},
     {"with-samples", no_argument, NULL, WITH_SAMPLES},
     {"method-clock", required_argument, NULL, METHOD_CLOCK},
@@ -176,6 +185,17 @@ static int take_names(struct strobe_record_options *o)
     return 0;
 }
 
+/* The longest process id has 10 digits. */
+static int take_control(struct strobe_record_options *o)
+{
+    const char *name = optarg ? optarg : "strobe-{pid}";
+    char longest[STROBE_CONTROL_NAME_BYTES];
+    if (!strobe_insert_pid(name, strlen(name), UINT32_MAX, longest, sizeof longest))
+        return bad_value("control", name, "a name of 1 to 99 bytes");
+    snprintf(o->control, sizeof o->control, "%s", name);
+    return 0;
+}
+
 /* Recording calls without samples needs less memory for samples. */
 static int settle_method(struct strobe_record_options *o)
 {
@@ -232,6 +252,11 @@ static int take_record_option(int c, struct strobe_record_options *o, const char
     case DELAY: return strobe_parse_time(optarg, &k->delay_ns) ? 0 : bad_value("delay", optarg, a_time);
     case LOOP: k->message_per_poll = 1; return 0;
     case FOLLOW: k->follow = 1; return take_names(o);
+    case DURATION:
+        return strobe_parse_time(optarg, &o->duration_ns) && o->duration_ns
+                   ? 0
+                   : bad_value("duration", optarg, "a time above 0 such as 5s");
+    case CONTROL: return take_control(o);
     case METHOD:
     case WITH_SAMPLES:
     case METHOD_CLOCK:

@@ -1,3 +1,4 @@
+#include "engine/base/pid_text.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/interrupts.h"
 #include "engine/cmd/preload.h"
@@ -20,7 +21,7 @@
  * have been sent to the group or to this process only; the two cases look the same. It is passed on when the program
  * still runs a moment later. */
 
-enum { GRACE_NS = 100000000, AGAIN_NS = 500000000 };
+enum { GRACE_NS = 100000000, AGAIN_NS = 500000000, KILL_NS = 2000000000 };
 
 static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 enum { TAKEN = sizeof taken / sizeof *taken };
@@ -29,8 +30,10 @@ struct signals {
     sigset_t waited, mask_before; /* the signals taken, with SIGCHLD; the mask before */
     struct sigaction child_before;
     uint64_t first_ns; /* time of the first signal; 0 = none */
-    uint64_t due_ns;   /* when `number` must be passed on; 0 = nothing to pass on */
+    uint64_t due_ns;   /* when `number` must be sent to the program; 0 = nothing to send */
+    uint64_t end_ns;   /* when the program must be ended; 0 = never */
     int number;
+    bool terminated; /* the program's time was over, and it got SIGTERM */
 };
 
 static void take_signals(struct signals *s)
@@ -65,21 +68,42 @@ static void forward_signal(struct signals *s, const siginfo_t *info, pid_t pid)
     }
 }
 
+/* Returns the next time at which the program gets a signal; 0: none. */
+static uint64_t next_due(const struct signals *s)
+{
+    if (!s->due_ns || !s->end_ns)
+        return s->due_ns + s->end_ns;
+    return s->due_ns < s->end_ns ? s->due_ns : s->end_ns;
+}
+
+/* A program that does not end by SIGTERM is killed. */
+static void send_due_signal(struct signals *s, pid_t pid)
+{
+    uint64_t now = strobe_interrupts_now_ns();
+    if (s->due_ns && s->due_ns <= now) {
+        kill(pid, s->number);
+        s->due_ns = 0;
+    }
+    if (s->end_ns && s->end_ns <= now) {
+        kill(pid, s->terminated ? SIGKILL : SIGTERM);
+        s->terminated = true;
+        s->end_ns = now + KILL_NS;
+    }
+}
+
 static void wait_for_end(struct signals *s, pid_t pid, int *wait_status)
 {
     for (pid_t ended; (ended = waitpid(pid, wait_status, WNOHANG)) != pid;) {
         if (ended < 0 && errno == ECHILD)
             return;
-        uint64_t now = strobe_interrupts_now_ns(), left = s->due_ns > now ? s->due_ns - now : 0;
+        uint64_t due = next_due(s), now = strobe_interrupts_now_ns(), left = due > now ? due - now : 0;
         struct timespec most = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
         siginfo_t info;
-        int number = s->due_ns ? sigtimedwait(&s->waited, &info, &most) : sigwaitinfo(&s->waited, &info);
-        if (number > 0 && number != SIGCHLD) {
+        int number = due ? sigtimedwait(&s->waited, &info, &most) : sigwaitinfo(&s->waited, &info);
+        if (number > 0 && number != SIGCHLD)
             forward_signal(s, &info, pid);
-        } else if (number < 0 && errno == EAGAIN) {
-            kill(pid, s->number);
-            s->due_ns = 0;
-        }
+        else if (number < 0 && errno == EAGAIN)
+            send_due_signal(s, pid);
     }
 }
 
@@ -87,14 +111,15 @@ static void wait_for_end(struct signals *s, pid_t pid, int *wait_status)
 
 /* What the child process needs to execute the program. */
 struct launch {
-    const char *path, *library, *session, *only;
+    const struct strobe_record_options *options;
+    const char *path, *library, *session;
     char **argv;
 };
 
 _Noreturn static void become(const struct launch *l, int report_fd, const struct signals *signals)
 {
     give_signals_back(signals);
-    if (strobe_preload_set(l->library, l->session, l->only))
+    if (strobe_preload_set(l->library, l->session, l->options->only, l->options->control))
         execvp(l->path, l->argv);
     int why = errno;
     (void)!write(report_fd, &why, sizeof why);
@@ -110,6 +135,14 @@ static int wait_for_exec(int fd)
         n = read(fd, &why, sizeof why);
     while (n < 0 && errno == EINTR);
     return n == (ssize_t)sizeof why ? why : 0;
+}
+
+/* Prints the command that talks to the control server. */
+static void print_control(const char *control, pid_t pid)
+{
+    char name[STROBE_CONTROL_NAME_BYTES];
+    if (strobe_insert_pid(control, strlen(control), (uint32_t)pid, name, sizeof name))
+        fprintf(stderr, "strobe: curl --abstract-unix-socket %s http://strobe/status\n", name);
 }
 
 static int run_launched(const struct launch *l, int *wait_status)
@@ -131,13 +164,18 @@ static int run_launched(const struct launch *l, int *wait_status)
     }
     int why = wait_for_exec(report[0]);
     close(report[0]);
+    if (l->options->duration_ns)
+        signals.end_ns = strobe_interrupts_now_ns() + l->options->duration_ns;
+    if (l->options->control[0] && !l->options->quiet && !why)
+        print_control(l->options->control, pid);
     wait_for_end(&signals, pid, wait_status);
     strobe_interrupts_clean(signals.first_ns ? signals.first_ns + AGAIN_NS : 0);
     give_signals_back(&signals);
     return why ? strobe_complain("%s: %s", l->path, strerror(why)) : 0;
 }
 
-int strobe_record_run(const char *path, char **argv, const char *session, const char *only, int *wait_status)
+int strobe_record_run(const struct strobe_record_options *options, const char *path, char **argv, const char *session,
+                      int *wait_status)
 {
     char library[STROBE_PRELOAD_BYTES];
     struct strobe_plain_name plain;
@@ -147,7 +185,7 @@ int strobe_record_run(const char *path, char **argv, const char *session, const 
         strobe_preload_drop_name(&plain);
         return strobe_complain("%s: cannot make a link there: %s", strobe_plain_folder(), strerror(errno));
     }
-    struct launch l = {path, library, session, only, argv};
+    struct launch l = {options, path, library, session, argv};
     int status = run_launched(&l, wait_status);
     strobe_preload_drop_name(&plain);
     return status;

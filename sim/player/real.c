@@ -139,7 +139,7 @@ _Noreturn static void exec_player(const struct job *j, bool traced, const char *
                (char *)NULL, environment);
     }
     sim_real_use_cores(j->scenario->cores);
-    if (!library || strobe_preload_set(library, j->session, NULL))
+    if (!library || strobe_preload_set(library, j->session, NULL, NULL))
         execl(j->player, player_name(j), j->text, seed, turns, j->notes, runtime, session, policy, (char *)NULL);
     dprintf(STDERR_FILENO, "%s: %s\n", j->player, strerror(errno));
     _exit(127);

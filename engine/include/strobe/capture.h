@@ -27,7 +27,8 @@
  * program is captured already: strobe_start then returns STROBE_EXISTS, strobe_stop returns STROBE_NO_ENTRY and does
  * not end that capture, and the other functions act on it. After strobe_start the library allocates from the program's
  * heap only when the program starts a thread, and takes no lock but the dynamic linker's, briefly, to look for loaded
- * libraries. It has one thread of its own, which does not keep the process alive, and uses one real-time signal.
+ * libraries. It has one thread of its own, and one more
+ * for a control server, which do not keep the process alive, and uses one real-time signal.
  *
  * Android: System.loadLibrary("strobe") loads the library. strobe_start and strobe_stop are called by a thread that is
  * attached to the runtime. The Java class strobe.Strobe has the same functions for Java and Kotlin.

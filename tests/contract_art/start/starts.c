@@ -4,6 +4,7 @@
 #include "engine/base/error.h"
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
+#include "tests/unit/support/control_client.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -216,6 +217,82 @@ static void a_start_beside_a_running_capture_leaves_its_session(struct contract 
         capture_drop(&k);
 }
 
+/* ---- by the control server ---- */
+
+static struct strobe_control_address server;
+
+/* Sends a request; the answer has this status and contains the text. */
+static void check_asked(struct contract *c, const char *method, const char *path, const char *body, int expected,
+                        const char *text)
+{
+    char request[1024], answer[4096];
+    snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nContent-Length: %zu\r\n\r\n%s", method, path, strlen(body),
+             body);
+    int status = strobe_client_ask(&server, request, answer, sizeof answer);
+    CHECK(c, status == expected && strstr(answer, text), "%s %s: %d, expected %d and %s: %s", method, path, status,
+          expected, text, answer);
+}
+
+/* Fetches the session that is being written, and opens the copy. */
+static void check_fetched(struct contract *c, const char *path)
+{
+    static char answer[8 << 20];
+    struct strobe_session session;
+    static const char request[] = "GET /session HTTP/1.1\r\n\r\n";
+    int fd = strobe_client_connect(&server);
+    strobe_client_send(fd, request, sizeof request - 1);
+    long bytes = strobe_client_finish(fd, answer, sizeof answer);
+    const char *content = strstr(answer, "\r\n\r\n");
+    FILE *f = fopen(path, "we");
+    if (!CHECK(c, f && content && bytes > 0 && bytes < (long)sizeof answer, "%ld bytes", bytes))
+        return;
+    content += 4;
+    fwrite(content, 1, (size_t)(answer + bytes - content), f);
+    fclose(f);
+    enum strobe_status status = strobe_session_open(path, &session);
+    unlink(path);
+    if (!CHECK(c, status == STROBE_OK, "%s", strobe_status_text(status)))
+        return;
+    CHECK(c, session.header->state == STROBE_SESSION_RUNNING && strobe_session_thread_count(&session) > 0,
+          "a running session with threads");
+    strobe_session_unmap(&session);
+}
+
+static void a_client_of_the_control_server_stops_and_starts_captures(struct contract *c)
+{
+    enum { STARTS = 5 };
+    struct capture k = {.contract = c};
+    struct strobe_error error = {""};
+    char fetched[TEMPORARY_BYTES];
+    if (!load_library(c))
+        return;
+    temporary_path(k.path, "starts.%d", (int)getpid());
+    temporary_path(fetched, "fetched.%d", (int)getpid());
+    snprintf(server.name, sizeof server.name, "strobe-contract-%d", (int)getpid());
+    struct strobe_capture_options o = {.session_path = k.path, .records_max = 4096, .control = server.name};
+    if (!CHECK(c, lib.start(&o, &error) == STROBE_OK, "%s", error.text))
+        return;
+    check_asked(c, "GET", "/status", "", 200, "\"state\":\"running\"");
+    check_asked(c, "POST", "/pause", "", 200, "\"state\":\"paused\"");
+    check_asked(c, "POST", "/resume", "", 200, "\"state\":\"running\"");
+    check_asked(c, "POST", "/start", "", 409, "a capture is under way");
+    capture_call(c, "alloc", "(I)V", 1000);
+    check_fetched(c, fetched);
+    check_asked(c, "POST", "/stop", "", 200, "\"state\":\"stopped\"");
+    check_asked(c, "POST", "/stop", "", 409, "no capture is running");
+    for (int i = 0; i < STARTS; i++) {
+        check_asked(c, "POST", "/start", i ? "paused" : "", 200, i ? "\"state\":\"paused\"" : "\"state\":\"running\"");
+        check_fetched(c, fetched);
+        if (i == 2) /* the app may end what a client has begun, and begin another one */
+            CHECK(c, lib.stop() == STROBE_OK && lib.start(&o, &error) == STROBE_EXISTS, "%s", error.text);
+        else
+            check_asked(c, "POST", "/stop", "", 200, "\"state\":\"stopped\"");
+    }
+    check_asked(c, "GET", "/session/1", "", 404, "only the newest");
+    if (open_session(&k))
+        capture_drop(&k);
+}
+
 /* ---- by the Java class ---- */
 
 static void *jni_place(struct strobe_jni *env, int place)
@@ -395,6 +472,8 @@ const struct contract_case contract_cases_starts[] = {
      CONTRACT_HEAVY},
     {"a_start_that_cannot_make_its_session_says_why", a_start_that_cannot_make_its_session_says_why, 0},
     {"a_start_beside_a_running_capture_leaves_its_session", a_start_beside_a_running_capture_leaves_its_session, 0},
+    {"a_client_of_the_control_server_stops_and_starts_captures",
+     a_client_of_the_control_server_stops_and_starts_captures, 0},
     {"the_java_class_starts_annotates_pauses_and_stops", the_java_class_starts_annotates_pauses_and_stops, 0},
     {"a_load_starts_what_environment_property_or_file_ask_for", a_load_starts_what_environment_property_or_file_ask_for,
      0},

@@ -47,13 +47,23 @@ bool strobe_client_send(int fd, const char *bytes, size_t count)
     return true;
 }
 
+/* Returns true when there is something to read. A sampled thread gets signals, which interrupt poll. */
+static bool wait_for_bytes(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    int ready;
+    do
+        ready = poll(&p, 1, PATIENCE_MS);
+    while (ready < 0 && errno == EINTR);
+    return ready > 0;
+}
+
 long strobe_client_finish(int fd, char *out, size_t out_bytes)
 {
     char bytes[16384];
     long all = 0;
     ssize_t n = -1;
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    while (poll(&p, 1, PATIENCE_MS) > 0 && (n = recv(fd, bytes, sizeof bytes, 0)) > 0) {
+    while (wait_for_bytes(fd) && (n = recv(fd, bytes, sizeof bytes, 0)) > 0) {
         size_t kept = (size_t)all < out_bytes - 1 ? out_bytes - 1 - (size_t)all : 0;
         memcpy(out + all * (kept > 0), bytes, kept < (size_t)n ? kept : (size_t)n);
         all += n;

@@ -206,4 +206,13 @@ int strobe_detour_hold(uint8_t *at, const uint8_t *bytes, size_t count, const st
     return refused;
 }
 
+#else
+
+#include <stdint.h>
+
+void strobe_detour_never_hold(uint32_t tid)
+{
+    (void)tid;
+}
+
 #endif

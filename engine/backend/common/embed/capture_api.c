@@ -12,7 +12,7 @@
 
 /* ---- start ---- */
 
-enum { PATH_BYTES = 1024, PIN_STEP_NS = 200 * 1000 };
+enum { PATH_BYTES = 1024, PIN_STEP_NS = 200 * 1000, PORT_MOST = 65535 };
 enum { INTERVAL_NS_LEAST = 50000, RECORDS_LEAST = 1024, RECORDS_MOST = 1 << 28 };
 
 static enum strobe_status refuse_option(struct strobe_error *error, const char *reason)
@@ -34,7 +34,7 @@ enum strobe_status strobe_capture_config(const struct strobe_capture_options *o,
         return refuse_option(error, "records_max: expected 0, or a number from 1024 to 268435456");
     if (o->control && (!o->control[0] || strlen(o->control) >= STROBE_CONTROL_NAME_BYTES))
         return refuse_option(error, "control: expected a name of 1 to 99 bytes");
-    if (o->control_port < -1 || o->control_port > UINT16_MAX || (o->control && o->control_port))
+    if (o->control_port < -1 || o->control_port > PORT_MOST || (o->control && o->control_port))
         return refuse_option(error, "control_port: expected -1 or a port, and no other server");
     strobe_config_default(config);
     config->ring_mode = o->keep_oldest ? STROBE_KEEP_OLDEST : STROBE_KEEP_NEWEST;

@@ -1,6 +1,7 @@
 #include "engine/backend/common/embed/start_text.h"
 
 #include "engine/base/error.h"
+#include "engine/base/pid_text.h"
 #include "engine/base/time_text.h"
 
 #include <stdbool.h>
@@ -41,32 +42,6 @@ static bool read_start_records(struct word w, uint32_t *out)
     bool fits = digits && digits == w.bytes && n <= UINT32_MAX;
     *out = fits ? (uint32_t)n : 0;
     return fits;
-}
-
-bool strobe_insert_pid(const char *text, size_t bytes, uint32_t pid, char *out, size_t out_bytes)
-{
-    static const char mark[] = "{pid}";
-    const size_t mark_bytes = sizeof mark - 1;
-    size_t n = 0;
-    while (bytes) {
-        char digits[10];
-        struct word part = {text, 1};
-        bool is_mark = bytes >= mark_bytes && !memcmp(text, mark, mark_bytes);
-        if (is_mark) {
-            char *first = digits + sizeof digits;
-            for (uint32_t rest = pid; rest || first == digits + sizeof digits; rest /= 10)
-                *--first = (char)('0' + rest % 10);
-            part = (struct word){first, (size_t)(digits + sizeof digits - first)};
-        }
-        text += is_mark ? mark_bytes : 1;
-        bytes -= is_mark ? mark_bytes : 1;
-        if (n + part.bytes >= out_bytes)
-            return false;
-        memcpy(out + n, part.at, part.bytes);
-        n += part.bytes;
-    }
-    out[n] = '\0';
-    return n > 0;
 }
 
 static bool read_control_port(struct word w, int *out)

@@ -15,9 +15,6 @@
 #include "engine/control/socket.h"
 #include "engine/include/strobe/capture.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 enum { STROBE_START_PATH_BYTES = 1024 };
 
 /* What the texts of options point to. */
@@ -31,8 +28,5 @@ struct strobe_start_texts {
  * an unknown option, a value out of its form, or a path that is too long. Start only. */
 enum strobe_status strobe_read_start_text(const char *text, uint32_t pid, struct strobe_start_texts *texts,
                                           struct strobe_capture_options *options, struct strobe_error *error);
-
-/* Copies a text with the process id in place of each {pid}. Returns false when it is empty or does not fit. */
-bool strobe_insert_pid(const char *text, size_t bytes, uint32_t pid, char *out, size_t out_bytes);
 
 #endif

@@ -1,8 +1,9 @@
 #include "engine/backend/linux/preload/environment.h"
 
-#include "engine/backend/common/embed/start_text.h"
 #include "engine/backend/linux/preload/followed.h"
 #include "engine/backend/linux/preload/preload.h"
+#include "engine/base/pid_text.h"
+#include "engine/control/socket.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #define AT_FDCWD          (-100)
+#define F_DUPFD_CLOEXEC   1030
 #define POSIX_FADV_RANDOM 1
 
 int open(const char *path, int flags, ...);

@@ -77,4 +77,14 @@ int pthread_cond_signal(pthread_cond_t *c);
 int pthread_cond_broadcast(pthread_cond_t *c);
 int pthread_barrier_wait(pthread_barrier_t *b);
 
+/* The C library has no pthread_atfork for libraries. The last argument identifies the library, which the linker
+ * knows as __dso_handle. */
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *library);
+extern char __dso_handle __attribute__((visibility("hidden")));
+
+static inline int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    return __register_atfork(prepare, parent, child, &__dso_handle);
+}
+
 #endif

@@ -29,6 +29,7 @@ int unlink(const char *path);
 int ftruncate(int fd, off_t bytes);
 pid_t getpid(void);
 pid_t gettid(void);
+uid_t geteuid(void);
 long syscall(long number, ...);
 long sysconf(int name);
 

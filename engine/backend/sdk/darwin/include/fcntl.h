@@ -11,6 +11,11 @@
 #define O_EXCL     0x800
 #define O_CLOEXEC  0x1000000
 
+#define F_SETFD    2
+#define F_GETFL    3
+#define F_SETFL    4
+#define FD_CLOEXEC 1
+
 #define F_FULLFSYNC 51 /* writes the file to the medium */
 
 /* fcntl(fd, F_PREALLOCATE, &fstore) allocates blocks for the file and does not change its length. */

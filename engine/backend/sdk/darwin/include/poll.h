@@ -5,7 +5,12 @@
 #include <sys/types.h>
 
 typedef unsigned nfds_t;
-struct pollfd;
+enum { POLLIN = 1, POLLOUT = 4, POLLERR = 8, POLLNVAL = 0x20 };
+
+struct pollfd {
+    int fd;
+    short events, revents;
+};
 
 int poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 

@@ -23,6 +23,7 @@ typedef struct {
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*entry)(void *), void *arg);
 int pthread_join(pthread_t thread, void **result);
+int pthread_detach(pthread_t thread);
 pthread_t pthread_self(void);
 int pthread_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
 int pthread_equal(pthread_t a, pthread_t b);

@@ -15,5 +15,6 @@ int usleep(useconds_t us);
 unsigned sleep(unsigned seconds);
 int ftruncate(int fd, off_t bytes);
 pid_t getpid(void);
+uid_t geteuid(void);
 
 #endif

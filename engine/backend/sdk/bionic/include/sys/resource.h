@@ -17,6 +17,7 @@ struct rusage {
 };
 
 #define RLIMIT_STACK  3
+#define RLIMIT_NOFILE 7
 #define RLIM_INFINITY (~0ul)
 
 struct rlimit {

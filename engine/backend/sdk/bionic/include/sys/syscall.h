@@ -4,13 +4,19 @@
 
 #include <asm/unistd.h>
 
-#define SYS_clock_gettime      __NR_clock_gettime
-#define SYS_clock_nanosleep    __NR_clock_nanosleep
-#define SYS_close              __NR_close
-#define SYS_close_range        __NR_close_range
+#define SYS_clock_gettime   __NR_clock_gettime
+#define SYS_clock_nanosleep __NR_clock_nanosleep
+#define SYS_close           __NR_close
+#define SYS_close_range     __NR_close_range
+#ifdef __NR_fcntl64
+#define SYS_fcntl __NR_fcntl64
+#else
+#define SYS_fcntl __NR_fcntl
+#endif
 #define SYS_futex              __NR_futex
 #define SYS_getdents64         __NR_getdents64
 #define SYS_getpid             __NR_getpid
+#define SYS_getrandom          __NR_getrandom
 #define SYS_getrusage          __NR_getrusage
 #define SYS_gettid             __NR_gettid
 #define SYS_memfd_create       __NR_memfd_create

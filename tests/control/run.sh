@@ -1,0 +1,232 @@
+#!/bin/bash
+# The control server in whole programs, with the genuine curl: a program that records itself, one under `strobe record`,
+# access by TCP, and either side killed at random instants.
+#
+#   tests/control/run.sh [SEED]
+#
+# takes: 25 s
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/support/suite.sh
+make -s "B=$B" "$B/lib/libstrobe-capture.so.0" >/dev/null || fail 'the library does not build'
+${CC:-cc} -O1 -g -I. tests/control/app.c -o "$work/app" -pthread -Wl,--no-as-needed "$B/lib/libstrobe-capture.so.0" \
+    -Wl,-rpath,"$B/lib" || fail 'app.c does not build'
+${CC:-cc} -O1 -g -I. tests/control/app.c -o "$work/plain" -pthread || fail 'app.c does not build'
+seed=${1:-$RANDOM}
+RANDOM=$seed
+kills=$([[ -n ${FULL:-} ]] && echo 200 || echo 20)
+server=strobe-suite-$$
+cd "$work" || exit 2
+
+# begin SECONDS ARGUMENT...: starts the program; returns when it works. `app` is its process id.
+begin() {
+    rm -f out
+    mkfifo out
+    ./app "$@" >out &
+    app=$!
+    read -r said <out
+}
+
+# stop: ends the program.
+stop() {
+    kill "$app" 2>/dev/null
+    wait "$app" 2>/dev/null
+}
+
+# ask PATH OPTION...: prints the answer's status, and keeps its content in `content`.
+ask() {
+    curl -s -m 10 --abstract-unix-socket "$server" "http://strobe$1" -o content -w '%{http_code}' "${@:2}"
+}
+
+# answers STATUS TEXT PATH OPTION...: the answer has the status and contains the text.
+answers() {
+    local status
+    status=$(ask "${@:3}")
+    [[ $status == "$1" ]] && grep -qF -- "$2" content && return
+    echo "status $status: $(head -c 200 content)"
+    return 1
+}
+
+# readable FILE: a report of the session is made, and its accounting is consistent.
+readable() {
+    "$B/strobe" report "$1" >report.out 2>&1 && grep -q 'the accounting is consistent' report.out && return
+    tail -n 3 report.out
+    return 1
+}
+
+json_has() {
+    python3 -c 'import json, sys; s = json.load(open("content")); sys.exit(not eval(sys.argv[1], {}, s))' "$1"
+}
+
+status_is_json() {
+    answers 200 '"state":"running"' /status &&
+        json_has "session == 1 and pid == $app and threads >= 1 and path == 'app.strobe' and len(features) == 2"
+}
+
+session_is_readable() {
+    answers 200 '' "$1" && cp content "$2" && readable "$2"
+}
+
+samples_of() {
+    "$B/strobe" report --json "$1" |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["events"]["present"])'
+}
+
+# The last 300 ms of a capture that has run for longer: fewer samples, and none of them lost.
+last_is_shorter() {
+    sleep 0.7
+    session_is_readable /session whole.strobe && answers 200 '' '/snapshot?last=300ms' -X POST &&
+        cp content last.strobe && readable last.strobe || return 1
+    local whole last
+    whole=$(samples_of whole.strobe)
+    last=$(samples_of last.strobe)
+    ((0 < last && last < whole)) || { echo "$last samples of $whole"; return 1; }
+    grep -q 'none lost' report.out
+}
+
+program_has_no_descriptor_more() {
+    ! ls -l "/proc/$app/fd" | grep socket:
+}
+
+server_thread_is_idle() {
+    local task before after
+    task=$(grep -l '^strobe-control' "/proc/$app/task/"*/comm) || return 1
+    before=$(cut -d' ' -f1 "${task%comm}schedstat")
+    sleep 0.3
+    after=$(cut -d' ' -f1 "${task%comm}schedstat")
+    [[ $before == "$after" ]] || { echo "$((after - before)) ns in 300 ms"; return 1; }
+}
+
+begin 20 app.strobe "$server"
+check 'the status is JSON' status_is_json
+check 'a session is readable while it is written' session_is_readable /session live.strobe
+check 'a session has its id in its path' session_is_readable /session/1 live.strobe
+check 'the last seconds are a part of the session' last_is_shorter
+check 'the server has no descriptor in the program' program_has_no_descriptor_more
+check 'the idle server uses no processor time' server_thread_is_idle
+check 'another session is not there' answers 404 'only the newest' /session/2
+check 'a path that is not known' answers 404 'expected one of' /nowhere
+check 'another method' answers 405 'expected POST' /stop
+check 'a body that is too long' answers 413 'at most 8192 bytes' /start --data-binary @"$B/strobe"
+check 'options that are wrong' answers 400 'interval=1: expected a number with a unit' /start -d interval=1
+check 'a second capture' answers 409 'a capture is under way' /start -d 'path=second.strobe'
+check 'a pause' answers 200 '"state":"paused"' /pause -X POST
+check 'the end of a pause' answers 200 '"state":"running"' /resume -X POST
+check 'the end' answers 200 '"state":"stopped"' /stop -X POST
+check 'the session of the end' session_is_readable /session end.strobe
+check 'its file' readable app.strobe
+check 'the end of what has ended' answers 409 'no capture is running' /stop -X POST
+check 'a capture after the end' answers 409 'a process is captured once' /start -d 'path=second.strobe'
+stop
+
+begin 20 app.strobe "$server"
+./app 1 other.strobe "$server" >other.out
+check 'a name that is taken' grep -q "control: $server: is taken already" other.out
+check 'leaves no session' test ! -e other.strobe
+stop
+
+# ---- TCP
+
+tcp() {
+    curl -s -m 10 -K app.strobe.control "http://strobe$1" -o content -w '%{http_code}' "${@:2}"
+}
+
+token_gives_access() {
+    [[ $(tcp /status) == 200 ]] && json_has "state == 'running'" && [[ $(stat -c %a app.strobe.control) == 600 ]]
+}
+
+no_token_gives_none() {
+    local at
+    at=$(sed -n 's/connect-to = "::\(.*\)"/\1/p' app.strobe.control)
+    [[ $(curl -s -m 10 "http://$at/status" -o content -w '%{http_code}') == 401 ]] &&
+        [[ $(curl -s -m 10 "http://$at/session" -H 'Authorization: Bearer 0' -o content -w '%{http_code}') == 401 ]]
+}
+
+begin 20 app.strobe :any
+check 'the token gives access' token_gives_access
+check 'without the token there is no access' no_token_gives_none
+tcp /session >/dev/null && cp content tcp.strobe
+check 'a session by TCP' readable tcp.strobe
+stop
+
+# ---- a forked child
+
+child_has_no_server() {
+    [[ $(ask /status) == 200 ]] || return 1
+    kill -9 "$app"
+    wait "$app" 2>/dev/null
+    ask /status >/dev/null && { echo 'the child serves'; return 1; }
+    return 0
+}
+
+begin 2 app.strobe "$server" fork
+check 'a forked child has no server' child_has_no_server
+
+# ---- strobe record
+
+record_has_a_server() {
+    local status
+    "$B/strobe" record --control="$server-{pid}" --duration 3s -o record.perfetto-trace -- \
+        ./plain 60 >record.out 2>record.err &
+    local recorder=$! base=$server
+    for ((i = 0; i < 100; i++)); do
+        server=$(sed -n 's/.*--abstract-unix-socket \([^ ]*\) .*/\1/p' record.err)
+        [[ -n $server ]] && [[ $(ask /status) == 200 ]] && break
+        sleep 0.05
+    done
+    answers 200 '"state":"running"' /status && session_is_readable /session record-live.strobe &&
+        answers 409 'captured already, by strobe record' /start -d path=x.strobe &&
+        answers 200 '"state":"stopped"' /stop -X POST
+    status=$?
+    server=$base
+    wait "$recorder"
+    [[ $? == 143 ]] || { echo 'the program was not ended by TERM'; return 1; }
+    ((status == 0)) && readable record.strobe
+}
+
+check 'a recorded program has a server, and ends in time' record_has_a_server
+check 'a duration of 0 is refused' refused 2 'record: --duration 0: expected a time above 0' \
+    "$B/strobe" record --duration 0 -- true
+check 'a name that is too long is refused' refused 2 'expected a name of 1 to 99 bytes' \
+    "$B/strobe" record --control="$(printf '%0100d' 0)" -- true
+
+# ---- kill -9 of either side
+
+# The program is killed while clients ask for sessions. Each client ends in time, the file is readable.
+killed_program_leaves_a_session() {
+    begin 30 killed.strobe "$server"
+    ask /session >/dev/null &
+    local client=$!
+    sleep "0.$((RANDOM % 4))$((RANDOM % 10))$((RANDOM % 10))"
+    kill -9 "$app"
+    wait "$app" 2>/dev/null
+    wait "$client"
+    readable killed.strobe
+}
+
+# A client is killed in the middle of a transfer; the next one is served.
+killed_client_leaves_the_server() {
+    curl -s -m 10 --abstract-unix-socket "$server" http://strobe/session --limit-rate 100k -o part &
+    local client=$!
+    sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+    kill -9 "$client"
+    wait "$client" 2>/dev/null
+    for ((i = 0; i < 20; i++)); do
+        session_is_readable /session next.strobe && return
+        sleep 0.05
+    done
+    return 1
+}
+
+for ((round = 1; round <= kills; round++)); do
+    check "seed $seed, round $round: the program is killed" killed_program_leaves_a_session
+done
+begin 60 app.strobe "$server"
+for ((round = 1; round <= kills; round++)); do
+    check "seed $seed, round $round: the client is killed" killed_client_leaves_the_server
+done
+stop
+check 'the session after all clients' readable app.strobe
+
+cd / || exit 2
+end_suite
