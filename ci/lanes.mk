@@ -115,7 +115,7 @@ emulate: cross all android aar | deps-emulate ## runs the arm64 build's unit tes
 
 SWARM_SEEDS ?= 1000
 
-swarm: all ## plays SWARM_SEEDS (1000) seeds of each scenario and random scenarios, fair and adversarial
+swarm: all ## plays SWARM_SEEDS (1000) seeds of each scenario, random scenarios and runtimes, fair and adversarial
 	@B=$B ci/swarm-all $(SWARM_SEEDS)
 
 # ---- mutants

@@ -421,12 +421,14 @@ static void search_release(struct bucket b, const struct strobe_thread *t, const
         out->ticket = 0;
 }
 
-static bool find_release(struct strobe_thread *t, const struct strobe_wait *w, bool shared, struct release *out)
+/* A release after `deadline_ticks` came too late to have ended the wait, and is left to others. */
+static bool find_release(struct strobe_thread *t, const struct strobe_wait *w, uint64_t deadline_ticks, bool shared,
+                         struct release *out)
 {
     struct bucket b = wait_bucket_of(t, w->what);
     for (uint32_t tries = 0; tries < STROBE_BLOCK_RELEASES; tries++) {
         search_release(b, t, w, shared, out);
-        if (!out->ticket)
+        if (!out->ticket || out->ticks > deadline_ticks)
             return false;
         if (blocking_claim_release(b, out, w))
             return true;
@@ -434,7 +436,8 @@ static bool find_release(struct strobe_thread *t, const struct strobe_wait *w, b
     return false;
 }
 
-void strobe_wait_end(struct strobe_thread *t, uint64_t what, enum strobe_wake how, bool shared)
+static void end_wait_by(struct strobe_thread *t, uint64_t what, enum strobe_wake how, uint64_t deadline_ticks,
+                        bool shared)
 {
     uint32_t i = t->scope_count;
     while (i && (t->scope[i - 1].wait.state != WAITS || t->scope[i - 1].wait.what != what))
@@ -446,15 +449,26 @@ void strobe_wait_end(struct strobe_thread *t, uint64_t what, enum strobe_wake ho
     struct strobe_wait *w = &t->scope[i - 1].wait;
     struct release r;
     strobe_wait_drop(t, &t->scope[i - 1]);
-    if (how == STROBE_WAKE_RELEASED && find_release(t, w, shared, &r)) {
+    if (how == STROBE_WAKE_RELEASED && find_release(t, w, deadline_ticks, shared, &r)) {
         w->state = HAS_WAKER;
         w->waker = (uint32_t)(r.who >> 32);
         w->waker_stack = (uint32_t)r.who;
         w->release_ticks = r.ticks;
-    } else if (how == STROBE_WAKE_TIMEOUT || how == STROBE_WAKE_INTERRUPTED) {
+    } else if (how == STROBE_WAKE_TIMEOUT || how == STROBE_WAKE_INTERRUPTED ||
+               (deadline_ticks != UINT64_MAX && t->ticks(t->ticks_ctx) >= deadline_ticks)) {
         w->state = NO_WAKER;
     }
     strobe_thread_leave(t);
+}
+
+void strobe_wait_end(struct strobe_thread *t, uint64_t what, enum strobe_wake how, bool shared)
+{
+    end_wait_by(t, what, how, UINT64_MAX, shared);
+}
+
+void strobe_wait_end_timed(struct strobe_thread *t, uint64_t what, uint64_t deadline_ticks)
+{
+    end_wait_by(t, what, STROBE_WAKE_RELEASED, deadline_ticks, false);
 }
 
 bool strobe_wait_record(const struct strobe_scope *s, uint64_t now, struct strobe_record *r)

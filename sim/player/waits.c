@@ -72,6 +72,14 @@ void sim_real_wait_end(struct sim_actor *a, uint64_t handoff)
     sim_notes_add(&a->notes, SIM_NOTE_WAITED, end_ns, blocked);
 }
 
+/* Returns the release, or 0 when it came after the timeout of the actor's wait: the timeout has ended the wait then, also
+ * when the thread got a processor only later. */
+static uint64_t handed_in_time(const struct sim_actor *a, uint64_t handoff, uint64_t timeout_ns)
+{
+    uint64_t release_ns = a->play->begin_ns + (handoff >> TRACK_BITS);
+    return timeout_ns && release_ns > a->wait.begin_ns + timeout_ns ? 0 : handoff;
+}
+
 /* ---- locks ---- */
 
 static bool is_rwlock(const struct sim_op *op)
@@ -213,7 +221,7 @@ static void wait_for_cond(struct sim_actor *a, const struct sim_op *op, uint64_t
     sim_real_wait_begin(a, STROBE_KIND_COND, true);
     a->play->executor->wait(a, l, depth, timeout_ns);
     leave_waiters(a, c);
-    sim_real_wait_end(a, atomic_load(&a->notifier));
+    sim_real_wait_end(a, handed_in_time(a, atomic_load(&a->notifier), timeout_ns));
     atomic_store_explicit(&l->owner, a, memory_order_relaxed);
     l->depth = depth;
 }
@@ -295,7 +303,7 @@ static void actor_park(struct sim_actor *a, uint64_t timeout_ns)
     uint64_t by = had ? sim_handed(&a->unparked) : 0;
     if (had)
         atomic_store(&a->permit, 0);
-    sim_real_wait_end(a, by);
+    sim_real_wait_end(a, handed_in_time(a, by, timeout_ns));
     atomic_store(&a->parked, 0);
 }
 

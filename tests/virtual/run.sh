@@ -282,6 +282,38 @@ for runtime in host mach fake30; do
     [[ $runtime == fake30 ]] || # Linux cuts names of threads
         check "threads have their whole names: $runtime" says report-$runtime ' com.app.touches-of-the-user$'
 done
+# The fixture about hangs. Prints the findings of its session in RUNTIME as JSON.
+find_hangs() {
+    local folder=$work/hang-$1
+    mkdir -p "$folder"
+    "$strobe" run fixtures/scenarios/hang.scn --runtime "$1" -o "$folder" >/dev/null &&
+        "$strobe" report --findings --evil-ms 250 --json "$folder/session.strobe" >"$work/hang-$1.json"
+}
+
+# blames_hangs RUNTIME: each long message is blamed on the method of the app that waits, below its callers by name.
+blames_hangs() {
+    python3 - "$work/hang-$1.json" <<'PYTHON'
+import json, sys
+found = [f for f in json.load(open(sys.argv[1]))["findings"] if f["kind"] == "evil-method"]
+waits = {"-[Login token] in [sem wait]": 2, "-[Archive load] in [read]": 1}
+callers = ["-[CADisplayLink fire]", "-[Touch handle]"]
+for f in found:
+    print(f["blame"], f["stack"])
+    method, wait = f["blame"].split(" in ")
+    names = [s["method"] for s in f["stack"] if s["ms"] >= f["cost_ns"] / 1e6 * 0.9 - 1 and s["method"] != "main"]
+    names = names[names.index(callers[0]):]
+    while names[1] == names[0]: # the frame of the message itself
+        del names[0]
+    if names != callers + [method, wait]:
+        sys.exit("another stack")
+sys.exit({b: sum(f["blame"] == b for f in found) for b in {f["blame"] for f in found}} != waits)
+PYTHON
+}
+
+for runtime in mach fake30; do
+    check "the hangs of the fixture are found: $runtime" find_hangs $runtime
+    check "each is blamed on the method that waits, with its callers by name: $runtime" blames_hangs $runtime
+done
 check 'no file is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
 
 end_suite

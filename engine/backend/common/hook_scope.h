@@ -100,6 +100,13 @@ static inline void strobe_hook_woken(const struct strobe_hook_scope *s, uint64_t
         strobe_wait_end(s->thread, what, how, shared);
 }
 
+/* The same for a call that does not report whether its timeout ended it: see strobe_wait_end_timed. */
+static inline void strobe_hook_woken_timed(const struct strobe_hook_scope *s, uint64_t what, uint64_t deadline_ticks)
+{
+    if (strobe_hook_is_open(s))
+        strobe_wait_end_timed(s->thread, what, deadline_ticks);
+}
+
 /* A release of `what` by a hooked call, from before the call to after it. */
 struct strobe_hook_release {
     struct strobe_thread *thread;

@@ -302,6 +302,39 @@ static void a_timeout_or_interrupt_has_no_waker_whoever_notified_before_S77(void
     assert_int_equal(waker(3, 0, NULL), NOBODY);
 }
 
+static void a_release_before_the_timeout_ended_the_wait_however_late_the_thread_got_a_processor_S77(void **state)
+{
+    (void)state;
+    waits(0, LOCK, STROBE_KIND_PARK);
+    time_passes(MS);
+    uint64_t released = rig.now, deadline = released + MS;
+    releases(1, LOCK, STROBE_RELEASE_TARGET);
+    time_passes(5 * MS);
+    goes_on_timed(0, LOCK, deadline);
+    assert_int_equal(waker(0, 0, NULL), 1);
+}
+
+static void a_release_after_the_timeout_did_not_end_the_wait_S77(void **state)
+{
+    (void)state;
+    waits(0, LOCK, STROBE_KIND_PARK);
+    uint64_t deadline = rig.now + MS;
+    time_passes(3 * MS);
+    releases(1, LOCK, STROBE_RELEASE_TARGET);
+    time_passes(MS);
+    goes_on_timed(0, LOCK, deadline);
+    assert_int_equal(waker(0, 0, NULL), NOBODY);
+}
+
+static void a_wait_that_ends_before_its_timeout_without_a_release_says_nothing_of_a_waker_S77(void **state)
+{
+    (void)state;
+    waits(0, LOCK, STROBE_KIND_PARK);
+    time_passes(MS);
+    goes_on_timed(0, LOCK, rig.now + MS);
+    assert_int_equal(waker(0, 0, NULL), NO_RECORD);
+}
+
 static void a_spurious_wake_claims_nothing_from_before_S77(void **state)
 {
     (void)state;
@@ -657,6 +690,9 @@ int main(void)
         CASE(the_first_release_for_all_waiters_since_the_begin_is_the_waker_in_any_entry),
         CASE(the_first_unpark_wakes_and_what_follows_is_no_news),
         CASE(a_timeout_or_interrupt_has_no_waker_whoever_notified_before_S77),
+        CASE(a_release_before_the_timeout_ended_the_wait_however_late_the_thread_got_a_processor_S77),
+        CASE(a_release_after_the_timeout_did_not_end_the_wait_S77),
+        CASE(a_wait_that_ends_before_its_timeout_without_a_release_says_nothing_of_a_waker_S77),
         CASE(a_spurious_wake_claims_nothing_from_before_S77),
         CASE(waits_nest_and_each_has_its_waker_S74),
         CASE(a_waiter_that_is_itself_waited_for_has_its_own_waker_S75_S76),

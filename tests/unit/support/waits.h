@@ -98,6 +98,14 @@ static inline void goes_on(uint32_t t, uint64_t what, enum strobe_wake how, bool
     strobe_scope_end(thread[t], token[t][depth[t]], site_of(t));
 }
 
+/* The system does not report whether the wait timed out. */
+static inline void goes_on_timed(uint32_t t, uint64_t what, uint64_t deadline)
+{
+    strobe_wait_end_timed(thread[t], what, deadline);
+    depth[t]--;
+    strobe_scope_end(thread[t], token[t][depth[t]], site_of(t));
+}
+
 static inline void gets(uint32_t t, uint64_t what)
 {
     goes_on(t, what, STROBE_WAKE_RELEASED, false);

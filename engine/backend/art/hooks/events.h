@@ -59,8 +59,6 @@ enum { STROBE_ART_STACK_LEAST = 6144 }; /* bytes of stack that an event needs at
 
 /* State that a thread keeps between two hooks. Owned by the thread. */
 struct strobe_art_local {
-    uint32_t waits;     /* 1: the thread is in a Monitor::Wait that is recorded */
-    uint64_t wait_over; /* ticks when that wait began to enter the monitor again; 0: not yet */
     uint32_t notifying; /* 1: the thread is in a notifying call that is recorded */
 };
 
@@ -91,10 +89,6 @@ void strobe_art_thread_begins(void *thread);
 
 /* The calling thread leaves the runtime, and cannot be suspended any more. Its later events are still recorded. */
 void strobe_art_thread_leaves(void);
-
-/* Records that the calling thread's wait in a monitor is over, if it is in one. It is about to enter the monitor again.
- */
-void strobe_art_wait_is_over(struct strobe_thread *t);
 
 /* Registers running threads that have not met a hook. Start, and sampler. */
 void strobe_art_find_threads(void);

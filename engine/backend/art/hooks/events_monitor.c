@@ -37,17 +37,8 @@ static STROBE_ALWAYS_INLINE void monitor_enter_scope(const struct strobe_hook *h
     strobe_hook_close(&s);
 }
 
-/* From now on the thread waits for the entry, if it was in a wait. */
-static void monitor_end_wait(void)
-{
-    struct strobe_thread *t = strobe_art_thread(strobe_switched());
-    if (t)
-        strobe_art_wait_is_over(t);
-}
-
 static void on_monitor_lock(void *monitor, void *self)
 {
-    monitor_end_wait(); /* before 9 the entry after a wait is an ordinary entry */
     if (!monitor_is_free(monitor, self)) {
         monitor_enter_scope(&lock_hook, monitor, self, STROBE_HERE);
         return;
@@ -61,7 +52,6 @@ static void on_monitor_lock(void *monitor, void *self)
 
 static void on_monitor_lock_for_wait(void *monitor, void *self)
 {
-    monitor_end_wait();
     monitor_enter_scope(&lock_for_wait_hook, monitor, self, STROBE_HERE);
 }
 

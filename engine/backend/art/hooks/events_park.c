@@ -20,22 +20,26 @@ static int64_t park_now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* `time`: ns from now on, 0 = no limit; or ms since 1970. */
-static bool park_timed_out(bool is_absolute, int64_t time, uint64_t begin)
+/* Returns the end of a park that begins at `begin`, in ticks; UINT64_MAX: none. `time`: ns from then on, 0 = no limit; or
+ * ms since 1970. */
+static uint64_t park_deadline(bool is_absolute, int64_t time, uint64_t begin)
 {
-    if (is_absolute)
-        return park_now_ms() >= time;
-    return time > 0 && strobe_art_now() - begin >= strobe_ticks_of_ns(&strobe_art.host.linux.host, (uint64_t)time);
+    int64_t left_ms = is_absolute ? time - park_now_ms() : 0;
+    if (!is_absolute && time <= 0)
+        return UINT64_MAX;
+    if (left_ms > INT64_MAX / 1000000)
+        return UINT64_MAX;
+    uint64_t ns = !is_absolute ? (uint64_t)time : left_ms > 0 ? (uint64_t)left_ms * 1000000 : 0;
+    return begin + strobe_ticks_of_ns(&strobe_art.host.linux.host, ns);
 }
 
 static void on_park(void *thread, bool is_absolute, int64_t time)
 {
-    uint64_t permit = park_permit_of(thread), begin = strobe_art_now();
+    uint64_t permit = park_permit_of(thread), deadline = park_deadline(is_absolute, time, strobe_art_now());
     struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_PARK, permit, STROBE_HERE);
     strobe_hook_waits(&s, permit);
     ((void (*)(void *, bool, int64_t))park_hook.original)(thread, is_absolute, time);
-    bool timed_out = park_timed_out(is_absolute, time, begin);
-    strobe_hook_woken(&s, permit, timed_out ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_RELEASED, false);
+    strobe_hook_woken_timed(&s, permit, deadline);
     strobe_hook_close(&s);
 }
 

@@ -2,8 +2,9 @@
  * waits.
  *
  * A waiting thread first releases the monitor, which is an ordinary release. It then waits to be notified. At last it
- * enters the monitor again, which is a wait for the monitor's entry (events_monitor.c). The timeout is compared with
- * the time until that entry, because a thread that was notified in time may wait long for the monitor.
+ * enters the monitor again, which is a wait for the monitor's entry (events_monitor.c). The call does not report whether
+ * the wait timed out. A thread that was notified in time may wait long for the monitor or for a processor, so the time
+ * of the notification decides.
  *
  * A sleep is a wait in a monitor of the thread's own, which no thread notifies. The runtime distinguishes it by the
  * thread's state. */
@@ -15,13 +16,6 @@ static struct strobe_hook wait_hook, do_notify_hook, notify_hook, notify_all_hoo
 enum { STATE_SLEEPING = 69, STATE_MASK = 0xff };
 
 /* ---- waiting ---- */
-
-void strobe_art_wait_is_over(struct strobe_thread *t)
-{
-    struct strobe_art_local *l = strobe_art_local_of(t);
-    if (l->waits && !l->wait_over)
-        l->wait_over = strobe_art_now();
-}
 
 static bool wait_exception_pending(void)
 {
@@ -36,15 +30,14 @@ static uint64_t wait_timeout_ns(int64_t ms, int32_t ns)
     return ms < INT64_MAX / 1000000 - 1 ? (uint64_t)ms * 1000000 + (uint64_t)ns : 0;
 }
 
-/* `began` is the time when the wait began, in ticks. */
-static enum strobe_wake wait_outcome(const struct strobe_art_local *l, uint64_t began, int64_t ms, int32_t ns)
+/* Ends the scope's wait, which began at `began`, in ticks. */
+static void end_monitor_wait(const struct strobe_hook_scope *s, uint64_t what, uint64_t began, int64_t ms, int32_t ns)
 {
-    uint64_t over = l->wait_over ? l->wait_over : strobe_art_now(), timeout = wait_timeout_ns(ms, ns);
+    uint64_t timeout = strobe_ticks_of_ns(&strobe_art.host.linux.host, wait_timeout_ns(ms, ns));
     if (wait_exception_pending())
-        return STROBE_WAKE_INTERRUPTED;
-    if (timeout && over - began >= strobe_ticks_of_ns(&strobe_art.host.linux.host, timeout))
-        return STROBE_WAKE_TIMEOUT;
-    return STROBE_WAKE_RELEASED;
+        strobe_hook_woken(s, what, STROBE_WAKE_INTERRUPTED, false);
+    else
+        strobe_hook_woken_timed(s, what, timeout ? began + timeout : UINT64_MAX);
 }
 
 typedef void monitor_wait(void *monitor, void *self, int64_t ms, int32_t ns, bool interruptible, uint32_t why);
@@ -69,18 +62,11 @@ static void on_monitor_wait(void *monitor, void *self, int64_t ms, int32_t ns, b
     }
     uint64_t what = strobe_art_wait_set(monitor), began = strobe_art_now();
     struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_COND, what, STROBE_HERE);
-    struct strobe_art_local *l = s.token ? strobe_art_local_of(s.thread) : NULL;
     strobe_hook_waits(&s, what);
     strobe_art_releases((uint64_t)(uintptr_t)monitor, STROBE_RELEASE_LOCK, STROBE_HERE);
-    if (l) {
-        l->waits = 1;
-        l->wait_over = 0;
-    }
     original(monitor, self, ms, ns, interruptible, why);
-    if (strobe_hook_is_open(&s)) {
-        l->waits = 0;
-        strobe_hook_woken(&s, what, wait_outcome(l, began, ms, ns), false);
-    }
+    if (strobe_hook_is_open(&s))
+        end_monitor_wait(&s, what, began, ms, ns);
     strobe_hook_close(&s);
 }
 
