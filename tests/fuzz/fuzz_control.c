@@ -56,8 +56,8 @@ static enum strobe_status do_copy(void *ctx, uint32_t id, uint64_t last_ns, stru
     return id == 7 || last_ns == 7 ? STROBE_NO_ENTRY : STROBE_OK;
 }
 
-static const struct strobe_control_actions actions = {
-    NULL, get_status, get_feature, do_start, do_nothing, do_nothing, do_nothing, do_copy, NULL};
+static const struct strobe_control_actions actions = {NULL,       get_status, get_feature, do_start, do_nothing,
+                                                      do_nothing, do_nothing, do_copy,     NULL};
 
 static struct strobe_request whole, pieces;
 
