@@ -6,6 +6,7 @@
 #   WERROR=0  compiler warnings are not errors
 #   HASTE=yes optimizes less, to compile sooner; shared libraries keep their flags
 #   PREFIX=/usr/local DESTDIR=        where `make install` puts files
+#   TEST_LD=-fuse-ld=lld   links unit tests with lld
 #   V=1       prints whole commands
 
 VERSION := 0.1.0
@@ -135,8 +136,10 @@ explore_obj := $(call obj,explore,$(explored_src))
 players     := $B/strobe-player $(addprefix $B/strobe-player-,mach virtual virtual-mach)
 lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)
-# Unit tests that start real threads. The other lab tests run fibers on one thread, so they contain no data races.
-threaded    := $(filter-out $(lab_bin),$(unit_bin)) $(filter %/test_real %/test_real_frames,$(lab_bin))
+# Tests in which a data race or a misuse of locks is possible. The other lab tests run fibers on one thread. The reading
+# half and its tests have no threads, locks or atomic operations; tidy checks that.
+unthreaded  := $(lab_bin) $(filter $(patsubst %,$B/tests/unit/%/%,import symbols trace util watch),$(unit_bin))
+threaded    := $(filter-out $(unthreaded),$(unit_bin)) $(filter %/test_real %/test_real_frames,$(lab_bin))
 libs        := $B/libstrobe-trace.a $B/libstrobe-art.a $B/libstrobe-capture.a
 sim_libs    := $B/libstrobe-sim.a $B/libstrobe-trace.a
 
@@ -248,11 +251,12 @@ $B/pic/%.o: %.S $B/flags
 
 $B/tests/unit/%: $B/obj/tests/unit/%.o $(support_obj) $(libs)
 	@mkdir -p $(@D)
-	$(call run,ld)$(link) -o $@ $(filter %.o,$^) $(filter-out %.o,$^) -lcmocka $(trace_libs)
+	$(call run,ld)$(link) $(TEST_LD) -o $@ $(filter %.o,$^) $(filter-out %.o,$^) -lcmocka $(trace_libs)
 
 $B/tests/sim/%: $B/sim/tests/sim/%.o $(lab_obj) $(sim_libs)
 	@mkdir -p $(@D)
-	$(call run,ld)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group -lcmocka $(trace_libs) -lm
+	$(call run,ld)$(link) $(TEST_LD) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group -lcmocka \
+	    $(trace_libs) -lm
 
 # This test rebinds pointers in images that it lays out itself. It defines the one system function that rebind.c calls.
 rebind_src := engine/backend/mach/image.c engine/backend/mach/rebind.c

@@ -4,9 +4,10 @@
 # Programs run many times slower in lanes, so random tests play few rounds there, unless FULL=1.
 light   := $(if $(FULL),,STROBE_TEST_LIGHT=1)
 lane     = +@$(light) $(MAKE) --no-print-directory B=$B-$@
-# Sanitized code compiles three times as slowly with -O2 as with -O1. Only FULL=1 uses -O2. With -O1 warnings are not
-# errors, because gcc has other false positives at that level.
-quickly := $(if $(FULL),,CFLAGS='-O1 -g1 -Wno-error')
+# Sanitized code compiles three times as slowly with -O2 as with -O1, and with -O1 half as slowly again as with -Og. Only
+# FULL=1 uses -O2. With -Og warnings are not errors, because gcc has other false positives at that level. GNU ld takes
+# more than twice as long as lld to link a sanitized program.
+quickly := $(if $(FULL),,CFLAGS='-Og -g1 -Wno-error' TEST_LD=-fuse-ld=lld)
 
 sanitize: asan tsan ## asan and tsan
 
@@ -28,8 +29,9 @@ asan-clang tsan-clang: %-clang: | deps-sanitize
 
 # These commands contain all settings of the run, so the command that tests/run prints to repeat a failure is complete.
 # Valgrind runs one thread at a time. Without fair scheduling a spinning thread can starve the thread that it waits for,
-# for minutes.
-valgrind  := env $(light) valgrind -q --fair-sched=yes --error-exitcode=99
+# for minutes. Names of inlined functions in an error's stack would take a fifth of the time of a short program, so only
+# FULL=1 reads them.
+valgrind  := env $(light) valgrind -q --fair-sched=yes --error-exitcode=99 $(if $(FULL),,--read-inline-info=no)
 memcheck  := $(valgrind) --leak-check=full --errors-for-leak-kinds=definite
 helgrind  := $(valgrind) --tool=helgrind --history-level=none --suppressions=ci/helgrind.supp
 run_long   = LIMIT=$${LIMIT:-300} LOGS=$B/log-$@ tests/run
@@ -150,7 +152,7 @@ sources   += tests/fuzz/support/replay.c
 $(fuzz_bin): | $(filter %.o,$(fuzz_main))
 $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $(libs)
 	@mkdir -p $(@D)
-	$(call run,ld)$(link) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(fuzz_main) $(trace_libs)
+	$(call run,ld)$(link) $(TEST_LD) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(fuzz_main) $(trace_libs)
 
 $B/tests/fuzz/fuzz_rebind: $(call obj,obj,$(rebind_src) tests/unit/support/mach_image.c)
 
@@ -168,7 +170,8 @@ $(timeline_fuzz): private trace_libs += -lcmocka
 lab_fuzz := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/lab/fuzz_*.c) tests/fuzz/core/fuzz_window.c)
 $(lab_fuzz): $B/%: $B/sim/%.o $(sim_libs)
 	@mkdir -p $(@D)
-	$(call run,ld)$(link) -o $@ $(filter %.o,$^) $(fuzz_main) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
+	$(call run,ld)$(link) $(TEST_LD) -o $@ $(filter %.o,$^) $(fuzz_main) -Wl,--start-group $(sim_libs) -Wl,--end-group \
+	    $(trace_libs)
 
 # These two run in the explorer's machine, with a small copy of the engine (see programs.o in the Makefile).
 explored_fuzz := $(addprefix $B/tests/fuzz/core/fuzz_,ring table)
@@ -183,7 +186,8 @@ $(call obj,sim,$(wildcard sim/explore/*.c sim/kernel/*.c)): private shared := -f
 endif
 $(explored_fuzz): $B/tests/fuzz/core/%: $B/explore/%.o $B/sim/tests/fuzz/support/explored.o $(sim_libs)
 	@mkdir -p $(@D)
-	$(call run,ld)$(link) -o $@ $(filter %.o,$^) $(fuzz_main) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
+	$(call run,ld)$(link) $(TEST_LD) -o $@ $(filter %.o,$^) $(fuzz_main) -Wl,--start-group $(sim_libs) -Wl,--end-group \
+	    $(trace_libs)
 
 # ---- coverage
 

@@ -122,6 +122,8 @@ finds claims_about_threads_name_what_explores_them engine/store/a.h '/* Says lit
 finds claims_about_threads_name_what_explores_them engine/store/a.h '/* Lock-free (explored: a/b). */\n'
 finds words_of_telling_stay_few tests/a.c "$(printf 'int a_caller_is_to''ld_%d;\\n' {1..50})"
 finds static_functions_have_names_of_their_own engine/base/a.c 'static int used(void)\n{\n    return 0;\n}\n'
+finds the_reading_half_has_no_threads engine/trace/build/a.c 'static pthread_mutex_t lock;\n'
+finds the_reading_half_has_no_threads tests/unit/watch/a.c '#include <stdatomic.h>\n'
 finds temporary_files_are_in_tmpdir bench/a.c 'char path[] = "/tmp/a-XXXXXX";\n'
 plant_class() {
     local c='static x y[] = {\n    {"start", "(J)Z", f},\n};\n'
