@@ -4,9 +4,9 @@
 # Programs run many times slower in lanes, so random tests play few rounds there, unless FULL=1.
 light   := $(if $(FULL),,STROBE_TEST_LIGHT=1)
 lane     = +@$(light) $(MAKE) --no-print-directory B=$B-$@
-# Sanitized code compiles three times as slowly with -O2 as with -O1, and with -O1 half as slowly again as with -Og. Only
-# FULL=1 uses -O2. With -Og warnings are not errors, because gcc has other false positives at that level. GNU ld takes
-# more than twice as long as lld to link a sanitized program.
+# Sanitized code compiles three times as slowly with -O2 as with -O1, and with -O1 half as slowly again as with -Og.
+# Only FULL=1 uses -O2. With -Og warnings are not errors, because gcc has other false positives at that level. GNU ld
+# takes more than twice as long as lld to link a sanitized program.
 quickly := $(if $(FULL),,CFLAGS='-Og -g1 -Wno-error' TEST_LD=-fuse-ld=lld)
 
 sanitize: asan tsan ## asan and tsan
@@ -77,15 +77,10 @@ arm64_root    := $(abspath $(arm64))/sysroot
 arm64_debs    := libcmocka-dev libcmocka0 libdw-dev libdw1 libelf-dev libelf1 zlib1g-dev zlib1g \
                  libunwind-dev libunwind8 libiberty-dev liblzma5 libbz2-1.0
 arm64_tool    := aarch64-linux-gnu-
-# Unless FULL=1, this build uses HASTE=yes and omits the programs of the explorer and of stress, which no emulated test
-# runs. HASTE leaves the shared libraries alone: they are released, and tests/arm64 checks their memory orders.
+# Unless FULL=1, this build uses HASTE=yes and omits the programs of the explorer, which no emulated test runs. HASTE
+# leaves the shared libraries alone: they are released, and tests/arm64 checks their memory orders.
 arm64_make    := B=$(arm64) CC=$(arm64_tool)gcc AR=$(arm64_tool)ar LD=$(arm64_tool)ld OBJCOPY=$(arm64_tool)objcopy \
-                 SYSROOT=$(arm64_root) TRIPLET=aarch64-linux-gnu $(if $(FULL),,HASTE=yes EXPLORE=no STRESS=no)
-
-cross: darwin xcframework | deps-cross ## builds everything for arm64 Linux, with tests, and the libraries for Darwin
-	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
-	+@$(MAKE) --no-print-directory $(arm64_make) tests android-contract
-	@tests/darwin/facts.sh $B/darwin
+                 SYSROOT=$(arm64_root) TRIPLET=aarch64-linux-gnu $(if $(FULL),,HASTE=yes EXPLORE=no)
 
 # Tests that do not run under qemu's user-mode emulator:
 #   test_real*           its threads are emulated too slowly
@@ -98,6 +93,15 @@ cross: darwin xcframework | deps-cross ## builds everything for arm64 Linux, wit
 unwinding := %/test_unwind_walk %/test_unwind_rules %/test_generated_leaf
 emulated  := $(filter-out %/test_real %/test_real_frames %/test_cpu_clock $(unwinding) \
               $(addprefix %/test_mach_,capture fake faults host libsystem rebind rows threads),$(shortened))
+# What the lane `emulate` runs or reads: these tests, the lab, and the objects of the two libraries. With FULL=1 all
+# programs are built, among them those of the fake Mach, which do not run there.
+arm64_runs := $(emulated:$B/%=$(arm64)/%) $(addprefix $(arm64)/,strobe-lab libstrobe-preload.so libstrobe-art.so)
+
+cross: darwin xcframework | deps-cross ## builds for arm64 Linux (FULL=1: everything), and the libraries for Darwin
+	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
+	+@$(MAKE) --no-print-directory $(arm64_make) $(if $(FULL),tests,$(arm64_runs)) android-contract
+	@tests/darwin/facts.sh $B/darwin
+
 # The arm64 lab must play as this machine's lab does, and the arm64 code must have the reviewed memory orders. The
 # remaining suites test the libraries for Android and iOS, and the backend for Mach.
 emulate_suites = 'tests/compilers/plays_alike.sh arm64 $B/strobe-lab ci/emulated $(arm64) $(arm64)/strobe-lab' \
@@ -120,7 +124,7 @@ RANDOM_MUTANTS ?= 300
 SEED           ?= 1
 
 # Seconds after which `mutants-changed` begins no further mutant. One that runs by then may take half a minute more.
-MUTANT_SECONDS ?= 140
+MUTANT_SECONDS ?= 90
 
 mutants: $B/strobe-lab | deps-test ## runs known-bad variants: tests must fail. PART=I/N runs a part of them
 	@B=$B env -u PART tests/mutants/run.sh --all $(addprefix --shard ,$(PART))

@@ -80,8 +80,9 @@ $(shadowhook_libs): $(shadowhook_src) $(call obj,pic,$(wildcard engine/backend/a
 	    $(ldflags) -o $@ $(filter %.c %.o,$^)
 $B/tests/unit/art/test_art_hooker $B/contract_art $B/contract_android: | $(shadowhook_libs)
 
-# Compares moved instructions with capstone's reading of them.
+# Compares moved instructions with capstone's reading of them, among others those of a fake.
 $B/tests/unit/art/test_art_moved: private trace_libs += $(if $(TRIPLET),,-lcapstone)
+$B/tests/unit/art/test_art_moved: | $(if $(TRIPLET),,$B/art/30/libart.so)
 
 # Three versions of libcutils (see its source). Its calls of the C library go through slots that are bound lazily, as in
 # the genuine library.

@@ -169,7 +169,7 @@ static void on_step(int number, siginfo_t *info, void *context)
     }
 }
 
-static void set_trap_flag(bool on)
+static inline __attribute__((always_inline)) void set_trap_flag(bool on)
 {
     if (on)
         __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
