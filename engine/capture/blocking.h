@@ -111,9 +111,9 @@ void strobe_wait_begin(struct strobe_thread *t, uint64_t what);
  * end the wait. Without this call, strobe_scope_end ends the wait, and the waker stays unknown. */
 void strobe_wait_end(struct strobe_thread *t, uint64_t what, enum strobe_wake how, bool shared);
 
-/* Ends a wait that a release or its timeout may have ended, where the system does not report which. The first release up
- * to `deadline_ticks` ended it, even when the thread got a processor only later. Without such a release, and after the
- * deadline, the timeout ended it. UINT64_MAX: no timeout. */
+/* Ends a wait that a release or its timeout may have ended, where the system does not report which. The first release
+ * up to `deadline_ticks` ended it, even when the thread got a processor only later. Without such a release, and after
+ * the deadline, the timeout ended it. UINT64_MAX: no timeout. */
 void strobe_wait_end_timed(struct strobe_thread *t, uint64_t what, uint64_t deadline_ticks);
 
 /* Returns true when a release meant for the thread's wait for `what` is noted, so that the release may have ended

@@ -72,8 +72,8 @@ void sim_real_wait_end(struct sim_actor *a, uint64_t handoff)
     sim_notes_add(&a->notes, SIM_NOTE_WAITED, end_ns, blocked);
 }
 
-/* Returns the release, or 0 when it came after the timeout of the actor's wait: the timeout has ended the wait then, also
- * when the thread got a processor only later. */
+/* Returns the release, or 0 when it came after the timeout of the actor's wait: the timeout has ended the wait then,
+ * also when the thread got a processor only later. */
 static uint64_t handed_in_time(const struct sim_actor *a, uint64_t handoff, uint64_t timeout_ns)
 {
     uint64_t release_ns = a->play->begin_ns + (handoff >> TRACK_BITS);

@@ -20,9 +20,9 @@ static int64_t park_now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Returns the end of a park that begins at `begin`, in ticks; UINT64_MAX: none. `time`: ns from then on, 0 = no limit; or
- * ms since 1970. */
-static uint64_t park_deadline(bool is_absolute, int64_t time, uint64_t begin)
+/* Returns the end of a park that begins at `begin`, in ticks; UINT64_MAX: none. `time`: ns from then on, 0 = no limit;
+ * or ms since 1970. */
+static uint64_t park_deadline_ticks(bool is_absolute, int64_t time, uint64_t begin)
 {
     int64_t left_ms = is_absolute ? time - park_now_ms() : 0;
     if (!is_absolute && time <= 0)
@@ -35,7 +35,7 @@ static uint64_t park_deadline(bool is_absolute, int64_t time, uint64_t begin)
 
 static void on_park(void *thread, bool is_absolute, int64_t time)
 {
-    uint64_t permit = park_permit_of(thread), deadline = park_deadline(is_absolute, time, strobe_art_now());
+    uint64_t permit = park_permit_of(thread), deadline = park_deadline_ticks(is_absolute, time, strobe_art_now());
     struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_PARK, permit, STROBE_HERE);
     strobe_hook_waits(&s, permit);
     ((void (*)(void *, bool, int64_t))park_hook.original)(thread, is_absolute, time);

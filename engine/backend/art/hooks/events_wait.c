@@ -2,9 +2,9 @@
  * waits.
  *
  * A waiting thread first releases the monitor, which is an ordinary release. It then waits to be notified. At last it
- * enters the monitor again, which is a wait for the monitor's entry (events_monitor.c). The call does not report whether
- * the wait timed out. A thread that was notified in time may wait long for the monitor or for a processor, so the time
- * of the notification decides.
+ * enters the monitor again, which is a wait for the monitor's entry (events_monitor.c). The call does not report
+ * whether the wait timed out. A thread that was notified in time may wait long for the monitor or for a processor, so
+ * the time of the notification decides.
  *
  * A sleep is a wait in a monitor of the thread's own, which no thread notifies. The runtime distinguishes it by the
  * thread's state. */
