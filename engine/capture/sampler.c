@@ -367,8 +367,6 @@ static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint
             keep_points_waiting(e, t);
         return runs;
     }
-    if (used && !ticking && e->host->thread_runs && runs_now(e, t, cpu))
-        return true; /* it has lost its processor soon after the last poll, for example by the sampler's stop */
     return used && cpu != m->cpu_sampled_ns && unseen >= ticks_of_ns(e, refresh_ns(e, t));
 }
 
@@ -560,45 +558,8 @@ static bool sampler_record(struct strobe_sampler *s, struct strobe_thread *t, ui
     strobe_bump(kept ? &a->sampled : &a->dropped, 1);
     t->sampled.sync_seen = strobe_load_relaxed(&t->sync_samples);
     t->sampled.cpu_sampled_ns = t->sampled.cpu_seen_ns;
-    t->sampled.stack = r.stack;
-    t->sampled.stack_flags = r.flags & ~(STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU);
-    t->sampled.standing = false;
     strobe_store_relaxed(&t->entry->last_sample_ticks, now);
     return true;
-}
-
-/* Returns true when a host without ticking clocks was polled just now (is_visit_due), and the thread has used no CPU
- * time since the sampler's last record of it. It is then at the same place, without a processor. */
-static bool stands_unmoved(const struct strobe_sampler *s, const struct strobe_thread *t)
-{
-    const struct strobe_sampled *m = &t->sampled;
-    return !s->engine->host->clock_keep && !m->standing && m->stack && m->polled_ticks == s->pass_ticks &&
-           m->cpu_seen_ns == m->cpu_sampled_ns && m->sync_seen == strobe_load_relaxed(&t->sync_samples) &&
-           !is_in_blocking_call(t);
-}
-
-/* Records that the thread stands still, once for each time off the processor. The record repeats the stack of the last
- * one, so the thread need not be stopped. It shows where the thread was off its processor, and why. */
-static void record_standing(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now)
-{
-    struct strobe_engine *e = s->engine;
-    struct strobe_sampled *m = &t->sampled;
-    struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
-    bool runnable = e->host->thread_runs && e->host->thread_runs(e->host->ctx, t->entry->tid);
-    struct strobe_record r = {.ticks = now,
-                              .kind = STROBE_KIND_ASYNC,
-                              .thread = t->index,
-                              .count = 1,
-                              .message = strobe_load_relaxed(&t->entry->message),
-                              .stack = m->stack,
-                              .flags = STROBE_FLAG_CPU | STROBE_FLAG_STOOD | m->stack_flags,
-                              .cpu_ns = m->cpu_seen_ns};
-    r.flags |= runnable ? 0 : STROBE_FLAG_GAVE_WAY;
-    m->standing = true;
-    strobe_bump(&a->requests, 1);
-    bool kept = sampler_commit(s, t, &r);
-    strobe_store_relaxed(&e->session.header->async_overwrote_samples, s->writer.overwrote);
-    strobe_bump(kept ? &a->sampled : &a->dropped, 1);
 }
 
 /* Unwinds the copied stack of a thread that was stopped at s->regs. */
@@ -792,12 +753,7 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         s->cpu_read_of = NULL;
         keep_ticking(s, t);
         take_waiting(s, t, now_ticks, refresh_ns(e, t));
-        if (left_to_ticks(s, t, now_ticks))
-            continue;
-        bool due = is_visit_due(s, t, now_ticks);
-        if (!due && stands_unmoved(s, t))
-            record_standing(s, t, now_ticks);
-        if (!due || strobe_load_relaxed(&e->sampler_stop))
+        if (left_to_ticks(s, t, now_ticks) || !is_visit_due(s, t, now_ticks) || strobe_load_relaxed(&e->sampler_stop))
             continue;
         uint64_t at = e->host->ticks(e->host->ctx);
         if (is_in_blocking_call(t))

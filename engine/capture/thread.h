@@ -78,9 +78,6 @@ struct strobe_sampled {
     bool tickless;            /* the host cannot make its CPU clock send signals */
     uint32_t refusals;        /* failed suspensions in a row */
     uint32_t sync_seen;       /* sync_samples when the sampler made its last record of the thread */
-    uint32_t stack;           /* stack of that record */
-    uint16_t stack_flags;     /* its STROBE_FLAG_*: what the stack lacks */
-    bool standing;            /* the thread has used no CPU time since, and a record says so */
 };
 
 struct strobe_thread {

@@ -125,13 +125,9 @@ enum {
                                     stands for no period of the CPU clock */
     STROBE_FLAG_GAVE_WAY = 512,  /* on a tick (kind CPU): since the previous tick the thread gave up its processor in a
                                     call that no hook saw. Without the flag, it was off its processor only in recorded
-                                    calls, in calls that `arg` counts, or because other threads had the processor.
-                                    On an asynchronous sample with STROBE_FLAG_STOOD: the thread waited then, or the
-                                    system gives no reason. Without the flag, the thread was ready to run */
+                                    calls, in calls that `arg` counts, or because other threads had the processor */
     STROBE_FLAG_STOOD = 1024,    /* on a tick: the thread was at this place for all of the time that it waited for a
-                                    processor since the previous sample. On an asynchronous sample: the thread has used
-                                    no CPU time since the sampler's record before, and was still at that place; it was
-                                    not stopped for this record */
+                                    processor since the previous sample */
 };
 
 /* 56 bytes behind the slot's 8-byte sequence word; see ring.h. */

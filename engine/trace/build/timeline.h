@@ -38,10 +38,8 @@
  *            move; else under the frames that both stacks share.
  *   runnable Between two records with known CPU time, outside of blocking calls, the thread was off its processor for
  *            RUNNABLE_NS_LEAST or longer. Where the CPU clock ticks, this is shown as "[off cpu]" when the next
- *            tick shows that the thread gave up its processor, else as "[runnable]". Of other threads the sampler knows
- *            the reason when it saw the thread standing (STROBE_FLAG_STOOD): the time before that record, and the time
- *            after it until the thread used CPU time again, are shown under its stack as "[off cpu]" or "[runnable]".
- *            Shorter times of such threads are shown as "[off cpu]".
+ *            tick shows that the thread gave up its processor, else as "[runnable]". For other threads it is shown as
+ *            "[off cpu]", because only ticks know the reason.
  *   least    The last sample before a gap, or before the end of the session, lasts the gate's interval of its thread
  *            (1 ms when that is 0), but not past the thread's end (S-52). Samples of equal time still get 1 ns each:
  *            later ones move on, so that no slice is empty or negative and no sample is lost (S-53, S-56).

@@ -21,24 +21,16 @@ static enum gap classify_gap(const struct builder *b)
     return cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART ? OFF_CPU : SLOW;
 }
 
-/* Returns true if the sampler saw the thread without a processor, at the place of its sample before. */
-static bool is_standing(const struct strobe_item *item)
-{
-    return item->record.kind == STROBE_KIND_ASYNC && item->record.flags & STROBE_FLAG_STOOD;
-}
-
 /* Returns the time that the thread was off its processor, outside of recorded waits, since it was last seen. It is
  * known if the CPU time is known then and at the next item. Returns 0 if the time is shorter than the shortest one
  * shown. Unrecorded short waits do not count for a thread whose CPU clock ticks: its ticks know their sum. Without
- * ticks, a gap that is unseen or off the processor as a whole has no such part, unless the thread is known to have
- * stood. */
+ * ticks, a gap that is unseen or off the processor as a whole has no such part. */
 static uint64_t off_processor_ns(const struct builder *b, const struct strobe_item *item, uint64_t time_ns)
 {
     const struct strobe_path *p = &b->path;
     if (p->known_ns != b->seen_ns || p->ahead_ns != time_ns || p->ahead_cpu_ns < p->known_cpu_ns)
         return 0;
-    bool stood = is_standing(item) || (b->seen && is_standing(b->seen));
-    if (!b->ticks && !stood && time_ns - b->seen_ns > b->gap_ns && classify_gap(b) != SLOW)
+    if (!b->ticks && time_ns - b->seen_ns > b->gap_ns && classify_gap(b) != SLOW)
         return 0;
     uint64_t on_ns = p->ahead_cpu_ns - p->known_cpu_ns, wall_ns = time_ns - p->known_ns, short_ns = 0;
     if (item->record.kind == STROBE_KIND_CPU && item->record.arg > b->short_waits)
@@ -54,29 +46,6 @@ static int both_representative(const struct builder *b, const struct strobe_item
            !is_call(item) && b->seen->record.message == item->record.message;
 }
 
-/* Shows `off_ns` from now on as time off the processor, in the innermost open slice. */
-static void show_off_time(struct builder *b, uint64_t off_ns, bool gave_way)
-{
-    struct strobe_path *p = &b->path;
-    uint32_t keep = p->depth;
-    strobe_path_push(p, gave_way ? STROBE_NAME_OFF_CPU : STROBE_NAME_RUNNABLE, 0, 0);
-    *(gave_way ? &b->stats->offs : &b->stats->runnables) += 1;
-    strobe_path_move_known(p, p->now.time_ns + off_ns, p->known_cpu_ns);
-    strobe_path_cut(p, keep);
-}
-
-/* A thread that the sampler saw standing stood on until it used CPU time again, and then moved on to the next item.
- * Shows the first part, so that the time since the thread was last seen is the second. */
-static void stand_on(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
-{
-    struct strobe_path *p = &b->path;
-    uint64_t off_ns = b->seen && b->seen != item && is_standing(b->seen) ? off_processor_ns(b, item, time_ns) : 0;
-    if (!off_ns || p->now.time_ns != b->seen_ns)
-        return;
-    show_off_time(b, off_ns, b->seen->record.flags & STROBE_FLAG_GAVE_WAY);
-    b->seen_ns += off_ns;
-}
-
 /* The position of the time off the processor, before the next item:
  *
  *   the thread stood at `node` all the time   right before the item, under `node`
@@ -85,9 +54,9 @@ static void stand_on(struct builder *b, const struct strobe_item *item, uint64_t
 void strobe_between_show_off(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
 {
     struct strobe_path *p = &b->path;
-    /* Ticks, and a sampler that saw the thread standing, know whether it gave up its processor or others had it. */
-    int stood = item->record.flags & STROBE_FLAG_STOOD,
-        gave_way = !(b->ticks || stood) || item->record.flags & STROBE_FLAG_GAVE_WAY;
+    /* Only ticks know whether the thread gave up its processor or another thread had it. */
+    int gave_way = !b->ticks || item->record.flags & STROBE_FLAG_GAVE_WAY,
+        stood = item->record.flags & STROBE_FLAG_STOOD;
     uint64_t off_ns = b->call_count ? 0 : off_processor_ns(b, item, time_ns);
     uint64_t begin_ns = time_ns - off_ns, middle_ns = b->seen_ns + (begin_ns - b->seen_ns) / 2;
     uint64_t cpu_ns = p->ahead_cpu_ns;
@@ -101,7 +70,11 @@ void strobe_between_show_off(struct builder *b, const struct strobe_item *item, 
     strobe_path_move_known(p, begin_ns, cpu_ns);
     if (stood)
         strobe_path_show(p, node);
-    show_off_time(b, off_ns, gave_way);
+    uint32_t keep = p->depth;
+    strobe_path_push(p, gave_way ? STROBE_NAME_OFF_CPU : STROBE_NAME_RUNNABLE, 0, 0);
+    *(gave_way ? &b->stats->offs : &b->stats->runnables) += 1;
+    strobe_path_move_known(p, begin_ns + off_ns, cpu_ns);
+    strobe_path_cut(p, keep);
     if (between)
         strobe_path_show(p, node);
 }
@@ -165,7 +138,6 @@ void strobe_between_arrive(struct builder *b, const struct strobe_item *item, ui
 {
     if (b->call_count)
         return;
-    stand_on(b, item, time_ns);
     int begins = item->record.message != b->message;
     if (begins && b->poll)
         b->loop = b->poll;

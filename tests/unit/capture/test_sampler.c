@@ -432,63 +432,6 @@ static void a_host_that_knows_which_threads_run_is_asked_S5(void **state)
     assert_int_equal(rig.suspends, 6);
 }
 
-/* The sampler's stop itself can make a thread lose its processor. */
-static void a_thread_ready_to_run_is_sampled_however_little_it_did_since(void **state)
-{
-    (void)state;
-    rig.host.thread_runs = host_says;
-    runs = true;
-    pass(1, 990);
-    pass(1, 3);
-    assert_int_equal(rig.suspends, 2);
-    runs = false;
-    pass(1, 3);
-    assert_int_equal(rig.suspends, 2);
-}
-
-static void expect_standing(uint32_t sampled, unsigned flags)
-{
-    const unsigned mask = STROBE_FLAG_STOOD | STROBE_FLAG_GAVE_WAY;
-    for (int i = 0; i < 5; i++)
-        pass(1, 0);
-    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, sampled);
-    uint32_t n = rig_records(&rig, items, ITEMS);
-    const struct strobe_record *last = &items[n - 1].record, *before = &items[n - 2].record;
-    assert_int_equal(before->flags & mask, 0);
-    assert_int_equal(last->flags & mask, flags);
-    assert_int_equal(last->stack, before->stack);
-    assert_int_equal(last->cpu_ns, before->cpu_ns);
-    assert_int_equal(last->ticks, before->ticks + before->duration + 1 * MS);
-}
-
-static void a_thread_without_cpu_time_since_its_sample_is_recorded_once_where_it_stands(void **state)
-{
-    (void)state;
-    pass(1, 900);
-    expect_standing(2, STROBE_FLAG_STOOD | STROBE_FLAG_GAVE_WAY); /* the host does not know why */
-    rig.host.thread_runs = host_says;
-    runs = true;
-    pass(1, 900);
-    expect_standing(4, STROBE_FLAG_STOOD);
-    runs = false;
-    pass(1, 900);
-    pass(1, 900);
-    expect_standing(7, STROBE_FLAG_STOOD | STROBE_FLAG_GAVE_WAY);
-    assert_int_equal(rig.suspends, 4); /* no stop for a thread that stands */
-}
-
-/* Its last own sample is newer than the sampler's. */
-static void a_thread_that_has_sampled_itself_since_is_not_recorded_as_standing(void **state)
-{
-    (void)state;
-    pass(1, 900);
-    strobe_store_relaxed(&rig.thread->points_yield_until, 0);
-    rig_point(&rig, STROBE_KIND_ALLOC);
-    rig.thread_cpu_ns = 900 * US;
-    pass(1, 0);
-    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 1);
-}
-
 static void stand_for_a_while(struct rig *r)
 {
     r->now += 300 * US;
@@ -763,9 +706,6 @@ int main(void)
         TEST(a_thread_that_is_gone_is_retired_and_its_chunk_taken_back_S16),
         TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_stays_live),
         TEST(a_host_that_knows_which_threads_run_is_asked_S5),
-        TEST(a_thread_ready_to_run_is_sampled_however_little_it_did_since),
-        TEST(a_thread_without_cpu_time_since_its_sample_is_recorded_once_where_it_stands),
-        TEST(a_thread_that_has_sampled_itself_since_is_not_recorded_as_standing),
         TEST(each_stop_is_counted_with_its_duration),
         TEST(a_copy_of_a_thread_that_the_watchdog_resumed_is_not_used_S46),
         TEST(only_the_copy_is_made_while_the_thread_is_stopped_S40),

@@ -55,53 +55,6 @@ static void a_thread_that_stood_is_shown_where_it_stood(void **state)
     expect("a[0,5000) .b[0,500) .c[500,5000) ..[runnable][1000,4000)");
 }
 
-/* Writes the record of a thread that the sampler saw without a processor, at the place of its sample before. */
-static void standing(uint64_t ns, const char *path, uint64_t cpu_ns, unsigned flags)
-{
-    write_record((struct strobe_record){.ticks = ns,
-                                        .stack = stack(path),
-                                        .thread = thread,
-                                        .cpu_ns = cpu_ns,
-                                        .kind = STROBE_KIND_ASYNC,
-                                        .flags = (uint16_t)(STROBE_FLAG_CPU | STROBE_FLAG_STOOD | flags)});
-}
-
-static void a_thread_that_stands_without_a_processor_is_runnable_where_it_stands_until_it_moves(void **state)
-{
-    (void)state;
-    begin();
-    sample_cpu(0, "ab", 1 * MS);
-    standing(1 * MS, "ab", 1 * MS, 0);
-    write_record((struct strobe_record){.ticks = 9 * MS,
-                                        .duration = 1 * MS,
-                                        .stack = stack("a"),
-                                        .thread = thread,
-                                        .cpu_ns = 1 * MS + 300 * US,
-                                        .kind = STROBE_KIND_READ,
-                                        .flags = STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU | STROBE_FLAG_SCOPE});
-    end(11 * MS);
-    assert_int_equal(recording.stats.runnables, 2);
-    assert_int_equal(recording.stats.offs, 0);
-    expect("a[0,11000) .b[0,9000) ..[runnable][0,1000) ..[runnable][1000,8700) .[read][9000,10000)");
-}
-
-static void a_thread_that_waits_where_it_stands_is_off_cpu_there_and_moves_on_in_the_middle(void **state)
-{
-    (void)state;
-    begin();
-    sample_cpu(0, "ab", 1 * MS);
-    standing(1 * MS, "ab", 1 * MS, STROBE_FLAG_GAVE_WAY);
-    write_record((struct strobe_record){.ticks = 40 * MS,
-                                        .stack = stack("ac"),
-                                        .thread = thread,
-                                        .cpu_ns = 3 * MS,
-                                        .kind = STROBE_KIND_ASYNC,
-                                        .flags = STROBE_FLAG_CPU});
-    end(41 * MS);
-    assert_int_equal(recording.stats.runnables, 0);
-    expect("a[0,41000) .b[0,39000) ..[off cpu][0,1000) ..[off cpu][1000,38000) .c[39000,41000)");
-}
-
 static void a_change_between_two_ticks_is_shown_in_the_middle(void **state)
 {
     (void)state;
@@ -253,8 +206,6 @@ int main(void)
         cmocka_unit_test(time_that_others_had_the_processor_is_runnable_under_the_same_frames),
         cmocka_unit_test(runnable_time_of_any_length_is_not_unseen),
         cmocka_unit_test(a_thread_that_gave_its_processor_away_unseen_was_off_cpu),
-        cmocka_unit_test(a_thread_that_stands_without_a_processor_is_runnable_where_it_stands_until_it_moves),
-        cmocka_unit_test(a_thread_that_waits_where_it_stands_is_off_cpu_there_and_moves_on_in_the_middle),
         cmocka_unit_test(a_thread_that_stood_is_shown_where_it_stood),
         cmocka_unit_test(a_change_between_two_ticks_is_shown_in_the_middle),
         cmocka_unit_test(a_change_amid_time_off_the_processor_divides_the_rest_evenly),
