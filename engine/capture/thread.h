@@ -110,6 +110,7 @@ struct strobe_thread {
     uint32_t scope_count;
     struct strobe_scope scope[STROBE_SCOPES_MAX]; /* outermost first */
     uint64_t metrics_due_ticks;
+    uint64_t left_ticks, left_cpu_ns; /* end of the last scope whose CPU time was read there, and that CPU time */
     struct {
         uint64_t ticks, cpu_ns, voluntary, waits;
         uint32_t message;
