@@ -27,12 +27,13 @@ static void read_metrics(struct strobe_thread *t, struct strobe_snapshot *s, boo
 
 /* Reads the counters at the begin of a scope. The CPU time is read only when the last reading is older than
  * STROBE_CPU_KNOWN_NS. A thread that has just left a call has run since: where it has not, the error is the time
- * between both calls, which is too short to be shown. */
+ * between both calls, which is too short to be shown. Where CPU clocks tick, ticks are compared with exact readings. */
 static void read_metrics_at_begin(struct strobe_thread *t, struct strobe_snapshot *s, uint64_t now)
 {
     const struct strobe_host *h = t->engine->host;
     uint64_t since = now - t->left_ticks;
-    bool known = t->left_ticks && now >= t->left_ticks && since <= strobe_ticks_of_ns(h, STROBE_CPU_KNOWN_NS);
+    bool known =
+        !h->clock_keep && t->left_ticks && now >= t->left_ticks && since <= strobe_ticks_of_ns(h, STROBE_CPU_KNOWN_NS);
     if (known)
         s->cpu_ns = t->left_cpu_ns + since * 1000000000u / h->ticks_per_second;
     read_metrics(t, s, known);
