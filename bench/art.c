@@ -9,6 +9,7 @@
 
 #include "engine/backend/art/hooks/events.h"
 #include "engine/base/hint.h"
+#include "engine/capture/thread.h"
 #include "sim/genuine/jni_calls.h"
 #include "sim/genuine/runtime.h"
 #include "tests/support/temporary.h"
@@ -285,6 +286,67 @@ static void allocation_rows(int repetitions)
     bench_row_ratio("what the hook adds, turned away by the gate", "ns", more, "clock read", median(clock, n), 1.5);
 }
 
+/* ---- stops by the runtime, of a thread in native code */
+
+enum { STOPS = 1000 };
+
+struct stops {
+    uint32_t tid; /* of the thread to stop */
+    strobe_a32 over;
+    double read[STOPS], suspend[STOPS], resume[STOPS]; /* CPU ns of the stopping thread; read: of a clock read */
+};
+
+static void stop_and_resume(struct stops *s)
+{
+    static const strobe_a32 undisturbed;
+    const struct strobe_host *h = &strobe_art.host.linux.host;
+    struct strobe_regs regs;
+    for (int i = 0; i < STOPS; i++) {
+        uint64_t before = bench_cpu_ns(), begin = bench_cpu_ns();
+        if (h->suspend(h->ctx, s->tid, &undisturbed, UINT64_MAX, &regs) != STROBE_OK)
+            abort();
+        uint64_t stopped = bench_cpu_ns();
+        h->resume(h->ctx, s->tid);
+        s->resume[i] = (double)(bench_cpu_ns() - stopped);
+        s->suspend[i] = (double)(stopped - begin);
+        s->read[i] = (double)(begin - before);
+    }
+}
+
+static void *run_stopper(void *arg)
+{
+    struct stops *s = arg;
+    struct strobe_jni *env;
+    struct strobe_jvm_attach how = {STROBE_JNI_VERSION, "stopper", NULL};
+    int32_t (*attach)(struct strobe_jvm *, struct strobe_jni **, void *) =
+        (int32_t(*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(
+            art.vm, STROBE_JVM_ATTACH_AS_DAEMON);
+    strobe_local.busy = 1;
+    if (attach(art.vm, &env, &how) != STROBE_JNI_OK)
+        abort();
+    stop_and_resume(s);
+    strobe_store_release(&s->over, 1);
+    ((int32_t(*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(art.vm, STROBE_JVM_DETACH))(art.vm);
+    return NULL;
+}
+
+static void stop_rows(void)
+{
+    static struct stops s;
+    pthread_t stopper;
+    s.tid = (uint32_t)gettid();
+    begin(1000000000, true);
+    if (pthread_create(&stopper, NULL, run_stopper, &s))
+        abort();
+    while (!strobe_load_acquire(&s.over))
+        continue;
+    pthread_join(stopper, NULL);
+    strobe_art_stop();
+    double read = median(s.read, STOPS);
+    bench_row_note("a thread in native code suspended by the runtime", "ns", median(s.suspend, STOPS) - read);
+    bench_row_note("and resumed", "ns", median(s.resume, STOPS) - read);
+}
+
 /* ---- all benches */
 
 static void (*const bare)(void *) = walk_bare;
@@ -319,6 +381,7 @@ static void whole_stack_rows(int repetitions)
 
 static void run(int repetitions)
 {
+    stop_rows();
     gbench_add(&(struct gbench_spec){.name = "art/bare", .run = at_depth, .arg = &bare, .batch = BATCH});
     gbench_add(&(struct gbench_spec){.name = "art/walk", .run = at_depth, .arg = &ours, .batch = BATCH});
     gbench_run("art/(bare|walk)", repetitions, 0.05);

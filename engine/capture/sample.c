@@ -25,6 +25,20 @@ static void read_metrics(struct strobe_thread *t, struct strobe_snapshot *s, boo
     s->alloc_bytes = strobe_load_relaxed(&t->entry->alloc_bytes);
 }
 
+/* Reads the counters at the begin of a scope. The CPU time is read only when the last reading is older than
+ * STROBE_CPU_KNOWN_NS. A thread that has just left a call has run since: where it has not, the error is the time
+ * between both calls, which is too short to be shown. Where CPU clocks tick, ticks are compared with exact readings. */
+static void read_metrics_at_begin(struct strobe_thread *t, struct strobe_snapshot *s, uint64_t now)
+{
+    const struct strobe_host *h = t->engine->host;
+    uint64_t since = now - t->left_ticks;
+    bool known =
+        !h->clock_keep && t->left_ticks && now >= t->left_ticks && since <= strobe_ticks_of_ns(h, STROBE_CPU_KNOWN_NS);
+    if (known)
+        s->cpu_ns = t->left_cpu_ns + since * 1000000000u / h->ticks_per_second;
+    read_metrics(t, s, known);
+}
+
 static void put_metrics_off(struct strobe_thread *t, uint64_t now)
 {
     const struct strobe_engine *e = t->engine;
@@ -239,7 +253,7 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, const 
             r->cpu_ns = end.cpu_ns;
             r->flags |= STROBE_FLAG_CPU;
             if (begin && begin->has) {
-                r->cpu_span_ns = saturate_to_32(end.cpu_ns - begin->cpu_ns);
+                r->cpu_span_ns = end.cpu_ns > begin->cpu_ns ? saturate_to_32(end.cpu_ns - begin->cpu_ns) : 0;
                 r->flags |= STROBE_FLAG_BEGIN_CPU;
             }
         }
@@ -247,8 +261,11 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, const 
         if (with_metrics)
             fill_metrics(&metrics, &end, begin);
     }
-    if (r->flags & STROBE_FLAG_SCOPE)
+    if (r->flags & STROBE_FLAG_SCOPE) {
         extend_scope(t, r);
+        t->left_ticks = r->flags & STROBE_FLAG_CPU ? r->ticks + r->duration : 0;
+        t->left_cpu_ns = r->cpu_ns;
+    }
     strobe_bump(&t->sync_samples, 1);
     strobe_store_relaxed(&entry->last_sample_ticks, now);
     bool kept = sample_commit(t, r, with_metrics ? &metrics : NULL);
@@ -491,7 +508,7 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     s->begin_ticks = e->host->ticks(e->host->ctx);
     bool often = e->config.metrics && (t->blocking_kinds | ALWAYS_WAITS) >> kind & 1;
     if (often || metrics_due(t, s->begin_ticks)) {
-        read_metrics(t, &s->begin, false);
+        read_metrics_at_begin(t, &s->begin, s->begin_ticks);
         put_metrics_off(t, s->begin_ticks);
     }
     uint32_t token = ++t->scope_count;

@@ -268,6 +268,16 @@ static uint64_t refresh_ns(const struct strobe_engine *e, const struct strobe_th
     return t->entry->is_main ? e->config.refresh_main_ns : e->config.refresh_other_ns;
 }
 
+/* Returns true when the thread is in a call that has lasted long enough to be recorded with its begin and end, so that
+ * a sample would add nothing. Where CPU clocks tick, and after refresh_ns, the thread is polled all the same: passes
+ * depend on its CPU time, and it may be gone. */
+static bool call_will_show(const struct strobe_engine *e, const struct strobe_thread *t, uint64_t now)
+{
+    uint64_t begin = strobe_load_relaxed(&t->entry->scope_begin_ticks);
+    return begin && now >= begin + ticks_of_ns(e, e->config.scope_min_ns) && !e->host->clock_keep &&
+           now < t->sampled.polled_ticks + ticks_of_ns(e, refresh_ns(e, t));
+}
+
 /* Returns the interval between visits of a thread: one interval, and never less than the gate's interval for hooks.
  * Where CPU clocks tick, visits only find threads whose ticks are missing: threads other than main are then visited in
  * every second interval. */
@@ -304,14 +314,31 @@ static void keep_points_waiting(struct strobe_engine *e, struct strobe_thread *t
         strobe_store_relaxed(&t->points_yield_until, until);
 }
 
-/* Returns true when the thread is on a processor now: the host says so, or its CPU clock advances between two
- * readings. */
-static bool runs_now(struct strobe_engine *e, const struct strobe_thread *t, uint64_t cpu_ns)
+/* Returns true when the thread is on a processor now, because its CPU clock advances between two readings, or when it
+ * waits for a processor, which the host knows. Then *ready is true. */
+static bool runs_now(const struct strobe_engine *e, const struct strobe_thread *t, uint64_t cpu_ns, bool *ready)
 {
+    const struct strobe_host *h = e->host;
     uint64_t later;
-    if (e->host->thread_runs)
-        return e->host->thread_runs(e->host->ctx, t->entry->tid);
-    return e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &later) == STROBE_OK && later != cpu_ns;
+    *ready = false;
+    if (h->thread_cpu_ns(h->ctx, t->entry->tid, &later) == STROBE_OK && later != cpu_ns)
+        return true;
+    *ready = h->thread_runs && h->thread_runs(h->ctx, t->entry->tid);
+    return *ready;
+}
+
+/* Returns true when the thread is where its last record shows it, and waits there for a processor: it has hardly used
+ * CPU time since, in no call and outside of the engine. The host is asked once for each record. */
+static bool stands_ready(const struct strobe_sampler *s, struct strobe_thread *t, uint64_t cpu_ns)
+{
+    const struct strobe_host *h = s->engine->host;
+    struct strobe_sampled *m = &t->sampled;
+    if (m->ready_asked || !m->stack || !h->thread_runs || strobe_load_relaxed(&t->ticking) || is_in_blocking_call(t) ||
+        m->sync_seen != strobe_load_relaxed(&t->sync_samples) ||
+        cpu_ns - m->cpu_sampled_ns >= s->engine->config.active_cpu_ns)
+        return false;
+    m->ready_asked = true;
+    return h->thread_runs(h->ctx, t->entry->tid);
 }
 
 /* Returns true when the thread should be sampled now. Reads its CPU clock, so that its activity is judged by fresh
@@ -322,6 +349,7 @@ static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint
 {
     struct strobe_engine *e = s->engine;
     struct strobe_sampled *m = &t->sampled;
+    s->ready = s->stands = false;
     if (!is_thread_alive(t) || now < m->retry_ticks)
         return false;
     uint64_t unseen = now > m->seen_ticks ? now - m->seen_ticks : 0;
@@ -335,6 +363,10 @@ static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint
     strobe_gate_wake(&t->gate);
     if (still_waits(t))
         return false;
+    if (call_will_show(e, t, now)) {
+        keep_points_waiting(e, t);
+        return false;
+    }
     uint64_t cpu = 0;
     enum strobe_status status = read_cpu(s, t, &cpu);
     if (status == STROBE_GONE)
@@ -360,14 +392,15 @@ static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint
     if (missing >= active) {
         if (!ticking && !is_in_blocking_call(t) && ring_waiting(s, t, cpu))
             return false;
-        bool runs = !m->seen_ticks || ticks_of_ns(e, used) >= elapsed - elapsed / 8 || runs_now(e, t, cpu);
+        bool runs = !m->seen_ticks || ticks_of_ns(e, used) >= elapsed - elapsed / 8 || runs_now(e, t, cpu, &s->ready);
         if (runs)
             m->cpu_ticked_ns = cpu;
         else
             keep_points_waiting(e, t);
         return runs;
     }
-    return used && cpu != m->cpu_sampled_ns && unseen >= ticks_of_ns(e, refresh_ns(e, t));
+    s->stands = stands_ready(s, t, cpu);
+    return !s->stands && used && cpu != m->cpu_sampled_ns && unseen >= ticks_of_ns(e, refresh_ns(e, t));
 }
 
 /* Requests that the thread takes its own stack when its call ends. It runs, but in a call that a stop must not disturb.
@@ -532,6 +565,15 @@ static bool sampler_commit(struct strobe_sampler *s, struct strobe_thread *t, st
     return true;
 }
 
+static void sampler_write(struct strobe_sampler *s, struct strobe_thread *t, struct strobe_record *r)
+{
+    struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
+    bool kept = sampler_commit(s, t, r);
+    strobe_store_relaxed(&s->engine->session.header->async_overwrote_samples, s->writer.overwrote);
+    strobe_bump(kept ? &a->sampled : &a->dropped, 1);
+    strobe_store_relaxed(&t->entry->last_sample_ticks, r->ticks);
+}
+
 /* Records the stack at the end of s->frames for the thread. Returns true when the stack had frames. */
 static bool sampler_record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, enum strobe_walk_end how,
                            uint32_t count)
@@ -549,17 +591,35 @@ static bool sampler_record(struct strobe_sampler *s, struct strobe_thread *t, ui
                               .message = s->message,
                               .flags = STROBE_FLAG_CPU,
                               .cpu_ns = t->sampled.cpu_seen_ns};
+    r.flags |= s->ready ? STROBE_FLAG_READY : 0;
     r.flags |= how == STROBE_WALK_CUT ? STROBE_FLAG_CUT : how == STROBE_WALK_DOUBTFUL ? STROBE_FLAG_DOUBTFUL : 0;
     const uint64_t *frames = s->frames + STROBE_STACK_DEPTH_MAX - count;
     if (strobe_stack_intern(&e->session.stacks, &s->cursor, frames, count, &r.stack) == STROBE_FULL)
         r.flags |= STROBE_FLAG_TABLE_FULL;
-    bool kept = sampler_commit(s, t, &r);
-    strobe_store_relaxed(&e->session.header->async_overwrote_samples, s->writer.overwrote);
-    strobe_bump(kept ? &a->sampled : &a->dropped, 1);
+    sampler_write(s, t, &r);
+    t->sampled.stack = r.stack;
+    t->sampled.message = r.message;
+    t->sampled.stack_flags = r.flags & (STROBE_FLAG_CUT | STROBE_FLAG_DOUBTFUL | STROBE_FLAG_TABLE_FULL);
+    t->sampled.ready_asked = s->ready;
     t->sampled.sync_seen = strobe_load_relaxed(&t->sync_samples);
     t->sampled.cpu_sampled_ns = t->sampled.cpu_seen_ns;
-    strobe_store_relaxed(&t->entry->last_sample_ticks, now);
     return true;
+}
+
+/* Records the thread's last stack once more, without a stop: see stands_ready. */
+static void record_standing(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now)
+{
+    const struct strobe_sampled *m = &t->sampled;
+    struct strobe_record r = {.ticks = now,
+                              .kind = STROBE_KIND_ASYNC,
+                              .thread = t->index,
+                              .count = 1,
+                              .stack = m->stack,
+                              .message = m->message,
+                              .flags = STROBE_FLAG_CPU | STROBE_FLAG_READY | m->stack_flags,
+                              .cpu_ns = m->cpu_seen_ns};
+    strobe_bump(&strobe_account_of(t, STROBE_KIND_ASYNC)->requests, 1);
+    sampler_write(s, t, &r);
 }
 
 /* Unwinds the copied stack of a thread that was stopped at s->regs. */
@@ -679,6 +739,7 @@ static void take_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
         t->sampled.cpu_seen_ns = cpu;
     strobe_bump(&strobe_account_of(t, STROBE_KIND_ASYNC)->requests, 1);
     s->pending.open = 0; /* the record stands for this call, so it is not merged */
+    s->ready = false;
     sampler_record(s, t, now, how, count);
     s->pending.open = 0;
 }
@@ -753,7 +814,12 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         s->cpu_read_of = NULL;
         keep_ticking(s, t);
         take_waiting(s, t, now_ticks, refresh_ns(e, t));
-        if (left_to_ticks(s, t, now_ticks) || !is_visit_due(s, t, now_ticks) || strobe_load_relaxed(&e->sampler_stop))
+        if (left_to_ticks(s, t, now_ticks))
+            continue;
+        bool due = is_visit_due(s, t, now_ticks);
+        if (s->stands)
+            record_standing(s, t, now_ticks);
+        if (!due || strobe_load_relaxed(&e->sampler_stop))
             continue;
         uint64_t at = e->host->ticks(e->host->ctx);
         if (is_in_blocking_call(t))

@@ -84,6 +84,8 @@ struct strobe_sampler {
                                              a tick was requested */
     uint32_t quiet_passes, passes_unrung; /* passes since the last one that was needed; since the last one that
                                              requested a tick */
+    bool ready, stands;                   /* the thread polled last waits for a processor: it is to be sampled, or is
+                                             where its last record shows it */
     bool rests;                           /* the sampler sleeps for several intervals; a new thread ends that
                                              sleep */
 };

@@ -78,6 +78,9 @@ struct strobe_sampled {
     bool tickless;            /* the host cannot make its CPU clock send signals */
     uint32_t refusals;        /* failed suspensions in a row */
     uint32_t sync_seen;       /* sync_samples when the sampler made its last record of the thread */
+    uint32_t stack, message;  /* of that record, and those of its flags that describe the stack */
+    uint16_t stack_flags;
+    bool ready_asked; /* since that record the sampler has asked whether the thread waits for a processor */
 };
 
 struct strobe_thread {
@@ -110,6 +113,7 @@ struct strobe_thread {
     uint32_t scope_count;
     struct strobe_scope scope[STROBE_SCOPES_MAX]; /* outermost first */
     uint64_t metrics_due_ticks;
+    uint64_t left_ticks, left_cpu_ns; /* end of the last scope whose CPU time was read there, and that CPU time */
     struct {
         uint64_t ticks, cpu_ns, voluntary, waits;
         uint32_t message;

@@ -45,8 +45,8 @@ struct strobe_host {
     enum strobe_status (*thread_cpu_ns)(void *ctx, uint32_t tid, uint64_t *out);
 
     /* Returns true when the thread is on a processor now, or is off it only because other threads took the processor.
-     * NULL: the CPU time of thread_cpu_ns advances while the thread runs, so the engine reads it twice instead.
-     * Sampler. */
+     * The engine asks when the CPU time of thread_cpu_ns did not advance between two readings. NULL: such a thread does
+     * not run. Sampler. */
     bool (*thread_runs)(void *ctx, uint32_t tid);
 
     /* Stops a thread and stores its registers in *out. `blocked` is a word that the thread sets to non-zero before it

@@ -128,6 +128,7 @@ enum {
                                     calls, in calls that `arg` counts, or because other threads had the processor */
     STROBE_FLAG_STOOD = 1024,    /* on a tick: the thread was at this place for all of the time that it waited for a
                                     processor since the previous sample */
+    STROBE_FLAG_READY = 2048,    /* on a sample of the sampler: the thread was not on a processor but waited for one */
 };
 
 /* 56 bytes behind the slot's 8-byte sequence word; see ring.h. */

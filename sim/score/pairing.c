@@ -185,7 +185,9 @@ void sim_score_ratios(struct sim_score *out)
     out->precision = pairing_share(out->right_calls, out->claimed_calls);
     out->waker_precision = pairing_share(out->right_wakers, out->claimed_wakers);
     out->waker_recall = pairing_share(out->found_wakers, out->true_wakers);
-    out->blocked_error = relative((struct error){out->blocked_wrong_ns, out->true_blocked_ns});
+    uint64_t least_ns = out->thread_ns / SIM_BLOCKED_LEAST_PART;
+    uint64_t blocked_ns = out->true_blocked_ns > least_ns ? out->true_blocked_ns : least_ns;
+    out->blocked_error = relative((struct error){out->blocked_wrong_ns, blocked_ns});
     uint64_t cost_ns = out->tracer_cpu_ns + out->held_ns;
     out->overhead = out->app_cpu_ns ? (double)cost_ns / (double)out->app_cpu_ns : 0;
 }

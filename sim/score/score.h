@@ -62,6 +62,8 @@ struct sim_score_options {
     uint64_t blocked_min_ns;    /* 0: 100 us */
 };
 
+enum { SIM_BLOCKED_LEAST_PART = 100 };
+
 struct sim_method_score {
     uint32_t name;  /* in truth->names */
     uint64_t calls; /* in the truth */
@@ -82,7 +84,8 @@ struct sim_score {
     uint64_t false_merges, false_splits;
     uint64_t true_blocked_ns, claimed_blocked_ns;
     uint64_t blocked_wrong_ns; /* sum of |claimed - true| over threads */
-    double blocked_error;      /* that, relative to the truth */
+    double blocked_error;      /* that, relative to the truth, or to 1 / SIM_BLOCKED_LEAST_PART of thread_ns where the
+                                  truth is less: a run in which hardly a thread blocks has no other scale */
     uint64_t true_wakers, found_wakers, claimed_wakers, right_wakers;
     double waker_precision, waker_recall;
     double cpu_error, alloc_error, switch_error; /* sums of |reconstructed - true| relative to the truth, over the

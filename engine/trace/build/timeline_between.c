@@ -21,6 +21,12 @@ static enum gap classify_gap(const struct builder *b)
     return cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART ? OFF_CPU : SLOW;
 }
 
+/* Returns whether the record shows a thread that waited for a processor at its time. */
+static bool was_ready(const struct strobe_item *item)
+{
+    return item && item->record.kind == STROBE_KIND_ASYNC && item->record.flags & STROBE_FLAG_READY;
+}
+
 /* Returns the time that the thread was off its processor, outside of recorded waits, since it was last seen. It is
  * known if the CPU time is known then and at the next item. Returns 0 if the time is shorter than the shortest one
  * shown. Unrecorded short waits do not count for a thread whose CPU clock ticks: its ticks know their sum. Without
@@ -30,7 +36,8 @@ static uint64_t off_processor_ns(const struct builder *b, const struct strobe_it
     const struct strobe_path *p = &b->path;
     if (p->known_ns != b->seen_ns || p->ahead_ns != time_ns || p->ahead_cpu_ns < p->known_cpu_ns)
         return 0;
-    if (!b->ticks && time_ns - b->seen_ns > b->gap_ns && classify_gap(b) != SLOW)
+    bool ready = was_ready(b->seen) || was_ready(item);
+    if (!b->ticks && !ready && time_ns - b->seen_ns > b->gap_ns && classify_gap(b) != SLOW)
         return 0;
     uint64_t on_ns = p->ahead_cpu_ns - p->known_cpu_ns, wall_ns = time_ns - p->known_ns, short_ns = 0;
     if (item->record.kind == STROBE_KIND_CPU && item->record.arg > b->short_waits)
@@ -49,21 +56,27 @@ static int both_representative(const struct builder *b, const struct strobe_item
 /* The position of the time off the processor, before the next item:
  *
  *   the thread stood at `node` all the time   right before the item, under `node`
+ *   it waited for a processor when last seen  right after that, under the shown stack
  *   between two representative samples        in the middle of the CPU time between them, where the shown stack changes
  *   else, and after a gap                     right before the item, under the shown stack */
 void strobe_between_show_off(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
 {
     struct strobe_path *p = &b->path;
-    /* Only ticks know whether the thread gave up its processor or another thread had it. */
-    int gave_way = !b->ticks || item->record.flags & STROBE_FLAG_GAVE_WAY,
-        stood = item->record.flags & STROBE_FLAG_STOOD;
+    bool ready = was_ready(item), stood = ready || item->record.flags & STROBE_FLAG_STOOD, stays = was_ready(b->seen);
+    /* Only ticks, and a sampler that saw the thread wait for a processor, know whether the thread gave up its processor
+     * or another thread had it. */
+    bool gave_way = b->ticks ? item->record.flags & STROBE_FLAG_GAVE_WAY : !ready && !stays;
     uint64_t off_ns = b->call_count ? 0 : off_processor_ns(b, item, time_ns);
     uint64_t begin_ns = time_ns - off_ns, middle_ns = b->seen_ns + (begin_ns - b->seen_ns) / 2;
     uint64_t cpu_ns = p->ahead_cpu_ns;
     if (!off_ns || begin_ns < p->now.time_ns)
         return;
     bool between = !stood && both_representative(b, item) && middle_ns >= p->now.time_ns;
-    if (between) {
+    if (stays && !stood) {
+        begin_ns = p->now.time_ns;
+        cpu_ns = p->known_cpu_ns;
+        between = false;
+    } else if (between) {
         begin_ns = middle_ns;
         cpu_ns -= (p->ahead_cpu_ns - p->known_cpu_ns) / 2;
     }
@@ -216,7 +229,8 @@ static uint32_t between_hooks(const struct builder *b, const struct strobe_item 
 static void change_in_the_middle(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
 {
     uint64_t off_ns = off_processor_ns(b, item, time_ns), on_ns = time_ns - off_ns - b->seen_ns;
-    if (node == b->path.node || on_ns > b->gap_ns || (off_ns && !(item->record.flags & STROBE_FLAG_STOOD)))
+    if (node == b->path.node || on_ns > b->gap_ns ||
+        (off_ns && !(item->record.flags & STROBE_FLAG_STOOD) && !was_ready(item)))
         return;
     strobe_path_move(&b->path, b->seen_ns + on_ns / 2);
     strobe_path_show(&b->path, node);

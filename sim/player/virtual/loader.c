@@ -66,7 +66,7 @@ char __wrap_strobe_linux_thread_state(uint32_t tid)
 
 /* The runtime's suspension of a thread in native code, and its end: some locks of the runtime, no signal.
  * strobe-bench-art measures it on Android 11. */
-enum { RUNTIME_STOP_NS = 400, RUNTIME_RESUME_NS = 150 };
+enum { RUNTIME_STOP_NS = 300, RUNTIME_RESUME_NS = 140 };
 
 static enum strobe_status virtual_art_begin(struct strobe_jvm *vm, const struct strobe_art_options *options,
                                             struct strobe_error *error)

@@ -405,6 +405,20 @@ static void blocked_time_counts_calls_that_blocked_and_nested_ones_once(void **s
     close_pair(&p);
 }
 
+static void blocked_time_of_threads_that_hardly_block_is_compared_with_a_hundredth_of_their_time(void **state)
+{
+    (void)state;
+    struct pair p;
+    two_threads(&p);
+    add_wait(&p.truth, 0, 100, 110, true, SIM_NOBODY, 110);
+    add_wait(&p.reconstruction, 0, 100, 113, true, SIM_NOBODY, 113);
+    const struct sim_score *s = ended(&p);
+    assert_int_equal(s->thread_ns, 3000);
+    assert_int_equal(s->blocked_wrong_ns, 3);
+    assert_true(s->blocked_error == 0.1);
+    close_pair(&p);
+}
+
 static void a_thread_runs_until_it_blocks_and_from_its_release_on(void **state)
 {
     (void)state;
@@ -592,6 +606,7 @@ int main(void)
         cmocka_unit_test(self_time_is_the_innermost_calls_and_total_counts_recursion_once),
         cmocka_unit_test(the_largest_error_comes_first_and_methods_without_calls_are_left_out),
         cmocka_unit_test(blocked_time_counts_calls_that_blocked_and_nested_ones_once),
+        cmocka_unit_test(blocked_time_of_threads_that_hardly_block_is_compared_with_a_hundredth_of_their_time),
         cmocka_unit_test(a_thread_runs_until_it_blocks_and_from_its_release_on),
         cmocka_unit_test(blocked_time_is_falsely_running_unless_it_is_shown_as_off_the_processor),
         cmocka_unit_test(a_waker_is_right_when_it_ended_a_wait_that_overlaps),

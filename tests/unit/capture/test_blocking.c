@@ -427,11 +427,11 @@ static void a_thread_that_signs_off_or_is_retired_waits_no_more(void **state)
     waits(6, OTHER, STROBE_KIND_COND);
     strobe_sampler_init(&sampler, &rig.engine, 1);
     rig.clock_says = STROBE_GONE;
-    time_passes(20 * MS);
+    time_passes(400 * MS);
     for (int pass = 0; pass < 2; pass++) { /* the first pass finds the thread in the call */
         strobe_sampler_pass(&sampler, rig.now);
         thread[6]->sampled.scope_ticks = 0;
-        time_passes(20 * MS);
+        time_passes(400 * MS);
     }
     assert_int_equal(strobe_load_relaxed(&thread[6]->entry->state), STROBE_THREAD_ENDED);
 }

@@ -242,8 +242,9 @@ static void a_thread_that_runs_in_short_calls_takes_its_own_stack_when_the_call_
     rig.cpu_cost = 100;            /* the thread runs: its CPU clock moves between two looks */
     for (int i = 0; i < 50; i++) { /* each pass meets the thread in another short read */
         struct strobe_site here = {(uint64_t)(uintptr_t)&sampled, 0};
+        rig.now += 990 * US;
         uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, here);
-        pass(1, 900);
+        pass(0, 900);
         rig.now += 10 * US;
         rig.thread->scope[0].begin_ticks = rig.now - 5 * US;
         strobe_scope_end(rig.thread, token, here);
@@ -261,6 +262,7 @@ static void a_thread_that_waits_in_one_call_is_not_even_looked_at(void **state)
     struct strobe_site here = {(uint64_t)(uintptr_t)&here, 0};
     uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_POLL, 0, here);
     rig.cpu_cost = 100;
+    pass(0, 900);
     for (int i = 0; i < 50; i++)
         pass(1, 900);
     assert_int_equal(strobe_load_relaxed(&rig.thread->asked), 1); /* by the first pass only */
@@ -430,6 +432,86 @@ static void a_host_that_knows_which_threads_run_is_asked_S5(void **state)
         pass(2, 500);
     }
     assert_int_equal(rig.suspends, 6);
+}
+
+static uint64_t cpu_reads;
+static enum strobe_status (*read_clock)(void *ctx, uint32_t tid, uint64_t *out);
+
+static enum strobe_status counting_clock(void *ctx, uint32_t tid, uint64_t *out)
+{
+    cpu_reads++;
+    return read_clock(ctx, tid, out);
+}
+
+static void a_thread_that_waits_for_a_processor_is_sampled_once_and_marked(void **state)
+{
+    (void)state;
+    rig.host.thread_runs = host_says;
+    runs = true;
+    pass(1, 990);
+    pass(2, 500); /* its clock stands, and the host says that it wants to run */
+    assert_int_equal(rig_records(&rig, items, ITEMS), 2);
+    assert_false(items[0].record.flags & STROBE_FLAG_READY);
+    assert_true(items[1].record.flags & STROBE_FLAG_READY);
+    assert_int_equal(rig.suspends, 2);
+}
+
+static void a_thread_that_is_preempted_after_its_sample_is_recorded_there_without_a_stop(void **state)
+{
+    (void)state;
+    rig.host.thread_runs = host_says;
+    runs = true;
+    pass(1, 990);
+    pass(1, 9);
+    pass(1, 0);
+    pass(1, 0);
+    assert_int_equal(rig.suspends, 1);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 2);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 2);
+    assert_true(items[1].record.flags & STROBE_FLAG_READY);
+    assert_int_equal(items[1].record.stack, items[0].record.stack);
+    assert_int_equal(items[1].record.ticks, items[0].record.ticks + MS);
+}
+
+static void a_thread_that_waits_or_has_moved_since_its_sample_is_not_recorded_there(void **state)
+{
+    (void)state;
+    rig.host.thread_runs = host_says;
+    runs = false;
+    pass(1, 990);
+    pass(1, 9); /* it waits in an unknown call */
+    runs = true;
+    pass(1, 0); /* asked once only: it may have waited before */
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 1);
+    pass(1, 990);
+    strobe_store_relaxed(&rig.thread->points_yield_until, 0);
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    pass(1, 9);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 2);
+}
+
+static void a_thread_in_a_call_that_will_be_shown_is_not_polled(void **state)
+{
+    (void)state;
+    read_clock = rig.host.thread_cpu_ns;
+    rig.host.thread_cpu_ns = counting_clock;
+    pass(1, 990);
+    uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, (struct strobe_site){0});
+    uint64_t before = cpu_reads;
+    assert_true(before > 0);
+    for (int call = 0; call < 3; call++) { /* a new call in each pass */
+        strobe_scope_end(rig.thread, token, (struct strobe_site){0});
+        token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, (struct strobe_site){0});
+        pass(1, 90);
+    }
+    assert_int_equal(cpu_reads, before);
+    for (int ms = 0; ms < 30; ms++) {
+        strobe_scope_end(rig.thread, token, (struct strobe_site){0});
+        token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, (struct strobe_site){0});
+        pass(1, 90);
+    }
+    assert_int_equal(cpu_reads, before + 2); /* it may be gone; then, whether it runs */
+    strobe_scope_end(rig.thread, token, (struct strobe_site){0});
 }
 
 static void stand_for_a_while(struct rig *r)
@@ -706,6 +788,10 @@ int main(void)
         TEST(a_thread_that_is_gone_is_retired_and_its_chunk_taken_back_S16),
         TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_stays_live),
         TEST(a_host_that_knows_which_threads_run_is_asked_S5),
+        TEST(a_thread_that_waits_for_a_processor_is_sampled_once_and_marked),
+        TEST(a_thread_that_is_preempted_after_its_sample_is_recorded_there_without_a_stop),
+        TEST(a_thread_that_waits_or_has_moved_since_its_sample_is_not_recorded_there),
+        TEST(a_thread_in_a_call_that_will_be_shown_is_not_polled),
         TEST(each_stop_is_counted_with_its_duration),
         TEST(a_copy_of_a_thread_that_the_watchdog_resumed_is_not_used_S46),
         TEST(only_the_copy_is_made_while_the_thread_is_stopped_S40),

@@ -55,6 +55,60 @@ static void a_thread_that_stood_is_shown_where_it_stood(void **state)
     expect("a[0,5000) .b[0,500) .c[500,5000) ..[runnable][1000,4000)");
 }
 
+/* Writes a sample of the sampler, of a thread without ticks. */
+static void stop_at(uint64_t ns, uint64_t cpu_ns, const char *path, unsigned flags)
+{
+    write_record((struct strobe_record){.ticks = ns,
+                                        .cpu_ns = cpu_ns,
+                                        .stack = stack(path),
+                                        .thread = thread,
+                                        .kind = STROBE_KIND_ASYNC,
+                                        .count = 1,
+                                        .flags = (uint16_t)(STROBE_FLAG_CPU | flags)});
+}
+
+static void without_ticks_time_off_the_processor_has_no_known_reason(void **state)
+{
+    (void)state;
+    begin();
+    stop_at(0, 0, "ab", 0);
+    stop_at(4 * MS, 1 * MS, "ab", 0);
+    end(5 * MS);
+    expect("a[0,5000) .b[0,5000) ..[off cpu][500,3500)");
+}
+
+static void a_thread_that_the_sampler_saw_wait_for_a_processor_was_runnable_where_it_stood(void **state)
+{
+    (void)state;
+    begin();
+    stop_at(0, 0, "ab", 0);
+    stop_at(4 * MS, 1 * MS, "ac", STROBE_FLAG_READY);
+    end(5 * MS);
+    expect("a[0,5000) .b[0,500) .c[500,5000) ..[runnable][1000,4000)");
+}
+
+static void a_thread_that_waits_for_a_processor_gets_it_later(void **state)
+{
+    (void)state;
+    begin();
+    stop_at(0, 0, "ab", STROBE_FLAG_READY);
+    stop_at(4 * MS, 1 * MS, "ab", 0);
+    end(5 * MS);
+    expect("a[0,5000) .b[0,5000) ..[runnable][0,3000)");
+    assert_int_equal(recording.stats.runnables, 1);
+    assert_int_equal(recording.stats.offs, 0);
+}
+
+static void a_thread_that_waits_for_a_processor_for_long_is_runnable_and_not_unseen(void **state)
+{
+    (void)state;
+    begin();
+    stop_at(0, 0, "ab", STROBE_FLAG_READY);
+    stop_at(100 * MS, 1 * MS, "ab", 0);
+    end(101 * MS);
+    expect("a[0,101000) .b[0,101000) ..[runnable][0,99000)");
+}
+
 static void a_change_between_two_ticks_is_shown_in_the_middle(void **state)
 {
     (void)state;
@@ -207,6 +261,10 @@ int main(void)
         cmocka_unit_test(runnable_time_of_any_length_is_not_unseen),
         cmocka_unit_test(a_thread_that_gave_its_processor_away_unseen_was_off_cpu),
         cmocka_unit_test(a_thread_that_stood_is_shown_where_it_stood),
+        cmocka_unit_test(without_ticks_time_off_the_processor_has_no_known_reason),
+        cmocka_unit_test(a_thread_that_the_sampler_saw_wait_for_a_processor_was_runnable_where_it_stood),
+        cmocka_unit_test(a_thread_that_waits_for_a_processor_gets_it_later),
+        cmocka_unit_test(a_thread_that_waits_for_a_processor_for_long_is_runnable_and_not_unseen),
         cmocka_unit_test(a_change_between_two_ticks_is_shown_in_the_middle),
         cmocka_unit_test(a_change_amid_time_off_the_processor_divides_the_rest_evenly),
         cmocka_unit_test(cpu_time_that_no_sample_covers_is_unseen_and_the_rest_is_runnable),
