@@ -209,7 +209,8 @@ coverage-build: | deps-coverage deps-test
 	@$(CC) -O1 -D_GNU_SOURCE -fPIC -c -o $B-coverage/coverage_exit.o $(coverage_exit)
 	+@$(MAKE) --no-print-directory B=$B-coverage STRESS=no tests fuzzers $B-coverage/contract_art
 ifneq ($(findstring coverage,$(CFLAGS)),)
-$(foreach flavour,obj sim pic linked virtual,$B/$(flavour)/tests/%.o): private shared := -fno-profile-arcs -fno-test-coverage
+$(foreach flavour,obj sim pic linked virtual,$B/$(flavour)/tests/%.o): private shared := \
+    -fno-profile-arcs -fno-test-coverage
 # Branches are merged by their place in a line, which depends on the level.
 explore_flags += -O0
 # With -O0 a fake runtime has more native frames for each managed one than an engine's stack takes.
