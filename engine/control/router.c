@@ -20,7 +20,7 @@ static int http_status_of(enum strobe_status status)
 
 /* ---- status */
 
-static void add_member(struct strobe_answer *a, const char *name, uint64_t number)
+static void add_number_member(struct strobe_answer *a, const char *name, uint64_t number)
 {
     strobe_answer_add(a, ",\"");
     strobe_answer_add(a, name);
@@ -28,7 +28,7 @@ static void add_member(struct strobe_answer *a, const char *name, uint64_t numbe
     strobe_answer_add_number(a, number);
 }
 
-static void add_features(const struct strobe_control_actions *actions, struct strobe_answer *a)
+static void list_features(const struct strobe_control_actions *actions, struct strobe_answer *a)
 {
     char line[FEATURE_BYTES];
     strobe_answer_add(a, ",\"features\":[");
@@ -47,16 +47,16 @@ static void answer_status(const struct strobe_control_actions *actions, struct s
     a->is_json = true;
     strobe_answer_add(a, "{\"state\":");
     strobe_answer_add_string(a, s.state);
-    add_member(a, "session", s.session);
+    add_number_member(a, "session", s.session);
     strobe_answer_add(a, ",\"path\":");
     strobe_answer_add_string(a, s.path);
-    add_member(a, "pid", s.pid);
-    add_member(a, "threads", s.threads);
-    add_member(a, "samples", s.samples);
-    add_member(a, "lost", s.lost);
-    add_member(a, "annotations", s.annotations);
-    add_member(a, "session_bytes", s.session_bytes);
-    add_features(actions, a);
+    add_number_member(a, "pid", s.pid);
+    add_number_member(a, "threads", s.threads);
+    add_number_member(a, "samples", s.samples);
+    add_number_member(a, "lost", s.lost);
+    add_number_member(a, "annotations", s.annotations);
+    add_number_member(a, "session_bytes", s.session_bytes);
+    list_features(actions, a);
     strobe_answer_add(a, "}\n");
     if (a->is_cut)
         strobe_answer_sentence(a, 500, "the status does not fit into an answer", "");

@@ -47,7 +47,7 @@ int main(void) { for (;;) { draw_frame(); usleep(2000); } }
 C
 cc -O1 -g -fno-omit-frame-pointer -o app app.c || exit 2
 name=strobe-test-$$
-STROBE_CONTROL=$name "$strobe" record -q --no-convert -o live.strobe -- ./app &
+"$strobe" record -q --no-convert -o live.strobe --control="$name" -- ./app &
 app=$!
 begun+=" $app"
 
