@@ -55,7 +55,7 @@ static bool is_named(part p, const char *text)
 }
 
 /* Cuts the part off at the first `end`. Returns what is behind it; `at` is NULL when there is no `end`. */
-static part split_at(part *p, char end)
+static part cut_at(part *p, char end)
 {
     const char *found = p->bytes ? memchr(p->at, end, p->bytes) : NULL;
     if (!found)
@@ -86,7 +86,7 @@ static bool consists_of(part p, bool (*fits)(char))
 
 static void read_request_line(struct strobe_request *r, part method)
 {
-    part target = split_at(&method, ' '), version = split_at(&target, ' ');
+    part target = cut_at(&method, ' '), version = cut_at(&target, ' ');
     if (!version.at || !consists_of(method, is_token_char) || !consists_of(target, is_visible)) {
         refuse_request(r, 400, "expected a request line such as GET /status HTTP/1.1");
         return;
@@ -103,7 +103,7 @@ static void read_request_line(struct strobe_request *r, part method)
     r->method = strobe_request_part_is(method, "GET")    ? STROBE_METHOD_GET
                 : strobe_request_part_is(method, "POST") ? STROBE_METHOD_POST
                                                          : STROBE_METHOD_OTHER;
-    r->query = split_at(&target, '?');
+    r->query = cut_at(&target, '?');
     r->path = target;
 }
 
@@ -128,7 +128,7 @@ static void read_content_length(struct strobe_request *r, part value)
 
 static void read_authorization(struct strobe_request *r, part scheme)
 {
-    part token = trim_blanks(split_at(&scheme, ' '));
+    part token = trim_blanks(cut_at(&scheme, ' '));
     if (r->token.at || !is_named(scheme, "bearer") || !token.bytes)
         refuse_request(r, 400, "expected one field Authorization: Bearer TOKEN");
     else
@@ -137,7 +137,7 @@ static void read_authorization(struct strobe_request *r, part scheme)
 
 static void read_header_field(struct strobe_request *r, part name)
 {
-    part value = split_at(&name, ':');
+    part value = cut_at(&name, ':');
     if (!value.at || !consists_of(name, is_token_char)) {
         refuse_request(r, 400, "expected header fields of the form Name: value");
         return;
