@@ -69,7 +69,7 @@ static void forward_signal(struct signals *s, const siginfo_t *info, pid_t pid)
 }
 
 /* Returns the next time at which the program gets a signal; 0: none. */
-static uint64_t next_due(const struct signals *s)
+static uint64_t next_signal_due(const struct signals *s)
 {
     if (!s->due_ns || !s->end_ns)
         return s->due_ns + s->end_ns;
@@ -96,7 +96,7 @@ static void wait_for_end(struct signals *s, pid_t pid, int *wait_status)
     for (pid_t ended; (ended = waitpid(pid, wait_status, WNOHANG)) != pid;) {
         if (ended < 0 && errno == ECHILD)
             return;
-        uint64_t due = next_due(s), now = strobe_interrupts_now_ns(), left = due > now ? due - now : 0;
+        uint64_t due = next_signal_due(s), now = strobe_interrupts_now_ns(), left = due > now ? due - now : 0;
         struct timespec most = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
         siginfo_t info;
         int number = due ? sigtimedwait(&s->waited, &info, &most) : sigwaitinfo(&s->waited, &info);

@@ -18,7 +18,7 @@ struct copying {
 };
 
 /* The source's words change while they are copied. */
-static void copy_words(void *to, const void *from, size_t bytes)
+static void copy_shared_words(void *to, const void *from, size_t bytes)
 {
     uint64_t *out = to;
     const strobe_a64 *in = from;
@@ -148,7 +148,7 @@ static void copy_thread(const struct strobe_thread_entry *from, struct strobe_th
     if (strobe_load_acquire(&from->state) == STROBE_THREAD_FREE)
         return;
     uint64_t overwrote = strobe_load_relaxed(&to->overwrote_samples);
-    copy_words(to, from, offsetof(struct strobe_thread_entry, account));
+    copy_shared_words(to, from, offsetof(struct strobe_thread_entry, account));
     strobe_store_relaxed(&to->overwrote_samples, overwrote);
     to->name[sizeof to->name - 1] = '\0';
 }
@@ -218,7 +218,7 @@ static void copy_header(struct copying *c)
     const struct strobe_session_header *from = c->from->header;
     struct strobe_session_header *to = c->to.header;
     uint32_t threads = strobe_load_relaxed(&to->thread_count), images = strobe_load_relaxed(&to->image_count);
-    copy_words((char *)to + first, (const char *)from + first, (sizeof *to - first) & ~(size_t)7);
+    copy_shared_words((char *)to + first, (const char *)from + first, (sizeof *to - first) & ~(size_t)7);
     strobe_store_relaxed(&to->thread_count, threads);
     strobe_store_relaxed(&to->image_count, images);
     to->pid = from->pid;

@@ -16,7 +16,7 @@ for tool in adb curl; do
     end_suite
 done
 # A server of adb for this suite only, which ends with it.
-export ANDROID_ADB_SERVER_PORT=$((20000 + RANDOM % 10000)) HOME=$work
+export ANDROID_ADB_SERVER_PORT=$((20000 + RANDOM % 10000)) HOME=$work TMPDIR=$work
 trap 'stop_all; rm -rf "$work"' EXIT
 begun=
 stop_all() {

@@ -42,7 +42,7 @@ static const uint64_t WAIT_DEFAULT_NS = 20000000000;
 
 /* ---- values ---- */
 
-static bool consists_of(const char *text, const char *allowed)
+static bool has_letters_of(const char *text, const char *allowed)
 {
     return text[0] && strspn(text, allowed) == strlen(text) && strlen(text) < CAPTURE_NAME_BYTES;
 }
@@ -54,7 +54,7 @@ static const char token_letters[] = LETTERS DIGITS "._~+/=-", a_token[] = "lette
 
 static int take_text(const char *option, const char *allowed, const char *expected, const char **out)
 {
-    if (!consists_of(optarg, allowed))
+    if (!has_letters_of(optarg, allowed))
         return strobe_complain("capture: %s %s: expected %s", option, optarg, expected);
     *out = optarg;
     return 0;
@@ -128,7 +128,7 @@ static int choose_output(struct strobe_capture_request *q)
 static int take_token_of_environment(struct strobe_capture_request *q)
 {
     const char *token = q->address && !q->token ? getenv("STROBE_TOKEN") : NULL;
-    if (token && !consists_of(token, token_letters))
+    if (token && !has_letters_of(token, token_letters))
         return strobe_complain("capture: STROBE_TOKEN: expected %s", a_token);
     q->token = token ? token : q->token;
     return 0;
