@@ -162,7 +162,7 @@ static void finish_head(struct strobe_request *r)
         r->whole_bytes = r->head_bytes + r->body_length;
 }
 
-static void read_line(struct strobe_request *r)
+static void take_head_line(struct strobe_request *r)
 {
     part line = {r->text + r->line, r->bytes - 2 - r->line};
     bool first = !r->line;
@@ -182,7 +182,7 @@ static void take_head_byte(struct strobe_request *r, char c)
     if (after_cr != (c == '\n'))
         refuse_request(r, 400, "expected lines that end with CR LF");
     else if (c == '\n')
-        read_line(r);
+        take_head_line(r);
     else if (is_control_char(c))
         refuse_request(r, 400, "expected a head without control characters");
     if (r->state == STROBE_REQUEST_MORE && !r->head_bytes && r->bytes == STROBE_REQUEST_BYTES)

@@ -90,7 +90,8 @@ if wanted each_listed_command_has_a_page; then
 fi
 if wanted pages_mention_options_that_exist; then
     fault=
-    for option in $(sed 's/\\-/-/g; s/\\f[BIR]/ /g' "${pages[@]}" | grep -oE -- '--[a-z][a-z-]*' | sort -u); do
+    for option in $(sed '/^    curl /d; s/\\-/-/g; s/\\f[BIR]/ /g' "${pages[@]}" | grep -oE -- '--[a-z][a-z-]*' |
+        sort -u); do
         grep -qE -- "(^|[^a-z-])$option([^a-z-]|$)" help-* || fault+=" $option"
     done
     verdict pages_mention_options_that_exist "${fault:+in no help text:$fault}"

@@ -147,7 +147,7 @@ static enum strobe_status copy_by_control(void *ctx, uint32_t id, uint64_t last_
     return status;
 }
 
-static void release_copy(void *ctx, struct strobe_control_bytes *bytes)
+static void release_session_copy(void *ctx, struct strobe_control_bytes *bytes)
 {
     (void)ctx;
     munmap(bytes->at, bytes->bytes);
@@ -166,7 +166,7 @@ static const struct strobe_control_actions control_actions = {
     .pause = pause_by_control,
     .resume = resume_by_control,
     .copy = copy_by_control,
-    .release = release_copy,
+    .release = release_session_copy,
 };
 
 /* ---- start */
