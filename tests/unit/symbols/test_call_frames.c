@@ -23,7 +23,8 @@ static size_t used;
 static void put(const void *bytes, size_t count)
 {
     assert_true(used + count <= sizeof section);
-    memcpy(section + used, bytes, count);
+    if (count)
+        memcpy(section + used, bytes, count);
     used += count;
 }
 
