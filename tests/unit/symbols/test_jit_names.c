@@ -455,9 +455,9 @@ static void a_jitdump_is_found_in_the_folders_of_its_writers(void **state)
     begin_dump(&d, pid);
     put_load(&d, 1000, 0x7000, "dumped");
     snprintf(path, sizeof path, "base/.debug/jit/java-jit-1/jit-%" PRIu32 ".dump", pid);
-    temp_dir_write(path, d.at, d.bytes, 0600);
     for (int i = 0; i < 2; i++) {
         begin_now(pid);
+        temp_dir_write(path, d.at, d.bytes, 0600);
         setenv("HOME", temp_dir_path("nothing"), 1);
         assert_int_equal(keep_found(), STROBE_NO_ENTRY);
         setenv(places[i], temp_dir_path("base"), 1);
