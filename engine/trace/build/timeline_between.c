@@ -36,8 +36,8 @@ static uint64_t off_processor_ns(const struct builder *b, const struct strobe_it
     const struct strobe_path *p = &b->path;
     if (p->known_ns != b->seen_ns || p->ahead_ns != time_ns || p->ahead_cpu_ns < p->known_cpu_ns)
         return 0;
-    bool ready = was_ready(b->seen) || was_ready(item);
-    if (!b->ticks && !ready && time_ns - b->seen_ns > b->gap_ns && classify_gap(b) != SLOW)
+    if (!b->ticks && time_ns - b->seen_ns > b->gap_ns && !was_ready(b->seen) && !was_ready(item) &&
+        classify_gap(b) != SLOW)
         return 0;
     uint64_t on_ns = p->ahead_cpu_ns - p->known_cpu_ns, wall_ns = time_ns - p->known_ns, short_ns = 0;
     if (item->record.kind == STROBE_KIND_CPU && item->record.arg > b->short_waits)
@@ -62,15 +62,15 @@ static int both_representative(const struct builder *b, const struct strobe_item
 void strobe_between_show_off(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
 {
     struct strobe_path *p = &b->path;
-    bool ready = was_ready(item), stood = ready || item->record.flags & STROBE_FLAG_STOOD, stays = was_ready(b->seen);
-    /* Only ticks, and a sampler that saw the thread wait for a processor, know whether the thread gave up its processor
-     * or another thread had it. */
-    bool gave_way = b->ticks ? item->record.flags & STROBE_FLAG_GAVE_WAY : !ready && !stays;
     uint64_t off_ns = b->call_count ? 0 : off_processor_ns(b, item, time_ns);
     uint64_t begin_ns = time_ns - off_ns, middle_ns = b->seen_ns + (begin_ns - b->seen_ns) / 2;
     uint64_t cpu_ns = p->ahead_cpu_ns;
     if (!off_ns || begin_ns < p->now.time_ns)
         return;
+    bool ready = was_ready(item), stood = ready || item->record.flags & STROBE_FLAG_STOOD, stays = was_ready(b->seen);
+    /* Only ticks, and a sampler that saw the thread wait for a processor, know whether the thread gave up its processor
+     * or another thread had it. */
+    bool gave_way = b->ticks ? item->record.flags & STROBE_FLAG_GAVE_WAY : !ready && !stays;
     bool between = !stood && both_representative(b, item) && middle_ns >= p->now.time_ns;
     if (stays && !stood) {
         begin_ns = p->now.time_ns;
