@@ -24,7 +24,7 @@ static enum gap classify_gap(const struct builder *b)
 /* Returns whether the record shows a thread that waited for a processor at its time. */
 static bool was_ready(const struct strobe_item *item)
 {
-    return item && item->record.kind == STROBE_KIND_ASYNC && item->record.flags & STROBE_FLAG_READY;
+    return item && item->record.flags & STROBE_FLAG_READY;
 }
 
 /* Returns the time that the thread was off its processor, outside of recorded waits, since it was last seen. It is

@@ -57,6 +57,19 @@ static void a_running_thread_is_sampled_in_every_interval(void **state)
     assert_int_equal(items[0].record.count, 50);
 }
 
+static void what_the_samplers_own_records_overwrite_is_counted(void **state)
+{
+    (void)state;
+    const int passes = 10000; /* more than the ring has slots */
+    for (int i = 0; i < passes; i++) {
+        strobe_store_relaxed(&rig.thread->entry->message, (uint32_t)i + 1); /* a record of its own */
+        pass(1, 900);
+    }
+    uint64_t overwrote = strobe_load_relaxed(&rig.engine.session.header->async_overwrote_samples);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, passes);
+    assert_int_equal(rig_records(&rig, items, ITEMS) + overwrote, passes);
+}
+
 static void samples_of_a_thread_that_was_off_its_processor_between_are_not_merged(void **state)
 {
     (void)state;
@@ -763,6 +776,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
         TEST(a_running_thread_is_sampled_in_every_interval),
+        TEST(what_the_samplers_own_records_overwrite_is_counted),
         TEST(samples_of_a_thread_that_was_off_its_processor_between_are_not_merged),
         TEST(a_merged_record_of_too_much_cpu_time_stores_the_maximum_S54),
         TEST(what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S51_S53),

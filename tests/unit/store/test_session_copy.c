@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-enum { WRITERS = 3, STACKS = 400 };
+enum { WRITERS = 3, COPIES = 3, STACKS = 400 };
 
 static char source_path[TEMPORARY_BYTES], copy_path[TEMPORARY_BYTES];
 
@@ -232,8 +232,9 @@ static uint64_t sum_overwrote(const struct strobe_session *s)
     return sum;
 }
 
-/* Copies again and again while threads write. Each copy passes the reader's checks, and every stack of its records is
- * there. What it reports as overwritten is at most what writers had overwritten when it was made. */
+/* Copies a new session a few times while threads write, and so add stacks until its table is full. Each copy passes the
+ * reader's checks, and every stack of its records is there. What it reports as overwritten is at most what writers had
+ * overwritten when it was made. */
 static void copy_while_threads_write(enum strobe_ring_mode mode)
 {
     struct strobe_build b;
@@ -246,7 +247,7 @@ static void copy_while_threads_write(enum strobe_ring_mode mode)
         numbers[i] = i;
         assert_int_equal(pthread_create(&threads[i], NULL, take_samples, &numbers[i]), 0);
     }
-    for (uint32_t round = 0; round < strobe_trial_rounds(60); round++) {
+    for (int round = 0; round < COPIES; round++) {
         copy_to_file(&b.session, 0);
         uint64_t overwrote = sum_overwrote(&b.session);
         struct strobe_reader *copy = read_checked(copy_path);
@@ -268,13 +269,15 @@ static void copy_while_threads_write(enum strobe_ring_mode mode)
 static void copies_are_consistent_while_threads_overwrite(void **state)
 {
     (void)state;
-    copy_while_threads_write(STROBE_KEEP_NEWEST);
+    for (uint32_t session = 0; session < strobe_trial_rounds(20); session++)
+        copy_while_threads_write(STROBE_KEEP_NEWEST);
 }
 
 static void copies_are_consistent_while_a_session_fills(void **state)
 {
     (void)state;
-    copy_while_threads_write(STROBE_KEEP_OLDEST);
+    for (uint32_t session = 0; session < strobe_trial_rounds(20); session++)
+        copy_while_threads_write(STROBE_KEEP_OLDEST);
 }
 
 static int remove_files(void **state)
