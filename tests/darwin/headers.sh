@@ -47,7 +47,7 @@ for target in arm64-apple-ios14.0 arm64-apple-ios14.0-simulator arm64-apple-maco
     accepts "facts of $target" --target=$target -fsyntax-only engine/backend/mach/abi.c
 done
 object=$build/apple/object.o
-for source in engine/{base,store,capture,backend/common,backend/mach}/*.c; do
+for source in engine/{base,store,capture,control,backend/common,backend/common/embed,backend/mach}/*.c; do
     ours=$build/darwin/ios/${source%.c}.o
     [[ -e $source ]] && accepts "$source with Apple's headers" --target=arm64-apple-ios14.0 -c -o "$object" "$source" &&
         holds "$source: names that it wants with Apple's headers" \

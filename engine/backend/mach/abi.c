@@ -23,17 +23,20 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #endif
@@ -338,6 +341,39 @@ VALUE(ENOTSUP, 45);
 VALUE(ETIMEDOUT, 60);
 VALUE(ENOSYS, 78);
 VALUE(EOPNOTSUPP, 102);
+VALUE(ENOMEM, 12);
+VALUE(ENFILE, 23);
+VALUE(EMFILE, 24);
+VALUE(EAGAIN, 35);
+VALUE(EWOULDBLOCK, 35);
+VALUE(EADDRINUSE, 48);
+VALUE(ENOBUFS, 55);
+
+VALUE(F_SETFD, 2);
+VALUE(F_GETFL, 3);
+VALUE(F_SETFL, 4);
+VALUE(FD_CLOEXEC, 1);
+VALUE(AF_UNIX, 1);
+VALUE(AF_INET, 2);
+VALUE(SOCK_STREAM, 1);
+VALUE(SHUT_WR, 1);
+VALUE(SOL_SOCKET, 0xffff);
+VALUE(SO_REUSEADDR, 4);
+VALUE(SO_NOSIGPIPE, 0x1022);
+VALUE(INADDR_LOOPBACK, 0x7f000001u);
+VALUE(POLLIN, 1);
+VALUE(POLLOUT, 4);
+VALUE(POLLERR, 8);
+VALUE(POLLNVAL, 0x20);
+SIZE(struct pollfd, 8);
+SIZE(struct sockaddr, 16);
+SIZE(struct sockaddr_in, 16);
+SIZE(struct sockaddr_un, 106);
+PLACE(struct pollfd, events, 4);
+PLACE(struct pollfd, revents, 6);
+PLACE(struct sockaddr_in, sin_port, 2);
+PLACE(struct sockaddr_in, sin_addr, 4);
+PLACE(struct sockaddr_un, sun_path, 2);
 
 SIZE(clockid_t, 4);
 VALUE(CLOCK_REALTIME, 0);
@@ -364,6 +400,15 @@ TYPE(readv, ssize_t(int, const struct iovec *, int));
 TYPE(writev, ssize_t(int, const struct iovec *, int));
 TYPE(fsync, int(int));
 TYPE(pread, ssize_t(int, void *, size_t, off_t));
+TYPE(bind, int(int, const struct sockaddr *, socklen_t));
+TYPE(listen, int(int, int));
+TYPE(shutdown, int(int, int));
+TYPE(socket, int(int, int, int));
+TYPE(getsockname, int(int, struct sockaddr *, socklen_t *));
+TYPE(setsockopt, int(int, int, int, const void *, socklen_t));
+TYPE(getentropy, int(void *, size_t));
+TYPE(geteuid, uid_t(void));
+TYPE(pthread_detach, int(pthread_t));
 TYPE(connect, int(int, const struct sockaddr *, socklen_t));
 TYPE(accept, int(int, struct sockaddr *, socklen_t *));
 TYPE(send, ssize_t(int, const void *, size_t, int));
