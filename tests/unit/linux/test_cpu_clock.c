@@ -66,10 +66,10 @@ static void *live(void *p)
         usleep(100);
     uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     t->work(t);
-    t->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
     strobe_store_release(&t->done, 1);
     while (!strobe_load_acquire(&t->leave))
         usleep(100);
+    t->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin; /* here, because ticks came until here */
     return NULL;
 }
 
