@@ -206,7 +206,7 @@ $B/lib/libstrobe-capture.a: $(embed_obj)
 # A test's own code need not be fast. It is half of what `make tests` compiles besides `make all`.
 hasty_parts := $(addprefix $B/obj/tests/,contract_art contract_mach deadlock) $B/explore
 $(hasty_parts:%=%/%.o): private haste := $(hasty)
-unit_haste  := $(if $(filter -O2 -Og,$(CFLAGS)),-O0 -g1)
+unit_haste  := $(if $(filter -O1 -O2,$(CFLAGS)),-O0 -g1)
 $B/obj/tests/unit/%.o $B/sim/tests/sim/%.o: private haste := $(unit_haste)
 $B/pic/%.o: private haste :=
 
