@@ -54,6 +54,15 @@ static bool is_same_thread(const struct strobe_art_host *h, const void *stopped,
     return now[0] == id && now[1] == tid;
 }
 
+/* Returns true when the runtime has given the id to the calling thread. The thread that had it before has ended then.
+ */
+static bool is_own_id(const struct strobe_art_host *h, const void *self, uint32_t id)
+{
+    uint32_t own;
+    memcpy(&own, (const char *)self + h->runtime->thread_ids_offset, sizeof own);
+    return own == id;
+}
+
 static enum strobe_status art_host_suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
                                            struct strobe_regs *out)
 {
@@ -65,8 +74,11 @@ static enum strobe_status art_host_suspend(void *ctx, uint32_t tid, const strobe
         return STROBE_UNSUPPORTED;
     if (strobe_art_threads_get(h->threads, tid, &wanted, &id) != STROBE_OK)
         return gone_or_left(h, tid);
-    if (wanted == strobe_art_current(h->libart))
+    const void *self = strobe_art_current(h->libart);
+    if (wanted == self)
         return STROBE_UNSUPPORTED; /* the runtime would abort */
+    if (self && is_own_id(h, self, id))
+        return gone_or_left(h, tid); /* the same */
     void *stopped = strobe_art_suspend(h->libart, h->runtime->thread_list, id);
     if (!stopped)
         return gone_or_left(h, tid) == STROBE_GONE ? STROBE_GONE : STROBE_LATE;
