@@ -309,7 +309,8 @@ source "$here/signals.sh"
 # Prints the objects of the preloaded library without the sampler's. A build directory may hold objects of sources that
 # are gone.
 built_objects() {
-    find "$B/pic/engine/"{base,store,capture,method,control,backend/linux,backend/common} -name '*.o' ! -name sampler.o |
+    find "$B/pic/engine/"{base,store,capture,method,control,backend/linux,backend/common} \
+        -name '*.o' ! -name sampler.o |
         while read -r object; do
             source=${object#"$B"/pic/} source=${source%.o}
             [[ -e $source.c || -e $source.S ]] && echo "$object"
