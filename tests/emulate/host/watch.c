@@ -139,6 +139,29 @@ static uint32_t compare_record(const struct strobe_reader *reader, const struct 
     return wrong;
 }
 
+/* Returns true when the record repeats the one before it, because the thread waited for a processor. Such a record is
+ * no sample: the thread was not stopped for it. Two instructions that follow each other have different stacks. */
+static bool repeats(const struct strobe_record *r, const struct strobe_record *before)
+{
+    return before && r->flags & STROBE_FLAG_READY && r->stack == before->stack;
+}
+
+/* Compares the sampler's records of a thread. Returns the number of wrong samples. */
+static uint32_t compare_thread(const struct strobe_reader *reader, const struct strobe_reader_thread *t, uint32_t *next)
+{
+    const struct strobe_record *before = NULL;
+    uint32_t wrong = 0;
+    for (size_t i = 0; i < t->item_count; i++) {
+        const struct strobe_record *r = &t->items[i].record;
+        if (r->kind != STROBE_KIND_ASYNC)
+            continue;
+        if (!repeats(r, before))
+            wrong += compare_record(reader, r, next);
+        before = r;
+    }
+    return wrong;
+}
+
 bool watch_compare(const char *session_path)
 {
     struct strobe_reader *reader;
@@ -148,12 +171,9 @@ bool watch_compare(const char *session_path)
         printf("FAIL exact: %s\n", error.text);
         return false;
     }
-    for (uint32_t n = 0; n < reader->thread_count; n++) {
-        const struct strobe_reader_thread *t = &reader->threads[n];
-        for (size_t i = 0; t->tid == exact.tid && i < t->item_count; i++)
-            if (t->items[i].record.kind == STROBE_KIND_ASYNC)
-                wrong += compare_record(reader, &t->items[i].record, &next);
-    }
+    for (uint32_t n = 0; n < reader->thread_count; n++)
+        if (reader->threads[n].tid == exact.tid)
+            wrong += compare_thread(reader, &reader->threads[n], &next);
     strobe_reader_close(reader);
     uint32_t kept = next > exact.before ? next - exact.before : 0;
     kept = kept < exact.count ? kept : exact.count;
