@@ -196,6 +196,18 @@ pid=$(<device/pids/com.example.app)
 on 'an app that cannot be captured again' 'captured once' -a com.example.app
 kill "$pid"
 
+mv device/start start.works
+printf '#!/bin/sh\nexit 1\n' >device/start
+chmod +x device/start
+check 'an app that does not start is one line' refused 2 'does not run' \
+    "${capture[@]}" --restart --wait 300ms -t 1ms -o not-started.strobe
+printf '#!/bin/sh\nsleep 100 </dev/null >/dev/null 2>&1 &\necho $!\n' >device/start
+check 'an app that starts without a server is one line' refused 2 'no control server answers' \
+    "${capture[@]}" --restart --wait 300ms -t 1ms -o not-served.strobe
+check 'the device is as it was, after failed starts' left_as_it_was
+kill "$(<device/pids/com.example.app)"
+mv start.works device/start
+
 # begin_app: starts the app by itself.
 begin_app() {
     ./droid "$work/libstrobe.so" "$work/$1" &

@@ -28,7 +28,8 @@ static int wait_for_process(struct strobe_capture_target *t, uint64_t until_ns, 
         if (failed || *pid)
             return failed;
         if (strobe_interrupts_now_ns() >= until_ns)
-            return strobe_complain("capture: %s: does not run (--restart starts it)", t->request->package);
+            return strobe_complain("capture: %s: does not run%s", t->request->package,
+                                   t->request->restart ? ", although it was started" : " (--restart starts it)");
         if (!pause_before_retry(t))
             return STROBE_EXIT_BAD;
     }
@@ -93,8 +94,8 @@ static int wait_for_server(struct strobe_capture_target *t, uint64_t until_ns)
         if (reply != STROBE_REPLY_NO_SERVER)
             return strobe_client_complain(&t->client, reply, &r);
         if (strobe_interrupts_now_ns() >= until_ns && t->request->package)
-            return strobe_complain("capture: %s: no control server answers (--restart starts the app with one)",
-                                   t->request->package);
+            return strobe_complain("capture: %s: no control server answers%s", t->request->package,
+                                   t->request->restart ? "" : " (--restart starts the app with one)");
         if (strobe_interrupts_now_ns() >= until_ns)
             return strobe_client_complain(&t->client, reply, &r);
         if (!pause_before_retry(t))
@@ -191,9 +192,10 @@ int strobe_capture_fetch(struct strobe_capture_target *t)
 
 void strobe_capture_leave(struct strobe_capture_target *t)
 {
+    struct strobe_program_result r;
     t->adb.interrupt = t->client.interrupt = NULL;
-    if (t->began)
-        strobe_capture_end(t);
+    if (t->began && (t->client.socket || t->client.address)) /* a failure was reported already */
+        strobe_client_send(&t->client, "POST", "/stop", "", NULL, &r);
     if (t->property_set)
         strobe_adb_set_start(&t->adb, t->property);
     if (t->port)
