@@ -238,29 +238,6 @@ static void messages_of_a_queue_run_one_by_one_each_with_an_id(void **state)
     close_played(&p);
 }
 
-static uint64_t cpu_ns_of_messages(unsigned count)
-{
-    char text[512];
-    struct played p;
-    snprintf(text, sizeof text,
-             HEAD "queue q\nimage app {\nmethod Message { }\nmethod Last { exit }\n"
-                  "method Looper { repeat %u { post Message to q }; post Last to q priority -1; loop q }\n}\n"
-                  "thread looper main run Looper\n",
-             count);
-    play(&p, text, "1");
-    assert_int_equal(track(&p.truth, "looper")->message_count, count + 1);
-    uint64_t cpu_ns = p.head.process_cpu_ns;
-    close_played(&p);
-    return cpu_ns;
-}
-
-/* If each post and poll visited all waiting messages, four times as many messages would take sixteen times as long. */
-static void a_message_costs_the_player_the_same_however_many_wait(void **state)
-{
-    (void)state;
-    assert_true(cpu_ns_of_messages(40000) < 8 * cpu_ns_of_messages(10000));
-}
-
 /* The run ends when the scenario's duration ends, not when its threads end. */
 static void an_endless_wait_ends_with_the_scenario(void **state)
 {
@@ -334,7 +311,6 @@ int main(void)
         PLAYED(threads_are_real_and_have_different_ids),
         PLAYED(the_waker_of_a_wait_is_the_releasing_thread),
         PLAYED(messages_of_a_queue_run_one_by_one_each_with_an_id),
-        PLAYED(a_message_costs_the_player_the_same_however_many_wait),
         PLAYED(an_endless_wait_ends_with_the_scenario),
         cmocka_unit_test(more_methods_than_there_are_frames_are_refused),
         PLAYED(when_the_main_thread_has_ended_its_process_costs_nothing),
