@@ -4,7 +4,8 @@ static bool intern_name(struct strobe_thread *t, const char *name, uint32_t *id)
 {
     uint64_t words[STROBE_ANNOTATION_WORDS];
     uint32_t count = strobe_annotation_pack(name, words);
-    return strobe_stack_intern(&t->engine->session.stacks, &t->cursor, words, count, id) == STROBE_OK;
+    return strobe_stack_intern(&t->engine->session.stacks, &strobe_thread_buffers(t)->tick_cursor, words, count, id) ==
+           STROBE_OK;
 }
 
 static bool write_annotation(struct strobe_thread *t, enum strobe_annotation what, const char *name, int64_t value)

@@ -12,6 +12,7 @@
 
 #include "engine/base/atomic.h"
 #include "engine/base/status.h"
+#include "engine/capture/buffers.h"
 #include "engine/capture/walk_fp.h"
 #include "engine/host/host.h"
 #include "engine/store/session.h"
@@ -104,7 +105,8 @@ struct strobe_engine {
     struct strobe_config config;
     const struct strobe_host *host;
     const struct strobe_unwinder *unwinder;
-    struct strobe_thread *threads;    /* private state, one for each entry of the session's thread table */
+    struct strobe_thread *threads; /* private state, one for each entry of the session's thread table */
+    struct strobe_buffer_pool buffers;
     struct strobe_blocking *blocking; /* registered waits and releases, see blocking.h */
     uint32_t *living;                 /* sampler only: indexes of the threads that it has not seen end, ascending */
     strobe_a32 sampler_busy;          /* 1 while a pass is in progress */

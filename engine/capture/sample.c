@@ -88,15 +88,16 @@ struct stack {
 static enum strobe_walk_end walk_own(struct strobe_thread *t, struct strobe_site site, struct stack *out)
 {
     const struct strobe_engine *e = t->engine;
+    struct strobe_buffers *b = t->buffers;
     struct strobe_window whole = {site.frame, t->stack_high, 0, t->root_frame};
     enum strobe_walk_end end;
     if (!e->unwinder->self) {
-        end = strobe_walk_again(&whole, site.frame, e->config.depth_max, &t->walk, &out->shared);
-        out->frames = t->walk.address;
-        out->count = t->walk.count;
+        end = strobe_walk_again(&whole, site.frame, e->config.depth_max, &b->walk, &out->shared);
+        out->frames = b->walk.address;
+        out->count = b->walk.count;
         return end;
     }
-    uint64_t *frames_end = t->frames + STROBE_STACK_DEPTH_MAX;
+    uint64_t *frames_end = b->frames + STROBE_STACK_DEPTH_MAX;
     end = e->unwinder->self(site.frame, site.caller, &whole, frames_end, e->config.depth_max, &out->count);
     out->frames = frames_end - out->count;
     return end;
@@ -105,12 +106,13 @@ static enum strobe_walk_end walk_own(struct strobe_thread *t, struct strobe_site
 static enum strobe_walk_end walk_foreign(struct strobe_thread *t, struct strobe_site site, struct stack *out)
 {
     const struct strobe_engine *e = t->engine;
-    uint64_t *frames_end = t->frames + STROBE_STACK_DEPTH_MAX;
+    struct strobe_buffers *b = t->buffers;
+    uint64_t *frames_end = b->frames + STROBE_STACK_DEPTH_MAX;
     size_t copied;
-    strobe_walk_forget(&t->walk);
-    if (e->host->read(e->host->ctx, site.frame, t->copy, sizeof t->copy, &copied) != STROBE_OK)
+    strobe_walk_forget(&b->walk);
+    if (e->host->read(e->host->ctx, site.frame, b->copy, sizeof b->copy, &copied) != STROBE_OK)
         return STROBE_WALK_DOUBTFUL;
-    struct strobe_window part = {site.frame, site.frame + copied, (uint64_t)(uintptr_t)t->copy - site.frame, 0};
+    struct strobe_window part = {site.frame, site.frame + copied, (uint64_t)(uintptr_t)b->copy - site.frame, 0};
     enum strobe_walk_end end =
         strobe_unwind_hooked(e->unwinder, site.frame, &part, frames_end, e->config.depth_max, &out->count);
     out->frames = frames_end - out->count;
@@ -122,13 +124,14 @@ static enum strobe_walk_end walk_foreign(struct strobe_thread *t, struct strobe_
 static enum strobe_walk_end walk_interrupted(struct strobe_thread *t, const struct strobe_regs *regs, struct stack *out)
 {
     const struct strobe_engine *e = t->engine;
-    uint64_t sp = regs->sp & ~(uint64_t)(sizeof(uintptr_t) - 1), *frames_end = t->frames + STROBE_STACK_DEPTH_MAX;
+    struct strobe_buffers *b = t->buffers;
+    uint64_t sp = regs->sp & ~(uint64_t)(sizeof(uintptr_t) - 1), *frames_end = b->frames + STROBE_STACK_DEPTH_MAX;
     struct strobe_window window = {sp - STROBE_RED_ZONE_BYTES, t->stack_high, 0, t->root_frame};
     size_t copied;
     if (sp < t->stack_low || sp >= t->stack_high) {
-        if (e->host->read(e->host->ctx, sp, t->copy, sizeof t->copy, &copied) != STROBE_OK)
+        if (e->host->read(e->host->ctx, sp, b->copy, sizeof b->copy, &copied) != STROBE_OK)
             copied = 0;
-        window = (struct strobe_window){sp, sp + copied, (uint64_t)(uintptr_t)t->copy - sp, 0};
+        window = (struct strobe_window){sp, sp + copied, (uint64_t)(uintptr_t)b->copy - sp, 0};
     }
     enum strobe_walk_end end =
         e->unwinder->copied(e->host, regs, &window, frames_end, e->config.depth_max, &out->count);
@@ -147,6 +150,7 @@ static bool take_stack(struct strobe_thread *t, const struct place *at, struct s
 {
     struct stack s = {0};
     struct strobe_stack_table *table = &t->engine->session.stacks;
+    struct strobe_buffers *b = strobe_thread_buffers(t);
     bool own = at->site.frame >= t->stack_low && at->site.frame < t->stack_high;
     enum strobe_walk_end how = at->regs ? walk_interrupted(t, at->regs, &s)
                                : own    ? walk_own(t, at->site, &s)
@@ -158,8 +162,8 @@ static bool take_stack(struct strobe_thread *t, const struct place *at, struct s
     else if (how == STROBE_WALK_DOUBTFUL)
         r->flags |= STROBE_FLAG_DOUBTFUL;
     enum strobe_status status =
-        at->regs ? strobe_stack_intern(table, &t->tick_cursor, s.frames, s.count, &r->stack)
-                 : strobe_stack_intern_onto(table, &t->cursor, s.shared, s.frames, s.count, &r->stack);
+        at->regs ? strobe_stack_intern(table, &b->tick_cursor, s.frames, s.count, &r->stack)
+                 : strobe_stack_intern_onto(table, &b->cursor, s.shared, s.frames, s.count, &r->stack);
     if (status == STROBE_FULL)
         r->flags |= STROBE_FLAG_TABLE_FULL;
     return true;

@@ -71,5 +71,8 @@ void strobe_thread_detach(struct strobe_thread *t)
     strobe_store_release(&t->entry->state, ended);
     strobe_local.busy = 1;
     strobe_local.thread = NULL;
+    if (t->buffers && ended == STROBE_THREAD_ENDED) /* else the thread may have been stopped while it changed them */
+        strobe_buffers_give_back(&e->buffers, t->buffers);
+    t->buffers = NULL;
     strobe_thread_leave(t);
 }

@@ -9,13 +9,8 @@
 #include "engine/base/hint.h"
 #include "engine/capture/engine.h"
 #include "engine/capture/gate.h"
-#include "engine/capture/walk_again.h"
 
 enum { STROBE_SCOPES_MAX = 8 };
-
-/* A thread may run on a signal stack or a coroutine stack, whose bounds are unknown. The engine then reads at most
- * this many bytes of that stack, with the host's safe read. */
-enum { STROBE_FOREIGN_STACK_BYTES = 2048 };
 
 /* Where a hook was called from. `frame` is the hook's frame address: the hook's frame record is at that address.
  * `caller` is the hook's return address. */
@@ -126,12 +121,7 @@ struct strobe_thread {
     struct strobe_ring_writer writer;
     struct strobe_pending pending; /* the record written last, while the next sample may be merged into it */
     struct strobe_sampled sampled;
-    struct strobe_stack_cursor cursor;
-    struct strobe_stack_cursor tick_cursor; /* for ticks: stacks of hooks and ticks alternate, and differ in most
-                                               frames */
-    struct strobe_walk_memory walk;
-    uint64_t frames[STROBE_STACK_DEPTH_MAX];
-    uint64_t copy[STROBE_FOREIGN_STACK_BYTES / 8]; /* bytes of a stack that is not the thread's own */
+    struct strobe_buffers *buffers; /* NULL before its first stack, and when it has ended */
 };
 
 /* Thread-local root. `busy` keeps hooks from using the engine on a thread that has no state yet or must never have
@@ -157,11 +147,21 @@ struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid
                                            const struct strobe_stack_bounds *stack);
 
 /* Marks the calling thread as ending. From then on it takes no samples and is never suspended, and its chunk of the
- * ring is sealed. Attaching and detaching are explored: thread/register, thread/file, thread/reuse, thread/chunk. */
+ * ring is sealed. Attaching and detaching are explored: thread/register, thread/file, thread/reuse, thread/chunk,
+ * thread/buffers. */
 void strobe_thread_detach(struct strobe_thread *t);
 
 /* Changes the name shown for a thread. Called by that thread. */
 void strobe_thread_rename(struct strobe_thread *t, const char *name);
+
+/* Returns the calling thread's buffers; takes them at the first call. Between strobe_thread_enter and
+ * strobe_thread_leave. */
+static inline struct strobe_buffers *strobe_thread_buffers(struct strobe_thread *t)
+{
+    if (strobe_unlikely(!t->buffers))
+        t->buffers = strobe_buffers_take(&t->engine->buffers);
+    return t->buffers;
+}
 
 /* Returns the account of one kind of event. */
 static inline struct strobe_account *strobe_account_of(struct strobe_thread *t, enum strobe_kind kind)

@@ -82,10 +82,10 @@ void sim_strobe_charge(struct sim_strobe *s, uint64_t cost_ps)
 static void strobe_policy_charge_sample(struct sim_strobe *s, struct sim_traced *t)
 {
     uint32_t samples = strobe_load_relaxed(&t->thread->sync_samples);
-    if (samples == t->samples)
+    if (samples == t->samples || !t->thread->buffers)
         return;
     t->samples = samples;
-    const struct strobe_stack_cursor *c = &t->thread->cursor;
+    const struct strobe_stack_cursor *c = &t->thread->buffers->cursor;
     uint32_t known = 0;
     while (known < c->depth && known < t->depth && c->address[known] == t->address[known])
         known++;

@@ -298,7 +298,7 @@ static void vhost_on_tick(struct sim_thread *self, void *ctx)
     strobe_sample_interrupted(t->thread, &regs, asked);
     t->samples = strobe_load_relaxed(&t->thread->sync_samples);
     if (t->samples != sampled)
-        sim_strobe_charge(s, s->costs.tick_sample + t->thread->tick_cursor.depth * s->costs.unwind_frame);
+        sim_strobe_charge(s, s->costs.tick_sample + t->thread->buffers->tick_cursor.depth * s->costs.unwind_frame);
 }
 
 static enum strobe_status clock_keep(void *ctx, uint32_t index, uint32_t tid, uint64_t period_ns, uint32_t taken)

@@ -114,7 +114,7 @@ static enum strobe_walk_end charge_walk_self(uint64_t frame, uint64_t caller, co
                                              uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
     enum strobe_walk_end end = original_unwinder->self(frame, caller, stack, frames_end, max, count);
-    const struct strobe_stack_cursor *last = &strobe_local.thread->cursor;
+    const struct strobe_stack_cursor *last = &strobe_local.thread->buffers->cursor;
     charge_engine_sample(*count, count_common(frames_end - *count, *count, last->address, last->depth));
     return end;
 }
@@ -134,9 +134,9 @@ void sim_virtual_charge_samples(const struct strobe_thread *t)
     struct charged_stack *k = charged_stacks[t->index];
     if (!k && !(k = charged_stacks[t->index] = calloc(1, sizeof *k)))
         abort();
-    if (k->samples == samples)
+    if (k->samples == samples || !t->buffers)
         return;
-    const struct strobe_stack_cursor *now = &t->cursor;
+    const struct strobe_stack_cursor *now = &t->buffers->cursor;
     uint32_t known = count_common(now->address, now->depth, k->address, k->depth);
     k->samples = samples;
     k->depth = now->depth;

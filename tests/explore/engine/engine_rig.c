@@ -142,6 +142,7 @@ void rig_can_record(struct explore_rig *r)
     strobe_ring_open(ring, ring_bytes, &s->ring);
     strobe_stack_table_create(table, STACK_NODES);
     strobe_stack_table_open(table, table_bytes, &s->stacks);
+    strobe_buffer_pool_init(&r->engine.buffers, aligned(strobe_buffer_pool_bytes(RIG_THREADS)), RIG_THREADS);
 }
 
 struct strobe_thread *rig_attach(struct explore_rig *r, uint32_t tid)

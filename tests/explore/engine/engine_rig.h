@@ -29,7 +29,7 @@ struct explore_rig {
  * gate rejects their events. Setup. */
 void rig_make(struct explore_rig *r, uint32_t threads);
 
-/* Gives the session a ring and a stack table, for programs that take samples. Setup. */
+/* Gives the session a ring and a stack table, and the engine buffers, for programs that take samples. Setup. */
 void rig_can_record(struct explore_rig *r);
 
 /* Calls strobe_thread_attach for the thread `tid`. */

@@ -1,4 +1,5 @@
-/* Threads register and end, and their ids are used again, while a sampler reads the entries of all threads. */
+/* Threads register and end, and their ids and buffers are used again, while a sampler reads the entries of all
+ * threads. */
 #include "engine/capture/thread.h"
 #include "tests/explore/programs.h"
 
@@ -284,6 +285,80 @@ static const struct explore_program frozen_program = {
     .frozen = 1,
 };
 
+/* ---- thread/buffers: threads take buffers from the pool and give them back */
+
+enum { BLOCKS = 4 };
+
+struct buffers_state {
+    struct strobe_buffer_pool pool;
+    strobe_a32 next[BLOCKS];
+    strobe_a32 users[BLOCKS]; /* of each block */
+    struct strobe_buffers *blocks;
+};
+
+static struct strobe_buffers *take(struct buffers_state *s)
+{
+    struct strobe_buffers *block = strobe_buffers_take(&s->pool);
+    explore_require(block - s->blocks >= 0 && block - s->blocks < BLOCKS);
+    explore_require(strobe_add_relaxed(&s->users[block - s->blocks], 1) == 0);
+    return block;
+}
+
+static void give_back(struct buffers_state *s, struct strobe_buffers *block)
+{
+    strobe_store_relaxed(&s->users[block - s->blocks], 0);
+    strobe_buffers_give_back(&s->pool, block);
+}
+
+/* Two blocks are free; the others have not been in use. */
+static void setup_buffers(void *state)
+{
+    static struct strobe_buffers blocks[BLOCKS];
+    struct buffers_state *s = state;
+    s->blocks = blocks;
+    s->pool.next = s->next;
+    s->pool.blocks = blocks;
+    struct strobe_buffers *a = take(s), *b = take(s);
+    give_back(s, a);
+    give_back(s, b);
+}
+
+static void take_two(void *state)
+{
+    take(state);
+    take(state);
+}
+
+/* Makes the block that was first be first again, while the one behind it is in use. */
+static void take_two_and_give_back_one(void *state)
+{
+    struct strobe_buffers *first = take(state);
+    take(state);
+    give_back(state, first);
+}
+
+static void check_buffers(void *state)
+{
+    struct buffers_state *s = state;
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        used += strobe_load_relaxed(&s->users[i]);
+    explore_require(used == 3);
+}
+
+static const struct explore_program buffers_program = {
+    .name = "thread/buffers",
+    .what = "no two threads have the same buffers",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct buffers_state),
+    .setup = setup_buffers,
+    .thread = {take_two, take_two_and_give_back_one},
+    .check = check_buffers,
+    .quick = 1,
+    .nightly = 1,
+};
+
 const struct explore_program *const explore_thread_programs[] = {
-    &register_program, &file_program, &reuse_program, &full_program, &chunk_program, &frozen_program, NULL,
+    &register_program, &file_program,   &reuse_program,   &full_program,
+    &chunk_program,    &frozen_program, &buffers_program, NULL,
 };

@@ -154,6 +154,32 @@ static void an_annotation_between_equal_samples_keeps_them_apart_S10(void **stat
     assert_int_equal(reader->item_count, 2);
 }
 
+/* The engine compares only the frames of a stack that changed since the thread's last sample. */
+static void a_sample_after_an_annotation_has_the_stack_of_its_thread(void **state)
+{
+    uint64_t words[] = {0, 0, 0, 0}, frames[4], *record = words + 2;
+    uint32_t count;
+    struct strobe_ring_item items[4];
+    (void)state;
+    rig.engine.unwinder = &strobe_unwinder_fp;
+    rig.thread->stack_low = (uint64_t)(uintptr_t)words;
+    rig.thread->stack_high = (uint64_t)(uintptr_t)(words + 4);
+    rig.thread->root_frame = 0;
+    words[0] = (uint64_t)(uintptr_t)record, words[1] = 0x2000, words[3] = 0x1000;
+    struct strobe_site site = {(uint64_t)(uintptr_t)words, 0x2000};
+    for (int i = 0; i < 2; i++) {
+        rig.now += 2 * MS;
+        strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0, site);
+        strobe_annotate(rig.thread, STROBE_ANNOTATION_BEGIN, "a name of several words", 0);
+    }
+    assert_int_equal(rig_records(&rig, items, 4), 4);
+    assert_int_equal(items[2].record.stack, items[0].record.stack);
+    assert_int_equal(strobe_stack_frames(&rig.engine.session.stacks, items[2].record.stack, frames, 4, &count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(frames[0], 0x1000);
+    assert_int_equal(frames[1], 0x2000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +190,7 @@ int main(void)
                                         stop_rig),
         cmocka_unit_test_setup_teardown(an_annotation_inside_the_engine_is_counted_as_re_entrant, start_rig, stop_rig),
         cmocka_unit_test_setup_teardown(an_annotation_between_equal_samples_keeps_them_apart_S10, start_rig, stop_rig),
+        cmocka_unit_test_setup_teardown(a_sample_after_an_annotation_has_the_stack_of_its_thread, start_rig, stop_rig),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -556,6 +556,40 @@ static void a_thread_that_ends_gives_its_chunk_back_S16(void **state)
     strobe_local = (struct strobe_local){.thread = rig.thread};
 }
 
+/* A block of buffers is larger than all else that a thread has. */
+static void an_ended_threads_buffers_serve_the_next_thread(void **state)
+{
+    (void)state;
+    struct strobe_thread *t = worker();
+    assert_null(t->buffers);
+    strobe_point(t, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0));
+    const struct strobe_buffers *first = t->buffers;
+    assert_non_null(first);
+    strobe_thread_detach(t);
+    assert_null(t->buffers);
+    t = worker();
+    rig.now += MS;
+    strobe_point(t, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0));
+    assert_ptr_equal(t->buffers, first);
+    strobe_local = (struct strobe_local){.thread = rig.thread};
+}
+
+static void buffers_of_a_thread_cut_short_inside_the_engine_are_not_used_again(void **state)
+{
+    (void)state;
+    struct strobe_thread *t = worker();
+    strobe_point(t, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0));
+    const struct strobe_buffers *first = t->buffers;
+    strobe_store_relaxed(&t->inside, 1);
+    strobe_thread_detach(t);
+    t = worker();
+    rig.now += MS;
+    strobe_point(t, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0));
+    assert_non_null(t->buffers);
+    assert_ptr_not_equal(t->buffers, first);
+    strobe_local = (struct strobe_local){.thread = rig.thread};
+}
+
 static uint32_t state_at_the_end;
 
 static uint64_t ticks_at_the_end(void *ctx)
@@ -820,6 +854,8 @@ int main(void)
         TEST(scopes_nested_deeper_than_there_is_room_are_counted),
         TEST(a_scope_settles_requests_to_stop_it_before_the_call),
         TEST(a_thread_that_ends_gives_its_chunk_back_S16),
+        TEST(an_ended_threads_buffers_serve_the_next_thread),
+        TEST(buffers_of_a_thread_cut_short_inside_the_engine_are_not_used_again),
         TEST(a_thread_on_its_way_out_is_marked_before_its_end_is_noted),
         TEST(a_thread_that_has_signed_off_is_not_to_be_registered_again),
         TEST(a_shorter_name_takes_the_place_of_a_longer_one),

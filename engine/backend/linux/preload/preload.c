@@ -297,19 +297,11 @@ static void fill_session_header(struct strobe_session_header *h)
     h->exe[n > 0 ? n : 0] = '\0';
 }
 
-/* Maps the engine's memory. The memory begins with the table of waits and releases; the states of threads follow. Each
- * thread touches three pages of its state. The states of the first 100 threads or so are in small pages, all later ones
- * in huge pages, which saves thousands of page faults for 2,000 threads. */
 static void *map_engine_memory(const struct strobe_config *c)
 {
-    enum { SMALL_PAGES_BYTES = sizeof(struct strobe_blocking) + (2 << 20) };
-    size_t bytes = strobe_engine_memory_bytes(c);
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-        return NULL;
-    if (bytes > SMALL_PAGES_BYTES)
-        madvise(memory + (SMALL_PAGES_BYTES & ~4095), bytes - SMALL_PAGES_BYTES, MADV_HUGEPAGE);
-    return memory;
+    void *memory = mmap(NULL, strobe_engine_memory_bytes(c), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
 }
 
 /* Sets up the engine for an attached session. `path` may be "". Returns false when there is no memory. Sets
