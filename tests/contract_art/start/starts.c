@@ -368,6 +368,39 @@ static void the_java_class_starts_annotates_pauses_and_stops(struct contract *c)
     capture_drop(&k);
 }
 
+static bool is_served(const char *name)
+{
+    char line[256], end[64];
+    bool found = false;
+    FILE *f = fopen("/proc/net/unix", "re");
+    snprintf(end, sizeof end, " @%s\n", name);
+    while (f && !found && fgets(line, sizeof line, f))
+        found = strstr(line, end);
+    if (f)
+        fclose(f);
+    return found;
+}
+
+static void the_java_class_begins_a_control_server_if_asked(struct contract *c)
+{
+    struct strobe_jni *env = c->art.env;
+    struct capture k = {.contract = c};
+    enum { CONTROL = 8 };
+    if (!load_library(c))
+        return;
+    temporary_path(k.path, "starts.%d", (int)getpid());
+    snprintf(server.name, sizeof server.name, "strobe.%d", (int)getpid());
+    CHECK(c, !start_by_class(env, k.path, 0, 0), "started");
+    CHECK(c, !is_served(server.name), "the flags ask for no server");
+    CHECK(c, call_class(env, "stopCapture", "()Z", NULL).z, "stopped");
+    unlink(k.path);
+    CHECK(c, !start_by_class(env, k.path, CONTROL, 0) && is_served(server.name), "started with a server");
+    check_asked(c, "GET", "/status", "", 200, "\"state\":\"running\"");
+    check_asked(c, "POST", "/stop", "", 200, "\"state\":\"stopped\"");
+    if (open_session(&k))
+        capture_drop(&k);
+}
+
 /* ---- when the library is loaded ---- */
 
 static const char *property = "";
@@ -475,6 +508,7 @@ const struct contract_case contract_cases_starts[] = {
     {"a_client_of_the_control_server_stops_and_starts_captures",
      a_client_of_the_control_server_stops_and_starts_captures, 0},
     {"the_java_class_starts_annotates_pauses_and_stops", the_java_class_starts_annotates_pauses_and_stops, 0},
+    {"the_java_class_begins_a_control_server_if_asked", the_java_class_begins_a_control_server_if_asked, 0},
     {"a_load_starts_what_environment_property_or_file_ask_for", a_load_starts_what_environment_property_or_file_ask_for,
      0},
     {0},
