@@ -1,5 +1,6 @@
 /* Names that only the traced process knows: those of a managed runtime's methods, whose frames are addresses of the
- * runtime's own data. The process writes names once, when capture ends, behind the session's regions (session.h).
+ * runtime's own data. The process writes names when capture ends, and before a copy of a running session is made,
+ * behind the session's regions (session.h).
  *
  *   region   struct strobe_names_head
  *   +16      entry: address u64, length u32, flags u32, text, zeros up to a multiple of 8

@@ -63,6 +63,17 @@ $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) tests/unit/suppor
                  $B/libstrobe-art.a $B/libstrobe-capture.a | $(loaded_art) $B/libapp.so
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 
+# The app that tests/device captures. The engine is in the library that it loads. Its file has the name of the program
+# of Android's apps.
+device_src := tests/device/app.c
+sources    += $(device_src)
+$B/device/app_process64: $(call obj,obj,$(device_src) $(addprefix tests/contract_art/support/,java.c bionic.c) \
+                           $(wildcard sim/genuine/*.S) \
+                           $(addprefix sim/genuine/,runtime.c genuine.c empty_library.c)) \
+                         $B/libstrobe-art.a $B/libstrobe-capture.a | $B/libstrobe-art.so
+	@mkdir -p $(@D)
+	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
+
 # The app's library in the contract tests: its calls go through slots that a capture exchanges.
 $B/libcontract-native.so: $(call obj,pic,$(native_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,$(@F) -Wl,-z,now,-z,relro -o $@ $^

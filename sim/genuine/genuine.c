@@ -1,4 +1,5 @@
 #include "sim/genuine/genuine.h"
+#include "engine/backend/art/mapping.h"
 #include "engine/base/error_format.h"
 
 #include <dlfcn.h>
@@ -77,7 +78,8 @@ static const char link_methods[] =
     "_ZN3art11ClassLinker17LinkMethodsHelperILNS_11PointerSizeE8EE11LinkMethodsEPNS_6ThreadENS_6HandleINS_6mirror5"
     "ClassEEENS6_INS7_11ObjectArrayIS8_EEEEPbPPNS_9ArtMethodE";
 
-enum { PATCH_REACH = 64 << 20, SITES_EXPECTED = 3 };
+/* The reach from the first byte of the code. A jump from the code's last byte reaches as far, too: on arm64 128 MiB. */
+enum { PATCH_REACH = 64 << 20, CODE_MAX = 32 << 20, SITES_EXPECTED = 3 };
 
 struct code {
     unsigned char *begin;
@@ -111,14 +113,6 @@ static bool write_code_bytes(unsigned char *at, const void *bytes, size_t count)
     memcpy(at, bytes, count);
     __builtin___clear_cache((char *)at, (char *)at + count);
     return mprotect(begin, span, PROT_READ | PROT_EXEC) == 0;
-}
-
-/* Returns memory for code within reach of a jump from the library's code. */
-static unsigned char *room_near(const struct code *c)
-{
-    void *p = mmap(c->begin - PATCH_REACH, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE | PROT_EXEC,
-                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
 }
 
 #if defined(__x86_64__)
@@ -214,7 +208,8 @@ static bool repair_14(void *library)
     struct code c = {.inside = dlsym(library, link_methods)};
     if (!c.inside || !dl_iterate_phdr(find_library_code, &c))
         return false;
-    unsigned char *room = room_near(&c);
+    unsigned char *room =
+        c.bytes < CODE_MAX ? strobe_map_near(c.begin, PATCH_REACH, PROT_READ | PROT_WRITE | PROT_EXEC) : NULL;
     return room && lower_limit((unsigned char *)(uintptr_t)c.inside) + skip_null_copies(&c, room) == SITES_EXPECTED;
 }
 

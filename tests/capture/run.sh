@@ -8,34 +8,14 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh
-here=$PWD/tests/capture
 strobe=$B/strobe
 for tool in adb curl; do
     command -v $tool >/dev/null && continue
     skip 'all checks' "$tool is not installed"
     end_suite
 done
-# A server of adb for this suite only, which ends with it.
-export ANDROID_ADB_SERVER_PORT=$((20000 + RANDOM % 10000)) HOME=$work TMPDIR=$work
-trap 'stop_all; rm -rf "$work"' EXIT
-begun=
-stop_all() {
-    adb kill-server 2>/dev/null
-    disown -a
-    [[ -z $begun ]] || kill -9 $begun 2>/dev/null
-    [[ ! -d $work/device/pids ]] || cat "$work"/device/pids/* 2>/dev/null | xargs -r kill -9 2>/dev/null
-}
+. tests/capture/device.sh
 cd "$work" || exit 2
-
-# balanced SESSION: the accounting of the session is consistent, according to its report.
-balanced() {
-    "$strobe" report --json "$1" >report.json && grep -q '"balanced": true' report.json
-}
-
-# shows SESSION NAME: the report has that function.
-shows() {
-    "$strobe" report "$1" >report.txt && grep -q "$2" report.txt
-}
 
 # ---- an app of this machine
 
@@ -84,24 +64,6 @@ is 'nothing listens' 'no control server answers' --local "$name-2" --wait 300ms 
 is 'a folder that does not exist' 'nowhere/x.strobe: No such file' --local "$name" -o nowhere/x.strobe
 
 # ---- a device
-
-# begin_device NAME OPTIONS...: makes a device in the folder NAME, and connects adb to it. Sets serial.
-begin_device() {
-    local device=$work/$1
-    mkdir -p "$device"/{bin,props,pids}
-    for command in id pm run-as pidof cmd am getprop setprop; do
-        ln -sf "$here/commands" "$device/bin/$command"
-    done
-    printf 'com.example.app debuggable\ncom.example.released\ncom.example.plain debuggable\n' >"$device/packages"
-    : >"$device/calls"
-    mkfifo "$device/port"
-    "$here/device.py" "$device" "${@:2}" >"$device/port" 2>"$device/log" &
-    begun+=" $!"
-    read -r port <"$device/port"
-    serial=127.0.0.1:$port
-    echo "$serial" >"$device/serial"
-    adb connect "$serial" >"$device/connected" 2>&1
-}
 
 # on NAME TEXT ARGUMENT...: a capture of an app on the device is refused.
 on() {
@@ -179,11 +141,6 @@ is 'a server at a port refuses without its token' 'Authorization: Bearer' "${at[
 is 'a server at a port refuses another token' 'token' "${at[@]}" --token "${token//[0-9]/x}" -o x.strobe
 
 # ---- an app of the device
-
-# left_as_it_was: no port is forwarded, and the property has its value of before.
-left_as_it_was() {
-    adb forward --list >forwards && ! grep . forwards && [[ $(<device/props/debug.strobe.start) == "of another" ]]
-}
 
 echo 'of another' >device/props/debug.strobe.start
 capture=("$strobe" capture -a com.example.app)

@@ -131,6 +131,7 @@ const struct strobe_control_host strobe_art_control = {
     .stop = stop_art_capture,
     .feature = describe_art_feature,
     .ticks = strobe_art_now,
+    .complete = strobe_art_name_running,
     .run_thread = run_art_control_thread,
     .raise = strobe_linux_raise_descriptor,
     .admits_shell = is_app_debuggable,

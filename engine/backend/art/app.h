@@ -14,6 +14,10 @@ void strobe_app_remember_vm(struct strobe_jvm *vm);
  * when it does not, or when a method of the class is missing. Attached thread, with no exception pending. */
 bool strobe_app_bind_class(struct strobe_jni *env);
 
+/* Names the methods that the running capture has recorded until now (names.h), for a client that fetches its session.
+ * Has no effect when no capture runs. Attached thread. */
+void strobe_art_name_running(void);
+
 /* The control server in an app. Its thread is attached to the runtime as a daemon, so that it can start and stop
  * captures. Its descriptors are in the app's table, with high numbers: functions of the runtime that the thread calls
  * use descriptors of the app. */

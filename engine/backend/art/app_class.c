@@ -3,15 +3,18 @@
 
 #include "engine/base/error.h"
 #include "engine/capture/engine.h"
+#include "engine/control/socket.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     REPLACE = 1, /* as in Strobe.java */
     PAUSED = 2,
     KEEP_OLDEST = 4,
+    CONTROL = 8,
     SECTION_CHARS = 126, /* of a section's name: the engine keeps 126 bytes */
     CHAR_BYTES = 3,      /* most bytes of a UTF-16 unit in modified UTF-8 */
     PATH_CHARS = 1023,
@@ -53,10 +56,11 @@ static uint8_t class_is_bound(struct strobe_jni *env, strobe_jclass class)
 static strobe_jobject class_start(struct strobe_jni *env, strobe_jclass class, strobe_jobject path, int32_t flags,
                                   int64_t interval_ns, int32_t records)
 {
-    char text[PATH_CHARS * CHAR_BYTES + 1];
+    char text[PATH_CHARS * CHAR_BYTES + 1], control[STROBE_CONTROL_NAME_BYTES];
     struct strobe_error error = {""};
     (void)class;
     read_java_string(env, path, PATH_CHARS, text);
+    snprintf(control, sizeof control, "strobe.%d", (int)getpid()); /* as `strobe capture` expects */
     if (interval_ns < 0 || records < 0)
         return make_java_string(env, "expected an interval and a number of records that are not negative");
     struct strobe_capture_options options = {
@@ -66,6 +70,7 @@ static strobe_jobject class_start(struct strobe_jni *env, strobe_jclass class, s
         .keep_oldest = flags & KEEP_OLDEST,
         .interval_ns = (uint64_t)interval_ns,
         .records_max = (uint32_t)records,
+        .control = flags & CONTROL ? control : NULL,
     };
     return strobe_start(&options, &error) == STROBE_OK ? NULL : make_java_string(env, error.text);
 }

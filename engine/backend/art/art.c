@@ -410,16 +410,47 @@ static void art_renew_thread_names(void)
     }
 }
 
-static void art_close_session(void)
+/* A stop and a thread that names methods of the running capture exclude each other. Both wait at most for the other's
+ * end, outside of the runtime's locks. */
+static strobe_a32 ending_or_naming;
+
+static void art_begin_exclusive(void)
+{
+    struct timespec pause = {0, STROBE_QUIET_STEP_NS};
+    for (uint32_t free = 0; !strobe_cas_acquire(&ending_or_naming, &free, 1); free = 0)
+        syscall(SYS_nanosleep, &pause, NULL);
+}
+
+static void art_end_exclusive(void)
+{
+    strobe_store_release(&ending_or_naming, 0);
+}
+
+static void art_name_methods(bool at_end)
 {
     struct strobe_art *a = &strobe_art;
     struct strobe_art_names names;
+    strobe_art_name_methods(&a->libart, &a->runtime, &a->host.linux.host, &a->engine.session, at_end, &names);
+}
+
+/* Meanwhile the capture does not end, because a stop waits, and so no other capture starts. */
+void strobe_art_name_running(void)
+{
+    art_begin_exclusive();
+    if (strobe_load_acquire(&life) == STROBE_LIFE_RUNNING)
+        art_name_methods(false);
+    art_end_exclusive();
+}
+
+static void art_close_session(void)
+{
+    struct strobe_art *a = &strobe_art;
     struct strobe_clock_pair end;
     strobe_art_own_threads_finish();
     art_renew_thread_names();
     strobe_linux_note_images(&a->engine.session, strobe_art_now(), true);
     strobe_linux_clock_pair(&a->host.linux, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
-    strobe_art_name_methods(&a->libart, &a->runtime, &a->host.linux.host, &a->engine.session, &names);
+    art_name_methods(true);
     strobe_session_finish(&a->engine.session, &end);
 }
 
@@ -427,6 +458,7 @@ void strobe_art_stop(void)
 {
     if (!strobe_life_claim_stop(&life))
         return;
+    art_begin_exclusive();
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
     strobe_store_seq_cst(strobe_switch, STROBE_OFF);
@@ -440,5 +472,6 @@ void strobe_art_stop(void)
     if (quiet && ended)
         art_close_session();
     strobe_local.busy = busy;
+    art_end_exclusive();
     strobe_life_conclude_stop(&life, quiet && ended);
 }

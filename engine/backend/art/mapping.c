@@ -102,3 +102,34 @@ enum strobe_status strobe_protect_again(const struct strobe_unprotected *u)
         return STROBE_IO;
     return STROBE_OK;
 }
+
+/* ---- memory near code ---- */
+
+/* Asks for an address. The kernel may offer another one when it is taken. */
+static void *map_at(uintptr_t at, uintptr_t near, size_t reach, int protection)
+{
+    void *page = mmap((void *)at, STROBE_NEAR_BYTES, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return NULL;
+    uintptr_t away = (uintptr_t)page > near ? (uintptr_t)page - near : near - (uintptr_t)page;
+    if (away < reach)
+        return page;
+    munmap(page, STROBE_NEAR_BYTES);
+    return NULL;
+}
+
+/* Asks for addresses at growing distances. */
+void *strobe_map_near(const void *place, size_t reach, int protection)
+{
+    enum { STEPS = 2048 };
+    uintptr_t near = (uintptr_t)place & ~(uintptr_t)(STROBE_NEAR_BYTES - 1);
+    uintptr_t stride = (reach / STEPS + LARGEST_PAGE_MASK) & ~LARGEST_PAGE_MASK;
+    for (uintptr_t away = stride; away < reach; away += stride) {
+        void *page = near > away ? map_at(near - away, near, reach, protection) : NULL;
+        if (!page)
+            page = map_at(near + away, near, reach, protection);
+        if (page)
+            return page;
+    }
+    return NULL;
+}

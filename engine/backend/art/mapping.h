@@ -1,7 +1,7 @@
-/* Mapped memory: queries its protection, and makes read-only memory writable for a short time.
+/* Mapped memory: queries its protection, makes read-only memory writable for a short time, and maps memory near code.
  *
- * The functions ask the kernel (/proc/self/maps, proc(5)), because a file's headers may differ from what a loader or
- * another hooker has mapped. They open a file. Start and end only. */
+ * The functions that query ask the kernel (/proc/self/maps, proc(5)), because a file's headers may differ from what a
+ * loader or another hooker has mapped. They open a file. Start and end only. */
 #ifndef STROBE_BACKEND_ART_MAPPING_H
 #define STROBE_BACKEND_ART_MAPPING_H
 
@@ -32,5 +32,11 @@ enum strobe_status strobe_unprotect(void *address, size_t bytes, struct strobe_u
 
 /* Restores the protection. STROBE_IO: the kernel refused; the pages stay writable. */
 enum strobe_status strobe_protect_again(const struct strobe_unprotected *u);
+
+enum { STROBE_NEAR_BYTES = 4096 };
+
+/* Maps STROBE_NEAR_BYTES of zeroed memory that begin less than `reach` bytes from `place`, so that a branch in the code
+ * at `place` can lead to them. Returns NULL when no address in reach is free. */
+void *strobe_map_near(const void *place, size_t reach, int protection);
 
 #endif

@@ -179,6 +179,15 @@ static bool is_new_address(struct work *w, uint64_t address)
     return true;
 }
 
+/* Marks the addresses that earlier runs have named: they are among the nodes. */
+static void skip_named_addresses(struct work *w, const struct strobe_names *names)
+{
+    struct strobe_named_address named;
+    for (uint64_t at = 0; strobe_names_next(names, &at, &named);)
+        is_new_address(w, named.address);
+    strobe_store_relaxed(&names->head->refused, 0); /* this run tries them again */
+}
+
 static void ask_method_names(const struct strobe_libart *a, const struct strobe_art_runtime *r,
                              const struct strobe_host *host, struct batch *b)
 {
@@ -191,12 +200,13 @@ static void ask_method_names(const struct strobe_libart *a, const struct strobe_
     resume(r->thread_list);
 }
 
-static void write_method_names(struct batch *b, struct strobe_session *session, struct strobe_art_names *out)
+static void write_method_names(struct batch *b, struct strobe_session *session, bool at_end,
+                               struct strobe_art_names *out)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         char *name = b->name[i];
-        if (!b->named[i] && is_native_frame(session, b->method[i]))
-            continue; /* the reader finds its name in the image's file */
+        if (!b->named[i] && (!at_end || is_native_frame(session, b->method[i])))
+            continue; /* the reader finds a native frame's name in the image's file */
         if (!b->named[i])
             snprintf(name, NAME_BYTES, "unloaded method 0x%llx", (unsigned long long)b->method[i]);
         enum strobe_status status =
@@ -207,7 +217,7 @@ static void write_method_names(struct batch *b, struct strobe_session *session, 
 }
 
 enum strobe_status strobe_art_name_methods(const struct strobe_libart *a, const struct strobe_art_runtime *r,
-                                           const struct strobe_host *host, struct strobe_session *session,
+                                           const struct strobe_host *host, struct strobe_session *session, bool at_end,
                                            struct strobe_art_names *out)
 {
     const struct strobe_stack_table *table = &session->stacks;
@@ -217,13 +227,14 @@ enum strobe_status strobe_art_name_methods(const struct strobe_libart *a, const 
     if (!strobe_libart_has(a, STROBE_ART_NAMES) || !session->names.head || !reserve_name_work(nodes, &w))
         return STROBE_UNSUPPORTED;
     struct batch *b = w.batch;
+    skip_named_addresses(&w, &session->names);
     for (uint32_t id = 1; id <= nodes; id++) {
         const struct strobe_stack_node *n = strobe_stack_node_of(table, id);
         if (n && n->address && is_new_address(&w, n->address))
             b->method[b->count++] = n->address;
         if (b->count == STROBE_ART_NAMES_BATCH || (id == nodes && b->count)) {
             ask_method_names(a, r, host, b);
-            write_method_names(b, session, out);
+            write_method_names(b, session, at_end, out);
         }
     }
     munmap(w.batch, w.bytes);

@@ -1,15 +1,17 @@
-/* Names of the methods in a session's stacks. They are made once, at the end, in one run.
+/* Names of the methods in a session's stacks. They are made in one run at the end, and in one before a client fetches a
+ * copy of the session of a running capture.
  *
- * The run visits all distinct addresses of the stack table. Each address that is proven to be a live ArtMethod gets the
- * text of the runtime's PrettyMethod in the session's names (store/names.h). The runtime's threads run between batches
- * of STROBE_ART_NAMES_BATCH addresses. During a batch all of them are suspended (SuspendAll): the collector then moves
- * no class, and no class is unloaded.
+ * A run visits all distinct addresses of the stack table that have no name yet. Each address that is proven to be a
+ * live ArtMethod gets the text of the runtime's PrettyMethod in the session's names (store/names.h). The runtime's
+ * threads run between batches of STROBE_ART_NAMES_BATCH addresses. During a batch all of them are suspended
+ * (SuspendAll): the collector then moves no class, and no class is unloaded.
  *
  * A pointer is stale when its method was unloaded: its memory is unmapped or has other content. The test uses safe
  * copies, before the runtime reads the method. The method must be readable. Its class must be a class (the class of its
  * class is its own class). Its dex_method_index must not be that of pseudo-methods. Its address must be in or beside an
  * array of methods of that class, as far as this is known. A stale pointer gets the name "unloaded method 0x..." and is
- * counted. An address in one of the session's images is that of a native frame, and gets no name here. */
+ * counted; only the run at the end does this, because the session may lack an image of a running capture. An address in
+ * one of the session's images is that of a native frame, and gets no name here. */
 #ifndef STROBE_BACKEND_ART_NAMES_H
 #define STROBE_BACKEND_ART_NAMES_H
 
@@ -23,9 +25,9 @@ struct strobe_art_names {
 }; /* refused: the session's names are full */
 
 /* Names the methods. STROBE_UNSUPPORTED: the runtime lacks the functions (libart's use NAMES), and nothing is written.
- * At the end, by an attached thread, with capture off. */
+ * `at_end`: capture is off, and no thread writes the session. An attached thread; one call at a time on a session. */
 enum strobe_status strobe_art_name_methods(const struct strobe_libart *a, const struct strobe_art_runtime *r,
-                                           const struct strobe_host *host, struct strobe_session *session,
+                                           const struct strobe_host *host, struct strobe_session *session, bool at_end,
                                            struct strobe_art_names *out);
 
 /* Copies the text of PrettyMethod to `out`. Returns false when the method is stale. The runtime's other threads must be

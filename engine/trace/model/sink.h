@@ -169,8 +169,9 @@ struct strobe_sink {
     int several; /* set before start: the trace has several processes, which the output must distinguish */
 };
 
-/* Returns the name of the process's program: the last part of its file's path, or "program" when unknown. *bytes is
- * its length; the name is not terminated by NUL. */
+/* Returns the name of the process: the last part of the path of its program's file, or "program" when unknown. An app
+ * of Android has the first word of its command line, such as `com.example.app:sync`. *bytes is the name's length; the
+ * name is not terminated by NUL. */
 const char *strobe_sink_process_name(const struct strobe_session_header *header, size_t *bytes);
 
 #endif

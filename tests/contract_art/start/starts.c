@@ -233,11 +233,10 @@ static void check_asked(struct contract *c, const char *method, const char *path
           expected, text, answer);
 }
 
-/* Fetches the session that is being written, and opens the copy. */
-static void check_fetched(struct contract *c, const char *path)
+/* Fetches the session that is being written, and opens the copy. Returns false, and fails the case, without one. */
+static bool fetch_session(struct contract *c, const char *path, struct strobe_session *out)
 {
     static char answer[8 << 20];
-    struct strobe_session session;
     static const char request[] = "GET /session HTTP/1.1\r\n\r\n";
     int fd = strobe_client_connect(&server);
     strobe_client_send(fd, request, sizeof request - 1);
@@ -245,13 +244,19 @@ static void check_fetched(struct contract *c, const char *path)
     const char *content = strstr(answer, "\r\n\r\n");
     FILE *f = fopen(path, "we");
     if (!CHECK(c, f && content && bytes > 0 && bytes < (long)sizeof answer, "%ld bytes", bytes))
-        return;
+        return false;
     content += 4;
     fwrite(content, 1, (size_t)(answer + bytes - content), f);
     fclose(f);
-    enum strobe_status status = strobe_session_open(path, &session);
+    enum strobe_status status = strobe_session_open(path, out);
     unlink(path);
-    if (!CHECK(c, status == STROBE_OK, "%s", strobe_status_text(status)))
+    return CHECK(c, status == STROBE_OK, "%s", strobe_status_text(status));
+}
+
+static void check_fetched(struct contract *c, const char *path)
+{
+    struct strobe_session session;
+    if (!fetch_session(c, path, &session))
         return;
     CHECK(c, session.header->state == STROBE_SESSION_RUNNING && strobe_session_thread_count(&session) > 0,
           "a running session with threads");
@@ -291,6 +296,90 @@ static void a_client_of_the_control_server_stops_and_starts_captures(struct cont
     check_asked(c, "GET", "/session/1", "", 404, "only the newest");
     if (open_session(&k))
         capture_drop(&k);
+}
+
+/* Returns how many names the session has for the address. */
+static int count_names(const struct strobe_session *s, uint64_t address)
+{
+    struct strobe_named_address n;
+    int count = 0;
+    for (uint64_t at = 0; strobe_names_next(&s->names, &at, &n);)
+        count += n.address == address;
+    return count;
+}
+
+/* The session has a method with this text in its name, once. */
+static void check_method_named(struct contract *c, const struct strobe_session *s, const char *text)
+{
+    struct strobe_named_address n;
+    uint64_t found = 0;
+    for (uint64_t at = 0; !found && strobe_names_next(&s->names, &at, &n);)
+        found = memmem(n.text, n.bytes, text, strlen(text)) ? n.address : 0;
+    CHECK(c, found && count_names(s, found) == 1, "%s: %d names", text, count_names(s, found));
+}
+
+static void a_session_fetched_from_a_running_capture_has_the_names_of_methods(struct contract *c)
+{
+    struct capture k = {.contract = c};
+    struct strobe_error error = {""};
+    struct strobe_session session;
+    char fetched[TEMPORARY_BYTES];
+    if (!load_library(c))
+        return;
+    temporary_path(k.path, "starts.%d", (int)getpid());
+    temporary_path(fetched, "fetched.%d", (int)getpid());
+    snprintf(server.name, sizeof server.name, "strobe-contract-%d", (int)getpid());
+    struct strobe_capture_options o = {.session_path = k.path, .records_max = 4096, .control = server.name};
+    if (!CHECK(c, lib.start(&o, &error) == STROBE_OK, "%s", error.text))
+        return;
+    for (int i = 0; i < 3; i++) {
+        java_static(c->art.env, "Main", "waitMs", "(J)V", &(union strobe_jvalue){.j = 10}); /* each wait is recorded */
+        if (!fetch_session(c, fetched, &session))
+            break;
+        check_method_named(c, &session, "Main.waitMs");
+        strobe_session_unmap(&session);
+    }
+    CHECK(c, lib.stop() == STROBE_OK, "stopped");
+    if (!open_session(&k))
+        return;
+    check_method_named(c, &k.session, "Main.waitMs");
+    capture_drop(&k);
+}
+
+static _Atomic int fetches_end;
+
+static void *fetch_until_end(void *answers)
+{
+    char answer[256];
+    while (!fetches_end)
+        *(int *)answers += strobe_client_ask(&server, "GET /session HTTP/1.1\r\n\r\n", answer, sizeof answer) == 200;
+    return NULL;
+}
+
+static void captures_end_and_start_while_a_client_fetches_their_sessions(struct contract *c)
+{
+    char path[TEMPORARY_BYTES];
+    struct strobe_error error = {""};
+    pthread_t client;
+    int answers = 0;
+    enum { FETCHED_ROUNDS = 8 };
+    if (!load_library(c))
+        return;
+    temporary_path(path, "starts.%d", (int)getpid());
+    snprintf(server.name, sizeof server.name, "strobe-contract-%d", (int)getpid());
+    struct strobe_capture_options o = {.session_path = path, .replace = 1, .records_max = 4096, .control = server.name};
+    for (int i = 0; i < FETCHED_ROUNDS; i++) {
+        if (!CHECK(c, lib.start(&o, &error) == STROBE_OK, "round %d: %s", i, error.text))
+            break;
+        if (i == 0)
+            pthread_create(&client, NULL, fetch_until_end, &answers);
+        java_static(c->art.env, "Main", "waitMs", "(J)V", &(union strobe_jvalue){.j = 2});
+        CHECK(c, lib.stop() == STROBE_OK, "round %d", i);
+    }
+    fetches_end = 1;
+    pthread_join(client, NULL);
+    CHECK(c, answers > 0, "%d sessions", answers);
+    unlink(path);
 }
 
 /* ---- by the Java class ---- */
@@ -366,6 +455,39 @@ static void the_java_class_starts_annotates_pauses_and_stops(struct contract *c)
         return;
     CHECK(c, annotations_of(&k) == 5, "%llu annotations", (unsigned long long)annotations_of(&k));
     capture_drop(&k);
+}
+
+static bool is_served(const char *name)
+{
+    char line[256], end[64];
+    bool found = false;
+    FILE *f = fopen("/proc/net/unix", "re");
+    snprintf(end, sizeof end, " @%s\n", name);
+    while (f && !found && fgets(line, sizeof line, f))
+        found = strstr(line, end);
+    if (f)
+        fclose(f);
+    return found;
+}
+
+static void the_java_class_begins_a_control_server_if_asked(struct contract *c)
+{
+    struct strobe_jni *env = c->art.env;
+    struct capture k = {.contract = c};
+    enum { CONTROL = 8 };
+    if (!load_library(c))
+        return;
+    temporary_path(k.path, "starts.%d", (int)getpid());
+    snprintf(server.name, sizeof server.name, "strobe.%d", (int)getpid());
+    CHECK(c, !start_by_class(env, k.path, 0, 0), "started");
+    CHECK(c, !is_served(server.name), "the flags ask for no server");
+    CHECK(c, call_class(env, "stopCapture", "()Z", NULL).z, "stopped");
+    unlink(k.path);
+    CHECK(c, !start_by_class(env, k.path, CONTROL, 0) && is_served(server.name), "started with a server");
+    check_asked(c, "GET", "/status", "", 200, "\"state\":\"running\"");
+    check_asked(c, "POST", "/stop", "", 200, "\"state\":\"stopped\"");
+    if (open_session(&k))
+        capture_drop(&k);
 }
 
 /* ---- when the library is loaded ---- */
@@ -474,7 +596,12 @@ const struct contract_case contract_cases_starts[] = {
     {"a_start_beside_a_running_capture_leaves_its_session", a_start_beside_a_running_capture_leaves_its_session, 0},
     {"a_client_of_the_control_server_stops_and_starts_captures",
      a_client_of_the_control_server_stops_and_starts_captures, 0},
+    {"a_session_fetched_from_a_running_capture_has_the_names_of_methods",
+     a_session_fetched_from_a_running_capture_has_the_names_of_methods, 0},
+    {"captures_end_and_start_while_a_client_fetches_their_sessions",
+     captures_end_and_start_while_a_client_fetches_their_sessions, CONTRACT_HEAVY},
     {"the_java_class_starts_annotates_pauses_and_stops", the_java_class_starts_annotates_pauses_and_stops, 0},
+    {"the_java_class_begins_a_control_server_if_asked", the_java_class_begins_a_control_server_if_asked, 0},
     {"a_load_starts_what_environment_property_or_file_ask_for", a_load_starts_what_environment_property_or_file_ask_for,
      0},
     {0},

@@ -442,6 +442,21 @@ static void memory_is_protected_again_as_it_was(void **state)
     assert_int_equal(protects, 0);
 }
 
+static void memory_near_code_is_in_reach_wherever_other_memory_is(void **state)
+{
+    enum { REACH = 64 << 20, HOLE = 128 << 10 };
+    char *taken = mmap(NULL, 2 * (size_t)REACH + HOLE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *place = taken + REACH, *hole = place - (REACH / 4) * 3;
+    (void)state;
+    assert_ptr_not_equal(taken, MAP_FAILED);
+    assert_null(strobe_map_near(place, REACH, PROT_READ | PROT_WRITE));
+    munmap(hole, HOLE);
+    char *found = strobe_map_near(place, REACH, PROT_READ | PROT_WRITE);
+    assert_true(found >= hole && found < hole + HOLE);
+    found[0] = found[STROBE_NEAR_BYTES - 1] = 1;
+    munmap(taken, 2 * (size_t)REACH + HOLE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -461,6 +476,7 @@ int main(void)
         cmocka_unit_test(more_slots_than_there_is_room_for_are_refused_and_left_alone),
         cmocka_unit_test(an_inline_hooker_is_asked_once_and_its_refusals_are_said),
         cmocka_unit_test(memory_is_protected_again_as_it_was),
+        cmocka_unit_test(memory_near_code_is_in_reach_wherever_other_memory_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

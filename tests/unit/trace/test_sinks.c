@@ -408,6 +408,28 @@ static void a_failed_conversion_names_the_file_and_the_fault(void **state)
     assert_int_equal(strobe_convert(session, out, &options, NULL, &error), STROBE_OK);
 }
 
+static void check_process_name(const char *exe, const char *command, const char *expected)
+{
+    static struct strobe_session_header header;
+    size_t bytes;
+    snprintf(header.exe, sizeof header.exe, "%s", exe);
+    snprintf(header.command, sizeof header.command, "%s", command);
+    const char *name = strobe_sink_process_name(&header, &bytes);
+    assert_int_equal(bytes, strlen(expected));
+    assert_memory_equal(name, expected, bytes);
+}
+
+static void a_process_has_the_name_of_its_program_and_an_app_of_android_that_of_its_package(void **state)
+{
+    (void)state;
+    check_process_name("/usr/bin/sort", "/usr/bin/sort -R", "sort");
+    check_process_name("", "sort -R", "program");
+    check_process_name("/system/bin/app_process64", "com.example.app", "com.example.app");
+    check_process_name("/system/bin/app_process32", "com.example.app:sync  ", "com.example.app:sync");
+    check_process_name("/system/bin/app_process", "", "app_process");
+    check_process_name("/usr/bin/app", "com.example.app", "app");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_name_is_emitted_once_however_often_it_is_used),
         cmocka_unit_test(a_nested_message_of_any_length_is_closed_right),
         cmocka_unit_test(a_failed_conversion_names_the_file_and_the_fault),
+        cmocka_unit_test(a_process_has_the_name_of_its_program_and_an_app_of_android_that_of_its_package),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -12,7 +12,7 @@
 #include "engine/backend/art/mapping.h"
 
 /* The page of a detour: a jump to the replacement, the trampoline, and at the end the words that both load. */
-enum { PAGE_BYTES = 4096, TRAMPOLINE_AT = 64, NEAR_STEPS = 2048 };
+enum { PAGE_BYTES = STROBE_NEAR_BYTES, TRAMPOLINE_AT = 64 };
 
 /* Maximum of bytes that are examined of a function whose end is unknown, and of bytes that a jump can cover. */
 enum { FOLLOWED_BYTES = 1 << 14, MOVED_BYTES_MAX = 32 };
@@ -169,33 +169,6 @@ static int examine_subject(struct subject *s, void *target)
 
 /* ---- creation ---- */
 
-static void *map_page_near(uintptr_t at, uintptr_t near)
-{
-    void *page = mmap((void *)at, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
-        return NULL;
-    uintptr_t away = (uintptr_t)page > near ? (uintptr_t)page - near : near - (uintptr_t)page;
-    if (away < STROBE_DETOUR_REACH)
-        return page;
-    munmap(page, PAGE_BYTES);
-    return NULL;
-}
-
-/* Asks the kernel for addresses at growing distances. When an address is taken, the kernel may offer another one. */
-static uint8_t *page_near(const void *place)
-{
-    uintptr_t near = (uintptr_t)place & ~(uintptr_t)(PAGE_BYTES - 1);
-    uintptr_t stride = (STROBE_DETOUR_REACH / NEAR_STEPS + 0xffff) & ~0xffffl;
-    for (uintptr_t i = 1; i < NEAR_STEPS; i++) {
-        void *page = near > i * stride ? map_page_near(near - i * stride, near) : NULL;
-        if (!page)
-            page = map_page_near(near + i * stride, near);
-        if (page)
-            return page;
-    }
-    return NULL;
-}
-
 static int write_page(uint8_t *page, const struct subject *s, const void *replacement,
                       struct strobe_detour_moves *moves)
 {
@@ -262,7 +235,7 @@ static struct detour *find_entry(const struct subject *s, const void *replacemen
 static int make_island(struct detour *d, const struct subject *s, const void *replacement)
 {
     memset(d, 0, sizeof *d);
-    uint8_t *page = page_near(s->entry);
+    uint8_t *page = strobe_map_near(s->entry, STROBE_DETOUR_REACH, PROT_READ | PROT_WRITE);
     if (!page)
         return ERANGE;
     int refused = write_page(page, s, replacement, &d->moves);

@@ -138,6 +138,8 @@ static enum strobe_status copy_by_control(void *ctx, uint32_t id, uint64_t last_
 {
     struct strobe_capture_view view;
     (void)ctx;
+    if (control_host->complete)
+        control_host->complete(); /* may wait, which a pinned session does not allow */
     bool any = strobe_capture_pin(&view), wanted = any && (!id || id == view.id);
     enum strobe_status status = wanted ? copy_pinned(view.session, last_ns, out, error) : STROBE_NO_ENTRY;
     strobe_capture_unpin();

@@ -135,7 +135,7 @@ void strobe_netease_fill_session(struct strobe_session *session, const struct st
             netease_add_sample(&f, &c, frames);
     strobe_ring_writer_close(&session->ring, &f.writer);
     netease_end_header(&f);
-    strobe_art_name_methods(held->host.libart, held->host.runtime, &held->host.linux.host, session, &names);
+    strobe_art_name_methods(held->host.libart, held->host.runtime, &held->host.linux.host, session, true, &names);
     out->named = names.named;
     out->stale = names.stale;
     out->unnamed = names.refused;

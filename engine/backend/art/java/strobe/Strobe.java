@@ -22,6 +22,9 @@ public final class Strobe {
     /** Flags of start: overwrite a file that exists; begin paused; drop new samples when the session is full. */
     public static final int REPLACE = 1, PAUSED = 2, KEEP_OLDEST = 4;
 
+    /** Flag of start: <code>strobe capture -a PACKAGE</code> finds the capture in the running app, and fetches it. */
+    public static final int CONTROL = 8;
+
     private static final String UNLOADED = load();
 
     private Strobe() {
@@ -35,7 +38,7 @@ public final class Strobe {
     /**
      * Begins a capture into a new session file. Returns null, or why there is no capture.
      *
-     * @param flags      REPLACE, PAUSED, KEEP_OLDEST
+     * @param flags      REPLACE, PAUSED, KEEP_OLDEST, CONTROL
      * @param intervalNs CPU time between two samples of a thread; 0: 1 ms
      * @param records    capacity of the session, at 64 bytes a record; 0: 262144
      */
