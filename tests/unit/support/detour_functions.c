@@ -64,7 +64,7 @@ FUNCTION(counts_down, "jrcxz 1f\n xor eax, eax\n nop\n nop\n nop\n 1: ret\n");
 FUNCTION(returns_into_start, "push rbx\n call rdi\n pop rbx\n ret\n");
 FUNCTION(loop_behind_register, ".cfi_startproc\n xor eax, eax\n 1: add rax, rdi\n lea rcx, 2f[rip]\n jmp rcx\n"
                                " 2: dec rdi\n jg 1b\n ret\n .cfi_endproc\n");
-FUNCTION(long_call, "data16 rex.W call helper\n add rax, rsi\n ret\n");
+FUNCTION(long_call, ".byte 0x66, 0x48\n call helper\n add rax, rsi\n ret\n");
 /* read(rdi, rsi, 1): when it blocks, the thread is inside the bytes of a jump. */
 __asm__(".globl reads_inside\n");
 FUNCTION(reads_inside, "push rbx\n syscall\n pop rbx\n ret\n");
