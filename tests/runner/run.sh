@@ -86,6 +86,14 @@ expect 'a hang is a failure' 1 '5 passed, 1 failed, 0 skipped' hangs/run.sh
 expect 'a missing suite is a failure' 1 '0 passed, 1 failed, 0 skipped' nowhere
 expect 'a failure does not hide later suites' 1 '10 passed, 1 failed, 0 skipped' mute/run.sh groups
 
+script makes 'echo "HASTE=$HASTE"; [[ $HASTE == "$(<"$B/haste")" ]] && echo "1 passed, 0 failed"'
+echo yes >"$dir/haste"
+expect 'a suite gets the HASTE of the build, so that its make builds nothing again' 0 '1 passed, 0 failed, 0 skipped' \
+    makes/run.sh
+echo >"$dir/haste"
+HASTE=yes expect 'also when the environment has another one' 0 '1 passed, 0 failed, 0 skipped' makes/run.sh
+rm "$dir/haste"
+
 # ---- skips
 
 script absent 'echo "SKIP no gdb: it is not here"; echo "3 passed, 0 failed, 1 skipped"'
