@@ -57,7 +57,7 @@ FUNCTION(loop_to_entry, "1: add rsi, rdi\n dec rdi\n jg 1b\n mov rax, rsi\n ret\
 FUNCTION(loop_to_landing, "endbr64\n add rsi, rdi\n dec rdi\n jg loop_to_landing\n mov rax, rsi\n ret\n");
 FUNCTION(loop_into_start, "xor eax, eax\n 1: add rax, rdi\n dec rdi\n jg 1b\n ret\n");
 FUNCTION(loop_turned_round, "xor eax, eax\n 1: inc rax\n jmp 2f\n nop\n ret\n 2: dec rdi\n jg 1b\n ret\n");
-FUNCTION(branch_within_start, "xor eax, eax\n je 1f\n 1: inc eax\n ret\n");
+FUNCTION(branch_within_start, "xor eax, eax\n .byte 0x74, 0\n inc eax\n ret\n");
 FUNCTION(call_into_start, "xor eax, eax\n 1: mov rax, rsi\n call 1b\n ret\n");
 FUNCTION(reads_its_place, "call 1f\n 1: pop rax\n ret\n");
 FUNCTION(counts_down, "jrcxz 1f\n xor eax, eax\n nop\n nop\n nop\n 1: ret\n");
