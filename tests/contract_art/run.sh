@@ -6,10 +6,10 @@
 #
 # For a named runtime, all cases run, in the named mode or in all its modes. Without names:
 #
-#   art11                       quick: all cases; interpreted: all except the heavy cases
+#   art11                       quick: all cases; interpreted: those of few.txt, because fake24 plays all interpreted
 #   art14                       if STROBE_ART14 names it: all modes, all except the heavy cases
 #   the fakes of 24, 31 and 35  all except the heavy cases, in one mode each
-#   the other fakes             the cases in which levels differ (few.txt), in one mode each
+#   the other fakes             the cases of few.txt, in which levels and modes differ, in one mode each
 #
 # With FULL=1, as in the nightly run, all cases run on all runtimes in all modes. A case that takes more than about
 # 100 ms of processor time is marked CONTRACT_HEAVY. `make test` should use less than 45 s of it here.
@@ -55,7 +55,7 @@ all_modes() {
 usual() {
     local level few
     mapfile -t few <tests/contract_art/few.txt
-    contract art11 interpreted -l
+    contract art11 interpreted -- "${few[@]}"
     contract art11 quick "${light[@]}"
     [[ -n ${STROBE_ART14:-} ]] && all_modes art14 -l
     for level in {24..36}; do

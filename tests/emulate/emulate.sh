@@ -26,7 +26,7 @@ for tool in clang:clang ld64.lld-14:lld-14; do
 done
 echo '#include <unicorn/unicorn.h>' | "${CC:-gcc}" -E - >/dev/null 2>&1 ||
     skip 'needs unicorn/unicorn.h (package libunicorn-dev)'
-if ! make -s --no-print-directory B="$build" emulators >"$work/log" 2>&1; then
+if ! make -s --no-print-directory B="$build" HASTE="$(cat "$build/haste")" emulators >"$work/log" 2>&1; then
     tail -n 20 "$work/log"
     echo 'FAIL the emulators can not be built'
     echo '0 passed, 1 failed, 0 skipped'

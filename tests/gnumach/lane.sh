@@ -38,7 +38,7 @@ case $? in
 *) fail "its packages can't be unpacked: $why" ;;
 esac
 
-make -s --no-print-directory B="$1" "$dir/task" || fail "the task can't be built"
+make -s --no-print-directory B="$1" HASTE="$(cat "$1/haste")" "$dir/task" || fail "the task can't be built"
 gunzip -kf "$dir/root/boot/$kernel.gz" || fail "the kernel can't be unpacked"
 # The machine's time follows its instructions, about 16 per us, and sleeps take no real time. So each run is the same,
 # also on a busy machine. The kernel fills in the task's arguments and starts the task.

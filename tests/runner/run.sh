@@ -86,6 +86,14 @@ expect 'a hang is a failure' 1 '5 passed, 1 failed, 0 skipped' hangs/run.sh
 expect 'a missing suite is a failure' 1 '0 passed, 1 failed, 0 skipped' nowhere
 expect 'a failure does not hide later suites' 1 '10 passed, 1 failed, 0 skipped' mute/run.sh groups
 
+script makes 'echo "HASTE=$HASTE"; [[ $HASTE == "$(<"$B/haste")" ]] && echo "1 passed, 0 failed"'
+echo yes >"$dir/haste"
+expect 'a suite gets the HASTE of the build, so that its make builds nothing again' 0 '1 passed, 0 failed, 0 skipped' \
+    makes/run.sh
+echo >"$dir/haste"
+HASTE=yes expect 'also when the environment has another one' 0 '1 passed, 0 failed, 0 skipped' makes/run.sh
+rm "$dir/haste"
+
 # ---- skips
 
 script absent 'echo "SKIP no gdb: it is not here"; echo "3 passed, 0 failed, 1 skipped"'
@@ -113,6 +121,24 @@ while IFS='|' read -r test condition reason; do
 done <tests/skips
 last="faults: ${last:-none}"
 says 'the entries of tests/skips are whole and name what exists' 'faults: none'
+
+# So has each entry of tests/nightly. Its lanes are nightly stages. A lane without stage in a pull request is listed.
+last= nightly=$(.ci/run --nightly --list | sed -nE 's/^([a-z-]+) .*/\1/p') usual=$(.ci/run --list)
+while IFS='|' read -r test reason; do
+    [[ -n $test && $test != '#'* ]] || continue
+    lane=${test%%:*} test=${test#*: } test=${test%"${test##*[! ]}"}
+    [[ $reason == *[!\ ]* && $reason != *'|'* ]] || last+="not two columns: $lane: $test; "
+    grep -qx "$lane" <<<"$nightly" || last+="no nightly stage: $lane; "
+    if [[ $test == '*' ]]; then
+        ! grep -qE "^$lane +\|" <<<"$usual" || last+="a stage of a pull request: $lane; "
+    else
+        [[ $test == *% ]] && files=${test//%/*} || files=$test.c
+        compgen -G "tests/$files" >/dev/null || last+="no program: $test; "
+    fi
+done <tests/nightly
+for lane in asan-clang tsan-clang helgrind; do grep -q "^$lane: \* |" tests/nightly || last+="not listed: $lane; "; done
+last="faults: ${last:-none}"
+says 'the entries of tests/nightly are whole and name what exists' 'faults: none'
 
 # ---- temporary files
 

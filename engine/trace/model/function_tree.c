@@ -219,7 +219,7 @@ size_t strobe_function_tree_at(struct strobe_function_tree *t, uint64_t address,
     const struct place *place = place_of(t, address);
     if (!place)
         return 0;
-    *names = t->place_names + place->first;
+    *names = place->count ? t->place_names + place->first : NULL; /* there may be no array yet */
     *first = place->first;
     return place->count;
 }

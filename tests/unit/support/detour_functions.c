@@ -57,14 +57,14 @@ FUNCTION(loop_to_entry, "1: add rsi, rdi\n dec rdi\n jg 1b\n mov rax, rsi\n ret\
 FUNCTION(loop_to_landing, "endbr64\n add rsi, rdi\n dec rdi\n jg loop_to_landing\n mov rax, rsi\n ret\n");
 FUNCTION(loop_into_start, "xor eax, eax\n 1: add rax, rdi\n dec rdi\n jg 1b\n ret\n");
 FUNCTION(loop_turned_round, "xor eax, eax\n 1: inc rax\n jmp 2f\n nop\n ret\n 2: dec rdi\n jg 1b\n ret\n");
-FUNCTION(branch_within_start, "xor eax, eax\n je 1f\n 1: inc eax\n ret\n");
+FUNCTION(branch_within_start, "xor eax, eax\n .byte 0x74, 0\n inc eax\n ret\n");
 FUNCTION(call_into_start, "xor eax, eax\n 1: mov rax, rsi\n call 1b\n ret\n");
 FUNCTION(reads_its_place, "call 1f\n 1: pop rax\n ret\n");
 FUNCTION(counts_down, "jrcxz 1f\n xor eax, eax\n nop\n nop\n nop\n 1: ret\n");
 FUNCTION(returns_into_start, "push rbx\n call rdi\n pop rbx\n ret\n");
 FUNCTION(loop_behind_register, ".cfi_startproc\n xor eax, eax\n 1: add rax, rdi\n lea rcx, 2f[rip]\n jmp rcx\n"
                                " 2: dec rdi\n jg 1b\n ret\n .cfi_endproc\n");
-FUNCTION(long_call, "data16 rex.W call helper\n add rax, rsi\n ret\n");
+FUNCTION(long_call, ".byte 0x66, 0x48\n call helper\n add rax, rsi\n ret\n");
 /* read(rdi, rsi, 1): when it blocks, the thread is inside the bytes of a jump. */
 __asm__(".globl reads_inside\n");
 FUNCTION(reads_inside, "push rbx\n syscall\n pop rbx\n ret\n");
