@@ -9,9 +9,11 @@
 #include "engine/include/strobe/capture.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -55,7 +57,12 @@ static int start(const char *session, const char *where)
 int main(int argc, char **argv)
 {
     pthread_t thread;
+    sigset_t end;
     unsigned seconds = (unsigned)atoi(argv[1]);
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    if (argc > 3) /* it ends by a return from main */
+        pthread_sigmask(SIG_BLOCK, &end, NULL);
     if (argc > 3 && !start(argv[2], argv[3]))
         return 1;
     for (int i = 0; i < 3; i++)
@@ -67,6 +74,6 @@ int main(int argc, char **argv)
     }
     puts("ready");
     fflush(stdout);
-    sleep(seconds);
+    sigtimedwait(&end, NULL, &(struct timespec){.tv_sec = seconds});
     return 0;
 }

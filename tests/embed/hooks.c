@@ -46,7 +46,7 @@ enum kind { READ, WRITE, OPEN, CLOSE, SYNC, POLL, NET, SLEEP, MUTEX, RWLOCK, CON
 static const char *const kind_names[KINDS] = {"read",  "write", "open",   "close", "sync", "poll", "net",
                                               "sleep", "mutex", "rwlock", "cond",  "sem",  "child"};
 
-enum { CALLS_MAX = 300 };
+enum { CALLS_MAX = 400 };
 static struct outcome {
     long result;
     int error;
@@ -328,6 +328,117 @@ static void use_signals(void)
     CALL(NO_KIND, syscall(-1));
 }
 
+/* ---- calls that end their thread ---- */
+
+static int quiet[2], quiet_file; /* nothing comes from the pipe */
+static char quiet_path[512];
+static struct epoll_event no_event;
+
+/* X(kind, call) for the calls at which a thread can be cancelled. The hook of sem_wait counts no call that a request
+ * to cancel ends before it waits. */
+#define CANCELLATION_POINTS(X)                                                                                         \
+    X(READ, read(quiet[0], bytes, 1))                                                                                  \
+    X(READ, __read_chk(quiet[0], bytes, 1, sizeof bytes))                                                              \
+    X(READ, pread(quiet_file, bytes, 1, 0))                                                                            \
+    X(READ, pread64(quiet_file, bytes, 1, 0))                                                                          \
+    X(READ, __pread_chk(quiet_file, bytes, 1, 0, sizeof bytes))                                                        \
+    X(READ, __pread64_chk(quiet_file, bytes, 1, 0, sizeof bytes))                                                      \
+    X(READ, readv(quiet[0], &vector, 1))                                                                               \
+    X(WRITE, write(quiet_file, bytes, 1))                                                                              \
+    X(WRITE, pwrite(quiet_file, bytes, 1, 0))                                                                          \
+    X(WRITE, pwrite64(quiet_file, bytes, 1, 0))                                                                        \
+    X(WRITE, writev(quiet_file, &vector, 1))                                                                           \
+    X(OPEN, open(quiet_path, O_RDONLY))                                                                                \
+    X(OPEN, open64(quiet_path, O_RDONLY))                                                                              \
+    X(OPEN, openat(AT_FDCWD, quiet_path, O_RDONLY))                                                                    \
+    X(OPEN, openat64(AT_FDCWD, quiet_path, O_RDONLY))                                                                  \
+    X(OPEN, creat(quiet_path, 0600))                                                                                   \
+    X(OPEN, creat64(quiet_path, 0600))                                                                                 \
+    X(SYNC, fsync(quiet_file))                                                                                         \
+    X(SYNC, fdatasync(quiet_file))                                                                                     \
+    X(POLL, poll(NULL, 0, -1))                                                                                         \
+    X(POLL, __poll_chk(NULL, 0, -1, 0))                                                                                \
+    X(POLL, ppoll(NULL, 0, NULL, NULL))                                                                                \
+    X(POLL, select(0, NULL, NULL, NULL, NULL))                                                                         \
+    X(POLL, pselect(0, NULL, NULL, NULL, NULL, NULL))                                                                  \
+    X(POLL, epoll_wait(-1, &no_event, 1, -1))                                                                          \
+    X(POLL, epoll_pwait(-1, &no_event, 1, -1, NULL))                                                                   \
+    X(NET, connect(-1, NULL, 0))                                                                                       \
+    X(NET, accept(-1, NULL, NULL))                                                                                     \
+    X(NET, accept4(-1, NULL, NULL, 0))                                                                                 \
+    X(NET, send(-1, bytes, 1, 0))                                                                                      \
+    X(NET, sendto(-1, bytes, 1, 0, NULL, 0))                                                                           \
+    X(NET, sendmsg(-1, NULL, 0))                                                                                       \
+    X(NET, sendmmsg(-1, NULL, 1, 0))                                                                                   \
+    X(NET, recv(-1, bytes, 1, 0))                                                                                      \
+    X(NET, __recv_chk(-1, bytes, 1, sizeof bytes, 0))                                                                  \
+    X(NET, recvfrom(-1, bytes, 1, 0, NULL, NULL))                                                                      \
+    X(NET, __recvfrom_chk(-1, bytes, 1, sizeof bytes, 0, NULL, NULL))                                                  \
+    X(NET, recvmsg(-1, NULL, 0))                                                                                       \
+    X(NET, recvmmsg(-1, NULL, 1, 0, NULL))                                                                             \
+    X(READ, mq_receive(-1, bytes, 1, NULL))                                                                            \
+    X(READ, mq_timedreceive(-1, bytes, 1, NULL, &past))                                                                \
+    X(WRITE, mq_send(-1, bytes, 1, 0))                                                                                 \
+    X(WRITE, mq_timedsend(-1, bytes, 1, 0, &past))                                                                     \
+    X(SLEEP, nanosleep(&none, NULL))                                                                                   \
+    X(SLEEP, clock_nanosleep(CLOCK_MONOTONIC, 0, &none, NULL))                                                         \
+    X(SLEEP, usleep(1))                                                                                                \
+    X(CHILD, wait(NULL))                                                                                               \
+    X(CHILD, waitpid(-1, NULL, 0))                                                                                     \
+    X(CHILD, wait4(-1, NULL, 0, NULL))                                                                                 \
+    X(CHILD, waitid(P_ALL, 0, NULL, WEXITED))                                                                          \
+    X(NO_KIND, sem_wait(&(sem_t){0}))                                                                                  \
+    X(SEM, sem_timedwait(&(sem_t){0}, &past))                                                                          \
+    X(SEM, sem_clockwait(&(sem_t){0}, CLOCK_MONOTONIC, &past))                                                         \
+    X(SLEEP, sigwaitinfo(&(sigset_t){0}, NULL))                                                                        \
+    X(SLEEP, sigtimedwait(&(sigset_t){0}, NULL, &none))                                                                \
+    X(SLEEP, sigsuspend(&(sigset_t){0}))
+
+#define CASE_OF_POINT(kind, call)                                                                                      \
+    case __COUNTER__ - FIRST_POINT:                                                                                    \
+        (void)!(call);                                                                                                 \
+        break;
+#define ENTRY_OF_POINT(kind, call) {kind, #call},
+
+static const struct {
+    enum kind kind;
+    const char *call;
+} points[] = {CANCELLATION_POINTS(ENTRY_OF_POINT)};
+
+enum { FIRST_POINT = __COUNTER__ + 1, POINTS = sizeof points / sizeof *points };
+
+/* Makes a call while a request to cancel the thread is pending. */
+static void *call_cancelled(void *number)
+{
+    pthread_cancel(pthread_self());
+    switch ((int)(intptr_t)number) {
+        CANCELLATION_POINTS(CASE_OF_POINT)
+    }
+    return NULL;
+}
+
+/* The thread ends in the call, and the capture counts the call. */
+static void be_cancelled(const char *folder)
+{
+    snprintf(quiet_path, sizeof quiet_path, "%s/quiet", folder);
+    quiet_file = open(quiet_path, O_RDWR | O_CREAT, 0600);
+    count_of[OPEN]++;
+    if (quiet_file < 0 || pipe(quiet))
+        abort();
+    for (int i = 0; i < POINTS; i++) {
+        pthread_t thread;
+        void *end = NULL;
+        if (pthread_create(&thread, NULL, call_cancelled, (void *)(intptr_t)i))
+            abort();
+        pthread_join(thread, &end);
+        note(points[i].kind, points[i].call, end == PTHREAD_CANCELED, 0);
+    }
+    close(quiet_file);
+    close(quiet[0]);
+    close(quiet[1]);
+    count_of[CLOSE] += 3;
+}
+
 static void use_all(const char *folder)
 {
     calls = 0;
@@ -340,6 +451,7 @@ static void use_all(const char *folder)
     use_waits();
     use_memory();
     use_signals();
+    be_cancelled(folder);
 }
 
 int main(int argc, char **argv)

@@ -2,10 +2,11 @@
 # Explores all interleavings of small programs over the engine and of programs from the literature: their invariants
 # hold. A saved failure replays as the same failure. `make explore` uses each memory model and adds litmus tests.
 #
-#   B=DIR SIZE=quick|nightly MEMORY=c11|all|... JOBS=N tests/explore/run.sh [NAME...]
+#   B=DIR SIZE=sample|quick|nightly MEMORY=c11|all|... JOBS=N tests/explore/run.sh [NAME...]
 #
 # NAME: only these programs, groups or litmus files. MEMORY=all: litmus tests too. SIZE=nightly: larger programs, each
-# for at most EACH seconds (default 60). The output marks programs whose executions were not all explored.
+# for at most EACH seconds (default 60). SIZE=sample: at most 300 executions of each (for coverage). The output marks
+# programs whose executions were not all explored.
 #
 # takes: 22 s
 set -u
@@ -19,6 +20,7 @@ trap 'rm -rf "$work"' EXIT
 
 size=()
 [[ ${SIZE:-quick} == nightly ]] && size=(--size nightly --seconds "${EACH:-60}")
+[[ ${SIZE:-quick} == sample ]] && size=(--executions 300)
 
 verdict() {   # NAME FAULT
     if [[ -z $2 ]]; then

@@ -28,6 +28,12 @@ sources += $(sweeper)
 $(swept): $(call obj,linked,$(faulty_src)) $(call obj,obj,$(sweeper))
 $(swept): private ldflags += $(faulty_wraps)
 
+# Unit tests that let system calls of the Linux backend fail (refused.h).
+refusing_tests := $B/tests/unit/linux/test_refused_calls
+sources        += tests/faults/refused.c
+$(refusing_tests): $(call obj,obj,tests/faults/refused.c)
+$(refusing_tests): private ldflags += -Wl,--wrap=syscall
+
 # What the recording cases record.
 $B/spin: $(call obj,obj,tests/faults/spin.c)
 	$(call run,ld)$(link) -o $@ $^

@@ -167,6 +167,43 @@ fi
 
 follow only --follow=echo -o only.perfetto-trace -- /bin/bash -c '/bin/true; /bin/echo x; /bin/true; :'
 check 'only programs with the name are followed' 2 "$(sessions only)"
+# The second column: how many of true, echo and cat are followed beside the program itself.
+while read -r patterns wanted; do
+    follow "of $patterns" "--follow=$patterns" -q -f -o pattern.perfetto-trace -- \
+        /bin/bash -c '/bin/true; /bin/echo x; /bin/cat </dev/null; :'
+    check "programs that match $patterns" $((wanted + 1)) "$(sessions pattern)"
+    rm -r pattern.*
+done <<'END'
+*                3
+e*               1
+*t*              2
+?at              1
+tr*e,ca?         2
+true,echo,cat    3
+tru              0
+truer            0
+*x*              0
+END
+
+# ---- the environment of what is followed
+
+# sees NAME WANTED COMMAND: the followed command, a script, prints what it prints without Strobe.
+sees() {
+    follow "$1" --follow -q -f -o env.perfetto-trace -- /bin/bash -c "$3"
+    check "$1" "$2" "$(<"$1.out")"
+}
+export LD_PRELOAD=libm.so.6 ASAN_OPTIONS=color=never
+follow alone --no-convert -q -f -o alone.strobe -- /bin/bash -c 'echo $LD_PRELOAD $ASAN_OPTIONS; exec /usr/bin/env'
+check 'without --follow a program sees the LD_PRELOAD of the user' 'libm.so.6 color=never' "$(head -n 1 alone.out)"
+check 'and so does what it becomes' 2 "$(grep -cxE 'LD_PRELOAD=libm.so.6|ASAN_OPTIONS=color=never' alone.out)"
+sees 'a child with the users LD_PRELOAD' 'a child' '/bin/echo a child; :'
+check 'and its child' 2 "$(sessions env)"
+unset LD_PRELOAD ASAN_OPTIONS
+sees 'more variables than are changed' 4200 \
+    'for ((i = 0; i < 4200; i++)); do export v$i=; done; exec /usr/bin/env | grep -c ^v[0-9]'
+LD_PRELOAD=$(printf 'libm.so.6:%.0s' {1..1000}) sees 'a long LD_PRELOAD' ok '/bin/echo ok; :'
+follow method --follow --method -q -o method.perfetto-trace -- /bin/bash -c '(exit 3)'
+check 'a forked child is recorded by calls' '3 2' "$status $(sessions method)"
 follow glob '--follow=nothing,tr?e,e*o' -o glob.perfetto-trace -- \
     /bin/bash -c '/bin/true; /bin/echo x; /bin/cat /dev/null; :'
 check 'names are patterns' 3 "$(sessions glob)"

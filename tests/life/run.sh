@@ -1,6 +1,6 @@
 #!/bin/bash
-# Records programs that end in unusual ways, or that restrict the system calls and signals that the engine needs. Each
-# program behaves and ends as in a bare run, that is, without Strobe.
+# Records programs that end in unusual ways, or that restrict the system calls and signals that the engine needs, or on
+# kernels that refuse such calls. Each program behaves and ends as in a bare run, that is, without Strobe.
 #
 #   B=DIR tests/life/run.sh [NAME...]   prints `N passed, N failed, N skipped` at the end; NAMEs select tables
 #   ROUNDS=N                            recordings of each row (default 5; nightly 1000)
@@ -40,6 +40,9 @@ reports_how_it_ended() {
     grep -qE '"closed": true|"'$how'": true' "$work/report.json"
 }
 
+# The command that the recording runs under: none, or one that lets the kernel refuse system calls.
+kernel=()
+
 # record_alike NAME CLOSED OPTIONS -- COMMAND...: records the command. Its output and status equal those of the bare run
 # before, and the accounting of its session is consistent. With CLOSED 1 the session is closed; otherwise its report
 # states that the process exited or was killed. Sets `fault`.
@@ -54,7 +57,8 @@ record_alike() {
     fault=
     rm -rf "$work"/s.*
     {
-        timeout -s KILL "$limit" "$strobe" record -q -f --no-convert -o "$work/s.strobe" "${options[@]}" -- "$@" \
+        timeout -s KILL "$limit" "${kernel[@]}" \
+            "$strobe" record -q -f --no-convert -o "$work/s.strobe" "${options[@]}" -- "$@" \
             >"$work/rec.out" 2>"$work/rec.err" </dev/null
     } 2>/dev/null
     status=$?
@@ -185,6 +189,47 @@ END
     fi
 }
 
+# ---- kernels without some system calls
+
+# The table: system calls that the kernel refuses, with the error of a kernel that lacks them or of a container that
+# forbids them; and what the report says all the same. Each program starts another one, and goes on as a third.
+refused() {
+    local calls pattern name refuse=$own/refuse rounds=$((rounds > 5 ? rounds / 5 : 1))
+    local programs=(sh -c '"$0" work; exec "$0" work' "$refuse")
+    local variants=('--follow' '' '--follow --async-interval 100us')
+    build refuse
+    run_bare "${programs[@]}"
+    while read -r calls pattern; do
+        name=recorded_without_${calls//[=,]/_}
+        kernel=("$refuse" "$calls")
+        alike "$name" 1 "${programs[@]}"
+        record_alike "$name" 1 --async-interval 200us -- "${programs[@]}"
+        if [[ $fault ]]; then fail "$name: $fault"
+        elif ! tr -d '\n' <"$work/report.json" | grep -Pq "$pattern"; then fail "$name: no $pattern in the report"
+        else pass; fi
+        kernel=()
+        # The program itself refuses these calls to its later parts, while it is recorded.
+        alike "${name}_later" 0 "$refuse" "$calls" "${programs[@]}"
+    done <<'END'
+perf_event_open=38           "name": "compute_20_ms".*"async": \{
+owner_of_signal=22           "name": "compute_20_ms".*"async": \{
+refresh_of_clock=22          "name": "compute_20_ms".*"async": \{
+clock_of_thread=1            ^(?!.*"cpu": \{).*"name": "compute_20_ms"
+rt_tgsigqueueinfo=1          "name": "compute_20_ms".*"cpu": \{
+process_vm_readv=38          "name": "compute_20_ms"
+process_vm_readv=1           "name": "compute_20_ms"
+close_range=38               "name": "compute_20_ms"
+sched_setscheduler=1         "name": "compute_20_ms"
+wipe_on_fork=22              "name": "compute_20_ms"
+huge_pages=22                "name": "compute_20_ms"
+raise_descriptor=24          "name": "compute_20_ms"
+fallocate=95                 "name": "compute_20_ms"
+renameat2=38                 "command": "sh
+readlinkat=2                 "exe": ""
+thread_name=22               "name": "compute_20_ms"
+END
+}
+
 # ---- programs built with a sanitizer
 
 # Stacks are walked by frame pointers. Another test covers the choice of the unwinder.
@@ -309,6 +354,6 @@ cancelled() {
     done
 }
 
-tables=(ends ends_in_traces restricted sanitized signals cancelled)
+tables=(ends ends_in_traces restricted refused sanitized signals cancelled)
 for table in "${@:-${tables[@]}}"; do $table; done
 end_suite

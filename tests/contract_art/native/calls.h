@@ -15,4 +15,9 @@ struct native_calls {
 #define NATIVE_LIBRARY "libcontract-native.so"
 #define NATIVE_SYMBOL  "native_calls"
 
+struct contract;
+
+/* Returns the pointers of the app's library, which it loads into the case's process at the first call. */
+const struct native_calls *native_load_app(struct contract *c);
+
 #endif

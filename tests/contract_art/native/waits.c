@@ -24,7 +24,7 @@ static const struct native_calls *open_calls(struct contract *c, const char *pat
 
 static const struct native_calls *app; /* of the case's process */
 
-static const struct native_calls *load_app(struct contract *c)
+const struct native_calls *native_load_app(struct contract *c)
 {
     static void *library;
     char path[STROBE_PRELOAD_BYTES];
@@ -42,7 +42,7 @@ static void each_function_is_exchanged_while_a_capture_runs_and_only_then(struct
     struct capture k;
     struct strobe_config config;
     void *before[CALLS], *during[CALLS];
-    const struct native_calls *calls = load_app(c);
+    const struct native_calls *calls = native_load_app(c);
     memcpy(before, calls, sizeof before);
     capture_config(&config);
     if (!capture_begin(c, &config, &k))
@@ -304,7 +304,7 @@ static void play_releaser(struct strobe_jni *env, struct stage *s)
 
 static void a_native_wait_names_the_thread_that_ended_it(struct contract *c)
 {
-    load_app(c);
+    native_load_app(c);
     for (size_t i = 0; i < sizeof native_waits / sizeof native_waits[0] && !c->failures; i++) {
         struct stage s;
         waits_now = &native_waits[i];
@@ -364,7 +364,7 @@ static void play_timeouts(struct strobe_jni *env, struct stage *s)
 static void sleeps_and_timeouts_are_waits_that_no_thread_ended(struct contract *c)
 {
     struct stage s;
-    load_app(c);
+    native_load_app(c);
     open_scene();
     if (!stage_opens(c, &s))
         return;
@@ -409,7 +409,7 @@ static void play_poster(struct strobe_jni *env, struct stage *s)
 static void a_poll_within_a_loopers_poll_is_one_wait_with_its_waker(struct contract *c)
 {
     struct stage s;
-    load_app(c);
+    native_load_app(c);
     workload_bind(c->art.env, "android/os/MessageQueue", "nativePollOnce", "(JI)V", (void *)poll_once);
     if (!stage_opens(c, &s))
         return;
@@ -444,7 +444,7 @@ static void write_old_event(struct strobe_jni *env, struct stage *s)
 static void a_set_of_events_that_was_open_before_the_capture_has_wakers(struct contract *c)
 {
     struct stage s;
-    load_app(c);
+    native_load_app(c);
     open_scene();
     open_event();
     if (!stage_opens(c, &s))
@@ -495,7 +495,7 @@ static bool begin_with_sampler(struct contract *c, struct capture *k)
 static void a_native_wait_that_outlasts_the_capture_has_its_stack(struct contract *c)
 {
     struct stage s;
-    load_app(c);
+    native_load_app(c);
     open_scene();
     if (!stage_opens(c, &s))
         return;
@@ -546,7 +546,7 @@ static void play_meets_unattached(struct strobe_jni *env, struct stage *s)
 static void a_thread_that_is_not_attached_calls_on_unrecorded_and_is_no_waker(struct contract *c)
 {
     struct stage s;
-    load_app(c);
+    native_load_app(c);
     open_scene();
     if (!stage_opens(c, &s))
         return;
@@ -564,7 +564,7 @@ static void copy_library(struct contract *c, char path[TEMPORARY_BYTES], int num
 {
     Dl_info about;
     char command[2 * TEMPORARY_BYTES + 600];
-    load_app(c);
+    native_load_app(c);
     temporary_path(path, "contract-native-%d-%d.so", (int)getpid(), number);
     CHECK(c, dladdr(app, &about) != 0, "the library has no path");
     snprintf(command, sizeof command, "cp '%s' '%s'", about.dli_fname, path);

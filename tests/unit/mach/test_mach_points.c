@@ -1,18 +1,22 @@
 /* Points of the Mach backend: pages, which __syscall_logger reports, files, sockets and polls, and waits for a word. */
 #include "engine/backend/mach/events.h"
 #include "engine/base/error.h"
+#include "engine/capture/guard.h"
 #include "engine/trace/session/reader.h"
 #include "sim/fake/mach/app.h"
 #include "tests/support/temporary.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc_logger.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ulock.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -23,19 +27,26 @@ static struct fake_mach_app *app;
 static char path[TEMPORARY_BYTES];
 static struct strobe_reader *seen;
 
-static void begin(void)
+static enum strobe_status begin_capture(struct strobe_error *error)
 {
     struct strobe_config c;
     struct strobe_session session;
-    struct strobe_error error = {""};
     strobe_config_default(&c);
     c.interval_main_ns = c.interval_other_ns = 0;
     c.async_interval_ns = 0; /* the cases count points */
     c.threads_max = 64;
-    assert_int_equal(strobe_session_create(path, &c, "app", 1, &session), STROBE_OK);
+    enum strobe_status status = strobe_session_create(path, &c, "app", 1, &session);
+    if (status != STROBE_OK)
+        return status;
     strobe_session_unmap(&session);
     close(session.fd);
-    if (strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, &error) != STROBE_OK)
+    return strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, error);
+}
+
+static void begin(void)
+{
+    struct strobe_error error = {""};
+    if (begin_capture(&error) != STROBE_OK)
         fail_msg("%s", error.text);
     app->free(app->malloc(8)); /* the thread is known */
 }
@@ -158,6 +169,99 @@ static void calls_that_ask_about_files_and_sockets_are_scopes(void **state)
     close(ends[1]);
 }
 
+/* Calls with the same results in both rounds, without a capture and in one. Returns how many failed. */
+static unsigned use_descriptors(const char *file)
+{
+    char bytes[16] = "0123456789abcdef";
+    struct iovec vector = {bytes, 8};
+    struct timespec none = {0, 0};
+    int ends[2], fd = app->open(file, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    unsigned wrong = fd < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0;
+    wrong += app->write(fd, bytes, 16) != 16;
+    wrong += app->writev(fd, &vector, 1) != 8;
+    wrong += app->pwrite(fd, bytes, 4, 20) != 4;
+    wrong += app->pread(fd, bytes, 16, 0) != 16;
+    wrong += lseek(fd, 0, SEEK_SET) != 0;
+    wrong += app->read(fd, bytes, 16) != 16;
+    wrong += app->readv(fd, &vector, 1) != 8 || memcmp(bytes, "01230123", 4) != 0;
+    wrong += app->read(fd, bytes, 16) != 0; /* at the end */
+    wrong += app->fsync(fd) != 0;
+    wrong += app->send(ends[0], bytes, 4, 0) != 4;
+    wrong += app->recv(ends[1], bytes, 16, 0) != 4;
+    wrong += app->recv(ends[1], bytes, 16, MSG_DONTWAIT) != -1 || errno != EAGAIN;
+    wrong += app->nanosleep(&none, NULL) != 0 || app->usleep(0) != 0;
+    struct pollfd polled = {ends[0], POLLOUT, 0};
+    wrong += app->poll(&polled, 1, 0) != 1;
+    wrong += app->open("/nowhere/at/all", O_RDONLY) != -1 || errno != ENOENT;
+    wrong += app->close(fd) != 0;
+    wrong += app->close(fd) != -1 || errno != EBADF;
+    close(ends[0]);
+    close(ends[1]);
+    return wrong;
+}
+
+static void calls_on_descriptors_have_the_same_results_in_a_capture_and_are_counted_once(void **state)
+{
+    char file[TEMPORARY_BYTES];
+    (void)state;
+    temporary_path(file, "strobe-mach-file-%d", (int)getpid());
+    assert_int_equal(use_descriptors(file), 0);
+    begin();
+    unsigned wrong = use_descriptors(file);
+    const struct strobe_reader_thread *t = end();
+    unlink(file);
+    assert_int_equal(wrong, 0);
+    assert_int_equal(t->kind[STROBE_KIND_OPEN].requests, 2);
+    assert_int_equal(t->kind[STROBE_KIND_CLOSE].requests, 2);
+    assert_int_equal(t->kind[STROBE_KIND_WRITE].requests, 3);
+    assert_int_equal(t->kind[STROBE_KIND_READ].requests, 4);
+    assert_int_equal(t->kind[STROBE_KIND_SYNC].requests, 1);
+    assert_int_equal(t->kind[STROBE_KIND_NET].requests, 3);
+    assert_int_equal(t->kind[STROBE_KIND_SLEEP].requests, 2);
+    assert_int_equal(t->kind[STROBE_KIND_POLL].requests, 1);
+}
+
+/* ---- the suspended window */
+
+/* As the sampler, makes a call that it must not make while it holds a thread suspended. */
+static void offend(int errors)
+{
+    struct strobe_error error;
+    if (begin_capture(&error) != STROBE_OK)
+        _exit(2);
+    dup2(errors, STDERR_FILENO);
+    signal(SIGABRT, SIG_DFL);
+    strobe_mach_thread_is_own();
+    strobe_guard_enter();
+    app->close(app->open("/dev/null", O_RDONLY));
+    _exit(0);
+}
+
+static void a_hook_that_is_called_in_the_suspended_window_names_its_call_and_ends_the_process(void **state)
+{
+    char said[4096] = "";
+    int ends[2], status;
+    ssize_t got = 1;
+    size_t used = 0;
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork(); /* a capture does not go on in a child, so the child begins one */
+    if (child == 0)
+        offend(ends[1]);
+    close(ends[1]);
+    while (got > 0 && used < sizeof said - 1) {
+        got = read(ends[0], said + used, sizeof said - 1 - used);
+        used += got > 0 ? (size_t)got : 0;
+    }
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    static const char first[] = "strobe: invariant broken: called while a thread is suspended: open\n  ";
+    assert_memory_equal(said, first, sizeof first - 1);
+    assert_memory_equal(said + sizeof first - 1, "0x", 2); /* the first of the frames */
+    assert_int_equal(said[used - 1], '\n');
+}
+
 static _Atomic uint32_t word;
 static _Atomic bool by_second_form;
 
@@ -224,12 +328,17 @@ static void a_wait_for_a_word_that_times_out_has_no_waker(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        /* first: its child begins a capture, which a child of a captured process cannot */
+        cmocka_unit_test_setup_teardown(
+            a_hook_that_is_called_in_the_suspended_window_names_its_call_and_ends_the_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pages_are_points_and_no_allocations_of_the_heap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_logger_of_pages_is_called_beside_ours_and_is_restored_afterwards,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_logger_of_the_heap_is_called_beside_ours_and_is_restored_afterwards,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(calls_that_ask_about_files_and_sockets_are_scopes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(calls_on_descriptors_have_the_same_results_in_a_capture_and_are_counted_once,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_a_word_is_a_scope_and_who_wakes_it_is_its_waker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_a_word_that_times_out_has_no_waker, set_up, tear_down),
     };
