@@ -136,6 +136,15 @@ static inline uint64_t strobe_ticks_of_ns(const struct strobe_host *host, uint64
     return ns / 1000000000u * host->ticks_per_second + ns % 1000000000u * host->ticks_per_second / 1000000000u;
 }
 
+/* The other way round. */
+static inline uint64_t strobe_ns_of_ticks(const struct strobe_host *host, uint64_t ticks)
+{
+    uint64_t per_second = host->ticks_per_second;
+    if (per_second == 1000000000u)
+        return ticks;
+    return ticks / per_second * 1000000000u + ticks % per_second * 1000000000u / per_second;
+}
+
 /* Shortest time off its processor that counts: a tick that comes later than this was delayed by more than its own
  * latency. */
 enum { STROBE_OFF_PROCESSOR_NS = 200000 };

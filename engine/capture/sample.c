@@ -25,18 +25,26 @@ static void read_metrics(struct strobe_thread *t, struct strobe_snapshot *s, boo
     s->alloc_bytes = strobe_load_relaxed(&t->entry->alloc_bytes);
 }
 
-/* Reads the counters at the begin of a scope. The CPU time is read only when the last reading is older than
- * STROBE_CPU_KNOWN_NS. A thread that has just left a call has run since: where it has not, the error is the time
- * between both calls, which is too short to be shown. Where CPU clocks tick, ticks are compared with exact readings. */
+/* Reads the counters at the begin of a scope. */
 static void read_metrics_at_begin(struct strobe_thread *t, struct strobe_snapshot *s, uint64_t now)
 {
-    const struct strobe_host *h = t->engine->host;
-    uint64_t since = now - t->left_ticks;
-    bool known =
-        !h->clock_keep && t->left_ticks && now >= t->left_ticks && since <= strobe_ticks_of_ns(h, STROBE_CPU_KNOWN_NS);
-    if (known)
-        s->cpu_ns = t->left_cpu_ns + since * 1000000000u / h->ticks_per_second;
+    bool known = strobe_call_cpu_begins(&t->call_cpu, t->engine->host, now, &s->cpu_ns);
     read_metrics(t, s, known);
+    if (!known && s->has & STROBE_METRIC_CPU)
+        strobe_call_cpu_read(&t->call_cpu, STROBE_KIND_NONE, now, s->cpu_ns);
+}
+
+/* Reads the counters at a sample, which is the end of the scope that has begun with *begin, or NULL. */
+static void read_metrics_at_sample(struct strobe_thread *t, const struct strobe_record *r, uint64_t now,
+                                   const struct strobe_snapshot *begin, struct strobe_snapshot *end)
+{
+    bool is_end = begin && begin->has & STROBE_METRIC_CPU, known = r->flags & STROBE_FLAG_CPU;
+    end->cpu_ns = r->cpu_ns;
+    if (is_end)
+        known = strobe_call_cpu_ends(&t->call_cpu, t->engine->host, r->kind, now, &end->cpu_ns);
+    read_metrics(t, end, known);
+    if (!known && end->has & STROBE_METRIC_CPU)
+        strobe_call_cpu_read(&t->call_cpu, is_end ? r->kind : STROBE_KIND_NONE, now, end->cpu_ns);
 }
 
 static void put_metrics_off(struct strobe_thread *t, uint64_t now)
@@ -249,8 +257,8 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, const 
     struct strobe_metrics metrics;
     bool with_metrics = false;
     if (fresh_metrics || metrics_due(t, now)) {
-        struct strobe_snapshot end = {.cpu_ns = r->cpu_ns};
-        read_metrics(t, &end, r->flags & STROBE_FLAG_CPU);
+        struct strobe_snapshot end = {0};
+        read_metrics_at_sample(t, r, now, begin, &end);
         if (!at->regs) /* ticks have their own rate: they must not use up the rate of counters at scopes */
             put_metrics_off(t, now);
         if (end.has & STROBE_METRIC_CPU) {
@@ -267,8 +275,7 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, const 
     }
     if (r->flags & STROBE_FLAG_SCOPE) {
         extend_scope(t, r);
-        t->left_ticks = r->flags & STROBE_FLAG_CPU ? r->ticks + r->duration : 0;
-        t->left_cpu_ns = r->cpu_ns;
+        t->call_cpu.ticks = r->flags & STROBE_FLAG_CPU ? r->ticks + r->duration : 0;
     }
     strobe_bump(&t->sync_samples, 1);
     strobe_store_relaxed(&entry->last_sample_ticks, now);

@@ -31,10 +31,6 @@ enum { STROBE_SHORT_WAIT_NS = 1000 }; /* shorter calls did not wait */
  * calls all the time cannot fill the ring. */
 enum { STROBE_BRIEF_NS = 10000, STROBE_BRIEF_PER_INTERVAL = 2, STROBE_BRIEF_BURST = 8 };
 
-/* The CPU time at the begin of a call is not read when it was read at the end of another call at most this long before.
- */
-enum { STROBE_CPU_KNOWN_NS = 100000 };
-
 /* The slow part of strobe_point: takes the sample that seems due at `now`, or counts the event's other outcome. */
 void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
                        uint64_t now);

@@ -148,6 +148,7 @@ static enum strobe_status read_cpu(struct strobe_sampler *s, const struct strobe
     enum strobe_status status = h->thread_cpu_ns(h->ctx, t->entry->tid, cpu_ns);
     s->cpu_read_of = status == STROBE_OK ? t : NULL;
     s->cpu_read_ns = *cpu_ns;
+    s->cpu_read_ticks = h->ticks(h->ctx);
     return status;
 }
 
@@ -314,16 +315,28 @@ static void keep_points_waiting(struct strobe_engine *e, struct strobe_thread *t
         strobe_store_relaxed(&t->points_yield_until, until);
 }
 
-/* Returns true when the thread is on a processor now, because its CPU clock advances between two readings, or when it
- * waits for a processor, which the host knows. Then *ready is true. */
-static bool runs_now(const struct strobe_engine *e, const struct strobe_thread *t, uint64_t cpu_ns, bool *ready)
+/* Returns true when the thread is on a processor now, because its CPU clock advances between two readings. A clock with
+ * coarse steps is read until more than a step has passed, except in a hooked call, where most threads wait. */
+static bool clock_advances(const struct strobe_sampler *s, const struct strobe_thread *t, uint64_t cpu_ns)
 {
-    const struct strobe_host *h = e->host;
-    uint64_t later;
+    const struct strobe_host *h = s->engine->host;
+    uint64_t enough = is_in_blocking_call(t) ? 0 : 2 * ticks_of_ns(s->engine, h->cpu_step_ns), later;
+    do
+        if (h->thread_cpu_ns(h->ctx, t->entry->tid, &later) == STROBE_OK && later != cpu_ns)
+            return true;
+    while (enough && h->ticks(h->ctx) - s->cpu_read_ticks < enough);
+    return false;
+}
+
+/* Returns true when the thread is on a processor now, or when it waits for one outside of hooked calls, which the host
+ * knows. Then *ready is true. */
+static bool runs_now(const struct strobe_sampler *s, const struct strobe_thread *t, uint64_t cpu_ns, bool *ready)
+{
+    const struct strobe_host *h = s->engine->host;
     *ready = false;
-    if (h->thread_cpu_ns(h->ctx, t->entry->tid, &later) == STROBE_OK && later != cpu_ns)
+    if (clock_advances(s, t, cpu_ns))
         return true;
-    *ready = h->thread_runs && h->thread_runs(h->ctx, t->entry->tid);
+    *ready = !is_in_blocking_call(t) && h->thread_runs && h->thread_runs(h->ctx, t->entry->tid);
     return *ready;
 }
 
@@ -349,7 +362,7 @@ static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint
 {
     struct strobe_engine *e = s->engine;
     struct strobe_sampled *m = &t->sampled;
-    s->ready = s->stands = false;
+    s->ready = s->runs = s->stands = false;
     if (!is_thread_alive(t) || now < m->retry_ticks)
         return false;
     uint64_t unseen = now > m->seen_ticks ? now - m->seen_ticks : 0;
@@ -392,7 +405,8 @@ static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint
     if (missing >= active) {
         if (!ticking && !is_in_blocking_call(t) && ring_waiting(s, t, cpu))
             return false;
-        bool runs = !m->seen_ticks || ticks_of_ns(e, used) >= elapsed - elapsed / 8 || runs_now(e, t, cpu, &s->ready);
+        bool runs = !m->seen_ticks || ticks_of_ns(e, used) >= elapsed - elapsed / 8 || runs_now(s, t, cpu, &s->ready);
+        s->runs = runs && !s->ready;
         if (runs)
             m->cpu_ticked_ns = cpu;
         else
@@ -574,9 +588,10 @@ static void sampler_write(struct strobe_sampler *s, struct strobe_thread *t, str
     strobe_store_relaxed(&t->entry->last_sample_ticks, r->ticks);
 }
 
-/* Records the stack at the end of s->frames for the thread. Returns true when the stack had frames. */
-static bool sampler_record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, enum strobe_walk_end how,
-                           uint32_t count)
+/* Records the stack at the end of s->frames for the thread, which has used `ran_ns` of CPU time since its clock was
+ * read. Returns true when the stack had frames. */
+static bool sampler_record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, uint64_t ran_ns,
+                           enum strobe_walk_end how, uint32_t count)
 {
     struct strobe_engine *e = s->engine;
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
@@ -590,7 +605,7 @@ static bool sampler_record(struct strobe_sampler *s, struct strobe_thread *t, ui
                               .count = 1,
                               .message = s->message,
                               .flags = STROBE_FLAG_CPU,
-                              .cpu_ns = t->sampled.cpu_seen_ns};
+                              .cpu_ns = t->sampled.cpu_seen_ns + ran_ns};
     r.flags |= s->ready ? STROBE_FLAG_READY : 0;
     r.flags |= how == STROBE_WALK_CUT ? STROBE_FLAG_CUT : how == STROBE_WALK_DOUBTFUL ? STROBE_FLAG_DOUBTFUL : 0;
     const uint64_t *frames = s->frames + STROBE_STACK_DEPTH_MAX - count;
@@ -632,6 +647,15 @@ static enum strobe_walk_end unwind_copy(struct strobe_sampler *s, const struct s
     return e->unwinder->copied(e->host, &s->regs, &w, s->frames + STROBE_STACK_DEPTH_MAX, e->config.depth_max, count);
 }
 
+/* Returns the CPU time that the thread has used from the reading of its CPU clock to its stop at `stood`. A thread that
+ * ran at the reading ran on. A stop that takes longer waits for something else. */
+static uint64_t ran_before_stop_ns(const struct strobe_sampler *s, uint64_t stood)
+{
+    enum { STOP_NS = 50000 };
+    uint64_t ran_ns = strobe_ns_of_ticks(s->engine->host, stood - s->cpu_read_ticks);
+    return s->runs && stood >= s->cpu_read_ticks && ran_ns <= STOP_NS ? ran_ns : 0;
+}
+
 /* Records the stack of a stopped thread, from `taken` bytes or frames. */
 static void take_stopped(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t taken)
 {
@@ -646,7 +670,7 @@ static void take_stopped(struct strobe_sampler *s, struct strobe_thread *t, uint
         how = u->resumed(e->host, &s->regs, &s->top, how, s->frames + STROBE_STACK_DEPTH_MAX, e->config.depth_max,
                          &count);
     }
-    if (sampler_record(s, t, now, how, count))
+    if (sampler_record(s, t, now, ran_before_stop_ns(s, now), how, count))
         expect_back(e, t, now);
 }
 
@@ -740,7 +764,7 @@ static void take_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
     strobe_bump(&strobe_account_of(t, STROBE_KIND_ASYNC)->requests, 1);
     s->pending.open = 0; /* the record stands for this call, so it is not merged */
     s->ready = false;
-    sampler_record(s, t, now, how, count);
+    sampler_record(s, t, now, 0, how, count);
     s->pending.open = 0;
 }
 

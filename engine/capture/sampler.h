@@ -67,10 +67,10 @@ struct strobe_sampler {
     uint32_t met, living;                    /* threads ever put into engine->living; threads in it now */
     uint32_t next_thread;                    /* index in engine->living where the next pass begins */
     const struct strobe_thread *cpu_read_of; /* the thread whose CPU time was read last in this pass */
-    uint64_t cpu_read_ns;
-    uint64_t resume_ticks;               /* end of the start delay */
-    uint64_t pass_ticks;                 /* begin of the current pass */
-    uint64_t interval_ticks, grid_ticks; /* the next deadline is grid_ticks + offset_ticks */
+    uint64_t cpu_read_ns, cpu_read_ticks;    /* that time, and when it was read */
+    uint64_t resume_ticks;                   /* end of the start delay */
+    uint64_t pass_ticks;                     /* begin of the current pass */
+    uint64_t interval_ticks, grid_ticks;     /* the next deadline is grid_ticks + offset_ticks */
     uint64_t offset_ticks, random;
     struct strobe_regs regs; /* of the thread suspended last, and its message, both read while it
                                 was suspended */
@@ -84,8 +84,9 @@ struct strobe_sampler {
                                              a tick was requested */
     uint32_t quiet_passes, passes_unrung; /* passes since the last one that was needed; since the last one that
                                              requested a tick */
-    bool ready, stands;                   /* the thread polled last waits for a processor: it is to be sampled, or is
-                                             where its last record shows it */
+    bool runs;                            /* the thread polled last is on a processor */
+    bool ready, stands;                   /* it waits for a processor: it is to be sampled, or is where its last record
+                                             shows it */
     bool rests;                           /* the sampler sleeps for several intervals; a new thread ends that
                                              sleep */
 };

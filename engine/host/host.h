@@ -43,6 +43,7 @@ struct strobe_host {
     /* Stores the CPU time of another thread in *out, in ns. STROBE_GONE: the thread is proven to have ended.
      * STROBE_UNSUPPORTED: the thread is alive, but its CPU time cannot be read. Sampler. */
     enum strobe_status (*thread_cpu_ns)(void *ctx, uint32_t tid, uint64_t *out);
+    uint64_t cpu_step_ns; /* step of that time; 0: at most 100 ns, so that two readings of a running thread differ */
 
     /* Returns true when the thread is on a processor now, or is off it only because other threads took the processor.
      * The engine asks when the CPU time of thread_cpu_ns did not advance between two readings. NULL: such a thread does

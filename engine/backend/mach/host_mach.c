@@ -291,6 +291,7 @@ void strobe_mach_host_init(struct strobe_mach_host *h, struct strobe_mach_thread
                 .self_cpu_ns = mach_self_cpu_ns,
                 .self_usage = mach_self_usage,
                 .thread_cpu_ns = mach_thread_cpu_ns,
+                .cpu_step_ns = 1000,
                 .thread_runs = mach_thread_runs,
                 .suspend = suspend,
                 .settle = mach_settle,

@@ -678,18 +678,18 @@ static void what_a_wait_used_is_separate_from_what_came_before_and_after_S54(voi
 
 /* A wait of 20 ms that begins `after_us` later; the thread uses `between_us` before it and `inside_us` in it. Returns
  * the CPU time that its record has. */
-static uint64_t cpu_of_wait_us(uint64_t after_us, uint64_t between_us, uint64_t inside_us)
+static uint64_t cpu_of_wait_us(enum strobe_kind kind, uint64_t after_us, uint64_t between_us, uint64_t inside_us)
 {
     rig.now += after_us * US;
     rig.cpu_ns += between_us * US;
-    uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_COND, 0, site_at(0));
+    uint32_t token = strobe_scope_begin(rig.thread, kind, 0, site_at(0));
     rig.now += 20 * MS;
     rig.cpu_ns += inside_us * US;
     strobe_scope_end(rig.thread, token, site_at(0));
     return items[rig_records(&rig, items, ITEMS) - 1].record.cpu_span_ns / US;
 }
 
-static void the_cpu_time_of_a_wait_right_after_another_one_counts_from_the_end_of_that_one(void **state)
+static void the_cpu_time_of_a_wait_right_after_another_one_follows_from_that_one(void **state)
 {
     struct strobe_config c = rig_config();
     (void)state;
@@ -697,11 +697,12 @@ static void the_cpu_time_of_a_wait_right_after_another_one_counts_from_the_end_o
     c.metrics = STROBE_METRIC_CPU;
     rig_start(&rig, &c);
     rig.cpu_ns = 5 * MS;
-    assert_int_equal(cpu_of_wait_us(MS / US, 100, 3), 3);
-    assert_int_equal(cpu_of_wait_us(100, 100, 3), 3);
-    assert_int_equal(cpu_of_wait_us(100, 60, 90), 50); /* not read: it counts as having run for 100 us */
-    assert_int_equal(cpu_of_wait_us(100, 60, 3), 0);
-    assert_int_equal(cpu_of_wait_us(101, 60, 3), 3); /* read */
+    assert_int_equal(cpu_of_wait_us(STROBE_KIND_COND, MS / US, 100, 3), 3);
+    assert_int_equal(cpu_of_wait_us(STROBE_KIND_COND, 100, 100, 9), 3); /* not read: as much as the one before */
+    assert_int_equal(cpu_of_wait_us(STROBE_KIND_SLEEP, MS / US, 0, 4), 4);
+    assert_int_equal(cpu_of_wait_us(STROBE_KIND_PARK, 100, 60, 90),
+                     50);                                              /* its begin is not read: 100 us after 100 us */
+    assert_int_equal(cpu_of_wait_us(STROBE_KIND_PARK, 190, 60, 3), 0); /* its end is read: less than that */
 }
 
 static void what_was_allocated_in_a_wait_is_separate_from_what_was_before_S54(void **state)
@@ -861,7 +862,7 @@ int main(void)
         TEST(a_shorter_name_takes_the_place_of_a_longer_one),
         TEST(main_and_other_threads_have_intervals_of_their_own_S1),
         TEST(what_a_wait_used_is_separate_from_what_came_before_and_after_S54),
-        TEST(the_cpu_time_of_a_wait_right_after_another_one_counts_from_the_end_of_that_one),
+        TEST(the_cpu_time_of_a_wait_right_after_another_one_follows_from_that_one),
         TEST(what_was_allocated_in_a_wait_is_separate_from_what_was_before_S54),
         TEST(a_call_lasts_from_its_hooks_entry_until_it_returns),
         TEST(costly_metrics_are_read_at_their_own_rate),

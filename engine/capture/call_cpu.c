@@ -1,0 +1,73 @@
+#include "engine/capture/call_cpu.h"
+
+/* Calls in which a thread only waits: it uses CPU time to begin the wait and to end it. */
+enum {
+    ONLY_WAITS = 1 << STROBE_KIND_MUTEX | 1 << STROBE_KIND_RWLOCK | 1 << STROBE_KIND_COND | 1 << STROBE_KIND_SEM |
+                 1 << STROBE_KIND_SLEEP | 1 << STROBE_KIND_MONITOR | 1 << STROBE_KIND_PARK,
+    RESTING_PART = 4, /* a thread has mostly slept when it has used less than this part of the time */
+};
+
+/* Returns the time since the CPU time was known last, or UINT64_MAX when nothing follows from that. */
+static uint64_t ns_since_known(const struct strobe_call_cpu *c, const struct strobe_host *host, uint64_t now)
+{
+    if (host->clock_keep || !c->ticks || now < c->ticks)
+        return UINT64_MAX;
+    return strobe_ns_of_ticks(host, now - c->ticks);
+}
+
+bool strobe_call_cpu_begins(struct strobe_call_cpu *c, const struct strobe_host *host, uint64_t now, uint64_t *cpu_ns)
+{
+    uint64_t since_ns = ns_since_known(c, host, now);
+    if (since_ns > STROBE_CALL_CPU_DOUBT_NS || c->doubt_ns + since_ns > STROBE_CALL_CPU_DOUBT_NS)
+        return false;
+    c->ticks = now;
+    c->cpu_ns += since_ns;
+    c->doubt_ns += since_ns;
+    *cpu_ns = c->cpu_ns;
+    return true;
+}
+
+static uint64_t error_in_call_ns(const struct strobe_call_cpu *c, uint32_t kind, uint64_t ns)
+{
+    if (ONLY_WAITS >> kind & 1)
+        return ns < STROBE_WAIT_USES_NS ? ns : STROBE_WAIT_USES_NS;
+    return c->resting_kinds >> kind & 1 ? ns / RESTING_PART : ns;
+}
+
+bool strobe_call_cpu_ends(struct strobe_call_cpu *c, const struct strobe_host *host, uint32_t kind, uint64_t now,
+                          uint64_t *cpu_ns)
+{
+    uint64_t since_ns = ns_since_known(c, host, now);
+    if (since_ns == UINT64_MAX)
+        return false;
+    uint64_t used_ns = c->use_ns[kind] < since_ns ? c->use_ns[kind] : since_ns;
+    c->ticks = now;
+    c->cpu_ns += used_ns;
+    c->doubt_ns += error_in_call_ns(c, kind, since_ns);
+    c->in_calls_ns += since_ns;
+    c->used_ns += used_ns;
+    c->calls++;
+    *cpu_ns = c->cpu_ns;
+    return c->use_ns[kind] && c->doubt_ns <= STROBE_CALL_CPU_DOUBT_NS;
+}
+
+/* Learns from the reading after one or more calls, the last of which was of `kind`. */
+static void learn_from_calls(struct strobe_call_cpu *c, uint32_t kind, uint64_t cpu_ns)
+{
+    uint64_t before_ns = c->cpu_ns - c->used_ns, used_ns = cpu_ns > before_ns ? cpu_ns - before_ns : 0;
+    uint64_t each_ns = used_ns / c->calls, lately_ns = c->use_ns[kind] ? (c->use_ns[kind] + each_ns) / 2 : each_ns;
+    c->use_ns[kind] = lately_ns < UINT32_MAX ? (uint32_t)lately_ns : UINT32_MAX;
+    c->resting_kinds &= ~(1u << kind);
+    if (used_ns < c->in_calls_ns / RESTING_PART)
+        c->resting_kinds |= 1u << kind;
+}
+
+void strobe_call_cpu_read(struct strobe_call_cpu *c, uint32_t kind, uint64_t now, uint64_t cpu_ns)
+{
+    if (kind != STROBE_KIND_NONE && c->calls)
+        learn_from_calls(c, kind, cpu_ns);
+    c->ticks = now;
+    c->cpu_ns = cpu_ns;
+    c->doubt_ns = c->in_calls_ns = c->used_ns = 0;
+    c->calls = 0;
+}
