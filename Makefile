@@ -80,7 +80,7 @@ endif
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c engine/method/*/*.c)
 capture_src := $(engine_src) $(wildcard engine/backend/linux/*.c)
 libc_src    := $(wildcard engine/backend/common/libc/*.c)
-api_src     := $(wildcard engine/backend/common/embed/*.c engine/control/*.c)
+api_src     := $(wildcard engine/backend/common/embed/*.c engine/control/*.c engine/flight/*.c)
 preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) $(libc_src) $(api_src) \
                engine/backend/linux/embed/capture.c
 # The library that a program links. strobe_start starts its capture; in the preloaded library, the constructor does.

@@ -1,9 +1,10 @@
-/* Names of the methods in a session's stacks. They are made once, at the end, in one run.
+/* Names of the methods in a session's stacks. They are made in one run at the end, and in one after each dump of the
+ * flight recorder.
  *
- * The run visits all distinct addresses of the stack table. Each address that is proven to be a live ArtMethod gets the
- * text of the runtime's PrettyMethod in the session's names (store/names.h). The runtime's threads run between batches
- * of STROBE_ART_NAMES_BATCH addresses. During a batch all of them are suspended (SuspendAll): the collector then moves
- * no class, and no class is unloaded.
+ * A run visits all distinct addresses of the stack table that have no name yet. Each address that is proven to be a
+ * live ArtMethod gets the text of the runtime's PrettyMethod in the session's names (store/names.h). The runtime's
+ * threads run between batches of STROBE_ART_NAMES_BATCH addresses. During a batch all of them are suspended
+ * (SuspendAll): the collector then moves no class, and no class is unloaded.
  *
  * A pointer is stale when its method was unloaded: its memory is unmapped or has other content. The test uses safe
  * copies, before the runtime reads the method. The method must be readable. Its class must be a class (the class of its
@@ -22,8 +23,8 @@ struct strobe_art_names {
     uint32_t named, stale, refused;
 }; /* refused: the session's names are full */
 
-/* Names the methods. STROBE_UNSUPPORTED: the runtime lacks the functions (libart's use NAMES), and nothing is written.
- * At the end, by an attached thread, with capture off. */
+/* Names the methods that have no name yet. STROBE_UNSUPPORTED: the runtime lacks the functions (libart's use NAMES),
+ * and nothing is written. By an attached thread, one at a time; the capture may be on. */
 enum strobe_status strobe_art_name_methods(const struct strobe_libart *a, const struct strobe_art_runtime *r,
                                            const struct strobe_host *host, struct strobe_session *session,
                                            struct strobe_art_names *out);
