@@ -40,11 +40,12 @@ struct strobe_control_actions {
     enum strobe_status (*stop)(void *ctx, struct strobe_error *error);
     enum strobe_status (*pause)(void *ctx, struct strobe_error *error);
     enum strobe_status (*resume)(void *ctx, struct strobe_error *error);
-    enum strobe_status (*dump)(void *ctx, struct strobe_error *error);
     /* Copies the session `id`, or the present one when `id` is 0. `last_ns` 0: whole. */
     enum strobe_status (*copy)(void *ctx, uint32_t id, uint64_t last_ns, struct strobe_control_bytes *out,
                                struct strobe_error *error);
     void (*release)(void *ctx, struct strobe_control_bytes *bytes);
+    /* Asks the flight recorder for a dump. STROBE_NO_ENTRY: there is none. */
+    enum strobe_status (*dump)(void *ctx, struct strobe_error *error);
 };
 
 /* Answers a WHOLE request. With `transfers` false, a request for a session is refused with 503. When the answer has

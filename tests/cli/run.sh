@@ -165,7 +165,7 @@ bad_session device '/dev/null: ' /dev/null
 for keep in 1 7 8 100 4095 4096 5000 $((bytes / 2)) $((bytes - 1)); do
     head -c "$keep" good.strobe >cut
     bad_session "session_cut_to_$keep" 'cut: ' cut
-    ((keep < 3824)) || is_refused "session_cut_to_${keep}_says_how_long" \
+    ((keep < 3864)) || is_refused "session_cut_to_${keep}_says_how_long" \
         "cut: end of file: the file has $keep bytes, its header states " "$strobe" report cut
 done
 cp good.strobe 'old version.strobe'
