@@ -95,6 +95,10 @@ done
 is_refused frames_of_no_name 'expected names of methods' "$strobe" report --findings --frames ';;' good.strobe
 is_refused findings_of_a_missing_file 'nowhere: No such file' "$strobe" report --findings nowhere
 is_refused doctor_of_two 'one program at most' "$strobe" doctor a b
+printf 'folder = /dumps\nstall = 2\n' >wrong.conf
+is_refused doctor_of_a_wrong_flight_recorder 'wrong.conf: line 2: stall = 2: expected a time' \
+    "$strobe" doctor --flight wrong.conf
+is_refused doctor_of_no_flight_recorder 'none.conf: cannot be read' "$strobe" doctor --flight none.conf
 is_refused import_of_nothing 'which kind' "$strobe" import
 is_refused import_of_another_kind 'no such kind: frobnicate' "$strobe" import frobnicate x
 is_refused import_without_file 'which file' "$strobe" import matrix-events
@@ -666,6 +670,10 @@ if wanted doctor; then
     run "$strobe" doctor
     ready=$status
     ((ready <= 1)) && verdict doctor_of_the_machine || verdict doctor_of_the_machine "$(<err)"
+    printf 'folder = /dumps\ntriggers = stall\nlast = 7s\n' >good.conf
+    run "$strobe" doctor --flight good.conf
+    [[ $(tr -s ' \n' ' ' <out) == *'ok flight recorder the last 7 s, at most 8192 KiB, to /dumps, on stall;'* ]] &&
+        verdict doctor_of_a_flight_recorder || verdict doctor_of_a_flight_recorder "$(<out)"
     run "$strobe" doctor /nothing/here
     [[ $status == 1 && $(<out) == *'not found'* ]] && verdict doctor_of_nothing || verdict doctor_of_nothing "$(<out)"
     printf '#!/bin/sh\n' >script && chmod +x script

@@ -23,16 +23,21 @@ struct recorder {
     char folder[TEMPORARY_BYTES], config[TEMPORARY_BYTES], dump[TEMPORARY_BYTES + 32];
 };
 
-static bool open_recorder(struct contract *c, const char *settings, struct recorder *r)
+static bool write_config(struct contract *c, const char *settings, struct recorder *r)
 {
-    struct strobe_error error = {""};
     *r = (struct recorder){.c = c};
     temporary_path(r->folder, "dumps.%d", (int)getpid());
     temporary_path(r->config, "flight.%d", (int)getpid());
     snprintf(r->dump, sizeof r->dump, "%s/dump-00.strobe", r->folder);
     FILE *f = fopen(r->config, "we");
-    if (!CHECK(c, f && fprintf(f, "folder = %s\nfree-bytes = 1K\n%s", r->folder, settings) > 0 && !fclose(f), "%s",
-               r->config))
+    return CHECK(c, f && fprintf(f, "folder = %s\nfree-bytes = 1K\n%s", r->folder, settings) > 0 && !fclose(f), "%s",
+                 r->config);
+}
+
+static bool open_recorder(struct contract *c, const char *settings, struct recorder *r)
+{
+    struct strobe_error error = {""};
+    if (!write_config(c, settings, r))
         return false;
     struct strobe_capture_options o = {.flight = r->config, .records_max = 8192};
     return CHECK(c, start_library.start(&o, &error) == STROBE_OK, "%s", error.text);
@@ -258,7 +263,29 @@ static void recorders_that_follow_each_other_each_write_their_dump(struct contra
     }
 }
 
+/* ---- the Java class */
+
+static void the_java_class_starts_a_recorder_and_asks_for_a_dump(struct contract *c)
+{
+    enum { NEW_STRING = 167 };
+    struct strobe_jni *env = c->art.env;
+    struct recorder r;
+    if (!start_library_load(c) || !write_config(c, "", &r))
+        return;
+    strobe_jobject (*make)(struct strobe_jni *, const char *) = (strobe_jobject(*)(struct strobe_jni *, const char *))(
+        uintptr_t)strobe_jni_at(env, (enum strobe_jni_place)NEW_STRING);
+    const union strobe_jvalue config = {.l = make(env, r.config)}, nowhere = {.l = make(env, "/nowhere")};
+    static const char signature[] = "(Ljava/lang/String;)Ljava/lang/String;";
+    CHECK(c, java_static(env, "strobe/Strobe", "startRecorder", signature, &nowhere).l, "a reason");
+    CHECK(c, !java_static(env, "strobe/Strobe", "dumpNow", "()Z", NULL).z, "there is no recorder");
+    CHECK(c, !java_static(env, "strobe/Strobe", "startRecorder", signature, &config).l, "no reason");
+    CHECK(c, java_static(env, "strobe/Strobe", "dumpNow", "()Z", NULL).z, "a dump");
+    check_cause(&r, STROBE_TRIGGER_CALL);
+    close_recorder(&r);
+}
+
 const struct contract_case contract_cases_flight[] = {
+    {"the_java_class_starts_a_recorder_and_asks_for_a_dump", the_java_class_starts_a_recorder_and_asks_for_a_dump, 0},
     {"a_hang_of_six_seconds_leaves_a_dump_that_names_the_holder_while_it_lasts",
      a_hang_of_six_seconds_leaves_a_dump_that_names_the_holder_while_it_lasts, 0},
     {"sigquit_is_dumped_and_passed_on_to_the_handler_from_before",
