@@ -227,7 +227,8 @@ static enum strobe_status refuse_line(struct strobe_error *error, const char *so
 
 static struct setting_word next_config_line(const char **text)
 {
-    size_t bytes = strcspn(*text, "\n");
+    const char *end = memchr(*text, '\n', strlen(*text));
+    size_t bytes = end ? (size_t)(end - *text) : strlen(*text);
     const char *comment = memchr(*text, '#', bytes);
     struct setting_word line = {*text, comment ? (size_t)(comment - *text) : bytes};
     *text += bytes + ((*text)[bytes] == '\n');

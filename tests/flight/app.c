@@ -9,6 +9,7 @@
  *   segv       writes to address 8
  *   caught     the same, with a handler from before the start, which prints "caught" and ends with status 3
  *   abort      calls abort
+ *   sent       sends SIGBUS to itself
  *   fpe        divides by 0, while SIGFPE had the default action
  *   control    idle, with a control server on the abstract socket strobe-flight-PID
  *   fork       forks after the start; the child crashes
@@ -116,6 +117,8 @@ static void run(const char *command)
         crash();
     else if (!strcmp(command, "abort"))
         abort();
+    else if (!strcmp(command, "sent"))
+        raise(SIGBUS);
     else if (!strcmp(command, "fpe"))
         divide();
     else if (!strcmp(command, "fork"))

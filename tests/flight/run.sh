@@ -132,6 +132,7 @@ child_of_a_fork_does_not_wait() {
 check 'a crash is dumped and ends the program' crashes segv 139 11
 check 'the handler from before gets the signal as it was' handler_from_before_gets_the_signal
 check 'an abort is dumped' crashes abort 134 6
+check 'a signal that was sent comes again' crashes sent 135 7
 check 'a division by zero is dumped' crashes fpe 136 8
 check 'the crash of a forked child is its own' child_of_a_fork_does_not_wait
 

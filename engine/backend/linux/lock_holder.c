@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
-#ifdef __BIONIC__
+#ifdef __ANDROID__
 /* pthread_mutex_internal_t ("libc/bionic/pthread_mutex.cpp"): a state of 16 bits, 16 unused bits, the owner. */
 enum { MUTEX_OWNER = sizeof(void *) == 8 ? 4 : 0, RWLOCK_OWNER = 0 };
 #else

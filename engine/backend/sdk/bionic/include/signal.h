@@ -32,6 +32,14 @@ struct sigaction {
 };
 #endif
 
+#define SIGQUIT 3
+#define SIGILL  4
+#define SIGTRAP 5
+#define SIGABRT 6
+#define SIGBUS  7
+#define SIGFPE  8
+#define SIGSEGV 11
+
 #define SIG_DFL     ((void (*)(int))0)
 #define SIG_IGN     ((void (*)(int))1)
 #define SIG_BLOCK   0
