@@ -85,7 +85,7 @@ endif
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c engine/method/*/*.c)
 capture_src := $(engine_src) $(wildcard engine/backend/linux/*.c)
 libc_src    := $(wildcard engine/backend/common/libc/*.c)
-api_src     := $(wildcard engine/backend/common/embed/*.c engine/control/*.c)
+api_src     := $(wildcard engine/backend/common/embed/*.c engine/control/*.c engine/flight/*.c)
 preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) $(libc_src) $(api_src) \
                engine/backend/linux/embed/capture.c
 # The library that a program links. strobe_start starts its capture; in the preloaded library, the constructor does.
@@ -96,7 +96,7 @@ player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \
                  sim/trial/*.c sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \
                $(filter-out $(player_src) sim/genuine/binder.c,$(wildcard sim/player/*.[cS] sim/genuine/*.[cS]))
-cmd_src     := $(wildcard engine/cmd/*.c engine/cmd/import/*.c engine/cmd/capture/*.c)
+cmd_src     := $(wildcard engine/cmd/*.c engine/cmd/import/*.c engine/cmd/capture/*.c) engine/flight/flight_config.c
 # Sources that strobe and strobe-lab share.
 cmd_common  := $(patsubst %,engine/cmd/%.c,arguments cmd guess outputs progress)
 lab_cmd_src := $(wildcard sim/cmd/*.c)

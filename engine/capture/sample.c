@@ -291,6 +291,7 @@ static void publish_scope(struct strobe_thread *t)
 {
     const struct strobe_scope *s = t->scope_count ? &t->scope[t->scope_count - 1] : NULL;
     strobe_store_relaxed(&t->scope_frame, s ? s->frame : 0);
+    strobe_store_relaxed(&t->scope_arg, s ? s->arg : 0);
     strobe_store_release(&t->entry->scope_begin_ticks, s ? s->begin_ticks : 0);
     strobe_store_relaxed(&t->entry->scope_kind, s ? s->kind : 0);
 }

@@ -94,6 +94,7 @@ struct strobe_thread {
     strobe_a32 asked;              /* 1: record the scope that the thread is in, because the sampler would have
                                       sampled the thread there; set by the sampler */
     strobe_a64 scope_frame;        /* frame of the hook of the blocking call that it is in; read by the sampler */
+    strobe_a64 scope_arg;          /* its argument: the lock that it waits for; read by the flight recorder */
     strobe_a64 points_yield_until; /* until then the sampler samples this thread, so its points are only counted;
                                       written by the sampler */
     strobe_a32 ticks_taken;        /* signals of its CPU clock that it has handled; read by the sampler */

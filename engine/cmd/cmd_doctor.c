@@ -9,19 +9,20 @@
 #include <string.h>
 
 const char strobe_usage_doctor[] =
-    "usage: strobe doctor [--json] [PROGRAM]\n"
+    "usage: strobe doctor [--json] [--flight FILE] [PROGRAM]\n"
     "\n"
     "Reports what this machine supports. With PROGRAM (a path, or a command in PATH), also\n"
     "reports whether the program can be recorded, which unwinder is used, and how many of\n"
     "its functions have names.\n"
     "\n"
-    "  --json   one JSON object: \"ready\", and \"findings\", each with \"health\" (ok, note or\n"
-    "           missing), \"about\" and \"text\"\n"
+    "  --flight FILE   also checks the configuration of a flight recorder, as an app has it\n"
+    "  --json          one JSON object: \"ready\", and \"findings\", each with \"health\" (ok, note\n"
+    "                  or missing), \"about\" and \"text\"\n"
     "\n"
     "Exit status: 0 when `strobe record` has what it needs, 1 when something is missing,\n"
     "2 bad use.\n";
 
-enum { JSON = 256 };
+enum { JSON = 256, FLIGHT };
 
 void strobe_find(struct strobe_findings *f, enum strobe_health health, const char *about, const char *format, ...)
 {
@@ -96,21 +97,29 @@ static void print_table(const struct strobe_findings *f)
 
 int strobe_cmd_doctor(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, JSON}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"json", no_argument, NULL, JSON},
+                                            {"flight", required_argument, NULL, FLIGHT},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     static struct strobe_findings findings;
+    const char *flight = NULL;
     int json = 0;
     for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
         if (c == '?')
             return STROBE_EXIT_BAD;
         if (c == 'h')
             return strobe_print_usage(strobe_usage_doctor);
-        json = 1;
+        if (c == FLIGHT)
+            flight = optarg;
+        else
+            json = 1;
     }
     if (argc - optind > 1)
         return strobe_complain("doctor: one program at most, not %s too", argv[optind + 1]);
-    strobe_output_begin();
     strobe_find_machine(&findings);
+    if (flight && strobe_find_flight(&findings, flight))
+        return STROBE_EXIT_BAD;
+    strobe_output_begin();
     if (optind < argc)
         strobe_find_program(&findings, argv[optind]);
     if (json)

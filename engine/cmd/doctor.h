@@ -30,6 +30,10 @@ void strobe_find(struct strobe_findings *f, enum strobe_health health, const cha
 /* Adds findings about this machine. Changes nothing on it. */
 void strobe_find_machine(struct strobe_findings *f);
 
+/* Adds findings about the configuration of a flight recorder. Returns 0, or STROBE_EXIT_BAD after a complaint that
+ * names the line that is wrong. */
+int strobe_find_flight(struct strobe_findings *f, const char *path);
+
 /* Adds findings about the program `name` (a path, or a command in PATH), and about how it would be recorded. */
 void strobe_find_program(struct strobe_findings *f, const char *name);
 

@@ -1,7 +1,11 @@
 #include "engine/cmd/doctor.h"
 
 #include "engine/backend/linux/cpu_clock.h"
+#include "engine/base/error.h"
+#include "engine/cmd/cmd.h"
 #include "engine/cmd/preload.h"
+#include "engine/flight/flight_config.h"
+#include "engine/store/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,4 +144,44 @@ void strobe_find_machine(struct strobe_findings *f)
     find_permissions(f);
     cpu_clock_ticks(f);
     find_libraries(f);
+}
+
+/* ---- a flight recorder */
+
+static void list_flight_triggers(const struct strobe_flight_config *c, char *out, size_t bytes)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t k = STROBE_TRIGGER_NONE + 1; k < STROBE_TRIGGER_COUNT; k++) {
+        if (!(c->triggers >> k & 1))
+            continue;
+        int n = snprintf(out + used, bytes - used, "%s%s", used ? ", " : "", strobe_trigger_name(k));
+        used += n > 0 && (size_t)n < bytes - used ? (size_t)n : 0;
+    }
+}
+
+/* No device is left out here: that depends on the app's device. */
+int strobe_find_flight(struct strobe_findings *f, const char *path)
+{
+    const struct strobe_flight_device none = {.model = ""};
+    struct strobe_flight_config c;
+    struct strobe_error error = {""};
+    char triggers[96];
+    enum strobe_status status = strobe_flight_load_config(path, (uint32_t)getpid(), &none, &c, &error);
+    if (status != STROBE_OK && status != STROBE_UNSUPPORTED)
+        return strobe_complain("doctor: %s", error.text);
+    if (status == STROBE_UNSUPPORTED) {
+        strobe_find(f, STROBE_HEALTH_NOTE, "flight recorder", "%s", error.text);
+        return 0;
+    }
+    list_flight_triggers(&c, triggers, sizeof triggers);
+    strobe_find(f, STROBE_HEALTH_OK, "flight recorder",
+                "the last %g s, at most %" PRIu64 " KiB, to %s, on %s; the main thread is blocked after %g s",
+                (double)c.last_ns / 1e9, c.folder.dump_bytes >> 10, c.folder.path, triggers, (double)c.stall_ns / 1e9);
+    strobe_find(f, STROBE_HEALTH_OK, "dumps",
+                "at most %" PRIu32 " a day and %" PRIu32 " in all, %" PRIu64 " KiB a day and %" PRIu64
+                " KiB in all, while the disk has %" PRIu64 " KiB free",
+                c.folder.dumps_a_day, c.folder.dumps, c.folder.bytes_a_day >> 10, c.folder.bytes >> 10,
+                c.folder.free_bytes >> 10);
+    return 0;
 }

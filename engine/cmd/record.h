@@ -52,11 +52,15 @@ int strobe_record_list(const struct strobe_record_options *options, const char *
 /* Stores how the process ended in its last session, unless the process has closed the session itself. */
 void strobe_record_store_end(const struct strobe_session_set *sessions, const char *first, int wait_status);
 
+/* Writes a copy of the running session (engine/store/session_copy.h) to a new file beside the recording, and prints its
+ * name. A failure is a line on standard error; the recording goes on. */
+void strobe_record_snapshot(const struct strobe_record_options *options, const char *session);
+
 /* Runs argv with the library preloaded, waits for it to end, and stores the wait status. With options->duration_ns, the
  * program gets SIGTERM after that time, and SIGKILL two seconds later. SIGINT, SIGQUIT, SIGTERM and SIGHUP from the
  * terminal reach the program directly; other such signals are passed on to it. A second signal half a second later
- * kills the program. After its end, these signals end this process, see interrupts.h. Returns 0, or STROBE_EXIT_BAD
- * after a complaint when the program could not be run. */
+ * kills the program. SIGUSR2 takes a snapshot and is not passed on. After its end, these signals end this process, see
+ * interrupts.h. Returns 0, or STROBE_EXIT_BAD after a complaint when the program could not be run. */
 int strobe_record_run(const struct strobe_record_options *options, const char *path, char **argv, const char *session,
                       int *wait_status);
 

@@ -16,15 +16,22 @@
 
 /* ---- signals ----
  *
- * The signals below are blocked while the program runs, and taken by sigtimedwait. A signal from the terminal also
- * reaches the program, which is in the same process group, so it is not passed on. A signal from another process may
- * have been sent to the group or to this process only; the two cases look the same. It is passed on when the program
- * still runs a moment later. */
+ * The signals below are blocked while the program runs, and taken by sigtimedwait. SIGUSR2 takes a snapshot. A signal
+ * from the terminal also reaches the program, which is in the same process group, so it is not passed on. A signal from
+ * another process may have been sent to the group or to this process only; the two cases look the same. It is passed on
+ * when the program still runs a moment later. */
 
 enum { GRACE_NS = 100000000, AGAIN_NS = 500000000, KILL_NS = 2000000000 };
 
-static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR2};
 enum { TAKEN = sizeof taken / sizeof *taken };
+
+/* What the child process needs to execute the program. */
+struct launch {
+    const struct strobe_record_options *options;
+    const char *path, *library, *session;
+    char **argv;
+};
 
 struct signals {
     sigset_t waited, mask_before; /* the signals taken, with SIGCHLD; the mask before */
@@ -91,7 +98,7 @@ static void send_due_signal(struct signals *s, pid_t pid)
     }
 }
 
-static void wait_for_end(struct signals *s, pid_t pid, int *wait_status)
+static void wait_for_end(struct signals *s, pid_t pid, const struct launch *l, int *wait_status)
 {
     for (pid_t ended; (ended = waitpid(pid, wait_status, WNOHANG)) != pid;) {
         if (ended < 0 && errno == ECHILD)
@@ -100,7 +107,9 @@ static void wait_for_end(struct signals *s, pid_t pid, int *wait_status)
         struct timespec most = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
         siginfo_t info;
         int number = due ? sigtimedwait(&s->waited, &info, &most) : sigwaitinfo(&s->waited, &info);
-        if (number > 0 && number != SIGCHLD)
+        if (number == SIGUSR2)
+            strobe_record_snapshot(l->options, l->session);
+        else if (number > 0 && number != SIGCHLD)
             forward_signal(s, &info, pid);
         else if (number < 0 && errno == EAGAIN)
             send_due_signal(s, pid);
@@ -108,13 +117,6 @@ static void wait_for_end(struct signals *s, pid_t pid, int *wait_status)
 }
 
 /* ---- the program ---- */
-
-/* What the child process needs to execute the program. */
-struct launch {
-    const struct strobe_record_options *options;
-    const char *path, *library, *session;
-    char **argv;
-};
 
 _Noreturn static void become(const struct launch *l, int report_fd, const struct signals *signals)
 {
@@ -168,7 +170,7 @@ static int run_launched(const struct launch *l, int *wait_status)
         signals.end_ns = strobe_interrupts_now_ns() + l->options->duration_ns;
     if (l->options->control[0] && !l->options->quiet && !why)
         print_control(l->options->control, pid);
-    wait_for_end(&signals, pid, wait_status);
+    wait_for_end(&signals, pid, l, wait_status);
     strobe_interrupts_clean(signals.first_ns ? signals.first_ns + AGAIN_NS : 0);
     give_signals_back(&signals);
     return why ? strobe_complain("%s: %s", l->path, strerror(why)) : 0;

@@ -39,6 +39,16 @@ static void list_features(const struct strobe_control_actions *actions, struct s
     strobe_answer_add(a, "]");
 }
 
+static void list_dumps(const struct strobe_control_status *s, struct strobe_answer *a)
+{
+    strobe_answer_add(a, s->armed ? ",\"flight\":{\"armed\":true" : ",\"flight\":{\"armed\":false");
+    add_number_member(a, "dumps", s->dumps);
+    add_number_member(a, "refused", s->refused);
+    strobe_answer_add(a, ",\"last\":");
+    strobe_answer_add_string(a, s->last_dump ? s->last_dump : "");
+    strobe_answer_add(a, "}");
+}
+
 static void answer_status(const struct strobe_control_actions *actions, struct strobe_answer *a)
 {
     struct strobe_control_status s = {0};
@@ -56,6 +66,7 @@ static void answer_status(const struct strobe_control_actions *actions, struct s
     add_number_member(a, "lost", s.lost);
     add_number_member(a, "annotations", s.annotations);
     add_number_member(a, "session_bytes", s.session_bytes);
+    list_dumps(&s, a);
     list_features(actions, a);
     strobe_answer_add(a, "}\n");
     if (a->is_cut)
@@ -140,7 +151,7 @@ static void answer_session(const struct strobe_control_actions *actions, const s
 
 /* ---- routes */
 
-enum route { STATUS, START, STOP, PAUSE, RESUME, SESSION, SNAPSHOT, ROUTES };
+enum route { STATUS, START, STOP, PAUSE, RESUME, SESSION, SNAPSHOT, DUMP, ROUTES };
 
 static const struct {
     const char *path;
@@ -149,7 +160,7 @@ static const struct {
     [STATUS] = {"/status", STROBE_METHOD_GET},      [START] = {"/start", STROBE_METHOD_POST},
     [STOP] = {"/stop", STROBE_METHOD_POST},         [PAUSE] = {"/pause", STROBE_METHOD_POST},
     [RESUME] = {"/resume", STROBE_METHOD_POST},     [SESSION] = {"/session", STROBE_METHOD_GET},
-    [SNAPSHOT] = {"/snapshot", STROBE_METHOD_POST},
+    [SNAPSHOT] = {"/snapshot", STROBE_METHOD_POST}, [DUMP] = {"/dump", STROBE_METHOD_POST},
 };
 
 static enum route find_route(struct strobe_request_part path)
@@ -169,7 +180,7 @@ void strobe_control_route(const struct strobe_control_actions *actions, const st
     if (route == ROUTES)
         strobe_answer_sentence(a, 404,
                                "expected one of /status, /start, /stop, /pause, /resume, /session, /session/ID, "
-                               "/snapshot",
+                               "/snapshot, /dump",
                                "");
     else if (r->method != routes[route].method)
         strobe_answer_sentence(a, 405, routes[route].path,
@@ -185,6 +196,7 @@ void strobe_control_route(const struct strobe_control_actions *actions, const st
                       route == STOP     ? actions->stop
                       : route == PAUSE  ? actions->pause
                       : route == RESUME ? actions->resume
+                      : route == DUMP   ? actions->dump
                                         : NULL,
                       a);
 }

@@ -6,6 +6,7 @@
  *   GET  /session              the present session, also while the capture goes on
  *   GET  /session/ID           the same, if its id is ID; /status has the id
  *   POST /snapshot             the same, to be called with last=
+ *   POST /dump                 asks the flight recorder for a dump; the answer is the new status
  *
  * `last=5s` behind a question mark limits a session to the records that end in the last 5 seconds.
  *
@@ -24,6 +25,9 @@ struct strobe_control_status {
     uint32_t session;  /* its id, from 1; 0 = there is none */
     uint32_t pid, threads;
     uint64_t samples, lost, annotations, session_bytes;
+    bool armed;              /* there is a flight recorder */
+    uint32_t dumps, refused; /* its dumps, and triggers without a dump */
+    const char *last_dump;   /* the path of its last dump, or why there is none */
 };
 
 /* What the server may do. Functions are called by the server's thread, one at a time. A failure sets `error`. */
@@ -40,6 +44,8 @@ struct strobe_control_actions {
     enum strobe_status (*copy)(void *ctx, uint32_t id, uint64_t last_ns, struct strobe_control_bytes *out,
                                struct strobe_error *error);
     void (*release)(void *ctx, struct strobe_control_bytes *bytes);
+    /* Asks the flight recorder for a dump. STROBE_NO_ENTRY: there is none. */
+    enum strobe_status (*dump)(void *ctx, struct strobe_error *error);
 };
 
 /* Answers a WHOLE request. With `transfers` false, a request for a session is refused with 503. When the answer has

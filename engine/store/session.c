@@ -298,7 +298,8 @@ static bool header_fits(const struct strobe_session_header *h)
 {
     return h->header_bytes == sizeof *h || h->header_bytes == offsetof(struct strobe_session_header, stops) ||
            h->header_bytes == offsetof(struct strobe_session_header, pid_namespace) ||
-           h->header_bytes == offsetof(struct strobe_session_header, native_gaps);
+           h->header_bytes == offsetof(struct strobe_session_header, native_gaps) ||
+           h->header_bytes == offsetof(struct strobe_session_header, cause);
 }
 
 /* Checks the header against its own config. The callers compare file_bytes with the size of the file. */
@@ -436,6 +437,8 @@ static void make_safe(struct strobe_session *s)
         strobe_store_relaxed(&s->header->children_left, 0);
     if (known <= offsetof(struct strobe_session_header, native_gaps))
         strobe_store_relaxed(&s->header->native_gaps, 0);
+    if (known <= offsetof(struct strobe_session_header, cause))
+        s->header->cause = (struct strobe_dump_cause){0};
     session_end_text(s->header->command, sizeof s->header->command);
     session_end_text(s->header->exe, sizeof s->header->exe);
     for (uint32_t i = 0; i < strobe_session_thread_count(s); i++)

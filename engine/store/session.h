@@ -123,6 +123,35 @@ enum strobe_session_state {
     STROBE_SESSION_KILLED = 4,  /* not closed; a signal ended its process */
 };
 
+/* What caused a dump of the flight recorder (engine/flight/flight.h). Stored: append only. */
+enum strobe_trigger {
+    STROBE_TRIGGER_NONE,    /* the session is no dump */
+    STROBE_TRIGGER_STALL,   /* the main thread was blocked for too long */
+    STROBE_TRIGGER_ANR,     /* SIGQUIT: Android asks for the stacks of an app that does not respond */
+    STROBE_TRIGGER_CRASH,   /* a signal that ends the process */
+    STROBE_TRIGGER_CALL,    /* the program asked for it: strobe_dump */
+    STROBE_TRIGGER_CONTROL, /* a client of the control server asked for it */
+    STROBE_TRIGGER_COUNT
+};
+
+/* Returns the lower-case name of a trigger, as configurations and reports have it; "unknown" when out of range. */
+static inline const char *strobe_trigger_name(uint32_t trigger)
+{
+    static const char *const name[STROBE_TRIGGER_COUNT] = {"none", "stall", "anr", "crash", "call", "control"};
+    return trigger < STROBE_TRIGGER_COUNT ? name[trigger] : "unknown";
+}
+
+/* Thread indices are + 1; 0 = no thread, or not known. */
+struct strobe_dump_cause {
+    uint32_t trigger;     /* enum strobe_trigger */
+    uint32_t thread;      /* the main thread; of a crash, the thread that got the signal */
+    uint64_t ticks;       /* when the trigger was seen */
+    uint64_t begin_ticks; /* since when `thread` is blocked; 0 = it is not, or not known */
+    uint64_t what;        /* the object that it waits for, as in the records of its call; 0 = none */
+    uint32_t holder;      /* the thread that holds this lock */
+    uint32_t number;      /* of the signal; 0 = none */
+};
+
 struct strobe_session_header {
     strobe_a64 magic; /* the text STROBE_SESSION_MAGIC; stored with release */
     uint32_t version;
@@ -146,13 +175,14 @@ struct strobe_session_header {
     strobe_a64 async_late_passes; /* wake-ups so late that whole intervals were missed */
     strobe_a64 async_lag_ticks;   /* sum of the delays of all wake-ups */
     strobe_a64 async_overwrote_samples; /* samples that the sampler's own writes overwrote */
-    char command[1024];          /* the command line, arguments joined by blanks, NUL-terminated, cut if too long */
-    char exe[STROBE_PATH_BYTES]; /* path of the program's file, NUL-terminated */
-    struct strobe_stops stops;   /* lengths of suspended windows; not recorded when header_bytes ends before it */
-    uint64_t pid_namespace;      /* inode of the namespace in which `pid` is valid; 0 = not known */
-    strobe_a32 signal_taken;     /* number of the stop signal, once the program has replaced its handler; else 0 */
-    strobe_a32 children_left;    /* child processes that were not followed; 0 in files of older versions */
-    strobe_a64 native_gaps;      /* walks on Android that lost the native frames outside of managed code; the same */
+    char command[1024];             /* the command line, arguments joined by blanks, NUL-terminated, cut if too long */
+    char exe[STROBE_PATH_BYTES];    /* path of the program's file, NUL-terminated */
+    struct strobe_stops stops;      /* lengths of suspended windows; not recorded when header_bytes ends before it */
+    uint64_t pid_namespace;         /* inode of the namespace in which `pid` is valid; 0 = not known */
+    strobe_a32 signal_taken;        /* number of the stop signal, once the program has replaced its handler; else 0 */
+    strobe_a32 children_left;       /* child processes that were not followed; 0 in files of older versions */
+    strobe_a64 native_gaps;         /* walks on Android that lost the native frames outside of managed code; the same */
+    struct strobe_dump_cause cause; /* all 0 when the session is no dump; the same */
 };
 _Static_assert(sizeof(struct strobe_session_header) <= 4096, "header stays within its page");
 

@@ -1,6 +1,7 @@
 #include "engine/store/session_copy.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 /* Reserves for what is written between the two calls. */
 enum { MORE_THREADS = 16, MORE_IMAGES = 16, MORE_NODES = 1024, MORE_SLOTS = 1024, NAMES_PAGE = 4096 };
@@ -311,4 +312,34 @@ enum strobe_status strobe_session_copy_make(const struct strobe_session *from, u
     copy_header(&c);
     settle_accounts(&c);
     return STROBE_OK;
+}
+
+enum strobe_status strobe_session_copy_map(const struct strobe_session *from, uint64_t since_ticks, uint64_t most,
+                                           void **memory, size_t *bytes)
+{
+    struct strobe_session_copy copy;
+    enum strobe_status status = strobe_session_copy_measure(from, since_ticks, &copy);
+    if (status != STROBE_OK)
+        return status;
+    if (copy.bytes > most)
+        return STROBE_FULL;
+    *bytes = (size_t)copy.bytes;
+    *memory = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (*memory == MAP_FAILED)
+        return STROBE_NO_MEMORY;
+    status = strobe_session_copy_make(from, since_ticks, &copy, *memory);
+    if (status != STROBE_OK)
+        munmap(*memory, *bytes);
+    return status;
+}
+
+uint64_t strobe_session_ticks_since(const struct strobe_session_header *h, uint64_t now, uint64_t last_ns)
+{
+    uint64_t rate = h->ticks_per_second, ticks;
+    uint64_t seconds = last_ns / 1000000000, rest = last_ns % 1000000000 * (rate / 1000000) / 1000;
+    if (strobe_load_acquire(&h->state) == STROBE_SESSION_CLOSED)
+        now = h->end.ticks;
+    if (!last_ns || __builtin_mul_overflow(seconds, rate, &ticks) || ticks + rest >= now)
+        return 0;
+    return now - ticks - rest;
 }

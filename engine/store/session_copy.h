@@ -36,4 +36,13 @@ enum strobe_status strobe_session_copy_measure(const struct strobe_session *from
 enum strobe_status strobe_session_copy_make(const struct strobe_session *from, uint64_t since_ticks,
                                             const struct strobe_session_copy *copy, void *memory);
 
+/* Does both, with memory that it maps: at the begin of *memory is the copy, *bytes long. The caller unmaps it. On
+ * failure nothing is mapped. STROBE_FULL: the copy would be longer than `most`. STROBE_NO_MEMORY. */
+enum strobe_status strobe_session_copy_map(const struct strobe_session *from, uint64_t since_ticks, uint64_t most,
+                                           void **memory, size_t *bytes);
+
+/* Returns the tick from which the records of the last `last_ns` are wanted; 0 = all of them. `now`: in ticks of the
+ * session. In a closed session, `last_ns` counts back from its end. */
+uint64_t strobe_session_ticks_since(const struct strobe_session_header *h, uint64_t now, uint64_t last_ns);
+
 #endif

@@ -34,6 +34,7 @@ const char *const strobe_finding_name[STROBE_FINDING_KINDS] = {
     [STROBE_FINDING_SIGQUIT_ANR] = "sigquit-anr",
     [STROBE_FINDING_DEADLOCK] = "deadlock",
     [STROBE_FINDING_BLOCK] = "main-block",
+    [STROBE_FINDING_DUMP] = "dump-cause",
 };
 
 void strobe_watch_defaults(struct strobe_watch_options *o)

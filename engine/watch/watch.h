@@ -126,6 +126,7 @@ enum strobe_finding_kind {
     STROBE_FINDING_SIGQUIT_ANR, /* "sigquit-anr" */
     STROBE_FINDING_DEADLOCK,    /* "deadlock" */
     STROBE_FINDING_BLOCK,       /* "main-block" */
+    STROBE_FINDING_DUMP,        /* "dump-cause": not of a watcher, see dump_cause.h */
     STROBE_FINDING_KINDS
 };
 extern const char *const strobe_finding_name[STROBE_FINDING_KINDS];

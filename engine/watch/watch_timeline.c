@@ -3,6 +3,7 @@
 
 #include "engine/trace/symbols/symbols.h"
 #include "engine/util/array.h"
+#include "engine/watch/dump_cause.h"
 #include "engine/watch/watch_text.h"
 
 #include <errno.h>
@@ -232,6 +233,8 @@ static enum strobe_status find_in_timeline(struct job *j, const struct strobe_fi
         enum strobe_status closed = w->close(w);
         status = status == STROBE_OK ? closed : status;
     }
+    if (status == STROBE_OK)
+        strobe_dump_cause_find(j->reader, j->tree, strobe_findings_sink(j->out));
     strobe_findings_sort(j->out);
     return status == STROBE_OK && j->out->failed ? STROBE_IO : status;
 }

@@ -95,6 +95,10 @@ done
 is_refused frames_of_no_name 'expected names of methods' "$strobe" report --findings --frames ';;' good.strobe
 is_refused findings_of_a_missing_file 'nowhere: No such file' "$strobe" report --findings nowhere
 is_refused doctor_of_two 'one program at most' "$strobe" doctor a b
+printf 'folder = /dumps\nstall = 2\n' >wrong.conf
+is_refused doctor_of_a_wrong_flight_recorder 'wrong.conf: line 2: stall = 2: expected a time' \
+    "$strobe" doctor --flight wrong.conf
+is_refused doctor_of_no_flight_recorder 'none.conf: cannot be read' "$strobe" doctor --flight none.conf
 is_refused import_of_nothing 'which kind' "$strobe" import
 is_refused import_of_another_kind 'no such kind: frobnicate' "$strobe" import frobnicate x
 is_refused import_without_file 'which file' "$strobe" import matrix-events
@@ -165,7 +169,7 @@ bad_session device '/dev/null: ' /dev/null
 for keep in 1 7 8 100 4095 4096 5000 $((bytes / 2)) $((bytes - 1)); do
     head -c "$keep" good.strobe >cut
     bad_session "session_cut_to_$keep" 'cut: ' cut
-    ((keep < 3824)) || is_refused "session_cut_to_${keep}_says_how_long" \
+    ((keep < 3864)) || is_refused "session_cut_to_${keep}_says_how_long" \
         "cut: end of file: the file has $keep bytes, its header states " "$strobe" report cut
 done
 cp good.strobe 'old version.strobe'
@@ -666,6 +670,10 @@ if wanted doctor; then
     run "$strobe" doctor
     ready=$status
     ((ready <= 1)) && verdict doctor_of_the_machine || verdict doctor_of_the_machine "$(<err)"
+    printf 'folder = /dumps\ntriggers = stall\nlast = 7s\n' >good.conf
+    run "$strobe" doctor --flight good.conf
+    [[ $(tr -s ' \n' ' ' <out) == *'ok flight recorder the last 7 s, at most 8192 KiB, to /dumps, on stall;'* ]] &&
+        verdict doctor_of_a_flight_recorder || verdict doctor_of_a_flight_recorder "$(<out)"
     run "$strobe" doctor /nothing/here
     [[ $status == 1 && $(<out) == *'not found'* ]] && verdict doctor_of_nothing || verdict doctor_of_nothing "$(<out)"
     printf '#!/bin/sh\n' >script && chmod +x script

@@ -57,7 +57,7 @@ static enum strobe_status do_copy(void *ctx, uint32_t id, uint64_t last_ns, stru
 }
 
 static const struct strobe_control_actions actions = {NULL,       get_status, get_feature, do_start, do_nothing,
-                                                      do_nothing, do_nothing, do_copy,     NULL};
+                                                      do_nothing, do_nothing, do_copy,     NULL,     do_nothing};
 
 static struct strobe_request whole, pieces;
 

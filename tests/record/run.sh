@@ -309,7 +309,7 @@ source "$here/signals.sh"
 # Prints the objects of the preloaded library without the sampler's. A build directory may hold objects of sources that
 # are gone.
 built_objects() {
-    find "$B/pic/engine/"{base,store,capture,method,control,backend/linux,backend/common} \
+    find "$B/pic/engine/"{base,store,capture,method,control,flight,backend/linux,backend/common} \
         -name '*.o' ! -name sampler.o |
         while read -r object; do
             source=${object#"$B"/pic/} source=${source%.o}

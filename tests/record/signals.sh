@@ -133,3 +133,27 @@ for signal in INT TERM; do
     fi
     rm -f "$work"/cut.json*
 done
+
+# SIGUSR2 to strobe takes a snapshot of the running recording. The program gets no signal, and runs on until the end.
+snapshots_are_taken() {
+    local recorder n
+    rm -f "$work"/snap*
+    "$strobe" record -f -o "$work/snap.perfetto-trace" -- bash -c 'trap "echo signalled" USR2; echo on
+        while [[ ! -e $0 ]]; do sleep 0.05; done; exit 5' "$work/snap.end" >"$work/snap.out" 2>"$work/snap.err" &
+    recorder=$!
+    when_it_says on "$work/snap.out"
+    for n in 1 2; do
+        kill -USR2 $recorder
+        when_it_says "snap-snapshot-$n.strobe" "$work/snap.err" || return 1
+        "$strobe" report "$work/snap-snapshot-$n.strobe" >"$work/snap.report" &&
+            grep -q 'the accounting is consistent' "$work/snap.report" || return 1
+    done
+    touch "$work/snap.end"
+    wait $recorder
+    [[ $? == 5 && $(<"$work/snap.out") == on && -s $work/snap.perfetto-trace && ! -e $work/snap-snapshot-3.strobe ]]
+}
+if snapshots_are_taken; then
+    pass
+else
+    fail "SIGUSR2 takes a snapshot each time: $(cat "$work"/snap.out "$work"/snap.err)"
+fi

@@ -143,7 +143,8 @@ include_arrows_point_one_way() {
             may["capture"] = "base store host capture"
             may["method"] = "base store host capture method"
             may["control"] = "base control"
-            may["backend"] = "include base store host capture method control backend"
+            may["flight"] = "base store flight"
+            may["backend"] = "include base store host capture method control flight backend"
             may["method/art"] = may["backend"] " method/art"
             may["util"] = "base util"
             may["trace"] = "include base store util trace"
@@ -336,17 +337,18 @@ paths_in_readmes_are_there() {
 }
 
 # The capture half links only the system functions listed in tests/tidy/capture-symbols.txt, one name per line. Its
-# directory control also links the functions of sockets in control-symbols.txt. It must not link others (heap, stdio,
-# locks), even unused. The rule checks the built objects: $1 is B.
+# directories control and flight also link the functions in control-symbols.txt and flight-symbols.txt. They must not
+# link others (heap, stdio, locks), even unused. The rule checks the built objects: $1 is B.
 capture_half_links_only_what_it_may() {
     local objects
-    mapfile -t objects < <(find "$1"/obj/engine/{base,store,capture,method,host,control} -name '*.o' \
+    mapfile -t objects < <(find "$1"/obj/engine/{base,store,capture,method,host,control,flight} -name '*.o' \
         -not -path '*/method/*/art/*' 2>/dev/null)
     ((${#objects[@]})) || return 0
     nm -u -A "${objects[@]}" | sed -E 's/^([^:]*):.* [Uw] ([^@ ]*).*/\2 \1/' | sort -u |
         grep -vE '^(__(asan|ubsan|tsan|gcov|sanitizer|llvm)|_GLOBAL_OFFSET_TABLE_|strobe_)' |
         while read -r symbol object; do
             [[ $object == "$1"/obj/engine/control/* ]] && grep -qxF "$symbol" tests/tidy/control-symbols.txt && continue
+            [[ $object == "$1"/obj/engine/flight/* ]] && grep -qxF "$symbol" tests/tidy/flight-symbols.txt && continue
             grep -qxF "$symbol" tests/tidy/capture-symbols.txt ||
                 echo "$object:1: links $symbol, which tests/tidy/capture-symbols.txt does not list"
         done

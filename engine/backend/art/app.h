@@ -14,9 +14,14 @@ void strobe_app_remember_vm(struct strobe_jvm *vm);
  * when it does not, or when a method of the class is missing. Attached thread, with no exception pending. */
 bool strobe_app_bind_class(struct strobe_jni *env);
 
-/* Names the methods that the running capture has recorded until now (names.h), for a client that fetches its session.
- * Has no effect when no capture runs. Attached thread. */
-void strobe_art_name_running(void);
+/* Names the methods that the running capture has recorded until now (names.h), for a client that fetches its session,
+ * and for a dump of the flight recorder. Returns true when the session has got a name. Has no effect when no capture
+ * runs. Stops the threads of the runtime for a short time. Attached thread. */
+bool strobe_art_name_running(void);
+
+/* Reads the threads' names again. A thread may have got its name after it was registered. While a capture runs, or at
+ * its end. */
+void strobe_art_renew_thread_names(void);
 
 /* The control server in an app. Its thread is attached to the runtime as a daemon, so that it can start and stop
  * captures. Its descriptors are in the app's table, with high numbers: functions of the runtime that the thread calls

@@ -75,6 +75,22 @@ static strobe_jobject class_start(struct strobe_jni *env, strobe_jclass class, s
     return strobe_start(&options, &error) == STROBE_OK ? NULL : make_java_string(env, error.text);
 }
 
+static strobe_jobject class_start_recorder(struct strobe_jni *env, strobe_jclass class, strobe_jobject configuration)
+{
+    char text[PATH_CHARS * CHAR_BYTES + 1];
+    struct strobe_error error = {""};
+    (void)class;
+    read_java_string(env, configuration, PATH_CHARS, text);
+    struct strobe_capture_options options = {.flight = text};
+    return strobe_start(&options, &error) == STROBE_OK ? NULL : make_java_string(env, error.text);
+}
+
+static uint8_t class_dump(struct strobe_jni *env, strobe_jclass class)
+{
+    (void)env, (void)class;
+    return strobe_dump() == STROBE_OK;
+}
+
 static uint8_t class_stop(struct strobe_jni *env, strobe_jclass class)
 {
     (void)env, (void)class;
@@ -140,6 +156,17 @@ static void add_json_string(char *text, size_t *at, const char *value)
     add_status(text, at, "\"");
 }
 
+static void add_flight(char *text, size_t *at)
+{
+    struct strobe_flight_status flight;
+    strobe_get_flight_status(&flight);
+    add_status(text, at,
+               ",\"flight\":{\"armed\":%s,\"dumps\":%u,\"refused\":%u,\"last\":", flight.armed ? "true" : "false",
+               flight.dumps, flight.refused);
+    add_json_string(text, at, flight.last);
+    add_status(text, at, "}");
+}
+
 static void add_features(char *text, size_t *at, const struct strobe_art_status *s)
 {
     add_status(text, at, ",\"hooker\":");
@@ -169,6 +196,7 @@ static strobe_jobject class_describe(struct strobe_jni *env, strobe_jclass class
                states[status.state], status.threads, (unsigned long long)status.samples,
                (unsigned long long)status.lost, (unsigned long long)status.annotations);
     add_status(text, &at, ",\"session_bytes\":%llu", (unsigned long long)status.session_bytes);
+    add_flight(text, &at);
     if (strobe_art_status(&features) == STROBE_OK)
         add_features(text, &at, &features);
     add_status(text, &at, "}");
@@ -182,6 +210,8 @@ bool strobe_app_bind_class(struct strobe_jni *env)
     static const struct strobe_jni_native natives[] = {
         {"isBound", "()Z", (void *)(uintptr_t)class_is_bound},
         {"startCapture", "(Ljava/lang/String;IJI)Ljava/lang/String;", (void *)(uintptr_t)class_start},
+        {"startRecorder", "(Ljava/lang/String;)Ljava/lang/String;", (void *)(uintptr_t)class_start_recorder},
+        {"dumpNow", "()Z", (void *)(uintptr_t)class_dump},
         {"stopCapture", "()Z", (void *)(uintptr_t)class_stop},
         {"pauseCapture", "(Z)Z", (void *)(uintptr_t)class_pause},
         {"beginSection", "(Ljava/lang/String;)V", (void *)(uintptr_t)class_begin},

@@ -2,9 +2,9 @@
 #include "engine/base/error_format.h"
 
 #include "engine/backend/art/app.h"
+#include "engine/backend/art/flight/app_flight.h"
 #include "engine/backend/art/hooks/events.h"
 #include "engine/backend/art/hooks/libc.h"
-#include "engine/backend/art/names.h"
 #include "engine/backend/art/own_threads.h"
 #include "engine/backend/common/capture_life.h"
 #include "engine/backend/common/capture_memory.h"
@@ -177,6 +177,7 @@ static void art_between_passes(void *ctx)
     static uint64_t renewed_ticks;
     uint64_t now = strobe_art_now(), second = strobe_art.host.linux.host.ticks_per_second;
     (void)ctx;
+    strobe_flight_pass(&strobe_art.engine.session, now);
     if (now - renewed_ticks >= second / LIBRARIES_PER_SECOND) {
         renewed_ticks = now;
         strobe_art_libc_renew();
@@ -293,6 +294,7 @@ static enum strobe_status art_begin_session(const struct strobe_art_options *o, 
     enum { NAMES_BYTES = 4 << 20 }; /* names of 30,000 to 60,000 methods; only the pages in use are touched */
     uint32_t pid = strobe_art.host.linux.pid;
     struct strobe_config config;
+    struct strobe_session in_memory;
     char command[1024];
     if (!o->create)
         return strobe_capture_memories_begin(&memories, o->session_path, pid, error);
@@ -300,13 +302,20 @@ static enum strobe_status art_begin_session(const struct strobe_art_options *o, 
     config.names_bytes = NAMES_BYTES;
     strobe_linux_command(command, sizeof command);
     if (status == STROBE_OK)
-        status = strobe_capture_create(o->create, &config, command, error);
+        status = strobe_capture_create(o->create, &config, command, &in_memory, error);
     if (status != STROBE_OK)
         return status;
-    status = strobe_capture_memories_begin(&memories, o->create->session_path, pid, error);
+    status = in_memory.header ? strobe_capture_memories_take(&memories, &in_memory, error)
+                              : strobe_capture_memories_begin(&memories, o->create->session_path, pid, error);
     if (status != STROBE_OK)
-        unlink(o->create->session_path);
+        strobe_capture_discard(o->create);
     return status;
+}
+
+static const char *art_session_path(const struct strobe_art_options *o)
+{
+    const char *path = o->create ? o->create->session_path : o->session_path;
+    return path ? path : "";
 }
 
 static enum strobe_status art_start_capture(void *vm, const struct strobe_art_options *o, struct strobe_error *error)
@@ -319,15 +328,18 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
     if (status == STROBE_OK && !art_place_switch())
         status = art_refuse(STROBE_IO, error, "there is no memory for the engine");
     if (status == STROBE_OK && o->create)
+        status = strobe_flight_prepare(o->create, &strobe_art_flight, error);
+    if (status == STROBE_OK && o->create)
         status = strobe_control_prepare(o->create, &strobe_art_control, error);
     if (status == STROBE_OK) /* the last step that can fail */
         status = art_begin_session(o, error);
     if (status != STROBE_OK) {
         strobe_control_abandon();
+        strobe_flight_abandon();
         return status;
     }
     art_lay_out();
-    strobe_capture_publish(&a->engine.session, o->create ? o->create->session_path : o->session_path);
+    strobe_capture_publish(&a->engine.session, art_session_path(o));
     strobe_linux_begin_header(&a->host.linux, a->engine.session.header);
     strobe_add_relaxed(&strobe_capture_number, 1);
     a->native_offset = strobe_art_native_offset(env);
@@ -361,8 +373,10 @@ enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *o
     strobe_art.status.native_slots = strobe_art_libc_slots();
     if (started == STROBE_OK) /* the calling thread may compute from now on, and meet no hook */
         strobe_art_thread_begins(strobe_art_current(&strobe_art.libart));
-    if (started == STROBE_OK && options->create)
-        strobe_control_launch(options->create->session_path);
+    if (started == STROBE_OK) {
+        strobe_flight_begin();
+        strobe_control_launch(art_session_path(options));
+    }
     if (started == STROBE_OK && status)
         *status = strobe_art.status;
     strobe_life_conclude_start(&life, started, true);
@@ -390,8 +404,7 @@ static bool art_wait_until_quiet(void)
     return false;
 }
 
-/* Reads the threads' names again. A thread may have got its name after it was registered. */
-static void art_renew_thread_names(void)
+void strobe_art_renew_thread_names(void)
 {
     for (uint32_t i = 0; i < strobe_session_thread_count(&strobe_art.engine.session); i++) {
         struct strobe_thread *t = &strobe_art.engine.threads[i];
@@ -426,20 +439,23 @@ static void art_end_exclusive(void)
     strobe_store_release(&ending_or_naming, 0);
 }
 
-static void art_name_methods(bool at_end)
+/* Returns true when the session has got a name. */
+static bool art_name_methods(bool at_end)
 {
     struct strobe_art *a = &strobe_art;
     struct strobe_art_names names;
-    strobe_art_name_methods(&a->libart, &a->runtime, &a->host.linux.host, &a->engine.session, at_end, &names);
+    return strobe_art_name_methods(&a->libart, &a->runtime, &a->host.linux.host, &a->engine.session, at_end, &names) ==
+               STROBE_OK &&
+           names.named;
 }
 
 /* Meanwhile the capture does not end, because a stop waits, and so no other capture starts. */
-void strobe_art_name_running(void)
+bool strobe_art_name_running(void)
 {
     art_begin_exclusive();
-    if (strobe_load_acquire(&life) == STROBE_LIFE_RUNNING)
-        art_name_methods(false);
+    bool named = strobe_load_acquire(&life) == STROBE_LIFE_RUNNING && art_name_methods(false);
     art_end_exclusive();
+    return named;
 }
 
 static void art_close_session(void)
@@ -447,7 +463,7 @@ static void art_close_session(void)
     struct strobe_art *a = &strobe_art;
     struct strobe_clock_pair end;
     strobe_art_own_threads_finish();
-    art_renew_thread_names();
+    strobe_art_renew_thread_names();
     strobe_linux_note_images(&a->engine.session, strobe_art_now(), true);
     strobe_linux_clock_pair(&a->host.linux, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
     art_name_methods(true);
@@ -458,6 +474,7 @@ void strobe_art_stop(void)
 {
     if (!strobe_life_claim_stop(&life))
         return;
+    strobe_flight_end();
     art_begin_exclusive();
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;

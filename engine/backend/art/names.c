@@ -158,7 +158,7 @@ struct work {
 
 static bool reserve_name_work(uint32_t nodes, struct work *w)
 {
-    for (w->slots = 64; w->slots < 2ull * nodes; w->slots *= 2)
+    for (w->slots = 64; w->slots < 4ull * nodes; w->slots *= 2)
         continue;
     w->bytes = sizeof *w->batch + (size_t)w->slots * sizeof *w->seen;
     void *p = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -179,12 +179,13 @@ static bool is_new_address(struct work *w, uint64_t address)
     return true;
 }
 
-/* Marks the addresses that earlier runs have named: they are among the nodes. */
-static void skip_named_addresses(struct work *w, const struct strobe_names *names)
+/* The number of names is limited, because names of code and of earlier captures may be there, too. */
+static void add_named_addresses(struct work *w, const struct strobe_names *names)
 {
     struct strobe_named_address named;
-    for (uint64_t at = 0; strobe_names_next(names, &at, &named);)
-        is_new_address(w, named.address);
+    uint64_t added = 0;
+    for (uint64_t at = 0; added < w->slots / 2 && strobe_names_next(names, &at, &named);)
+        added += is_new_address(w, named.address);
     strobe_store_relaxed(&names->head->refused, 0); /* this run tries them again */
 }
 
@@ -227,7 +228,7 @@ enum strobe_status strobe_art_name_methods(const struct strobe_libart *a, const 
     if (!strobe_libart_has(a, STROBE_ART_NAMES) || !session->names.head || !reserve_name_work(nodes, &w))
         return STROBE_UNSUPPORTED;
     struct batch *b = w.batch;
-    skip_named_addresses(&w, &session->names);
+    add_named_addresses(&w, &session->names);
     for (uint32_t id = 1; id <= nodes; id++) {
         const struct strobe_stack_node *n = strobe_stack_node_of(table, id);
         if (n && n->address && is_new_address(&w, n->address))

@@ -1,5 +1,5 @@
-/* Names of the methods in a session's stacks. They are made in one run at the end, and in one before a client fetches a
- * copy of the session of a running capture.
+/* Names of the methods in a session's stacks. They are made in one run at the end, and in one while the capture runs:
+ * before a client fetches a copy of the session, and after each dump of the flight recorder.
  *
  * A run visits all distinct addresses of the stack table that have no name yet. Each address that is proven to be a
  * live ArtMethod gets the text of the runtime's PrettyMethod in the session's names (store/names.h). The runtime's
@@ -24,8 +24,9 @@ struct strobe_art_names {
     uint32_t named, stale, refused;
 }; /* refused: the session's names are full */
 
-/* Names the methods. STROBE_UNSUPPORTED: the runtime lacks the functions (libart's use NAMES), and nothing is written.
- * `at_end`: capture is off, and no thread writes the session. An attached thread; one call at a time on a session. */
+/* Names the methods that have no name yet. STROBE_UNSUPPORTED: the runtime lacks the functions (libart's use NAMES),
+ * and nothing is written. `at_end`: capture is off, and no thread writes the session. By an attached thread, one at a
+ * time. */
 enum strobe_status strobe_art_name_methods(const struct strobe_libart *a, const struct strobe_art_runtime *r,
                                            const struct strobe_host *host, struct strobe_session *session, bool at_end,
                                            struct strobe_art_names *out);

@@ -91,6 +91,18 @@ enum strobe_status strobe_art_threads_get(const struct strobe_art_threads *t, ui
     return STROBE_OK;
 }
 
+uint32_t strobe_art_threads_find(const struct strobe_art_threads *t, const void *thread)
+{
+    for (uint32_t i = 0; i < STROBE_ART_TABLE_THREADS; i++) {
+        uint32_t tid = strobe_load_relaxed(&t->at[i].tid), unused;
+        void *there;
+        if (tid && strobe_load_relaxed(&t->at[i].thread) == (uint64_t)(uintptr_t)thread &&
+            strobe_art_threads_get(t, tid, &there, &unused) == STROBE_OK && there == thread)
+            return tid;
+    }
+    return 0;
+}
+
 void strobe_art_threads_end(struct strobe_art_threads *t, uint32_t tid)
 {
     uint32_t at = find_table_slot(t, tid);

@@ -51,6 +51,9 @@ enum strobe_status strobe_art_threads_put(struct strobe_art_threads *t, uint32_t
 enum strobe_status strobe_art_threads_get(const struct strobe_art_threads *t, uint32_t tid, void **thread,
                                           uint32_t *thin_lock_id);
 
+/* Returns the id of the live thread whose Thread this is; 0: the table does not have it. Any. */
+uint32_t strobe_art_threads_find(const struct strobe_art_threads *t, const void *thread);
+
 /* Marks a thread as ended. By the thread. */
 void strobe_art_threads_end(struct strobe_art_threads *t, uint32_t tid);
 

@@ -30,6 +30,33 @@ struct strobe_capture_memories {
     struct strobe_capture_memory present, previous;
 };
 
+static inline void strobe_capture_memories_succeed(struct strobe_capture_memories *m,
+                                                   const struct strobe_capture_memory *next)
+{
+    if (m->previous.bytes) {
+        m->release(&m->previous);
+        strobe_session_unmap(&m->previous.session);
+    }
+    m->previous = m->present;
+    m->present = *next;
+}
+
+/* Reserves memory for a session that is in memory and that this process has begun. On success `present` is the memory
+ * of the new capture. STROBE_IO: there is no memory; the session is unmapped, and `error` has one line. */
+static inline enum strobe_status strobe_capture_memories_take(struct strobe_capture_memories *m,
+                                                              const struct strobe_session *in_memory,
+                                                              struct strobe_error *error)
+{
+    struct strobe_capture_memory next = {.session = *in_memory};
+    if (!m->reserve(&in_memory->header->config, &next)) {
+        strobe_session_unmap(&next.session);
+        strobe_error_join(error, "", "there is no memory for the engine");
+        return STROBE_IO;
+    }
+    strobe_capture_memories_succeed(m, &next);
+    return STROBE_OK;
+}
+
 /* Reads the config of the session at `path`, reserves memory for it, and attaches to the session as process `pid`. On
  * success `present` is the memory of the new capture. The attachment is the last step, because it cannot be undone.
  * After a failure nothing is changed, and `error` has one line: STROBE_IO when there is no memory, and the codes of
@@ -54,12 +81,7 @@ static inline enum strobe_status strobe_capture_memories_begin(struct strobe_cap
         strobe_error_join(error, path, strobe_status_text(status));
         return status;
     }
-    if (m->previous.bytes) {
-        m->release(&m->previous);
-        strobe_session_unmap(&m->previous.session);
-    }
-    m->previous = m->present;
-    m->present = next;
+    strobe_capture_memories_succeed(m, &next);
     return STROBE_OK;
 }
 

@@ -5,29 +5,33 @@
 #include <pthread.h>
 #include <signal.h>
 
-static void (*mach_control_work)(void);
-
-static void *run_mach_control(void *unused)
+static void *run_own_work(void *p)
 {
-    (void)unused;
+    const struct strobe_mach_own_work *own = p;
     strobe_mach_thread_is_own();
-    pthread_setname_self_np("strobe-control");
-    mach_control_work();
+    pthread_setname_self_np(own->name);
+    own->work();
     return NULL;
 }
 
-static bool run_mach_control_thread(void (*work)(void))
+bool strobe_mach_run_own_work(struct strobe_mach_own_work *own, void (*work)(void))
 {
     sigset_t all, before;
     pthread_t thread;
-    mach_control_work = work;
+    own->work = work;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&thread, NULL, run_mach_control, NULL) == 0;
+    bool started = pthread_create(&thread, NULL, run_own_work, own) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started)
         pthread_detach(thread);
     return started;
+}
+
+static bool run_mach_control_thread(void (*work)(void))
+{
+    static struct strobe_mach_own_work own = {.name = "strobe-control"};
+    return strobe_mach_run_own_work(&own, work);
 }
 
 static enum strobe_status stop_mach_capture(struct strobe_error *error)

@@ -6,6 +6,7 @@
 #include "engine/backend/common/embed/capture_api.h"
 #include "engine/backend/mach/control_thread.h"
 #include "engine/backend/mach/events.h"
+#include "engine/backend/mach/flight_thread.h"
 #include "engine/backend/mach/images.h"
 #include "engine/backend/mach/own_threads.h"
 #include "engine/store/session.h"
@@ -80,6 +81,7 @@ static strobe_a32 switch_word;
 static void in_child(void)
 {
     strobe_control_child();
+    strobe_flight_child();
     strobe_store_relaxed(&switch_word, STROBE_OFF);
     strobe_store_relaxed(&life, STROBE_LIFE_STUCK);
 }
@@ -215,17 +217,26 @@ static void keep_metrics_that_are_counted(void)
 static enum strobe_status begin_session(const struct strobe_mach_options *o, struct strobe_error *error)
 {
     struct strobe_config config;
+    struct strobe_session in_memory;
     if (!o->create)
         return strobe_capture_memories_begin(&memories, o->session_path, (uint32_t)getpid(), error);
     enum strobe_status status = strobe_capture_config(o->create, &config, error);
     if (status == STROBE_OK)
-        status = strobe_capture_create(o->create, &config, _dyld_get_image_name(0), error);
+        status = strobe_capture_create(o->create, &config, _dyld_get_image_name(0), &in_memory, error);
     if (status != STROBE_OK)
         return status;
-    status = strobe_capture_memories_begin(&memories, o->create->session_path, (uint32_t)getpid(), error);
+    status = in_memory.header
+                 ? strobe_capture_memories_take(&memories, &in_memory, error)
+                 : strobe_capture_memories_begin(&memories, o->create->session_path, (uint32_t)getpid(), error);
     if (status != STROBE_OK)
-        unlink(o->create->session_path);
+        strobe_capture_discard(o->create);
     return status;
+}
+
+static const char *session_path_of(const struct strobe_mach_options *o)
+{
+    const char *path = o->create ? o->create->session_path : o->session_path;
+    return path ? path : "";
 }
 
 static enum strobe_status start(const struct strobe_mach_options *o, struct strobe_error *error)
@@ -245,11 +256,11 @@ static enum strobe_status start(const struct strobe_mach_options *o, struct stro
         strobe_mach_threads_leave();
         strobe_session_finish(&a->engine.session, &now);
         if (o->create)
-            unlink(o->create->session_path);
+            strobe_capture_discard(o->create);
         return refuse(STROBE_IO, error, "the sampler's threads can't be made");
     }
     /* No later step can fail. */
-    strobe_capture_publish(&a->engine.session, o->create ? o->create->session_path : o->session_path);
+    strobe_capture_publish(&a->engine.session, session_path_of(o));
     strobe_mach_images_begin(rebindings, gather(o->without), rebound);
     start_features(o->without, samples);
     keep_metrics_that_are_counted();
@@ -270,13 +281,18 @@ enum strobe_status strobe_mach_start(const struct strobe_mach_options *options, 
     }
     void *was = strobe_mach_become_own();
     if (options->create)
+        started = strobe_flight_prepare(options->create, &strobe_mach_flight, error);
+    if (started == STROBE_OK && options->create)
         started = strobe_control_prepare(options->create, &strobe_mach_control, error);
     if (started == STROBE_OK)
         started = start(options, error);
-    if (started == STROBE_OK && options->create)
-        strobe_control_launch(options->create->session_path);
-    else
+    if (started == STROBE_OK) {
+        strobe_flight_begin();
+        strobe_control_launch(session_path_of(options));
+    } else {
         strobe_control_abandon();
+        strobe_flight_abandon();
+    }
     strobe_mach_become(was);
     if (started == STROBE_OK && status)
         *status = strobe_mach.status;
@@ -302,6 +318,7 @@ void strobe_mach_stop(void)
 {
     if (!strobe_life_claim_stop(&life))
         return;
+    strobe_flight_end();
     void *was = strobe_mach_become_own();
     strobe_store_seq_cst(strobe_switch, STROBE_OFF);
     end_features();

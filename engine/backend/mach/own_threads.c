@@ -1,5 +1,6 @@
 #include "engine/backend/mach/own_threads.h"
 
+#include "engine/backend/mach/flight_thread.h"
 #include "engine/capture/sampler.h"
 
 #include <signal.h>
@@ -50,6 +51,7 @@ static void mach_between_passes(void *ctx)
 {
     uint64_t now = strobe_mach_now();
     (void)ctx;
+    strobe_flight_pass(&strobe_mach.engine.session, now);
     if (now >= look_due) {
         look_due = now + strobe_ticks_of_ns(&strobe_mach.host.host, LOOK_NS);
         strobe_mach_threads_look(strobe_mach.threads, strobe_mach_thread_found, NULL);

@@ -47,14 +47,17 @@ extern "C" {
 
 /* All zeros, except for the path: the defaults. */
 struct strobe_capture_options {
-    const char *session_path; /* the file that the capture writes; created by strobe_start */
+    const char *session_path; /* the file that the capture writes; created by strobe_start. With `flight` it may be
+                                 NULL: the session is then in memory only */
     int replace;              /* overwrite a file that exists */
     int paused;               /* begin as PAUSED */
     int keep_oldest;          /* when the session is full, drop new samples; else overwrite the oldest */
-    uint64_t interval_ns;     /* CPU time between two samples of a thread; 0 = 1 ms; at least 50000 */
+    uint64_t interval_ns;     /* CPU time between two samples of a thread; 0 = 1 ms, with `flight` 10 ms; at least
+                                 50000 */
     uint32_t records_max;     /* capacity of the session, at 64 bytes a record; 0 = 262144; at least 1024 */
     const char *control;      /* name of an abstract Unix socket: a server there controls the capture; NULL = none */
     int control_port;         /* the same on 127.0.0.1; -1 = a free port; 0 = none */
+    const char *flight;       /* the configuration of a flight recorder, see strobe_dump; NULL = none */
 };
 
 /* The control server, off unless an option asks for it. It is a thread of the library that serves HTTP/1.1:
@@ -68,6 +71,7 @@ struct strobe_capture_options {
  *   POST /stop  /pause  /resume     as the functions below
  *   GET  /session  /session/ID      the session, consistent also while the capture goes on; ?last=5s: its last 5 s
  *   POST /snapshot?last=5s          the same
+ *   POST /dump                      asks the flight recorder for a dump; /status then counts it
  *
  * Clients: on the socket, processes of the same user and of root, and Android's shell if the app is debuggable; by TCP,
  * processes that send the token. The server runs until the process ends. A later start that asks for a server leaves
@@ -138,6 +142,53 @@ STROBE_API void strobe_end(void);
 
 /* Reports the value of a counter of the process, from now on. Name and context as for strobe_begin. */
 STROBE_API void strobe_counter(const char *name, int64_t value);
+
+/* ---- The flight recorder
+ *
+ * With options->flight the capture runs for as long as the app does. It keeps the newest records in memory. When a
+ * trigger asks for it, a thread of the library writes a dump: a session with the last seconds. `strobe report
+ * --findings` says what caused the dump, which thread was blocked, and which thread held the lock.
+ *
+ *   stall     the main thread is blocked: busy with one message of its loop, or waiting for a lock, for `stall`
+ *   anr       Android: SIGQUIT, when strobe_start was called by the main thread. The signal is passed on
+ *   crash     Linux, Android: SEGV, BUS, ABRT, ILL, FPE, TRAP. The signal is passed on after at most 2 s; best effort
+ *   call      strobe_dump
+ *   control   POST /dump
+ *
+ * options->flight is the path of a text file, which an app can fetch from its server. The lines below are its defaults;
+ * only `folder` is required:
+ *
+ *   folder = /data/data/com.example.app/files/dumps
+ *   enabled = yes
+ *   triggers = stall anr crash call control
+ *   stall = 2s
+ *   last = 5s
+ *   dump-bytes = 8M             most bytes of a dump; a longer one reaches back less far
+ *   dumps-a-day = 10            limits of a day (UTC), which survive a restart
+ *   bytes-a-day = 64M
+ *   dumps = 20                  limits of the folder: the oldest dumps are deleted
+ *   bytes = 128M
+ *   free-bytes = 256M           nothing is written when the disk would have less free
+ *   leave-out = SM-G900* @ 28-29   models, and levels of the system, that are not captured; may be repeated
+ *
+ * A line that is not valid makes strobe_start fail with STROBE_BAD_INPUT and one line that names it. On a device that
+ * is left out, and with `enabled = no`, strobe_start returns STROBE_UNSUPPORTED and nothing is captured. Dumps are
+ * named dump-00.strobe to dump-99.strobe; an app may move or delete them at any time. While nothing happens, the
+ * recorder's thread sleeps and no file is read or written. */
+
+/* Asks the flight recorder for a dump, and returns at once. STROBE_NO_ENTRY: there is no recorder. STROBE_UNSUPPORTED:
+ * its configuration does not have the trigger `call`. Any context, also in a signal handler. */
+STROBE_API enum strobe_status strobe_dump(void);
+
+struct strobe_flight_status {
+    int armed;        /* 1: there is a recorder, and it waits for triggers */
+    uint32_t dumps;   /* written since strobe_start */
+    uint32_t refused; /* triggers without a dump, because of a limit or a failure */
+    char last[640];   /* the path of the last dump, or why the last trigger has none; "" = no trigger yet */
+};
+
+/* Any thread. */
+STROBE_API void strobe_get_flight_status(struct strobe_flight_status *out);
 
 #ifdef __cplusplus
 }

@@ -354,7 +354,7 @@ static enum strobe_status warn_of_stacks(struct strobe_report *r, const struct s
     uint64_t interval_ns = config->calls & STROBE_CALLS_ONLY ? 0 : config->async_interval_ns;
     if (status == STROBE_OK && interval_ns && !r->passes && r->wall_ns / 100 > interval_ns)
         status = strobe_report_warn(r, "the sampler did not run: it found no free signal, or could make no thread");
-    if (status == STROBE_OK && !r->closed && !r->exited)
+    if (status == STROBE_OK && !r->closed && !r->exited && !reader->session.header->cause.trigger)
         status = strobe_report_warn(r, "%s", r->killed ? STROBE_REPORT_KILLED : STROBE_REPORT_NOT_ENDED);
     return status;
 }

@@ -630,6 +630,8 @@ static void sum_up_session(struct strobe_reader *r)
     }
     include_series(r);
     extend_to_annotations(r);
+    if (h->cause.trigger && h->cause.ticks > r->last_ticks) /* a dump ends when its trigger was seen */
+        r->last_ticks = h->cause.ticks;
     if (r->closed && h->end.ticks > r->last_ticks)
         r->last_ticks = h->end.ticks;
     r->overwrote += strobe_load_relaxed(&h->async_overwrote_samples);

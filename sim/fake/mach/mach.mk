@@ -1,7 +1,7 @@
 # The engine on Mach, for this machine: the fake that replaces XNU and libSystem, and the backend linked with it.
 # Included by the Makefile.
 
-mach_src  := $(wildcard engine/backend/mach/*.c) $(api_src)
+mach_src  := $(wildcard engine/backend/mach/*.c) $(filter-out %/flight_signals.c,$(api_src))
 xnu_src   := $(wildcard sim/fake/mach/*.[cS])
 rules_src := $(wildcard tests/contract_mach/*.c)
 sources   += $(mach_src) $(xnu_src) $(rules_src)

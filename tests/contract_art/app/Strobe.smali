@@ -8,6 +8,12 @@
 .method public static native startCapture(Ljava/lang/String;IJI)Ljava/lang/String;
 .end method
 
+.method public static native startRecorder(Ljava/lang/String;)Ljava/lang/String;
+.end method
+
+.method public static native dumpNow()Z
+.end method
+
 .method public static native stopCapture()Z
 .end method
 

@@ -2,12 +2,12 @@
  * what the environment, a property or a file says when the library is loaded. The library is loaded as an app loads it,
  * so it has an engine of its own, separate from this program's. */
 #include "engine/base/error.h"
+#include "tests/contract_art/start/library.h"
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/unit/support/control_client.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,49 +16,10 @@
 
 enum { ROUNDS = 40, LINES_GROWN = 8, STRING_LENGTH = 164, STRING_UTF_REGION = 221, NEW_STRING = 167 };
 
-/* The library's functions. */
-static struct {
-    int32_t (*on_load)(void *, void *);
-    enum strobe_status (*start)(const struct strobe_capture_options *, struct strobe_error *);
-    enum strobe_status (*stop)(void);
-    enum strobe_status (*pause)(void);
-    enum strobe_status (*resume)(void);
-    void (*begin)(const char *);
-    void (*end)(void);
-    void (*counter)(const char *, int64_t);
-    void (*get_status)(struct strobe_capture_status *);
-} lib;
-
-static bool load_library(struct contract *c)
-{
-    static const struct {
-        void *function;
-        const char *name;
-    } wanted[] = {
-        {&lib.on_load, "JNI_OnLoad"},           {&lib.start, "strobe_start"},   {&lib.stop, "strobe_stop"},
-        {&lib.pause, "strobe_pause"},           {&lib.resume, "strobe_resume"}, {&lib.begin, "strobe_begin"},
-        {&lib.get_status, "strobe_get_status"}, {&lib.end, "strobe_end"},       {&lib.counter, "strobe_counter"}};
-    const char *build = getenv("B"), *path = getenv("STROBE_ANDROID_LIBRARY");
-    char level[16], file[512];
-    snprintf(file, sizeof file, "%s/libstrobe-art.so", build ? build : "build");
-    snprintf(level, sizeof level, "%d", c->art.api);
-    setenv("STROBE_ART_API", level, 1);
-    void *opened = dlopen(path ? path : file, RTLD_NOW);
-    if (!CHECK(c, opened, "%s", dlerror()))
-        return false;
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        void *found = dlsym(opened, wanted[i].name);
-        if (!CHECK(c, found, "no %s", wanted[i].name))
-            return false;
-        memcpy(wanted[i].function, &found, sizeof found);
-    }
-    return CHECK(c, lib.on_load(c->art.vm, NULL) == STROBE_JNI_VERSION, "the version of JNI");
-}
-
 static enum strobe_capture_state state_now(void)
 {
     struct strobe_capture_status s;
-    lib.get_status(&s);
+    start_library.get_status(&s);
     return s.state;
 }
 
@@ -86,23 +47,23 @@ static void an_app_captures_itself_pauses_and_annotates(struct contract *c)
 {
     struct capture k = {.contract = c};
     struct strobe_error error = {""};
-    if (!load_library(c))
+    if (!start_library_load(c))
         return;
     capture_call(c, "alloc", "(I)V", 1); /* the runtime links the method before allocations are counted */
     temporary_path(k.path, "starts.%d", (int)getpid());
-    CHECK(c, state_now() == STROBE_CAPTURE_IDLE && lib.stop() == STROBE_NO_ENTRY, "idle before the start");
+    CHECK(c, state_now() == STROBE_CAPTURE_IDLE && start_library.stop() == STROBE_NO_ENTRY, "idle before the start");
     struct strobe_capture_options o = {.session_path = k.path, .paused = 1, .interval_ns = 2000000};
-    if (!CHECK(c, lib.start(&o, &error) == STROBE_OK, "%s", error.text))
+    if (!CHECK(c, start_library.start(&o, &error) == STROBE_OK, "%s", error.text))
         return;
     CHECK(c, state_now() == STROBE_CAPTURE_PAUSED, "begins paused");
-    lib.begin("in the pause");
-    lib.end();
-    CHECK(c, lib.resume() == STROBE_OK && state_now() == STROBE_CAPTURE_RUNNING, "resumed");
-    lib.begin("section");
+    start_library.begin("in the pause");
+    start_library.end();
+    CHECK(c, start_library.resume() == STROBE_OK && state_now() == STROBE_CAPTURE_RUNNING, "resumed");
+    start_library.begin("section");
     capture_call(c, "alloc", "(I)V", 1000);
-    lib.end();
-    lib.counter("count", 7);
-    CHECK(c, lib.stop() == STROBE_OK && state_now() == STROBE_CAPTURE_STOPPED, "stopped");
+    start_library.end();
+    start_library.counter("count", 7);
+    CHECK(c, start_library.stop() == STROBE_OK && state_now() == STROBE_CAPTURE_STOPPED, "stopped");
     if (!open_session(&k))
         return;
     CHECK(c, k.session.header->config.async_interval_ns == 2000000, "the interval of the options");
@@ -142,15 +103,15 @@ static void captures_that_follow_each_other_leave_nothing_behind(struct contract
     char path[TEMPORARY_BYTES];
     struct strobe_error error = {""};
     int descriptors = 0, threads = 0, mappings = 0;
-    if (!load_library(c))
+    if (!start_library_load(c))
         return;
     temporary_path(path, "starts.%d", (int)getpid());
     struct strobe_capture_options o = {.session_path = path, .replace = 1, .records_max = 4096};
     for (int i = 0; i < ROUNDS; i++) {
-        if (!CHECK(c, lib.start(&o, &error) == STROBE_OK, "round %d: %s", i, error.text))
+        if (!CHECK(c, start_library.start(&o, &error) == STROBE_OK, "round %d: %s", i, error.text))
             break;
         capture_call(c, "alloc", "(I)V", 10);
-        CHECK(c, lib.stop() == STROBE_OK, "round %d", i);
+        CHECK(c, start_library.stop() == STROBE_OK, "round %d", i);
         if (i == 2) {
             descriptors = count_entries("/proc/self/fd");
             threads = count_entries("/proc/self/task");
@@ -169,7 +130,7 @@ static void check_refused(struct contract *c, const struct strobe_capture_option
                           const char *text)
 {
     struct strobe_error error = {""};
-    enum strobe_status status = lib.start(o, &error);
+    enum strobe_status status = start_library.start(o, &error);
     CHECK(c, status == expected && strstr(error.text, text), "%s: %s", strobe_status_text(status), error.text);
     CHECK(c, state_now() == STROBE_CAPTURE_IDLE, "no capture runs");
 }
@@ -178,7 +139,7 @@ static void a_start_that_cannot_make_its_session_says_why(struct contract *c)
 {
     char path[TEMPORARY_BYTES], below[TEMPORARY_BYTES + 8];
     struct stat is;
-    if (!load_library(c))
+    if (!start_library_load(c))
         return;
     temporary_path(path, "starts.%d", (int)getpid());
     snprintf(below, sizeof below, "%s/x", path);
@@ -203,16 +164,16 @@ static void a_start_beside_a_running_capture_leaves_its_session(struct contract 
     struct capture k = {.contract = c};
     struct strobe_error error = {""};
     struct stat before, after;
-    if (!load_library(c))
+    if (!start_library_load(c))
         return;
     temporary_path(k.path, "starts.%d", (int)getpid());
     struct strobe_capture_options o = {.session_path = k.path, .replace = 1};
-    if (!CHECK(c, lib.start(&o, &error) == STROBE_OK, "%s", error.text))
+    if (!CHECK(c, start_library.start(&o, &error) == STROBE_OK, "%s", error.text))
         return;
     CHECK(c, stat(k.path, &before) == 0, "%s", k.path);
-    CHECK(c, lib.start(&o, &error) == STROBE_EXISTS && strstr(error.text, "under way"), "%s", error.text);
+    CHECK(c, start_library.start(&o, &error) == STROBE_EXISTS && strstr(error.text, "under way"), "%s", error.text);
     CHECK(c, stat(k.path, &after) == 0 && before.st_ino == after.st_ino, "the session's file is the same");
-    CHECK(c, lib.stop() == STROBE_OK, "stopped");
+    CHECK(c, start_library.stop() == STROBE_OK, "stopped");
     if (open_session(&k))
         capture_drop(&k);
 }
@@ -269,13 +230,13 @@ static void a_client_of_the_control_server_stops_and_starts_captures(struct cont
     struct capture k = {.contract = c};
     struct strobe_error error = {""};
     char fetched[TEMPORARY_BYTES];
-    if (!load_library(c))
+    if (!start_library_load(c))
         return;
     temporary_path(k.path, "starts.%d", (int)getpid());
     temporary_path(fetched, "fetched.%d", (int)getpid());
     snprintf(server.name, sizeof server.name, "strobe-contract-%d", (int)getpid());
     struct strobe_capture_options o = {.session_path = k.path, .records_max = 4096, .control = server.name};
-    if (!CHECK(c, lib.start(&o, &error) == STROBE_OK, "%s", error.text))
+    if (!CHECK(c, start_library.start(&o, &error) == STROBE_OK, "%s", error.text))
         return;
     check_asked(c, "GET", "/status", "", 200, "\"state\":\"running\"");
     check_asked(c, "POST", "/pause", "", 200, "\"state\":\"paused\"");
@@ -289,7 +250,8 @@ static void a_client_of_the_control_server_stops_and_starts_captures(struct cont
         check_asked(c, "POST", "/start", i ? "paused" : "", 200, i ? "\"state\":\"paused\"" : "\"state\":\"running\"");
         check_fetched(c, fetched);
         if (i == 2) /* the app may end what a client has begun, and begin another one */
-            CHECK(c, lib.stop() == STROBE_OK && lib.start(&o, &error) == STROBE_EXISTS, "%s", error.text);
+            CHECK(c, start_library.stop() == STROBE_OK && start_library.start(&o, &error) == STROBE_EXISTS, "%s",
+                  error.text);
         else
             check_asked(c, "POST", "/stop", "", 200, "\"state\":\"stopped\"");
     }
@@ -425,7 +387,7 @@ static void the_java_class_starts_annotates_pauses_and_stops(struct contract *c)
     struct capture k = {.contract = c};
     char text[4096], name[400];
     enum { REPLACE = 1, PAUSED = 2 };
-    if (!load_library(c))
+    if (!start_library_load(c))
         return;
     CHECK(c, call_class(env, "isBound", "()Z", NULL).z, "the library has bound its methods");
     temporary_path(k.path, "starts.%d", (int)getpid());
@@ -505,11 +467,11 @@ int __system_property_get(const char *name, char *value)
 static void check_started_by_load(struct contract *c, const char *path, bool expected)
 {
     struct stat is;
-    CHECK(c, lib.on_load(c->art.vm, NULL) == STROBE_JNI_VERSION, "the version of JNI");
+    CHECK(c, start_library.on_load(c->art.vm, NULL) == STROBE_JNI_VERSION, "the version of JNI");
     CHECK(c, (state_now() == STROBE_CAPTURE_RUNNING) == expected, "%s: state %d", path, (int)state_now());
     CHECK(c, (stat(path, &is) == 0) == expected, "%s", path);
     if (expected)
-        CHECK(c, lib.stop() == STROBE_OK, "stopped");
+        CHECK(c, start_library.stop() == STROBE_OK, "stopped");
     unlink(path);
 }
 
@@ -549,7 +511,7 @@ static void a_load_starts_what_environment_property_or_file_ask_for(struct contr
 {
     char data[TEMPORARY_BYTES], name[200], file[TEMPORARY_BYTES + 256], session[TEMPORARY_BYTES + 512], text[512];
     char by_property[92];
-    if (!load_library(c))
+    if (!start_library_load(c))
         return;
     CHECK(c, state_now() == STROBE_CAPTURE_IDLE, "nothing asks for a capture");
     temporary_path(data, "starts.data.%d", (int)getpid());

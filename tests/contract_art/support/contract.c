@@ -19,7 +19,7 @@ static const struct contract_case *const groups[] = {
     contract_cases_jni,      contract_cases_visitor, contract_cases_sampling, contract_cases_held,
     contract_cases_wakers,   contract_cases_order,   contract_cases_netease,  contract_cases_native,
     contract_cases_results,  contract_cases_frames,  contract_cases_whole,    contract_cases_starts,
-    contract_cases_faults,
+    contract_cases_faults,   contract_cases_flight,
 };
 
 enum { CASE_SECONDS = 60, SKIPPED = 77, PLACES = 4, PLACES_MAX = 16 };

@@ -45,7 +45,7 @@ extern const struct contract_case contract_cases_stack[], contract_cases_suspend
     contract_cases_code[], contract_cases_jni[], contract_cases_visitor[], contract_cases_sampling[],
     contract_cases_held[], contract_cases_wakers[], contract_cases_order[], contract_cases_netease[],
     contract_cases_native[], contract_cases_results[], contract_cases_frames[], contract_cases_whole[],
-    contract_cases_starts[], contract_cases_faults[];
+    contract_cases_starts[], contract_cases_faults[], contract_cases_flight[];
 
 /* Fails the case and prints the message when `holds` is false; the case continues. Returns `holds`. */
 #define CHECK(contract, holds, ...) contract_check(contract, holds, __FILE__, __LINE__, #holds, __VA_ARGS__)

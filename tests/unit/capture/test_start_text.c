@@ -108,10 +108,19 @@ static void a_control_server_has_a_name_or_a_port(void **state)
     assert_int_equal(strobe_read_start_text(text, 42, &texts, &o, &error), STROBE_BAD_INPUT);
 }
 
+static void a_flight_recorder_has_the_path_of_its_configuration(void **state)
+{
+    (void)state;
+    assert_string_equal(read_options("flight=/data/{pid}.conf replace").flight, "/data/42.conf");
+    assert_null(read_options("").flight);
+    assert_text_refused("flight=", "flight=: expected a path of at most 1023 bytes");
+    assert_text_refused("flight", "flight: expected a path of at most 1023 bytes");
+}
+
 static void an_unknown_option_or_a_value_out_of_its_form_is_named(void **state)
 {
     static const char every[] =
-        "expected one of path=, interval=, records=, keep=, replace, paused, control=, control-port=";
+        "expected one of path=, interval=, records=, keep=, replace, paused, control=, control-port=, flight=";
     char expected[200];
     (void)state;
     strcat(strcpy(expected, "pause: "), every);
@@ -132,6 +141,7 @@ int main(void)
         cmocka_unit_test(the_process_id_replaces_its_mark_in_the_path),
         cmocka_unit_test(a_path_that_is_too_long_or_empty_is_refused),
         cmocka_unit_test(a_control_server_has_a_name_or_a_port),
+        cmocka_unit_test(a_flight_recorder_has_the_path_of_its_configuration),
         cmocka_unit_test(an_unknown_option_or_a_value_out_of_its_form_is_named),
     };
     return cmocka_run_group_tests_name("start_text", tests, NULL, NULL);

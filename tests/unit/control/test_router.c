@@ -38,7 +38,11 @@ static void get_status(void *ctx, struct strobe_control_status *out)
                                           .samples = UINT64_MAX,
                                           .lost = 7,
                                           .annotations = 8,
-                                          .session_bytes = 9};
+                                          .session_bytes = 9,
+                                          .armed = true,
+                                          .dumps = 2,
+                                          .refused = 1,
+                                          .last_dump = "/d/dump-01.strobe"};
 }
 
 static bool get_feature(void *ctx, uint32_t index, char *out, size_t bytes)
@@ -73,6 +77,7 @@ static enum strobe_status do_start(void *ctx, const char *options, struct strobe
 ACTION(stop)
 ACTION(pause)
 ACTION(resume)
+ACTION(dump)
 
 static char session[] = "the session";
 
@@ -87,7 +92,7 @@ static enum strobe_status do_copy(void *ctx, uint32_t id, uint64_t last_ns, stru
 }
 
 static const struct strobe_control_actions actions = {NULL,     get_status, get_feature, do_start, do_stop,
-                                                      do_pause, do_resume,  do_copy,     NULL};
+                                                      do_pause, do_resume,  do_copy,     NULL,     do_dump};
 
 /* Answers the request; returns its status. */
 static int route_bytes(const char *text, size_t bytes, bool transfers)
@@ -123,9 +128,11 @@ static void the_status_is_json_with_all_members(void **state)
     assert_int_equal(route("GET", "/status", ""), 200);
     assert_true(answer.is_json);
     assert_string_equal(
-        answer.text, "{\"state\":\"running\",\"session\":3,\"path\":\"/data/a \\\"b\\\"\\\\\\u000a.strobe\",\"pid\":42,"
-                     "\"threads\":5,\"samples\":18446744073709551615,\"lost\":7,\"annotations\":8,"
-                     "\"session_bytes\":9,\"features\":[\"feature 0: \\\"on\\\"\",\"feature 1: \\\"on\\\"\"]}\n");
+        answer.text,
+        "{\"state\":\"running\",\"session\":3,\"path\":\"/data/a \\\"b\\\"\\\\\\u000a.strobe\",\"pid\":42,"
+        "\"threads\":5,\"samples\":18446744073709551615,\"lost\":7,\"annotations\":8,"
+        "\"session_bytes\":9,\"flight\":{\"armed\":true,\"dumps\":2,\"refused\":1,"
+        "\"last\":\"/d/dump-01.strobe\"},\"features\":[\"feature 0: \\\"on\\\"\",\"feature 1: \\\"on\\\"\"]}\n");
 }
 
 static void a_status_that_does_not_fit_is_an_error_and_no_broken_json(void **state)
@@ -144,8 +151,8 @@ static void each_action_is_called_once_and_answered_with_the_status(void **state
     assert_int_equal(route("POST", "/start", "path=/a paused"), 200);
     assert_string_equal(app.calls, "start:path=/a paused");
     assert_int_equal(strncmp(answer.text, "{\"state\":\"running\"", 18), 0);
-    static const char *const plain[] = {"stop", "pause", "resume"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const plain[] = {"stop", "pause", "resume", "dump"};
+    for (int i = 0; i < 4; i++) {
         char target[16];
         snprintf(target, sizeof target, "/%s", plain[i]);
         assert_int_equal(route("POST", target, ""), 200);
@@ -224,6 +231,8 @@ static void what_is_not_known_is_refused_and_nothing_is_called(void **state)
         {"PUT", "/start", 405},
         {"POST", "/session", 405},
         {"GET", "/snapshot", 405},
+        {"GET", "/dump", 405},
+        {"POST", "/dump?last=5s", 400},
         {"POST", "/stop?x", 400},
         {"GET", "/status?", 400},
         {"GET", "/session?", 400},

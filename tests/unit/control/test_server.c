@@ -71,8 +71,8 @@ static void do_release(void *ctx, struct strobe_control_bytes *bytes)
     strobe_add_relaxed(&releases, 1);
 }
 
-static const struct strobe_control_actions actions = {NULL,       get_status, get_feature, do_start,  do_nothing,
-                                                      do_nothing, do_nothing, do_copy,     do_release};
+static const struct strobe_control_actions actions = {NULL,       get_status, get_feature, do_start,   do_nothing,
+                                                      do_nothing, do_nothing, do_copy,     do_release, do_nothing};
 
 static void *serve(void *unused)
 {

@@ -337,7 +337,7 @@ static void a_file_that_is_no_session_is_refused_with_an_error_text(void **state
     assert_string_equal(error.text, expected);
     assert_int_equal(truncate(temp_dir_path("session"), 3000), 0);
     assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_TRUNCATED);
-    assert_string_equal(error.text, "end of file: the file has 3000 bytes, a header has 3824");
+    assert_string_equal(error.text, "end of file: the file has 3000 bytes, a header has 3864");
     temp_dir_write("session", "", 0, 0644);
     assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_BAD_INPUT);
     assert_string_equal(error.text, "byte 0: an empty file, expected a session");

@@ -416,6 +416,7 @@ static void a_header_from_before_stops_or_children_were_counted_says_nothing_of_
     const uint32_t now = sizeof(struct strobe_session_header), then = offsetof(struct strobe_session_header, stops);
     const uint32_t between = offsetof(struct strobe_session_header, pid_namespace), children = 7;
     const uint32_t before = offsetof(struct strobe_session_header, native_gaps);
+    const uint32_t no_cause = offsetof(struct strobe_session_header, cause), trigger = STROBE_TRIGGER_CRASH;
     const off_t children_at = offsetof(struct strobe_session_header, children_left);
     const uint64_t gaps = 9;
     assert_int_equal(strobe_session_open(path, &s), STROBE_OK);
@@ -428,16 +429,19 @@ static void a_header_from_before_stops_or_children_were_counted_says_nothing_of_
     strobe_session_unmap(&s);
     assert_int_equal(pwrite(fd, &children, sizeof children, children_at), sizeof children);
     assert_int_equal(pwrite(fd, &gaps, sizeof gaps, (off_t)before), sizeof gaps);
+    assert_int_equal(pwrite(fd, &trigger, sizeof trigger, (off_t)no_cause), sizeof trigger);
     for (uint32_t bytes = 0; bytes <= 2 * now; bytes += 4) {
         assert_int_equal(pwrite(fd, &bytes, sizeof bytes, bytes_at), sizeof bytes);
-        bool fits = bytes == now || bytes == then || bytes == between || bytes == before;
+        bool fits = bytes == now || bytes == then || bytes == between || bytes == before || bytes == no_cause;
         assert_int_equal(strobe_session_open(path, &s), fits ? STROBE_OK : STROBE_BAD_INPUT);
         if (fits)
             assert_int_equal(strobe_stops_read(&s.header->stops).count, bytes != then);
         if (fits)
             assert_int_equal(strobe_load_relaxed(&s.header->children_left), bytes >= before ? children : 0);
         if (fits)
-            assert_int_equal(strobe_load_relaxed(&s.header->native_gaps), bytes == now ? gaps : 0);
+            assert_int_equal(strobe_load_relaxed(&s.header->native_gaps), bytes >= no_cause ? gaps : 0);
+        if (fits)
+            assert_int_equal(s.header->cause.trigger, bytes == now ? trigger : 0);
         if (fits)
             strobe_session_unmap(&s);
     }

@@ -7,13 +7,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 /* ---- start ---- */
 
 enum { PATH_BYTES = 1024, PIN_STEP_NS = 200 * 1000, PORT_MOST = 65535 };
-enum { INTERVAL_NS_LEAST = 50000, RECORDS_LEAST = 1024, RECORDS_MOST = 1 << 28 };
+enum { INTERVAL_NS_LEAST = 50000, FLIGHT_INTERVAL_NS = 10000000, RECORDS_LEAST = 1024, RECORDS_MOST = 1 << 28 };
 
 static enum strobe_status refuse_option(struct strobe_error *error, const char *reason)
 {
@@ -26,7 +27,7 @@ enum strobe_status strobe_capture_config(const struct strobe_capture_options *o,
 {
     if (!o)
         return refuse_option(error, "options: expected a path of a session");
-    if (!o->session_path || !o->session_path[0])
+    if (o->session_path ? !o->session_path[0] : !o->flight)
         return refuse_option(error, "session_path: expected the path of a file");
     if (o->interval_ns && o->interval_ns < INTERVAL_NS_LEAST)
         return refuse_option(error, "interval_ns: expected 0, or at least 50000");
@@ -36,10 +37,15 @@ enum strobe_status strobe_capture_config(const struct strobe_capture_options *o,
         return refuse_option(error, "control: expected a name of 1 to 99 bytes");
     if (o->control_port < -1 || o->control_port > PORT_MOST || (o->control && o->control_port))
         return refuse_option(error, "control_port: expected -1 or a port, and no other server");
+    if (o->control_port && !o->session_path)
+        return refuse_option(error, "control_port: expected a session_path, beside which the token is stored");
+    if (o->flight && o->keep_oldest)
+        return refuse_option(error, "flight: expected no keep_oldest");
     strobe_config_default(config);
     config->ring_mode = o->keep_oldest ? STROBE_KEEP_OLDEST : STROBE_KEEP_NEWEST;
-    if (o->interval_ns)
-        config->interval_main_ns = config->interval_other_ns = config->async_interval_ns = o->interval_ns;
+    uint64_t interval_ns = o->interval_ns || !o->flight ? o->interval_ns : FLIGHT_INTERVAL_NS;
+    if (interval_ns)
+        config->interval_main_ns = config->interval_other_ns = config->async_interval_ns = interval_ns;
     if (o->records_max)
         config->ring_slots = o->records_max;
     return STROBE_OK;
@@ -73,11 +79,33 @@ static void describe_size(struct strobe_error *out, uint64_t bytes, const char *
     strobe_error_join(out, at, why);
 }
 
+/* Makes the session in memory of the process. Only pages that are used are touched. */
+static enum strobe_status create_in_memory(const struct strobe_config *config, const char *command,
+                                           struct strobe_session *out, struct strobe_error *error)
+{
+    uint64_t bytes = strobe_session_file_bytes(config);
+    void *memory =
+        mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    enum strobe_status status =
+        memory == MAP_FAILED ? STROBE_NO_MEMORY : strobe_session_create_at(memory, config, command, out);
+    if (status == STROBE_OK)
+        return strobe_session_begin(out, (uint32_t)getpid());
+    if (memory != MAP_FAILED)
+        munmap(memory, (size_t)bytes);
+    *out = (struct strobe_session){.fd = -1};
+    strobe_error_join(error, "the session in memory", strobe_status_text(status));
+    return status;
+}
+
 enum strobe_status strobe_capture_create(const struct strobe_capture_options *o, const struct strobe_config *config,
-                                         const char *command, struct strobe_error *error)
+                                         const char *command, struct strobe_session *in_memory,
+                                         struct strobe_error *error)
 {
     struct strobe_session made;
     struct strobe_error why;
+    *in_memory = (struct strobe_session){.fd = -1};
+    if (!o->session_path)
+        return create_in_memory(config, command, in_memory, error);
     enum strobe_status status = strobe_session_create(o->session_path, config, command, o->replace, &made);
     if (status == STROBE_OK) {
         close(made.fd);
@@ -89,6 +117,12 @@ enum strobe_status strobe_capture_create(const struct strobe_capture_options *o,
         strobe_error_join(error, o->session_path, why.text);
     }
     return status;
+}
+
+void strobe_capture_discard(const struct strobe_capture_options *o)
+{
+    if (o->session_path)
+        unlink(o->session_path);
 }
 
 /* ---- pause and resume ---- */
@@ -116,7 +150,7 @@ enum strobe_status strobe_resume(void)
 static struct strobe_session views[2];
 static char view_paths[2][PATH_BYTES];
 static strobe_a32 view_number; /* 0: no session is published; else view_number % 2 is its view */
-static strobe_a32 pinned;
+static strobe_a32 pinned;      /* number of readers */
 
 void strobe_capture_publish(const struct strobe_session *session, const char *path)
 {
@@ -129,22 +163,21 @@ void strobe_capture_publish(const struct strobe_session *session, const char *pa
         view_paths[published % 2][n] = '\0';
     }
     strobe_store_seq_cst(&view_number, session ? published : 0);
+    strobe_fence_seq_cst();
 }
 
 bool strobe_capture_pin(struct strobe_capture_view *out)
 {
-    uint32_t number;
-    do {
-        number = strobe_load_seq_cst(&view_number);
-        strobe_store_seq_cst(&pinned, number != 0);
-    } while (number != strobe_load_seq_cst(&view_number));
+    strobe_add_acq_rel(&pinned, 1);
+    strobe_fence_seq_cst();
+    uint32_t number = strobe_load_seq_cst(&view_number);
     *out = (struct strobe_capture_view){&views[number % 2], view_paths[number % 2], number};
     return number != 0;
 }
 
 void strobe_capture_unpin(void)
 {
-    strobe_store_release(&pinned, 0);
+    strobe_add_acq_rel(&pinned, UINT32_MAX);
 }
 
 void strobe_capture_await_unpinned(void)

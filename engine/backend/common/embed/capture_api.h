@@ -7,10 +7,9 @@
  * is mapped: until the capture after the next starts (capture_memory.h). A reader that needs a session for longer pins
  * it:
  *
- *   reader   stores `pinned`, then loads the number of the view again (both seq_cst). If it has not changed, the next
- *            capture has not been published
- *   start    the capture after the next unmaps the session. It published the next one earlier, and waits while `pinned`
- *            is set (seq_cst) */
+ *   reader   adds 1 to `pinned`, then loads the number of the view, with a full fence between them
+ *   start    stores the number, then a full fence. The capture after the next unmaps the session; before that it waits
+ *            while `pinned` is not 0. A reader that has loaded the old number has added its 1 before, so it is seen */
 #ifndef STROBE_BACKEND_COMMON_EMBED_CAPTURE_API_H
 #define STROBE_BACKEND_COMMON_EMBED_CAPTURE_API_H
 
@@ -23,12 +22,16 @@
 enum strobe_status strobe_capture_config(const struct strobe_capture_options *options, struct strobe_config *config,
                                          struct strobe_error *error);
 
-/* Creates the session's file, for a process with this command line (may be NULL). The caller then attaches to it. On
- * failure there is no file, and `error` has one line: STROBE_EXISTS, or the codes of strobe_session_create. Start
- * only. */
+/* Creates the session's file, for a process with this command line (may be NULL). The caller then attaches to it, and
+ * in_memory->header is NULL. Without a path the session is in memory, and *in_memory is that session, begun by this
+ * process. On failure there is no session, and `error` has one line: STROBE_EXISTS, STROBE_NO_MEMORY, or the codes of
+ * strobe_session_create. Start only. */
 enum strobe_status strobe_capture_create(const struct strobe_capture_options *options,
                                          const struct strobe_config *config, const char *command,
-                                         struct strobe_error *error);
+                                         struct strobe_session *in_memory, struct strobe_error *error);
+
+/* Removes the file that strobe_capture_create has made, if any: the capture did not begin. Start only. */
+void strobe_capture_discard(const struct strobe_capture_options *options);
 
 /* Publishes the session of a capture that is about to begin; NULL: there is none, as in a forked child. `path`: of its
  * file; "" = not known. The thread that has claimed the start. */
@@ -41,8 +44,9 @@ struct strobe_capture_view {
     uint32_t id; /* from 1 */
 };
 
-/* Pins the session published last: its memory stays until strobe_capture_unpin. Returns false when there is none. The
- * reader does not wait for anything between the two calls, because a start may wait for it. One reader at a time. */
+/* Pins the session published last: its memory stays until strobe_capture_unpin, which each reader calls once, also
+ * after false: there is none. The reader waits for nothing of the app between the two calls, because a start may wait
+ * for it. Any thread. */
 bool strobe_capture_pin(struct strobe_capture_view *out);
 void strobe_capture_unpin(void);
 

@@ -1,6 +1,7 @@
 #include "engine/backend/common/embed/control.h"
 
 #include "engine/backend/common/embed/capture_api.h"
+#include "engine/backend/common/embed/flight_capture.h"
 #include "engine/backend/common/embed/start_text.h"
 #include "engine/store/session_copy.h"
 
@@ -25,10 +26,12 @@ static void read_control_status(void *ctx, struct strobe_control_status *out)
                                         [STROBE_CAPTURE_RUNNING] = "running",
                                         [STROBE_CAPTURE_PAUSED] = "paused",
                                         [STROBE_CAPTURE_STOPPED] = "stopped"};
+    static struct strobe_flight_status flight; /* the text must outlive the call */
     struct strobe_capture_status s;
     struct strobe_capture_view view;
     (void)ctx;
     strobe_get_status(&s);
+    strobe_get_flight_status(&flight);
     bool any = strobe_capture_pin(&view);
     strobe_capture_unpin();
     *out = (struct strobe_control_status){
@@ -41,6 +44,10 @@ static void read_control_status(void *ctx, struct strobe_control_status *out)
         .lost = s.lost,
         .annotations = s.annotations,
         .session_bytes = s.session_bytes,
+        .armed = flight.armed,
+        .dumps = flight.dumps,
+        .refused = flight.refused,
+        .last_dump = flight.last,
     };
 }
 
@@ -58,7 +65,8 @@ static enum strobe_status start_by_text(void *ctx, const char *text, struct stro
         strobe_error_join(error, "control", "expected no option of the server, which runs already");
         return STROBE_BAD_INPUT;
     }
-    if (!options.session_path && strobe_capture_pin(&last) && last.path[0]) {
+    bool any = strobe_capture_pin(&last);
+    if (any && !options.session_path && !options.flight && last.path[0]) {
         memcpy(texts.path, last.path, strlen(last.path) + 1);
         options.session_path = texts.path;
         options.replace = 1;
@@ -100,36 +108,15 @@ static enum strobe_status resume_by_control(void *ctx, struct strobe_error *erro
 
 /* ---- copies of sessions */
 
-/* Returns the tick from which records are wanted. In a closed session, `last_ns` counts back from its end. */
-static uint64_t tick_before_now(const struct strobe_session_header *h, uint64_t last_ns)
-{
-    bool closed = strobe_load_acquire(&h->state) == STROBE_SESSION_CLOSED;
-    uint64_t now = closed ? h->end.ticks : control_host->ticks(), rate = h->ticks_per_second;
-    uint64_t seconds = last_ns / 1000000000, rest = last_ns % 1000000000 * (rate / 1000000) / 1000;
-    uint64_t ticks;
-    if (!last_ns || __builtin_mul_overflow(seconds, rate, &ticks) || ticks + rest >= now)
-        return 0;
-    return now - ticks - rest;
-}
-
 static enum strobe_status copy_pinned(const struct strobe_session *s, uint64_t last_ns,
                                       struct strobe_control_bytes *out, struct strobe_error *error)
 {
-    struct strobe_session_copy copy;
-    uint64_t since = tick_before_now(s->header, last_ns);
-    enum strobe_status status = strobe_session_copy_measure(s, since, &copy);
-    if (status != STROBE_OK) {
+    void *memory;
+    uint64_t since = strobe_session_ticks_since(s->header, control_host->ticks(), last_ns);
+    enum strobe_status status = strobe_session_copy_map(s, since, UINT64_MAX, &memory, &out->bytes);
+    if (status == STROBE_UNSUPPORTED)
         strobe_error_join(error, "", "a session with a log of calls is not sent: read its file after the capture");
-        return status;
-    }
-    void *memory =
-        mmap(NULL, (size_t)copy.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-        return STROBE_NO_MEMORY;
-    *out = (struct strobe_control_bytes){memory, (size_t)copy.bytes};
-    status = strobe_session_copy_make(s, since, &copy, memory);
-    if (status != STROBE_OK)
-        munmap(memory, (size_t)copy.bytes);
+    out->at = status == STROBE_OK ? memory : NULL;
     return status;
 }
 
@@ -146,6 +133,17 @@ static enum strobe_status copy_by_control(void *ctx, uint32_t id, uint64_t last_
     if (!wanted)
         strobe_error_join(error, "",
                           any ? "only the newest session is sent: /status has its id" : "there is no session");
+    return status;
+}
+
+static enum strobe_status dump_by_control(void *ctx, struct strobe_error *error)
+{
+    (void)ctx;
+    enum strobe_status status = strobe_flight_request(STROBE_TRIGGER_CONTROL);
+    if (status == STROBE_NO_ENTRY)
+        strobe_error_join(error, "", "there is no flight recorder");
+    if (status == STROBE_UNSUPPORTED)
+        strobe_error_join(error, "", "the flight recorder's configuration does not have the trigger control");
     return status;
 }
 
@@ -167,6 +165,7 @@ static const struct strobe_control_actions control_actions = {
     .stop = stop_by_control,
     .pause = pause_by_control,
     .resume = resume_by_control,
+    .dump = dump_by_control,
     .copy = copy_by_control,
     .release = release_session_copy,
 };

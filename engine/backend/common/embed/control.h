@@ -20,7 +20,8 @@ struct strobe_control_host {
     enum strobe_status (*stop)(struct strobe_error *error); /* ends the capture */
     bool (*feature)(void *ctx, uint32_t index, char *out, size_t bytes);
     uint64_t (*ticks)(void);                /* now, in ticks of the session */
-    void (*complete)(void);                 /* adds what a running capture's session lacks until its end; or NULL */
+    bool (*complete)(void);                 /* adds what a running capture's session lacks until its end, and
+                                               returns true when it has added something; or NULL */
     bool (*run_thread)(void (*work)(void)); /* starts a thread of the engine, which is never traced */
     int (*idle_ms)(void);                   /* see struct strobe_control_options; may be NULL */
     int (*raise)(int fd);                   /* the same */

@@ -71,6 +71,12 @@ static const char *read_start_option(struct word name, struct word value, uint32
                    ? NULL
                    : "expected a name of at most 99 bytes";
     }
+    if (word_is(name, "flight")) {
+        o->flight = texts->flight;
+        return strobe_insert_pid(value.at, value.bytes, pid, texts->flight, sizeof texts->flight)
+                   ? NULL
+                   : "expected a path of at most 1023 bytes";
+    }
     if (word_is(name, "control-port"))
         return read_control_port(value, &o->control_port) ? NULL : "expected a number from 1 to 65535, or any";
     if (word_is(name, "interval"))
@@ -86,7 +92,7 @@ static const char *read_start_option(struct word name, struct word value, uint32
         return o->replace = 1, NULL;
     if (word_is(name, "paused") && !value.at)
         return o->paused = 1, NULL;
-    return "expected one of path=, interval=, records=, keep=, replace, paused, control=, control-port=";
+    return "expected one of path=, interval=, records=, keep=, replace, paused, control=, control-port=, flight=";
 }
 
 enum strobe_status strobe_read_start_text(const char *text, uint32_t pid, struct strobe_start_texts *texts,

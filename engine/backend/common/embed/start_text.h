@@ -8,7 +8,8 @@
  *   replace             overwrite a session that exists
  *   paused              begin paused
  *   control=NAME        a control server on the abstract Unix socket of this name; {pid} is replaced
- *   control-port=N      a control server on this port of 127.0.0.1; `any`: a free port */
+ *   control-port=N      a control server on this port of 127.0.0.1; `any`: a free port
+ *   flight=FILE         a flight recorder with this configuration; {pid} is replaced */
 #ifndef STROBE_BACKEND_COMMON_EMBED_START_TEXT_H
 #define STROBE_BACKEND_COMMON_EMBED_START_TEXT_H
 
@@ -21,11 +22,12 @@ enum { STROBE_START_PATH_BYTES = 1024 };
 struct strobe_start_texts {
     char path[STROBE_START_PATH_BYTES];
     char control[STROBE_CONTROL_NAME_BYTES];
+    char flight[STROBE_START_PATH_BYTES];
 };
 
-/* Reads the options into *options. `texts` holds what options->session_path and options->control then point to; a text
- * without them leaves them as they are. `pid` is this process's. STROBE_BAD_INPUT, with one line that names the option:
- * an unknown option, a value out of its form, or a path that is too long. Start only. */
+/* Reads the options into *options. `texts` holds what options->session_path, ->control and ->flight then point to; a
+ * text without them leaves them as they are. `pid` is this process's. STROBE_BAD_INPUT, with one line that names the
+ * option: an unknown option, a value out of its form, or a path that is too long. Start only. */
 enum strobe_status strobe_read_start_text(const char *text, uint32_t pid, struct strobe_start_texts *texts,
                                           struct strobe_capture_options *options, struct strobe_error *error);
 

@@ -2,6 +2,7 @@
 
 #include "engine/backend/linux/preload/control_thread.h"
 #include "engine/backend/linux/preload/environment.h"
+#include "engine/backend/linux/preload/flight_thread.h"
 #include "engine/backend/linux/preload/hook.h"
 #include "engine/backend/linux/preload/own_threads.h"
 #include "engine/backend/linux/preload/restrict.h"
@@ -78,8 +79,8 @@ static enum strobe_status open_session(const struct strobe_capture_options *o, c
 {
     char command[1024];
     strobe_linux_command(command, sizeof command);
-    enum strobe_status status = strobe_capture_create(o, config, command, error);
-    if (status != STROBE_OK)
+    enum strobe_status status = strobe_capture_create(o, config, command, out, error);
+    if (status != STROBE_OK || out->header)
         return status;
     status = strobe_session_attach(o->session_path, (uint32_t)getpid(), out);
     if (status != STROBE_OK)
@@ -97,22 +98,28 @@ static enum strobe_status start_capture(const struct strobe_capture_options *o, 
     if (status == STROBE_OK)
         status = check_process(error);
     if (status == STROBE_OK)
+        status = strobe_flight_prepare(o, &strobe_linux_flight, error);
+    if (status == STROBE_OK)
         status = strobe_control_prepare(o, &strobe_linux_control, error);
     if (status == STROBE_OK)
         status = open_session(o, &config, &session, error);
     if (status != STROBE_OK) {
         strobe_control_abandon();
+        strobe_flight_abandon();
         return status;
     }
     if (!watches_forks)
         watches_forks = pthread_atfork(NULL, NULL, mark_child_forked) == 0;
-    if (strobe_preload_start_late(&session, o->session_path, o->paused)) {
-        strobe_control_launch(o->session_path);
+    const char *path = o->session_path ? o->session_path : "";
+    if (strobe_preload_start_late(&session, path, o->paused)) {
+        strobe_flight_begin();
+        strobe_control_launch(path);
         return STROBE_OK;
     }
     strobe_control_abandon();
+    strobe_flight_abandon();
     strobe_session_unmap(&session);
-    unlink(o->session_path);
+    strobe_capture_discard(o);
     return return_error(STROBE_NO_MEMORY, error, "there is no memory for the engine");
 }
 
@@ -137,6 +144,7 @@ enum strobe_status strobe_stop(void)
     uint32_t before = RUNNING;
     if (!strobe_cas_acquire(&capture_stage, &before, STOPPED))
         return STROBE_NO_ENTRY;
+    strobe_flight_end();
     strobe_preload_close();
     strobe_own_threads_stop();
     const struct strobe_session_header *h = strobe_preload.engine.session.header;

@@ -55,7 +55,7 @@ static uint64_t read_linux_ticks(void)
     return strobe_preload.host.host.ticks(&strobe_preload.host);
 }
 
-static int find_idle_time(void)
+int strobe_linux_find_idle_time(void)
 {
     if (strobe_own_threads_running())
         return -1;
@@ -76,7 +76,7 @@ const struct strobe_control_host strobe_linux_control = {
     .feature = describe_linux_feature,
     .ticks = read_linux_ticks,
     .run_thread = strobe_own_thread_start_lasting,
-    .idle_ms = find_idle_time,
+    .idle_ms = strobe_linux_find_idle_time,
     .raise = strobe_linux_raise_descriptor,
     .leave_table = leave_program_descriptors,
 };

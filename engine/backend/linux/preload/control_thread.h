@@ -13,4 +13,8 @@ extern const struct strobe_control_host strobe_linux_control;
  * After the start of the capture. */
 void strobe_linux_control_start(void);
 
+/* Returns how long a thread of the engine that outlives the capture may sleep, in ms: -1 = without a limit,
+ * STROBE_CONTROL_END = it ends, because only threads of the engine are left. Such threads. */
+int strobe_linux_find_idle_time(void);
+
 #endif

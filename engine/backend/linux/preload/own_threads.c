@@ -1,6 +1,7 @@
 #include "engine/backend/linux/preload/own_threads.h"
 
 #include "engine/backend/common/embed/control.h"
+#include "engine/backend/common/embed/flight_capture.h"
 #include "engine/backend/linux/preload/preload.h"
 #include "engine/backend/linux/preload/process.h"
 #include "engine/backend/linux/preload/real.h"
@@ -145,6 +146,7 @@ static void *run_own_thread(void *p)
     wait_until_alone();
     strobe_add_relaxed(&own_count, UINT32_MAX);
     strobe_control_look();
+    strobe_flight_nudge();
     if (!counted)
         end_process_as(last_status());
     return NULL;

@@ -2,6 +2,7 @@
 
 #include "engine/backend/common/embed/capture_api.h"
 #include "engine/backend/common/embed/control.h"
+#include "engine/backend/common/embed/flight_capture.h"
 #include "engine/backend/linux/cpu_clock.h"
 #include "engine/backend/linux/images.h"
 #include "engine/backend/linux/main_stack.h"
@@ -206,6 +207,7 @@ static void run_between_passes(void *ctx)
         ask_forked_main_thread_to_register(p);
     if (p->late)
         strobe_late_threads_ask();
+    strobe_flight_pass(&p->engine.session, current_ticks());
     strobe_followed_reserve(&p->engine.session, current_ticks() - p->engine.session.header->begin.ticks);
     if (p->main_thread != UINT32_MAX && strobe_series_due(&sampler, &p->series_due_ticks, current_ticks()))
         strobe_process_record(&p->host, &sampler, p->main_thread, true);
@@ -463,6 +465,7 @@ static void handle_fork_in_child(void)
     strobe_method_forget();
     strobe_own_threads_forget();
     strobe_control_child();
+    strobe_flight_child();
     strobe_signals_restore();
     strobe_local.thread = NULL;
     strobe_local.busy = 0;

@@ -46,6 +46,22 @@ public final class Strobe {
         return UNLOADED != null ? UNLOADED : startCapture(path, flags, intervalNs, records);
     }
 
+    /**
+     * Begins a capture with a flight recorder, which writes the last seconds to a file when the app hangs or crashes.
+     * The session is in memory. Call it on the main thread, so that the recorder sees ANRs. Returns null, or why there is
+     * no recorder.
+     *
+     * @param configuration path of a text file; strobe/capture.h describes its lines
+     */
+    public static String startFlight(String configuration) {
+        return UNLOADED != null ? UNLOADED : startRecorder(configuration);
+    }
+
+    /** Asks the flight recorder for a dump. Returns false when there is no recorder, or it has no trigger `call`. */
+    public static boolean dump() {
+        return UNLOADED == null && dumpNow();
+    }
+
     /** Ends the capture and closes its session. Returns false when no capture ran, or the session is not closed. */
     public static boolean stop() {
         return UNLOADED == null && stopCapture();
@@ -95,6 +111,8 @@ public final class Strobe {
 
     private static native boolean isBound();
     private static native String startCapture(String path, int flags, long intervalNs, int records);
+    private static native String startRecorder(String configuration);
+    private static native boolean dumpNow();
     private static native boolean stopCapture();
     private static native boolean pauseCapture(boolean pause);
     private static native void beginSection(String name);

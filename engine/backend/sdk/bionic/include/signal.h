@@ -32,7 +32,18 @@ struct sigaction {
 };
 #endif
 
+#define SIGQUIT 3
+#define SIGILL  4
+#define SIGTRAP 5
+#define SIGABRT 6
+#define SIGBUS  7
+#define SIGFPE  8
+#define SIGSEGV 11
+
 #define SIG_DFL     ((void (*)(int))0)
+#define SIG_IGN     ((void (*)(int))1)
+#define SIG_BLOCK   0
+#define SIG_UNBLOCK 1
 #define SIG_SETMASK 2
 #define SA_SIGINFO  4
 #define SA_RESTART  0x10000000
@@ -45,6 +56,10 @@ int __libc_current_sigrtmax(void);
 
 int sigaction(int number, const struct sigaction *action, struct sigaction *before);
 int sigfillset(sigset_t *set);
+int sigemptyset(sigset_t *set);
+int sigaddset(sigset_t *set, int number);
+int sigismember(const sigset_t *set, int number);
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *before);
 int kill(pid_t pid, int number);
 
 #endif

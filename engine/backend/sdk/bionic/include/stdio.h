@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+int rename(const char *from, const char *to);
 int snprintf(char *out, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int vsnprintf(char *out, size_t bytes, const char *format, va_list arguments);
 

@@ -5,9 +5,12 @@
 #include <sys/types.h>
 
 #define O_RDONLY   0
+#define O_WRONLY   1
 #define O_RDWR     2
 #define O_NONBLOCK 0x4
+#define O_NOFOLLOW 0x100
 #define O_CREAT    0x200
+#define O_TRUNC    0x400
 #define O_EXCL     0x800
 #define O_CLOEXEC  0x1000000
 

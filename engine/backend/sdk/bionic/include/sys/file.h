@@ -2,6 +2,9 @@
 #ifndef STROBE_BACKEND_SDK_BIONIC_INCLUDE_SYS_FILE_H
 #define STROBE_BACKEND_SDK_BIONIC_INCLUDE_SYS_FILE_H
 
+#define LOCK_EX 2
+#define LOCK_NB 4
+
 int flock(int fd, int operation);
 
 #endif

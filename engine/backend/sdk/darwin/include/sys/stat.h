@@ -26,6 +26,7 @@ struct stat {
 #define S_IFREG       0100000
 #define S_ISREG(mode) (((mode)&S_IFMT) == S_IFREG)
 
+int mkdir(const char *path, mode_t mode);
 int stat(const char *path, struct stat *out);
 int fstat(int fd, struct stat *out);
 int lstat(const char *path, struct stat *out);
