@@ -91,12 +91,17 @@ preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) $(libc_src) $(api
 # The library that a program links. strobe_start starts its capture; in the preloaded library, the constructor does.
 embed_src   := $(filter-out $(patsubst %,engine/backend/linux/preload/%.c,load unwinder),$(preload_src)) \
                engine/backend/linux/embed/load.c
+# The library that `strobe attach` loads into a running program. It exchanges slots, as the library for Android does.
+attach_src  := $(filter-out engine/backend/linux/preload/load.c,$(preload_src)) \
+               $(wildcard engine/backend/linux/attach/*.[cS]) engine/backend/art/mapping.c \
+               $(patsubst %,engine/backend/art/hooks/%.c,elf_slots slot_table)
 trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/watch/*.c)
 player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \
                  sim/trial/*.c sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \
                $(filter-out $(player_src) sim/genuine/binder.c,$(wildcard sim/player/*.[cS] sim/genuine/*.[cS]))
-cmd_src     := $(wildcard engine/cmd/*.c engine/cmd/import/*.c engine/cmd/capture/*.c) engine/flight/flight_config.c
+cmd_src     := $(wildcard engine/cmd/*.c engine/cmd/import/*.c engine/cmd/capture/*.c engine/cmd/attach/*.c) \
+               engine/flight/flight_config.c
 # Sources that strobe and strobe-lab share.
 cmd_common  := $(patsubst %,engine/cmd/%.c,arguments cmd guess outputs progress)
 lab_cmd_src := $(wildcard sim/cmd/*.c)
@@ -113,13 +118,15 @@ tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner)
 # Two long suites with a target each: programs and test-calibrate. No other suite runs beside them.
 own_target  := tests/programs/run.sh tests/calibrate/run.sh
 suites      := $(filter-out $(tool_suites) $(own_target),$(wildcard tests/*/run.sh)) tests/mutants/match.py
-sources     := $(capture_src) $(sort $(preload_src) $(embed_src)) $(trace_src) $(sim_src) $(cmd_src) $(lab_cmd_src) \
+sources     := $(capture_src) $(sort $(preload_src) $(embed_src) $(attach_src)) $(trace_src) $(sim_src) $(cmd_src) \
+               $(lab_cmd_src) \
                $(player_src) $(unit_src) $(support_src) \
                $(lab_src) $(lab_support) $(program_src) $(no_programs) $(stress_src)
 
 obj          = $(patsubst %,$B/$1/%.o,$(basename $2))
 capture_obj := $(call obj,obj,$(capture_src))
 preload_obj := $(call obj,pic,$(capture_src) $(preload_src))
+attach_obj  := $(call obj,pic,$(capture_src) $(attach_src))
 embed_obj   := $(call obj,pic,$(capture_src) $(embed_src))
 trace_obj   := $(call obj,obj,$(trace_src))
 # Sources of the engine's backend that the lab's runtimes use.
@@ -148,7 +155,9 @@ threaded    := $(filter-out $(unthreaded),$(unit_bin)) $(filter %/test_real %/te
 libs        := $B/libstrobe-trace.a $B/libstrobe-art.a $B/libstrobe-capture.a
 sim_libs    := $B/libstrobe-sim.a $B/libstrobe-trace.a
 
-all: $B/strobe $B/libstrobe-preload.so $B/strobe-lab $(players) ## builds the commands and the libraries they load
+loaded      := $B/libstrobe-preload.so $B/libstrobe-attach.so
+
+all: $B/strobe $(loaded) $B/strobe-lab $(players) ## builds the commands and the libraries they load
 
 # ---- build rules
 
@@ -197,6 +206,11 @@ $B/libstrobe-trace.a: $(trace_obj)
 
 $B/libstrobe-preload.so: $(preload_obj)
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-preload.so -Wl,-z,now,-z,defs -o $@ $^ $(preload_libs)
+
+attach_map := engine/backend/linux/attach/exports.map
+$B/libstrobe-attach.so: $(attach_obj) $(attach_map)
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-attach.so -Wl,-z,now,-z,defs -Wl,--version-script=$(attach_map) \
+	    -o $@ $(attach_obj) $(preload_libs)
 
 # The capture library: the hooks and the public functions of engine/include/strobe/capture.h.
 $B/lib/libstrobe-capture.so.0: $(embed_obj)
@@ -269,6 +283,9 @@ $B/tests/sim/%: $B/sim/tests/sim/%.o $(lab_obj) $(sim_libs)
 rebind_src := engine/backend/mach/image.c engine/backend/mach/rebind.c
 sources    += $(rebind_src)
 $B/tests/unit/mach/test_mach_rebind: $(call obj,obj,$(rebind_src))
+
+# This test is of the command, whose files are in no library.
+$B/tests/unit/attach/test_safe: $(call obj,obj,engine/cmd/attach/safe.c)
 
 # Compares stacks with those of libunwind at each instruction. lld writes no call frame information for calls through
 # the procedure linkage table, GNU ld does.

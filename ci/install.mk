@@ -2,7 +2,7 @@
 # installs all of these or none.
 
 D           := $(DESTDIR)$(PREFIX)
-installed   := $B/strobe $B/strobe-lab $(players) $(patsubst %,$B/libstrobe-%.so,preload app art binder probes) \
+installed   := $B/strobe $B/strobe-lab $(players) $(patsubst %,$B/libstrobe-%.so,preload attach app art binder probes) \
                $B/libapp.so \
                $(foreach library,trace capture,$B/lib/libstrobe-$(library).a $B/lib/libstrobe-$(library).so.0)
 public      := $(wildcard engine/include/strobe/*.h)

@@ -70,6 +70,7 @@ void strobe_list_word(const char *word, const char *meaning);
 /* Prints a usage text to standard output, as `--help` does. Returns the exit status. */
 int strobe_print_usage(const char *usage);
 
+int strobe_cmd_attach(int argc, char **argv);
 int strobe_cmd_capture(int argc, char **argv);
 int strobe_cmd_convert(int argc, char **argv);
 int strobe_cmd_doctor(int argc, char **argv);
@@ -79,8 +80,8 @@ int strobe_cmd_record(int argc, char **argv);
 int strobe_cmd_report(int argc, char **argv);
 int strobe_cmd_symbolize(int argc, char **argv);
 
-extern const char strobe_usage_capture[], strobe_usage_convert[], strobe_usage_doctor[], strobe_usage_help[],
-    strobe_usage_import[];
+extern const char strobe_usage_attach[], strobe_usage_capture[], strobe_usage_convert[], strobe_usage_doctor[],
+    strobe_usage_help[], strobe_usage_import[];
 extern const char strobe_usage_record[], strobe_usage_report[], strobe_usage_symbolize[];
 
 #endif

@@ -8,6 +8,7 @@ const char strobe_program[] = "strobe";
 
 const struct strobe_cmd strobe_cmds[] = {
     {"record", strobe_cmd_record, "run a program and take its timeline", strobe_usage_record},
+    {"attach", strobe_cmd_attach, "take the timeline of a running program", strobe_usage_attach},
     {"capture", strobe_cmd_capture, "capture a running app, on a device or here", strobe_usage_capture},
     {"report", strobe_cmd_report, "print threads, hottest methods, longest waits and losses", strobe_usage_report},
     {"convert", strobe_cmd_convert, "make a trace of a session, for a viewer", strobe_usage_convert},

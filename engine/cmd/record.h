@@ -15,6 +15,7 @@ struct strobe_record_options {
     bool convert; /* make a trace when the program has ended */
     bool replace; /* overwrite existing files */
     bool quiet;
+    bool attached;        /* the program was running already: `strobe attach` */
     bool method, samples; /* record calls; also take samples */
     uint32_t call_log_bytes;
     bool deflate;
@@ -48,6 +49,11 @@ void strobe_record_discard(const struct strobe_record_options *options, const ch
 /* Lists the sessions of the recording, and frees file blocks that they do not use. Returns 0, or STROBE_EXIT_BAD after
  * a complaint. */
 int strobe_record_list(const struct strobe_record_options *options, const char *first, struct strobe_session_set *out);
+
+/* Makes the trace of a recording of `program`, and reports what the recording has missed. Returns 0, or STROBE_EXIT_BAD
+ * after a complaint. */
+int strobe_record_keep(const struct strobe_record_options *options, const char *program, const char *session,
+                       int wait_status);
 
 /* Stores how the process ended in its last session, unless the process has closed the session itself. */
 void strobe_record_store_end(const struct strobe_session_set *sessions, const char *first, int wait_status);

@@ -44,6 +44,13 @@ bool strobe_linux_clocks_begin(struct strobe_linux *l, uint32_t threads_max)
     return true;
 }
 
+void strobe_linux_clocks_release(uint32_t threads_max)
+{
+    if (clocks)
+        munmap(clocks, threads_max * sizeof *clocks);
+    clocks = NULL;
+}
+
 static bool start_clock(const struct strobe_linux *l, struct clock *c, uint32_t tid, uint64_t period_ns, uint32_t taken)
 {
     int fd = strobe_linux_open_task_clock(tid, period_ns);

@@ -37,6 +37,9 @@ struct strobe_linux;
  * pending signals; no clock ticks then. Start only, after strobe_linux_take_signal. */
 bool strobe_linux_clocks_begin(struct strobe_linux *l, uint32_t threads_max);
 
+/* Unmaps what strobe_linux_clocks_begin has mapped. When the sampler has ended, and no signal of a clock can come. */
+void strobe_linux_clocks_release(uint32_t threads_max);
+
 /* The host's clock_keep, clock_ring and clock_end. Sampler, in its own descriptor table. */
 enum strobe_status strobe_linux_clock_keep(void *ctx, uint32_t index, uint32_t tid, uint64_t period_ns, uint32_t taken);
 enum strobe_status strobe_linux_clock_ring(void *ctx, uint32_t index, uint32_t tid);

@@ -156,9 +156,17 @@ static strobe_clock_fn *vdso_clock(void)
     return function;
 }
 
+static strobe_clock_fn *fast_clock;
+
+void strobe_linux_find_clock(void)
+{
+    if (!fast_clock)
+        fast_clock = vdso_clock();
+}
+
 void strobe_linux_init(struct strobe_linux *l, strobe_clock_fn *clock)
 {
-    strobe_clock_fn *fast = vdso_clock();
+    strobe_linux_find_clock();
     *l = (struct strobe_linux){
         .host = {.ticks = ticks,
                  .self_cpu_ns = self_cpu_ns,
@@ -173,7 +181,7 @@ void strobe_linux_init(struct strobe_linux *l, strobe_clock_fn *clock)
                  .rouse = rouse,
                  .ctx = l,
                  .ticks_per_second = 1000000000u},
-        .clock = fast ? fast : clock,
+        .clock = fast_clock ? fast_clock : clock,
         .pid = (uint32_t)getpid(),
     };
 }

@@ -58,6 +58,10 @@ struct strobe_linux {
     strobe_tick_fn *tick; /* NULL: no CPU clock ticks */
 };
 
+/* Looks up the kernel's clock function, which takes memory from the heap at the first call. strobe_linux_init does the
+ * same. Start only. */
+void strobe_linux_find_clock(void);
+
 /* Initializes a host for this process. `clock` must not be a hook. Start only. */
 void strobe_linux_init(struct strobe_linux *l, strobe_clock_fn *clock);
 

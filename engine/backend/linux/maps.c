@@ -54,6 +54,7 @@ bool strobe_linux_parse_map(const char *line, struct strobe_linux_map *out)
     const char *p = line;
     if (!take_hex(&p, &out->start) || *p++ != '-' || !take_hex(&p, &out->end) || *p++ != ' ' || strlen(p) < 4)
         return false;
+    out->is_writable = p[1] == 'w';
     out->is_executable = p[2] == 'x';
     for (int word = 0; word < 4; word++) /* rights, offset, device, inode */
         p = next_word(p);

@@ -10,7 +10,7 @@
 
 struct strobe_linux_map {
     uint64_t start, end;
-    bool is_executable, path_cut; /* path_cut: the path is longer than what `path` holds */
+    bool is_writable, is_executable, path_cut; /* path_cut: the path is longer than what `path` holds */
     char path[STROBE_PATH_BYTES]; /* absolute, without the kernel's " (deleted)"; or a name like "[stack]"; or "" */
 };
 

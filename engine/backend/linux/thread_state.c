@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,4 +37,16 @@ char strobe_linux_thread_state(uint32_t tid)
         if (text[i] == ')' && text[i + 1] == ' ')
             return text[i + 2];
     return 0;
+}
+
+/* The line is `running`, or `-1 SP PC` for a thread that was stopped or preempted in its own code, or `NUMBER ARGUMENTS
+ * SP PC`. The numbers after the first are hexadecimal. */
+bool strobe_linux_waits_outside(const char *line, uint64_t low, uint64_t high)
+{
+    const char *last = strrchr(line, ' ');
+    char *end;
+    if (!last || ((line[0] < '0' || line[0] > '9') && line[0] != '-'))
+        return false;
+    uint64_t at = strtoull(last + 1, &end, 16);
+    return end != last + 1 && (*end == '\n' || *end == '\0') && (at < low || at >= high);
 }

@@ -2,11 +2,16 @@
 #ifndef STROBE_BACKEND_LINUX_THREAD_STATE_H
 #define STROBE_BACKEND_LINUX_THREAD_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Returns the letter of the thread's state in /proc/self/task/TID/stat (proc(5)): 'R' = it is on a processor, or would
  * be if other threads did not have them all; 'S', 'D' = it waits. Returns 0 when the file cannot be read. Opens a file,
  * which takes some microseconds. Sampler, outside the window. */
 char strobe_linux_thread_state(uint32_t tid);
+
+/* Parses a line of /proc/PID/task/TID/syscall. Returns true when the thread waits with its instruction outside of
+ * [low, high). A thread that runs, and a line of another form, return false. Any context. */
+bool strobe_linux_waits_outside(const char *line, uint64_t low, uint64_t high);
 
 #endif

@@ -313,3 +313,12 @@ struct strobe_unwind_index *strobe_unwind_images_update(const struct strobe_host
         }
     return state.index;
 }
+
+void strobe_unwind_images_release(void)
+{
+    if (state.index)
+        munmap(state.index, sizeof *state.index);
+    if (state.copies)
+        munmap(state.copies, STROBE_UNWIND_COPIES_BYTES);
+    memset(&state, 0, sizeof state);
+}

@@ -21,4 +21,7 @@ enum { STROBE_UNWIND_COPIES_BYTES = 64 << 20 };
  * own code runs; afterwards sampler only, or a forked child's start. Never while a thread is suspended. */
 struct strobe_unwind_index *strobe_unwind_images_update(const struct strobe_host *host);
 
+/* Unmaps the index and the copies. When no thread can walk a stack any more. */
+void strobe_unwind_images_release(void);
+
 #endif

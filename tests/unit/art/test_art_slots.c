@@ -486,6 +486,26 @@ static void a_slot_that_no_call_has_bound_yet_is_exchanged(void **state)
     unload_all();
 }
 
+static void a_table_of_calls_leaves_slots_of_data_alone(void **state)
+{
+    (void)state;
+    struct library *l = load_caller("libcaller.so", functions[0].name, functions[0].function);
+    syscall(SYS_mprotect, l->slots, PAGE, PROT_READ | PROT_WRITE);
+    add_symbol(l, 2, functions[0].name, functions[0].function);
+    l->image->rela[1] = relocation(2, DATA);
+    add_dynamic(l->image, DT_RELA, offset_in(l->image, &l->image->rela[1]));
+    add_dynamic(l->image, DT_RELASZ, sizeof l->image->rela[1]);
+    seal(l);
+    table = (struct strobe_slot_table){.calls_only = true};
+    strobe_slot_table_begin(&table, functions, 3, "libart.so");
+    assert_ptr_equal(l->slots[1], functions[0].replacement);
+    assert_ptr_equal(l->slots[2], functions[0].function);
+    strobe_slot_table_end(&table);
+    assert_ptr_equal(l->slots[1], functions[0].function);
+    table = (struct strobe_slot_table){0};
+    unload_all();
+}
+
 static void add_needed(struct library *l, const char *name)
 {
     add_dynamic(l->image, DT_NEEDED, add_name(l->image, name));
@@ -594,6 +614,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(slots_are_exchanged_and_read_only_again),
         cmocka_unit_test(the_slot_of_another_hooker_is_left_alone),
         cmocka_unit_test(a_slot_that_no_call_has_bound_yet_is_exchanged),
+        cmocka_unit_test(a_table_of_calls_leaves_slots_of_data_alone),
         cmocka_unit_test(the_runtime_and_all_that_it_needs_is_left_alone),
         cmocka_unit_test(a_library_that_is_loaded_later_is_hooked_at_the_next_renewal),
         cmocka_unit_test(a_library_whose_slots_are_filled_in_late_is_hooked_as_well),

@@ -58,12 +58,33 @@ static void a_thread_that_is_not_there_has_no_state(void **state)
     assert_int_equal(strobe_linux_thread_state(UINT32_MAX), 0);
 }
 
+static void a_thread_waits_outside_of_code_when_its_instruction_is_outside(void **state)
+{
+    static const uint64_t low = 0x7f0000001000, high = 0x7f0000002000;
+    (void)state;
+    assert_true(strobe_linux_waits_outside("0 0x0 0x7ffd10 0x1 0x0 0x0 0x0 0x7ffd00 0x7f0000000fff\n", low, high));
+    assert_true(strobe_linux_waits_outside("0 0x0 0x7ffd10 0x1 0x0 0x0 0x0 0x7ffd00 0x7f0000002000", low, high));
+    assert_true(strobe_linux_waits_outside("-1 0x7ffd00 0x7f0000000000\n", low, high));
+    assert_false(strobe_linux_waits_outside("0 0x0 0x7ffd10 0x1 0x0 0x0 0x0 0x7ffd00 0x7f0000001000\n", low, high));
+    assert_false(strobe_linux_waits_outside("-1 0x7ffd00 0x7f0000001fff\n", low, high));
+}
+
+static void a_thread_that_runs_or_has_another_line_does_not_wait_outside(void **state)
+{
+    static const char *const lines[] = {"running\n", "", "0", "0 0x1 ", "0 0x1 x", "0 0x1 0x2y", "unknown 0x1 0x2\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        assert_false(strobe_linux_waits_outside(lines[i], 0x1000, 0x2000));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_calling_thread_runs),
         cmocka_unit_test(a_thread_that_waits_does_not_run_whatever_its_name_is),
         cmocka_unit_test(a_thread_that_is_not_there_has_no_state),
+        cmocka_unit_test(a_thread_waits_outside_of_code_when_its_instruction_is_outside),
+        cmocka_unit_test(a_thread_that_runs_or_has_another_line_does_not_wait_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

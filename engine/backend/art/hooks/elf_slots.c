@@ -144,7 +144,7 @@ static STROBE_READS_STACKS void visit_relocation(const struct slot_visit *v, uin
         return;
     void *value = __atomic_load_n((void **)at, __ATOMIC_ACQUIRE);
     if (value)
-        v->visit(v->ctx, &(struct strobe_elf_slot){(void **)at, d->names + symbol->st_name, value,
+        v->visit(v->ctx, &(struct strobe_elf_slot){(void **)at, d->names + symbol->st_name, value, type == JUMP_SLOT,
                                                    is_bound_slot(d->info, symbol, value)});
 }
 

@@ -46,6 +46,7 @@ struct strobe_elf_slot {
     void **at;
     const char *name; /* of the function */
     void *value;      /* not NULL */
+    bool is_call;     /* JUMP_SLOT: calls read it, and nothing else */
     bool bound;       /* false: the value leads to the loader, which binds the slot at its first call */
 };
 

@@ -82,6 +82,7 @@ static STROBE_ALWAYS_INLINE struct strobe_thread *strobe_art_libc_thread(uint32_
 
 #define HOOK(type, name) static type on_##name
 #define ORIGINAL(name)   strobe_art_libc.name
+#define HOOK_BEGINS      (void)0 /* the library stays loaded */
 #define HOOK_THREAD(on)  strobe_art_libc_thread(on)
 
 /* The name by which libraries know a function: in virtual time a macro replaces it (sim/player/virtual/posix.h). */

@@ -132,7 +132,7 @@ static void pass_slot(void *ctx, const struct strobe_elf_slot *slot)
 {
     struct slot_pass *p = ctx;
     const struct strobe_slot_function *f = function_named(p->table, slot->name);
-    if (!f || !f->function)
+    if (!f || !f->function || (p->table->calls_only && !slot->is_call))
         return;
     if (slot->value == f->replacement) {
         if (p->ends)

@@ -45,6 +45,7 @@ enum {
 
 /* Zero at first. */
 struct strobe_slot_table {
+    bool calls_only; /* only slots of kind JUMP_SLOT; set by the caller before the begin */
     const struct strobe_slot_function *functions;
     uint16_t index[STROBE_SLOT_INDEX];           /* number of a function + 1; 0 = free */
     uint64_t left_alone[STROBE_SLOT_LEFT_ALONE]; /* hashes of sonames */

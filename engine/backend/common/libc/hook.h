@@ -4,6 +4,7 @@
  * it has defined:
  *
  *   HOOK(type, name)              the head of a hook's definition
+ *   HOOK_BEGINS                   the first line of a hook
  *   ORIGINAL(name)                the hooked function
  *   HOOK_THREAD(on)               the calling thread's state, or NULL when its event is not recorded
  *   HOOK_SCOPE(kind, arg, site)   a struct strobe_hook_scope of the calling thread, opened

@@ -6,6 +6,7 @@
 #include "engine/backend/common/libc/hook.h"
 #include "engine/backend/linux/preload/preload.h"
 #include "engine/backend/linux/preload/real.h"
+#include "engine/backend/linux/preload/visits.h"
 #include "engine/capture/guard.h"
 
 #define HOOK(type, name)            __attribute__((visibility("default"))) type name

@@ -42,6 +42,7 @@ static STROBE_ALWAYS_INLINE void freed(const void *p, struct strobe_site site)
 
 HOOK(void *, malloc)(size_t bytes)
 {
+    HOOK_BEGINS;
     strobe_hook_forbidden("malloc");
     struct strobe_real *real = strobe_real();
     if (strobe_unlikely(!real->malloc))
@@ -53,6 +54,7 @@ HOOK(void *, malloc)(size_t bytes)
 
 HOOK(void, free)(void *p)
 {
+    HOOK_BEGINS;
     strobe_hook_forbidden("free");
     struct strobe_real *real = strobe_real();
     if (strobe_unlikely(is_early(p) || !real->free))
@@ -64,6 +66,7 @@ HOOK(void, free)(void *p)
 
 HOOK(void *, calloc)(size_t count, size_t bytes)
 {
+    HOOK_BEGINS;
     strobe_hook_forbidden("calloc");
     struct strobe_real *real = strobe_real();
     if (strobe_unlikely(!real->calloc))
@@ -85,6 +88,7 @@ static void *move_early(void *p, size_t bytes)
 
 HOOK(void *, realloc)(void *p, size_t bytes)
 {
+    HOOK_BEGINS;
     strobe_hook_forbidden("realloc");
     struct strobe_real *real = strobe_real();
     if (strobe_unlikely(is_early(p) || !real->realloc))
@@ -96,6 +100,7 @@ HOOK(void *, realloc)(void *p, size_t bytes)
 
 HOOK(void *, reallocarray)(void *p, size_t count, size_t bytes)
 {
+    HOOK_BEGINS;
     strobe_hook_forbidden("reallocarray");
     void *q = strobe_real()->reallocarray(p, count, bytes);
     allocated(q, (uint64_t)count * bytes, STROBE_HERE);
@@ -104,6 +109,7 @@ HOOK(void *, reallocarray)(void *p, size_t count, size_t bytes)
 
 HOOK(int, posix_memalign)(void **out, size_t alignment, size_t bytes)
 {
+    HOOK_BEGINS;
     strobe_hook_forbidden("posix_memalign");
     int r = strobe_real()->posix_memalign(out, alignment, bytes);
     allocated(r ? NULL : *out, bytes, STROBE_HERE);
@@ -112,6 +118,7 @@ HOOK(int, posix_memalign)(void **out, size_t alignment, size_t bytes)
 
 HOOK(void *, aligned_alloc)(size_t alignment, size_t bytes)
 {
+    HOOK_BEGINS;
     strobe_hook_forbidden("aligned_alloc");
     void *p = strobe_real()->aligned_alloc(alignment, bytes);
     allocated(p, bytes, STROBE_HERE);
@@ -120,6 +127,7 @@ HOOK(void *, aligned_alloc)(size_t alignment, size_t bytes)
 
 HOOK(void *, memalign)(size_t alignment, size_t bytes)
 {
+    HOOK_BEGINS;
     strobe_hook_forbidden("memalign");
     void *p = strobe_real()->memalign(alignment, bytes);
     allocated(p, bytes, STROBE_HERE);
@@ -128,6 +136,7 @@ HOOK(void *, memalign)(size_t alignment, size_t bytes)
 
 HOOK(void *, valloc)(size_t bytes)
 {
+    HOOK_BEGINS;
     strobe_hook_forbidden("valloc");
     void *p = strobe_real()->valloc(bytes);
     allocated(p, bytes, STROBE_HERE);
@@ -136,6 +145,7 @@ HOOK(void *, valloc)(size_t bytes)
 
 HOOK(void *, pvalloc)(size_t bytes)
 {
+    HOOK_BEGINS;
     strobe_hook_forbidden("pvalloc");
     void *p = strobe_real()->pvalloc(bytes);
     allocated(p, bytes, STROBE_HERE);

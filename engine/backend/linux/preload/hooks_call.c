@@ -35,6 +35,7 @@ void *strobe_dlopen_begins(const uint64_t *return_slot, uint64_t frame)
     struct {
         uint64_t next, return_address;
     } record = {frame, *return_slot};
+    HOOK_BEGINS;
     strobe_hook_forbidden("dlopen");
     struct strobe_thread *t = strobe_hook_thread(strobe_switched());
     if (t)

@@ -150,6 +150,7 @@ HOOK(int, posix_spawnp)
 
 HOOK(int, system)(const char *command)
 {
+    HOOK_BEGINS;
     SCOPE(STROBE_KIND_CHILD, 0);
     int r = strobe_real()->system(command);
     if (command && r != -1)

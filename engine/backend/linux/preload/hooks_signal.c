@@ -110,6 +110,7 @@ static void exchange_program_action(const struct sigaction *wanted, struct sigac
 
 HOOK(int, sigaction)(int number, const struct sigaction *restrict wanted, struct sigaction *restrict before)
 {
+    HOOK_BEGINS;
     if (!is_suspend_signal(number))
         return strobe_real()->sigaction(number, wanted, before);
     exchange_program_action(wanted, before);
@@ -118,6 +119,7 @@ HOOK(int, sigaction)(int number, const struct sigaction *restrict wanted, struct
 
 HOOK(__sighandler_t, signal)(int number, void (*handler)(int))
 {
+    HOOK_BEGINS;
     if (!is_suspend_signal(number))
         return strobe_real()->signal(number, handler);
     struct sigaction wanted = {.sa_handler = handler, .sa_flags = SA_RESTART}, before;
@@ -128,12 +130,14 @@ HOOK(__sighandler_t, signal)(int number, void (*handler)(int))
 
 HOOK(int, sigprocmask)(int how, const sigset_t *restrict set, sigset_t *restrict before)
 {
+    HOOK_BEGINS;
     sigset_t room;
     return strobe_real()->sigprocmask(how, how == SIG_UNBLOCK ? set : strobe_signals_without_ours(set, &room), before);
 }
 
 HOOK(int, pthread_sigmask)(int how, const sigset_t *restrict set, sigset_t *restrict before)
 {
+    HOOK_BEGINS;
     sigset_t room;
     return strobe_real()->pthread_sigmask(how, how == SIG_UNBLOCK ? set : strobe_signals_without_ours(set, &room),
                                           before);
@@ -141,6 +145,7 @@ HOOK(int, pthread_sigmask)(int how, const sigset_t *restrict set, sigset_t *rest
 
 HOOK(int, sigsuspend)(const sigset_t *set)
 {
+    HOOK_BEGINS;
     sigset_t room;
     SCOPE(STROBE_KIND_SLEEP, 0);
     return strobe_real()->sigsuspend(strobe_signals_without_ours(set, &room));
@@ -148,12 +153,14 @@ HOOK(int, sigsuspend)(const sigset_t *set)
 
 HOOK(int, pause)(void)
 {
+    HOOK_BEGINS;
     SCOPE(STROBE_KIND_SLEEP, 0);
     return strobe_real()->pause();
 }
 
 HOOK(int, sigwait)(const sigset_t *restrict set, int *restrict number)
 {
+    HOOK_BEGINS;
     sigset_t room;
     SCOPE(STROBE_KIND_SLEEP, 0);
     return strobe_real()->sigwait(strobe_signals_without_ours(set, &room), number);
@@ -161,6 +168,7 @@ HOOK(int, sigwait)(const sigset_t *restrict set, int *restrict number)
 
 HOOK(int, sigwaitinfo)(const sigset_t *restrict set, siginfo_t *restrict info)
 {
+    HOOK_BEGINS;
     sigset_t room;
     SCOPE(STROBE_KIND_SLEEP, 0);
     return strobe_real()->sigwaitinfo(strobe_signals_without_ours(set, &room), info);
@@ -168,6 +176,7 @@ HOOK(int, sigwaitinfo)(const sigset_t *restrict set, siginfo_t *restrict info)
 
 HOOK(int, sigtimedwait)(const sigset_t *restrict set, siginfo_t *restrict info, const struct timespec *restrict timeout)
 {
+    HOOK_BEGINS;
     sigset_t room;
     SCOPE(STROBE_KIND_SLEEP, 0);
     return strobe_real()->sigtimedwait(strobe_signals_without_ours(set, &room), info, timeout);
@@ -175,6 +184,7 @@ HOOK(int, sigtimedwait)(const sigset_t *restrict set, siginfo_t *restrict info, 
 
 HOOK(int, signalfd)(int fd, const sigset_t *set, int flags)
 {
+    HOOK_BEGINS;
     sigset_t room;
     return strobe_real()->signalfd(fd, strobe_signals_without_ours(set, &room), flags);
 }

@@ -74,15 +74,28 @@ static void *run_traced_thread(void *p)
     return b.routine(b.argument);
 }
 
+/* In an attached library a thread must not begin in this code, because the library is unloaded before the thread ends.
+ */
+static int create_unwrapped(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
+                            void *argument)
+{
+    int r = strobe_real()->pthread_create(thread, attributes, routine, argument);
+    if (strobe_preload.attached)
+        strobe_hook_point(STROBE_KIND_THREAD, 0, STROBE_HERE);
+    return r;
+}
+
 HOOK(int, pthread_create)(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *), void *argument)
 {
+    HOOK_BEGINS;
     strobe_hook_forbidden("pthread_create");
     struct strobe_real *real = strobe_real();
     if (strobe_own_thread_starts)
         return real->pthread_create(thread, attributes, routine, argument);
-    struct thread_start *b = strobe_preload.started || strobe_preload.may_start ? real->malloc(sizeof *b) : NULL;
+    bool wraps = !strobe_preload.attached && (strobe_preload.started || strobe_preload.may_start);
+    struct thread_start *b = wraps ? real->malloc(sizeof *b) : NULL;
     if (!b)
-        return real->pthread_create(thread, attributes, routine, argument);
+        return create_unwrapped(thread, attributes, routine, argument);
     *b = (struct thread_start){routine, argument, strobe_restricted};
     int r = real->pthread_create(thread, attributes, run_traced_thread, b);
     if (r)
@@ -93,6 +106,7 @@ HOOK(int, pthread_create)(pthread_t *thread, const pthread_attr_t *attributes, v
 
 HOOK(int, pthread_setname_np)(pthread_t thread, const char *name)
 {
+    HOOK_BEGINS;
     int r = strobe_real()->pthread_setname_np(thread, name);
     if (r == 0 && pthread_equal(thread, pthread_self()) && strobe_local.thread)
         strobe_thread_rename(strobe_local.thread, name);
@@ -101,6 +115,7 @@ HOOK(int, pthread_setname_np)(pthread_t thread, const char *name)
 
 HOOK(int, prctl)(int option, ...)
 {
+    HOOK_BEGINS;
     va_list arguments;
     unsigned long a[4];
     va_start(arguments, option);

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { CPU_WITHOUT_HOOKS_NS = 10 * 1000 * 1000 };
+
 /* An entry of a directory, as getdents64(2) returns it. */
 struct directory_entry {
     uint64_t inode;
@@ -17,9 +19,10 @@ struct directory_entry {
     char name[];
 };
 
-static struct {
+static struct late_thread {
     uint32_t tid;
-    uint64_t cpu_ns; /* at the last poll; 0: not polled yet */
+    uint64_t first_ns; /* CPU time at the first poll; 0: not polled yet */
+    uint64_t cpu_ns;   /* CPU time at the last poll */
 } late_threads[STROBE_LATE_THREADS_MAX];
 
 static uint32_t late_count;
@@ -29,7 +32,7 @@ static void list_late_thread(const char *name, uint32_t own_tid)
 {
     uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
     if (tid && tid != own_tid && late_count < STROBE_LATE_THREADS_MAX)
-        late_threads[late_count++].tid = tid;
+        late_threads[late_count++] = (struct late_thread){.tid = tid};
 }
 
 void strobe_late_threads_list(void)
@@ -65,6 +68,19 @@ static void remove_registered_threads(void)
         remove_late_thread(s->threads[entries_seen].tid);
 }
 
+/* Returns true when the thread runs now. With an attached library, the thread must also have used CPU time since its
+ * calls lead to hooks, and have called none: it does not wait in calls then. */
+static bool may_ask(uint32_t i, uint64_t cpu_ns)
+{
+    const struct late_thread *t = &late_threads[i];
+    const struct strobe_host *h = &strobe_preload.host.host;
+    uint64_t later_ns;
+    if (!strobe_preload.attached)
+        return t->cpu_ns != cpu_ns;
+    return cpu_ns - t->first_ns >= CPU_WITHOUT_HOOKS_NS && h->thread_cpu_ns(h->ctx, t->tid, &later_ns) == STROBE_OK &&
+           later_ns != cpu_ns;
+}
+
 void strobe_late_threads_ask(void)
 {
     const struct strobe_host *h = &strobe_preload.host.host;
@@ -77,7 +93,9 @@ void strobe_late_threads_ask(void)
             late_threads[i] = late_threads[--late_count];
             continue;
         }
-        if (late_threads[i].cpu_ns && late_threads[i].cpu_ns != cpu_ns)
+        if (!late_threads[i].first_ns)
+            late_threads[i].first_ns = cpu_ns;
+        else if (may_ask(i, cpu_ns))
             strobe_preload_ask_to_register(late_threads[i].tid);
         late_threads[i].cpu_ns = cpu_ns;
     }

@@ -35,6 +35,8 @@ static strobe_a32 waits_until_alone;     /* 1: engine threads wait at their end 
 static strobe_a64 recorded_end;          /* number of recorded thread ends << 32 | status of the last one */
 static strobe_a64 end_before_leader = 1; /* `recorded_end` + 1 if the last check found only the leader, else 0 */
 static bool counted;                     /* the engine's threads are in the C library's count of threads */
+static char *stacks;                     /* the next stack; NULL: the C library makes stacks */
+static size_t stack_bytes;
 
 /* ---- whether others are left ---- */
 
@@ -71,7 +73,7 @@ bool strobe_own_threads_alone(void)
  * meanwhile. */
 static void subtract_from_count(void)
 {
-    unsigned *threads = dlsym(RTLD_DEFAULT, "__nptl_nthreads");
+    unsigned *threads = stacks ? NULL : dlsym(RTLD_DEFAULT, "__nptl_nthreads");
     counted = threads == NULL;
     if (threads)
         __atomic_fetch_sub(threads, 1, __ATOMIC_RELAXED);
@@ -152,14 +154,24 @@ static void *run_own_thread(void *p)
     return NULL;
 }
 
+void strobe_own_thread_begin_lasting(void)
+{
+    begin_own_thread();
+}
+
+void strobe_own_thread_end_lasting(void)
+{
+    strobe_add_relaxed(&lasting_count, UINT32_MAX);
+    strobe_add_relaxed(&own_count, UINT32_MAX);
+}
+
 static void *run_lasting_thread(void *p)
 {
     void (*routine)(void);
     *(void **)&routine = p;
     begin_own_thread();
     routine();
-    strobe_add_relaxed(&lasting_count, UINT32_MAX);
-    strobe_add_relaxed(&own_count, UINT32_MAX);
+    strobe_own_thread_end_lasting();
     if (!counted)
         end_process_as(last_status());
     return NULL;
@@ -171,12 +183,19 @@ static bool start_detached(void *(*run)(void *), void (*routine)(void))
 {
     sigset_t all, before;
     pthread_t thread;
+    pthread_attr_t attributes;
     sigfillset(&all);
+    pthread_attr_init(&attributes);
+    if (stacks) {
+        pthread_attr_setstack(&attributes, stacks, stack_bytes);
+        stacks += stack_bytes;
+    }
     strobe_add_relaxed(&own_count, 1);
     strobe_add_relaxed(&newborn, 1);
     strobe_own_thread_starts = true;
     strobe_real()->pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&thread, NULL, run, *(void **)&routine) == 0;
+    bool started = pthread_create(&thread, &attributes, run, *(void **)&routine) == 0;
+    pthread_attr_destroy(&attributes);
     strobe_own_thread_starts = false;
     strobe_real()->pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started) {
@@ -194,13 +213,29 @@ bool strobe_own_thread_start(void (*routine)(void))
     return start_detached(run_own_thread, routine);
 }
 
-bool strobe_own_thread_start_lasting(void (*routine)(void))
+static bool start_lasting(void *(*run)(void *), void (*routine)(void))
 {
     strobe_add_relaxed(&lasting_count, 1);
-    bool started = start_detached(run_lasting_thread, routine);
+    bool started = start_detached(run, routine);
     if (!started)
         strobe_add_relaxed(&lasting_count, UINT32_MAX);
     return started;
+}
+
+bool strobe_own_thread_start_lasting(void (*routine)(void))
+{
+    return start_lasting(run_lasting_thread, routine);
+}
+
+bool strobe_own_thread_start_helper(void *(*run)(void *))
+{
+    return start_lasting(run, NULL);
+}
+
+void strobe_own_threads_use_stacks(void *memory, size_t bytes)
+{
+    stacks = memory;
+    stack_bytes = bytes;
 }
 
 void strobe_own_threads_ask_to_close(void)

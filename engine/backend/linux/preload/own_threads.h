@@ -30,6 +30,16 @@ bool strobe_own_thread_start(void (*routine)(void));
  * include it. It must end by itself when strobe_own_threads_alone returns true. */
 bool strobe_own_thread_start_lasting(void (*routine)(void));
 
+/* The same for a thread of the C library that runs `run`, which calls begin_lasting first and end_lasting last, and
+ * then returns to the C library. For an attached library. */
+bool strobe_own_thread_start_helper(void *(*run)(void *));
+void strobe_own_thread_begin_lasting(void);
+void strobe_own_thread_end_lasting(void);
+
+/* Gives the threads that are started from now on their stacks: one after another, `bytes` each, from `memory`. They are
+ * counted by the C library, whose bookkeeping of a thread ends only when the thread returns to it. Start only. */
+void strobe_own_threads_use_stacks(void *memory, size_t bytes);
+
 /* Returns true when only threads of the engine are left in the process. Engine threads. */
 bool strobe_own_threads_alone(void);
 

@@ -15,6 +15,8 @@
 #include "engine/backend/linux/preload/real.h"
 #include "engine/backend/linux/preload/restrict.h"
 #include "engine/backend/linux/preload/signals.h"
+#include "engine/backend/linux/preload/stack_map.h"
+#include "engine/backend/linux/preload/visits.h"
 #include "engine/backend/linux/unwind_images.h"
 #include "engine/backend/linux/unwind_table.h"
 #include "engine/capture/blocking.h"
@@ -119,6 +121,14 @@ struct strobe_thread *strobe_preload_attach_known(bool is_main)
     return t;
 }
 
+static void find_attached_stack(bool is_main, struct strobe_stack_bounds *out)
+{
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    if (!(is_main && strobe_linux_main_stack(frame, &out->low, &out->high)) &&
+        !strobe_stack_map_find(frame, &out->low, &out->high))
+        *out = (struct strobe_stack_bounds){0};
+}
+
 struct strobe_thread *strobe_preload_attach_unknown(void)
 {
     if (strobe_local.busy || strobe_own_thread_newborn())
@@ -126,8 +136,10 @@ struct strobe_thread *strobe_preload_attach_unknown(void)
     strobe_local.busy = 1;
     struct strobe_preload *p = &strobe_preload;
     bool is_main = (p->forked || p->late) && calling_tid() == p->host.pid;
-    struct strobe_thread *t =
-        attach_calling_thread(is_main, is_main && p->forked ? &strobe_forked.stack : &noted_stack);
+    struct strobe_stack_bounds stack = is_main && p->forked ? strobe_forked.stack : noted_stack;
+    if (p->attached)
+        find_attached_stack(is_main, &stack);
+    struct strobe_thread *t = attach_calling_thread(is_main, &stack);
     if (is_main && t)
         p->main_thread = t->index;
     strobe_local.busy = 0;
@@ -189,12 +201,26 @@ static void ask_forked_main_thread_to_register(const struct strobe_preload *p)
 /* Handles an instance of the stop signal that is neither a stop request nor a tick. */
 static void handle_other_stop_signal(int number, siginfo_t *info, void *context)
 {
+    HOOK_BEGINS;
     bool ours = info->si_code == SI_QUEUE && info->si_value.sival_ptr == &register_request &&
                 (uint32_t)info->si_pid == strobe_preload.host.pid;
     if (!ours)
         strobe_signals_foreign(number, info, context);
     else if (!strobe_local.thread && !strobe_restricted && strobe_switched() != STROBE_OFF)
         strobe_preload_attach_unknown();
+}
+
+/* The hook of pthread_create does not register the threads of an attached library, so the sampler looks for new ones.
+ */
+static void list_attached_threads(void)
+{
+    static uint64_t seen;
+    uint64_t threads = strobe_process_thread_count();
+    if (threads == seen)
+        return;
+    seen = threads;
+    strobe_stack_map_update();
+    strobe_late_threads_list();
 }
 
 static void run_between_passes(void *ctx)
@@ -205,6 +231,8 @@ static void run_between_passes(void *ctx)
         strobe_store_relaxed(&p->engine.session.header->signal_taken, (uint32_t)p->host.signal);
     if (p->forked && p->main_thread == UINT32_MAX)
         ask_forked_main_thread_to_register(p);
+    if (p->attached)
+        list_attached_threads();
     if (p->late)
         strobe_late_threads_ask();
     strobe_flight_pass(&p->engine.session, current_ticks());
@@ -238,6 +266,7 @@ static void run_preload_sampler(void)
  * a tick inside the engine is only counted. Returns false when the signal is the program's. */
 static bool on_tick(const siginfo_t *info, const struct strobe_regs *regs)
 {
+    HOOK_BEGINS;
     struct strobe_thread *t = strobe_local.thread;
     if (!strobe_linux_clock_sent(&strobe_preload.host, info) || (t && !strobe_linux_clock_is_of(t->index, info)))
         return false;
@@ -352,6 +381,33 @@ bool strobe_preload_start(const struct strobe_session *session)
     return true;
 }
 
+/* The prepared sampler: it was started by strobe_preload_prepare_sampler, and begins at 1. */
+static bool is_prepared;
+static strobe_a32 prepared_begins;
+
+static void run_prepared_sampler(void)
+{
+    struct timespec pause = {0, 500 * 1000};
+    prepare_sampler_thread();
+    while (!strobe_load_acquire(&prepared_begins) && !strobe_load_relaxed(&strobe_preload.engine.sampler_stop))
+        syscall(SYS_nanosleep, &pause, NULL);
+    if (strobe_load_acquire(&prepared_begins))
+        run_sampler_until_end();
+}
+
+bool strobe_preload_prepare_sampler(void)
+{
+    return is_prepared = strobe_own_thread_start(run_prepared_sampler);
+}
+
+static void start_late_sampler(void)
+{
+    if (is_prepared)
+        strobe_store_release(&prepared_begins, 1);
+    else
+        strobe_own_thread_start(run_preload_sampler);
+}
+
 bool strobe_preload_start_late(const struct strobe_session *session, const char *path, bool paused)
 {
     struct strobe_preload *p = &strobe_preload;
@@ -365,7 +421,7 @@ bool strobe_preload_start_late(const struct strobe_session *session, const char 
     strobe_preload_attach_unknown();
     strobe_late_threads_list();
     if (needs_sampler)
-        strobe_own_thread_start(run_preload_sampler);
+        start_late_sampler();
     strobe_store_seq_cst(strobe_switch, paused ? STROBE_PAUSED : STROBE_ON);
     return true;
 }

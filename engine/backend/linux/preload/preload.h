@@ -25,6 +25,7 @@ struct strobe_preload {
     bool samples;   /* false: the session records only calls */
     bool forked;    /* the capture began some time after a fork (forked.h) */
     bool late;      /* strobe_start began the capture, while the program was running */
+    bool attached;  /* `strobe attach` has loaded the library into the running program (attach/attach.h) */
     bool may_start; /* the program links the library: each thread stores its stack's bounds for a later strobe_start */
 };
 extern struct strobe_preload strobe_preload;
@@ -32,6 +33,10 @@ extern struct strobe_preload strobe_preload;
 /* Begins a capture into an attached session. Returns false when there is no memory; the program then runs without
  * capture. Main thread only: before the program's own code runs, or in a child right after the fork. */
 bool strobe_preload_start(const struct strobe_session *session);
+
+/* Starts the sampler's thread, which waits until strobe_preload_start_late needs it, or strobe_own_threads_stop ends
+ * it. Starting a thread takes memory from the heap. Returns false on failure. */
+bool strobe_preload_prepare_sampler(void);
 
 /* Begins a capture into an attached session, the file `path`, while the program is running. With `paused`, events are
  * only counted until the capture is resumed. Returns false when there is no memory. Any thread. */

@@ -56,6 +56,24 @@ static const struct {
     ENTRY(popen),
 };
 
+static void *looked_in = RTLD_NEXT;
+
+void strobe_real_is_attached(void)
+{
+    looked_in = RTLD_DEFAULT;
+}
+
+void *strobe_real_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        void *f;
+        memcpy(&f, (const char *)&strobe_real_table + entries[i].offset, sizeof f);
+        if (strcmp(entries[i].name, name) == 0)
+            return f;
+    }
+    return NULL;
+}
+
 /* The pointer of a function that this C library lacks stays NULL. Its hook is then never called. */
 void strobe_real_find(void)
 {
@@ -64,7 +82,7 @@ void strobe_real_find(void)
     if (!strobe_cas_acq_rel(&finding, &idle, 1))
         return;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        void *f = dlsym(RTLD_NEXT, entries[i].name);
+        void *f = dlsym(looked_in, entries[i].name);
         memcpy((char *)&strobe_real_table + entries[i].offset, &f, sizeof f);
     }
     strobe_real_table.found = true;

@@ -1,5 +1,5 @@
 /* The real functions behind the hooks, which the program would have called without Strobe. They are found by
- * dlsym(RTLD_NEXT). */
+ * dlsym(RTLD_NEXT), or by dlsym(RTLD_DEFAULT) in an attached library, which the dynamic linker does not search. */
 #ifndef STROBE_BACKEND_LINUX_PRELOAD_REAL_H
 #define STROBE_BACKEND_LINUX_PRELOAD_REAL_H
 
@@ -62,6 +62,13 @@ struct strobe_real {
 };
 
 extern struct strobe_real strobe_real_table;
+
+/* The library was loaded into a running program: the real functions are those that a new library of the program would
+ * find (RTLD_DEFAULT). Before the first lookup. */
+void strobe_real_is_attached(void);
+
+/* Returns the real function of this name. NULL: the C library has none, or it has no hook. After the lookup. */
+void *strobe_real_named(const char *name);
 
 /* Looks up all real functions. Meanwhile a small static buffer serves allocations. */
 void strobe_real_find(void);
