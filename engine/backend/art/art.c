@@ -5,6 +5,7 @@
 #include "engine/backend/art/flight/app_flight.h"
 #include "engine/backend/art/hooks/events.h"
 #include "engine/backend/art/hooks/libc.h"
+#include "engine/backend/art/names.h"
 #include "engine/backend/art/own_threads.h"
 #include "engine/backend/common/capture_life.h"
 #include "engine/backend/common/capture_memory.h"
