@@ -6,7 +6,7 @@ shim_own      := __errno sigaction sigfillset pthread_sigmask pthread_getattr_np
                  pthread_attr_destroy pthread_create
 sources       += tests/android/shim.c tests/android/through.c
 
-android-contract: $(android_shims) $B/contract_art $B/contract_android
+android-contract: $(android_shims) $B/contract_art $B/contract_android $B/device/app_process64
 
 $B/android/shim/libc.inc: $(bionic)/libc.syms
 	@mkdir -p $(@D)

@@ -6,8 +6,9 @@
 #
 # When a release of the runtime or the kernel cannot be fetched, its tests are skipped with the reason. Only cases that
 # do not need a processor's full speed run. With FULL=1, as in the nightly run, all cases run in both modes.
+# tests/device captures an app that loads the library for Android.
 #
-# takes: 60 s
+# takes: 90 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(cd "$1" && pwd) arm64=$(cd "$2" && pwd) triplet=aarch64-linux-gnu
@@ -34,7 +35,7 @@ count() {
     local status=$?
     read -r p f s < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 0\4/p' "$work/log" |
         tail -n 1)
-    grep '^SKIPPED ' "$work/log"
+    grep -E '^SKIP(PED)? ' "$work/log"
     echo "$name: ${p:-0} passed, ${f:-0} failed, $((10#${s:-0})) skipped"
     if [[ -z ${p:-} ]] || ((status && f == 0)); then
         echo "FAIL $name: status $status"
@@ -44,14 +45,28 @@ count() {
     ((passed += ${p:-0}, failed += f, skipped += 10#${s:-0}))
 }
 
-# emulated RELEASE PROGRAM ARGUMENTS: on an emulated processor. The root has that release's runtime and libraries.
+# set_emulator RELEASE: sets `emulator`, the command before a program for an emulated processor. The root has that
+# release's runtime and libraries.
+set_emulator() {
+    emulator=(qemu-aarch64-static -L "$arm64/art$1" -E B="$arm64"
+        -E STROBE_ART11="$arm64/art11" -E STROBE_ART14="$arm64/art14"
+        ${SHIM:+-E STROBE_ANDROID_LIBRARY="$build/aar/lib/arm64/libstrobe.so"}
+        -E LD_LIBRARY_PATH="${SHIM:+$SHIM:}/usr/lib/7zip:/usr/lib/p7zip:$arm64/sysroot/usr/lib/$triplet")
+}
+
+# emulated RELEASE PROGRAM ARGUMENTS: on an emulated processor.
 emulated() {
-    local root=$arm64/art$1
-    shift
-    timeout "$limit" qemu-aarch64-static -L "$root" -E B="$arm64" \
-        -E STROBE_ART11="$arm64/art11" -E STROBE_ART14="$arm64/art14" \
-        ${SHIM:+-E STROBE_ANDROID_LIBRARY="$build/aar/lib/arm64/libstrobe.so"} \
-        -E LD_LIBRARY_PATH="${SHIM:+$SHIM:}/usr/lib/7zip:/usr/lib/p7zip:$arm64/sysroot/usr/lib/$triplet" "$@"
+    local emulator
+    set_emulator "$1"
+    timeout "$limit" "${emulator[@]}" "${@:2}"
+}
+
+# captured RELEASE: `strobe capture` of this machine captures an app on an emulated processor.
+captured() {
+    local emulator
+    set_emulator "$1"
+    B=$build SECONDS_CAPTURED=2 timeout "$limit" tests/device/run.sh "$build/aar/lib/arm64/libstrobe.so" \
+        "${emulator[@]}" -0 com.example.app "$arm64/device/app_process64"
 }
 
 # booted ARGUMENTS: runs the contract with the engine of the library for Android, in a machine that is booted for it.
@@ -85,6 +100,7 @@ done
 if [[ -e $arm64/art11/stamp ]]; then
     SHIM=$arm64/android/shim count 'the library for Android on arm64, emulated processor' \
         emulated 11 "$arm64/contract_android" "${one[@]}" art11 quick "${few[@]}"
+    SHIM=$arm64/android/shim count 'strobe capture of an app in Android 11, emulated processor' captured 11
     if why=$(ci/sysroot arm64 "$arm64/kernel" @linux-image-cloud-arm64 busybox-static 2>&1); then
         count 'the library for Android on arm64, booted kernel' booted "${one[@]}" art11 quick "${few[@]}"
     else
