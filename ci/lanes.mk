@@ -57,8 +57,9 @@ paced      := %/test_mach_capture %/test_mach_host %/test_mach_rows %/test_mach_
 # Its sampler reads words of other threads' stacks, among them words that the program never wrote.
 sampled    := %/test_mach_start
 
-# Needs a process without a free descriptor. Valgrind accepts a connection then, and closes it; the system lets it wait.
-exhausted  := %/test_server
+# They need a process without a free descriptor. Valgrind accepts a connection then, and closes it; the system lets it
+# wait.
+exhausted  := %/control/test_server %/control/test_socket
 
 can_memcheck := $(filter-out $(translated) $(paced) $(sampled) $(exhausted),$(unit_bin))
 memchecked   := $(filter-out $(call nightly_only,memcheck),$(can_memcheck))
@@ -85,13 +86,16 @@ arm64_make    := B=$(arm64) CC=$(arm64_tool)gcc AR=$(arm64_tool)ar LD=$(arm64_to
 # Tests that do not run under qemu's user-mode emulator:
 #   test_real*           its threads are emulated too slowly
 #   test_cpu_clock       it does not emulate perf events
+#   test_refused_calls   it lacks some of the system calls that the test refuses
+#   test_images          builds libraries of this machine's processor, and opens them
 #   test_mach_*          ended threads stay visible and /proc states wrong protections; the fake Mach relies on both.
 #                        These tests run on this machine; tests/emulate tests the library for arm64
 #   test_unwind_*        a signal returns through code that belongs to no image, so unwinding by call frame information
 #                        fails there. On arm64 it is compared with elfutils in part only (README, Limits)
 #   test_generated_leaf  generates x86-64 code
 unwinding := %/test_unwind_walk %/test_unwind_rules %/test_generated_leaf
-can_emulate := $(filter-out %/test_real %/test_real_frames %/test_cpu_clock $(unwinding) \
+can_emulate := $(filter-out %/test_real %/test_real_frames %/test_cpu_clock %/test_refused_calls %/test_images \
+                 $(unwinding) \
                  $(addprefix %/test_mach_,capture fake faults host libsystem rebind rows threads),$(unit_bin))
 emulated    := $(filter-out $(call nightly_only,emulate),$(can_emulate))
 # What the lane `emulate` runs or reads: these tests, the commands, and the objects of the two libraries. With FULL=1

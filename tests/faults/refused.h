@@ -1,5 +1,5 @@
-/* Makes calls of syscall(2) fail in a test program that faults.mk links with --wrap=syscall, as on a kernel that lacks a
- * system call, or in a container that forbids it. Only calls by the thread that asked for it fail. */
+/* Makes calls of syscall(2) fail in a test program that faults.mk links with --wrap=syscall, as on a kernel that lacks
+ * a system call, or in a container that forbids it. Only calls by the thread that asked for it fail. */
 #ifndef STROBE_FAULTS_REFUSED_H
 #define STROBE_FAULTS_REFUSED_H
 

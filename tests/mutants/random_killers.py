@@ -70,7 +70,7 @@ DIRECTORIES = {
     "engine/backend/art/hooks": ["unit/art/test_*", *CONTRACT],
     "engine/backend/common": ["unit/linux/test_*", "unit/mach/test_*", "explore life", *CONTRACT, "suite record"],
     "engine/backend/common/embed": ["unit/capture/test_start_text", "unit/mach/test_mach_start", "suite install", *CONTRACT],
-    "engine/backend/common/libc": ["suite record", *CONTRACT],
+    "engine/backend/common/libc": ["suite embed", "suite record", *CONTRACT],
     "engine/backend/linux": ["unit/linux/test_*", "explore suspend unwind", "suite record"],
     "engine/backend/linux/embed": ["unit/linux/test_*", "suite record", "suite install"],
     "engine/backend/linux/preload": ["suite record", "suite life", "suite follow"],

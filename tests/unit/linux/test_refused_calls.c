@@ -207,8 +207,9 @@ static void a_descriptor_that_cannot_be_raised_stays_as_it_is(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     assert_in_range(raised, 12, 23);
     assert_int_equal(fcntl(fd, F_GETFD), -1); /* the old number is free again */
-    assert_int_equal(strobe_linux_raise_descriptor(strobe_linux_raise_descriptor(raised)), 1008);
-    close(1008);
+    int lowest = limit.rlim_cur > 1024 ? 1024 - 16 : (int)limit.rlim_cur - 16;
+    assert_int_equal(strobe_linux_raise_descriptor(strobe_linux_raise_descriptor(raised)), lowest);
+    close(lowest);
 }
 
 /* ---- CPU clocks ---- */
@@ -406,7 +407,7 @@ static struct stops stop_in_own_thread(bool asleep)
 static void a_stop_that_meets_any_refused_call_leaves_the_thread_running(void **state)
 {
     (void)state;
-    if (strobe_trial_valgrind() || strobe_trial_emulated())
+    if (strobe_trial_valgrind())
         skip(); /* one thread runs at a time there */
     struct stops found = stop_in_own_thread(false);
     assert_true(found.tried > 2);
@@ -416,8 +417,6 @@ static void a_stop_that_meets_any_refused_call_leaves_the_thread_running(void **
 static void a_sleeping_thread_is_not_interrupted_whichever_call_is_refused(void **state)
 {
     (void)state;
-    if (strobe_trial_emulated())
-        skip();
     struct stops found = stop_in_own_thread(true);
     assert_true(found.tried > 2);
     assert_int_equal(found.stopped, 0);
@@ -454,8 +453,7 @@ static void the_highest_signal_that_can_be_taken_is_the_stop_signal(void **state
 static int begin(void **state)
 {
     strobe_linux_init(&host, clock_gettime);
-    int number = strobe_trial_emulated() ? SIGRTMAX - 2 : 0;
-    if (strobe_linux_take_signal(&host, number, sigaction, NULL) != STROBE_OK || !strobe_linux_clocks_begin(&host, 4))
+    if (strobe_linux_take_signal(&host, 0, sigaction, NULL) != STROBE_OK || !strobe_linux_clocks_begin(&host, 4))
         return -1;
     return temp_dir_open(state);
 }

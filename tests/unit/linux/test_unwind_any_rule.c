@@ -1,5 +1,5 @@
 /* Walks by any rules, registers and stacks: each ends, reads nothing outside of its window, and goes up the stack
- * (S-43). The rules are put into the index's memo, so they also are such as no compiler writes. The window lies between
+ * (S-44). The rules are put into the index's memo, so they also are such as no compiler writes. The window lies between
  * unreadable pages. */
 #include "engine/backend/linux/unwind_table.h"
 #include "tests/unit/support/trial.h"
@@ -151,7 +151,8 @@ static void walk(const struct strobe_host *host)
     }
     struct strobe_regs at = regs;
     bool left = strobe_walk_table_leave(&rules, draw_place(), &window, &at);
-    assert_true(left ? with_signals || at.sp > regs.sp : at.sp == regs.sp && at.pc == regs.pc && at.fp == regs.fp);
+    assert_true(left ? with_signals || STROBE_EH_RA != 16 || at.sp > regs.sp
+                     : at.sp == regs.sp && at.pc == regs.pc && at.fp == regs.fp);
     strobe_unwind_table_use(&rules);
     w.count = MOST;
     w.end = strobe_unwinder_table.hooked(draw_place(), &window, w.frames + 1 + MOST, MOST, &w.count);
@@ -170,13 +171,13 @@ static void walk_many(bool signals)
     }
 }
 
-static void any_walk_ends_within_its_window_and_goes_up_S43(void **state)
+static void any_walk_ends_within_its_window_and_goes_up_S44(void **state)
 {
     (void)state;
     walk_many(false);
 }
 
-static void any_walk_over_signal_frames_ends_within_its_window_S43(void **state)
+static void any_walk_over_signal_frames_ends_within_its_window_S44(void **state)
 {
     (void)state;
     walk_many(true);
@@ -197,8 +198,8 @@ static int prepare(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_walk_ends_within_its_window_and_goes_up_S43),
-        cmocka_unit_test(any_walk_over_signal_frames_ends_within_its_window_S43),
+        cmocka_unit_test(any_walk_ends_within_its_window_and_goes_up_S44),
+        cmocka_unit_test(any_walk_over_signal_frames_ends_within_its_window_S44),
     };
     return cmocka_run_group_tests_name("unwind_any_rule", tests, prepare, NULL);
 }
