@@ -4,9 +4,9 @@
 # Programs run many times slower in lanes, so random tests play few rounds there, unless FULL=1.
 light   := $(if $(FULL),,STROBE_TEST_LIGHT=1)
 lane     = +@$(light) $(MAKE) --no-print-directory B=$B-$@
-# Sanitized code compiles three times as slowly with -O2 as with -O1. Only FULL=1 uses -O2. With -O1 warnings are not
-# errors, because gcc has other false positives at that level. With -Og the fake runtimes inline so little that stacks
-# exceed the depth that is recorded. GNU ld takes more than twice as long as lld to link a sanitized program.
+# Sanitized code compiles three times as slowly with -O2 as with -O1. Only FULL=1 uses -O2. With -O1 gcc's warnings are
+# not errors, because gcc has other false positives at that level. With -Og the fake runtimes inline so little that
+# stacks exceed the depth that is recorded. GNU ld takes more than twice as long as lld to link a sanitized program.
 quickly := $(if $(FULL),,CFLAGS='-O1 -g1 -Wno-error' TEST_LD=-fuse-ld=lld)
 
 sanitize: asan tsan ## asan and tsan
@@ -37,11 +37,10 @@ memcheck  := $(valgrind) --leak-check=full --errors-for-leak-kinds=definite \
 helgrind  := $(valgrind) --tool=helgrind --history-level=none --suppressions=ci/helgrind.supp
 run_long   = LIMIT=$${LIMIT:-300} LOGS=$B/log-$@ tests/run
 
-# Long tests of the lab, which run only with FULL=1, and tests of the lab on real threads, which are too slow here.
-lab_long  := %/test_fault %/test_properties_sampling %/test_properties_trace %/test_properties_wakers %/test_stacks \
-             %/test_policy_strobe %/test_real %/test_trial %/test_swarm %/test_scenario %/test_scenario_errors \
-             %/test_litmus_corpus %/test_score_brute %/test_dist
-shortened := $(if $(FULL),$(unit_bin),$(filter-out $(lab_long),$(unit_bin)))
+# nightly_only LANE: programs of the lane that only FULL=1 runs. tests/nightly has the reasons.
+nightly_only = $(if $(FULL),,$(addprefix $B/tests/,$(shell sed -nE 's,^$1: ([^ ]+/[^ ]+) .*,\1,p' tests/nightly)))
+# report_left ALL,CHOSEN: prints how many of a lane's programs are left to the nightly run.
+report_left  = @echo "tests/nightly leaves $(words $(filter-out $2,$1)) of $(words $1) programs to the nightly run"
 
 # Tests that cannot run under valgrind:
 #   test_art_detour,     valgrind caches translated code, so it does not see a detour written later
@@ -61,18 +60,15 @@ sampled    := %/test_mach_start
 # Needs a process without a free descriptor. Valgrind accepts a connection then, and closes it; the system lets it wait.
 exhausted  := %/test_server
 
-# Plays whole fixtures, which takes half a minute under valgrind. Other tests in this lane cover the watchers.
-fixtures   := $(if $(FULL),,%/test_findings)
+can_memcheck := $(filter-out $(translated) $(paced) $(sampled) $(exhausted),$(unit_bin))
+memchecked   := $(filter-out $(call nightly_only,memcheck),$(can_memcheck))
 
-# Tests that spend most of their time in child processes or in other projects' libraries.
-elsewhere  := $(if $(FULL),,%/test_art_module %/test_art_moved %/test_import %/test_x86_code %/test_unwind_rules)
+memcheck: $(memchecked) | deps-sanitize ## unit tests under valgrind's memcheck: invalid accesses, leaks
+	$(call report_left,$(can_memcheck),$(memchecked))
+	@B=$B WRAP='$(memcheck)' $(run_long) $(memchecked)
 
-memcheck: $(unit_bin) | deps-sanitize ## unit tests under valgrind's memcheck: invalid accesses, leaks
-	@B=$B WRAP='$(memcheck)' $(run_long) \
-	    $(filter-out $(translated) $(paced) $(sampled) $(exhausted) $(elsewhere) $(fixtures),$(shortened))
-
-helgrind: $(unit_bin) | deps-sanitize ## unit tests under valgrind's helgrind: misuse of locks and threads
-	@B=$B WRAP='$(helgrind)' $(run_long) $(filter-out $(translated) $(paced) $(exhausted) $(elsewhere),$(threaded))
+helgrind: $(threaded) | deps-sanitize ## unit tests under valgrind's helgrind: misuse of locks and threads
+	@B=$B WRAP='$(helgrind)' $(run_long) $(filter-out $(translated) $(paced) $(exhausted),$(threaded))
 
 # ---- arm64 Linux
 
@@ -95,23 +91,27 @@ arm64_make    := B=$(arm64) CC=$(arm64_tool)gcc AR=$(arm64_tool)ar LD=$(arm64_to
 #                        fails there. On arm64 it is compared with elfutils in part only (README, Limits)
 #   test_generated_leaf  generates x86-64 code
 unwinding := %/test_unwind_walk %/test_unwind_rules %/test_generated_leaf
-emulated  := $(filter-out %/test_real %/test_real_frames %/test_cpu_clock $(unwinding) \
-              $(addprefix %/test_mach_,capture fake faults host libsystem rebind rows threads),$(shortened))
-# What the lane `emulate` runs or reads: these tests, the lab, and the objects of the two libraries. With FULL=1 all
-# programs are built, among them those of the fake Mach, which do not run there.
-arm64_runs := $(emulated:$B/%=$(arm64)/%) $(addprefix $(arm64)/,strobe-lab libstrobe-preload.so libstrobe-art.so)
+can_emulate := $(filter-out %/test_real %/test_real_frames %/test_cpu_clock $(unwinding) \
+                 $(addprefix %/test_mach_,capture fake faults host libsystem rebind rows threads),$(unit_bin))
+emulated    := $(filter-out $(call nightly_only,emulate),$(can_emulate))
+# What the lane `emulate` runs or reads: these tests, the commands, and the objects of the two libraries. With FULL=1
+# all programs are built, among them those of the fake Mach, which do not run there.
+arm64_runs := $(emulated:$B/%=$(arm64)/%) $(addprefix $(arm64)/,strobe strobe-lab libstrobe-preload.so libstrobe-art.so)
 
 cross: darwin xcframework | deps-cross ## builds for arm64 Linux (FULL=1: everything), and the libraries for Darwin
 	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
 	+@$(MAKE) --no-print-directory $(arm64_make) $(if $(FULL),tests,$(arm64_runs)) android-contract
 	@tests/darwin/facts.sh $B/darwin
 
-# The arm64 lab must play as this machine's lab does, and the arm64 code must have the reviewed memory orders. The
-# remaining suites test the libraries for Android and iOS, and the backend for Mach.
+# The arm64 lab must play as this machine's lab does, the arm64 `strobe` must convert stored sessions to the stored
+# outputs, and the arm64 code must have the reviewed memory orders. The remaining suites test the libraries for Android
+# and iOS, and the backend for Mach.
 emulate_suites = 'tests/compilers/plays_alike.sh arm64 $B/strobe-lab ci/emulated $(arm64) $(arm64)/strobe-lab' \
+                 'tests/golden/run.sh --by $(abspath ci/emulated $(arm64) $(arm64)/strobe)' \
                  'tests/arm64/orders.py $(arm64)' 'tests/android/emulate.sh $B $(arm64)' 'tests/darwin/headers.sh $B' \
                  'tests/gnumach/lane.sh $B' 'tests/emulate/emulate.sh $B' 'tests/emulate/frames/run.sh $B'
 emulate: cross all android aar | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
+	$(call report_left,$(can_emulate),$(emulated))
 	@B=$(arm64) LIGHT=1 WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(emulated:$B/%=$(arm64)/%) \
 	    $(emulate_suites)
 

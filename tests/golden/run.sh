@@ -2,10 +2,12 @@
 # Stored sessions and traces give the stored outputs: older formats stay readable, and no output changes by accident.
 # See fixtures/sessions/README.md.
 #
-#   B=DIR tests/golden/run.sh [--update]      prints `N passed, N failed` at the end
+#   B=DIR tests/golden/run.sh [--update | --by COMMAND...]      prints `N passed, N failed` at the end
+#
+# --by COMMAND...: `strobe` of another processor's build, with its emulator.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-strobe=$(realpath "${B:-build}")/strobe
+strobe=("$(realpath "${B:-build}")/strobe")
 store=$PWD/fixtures/sessions
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -33,15 +35,16 @@ keep() {
 
 update=
 [[ ${1:-} == --update ]] && update=yes
+[[ ${1:-} != --by ]] || strobe=("${@:2}")
 cd "$work" || exit 2
 for packed in "$store"/*.strobe.xz; do
     name=$(basename "$packed" .strobe.xz)
     xz -dc "$packed" >"$name.strobe" || exit 2
     for ending in folded perfetto-trace json speedscope.json; do
-        "$strobe" convert -q -f "$name.strobe" -o "$name.$ending" || exit 2
+        "${strobe[@]}" convert -q -f "$name.strobe" -o "$name.$ending" || exit 2
     done
-    "$strobe" report --verbose "$name.strobe" >"$name.report" 2>/dev/null || exit 2
-    "$strobe" report --json "$name.strobe" >"$name.report.json" 2>/dev/null || exit 2
+    "${strobe[@]}" report --verbose "$name.strobe" >"$name.report" 2>/dev/null || exit 2
+    "${strobe[@]}" report --json "$name.strobe" >"$name.report.json" 2>/dev/null || exit 2
     sha256sum "$name.perfetto-trace" "$name.json" "$name.speedscope.json" "$name.report.json" >"$name.sums"
     for kept in "$name.folded" "$name.report" "$name.sums"; do
         keep "$kept"
@@ -50,7 +53,7 @@ done
 for packed in "$store"/*.perfetto-trace.xz; do
     name=$(basename "$packed" .perfetto-trace.xz)
     xz -dc "$packed" >"$name.stored.perfetto-trace" || exit 2
-    "$strobe" report "$name.stored.perfetto-trace" >"$name.trace.report" 2>/dev/null || exit 2
+    "${strobe[@]}" report "$name.stored.perfetto-trace" >"$name.trace.report" 2>/dev/null || exit 2
     keep "$name.trace.report"
 done
 [[ $update ]] && exit 0

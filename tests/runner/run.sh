@@ -122,6 +122,24 @@ done <tests/skips
 last="faults: ${last:-none}"
 says 'the entries of tests/skips are whole and name what exists' 'faults: none'
 
+# So has each entry of tests/nightly. Its lanes are nightly stages. A lane without stage in a pull request is listed.
+last= nightly=$(.ci/run --nightly --list | sed -nE 's/^([a-z-]+) .*/\1/p') usual=$(.ci/run --list)
+while IFS='|' read -r test reason; do
+    [[ -n $test && $test != '#'* ]] || continue
+    lane=${test%%:*} test=${test#*: } test=${test%"${test##*[! ]}"}
+    [[ $reason == *[!\ ]* && $reason != *'|'* ]] || last+="not two columns: $lane: $test; "
+    grep -qx "$lane" <<<"$nightly" || last+="no nightly stage: $lane; "
+    if [[ $test == '*' ]]; then
+        ! grep -qE "^$lane +\|" <<<"$usual" || last+="a stage of a pull request: $lane; "
+    else
+        [[ $test == *% ]] && files=${test//%/*} || files=$test.c
+        compgen -G "tests/$files" >/dev/null || last+="no program: $test; "
+    fi
+done <tests/nightly
+for lane in asan-clang tsan-clang helgrind; do grep -q "^$lane: \* |" tests/nightly || last+="not listed: $lane; "; done
+last="faults: ${last:-none}"
+says 'the entries of tests/nightly are whole and name what exists' 'faults: none'
+
 # ---- temporary files
 
 # The temporary directory of this suite has no file left.
