@@ -39,8 +39,8 @@ run_long   = LIMIT=$${LIMIT:-300} LOGS=$B/log-$@ tests/run
 
 # nightly_only LANE: programs of the lane that only FULL=1 runs. tests/nightly has the reasons.
 nightly_only = $(if $(FULL),,$(addprefix $B/tests/,$(shell sed -nE 's,^$1: ([^ ]+/[^ ]+) .*,\1,p' tests/nightly)))
-# tell_left ALL,CHOSEN: prints how many of a lane's programs are left to the nightly run.
-tell_left    = @echo "tests/nightly leaves $(words $(filter-out $2,$1)) of $(words $1) programs to the nightly run"
+# report_left ALL,CHOSEN: prints how many of a lane's programs are left to the nightly run.
+report_left  = @echo "tests/nightly leaves $(words $(filter-out $2,$1)) of $(words $1) programs to the nightly run"
 
 # Tests that cannot run under valgrind:
 #   test_art_detour,     valgrind caches translated code, so it does not see a detour written later
@@ -65,7 +65,7 @@ can_memcheck := $(filter-out $(translated) $(paced) $(sampled) $(exhausted),$(un
 memchecked   := $(filter-out $(call nightly_only,memcheck),$(can_memcheck))
 
 memcheck: $(memchecked) | deps-sanitize ## unit tests under valgrind's memcheck: invalid accesses, leaks
-	$(call tell_left,$(can_memcheck),$(memchecked))
+	$(call report_left,$(can_memcheck),$(memchecked))
 	@B=$B WRAP='$(memcheck)' $(run_long) $(memchecked)
 
 helgrind: $(threaded) | deps-sanitize ## unit tests under valgrind's helgrind: misuse of locks and threads
@@ -115,7 +115,7 @@ emulate_suites = 'tests/compilers/plays_alike.sh arm64 $B/strobe-lab ci/emulated
                  'tests/arm64/orders.py $(arm64)' 'tests/android/emulate.sh $B $(arm64)' 'tests/darwin/headers.sh $B' \
                  'tests/gnumach/lane.sh $B' 'tests/emulate/emulate.sh $B' 'tests/emulate/frames/run.sh $B'
 emulate: cross all android aar | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
-	$(call tell_left,$(can_emulate),$(emulated))
+	$(call report_left,$(can_emulate),$(emulated))
 	@B=$(arm64) LIGHT=1 WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(emulated:$B/%=$(arm64)/%) \
 	    $(emulate_suites)
 
