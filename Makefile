@@ -126,7 +126,9 @@ sources     := $(capture_src) $(sort $(preload_src) $(embed_src) $(attach_src)) 
 obj          = $(patsubst %,$B/$1/%.o,$(basename $2))
 capture_obj := $(call obj,obj,$(capture_src))
 preload_obj := $(call obj,pic,$(capture_src) $(preload_src))
-attach_obj  := $(call obj,pic,$(capture_src) $(attach_src))
+hooked      := engine/backend/linux/preload/%
+attach_obj  := $(call obj,pic,$(capture_src) $(filter-out $(hooked),$(attach_src))) \
+               $(call obj,attach,$(filter $(hooked),$(attach_src)))
 embed_obj   := $(call obj,pic,$(capture_src) $(embed_src))
 trace_obj   := $(call obj,obj,$(trace_src))
 # Sources of the engine's backend that the lab's runtimes use.
@@ -227,7 +229,7 @@ hasty_parts := $(addprefix $B/obj/tests/,contract_art contract_mach deadlock) $B
 $(hasty_parts:%=%/%.o): private haste := $(hasty)
 unit_haste  := $(if $(filter -O1 -O2,$(CFLAGS)),-O0 -g1)
 $B/obj/tests/unit/%.o $B/sim/tests/sim/%.o: private haste := $(unit_haste)
-$B/pic/%.o: private haste :=
+$B/pic/%.o $B/attach/%.o: private haste :=
 
 $B/obj/%.o: %.c $B/flags
 	@mkdir -p $(@D)
@@ -265,6 +267,15 @@ $B/small/%.o: %.c $B/flags
 $B/pic/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) $(pic) -c -o $@ $<
+
+# The hooks of the attached library count themselves (engine/backend/linux/preload/visits.h).
+$B/attach/%.o: %.c $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(compile) $(pic) -DSTROBE_ATTACHED -c -o $@ $<
+
+$B/attach/%.o: %.S $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(assemble) -fPIC -c -o $@ $<
 
 $B/pic/%.o: %.S $B/flags
 	@mkdir -p $(@D)

@@ -89,6 +89,12 @@ static size_t count_libc_frames(const struct strobe_frame *frames, size_t count,
     return n;
 }
 
+/* The function that calls main. Its caller is the program's entry, which has no name in a program without symbols. */
+static bool starts_main(const struct strobe_frame *frame)
+{
+    return frame->function && strstr(frame->function, "libc_start_main");
+}
+
 static const char *judge_innermost(const struct strobe_frame *frames, size_t leaves, long call)
 {
     if (!leaves && call < 0)
@@ -118,8 +124,7 @@ const char *strobe_unsafe_reason(const struct strobe_frame *frames, size_t count
     const char *why = judge_innermost(frames, leaves, call);
     for (size_t i = leaves; i < count && !why; i++) {
         size_t libc = count_libc_frames(frames, count, i);
-        bool is_base = i + libc == count || (i + libc + 1 == count && frames[count - 1].function &&
-                                             !strcmp(frames[count - 1].function, "_start"));
+        bool is_base = i + libc == count || (i + libc + 1 == count && libc && starts_main(&frames[i + libc - 1]));
         if (libc && (!is_base || libc > BASE_FRAMES_MAX))
             why = "is in a callback of the C library";
         i += libc;

@@ -48,6 +48,16 @@ static void a_thread_in_code_of_the_program_is_safe(void **state)
     assert_safe(RUNS, MAIN);
 }
 
+static void the_entry_of_a_program_without_symbols_is_known_by_its_callee(void **state)
+{
+    static const struct strobe_frame main_thread[] = {CODE(NULL), LIBC(NULL), LIBC("__libc_start_main_impl"),
+                                                      CODE(NULL)};
+    static const struct strobe_frame callback[] = {CODE(NULL), LIBC(NULL), LIBC("qsort_r"), CODE(NULL)};
+    (void)state;
+    assert_null(strobe_unsafe_reason(main_thread, 4, RUNS, true));
+    assert_non_null(strobe_unsafe_reason(callback, 4, RUNS, true));
+}
+
 static void a_thread_that_runs_in_the_c_library_or_the_linker_is_not_safe(void **state)
 {
     (void)state;
@@ -120,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_in_code_of_the_program_is_safe),
+        cmocka_unit_test(the_entry_of_a_program_without_symbols_is_known_by_its_callee),
         cmocka_unit_test(a_thread_that_runs_in_the_c_library_or_the_linker_is_not_safe),
         cmocka_unit_test(a_thread_that_waits_in_a_plain_call_is_safe),
         cmocka_unit_test(a_wait_for_a_futex_is_safe_in_functions_that_hold_no_lock),

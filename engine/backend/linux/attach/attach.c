@@ -100,7 +100,6 @@ static bool start_attached_capture(int fd)
         strobe_error_set(&state.error, "the program cannot use %s: %s", session_path, strobe_status_text(status));
         return false;
     }
-    strobe_store_release(&strobe_visits.counting, 1);
     strobe_stack_map_update();
     strobe_channel_find_open();
     strobe_attach_slots_begin(); /* before the sampler polls threads, see late_threads.h */
