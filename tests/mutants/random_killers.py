@@ -81,6 +81,7 @@ DIRECTORIES = {
     "engine/cmd": ["suite cli", "suite golden", "suite record"],
     "engine/cmd/capture": ["suite capture"],
     "engine/cmd/import": ["suite cli", "unit/import/test_*", "suite golden"],
+    "engine/cmd/record": ["suite record", "suite life", "suite cli"],
     "engine/control": ["unit/control/test_*", "suite control"],
     "engine/method": ["unit/method/test_*", "explore calls"],
     "engine/method/matrix": ["unit/method/test_*", "unit/import/test_*", "explore matrix"],

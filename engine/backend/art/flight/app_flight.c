@@ -1,7 +1,7 @@
 #include "engine/backend/art/flight/app_flight.h"
 
-#include "engine/backend/art/monitor.h"
 #include "engine/backend/art/app.h"
+#include "engine/backend/art/monitor.h"
 #include "engine/backend/art/own_thread.h"
 #include "engine/backend/linux/lock_holder.h"
 #include "engine/backend/linux/word_wait.h"

@@ -2,7 +2,7 @@
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/interrupts.h"
 #include "engine/cmd/preload.h"
-#include "engine/cmd/record.h"
+#include "engine/cmd/record/record.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* `strobe record`: runs a program with the engine inside, and makes a trace from its sessions. */
 #include "engine/cmd/cmd.h"
-#include "engine/cmd/record.h"
+#include "engine/cmd/record/record.h"
 
 int strobe_cmd_record(int argc, char **argv)
 {

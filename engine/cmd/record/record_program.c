@@ -1,5 +1,5 @@
 #include "engine/cmd/cmd.h"
-#include "engine/cmd/record.h"
+#include "engine/cmd/record/record.h"
 #include "engine/trace/symbols/elf_info.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* What `strobe record` and `strobe attach` do with the sessions of a recording. */
 #include "engine/base/error_format.h"
 #include "engine/cmd/cmd.h"
-#include "engine/cmd/record.h"
+#include "engine/cmd/record/record.h"
 #include "engine/trace/export/convert.h"
 #include "engine/trace/symbols/jit_names.h"
 

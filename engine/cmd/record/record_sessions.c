@@ -1,7 +1,7 @@
 /* Places of a recording's sessions: one file, or, with --follow, a directory with a file for each process. Files that
  * an earlier recording left under the same name are never used for the new recording. */
 #include "engine/cmd/cmd.h"
-#include "engine/cmd/record.h"
+#include "engine/cmd/record/record.h"
 
 #include <dirent.h>
 #include <errno.h>

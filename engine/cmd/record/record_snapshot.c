@@ -1,6 +1,6 @@
 /* Snapshots of a recording while the program runs: SIGUSR2 to `strobe record`. */
 #include "engine/cmd/cmd.h"
-#include "engine/cmd/record.h"
+#include "engine/cmd/record/record.h"
 #include "engine/store/session_copy.h"
 #include "engine/trace/session/session_set.h"
 #include "engine/util/outfile.h"

@@ -1,6 +1,6 @@
 /* The parts of `strobe record`: options, the program to run, its sessions, the run. */
-#ifndef STROBE_CMD_RECORD_H
-#define STROBE_CMD_RECORD_H
+#ifndef STROBE_CMD_RECORD_RECORD_H
+#define STROBE_CMD_RECORD_RECORD_H
 
 #include "engine/control/socket.h"
 #include "engine/store/session.h"

@@ -1,7 +1,7 @@
 #include "engine/base/pid_text.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
-#include "engine/cmd/record.h"
+#include "engine/cmd/record/record.h"
 
 #include <errno.h>
 #include <getopt.h>
