@@ -6,8 +6,9 @@
  *   OFF ----> ARMED     strobe_flight_arm, before the thread starts
  *   ARMED --> OFF       the thread, at its end (strobe_flight_ask_to_end)
  *
- *   asked        bit k: trigger k asked for a dump; STROBE_FLIGHT_END, _RECHECK. Set by any thread, in any context,
- * also in signal handlers; taken by the recorder's thread crash_done   1: the thread has finished with a trigger CRASH
+ * `asked` holds a bit for each trigger that asks for a dump, and STROBE_FLIGHT_END and _RECHECK. Any thread sets bits,
+ * in any context, also in signal handlers; the recorder's thread takes them. It sets `crash_done` to 1 when it has
+ * finished with a trigger CRASH.
  *
  * Several triggers at one time cause one dump, of the most urgent one: crash, anr, stall, control, call.
  *

@@ -286,13 +286,13 @@ static void a_session_fetched_from_a_running_capture_has_the_names_of_methods(st
     struct strobe_error error = {""};
     struct strobe_session session;
     char fetched[TEMPORARY_BYTES];
-    if (!load_library(c))
+    if (!start_library_load(c))
         return;
     temporary_path(k.path, "starts.%d", (int)getpid());
     temporary_path(fetched, "fetched.%d", (int)getpid());
     snprintf(server.name, sizeof server.name, "strobe-contract-%d", (int)getpid());
     struct strobe_capture_options o = {.session_path = k.path, .records_max = 4096, .control = server.name};
-    if (!CHECK(c, lib.start(&o, &error) == STROBE_OK, "%s", error.text))
+    if (!CHECK(c, start_library.start(&o, &error) == STROBE_OK, "%s", error.text))
         return;
     for (int i = 0; i < 3; i++) {
         java_static(c->art.env, "Main", "waitMs", "(J)V", &(union strobe_jvalue){.j = 10}); /* each wait is recorded */
@@ -301,7 +301,7 @@ static void a_session_fetched_from_a_running_capture_has_the_names_of_methods(st
         check_method_named(c, &session, "Main.waitMs");
         strobe_session_unmap(&session);
     }
-    CHECK(c, lib.stop() == STROBE_OK, "stopped");
+    CHECK(c, start_library.stop() == STROBE_OK, "stopped");
     if (!open_session(&k))
         return;
     check_method_named(c, &k.session, "Main.waitMs");
@@ -325,18 +325,18 @@ static void captures_end_and_start_while_a_client_fetches_their_sessions(struct 
     pthread_t client;
     int answers = 0;
     enum { FETCHED_ROUNDS = 8 };
-    if (!load_library(c))
+    if (!start_library_load(c))
         return;
     temporary_path(path, "starts.%d", (int)getpid());
     snprintf(server.name, sizeof server.name, "strobe-contract-%d", (int)getpid());
     struct strobe_capture_options o = {.session_path = path, .replace = 1, .records_max = 4096, .control = server.name};
     for (int i = 0; i < FETCHED_ROUNDS; i++) {
-        if (!CHECK(c, lib.start(&o, &error) == STROBE_OK, "round %d: %s", i, error.text))
+        if (!CHECK(c, start_library.start(&o, &error) == STROBE_OK, "round %d: %s", i, error.text))
             break;
         if (i == 0)
             pthread_create(&client, NULL, fetch_until_end, &answers);
         java_static(c->art.env, "Main", "waitMs", "(J)V", &(union strobe_jvalue){.j = 2});
-        CHECK(c, lib.stop() == STROBE_OK, "round %d", i);
+        CHECK(c, start_library.stop() == STROBE_OK, "round %d", i);
     }
     fetches_end = 1;
     pthread_join(client, NULL);
@@ -437,7 +437,7 @@ static void the_java_class_begins_a_control_server_if_asked(struct contract *c)
     struct strobe_jni *env = c->art.env;
     struct capture k = {.contract = c};
     enum { CONTROL = 8 };
-    if (!load_library(c))
+    if (!start_library_load(c))
         return;
     temporary_path(k.path, "starts.%d", (int)getpid());
     snprintf(server.name, sizeof server.name, "strobe.%d", (int)getpid());

@@ -7,6 +7,7 @@
 _Noreturn void abort(void);
 char *getenv(const char *name);
 long strtol(const char *text, char **end, int base);
+unsigned long long strtoull(const char *text, char **end, int base);
 int atoi(const char *text);
 void *malloc(size_t bytes);
 void free(void *memory);
