@@ -23,6 +23,7 @@ int *__error(void);
 #define EADDRINUSE  48
 #define ENOBUFS     55
 #define ETIMEDOUT   60
+#define EDQUOT      69
 #define ENOSYS      78
 #define EOPNOTSUPP  102
 
