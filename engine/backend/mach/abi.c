@@ -27,16 +27,20 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 #endif
@@ -291,6 +295,11 @@ PLACE(struct timeval, tv_usec, 8);
 SIZE(socklen_t, 4);
 SIZE(nfds_t, 4);
 SIZE(struct stat, 144);
+SIZE(struct statvfs, 64);
+PLACE(struct statvfs, f_bavail, 24);
+SIZE(struct utsname, 1280);
+PLACE(struct utsname, release, 512);
+PLACE(struct utsname, machine, 1024);
 PLACE(struct stat, st_mode, 4);
 PLACE(struct stat, st_ino, 8);
 PLACE(struct stat, st_mtimespec, 48);
@@ -348,6 +357,10 @@ VALUE(EAGAIN, 35);
 VALUE(EWOULDBLOCK, 35);
 VALUE(EADDRINUSE, 48);
 VALUE(ENOBUFS, 55);
+VALUE(ENOSPC, 28);
+VALUE(EDQUOT, 69);
+VALUE(LOCK_EX, 2);
+VALUE(LOCK_NB, 4);
 
 VALUE(F_SETFD, 2);
 VALUE(F_GETFL, 3);
@@ -392,6 +405,11 @@ TYPE(stat, int(const char *, struct stat *));
 TYPE(lstat, int(const char *, struct stat *));
 TYPE(close, int(int));
 TYPE(unlink, int(const char *));
+TYPE(rename, int(const char *, const char *));
+TYPE(mkdir, int(const char *, mode_t));
+TYPE(statvfs, int(const char *, struct statvfs *));
+TYPE(flock, int(int, int));
+TYPE(uname, int(struct utsname *));
 TYPE(ftruncate, int(int, off_t));
 TYPE(read, ssize_t(int, void *, size_t));
 TYPE(write, ssize_t(int, const void *, size_t));
