@@ -109,7 +109,7 @@ static void measure_ticks(struct sim_costs *out)
     deep_call(DEPTH, meet_ticks, &with_sample);
     ticks_are_sampled = false;
     /* The engine's clock reads and the frames are measured separately. */
-    double apart = out->thread_clock + out->clock + tick_rig->thread->tick_cursor.depth * out->unwind_frame;
+    double apart = out->thread_clock + out->clock + tick_rig->thread->buffers->tick_cursor.depth * out->unwind_frame;
     out->tick_sample = (double)sampling_ns / TICKS - apart;
 }
 

@@ -106,14 +106,28 @@ int strobe_end_of_pipe(void)
     return 128 + SIGPIPE;
 }
 
+/* Returns why standard output cannot be written. The reason of a write that failed earlier is lost, so one more byte is
+ * written after the output, which is incomplete in any case. */
+static const char *why_output_fails(int at_the_end)
+{
+    errno = at_the_end;
+    if (!errno) {
+        clearerr(stdout);
+        if (putchar('\n') != EOF && !fflush(stdout))
+            return "an earlier write failed";
+    }
+    return strerror(errno);
+}
+
 int strobe_output_end(int status)
 {
     errno = 0;
     if (!fflush(stdout) && !ferror(stdout))
         return status;
-    if (errno == EPIPE || (!errno && reader_has_ended(STDOUT_FILENO)))
+    int at_the_end = errno;
+    if (at_the_end == EPIPE || (!at_the_end && reader_has_ended(STDOUT_FILENO)))
         return strobe_end_of_pipe();
-    return strobe_complain("standard output: cannot write: %s", errno ? strerror(errno) : "an earlier write failed");
+    return strobe_complain("standard output: cannot write: %s", why_output_fails(at_the_end));
 }
 
 int strobe_no_such_command(const char *name)

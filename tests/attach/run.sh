@@ -63,9 +63,11 @@ ends_sound() {
 # of its own (32, 33) from the first thread that is started on.
 what_is_there() {
     grep -o '/.*' "/proc/$pid/maps" | grep -v -e ld.so.cache -e libm.so | sort -u
-    grep -E '^(SigBlk|SigIgn)' "/proc/$pid/status"
+    grep '^SigBlk' "/proc/$pid/status"
     cat "/proc/$pid/task"/*/comm 2>/dev/null | sort -u
-    echo $((16#$(sed -n 's/^SigCgt:\t//p' "/proc/$pid/status") & ~0x180000000))
+    for set in SigIgn SigCgt; do
+        echo $set $((16#$(sed -n "s/^$set:\t//p" "/proc/$pid/status") & ~0x180000000))
+    done
     readlink "/proc/$pid"/fd/* | grep -v -e ld.so.cache -e libm.so
 }
 

@@ -36,10 +36,9 @@ const char strobe_usage_attach[] =
     "      --interval TIME     minimum time between samples of a thread at its hooks (1ms); 0 = every event\n"
     "      --async-interval TIME  CPU time of a thread between two of its samples (1ms); 0 = no such samples\n"
     "\n"
-    "One thread of the program is stopped at the begin and one at the end, for about a millisecond. Ctrl-C ends the "
-    "recording, not the\n"
-    "program. A thread that stays in a call which began during the recording keeps the library in the program\n"
-    "until the call returns.\n"
+    "One thread of the program is stopped at the begin and one at the end, for about a millisecond. Ctrl-C ends\n"
+    "the recording, not the program. A thread that stays in a call which began during the recording keeps the\n"
+    "library in the program until the call returns.\n"
     "\n"
     "Exit status: 0; 2 when the program could not be entered, or its trace could not be written.\n";
 

@@ -328,11 +328,21 @@ static void fill_session_header(struct strobe_session_header *h)
     h->exe[n > 0 ? n : 0] = '\0';
 }
 
+/* Maps the engine's memory, which ends with the buffers of threads. A block of buffers has five pages. The first 100
+ * are in small pages, all later ones in huge pages, which saves thousands of page faults for 2,000 threads that live at
+ * a time. */
 static void *map_engine_memory(const struct strobe_config *c)
 {
-    void *memory = mmap(NULL, strobe_engine_memory_bytes(c), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    enum { SMALL_PAGES_BLOCKS = 100 };
+    size_t bytes = strobe_engine_memory_bytes(c);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (c->threads_max > SMALL_PAGES_BLOCKS) {
+        size_t huge = (c->threads_max - SMALL_PAGES_BLOCKS) * sizeof(struct strobe_buffers);
+        madvise(memory + ((bytes - huge) & ~(size_t)4095), huge, MADV_HUGEPAGE);
+    }
+    return memory;
 }
 
 /* Sets up the engine for an attached session. `path` may be "". Returns false when there is no memory. Sets
