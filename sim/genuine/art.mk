@@ -54,8 +54,9 @@ $B/art/%/libart.so: $(fake_obj) sim/fake/art/level sim/fake/art/symbols.txt
 
 $(foreach flavour,obj sim pic,$B/$(flavour)/sim/genuine/dexes.o): fixtures/art/core11.dex fixtures/art/core14.dex
 
-# The library that cases of starts load. None of the cases that run with the thread sanitizer (see `contract`) does.
-loaded_art := $(if $(findstring thread,$(SAN)),,$B/libstrobe-art.so)
+# The library that cases of starts load, and the command that reads a dump. None of the cases that run with the thread
+# sanitizer (see `contract`) needs them.
+loaded_art := $(if $(findstring thread,$(SAN)),,$B/libstrobe-art.so $B/strobe)
 
 # Programs that start runtimes do not simulate, so the lab's sources in them are built as the engine is.
 $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) tests/unit/support/control_client.c \

@@ -35,7 +35,7 @@ for abi in arm64:AArch64 armv7:ARM x86_64:X86-64; do
     holds "$abi: has a build id" "$(read_elf -n | grep -c 'Build ID')" 1
     holds "$abi: both hash tables" "$(read_elf -d | grep -cE '\((GNU_)?HASH\)')" 2
     holds "$abi: exports" "$(llvm-nm -D --defined-only "$library" | awk '{ print $3 }' | sort | paste -sd' ')" \
-        "JNI_OnLoad$(printf ' strobe_%s' art_start art_status art_stop begin counter end get_status \
+        "JNI_OnLoad$(printf ' strobe_%s' art_start art_status art_stop begin counter dump end get_flight_status get_status \
             netease_start netease_stop pause resume rhea_dump rhea_enter rhea_hook_loaded rhea_leave rhea_release \
             rhea_start rhea_stop rhea_throw set_thread_name start stop)"
     # The library may call only the functions in the lists against which it is linked. A function that none of the
@@ -59,7 +59,7 @@ if python3 -m zipfile -e "$aar" "$unpacked" && python3 -m zipfile -e "$unpacked/
         'minSdkVersion="24"'
     holds 'archive: public methods of strobe.Strobe' \
         "$(javap -cp "$unpacked/classes" strobe.Strobe | sed -nE 's/.* ([a-z]+)\(.*/\1/p' | sort -u | paste -sd' ')" \
-        'begin counter end pause resume start status stop'
+        'begin counter dump end pause resume start status stop'
     holds 'archive: its rule keeps the native methods' "$(head -n 1 "$unpacked/proguard.txt")" \
         '-keep class strobe.Strobe {'
 else
