@@ -35,9 +35,9 @@ for abi in arm64:AArch64 armv7:ARM x86_64:X86-64; do
     holds "$abi: has a build id" "$(read_elf -n | grep -c 'Build ID')" 1
     holds "$abi: both hash tables" "$(read_elf -d | grep -cE '\((GNU_)?HASH\)')" 2
     holds "$abi: exports" "$(llvm-nm -D --defined-only "$library" | awk '{ print $3 }' | sort | paste -sd' ')" \
-        "JNI_OnLoad$(printf ' strobe_%s' art_start art_status art_stop begin counter dump end get_flight_status get_status \
-            netease_start netease_stop pause resume rhea_dump rhea_enter rhea_hook_loaded rhea_leave rhea_release \
-            rhea_start rhea_stop rhea_throw set_thread_name start stop)"
+        "JNI_OnLoad$(printf ' strobe_%s' art_start art_status art_stop begin counter dump end get_flight_status \
+            get_status netease_start netease_stop pause resume rhea_dump rhea_enter rhea_hook_loaded rhea_leave \
+            rhea_release rhea_start rhea_stop rhea_throw set_thread_name start stop)"
     # The library may call only the functions in the lists against which it is linked. A function that none of the
     # three libraries calls is superfluous in the lists.
     llvm-nm -D -u "$library" | awk '{ sub(/@.*/, "", $2); print $2 }'
