@@ -28,6 +28,7 @@ void strobe_stack_map_update(void)
 {
     uint32_t next = strobe_load_relaxed(&updates) + 1;
     struct stack_list *l = &lists[next % 2];
+    strobe_fence_release(); /* a reader that sees what is written now also sees the number of the other list */
     l->count = 0;
     strobe_linux_visit_maps(list_stack, l);
     strobe_store_release(&updates, next);
@@ -52,5 +53,5 @@ bool strobe_stack_map_find(uint64_t sp, uint64_t *low, uint64_t *high)
     *low = l->map[first].low;
     *high = l->map[first].high;
     strobe_fence_seq_cst();
-    return first < l->count && sp >= *low && sp < *high && strobe_load_relaxed(&updates) - update < 2;
+    return first < l->count && sp >= *low && sp < *high && strobe_load_relaxed(&updates) == update;
 }

@@ -2,8 +2,8 @@
  * library would allocate memory and open a file, which a hook or a signal handler must not. So the helper of an
  * attached library lists the writable mappings without a file, and a thread searches that list for its stack pointer.
  *
- * There are two lists, which are used in turn. A reader that is overtaken by two updates may get a wrong result. It
- * checks the number of updates afterwards, and then gets none. */
+ * There are two lists, which are used in turn. The list that a reader searches may be written again as soon as the
+ * other one is valid. The reader checks the number of updates afterwards, and then gets none. */
 #ifndef STROBE_BACKEND_LINUX_PRELOAD_STACK_MAP_H
 #define STROBE_BACKEND_LINUX_PRELOAD_STACK_MAP_H
 
