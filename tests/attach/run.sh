@@ -62,10 +62,15 @@ ends_sound() {
 
 # what_is_there: what a program's process consists of, without the memory that it takes itself.
 # Files and threads that the program itself opens and ends all the time do not count. The C library handles two signals
-# of its own (32, 33) from the first thread that is started on.
+# of its own (32, 33) from the first thread that is started on. It blocks all signals while it starts a thread, so those
+# count that are blocked each time.
 what_is_there() {
     grep -o '/.*' "/proc/$pid/maps" | grep -v -e ld.so.cache -e libm.so | sort -u
-    grep '^SigBlk' "/proc/$pid/status"
+    blocked=-1
+    for i in {1..20}; do
+        blocked=$((blocked & 16#$(sed -n 's/^SigBlk:\t//p' "/proc/$pid/status")))
+    done
+    echo SigBlk $blocked
     cat "/proc/$pid/task"/*/comm 2>/dev/null | sort -u
     for set in SigIgn SigCgt; do
         echo $set $((16#$(sed -n "s/^$set:\t//p" "/proc/$pid/status") & ~0x180000000))
