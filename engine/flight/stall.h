@@ -2,9 +2,9 @@
  *
  *   - A thread with a message loop is blocked when it has been busy with one message for too long, with or without
  *     calls that block. It is not busy while it waits for the next message (kind POLL).
- *   - Another thread, whose message is 0, is blocked when it has been in one call of the kinds that wait for a lock,
- * for the disk or for another process (mutex, rwlock, monitor, sync, ipc). Such a thread may wait for input, for
- *     children or for other threads as long as it likes, and may compute as long as it likes.
+ *   - Another thread, whose message is 0, is blocked when it has been too long in one call that waits for a lock, for
+ *     the disk or for another process (mutex, rwlock, monitor, sync, ipc). Waits for input, for children or for other
+ *     threads do not count, and neither does computing.
  *
  * The sampler looks in each pass. The begin of a message is therefore known to an interval. One thread at a time. */
 #ifndef STROBE_FLIGHT_STALL_H
