@@ -329,16 +329,27 @@ static enum strobe_status fail_to_lock(const struct strobe_dump_folder *f, struc
     return fail_dump(STROBE_IO, error, f->path, describe_dump_failure(errno));
 }
 
+/* Locks the folder for a dump of `count` bytes. Returns the descriptor of the lock, or -1 and the reason in *status. */
+static int lock_for_dump(const struct strobe_dump_folder *f, uint64_t count, enum strobe_status *status,
+                         struct strobe_error *error)
+{
+    const char *limit = find_limit_of_dump(f, count);
+    int lock = limit ? -1 : lock_dump_folder(f);
+    if (limit)
+        *status = fail_dump(STROBE_FULL, error, f->path, limit);
+    else if (lock < 0)
+        *status = fail_to_lock(f, error);
+    return lock;
+}
+
 enum strobe_status strobe_dump_write(const struct strobe_dump_folder *f, uint64_t realtime_ns, const void *bytes,
                                      uint64_t count, uint32_t *slot, struct strobe_error *error)
 {
-    const char *limit = find_limit_of_dump(f, count);
-    if (limit)
-        return fail_dump(STROBE_FULL, error, f->path, limit);
-    int lock = lock_dump_folder(f);
+    enum strobe_status status;
+    int lock = lock_for_dump(f, count, &status, error);
     if (lock < 0)
-        return fail_to_lock(f, error);
-    enum strobe_status status = write_locked(f, realtime_ns, bytes, count, slot, error);
+        return status;
+    status = write_locked(f, realtime_ns, bytes, count, slot, error);
     close(lock);
     return status;
 }
@@ -366,13 +377,11 @@ static enum strobe_status rewrite_locked(const struct strobe_dump_folder *f, uin
 enum strobe_status strobe_dump_rewrite(const struct strobe_dump_folder *f, uint32_t slot, uint64_t realtime_ns,
                                        const void *bytes, uint64_t count, struct strobe_error *error)
 {
-    const char *limit = find_limit_of_dump(f, count);
-    if (limit)
-        return fail_dump(STROBE_FULL, error, f->path, limit);
-    int lock = lock_dump_folder(f);
+    enum strobe_status status;
+    int lock = lock_for_dump(f, count, &status, error);
     if (lock < 0)
-        return fail_to_lock(f, error);
-    enum strobe_status status = rewrite_locked(f, slot, realtime_ns, bytes, count, error);
+        return status;
+    status = rewrite_locked(f, slot, realtime_ns, bytes, count, error);
     close(lock);
     return status;
 }
