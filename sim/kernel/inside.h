@@ -163,6 +163,7 @@ uint64_t sim_weight(int nice);
 void sim_account(const struct sim_kernel *k, struct sim_thread_inside *t);
 void sim_leave(struct sim_kernel *k, struct sim_thread_inside *t);
 void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t);
+void sim_check_turn(struct sim_thread_inside *t);
 void sim_off_core(struct sim_kernel *k, struct sim_thread_inside *t, bool blocked);
 void sim_refill(struct sim_kernel *k);
 void sim_leave_line(struct sim_kernel *k, struct sim_thread_inside *t);

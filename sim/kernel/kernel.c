@@ -230,6 +230,13 @@ uint64_t sim_cpu_ns(const struct sim_thread *t)
     return ns;
 }
 
+uint64_t sim_read_cpu_ns(const struct sim_thread *t)
+{
+    uint64_t ns = sim_cpu_ns(t);
+    sim_check_turn(t->inside);
+    return ns;
+}
+
 struct sim_kernel_stats sim_kernel_stats(const struct sim_kernel *k)
 {
     return k->stats;

@@ -708,6 +708,36 @@ void sim_pay_debt(struct sim_kernel *k, struct sim_thread_inside *t)
         thread_compute(k, t, 0);
 }
 
+/* The running thread leaves its core although it is runnable. Returns when it has a core again. */
+static void give_up_core(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    t->shown.involuntary_switches++;
+    k->running = NULL;
+    sim_off_core(k, t, false);
+    if (!k->has_lines)
+        sim_refill(k);
+    core_queue_thread(k, t);
+    sim_refill(k);
+    sim_leave(k, t);
+}
+
+/* Takes the core from a thread that has used its turn, if another thread is due. The running thread leaves it before
+ * the call returns. */
+void sim_check_turn(struct sim_thread_inside *t)
+{
+    struct sim_kernel *k = t->kernel;
+    if (!k->has_lines)
+        return;
+    sim_enter_any(k);
+    struct sim_core *core = t->core;
+    if (!core || core->thread != t || core->arriving || t->errand || !sim_line_gives_way(k, core, false))
+        return;
+    if (t == k->running)
+        give_up_core(k, t);
+    else
+        preempt(k, core);
+}
+
 void sim_yield(void)
 {
     struct sim_thread_inside *t = sim_enter();
@@ -721,14 +751,7 @@ void sim_yield(void)
         if (key >= NOT_REALTIME && key - NOT_REALTIME > t->fair_ns)
             t->fair_ns = key - NOT_REALTIME;
     }
-    t->shown.involuntary_switches++;
-    k->running = NULL;
-    sim_off_core(k, t, false);
-    if (!k->has_lines)
-        sim_refill(k);
-    core_queue_thread(k, t);
-    sim_refill(k);
-    sim_leave(k, t);
+    give_up_core(k, t);
 }
 
 /* Takes the running thread off its core for `ns`, although it is runnable. */

@@ -75,7 +75,7 @@ static uint64_t vhost_self_cpu_ns(void *ctx)
     struct sim_strobe *s = ctx;
     forbid_in_window(s, "self_cpu_ns");
     sim_strobe_charge(s, s->costs.thread_clock);
-    return sim_cpu_ns(sim_self());
+    return sim_read_cpu_ns(sim_self());
 }
 
 static void vhost_self_usage(void *ctx, struct strobe_usage *out)
@@ -97,7 +97,7 @@ static enum strobe_status vhost_thread_cpu_ns(void *ctx, uint32_t tid, uint64_t 
     sim_strobe_charge(s, s->costs.thread_clock);
     if (!v)
         return STROBE_GONE;
-    *out = sim_cpu_ns(v->thread);
+    *out = sim_read_cpu_ns(v->thread);
     if (v->thread->state == SIM_RUNNING && s->asked_cpu_tid == tid && s->asked_cpu_ns == *out)
         ++*out;
     s->asked_cpu_tid = tid;

@@ -53,7 +53,7 @@ int sim_posix_clock_gettime(clockid_t clock, struct timespec *out)
             errno = EINVAL;
             return -1;
         }
-        *out = posix_timespec_from_ns(sim_cpu_ns(t));
+        *out = posix_timespec_from_ns(sim_read_cpu_ns(t));
     } else {
         *out = posix_timespec_from_ns(sim_posix_now_ns());
     }

@@ -75,6 +75,68 @@ static void two_threads_take_turns_at_each_tick(void **state)
     stage_close();
 }
 
+/* ---- readings of CPU clocks */
+
+/* The first turn of a new thread is half as long as its later ones. */
+#define FIRST_TURN (TURN / 2)
+
+static void computes_then_reads_its_clock(void *ns)
+{
+    sim_compute(*(const uint64_t *)ns);
+    note(sim_read_cpu_ns(sim_self()));
+    note(sim_now());
+}
+
+/* Returns when a thread goes on that has computed for `ns` and then reads its clock, beside another thread. */
+static uint64_t goes_on_after_reading(uint64_t ns)
+{
+    uint64_t long_ns = 10 * MS;
+    stage_lines(1, FOREVER);
+    enter("reader", computes_then_reads_its_clock, &ns);
+    enter("other", computes, &long_ns);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], ns);
+    stage_close();
+    return notes[1];
+}
+
+static void a_thread_that_reads_its_clock_gives_way_when_its_turn_is_over(void **state)
+{
+    (void)state;
+    assert_int_equal(goes_on_after_reading(FIRST_TURN - US), FIRST_TURN - US);
+    assert_int_equal(goes_on_after_reading(FIRST_TURN + US), TICK); /* the tick ends the other thread's turn */
+}
+
+static struct sim_thread *read_thread;
+
+static void computes_then_reads_another_clock(void *ns)
+{
+    sim_compute(*(const uint64_t *)ns);
+    sim_read_cpu_ns(read_thread);
+    sim_compute(10 * MS);
+}
+
+/* Returns when a thread has computed for 100 us that waits for the core of another thread, whose clock is read at `ns`
+ * by a thread on another core. */
+static uint64_t ends_beside_read_thread(uint64_t ns)
+{
+    uint64_t long_ns = 10 * MS, short_ns = 100 * US;
+    stage_lines(2, FOREVER);
+    read_thread = enter("read", computes, &long_ns);
+    enter("reader", computes_then_reads_another_clock, &ns);
+    enter("waiting", computes, &short_ns);
+    play(SIM_END_DONE);
+    stage_close();
+    return notes[0];
+}
+
+static void a_thread_whose_clock_is_read_after_its_turn_gives_way_at_once(void **state)
+{
+    (void)state;
+    assert_int_equal(ends_beside_read_thread(FIRST_TURN - US), TICK + 100 * US);
+    assert_int_equal(ends_beside_read_thread(FIRST_TURN + US), FIRST_TURN + 101 * US);
+}
+
 /* ---- wake-ups */
 
 static struct sim_sem posted;
@@ -240,6 +302,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_share_a_core_by_their_weights_and_change_at_ticks),
         cmocka_unit_test(two_threads_take_turns_at_each_tick),
+        cmocka_unit_test(a_thread_that_reads_its_clock_gives_way_when_its_turn_is_over),
+        cmocka_unit_test(a_thread_whose_clock_is_read_after_its_turn_gives_way_at_once),
         cmocka_unit_test(a_woken_thread_that_is_due_has_the_core_before_its_wakers_call_returns),
         cmocka_unit_test(a_heavy_thread_ends_the_turn_of_a_light_one_where_wakeups_are_weighed),
         cmocka_unit_test(a_thread_that_becomes_realtime_has_a_core_as_soon_as_it_wakes_up),
