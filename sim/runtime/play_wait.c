@@ -117,16 +117,18 @@ static struct sim_wait ended_wait(const struct sim_player *p, enum sim_wake how)
     return w;
 }
 
-/* Adds the wait to the truth, unless it did not block and took no time. */
+/* Adds the wait to the truth, unless it did not block and the call was short. A call that did not block may be long,
+ * because another thread took the core meanwhile. */
 static void player_add_wait(struct sim_player *p, struct sim_wait *w)
 {
+    const uint64_t short_ns = 2000; /* as on real threads: sim_work_limits */
     struct sim_tracks *truth = &p->run->truth;
     uint32_t track = p->v.track;
-    if (!w->blocked && w->end_ns == p->wait_begin_ns) {
+    w->end_ns = sim_player_now(p);
+    if (!w->blocked && w->end_ns - w->begin_ns < short_ns) {
         truth_remove_call(truth, track);
         return;
     }
-    w->end_ns = sim_player_now(p);
     sim_track_return(truth, track, w->end_ns, false);
     sim_track_wait(truth, track, w);
 }

@@ -255,6 +255,27 @@ static void a_post_is_a_write_where_it_calls_a_looper(void **state)
     played_close(&p);
 }
 
+/* Returns the number of calls of main in the truth: `top`, and the write if it counts. */
+static size_t calls_with_write_of(double ns)
+{
+    struct sim_run_options options = {.seed = 1, .costs = {.wake_call = {{ns, ns, ns, ns, ns}}}};
+    play_as(&p,
+            "scenario s \"\"\nduration 1ms\ncores 2\nqueue q\nimage a.so {\nmethod f { compute 20us }\n"
+            "method drain { loop q }\nmethod top { compute 10us; post f to q }\n"
+            "}\nthread main main run top\nthread looper run drain\n",
+            NULL, &options);
+    size_t calls = named("main")->event_count / 2;
+    played_close(&p);
+    return calls;
+}
+
+static void a_call_that_did_not_block_is_in_the_truth_from_2_us_on(void **state)
+{
+    (void)state;
+    assert_int_equal(calls_with_write_of(1999), 1);
+    assert_int_equal(calls_with_write_of(2000), 2);
+}
+
 /* The looper waited while main computed, so the scheduler prefers it: it gets the only core before main's write
  * returns. */
 static void a_thread_that_a_post_wakes_may_get_the_core_before_the_write_returns(void **state)
@@ -413,6 +434,7 @@ int main(void)
         cmocka_unit_test(a_tid_used_again_has_the_next_generation),
         cmocka_unit_test(the_start_of_a_thread_costs_both_threads_and_is_not_in_its_track),
         cmocka_unit_test(a_post_is_a_write_where_it_calls_a_looper),
+        cmocka_unit_test(a_call_that_did_not_block_is_in_the_truth_from_2_us_on),
         cmocka_unit_test(a_thread_that_a_post_wakes_may_get_the_core_before_the_write_returns),
         cmocka_unit_test(due_messages_go_by_priority_and_then_in_order),
         cmocka_unit_test(a_vsync_posts_a_frame_each_period_unless_one_waits),
