@@ -89,7 +89,10 @@ static enum strobe_status create_empty_session(const struct job *j)
 {
     struct strobe_config config = j->scenario->config;
     struct strobe_session made;
-    config.unwind = STROBE_UNWIND_FP;
+    if (job_is_managed(j) || on_mach(j))
+        config.unwind = STROBE_UNWIND_FP;
+    else
+        config.unwind = STROBE_UNWIND_DWARF;
     if (is_policy(j, "netease"))
         config_netease(&config);
     config.message_per_poll = j->scenario->queue_count > 0;
