@@ -9,21 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART_NOTES = 65535 };
+/* Number of notes in the first part of a list, and in each other part. Most threads of a scenario that starts many need
+ * one part. */
+enum { FIRST_NOTES = 128, PART_NOTES = 65535 };
 
 struct sim_notes_part {
     struct sim_notes_part *_Atomic next;
+    uint32_t room;
     _Atomic uint32_t count;
-    struct sim_note notes[PART_NOTES];
+    struct sim_note notes[];
 };
 
 static bool notes_add_part(struct sim_notes *n)
 {
-    struct sim_notes_part *new = sim_work_pages(sizeof *new);
+    uint32_t room = n->last ? PART_NOTES : FIRST_NOTES;
+    struct sim_notes_part *new = sim_work_pages(sizeof *new + room * sizeof new->notes[0]);
     if (!new) {
         atomic_store(&n->failed, true);
         return false;
     }
+    new->room = room;
     if (n->last)
         atomic_store_explicit(&n->last->next, new, memory_order_release);
     else
@@ -34,8 +39,8 @@ static bool notes_add_part(struct sim_notes *n)
 
 void sim_notes_add(struct sim_notes *n, enum sim_note_kind kind, uint64_t time_ns, uint64_t value)
 {
-    uint32_t count = n->last ? atomic_load_explicit(&n->last->count, memory_order_relaxed) : PART_NOTES;
-    if (count == PART_NOTES) {
+    uint32_t count = n->last ? atomic_load_explicit(&n->last->count, memory_order_relaxed) : 0;
+    if (!n->last || count == n->last->room) {
         if (atomic_load(&n->failed) || !notes_add_part(n))
             return;
         count = 0;
@@ -59,7 +64,7 @@ void sim_notes_write(const struct sim_notes *n, struct sim_notes_thread thread, 
     }
     fwrite(&thread, sizeof thread, 1, out);
     for (part = atomic_load(&n->first); part; part = atomic_load(&part->next)) {
-        fwrite(part->notes, sizeof *part->notes, part == end ? last : PART_NOTES, out);
+        fwrite(part->notes, sizeof *part->notes, part == end ? last : part->room, out);
         if (part == end)
             break;
     }

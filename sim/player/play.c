@@ -24,7 +24,7 @@ bool sim_real_room(struct sim_actor *a, void *array, uint32_t count, uint32_t *r
     void **at = array;
     if (count < *room)
         return true;
-    uint32_t more = *room ? *room * 2 : 512;
+    uint32_t more = *room ? *room * 2 : 32;
     void *bigger = sim_work_pages(more * item_bytes);
     if (!bigger) {
         sim_real_fail(a->play, NULL, "more memory");
@@ -32,7 +32,7 @@ bool sim_real_room(struct sim_actor *a, void *array, uint32_t count, uint32_t *r
     }
     if (*at) {
         memcpy(bigger, *at, count * item_bytes);
-        munmap(*at, *room * item_bytes);
+        sim_work_free_pages(*at, *room * item_bytes);
     }
     *at = bigger;
     *room = more;
@@ -375,6 +375,16 @@ static uint32_t count_starts(const struct sim_scenario *s)
     return count;
 }
 
+/* Prepares memory for the threads. How many a scenario starts itself is not known. */
+static void reserve_for_threads(const struct sim_scenario *s)
+{
+    enum { STARTED = 8192 };
+    uint32_t starts = 0;
+    for (uint32_t i = 0; i < s->op_count; i++)
+        starts += s->ops[i].kind == SIM_OP_SPAWN;
+    sim_work_reserve(count_starts(s) + (starts ? STARTED : 0));
+}
+
 /* Opens the probe policy and assigns ids to the scenario's methods. */
 static enum strobe_status open_probe_policy(struct sim_real_play *p, const char *path, struct strobe_error *error)
 {
@@ -444,6 +454,7 @@ int sim_real_child(int argc, char **argv)
         fprintf(stderr, "%s\n", error.text);
         return SIM_REAL_REFUSED;
     }
+    reserve_for_threads(scenario);
     player_draw_starts(&director.plan);
     play.begin_ns = sim_work_now_ns();
     if (pthread_create(&director_thread, NULL, run_director, &director) != 0) {

@@ -29,7 +29,7 @@ static bool messages_grow(struct sim_messages *q)
             return false;
         if (h->at) {
             memcpy(at, h->at, h->count * sizeof *at);
-            munmap(h->at, h->room * sizeof *at);
+            sim_work_free_pages(h->at, h->room * sizeof *at);
         }
         h->at = at;
         h->room = room;

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <mqueue.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -180,8 +181,37 @@ void sim_work_yield(void)
     syscall(SYS_sched_yield);
 }
 
+/* The prepared memory: `used` of `bytes` are given away. What is given back is not used again. */
+static struct {
+    char *at;
+    size_t bytes;
+    _Atomic size_t used;
+} prepared;
+
+static void *work_map_pages(size_t bytes, int flags)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void sim_work_reserve(uint32_t threads)
+{
+    const size_t thread_bytes = 6144; /* an actor, its first notes, and its first levels and allocations */
+    prepared.at = work_map_pages(threads * thread_bytes, MAP_POPULATE);
+    prepared.bytes = prepared.at ? threads * thread_bytes : 0;
+}
+
 void *sim_work_pages(size_t bytes)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
+    const size_t line = 64, most = 4096;
+    size_t whole = (bytes + line - 1) / line * line;
+    size_t at = bytes <= most && prepared.bytes ? atomic_fetch_add(&prepared.used, whole) : prepared.bytes;
+    return at < prepared.bytes && whole <= prepared.bytes - at ? prepared.at + at : work_map_pages(bytes, 0);
+}
+
+void sim_work_free_pages(void *pages, size_t bytes)
+{
+    char *at = pages;
+    if (at < prepared.at || at >= prepared.at + prepared.bytes)
+        munmap(pages, bytes);
 }

@@ -59,7 +59,12 @@ void sim_work_wake(const void *word);
 /* Yields the processor. */
 void sim_work_yield(void);
 
-/* Returns zeroed memory from mmap, or NULL. */
+/* Prepares memory for about so many threads. Called once, before the first thread starts. On real threads, the first use
+ * of a new page takes microseconds and a lock that all threads of the process share; neither is part of a scenario. */
+void sim_work_reserve(uint32_t threads);
+
+/* Returns zeroed memory, or NULL. It is from the prepared memory while that lasts, else from mmap. */
 void *sim_work_pages(size_t bytes);
+void sim_work_free_pages(void *pages, size_t bytes);
 
 #endif

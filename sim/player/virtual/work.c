@@ -92,8 +92,19 @@ void sim_work_yield(void)
     sim_posix_yield();
 }
 
+/* Memory costs no virtual time. */
+void sim_work_reserve(uint32_t threads)
+{
+    (void)threads;
+}
+
 void *sim_work_pages(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p == MAP_FAILED ? NULL : p;
+}
+
+void sim_work_free_pages(void *pages, size_t bytes)
+{
+    munmap(pages, bytes);
 }

@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "sim/player/notes.h"
 #include "sim/player/real.h"
+#include "sim/player/work.h"
 #include "tests/support/temporary.h"
 
 #include <setjmp.h>
@@ -304,6 +305,47 @@ static void when_the_main_thread_has_ended_its_process_costs_nothing(void **stat
 
 #define PLAYED(test) cmocka_unit_test_setup_teardown(test, make_folder, drop_folder)
 
+/* ---- memory of the player */
+
+static bool is_zero(const unsigned char *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (at[i])
+            return false;
+    return true;
+}
+
+/* A page fault takes a lock of the whole process, and would be noted as time of the scenario's method. */
+static void a_threads_first_notes_cause_no_page_fault_while_prepared_memory_lasts(void **state)
+{
+    (void)state;
+    enum { THREADS = 100, BYTES = 4096 };
+    sim_work_reserve(THREADS);
+    uint64_t faults = sim_work_switches().minor_faults;
+    for (int i = 0; i < THREADS; i++)
+        memset(sim_work_pages(BYTES), 1, BYTES);
+    assert_int_equal(sim_work_switches().minor_faults, faults);
+}
+
+static void memory_beyond_what_was_prepared_is_zeroed_and_can_be_freed(void **state)
+{
+    (void)state;
+    enum { REQUESTS = 32, BYTES = 1000 };
+    unsigned char *at[REQUESTS];
+    sim_work_reserve(1);
+    for (int i = 0; i < REQUESTS; i++) {
+        at[i] = sim_work_pages(BYTES);
+        assert_non_null(at[i]);
+        assert_true(is_zero(at[i], BYTES));
+        memset(at[i], 1 + i, BYTES);
+    }
+    for (int i = 0; i < REQUESTS; i++) {
+        assert_int_equal(at[i][0], 1 + i); /* no two requests share memory */
+        assert_int_equal(at[i][BYTES - 1], 1 + i);
+        sim_work_free_pages(at[i], BYTES);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +357,8 @@ int main(void)
         cmocka_unit_test(more_methods_than_there_are_frames_are_refused),
         PLAYED(when_the_main_thread_has_ended_its_process_costs_nothing),
         PLAYED(a_stack_deeper_than_there_is_ends_the_run_with_a_line),
+        cmocka_unit_test(a_threads_first_notes_cause_no_page_fault_while_prepared_memory_lasts),
+        cmocka_unit_test(memory_beyond_what_was_prepared_is_zeroed_and_can_be_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
