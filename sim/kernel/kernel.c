@@ -155,6 +155,15 @@ enum sim_end sim_kernel_run(struct sim_kernel *k, struct strobe_error *error)
     return k->end;
 }
 
+void sim_kernel_go_on(struct sim_kernel *k, uint64_t limit_ns)
+{
+    assert(k->ended && k->end == SIM_END_LIMIT && !k->running && k->host == &k->outside);
+    k->ended = false;
+    sim_heap_remove(&k->events, &k->limit);
+    sim_heap_put(&k->events, &k->limit, limit_ns);
+    sim_leave(k, NULL);
+}
+
 void sim_kernel_end(struct sim_kernel *k)
 {
     if (!k->ended)

@@ -138,6 +138,9 @@ struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_threa
  * name. */
 enum sim_end sim_kernel_run(struct sim_kernel *k, struct strobe_error *error);
 
+/* Continues a run that has ended at its limit, until `limit_ns`. Called where sim_kernel_run may be called. */
+void sim_kernel_go_on(struct sim_kernel *k, uint64_t limit_ns);
+
 /* Ends the run at the present time. Any. */
 void sim_kernel_end(struct sim_kernel *k);
 
@@ -178,8 +181,8 @@ void sim_charge(uint64_t ns);
 /* CPU time of a thread so far, including the part of the current compute that is done. Any. */
 uint64_t sim_cpu_ns(const struct sim_thread *t);
 
-/* The same, read by a system call. Where each core has a separate run queue, this ends the turn of a thread that is on a
- * core and has used its turn, if another thread is due: the kernel brings the times of a thread up to date before it
+/* The same, read by a system call. Where each core has a separate run queue, this ends the turn of a thread that is on
+ * a core and has used its turn, if another thread is due: the kernel brings the times of a thread up to date before it
  * returns them, and then checks its deadline (task_sched_runtime and update_curr of Linux since 6.12). Any. */
 uint64_t sim_read_cpu_ns(const struct sim_thread *t);
 

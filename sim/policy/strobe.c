@@ -113,10 +113,12 @@ static struct strobe_site strobe_policy_hook_site(const struct sim_vthread *v)
     return (struct strobe_site){v->fp, ((const struct strobe_frame_record *)(uintptr_t)v->fp)->return_address};
 }
 
-/* Charges the way to the hook, and returns the thread's engine data; NULL: none. */
+/* Charges the way to the hook, and returns the thread's engine data. NULL: there is none, or the capture has ended. */
 static struct sim_traced *enter_strobe_hook(struct sim_strobe *s, struct sim_vthread *v)
 {
     struct sim_traced *t = v->tracer;
+    if (strobe_switched() == STROBE_OFF)
+        return NULL;
     sim_strobe_charge(s, s->costs.hook);
     if (t && t->thread)
         return t;
@@ -181,6 +183,10 @@ static void strobe_policy_scope_end(struct sim_tracer *tracer, struct sim_vthrea
     (void)kind;
     if (!t || !t->thread)
         return;
+    if (strobe_switched() == STROBE_OFF) {
+        strobe_scope_left(t->thread);
+        return;
+    }
     uint64_t waited_ns = sim_now() - t->wait_began_ns, before_ps = charged_ps(t);
     if (what && token)
         strobe_wait_end(t->thread, what, how, v->shared);
@@ -417,6 +423,17 @@ static enum strobe_status strobe_policy_start(struct sim_tracer *tracer, struct 
     return s->config.async_interval_ns == 0 || strobe_policy_start_sampler(s) ? STROBE_OK : STROBE_IO;
 }
 
+/* Ends the capture as the Linux backend does, and with its limits (wait_for_quiet_engine in preload.c): no hook takes a
+ * sample any more, and all threads have a second to leave the hooks that they are in. */
+static void strobe_policy_settle(struct sim_tracer *tracer, struct sim_run *run)
+{
+    enum { STEPS = 5000, STEP_NS = 200000 };
+    const struct sim_strobe *s = strobe_policy_of(tracer);
+    strobe_store_seq_cst(strobe_switch, STROBE_OFF);
+    for (uint64_t i = 1; i <= STEPS && run->end == SIM_END_LIMIT && !strobe_engine_quiet(&s->engine); i++)
+        sim_kernel_go_on(run->kernel, run->end_ns + i * STEP_NS);
+}
+
 static void close_strobe(struct sim_tracer *tracer)
 {
     struct sim_strobe *s = strobe_policy_of(tracer);
@@ -449,6 +466,7 @@ struct sim_tracer *sim_policy_strobe(void)
         .scope_end = strobe_policy_scope_end,
         .release = strobe_policy_release,
         .message = strobe_policy_message,
+        .settle = strobe_policy_settle,
         .reconstruct = sim_strobe_reconstruct,
         .save = sim_strobe_save,
         .check = sim_strobe_check,

@@ -91,7 +91,7 @@ static enum strobe_wake reported_wake(enum sim_wake how, const struct sim_thread
 /* Removes the call that was last added to the truth. */
 static void truth_remove_call(struct sim_tracks *truth, uint32_t number)
 {
-    if (truth->failed)
+    if (truth->failed || truth->closed)
         return;
     struct sim_track *track = &truth->tracks[number];
     track->event_count--;

@@ -101,6 +101,21 @@ static void close_truth(struct sim_run *run)
     }
 }
 
+static struct sim_run_cpu run_measure_cpu(const struct sim_run *run)
+{
+    struct sim_run_cpu cpu = {.work_ns = run->work_ns};
+    for (uint32_t i = 0; i < run->thread_count; i++) {
+        const struct sim_vthread *v = run->threads[i];
+        uint64_t all = sim_cpu_ns(v->thread), ours = v->tracer_ns < all ? v->tracer_ns : all;
+        cpu.app_ns += all - ours;
+        cpu.tracer_ns += ours;
+        cpu.held_ns += v->thread->held_ns;
+    }
+    if (run->tracer && run->tracer->sampler)
+        cpu.tracer_ns += sim_cpu_ns(run->tracer->sampler);
+    return cpu;
+}
+
 static enum strobe_status run_fail(struct strobe_error *error, const char *what, enum strobe_status status)
 {
     strobe_error_set(error, "%s", what);
@@ -141,6 +156,16 @@ static enum strobe_status describe_failed_start(const struct sim_run *run, struc
     return status;
 }
 
+/* Lets the tracer end in order: see `settle`. The adversary's runs end where they stand, like a killed process. */
+static void settle_tracer(struct sim_run *run)
+{
+    if (run->end != SIM_END_LIMIT || run->options.schedule != SIM_FAIR || !run->tracer || !run->tracer->settle)
+        return;
+    run->truth.closed = true;
+    run->tracer->settle(run->tracer, run);
+    run->truth.closed = false;
+}
+
 enum strobe_status sim_run_play(struct sim_run *run, const struct sim_scenario *scenario,
                                 const struct sim_run_options *options, struct sim_tracer *tracer,
                                 struct strobe_error *error)
@@ -163,6 +188,8 @@ enum strobe_status sim_run_play(struct sim_run *run, const struct sim_scenario *
         return run_fail(error, run->end_why, run->world->failed);
     strobe_error_copy(&end, run->end_why, sizeof run->end_why);
     close_truth(run);
+    run->cpu = run_measure_cpu(run);
+    settle_tracer(run);
     if (run->truth.failed || run->end == SIM_END_MEMORY)
         return run_fail(error, "out of memory", STROBE_IO);
     return STROBE_OK;
@@ -207,19 +234,4 @@ bool sim_run_kill(struct sim_run *run, struct sim_vthread *v)
     v->ended = true;
     sim_stack_give(&run->world->stacks, v);
     return true;
-}
-
-struct sim_run_cpu sim_run_cpu(const struct sim_run *run)
-{
-    struct sim_run_cpu cpu = {.work_ns = run->work_ns};
-    for (uint32_t i = 0; i < run->thread_count; i++) {
-        const struct sim_vthread *v = run->threads[i];
-        uint64_t all = sim_cpu_ns(v->thread), ours = v->tracer_ns < all ? v->tracer_ns : all;
-        cpu.app_ns += all - ours;
-        cpu.tracer_ns += ours;
-        cpu.held_ns += v->thread->held_ns;
-    }
-    if (run->tracer && run->tracer->sampler)
-        cpu.tracer_ns += sim_cpu_ns(run->tracer->sampler);
-    return cpu;
 }

@@ -14,6 +14,12 @@ struct sim_run_options {
     bool replace;             /* an existing file may be overwritten */
 };
 
+/* CPU time of the app's own work, the tracer's share (charges in app threads, its own threads, time held), and the work
+ * that the scenario's operations have asked for. */
+struct sim_run_cpu {
+    uint64_t app_ns, tracer_ns, held_ns, work_ns;
+};
+
 struct sim_run {
     const struct sim_scenario *scenario;
     struct sim_run_options options;
@@ -26,6 +32,7 @@ struct sim_run {
     uint32_t thread_count, thread_room;
     uint64_t end_ns;         /* when the run ended */
     uint64_t work_ns;        /* CPU time that the scenario's operations have asked for so far */
+    struct sim_run_cpu cpu;  /* at the end of the run */
     struct sim_world *world; /* locks, queues, stacks, code; private to sim/runtime */
     enum sim_end end;
     char end_why[512];
@@ -61,12 +68,5 @@ bool sim_run_kill(struct sim_run *run, struct sim_vthread *v);
 
 /* CPU time of a thread in its own code. */
 uint64_t sim_run_own_cpu_ns(const struct sim_vthread *v);
-
-/* CPU time of the app's own work so far, the tracer's share (charges in app threads, its own threads, time held), and
- * the work that the scenario's operations have asked for. */
-struct sim_run_cpu {
-    uint64_t app_ns, tracer_ns, held_ns, work_ns;
-};
-struct sim_run_cpu sim_run_cpu(const struct sim_run *run);
 
 #endif

@@ -89,6 +89,11 @@ struct sim_tracer {
     void (*message_begin)(struct sim_tracer *, struct sim_vthread *, const struct sim_loop_message *);
     void (*message_end)(struct sim_tracer *, struct sim_vthread *, uint32_t id);
 
+    /* Called when a run of the fair schedule has ended at its limit. The tracer may let the threads go on
+     * (sim_kernel_go_on), as the real one waits at its end until all threads have left its hooks. What they do then is
+     * not in the truth, and no time is charged. May be NULL. */
+    void (*settle)(struct sim_tracer *, struct sim_run *);
+
     /* Called after the run (the kernel has ended, its threads still exist). Appends the timeline reconstructed from the
      * capture to *out. On failure `error` gets one line. */
     enum strobe_status (*reconstruct)(struct sim_tracer *, struct sim_run *, struct sim_tracks *out,

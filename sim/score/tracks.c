@@ -35,6 +35,11 @@ uint32_t sim_tracks_name(struct sim_tracks *t, const char *name)
     return 0;
 }
 
+static bool tracks_are_closed(const struct sim_tracks *t)
+{
+    return t->failed || t->closed;
+}
+
 uint32_t sim_track_add(struct sim_tracks *t, uint32_t tid, uint32_t generation, const char *name, bool is_main,
                        uint64_t begin_ns)
 {
@@ -71,7 +76,7 @@ static void tracks_add_event(struct sim_tracks *t, struct sim_track *track, stru
 
 void sim_track_call(struct sim_tracks *t, uint32_t track, uint64_t time_ns, uint32_t name, enum sim_call_class class)
 {
-    if (t->failed)
+    if (tracks_are_closed(t))
         return;
     struct sim_track *tr = tracks_at_time(t, track, time_ns);
     assert(name < t->names.count);
@@ -81,7 +86,7 @@ void sim_track_call(struct sim_tracks *t, uint32_t track, uint64_t time_ns, uint
 
 void sim_track_return(struct sim_tracks *t, uint32_t track, uint64_t time_ns, bool thrown)
 {
-    if (t->failed)
+    if (tracks_are_closed(t))
         return;
     struct sim_track *tr = tracks_at_time(t, track, time_ns);
     assert(tr->depth);
@@ -91,7 +96,7 @@ void sim_track_return(struct sim_tracks *t, uint32_t track, uint64_t time_ns, bo
 
 void sim_track_wait(struct sim_tracks *t, uint32_t track, const struct sim_wait *wait)
 {
-    if (t->failed)
+    if (tracks_are_closed(t))
         return;
     struct sim_track *tr = tracks_at_time(t, track, wait->end_ns);
     assert(wait->begin_ns <= wait->end_ns);
@@ -128,7 +133,7 @@ static void open_span(struct sim_tracks *t, struct sim_span **spans, size_t *cou
 
 void sim_track_core(struct sim_tracks *t, uint32_t track, uint64_t time_ns, int core)
 {
-    if (t->failed)
+    if (tracks_are_closed(t))
         return;
     struct sim_track *tr = tracks_at_time(t, track, time_ns);
     tracks_close_span(tr->cpu, &tr->cpu_count, time_ns);
@@ -144,7 +149,7 @@ static void close_turn(struct sim_track *track, uint64_t time_ns)
 
 void sim_track_message(struct sim_tracks *t, uint32_t track, uint64_t time_ns, uint32_t id)
 {
-    if (t->failed)
+    if (tracks_are_closed(t))
         return;
     struct sim_track *tr = tracks_at_time(t, track, time_ns);
     tracks_close_span(tr->messages, &tr->message_count, time_ns);
@@ -155,7 +160,7 @@ void sim_track_message(struct sim_tracks *t, uint32_t track, uint64_t time_ns, u
 
 void sim_track_loop(struct sim_tracks *t, uint32_t track, const struct sim_loop_turn *turn)
 {
-    if (t->failed)
+    if (tracks_are_closed(t))
         return;
     struct sim_track *tr = tracks_at_time(t, track, turn->begin_ns);
     if (!strobe_array_reserve(&tr->turns, &tr->turn_room, tr->turn_count + 1)) {
@@ -168,7 +173,7 @@ void sim_track_loop(struct sim_tracks *t, uint32_t track, const struct sim_loop_
 
 void sim_track_idle(struct sim_tracks *t, uint32_t track, uint64_t begin_ns, uint64_t end_ns)
 {
-    if (t->failed || begin_ns >= end_ns)
+    if (tracks_are_closed(t) || begin_ns >= end_ns)
         return;
     struct sim_track *tr = tracks_at_time(t, track, end_ns);
     assert(!tr->idle_count || tr->idle[tr->idle_count - 1].end_ns <= begin_ns);
@@ -181,7 +186,7 @@ void sim_track_idle(struct sim_tracks *t, uint32_t track, uint64_t begin_ns, uin
 
 void sim_track_end(struct sim_tracks *t, uint32_t track, uint64_t time_ns)
 {
-    if (t->failed)
+    if (tracks_are_closed(t))
         return;
     struct sim_track *tr = tracks_at_time(t, track, time_ns);
     while (tr->depth && !t->failed)

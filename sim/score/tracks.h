@@ -93,6 +93,7 @@ struct sim_tracks {
     uint64_t lost;    /* known losses */
     uint64_t bytes;   /* stored for the samples */
     int failed;
+    bool closed; /* nothing is added to a track any more; tracks may be */
 };
 
 void sim_tracks_open(struct sim_tracks *t); /* memory need not be zeroed */

@@ -242,8 +242,8 @@ static enum strobe_status assess(struct sim_run *run, struct sim_tracks *reconst
         return status;
     struct sim_score_options options = {.interval_ns = t ? t->interval_main_ns : 0,
                                         .other_interval_ns = t ? t->interval_other_ns : 0};
-    status = score_reconstruction(&run->truth, reconstruction, t ? &t->view : NULL, &options, sim_run_cpu(run),
-                                  run->scenario, o, out);
+    status = score_reconstruction(&run->truth, reconstruction, t ? &t->view : NULL, &options, run->cpu, run->scenario,
+                                  o, out);
     if (status != STROBE_OK)
         return status;
     out->samples = samples_by_spec(run->scenario, &run->truth, reconstruction);

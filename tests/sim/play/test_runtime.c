@@ -234,7 +234,7 @@ static void the_start_of_a_thread_costs_both_threads_and_is_not_in_its_track(voi
     assert_int_equal(w->totals.cpu_ns, 10 * US);
     assert_int_equal(w->cpu_count, 1);
     assert_int_equal(w->cpu[0].end_ns - w->cpu[0].begin_ns, 10 * US);
-    assert_int_equal(sim_run_cpu(&p.run).app_ns, (131 + 35) * US);
+    assert_int_equal(p.run.cpu.app_ns, (131 + 35) * US);
     played_close(&p);
 }
 

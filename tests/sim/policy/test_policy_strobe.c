@@ -185,7 +185,7 @@ static void an_engine_that_costs_nothing_changes_nothing(void **state)
         free(alone[i]);
         free(traced);
     }
-    assert_int_equal(sim_run_cpu(&p.run).tracer_ns, 0);
+    assert_int_equal(p.run.cpu.tracer_ns, 0);
     played_close(&p);
 }
 
@@ -201,7 +201,7 @@ static void the_work_of_the_engine_is_charged(void **state)
                 "scenario s \"\"\nduration 50ms\ncores 2\nimage a.so {\n"
                 "method f { repeat 1000 { compute 10us; alloc 8 } }\n}\nthread main main run f\n",
                 sim_policy_sync_only(), &options);
-        tracer_ns[i] = sim_run_cpu(&p.run).tracer_ns;
+        tracer_ns[i] = p.run.cpu.tracer_ns;
         played_close(&p);
     }
     /* 1000 hooks. In the second run each costs twice as much. */
@@ -235,9 +235,27 @@ static void each_thread_that_is_recorded_is_charged_its_begin_its_end_and_its_cl
                 "scenario s \"\"\nduration 100ms\ncores 2\nimage a.so {\nmethod f { compute 10ms }\n"
                 "method top { repeat 5 { spawn w; join w } }\n}\nthread main main run top\nthread w x0 run f\n",
                 sim_policy_strobe(), &options);
-        uint64_t tracer_ns = sim_run_cpu(&p.run).tracer_ns;
+        uint64_t tracer_ns = p.run.cpu.tracer_ns;
         nothing_ns = i ? nothing_ns : tracer_ns;
         assert_in_range(tracer_ns - nothing_ns, cases[i].least_ns, cases[i].least_ns * 3 / 2);
+        played_close(&p);
+    }
+}
+
+/* A thread of low priority loses its core where its sample reads its CPU clock, and waits there for 100 ms and more. */
+static void the_capture_ends_in_order_although_threads_wait_for_a_core_inside_hooks(void **state)
+{
+    (void)state;
+    static const char app[] = "scenario s \"\"\nduration 40ms\ncores 1\nimage a.so {\n"
+                              "method f { forever { compute 100us..900us; alloc 8 } }\n}\n"
+                              "thread main main run f\nthread w x6 nice 15 run f\n";
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct sim_run_options options = {.seed = seed, .costs = sim_costs_default};
+        play_as(&p, app, sim_policy_strobe(), &options);
+        assert_int_equal(captured(&p)->session.header->state, STROBE_SESSION_CLOSED);
+        assert_int_equal(p.run.end_ns, 40 * 1000000);
+        for (size_t i = 0; i < p.run.truth.track_count; i++)
+            assert_int_equal(p.run.truth.tracks[i].end_ns, p.run.end_ns);
         played_close(&p);
     }
 }
@@ -246,7 +264,7 @@ static uint64_t tracer_ns_of(const char *app, const struct sim_costs *costs)
 {
     struct sim_run_options options = {.seed = 2, .costs = *costs};
     play_as(&p, app, sim_policy_strobe(), &options);
-    uint64_t tracer_ns = sim_run_cpu(&p.run).tracer_ns;
+    uint64_t tracer_ns = p.run.cpu.tracer_ns;
     played_close(&p);
     return tracer_ns;
 }
@@ -410,7 +428,7 @@ static void the_yardstick_takes_the_requested_number_of_samples(void **state)
     struct sim_score s = score();
     assert_true(s.agreement > 0.6);
     sim_score_free(&s);
-    assert_int_equal(sim_run_cpu(&p.run).tracer_ns, 0);
+    assert_int_equal(p.run.cpu.tracer_ns, 0);
     played_close(&p);
 }
 
@@ -457,6 +475,7 @@ int main(void)
         cmocka_unit_test(an_engine_that_costs_nothing_changes_nothing),
         cmocka_unit_test(the_work_of_the_engine_is_charged),
         cmocka_unit_test(each_thread_that_is_recorded_is_charged_its_begin_its_end_and_its_clock),
+        cmocka_unit_test(the_capture_ends_in_order_although_threads_wait_for_a_core_inside_hooks),
         cmocka_unit_test(each_tick_is_charged_the_handler_that_takes_its_sample),
         cmocka_unit_test(a_tick_that_was_asked_for_is_charged_no_interrupt_of_a_timer),
         cmocka_unit_test(a_wait_is_charged_by_its_length),

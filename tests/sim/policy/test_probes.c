@@ -173,7 +173,7 @@ static void what_probes_cost_is_time_of_their_methods(void **state)
     play_probed("image a.so {\nmethod b { compute 2us }\nmethod a { call b; compute 1us }\n}\nthread main main run a\n",
                 10 * US);
     assert_string_equal(tracks_text(&p.run.truth, 1, US), "1 a  11 b  33 .  44 .");
-    assert_int_equal(sim_run_cpu(&p.run).tracer_ns, 40 * US);
+    assert_int_equal(p.run.cpu.tracer_ns, 40 * US);
     played_close(&p);
 }
 
