@@ -708,9 +708,12 @@ void sim_pay_debt(struct sim_kernel *k, struct sim_thread_inside *t)
         thread_compute(k, t, 0);
 }
 
-/* The running thread leaves its core although it is runnable. Returns when it has a core again. */
+/* The running thread leaves its core although it is runnable. Returns when it has a core again. A compute that the
+ * thread's CPU timer has interrupted goes on when the timer's function has returned (interrupt_compute). */
 static void give_up_core(struct sim_kernel *k, struct sim_thread_inside *t)
 {
+    sim_account(k, t);
+    t->left_ns = 0;
     t->shown.involuntary_switches++;
     k->running = NULL;
     sim_off_core(k, t, false);

@@ -107,6 +107,34 @@ static void a_thread_that_reads_its_clock_gives_way_when_its_turn_is_over(void *
     assert_int_equal(goes_on_after_reading(FIRST_TURN + US), TICK); /* the tick ends the other thread's turn */
 }
 
+static void reads_its_clock(struct sim_thread *self, void *unused)
+{
+    (void)unused;
+    sim_read_cpu_ns(self);
+}
+
+static void computes_with_ticks(void *ns)
+{
+    struct sim_cpu_timer timer = {.mode = SIM_CPU_TIMER_EXACT, .period_ns = MS, .fn = reads_its_clock};
+    assert_int_equal(sim_cpu_timer(sim_self(), &timer), STROBE_OK);
+    sim_compute(*(const uint64_t *)ns);
+    note(sim_cpu_ns(sim_self()));
+}
+
+/* The reader gives way in its timer's function, in the middle of a compute. */
+static void a_compute_has_its_length_although_its_thread_gives_way_in_a_tick(void **state)
+{
+    (void)state;
+    uint64_t long_ns = 10 * MS;
+    stage_lines(1, FOREVER);
+    enter("reader", computes_with_ticks, &long_ns);
+    enter("other", computes, &long_ns);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], 19 * MS); /* the other thread's end */
+    assert_int_equal(notes[1], 10 * MS);
+    stage_close();
+}
+
 static struct sim_thread *read_thread;
 
 static void computes_then_reads_another_clock(void *ns)
@@ -303,6 +331,7 @@ int main(void)
         cmocka_unit_test(threads_share_a_core_by_their_weights_and_change_at_ticks),
         cmocka_unit_test(two_threads_take_turns_at_each_tick),
         cmocka_unit_test(a_thread_that_reads_its_clock_gives_way_when_its_turn_is_over),
+        cmocka_unit_test(a_compute_has_its_length_although_its_thread_gives_way_in_a_tick),
         cmocka_unit_test(a_thread_whose_clock_is_read_after_its_turn_gives_way_at_once),
         cmocka_unit_test(a_woken_thread_that_is_due_has_the_core_before_its_wakers_call_returns),
         cmocka_unit_test(a_heavy_thread_ends_the_turn_of_a_light_one_where_wakeups_are_weighed),
