@@ -69,11 +69,11 @@ SHARE_BOUND = 2
 # 4 to 7 points. A tick that costs nothing adds 4.8 points.
 QUICK_OVERHEAD = 5
 
-# Real mode has one device for all operations that wait for a device: its calls are reads. Its monitors are mutexes, and
-# its permits are semaphores.
+# Real mode has one device for all operations that wait for a device: its calls are reads. Its monitors are mutexes, its
+# permits are semaphores, and its threads wait for a collection at a mutex.
 DEVICES = ("[read]", "[write]", "[open]", "[sync]", "[net]", "[ipc wait]", "[load]")
 PLAYED_AS = dict.fromkeys(DEVICES, "[device]")
-PLAYED_AS |= {"[monitor wait]": "[mutex wait]", "[park wait]": "[sem wait]"}
+PLAYED_AS |= {"[monitor wait]": "[mutex wait]", "[park wait]": "[sem wait]", "[gc wait]": "[mutex wait]"}
 
 
 def die(text):
