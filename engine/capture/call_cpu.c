@@ -1,11 +1,6 @@
 #include "engine/capture/call_cpu.h"
 
-/* Calls in which a thread only waits: it uses CPU time to begin the wait and to end it. */
-enum {
-    ONLY_WAITS = 1 << STROBE_KIND_MUTEX | 1 << STROBE_KIND_RWLOCK | 1 << STROBE_KIND_COND | 1 << STROBE_KIND_SEM |
-                 1 << STROBE_KIND_SLEEP | 1 << STROBE_KIND_MONITOR | 1 << STROBE_KIND_PARK,
-    RESTING_PART = 4, /* a thread has mostly slept when it has used less than this part of the time */
-};
+enum { RESTING_PART = 4 }; /* a thread has mostly slept when it has used less than this part of the time */
 
 /* Returns the time since the CPU time was known last, or UINT64_MAX when nothing follows from that. */
 static uint64_t ns_since_known(const struct strobe_call_cpu *c, const struct strobe_host *host, uint64_t now)
@@ -29,7 +24,7 @@ bool strobe_call_cpu_begins(struct strobe_call_cpu *c, const struct strobe_host 
 
 static uint64_t error_in_call_ns(const struct strobe_call_cpu *c, uint32_t kind, uint64_t ns)
 {
-    if (ONLY_WAITS >> kind & 1)
+    if (strobe_call_only_waits(kind))
         return ns < STROBE_WAIT_USES_NS ? ns : STROBE_WAIT_USES_NS;
     return c->resting_kinds >> kind & 1 ? ns / RESTING_PART : ns;
 }

@@ -25,6 +25,15 @@ enum {
     STROBE_WAIT_USES_NS = 20000, /* most CPU time of a call that only waits */
 };
 
+/* Returns true for a call in which a thread only waits: it uses CPU time to begin the wait and to end it. */
+static inline bool strobe_call_only_waits(uint32_t kind)
+{
+    const uint32_t only_waits = 1 << STROBE_KIND_MUTEX | 1 << STROBE_KIND_RWLOCK | 1 << STROBE_KIND_COND |
+                                1 << STROBE_KIND_SEM | 1 << STROBE_KIND_SLEEP | 1 << STROBE_KIND_MONITOR |
+                                1 << STROBE_KIND_PARK;
+    return only_waits >> kind & 1;
+}
+
 /* Zero it for a new thread. */
 struct strobe_call_cpu {
     uint64_t ticks, cpu_ns;            /* the last instant at which the CPU time is known; ticks 0: there is none */

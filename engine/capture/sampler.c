@@ -269,13 +269,14 @@ static uint64_t refresh_ns(const struct strobe_engine *e, const struct strobe_th
     return t->entry->is_main ? e->config.refresh_main_ns : e->config.refresh_other_ns;
 }
 
-/* Returns true when the thread is in a call that has lasted long enough to be recorded with its begin and end, so that
- * a sample would add nothing. Where CPU clocks tick, and after refresh_ns, the thread is polled all the same: passes
- * depend on its CPU time, and it may be gone. */
+/* Returns true when a sample would add nothing: the thread is in a call that has lasted long enough to be recorded with
+ * its begin and end, or in which it only waits. Where CPU clocks tick, and after refresh_ns, the thread is polled all
+ * the same: passes depend on its CPU time, and it may be gone. */
 static bool call_will_show(const struct strobe_engine *e, const struct strobe_thread *t, uint64_t now)
 {
     uint64_t begin = strobe_load_relaxed(&t->entry->scope_begin_ticks);
-    return begin && now >= begin + ticks_of_ns(e, e->config.scope_min_ns) && !e->host->clock_keep &&
+    bool waits = strobe_call_only_waits(strobe_load_relaxed(&t->entry->scope_kind));
+    return begin && (waits || now >= begin + ticks_of_ns(e, e->config.scope_min_ns)) && !e->host->clock_keep &&
            now < t->sampled.polled_ticks + ticks_of_ns(e, refresh_ns(e, t));
 }
 

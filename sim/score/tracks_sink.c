@@ -18,6 +18,8 @@ struct recorder {
     uint32_t *track_of;            /* by thread: its track + 1; 0: none yet */
     struct strobe_wake_flow woken; /* wake-up for the wait that ends next; id 0: none */
     struct strobe_moment last;     /* the latest of the thread */
+    uint32_t depth;                /* open calls of the thread */
+    uint32_t cond_depth;           /* of its open wait for a condition; 0: none */
     uint32_t *number;              /* by name of the tree: number in the tracks + 1; 0: not looked up yet */
     size_t number_room;
 };
@@ -74,6 +76,7 @@ static void recorder_thread_begin(struct strobe_sink *sink, const struct strobe_
     r->thread = t;
     r->last = (struct strobe_moment){0};
     r->woken.id = 0;
+    r->depth = r->cond_depth = 0;
     r->track = recorder_add_track(r, t);
 }
 
@@ -90,6 +93,14 @@ static void recorder_message(struct strobe_sink *sink, const struct strobe_loop_
     sim_track_message(r->tracks, r->track, recorder_run_time(r, m->time_ns), m->id);
 }
 
+/* True for the wait for a monitor right inside a wait for a notification: the thread enters the monitor again. The app
+ * sees one call. */
+static bool recorder_is_entry_again(const struct recorder *r, const struct strobe_slice *s)
+{
+    return s->class == STROBE_SLICE_WAIT && s->name == STROBE_KIND_MONITOR && r->cond_depth &&
+           r->depth == r->cond_depth;
+}
+
 /* A slice "off the processor" is not a call: the thread stands in the enclosing call. */
 static void recorder_slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
@@ -103,6 +114,11 @@ static void recorder_slice_begin(struct strobe_sink *sink, const struct strobe_s
     r->last = s->begin;
     if (s->class == STROBE_SLICE_OFF_CPU) /* sim_track_idle */
         return;
+    if (recorder_is_entry_again(r, s))
+        return;
+    r->depth++;
+    if (s->class == STROBE_SLICE_WAIT && s->name == STROBE_KIND_COND)
+        r->cond_depth = r->depth;
     uint32_t name = recorder_name_number(r, s->name);
     sim_track_call(r->tracks, r->track, recorder_run_time(r, s->begin.time_ns), name, class_of[s->class]);
 }
@@ -124,6 +140,13 @@ static uint64_t recorder_begin_ns(const struct recorder *r, const struct strobe_
     return begin_ns > life_ns ? begin_ns : life_ns;
 }
 
+static void recorder_return(struct recorder *r, uint64_t end_ns)
+{
+    sim_track_return(r->tracks, r->track, end_ns, false);
+    if (r->depth-- == r->cond_depth)
+        r->cond_depth = 0;
+}
+
 static void recorder_slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
     struct recorder *r = (struct recorder *)sink;
@@ -134,7 +157,8 @@ static void recorder_slice_end(struct strobe_sink *sink, const struct strobe_sli
             sim_track_idle(r->tracks, r->track, recorder_begin_ns(r, s), end_ns);
         return;
     }
-    sim_track_return(r->tracks, r->track, end_ns, false);
+    if (!recorder_is_entry_again(r, s))
+        recorder_return(r, end_ns);
     if (s->class != STROBE_SLICE_WAIT)
         return;
     struct sim_wait wait = {.begin_ns = recorder_begin_ns(r, s),

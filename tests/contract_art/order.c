@@ -104,8 +104,6 @@ static void unparks(struct strobe_jni *env, struct stage *s)
 static void who_unparks_says_so_before_the_other_can_go_on(struct contract *c)
 {
     struct stage s;
-    if (!c->libart.address[STROBE_ART_UNPARK_THREAD])
-        return; /* before Android 10, parks have no wakers */
     if (!opens_late(c, &s))
         return;
     stage_enters(&s, "parker", parks);

@@ -345,13 +345,6 @@ static void unpark(struct strobe_jni *env, struct stage *s)
                  (union strobe_jvalue[]){{.l = s->actor[0].thread.peer}});
 }
 
-/* Returns true when the function for parks names the thread. Before Android 10 it does not, so a park has a scope and
- * no waker. */
-static bool parks_name_their_thread(const struct contract *c)
-{
-    return c->libart.address[STROBE_ART_PARK_THREAD] != 0;
-}
-
 static void who_unparks_is_the_waker_of_who_parks(struct contract *c)
 {
     struct stage s;
@@ -360,10 +353,7 @@ static void who_unparks_is_the_waker_of_who_parks(struct contract *c)
     stage_enters(&s, "parker", park_for_ever);
     stage_enters(&s, "unparker", unpark);
     stage_closes(&s);
-    if (parks_name_their_thread(c))
-        stage_expect_waker(&s, "parker", STROBE_KIND_PARK, "unparker");
-    else
-        CHECK(c, stage_look(&s, "parker", STROBE_KIND_PARK).wakes == 0, "a waker from nowhere");
+    stage_expect_waker(&s, "parker", STROBE_KIND_PARK, "unparker");
     capture_drop(&s.k);
 }
 
@@ -374,10 +364,7 @@ static void a_park_that_timed_out_has_no_waker(struct contract *c)
         return;
     stage_enters(&s, "parker", park_for_50_ms);
     stage_closes(&s);
-    if (parks_name_their_thread(c))
-        stage_expect_nobody(&s, "parker", STROBE_KIND_PARK);
-    else
-        stage_look(&s, "parker", STROBE_KIND_PARK);
+    stage_expect_nobody(&s, "parker", STROBE_KIND_PARK);
     capture_drop(&s.k);
 }
 

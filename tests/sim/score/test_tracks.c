@@ -221,6 +221,29 @@ static void a_wait_blocked_if_it_switched_or_used_little_cpu(void **state)
     close_session(&s);
 }
 
+/* Only the entry after a notification is part of the wait: not one in code that runs in it, and not a later one. */
+static void entering_the_monitor_again_is_part_of_the_wait_for_a_notification(void **state)
+{
+    (void)state;
+    struct session s;
+    open_session(&s);
+    struct strobe_slice wait = slice(STROBE_KIND_COND, STROBE_SLICE_WAIT, 1010);
+    struct strobe_slice f = slice(s.name[0], STROBE_SLICE_FUNCTION, 1040);
+    s.sink->thread_begin(s.sink, &s.threads[0]);
+    s.sink->slice_begin(s.sink, &wait);
+    emit_slice(&s, slice(STROBE_KIND_MONITOR, STROBE_SLICE_WAIT, 1020), (struct strobe_moment){.time_ns = 1030});
+    s.sink->slice_begin(s.sink, &f);
+    emit_slice(&s, slice(STROBE_KIND_MONITOR, STROBE_SLICE_WAIT, 1050), (struct strobe_moment){.time_ns = 1060});
+    s.sink->slice_end(s.sink, &f, &(struct strobe_moment){.time_ns = 1070});
+    s.sink->slice_end(s.sink, &wait, &(struct strobe_moment){.time_ns = 1080});
+    emit_slice(&s, slice(STROBE_KIND_MONITOR, STROBE_SLICE_WAIT, 1090), (struct strobe_moment){.time_ns = 1100});
+    s.sink->thread_end(s.sink);
+    s.sink->finish(s.sink);
+    assert_events(&s.tracks, 0, "10 [cond wait] 40 f 50 [monitor wait] 60 . 70 . 80 . 90 [monitor wait] 100 .");
+    assert_int_equal(s.tracks.tracks[0].wait_count, 4);
+    close_session(&s);
+}
+
 static void wakers_are_tracks_even_of_threads_that_show_nothing(void **state)
 {
     (void)state;
@@ -388,6 +411,7 @@ int main(void)
         cmocka_unit_test(names_and_tracks_keep_their_numbers_however_many_come),
         cmocka_unit_test(slices_become_calls_of_their_names_and_classes),
         cmocka_unit_test(a_wait_blocked_if_it_switched_or_used_little_cpu),
+        cmocka_unit_test(entering_the_monitor_again_is_part_of_the_wait_for_a_notification),
         cmocka_unit_test(wakers_are_tracks_even_of_threads_that_show_nothing),
         cmocka_unit_test(samples_losses_and_bytes_are_those_of_the_session),
         cmocka_unit_test(what_lies_before_our_clock_begins_is_shown_at_its_begin),

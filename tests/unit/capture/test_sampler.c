@@ -527,6 +527,31 @@ static void a_thread_in_a_call_that_will_be_shown_is_not_polled(void **state)
     strobe_scope_end(rig.thread, token, (struct strobe_site){0});
 }
 
+/* Each of ten passes meets the thread in another call of that kind, which has just begun. Returns how often its CPU
+ * clock was read. */
+static uint64_t cpu_reads_in_new_calls(enum strobe_kind kind)
+{
+    uint64_t before = cpu_reads;
+    for (int i = 0; i < 10; i++) {
+        rig.now += 1 * MS;
+        uint32_t token = strobe_scope_begin(rig.thread, kind, 0, (struct strobe_site){0});
+        pass(0, 90);
+        strobe_scope_end(rig.thread, token, (struct strobe_site){0});
+    }
+    return cpu_reads - before;
+}
+
+/* A read can work for the thread, so a thread that is often met in short ones is asked for its stack. */
+static void a_thread_that_has_just_begun_to_wait_is_not_polled(void **state)
+{
+    (void)state;
+    read_clock = rig.host.thread_cpu_ns;
+    rig.host.thread_cpu_ns = counting_clock;
+    pass(1, 990);
+    assert_int_equal(cpu_reads_in_new_calls(STROBE_KIND_MUTEX), 0);
+    assert_true(cpu_reads_in_new_calls(STROBE_KIND_READ) >= 10);
+}
+
 static void stand_for_a_while(struct rig *r)
 {
     r->now += 300 * US;
@@ -806,6 +831,7 @@ int main(void)
         TEST(a_thread_that_is_preempted_after_its_sample_is_recorded_there_without_a_stop),
         TEST(a_thread_that_waits_or_has_moved_since_its_sample_is_not_recorded_there),
         TEST(a_thread_in_a_call_that_will_be_shown_is_not_polled),
+        TEST(a_thread_that_has_just_begun_to_wait_is_not_polled),
         TEST(each_stop_is_counted_with_its_duration),
         TEST(a_copy_of_a_thread_that_the_watchdog_resumed_is_not_used_S46),
         TEST(only_the_copy_is_made_while_the_thread_is_stopped_S40),

@@ -48,15 +48,15 @@ static bool host_says(void *ctx, uint32_t tid)
     return runs;
 }
 
-/* The host is slow to answer, and a call that waits is recorded by its own thread. */
+/* The host is slow to answer, and a call is recorded by its own thread. */
 static void a_host_is_not_asked_about_a_thread_in_a_hooked_call(void **state)
 {
     (void)state;
     rig.host.thread_runs = host_says;
     runs = true;
-    for (int i = 0; i < 10; i++) { /* each pass meets the thread in another wait */
+    for (int i = 0; i < 10; i++) { /* each pass meets the thread in another call */
         rig.now += 1 * MS;
-        uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_COND, 0, (struct strobe_site){0});
+        uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, (struct strobe_site){0});
         pass(0, 500);
         assert_int_equal(strobe_load_relaxed(&rig.thread->asked), i == 0); /* a new thread is asked in any case */
         strobe_store_relaxed(&rig.thread->asked, 0);

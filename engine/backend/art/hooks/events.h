@@ -13,7 +13,7 @@
  *             else native functions of Object.wait and           the same without wakers
  *             Thread.sleep
  *   PARK      Thread::Park, Unpark, inline; else                 scope PARK, waits for the Thread's permit
- *             Unsafe.park's native function                      the same without wakers
+ *             native functions of Unsafe.park and unpark         the same
  *   GC        Heap::WaitForGcToCompleteLocked, inline            scope GC, waits for the collection
  *             CollectGarbageInternal, inline                     scope GC of the collecting thread
  *             FinishGC, inline                                   wakers

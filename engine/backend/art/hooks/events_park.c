@@ -1,5 +1,5 @@
 /* Parking. A thread's permit is its Thread + 1. The runtime ends the park of an interrupted thread by an unpark, so the
- * waker is the thread that interrupted. */
+ * waker is the thread that interrupted. Where only the native methods are hooked, that park has no waker. */
 #include "engine/backend/art/hooks/events.h"
 #include "engine/base/error.h"
 
@@ -49,35 +49,92 @@ static void on_unpark(void *thread)
     ((void (*)(void *))unpark_hook.original)(thread);
 }
 
-/* ---- without an inline hooker: the native functions, which do not show the Thread */
+/* ---- without those functions: the native methods, with the java.lang.Thread */
 
-static struct strobe_hook sun_hook, jdk_hook;
+static struct strobe_hook sun_park_hook, sun_unpark_hook, jdk_park_hook, jdk_unpark_hook;
+static strobe_jfield native_peer; /* of java.lang.Thread: its Thread */
+
+static strobe_jfield find_native_peer(struct strobe_jni *env)
+{
+    strobe_jfield (*find)(struct strobe_jni *, strobe_jclass, const char *, const char *) =
+        (strobe_jfield(*)(struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)strobe_jni_at(
+            env, STROBE_JNI_GET_FIELD_ID);
+    strobe_jclass thread = strobe_jni_find_class(env, "java/lang/Thread");
+    strobe_jfield field = thread ? find(env, thread, "nativePeer", "J") : NULL;
+    ((void (*)(struct strobe_jni *))(uintptr_t)strobe_jni_at(env, STROBE_JNI_EXCEPTION_CLEAR))(env);
+    return field;
+}
+
+/* Returns 0 for a thread that has ended, or whose Thread cannot be found. */
+static uint64_t park_permit_of_peer(struct strobe_jni *env, strobe_jobject peer)
+{
+    int64_t (*get)(struct strobe_jni *, strobe_jobject, strobe_jfield) = (int64_t(*)(
+        struct strobe_jni *, strobe_jobject, strobe_jfield))(uintptr_t)strobe_jni_at(env, STROBE_JNI_GET_LONG_FIELD);
+    int64_t thread = peer && native_peer ? get(env, peer, native_peer) : 0;
+    return thread ? park_permit_of((void *)(uintptr_t)thread) : 0;
+}
 
 static STROBE_ALWAYS_INLINE void park_in_native(const struct strobe_hook *hook, struct strobe_jni *env,
                                                 strobe_jobject unsafe, uint8_t is_absolute, int64_t time,
                                                 struct strobe_site site)
 {
-    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_PARK, 0, site);
+    void *self = strobe_art_current(&strobe_art.libart);
+    uint64_t permit = self ? park_permit_of(self) : 0;
+    uint64_t deadline = park_deadline_ticks(is_absolute, time, strobe_art_now());
+    struct strobe_hook_scope s = strobe_art_open(STROBE_KIND_PARK, permit, site);
+    strobe_hook_waits(&s, permit);
     ((void (*)(struct strobe_jni *, strobe_jobject, uint8_t, int64_t))hook->original)(env, unsafe, is_absolute, time);
+    strobe_hook_woken_timed(&s, permit, deadline);
     strobe_hook_close(&s);
 }
 
 static void on_sun_park(struct strobe_jni *env, strobe_jobject unsafe, uint8_t is_absolute, int64_t time)
 {
-    park_in_native(&sun_hook, env, unsafe, is_absolute, time, STROBE_HERE);
+    park_in_native(&sun_park_hook, env, unsafe, is_absolute, time, STROBE_HERE);
 }
 
 static void on_jdk_park(struct strobe_jni *env, strobe_jobject unsafe, uint8_t is_absolute, int64_t time)
 {
-    park_in_native(&jdk_hook, env, unsafe, is_absolute, time, STROBE_HERE);
+    park_in_native(&jdk_park_hook, env, unsafe, is_absolute, time, STROBE_HERE);
+}
+
+static STROBE_ALWAYS_INLINE void unpark_in_native(const struct strobe_hook *hook, struct strobe_jni *env,
+                                                  strobe_jobject unsafe, strobe_jobject peer, struct strobe_site site)
+{
+    uint64_t permit = park_permit_of_peer(env, peer);
+    if (permit)
+        strobe_art_releases(permit, STROBE_RELEASE_TARGET, site);
+    ((void (*)(struct strobe_jni *, strobe_jobject, strobe_jobject))hook->original)(env, unsafe, peer);
+}
+
+static void on_sun_unpark(struct strobe_jni *env, strobe_jobject unsafe, strobe_jobject peer)
+{
+    unpark_in_native(&sun_unpark_hook, env, unsafe, peer, STROBE_HERE);
+}
+
+static void on_jdk_unpark(struct strobe_jni *env, strobe_jobject unsafe, strobe_jobject peer)
+{
+    unpark_in_native(&jdk_unpark_hook, env, unsafe, peer, STROBE_HERE);
+}
+
+/* Parks have no wakers where the unpark cannot be hooked. */
+static bool park_hook_natives(struct strobe_jni *env, const char *class, struct strobe_hook *park, void *on_park_native,
+                              struct strobe_hook *unpark, void *on_unpark_native, struct strobe_error *error)
+{
+    if (!strobe_art_hook_native(park, env, class, "park", "(ZJ)V", false, on_park_native, error))
+        return false;
+    struct strobe_error ignored;
+    strobe_art_hook_native(unpark, env, class, "unpark", "(Ljava/lang/Object;)V", false, on_unpark_native, &ignored);
+    return true;
 }
 
 static bool park_start_native(struct strobe_jni *env, struct strobe_error *error)
 {
-    bool sun =
-        strobe_art_hook_native(&sun_hook, env, "sun/misc/Unsafe", "park", "(ZJ)V", false, (void *)on_sun_park, error);
-    bool jdk = strobe_art_hook_native(&jdk_hook, env, "jdk/internal/misc/Unsafe", "park", "(ZJ)V", false,
-                                      (void *)on_jdk_park, error);
+    native_peer = find_native_peer(env);
+    bool sun = park_hook_natives(env, "sun/misc/Unsafe", &sun_park_hook, (void *)on_sun_park, &sun_unpark_hook,
+                                 (void *)on_sun_unpark, error);
+    bool jdk = park_hook_natives(env, "jdk/internal/misc/Unsafe", &jdk_park_hook, (void *)on_jdk_park, &jdk_unpark_hook,
+                                 (void *)on_jdk_unpark, error);
     return sun || jdk;
 }
 
@@ -85,8 +142,10 @@ static void park_end(void)
 {
     strobe_hook_remove(&park_hook);
     strobe_hook_remove(&unpark_hook);
-    strobe_hook_remove(&sun_hook);
-    strobe_hook_remove(&jdk_hook);
+    strobe_hook_remove(&sun_park_hook);
+    strobe_hook_remove(&sun_unpark_hook);
+    strobe_hook_remove(&jdk_park_hook);
+    strobe_hook_remove(&jdk_unpark_hook);
 }
 
 static bool park_start(struct strobe_jni *env, struct strobe_error *error)
