@@ -1,6 +1,6 @@
 /* Which sanitizers the tests are compiled with, for gcc and clang: gcc defines macros, clang has a built-in test. */
-#ifndef STROBE_TESTS_SUPPORT_SANITIZERS_H
-#define STROBE_TESTS_SUPPORT_SANITIZERS_H
+#ifndef STROBE_SUPPORT_SANITIZERS_H
+#define STROBE_SUPPORT_SANITIZERS_H
 
 #ifdef __has_feature
 #define HAS_SANITIZER(name) __has_feature(name)
