@@ -145,7 +145,7 @@ support_obj := $(call obj,obj,$(support_src))
 programs    := $(if $(findstring thread,$(SAN))$(filter no,$(EXPLORE)),$(call obj,sim,$(no_programs)),\
                  $B/explore/programs.o)
 explored_src := $(engine_src) $(addprefix engine/backend/linux/,handshake.c eh_entry.c eh_frame.c unwind_index.c) \
-                engine/backend/art/code.c engine/backend/art/threads.c \
+                engine/backend/linux/preload/stack_map.c engine/backend/art/code.c engine/backend/art/threads.c \
                 engine/backend/mach/threads.c engine/backend/mach/host_mach.c $(program_src)
 explore_obj := $(call obj,explore,$(explored_src))
 players     := $B/strobe-player $(addprefix $B/strobe-player-,mach virtual virtual-mach)
