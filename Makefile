@@ -85,6 +85,8 @@ endif
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c engine/method/*/*.c)
 capture_src := $(engine_src) $(wildcard engine/backend/linux/*.c)
 libc_src    := $(wildcard engine/backend/common/libc/*.c)
+# Exchanges of slots, for the library for Android and for the library that `strobe attach` loads.
+slots_src   := $(wildcard engine/backend/common/slots/*.c)
 api_src     := $(wildcard engine/backend/common/embed/*.c engine/control/*.c engine/flight/*.c)
 preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) $(libc_src) $(api_src) \
                engine/backend/linux/embed/capture.c
@@ -93,8 +95,7 @@ embed_src   := $(filter-out $(patsubst %,engine/backend/linux/preload/%.c,load u
                engine/backend/linux/embed/load.c
 # The library that `strobe attach` loads into a running program. It exchanges slots, as the library for Android does.
 attach_src  := $(filter-out engine/backend/linux/preload/load.c,$(preload_src)) \
-               $(wildcard engine/backend/linux/attach/*.[cS]) engine/backend/art/mapping.c \
-               $(patsubst %,engine/backend/art/hooks/%.c,elf_slots slot_table)
+               $(wildcard engine/backend/linux/attach/*.[cS]) $(slots_src)
 trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/watch/*.c)
 player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \
@@ -132,7 +133,7 @@ attach_obj  := $(call obj,pic,$(capture_src) $(filter-out $(hooked),$(attach_src
 embed_obj   := $(call obj,pic,$(capture_src) $(embed_src))
 trace_obj   := $(call obj,obj,$(trace_src))
 # Sources of the engine's backend that the lab's runtimes use.
-lab_backend := engine/backend/art/jni.c engine/backend/art/mapping.c engine/backend/linux/task_clock.c \
+lab_backend := engine/backend/art/jni.c engine/backend/common/slots/mapping.c engine/backend/linux/task_clock.c \
                engine/cmd/preload.c
 sim_obj     := $(call obj,sim,$(engine_src) $(lab_backend) $(sim_src))
 cmd_obj     := $(call obj,obj,$(cmd_src))
@@ -144,7 +145,7 @@ support_obj := $(call obj,obj,$(support_src))
 programs    := $(if $(findstring thread,$(SAN))$(filter no,$(EXPLORE)),$(call obj,sim,$(no_programs)),\
                  $B/explore/programs.o)
 explored_src := $(engine_src) $(addprefix engine/backend/linux/,handshake.c eh_entry.c eh_frame.c unwind_index.c) \
-                engine/backend/art/code.c engine/backend/art/threads.c \
+                engine/backend/linux/preload/stack_map.c engine/backend/art/code.c engine/backend/art/threads.c \
                 engine/backend/mach/threads.c engine/backend/mach/host_mach.c $(program_src)
 explore_obj := $(call obj,explore,$(explored_src))
 players     := $B/strobe-player $(addprefix $B/strobe-player-,mach virtual virtual-mach)

@@ -15,34 +15,12 @@
  * rate is exact, deadlines do not drift (S-8), and gaps are nearly even. The sampler still locks to no rhythm of the
  * program: a program whose period is the interval is sampled at each of its phases equally often.
  *
- * Each pass, over a bounded number of threads:
- *
- *   A thread's visit interval is one interval, and never less than the interval of the thread's gate. Where CPU
- *   clocks tick, it is two intervals for threads other than the main thread. A thread is due when the last sample,
- *   request or tick that the sampler knows of is about a visit interval old, and one of these holds:
- *     - It has used CPU time since the last poll (S-5); with a ticking clock, more than a period of it without a tick.
- *       And it runs, or lost its processor to the sampler.
- *     - It has used CPU time since the sampler's last record of it, which is older than the refresh time.
- *   The steps are:
- *     suspend -> re-check -> copy the stack's memory -> resume -> unwind, intern, record
- *     (where the runtime walks its own stacks: suspend -> re-check -> walk -> resume -> intern, record)
- *
- * When the sampler has sampled a thread, or requested a sample of a call, the thread's own points yield: they are only
- * counted (S-6). They yield for four times the time since the sample or request before, at least 4 and at most 64 visit
- * intervals.
+ * A pass polls a bounded number of threads. sampler_visit.h states which of them are due, sampler_record.h how the
+ * stack of one is taken and recorded.
  *
  * The sampler does not suspend a thread in a blocking call, because a signal would end the call early. If the thread
  * waits in the call, the scope's record shows that. If it runs there, the sampler requests that the thread takes its
  * own stack when the call ends.
- *
- * A wait is recorded when it ends. The sampler also samples a wait once when it has lasted for the refresh time. So
- * a process that is killed, or a thread that waits for ever, leaves the stack of the wait in the trace. The thread
- * need not be suspended for that: the stack above the frame of the hook cannot change before the call returns.
- *
- * While a thread is suspended, the sampler only does the re-check and one copy by the host's safe read, or one walk
- * by the runtime. It does not allocate, take a lock, or unwind otherwise (guard.h enforces it). A thread that runs
- * but cannot be suspended in time is skipped and counted, and the sampler does not try again for a time that doubles
- * with each failure.
  *
  * tests/explore/engine/engine_sampler.c explores what threads may do during a pass, including start and end. */
 #ifndef STROBE_CAPTURE_SAMPLER_H
@@ -90,6 +68,9 @@ struct strobe_sampler {
     bool rests;                           /* the sampler sleeps for several intervals; a new thread ends that
                                              sleep */
 };
+
+/* Returns a random number, 0 .. limit - 1, or 0 when limit is 0 (splitmix64). Sampler thread. */
+uint64_t strobe_sampler_draw(struct strobe_sampler *s, uint64_t limit);
 
 /* Prepares a sampler. `tid` is the sampler thread's own id. Start only. */
 void strobe_sampler_init(struct strobe_sampler *s, struct strobe_engine *e, uint32_t tid);

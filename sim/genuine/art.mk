@@ -1,6 +1,6 @@
 # The engine on Android's runtime, the fake runtimes, and the contract tests of both. Included by the Makefile.
 
-art_src      := $(libc_src) $(api_src) \
+art_src      := $(libc_src) $(slots_src) $(api_src) \
                 $(wildcard engine/backend/art/*.c engine/backend/art/*/*.[cS] engine/method/*/art/*.c)
 binder_src   := sim/genuine/binder.c
 art_lab_src  := $(filter-out $(binder_src),$(wildcard sim/genuine/*.[cS])) $(wildcard sim/player/dex/*.c)
@@ -87,7 +87,7 @@ shadowhook_libs := $(addprefix $B/shadowhook/,new/libshadowhook.so old/libshadow
 sources         += $(shadowhook_src)
 $B/shadowhook/old/libshadowhook.so: private version := -DSTAND_IN_OLD
 $(shadowhook_libs): $(shadowhook_src) $(call obj,pic,$(wildcard engine/backend/art/detour/*.c) \
-                      engine/backend/art/mapping.c engine/capture/x86_code.c) $B/flags
+                      engine/backend/common/slots/mapping.c engine/capture/x86_code.c) $B/flags
 	@mkdir -p $(@D)
 	$(call run,ld)$(compile) -MF $@.d -fPIC -fvisibility=hidden $(version) -shared -Wl,-soname,libshadowhook.so \
 	    $(ldflags) -o $@ $(filter %.c %.o,$^)

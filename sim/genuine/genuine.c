@@ -1,5 +1,5 @@
 #include "sim/genuine/genuine.h"
-#include "engine/backend/art/mapping.h"
+#include "engine/backend/common/slots/mapping.h"
 #include "engine/base/error_format.h"
 
 #include <dlfcn.h>

@@ -31,7 +31,8 @@ import tempfile
 LIST = os.path.join(os.path.dirname(__file__), "orders.txt")
 ROOMS = ["engine/base", "engine/store", "engine/capture", "engine/method", "engine/method/matrix",
          "engine/method/netease", "engine/method/netease/art", "engine/method/rhea", "engine/method/rhea/art",
-         "engine/backend/common/libc", "engine/backend/linux", "engine/backend/art", "engine/backend/art/hooks"]
+         "engine/backend/common/libc", "engine/backend/common/slots", "engine/backend/linux", "engine/backend/art",
+         "engine/backend/art/hooks"]
 OBJDUMP = "aarch64-linux-gnu-objdump"
 
 FORM = re.compile(

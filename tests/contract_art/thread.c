@@ -270,12 +270,12 @@ static void callbacks_report_a_threads_start_and_death_on_that_thread(struct con
     CHECK(c, lifecycle.count == 4, "%d events after removal", lifecycle.count);
 }
 
-/* Returns a new Worker, which enters and leaves Main.lock some hundred times. */
+/* Returns a new Worker, which runs from its start until Main.stop is set. */
 static strobe_jobject new_worker(struct strobe_jni *env)
 {
     strobe_jclass class = strobe_jni_find_class(env, "Worker");
     return java_global(
-        env, sim_jni_new(env, class, strobe_jni_method(env, class, "<init>", "(I)V"), &(union strobe_jvalue){.i = 1}));
+        env, sim_jni_new(env, class, strobe_jni_method(env, class, "<init>", "(I)V"), &(union strobe_jvalue){.i = 0}));
 }
 
 static int64_t native_peer(struct strobe_jni *env, strobe_jobject thread)
@@ -293,10 +293,11 @@ static void a_thread_that_java_starts_is_its_peers_until_it_ends(struct contract
     strobe_jobject worker = new_worker(env);
     bool listening = listen(c);
     CHECK(c, !native_peer(env, worker), "before its start");
-    lifecycle.stay_ms = 30; /* keeps the thread alive until native_peer reads it */
     java_virtual(env, worker, "start", "()V", NULL);
-    int64_t thread = native_peer(env, worker), until = now_ms() + PATIENCE_MS;
+    int64_t thread = native_peer(env, worker);
     CHECK(c, thread, "started, and without a thread");
+    workload_set_bool(env, "Main", "stop", true);
+    int64_t until = now_ms() + PATIENCE_MS;
     while (native_peer(env, worker) && now_ms() < until)
         usleep(1000);
     CHECK(c, !native_peer(env, worker), "after its end");

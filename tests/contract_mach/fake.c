@@ -3,20 +3,14 @@
 #include "tests/contract_mach/fake.h"
 #include "sim/fake/mach/kernel.h"
 #include "tests/contract_mach/rules.h"
+#include "tests/support/sanitizers.h"
 
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#ifndef __has_feature
-#define __has_feature(feature) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-enum { NO_FRAMES = 1 };
-#else
-enum { NO_FRAMES = 0 };
-#endif
+enum { NO_FRAMES = THREAD_SANITIZER };
 
 struct slot {
     pthread_t thread;

@@ -17,6 +17,7 @@ const struct explore_group explore_groups[] = {
     {"packet", explore_packet_programs},
     {"sample", explore_sample_programs},
     {"sampler", explore_sampler_programs},
+    {"stackmap", explore_stackmap_programs},
     {"suspend", explore_suspend_programs},
     {"table", explore_table_programs},
     {"ring", explore_ring_programs},

@@ -18,6 +18,7 @@ extern const struct explore_program *const explore_netease_programs[];
 extern const struct explore_program *const explore_packet_programs[];
 extern const struct explore_program *const explore_sample_programs[];
 extern const struct explore_program *const explore_sampler_programs[];
+extern const struct explore_program *const explore_stackmap_programs[];
 extern const struct explore_program *const explore_suspend_programs[];
 extern const struct explore_program *const explore_table_programs[];
 extern const struct explore_program *const explore_ring_programs[];

@@ -9,6 +9,7 @@
 
 #include "engine/backend/mach/mach.h"
 #include "engine/trace/session/reader.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/temporary.h"
 
 #include <getopt.h>
@@ -18,14 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-enum { STACK_BOUNDS_ARE_KNOWN = 0 }; /* unknown for stopped threads, because they stop late; see stress.c */
-#else
-enum { STACK_BOUNDS_ARE_KNOWN = 1 };
-#endif
+enum { STACK_BOUNDS_ARE_KNOWN = !THREAD_SANITIZER }; /* else threads stop late; see stress.c */
 
 enum { HANG_SECONDS = 60, PRINTED_MAX = 5 };
 

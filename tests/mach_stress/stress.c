@@ -11,6 +11,7 @@
 #include "tests/mach_stress/crew.h"
 
 #include "engine/backend/mach/host_mach.h"
+#include "tests/support/sanitizers.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -21,16 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-enum { STACK_BOUNDS_ARE_KNOWN = 0, MEMORY_IS_OURS = 0 };
-#elif defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { STACK_BOUNDS_ARE_KNOWN = 1, MEMORY_IS_OURS = 0 };
-#else
-enum { STACK_BOUNDS_ARE_KNOWN = 1, MEMORY_IS_OURS = 1 };
-#endif
+enum { STACK_BOUNDS_ARE_KNOWN = !THREAD_SANITIZER, MEMORY_IS_OURS = !THREAD_SANITIZER && !ADDRESS_SANITIZER };
 
 enum {
     DEPTH_MAX = 48, /* limit of walks: less than the deepest stacks, so that some are cut */

@@ -11,6 +11,7 @@ TIMELINE = ["unit/trace/test_timeline", "unit/trace/test_timeline_costs", "suite
             "sim/policy/test_properties_trace"]
 SINKS = ["unit/trace/test_sinks", "unit/trace/test_sinks_back", "suite golden", "unit/base/test_texts",
          "unit/import/test_import", "unit/trace/test_timeline", "unit/trace/test_report"]
+SAMPLER = ["unit/capture/test_sampler", "unit/capture/test_waiting", "explore sampler", *PLAYED, "sim/play/test_fault"]
 FILES = {
     "engine/base/mix.h": ["unit/base/test_base", "unit/store/test_ring", "unit/store/test_stack_table"],
     "engine/base/varint.h": ["unit/base/test_base", "unit/import/test_import"],
@@ -31,8 +32,9 @@ FILES = {
     "engine/capture/leaf.c": ["unit/capture/test_leaf", "unit/capture/test_sampler"],
     "engine/capture/sample.c": ["unit/capture/test_sample", "unit/capture/test_waiting", "unit/capture/test_blocking",
                                 "unit/capture/test_gate", "unit/capture/test_sampler", "explore sample", *PLAYED],
-    "engine/capture/sampler.c": ["unit/capture/test_sampler", "unit/capture/test_waiting", "explore sampler", *PLAYED,
-                                 "sim/play/test_fault"],
+    "engine/capture/sampler.c": SAMPLER,
+    "engine/capture/sampler_record.c": SAMPLER,
+    "engine/capture/sampler_visit.c": SAMPLER,
     "engine/capture/thread.c": ["unit/capture/test_sample", "unit/capture/test_blocking", "unit/capture/test_sampler",
                                 "explore thread", *PLAYED],
     "engine/capture/unwinder_fp.c": ["unit/capture/test_walk_fp", "unit/capture/test_leaf",
@@ -72,6 +74,7 @@ DIRECTORIES = {
     "engine/backend/common": ["unit/linux/test_*", "unit/mach/test_*", "explore life", *CONTRACT, "suite record"],
     "engine/backend/common/embed": ["unit/capture/test_start_text", "unit/mach/test_mach_start", "suite install", *CONTRACT],
     "engine/backend/common/libc": ["suite embed", "suite record", *CONTRACT],
+    "engine/backend/common/slots": ["unit/art/test_*", *CONTRACT, "suite attach"],
     "engine/backend/linux": ["unit/linux/test_*", "explore suspend unwind", "suite record"],
     "engine/backend/linux/attach": ["suite attach"],
     "engine/backend/linux/embed": ["unit/linux/test_*", "suite record", "suite install"],

@@ -310,7 +310,7 @@ source "$here/signals.sh"
 # are gone.
 built_objects() {
     find "$B/pic/engine/"{base,store,capture,method,control,flight,backend/linux,backend/common} \
-        -name '*.o' ! -name sampler.o |
+        -name '*.o' ! -name sampler_record.o |
         while read -r object; do
             source=${object#"$B"/pic/} source=${source%.o}
             [[ -e $source.c || -e $source.S ]] && echo "$object"
@@ -321,11 +321,11 @@ built_objects() {
 mkdir -p "$work/planted"
 cp "$strobe" "$work/planted"
 sed 's/^    bool still_fit = /    void *volatile planted = malloc(1);\n    free(planted);\n&/; 1i #include <stdlib.h>' \
-    engine/capture/sampler.c >"$work/planted/sampler.c"
+    engine/capture/sampler_record.c >"$work/planted/sampler_record.c"
 compile=$(<"$B/flags")
-if grep -q 'free(planted);' "$work/planted/sampler.c" &&
+if grep -q 'free(planted);' "$work/planted/sampler_record.c" &&
     $compile -Wno-error -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec -shared \
-        -o "$work/planted/libstrobe-preload.so" "$work/planted/sampler.c" \
+        -o "$work/planted/libstrobe-preload.so" "$work/planted/sampler_record.c" \
         $(built_objects) \
         -ldl; then
     # With this limit of pending signals no CPU clock ticks, so the sampler suspends threads.

@@ -8,9 +8,9 @@
  *
  * The runtime uses its own timeout; it does not get `timeout_ns` of suspend. The host does not suspend a thread that
  * has published that it blocks, as on Linux: the record of its scope will say where it was. (When the call lasts, the
- * sampler suspends the thread in it once, to walk its stack: sampler.c, walk_waiting.) A thread that has left the
- * runtime but still exists is not suspended either (STROBE_UNSUPPORTED). It counts as gone only when the kernel says
- * so.
+ * sampler suspends the thread in it once, to walk its stack: walk_waiting of sampler_record.c.) A thread that has left
+ * the runtime but still exists is not suspended either (STROBE_UNSUPPORTED). It counts as gone only when the kernel
+ * says so.
  *
  * The sampler must be attached to the runtime, and must not be in the table of threads.
  *

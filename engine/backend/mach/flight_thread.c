@@ -2,10 +2,7 @@
 
 #include "engine/backend/mach/control_thread.h"
 #include "engine/backend/mach/events.h"
-#include "engine/base/time_text.h"
 
-#include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
 
 enum { WAIT_STEP_MS = 50 };
@@ -30,17 +27,6 @@ static uint32_t mach_flight_port(void)
     return pthread_mach_thread_np(pthread_self());
 }
 
-static void read_mach_device(struct strobe_flight_device *out)
-{
-    struct utsname system;
-    uint64_t major = 0;
-    if (uname(&system) != 0)
-        return;
-    memcpy(out->model, system.machine, strnlen(system.machine, sizeof out->model - 1));
-    strobe_read_decimal(system.release, strlen(system.release), &major);
-    out->level = (uint32_t)major;
-}
-
 static bool run_mach_flight_thread(void (*work)(void))
 {
     static struct strobe_mach_own_work own = {.name = "strobe-flight"};
@@ -53,5 +39,5 @@ const struct strobe_flight_backend strobe_mach_flight = {
     .wake = wake_no_thread,
     .run_thread = run_mach_flight_thread,
     .thread_id = mach_flight_port,
-    .read_device = read_mach_device,
+    .read_device = strobe_flight_read_kernel,
 };

@@ -1,6 +1,7 @@
 #include "tests/contract_art/support/window.h"
 
 #include "engine/capture/guard.h"
+#include "tests/support/sanitizers.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -9,15 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED
-#endif
-#endif
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define SANITIZED
-#endif
-
 static const char *_Atomic offence;
 
 const char *window_offence(void)
@@ -25,7 +17,7 @@ const char *window_offence(void)
     return atomic_exchange(&offence, NULL);
 }
 
-#ifdef SANITIZED
+#if ADDRESS_SANITIZER || THREAD_SANITIZER
 
 bool window_is_watched(void)
 {

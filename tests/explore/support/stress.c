@@ -7,6 +7,7 @@
  * repeats the choices and the waits of a round, not its interleaving. */
 #include "engine/base/error_format.h"
 #include "sim/explore/program.h"
+#include "tests/support/sanitizers.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -29,17 +30,6 @@ enum {
     MEET_TURNS = 3000,    /* turns that a thread spins for others before it yields */
     INTERRUPT_NS = 40000, /* an interrupt comes within this time */
 };
-
-#if defined(__SANITIZE_THREAD__)
-#define WATCHED true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define WATCHED true
-#endif
-#endif
-#ifndef WATCHED
-#define WATCHED false
-#endif
 
 struct worker {
     _Alignas(128) _Atomic uint32_t rounds; /* number of requested rounds; also the futex on which the thread sleeps */
@@ -134,7 +124,7 @@ _Noreturn void explore_broken(const char *condition, const char *file, int line)
     fail(error.text);
 }
 
-#if WATCHED
+#if THREAD_SANITIZER
 /* Options of the thread sanitizer: the first race ends the run. */
 const char *__tsan_default_options(void);
 void __sanitizer_set_death_callback(void (*call)(void));
@@ -389,7 +379,7 @@ static void choose(const char *name)
         for (const struct explore_program *const *p = group->program; *p; p++) {
             if (name ? strcmp(name, (*p)->name) != 0 : known_bad(*p))
                 continue;
-            if (WATCHED && (*p)->fenced) {
+            if (THREAD_SANITIZER && (*p)->fenced) {
                 printf("skipped %s: it is ordered by fences, which the thread sanitizer does not model\n", (*p)->name);
                 skipped_count++;
             } else if (tally_count < PROGRAMS) {
@@ -479,7 +469,7 @@ int main(int argc, char **argv)
     choose(name);
     if (!tally_count && !skipped_count)
         usage(name ? name : "no programs");
-#if WATCHED
+#if THREAD_SANITIZER
     __sanitizer_set_death_callback(print_position);
 #endif
     printf("seed %llu\n", (unsigned long long)now.seed);

@@ -4,7 +4,7 @@
 #include "engine/backend/art/detour/detour.h"
 #include "engine/backend/art/detour/detour_code.h"
 
-#include "engine/backend/art/mapping.h"
+#include "engine/backend/common/slots/mapping.h"
 #include "tests/unit/support/detour_functions.h"
 
 #include <errno.h>

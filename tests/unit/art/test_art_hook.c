@@ -1,7 +1,7 @@
 /* Hooks: words of methods and slots of libraries are replaced, the hook calls the original, and removal restores the
  * words, whichever step fails (R-13). */
 #include "engine/backend/art/hooks/hook.h"
-#include "engine/backend/art/mapping.h"
+#include "engine/backend/common/slots/mapping.h"
 #include "tests/support/temporary.h"
 
 #include <dlfcn.h>

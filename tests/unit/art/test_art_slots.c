@@ -1,8 +1,8 @@
 /* Tables of functions are hooked by the slots of fabricated libraries: each kind of relocation, with and without
  * packing, other hookers' values, libraries that come and go (R-13). */
-#include "engine/backend/art/hooks/elf_slots.h"
-#include "engine/backend/art/hooks/slot_table.h"
-#include "engine/backend/art/mapping.h"
+#include "engine/backend/common/slots/elf_slots.h"
+#include "engine/backend/common/slots/mapping.h"
+#include "engine/backend/common/slots/slot_table.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -18,28 +18,22 @@ static bool runs;
 
 static int start(void **state)
 {
-    struct strobe_config c = rig_config();
     (void)state;
-    rig_start(&rig, &c);
-    sampler = (struct strobe_sampler){0};
-    strobe_sampler_init(&sampler, &rig.engine, 99);
+    rig_start_sampled(&rig, &sampler);
     return 0;
 }
 
 static int stop(void **state)
 {
     (void)state;
-    rig_assert_balanced(&rig);
-    rig_stop(&rig);
+    rig_stop_sampled(&rig);
     return 0;
 }
 
 /* One pass, `ms` later, in which the thread has used `cpu_us` of CPU time. */
 static void pass(uint64_t ms, uint64_t cpu_us)
 {
-    rig.now += ms * MS;
-    rig.thread_cpu_ns += cpu_us * US;
-    strobe_sampler_pass(&sampler, rig.now);
+    rig_pass(&rig, &sampler, ms * MS, cpu_us * US);
 }
 
 static bool host_says(void *ctx, uint32_t tid)

@@ -76,12 +76,9 @@ static const struct strobe_unwinder walker_in_place = {
 
 static int start(void **state)
 {
-    struct strobe_config c = rig_config();
     (void)state;
-    rig_start(&rig, &c);
+    rig_start_sampled(&rig, &sampler);
     rig.engine.unwinder = &walker;
-    sampler = (struct strobe_sampler){0};
-    strobe_sampler_init(&sampler, &rig.engine, 99);
     walks = put_in = 0;
     depth = 5;
     return 0;
@@ -90,22 +87,15 @@ static int start(void **state)
 static int stop(void **state)
 {
     (void)state;
-    const struct strobe_session_header *h = rig.engine.session.header;
-    assert_int_equal(strobe_load_relaxed(&h->suspends), strobe_load_relaxed(&h->resumes));
-    assert_int_equal(rig.suspends, rig.resumes);
     assert_int_equal(rig.reads, 0);
-    assert_false(strobe_guard_forbids());
-    rig_assert_balanced(&rig);
-    rig_stop(&rig);
+    rig_stop_sampled(&rig);
     return 0;
 }
 
 /* One pass, `ms` later, in which the thread has used all of the time. */
 static void pass(uint64_t ms)
 {
-    rig.now += ms * MS;
-    rig.thread_cpu_ns += ms * MS - 100 * US;
-    strobe_sampler_pass(&sampler, rig.now);
+    rig_pass(&rig, &sampler, ms * MS, ms * MS - 100 * US);
 }
 
 static void the_frames_that_the_runtime_found_during_the_stop_are_recorded(void **state)

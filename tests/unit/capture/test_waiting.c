@@ -28,15 +28,12 @@ static void lay_frames(void)
 
 static int start(void **state)
 {
-    struct strobe_config c = rig_config();
     (void)state;
-    rig_start(&rig, &c);
+    rig_start_sampled(&rig, &sampler);
     rig.engine.unwinder = &strobe_unwinder_fp;
     rig.thread->stack_low = (uint64_t)(uintptr_t)rig.stack;
     rig.thread->stack_high = (uint64_t)(uintptr_t)(rig.stack + RIG_STACK_WORDS);
     rig.thread->root_frame = 0;
-    sampler = (struct strobe_sampler){0};
-    strobe_sampler_init(&sampler, &rig.engine, 99);
     lay_frames();
     return 0;
 }
@@ -44,8 +41,7 @@ static int start(void **state)
 static int stop(void **state)
 {
     (void)state;
-    rig_assert_balanced(&rig);
-    rig_stop(&rig);
+    rig_stop_sampled(&rig);
     return 0;
 }
 
@@ -56,8 +52,7 @@ static struct strobe_site hook(void)
 
 static void pass(uint64_t ms)
 {
-    rig.now += ms * MS;
-    strobe_sampler_pass(&sampler, rig.now);
+    rig_pass(&rig, &sampler, ms * MS, 0);
 }
 
 static void assert_whole_stack(const struct strobe_record *r)

@@ -4,6 +4,7 @@
 #include "engine/backend/linux/handshake.h"
 #include "engine/backend/linux/host_linux.h"
 #include "engine/capture/walk_fp.h"
+#include "tests/support/sanitizers.h"
 #include "tests/unit/support/trial.h"
 
 #include <errno.h>
@@ -118,17 +119,7 @@ static bool stood_until_now(struct counter *c)
 }
 
 /* The race detector delays signals until the thread calls into it, so the thread stops later and elsewhere. */
-#if defined(__SANITIZE_THREAD__)
-enum { SIGNALS_ARE_PROMPT = 0 };
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-enum { SIGNALS_ARE_PROMPT = 0 };
-#else
-enum { SIGNALS_ARE_PROMPT = 1 };
-#endif
-#else
-enum { SIGNALS_ARE_PROMPT = 1 };
-#endif
+enum { SIGNALS_ARE_PROMPT = !THREAD_SANITIZER };
 
 static void needs_prompt_signals(void)
 {

@@ -1,4 +1,6 @@
 #include "tests/unit/support/capture_rig.h"
+
+#include "engine/capture/guard.h"
 #include "tests/support/temporary.h"
 
 #include <errno.h>
@@ -236,4 +238,29 @@ uint32_t rig_records(const struct rig *r, struct strobe_ring_item *out, uint32_t
         if (strobe_ring_look(ring, i, &item) == STROBE_LOOK_RECORD && n++ < max)
             out[n - 1] = item;
     return n;
+}
+
+void rig_start_sampled(struct rig *r, struct strobe_sampler *s)
+{
+    struct strobe_config c = rig_config();
+    rig_start(r, &c);
+    *s = (struct strobe_sampler){0};
+    strobe_sampler_init(s, &r->engine, 99);
+}
+
+void rig_stop_sampled(struct rig *r)
+{
+    const struct strobe_session_header *h = r->engine.session.header;
+    assert_int_equal(strobe_load_relaxed(&h->suspends), strobe_load_relaxed(&h->resumes));
+    assert_int_equal(r->suspends, r->resumes);
+    assert_false(strobe_guard_forbids());
+    rig_assert_balanced(r);
+    rig_stop(r);
+}
+
+void rig_pass(struct rig *r, struct strobe_sampler *s, uint64_t after_ns, uint64_t cpu_ns)
+{
+    r->now += after_ns;
+    r->thread_cpu_ns += cpu_ns;
+    strobe_sampler_pass(s, r->now);
 }

@@ -42,6 +42,14 @@ struct strobe_config rig_config(void);
 void rig_start(struct rig *r, const struct strobe_config *config);
 void rig_stop(struct rig *r);
 
+/* Starts a rig with the default config, and a sampler over it. rig_stop_sampled asserts that the account is balanced
+ * and that each suspended thread was resumed, and stops the rig. */
+void rig_start_sampled(struct rig *r, struct strobe_sampler *s);
+void rig_stop_sampled(struct rig *r);
+
+/* Makes one pass, `after_ns` later, in which the other threads have used `cpu_ns` of CPU time. */
+void rig_pass(struct rig *r, struct strobe_sampler *s, uint64_t after_ns, uint64_t cpu_ns);
+
 /* Sets the stack that the unwinder finds from now on. */
 void rig_stack(struct rig *r, uint32_t count, uint64_t leaf);
 

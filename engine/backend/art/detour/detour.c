@@ -9,7 +9,7 @@
 
 #include "engine/backend/art/detour/detour_code.h"
 #include "engine/backend/art/detour/detour_end.h"
-#include "engine/backend/art/mapping.h"
+#include "engine/backend/common/slots/mapping.h"
 
 /* The page of a detour: a jump to the replacement, the trampoline, and at the end the words that both load. */
 enum { PAGE_BYTES = STROBE_NEAR_BYTES, TRAMPOLINE_AT = 64 };

@@ -1,7 +1,7 @@
 #include "engine/backend/art/hooks/events.h"
 #include "engine/base/error_format.h"
 
-#include "engine/backend/art/mapping.h"
+#include "engine/backend/common/slots/mapping.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Files, sockets, sleeps and other waits of native code (libc.h). */
 #include "engine/backend/art/hooks/libc.h"
-#include "engine/backend/art/hooks/slot_table.h"
+#include "engine/backend/common/slots/slot_table.h"
 #include "engine/base/error_format.h"
 
 #include <dlfcn.h>

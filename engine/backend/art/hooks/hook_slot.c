@@ -1,8 +1,8 @@
 /* Exchanges the slots of one function (elf_slots.h). All slots are found first, under the loader's lock
  * (dl_iterate_phdr(3)), and then changed. The caller must not unload a library in between. */
 #include "engine/backend/art/hooks/hook_slot.h"
-#include "engine/backend/art/hooks/elf_slots.h"
-#include "engine/backend/art/mapping.h"
+#include "engine/backend/common/slots/elf_slots.h"
+#include "engine/backend/common/slots/mapping.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -26,11 +26,14 @@ struct strobe_flight_backend {
     bool (*run_thread)(void (*work)(void)); /* starts a thread of the engine, which is never traced */
     void (*end_thread)(void);               /* waits for the end of that thread; NULL: nothing to wait for */
     uint32_t (*thread_id)(void);            /* of the calling thread */
-    void (*read_device)(struct strobe_flight_device *out);
+    void (*read_device)(struct strobe_flight_device *out); /* may be strobe_flight_read_kernel */
     /* Installs the handlers of the signals that the triggers of this recorder name, and removes them. NULL: none. */
     void (*watch_signals)(struct strobe_flight *f);
     void (*leave_signals)(void);
 };
+
+/* Reads the device by uname(2): its model is the name of the machine, its level the major number of the release. */
+void strobe_flight_read_kernel(struct strobe_flight_device *out);
 
 /* Reads the configuration when the options name one. The statuses are those of strobe_flight_load_config and
  * strobe_dump_folder_open; STROBE_EXISTS: the last recorder's thread has not ended. */

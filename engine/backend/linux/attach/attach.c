@@ -100,7 +100,7 @@ static bool start_attached_capture(int fd)
         strobe_error_set(&state.error, "the program cannot use %s: %s", session_path, strobe_status_text(status));
         return false;
     }
-    strobe_stack_map_update();
+    strobe_stack_map_update(&strobe_process_stacks, strobe_linux_visit_maps);
     strobe_channel_find_open();
     strobe_attach_slots_begin(); /* before the sampler polls threads, see late_threads.h */
     if (!strobe_preload_start_late(&session, session_path, false)) {

@@ -1,6 +1,6 @@
 #include "engine/backend/linux/attach/slots.h"
 
-#include "engine/backend/art/hooks/slot_table.h"
+#include "engine/backend/common/slots/slot_table.h"
 #include "engine/backend/linux/preload/hook.h"
 
 #include <dlfcn.h>

@@ -6,14 +6,11 @@
 #include "engine/backend/linux/preload/preload.h"
 #include "engine/backend/linux/preload/real.h"
 #include "engine/backend/linux/word_wait.h"
-#include "engine/base/time_text.h"
 #include "engine/capture/thread.h"
 #include "engine/flight/flight_signals.h"
 
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 _Static_assert((int)STROBE_FLIGHT_NO_MORE == (int)STROBE_CONTROL_END, "both threads end by one function");
@@ -54,17 +51,6 @@ static void find_linux_holder(uint32_t thread, uint64_t *what, uint32_t *holder_
         strobe_linux_lock_holder(&strobe_preload.host.host, strobe_load_relaxed(&t->entry->scope_kind), *what);
 }
 
-static void read_linux_device(struct strobe_flight_device *out)
-{
-    struct utsname system;
-    uint64_t major = 0;
-    if (uname(&system) != 0)
-        return;
-    memcpy(out->model, system.machine, strnlen(system.machine, sizeof out->model - 1));
-    strobe_read_decimal(system.release, strlen(system.release), &major);
-    out->level = (uint32_t)major;
-}
-
 static void watch_linux_signals(struct strobe_flight *f)
 {
     if (f->config.triggers >> STROBE_TRIGGER_CRASH & 1)
@@ -79,7 +65,7 @@ const struct strobe_flight_backend strobe_linux_flight = {
     .blocked_on = find_linux_holder,
     .run_thread = run_linux_flight_thread,
     .thread_id = read_flight_tid,
-    .read_device = read_linux_device,
+    .read_device = strobe_flight_read_kernel,
     .watch_signals = watch_linux_signals,
     .leave_signals = strobe_flight_leave_signals,
 };

@@ -62,18 +62,23 @@ const sigset_t *strobe_signals_without_ours(const sigset_t *mask, sigset_t *room
     return room;
 }
 
+void strobe_signals_make_fatal(int number)
+{
+    struct sigaction fatal = {.sa_handler = SIG_DFL};
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    strobe_real()->sigaction(number, &fatal, NULL);
+    strobe_real()->pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+}
+
 void strobe_signals_foreign(int number, siginfo_t *info, void *context)
 {
     struct sigaction now = read_program_action();
     if (now.sa_flags & SA_SIGINFO) {
         now.sa_sigaction(number, info, context);
     } else if (now.sa_handler == SIG_DFL) {
-        struct sigaction fatal = {.sa_handler = SIG_DFL};
-        sigset_t only;
-        sigemptyset(&only);
-        sigaddset(&only, number);
-        strobe_real()->sigaction(number, &fatal, NULL);
-        strobe_real()->pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+        strobe_signals_make_fatal(number);
         raise(number);
     } else if (now.sa_handler != SIG_IGN) {
         now.sa_handler(number);

@@ -5,6 +5,7 @@
 #include "engine/backend/linux/preload/preload.h"
 #include "engine/backend/linux/preload/process.h"
 #include "engine/backend/linux/preload/real.h"
+#include "engine/backend/linux/preload/signals.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -107,12 +108,7 @@ static void end_process_as(uint32_t status)
 {
     int number = status & 0x7f;
     if (number) {
-        struct sigaction fatal = {.sa_handler = SIG_DFL};
-        sigset_t only;
-        sigemptyset(&only);
-        sigaddset(&only, number);
-        strobe_real()->sigaction(number, &fatal, NULL);
-        strobe_real()->pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+        strobe_signals_make_fatal(number);
         syscall(SYS_tgkill, (long)strobe_preload.host.pid, syscall(SYS_gettid), (long)number);
     }
     strobe_syscall_raw(SYS_exit, (long)(status >> 8));

@@ -125,7 +125,7 @@ static void find_attached_stack(bool is_main, struct strobe_stack_bounds *out)
 {
     uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     if (!(is_main && strobe_linux_main_stack(frame, &out->low, &out->high)) &&
-        !strobe_stack_map_find(frame, &out->low, &out->high))
+        !strobe_stack_map_find(&strobe_process_stacks, frame, &out->low, &out->high))
         *out = (struct strobe_stack_bounds){0};
 }
 
@@ -219,7 +219,7 @@ static void list_attached_threads(void)
     if (threads == seen)
         return;
     seen = threads;
-    strobe_stack_map_update();
+    strobe_stack_map_update(&strobe_process_stacks, strobe_linux_visit_maps);
     strobe_late_threads_list();
 }
 

@@ -8,6 +8,10 @@
  * context. */
 const sigset_t *strobe_signals_without_ours(const sigset_t *mask, sigset_t *room);
 
+/* Gives a signal its default disposition and unblocks it in the calling thread, so that the next instance ends the
+ * process. Any context. */
+void strobe_signals_make_fatal(int number);
+
 /* Passes an instance of the stop signal that the engine did not send to the program's own disposition. In the
  * handler. */
 void strobe_signals_foreign(int number, siginfo_t *info, void *context);

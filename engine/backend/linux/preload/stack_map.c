@@ -1,57 +1,50 @@
 #include "engine/backend/linux/preload/stack_map.h"
 
-#include "engine/backend/linux/maps.h"
-#include "engine/base/atomic.h"
-
-struct stack_list {
-    uint32_t count;
-    struct {
-        uint64_t low, high;
-    } map[STROBE_STACK_MAPS_MAX];
-};
-
-static struct stack_list lists[2];
-static strobe_a32 updates; /* the list updates % 2 is valid; 0: none is */
+struct strobe_stack_map strobe_process_stacks;
 
 /* The main thread's stack is found by its own means, main_stack.h. */
 static bool list_stack(void *ctx, const struct strobe_linux_map *map)
 {
-    struct stack_list *l = ctx;
-    if (!map->is_writable || map->path[0] == '/' || l->count == STROBE_STACK_MAPS_MAX)
+    struct strobe_stack_list *l = ctx;
+    uint32_t count = strobe_load_relaxed(&l->count);
+    if (!map->is_writable || map->path[0] == '/' || count == STROBE_STACK_MAPS_MAX)
         return true;
-    l->map[l->count].low = map->start;
-    l->map[l->count++].high = map->end;
+    strobe_store_relaxed(&l->map[count].low, map->start);
+    strobe_store_relaxed(&l->map[count].high, map->end);
+    strobe_store_relaxed(&l->count, count + 1);
     return true;
 }
 
-void strobe_stack_map_update(void)
+void strobe_stack_map_update(struct strobe_stack_map *m,
+                             void (*visit_maps)(bool (*visit)(void *ctx, const struct strobe_linux_map *map),
+                                                void *ctx))
 {
-    uint32_t next = strobe_load_relaxed(&updates) + 1;
-    struct stack_list *l = &lists[next % 2];
+    uint32_t next = strobe_load_relaxed(&m->updates) + 1;
+    struct strobe_stack_list *l = &m->list[next % 2];
     strobe_fence_release(); /* a reader that sees what is written now also sees the number of the other list */
-    l->count = 0;
-    strobe_linux_visit_maps(list_stack, l);
-    strobe_store_release(&updates, next);
+    strobe_store_relaxed(&l->count, 0);
+    visit_maps(list_stack, l);
+    strobe_store_release(&m->updates, next);
 }
 
-bool strobe_stack_map_find(uint64_t sp, uint64_t *low, uint64_t *high)
+bool strobe_stack_map_find(const struct strobe_stack_map *m, uint64_t sp, uint64_t *low, uint64_t *high)
 {
-    uint32_t update = strobe_load_acquire(&updates);
-    const struct stack_list *l = &lists[update % 2];
-    uint32_t first = 0, end = l->count < STROBE_STACK_MAPS_MAX ? l->count : STROBE_STACK_MAPS_MAX;
+    uint32_t update = strobe_load_acquire(&m->updates);
+    const struct strobe_stack_list *l = &m->list[update % 2];
+    uint32_t count = strobe_load_relaxed(&l->count), first = 0, end = count;
     if (!update)
         return false;
     while (first < end) {
         uint32_t middle = first + (end - first) / 2;
-        if (sp >= l->map[middle].high)
+        if (sp >= strobe_load_relaxed(&l->map[middle].high))
             first = middle + 1;
         else
             end = middle;
     }
-    if (first >= STROBE_STACK_MAPS_MAX)
+    if (first == count)
         return false;
-    *low = l->map[first].low;
-    *high = l->map[first].high;
-    strobe_fence_seq_cst();
-    return first < l->count && sp >= *low && sp < *high && strobe_load_relaxed(&updates) == update;
+    *low = strobe_load_relaxed(&l->map[first].low);
+    *high = strobe_load_relaxed(&l->map[first].high);
+    strobe_fence_acquire();
+    return sp >= *low && sp < *high && strobe_load_relaxed(&m->updates) == update;
 }

@@ -1,7 +1,7 @@
-#include "engine/backend/art/hooks/slot_table.h"
+#include "engine/backend/common/slots/slot_table.h"
 
-#include "engine/backend/art/hooks/elf_slots.h"
-#include "engine/backend/art/mapping.h"
+#include "engine/backend/common/slots/elf_slots.h"
+#include "engine/backend/common/slots/mapping.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -14,8 +14,8 @@
  * Sources: System V ABI (gABI) chapter 5, its supplements for each processor, and bionic's linker_reloc_iterators.h.
  * The tables of a library are checked against its segments before they are read. In a callback of dl_iterate_phdr: the
  * loader's lock keeps the library loaded. */
-#ifndef STROBE_BACKEND_ART_HOOKS_ELF_SLOTS_H
-#define STROBE_BACKEND_ART_HOOKS_ELF_SLOTS_H
+#ifndef STROBE_BACKEND_COMMON_SLOTS_ELF_SLOTS_H
+#define STROBE_BACKEND_COMMON_SLOTS_ELF_SLOTS_H
 
 #include <link.h>
 #include <stdbool.h>

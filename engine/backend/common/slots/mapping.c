@@ -1,4 +1,4 @@
-#include "engine/backend/art/mapping.h"
+#include "engine/backend/common/slots/mapping.h"
 
 #include <errno.h>
 #include <fcntl.h>

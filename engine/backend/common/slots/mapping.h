@@ -2,8 +2,8 @@
  *
  * The functions that query ask the kernel (/proc/self/maps, proc(5)), because a file's headers may differ from what a
  * loader or another hooker has mapped. They open a file. Start and end only. */
-#ifndef STROBE_BACKEND_ART_MAPPING_H
-#define STROBE_BACKEND_ART_MAPPING_H
+#ifndef STROBE_BACKEND_COMMON_SLOTS_MAPPING_H
+#define STROBE_BACKEND_COMMON_SLOTS_MAPPING_H
 
 #include "engine/base/status.h"
 

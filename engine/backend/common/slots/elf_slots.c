@@ -1,4 +1,4 @@
-#include "engine/backend/art/hooks/elf_slots.h"
+#include "engine/backend/common/slots/elf_slots.h"
 
 #include "engine/base/hint.h"
 

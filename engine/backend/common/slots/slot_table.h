@@ -23,8 +23,8 @@
  *
  * These functions take the loader's lock and open /proc/self/maps: never in the suspended window. The memory is static.
  */
-#ifndef STROBE_BACKEND_ART_HOOKS_SLOT_TABLE_H
-#define STROBE_BACKEND_ART_HOOKS_SLOT_TABLE_H
+#ifndef STROBE_BACKEND_COMMON_SLOTS_SLOT_TABLE_H
+#define STROBE_BACKEND_COMMON_SLOTS_SLOT_TABLE_H
 
 #include "engine/base/atomic.h"
 

@@ -1,0 +1,297 @@
+#include "engine/capture/sampler_visit.h"
+
+#include "engine/capture/blocking.h"
+
+void strobe_sampler_retire_thread(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+{
+    if (!strobe_thread_is_alive(t))
+        return;
+    t->entry->end_ticks = now;
+    strobe_ring_seal_dead(&e->session.ring, &t->writer);
+    strobe_wait_drop_all(t);
+    bool inside = t->cut_short || strobe_load_relaxed(&t->inside);
+    strobe_store_release(&t->entry->state, inside ? STROBE_THREAD_CUT_SHORT : STROBE_THREAD_ENDED);
+}
+
+/* Reads the CPU time of the thread, once in each visit. */
+static enum strobe_status read_cpu(struct strobe_sampler *s, const struct strobe_thread *t, uint64_t *cpu_ns)
+{
+    const struct strobe_host *h = s->engine->host;
+    if (s->cpu_read_of == t) {
+        *cpu_ns = s->cpu_read_ns;
+        return STROBE_OK;
+    }
+    enum strobe_status status = h->thread_cpu_ns(h->ctx, t->entry->tid, cpu_ns);
+    s->cpu_read_of = status == STROBE_OK ? t : NULL;
+    s->cpu_read_ns = *cpu_ns;
+    s->cpu_read_ticks = h->ticks(h->ctx);
+    return status;
+}
+
+/* ---- CPU clocks that tick ---- */
+
+enum { TICKS_OF_A_PERIOD = 32 }; /* ticks after which the period of a clock changes */
+
+/* The period differs from the interval by up to an eighth, so that the clock locks to no rhythm of the program. The
+ * next period differs by the same amount in the other direction, so that the mean rate is exact. */
+static void change_period(struct strobe_sampler *s, struct strobe_sampled *m, uint32_t taken)
+{
+    int64_t interval_ns = (int64_t)s->engine->config.async_interval_ns, most = interval_ns / 8;
+    m->period_offset_ns =
+        m->period_offset_ns > 0 ? -m->period_offset_ns : (int64_t)strobe_sampler_draw(s, (uint64_t)most + 1);
+    m->period_ns = (uint64_t)(interval_ns + m->period_offset_ns);
+    m->period_began = taken;
+}
+
+/* A thread gets a ticking clock when it has used half of the CPU time of one tick. To make and to free a clock costs
+ * more than the work of a shorter thread, and makes each switch to the thread more expensive. Until then the sampler
+ * stops the thread. Its CPU clock is read in each pass, because most threads are polled in every second pass only. */
+static bool is_worth_a_clock(struct strobe_sampler *s, const struct strobe_thread *t)
+{
+    uint64_t least = s->engine->config.async_interval_ns / 2, cpu = 0;
+    if (t->sampled.period_ns || t->sampled.cpu_seen_ns >= least)
+        return true;
+    return !strobe_thread_is_in_call(t) && read_cpu(s, t, &cpu) == STROBE_OK && cpu >= least;
+}
+
+void strobe_sampler_keep_ticking(struct strobe_sampler *s, struct strobe_thread *t)
+{
+    const struct strobe_host *h = s->engine->host;
+    if (!h->clock_keep || t->sampled.tickless || !is_worth_a_clock(s, t))
+        return;
+    s->cpu_read_of = NULL; /* making a clock takes time, so the value read before is old */
+    uint32_t taken = strobe_load_relaxed(&t->ticks_taken);
+    s->needed |= !t->sampled.period_ns;
+    if (!t->sampled.period_ns || taken - t->sampled.period_began >= TICKS_OF_A_PERIOD)
+        change_period(s, &t->sampled, taken);
+    enum strobe_status status = h->clock_keep(h->ctx, t->index, t->entry->tid, t->sampled.period_ns, taken);
+    t->sampled.tickless = status == STROBE_UNSUPPORTED;
+    strobe_store_relaxed(&t->ticking, status == STROBE_OK);
+}
+
+void strobe_sampler_end_ticking(struct strobe_sampler *s, struct strobe_thread *t)
+{
+    const struct strobe_host *h = s->engine->host;
+    if (!strobe_load_relaxed(&t->ticking))
+        return;
+    strobe_store_relaxed(&t->ticking, 0);
+    t->sampled.tickless = true;
+    h->clock_end(h->ctx, t->index);
+}
+
+/* Requests one tick of a thread that waits for a processor. The thread takes it where it is, as soon as it runs. So its
+ * stack during the wait is known, not only its stack at the tick before. A thread that has no clock yet is also asked,
+ * because it may wait long for its second time slice. The request is not repeated before the thread has answered. A
+ * thread that runs without an answer blocks the signal or is in a system call, and is stopped instead. Returns true
+ * when the thread needs no other sample. */
+static bool ring_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint64_t cpu_ns)
+{
+    const struct strobe_host *h = s->engine->host;
+    uint32_t taken = strobe_load_relaxed(&t->ticks_taken);
+    if (!h->clock_ring || (t->sampled.rung && t->sampled.rung_taken == taken))
+        return false;
+    strobe_store_relaxed(&t->rung_cpu_ns, cpu_ns ? cpu_ns : 1);
+    strobe_fence_seq_cst(); /* Store the request, then load. The thread publishes that it blocks, then checks for a
+                               request */
+    if (strobe_thread_is_in_call(t) || h->clock_ring(h->ctx, t->index, t->entry->tid) != STROBE_OK) {
+        strobe_store_release(&t->rung_cpu_ns, 0);
+        return false;
+    }
+    t->sampled.rung = true;
+    t->sampled.rung_taken = taken;
+    s->rang = true;
+    return true;
+}
+
+bool strobe_sampler_left_to_ticks(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now)
+{
+    struct strobe_sampled *m = &t->sampled;
+    uint32_t taken = strobe_load_relaxed(&t->ticks_taken);
+    if (!strobe_load_relaxed(&t->ticking))
+        return false;
+    if (taken != m->ticks_seen) {
+        m->ticks_seen = taken;
+        m->seen_ticks = m->polled_ticks = now;
+        m->cpu_seen_ns = 0;
+        return true;
+    }
+    return m->polled_ticks && now - m->polled_ticks < s->interval_ticks;
+}
+
+/* ---- visits ---- */
+
+/* Returns the CPU time from which on a thread is stopped. Without ticks, any CPU time since the last visit counts. With
+ * ticks, it is more than the longest period since the last tick or stop, so that ticks must be missing: the thread is
+ * then in system calls, or its signals do not arrive. A new thread is stopped once, because it may end before its first
+ * tick. */
+static uint64_t active_ns(const struct strobe_engine *e, const struct strobe_thread *t)
+{
+    bool ticking = strobe_load_relaxed(&t->ticking) && t->sampled.polled_ticks;
+    return ticking ? e->config.async_interval_ns * 5 / 4 : e->config.active_cpu_ns;
+}
+
+/* Returns true when the thread is in the same call as in the last pass. It waits there, and the scope's record will
+ * show it. */
+static bool still_waits(struct strobe_thread *t)
+{
+    uint64_t begin = strobe_load_relaxed(&t->entry->scope_begin_ticks), before = t->sampled.scope_ticks;
+    t->sampled.scope_ticks = begin;
+    return begin && begin == before;
+}
+
+uint64_t strobe_sampler_refresh_ns(const struct strobe_engine *e, const struct strobe_thread *t)
+{
+    return t->entry->is_main ? e->config.refresh_main_ns : e->config.refresh_other_ns;
+}
+
+/* Returns true when a sample would add nothing: the thread is in a call that has lasted long enough to be recorded with
+ * its begin and end, or in which it only waits. Where CPU clocks tick, and after strobe_sampler_refresh_ns, the thread
+ * is polled all the same: passes depend on its CPU time, and it may be gone. */
+static bool call_will_show(const struct strobe_engine *e, const struct strobe_thread *t, uint64_t now)
+{
+    uint64_t begin = strobe_load_relaxed(&t->entry->scope_begin_ticks);
+    bool waits = strobe_call_only_waits(strobe_load_relaxed(&t->entry->scope_kind));
+    return begin && (waits || now >= begin + strobe_ticks_of_ns(e->host, e->config.scope_min_ns)) &&
+           !e->host->clock_keep &&
+           now < t->sampled.polled_ticks + strobe_ticks_of_ns(e->host, strobe_sampler_refresh_ns(e, t));
+}
+
+/* Returns the interval between visits of a thread: one interval, and never less than the gate's interval for hooks.
+ * Where CPU clocks tick, visits only find threads whose ticks are missing: threads other than main are then visited in
+ * every second interval. */
+static uint64_t async_interval_ns(const struct strobe_engine *e, bool is_main)
+{
+    const struct strobe_config *c = &e->config;
+    uint64_t gate_ns = is_main ? c->interval_main_ns : c->interval_other_ns;
+    uint64_t ns = is_main || !e->host->clock_keep ? c->async_interval_ns : 2 * c->async_interval_ns;
+    return ns > gate_ns ? ns : gate_ns;
+}
+
+/* The thread's own points are put off until the sampler has not come for several times the time between its last two
+ * visits. */
+enum { PATIENCE = 4, PATIENCE_MAX = 64 };
+
+void strobe_sampler_expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+{
+    uint64_t interval = strobe_ticks_of_ns(e->host, async_interval_ns(e, t->entry->is_main));
+    uint64_t took = now - t->sampled.seen_ticks;
+    uint64_t patience = PATIENCE * (took < interval ? interval : took);
+    if (patience > PATIENCE_MAX * interval)
+        patience = PATIENCE_MAX * interval;
+    t->sampled.seen_ticks = now;
+    strobe_store_relaxed(&t->points_yield_until, now + patience);
+}
+
+void strobe_sampler_keep_points_waiting(struct strobe_engine *e, struct strobe_thread *t)
+{
+    uint64_t interval = strobe_ticks_of_ns(e->host, e->config.async_interval_ns), seen = t->sampled.seen_ticks;
+    uint64_t until = strobe_load_relaxed(&t->points_yield_until) + interval;
+    if (seen && until - seen <= PATIENCE_MAX * interval)
+        strobe_store_relaxed(&t->points_yield_until, until);
+}
+
+/* Returns true when the thread is on a processor now, because its CPU clock advances between two readings. A clock with
+ * coarse steps is read until more than a step has passed, except in a hooked call, where most threads wait. */
+static bool clock_advances(const struct strobe_sampler *s, const struct strobe_thread *t, uint64_t cpu_ns)
+{
+    const struct strobe_host *h = s->engine->host;
+    uint64_t enough = strobe_thread_is_in_call(t) ? 0 : 2 * strobe_ticks_of_ns(s->engine->host, h->cpu_step_ns), later;
+    do
+        if (h->thread_cpu_ns(h->ctx, t->entry->tid, &later) == STROBE_OK && later != cpu_ns)
+            return true;
+    while (enough && h->ticks(h->ctx) - s->cpu_read_ticks < enough);
+    return false;
+}
+
+/* Returns true when the thread is on a processor now, or when it waits for one outside of hooked calls, which the host
+ * knows. Then *ready is true. */
+static bool runs_now(const struct strobe_sampler *s, const struct strobe_thread *t, uint64_t cpu_ns, bool *ready)
+{
+    const struct strobe_host *h = s->engine->host;
+    *ready = false;
+    if (clock_advances(s, t, cpu_ns))
+        return true;
+    *ready = !strobe_thread_is_in_call(t) && h->thread_runs && h->thread_runs(h->ctx, t->entry->tid);
+    return *ready;
+}
+
+/* Returns true when the thread is where its last record shows it, and waits there for a processor: it has hardly used
+ * CPU time since, in no call and outside of the engine. The host is asked once for each record. */
+static bool stands_ready(const struct strobe_sampler *s, struct strobe_thread *t, uint64_t cpu_ns)
+{
+    const struct strobe_host *h = s->engine->host;
+    struct strobe_sampled *m = &t->sampled;
+    if (m->ready_asked || !m->stack || !h->thread_runs || strobe_load_relaxed(&t->ticking) ||
+        strobe_thread_is_in_call(t) || m->sync_seen != strobe_load_relaxed(&t->sync_samples) ||
+        cpu_ns - m->cpu_sampled_ns >= s->engine->config.active_cpu_ns)
+        return false;
+    m->ready_asked = true;
+    return h->thread_runs(h->ctx, t->entry->tid);
+}
+
+bool strobe_sampler_is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now)
+{
+    struct strobe_engine *e = s->engine;
+    struct strobe_sampled *m = &t->sampled;
+    s->ready = s->runs = s->stands = false;
+    if (!strobe_thread_is_alive(t) || now < m->retry_ticks)
+        return false;
+    uint64_t unseen = now > m->seen_ticks ? now - m->seen_ticks : 0;
+    uint64_t interval_ns = async_interval_ns(e, t->entry->is_main);
+    /* Less than the interval by two eighths: deadlines vary by one eighth, and passes may wake up late by another. */
+    if (unseen < strobe_ticks_of_ns(e->host, interval_ns - interval_ns / 4)) {
+        s->needed |= !strobe_load_relaxed(&t->ticking); /* it was sampled in the last pass, or its stack was
+                                                           requested */
+        return false;
+    }
+    strobe_gate_wake(&t->gate);
+    if (still_waits(t))
+        return false;
+    if (call_will_show(e, t, now)) {
+        strobe_sampler_keep_points_waiting(e, t);
+        return false;
+    }
+    uint64_t cpu = 0;
+    enum strobe_status status = read_cpu(s, t, &cpu);
+    if (status == STROBE_GONE)
+        strobe_sampler_retire_thread(e, t, now);
+    if (status != STROBE_OK)
+        return false;
+    if (cpu < m->cpu_seen_ns) {
+        strobe_sampler_retire_thread(e, t, now); /* a CPU clock never goes back: another thread has this id now */
+        return false;
+    }
+    bool ticking = strobe_load_relaxed(&t->ticking), ticked = !m->cpu_seen_ns && m->polled_ticks && ticking;
+    uint64_t used = cpu - m->cpu_seen_ns, elapsed = now - m->polled_ticks, active = active_ns(e, t);
+    uint64_t missing = ticking ? cpu - m->cpu_ticked_ns : used;
+    s->needed |= ticking ? !ticked && missing >= active && !strobe_thread_is_in_call(t) : used != 0;
+    m->cpu_seen_ns = cpu;
+    m->polled_ticks = now;
+    if (ticked)
+        m->cpu_ticked_ns = cpu;
+    if (ticking && !strobe_thread_is_in_call(t) && ring_waiting(s, t, cpu))
+        return false;
+    if (ticked)
+        return false; /* its CPU time without a tick counts from here on */
+    if (missing >= active) {
+        if (!ticking && !strobe_thread_is_in_call(t) && ring_waiting(s, t, cpu))
+            return false;
+        bool runs = !m->seen_ticks || strobe_ticks_of_ns(e->host, used) >= elapsed - elapsed / 8 ||
+                    runs_now(s, t, cpu, &s->ready);
+        s->runs = runs && !s->ready;
+        if (runs)
+            m->cpu_ticked_ns = cpu;
+        else
+            strobe_sampler_keep_points_waiting(e, t);
+        return runs;
+    }
+    s->stands = stands_ready(s, t, cpu);
+    return !s->stands && used && cpu != m->cpu_sampled_ns &&
+           unseen >= strobe_ticks_of_ns(e->host, strobe_sampler_refresh_ns(e, t));
+}
+
+void strobe_sampler_request_own_sample(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+{
+    strobe_store_relaxed(&t->asked, 1);
+    strobe_sampler_expect_back(e, t, now);
+}
