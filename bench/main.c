@@ -23,7 +23,7 @@ static const struct part {
     {bench_suspend_add, bench_suspend_rows}, {bench_encode_add, bench_encode_rows},
     {bench_method_add, bench_method_rows},   {bench_watch_add, bench_watch_rows},
     {bench_atrace_add, bench_atrace_rows},   {bench_calls_add, bench_calls_rows},
-    {bench_import_add, bench_import_rows},
+    {bench_import_add, bench_import_rows},   {bench_fetch_add, bench_fetch_rows},
 };
 
 enum { PART_COUNT = sizeof parts / sizeof *parts };
