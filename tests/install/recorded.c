@@ -176,6 +176,9 @@ int main(int argc, char **argv)
     hot_function(20);
     expect(samples() == before, "a stopped capture takes no samples");
     expect(strobe_stop() == STROBE_NO_ENTRY, "a second stop has nothing to stop");
-    expect(refused(&options, STROBE_EXISTS) == 0, "a process is captured once");
+    options.replace = 1;
+    expect(strobe_start(&options, &error) == STROBE_OK && samples() == 0, "a capture after the end has no samples");
+    hot_function(20);
+    expect(samples() > 0 && strobe_stop() == STROBE_OK, "a capture after the end takes samples");
     return faults;
 }
