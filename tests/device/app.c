@@ -1,6 +1,6 @@
 /* An app in an Android runtime. It loads libstrobe.so through the runtime's own loader, as System.loadLibrary does, and
- * then works until it is killed: two threads wait for each other's monitor, call Java methods and allocate. The fake
- * runtimes have no loader, so there the app opens the library and calls JNI_OnLoad.
+ * then works until it is killed: two threads report sections, wait for each other's monitor, call Java methods and
+ * allocate. The fake runtimes have no loader, so there the app opens the library and calls JNI_OnLoad.
  *
  *   (exec -a PACKAGE app RUNTIME DEX LIBRARY [SESSION])
  *
@@ -155,11 +155,14 @@ static void call_main(struct strobe_jni *env, const char *name, const char *sign
 _Noreturn static void work(struct strobe_jni *env, void *arg)
 {
     (void)arg;
+    const union strobe_jvalue section = {.l = java_global(env, make_string(env, "a turn"))};
     for (;;) {
+        java_static(env, "strobe/Strobe", "beginSection", "(" STRING ")V", &section);
         call_main(env, "contend", "(I)V", (union strobe_jvalue){.i = 20});
         call_main(env, "a", "()V", (union strobe_jvalue){0});
         call_main(env, "alloc", "(I)V", (union strobe_jvalue){.i = 10});
         call_main(env, "waitMs", "(J)V", (union strobe_jvalue){.j = 2});
+        java_static(env, "strobe/Strobe", "endSection", "()V", NULL);
     }
 }
 
