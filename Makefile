@@ -328,7 +328,7 @@ deps-test: | deps-run
 
 # ---- targets
 
-run: all | deps-run ## plays all scenarios with all policies, records real programs: tables, traces in out/
+run: all $B/device/app_process64 | deps-run ## plays scenarios, records programs, captures an app; see out/
 	@B=$B ci/demo out
 
 figures: all | deps-test ## draws the pictures of the documents, in fixtures/figures, and prints their tables

@@ -83,6 +83,10 @@ void bench_calls_add(void);
 void bench_calls_rows(void);
 void bench_import_add(void);
 void bench_import_rows(void);
+void bench_annotate_add(void);
+void bench_annotate_rows(void);
+void bench_fetch_add(void);
+void bench_fetch_rows(void);
 void bench_atrace_add(void);
 void bench_atrace_rows(void);
 

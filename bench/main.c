@@ -17,13 +17,14 @@ static const struct part {
     void (*add)(void);
     void (*rows)(void);
 } parts[] = {
-    {bench_floor_add, bench_floor_rows},     {bench_gate_add, bench_gate_rows},
-    {bench_ring_add, bench_ring_rows},       {bench_intern_add, bench_intern_rows},
-    {bench_walk_add, bench_walk_rows},       {bench_sample_add, bench_sample_rows},
-    {bench_suspend_add, bench_suspend_rows}, {bench_encode_add, bench_encode_rows},
-    {bench_method_add, bench_method_rows},   {bench_watch_add, bench_watch_rows},
-    {bench_atrace_add, bench_atrace_rows},   {bench_calls_add, bench_calls_rows},
-    {bench_import_add, bench_import_rows},
+    {bench_floor_add, bench_floor_rows},       {bench_gate_add, bench_gate_rows},
+    {bench_ring_add, bench_ring_rows},         {bench_intern_add, bench_intern_rows},
+    {bench_walk_add, bench_walk_rows},         {bench_sample_add, bench_sample_rows},
+    {bench_suspend_add, bench_suspend_rows},   {bench_encode_add, bench_encode_rows},
+    {bench_method_add, bench_method_rows},     {bench_watch_add, bench_watch_rows},
+    {bench_atrace_add, bench_atrace_rows},     {bench_calls_add, bench_calls_rows},
+    {bench_import_add, bench_import_rows},     {bench_fetch_add, bench_fetch_rows},
+    {bench_annotate_add, bench_annotate_rows},
 };
 
 enum { PART_COUNT = sizeof parts / sizeof *parts };

@@ -59,11 +59,11 @@ bool sim_art_known(const char *name, int *api)
 
 /* ---- the library ---- */
 
-/* Searches beside this program, and where the fakes are installed. */
+/* Searches beside this program, in the directory above, and where the fakes are installed. */
 static bool find_fake(int api, char *out, size_t bytes)
 {
-    static const char *const places[] = {"%s/art/%d/libart.so", "%s/../lib/strobe/art/%d/libart.so",
-                                         "%s/../../lib/strobe/art/%d/libart.so"};
+    static const char *const places[] = {"%s/art/%d/libart.so", "%s/../art/%d/libart.so",
+                                         "%s/../lib/strobe/art/%d/libart.so", "%s/../../lib/strobe/art/%d/libart.so"};
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = '\0';

@@ -150,7 +150,9 @@ check 'its session has the functions of the app' shows start.strobe draw_frame
 check 'the device is as it was' left_as_it_was
 check 'the app was ended first' grep -q 'am force-stop com.example.app' device/calls
 pid=$(<device/pids/com.example.app)
-on 'an app that cannot be captured again' 'captured once' -a com.example.app
+check 'an app whose capture has ended is captured again' "${capture[@]}" -t 300ms -o again.strobe
+check 'its second session is consistent' balanced again.strobe
+check 'its second session has the functions of the app' shows again.strobe draw_frame
 kill "$pid"
 
 mv device/start start.works

@@ -97,6 +97,27 @@ server_thread_is_idle() {
     [[ $before == "$after" ]] || { echo "$((after - before)) ns in 300 ms"; return 1; }
 }
 
+# has_threads COUNT SESSION: so many threads have more than ten samples each.
+has_threads() {
+    "$B/strobe" report --json "$2" | python3 -c '
+import json, sys
+threads = [t["samples"] for t in json.load(sys.stdin)["threads"]]
+print(threads)
+sys.exit(sum(n > 10 for n in threads) != int(sys.argv[1]))' "$1"
+}
+
+captures_again() {
+    local i
+    for ((i = 0; i < $1; i++)); do
+        answers 200 "\"session\":$((i + 3)),\"path\":\"second.strobe\"" /start -X POST &&
+            answers 200 '"state":"stopped"' /stop -X POST || return 1
+    done
+}
+
+no_signal_pends() {
+    ! grep -E '^S(ig|hd)Pnd:.*[1-9a-f]' "/proc/$app/task/"*/status
+}
+
 begin 20 app.strobe "$server"
 check 'the status is JSON' status_is_json
 check 'a session is readable while it is written' session_is_readable /session live.strobe
@@ -115,8 +136,18 @@ check 'the end of a pause' answers 200 '"state":"running"' /resume -X POST
 check 'the end' answers 200 '"state":"stopped"' /stop -X POST
 check 'the session of the end' session_is_readable /session end.strobe
 check 'its file' readable app.strobe
+cp app.strobe first.strobe
 check 'the end of what has ended' answers 409 'no capture is running' /stop -X POST
-check 'a capture after the end' answers 409 'a process is captured once' /start -d 'path=second.strobe'
+check 'a capture after the end' answers 200 '"state":"running","session":2' /start -d 'path=second.strobe'
+sleep 0.3
+check 'its session is another one' session_is_readable /session/2 second-live.strobe
+check 'its session has the threads that run since before' has_threads 3 second-live.strobe
+check 'the first session is not there any more' answers 404 'only the newest' /session/1
+check 'the end of the second capture' answers 200 '"state":"stopped","session":2' /stop -X POST
+check 'its file' readable second.strobe
+check 'the first file is as it was' cmp app.strobe first.strobe
+check 'each of 100 captures more is another session' captures_again 100
+check 'a program that runs on has no pending signals of the engine' no_signal_pends
 stop
 
 begin 20 app.strobe "$server"
@@ -176,7 +207,9 @@ record_has_a_server() {
     done
     answers 200 '"state":"running"' /status && session_is_readable /session record-live.strobe &&
         answers 409 'captured already, by strobe record' /start -d path=x.strobe &&
-        answers 200 '"state":"stopped"' /stop -X POST
+        answers 200 '"state":"stopped"' /stop -X POST &&
+        answers 200 '"state":"running","session":2' /start -d path=recorded-again.strobe &&
+        answers 200 '"state":"stopped"' /stop -X POST && readable recorded-again.strobe
     status=$?
     server=$base
     wait "$recorder"

@@ -1,11 +1,13 @@
-/* An app in a genuine Android runtime. It loads libstrobe.so through the runtime's own loader, as System.loadLibrary
- * does, and then works until it is killed: two threads wait for each other's monitor, call Java methods and allocate.
+/* An app in an Android runtime. It loads libstrobe.so through the runtime's own loader, as System.loadLibrary does, and
+ * then works until it is killed: two threads report sections, wait for each other's monitor, call Java methods and
+ * allocate. The fake runtimes have no loader, so there the app opens the library and calls JNI_OnLoad.
  *
  *   (exec -a PACKAGE app RUNTIME DEX LIBRARY [SESSION])
  *
- * RUNTIME: art11 or art14. DEX: the app's code, fixtures/art/contract.dex. LIBRARY: libstrobe.so. Without SESSION the
- * app asks for no capture: the library reads debug.strobe.start. With SESSION the app begins a capture by the Java
- * class, with its flag CONTROL. System properties are files in the folder props, as those of the device's shell. */
+ * RUNTIME: art11, art14, or fake24 to fake36. DEX: the app's code, fixtures/art/contract.dex. LIBRARY: libstrobe.so.
+ * Without SESSION the app asks for no capture: the library reads debug.strobe.start. With SESSION the app begins a
+ * capture by the Java class, with its flag CONTROL. System properties are files in the folder props, as those of the
+ * device's shell. */
 #include "engine/base/error.h"
 #include "sim/genuine/jni_calls.h"
 #include "sim/genuine/runtime.h"
@@ -117,8 +119,21 @@ static void end_if_text(struct strobe_jni *env, strobe_jobject text, const char 
     end_if(text, what, why);
 }
 
+static void load_into_fake(const char *path)
+{
+    int32_t (*on_load)(struct strobe_jvm *, void *);
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    end_if(!library, path, library ? "" : dlerror());
+    *(void **)&on_load = dlsym(library, "JNI_OnLoad");
+    end_if(!on_load || on_load(art.vm, NULL) != STROBE_JNI_VERSION, path, "expected JNI_OnLoad of this version of JNI");
+}
+
 static void load_library(struct strobe_jni *env, const char *path)
 {
+    if (!art.genuine) {
+        load_into_fake(path);
+        return;
+    }
     const struct strobe_jni_native native = {"nativeLoad", NATIVE_LOAD, (void *)(uintptr_t)native_load};
     end_if(!sim_jni_bind(env, "java/lang/Runtime", &native, 1), "Runtime.nativeLoad", "not there");
     const union strobe_jvalue arguments[] = {{.l = make_string(env, path)}, {.l = NULL}, {.l = NULL}};
@@ -140,11 +155,14 @@ static void call_main(struct strobe_jni *env, const char *name, const char *sign
 _Noreturn static void work(struct strobe_jni *env, void *arg)
 {
     (void)arg;
+    const union strobe_jvalue section = {.l = java_global(env, make_string(env, "a turn"))};
     for (;;) {
+        java_static(env, "strobe/Strobe", "beginSection", "(" STRING ")V", &section);
         call_main(env, "contend", "(I)V", (union strobe_jvalue){.i = 20});
         call_main(env, "a", "()V", (union strobe_jvalue){0});
         call_main(env, "alloc", "(I)V", (union strobe_jvalue){.i = 10});
         call_main(env, "waitMs", "(J)V", (union strobe_jvalue){.j = 2});
+        java_static(env, "strobe/Strobe", "endSection", "()V", NULL);
     }
 }
 

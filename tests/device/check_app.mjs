@@ -35,6 +35,9 @@ has('both threads wait for the monitor, each woken by the other', `select min(it
   join slice o on o.id = f.slice_out join slice i on i.id = f.slice_in join slice w on w.id = i.parent_id
   join thread_track ot on ot.id = o.track_id join thread_track it on it.id = i.track_id
   where w.name = '[monitor wait]' and ot.utid != it.utid having count(distinct it.utid) = 2`);
+has('sections are slices of the two threads that reported them', `select n from (select count(distinct t.utid) n from
+  slice s join thread_track t on t.id = s.track_id
+  where s.category = 'section' and s.name = 'a turn' and s.dur > 0) where n = 2`);
 const anonymous = tp.query("select name from slice where name like '0x%'");
 say('each managed method has its name', anonymous.length === 0, JSON.stringify(anonymous.slice(0, 3)));
 process.exit(bad ? 1 : 0);

@@ -1,14 +1,14 @@
 #!/bin/bash
-# The whole way from an app to a trace: an app in the genuine Android 11 runtime, which has libstrobe.so loaded by the
-# runtime, `strobe capture` with the genuine adb, and Perfetto's trace processor. The device is the stand-in of
-# tests/capture; the app (app.c) is a process of this machine.
+# The whole way from an app to a trace: an app in a fake runtime, as `make run` captures it; and an app in the genuine
+# Android 11 runtime, which has libstrobe.so loaded by the runtime, `strobe capture` with the genuine adb, and the trace
+# processor of Perfetto. The device is the stand-in of tests/capture; the app (app.c) is a process of this machine.
 #
 #   B=DIR tests/device/run.sh [LIBRARY COMMAND...]
 #
 # LIBRARY and COMMAND: the library for the app, and how the app is started, when it is not of this machine's processor;
 # COMMAND sets the name of the app's process to com.example.app.
 #
-# takes: 15 s
+# takes: 20 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh
@@ -23,6 +23,20 @@ for tool in adb curl; do
     end_suite
 done
 . tests/capture/device.sh
+
+# The last step of `make run`: an app in a fake runtime, captured over its control server.
+demo_captures_an_app() {
+    ci/demo "$work/demo" app >"$work/demo.txt" && balanced "$work/demo/app.strobe" &&
+        shows "$work/demo/app.strobe" 'void Main.contend(int)' && test -s "$work/demo/app.perfetto-trace" &&
+        grep -qxF "The app ran on. Its trace: $work/demo/app.perfetto-trace" "$work/demo.txt" &&
+        (($(grep -cE '^ +[0-9.]+ % ' "$work/demo.txt") == 3)) && return
+    cat "$work/demo.txt"
+    return 1
+}
+if [[ $2 == "$B/device/app_process64" ]]; then
+    check 'the last step of make run prints the three hottest methods of an app that runs on' demo_captures_an_app
+fi
+
 cd "$work" || exit 2
 cp "$1" libstrobe.so
 app=("${@:2}" art11 "$root/fixtures/art/contract.dex" "$work/libstrobe.so")

@@ -1,8 +1,9 @@
 #!/bin/bash
 # The capture library as part of a program, from the build tree: a program that starts, pauses and stops a capture of
-# itself, its children, and starts that are refused. tests/install does the same with the installed files.
+# itself, a thousand captures of one program, its children, and starts that are refused. tests/install does the same
+# with the installed files.
 #
-# takes: 4 s
+# takes: 10 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh
@@ -11,6 +12,7 @@ compile=(gcc -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iengine/includ
 if ! make -s HASTE="$(cat "$B/haste" 2>/dev/null)" "$lib" >"$work/make" 2>&1 ||
     ! "${compile[@]}" -o "$work/recorded" tests/install/recorded.c "$lib" "-Wl,-rpath,$B/lib" >"$work/cc" 2>&1 ||
     ! "${compile[@]}" -o "$work/hooks" tests/embed/hooks.c "$lib" "-Wl,-rpath,$B/lib" >>"$work/cc" 2>&1 ||
+    ! "${compile[@]}" -o "$work/again" tests/embed/again.c "$lib" "-Wl,-rpath,$B/lib" >>"$work/cc" 2>&1 ||
     ! "${compile[@]}" -o "$work/opened" tests/install/opened.c >>"$work/cc" 2>&1; then
     fail "the programs do not build: $(cat "$work/make" "$work/cc")"
     end_suite
@@ -51,6 +53,8 @@ check 'a file that cannot be made is named' says 'input/output error: ' "$work/r
 check 'a recorded process is not captured twice' says 'exists already: the process is captured already' \
     "$B/strobe" record -q -f --no-convert -o "$s.outer" -- "$work/recorded" "$s.own" exists
 check 'a library that is opened late cannot capture' says 'not supported here: ' "$work/opened" "$lib" "$s.opened"
+check 'a thousand captures, one after another, do not make a program grow' "$work/again" "$s.again" 1000
+check 'the last one is closed and accounted for' accounted "$s.again"
 mkdir "$work/files"
 check 'a capture changes no result of a hooked call' bash -c '"$0" "$1" "$2" >"$3" || { cat "$3"; exit 1; }' \
     "$work/hooks" "$s.hooks" "$work/files" "$work/kinds"

@@ -176,6 +176,12 @@ int main(int argc, char **argv)
     hot_function(20);
     expect(samples() == before, "a stopped capture takes no samples");
     expect(strobe_stop() == STROBE_NO_ENTRY, "a second stop has nothing to stop");
-    expect(refused(&options, STROBE_EXISTS) == 0, "a process is captured once");
+    char again[1024];
+    snprintf(again, sizeof again, "%s.again", options.session_path);
+    options.session_path = again;
+    expect(strobe_start(&options, &error) == STROBE_OK && samples() == 0, "a capture after the end has no samples");
+    hot_function(20);
+    expect(samples() > 0 && strobe_stop() == STROBE_OK, "a capture after the end takes samples");
+    unlink(again);
     return faults;
 }

@@ -26,17 +26,32 @@ struct clock {
 };
 
 static struct clock *clocks;
+static uint32_t clocks_max;
+
+/* Zeroes the table. A table of a capture that has ended is used again, because a late tick may still read it. */
+static bool map_clocks(uint32_t threads_max)
+{
+    if (clocks && threads_max <= clocks_max)
+        return madvise(clocks, clocks_max * sizeof *clocks, MADV_DONTNEED) == 0;
+    void *memory = mmap(NULL, threads_max * sizeof *clocks, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    clocks = memory;
+    clocks_max = threads_max;
+    return true;
+}
 
 bool strobe_linux_clocks_begin(struct strobe_linux *l, uint32_t threads_max)
 {
     struct rlimit pending = {RLIM_INFINITY, RLIM_INFINITY};
+    l->host.clock_keep = NULL;
+    l->host.clock_ring = NULL;
+    l->host.clock_end = NULL;
     syscall(SYS_prlimit64, 0l, (long)RLIMIT_SIGPENDING, NULL, &pending);
     if (!l->signal || pending.rlim_cur < CREDIT * THREADS_WITH_ROOM)
         return false;
-    void *memory = mmap(NULL, threads_max * sizeof *clocks, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    clocks = memory == MAP_FAILED ? NULL : memory;
-    if (!clocks)
+    if (!map_clocks(threads_max))
         return false;
     l->host.clock_keep = strobe_linux_clock_keep;
     l->host.clock_ring = strobe_linux_clock_ring;

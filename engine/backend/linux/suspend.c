@@ -306,6 +306,7 @@ enum strobe_status strobe_linux_take_signal(struct strobe_linux *l, int number, 
         l->signal = s;
         if (action(s, &ours, NULL) == 0) {
             l->handler = kernel_handler(l);
+            strobe_store_relaxed(&l->signal_taken, 0);
             return STROBE_OK;
         }
     }
@@ -316,6 +317,7 @@ enum strobe_status strobe_linux_take_signal(struct strobe_linux *l, int number, 
 void strobe_linux_sampler_begins(void)
 {
     struct sched_param least = {.sched_priority = 1};
+    memset(probes, 0, sizeof probes); /* an earlier sampler's descriptor table had them */
     syscall(SYS_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least);
     can_read_states = syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0;
 }

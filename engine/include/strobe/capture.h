@@ -16,13 +16,13 @@
  *
  *   IDLE --strobe_start--> RUNNING <--strobe_pause, strobe_resume--> PAUSED
  *                          RUNNING, PAUSED --strobe_stop, end of the process, exec--> STOPPED
- *                          STOPPED --strobe_start--> RUNNING     on Android and iOS
+ *                          STOPPED --strobe_start--> RUNNING
  *
  * One capture runs at a time. A child of fork is not captured. After a failure the app runs on unchanged. C11, C++.
  *
  * Linux: for programs that are linked dynamically. The library records blocking calls because its functions take the
  * place of the C library's: link it before other libraries (`pkg-config --libs strobe-capture`). A library that is
- * opened by dlopen does not take their place; strobe_start then refuses. A process is captured once. A child that was
+ * opened by dlopen does not take their place; strobe_start then refuses. A child that was
  * forked after strobe_start cannot be captured; a child that was forked before it can. Under `strobe record` the
  * program is captured already: strobe_start then returns STROBE_EXISTS, strobe_stop returns STROBE_NO_ENTRY and does
  * not end that capture, and the other functions act on it. After strobe_start the library allocates from the program's

@@ -52,7 +52,7 @@
  *            without its samples. Calls that a jump or an exception left, or that had not returned at the end of the
  *            session, are closed as strobe_calls_repair does (calls_repair.h) and marked as unfinished. An exit whose
  *            entry was overwritten is left out. Memory is one thread's calls at a time.
- *   sections Sections and counters that the program itself reported (annotations) are marks beside the threads; see
+ *   sections Sections and counters that the program itself reported (annotations) are marks; see
  *            timeline_annotations.h.
  *   losses   A thread with lost samples has an instant "N samples lost" at its start (S-14), or "events lost" if it is
  *            shown by its calls.

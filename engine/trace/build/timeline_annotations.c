@@ -124,7 +124,8 @@ static void report_piece(const struct work *w, const struct piece *p, uint32_t t
                                .begin_ns = p->begin_ns,
                                .end_ns = p->end_ns,
                                .value = is_counter(p) ? (int64_t)p->from->value : 0,
-                               .lane = is_counter(p) ? NULL : lane};
+                               .lane = is_counter(p) ? NULL : lane,
+                               .thread = is_counter(p) ? NULL : &w->reader->threads[p->from->thread]};
     sink->mark(sink, &mark);
 }
 

@@ -16,14 +16,14 @@ static uint8_t *open_packet(struct strobe_packets *w, uint32_t sequence, size_t 
 }
 
 static void describe_mark_track(const struct strobe_perfetto_marks *marks, struct strobe_packets *w, uint64_t track,
-                                const struct strobe_mark *m)
+                                uint64_t parent, const struct strobe_mark *m)
 {
     const char *name = m->lane ? m->lane : m->name;
     size_t bytes = strobe_packets_text_bytes(name);
     uint8_t *packet, *p = open_packet(w, marks->sequence, bytes, &packet);
     uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
     p = pb_uint(p, 1, track);
-    p = pb_uint(p, 5, marks->process_track);
+    p = pb_uint(p, 5, parent);
     p = pb_bytes(p, 2, name, bytes);
     if (m->is_counter) {
         uint8_t *c = p = pb_open(p, 8);
@@ -67,6 +67,8 @@ static void write_mark_event(const struct strobe_perfetto_marks *marks, struct s
     p = pb_uint(p, EVENT_TRACK, track);
     if (type == TYPE_COUNTER)
         p = pb_uint(p, EVENT_VALUE, (uint64_t)m->value);
+    if (begins && m->thread)
+        p = pb_text(p, EVENT_CATEGORY_TEXT, "section");
     if (bytes)
         p = pb_bytes(p, EVENT_NAME_TEXT, m->name, bytes);
     if (begins)
@@ -76,13 +78,14 @@ static void write_mark_event(const struct strobe_perfetto_marks *marks, struct s
 }
 
 void strobe_perfetto_mark(struct strobe_perfetto_marks *marks, struct strobe_packets *packets, uint64_t *next_track,
-                          const struct strobe_mark *m)
+                          uint64_t thread_track, const struct strobe_mark *m)
 {
     if ((marks->failed |= !strobe_array_reserve_zeroed(&marks->tracks, &marks->room, (size_t)m->track + 1)))
         return;
     uint64_t *track = &marks->tracks[m->track];
+    uint64_t parent = thread_track ? thread_track : marks->process_track;
     if (!*track)
-        describe_mark_track(marks, packets, *track = strobe_perfetto_track(marks->key, (*next_track)++), m);
+        describe_mark_track(marks, packets, *track = strobe_perfetto_track(marks->key, (*next_track)++), parent, m);
     if (m->is_counter) {
         write_mark_event(marks, packets, *track, m, TYPE_COUNTER);
         return;

@@ -27,6 +27,8 @@ struct perfetto {
     uint64_t series_track[STROBE_SERIES_COUNT], hitch_track; /* 0 = not described yet */
     uint64_t next_track; /* number of the next track, from which its id is derived */
     struct strobe_perfetto_marks marks;
+    uint64_t *thread_track; /* by thread: its track, if it has been described before its begin; else 0 */
+    size_t thread_room;
     unsigned tracks[TRACK_COUNT], track_count; /* counter tracks that the session has data for */
 
     /* The thread being written. */
@@ -131,6 +133,18 @@ static void describe_counter(struct perfetto *w, unsigned kind, uint64_t track, 
 
 /* ---- threads */
 
+/* Describes the thread's track unless it is described. Returns the track. */
+static uint64_t find_thread_track(struct perfetto *w, const struct strobe_reader_thread *t)
+{
+    size_t index = (size_t)(t - w->reader->threads);
+    if ((w->failed |= !strobe_array_reserve_zeroed(&w->thread_track, &w->thread_room, index + 1)))
+        return 0;
+    uint64_t *track = &w->thread_track[index];
+    if (!*track)
+        describe_thread(w, t, *track = new_track(w));
+    return *track;
+}
+
 static void start_sequence(struct perfetto *w, uint64_t track, const uint64_t *counter_tracks)
 {
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
@@ -152,7 +166,7 @@ static void start_sequence(struct perfetto *w, uint64_t track, const uint64_t *c
 static void perfetto_thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
 {
     struct perfetto *w = (struct perfetto *)sink;
-    uint64_t track = new_track(w), counter_tracks[TRACK_COUNT];
+    uint64_t track = find_thread_track(w, t), counter_tracks[TRACK_COUNT];
     w->stats->threads++;
     w->sequence++;
     w->tid = t->tid;
@@ -163,7 +177,6 @@ static void perfetto_thread_begin(struct strobe_sink *sink, const struct strobe_
     w->notes_named = w->classes_named = 0;
     w->sample_ns = UINT64_MAX;
     w->sample_bytes = 0;
-    describe_thread(w, t, track);
     for (unsigned i = 0; i < w->track_count; i++)
         describe_counter(w, w->tracks[i], counter_tracks[i] = new_track(w), track);
     start_sequence(w, track, counter_tracks);
@@ -669,7 +682,8 @@ static void perfetto_hitch(struct strobe_sink *sink, const struct strobe_late *l
 static void perfetto_mark(struct strobe_sink *sink, const struct strobe_mark *m)
 {
     struct perfetto *w = (struct perfetto *)sink;
-    strobe_perfetto_mark(&w->marks, &w->packets, &w->next_track, m);
+    uint64_t thread_track = m->thread ? find_thread_track(w, m->thread) : 0;
+    strobe_perfetto_mark(&w->marks, &w->packets, &w->next_track, thread_track, m);
     w->stats->counters += m->is_counter != 0;
     w->stats->asyncs += !m->is_counter;
 }
@@ -706,6 +720,8 @@ static void clear_process(struct perfetto *w)
         memset(w->function_known, 0, w->function_room);
     if (w->marks.tracks)
         memset(w->marks.tracks, 0, w->marks.room * sizeof *w->marks.tracks);
+    if (w->thread_track)
+        memset(w->thread_track, 0, w->thread_room * sizeof *w->thread_track);
     memset(w->series_track, 0, sizeof w->series_track);
     w->hitch_track = 0;
     w->stack_count = w->track_count = 0;
@@ -754,6 +770,7 @@ static enum strobe_status perfetto_finish(struct strobe_sink *sink)
     w->stats->raw_bytes = w->packets.raw_bytes;
     enum strobe_status status = w->failed || w->packets.failed || w->marks.failed ? STROBE_IO : STROBE_OK;
     free(w->marks.tracks);
+    free(w->thread_track);
     for (unsigned incomplete = 0; incomplete < STROBE_STACK_INCOMPLETE_COUNT; incomplete++)
         free(w->stack_iid[incomplete]);
     free(w->named_in);

@@ -137,16 +137,18 @@ struct strobe_mark_note {
     const char *key, *text;
 };
 
-/* An event of the process that is not a call: a counter's value, or an asynchronous slice, which belongs to no thread.
+/* An event of the process that is not a call: a counter's value, or an asynchronous slice. A slice that the program
+ * itself reported (a section) has the thread that reported it.
  * Findings are marks too: they have a lane, and their begin and end may be equal. */
 struct strobe_mark {
     uint32_t track; /* from 0: a counter, or a lane in which slices of one name follow one another */
     int is_counter;
     const char *name;
-    uint64_t begin_ns, end_ns;            /* of a counter: equal */
-    int64_t value;                        /* of a counter */
-    const char *lane;                     /* name of the track; NULL = `name` */
-    const struct strobe_mark_note *notes; /* of marks with a lane */
+    uint64_t begin_ns, end_ns;                 /* of a counter: equal */
+    int64_t value;                             /* of a counter */
+    const char *lane;                          /* name of the track; NULL = `name` */
+    const struct strobe_reader_thread *thread; /* the track belongs to this thread's; NULL = to the process */
+    const struct strobe_mark_note *notes;      /* of marks with a lane */
     size_t note_count;
 };
 

@@ -1,5 +1,5 @@
-/* Sections and counters that a program reports become marks: counters of the process, and slices on tracks of their
- * own, one for each thread and depth. */
+/* Sections and counters that a program reports become marks: counters of the process, and slices of the thread that
+ * reported them, on a track for each depth. */
 #include "engine/base/error.h"
 #include "engine/trace/build/timeline.h"
 #include "tests/unit/support/session_builder.h"
@@ -75,8 +75,8 @@ static void write_mark(struct strobe_sink *s, const struct strobe_mark *m)
         snprintf(text + n, sizeof text - n, "%u %s = %lld at %llu\n", m->track, m->name, (long long)m->value,
                  (unsigned long long)ms_of(m->begin_ns));
     else
-        snprintf(text + n, sizeof text - n, "%u [%s] %s %llu..%llu\n", m->track, m->lane, m->name,
-                 (unsigned long long)ms_of(m->begin_ns), (unsigned long long)ms_of(m->end_ns));
+        snprintf(text + n, sizeof text - n, "%u %u [%s] %s %llu..%llu\n", m->track, m->thread ? m->thread->tid : 0,
+                 m->lane, m->name, (unsigned long long)ms_of(m->begin_ns), (unsigned long long)ms_of(m->end_ns));
 }
 
 static void begin_thread(struct strobe_sink *s, const struct strobe_reader_thread *t)
@@ -138,10 +138,10 @@ static void sections_nest_on_tracks_by_thread_and_depth(void **state)
     end_section(MAIN, 50);
     end_section(WORKER, 60);
     build_timeline(NULL, 0);
-    assert_string_equal(text, "0 [main: sections, level 1] outer 10..50\n"
-                              "1 [main: sections, level 2] inner 20..30\n"
-                              "1 [main: sections, level 2] inner 30..40\n"
-                              "2 [worker: sections, level 1] outer 25..60\n");
+    assert_string_equal(text, "0 42 [main: sections, level 1] outer 10..50\n"
+                              "1 42 [main: sections, level 2] inner 20..30\n"
+                              "1 42 [main: sections, level 2] inner 30..40\n"
+                              "2 43 [worker: sections, level 1] outer 25..60\n");
     assert_int_equal(stats.sections, 4);
 }
 
@@ -165,7 +165,7 @@ static void a_section_without_an_end_lasts_to_the_end_of_the_session(void **stat
     (void)state;
     begin_section(MAIN, 10, "left");
     build_timeline(NULL, 0);
-    assert_string_equal(text, "0 [main: sections, level 1] left 10..1000\n");
+    assert_string_equal(text, "0 42 [main: sections, level 1] left 10..1000\n");
     assert_int_equal(stats.sections_open, 1);
 }
 
@@ -176,7 +176,7 @@ static void an_end_without_a_begin_is_counted_and_left_out(void **state)
     begin_section(MAIN, 20, "whole");
     end_section(MAIN, 30);
     build_timeline(NULL, 0);
-    assert_string_equal(text, "0 [main: sections, level 1] whole 20..30\n");
+    assert_string_equal(text, "0 42 [main: sections, level 1] whole 20..30\n");
     assert_int_equal(stats.sections_unbegun, 1);
 }
 
@@ -188,7 +188,7 @@ static void tracks_of_annotations_follow_those_of_other_marks(void **state)
     begin_section(MAIN, 10, "mine");
     end_section(MAIN, 20);
     build_timeline(other, 2);
-    assert_non_null(strstr(text, "\n4 [main: sections, level 1] mine 10..20\n"));
+    assert_non_null(strstr(text, "\n4 42 [main: sections, level 1] mine 10..20\n"));
 }
 
 static void a_damaged_name_is_shown_as_lost(void **state)

@@ -104,7 +104,6 @@ static bool start_attached_capture(int fd)
     strobe_channel_find_open();
     strobe_attach_slots_begin(); /* before the sampler polls threads, see late_threads.h */
     if (!strobe_preload_start_late(&session, session_path, false)) {
-        strobe_session_unmap(&session);
         strobe_error_set(&state.error, "there is no memory for the engine");
         return false;
     }
@@ -158,11 +157,11 @@ static void release_memory(void)
     struct strobe_preload *p = &strobe_preload;
     if (!p->started)
         return;
-    uint32_t threads_max = p->engine.config.threads_max;
+    uint32_t threads_max = p->engine->config.threads_max;
     release_switch();
     p->started = false;
-    munmap(p->engine.blocking, strobe_engine_memory_bytes(&p->engine.config));
-    strobe_session_unmap(&p->engine.session);
+    munmap(p->engine->blocking, strobe_engine_memory_bytes(&p->engine->config));
+    strobe_session_unmap(&p->engine->session);
     strobe_linux_clocks_release(threads_max);
     strobe_unwind_images_release();
 }

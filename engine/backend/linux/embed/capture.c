@@ -19,10 +19,13 @@
  *
  *   IDLE     -> STARTING   strobe_start, by compare-and-swap: one caller succeeds
  *   STARTING -> RUNNING    strobe_start: the capture has begun
- *   STARTING -> IDLE       strobe_start: the capture could not begin
- *   RUNNING  -> STOPPED    strobe_stop, by compare-and-swap
+ *   STARTING -> IDLE       strobe_start: the capture could not begin, and none has begun before
+ *   STARTING -> STOPPED    strobe_start: the capture could not begin, and another has ended
+ *   RUNNING  -> STOPPING   strobe_stop, by compare-and-swap
+ *   STOPPING -> STOPPED    strobe_stop: the capture has ended
+ *   STOPPED  -> STARTING   strobe_start, by compare-and-swap
  *   any      -> FORKED     fork, in the child, unless the state is IDLE */
-enum { IDLE, STARTING, RUNNING, STOPPED, FORKED };
+enum { IDLE, STARTING, RUNNING, STOPPING, STOPPED, FORKED };
 static strobe_a32 capture_stage;
 
 static void mark_child_forked(void)
@@ -62,7 +65,10 @@ static bool is_captured_by_other_copy(void)
 
 static enum strobe_status check_process(struct strobe_error *error)
 {
-    if (strobe_preload.started || is_captured_by_other_copy())
+    if (strobe_preload.stuck)
+        return return_error(STROBE_EXISTS, error, "the last capture's threads have not ended");
+    bool recorded = strobe_preload.started && !strobe_preload.late && !strobe_preload_is_closed();
+    if (recorded || is_captured_by_other_copy())
         return return_error(STROBE_EXISTS, error, "the process is captured already, by strobe record");
     if (strobe_restricted)
         return return_error(STROBE_UNSUPPORTED, error, "the calling thread is restricted by seccomp");
@@ -118,22 +124,19 @@ static enum strobe_status start_capture(const struct strobe_capture_options *o, 
     }
     strobe_control_abandon();
     strobe_flight_abandon();
-    strobe_session_unmap(&session);
     strobe_capture_discard(o);
     return return_error(STROBE_NO_MEMORY, error, "there is no memory for the engine");
 }
 
 enum strobe_status strobe_start(const struct strobe_capture_options *options, struct strobe_error *error)
 {
-    uint32_t before = IDLE;
-    if (!strobe_cas_acquire(&capture_stage, &before, STARTING))
-        return before == FORKED
-                   ? return_error(STROBE_UNSUPPORTED, error, "a child of a captured process cannot be captured")
-                   : return_error(STROBE_EXISTS, error,
-                                  before == STOPPED ? "the process was captured before: a process is captured once"
-                                                    : "a capture is under way");
+    uint32_t before = strobe_load_relaxed(&capture_stage);
+    if (before == FORKED)
+        return return_error(STROBE_UNSUPPORTED, error, "a child of a captured process cannot be captured");
+    if ((before != IDLE && before != STOPPED) || !strobe_cas_acquire(&capture_stage, &before, STARTING))
+        return return_error(STROBE_EXISTS, error, "a capture is under way");
     enum strobe_status status = start_capture(options, error);
-    strobe_store_release(&capture_stage, status == STROBE_OK ? RUNNING : IDLE);
+    strobe_store_release(&capture_stage, status == STROBE_OK ? RUNNING : before);
     return status;
 }
 
@@ -142,13 +145,12 @@ enum strobe_status strobe_start(const struct strobe_capture_options *options, st
 enum strobe_status strobe_stop(void)
 {
     uint32_t before = RUNNING;
-    if (!strobe_cas_acquire(&capture_stage, &before, STOPPED))
+    if (!strobe_cas_acquire(&capture_stage, &before, STOPPING))
         return STROBE_NO_ENTRY;
     strobe_flight_end();
-    strobe_preload_close();
-    strobe_own_threads_stop();
-    const struct strobe_session_header *h = strobe_preload.engine.session.header;
-    return strobe_load_acquire(&h->state) == STROBE_SESSION_CLOSED ? STROBE_OK : STROBE_LATE;
+    bool closed = strobe_preload_end();
+    strobe_store_release(&capture_stage, STOPPED);
+    return closed ? STROBE_OK : STROBE_LATE;
 }
 
 void strobe_set_thread_name(const char *name)

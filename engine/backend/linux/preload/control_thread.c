@@ -21,15 +21,12 @@ static enum strobe_status stop_linux_capture(struct strobe_error *error)
     (void)error;
     if (status != STROBE_NO_ENTRY || !strobe_preload_is_recorded_process())
         return status;
-    strobe_preload_close();
-    strobe_own_threads_stop();
-    const struct strobe_session_header *h = strobe_preload.engine.session.header;
-    return strobe_load_acquire(&h->state) == STROBE_SESSION_CLOSED ? STROBE_OK : STROBE_LATE;
+    return strobe_preload_end() ? STROBE_OK : STROBE_LATE;
 }
 
 static const char *describe_samples(const struct strobe_preload *p)
 {
-    if (!p->engine.config.async_interval_ns)
+    if (!p->engine->config.async_interval_ns)
         return "samples between hooks: off, not asked for";
     return p->host.tick ? "samples between hooks: by the threads' CPU clocks"
                         : "samples between hooks: by a sampler that stops threads";
@@ -39,11 +36,11 @@ static bool describe_linux_feature(void *ctx, uint32_t index, char *out, size_t 
 {
     const struct strobe_preload *p = &strobe_preload;
     (void)ctx;
-    if (!p->engine.session.header || index > 1)
+    if (!p->engine->session.header || index > 1)
         return false;
-    const char *line = index                                            ? describe_samples(p)
-                       : p->engine.config.unwind == STROBE_UNWIND_DWARF ? "stacks: by call frame information"
-                                                                        : "stacks: by frame pointers";
+    const char *line = index                                             ? describe_samples(p)
+                       : p->engine->config.unwind == STROBE_UNWIND_DWARF ? "stacks: by call frame information"
+                                                                         : "stacks: by frame pointers";
     size_t n = strnlen(line, bytes - 1);
     memcpy(out, line, n);
     out[n] = '\0';

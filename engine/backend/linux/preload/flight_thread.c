@@ -43,7 +43,7 @@ static uint32_t read_flight_tid(void)
  * not known. */
 static void find_linux_holder(uint32_t thread, uint64_t *what, uint32_t *holder_tid)
 {
-    const struct strobe_thread *t = &strobe_preload.engine.threads[thread];
+    const struct strobe_thread *t = &strobe_preload.engine->threads[thread];
     if (!strobe_load_acquire(&t->ready) || !strobe_load_acquire(&t->entry->scope_begin_ticks))
         return;
     *what = strobe_load_relaxed(&t->scope_arg);

@@ -19,7 +19,7 @@
  * yet. */
 static inline struct strobe_thread *strobe_hook_thread(uint32_t on)
 {
-    struct strobe_thread *t = strobe_local.thread;
+    struct strobe_thread *t = strobe_preload_thread();
     if (strobe_unlikely(on == STROBE_OFF))
         return NULL;
     if (strobe_unlikely(!t))

@@ -9,7 +9,7 @@ void *strobe_dlopen_begins(const uint64_t *return_slot, uint64_t frame);
 
 void strobe_vfork_begins(void)
 {
-    struct strobe_thread *t = strobe_local.thread;
+    struct strobe_thread *t = strobe_preload_thread();
     strobe_real();
     if (t)
         strobe_store_relaxed(&t->inside, 1);
@@ -18,7 +18,7 @@ void strobe_vfork_begins(void)
 
 long strobe_vfork_ends(long result)
 {
-    struct strobe_thread *t = strobe_local.thread;
+    struct strobe_thread *t = strobe_preload_thread();
     if (t)
         strobe_thread_leave(t);
     if (result < 0) {

@@ -10,18 +10,18 @@
 
 static bool traces_locks(void)
 {
-    return strobe_switched() != STROBE_OFF && strobe_local.thread;
+    return strobe_switched() != STROBE_OFF && strobe_preload_thread();
 }
 
 /* Meanwhile the parent's thread counts as inside the engine (hooks_jump.S). */
 bool strobe_hook_in_vfork(void)
 {
-    return strobe_local.thread && strobe_load_relaxed(&strobe_local.thread->inside);
+    return strobe_preload_thread() && strobe_load_relaxed(&strobe_preload_thread()->inside);
 }
 
 static bool raise_own_pipe(int ends[2])
 {
-    const struct strobe_thread *t = strobe_local.thread;
+    const struct strobe_thread *t = strobe_preload_thread();
     bool own = strobe_local.busy || (t && strobe_load_relaxed(&t->inside));
     for (int i = 0; own && i < 2; i++)
         ends[i] = strobe_linux_raise_descriptor(ends[i]);

@@ -41,7 +41,7 @@ static uint64_t read_ticks(void)
 HOOK(int, dlclose)(void *handle)
 {
     if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF && !strobe_restricted)
-        strobe_linux_note_images(&strobe_preload.engine.session, read_ticks(), false);
+        strobe_linux_note_images(&strobe_preload.engine->session, read_ticks(), false);
     return strobe_real()->dlclose(handle);
 }
 
@@ -64,7 +64,7 @@ static void end_call_thread(void *round)
     if (strobe_load_relaxed(strobe_entry_switch) == STROBE_OFF || !strobe_entry_local.thread)
         return;
     strobe_entry_end();
-    struct strobe_session *s = &strobe_preload.engine.session;
+    struct strobe_session *s = &strobe_preload.engine->session;
     struct strobe_thread_entry *e = &s->threads[strobe_entry_local.thread - 1];
     if (strobe_load_relaxed(&e->state) != STROBE_THREAD_LIVE || strobe_preload.samples)
         return;
@@ -79,7 +79,7 @@ static enum strobe_status find_thread_index(uint32_t *thread)
 {
     struct strobe_preload *p = &strobe_preload;
     if (p->samples) {
-        struct strobe_thread *t = strobe_local.thread ? strobe_local.thread : strobe_preload_attach_unknown();
+        struct strobe_thread *t = strobe_preload_thread() ? strobe_preload_thread() : strobe_preload_attach_unknown();
         if (!t)
             return STROBE_LATE;
         *thread = t->index;
@@ -87,9 +87,9 @@ static enum strobe_status find_thread_index(uint32_t *thread)
     }
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
     enum strobe_status status =
-        strobe_session_add_thread(&p->engine.session, tid, tid == p->host.pid, p->host.host.ticks(&p->host), thread);
+        strobe_session_add_thread(&p->engine->session, tid, tid == p->host.pid, p->host.host.ticks(&p->host), thread);
     if (status == STROBE_OK)
-        prctl(PR_GET_NAME, p->engine.session.threads[*thread].name);
+        prctl(PR_GET_NAME, p->engine->session.threads[*thread].name);
     return status;
 }
 
@@ -124,16 +124,16 @@ static strobe_a64 *clock_word; /* on the page of the switch */
 static void add_new_images(void)
 {
     if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF && strobe_linux_images_changed())
-        strobe_linux_note_images(&strobe_preload.engine.session, read_ticks(), false);
+        strobe_linux_note_images(&strobe_preload.engine->session, read_ticks(), false);
 }
 
 static void run_clock_thread(void)
 {
     prctl(PR_SET_NAME, "strobe-calls");
-    bool coarse = strobe_preload.engine.config.calls & STROBE_CALLS_COARSE;
+    bool coarse = strobe_preload.engine->config.calls & STROBE_CALLS_COARSE;
     const struct strobe_host *host = &strobe_preload.host.host;
     uint64_t next = read_ticks(), next_check = next;
-    while (!strobe_load_relaxed(&strobe_preload.engine.sampler_stop)) {
+    while (!strobe_load_relaxed(&strobe_preload.engine->sampler_stop)) {
         next += coarse ? STROBE_ENTRY_CLOCK_NS : CHECK_NS;
         host->sleep_until(host->ctx, next);
         uint64_t now = read_ticks();
@@ -155,14 +155,14 @@ static void run_clock_thread(void)
 
 bool strobe_method_start(const struct strobe_preload *p, struct strobe_method_page *page)
 {
-    const struct strobe_config *c = &p->engine.config;
+    const struct strobe_config *c = &p->engine->config;
     if (!c->call_units)
         return false;
     size_t bytes = (size_t)c->threads_max * sizeof(strobe_a32);
     void *busy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (busy == MAP_FAILED)
         return false;
-    strobe_entry_engine = (struct strobe_entry_engine){.session = &p->engine.session,
+    strobe_entry_engine = (struct strobe_entry_engine){.session = &p->engine->session,
                                                        .host = &p->host.host,
                                                        .busy = busy,
                                                        .attach = attach_call_thread,
@@ -182,7 +182,7 @@ void strobe_method_switch(uint32_t on)
 {
     if (!strobe_entry_engine.session)
         return;
-    bool coarse = on == STROBE_ON && strobe_preload.engine.config.calls & STROBE_CALLS_COARSE;
+    bool coarse = on == STROBE_ON && strobe_preload.engine->config.calls & STROBE_CALLS_COARSE;
     strobe_store_relaxed(clock_word, coarse ? read_ticks() : 0);
     strobe_store_seq_cst(strobe_entry_switch, on);
 }

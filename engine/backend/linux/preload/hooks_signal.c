@@ -85,18 +85,6 @@ void strobe_signals_foreign(int number, siginfo_t *info, void *context)
     }
 }
 
-/* The last ticks may still be pending for threads that wait for a processor. Setting a signal to SIG_IGN discards its
- * pending instances in all threads. With the default action they would end the process. */
-void strobe_signals_restore(void)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN},
-                     now = program_actions[strobe_load_acquire(&current_action)].action;
-    if (!strobe_preload.host.signal)
-        return;
-    strobe_real()->sigaction(strobe_preload.host.signal, &ignore, NULL);
-    strobe_real()->sigaction(strobe_preload.host.signal, &now, NULL);
-}
-
 static void exchange_program_action(const struct sigaction *wanted, struct sigaction *before)
 {
     struct sigaction was;
@@ -111,6 +99,20 @@ static void exchange_program_action(const struct sigaction *wanted, struct sigac
     }
     if (before)
         *before = was;
+}
+
+/* The last ticks may still be pending for threads that wait for a processor. Setting a signal to SIG_IGN discards its
+ * pending instances in all threads. With the default action they would end the process. */
+void strobe_signals_restore(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, none = {.sa_handler = SIG_DFL}, now;
+    int number = strobe_preload.host.signal;
+    if (!number)
+        return;
+    exchange_program_action(&none, &now); /* the next capture may take another signal */
+    strobe_real()->sigaction(number, &ignore, NULL);
+    strobe_real()->sigaction(number, &now, NULL);
+    strobe_preload.host.signal = 0;
 }
 
 HOOK(int, sigaction)(int number, const struct sigaction *restrict wanted, struct sigaction *restrict before)

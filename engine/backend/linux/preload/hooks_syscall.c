@@ -16,7 +16,7 @@ long strobe_syscall_watched(long number, ...);
 /* Detaches a thread that ends by SYS_exit, of which the C library does not know. */
 static void detach_ending_thread(int status)
 {
-    struct strobe_thread *t = strobe_local.thread;
+    struct strobe_thread *t = strobe_preload_thread();
     strobe_own_threads_note_exit((uint32_t)status);
     if (t && strobe_switched() != STROBE_OFF && !strobe_load_relaxed(&t->inside))
         strobe_thread_detach(t);

@@ -36,7 +36,7 @@ static void drop_unfinished_requests(struct strobe_thread *t)
 
 static void end_traced_thread(int *unused)
 {
-    struct strobe_thread *t = strobe_local.thread;
+    struct strobe_thread *t = strobe_preload_thread();
     (void)unused;
     strobe_own_threads_note_exit(0);
     if (!t || strobe_switched() == STROBE_OFF)
@@ -108,8 +108,8 @@ HOOK(int, pthread_setname_np)(pthread_t thread, const char *name)
 {
     HOOK_BEGINS;
     int r = strobe_real()->pthread_setname_np(thread, name);
-    if (r == 0 && pthread_equal(thread, pthread_self()) && strobe_local.thread)
-        strobe_thread_rename(strobe_local.thread, name);
+    if (r == 0 && pthread_equal(thread, pthread_self()) && strobe_preload_thread())
+        strobe_thread_rename(strobe_preload_thread(), name);
     return r;
 }
 
@@ -128,7 +128,7 @@ HOOK(int, prctl)(int option, ...)
     int r = strobe_real()->prctl(option, a[0], a[1], a[2], a[3]);
     if (restricts)
         strobe_restrict_end(false, r == 0);
-    if (r == 0 && option == PR_SET_NAME && strobe_local.thread)
-        strobe_thread_rename(strobe_local.thread, (const char *)a[0]);
+    if (r == 0 && option == PR_SET_NAME && strobe_preload_thread())
+        strobe_thread_rename(strobe_preload_thread(), (const char *)a[0]);
     return r;
 }

@@ -1,5 +1,6 @@
 #include "engine/backend/linux/preload/late_threads.h"
 
+#include "engine/backend/linux/preload/own_threads.h"
 #include "engine/backend/linux/preload/preload.h"
 
 #include <dirent.h>
@@ -31,7 +32,7 @@ static uint32_t entries_seen; /* entries of the session's thread table that were
 static void list_late_thread(const char *name, uint32_t own_tid)
 {
     uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
-    if (tid && tid != own_tid && late_count < STROBE_LATE_THREADS_MAX)
+    if (tid && tid != own_tid && !strobe_own_threads_outlive(tid) && late_count < STROBE_LATE_THREADS_MAX)
         late_threads[late_count++] = (struct late_thread){.tid = tid};
 }
 
@@ -63,7 +64,7 @@ static void remove_late_thread(uint32_t tid)
 
 static void remove_registered_threads(void)
 {
-    const struct strobe_session *s = &strobe_preload.engine.session;
+    const struct strobe_session *s = &strobe_preload.engine->session;
     for (uint32_t all = strobe_session_thread_count(s); entries_seen < all; entries_seen++)
         remove_late_thread(s->threads[entries_seen].tid);
 }

@@ -22,17 +22,20 @@ enum {
     CHECK_NS = 4000000,  /* time between two checks for other threads */
     SLEEP_NS = 20000000, /* longest sleep without a check */
     OWN_THREADS_MAX = 2,
+    LASTING_THREADS_MAX = 2,
     STOP_STEPS = 10000, /* steps of 200 us in which own threads must end */
 };
 
 _Thread_local bool strobe_own_thread_starts;
 
 static strobe_a32 own_count, own_tid[OWN_THREADS_MAX];
-static strobe_a32 lasting_count;                                /* threads in own_count that outlive the capture */
+static strobe_a32 lasting_count; /* threads in own_count that outlive the capture */
+static strobe_a32 lasting_tid[LASTING_THREADS_MAX];
 static void (*sleep_until)(void *ctx, uint64_t deadline_ticks); /* the host's original functions */
 static void (*rest_until)(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value);
 static strobe_a32 newborn;               /* number of engine threads that have not reached run_own_thread yet */
 static strobe_a32 waits_until_alone;     /* 1: engine threads wait at their end until they are alone */
+static strobe_a32 returns_at_end;        /* 1: strobe_own_threads_stop waits for them: they return to the C library */
 static strobe_a64 recorded_end;          /* number of recorded thread ends << 32 | status of the last one */
 static strobe_a64 end_before_leader = 1; /* `recorded_end` + 1 if the last check found only the leader, else 0 */
 static bool counted;                     /* the engine's threads are in the C library's count of threads */
@@ -80,6 +83,15 @@ static void subtract_from_count(void)
         __atomic_fetch_sub(threads, 1, __ATOMIC_RELAXED);
 }
 
+/* Adds the calling thread to the C library's count, so that it may return to the C library. When no other thread is
+ * left then, the C library calls exit(0), as it would have done for the program's last thread. */
+static void add_to_count(void)
+{
+    unsigned *threads = dlsym(RTLD_DEFAULT, "__nptl_nthreads");
+    if (threads)
+        __atomic_fetch_add(threads, 1, __ATOMIC_RELAXED);
+}
+
 /* Returns the leader's status in the form of wait(2). It is the last number of the leader's stat file (proc(5)). */
 static uint32_t leader_status(void)
 {
@@ -123,6 +135,15 @@ static void wait_until_alone(void)
         syscall(SYS_nanosleep, &pause, NULL);
 }
 
+static void store_own_tid(strobe_a32 *list, uint32_t most)
+{
+    for (uint32_t i = 0; i < most; i++) {
+        uint32_t none = 0;
+        if (strobe_cas_relaxed(&list[i], &none, (uint32_t)syscall(SYS_gettid)))
+            return;
+    }
+}
+
 static void begin_own_thread(void)
 {
     strobe_local.busy = 1; /* hooks on this thread only call through */
@@ -134,29 +155,33 @@ static void *run_own_thread(void *p)
 {
     void (*routine)(void);
     *(void **)&routine = p;
+    store_own_tid(own_tid, OWN_THREADS_MAX);
     begin_own_thread();
-    for (int i = 0; i < OWN_THREADS_MAX; i++) {
-        uint32_t none = 0;
-        if (strobe_cas_relaxed(&own_tid[i], &none, (uint32_t)syscall(SYS_gettid)))
-            break;
-    }
     routine();
     wait_until_alone();
+    bool returns = counted || strobe_load_acquire(&returns_at_end);
+    if (returns && !counted)
+        add_to_count();
     strobe_add_relaxed(&own_count, UINT32_MAX);
     strobe_control_look();
     strobe_flight_nudge();
-    if (!counted)
+    if (!returns)
         end_process_as(last_status());
     return NULL;
 }
 
 void strobe_own_thread_begin_lasting(void)
 {
+    store_own_tid(lasting_tid, LASTING_THREADS_MAX);
     begin_own_thread();
 }
 
 void strobe_own_thread_end_lasting(void)
 {
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    for (int i = 0; i < LASTING_THREADS_MAX; i++)
+        if (strobe_load_relaxed(&lasting_tid[i]) == tid)
+            strobe_store_relaxed(&lasting_tid[i], 0);
     strobe_add_relaxed(&lasting_count, UINT32_MAX);
     strobe_add_relaxed(&own_count, UINT32_MAX);
 }
@@ -165,7 +190,7 @@ static void *run_lasting_thread(void *p)
 {
     void (*routine)(void);
     *(void **)&routine = p;
-    begin_own_thread();
+    strobe_own_thread_begin_lasting();
     routine();
     strobe_own_thread_end_lasting();
     if (!counted)
@@ -237,7 +262,7 @@ void strobe_own_threads_use_stacks(void *memory, size_t bytes)
 void strobe_own_threads_ask_to_close(void)
 {
     strobe_store_relaxed(&waits_until_alone, 1);
-    strobe_store_relaxed(&strobe_preload.engine.sampler_stop, 1);
+    strobe_store_relaxed(&strobe_preload.engine->sampler_stop, 1);
 }
 
 bool strobe_own_thread_newborn(void)
@@ -255,18 +280,37 @@ static bool is_thread_gone(uint32_t tid)
     return !tid || (syscall(SYS_tgkill, (long)strobe_preload.host.pid, (long)tid, 0l) != 0 && errno == ESRCH);
 }
 
-void strobe_own_threads_stop(void)
+static bool are_own_threads_gone(void)
+{
+    bool gone = !strobe_own_threads_running();
+    for (int i = 0; i < OWN_THREADS_MAX; i++)
+        gone = gone && is_thread_gone(strobe_load_relaxed(&own_tid[i]));
+    return gone;
+}
+
+bool strobe_own_threads_stop(void)
 {
     struct timespec pause = {0, 200 * 1000};
-    strobe_store_relaxed(&strobe_preload.engine.sampler_stop, 1);
+    strobe_store_release(&returns_at_end, 1);
+    strobe_store_relaxed(&strobe_preload.engine->sampler_stop, 1);
     for (int step = 0; step < STOP_STEPS; step++) {
-        bool gone = !strobe_own_threads_running();
-        for (int i = 0; i < OWN_THREADS_MAX; i++)
-            gone = gone && is_thread_gone(strobe_load_relaxed(&own_tid[i]));
-        if (gone)
-            return;
+        if (are_own_threads_gone()) {
+            for (int i = 0; i < OWN_THREADS_MAX; i++)
+                strobe_store_relaxed(&own_tid[i], 0);
+            strobe_store_relaxed(&returns_at_end, 0);
+            return true;
+        }
         syscall(SYS_nanosleep, &pause, NULL);
     }
+    return false;
+}
+
+bool strobe_own_threads_outlive(uint32_t tid)
+{
+    for (int i = 0; i < LASTING_THREADS_MAX; i++)
+        if (strobe_load_relaxed(&lasting_tid[i]) == tid)
+            return true;
+    return false;
 }
 
 void strobe_own_threads_note_exit(uint32_t status)
@@ -283,6 +327,9 @@ void strobe_own_threads_forget(void)
     strobe_store_relaxed(&newborn, 0);
     for (int i = 0; i < OWN_THREADS_MAX; i++)
         strobe_store_relaxed(&own_tid[i], 0);
+    for (int i = 0; i < LASTING_THREADS_MAX; i++)
+        strobe_store_relaxed(&lasting_tid[i], 0);
+    strobe_store_relaxed(&returns_at_end, 0);
     strobe_store_relaxed(&waits_until_alone, 0);
     strobe_store_relaxed(&recorded_end, 0);
     strobe_store_relaxed(&end_before_leader, 1);
@@ -297,7 +344,7 @@ static void check_for_others(uint64_t now)
         return;
     strobe_store_relaxed(&check_ticks, now + CHECK_NS);
     if (strobe_own_threads_alone())
-        strobe_store_relaxed(&strobe_preload.engine.sampler_stop, 1);
+        strobe_store_relaxed(&strobe_preload.engine->sampler_stop, 1);
 }
 
 static void sleep_and_check(void *ctx, uint64_t deadline_ticks)
@@ -306,7 +353,7 @@ static void sleep_and_check(void *ctx, uint64_t deadline_ticks)
     for (;;) {
         uint64_t now = h->ticks(ctx), step = now + SLEEP_NS;
         check_for_others(now);
-        if (now >= deadline_ticks || strobe_load_relaxed(&strobe_preload.engine.sampler_stop))
+        if (now >= deadline_ticks || strobe_load_relaxed(&strobe_preload.engine->sampler_stop))
             return;
         sleep_until(ctx, deadline_ticks < step ? deadline_ticks : step);
     }
@@ -316,7 +363,7 @@ static void sleep_and_check(void *ctx, uint64_t deadline_ticks)
 static void rest_and_check(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value)
 {
     check_for_others(strobe_preload.host.host.ticks(ctx));
-    if (!strobe_load_relaxed(&strobe_preload.engine.sampler_stop))
+    if (!strobe_load_relaxed(&strobe_preload.engine->sampler_stop))
         rest_until(ctx, deadline_ticks, word, value);
 }
 

@@ -55,9 +55,13 @@ bool strobe_own_threads_running(void);
  * context. */
 void strobe_own_threads_ask_to_close(void);
 
-/* Sets sampler_stop of strobe_preload.engine, and returns when the kernel has no engine thread any more, or after 2 s.
- * Not on an engine thread. */
-void strobe_own_threads_stop(void);
+/* Sets sampler_stop of strobe_preload.engine, and returns when the kernel has no engine thread of the capture any more,
+ * or after 2 s. Returns true when all have ended. The threads return to the C library, which releases their stacks. Not
+ * on an engine thread of the capture. */
+bool strobe_own_threads_stop(void);
+
+/* Returns true when the thread is an engine thread that outlives captures. Any context. */
+bool strobe_own_threads_outlive(uint32_t tid);
 
 /* Replaces the host's sleep_until and rest_until, which only the engine's threads call. The replacements check for
  * other threads of the process. When only the engine's threads are left, they set sampler_stop of strobe_preload.engine

@@ -1,5 +1,6 @@
 #include "engine/backend/linux/preload/preload.h"
 
+#include "engine/backend/common/capture_memory.h"
 #include "engine/backend/common/embed/capture_api.h"
 #include "engine/backend/common/embed/control.h"
 #include "engine/backend/common/embed/flight_capture.h"
@@ -35,7 +36,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct strobe_preload strobe_preload;
+/* Two captures, one after another, have an engine each: an event that the end of a capture has interrupted keeps using
+ * the old engine, whose memory stays until the capture after the next (capture_memory.h). */
+static struct strobe_engine engines[2];
+struct strobe_preload strobe_preload = {.engine = engines};
 
 static struct strobe_sampler sampler;
 
@@ -67,7 +71,10 @@ static struct strobe_thread *attach_calling_thread(bool is_main, const struct st
 {
     char name[16] = "";
     prctl(PR_GET_NAME, name);
-    return strobe_thread_attach(&strobe_preload.engine, calling_tid(), is_main, name, stack);
+    struct strobe_thread *t = strobe_thread_attach(strobe_preload.engine, calling_tid(), is_main, name, stack);
+    strobe_local.thread = t; /* not the state of an earlier capture */
+    strobe_local.capture = strobe_load_relaxed(&strobe_capture_number);
+    return t;
 }
 
 /* Bounds of the calling thread's stack, stored before the capture started. All 0: unknown. */
@@ -108,16 +115,16 @@ void strobe_preload_note_stack(bool is_main)
 struct strobe_thread *strobe_preload_attach_known(bool is_main)
 {
     /* A hooked call may have registered the thread, for example a call that a sanitizer makes at the thread's start. */
-    if (strobe_local.thread)
-        return strobe_local.thread;
+    if (strobe_preload_thread())
+        return strobe_preload_thread();
     strobe_local.busy = 1; /* measure_stack may allocate, and the allocator's hook would register the thread */
     strobe_fence_signal();
-    struct strobe_stack_bounds stack = measure_stack(is_main);
-    struct strobe_thread *t = attach_calling_thread(is_main, &stack);
+    noted_stack = measure_stack(is_main); /* a later capture needs it, too */
+    struct strobe_thread *t = attach_calling_thread(is_main, &noted_stack);
     strobe_fence_signal();
     strobe_local.busy = t == NULL;
     if (!t)
-        strobe_add_relaxed(&strobe_preload.engine.session.header->events_untracked, 1);
+        strobe_add_relaxed(&strobe_preload.engine->session.header->events_untracked, 1);
     return t;
 }
 
@@ -144,7 +151,7 @@ struct strobe_thread *strobe_preload_attach_unknown(void)
         p->main_thread = t->index;
     strobe_local.busy = 0;
     if (!t)
-        strobe_add_relaxed(&strobe_preload.engine.session.header->events_untracked, 1);
+        strobe_add_relaxed(&strobe_preload.engine->session.header->events_untracked, 1);
     return t;
 }
 
@@ -167,7 +174,7 @@ static void update_images(void *ctx)
         return;
     if (unwind_index)
         strobe_unwind_images_update(&strobe_preload.host.host);
-    strobe_linux_note_images(&strobe_preload.engine.session, current_ticks(), true);
+    strobe_linux_note_images(&strobe_preload.engine->session, current_ticks(), true);
 }
 
 /* ---- registration by signal ---- */
@@ -206,7 +213,7 @@ static void handle_other_stop_signal(int number, siginfo_t *info, void *context)
                 (uint32_t)info->si_pid == strobe_preload.host.pid;
     if (!ours)
         strobe_signals_foreign(number, info, context);
-    else if (!strobe_local.thread && !strobe_restricted && strobe_switched() != STROBE_OFF)
+    else if (!strobe_preload_thread() && !strobe_restricted && strobe_switched() != STROBE_OFF)
         strobe_preload_attach_unknown();
 }
 
@@ -228,15 +235,15 @@ static void run_between_passes(void *ctx)
     struct strobe_preload *p = &strobe_preload;
     update_images(ctx);
     if (strobe_load_relaxed(&p->host.signal_taken))
-        strobe_store_relaxed(&p->engine.session.header->signal_taken, (uint32_t)p->host.signal);
+        strobe_store_relaxed(&p->engine->session.header->signal_taken, (uint32_t)p->host.signal);
     if (p->forked && p->main_thread == UINT32_MAX)
         ask_forked_main_thread_to_register(p);
     if (p->attached)
         list_attached_threads();
     if (p->late)
         strobe_late_threads_ask();
-    strobe_flight_pass(&p->engine.session, current_ticks());
-    strobe_followed_reserve(&p->engine.session, current_ticks() - p->engine.session.header->begin.ticks);
+    strobe_flight_pass(&p->engine->session, current_ticks());
+    strobe_followed_reserve(&p->engine->session, current_ticks() - p->engine->session.header->begin.ticks);
     if (p->main_thread != UINT32_MAX && strobe_series_due(&sampler, &p->series_due_ticks, current_ticks()))
         strobe_process_record(&p->host, &sampler, p->main_thread, true);
 }
@@ -249,7 +256,7 @@ static void prepare_sampler_thread(void)
 
 static void run_sampler_until_end(void)
 {
-    strobe_sampler_init(&sampler, &strobe_preload.engine, calling_tid());
+    strobe_sampler_init(&sampler, strobe_preload.engine, calling_tid());
     strobe_sampler_run(&sampler);
     strobe_preload_close();
 }
@@ -267,7 +274,7 @@ static void run_preload_sampler(void)
 static bool on_tick(const siginfo_t *info, const struct strobe_regs *regs)
 {
     HOOK_BEGINS;
-    struct strobe_thread *t = strobe_local.thread;
+    struct strobe_thread *t = strobe_preload_thread();
     if (!strobe_linux_clock_sent(&strobe_preload.host, info) || (t && !strobe_linux_clock_is_of(t->index, info)))
         return false;
     bool takes = !strobe_local.busy && strobe_switched() != STROBE_OFF;
@@ -299,7 +306,7 @@ static bool map_switch_page(void)
 
 static uint32_t switch_at_start(void)
 {
-    return strobe_preload.engine.config.delay_ns ? STROBE_PAUSED : STROBE_ON;
+    return strobe_preload.engine->config.delay_ns ? STROBE_PAUSED : STROBE_ON;
 }
 
 static void turn_capture_on(uint32_t samples_on)
@@ -331,35 +338,62 @@ static void fill_session_header(struct strobe_session_header *h)
 /* Maps the engine's memory, which ends with the buffers of threads. A block of buffers has five pages. The first 100
  * are in small pages, all later ones in huge pages, which saves thousands of page faults for 2,000 threads that live at
  * a time. */
-static void *map_engine_memory(const struct strobe_config *c)
+static bool map_engine_memory(const struct strobe_config *c, struct strobe_capture_memory *out)
 {
     enum { SMALL_PAGES_BLOCKS = 100 };
     size_t bytes = strobe_engine_memory_bytes(c);
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
-        return NULL;
+        return false;
     if (c->threads_max > SMALL_PAGES_BLOCKS) {
         size_t huge = (c->threads_max - SMALL_PAGES_BLOCKS) * sizeof(struct strobe_buffers);
         madvise(memory + ((bytes - huge) & ~(size_t)4095), huge, MADV_HUGEPAGE);
     }
-    return memory;
+    out->all = memory;
+    out->bytes = bytes;
+    return true;
 }
 
-/* Sets up the engine for an attached session. `path` may be "". Returns false when there is no memory. Sets
- * *needs_sampler when the capture needs a sampler and the stop signal is available. */
+static void unmap_engine_memory(struct strobe_capture_memory *m)
+{
+    munmap(m->all, m->bytes);
+}
+
+static struct strobe_capture_memories memories = {.reserve = map_engine_memory, .release = unmap_engine_memory};
+
+/* Prepares the host for this process's first capture. A later capture uses it as it is, because a hook that the end of
+ * the last capture interrupted may still read a clock with it. */
+static void set_up_host(struct strobe_linux *l)
+{
+    if (l->pid == calling_pid())
+        return;
+    strobe_linux_init(l, strobe_real()->clock_gettime);
+    l->host.between_passes = run_between_passes;
+    strobe_own_threads_watch(&l->host);
+}
+
+/* Sets up the engine for an attached session. `path` may be "". Returns false when there is no memory; the session is
+ * then unmapped. Sets *needs_sampler when the capture needs a sampler and the stop signal is available. */
 static bool set_up_capture(const struct strobe_session *session, const char *path, bool *needs_sampler)
 {
     struct strobe_preload *p = &strobe_preload;
     const struct strobe_config *c = &session->header->config;
-    void *memory = map_engine_memory(c);
-    if (!memory || !map_switch_page())
+    struct strobe_error error;
+    if (!map_switch_page()) {
+        struct strobe_session unused = *session;
+        strobe_session_unmap(&unused);
         return false;
+    }
+    if (strobe_capture_memories_take(&memories, session, &error) != STROBE_OK)
+        return false;
+    void *memory = memories.present.all;
     strobe_local.busy = 1;
-    strobe_linux_init(&p->host, strobe_real()->clock_gettime);
-    p->host.host.between_passes = run_between_passes;
-    strobe_own_threads_watch(&p->host.host);
+    set_up_host(&p->host);
+    memset(&sampler, 0, sizeof sampler);
+    strobe_store_relaxed(&close_state, NOT_CLOSED);
     fill_session_header(session->header);
-    strobe_engine_init(&p->engine, session, &p->host.host, choose_unwinder(c), memory);
+    p->engine = &engines[p->engine == engines];
+    strobe_engine_init(p->engine, session, &p->host.host, choose_unwinder(c), memory);
     strobe_capture_publish(session, path);
     p->follow = c->follow;
     p->samples = !(c->calls & STROBE_CALLS_ONLY);
@@ -399,7 +433,7 @@ static void run_prepared_sampler(void)
 {
     struct timespec pause = {0, 500 * 1000};
     prepare_sampler_thread();
-    while (!strobe_load_acquire(&prepared_begins) && !strobe_load_relaxed(&strobe_preload.engine.sampler_stop))
+    while (!strobe_load_acquire(&prepared_begins) && !strobe_load_relaxed(&strobe_preload.engine->sampler_stop))
         syscall(SYS_nanosleep, &pause, NULL);
     if (strobe_load_acquire(&prepared_begins))
         run_sampler_until_end();
@@ -442,7 +476,7 @@ void strobe_preload_count_child(void)
 {
     const struct strobe_preload *p = &strobe_preload;
     if (p->started && !p->follow)
-        strobe_add_relaxed(&p->engine.session.header->children_left, 1);
+        strobe_add_relaxed(&p->engine->session.header->children_left, 1);
 }
 
 void strobe_preload_count_vforked(void)
@@ -450,15 +484,14 @@ void strobe_preload_count_vforked(void)
     static strobe_a32 counted; /* pid of the child that was counted last: a child may try several files in turn */
     const struct strobe_preload *p = &strobe_preload;
     uint32_t pid = calling_pid();
-    if (p->started && p->engine.session.header->pid != pid && strobe_exchange_acq_rel(&counted, pid) != pid)
+    if (p->started && p->engine->session.header->pid != pid && strobe_exchange_acq_rel(&counted, pid) != pid)
         strobe_preload_count_child();
 }
 
 static void discard_parent_state(void)
 {
-    memset(&strobe_preload, 0, sizeof strobe_preload);
-    memset(&sampler, 0, sizeof sampler);
-    strobe_store_relaxed(&close_state, NOT_CLOSED);
+    strobe_preload = (struct strobe_preload){.engine = engines};
+    memories.present = memories.previous = (struct strobe_capture_memory){0};
 }
 
 /* Runs a thread of a forked child. The thread waits until the capture is due, begins it and then runs the sampler. */
@@ -472,10 +505,11 @@ static void run_forked_capture(void)
     if (strobe_environment_child_session(strobe_forked.pid, &strobe_forked.config, &session)) {
         discard_parent_state();
         strobe_preload.forked = set_up_capture(&session, "", &needs_sampler);
-        session.header->begin = strobe_forked.begin;
     }
-    if (strobe_preload.forked)
+    if (strobe_preload.forked) {
+        session.header->begin = strobe_forked.begin;
         turn_capture_on(switch_at_start());
+    }
     strobe_forked_started();
     if (needs_sampler)
         run_sampler_until_end();
@@ -494,8 +528,8 @@ static void begin_child_capture_at_once(void)
 /* Saves what the child's capture needs of the parent's state: the config, and the bounds of the only thread's stack. */
 static void save_parent_state(void)
 {
-    const struct strobe_thread *t = strobe_local.thread;
-    strobe_forked.config = strobe_preload.engine.config;
+    const struct strobe_thread *t = strobe_preload_thread();
+    strobe_forked.config = strobe_preload.engine->config;
     strobe_forked.stack =
         t ? (struct strobe_stack_bounds){t->stack_low, t->stack_high, t->root_frame} : (struct strobe_stack_bounds){0};
 }
@@ -551,14 +585,14 @@ bool strobe_preload_is_recorded_process(void)
 {
     const struct strobe_preload *p = &strobe_preload;
     bool on = strobe_switched() != STROBE_OFF || strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF;
-    return p->started && on && !strobe_restricted && p->engine.session.header->pid == calling_pid();
+    return p->started && on && !strobe_restricted && p->engine->session.header->pid == calling_pid();
 }
 
 /* Clears `inside` of threads that have ended inside the engine: by SYS_exit in a signal handler, or because a seccomp
  * filter killed them. */
 static void clear_inside_of_dead_threads(void)
 {
-    struct strobe_engine *e = &strobe_preload.engine;
+    struct strobe_engine *e = strobe_preload.engine;
     uint32_t count = strobe_session_thread_count(&e->session);
     for (uint32_t i = 0; i < count; i++)
         if (strobe_load_acquire(&e->threads[i].inside) &&
@@ -577,7 +611,7 @@ static bool wait_for_quiet_engine(void)
     for (int i = 0; i < QUIET_STEPS; i++) {
         if (i == QUIET_STEPS_BEFORE_CHECK)
             clear_inside_of_dead_threads();
-        if (strobe_engine_quiet(&strobe_preload.engine) && strobe_entry_quiet())
+        if (strobe_engine_quiet(strobe_preload.engine) && strobe_entry_quiet())
             return true;
         syscall(SYS_nanosleep, &pause, NULL);
     }
@@ -587,7 +621,7 @@ static bool wait_for_quiet_engine(void)
 static void finish_session(void)
 {
     struct strobe_preload *p = &strobe_preload;
-    struct strobe_session *s = &p->engine.session;
+    struct strobe_session *s = &p->engine->session;
     struct strobe_clock_pair end;
     if (sampler.engine) {
         strobe_sampler_finish(&sampler);
@@ -600,16 +634,16 @@ static void finish_session(void)
 static void close_recorded_session(void)
 {
     struct strobe_preload *p = &strobe_preload;
-    struct strobe_session *s = &p->engine.session;
+    struct strobe_session *s = &p->engine->session;
     strobe_store_seq_cst(strobe_switch, STROBE_OFF);
     strobe_method_switch(STROBE_OFF);
     strobe_linux_note_images(s, current_ticks(), !strobe_restricted);
     if (strobe_entry_local.thread && !p->samples)
         prctl(PR_GET_NAME, s->threads[strobe_entry_local.thread - 1].name);
-    if (strobe_local.thread) {
+    if (strobe_preload_thread()) {
         char name[16] = "";
         prctl(PR_GET_NAME, name);
-        strobe_thread_rename(strobe_local.thread, name);
+        strobe_thread_rename(strobe_preload_thread(), name);
     }
     if (wait_for_quiet_engine())
         finish_session();
@@ -631,7 +665,7 @@ void strobe_preload_close(void)
         strobe_restrict_close();
     else if (strobe_forked_stop())
         strobe_forked_leave_session();
-    if (!p->started || strobe_restricted || p->engine.session.header->pid != calling_pid())
+    if (!p->started || strobe_restricted || p->engine->session.header->pid != calling_pid())
         return;
     strobe_local.busy = 1;
     if (strobe_cas_acq_rel(&close_state, &before, CLOSING)) {
@@ -642,6 +676,18 @@ void strobe_preload_close(void)
     }
     strobe_local.busy = busy;
     errno = saved;
+}
+
+bool strobe_preload_end(void)
+{
+    struct strobe_preload *p = &strobe_preload;
+    strobe_preload_close();
+    bool closed = strobe_load_acquire(&p->engine->session.header->state) == STROBE_SESSION_CLOSED;
+    bool ended = strobe_own_threads_stop();
+    if (ended)
+        strobe_signals_restore();
+    p->stuck = !closed || !ended;
+    return closed;
 }
 
 bool strobe_preload_is_closed(void)
@@ -665,9 +711,9 @@ bool strobe_preload_close_for_exec(void)
 void strobe_preload_reopen(void)
 {
     struct strobe_preload *p = &strobe_preload;
-    if (strobe_forked_go_on() || !p->started || p->engine.session.header->pid != calling_pid())
+    if (strobe_forked_go_on() || !p->started || p->engine->session.header->pid != calling_pid())
         return;
-    strobe_store_release(&p->engine.session.header->state, STROBE_SESSION_RUNNING);
+    strobe_store_release(&p->engine->session.header->state, STROBE_SESSION_RUNNING);
     strobe_store_release(&close_state, NOT_CLOSED);
     turn_capture_on(switch_before_exec);
 }

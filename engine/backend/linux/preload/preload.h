@@ -16,7 +16,7 @@
 #define STROBE_ENV_CONTROL "STROBE_CONTROL"
 
 struct strobe_preload {
-    struct strobe_engine engine;
+    struct strobe_engine *engine; /* of the present or the last capture */
     struct strobe_linux host;
     bool started;         /* this process has started a capture */
     bool follow;          /* child processes are recorded, too */
@@ -25,10 +25,18 @@ struct strobe_preload {
     bool samples;   /* false: the session records only calls */
     bool forked;    /* the capture began some time after a fork (forked.h) */
     bool late;      /* strobe_start began the capture, while the program was running */
+    bool stuck;     /* a thread of an ended capture has not ended, or not left the engine: no other capture starts */
     bool attached;  /* `strobe attach` has loaded the library into the running program (attach/attach.h) */
     bool may_start; /* the program links the library: each thread stores its stack's bounds for a later strobe_start */
 };
 extern struct strobe_preload strobe_preload;
+
+/* Returns the calling thread's state in the present capture, or NULL: it is not registered. The state of an earlier
+ * capture does not count. Any context. */
+static inline struct strobe_thread *strobe_preload_thread(void)
+{
+    return strobe_local.capture == strobe_load_relaxed(&strobe_capture_number) ? strobe_local.thread : NULL;
+}
 
 /* Begins a capture into an attached session. Returns false when there is no memory; the program then runs without
  * capture. Main thread only: before the program's own code runs, or in a child right after the fork. */
@@ -39,8 +47,14 @@ bool strobe_preload_start(const struct strobe_session *session);
 bool strobe_preload_prepare_sampler(void);
 
 /* Begins a capture into an attached session, the file `path`, while the program is running. With `paused`, events are
- * only counted until the capture is resumed. Returns false when there is no memory. Any thread. */
+ * only counted until the capture is resumed. Returns false when there is no memory; the session is then unmapped. Any
+ * thread. */
 bool strobe_preload_start_late(const struct strobe_session *session, const char *path, bool paused);
+
+/* Ends the capture as strobe_preload_close does, and its threads, and gives the stop signal back to the program.
+ * Another capture may start then, unless `stuck` is set. Returns true when the session is closed. Not on a thread of
+ * the capture. */
+bool strobe_preload_end(void);
 
 /* Stores the bounds of the calling thread's stack, for a capture that starts later. At the thread's start. May allocate
  * memory from the heap. */

@@ -43,7 +43,7 @@ static void wait_for_sampler(void)
     strobe_fence_seq_cst();
     do
         syscall(SYS_nanosleep, &pause, NULL);
-    while (strobe_load_acquire(&strobe_preload.engine.sampler_busy));
+    while (strobe_load_acquire(&strobe_preload.engine->sampler_busy));
 }
 
 /* Keeps a signal from the sampler or from the thread's CPU clock pending, because the handler makes system calls. */
@@ -59,11 +59,11 @@ static void block_stop_signal(int how)
 
 static void stop_recording_thread(void)
 {
-    struct strobe_thread *t = strobe_local.thread;
+    struct strobe_thread *t = strobe_preload_thread();
     if (strobe_entry_local.thread) {
         uint32_t index = strobe_entry_local.thread - 1;
         strobe_entry_end();
-        mark_restricted(&strobe_preload.engine.session.threads[index]);
+        mark_restricted(&strobe_preload.engine->session.threads[index]);
     }
     if (!t)
         return;
@@ -76,7 +76,7 @@ static void stop_recording_thread(void)
 
 static void stop_recording_process(void)
 {
-    struct strobe_session *s = &strobe_preload.engine.session;
+    struct strobe_session *s = &strobe_preload.engine->session;
     uint32_t count = strobe_session_thread_count(s);
     strobe_preload_close();
     strobe_own_threads_stop();
