@@ -178,8 +178,8 @@ void sim_charge(uint64_t ns);
 /* CPU time of a thread so far, including the part of the current compute that is done. Any. */
 uint64_t sim_cpu_ns(const struct sim_thread *t);
 
-/* The same, read by a system call. Where each core has a separate run queue, this ends the turn of a thread that is on a
- * core and has used its turn, if another thread is due: the kernel brings the times of a thread up to date before it
+/* The same, read by a system call. Where each core has a separate run queue, this ends the turn of a thread that is on
+ * a core and has used its turn, if another thread is due: the kernel brings the times of a thread up to date before it
  * returns them, and then checks its deadline (task_sched_runtime and update_curr of Linux since 6.12). Any. */
 uint64_t sim_read_cpu_ns(const struct sim_thread *t);
 
