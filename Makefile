@@ -117,7 +117,9 @@ lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
 tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner) $(if $(FULL),tests/gate/base.sh)
 # Two long suites with a target each: programs and test-calibrate. No other suite runs beside them.
 own_target  := tests/programs/run.sh tests/calibrate/run.sh
-suites      := $(filter-out $(tool_suites) $(own_target),$(wildcard tests/*/run.sh)) tests/mutants/match.py
+# What a suite measures in real time, by itself, is a script of its own beside run.sh.
+suites      := $(filter-out $(tool_suites) $(own_target),$(wildcard tests/*/run.sh)) tests/attach/stop.sh \
+               tests/mutants/match.py
 sources     := $(capture_src) $(sort $(preload_src) $(embed_src) $(attach_src)) $(trace_src) $(sim_src) $(cmd_src) \
                $(lab_cmd_src) \
                $(player_src) $(unit_src) $(support_src) \
