@@ -1,4 +1,8 @@
+#!/usr/bin/env python3
 """Selects the rows that a change of the tree concerns, since a commit.
+
+    changed.py              prints the paths that differ; status 1 when there is no commit to compare with
+    changed.py PREFIX...    status 0 when a path with such a prefix differs, or when there is no commit to compare with
 
 The files that differ from the commit count, those that are not committed included. The order, most important first:
 
@@ -8,6 +12,7 @@ The files that differ from the commit count, those that are not committed includ
     4. other rows of files that differ"""
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 from commands import commands_of
@@ -98,3 +103,16 @@ def item_text(text, name):
     spans = source.items.get(name, []) if name else [(0, len(text))]
     return "\n".join(word for start, end in spans
                      for word, at in zip(source.words, source.starts) if start <= at < end)
+
+
+def main():
+    prefixes, base = tuple(sys.argv[1:]), find_base(None)
+    paths = changed_paths(base) if base else set()
+    if not prefixes:
+        print(*sorted(paths), sep="\n")
+        return 0 if base else 1
+    return 0 if not base or any(path.startswith(prefixes) for path in paths) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
