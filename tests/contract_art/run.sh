@@ -58,7 +58,7 @@ all_modes() {
 }
 
 # What the fakes of all levels are tested for: the backend, the fakes, and the contract itself.
-about_art=(engine/backend/art/ engine/method/*/art/ sim/fake/art/ sim/genuine/ tests/contract_art/)
+about_art=('engine/backend/art/*' 'engine/method/*/art/*' 'sim/fake/art/*' 'sim/genuine/*' 'tests/contract_art/*')
 
 other_levels() {
     local level few=("$@")

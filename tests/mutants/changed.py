@@ -2,7 +2,7 @@
 """Selects the rows that a change of the tree concerns, since a commit.
 
     changed.py              prints the paths that differ; status 1 when there is no commit to compare with
-    changed.py PREFIX...    status 0 when a path with such a prefix differs, or when there is no commit to compare with
+    changed.py PATTERN...   status 0 when a path that matches a pattern differs, or when there is nothing to compare with
 
 The files that differ from the commit count, those that are not committed included. The order, most important first:
 
@@ -13,6 +13,7 @@ The files that differ from the commit count, those that are not committed includ
 import re
 import subprocess
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from commands import commands_of
@@ -106,12 +107,12 @@ def item_text(text, name):
 
 
 def main():
-    prefixes, base = tuple(sys.argv[1:]), find_base(None)
+    patterns, base = sys.argv[1:], find_base(None)
     paths = changed_paths(base) if base else set()
-    if not prefixes:
+    if not patterns:
         print(*sorted(paths), sep="\n")
         return 0 if base else 1
-    return 0 if not base or any(path.startswith(prefixes) for path in paths) else 1
+    return 0 if not base or any(fnmatchcase(path, pattern) for path in paths for pattern in patterns) else 1
 
 
 if __name__ == "__main__":
