@@ -87,8 +87,10 @@ recorded 'a program that forks'
 begin "$own/states" load
 if attach -t 300ms "$pid"; then
     recorded 'a program that loads libraries'
+elif grep -q 'no thread came to a safe point within 5 s: the last one' "$work/attach.err"; then
+    pass
 else
-    check 'the linker is named' grep -q 'no thread came to a safe point within 5 s: the last one' "$work/attach.err"
+    fail "a program that loads libraries: the linker is not named: $(<"$work/attach.err")"
 fi
 ends_sound 'a program that loads libraries'
 

@@ -6,6 +6,7 @@
 #
 #   B=DIR tests/real/run.sh      prints `N passed, N failed, N skipped` at the end
 #
+# takes: 10 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh
