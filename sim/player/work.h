@@ -60,8 +60,8 @@ void sim_work_wake(const void *word);
 void sim_work_yield(void);
 
 /* Prepares memory for about so many threads. Called once, before the first thread starts. On real threads, the first
- * use of a new page takes microseconds and a lock that all threads of the process share; neither is part of a scenario.
- */
+ * use of a new page takes microseconds and a lock that all threads of the process share; neither is part of a
+ * scenario. */
 void sim_work_reserve(uint32_t threads);
 
 /* Returns zeroed memory, or NULL. It is from the prepared memory while that lasts, else from mmap. */

@@ -1,5 +1,6 @@
 #!/bin/bash
-# `strobe attach` enters a running program, records it, and leaves it unharmed and without a trace.
+# `strobe attach` enters a running program, records it, and leaves it unharmed and without a trace. stop.sh measures for
+# how long it stops the program.
 #
 #   B=DIR tests/attach/run.sh      prints `N passed, N failed, N skipped` at the end
 #   ATTACHES=N                     attaches to redis-server under load (default 3; with FULL=1, as nightly, 1000)
@@ -7,58 +8,14 @@
 #
 # With FULL=1 each state is also entered with four threads.
 #
-# takes: 45 s
-# alone: it measures for how long a thread is stopped
+# takes: 25 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh
-strobe=$B/strobe
-own=$B/tests/attach
+. tests/attach/programs.sh
 draw_seed
 attaches=${ATTACHES:-${FULL:+1000}}
-mkdir -p "$own"
-# build NAME OPTIONS: compiles states.c as NAME.
-build() {
-    [[ $own/$1 -nt tests/attach/states.c ]] ||
-        ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread \
-            -o "$own/$1" tests/attach/states.c "${@:2}" ||
-        fail "$1 does not build"
-}
-build states
 build static -static
-
-# ---- programs
-
-# begin COMMAND...: starts a program whose standard input stays open; sets pid. Returns when it is ready.
-begin() {
-    rm -f "$work/in" "$work/out"
-    mkfifo "$work/in"
-    "$@" <"$work/in" >"$work/out" 2>&1 &
-    pid=$!
-    exec 7>"$work/in"
-    for ((i = 0; i < 1000; i++)); do
-        grep -qs ready "$work/out" && return
-        sleep 0.01
-    done
-    fail "$* is not ready"
-}
-
-# end_program: ends the program's input; sets ended to its status.
-end_program() {
-    exec 7>&-
-    wait "$pid"
-    ended=$?
-}
-
-# ends_sound NAME: the program ends, and has noticed nothing.
-ends_sound() {
-    end_program
-    if ((ended == 0)) && [[ $(tail -n 1 "$work/out") == sound ]]; then
-        pass
-    else
-        fail "$1: the program ended with $ended: $(tail -n 1 "$work/out")"
-    fi
-}
 
 # what_is_there: what a program's process consists of, without the memory that it takes itself.
 # Files and threads that the program itself opens and ends all the time do not count. The C library handles two signals
@@ -68,7 +25,9 @@ what_is_there() {
     grep -o '/.*' "/proc/$pid/maps" | grep -v -e ld.so.cache -e libm.so | sort -u
     blocked=-1
     for i in {1..20}; do
-        blocked=$((blocked & 16#$(sed -n 's/^SigBlk:\t//p' "/proc/$pid/status")))
+        while read -r name value; do
+            [[ $name != SigBlk: ]] || blocked=$((blocked & 16#$value))
+        done <"/proc/$pid/status"
     done
     echo SigBlk $blocked
     cat "/proc/$pid/task"/*/comm 2>/dev/null | sort -u
@@ -128,8 +87,10 @@ recorded 'a program that forks'
 begin "$own/states" load
 if attach -t 300ms "$pid"; then
     recorded 'a program that loads libraries'
+elif grep -q 'no thread came to a safe point within 5 s: the last one' "$work/attach.err"; then
+    pass
 else
-    check 'the linker is named' grep -q 'no thread came to a safe point within 5 s: the last one' "$work/attach.err"
+    fail "a program that loads libraries: the linker is not named: $(<"$work/attach.err")"
 fi
 ends_sound 'a program that loads libraries'
 
@@ -145,7 +106,9 @@ by_name = {m["name"]: m for m in report["methods"]}
 whole = sum(t["cpu_ns"] for t in report["threads"])
 for name in "spin", "run_steps", "start_thread":
     assert by_name[name]["total_cpu_ns"] > 0.9 * whole, (name, by_name[name], whole)
-assert by_name["compute_sum"]["self_cpu_ns"] + by_name["spin"]["self_cpu_ns"] > 0.9 * whole, by_name["compute_sum"]
+# On a busy machine there are few samples, and perhaps none in compute_sum, which has a twentieth of the time.
+own = sum(by_name[name]["self_cpu_ns"] for name in ("spin", "compute_sum") if name in by_name)
+assert own > 0.9 * whole, (own, whole)
 END
 begin "$own/states" sleep 2
 check 'a sleeping program is entered' attach -t 500ms "$pid"
@@ -153,21 +116,6 @@ ends_sound 'a sleeping program'
 check 'its sleeps and waits are known' bash -c \
     '"$0" report --json "$1" | tr -d "\n " >"$2" && grep -q "\"sleep\":{" "$2" && grep -q "\"poll\":{" "$2"' \
     "$strobe" "$work/a.strobe" "$work/kinds"
-
-# ---- the stop
-
-if (($(cut -d. -f1 /proc/loadavg) < $(nproc))); then
-    begin "$own/states" sleep 50
-    for ((i = 0; i < 9; i++)); do
-        script -qec "'$strobe' attach -f -t 50ms -o '$work/a.perfetto-trace' $pid" /dev/null |
-            grep -o 'stopped for [0-9.]* ms' | cut -d' ' -f3
-    done >"$work/stops"
-    ends_sound 'nine attaches'
-    check 'a program of 50 threads is stopped for at most 5 ms at the begin (median)' awk -v median="$(
-        sort -g "$work/stops" | sed -n 5p)" 'BEGIN { print median " ms"; exit !(median != "" && median <= 5) }'
-else
-    skip 'a program of 50 threads is stopped for at most 5 ms' 'the machine is busy'
-fi
 
 # ---- ends
 
@@ -223,7 +171,7 @@ recorded 'a thread in a call'
 
 for ((n = 0; n < ${KILLS:-4}; n++)); do
     begin "$own/states" "$( ((n % 2)) && echo spin || echo sleep)" 3
-    attach -t 5s "$pid" &
+    "$strobe" attach -f -o "$work/a.perfetto-trace" -t 5s "$pid" >"$work/attach.out" 2>"$work/attach.err" &
     command=$!
     sleep "0.$(printf %03d $((RANDOM % 400)))"
     kill -STOP $command

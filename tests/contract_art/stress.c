@@ -1,5 +1,5 @@
 /* Stress. Twelve threads call all hooked functions at once, with the sampler on, while another thread collects garbage.
- * The session must be possible and complete, and must agree with independent counts. The case runs for two seconds, or
+ * The session must be possible and complete, and must agree with independent counts. The case runs for one second, or
  * for STROBE_STRESS_SECONDS; it then also prints its figures. Other cases begin and end captures during permanent
  * allocations and collections. */
 #include "engine/backend/art/detour/detour.h"
@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 enum {
-    SECONDS = 2,
+    SECONDS = 1,
     JAVA_THREADS = 8,
     C_THREADS = 4,
     BRIEF_THREADS = 300,
+    WORKERS = 3, /* threads of class Worker, which compute until the end; in a long play MORE_WORKERS */
+    MORE_WORKERS = 15,
     WARM_PERCENT = 40,
     GROWTH_BYTES = 32 << 20, /* permitted variation of the garbage-collected heap and the C heap together */
     GRACE_SECONDS = 60,      /* time for all threads to end; a longer time is a hang */
@@ -26,7 +28,7 @@ enum {
 
 static struct contract *the_case;
 static atomic_int stop;
-static int seconds;
+static int seconds, workers;
 static strobe_jobject lock, parker;
 
 /* ---- workloads in native code; Stress.smali has the others ---- */
@@ -99,7 +101,7 @@ static void begin_others(struct strobe_jni *env, void *name)
         struct java_thread t;
         java_thread_start(&t, the_case->art.vm, allocate_and_end, "brief");
         java_thread_join(&t);
-        if (i % 20 == 0) {
+        if (i % (BRIEF_THREADS / workers) == 0) {
             strobe_jobject worker =
                 java_static(env, "Main", "spawn", "(I)Ljava/lang/Thread;", &(union strobe_jvalue){.i = 0}).l;
             java_drop(env, java_global(env, worker));
@@ -304,6 +306,7 @@ static void twelve_threads_at_all_hooks_leave_no_wrong_stack(struct contract *c)
     struct play p;
     const char *text = getenv("STROBE_STRESS_SECONDS");
     seconds = text ? atoi(text) : SECONDS;
+    workers = text ? MORE_WORKERS : WORKERS;
     alarm((unsigned)seconds + GRACE_SECONDS);
     the_case = c;
     lock = java_new(c->art.env, "java/lang/Object");

@@ -19,4 +19,4 @@ if (lines.length < 10) found.push('the program has not counted');
 for (const row of tp.query(`select name, value from stats where severity in ('error', 'data_loss') and value > 0`))
   found.push(`${row.name} is ${row.value}`);
 console.log(found.length ? `FAIL calls as counted: ${found.join('; ')}` : 'ok calls as counted');
-process.exit(found.length ? 1 : 0);
+process.exitCode ||= found.length ? 1 : 0;

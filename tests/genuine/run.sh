@@ -70,8 +70,8 @@ if ! "$B/genuine/make_traces" "$scratch" "${recorded[@]}" >"$scratch/wrote.json"
     exit 1
 fi
 
-# Each program that loads the trace processor compiles it: with optimization in three seconds of processor time, with
-# the baseline compiler in half a second.
+# node compiles the trace processor: with optimization in three seconds of processor time, with the baseline compiler in
+# half a second.
 node=(node --liftoff-only)
 "${node[@]}" -e 0 2>/dev/null || node=(node)
 
@@ -80,22 +80,22 @@ if ! command -v node >/dev/null; then
 elif ! why=$(tests/genuine/fetch-trace-processor.sh "$B/trace-processor"); then
     skip 'trace processor' "$why"
 else
-    check "${node[@]}" tests/genuine/check_trace.mjs "$B/trace-processor" "$scratch/wrote.json"
-    check "${node[@]}" tests/genuine/check_calls.mjs "$B/trace-processor" "$scratch/counted.perfetto-trace" \
-        "$scratch/counted.out"
-    check "${node[@]}" tests/genuine/check_import.mjs "$B/trace-processor" "$B/strobe" fixtures/imports "$scratch"
-    check "${node[@]}" tests/genuine/check_joined.mjs "$B/trace-processor" "$scratch/one.pftrace" \
-        "$scratch/other.pftrace" "$scratch/family.pftrace" "$family"
-    check "${node[@]}" tests/genuine/bad_traces.mjs "$B/trace-processor"
+    tp=$B/trace-processor
+    programs=(check_trace.mjs "$tp" "$scratch/wrote.json"
+        -- check_calls.mjs "$tp" "$scratch/counted.perfetto-trace" "$scratch/counted.out"
+        -- check_import.mjs "$tp" "$B/strobe" fixtures/imports "$scratch"
+        -- check_joined.mjs "$tp" "$scratch/one.pftrace" "$scratch/other.pftrace" "$scratch/family.pftrace" "$family"
+        -- bad_traces.mjs "$tp")
     # A trace of a genuine Android runtime, in which the album scenario runs as Java methods.
     if "$B/strobe" run --runtime art11 fixtures/scenarios/album.scn -o "$scratch/art11" >/dev/null 2>"$scratch/why" &&
         "$B/strobe" convert "$scratch/art11/session.strobe" -o "$scratch/art11/java.pftrace" 2>"$scratch/why"; then
-        check "${node[@]}" tests/genuine/check_runtime.mjs "$B/trace-processor" "$scratch/art11/java.pftrace"
+        programs+=(-- check_runtime.mjs "$tp" "$scratch/art11/java.pftrace")
     elif grep -q 'not installed' "$scratch/why"; then
         skip 'a trace of a genuine Android runtime' "$(head -n 1 "$scratch/why")"
     else
         fail "a trace of a genuine Android runtime: $(head -n 1 "$scratch/why")"
     fi
+    check "${node[@]}" tests/genuine/together.mjs "${programs[@]}"
 fi
 
 if ! command -v node >/dev/null; then

@@ -100,7 +100,11 @@ function rowsOf(batch, columns, row, rows) {
 }
 
 export class TraceProcessor {
+  // There is one processor in a program, because node takes most of a second to compile it.
   static async open(dir) {
+    return TraceProcessor.opened ??= await TraceProcessor.start(dir);
+  }
+  static async start(dir) {
     const tp = new TraceProcessor();
     tp.port = await loadEngine(dir);
     tp.sequence = 0;

@@ -1,4 +1,8 @@
+#!/usr/bin/env python3
 """Selects the rows that a change of the tree concerns, since a commit.
+
+    changed.py              prints the paths that differ; status 1 when there is no commit to compare with
+    changed.py PATTERN...   status 0 when a path that matches a pattern differs, or when there is nothing to compare with
 
 The files that differ from the commit count, those that are not committed included. The order, most important first:
 
@@ -8,6 +12,8 @@ The files that differ from the commit count, those that are not committed includ
     4. other rows of files that differ"""
 import re
 import subprocess
+import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from commands import commands_of
@@ -98,3 +104,16 @@ def item_text(text, name):
     spans = source.items.get(name, []) if name else [(0, len(text))]
     return "\n".join(word for start, end in spans
                      for word, at in zip(source.words, source.starts) if start <= at < end)
+
+
+def main():
+    patterns, base = sys.argv[1:], find_base(None)
+    paths = changed_paths(base) if base else set()
+    if not patterns:
+        print(*sorted(paths), sep="\n")
+        return 0 if base else 1
+    return 0 if not base or any(fnmatchcase(path, pattern) for path in paths for pattern in patterns) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,9 +2,9 @@
 # Programs under `strobe record` behave as without it, and the accounting of their sessions is consistent.
 #
 #   B=DIR tests/record/run.sh      prints `N passed, N failed, N skipped` at the end
-#   KILLS=N                        number of recordings that are killed at random times (default 25; nightly 200)
+#   KILLS=N                        number of recordings that are killed at random times (default 10; nightly 1000)
 #
-# takes: 50 s
+# takes: 40 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh
@@ -459,7 +459,7 @@ if ${CC:-gcc} "${instrumented[@]}" -w -o "$work/calls" "$here/calls.c" -pthread 
         fail "a full call log keeps the oldest and counts the rest: $(<"$work/m.err")"
     fi
     bad=0
-    for ((i = 0; i < ${KILLS:-25} / 5; i++)); do
+    for ((i = 0; i < ${KILLS:-10} / 5; i++)); do
         rm -f "$work"/k.*
         "$strobe" record -q --no-convert -o "$work/k.strobe" --method --method-log $((1 + i % 2 * 3))M -- \
             "$work/calls" none for-ever >"$work/k.out" 2>/dev/null &
@@ -493,7 +493,7 @@ fi
 
 # ---- killed at random times
 
-kills=${KILLS:-25} bad=0
+kills=${KILLS:-10} bad=0
 for ((i = 0; i < kills; i++)); do
     rm -f "$work"/k.*
     "$strobe" record -q --no-convert -o "$work/k.strobe" --interval $((i % 3))ms --ring 2k -- \

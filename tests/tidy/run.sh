@@ -1,7 +1,7 @@
 #!/bin/bash
 # Style rules: each rule of checks.sh holds for this tree, and each rule finds the fault in a tree that breaks it.
 #
-# takes: 40 s
+# takes: 15 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 home=$PWD
@@ -23,9 +23,11 @@ verdict() {
 }
 
 rules=$(sed -nE 's/^([a-z0-9_]{10,})\(\).*/\1/p' tests/tidy/checks.sh)
+listed=$(all_files)
 for rule in $rules; do
     verdict "$rule" "$($rule "$B")"
 done
+listed=
 
 # ---- each rule finds a planted fault
 
