@@ -310,8 +310,8 @@ $B/tests/unit/attach/test_safe: $(call obj,obj,engine/cmd/attach/safe.c)
 # Compares stacks with those of libunwind at each instruction. lld writes no call frame information for calls through
 # the procedure linkage table, GNU ld does.
 $B/tests/unit/linux/test_unwind_walk: private trace_libs += -lunwind
-# This test reads its own call frame information, which other linkers lay out differently.
-$(patsubst %,$B/tests/unit/linux/test_unwind_%,walk damaged): private override TEST_LD :=
+# Programs that read their own call frame information. gold lays it out before its index.
+$(patsubst %,$B/tests/unit/linux/test_unwind_%,walk damaged) $B/tests/fuzz/fuzz_eh_frame: private override TEST_LD :=
 
 # Compares instruction lengths with those of capstone.
 $B/tests/unit/capture/test_x86_code: private trace_libs += $(if $(TRIPLET),,-lcapstone)

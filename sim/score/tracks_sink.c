@@ -3,8 +3,14 @@
 #include "engine/trace/model/sink.h"
 #include "engine/util/array.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct recorder_open {
+    bool is_call;  /* it is in the track */
+    bool notified; /* a wait for a notification */
+};
 
 struct recorder {
     struct strobe_sink sink;
@@ -18,8 +24,8 @@ struct recorder {
     uint32_t *track_of;            /* by thread: its track + 1; 0: none yet */
     struct strobe_wake_flow woken; /* wake-up for the wait that ends next; id 0: none */
     struct strobe_moment last;     /* the latest of the thread */
-    uint32_t depth;                /* open calls of the thread */
-    uint32_t cond_depth;           /* of its open wait for a condition; 0: none */
+    struct recorder_open *open;    /* open slices of the thread, except those "off the processor" */
+    size_t depth, room;
     uint32_t *number;              /* by name of the tree: number in the tracks + 1; 0: not looked up yet */
     size_t number_room;
 };
@@ -76,7 +82,7 @@ static void recorder_thread_begin(struct strobe_sink *sink, const struct strobe_
     r->thread = t;
     r->last = (struct strobe_moment){0};
     r->woken.id = 0;
-    r->depth = r->cond_depth = 0;
+    r->depth = 0;
     r->track = recorder_add_track(r, t);
 }
 
@@ -97,8 +103,21 @@ static void recorder_message(struct strobe_sink *sink, const struct strobe_loop_
  * sees one call. */
 static bool recorder_is_entry_again(const struct recorder *r, const struct strobe_slice *s)
 {
-    return s->class == STROBE_SLICE_WAIT && s->name == STROBE_KIND_MONITOR && r->cond_depth &&
-           r->depth == r->cond_depth;
+    return s->class == STROBE_SLICE_WAIT && s->name == STROBE_KIND_MONITOR && r->depth &&
+           r->open[r->depth - 1].notified;
+}
+
+/* Returns true when the slice becomes a call. */
+static bool recorder_open_slice(struct recorder *r, const struct strobe_slice *s)
+{
+    struct recorder_open open = {.is_call = !recorder_is_entry_again(r, s),
+                                 .notified = s->class == STROBE_SLICE_WAIT && s->name == STROBE_KIND_COND};
+    if (!strobe_array_reserve(&r->open, &r->room, r->depth + 1)) {
+        r->tracks->failed = 1;
+        return false;
+    }
+    r->open[r->depth++] = open;
+    return open.is_call;
 }
 
 /* A slice "off the processor" is not a call: the thread stands in the enclosing call. */
@@ -114,11 +133,8 @@ static void recorder_slice_begin(struct strobe_sink *sink, const struct strobe_s
     r->last = s->begin;
     if (s->class == STROBE_SLICE_OFF_CPU) /* sim_track_idle */
         return;
-    if (recorder_is_entry_again(r, s))
+    if (!recorder_open_slice(r, s))
         return;
-    r->depth++;
-    if (s->class == STROBE_SLICE_WAIT && s->name == STROBE_KIND_COND)
-        r->cond_depth = r->depth;
     uint32_t name = recorder_name_number(r, s->name);
     sim_track_call(r->tracks, r->track, recorder_run_time(r, s->begin.time_ns), name, class_of[s->class]);
 }
@@ -140,11 +156,13 @@ static uint64_t recorder_begin_ns(const struct recorder *r, const struct strobe_
     return begin_ns > life_ns ? begin_ns : life_ns;
 }
 
-static void recorder_return(struct recorder *r, uint64_t end_ns)
+static void recorder_close_slice(struct recorder *r, uint64_t end_ns)
 {
-    sim_track_return(r->tracks, r->track, end_ns, false);
-    if (r->depth-- == r->cond_depth)
-        r->cond_depth = 0;
+    if (r->tracks->failed)
+        return;
+    assert(r->depth && "a slice ends that has begun");
+    if (r->open[--r->depth].is_call)
+        sim_track_return(r->tracks, r->track, end_ns, false);
 }
 
 static void recorder_slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
@@ -157,8 +175,7 @@ static void recorder_slice_end(struct strobe_sink *sink, const struct strobe_sli
             sim_track_idle(r->tracks, r->track, recorder_begin_ns(r, s), end_ns);
         return;
     }
-    if (!recorder_is_entry_again(r, s))
-        recorder_return(r, end_ns);
+    recorder_close_slice(r, end_ns);
     if (s->class != STROBE_SLICE_WAIT)
         return;
     struct sim_wait wait = {.begin_ns = recorder_begin_ns(r, s),
@@ -232,6 +249,7 @@ static enum strobe_status recorder_finish(struct strobe_sink *sink)
     if (r->reader)
         name_wakers(r);
     enum strobe_status status = r->tracks->failed ? STROBE_IO : STROBE_OK;
+    free(r->open);
     free(r->number);
     free(r->track_of);
     free(r);

@@ -244,6 +244,26 @@ static void entering_the_monitor_again_is_part_of_the_wait_for_a_notification(vo
     close_session(&s);
 }
 
+/* A signal handler, say, waits for a notification while its thread enters the monitor again. */
+static void a_wait_within_the_entry_of_a_monitor_leaves_the_wait_outside_open(void **state)
+{
+    (void)state;
+    struct session s;
+    open_session(&s);
+    struct strobe_slice wait = slice(STROBE_KIND_COND, STROBE_SLICE_WAIT, 1010);
+    struct strobe_slice entry = slice(STROBE_KIND_MONITOR, STROBE_SLICE_WAIT, 1020);
+    s.sink->thread_begin(s.sink, &s.threads[0]);
+    s.sink->slice_begin(s.sink, &wait);
+    s.sink->slice_begin(s.sink, &entry);
+    emit_slice(&s, slice(STROBE_KIND_COND, STROBE_SLICE_WAIT, 1030), (struct strobe_moment){.time_ns = 1040});
+    s.sink->slice_end(s.sink, &entry, &(struct strobe_moment){.time_ns = 1050});
+    s.sink->slice_end(s.sink, &wait, &(struct strobe_moment){.time_ns = 1060});
+    s.sink->thread_end(s.sink);
+    s.sink->finish(s.sink);
+    assert_events(&s.tracks, 0, "10 [cond wait] 30 [cond wait] 40 . 60 .");
+    close_session(&s);
+}
+
 static void wakers_are_tracks_even_of_threads_that_show_nothing(void **state)
 {
     (void)state;
@@ -412,6 +432,7 @@ int main(void)
         cmocka_unit_test(slices_become_calls_of_their_names_and_classes),
         cmocka_unit_test(a_wait_blocked_if_it_switched_or_used_little_cpu),
         cmocka_unit_test(entering_the_monitor_again_is_part_of_the_wait_for_a_notification),
+        cmocka_unit_test(a_wait_within_the_entry_of_a_monitor_leaves_the_wait_outside_open),
         cmocka_unit_test(wakers_are_tracks_even_of_threads_that_show_nothing),
         cmocka_unit_test(samples_losses_and_bytes_are_those_of_the_session),
         cmocka_unit_test(what_lies_before_our_clock_begins_is_shown_at_its_begin),
