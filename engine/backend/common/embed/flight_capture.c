@@ -2,10 +2,8 @@
 
 #include "engine/backend/common/embed/capture_api.h"
 #include "engine/base/error.h"
-#include "engine/base/time_text.h"
 
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,17 +17,6 @@ static struct strobe_flight_host flight_host;
 static strobe_a32 flight_stage;
 
 /* ---- the recorder's surroundings */
-
-void strobe_flight_read_kernel(struct strobe_flight_device *out)
-{
-    struct utsname system;
-    uint64_t major = 0;
-    if (uname(&system) != 0)
-        return;
-    memcpy(out->model, system.machine, strnlen(system.machine, sizeof out->model - 1));
-    strobe_read_decimal(system.release, strlen(system.release), &major);
-    out->level = (uint32_t)major;
-}
 
 static bool pin_published_session(const struct strobe_session **out)
 {
