@@ -708,12 +708,10 @@ void sim_pay_debt(struct sim_kernel *k, struct sim_thread_inside *t)
         thread_compute(k, t, 0);
 }
 
-/* The running thread leaves its core although it is runnable. Returns when it has a core again. A compute that the
- * thread's CPU timer has interrupted goes on when the timer's function has returned (interrupt_compute). */
-static void give_up_core(struct sim_kernel *k, struct sim_thread_inside *t)
+/* The running thread, which computes nothing, leaves its core although it is runnable. Returns when it has a core
+ * again. */
+static inline void give_up_core(struct sim_kernel *k, struct sim_thread_inside *t)
 {
-    sim_account(k, t);
-    t->left_ns = 0;
     t->shown.involuntary_switches++;
     k->running = NULL;
     sim_off_core(k, t, false);
@@ -735,10 +733,13 @@ void sim_check_turn(struct sim_thread_inside *t)
     struct sim_core *core = t->core;
     if (!core || core->thread != t || core->arriving || t->errand || !sim_line_gives_way(k, core, false))
         return;
-    if (t == k->running)
-        give_up_core(k, t);
-    else
+    if (t != k->running) {
         preempt(k, core);
+        return;
+    }
+    sim_account(k, t);
+    t->left_ns = 0; /* a compute that the thread's CPU timer has interrupted goes on after the timer's function */
+    give_up_core(k, t);
 }
 
 void sim_yield(void)
