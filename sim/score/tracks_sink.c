@@ -26,7 +26,7 @@ struct recorder {
     struct strobe_moment last;     /* the latest of the thread */
     struct recorder_open *open;    /* open slices of the thread, except those "off the processor" */
     size_t depth, room;
-    uint32_t *number;              /* by name of the tree: number in the tracks + 1; 0: not looked up yet */
+    uint32_t *number; /* by name of the tree: number in the tracks + 1; 0: not looked up yet */
     size_t number_room;
 };
 

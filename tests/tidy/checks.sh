@@ -43,10 +43,10 @@ files_fit_900_lines() {
 }
 
 # since_main: passes the paths of files that differ from main, because clang-format takes 10 s for all files. It passes
-# all paths with FULL=1, when .clang-format differs, and when there is no commit to compare with.
+# all paths with FULL=1 or CI=true, when .clang-format differs, and when there is no commit to compare with.
 since_main() {
     local differ
-    if [[ -n ${FULL:-} || ! -e .git ]] || ! differ=$(tests/mutants/changed.py) ||
+    if [[ -n ${FULL:-}${CI:-} || ! -e .git ]] || ! differ=$(tests/mutants/changed.py) ||
         grep -qxF .clang-format <<<"$differ"; then
         cat
     else
