@@ -360,7 +360,7 @@ void sim_real_art_poll(struct strobe_jni *env, strobe_jobject queue, int64_t pla
     (void)env;
     (void)queue;
     (void)ms;
-    ppoll(a->poll_what, 1, a->poll_patience, NULL);
+    sim_real_poll(a, a->poll_what, a->poll_patience);
 }
 
 static void art_exec_poll_queue(struct sim_actor *a, struct pollfd *what, const struct timespec *patience)

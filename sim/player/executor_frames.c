@@ -141,8 +141,7 @@ static void frames_exec_sleep_for(struct sim_actor *a, uint64_t ns)
 
 static void frames_exec_poll_queue(struct sim_actor *a, struct pollfd *p, const struct timespec *patience)
 {
-    (void)a;
-    ppoll(p, 1, patience, NULL);
+    sim_real_poll(a, p, patience);
 }
 
 const struct sim_executor sim_executor_frames = {

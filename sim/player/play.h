@@ -178,6 +178,8 @@ struct sim_actor {
         enum strobe_kind kind;
         uint64_t begin_ns;
         bool recorded; /* SIM_NOTE_WAIT is noted */
+        bool polls;    /* the thread has called sim_real_poll, */
+        bool slept;    /* and a poll has given up the processor */
     } wait;
     uint64_t switches;        /* voluntary switches when last read */
     struct sim_totals totals; /* set when the thread ends, except allocations */
@@ -252,6 +254,11 @@ bool sim_real_sem_had(sem_t *s, uint64_t timeout_ns);
 void sim_real_wait_begin(struct sim_actor *a, enum strobe_kind kind, bool likely);
 void sim_real_wait_record(struct sim_actor *a);
 void sim_real_wait_end(struct sim_actor *a, uint64_t handoff);
+
+/* Polls in a wait that has begun. Such a wait blocked only when the poll itself gave up the processor: around the poll,
+ * an Android runtime can hold the thread while the sampler takes its stack. A message can come in that time, and the
+ * poll then returns at once. */
+void sim_real_poll(struct sim_actor *a, struct pollfd *what, const struct timespec *patience);
 
 /* Returns a release by this actor now. */
 uint64_t sim_handoff_now(const struct sim_actor *a);

@@ -36,8 +36,11 @@ void sim_real_wait_begin(struct sim_actor *a, enum strobe_kind kind, bool likely
     a->wait.kind = kind;
     a->wait.begin_ns = sim_work_now_ns();
     a->wait.recorded = likely;
-    if (likely)
+    a->wait.polls = a->wait.slept = false;
+    if (likely) {
         sim_notes_add(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, kind);
+        a->switches = sim_work_switches().voluntary;
+    }
 }
 
 void sim_real_wait_record(struct sim_actor *a)
@@ -47,8 +50,16 @@ void sim_real_wait_record(struct sim_actor *a)
     a->wait.recorded = true;
 }
 
-/* True when the thread was switched since the last call. The kernel's count of switches costs a system call, so only
- * calls that took long enough read it. */
+void sim_real_poll(struct sim_actor *a, struct pollfd *what, const struct timespec *patience)
+{
+    uint64_t before = sim_work_switches().voluntary;
+    ppoll(what, 1, patience, NULL);
+    a->wait.polls = true;
+    a->wait.slept |= sim_work_switches().voluntary != before;
+}
+
+/* True when the thread was switched since the count was last read: at the begin of a likely wait, or at the end of a
+ * long call. Each reading costs a system call. */
 static bool actor_was_switched(struct sim_actor *a)
 {
     uint64_t before = a->switches;
@@ -61,7 +72,8 @@ void sim_real_wait_end(struct sim_actor *a, uint64_t handoff)
     uint64_t end_ns = sim_work_now_ns(), took = end_ns - a->wait.begin_ns;
     if (!a->wait.recorded && took < sim_work_limits.wait_ns)
         return;
-    bool blocked = took >= sim_work_limits.block_ns && actor_was_switched(a);
+    bool switched = took >= sim_work_limits.block_ns && actor_was_switched(a);
+    bool blocked = switched && (a->wait.slept || !a->wait.polls);
     if (!a->wait.recorded)
         sim_notes_add(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, a->wait.kind);
     uint64_t release_ns = a->play->begin_ns + (handoff >> TRACK_BITS);

@@ -199,6 +199,7 @@ void sim_work_reserve(uint32_t threads)
     const size_t thread_bytes = 6144; /* an actor, its first notes, and its first levels and allocations */
     prepared.at = work_map_pages(threads * thread_bytes, MAP_POPULATE);
     prepared.bytes = prepared.at ? threads * thread_bytes : 0;
+    atomic_store(&prepared.used, 0);
 }
 
 void *sim_work_pages(size_t bytes)

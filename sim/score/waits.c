@@ -147,7 +147,8 @@ static bool is_within(const struct item *w, const struct item *outer)
     return w->end_ns <= outer->end_ns && (w->begin_ns > outer->begin_ns || w->end_ns < outer->end_ns);
 }
 
-static void count_wakers(struct items truth, struct items reconstruction, uint64_t blocked_min_ns,
+/* `end_ns`: end of the thread's true track. The truth does not know what ended a true wait that lasted longer. */
+static void count_wakers(struct items truth, struct items reconstruction, uint64_t blocked_min_ns, uint64_t end_ns,
                          struct sim_score *out)
 {
     for (size_t i = 0; i < truth.count; i++) {
@@ -161,7 +162,8 @@ static void count_wakers(struct items truth, struct items reconstruction, uint64
     for (size_t i = 0; i < reconstruction.count; i++) {
         const struct item *w = &reconstruction.at[i];
         bool part = !w->known && outer && is_within(w, outer);
-        out->claimed_wakers += w->wait->waker != SIM_NOBODY && !part;
+        bool outlasts = w->known && !w->right && w->end_ns > end_ns;
+        out->claimed_wakers += w->wait->waker != SIM_NOBODY && !part && !outlasts;
         out->right_wakers += w->right;
         outer = !outer || w->end_ns > outer->end_ns ? w : outer;
     }
@@ -183,7 +185,7 @@ bool sim_waits_score(const struct sim_pairing *p, const struct sim_pair *pair, u
             thread->true_blocked_ns = true_ns;
             thread->claimed_blocked_ns = reconstructed_ns;
         }
-        count_wakers(truth, reconstruction, blocked_min_ns, out);
+        count_wakers(truth, reconstruction, blocked_min_ns, life->end_ns, out);
     }
     free(truth.at);
     free(reconstruction.at);

@@ -4,8 +4,10 @@
  * alone: the order in which threads wait for each other depends on sleeps that end in time. */
 #include "engine/base/error.h"
 #include "sim/player/notes.h"
+#include "sim/player/play.h"
 #include "sim/player/real.h"
 #include "sim/player/work.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/temporary.h"
 
 #include <setjmp.h>
@@ -13,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -305,6 +309,87 @@ static void when_the_main_thread_has_ended_its_process_costs_nothing(void **stat
 
 #define PLAYED(test) cmocka_unit_test_setup_teardown(test, make_folder, drop_folder)
 
+/* ---- which waits blocked */
+
+static struct sim_real_play nothing_to_play;
+static struct sim_actor actor;
+
+static void sleep_ns(long ns)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+/* Lasts longer than two context switches, as far as the clock shows. */
+static void stay_on_processor(void)
+{
+    uint64_t until_ns = sim_work_now_ns() + 10 * sim_work_limits.block_ns;
+    while (sim_work_now_ns() < until_ns)
+        continue;
+}
+
+/* Ends the actor's wait and returns what its note says: whether it blocked. */
+static bool ended_wait_blocked(void)
+{
+    struct sim_note last = {0};
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    sim_real_wait_end(&actor, 0);
+    sim_notes_write(&actor.notes, (struct sim_notes_thread){0}, f);
+    assert_int_equal(fseek(f, -(long)sizeof last, SEEK_END), 0);
+    assert_int_equal(fread(&last, sizeof last, 1, f), 1);
+    fclose(f);
+    assert_int_equal(last.kind, SIM_NOTE_WAITED);
+    return last.value;
+}
+
+static int make_actor(void **state)
+{
+    (void)state;
+    actor = (struct sim_actor){.play = &nothing_to_play, .event = eventfd(0, EFD_NONBLOCK)};
+    return actor.event < 0;
+}
+
+static int drop_actor(void **state)
+{
+    (void)state;
+    return close(actor.event);
+}
+
+static void a_call_blocked_only_when_it_gave_up_the_processor_itself(void **state)
+{
+    (void)state;
+    sleep_ns(1000);
+    sim_real_wait_begin(&actor, STROBE_KIND_SEM, true);
+    stay_on_processor();
+    assert_false(ended_wait_blocked());
+    sim_real_wait_begin(&actor, STROBE_KIND_SEM, true);
+    sleep_ns(1000000);
+    assert_true(ended_wait_blocked());
+}
+
+/* The sleeps around the poll stand for an Android runtime that holds the thread. */
+static void a_poll_blocked_only_when_it_gave_up_the_processor_itself(void **state)
+{
+    (void)state;
+    struct pollfd event = {.fd = actor.event, .events = POLLIN};
+    const struct timespec no_time = {0}, patience = {.tv_nsec = 1000000};
+    sim_real_wait_begin(&actor, STROBE_KIND_POLL, true);
+    sim_real_poll(&actor, &event, &patience);
+    assert_true(ended_wait_blocked());
+    assert_int_equal(eventfd_write(actor.event, 1), 0);
+    sim_real_wait_begin(&actor, STROBE_KIND_POLL, true);
+    sleep_ns(1000000);
+    sim_real_poll(&actor, &event, &patience);
+    sleep_ns(1000000);
+    assert_false(ended_wait_blocked());
+    assert_int_equal(event.revents, POLLIN);
+    sim_real_wait_begin(&actor, STROBE_KIND_POLL, true); /* of two polls of one wait, the second one did not sleep */
+    event.fd = -1;
+    sim_real_poll(&actor, &event, &patience);
+    sim_real_poll(&actor, &event, &no_time);
+    assert_true(ended_wait_blocked());
+}
+
 /* ---- memory of the player */
 
 static bool is_zero(const unsigned char *at, size_t bytes)
@@ -326,6 +411,8 @@ __attribute__((no_sanitize("address", "thread"))) static void touch(volatile uns
 static void a_threads_first_notes_cause_no_page_fault_while_prepared_memory_lasts(void **state)
 {
     (void)state;
+    if (THREAD_SANITIZER)
+        skip();
     enum { THREADS = 100, BYTES = 4096 };
     sim_work_reserve(THREADS);
     uint64_t faults = sim_work_switches().minor_faults;
@@ -364,6 +451,10 @@ int main(void)
         cmocka_unit_test(more_methods_than_there_are_frames_are_refused),
         PLAYED(when_the_main_thread_has_ended_its_process_costs_nothing),
         PLAYED(a_stack_deeper_than_there_is_ends_the_run_with_a_line),
+        cmocka_unit_test_setup_teardown(a_call_blocked_only_when_it_gave_up_the_processor_itself, make_actor,
+                                        drop_actor),
+        cmocka_unit_test_setup_teardown(a_poll_blocked_only_when_it_gave_up_the_processor_itself, make_actor,
+                                        drop_actor),
         cmocka_unit_test(a_threads_first_notes_cause_no_page_fault_while_prepared_memory_lasts),
         cmocka_unit_test(memory_beyond_what_was_prepared_is_zeroed_and_can_be_freed),
     };

@@ -481,6 +481,24 @@ static void a_waker_is_right_when_it_ended_a_wait_that_overlaps(void **state)
     close_pair(&p);
 }
 
+static void a_waker_of_a_true_wait_that_the_end_of_the_run_cuts_is_neither_right_nor_wrong(void **state)
+{
+    (void)state;
+    struct pair p;
+    two_threads(&p);
+    add_wait(&p.truth, 0, 900, 1000, true, SIM_NOBODY, 1000); /* cut by the end of the run */
+    add_wait(&p.reconstruction, 0, 300, 400, true, 1, 390);
+    add_wait(&p.reconstruction, 0, 900, 1001, true, 1, 950);
+    for (uint32_t i = 0; i < 3; i++) {
+        sim_track_end(&p.truth, i, 1000);
+        sim_track_end(&p.reconstruction, i, 1001);
+    }
+    const struct sim_score *s = score(&p, 5);
+    assert_int_equal(s->claimed_wakers, 1);
+    assert_int_equal(s->right_wakers, 0);
+    close_pair(&p);
+}
+
 static void a_waker_of_another_kind_of_wait_is_wrong(void **state)
 {
     (void)state;
@@ -610,6 +628,7 @@ int main(void)
         cmocka_unit_test(a_thread_runs_until_it_blocks_and_from_its_release_on),
         cmocka_unit_test(blocked_time_is_falsely_running_unless_it_is_shown_as_off_the_processor),
         cmocka_unit_test(a_waker_is_right_when_it_ended_a_wait_that_overlaps),
+        cmocka_unit_test(a_waker_of_a_true_wait_that_the_end_of_the_run_cuts_is_neither_right_nor_wrong),
         cmocka_unit_test(a_waker_of_another_kind_of_wait_is_wrong),
         cmocka_unit_test(a_claimed_wait_within_another_is_a_part_of_it_unless_it_is_a_true_one),
         cmocka_unit_test(a_wait_that_timed_out_asks_for_no_waker),

@@ -354,14 +354,20 @@ static bool holds(const struct sim_wait *outer, const struct sim_wait *w)
            outer->end_ns - outer->begin_ns > w->end_ns - w->begin_ns;
 }
 
+static bool is_true_wait(const struct sim_track *truth, const struct sim_wait *w)
+{
+    for (size_t i = 0; i < truth->wait_count; i++)
+        if (overlap(&truth->waits[i], w))
+            return true;
+    return false;
+}
+
 static bool is_part(const struct sim_track *truth, const struct sim_track *reconstruction, const struct sim_wait *w)
 {
-    bool known = false, within = false;
-    for (size_t i = 0; i < truth->wait_count; i++)
-        known |= overlap(&truth->waits[i], w);
+    bool within = false;
     for (size_t j = 0; j < reconstruction->wait_count; j++)
         within |= holds(&reconstruction->waits[j], w);
-    return within && !known;
+    return within && !is_true_wait(truth, w);
 }
 
 static void add_wakers(struct brute *b, uint64_t blocked_min_ns)
@@ -380,11 +386,12 @@ static void add_wakers(struct brute *b, uint64_t blocked_min_ns)
         b->out->found_wakers += found;
     }
     for (size_t j = 0; j < reconstruction->wait_count; j++) {
+        const struct sim_wait *w = &reconstruction->waits[j];
         bool right = false;
         for (size_t i = 0; i < truth->wait_count; i++)
-            right |= same_waker(b->p, &truth->waits[i], &reconstruction->waits[j]);
-        b->out->claimed_wakers +=
-            reconstruction->waits[j].waker != SIM_NOBODY && !is_part(truth, reconstruction, &reconstruction->waits[j]);
+            right |= same_waker(b->p, &truth->waits[i], w);
+        bool outlasts = !right && is_true_wait(truth, w) && w->end_ns > truth->end_ns;
+        b->out->claimed_wakers += w->waker != SIM_NOBODY && !is_part(truth, reconstruction, w) && !outlasts;
         b->out->right_wakers += right;
     }
 }
