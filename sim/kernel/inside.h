@@ -45,11 +45,12 @@ struct sim_core {
 
     /* Its run queue ("line"), in a schedule with a line for each core (lines.c). */
     struct sim_thread_inside *line_first, *line_last;
-    uint32_t line_ready; /* runnable threads in the line */
-    uint64_t average_ns; /* virtual time due to each thread of the line, as last computed */
-    uint64_t balance_ns; /* when the core next balances its line with others */
-    bool fell_idle;      /* the core became idle and has not tried to pull from other lines since */
-    bool gives_way;      /* a thread that preempts `thread` has entered the line */
+    uint32_t line_ready;      /* runnable threads in the line */
+    uint64_t average_ns;      /* virtual time due to each thread of the line, as last computed */
+    uint64_t balance_ns;      /* when the core next balances its line with others */
+    uint32_t failed_balances; /* attempts in a row that found too much load elsewhere but no thread to take */
+    bool fell_idle;           /* the core became idle and has not tried to pull from other lines since */
+    bool gives_way;           /* a thread that preempts `thread` has entered the line */
 };
 
 struct sim_thread_inside {
@@ -78,6 +79,9 @@ struct sim_thread_inside {
     int64_t lag_ns;                    /* when it left its line: time that was due to it less time that it got */
     uint64_t left_core_ns;
     bool lingers; /* in a line although it is blocked */
+    int64_t load; /* part of the time for which it was runnable, a decaying average in units of 2^-20 (lines.c) */
+    uint64_t load_at_ns;
+    bool loads; /* runnable since load_at_ns */
 
     /* Its CPU timer. */
     struct sim_cpu_timer clock; /* period_ns == 0: no timer */

@@ -18,14 +18,36 @@
  *   balance    a woken thread goes to its own core when that is idle. Otherwise it goes to an idle core, unless most
  *              cores are busy. A core that becomes idle takes a thread from another core's line. An idle core also
  *              does so at the ticks of other cores. It takes no thread that has run there within HOT_NS. At some
- *              ticks a core takes a thread from a line that is longer by two
+ *              ticks a busy core compares its load with that of the others and may take a thread (sim_line_balance)
  *
  * Realtime threads are not in these lines. */
 #include "sim/kernel/inside.h"
 
 #define HOT_NS           ((uint64_t)500000)   /* sysctl_sched_migration_cost */
-#define BALANCE_NS       ((uint64_t)32000000) /* between busy cores */
+#define BALANCE_NS       ((uint64_t)16000000) /* for each core: sched_domain.min_interval * busy_factor */
+#define WHOLE_LOAD       ((int64_t)1 << 20)   /* of a thread that is always runnable, with nice 0 */
 #define AVERAGE_AT_FIRST ((uint64_t)1 << 40)
+
+/* Brings a decaying average up to date: for the last `ns`, its input was `value`. The half-life is 32 ms, as in the
+ * kernel's averages (PELT). */
+static void average_decay(int64_t *average, int64_t value, uint64_t ns)
+{
+    const uint64_t decay_ns = 46166000; /* 32 ms / ln 2 */
+    for (; ns; ns -= ns < decay_ns / 8 ? ns : decay_ns / 8) {
+        uint64_t step = ns < decay_ns / 8 ? ns : decay_ns / 8;
+        *average += (value - *average) * (int64_t)(step / 64) / (int64_t)(decay_ns / 64);
+        if (step == decay_ns / 8 && *average - value < 1024 && value - *average < 1024)
+            break; /* longer times make no difference */
+    }
+}
+
+/* Brings the thread's load up to date. It is runnable from now on, or not. */
+static void line_note_load(const struct sim_kernel *k, struct sim_thread_inside *t, bool runnable)
+{
+    average_decay(&t->load, t->loads ? WHOLE_LOAD : 0, k->now_ns - t->load_at_ns);
+    t->load_at_ns = k->now_ns;
+    t->loads = runnable;
+}
 
 static uint64_t weighted(const struct sim_thread_inside *t, uint64_t ns)
 {
@@ -191,6 +213,7 @@ void sim_line_leave(const struct sim_kernel *k, struct sim_thread_inside *t, boo
     t->lag_ns = lag > most ? most : lag < -most ? -most : lag;
     t->left_core_ns = k->now_ns;
     t->lingers = blocked && lag < 0;
+    line_note_load(k, t, !blocked);
     if (t->lingers)
         sim_line_add(core, t);
 }
@@ -215,20 +238,12 @@ static struct sim_core *lightest(struct sim_kernel *k)
     return best;
 }
 
-/* Updates the average number of busy cores, a decaying average with a half-life of 32 ms like the kernel's (PELT).
- * Called before the number of idle cores changes. */
+/* Updates the average number of busy cores. Called before the number of idle cores changes. */
 void sim_line_note_busy(struct sim_kernel *k)
 {
-    const uint64_t decay_ns = 46166000; /* 32 ms / ln 2 */
-    uint64_t ns = k->now_ns - k->busy_since_ns;
     int64_t busy = (int64_t)(k->options.cores - k->idle_cores) << 20;
+    average_decay(&k->busy_average, busy, k->now_ns - k->busy_since_ns);
     k->busy_since_ns = k->now_ns;
-    for (; ns; ns -= ns < decay_ns / 8 ? ns : decay_ns / 8) {
-        uint64_t step = ns < decay_ns / 8 ? ns : decay_ns / 8;
-        k->busy_average += (busy - k->busy_average) * (int64_t)(step / 64) / (int64_t)(decay_ns / 64);
-        if (step == decay_ns / 8 && k->busy_average - busy < 1024 && busy - k->busy_average < 1024)
-            break; /* longer times make no difference */
-    }
 }
 
 /* True when the kernel would search an idle core for a thread whose own core is busy. It does not when the cores are so
@@ -263,6 +278,9 @@ static struct sim_core *line_choose_core(struct sim_kernel *k, const struct sim_
 struct sim_core *sim_line_come(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     struct sim_core *core = t->in_line;
+    if (!t->last_core)
+        t->load = WHOLE_LOAD; /* of a new thread */
+    line_note_load(k, t, true);
     if (core) {
         uint64_t due = line_average(k, core);
         bool rested = t->fair_ns <= due;
@@ -288,39 +306,103 @@ static struct sim_thread_inside *line_first_cold(const struct sim_kernel *k, con
     return NULL;
 }
 
-/* Removes a thread from another core's line that is longer by at least `by`. NULL: there is none. */
-static struct sim_thread_inside *line_take_from_longer(struct sim_kernel *k, struct sim_core *core, uint32_t by)
+/* Moves a thread from the line of `other` to `core`, where it keeps its lag. It is in no line then. */
+static void line_move(const struct sim_kernel *k, struct sim_core *other, struct sim_core *core,
+                      struct sim_thread_inside *t)
 {
-    struct sim_thread_inside *t = NULL;
-    uint32_t own = core->line_ready + (core->thread != NULL);
-    for (uint32_t i = 0; i < k->options.cores && !t; i++) {
-        struct sim_core *other = &k->cores[i];
-        uint32_t has = other->line_ready + (other->thread != NULL);
-        if (other == core || !other->line_ready || !other->thread || has < own + by || !(t = line_first_cold(k, other)))
-            continue;
-        int64_t lag = (int64_t)(line_average(k, other) - t->fair_ns);
-        uint64_t left = t->deadline_ns - t->fair_ns;
-        sim_line_drop(t);
-        t->lag_ns = lag;
-        line_place_newcomer(k, core, t, false);
-        t->deadline_ns = t->turn_end_ns = t->fair_ns + left;
-    }
-    return t;
+    int64_t lag = (int64_t)(line_average(k, other) - t->fair_ns);
+    uint64_t left = t->deadline_ns - t->fair_ns;
+    sim_line_drop(t);
+    t->lag_ns = lag;
+    line_place_newcomer(k, core, t, false);
+    t->deadline_ns = t->turn_end_ns = t->fair_ns + left;
 }
 
-/* Called when the core has just become idle, or at another core's tick. */
+/* Called when the core has just become idle, or at another core's tick. Removes a thread from another core's line, and
+ * returns it. NULL: there is none. */
 struct sim_thread_inside *sim_line_pull(struct sim_kernel *k, struct sim_core *core)
 {
-    return line_take_from_longer(k, core, 1);
+    for (uint32_t i = 0; i < k->options.cores; i++) {
+        struct sim_core *other = &k->cores[i];
+        struct sim_thread_inside *t = other->line_ready && other->thread ? line_first_cold(k, other) : NULL;
+        if (other == core || !t)
+            continue;
+        line_move(k, other, core, t);
+        return t;
+    }
+    return NULL;
 }
 
-/* Called at a tick of a busy core. */
+/* ---- balance between busy cores */
+
+static int64_t load_of(const struct sim_thread_inside *t)
+{
+    return t->load / 1024 * (int64_t)t->weight;
+}
+
+/* Stores the load of each core: of all threads that are on it, in its line, or were on it last. Returns the sum. */
+static int64_t line_sum_loads(struct sim_kernel *k, int64_t *loads)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < k->options.cores; i++)
+        loads[i] = 0;
+    for (struct sim_thread_inside *t = k->all; t; t = t->next_all) {
+        const struct sim_core *core = t->core ? t->core : t->in_line ? t->in_line : t->last_core;
+        if (!core || t->realtime || t->shown.state == SIM_ENDED)
+            continue;
+        line_note_load(k, t, t->loads);
+        loads[core->index] += load_of(t);
+        sum += load_of(t);
+    }
+    return sum;
+}
+
+static struct sim_core *line_most_loaded(struct sim_kernel *k, const struct sim_core *than, const int64_t *loads)
+{
+    struct sim_core *most = NULL;
+    for (uint32_t i = 0; i < k->options.cores; i++)
+        if (&k->cores[i] != than && k->cores[i].line_ready && (!most || loads[i] > loads[most->index]))
+            most = &k->cores[i];
+    return most;
+}
+
+/* Returns a thread in the line whose load is not too large to be taken. Each failure halves what a load counts. */
+static struct sim_thread_inside *line_find_movable(const struct sim_kernel *k, const struct sim_core *core,
+                                                   int64_t most, uint32_t failures)
+{
+    for (struct sim_thread_inside *t = core->line_first; t; t = t->line_next)
+        if (!t->lingers && load_of(t) >> failures <= most &&
+            (failures > 1 || !t->last_core || k->now_ns - t->left_core_ns >= HOT_NS))
+            return t;
+    return NULL;
+}
+
+/* Called at a tick of a busy core: takes a thread from the core with the most load when that has clearly more (117 is
+ * the domain's imbalance_pct). A thread is taken only when its load is at most half of the difference, but after some
+ * failures in a row any thread is taken. Threads that do not divide evenly among the cores therefore change cores all
+ * the time, and get equal shares (load_balance, calculate_imbalance, detach_tasks). */
 void sim_line_balance(struct sim_kernel *k, struct sim_core *core)
 {
+    int64_t loads[sizeof k->cores / sizeof k->cores[0]];
     if (k->now_ns < core->balance_ns)
         return;
-    core->balance_ns = k->now_ns + BALANCE_NS;
-    struct sim_thread_inside *t = line_take_from_longer(k, core, 2);
-    if (t)
-        sim_line_add(core, t);
+    int64_t mean = line_sum_loads(k, loads) / k->options.cores, own = loads[core->index];
+    struct sim_core *other = line_most_loaded(k, core, loads);
+    bool differs = other && loads[other->index] * 100 > own * 117 && mean > own;
+    /* The interval is doubled when no difference was found. A busy core balances a tick earlier. */
+    uint64_t interval_ns = BALANCE_NS * k->options.cores * (differs ? 1 : 2);
+    core->balance_ns = k->now_ns + interval_ns - k->options.slice_ns;
+    if (!differs) {
+        core->failed_balances = 0;
+        return;
+    }
+    int64_t above = loads[other->index] - mean, below = mean - own;
+    struct sim_thread_inside *t = line_find_movable(k, other, above < below ? above : below, core->failed_balances);
+    if (!t) {
+        core->failed_balances++;
+        return;
+    }
+    core->failed_balances = 0;
+    line_move(k, other, core, t);
+    sim_line_add(core, t);
 }

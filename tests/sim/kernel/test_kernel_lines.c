@@ -325,6 +325,57 @@ static void a_woken_thread_goes_to_an_idle_core_unless_most_were_busy(void **sta
     assert_int_equal(core_of_sleeper(100 * MS), 0);
 }
 
+/* ---- balance between busy cores */
+
+static uint64_t core_changes;
+
+/* Computes, and sleeps for a part of the time, until the limit. */
+static void counts_its_cores(void *sleeps_ns)
+{
+    uint64_t core = core_of_self();
+    for (;;) {
+        sim_compute(20 * MS - *(const uint64_t *)sleeps_ns);
+        core_changes += core_of_self() != core;
+        core = core_of_self();
+        if (*(const uint64_t *)sleeps_ns)
+            sim_sleep_until(sim_now() + *(const uint64_t *)sleeps_ns);
+    }
+}
+
+static void three_threads_share_two_cores_equally(void **state)
+{
+    (void)state;
+    struct sim_thread *t[3];
+    stage_lines(2, 6000 * MS);
+    for (uint32_t i = 0; i < 3; i++)
+        t[i] = enter("thread", computes_for_ever, NULL);
+    play(SIM_END_LIMIT);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_in_range(sim_cpu_ns(t[i]), 3700 * MS, 4300 * MS); /* without a change: 6000, 3000, 3000 */
+    stage_close();
+}
+
+/* Returns how often four threads change cores. The fourth one sleeps for a part of the time. */
+static uint64_t changes_of_four(uint64_t sleeps_ns)
+{
+    uint64_t none = 0;
+    core_changes = 0;
+    stage_lines(2, 3000 * MS);
+    for (uint32_t i = 0; i < 4; i++)
+        enter("thread", counts_its_cores, i < 3 ? &none : &sleeps_ns);
+    play(SIM_END_LIMIT);
+    stage_close();
+    return core_changes;
+}
+
+static void threads_change_cores_only_when_the_loads_of_the_cores_differ_clearly(void **state)
+{
+    (void)state;
+    assert_int_equal(changes_of_four(0), 0);
+    assert_int_equal(changes_of_four(2 * MS), 0);
+    assert_in_range(changes_of_four(16 * MS), 20, 300);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +390,8 @@ int main(void)
         cmocka_unit_test(a_thread_that_had_more_than_its_due_waits_in_its_cores_line_even_if_another_core_is_idle),
         cmocka_unit_test(an_idle_core_takes_a_thread_that_waits_in_another_line),
         cmocka_unit_test(a_woken_thread_goes_to_an_idle_core_unless_most_were_busy),
+        cmocka_unit_test(three_threads_share_two_cores_equally),
+        cmocka_unit_test(threads_change_cores_only_when_the_loads_of_the_cores_differ_clearly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
