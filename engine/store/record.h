@@ -90,6 +90,7 @@ enum strobe_series {
     STROBE_SERIES_CPU_NS,          /* CPU time of the whole process so far, the sampler's included */
     STROBE_SERIES_FOOTPRINT_BYTES, /* memory private to the process, as the system counts it; see the backend */
     STROBE_SERIES_THREADS,         /* number of its threads, the sampler included */
+    STROBE_SERIES_MACH_TRAPS,      /* calls of the Mach kernel by the process so far, the engine's included */
     STROBE_SERIES_COUNT,
     STROBE_SERIES_END_CPU_NS = 255 /* not a series: CPU time of the record's thread when the session ended. The thread
                                       was alive, and not in a recorded call */

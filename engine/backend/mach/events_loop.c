@@ -206,6 +206,19 @@ static bool footprint(uint64_t *out)
     return true;
 }
 
+/* Stores the process's calls of the Mach kernel so far. The system stops counting at INT32_MAX; that value is left out.
+ */
+static bool mach_traps(uint64_t *out)
+{
+    struct task_events_info events;
+    mach_msg_type_number_t n = TASK_EVENTS_INFO_COUNT;
+    if (task_info(mach_task_self(), TASK_EVENTS_INFO, (task_info_t)(void *)&events, &n) != KERN_SUCCESS ||
+        n < TASK_EVENTS_INFO_COUNT || events.syscalls_mach <= 0 || events.syscalls_mach == INT32_MAX)
+        return false;
+    *out = (uint64_t)events.syscalls_mach;
+    return true;
+}
+
 enum { OWN_THREADS = 2 };
 
 /* Counts the live threads: those in the session's table, and the engine's own, which are not in the table. */
@@ -234,6 +247,8 @@ static void write_values(struct strobe_sampler *s, uint64_t now)
     if (footprint(&value))
         strobe_series_counter(s, index, STROBE_SERIES_FOOTPRINT_BYTES, now, value);
     strobe_series_counter(s, index, STROBE_SERIES_THREADS, now, live_threads(session));
+    if (mach_traps(&value))
+        strobe_series_counter(s, index, STROBE_SERIES_MACH_TRAPS, now, value);
 }
 
 /* Returns the id of a stack that the sampler took of `thread` since `begin`; 0 when it took none. */

@@ -27,7 +27,7 @@ enum strobe_mach_use {
     STROBE_MACH_DISPATCH, /* dispatch sync, async, once, semaphore, group wait */
     STROBE_MACH_IO,       /* files, sockets, polls, sleeps */
     STROBE_MACH_TIME,     /* reads of the clock */
-    STROBE_MACH_SERIES,   /* process CPU, memory footprint, threads; hitches and hangs of the main run loop */
+    STROBE_MACH_SERIES, /* process CPU, memory footprint, threads, Mach traps; hitches and hangs of the main run loop */
     STROBE_MACH_USES
 };
 

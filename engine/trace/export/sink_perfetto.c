@@ -650,8 +650,10 @@ static void describe_process_track(struct perfetto *w, uint64_t track, const cha
 
 static void perfetto_value(struct strobe_sink *sink, const struct strobe_value *v)
 {
-    static const unsigned unit[STROBE_SERIES_COUNT] = {
-        [STROBE_SERIES_CPU_NS] = 1, [STROBE_SERIES_FOOTPRINT_BYTES] = 3, [STROBE_SERIES_THREADS] = 2};
+    static const unsigned unit[STROBE_SERIES_COUNT] = {[STROBE_SERIES_CPU_NS] = 1,
+                                                       [STROBE_SERIES_FOOTPRINT_BYTES] = 3,
+                                                       [STROBE_SERIES_THREADS] = 2,
+                                                       [STROBE_SERIES_MACH_TRAPS] = 2};
     struct perfetto *w = (struct perfetto *)sink;
     uint64_t *track = &w->series_track[v->what];
     if (!*track)

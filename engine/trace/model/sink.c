@@ -7,6 +7,7 @@ const char *const strobe_series_name[STROBE_SERIES_COUNT] = {
     [STROBE_SERIES_CPU_NS] = "process CPU time",
     [STROBE_SERIES_FOOTPRINT_BYTES] = "memory footprint",
     [STROBE_SERIES_THREADS] = "threads",
+    [STROBE_SERIES_MACH_TRAPS] = "Mach traps",
 };
 const char *const strobe_hitch_name[STROBE_HITCH_COUNT] = {
     [STROBE_HITCH_FRAME] = "hitch",

@@ -94,6 +94,7 @@ struct strobe_report_process {
     uint64_t values;          /* number of values */
     uint64_t cpu_ns, span_ns; /* from the first value of CPU time to the last: CPU time, and time */
     uint64_t footprint_peak_bytes, threads_max;
+    uint64_t mach_traps;                   /* calls of the Mach kernel from the first value to the last */
     uint64_t hitches, hangs, late_ns;      /* turns of the run loop that took too long, and their total time */
     uint64_t longest_begin_ns, longest_ns; /* the longest turn; begin since the session's begin */
     const char *longest_in;                /* innermost method or wait that covers at least half of it; "" = none */

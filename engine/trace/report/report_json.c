@@ -17,6 +17,7 @@ static void write_json_process(const struct strobe_report *r, struct strobe_json
     strobe_json_uint(j, "span_ns", p->span_ns);
     strobe_json_uint(j, "footprint_peak_bytes", p->footprint_peak_bytes);
     strobe_json_uint(j, "threads_max", p->threads_max);
+    strobe_json_uint(j, "mach_traps", p->mach_traps);
     strobe_json_uint(j, "hitches", p->hitches);
     strobe_json_uint(j, "hangs", p->hangs);
     strobe_json_uint(j, "late_ns", p->late_ns);

@@ -1,5 +1,16 @@
 #include "engine/trace/report/report_process.h"
 
+/* The series only grows, and its values can come in any order. */
+static void add_mach_traps(struct strobe_process_sum *p, uint64_t value)
+{
+    if (!p->knows_traps || value < p->least_traps)
+        p->least_traps = value;
+    if (!p->knows_traps || value > p->most_traps)
+        p->most_traps = value;
+    p->knows_traps = 1;
+    p->sum.mach_traps = p->most_traps - p->least_traps;
+}
+
 void strobe_process_value(struct strobe_process_sum *p, enum strobe_series what, uint64_t time_ns, uint64_t value)
 {
     p->sum.values++;
@@ -7,6 +18,8 @@ void strobe_process_value(struct strobe_process_sum *p, enum strobe_series what,
         p->sum.footprint_peak_bytes = value;
     if (what == STROBE_SERIES_THREADS && value > p->sum.threads_max)
         p->sum.threads_max = value;
+    if (what == STROBE_SERIES_MACH_TRAPS)
+        add_mach_traps(p, value);
     if (what != STROBE_SERIES_CPU_NS)
         return;
     if (!p->knows_cpu || time_ns < p->first_ns) {

@@ -12,8 +12,9 @@ enum { STROBE_PLACE_DEPTH_MAX = 1024 };
  * of its thread: the innermost slice that covers at least half of it. Starts zeroed. */
 struct strobe_process_sum {
     struct strobe_report_process sum;
-    int knows_cpu;
+    int knows_cpu, knows_traps;
     uint64_t first_ns, last_ns, first_cpu_ns, last_cpu_ns;
+    uint64_t least_traps, most_traps;
     uint32_t thread;             /* thread of the longest hitch; the builder chooses the numbers of threads */
     uint64_t begin_ns;           /* of the longest hitch, on the trace's clock */
     uint32_t place, place_depth; /* name and depth of the slice found; place_depth 0 = none yet */

@@ -51,9 +51,13 @@ static void print_report_process(const struct strobe_report *r, FILE *out)
         fprintf(out, "%sat most %.1f MB", between, (double)p->footprint_peak_bytes / 1e6);
         between = ", ";
     }
-    if (p->threads_max)
+    if (p->threads_max) {
         fprintf(out, "%sat most %" PRIu64 " %s at a time", between, p->threads_max,
                 p->threads_max == 1 ? "thread" : "threads");
+        between = ", ";
+    }
+    if (p->mach_traps)
+        fprintf(out, "%s%" PRIu64 " Mach traps", between, p->mach_traps);
     if (p->values)
         putc('\n', out);
     if (!p->longest_ns)

@@ -90,16 +90,24 @@ static void fill_vm_info(struct task_vm_info *out)
                                  .phys_footprint = s.anonymous + s.swapped};
 }
 
+static void fill_events_info(struct task_events_info *out)
+{
+    uint64_t calls = fake_mach_calls(NULL);
+    *out = (struct task_events_info){.syscalls_mach = calls < INT32_MAX ? (integer_t)calls : INT32_MAX};
+}
+
 static kern_return_t task_report(task_flavor_t flavor, task_info_t out, mach_msg_type_number_t *count)
 {
     union {
         struct mach_task_basic_info basic;
         struct task_thread_times_info times;
         struct task_vm_info vm;
+        struct task_events_info events;
     } info;
     mach_msg_type_number_t needs = flavor == MACH_TASK_BASIC_INFO     ? MACH_TASK_BASIC_INFO_COUNT
                                    : flavor == TASK_THREAD_TIMES_INFO ? TASK_THREAD_TIMES_INFO_COUNT
                                    : flavor == TASK_VM_INFO           ? TASK_VM_INFO_REV1_COUNT
+                                   : flavor == TASK_EVENTS_INFO       ? TASK_EVENTS_INFO_COUNT
                                                                       : 0;
     if (needs == 0 || *count < needs)
         return KERN_INVALID_ARGUMENT;
@@ -107,6 +115,8 @@ static kern_return_t task_report(task_flavor_t flavor, task_info_t out, mach_msg
         fill_basic_info(&info.basic);
     else if (flavor == TASK_VM_INFO)
         fill_vm_info(&info.vm);
+    else if (flavor == TASK_EVENTS_INFO)
+        fill_events_info(&info.events);
     else
         info.times = (struct task_thread_times_info){.user_time = fake_time_value(living_cpu_ns())};
     memcpy(out, &info, needs * sizeof(natural_t));

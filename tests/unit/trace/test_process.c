@@ -53,6 +53,7 @@ static void make_session(void)
         value(STROBE_SERIES_CPU_NS, ms * MS, ms * MS / 2);
         value(STROBE_SERIES_FOOTPRINT_BYTES, ms * MS, ms == 500 ? 9000000000 : 5000000);
         value(STROBE_SERIES_THREADS, ms * MS, 2 + ms / 400);
+        value(STROBE_SERIES_MACH_TRAPS, ms * MS, 1000 + ms);
     }
     hitch(50 * MS, 90 * MS, STROBE_HITCH_FRAME);
     hitch(310 * MS, 410 * MS, STROBE_HITCH_FRAME); /* reported while it lasted */
@@ -91,7 +92,8 @@ static void on_counter(void *ctx, const struct strobe_import_event *e)
     int cpu = !strcmp(e->name, "process CPU time") && !strcmp(e->unit, "ns");
     int bytes = !strcmp(e->name, "memory footprint") && !strcmp(e->unit, "bytes");
     int threads = !strcmp(e->name, "threads") && !strcmp(e->unit, "count");
-    f->unknown_value += cpu + bytes + threads != 1;
+    int traps = !strcmp(e->name, "Mach traps") && !strcmp(e->unit, "count");
+    f->unknown_value += cpu + bytes + threads + traps != 1;
     if (bytes && e->value > f->peak)
         f->peak = e->value;
     if (cpu)
@@ -138,7 +140,7 @@ static void a_trace_has_every_value_with_its_unit_and_each_hitch_once(void **sta
     make_session();
     convert("whole.pftrace", STROBE_FORMAT_PERFETTO, 0, 0);
     struct found f = read_trace("whole.pftrace");
-    assert_int_equal(f.values, 27);
+    assert_int_equal(f.values, 36);
     assert_int_equal(f.unknown_value, 0);
     assert_true(f.peak == 9e9);
     assert_string_equal(f.text, "hitch[50,90) hang[310,590) hitch[700,780) hitch[780,840) ");
@@ -150,7 +152,7 @@ static void a_window_has_the_values_within_and_cuts_hitches_at_its_edges(void **
     make_session();
     convert("part.pftrace", STROBE_FORMAT_PERFETTO, 200, 500);
     struct found f = read_trace("part.pftrace");
-    assert_int_equal(f.values, 9); /* of 200, 300, 400 ms */
+    assert_int_equal(f.values, 12); /* of 200, 300, 400 ms */
     assert_string_equal(f.text, "hang[310,500) ");
 }
 
@@ -188,7 +190,7 @@ static void chrome_json_has_counter_events_and_an_instant_for_each_hitch(void **
     assert_non_null(f);
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
     fclose(f);
-    assert_int_equal(count(text, "\"ph\":\"C\""), 27);
+    assert_int_equal(count(text, "\"ph\":\"C\""), 36);
     assert_int_equal(count(text, "\"name\":\"memory footprint\""), 9);
     assert_int_equal(count(text, "\"args\":{\"value\":9000000000}"), 1);
     assert_int_equal(count(text, "\"ph\":\"i\""), 4);
@@ -200,11 +202,12 @@ static void chrome_json_has_counter_events_and_an_instant_for_each_hitch(void **
 
 static void assert_process(const struct strobe_report *r)
 {
-    assert_int_equal(r->process.values, 27);
+    assert_int_equal(r->process.values, 36);
     assert_int_equal(r->process.cpu_ns, 400 * MS);
     assert_int_equal(r->process.span_ns, 800 * MS);
     assert_true(r->process.footprint_peak_bytes == 9000000000);
     assert_int_equal(r->process.threads_max, 4);
+    assert_int_equal(r->process.mach_traps, 800);
     assert_int_equal(r->process.hitches, 3);
     assert_int_equal(r->process.hangs, 1);
     assert_int_equal(r->process.late_ns, 460 * MS);
@@ -256,7 +259,8 @@ static void the_printed_report_has_the_values_and_hitches(void **state)
     strobe_report_print(report, f);
     fclose(f);
     strobe_report_close(report);
-    assert_non_null(strstr(text, "used 50.0 % of a processor, at most 9000.0 MB, at most 4 threads at a time\n"));
+    assert_non_null(
+        strstr(text, "used 50.0 % of a processor, at most 9000.0 MB, at most 4 threads at a time, 800 Mach traps\n"));
     assert_non_null(strstr(text, "run loop late: 3 hitches, 1 hangs, 460.00 ms in all; longest 280.00 ms at 310.00 ms, "
                                  "in 0x2000\n"));
 }

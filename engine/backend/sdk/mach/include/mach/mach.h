@@ -180,6 +180,12 @@ typedef struct task_thread_times_info task_thread_times_info_data_t;
 #define TASK_THREAD_TIMES_INFO_COUNT                                                                                   \
     ((mach_msg_type_number_t)(sizeof(task_thread_times_info_data_t) / sizeof(natural_t)))
 
+struct task_events_info {
+    integer_t faults, pageins, cow_faults, messages_sent, messages_received, syscalls_mach, syscalls_unix, csw;
+};
+#define TASK_EVENTS_INFO       2
+#define TASK_EVENTS_INFO_COUNT ((mach_msg_type_number_t)(sizeof(struct task_events_info) / sizeof(natural_t)))
+
 /* Up to revision 1. The system applies an app's memory limit to phys_footprint. */
 struct task_vm_info {
     uint64_t virtual_size;
