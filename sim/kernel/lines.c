@@ -25,6 +25,7 @@
 
 #define HOT_NS           ((uint64_t)500000)   /* sysctl_sched_migration_cost */
 #define BALANCE_NS       ((uint64_t)16000000) /* for each core: sched_domain.min_interval * busy_factor */
+#define FAILURES_MOST    20                   /* any load counts as almost none by then */
 #define WHOLE_LOAD       ((int64_t)1 << 20)   /* of a thread that is always runnable, with nice 0 */
 #define AVERAGE_AT_FIRST ((uint64_t)1 << 40)
 
@@ -399,7 +400,7 @@ void sim_line_balance(struct sim_kernel *k, struct sim_core *core)
     int64_t above = loads[other->index] - mean, below = mean - own;
     struct sim_thread_inside *t = line_find_movable(k, other, above < below ? above : below, core->failed_balances);
     if (!t) {
-        core->failed_balances++;
+        core->failed_balances += core->failed_balances < FAILURES_MOST;
         return;
     }
     core->failed_balances = 0;
