@@ -237,6 +237,8 @@ hasty_parts := $(addprefix $B/obj/tests/,contract_art contract_mach deadlock) $B
 $(hasty_parts:%=%/%.o): private haste := $(hasty)
 unit_haste  := $(if $(filter -O1 -O2,$(CFLAGS)),-O0 -g1)
 $B/obj/tests/unit/%.o $B/sim/tests/sim/%.o: private haste := $(unit_haste)
+# Only optimized functions save and restore registers, which this test unwinds through.
+$B/obj/tests/unit/linux/test_unwind_walk.o: private haste = $(if $(HASTE),$(hasty))
 $B/sim/%.o $B/virtual/%.o $B/fake/%.o $B/small/%.o: private haste = $(if $(HASTE),$(hasty),$(lab_debug))
 $B/pic/%.o $B/attach/%.o: private haste :=
 

@@ -37,12 +37,13 @@ from commands import BUILT, commands_of
 from table import Fault, read_tables
 
 HOME = Path.cwd()
-# Files and directories of B that a copy of the tree needs, besides *.a.
-NEEDED = ("flags", "haste", "obj", "sim", "explore", "pic", "tests", "strobe", "strobe-lab", "libstrobe-preload.so",
-          "fake", "art", "shadowhook", "libapp.so", "app", "contract_art", "libstrobe-art.so", "cutils", "virtual",
-          "planted", "guarded", "libstrobe-app.so", "libcontract-native.so")
+# Files and directories of B that a copy of the tree needs, besides *.a and *.so.
+NEEDED = ("flags", "haste", "obj", "sim", "explore", "pic", "tests", "strobe", "strobe-lab", "strobe-player",
+          "strobe-player-mach", "strobe-player-virtual", "strobe-player-virtual-mach", "fake", "art", "shadowhook", "app",
+          "contract_art", "cutils", "virtual", "machplay", "attach", "planted", "guarded")
 MEGABYTE = 1 << 20
 PATIENCE_TIMES = 5  # time limit of a command: this times its time on the unchanged tree, plus --patience seconds
+TEST_SECONDS, SUITE_SECONDS = 120, 400  # time limit of a command on the unchanged tree
 SWARM_SECONDS = 500  # time limit of tests/mutants/swarm
 
 
@@ -80,7 +81,7 @@ class Tree:
             folder.mkdir()
             kept = [p for p in sorted(HOME.iterdir()) if not re.match(r"build|out$|\.git$|.*\.strobe$", p.name)]
             run(["cp", "-a", "--reflink=auto", *kept, folder])
-            built = [p for p in (HOME / BUILT).iterdir() if p.name in NEEDED or p.suffix == ".a"]
+            built = [p for p in (HOME / BUILT).iterdir() if p.name in NEEDED or p.suffix in (".a", ".so")]
             (folder / BUILT).mkdir()
             run(["cp", "-a", "--reflink=auto", *built, folder / BUILT])
         self.files = pristine.files if pristine else dict(self.now())
@@ -185,9 +186,13 @@ class Baseline:
         return known["result"]
 
     def run(self, command):
-        status, said, seconds = self.tree.run(command.baseline_line, 120, command.environment)
+        status, said, seconds = build(self.tree, command.target)
+        if status != 0:
+            return f"`{command.text}` does not build on the unchanged tree:\n{said[-1000:]}", seconds
+        limit = SUITE_SECONDS if command.kind == "suite" else TEST_SECONDS
+        status, said, seconds = self.tree.run(command.baseline_line, limit, command.environment)
         if status is None:
-            return f"`{command.text}` takes more than 120 s on the unchanged tree", seconds
+            return f"`{command.text}` takes more than {limit} s on the unchanged tree", seconds
         if status:
             return f"`{command.text}` fails on the unchanged tree:\n{said[-1000:]}", seconds
         if command.counted and not re.search(command.counted, said, re.MULTILINE):

@@ -18,8 +18,10 @@ static const struct {
     {OTHER_REGISTER, 8, 2, 1}, /* below the frame's end, in words */
     {STROBE_EH_SP, 6, 6, 5},   /* a record at the low end of the frame */
     {STROBE_EH_SP, 6, 0, 5},   /* keeps no frame pointer */
+    {STROBE_EH_SP, 1, 2, 1},   /* at its return: the place of the frame pointer is below the stack pointer */
+    {STROBE_EH_FP, 2, 2, 1},
 };
-enum { BY_OTHER_REGISTER, WITH_RECORD, WITHOUT_RECORD, FUNCTIONS };
+enum { BY_OTHER_REGISTER, WITH_RECORD, WITHOUT_RECORD, AT_RETURN, BY_FRAME_POINTER, FUNCTIONS };
 
 static struct strobe_unwind_index rules;
 static uint8_t table[FUNCTIONS][TABLE_BYTES];
@@ -115,19 +117,34 @@ static void a_frame_that_another_register_locates_is_left_when_its_value_is_know
     assert_int_equal(at.sp, begin.sp);
 }
 
-#ifdef __aarch64__
-
 enum { MOST = 8 };
 
 static uint32_t walk_from(enum strobe_walk_from from, unsigned function, uint64_t sp, uint64_t fp, uint64_t *pcs,
                           uint64_t *places, enum strobe_walk_end *end)
 {
     struct strobe_window w = readable_window();
+    w.low = sp;
     struct strobe_regs regs = {.pc = code_of(function) + 16, .sp = sp, .fp = fp};
     uint32_t count;
     *end = strobe_walk_table_placed(&rules, NULL, &regs, from, &w, pcs + MOST, places + MOST, MOST, &count);
     return count;
 }
+
+/* Words below the stack pointer are not read. */
+static void a_frame_pointer_that_a_function_has_restored_at_its_return_is_that_of_its_caller(void **state)
+{
+    (void)state;
+    uint64_t pcs[MOST], places[MOST];
+    enum strobe_walk_end end;
+    stack[4] = code_of(BY_FRAME_POINTER) + 20;
+    stack[41] = 0x1234; /* the caller's frame ends at word 42 */
+    assert_int_equal(walk_from(STROBE_FROM_INSTRUCTION, AT_RETURN, place(4), place(40), pcs, places, &end), 3);
+    assert_int_equal(pcs[MOST - 2], code_of(BY_FRAME_POINTER) + 20);
+    assert_int_equal(pcs[MOST - 3], 0x1234);
+    assert_int_equal(places[MOST - 3], place(42));
+}
+
+#ifdef __aarch64__
 
 /* The callee's record is at word 2, inside of its frame, which ends at word 10. */
 static void a_frame_s_own_record_stands_in_for_an_unknown_stack_pointer(void **state)
@@ -162,6 +179,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_frame_that_another_register_locates_is_left_when_its_value_is_known, prepare),
+        cmocka_unit_test_setup(a_frame_pointer_that_a_function_has_restored_at_its_return_is_that_of_its_caller,
+                               prepare),
 #ifdef __aarch64__
         cmocka_unit_test_setup(a_frame_s_own_record_stands_in_for_an_unknown_stack_pointer, prepare),
         cmocka_unit_test_setup(without_a_record_an_unknown_stack_pointer_makes_the_stack_doubtful, prepare),

@@ -382,6 +382,7 @@ static void a_flow_has_one_source_and_one_destination_S71(void **state)
     assert_int_equal(expected.flow[0][0], expected.flow[1][0]);
     assert_memory_equal(found.flows, expected.flows, sizeof found.flows);
     assert_int_not_equal(found.flow[0][0], 0);
+    assert_int_not_equal(found.flow[0][0] >> 32, (uint32_t)found.flow[0][0]); /* a hash of 64 bits */
     assert_int_equal(found.flow[0][0], found.flow[1][0]);
     free(text);
 }
