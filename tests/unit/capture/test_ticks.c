@@ -53,6 +53,7 @@ static void ticks_of_one_stack_are_one_record_that_knows_their_cpu_time(void **s
 static void ticks_are_not_merged_over_time_off_the_processor(void **state)
 {
     (void)state;
+    strobe_store_relaxed(&ticking.thread->ticking, 1);
     tick(1000, 1000);
     tick(1000, 1000);
     tick(1300, 1000); /* 300 us off */
