@@ -232,8 +232,8 @@ static bool stands_ready(const struct strobe_sampler *s, struct strobe_thread *t
 /* Returns true when a running thread has used enough CPU time since the sampler's last record of it, or has not been
  * seen for several intervals. A stop costs more than all other work of a visit. Without this rule, a thread that shares
  * its processor would be stopped in each interval of wall time: several times as often for its CPU time as a thread
- * that computes alone. Half of an interval is less than two passes can be apart. Where CPU clocks tick, only
- * threads whose ticks are missing come here. */
+ * that computes alone. Half of an interval is less than two passes can be apart. Where CPU clocks tick, only threads
+ * whose ticks are missing come here. */
 static bool owes_sample(const struct strobe_engine *e, const struct strobe_thread *t, uint64_t cpu_ns, uint64_t unseen)
 {
     uint64_t interval_ns = e->config.async_interval_ns, recorded_ns = t->sampled.cpu_sampled_ns;
