@@ -4,7 +4,10 @@
  * instants therefore follows from the time at the one before, as long as the sum of the possible errors since the last
  * reading is at most STROBE_CALL_CPU_DOUBT_NS:
  *
- *   from the end of a call to the begin of the next   the thread has run. The possible error is all of that time
+ *   from the end of a call to the begin of the next   the thread has run. The possible error is all of that time, or a
+ *                                                     quarter of it when the last such time before a reading was spent
+ *                                                     on the processor. A time longer than STROBE_CALL_CPU_DOUBT_NS
+ *                                                     ends with a reading in any case
  *   from the begin of a call to its end               the thread has used as much as its calls of that kind did lately.
  *                                                     The possible error is STROBE_WAIT_USES_NS for a call that only
  *                                                     waits, a quarter of the call for a kind of call in which the
@@ -12,7 +15,9 @@
  *
  * Otherwise the clock is read, as at the end of the first call of a kind. The error is smaller than the shortest time
  * off the processor that a timeline shows, so a thread that uses no CPU time is not shown as computing for longer than
- * that. Where CPU clocks tick, nothing follows: ticks are compared with exact readings.
+ * that. The error is larger when a thread that has kept its processor begins to lose it: until the next reading, by at
+ * most STROBE_CALL_CPU_DOUBT_NS for each time between calls. Where CPU clocks tick, nothing follows: ticks are compared
+ * with exact readings.
  *
  * The state belongs to its thread. The functions are async-signal-safe (explored: sample/interrupted). */
 #ifndef STROBE_CAPTURE_CALL_CPU_H
@@ -37,10 +42,12 @@ static inline bool strobe_call_only_waits(uint32_t kind)
 /* Zero it for a new thread. */
 struct strobe_call_cpu {
     uint64_t ticks, cpu_ns;            /* the last instant at which the CPU time is known; ticks 0: there is none */
+    uint64_t ran_ns;                   /* from that instant to the begin of a call that needs a reading; else 0 */
     uint64_t doubt_ns;                 /* since the last reading: possible errors, */
     uint64_t in_calls_ns, used_ns;     /* time in calls, the CPU time in it that followed, */
     uint32_t calls;                    /* and calls */
     uint32_t resting_kinds;            /* bit k: of the last calls of kind k, the thread has mostly slept */
+    bool keeps_processor;              /* the thread was on its processor between the last call and the last reading */
     uint32_t use_ns[STROBE_KIND_ROOM]; /* CPU time of a call of each kind, lately */
 };
 

@@ -5,7 +5,9 @@
  * tick that the sampler knows of is about a visit interval old, and one of these holds:
  *
  *   - It has used CPU time since the last poll (S-5); with a ticking clock, more than a period of it without a tick.
- *     And it runs, or lost its processor to the sampler.
+ *     And it runs, or lost its processor to the sampler. Where no clock ticks, a running thread must also have used
+ *     half of an interval of CPU time since the sampler's last record of it, or be unseen for four intervals; a thread
+ *     that waits for a processor need not.
  *   - It has used CPU time since the sampler's last record of it, which is older than the refresh time.
  *
  * When the sampler has sampled a thread, or requested a sample of a call, the thread's own points yield: they are only

@@ -129,6 +129,47 @@ static void the_clock_is_read_before_the_possible_errors_exceed_what_is_shown(vo
     assert_int_equal(readings, 1);
 }
 
+/* Each time between calls adds 25 us of possible errors, each wait 20 us. */
+static void a_thread_that_has_kept_its_processor_is_read_less_often(void **state)
+{
+    (void)state;
+    measure(STROBE_KIND_MUTEX, 5000, 3);
+    begin_us(201, 152);
+    end_us(STROBE_KIND_MUTEX, 5000, 3);
+    assert_int_equal(readings, 1);
+    for (int i = 0; i < 4; i++) {
+        begin_us(100, 100);
+        end_us(STROBE_KIND_MUTEX, 5000, 3);
+    }
+    assert_int_equal(readings, 1);
+    begin_us(100, 100);
+    assert_int_equal(readings, 2);
+}
+
+static void a_thread_that_has_lost_its_processor_is_read_as_soon_as_it_may_have_lost_it_again(void **state)
+{
+    (void)state;
+    measure(STROBE_KIND_MUTEX, 5000, 3);
+    begin_us(201, 201);
+    begin_us(201, 150);
+    assert_int_equal(readings, 2);
+    begin_us(100, 100);
+    assert_int_equal(readings, 2);
+    begin_us(101, 101);
+    assert_int_equal(readings, 3);
+}
+
+static void a_thread_that_has_kept_its_processor_is_read_after_a_long_time_between_calls(void **state)
+{
+    (void)state;
+    measure(STROBE_KIND_MUTEX, 5000, 3);
+    begin_us(201, 201);
+    begin_us(200, 200);
+    assert_int_equal(readings, 1);
+    begin_us(201, 201);
+    assert_int_equal(readings, 2);
+}
+
 static void a_call_in_which_the_thread_worked_may_have_used_all_of_its_time(void **state)
 {
     (void)state;
@@ -202,6 +243,10 @@ int main(void)
         cmocka_unit_test_setup(a_wait_has_used_what_waits_used_lately_however_long_it_was, start),
         cmocka_unit_test_setup(a_call_has_used_at_most_its_time, start),
         cmocka_unit_test_setup(the_clock_is_read_before_the_possible_errors_exceed_what_is_shown, start),
+        cmocka_unit_test_setup(a_thread_that_has_kept_its_processor_is_read_less_often, start),
+        cmocka_unit_test_setup(a_thread_that_has_lost_its_processor_is_read_as_soon_as_it_may_have_lost_it_again,
+                               start),
+        cmocka_unit_test_setup(a_thread_that_has_kept_its_processor_is_read_after_a_long_time_between_calls, start),
         cmocka_unit_test_setup(a_call_in_which_the_thread_worked_may_have_used_all_of_its_time, start),
         cmocka_unit_test_setup(a_call_of_a_kind_that_sleeps_may_have_used_a_quarter, start),
         cmocka_unit_test_setup(a_kind_of_call_that_begins_to_work_is_not_taken_for_one_that_sleeps, start),

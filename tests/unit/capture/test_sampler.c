@@ -196,7 +196,7 @@ static void a_thread_that_wakes_up_is_seen_at_once_S5(void **state)
         pass(1, 0);
     rig.cpu_cost = 100; /* on a processor: its clock moves */
     for (int i = 0; i < 10; i++)
-        pass(1, 500);
+        pass(1, 700);
     assert_in_range(rig.suspends, 9, 10);
 }
 

@@ -78,7 +78,7 @@ static void a_thread_whose_clock_has_coarse_steps_is_not_taken_for_one_that_wait
     rig.host.thread_runs = host_says;
     runs = true;
     for (int i = 0; i < 20; i++)
-        pass(2, 500);
+        pass(2, 700);
     uint32_t n = rig_records(&rig, items, ITEMS);
     assert_int_equal(rig.suspends, 20);
     for (uint32_t i = 0; i < n; i++)
@@ -122,6 +122,62 @@ static void a_thread_that_waits_for_a_processor_has_not_run_on_until_its_stop(vo
     assert_int_equal(sampled_cpu_us(stop_late, 500), 0);
 }
 
+/* The clock of a running thread advances while it is read. */
+static enum strobe_status running_clock(void *ctx, uint32_t tid, uint64_t *out)
+{
+    (void)ctx, (void)tid;
+    *out = rig.thread_cpu_ns + ++cpu_reads;
+    return STROBE_OK;
+}
+
+static void a_thread_that_shares_its_processor_is_stopped_for_its_cpu_time(void **state)
+{
+    (void)state;
+    rig.host.thread_cpu_ns = running_clock;
+    pass(1, 990);
+    assert_int_equal(rig.suspends, 1);
+    for (uint32_t i = 0; i < 10; i++) { /* half of an interval: after two passes */
+        pass(1, 249);
+        pass(1, 249);
+        assert_int_equal(rig.suspends, 1 + i);
+        pass(1, 10);
+        assert_int_equal(rig.suspends, 2 + i);
+    }
+}
+
+static void a_thread_that_computes_alone_is_stopped_in_each_pass_however_close(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 10; i++) {
+        rig_pass(&rig, &sampler, 751 * US, 751 * US);
+        assert_int_equal(rig.suspends, 1 + i);
+    }
+}
+
+static void a_thread_that_waits_for_a_processor_is_stopped_however_little_it_has_run(void **state)
+{
+    (void)state;
+    rig.host.thread_runs = host_says;
+    runs = true;
+    pass(1, 990);
+    pass(1, 20);
+    assert_int_equal(rig.suspends, 2);
+}
+
+static void a_thread_that_uses_little_cpu_time_is_stopped_after_four_intervals(void **state)
+{
+    (void)state;
+    rig.host.thread_cpu_ns = running_clock;
+    pass(1, 990);
+    for (uint32_t i = 0; i < 10; i++) {
+        for (int k = 0; k < 3; k++)
+            pass(1, 20);
+        assert_int_equal(rig.suspends, 1 + i);
+        pass(1, 20);
+        assert_int_equal(rig.suspends, 2 + i);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
@@ -131,6 +187,10 @@ int main(void)
         TEST(a_thread_whose_clock_has_coarse_steps_is_not_taken_for_one_that_waits),
         TEST(a_thread_has_run_on_until_its_stop),
         TEST(a_thread_that_waits_for_a_processor_has_not_run_on_until_its_stop),
+        TEST(a_thread_that_shares_its_processor_is_stopped_for_its_cpu_time),
+        TEST(a_thread_that_computes_alone_is_stopped_in_each_pass_however_close),
+        TEST(a_thread_that_waits_for_a_processor_is_stopped_however_little_it_has_run),
+        TEST(a_thread_that_uses_little_cpu_time_is_stopped_after_four_intervals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
