@@ -20,12 +20,14 @@ static struct strobe_build build;
 static struct strobe_timeline_stats stats;
 static char text[4096]; /* a line for each mark that the sink was given */
 
-static void annotate(uint32_t thread, uint64_t ms, enum strobe_annotation what, const char *name, int64_t value)
+static void annotate_for(uint32_t thread, uint64_t ms, uint64_t ms_long, enum strobe_annotation what, const char *name,
+                         int64_t value)
 {
     uint64_t words[STROBE_ANNOTATION_WORDS];
     uint32_t stack = name ? strobe_build_stack(&build, words, strobe_annotation_pack(name, words)) : 0;
     strobe_build_record(&build,
                         (struct strobe_record){.ticks = ms * MS,
+                                               .duration = ms_long * MS,
                                                .thread = thread,
                                                .arg = (uint64_t)value,
                                                .stack = stack,
@@ -34,6 +36,18 @@ static void annotate(uint32_t thread, uint64_t ms, enum strobe_annotation what, 
                         NULL);
 }
 
+static void annotate(uint32_t thread, uint64_t ms, enum strobe_annotation what, const char *name, int64_t value)
+{
+    annotate_for(thread, ms, 0, what, name, value);
+}
+
+/* A begin that holds its end if it is longer than 0, or an end that holds its begin. */
+static void whole_section(enum strobe_annotation what, int64_t depth, uint64_t ms, uint64_t ms_long, const char *name)
+{
+    annotate_for(MAIN, ms, ms_long, what, name, depth);
+}
+
+/* Sections as older versions recorded them. */
 static void begin_section(uint32_t thread, uint64_t ms, const char *name)
 {
     annotate(thread, ms, STROBE_ANNOTATION_BEGIN, name, 0);
@@ -180,6 +194,67 @@ static void an_end_without_a_begin_is_counted_and_left_out(void **state)
     assert_int_equal(stats.sections_unbegun, 1);
 }
 
+static void sections_recorded_whole_nest_by_their_depth(void **state)
+{
+    (void)state;
+    whole_section(STROBE_ANNOTATION_BEGIN, 1, 10, 40, "outer");
+    whole_section(STROBE_ANNOTATION_BEGIN, 2, 20, 10, "inner");
+    whole_section(STROBE_ANNOTATION_BEGIN, 2, 30, 5, "again");
+    whole_section(STROBE_ANNOTATION_BEGIN, 1, 60, 5, "later");
+    build_timeline(NULL, 0);
+    assert_string_equal(text, "0 42 [main: sections, level 1] outer 10..50\n"
+                              "0 42 [main: sections, level 1] later 60..65\n"
+                              "1 42 [main: sections, level 2] inner 20..30\n"
+                              "1 42 [main: sections, level 2] again 30..35\n");
+    assert_int_equal(stats.sections, 4);
+    assert_int_equal(stats.sections_open + stats.sections_unbegun, 0);
+}
+
+/* The order of the two records in the ring may be the other one. */
+static void an_end_that_holds_its_section_belongs_to_its_begin_or_stands_for_it(void **state)
+{
+    (void)state;
+    whole_section(STROBE_ANNOTATION_END, 1, 10, 40, "outer");
+    whole_section(STROBE_ANNOTATION_BEGIN, 1, 10, 0, "outer");
+    whole_section(STROBE_ANNOTATION_BEGIN, 2, 10, 0, "inner");
+    whole_section(STROBE_ANNOTATION_END, 2, 10, 20, "inner");
+    whole_section(STROBE_ANNOTATION_END, 2, 40, 5, "overwritten");
+    build_timeline(NULL, 0);
+    assert_string_equal(text, "0 42 [main: sections, level 1] outer 10..50\n"
+                              "1 42 [main: sections, level 2] inner 10..30\n"
+                              "1 42 [main: sections, level 2] overwritten 40..45\n");
+    assert_int_equal(stats.sections, 3);
+}
+
+/* Its thread ended it while the capture was paused, or the record of its end was overwritten. */
+static void a_section_whose_end_is_missing_ends_before_the_next_of_its_depth_and_with_the_one_around_it(void **state)
+{
+    (void)state;
+    whole_section(STROBE_ANNOTATION_BEGIN, 1, 10, 40, "outer");
+    whole_section(STROBE_ANNOTATION_BEGIN, 2, 20, 0, "first");
+    whole_section(STROBE_ANNOTATION_BEGIN, 2, 30, 0, "second");
+    whole_section(STROBE_ANNOTATION_BEGIN, 1, 60, 0, "third");
+    whole_section(STROBE_ANNOTATION_BEGIN, 1, 70, 10, "fourth");
+    build_timeline(NULL, 0);
+    assert_string_equal(text, "0 42 [main: sections, level 1] outer 10..50\n"
+                              "0 42 [main: sections, level 1] third 60..70\n"
+                              "0 42 [main: sections, level 1] fourth 70..80\n"
+                              "1 42 [main: sections, level 2] first 20..30\n"
+                              "1 42 [main: sections, level 2] second 30..50\n");
+    assert_int_equal(stats.sections_open, 0);
+}
+
+static void an_end_that_knows_only_its_depth_ends_the_section_of_that_depth(void **state)
+{
+    (void)state;
+    whole_section(STROBE_ANNOTATION_BEGIN, 1, 10, 0, "outer");
+    annotate(MAIN, 20, STROBE_ANNOTATION_END, NULL, 2);
+    annotate(MAIN, 40, STROBE_ANNOTATION_END, NULL, 1);
+    build_timeline(NULL, 0);
+    assert_string_equal(text, "0 42 [main: sections, level 1] outer 10..40\n");
+    assert_int_equal(stats.sections_unbegun, 1);
+}
+
 static void tracks_of_annotations_follow_those_of_other_marks(void **state)
 {
     const struct strobe_mark other[] = {{.track = 3, .name = "x", .lane = "findings"},
@@ -213,6 +288,10 @@ int main(void)
         TEST(a_counter_is_one_track_whichever_thread_reports_it),
         TEST(a_section_without_an_end_lasts_to_the_end_of_the_session),
         TEST(an_end_without_a_begin_is_counted_and_left_out),
+        TEST(sections_recorded_whole_nest_by_their_depth),
+        TEST(an_end_that_holds_its_section_belongs_to_its_begin_or_stands_for_it),
+        TEST(a_section_whose_end_is_missing_ends_before_the_next_of_its_depth_and_with_the_one_around_it),
+        TEST(an_end_that_knows_only_its_depth_ends_the_section_of_that_depth),
         TEST(tracks_of_annotations_follow_those_of_other_marks),
         TEST(a_damaged_name_is_shown_as_lost),
     };
