@@ -88,13 +88,24 @@ static inline void end_request(struct strobe_thread *t, bool records, bool kept)
     strobe_thread_leave(t);
 }
 
-void strobe_counter_report(struct strobe_thread *t, const char *name, int64_t value)
+static STROBE_ALWAYS_INLINE void record_counter_value(struct strobe_thread *t, enum strobe_annotation what,
+                                                      const char *name, int64_t value)
 {
     struct strobe_section at;
     bool records;
     if (!begin_request(t, &records))
         return;
-    end_request(t, records, records && write_named(t, STROBE_ANNOTATION_COUNTER, name, (uint64_t)value, &at));
+    end_request(t, records, records && write_named(t, what, name, (uint64_t)value, &at));
+}
+
+void strobe_counter_report(struct strobe_thread *t, const char *name, int64_t value)
+{
+    record_counter_value(t, STROBE_ANNOTATION_COUNTER, name, value);
+}
+
+void strobe_thread_counter_report(struct strobe_thread *t, const char *name, int64_t value)
+{
+    record_counter_value(t, STROBE_ANNOTATION_THREAD_COUNTER, name, value);
 }
 
 /* ---- sections ---- */

@@ -25,7 +25,8 @@
 void strobe_section_begin(struct strobe_thread *t, const char *name);
 void strobe_section_end(struct strobe_thread *t);
 
-/* Reports the value of a counter. */
+/* Reports the value of a counter of the process, or of the thread. */
 void strobe_counter_report(struct strobe_thread *t, const char *name, int64_t value);
+void strobe_thread_counter_report(struct strobe_thread *t, const char *name, int64_t value);
 
 #endif

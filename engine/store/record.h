@@ -33,7 +33,8 @@
  *   annotation
  *           what the program itself reports (kind ANNOTATION); not a sample. The thread itself writes it, see
  *           engine/capture/annotate.h. cpu_span_ns is its enum strobe_annotation, and all else is 0 except:
- *             COUNTER  ticks = when it was reported; arg = the value, a signed number; stack = the name; count 1
+ *             COUNTER, THREAD_COUNTER
+ *                      ticks = when it was reported; arg = the value, a signed number; stack = the name; count 1
  *             BEGIN    ticks = begin of a section; arg = its depth, 1 for the outermost; stack = the name; count 1.
  *                      When the section ends while its thread still owns the record, the thread sets the duration and
  *                      count 2: the record then stands for begin and end
@@ -100,9 +101,10 @@ enum strobe_series {
 
 /* What an ANNOTATION reports. Stored: append only. */
 enum strobe_annotation {
-    STROBE_ANNOTATION_BEGIN,   /* a section begins on this thread; sections nest */
-    STROBE_ANNOTATION_END,     /* a section ends whose BEGIN cannot hold its duration */
-    STROBE_ANNOTATION_COUNTER, /* a counter of the process has a new value */
+    STROBE_ANNOTATION_BEGIN,          /* a section begins on this thread; sections nest */
+    STROBE_ANNOTATION_END,            /* a section ends whose BEGIN cannot hold its duration */
+    STROBE_ANNOTATION_COUNTER,        /* a counter of the process has a new value */
+    STROBE_ANNOTATION_THREAD_COUNTER, /* a counter of the thread has a new value */
     STROBE_ANNOTATION_COUNT
 };
 

@@ -140,8 +140,10 @@ STROBE_API void strobe_set_thread_name(const char *name);
 STROBE_API void strobe_begin(const char *name);
 STROBE_API void strobe_end(void);
 
-/* Reports the value of a counter of the process, from now on. Name and context as for strobe_begin. */
+/* Reports the value of a counter of the process, or of a counter of the calling thread, from now on. Threads may have
+ * counters of the same name: each has a track beside its thread. Name and context as for strobe_begin. */
 STROBE_API void strobe_counter(const char *name, int64_t value);
+STROBE_API void strobe_thread_counter(const char *name, int64_t value);
 
 /* ---- The flight recorder
  *

@@ -25,18 +25,25 @@ struct work {
 
 static int is_counter(const struct piece *p)
 {
-    return p->from->what == STROBE_ANNOTATION_COUNTER;
+    return p->from->what == STROBE_ANNOTATION_COUNTER || p->from->what == STROBE_ANNOTATION_THREAD_COUNTER;
 }
 
-/* A track is a counter's name, or a thread and a depth. */
+static int is_of_thread(const struct piece *p)
+{
+    return p->from->what != STROBE_ANNOTATION_COUNTER;
+}
+
+/* A track is a counter's name, with its thread if it has one, or a thread and a depth. */
 static int compare_tracks(const struct piece *a, const struct piece *b)
 {
     if (is_counter(a) != is_counter(b))
         return is_counter(a) ? -1 : 1;
+    if (is_of_thread(a) != is_of_thread(b))
+        return is_of_thread(a) ? 1 : -1;
+    if (is_of_thread(a) && a->from->thread != b->from->thread)
+        return a->from->thread < b->from->thread ? -1 : 1;
     if (is_counter(a))
         return (a->from->stack > b->from->stack) - (a->from->stack < b->from->stack);
-    if (a->from->thread != b->from->thread)
-        return a->from->thread < b->from->thread ? -1 : 1;
     return (a->depth > b->depth) - (a->depth < b->depth);
 }
 
@@ -178,7 +185,7 @@ static void report_piece(const struct work *w, const struct piece *p, uint32_t t
                                .end_ns = p->end_ns,
                                .value = is_counter(p) ? (int64_t)p->from->value : 0,
                                .lane = is_counter(p) ? NULL : lane,
-                               .thread = is_counter(p) ? NULL : &w->reader->threads[p->from->thread]};
+                               .thread = is_of_thread(p) ? &w->reader->threads[p->from->thread] : NULL};
     sink->mark(sink, &mark);
 }
 

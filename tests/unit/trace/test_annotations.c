@@ -84,9 +84,12 @@ static void start_sink(struct strobe_sink *s, const struct strobe_reader *r, str
 static void write_mark(struct strobe_sink *s, const struct strobe_mark *m)
 {
     size_t n = strlen(text);
+    char of[32] = "";
     (void)s;
+    if (m->is_counter && m->thread)
+        snprintf(of, sizeof of, " of %u", m->thread->tid);
     if (m->is_counter)
-        snprintf(text + n, sizeof text - n, "%u %s = %lld at %llu\n", m->track, m->name, (long long)m->value,
+        snprintf(text + n, sizeof text - n, "%u %s%s = %lld at %llu\n", m->track, m->name, of, (long long)m->value,
                  (unsigned long long)ms_of(m->begin_ns));
     else
         snprintf(text + n, sizeof text - n, "%u %u [%s] %s %llu..%llu\n", m->track, m->thread ? m->thread->tid : 0,
@@ -171,6 +174,21 @@ static void a_counter_is_one_track_whichever_thread_reports_it(void **state)
                               "0 frames = -5 at 20\n"
                               "0 frames = 2 at 30\n"
                               "1 bytes = 9223372036854775807 at 15\n");
+    assert_int_equal(stats.app_values, 4);
+}
+
+static void a_counter_of_a_thread_is_a_track_of_that_thread(void **state)
+{
+    (void)state;
+    annotate(MAIN, 10, STROBE_ANNOTATION_COUNTER, "frames", 1);
+    annotate(WORKER, 20, STROBE_ANNOTATION_THREAD_COUNTER, "frames", 2);
+    annotate(MAIN, 30, STROBE_ANNOTATION_THREAD_COUNTER, "frames", 3);
+    annotate(WORKER, 40, STROBE_ANNOTATION_COUNTER, "frames", 4);
+    build_timeline(NULL, 0);
+    assert_string_equal(text, "0 frames = 1 at 10\n"
+                              "0 frames = 4 at 40\n"
+                              "1 frames of 42 = 3 at 30\n"
+                              "2 frames of 43 = 2 at 20\n");
     assert_int_equal(stats.app_values, 4);
 }
 
@@ -286,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(sections_nest_on_tracks_by_thread_and_depth),
         TEST(a_counter_is_one_track_whichever_thread_reports_it),
+        TEST(a_counter_of_a_thread_is_a_track_of_that_thread),
         TEST(a_section_without_an_end_lasts_to_the_end_of_the_session),
         TEST(an_end_without_a_begin_is_counted_and_left_out),
         TEST(sections_recorded_whole_nest_by_their_depth),

@@ -252,3 +252,12 @@ void strobe_counter(const char *name, int64_t value)
         strobe_counter_report(t, name, value);
     errno = saved;
 }
+
+void strobe_thread_counter(const char *name, int64_t value)
+{
+    int saved = errno;
+    struct strobe_thread *t = strobe_capture_thread(strobe_switched());
+    if (t)
+        strobe_thread_counter_report(t, name, value);
+    errno = saved;
+}
