@@ -134,9 +134,10 @@ STROBE_API void strobe_get_status(struct strobe_capture_status *out);
 STROBE_API void strobe_set_thread_name(const char *name);
 
 /* Begins a section of the calling thread, and ends the one begun last. Sections nest. Traces show them on tracks beside
- * the thread's. A name has at most 126 bytes, the rest is cut; equal names are stored once. Without a capture, or while
- * it is paused, the functions return at once. They take no lock and no memory, and keep errno. Any thread, also in a
- * signal handler. */
+ * the thread's. A name has at most 126 bytes, the rest is cut; equal names are stored once. What stands before ": " in
+ * a name, as `net` in "net: fetch", is the section's category: viewers give one color to each category. Without a
+ * capture, or while it is paused, the functions return at once. They take no lock and no memory, and keep errno. Any
+ * thread, also in a signal handler. */
 STROBE_API void strobe_begin(const char *name);
 STROBE_API void strobe_end(void);
 

@@ -2,6 +2,7 @@
  * reported them, on a track for each depth. */
 #include "engine/base/error.h"
 #include "engine/trace/build/timeline.h"
+#include "engine/trace/export/convert.h"
 #include "tests/unit/support/session_builder.h"
 #include "tests/unit/support/temp_dir.h"
 
@@ -273,6 +274,48 @@ static void an_end_that_knows_only_its_depth_ends_the_section_of_that_depth(void
     assert_int_equal(stats.sections_unbegun, 1);
 }
 
+static char *convert(enum strobe_format format, size_t *bytes)
+{
+    const struct strobe_convert_options options = {.format = format};
+    struct strobe_error error = {""};
+    const char *out = temp_dir_path("out");
+    remove(out);
+    if (strobe_convert(build.path, out, &options, NULL, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
+    return temp_dir_read("out", bytes);
+}
+
+/* Field 53 of a track event, correlation_id_str, is a text by which viewers choose the color. */
+static void sections_of_one_category_have_one_color_in_perfetto_and_chrome(void **state)
+{
+    static const char net[] = "\xaa\x03\x03net", plain[] = "\xaa\x03\x05plain";
+    size_t bytes;
+    (void)state;
+    whole_section(STROBE_ANNOTATION_BEGIN, 1, 10, 5, "net: fetch");
+    whole_section(STROBE_ANNOTATION_BEGIN, 1, 20, 5, "net: parse");
+    whole_section(STROBE_ANNOTATION_BEGIN, 1, 30, 5, "db: query");
+    whole_section(STROBE_ANNOTATION_BEGIN, 1, 40, 5, "plain");
+    strobe_build_end(&build, 1000 * MS);
+    char *trace = convert(STROBE_FORMAT_PERFETTO, &bytes);
+    char *first = memmem(trace, bytes, net, sizeof net - 1);
+    assert_non_null(first);
+    assert_non_null(memmem(first + 1, bytes - (size_t)(first + 1 - trace), net, sizeof net - 1));
+    assert_null(memmem(trace, bytes, plain, sizeof plain - 1));
+    free(trace);
+    trace = convert(STROBE_FORMAT_CHROME, &bytes);
+    char color[3][32];
+    static const char *const names[] = {"\"net: fetch\"", "\"net: parse\"", "\"db: query\""};
+    for (int i = 0; i < 3; i++) {
+        const char *at = strstr(trace, names[i]);
+        assert_non_null(at);
+        assert_int_equal(sscanf(strstr(at, "\"cname\""), "\"cname\":\"%31[a-z_]\"", color[i]), 1);
+    }
+    assert_string_equal(color[0], color[1]);
+    assert_string_not_equal(color[0], color[2]);
+    assert_null(strstr(strstr(trace, "\"plain\""), "cname"));
+    free(trace);
+}
+
 static void tracks_of_annotations_follow_those_of_other_marks(void **state)
 {
     const struct strobe_mark other[] = {{.track = 3, .name = "x", .lane = "findings"},
@@ -311,6 +354,7 @@ int main(void)
         TEST(an_end_that_holds_its_section_belongs_to_its_begin_or_stands_for_it),
         TEST(a_section_whose_end_is_missing_ends_before_the_next_of_its_depth_and_with_the_one_around_it),
         TEST(an_end_that_knows_only_its_depth_ends_the_section_of_that_depth),
+        TEST(sections_of_one_category_have_one_color_in_perfetto_and_chrome),
         TEST(tracks_of_annotations_follow_those_of_other_marks),
         TEST(a_damaged_name_is_shown_as_lost),
     };
