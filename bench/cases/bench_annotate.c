@@ -26,7 +26,7 @@ static void annotate_counter(struct gbench_state *s, const void *arg)
     (void)arg;
     while (gbench_loop(s))
         for (uint32_t i = 0; i < BATCH; i++)
-            strobe_annotate(rig->thread, STROBE_ANNOTATION_COUNTER, "frames", i);
+            strobe_counter_report(rig->thread, "frames", i);
 }
 
 static void annotate_sections(struct gbench_state *s, const void *arg)
@@ -35,8 +35,8 @@ static void annotate_sections(struct gbench_state *s, const void *arg)
     (void)arg;
     while (gbench_loop(s))
         for (uint32_t i = 0; i < BATCH / 2; i++) {
-            strobe_annotate(rig->thread, STROBE_ANNOTATION_BEGIN, names[i % NAMES], 0);
-            strobe_annotate(rig->thread, STROBE_ANNOTATION_END, NULL, 0);
+            strobe_section_begin(rig->thread, names[i % NAMES]);
+            strobe_section_end(rig->thread);
         }
 }
 

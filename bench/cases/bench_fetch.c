@@ -52,7 +52,7 @@ static void *record_on(void *unused)
     end_if(!t, "strobe_thread_attach");
     for (;;) {
         for (int64_t i = 0; i < BURST; i++)
-            strobe_annotate(t, STROBE_ANNOTATION_COUNTER, "frames", i);
+            strobe_counter_report(t, "frames", i);
         nanosleep(&pause, NULL);
     }
     return unused;
@@ -122,7 +122,7 @@ static void begin_once(void)
         STROBE_KEEP_OLDEST; /* the other mode may overwrite one thread's records while others have space */
     fetch.rig = rig_new(&config);
     for (int64_t i = 0; i < RECORDS; i++)
-        strobe_annotate(fetch.rig->thread, STROBE_ANNOTATION_COUNTER, "frames", i);
+        strobe_counter_report(fetch.rig->thread, "frames", i);
     snprintf(options.address.name, sizeof options.address.name, "strobe-bench-%d", (int)getpid());
     end_if(strobe_control_open(&fetch.server, &options, &error) != STROBE_OK, "strobe_control_open");
     start_thread(serve);

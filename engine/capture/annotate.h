@@ -4,6 +4,10 @@
  * text is stored in the stack table, packed into words that take the place of frames (strobe_annotation_pack): equal
  * names are stored once, and a name survives when the process is killed.
  *
+ * The end of a section sets the duration of the section's record while the thread owns the record's chunk: see
+ * struct strobe_record, and strobe_ring_extend. Otherwise it is a record of its own. The thread keeps its open sections
+ * also while the capture is paused, so that each end belongs to its begin.
+ *
  * Every call is counted in the thread's account of the kind ANNOTATION:
  *
  *   requests = sampled (recorded) + paused + dropped (the ring or the stack table was full) + reentrant
@@ -14,9 +18,15 @@
 
 #include "engine/capture/thread.h"
 
-/* Records an annotation of the calling thread. The caller must have read the switch as ON or PAUSED. `name` is not
- * NULL, except for END, which ignores it; bytes beyond STROBE_ANNOTATION_NAME_BYTES are cut. `value` is the
- * counter's value for COUNTER, else 0. */
-void strobe_annotate(struct strobe_thread *t, enum strobe_annotation what, const char *name, int64_t value);
+/* Each function below records an annotation of the calling thread. The caller must have read the switch as ON or
+ * PAUSED. Bytes of a name beyond STROBE_ANNOTATION_NAME_BYTES are cut. */
+
+/* Begins a section, and ends the one begun last. */
+void strobe_section_begin(struct strobe_thread *t, const char *name);
+void strobe_section_end(struct strobe_thread *t);
+
+/* Reports the value of a counter of the process, or of the thread. */
+void strobe_counter_report(struct strobe_thread *t, const char *name, int64_t value);
+void strobe_thread_counter_report(struct strobe_thread *t, const char *name, int64_t value);
 
 #endif

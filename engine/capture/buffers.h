@@ -18,11 +18,28 @@
  * this many bytes of that stack, with the host's safe read. */
 enum { STROBE_FOREIGN_STACK_BYTES = 2048 };
 
-/* Zero, or as another thread left it: the cursors and the memory of walks are caches that are valid for any thread. */
+/* The name of an annotation that a thread interned, by a hash of where the text was (annotate.c). A text is compared
+ * before its id is used: another text may have taken its place. */
+struct strobe_known_name {
+    uint32_t stack; /* 0 = none */
+    char text[60];  /* a longer name is not kept */
+};
+
+enum {
+#ifdef STROBE_SMALL
+    STROBE_KNOWN_NAMES = 1, /* for exploration */
+#else
+    STROBE_KNOWN_NAMES = 32, /* a power of two */
+#endif
+};
+
+/* Zero, or as another thread left it: the cursors, the memory of walks and the names are caches that are valid for any
+ * thread. */
 struct strobe_buffers {
     struct strobe_stack_cursor cursor;
     struct strobe_stack_cursor tick_cursor; /* for ticks: stacks of hooks and ticks alternate, and differ in most
                                                frames */
+    struct strobe_known_name names[STROBE_KNOWN_NAMES];
     struct strobe_walk_memory walk;
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
     uint64_t copy[STROBE_FOREIGN_STACK_BYTES / 8]; /* bytes of a stack that is not the thread's own */

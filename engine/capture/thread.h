@@ -10,8 +10,17 @@
 #include "engine/capture/call_cpu.h"
 #include "engine/capture/engine.h"
 #include "engine/capture/gate.h"
+#include "engine/store/ring_slot.h"
 
 enum { STROBE_SCOPES_MAX = 8 };
+
+enum {
+#ifdef STROBE_SMALL
+    STROBE_SECTIONS_MAX = 2, /* for exploration */
+#else
+    STROBE_SECTIONS_MAX = 32, /* sections of a thread whose begins it keeps */
+#endif
+};
 
 /* Where a hook was called from. `frame` is the hook's frame address: the hook's frame record is at that address.
  * `caller` is the hook's return address. */
@@ -44,6 +53,13 @@ struct strobe_scope {
     uint64_t begin_ticks;
     struct strobe_snapshot begin;
     struct strobe_wait wait;
+};
+
+/* A section that the thread has begun and not ended. */
+struct strobe_section {
+    uint64_t begin_ticks;
+    struct strobe_ring_place place; /* of its record; zero: it was not recorded */
+    uint32_t stack;                 /* its name */
 };
 
 /* A record that the next equal sample may extend in place. */
@@ -109,6 +125,8 @@ struct strobe_thread {
                             known */
     uint32_t scope_count;
     struct strobe_scope scope[STROBE_SCOPES_MAX]; /* outermost first */
+    uint32_t section_depth; /* sections begun and not ended; those beyond STROBE_SECTIONS_MAX are only counted */
+    struct strobe_section section[STROBE_SECTIONS_MAX]; /* outermost first */
     uint64_t metrics_due_ticks;
     struct strobe_call_cpu call_cpu;
     struct {

@@ -32,13 +32,17 @@
  *             thread = the process's main thread unless stated above; count 1, all else 0
  *   annotation
  *           what the program itself reports (kind ANNOTATION); not a sample. The thread itself writes it, see
- *           engine/capture/annotate.h:
- *             ticks        when it was reported
- *             cpu_span_ns  enum strobe_annotation
- *             stack        its name: a stack table id whose words hold the text, see strobe_annotation_pack; 0 for an
- *                          END, which ends the section that the thread began last
- *             arg          the value of a COUNTER, a signed number
- *             count 1, all else 0
+ *           engine/capture/annotate.h. cpu_span_ns is its enum strobe_annotation, and all else is 0 except:
+ *             COUNTER, THREAD_COUNTER
+ *                      ticks = when it was reported; arg = the value, a signed number; stack = the name; count 1
+ *             BEGIN    ticks = begin of a section; arg = its depth, 1 for the outermost; stack = the name; count 1.
+ *                      When the section ends while its thread still owns the record, the thread sets the duration and
+ *                      count 2: the record then stands for begin and end
+ *             END      else, the end of a section is a record of its own with the ticks, depth and name of the begin,
+ *                      the duration, and count 1. Where the thread does not know the begin: ticks = the end,
+ *                      duration 0, stack 0; arg = the depth, 0 when the thread has no open section
+ *           A name is a stack table id whose words hold the text, see strobe_annotation_pack. In sessions of older
+ *           versions depth and duration are 0: an END then ends the section begun last.
  *
  * Any context. */
 #ifndef STROBE_STORE_RECORD_H
@@ -98,9 +102,10 @@ enum strobe_series {
 
 /* What an ANNOTATION reports. Stored: append only. */
 enum strobe_annotation {
-    STROBE_ANNOTATION_BEGIN,   /* a section begins on this thread; sections nest */
-    STROBE_ANNOTATION_END,     /* the section begun last ends */
-    STROBE_ANNOTATION_COUNTER, /* a counter of the process has a new value */
+    STROBE_ANNOTATION_BEGIN,          /* a section begins on this thread; sections nest */
+    STROBE_ANNOTATION_END,            /* a section ends whose BEGIN cannot hold its duration */
+    STROBE_ANNOTATION_COUNTER,        /* a counter of the process has a new value */
+    STROBE_ANNOTATION_THREAD_COUNTER, /* a counter of the thread has a new value */
     STROBE_ANNOTATION_COUNT
 };
 

@@ -30,9 +30,8 @@
  * No thread delays another. A thread that stops or dies after it drew from a cursor costs the others one chunk of a
  * keep-oldest ring, and nothing of a keep-newest ring. A thread that stops or dies with an open chunk withholds that
  * chunk. A writer that claims skips such chunks and gives up after a fixed number of them. Readers write nothing. */
-#include "engine/store/ring.h"
+#include "engine/store/ring_slot.h"
 
-#include "engine/base/hint.h"
 #include "engine/base/mix.h"
 
 #include <stdalign.h>
@@ -51,20 +50,12 @@ enum {
     LOOK_TRIES = 16,
 #endif
     WORDS = 7,
-    COUNT_WORD = 5, /* word of a record that holds `count`, in its upper half */
-    FLAGS_WORD = 6,
-    FLAGS_SHIFT = 48,
-    VERSION_SHIFT = 2,
-    VERSION_BITS = 24,
-    TICKET_SHIFT = VERSION_SHIFT + VERSION_BITS,
 };
-#define BUSY         1u
-#define METRICS      2u
-#define VERSION_ONE  (1u << VERSION_SHIFT)
-#define VERSION_MASK (((1u << VERSION_BITS) - 1) << VERSION_SHIFT)
-
-_Static_assert(offsetof(struct strobe_record, count) == 8 * COUNT_WORD + 4, "count is the upper half of its word");
-_Static_assert(offsetof(struct strobe_record, flags) == 8 * FLAGS_WORD + FLAGS_SHIFT / 8, "flags are where we look");
+#define BUSY         STROBE_SEQ_BUSY
+#define METRICS      STROBE_SEQ_METRICS
+#define TICKET_SHIFT STROBE_SEQ_TICKET_SHIFT
+#define VERSION_ONE  STROBE_SEQ_VERSION_ONE
+#define VERSION_MASK (((1u << STROBE_SEQ_VERSION_BITS) - 1) << STROBE_SEQ_VERSION_SHIFT)
 
 struct strobe_ring_cursor {
     alignas(LINE_BYTES) strobe_a64 next;
@@ -277,34 +268,10 @@ void strobe_ring_seal_dead(const struct strobe_ring *ring, struct strobe_ring_wr
 
 /* --- slots --- */
 
-static bool ring_reserve_slots(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t slots)
+bool strobe_ring_next_chunk(const struct strobe_ring *ring, struct strobe_ring_writer *w)
 {
-    if (strobe_load_relaxed(&w->chunk) && w->used + slots <= STROBE_CHUNK_SLOTS)
-        return true;
     strobe_ring_writer_close(ring, w);
     return ring_claim_chunk(ring, w);
-}
-
-/* Returns the samples that are lost when this slot is overwritten: those of a committed record of an earlier owner. */
-static uint64_t samples_in(const struct strobe_slot *slot)
-{
-    uint64_t seq = strobe_load_relaxed(&slot->seq);
-    if (!seq || seq & (BUSY | METRICS))
-        return 0;
-    return strobe_load_relaxed(&slot->u.word[COUNT_WORD]) >> 32;
-}
-
-/* Builds each word from the fields. A wide load of the struct would have to wait for the narrow stores that have just
- * written its fields one by one. */
-static void put_record(struct strobe_slot *slot, const struct strobe_record *r, uint32_t flags)
-{
-    strobe_store_relaxed(&slot->u.word[0], r->ticks);
-    strobe_store_relaxed(&slot->u.word[1], r->duration);
-    strobe_store_relaxed(&slot->u.word[2], r->cpu_ns);
-    strobe_store_relaxed(&slot->u.word[3], r->arg);
-    strobe_store_relaxed(&slot->u.word[4], r->stack | (uint64_t)r->thread << 32);
-    strobe_store_relaxed(&slot->u.word[5], r->message | (uint64_t)r->count << 32);
-    strobe_store_relaxed(&slot->u.word[6], r->cpu_span_ns | (uint64_t)r->kind << 32 | (uint64_t)flags << FLAGS_SHIFT);
 }
 
 static void put_metrics(struct strobe_slot *slot, const struct strobe_metrics *m)
@@ -327,12 +294,12 @@ static void ring_fill_slot(struct strobe_slot *slot, uint64_t seq, const struct 
     if (metrics) {
         strobe_store_relaxed(&slot[1].seq, seq | METRICS | BUSY);
         strobe_fence_release();
-        put_record(&slot[0], record, flags | STROBE_FLAG_METRICS);
+        strobe_slot_put(&slot[0], record, flags | STROBE_FLAG_METRICS);
         put_metrics(&slot[1], metrics);
         strobe_store_relaxed(&slot[1].seq, (seq + VERSION_ONE) | METRICS);
     } else {
         strobe_fence_release();
-        put_record(&slot[0], record, flags);
+        strobe_slot_put(&slot[0], record, flags);
     }
     strobe_store_release(&slot[0].seq, seq + VERSION_ONE);
 }
@@ -340,19 +307,10 @@ static void ring_fill_slot(struct strobe_slot *slot, uint64_t seq, const struct 
 enum strobe_status strobe_ring_write(const struct strobe_ring *ring, struct strobe_ring_writer *w,
                                      const struct strobe_record *record, const struct strobe_metrics *metrics)
 {
-    uint32_t slots = metrics ? 2 : 1;
-    if (!ring_reserve_slots(ring, w, slots))
+    struct strobe_slot *slot = strobe_ring_take_slots(ring, w, metrics ? 2 : 1);
+    if (!slot)
         return STROBE_FULL;
-    uint32_t index = (strobe_load_relaxed(&w->chunk) - 1) * STROBE_CHUNK_SLOTS + w->used;
-    struct strobe_slot *slot = &ring->slots[index];
-    if (!w->fresh) { /* reading a new page before writing it would cost two page faults, not one */
-        w->overwrote += samples_in(&slot[0]);
-        if (metrics)
-            w->overwrote += samples_in(&slot[1]);
-    }
-    ring_fill_slot(slot, strobe_load_relaxed(&w->ticket) << TICKET_SHIFT, record, metrics);
-    w->used += slots;
-    w->last = index + 1;
+    ring_fill_slot(slot, strobe_ring_new_seq(w), record, metrics);
     return STROBE_OK;
 }
 
@@ -363,7 +321,8 @@ enum strobe_status strobe_ring_rewrite(const struct strobe_ring *ring, struct st
         return STROBE_NO_ENTRY;
     struct strobe_slot *slot = &ring->slots[w->last - 1];
     uint64_t seq = strobe_load_relaxed(&slot->seq);
-    bool had_metrics = strobe_load_relaxed(&slot->u.word[FLAGS_WORD]) >> FLAGS_SHIFT & STROBE_FLAG_METRICS;
+    bool had_metrics =
+        strobe_load_relaxed(&slot->u.word[STROBE_SLOT_FLAGS]) >> STROBE_SLOT_FLAGS_SHIFT & STROBE_FLAG_METRICS;
     if (had_metrics != (metrics != NULL) || (seq & VERSION_MASK) == VERSION_MASK)
         return STROBE_NO_ENTRY;
     ring_fill_slot(slot, seq, record, metrics);

@@ -66,7 +66,7 @@ matrix          engine/method/matrix/matrix_log.c            strobe_matrix_messa
 rhea            engine/method/rhea/rhea_log.c                strobe_rhea_line              6
 atrace          engine/method/rhea/art/rhea_hooks.c          on_write                     13
 netease         engine/method/netease/netease_ring.c         strobe_netease_ring_put       3
-embed           engine/backend/linux/embed/capture.c         annotate                      2
+embed           engine/capture/annotate.c                    strobe_section_end            5
 record          engine/capture/sample.c                      publish_scope                12
 calls           engine/backend/linux/preload/hooks_method.c  __cyg_profile_func_enter      2
 art             engine/backend/art/hooks/events_threads.c    strobe_art_thread            11

@@ -158,6 +158,7 @@ int main(int argc, char **argv)
     strobe_end();
     strobe_counter("frames", 1);
     strobe_counter("frames", -2);
+    strobe_thread_counter("queued", 5);
     strobe_end();
     expect(refused(&options, STROBE_EXISTS) == 0, "a second start is refused");
     if (argc > 2 && !strcmp(argv[2], "fork"))
@@ -170,7 +171,7 @@ int main(int argc, char **argv)
     strobe_begin("left open");
     struct strobe_capture_status status;
     strobe_get_status(&status);
-    expect(status.threads == 3 && status.samples > 100 && status.annotations == 9, "the status counts");
+    expect(status.threads == 3 && status.samples > 100 && status.annotations == 10, "the status counts");
     expect(strobe_stop() == STROBE_OK && state() == STROBE_CAPTURE_STOPPED, "a capture stops");
     uint64_t before = samples();
     hot_function(20);

@@ -125,6 +125,7 @@ a_program_records_itself() {
         shows own.strobe own.folded '^(.*;)?main;hot_function [0-9]' 'early_worker [0-9]' 'late_worker;hot_function' &&
             shows own.strobe own.json '"ph":"b".*"inner section".*"cat":"[^"]*: sections, level 2"' \
                 '"ph":"b".*"late work".*"cat":"late: sections' '"ph":"C".*"frames".*"value":-2' \
+                '"ph":"C".*"queued","id":[0-9]*,.*"value":5' \
                 '"ph":"b".*"left open"' && ! grep -q 'not recorded' own.json &&
             opt/strobe/bin/strobe report own.strobe | grep -q 'none lost.*the accounting is consistent' || return 1
     done

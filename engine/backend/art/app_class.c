@@ -105,11 +105,12 @@ static uint8_t class_pause(struct strobe_jni *env, strobe_jclass class, uint8_t 
 
 /* ---- annotations ---- */
 
+/* Also while the capture is paused: the section's end then belongs to this begin. */
 static void class_begin(struct strobe_jni *env, strobe_jclass class, strobe_jobject name)
 {
     char text[SECTION_CHARS * CHAR_BYTES + 1];
     (void)class;
-    if (strobe_switched() != STROBE_ON)
+    if (strobe_switched() == STROBE_OFF)
         return;
     read_java_string(env, name, SECTION_CHARS, text);
     strobe_begin(text);
@@ -129,6 +130,16 @@ static void class_counter(struct strobe_jni *env, strobe_jclass class, strobe_jo
         return;
     read_java_string(env, name, SECTION_CHARS, text);
     strobe_counter(text, value);
+}
+
+static void class_thread_counter(struct strobe_jni *env, strobe_jclass class, strobe_jobject name, int64_t value)
+{
+    char text[SECTION_CHARS * CHAR_BYTES + 1];
+    (void)class;
+    if (strobe_switched() != STROBE_ON)
+        return;
+    read_java_string(env, name, SECTION_CHARS, text);
+    strobe_thread_counter(text, value);
 }
 
 /* ---- status ---- */
@@ -217,6 +228,7 @@ bool strobe_app_bind_class(struct strobe_jni *env)
         {"beginSection", "(Ljava/lang/String;)V", (void *)(uintptr_t)class_begin},
         {"endSection", "()V", (void *)(uintptr_t)class_end},
         {"reportCounter", "(Ljava/lang/String;J)V", (void *)(uintptr_t)class_counter},
+        {"reportThreadCounter", "(Ljava/lang/String;J)V", (void *)(uintptr_t)class_thread_counter},
         {"describeCapture", "()Ljava/lang/String;", (void *)(uintptr_t)class_describe},
     };
     enum { COUNT = sizeof natives / sizeof natives[0] };

@@ -134,14 +134,17 @@ STROBE_API void strobe_get_status(struct strobe_capture_status *out);
 STROBE_API void strobe_set_thread_name(const char *name);
 
 /* Begins a section of the calling thread, and ends the one begun last. Sections nest. Traces show them on tracks beside
- * the thread's. A name has at most 126 bytes, the rest is cut; equal names are stored once. Without a capture, or while
- * it is paused, the functions return at once. They take no lock and no memory, and keep errno. Any thread, also in a
- * signal handler. */
+ * the thread's. A name has at most 126 bytes, the rest is cut; equal names are stored once. What stands before ": " in
+ * a name, as `net` in "net: fetch", is the section's category: viewers give one color to each category. Without a
+ * capture, or while it is paused, the functions return at once. They take no lock and no memory, and keep errno. Any
+ * thread, also in a signal handler. */
 STROBE_API void strobe_begin(const char *name);
 STROBE_API void strobe_end(void);
 
-/* Reports the value of a counter of the process, from now on. Name and context as for strobe_begin. */
+/* Reports the value of a counter of the process, or of a counter of the calling thread, from now on. Threads may have
+ * counters of the same name: each has a track beside its thread. Name and context as for strobe_begin. */
 STROBE_API void strobe_counter(const char *name, int64_t value);
+STROBE_API void strobe_thread_counter(const char *name, int64_t value);
 
 /* ---- The flight recorder
  *

@@ -1,9 +1,9 @@
 /* Sections and counters that the program itself reported (engine/capture/annotate.h), as marks of a sink.
  *
- * A counter is a track of the process, named as the counter. The sections of a thread are slices on tracks
- * that belong to the thread's track: one track for each depth of nesting, so that slices of a track follow one another.
- * A section without an end lasts to the end of its thread or, when the thread was alive, of the session. An end whose
- * begin is not in the session is counted and left out. Reading half only; allocates. */
+ * A counter is a track of the process or of its thread, named as the counter. The sections of a thread are slices on
+ * tracks that belong to the thread's track: one track for each depth of nesting, so that slices of a track follow one
+ * another. A section without an end lasts to the end of its thread or, when the thread was alive, of the session. An
+ * end whose begin is not in the session is counted and left out. Reading half only; allocates. */
 #ifndef STROBE_TRACE_BUILD_TIMELINE_ANNOTATIONS_H
 #define STROBE_TRACE_BUILD_TIMELINE_ANNOTATIONS_H
 

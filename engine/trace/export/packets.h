@@ -43,7 +43,8 @@ enum {
     EVENT_COUNTER_TRACK = 31,
     EVENT_SOURCE = 34,
     EVENT_FLOW = 47,
-    EVENT_FLOW_END = 48
+    EVENT_FLOW_END = 48,
+    EVENT_CORRELATION_TEXT = 53 /* viewers give one color to slices with one text */
 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 enum {

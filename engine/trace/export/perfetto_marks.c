@@ -53,12 +53,24 @@ static uint8_t *write_notes(uint8_t *p, const struct strobe_mark *m)
     return p;
 }
 
+/* Sections of one category have one color. One without a category has a color by its name, which is what viewers do. */
+static uint8_t *write_category(uint8_t *p, const struct strobe_mark *m, size_t most)
+{
+    size_t bytes;
+    const char *category = strobe_mark_category(m, &bytes);
+    bytes = bytes < most ? bytes : most;
+    if (!bytes)
+        return pb_text(p, EVENT_CATEGORY_TEXT, "section");
+    p = pb_bytes(p, EVENT_CATEGORY_TEXT, category, bytes);
+    return pb_bytes(p, EVENT_CORRELATION_TEXT, category, bytes);
+}
+
 static void write_mark_event(const struct strobe_perfetto_marks *marks, struct strobe_packets *w, uint64_t track,
                              const struct strobe_mark *m, unsigned type)
 {
     int begins = type == TYPE_BEGIN || type == TYPE_INSTANT;
     size_t bytes = begins ? strobe_packets_text_bytes(m->name) : 0;
-    uint8_t *packet, *p = open_packet(w, marks->sequence, bytes + (begins ? note_bytes(m) : 0), &packet);
+    uint8_t *packet, *p = open_packet(w, marks->sequence, 3 * bytes + (begins ? note_bytes(m) : 0), &packet);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
     p = pb_uint(p, PACKET_TIMESTAMP, type == TYPE_END ? m->end_ns : m->begin_ns);
     p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
@@ -68,7 +80,7 @@ static void write_mark_event(const struct strobe_perfetto_marks *marks, struct s
     if (type == TYPE_COUNTER)
         p = pb_uint(p, EVENT_VALUE, (uint64_t)m->value);
     if (begins && m->thread)
-        p = pb_text(p, EVENT_CATEGORY_TEXT, "section");
+        p = write_category(p, m, bytes);
     if (bytes)
         p = pb_bytes(p, EVENT_NAME_TEXT, m->name, bytes);
     if (begins)

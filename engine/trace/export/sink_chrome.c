@@ -194,7 +194,24 @@ static void write_finding(struct chrome *c, const struct strobe_mark *m)
     strobe_outfile_text(c->out, "}}");
 }
 
-/* A counter is identified by its name. An asynchronous slice is identified by its name and an id, which is its track.
+/* Names of colors that Chrome's viewer knows. */
+static void write_color(struct chrome *c, const struct strobe_mark *m)
+{
+    static const char *const colors[] = {"generic_work",  "good",           "yellow",    "olive",
+                                         "rail_response", "rail_animation", "rail_load", "startup"};
+    size_t bytes, sum = 0;
+    const char *category = strobe_mark_category(m, &bytes);
+    if (!bytes)
+        return;
+    for (size_t i = 0; i < bytes; i++)
+        sum = sum * 31 + (unsigned char)category[i];
+    strobe_outfile_text(c->out, ",\"cname\":\"");
+    strobe_outfile_text(c->out, colors[sum % (sizeof colors / sizeof *colors)]);
+    strobe_outfile_text(c->out, "\"");
+}
+
+/* A counter is identified by its name, and one of a thread also by an id, the thread's. An asynchronous slice is
+ * identified by its name and an id, which is its track.
  */
 static void chrome_mark(struct strobe_sink *sink, const struct strobe_mark *m)
 {
@@ -206,7 +223,12 @@ static void chrome_mark(struct strobe_sink *sink, const struct strobe_mark *m)
     if (m->is_counter) {
         open_event(c, "C", c->pid);
         strobe_outfile_json(c->out, m->name);
-        write_time(c, "\",\"ts\":", m->begin_ns);
+        strobe_outfile_text(c->out, "\"");
+        if (m->thread) {
+            strobe_outfile_text(c->out, ",\"id\":");
+            strobe_outfile_number(c->out, m->thread->tid);
+        }
+        write_time(c, ",\"ts\":", m->begin_ns);
         strobe_outfile_text(c->out, m->value < 0 ? ",\"args\":{\"value\":-" : ",\"args\":{\"value\":");
         strobe_outfile_number(c->out, m->value < 0 ? 0 - (uint64_t)m->value : (uint64_t)m->value);
         strobe_outfile_text(c->out, "}}");
@@ -219,6 +241,7 @@ static void chrome_mark(struct strobe_sink *sink, const struct strobe_mark *m)
         strobe_outfile_json(c->out, m->lane ? m->lane : "async");
         strobe_outfile_text(c->out, "\",\"id\":");
         strobe_outfile_number(c->out, m->track);
+        write_color(c, m);
         write_time(c, ",\"ts\":", end ? m->end_ns : m->begin_ns);
         strobe_outfile_text(c->out, "}");
     }

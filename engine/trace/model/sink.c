@@ -35,3 +35,10 @@ const char *strobe_sink_process_name(const struct strobe_session_header *header,
     *bytes = end > begin ? end - begin : sizeof unknown - 1;
     return end > begin ? header->exe + begin : unknown;
 }
+
+const char *strobe_mark_category(const struct strobe_mark *m, size_t *bytes)
+{
+    const char *end = m->thread && !m->is_counter ? strstr(m->name, ": ") : NULL;
+    *bytes = end ? (size_t)(end - m->name) : 0;
+    return end ? m->name : "";
+}

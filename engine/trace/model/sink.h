@@ -152,6 +152,10 @@ struct strobe_mark {
     size_t note_count;
 };
 
+/* Returns the category of a section, and its length: what stands before ": " in its name, as `net` of `net: fetch`. "":
+ * the name has none, or the mark is no section. The category is not terminated by NUL. */
+const char *strobe_mark_category(const struct strobe_mark *mark, size_t *bytes);
+
 struct strobe_sink {
     void (*start)(struct strobe_sink *, const struct strobe_reader *, struct strobe_function_tree *);
     void (*thread_begin)(struct strobe_sink *, const struct strobe_reader_thread *);

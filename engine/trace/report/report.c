@@ -243,6 +243,8 @@ void strobe_report_close(struct strobe_report *r)
     free(r->inclusive);
     free(r->wait_kinds);
     free(r->waits);
+    free(r->sections);
+    free(r->counters);
     free(r->callers);
     free(r->callees);
     free(r->stacks);

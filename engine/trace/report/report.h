@@ -2,8 +2,8 @@
  * consistent. It is built completely, and then printed as a table or as JSON.
  *
  * Times are in ns. In JSON the numbers of the structs below have the fields' names as keys, with few exceptions
- * (`recorded` of the call log is `told`). They are in `process`, `threads`, `methods`, `wait_kinds`, `waits`, `events`,
- * `events_by_kind`, `calls`, `stacks`, `ring`, `sampler`, `recorded`, `warnings`.
+ * (`recorded` of the call log is `told`). They are in `process`, `threads`, `methods`, `wait_kinds`, `waits`,
+ * `sections`, `counters`, `events`, `events_by_kind`, `calls`, `stacks`, `ring`, `sampler`, `recorded`, `warnings`.
  *
  * Reading half: allocates. One thread at a time. */
 #ifndef STROBE_TRACE_REPORT_REPORT_H
@@ -100,6 +100,21 @@ struct strobe_report_process {
     const char *longest_in;                /* innermost method or wait that covers at least half of it; "" = none */
 };
 
+/* All sections of one name that the program reported. A section's own CPU time is the thread's outside of the sections
+ * in it; 0 for threads whose calls are known. */
+struct strobe_report_section {
+    const char *name;
+    uint64_t count, total_ns, self_cpu_ns, longest_ns;
+};
+
+/* A counter that the program reported, of the process or of a thread. */
+struct strobe_report_counter {
+    const char *name, *thread; /* thread: NULL = of the process */
+    uint32_t tid;
+    uint64_t count; /* values */
+    int64_t last, least, most;
+};
+
 /* The call log. All 0 if the session has none. recorded = present + overwritten + refused. */
 struct strobe_report_calls {
     uint64_t recorded, present, overwritten, refused; /* entries and exits */
@@ -132,6 +147,12 @@ struct strobe_report {
     size_t wait_kind_count;
     struct strobe_report_wait *waits;
     size_t wait_count;
+
+    /* Of a session only. */
+    struct strobe_report_section *sections; /* longest total time first */
+    size_t section_count;
+    struct strobe_report_counter *counters; /* by name */
+    size_t counter_count;
 
     /* Of a session only; filled if the options select it. */
     struct strobe_report_relation function;           /* the selected function */

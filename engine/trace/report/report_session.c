@@ -5,6 +5,7 @@
 #include "engine/trace/model/sink_threads.h"
 #include "engine/trace/model/sink_window.h"
 #include "engine/trace/report/report_parts.h"
+#include "engine/trace/report/report_sections.h"
 #include "engine/trace/symbols/symbols.h"
 
 #include <errno.h>
@@ -24,6 +25,8 @@ struct adder {
     struct strobe_process_sum process;
     struct strobe_breakdown breakdown;
     struct strobe_source_lines lines;
+    struct strobe_section_sum sections;
+    const char *only; /* the thread that is counted; NULL = all */
     struct strobe_function_tree *tree;
     struct strobe_symbols *symbols;
 };
@@ -43,13 +46,15 @@ static void report_start(struct strobe_sink *sink, const struct strobe_reader *r
                          struct strobe_function_tree *tree)
 {
     (void)tree;
-    ((struct adder *)sink)->reader = reader;
+    struct adder *a = (struct adder *)sink;
+    a->reader = a->sections.reader = reader;
 }
 
 static void report_thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *thread)
 {
     struct adder *a = (struct adder *)sink;
     a->thread = (uint32_t)(thread - a->reader->threads);
+    strobe_sections_thread_begin(&a->sections, a->thread);
 }
 
 static void report_slice_begin(struct strobe_sink *sink, const struct strobe_slice *slice)
@@ -85,6 +90,7 @@ static void report_samples(struct strobe_sink *sink, const struct strobe_samples
 static void report_cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
 {
     struct adder *a = (struct adder *)sink;
+    strobe_sections_cpu(&a->sections, s);
     const struct strobe_function_node *nodes = strobe_function_tree_node(a->tree, 0);
     size_t depth = nodes[s->node].depth, count = 0;
     uint32_t *names = depth ? malloc(depth * sizeof *names) : NULL;
@@ -116,6 +122,13 @@ static void report_value(struct strobe_sink *sink, const struct strobe_value *v)
 static void report_hitch(struct strobe_sink *sink, const struct strobe_late *l)
 {
     strobe_process_hitch(&((struct adder *)sink)->process, l->how, l->begin_ns, l->end_ns, l->thread);
+}
+
+static void report_mark(struct strobe_sink *sink, const struct strobe_mark *m)
+{
+    struct adder *a = (struct adder *)sink;
+    if (!a->only || (m->thread && strobe_is_thread(m->thread, a->only)))
+        strobe_sections_mark(&a->sections, m);
 }
 
 static enum strobe_status report_finish(struct strobe_sink *sink)
@@ -443,6 +456,7 @@ static enum strobe_status build(struct job *j)
                                          .finish = report_finish,
                                          .value = report_value,
                                          .hitch = report_hitch,
+                                         .mark = report_mark,
                                          .samples = options->lines ? report_samples : NULL,
                                          .cpu = report_cpu};
     enum strobe_status status =
@@ -460,10 +474,13 @@ static enum strobe_status build(struct job *j)
         strobe_breakdown_open(&j->adder.breakdown, j->tree, options->function);
         j->adder.tree = j->tree;
         j->adder.symbols = j->symbols;
+        j->adder.only = options->thread;
         status = build_part(j, &timeline, &shown);
     }
     if (status == STROBE_OK)
         status = strobe_breakdown_status(&j->adder.breakdown);
+    if (status == STROBE_OK)
+        status = strobe_sections_finish(&j->adder.sections, j->report);
     if (status == STROBE_OK)
         status = take_session_threads(j);
     if (status != STROBE_OK)
@@ -517,6 +534,7 @@ enum strobe_status strobe_report_session(const char *path, const struct strobe_r
     strobe_breakdown_close(&j.adder.breakdown);
     strobe_allocations_free(&j.allocations);
     strobe_source_lines_free(&j.adder.lines);
+    strobe_sections_free(&j.adder.sections);
     strobe_function_tree_close(j.tree);
     strobe_symbols_close(j.symbols);
     strobe_reader_close(j.reader);

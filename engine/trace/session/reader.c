@@ -183,14 +183,21 @@ static int collect_hitch(struct strobe_reader *r, const struct strobe_record *re
 
 static int collect_annotation(struct strobe_reader *r, const struct strobe_record *record, uint32_t slot, size_t *room)
 {
-    if (record->cpu_span_ns >= STROBE_ANNOTATION_COUNT || record->duration) {
+    bool lasts = record->cpu_span_ns == STROBE_ANNOTATION_BEGIN || record->cpu_span_ns == STROBE_ANNOTATION_END;
+    if (record->cpu_span_ns >= STROBE_ANNOTATION_COUNT || (record->duration && !lasts)) {
         r->malformed++;
         return 1;
     }
     if (!strobe_array_reserve(&r->annotations, room, r->annotation_count + 1))
         return 0;
-    r->annotations[r->annotation_count++] = (struct strobe_reader_annotation){
-        record->ticks, record->arg, record->thread, record->stack, slot, (enum strobe_annotation)record->cpu_span_ns};
+    r->annotations[r->annotation_count++] =
+        (struct strobe_reader_annotation){record->ticks,
+                                          record->arg,
+                                          record->duration,
+                                          record->thread,
+                                          record->stack,
+                                          slot,
+                                          (enum strobe_annotation)record->cpu_span_ns};
     return 1;
 }
 
@@ -487,11 +494,26 @@ static void include_series(struct strobe_reader *r)
 
 /* ---- annotations */
 
+static uint64_t annotation_depth(const struct strobe_reader_annotation *a)
+{
+    return a->what == STROBE_ANNOTATION_BEGIN || a->what == STROBE_ANNOTATION_END ? a->value : 0;
+}
+
+/* Orders records of one depth and time: ends of earlier sections, a section's begin, and the same section whole. */
+static uint64_t annotation_rank(const struct strobe_reader_annotation *a)
+{
+    if (!annotation_depth(a))
+        return 0;
+    return a->what == STROBE_ANNOTATION_BEGIN ? 1 : a->duration ? 2 : 0;
+}
+
 static int by_thread_and_ticks(const void *a, const void *b)
 {
     const struct strobe_reader_annotation *v = a, *w = b;
     int order = compare_uint(v->thread, w->thread);
     order = order ? order : compare_uint(v->ticks, w->ticks);
+    order = order ? order : compare_uint(annotation_depth(v), annotation_depth(w));
+    order = order ? order : compare_uint(annotation_rank(v), annotation_rank(w));
     return order ? order : compare_uint(v->slot, w->slot);
 }
 
@@ -504,8 +526,8 @@ static void arrange_annotations(struct strobe_reader *r)
 static void extend_to_annotations(struct strobe_reader *r)
 {
     for (size_t i = 0; i < r->annotation_count; i++)
-        if (r->annotations[i].ticks > r->last_ticks)
-            r->last_ticks = r->annotations[i].ticks;
+        if (r->annotations[i].ticks + r->annotations[i].duration > r->last_ticks)
+            r->last_ticks = r->annotations[i].ticks + r->annotations[i].duration;
 }
 
 int strobe_reader_annotation_name(const struct strobe_reader *r, const struct strobe_reader_annotation *a,

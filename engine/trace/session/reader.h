@@ -50,10 +50,11 @@ struct strobe_reader_hitch {
 
 /* A section's begin or end, or a counter's value, from an ANNOTATION record. */
 struct strobe_reader_annotation {
-    uint64_t ticks, value;
-    uint32_t thread; /* index of the thread that reported it */
-    uint32_t stack;  /* of its name: see strobe_reader_annotation_name; 0 for an END */
-    uint32_t slot;   /* of the ring: orders annotations of equal times */
+    uint64_t ticks, value; /* value: of a counter; the depth of a section, 0 = not known */
+    uint64_t duration;     /* of a section that is recorded whole; else 0 */
+    uint32_t thread;       /* index of the thread that reported it */
+    uint32_t stack;        /* of its name: see strobe_reader_annotation_name; 0 for an END without a begin */
+    uint32_t slot;         /* of the ring: orders annotations of equal times */
     enum strobe_annotation what;
 };
 
@@ -130,7 +131,7 @@ struct strobe_reader {
     size_t counter_count;
     struct strobe_reader_hitch *hitches; /* by begin; at most one per thread and begin */
     size_t hitch_count;
-    struct strobe_reader_annotation *annotations; /* by thread, then by time */
+    struct strobe_reader_annotation *annotations; /* by thread, by time, by depth */
     size_t annotation_count;
     struct strobe_metrics *metrics;
     size_t metrics_count;

@@ -29,5 +29,8 @@
 .method public static native reportCounter(Ljava/lang/String;J)V
 .end method
 
+.method public static native reportThreadCounter(Ljava/lang/String;J)V
+.end method
+
 .method public static native describeCapture()Ljava/lang/String;
 .end method

@@ -408,14 +408,15 @@ static void the_java_class_starts_annotates_pauses_and_stops(struct contract *c)
     call_class(env, "endSection", "()V", NULL);
     const union strobe_jvalue counted[] = {java_text(env, "count"), {.j = 1}};
     call_class(env, "reportCounter", "(Ljava/lang/String;J)V", counted);
+    call_class(env, "reportThreadCounter", "(Ljava/lang/String;J)V", counted);
     read_text(env, call_class(env, "describeCapture", "()Ljava/lang/String;", NULL).l, text, sizeof text);
     CHECK(c, strstr(text, "{\"state\":\"running\"") == text && text[strlen(text) - 1] == '}', "%s", text);
-    CHECK(c, strstr(text, "\"annotations\":5") && strstr(text, "\"hooker\":\"detours\""), "%s", text);
+    CHECK(c, strstr(text, "\"annotations\":6") && strstr(text, "\"hooker\":\"detours\""), "%s", text);
     CHECK(c, call_class(env, "stopCapture", "()Z", NULL).z && !call_class(env, "stopCapture", "()Z", NULL).z,
           "stopped once");
     if (!open_session(&k))
         return;
-    CHECK(c, annotations_of(&k) == 5, "%llu annotations", (unsigned long long)annotations_of(&k));
+    CHECK(c, annotations_of(&k) == 6, "%llu annotations", (unsigned long long)annotations_of(&k));
     capture_drop(&k);
 }
 

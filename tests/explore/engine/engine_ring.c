@@ -250,6 +250,7 @@ const struct explore_program *const explore_ring_programs[] = {
     &flush_program,
     &stop_program,
     &explore_ring_look,
+    &explore_ring_extend,
     &explore_ring_read,
     &explore_ring_merge,
     &explore_ring_metrics,

@@ -7,7 +7,7 @@
 #ifndef STROBE_EXPLORE_ENGINE_ENGINE_RING_H
 #define STROBE_EXPLORE_ENGINE_ENGINE_RING_H
 
-#include "engine/store/ring.h"
+#include "engine/store/ring_slot.h"
 #include "sim/explore/program.h"
 
 #include <stdalign.h>
@@ -180,6 +180,6 @@ static inline void ring_balance(struct ring_state *s)
 /* engine_ring_read.c, engine_ring_death.c */
 extern const struct explore_program explore_ring_look, explore_ring_read, explore_ring_merge, explore_ring_metrics,
     explore_ring_shapes, explore_ring_snapshot, explore_ring_salvage, explore_ring_salvage_gone,
-    explore_ring_salvage_metrics, explore_ring_frozen, explore_ring_dead;
+    explore_ring_salvage_metrics, explore_ring_frozen, explore_ring_dead, explore_ring_extend;
 
 #endif

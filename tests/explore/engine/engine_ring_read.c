@@ -67,6 +67,73 @@ const struct explore_program explore_ring_look = {
     .nightly = 3,
 };
 
+/* ---- ring/extend: a record gets its duration later, while it is read */
+
+/* Writes record `number` as an inline caller does. */
+static void put_in_slot(struct ring_state *s, struct strobe_ring_writer *w, uint32_t number, bool whole)
+{
+    struct strobe_ring ring = s->ring;
+    struct strobe_record r = ring_record(number, 0, false);
+    struct strobe_slot *slot = strobe_ring_open_slot(&ring, w);
+    r.duration = whole ? r.duration : 0;
+    strobe_slot_put(slot, &r, 0);
+    strobe_ring_commit_slot(w, slot);
+    s->written[explore_self()] += r.count;
+    s->overwrote[explore_self()] = w->overwrote;
+    s->numbers[explore_self()] |= 1u << number;
+}
+
+static void write_and_extend(void *state)
+{
+    struct ring_state *s = state;
+    struct strobe_ring ring = s->ring;
+    struct strobe_ring_writer w = writer_new(s);
+    uint64_t duration = ring_record(1, 0, false).duration;
+    put_in_slot(s, &w, 1, false);
+    struct strobe_ring_place place = strobe_ring_last_place(&w);
+    explore_require(strobe_ring_extend(&ring, &w, place, duration));
+    s->written[explore_self()]++;
+    put_in_slot(s, &w, 2, true);
+    put_in_slot(s, &w, 3, true); /* takes the place of the first */
+    explore_require(!strobe_ring_extend(&ring, &w, place, duration));
+}
+
+/* Only the duration and the count change, once each. */
+static void look_at_extended(void *state)
+{
+    struct ring_state *s = state;
+    struct strobe_ring ring = s->ring;
+    bool was_extended = false;
+    for (uint32_t i = 0; i < explore_size(); i++) {
+        struct strobe_ring_item item;
+        if (strobe_ring_look(&ring, 0, &item) != STROBE_LOOK_RECORD)
+            continue;
+        if (ring_number(&item) != 1) {
+            explore_require(ring_is_whole(&item));
+            continue;
+        }
+        struct strobe_record r = ring_record(1, 0, false);
+        bool extended = item.record.duration != 0, counted = item.record.count != r.count;
+        explore_require(extended || !was_extended);
+        r.duration = extended ? r.duration : 0;
+        r.count += counted;
+        explore_require(!memcmp(&r, &item.record, sizeof r));
+        was_extended = extended;
+    }
+}
+
+const struct explore_program explore_ring_extend = {
+    .name = "ring/extend",
+    .what = "a record that gets its duration after it was committed is whole at any time, and only its writer's (S-10)",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {write_and_extend, look_at_extended},
+    .check = check_balance,
+    .quick = 2,
+    .nightly = 3,
+};
+
 /* ---- ring/read: two writers take turns at the slot */
 
 static void write_and_close(void *state)

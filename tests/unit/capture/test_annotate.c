@@ -35,10 +35,22 @@ static int stop_rig(void **state)
     return 0;
 }
 
-static void annotate_at(uint64_t ms, enum strobe_annotation what, const char *name, int64_t value)
+static void begin_at(uint64_t ms, const char *name)
 {
     rig.now = ms * MS;
-    strobe_annotate(rig.thread, what, name, value);
+    strobe_section_begin(rig.thread, name);
+}
+
+static void end_at(uint64_t ms)
+{
+    rig.now = ms * MS;
+    strobe_section_end(rig.thread);
+}
+
+static void count_at(uint64_t ms, const char *name, int64_t value)
+{
+    rig.now = ms * MS;
+    strobe_counter_report(rig.thread, name, value);
 }
 
 static void read_back(void)
@@ -65,26 +77,136 @@ static void expect_annotation(size_t i, uint64_t ms, enum strobe_annotation what
         assert_string_equal(text, name);
 }
 
+/* `depth` and `ms_long` as recorded. */
+static void expect_section(size_t i, uint64_t ms, enum strobe_annotation what, const char *name, int64_t depth,
+                           uint64_t ms_long)
+{
+    expect_annotation(i, ms, what, name, depth);
+    assert_int_equal(reader->annotations[i].duration, ms_long * MS);
+}
+
 static void annotations_come_back_in_order_with_names_and_values(void **state)
 {
     (void)state;
     uint64_t t = rig.now / MS;
-    annotate_at(t + 1, STROBE_ANNOTATION_BEGIN, "load", 0);
-    annotate_at(t + 2, STROBE_ANNOTATION_COUNTER, "bytes", INT64_MIN);
-    annotate_at(t + 2, STROBE_ANNOTATION_BEGIN, "", 0);
-    annotate_at(t + 3, STROBE_ANNOTATION_END, NULL, 0);
-    annotate_at(t + 4, STROBE_ANNOTATION_END, NULL, 0);
-    annotate_at(t + 5, STROBE_ANNOTATION_COUNTER, "bytes", 7);
+    begin_at(t + 1, "load");
+    count_at(t + 2, "bytes", INT64_MIN);
+    begin_at(t + 2, "");
+    end_at(t + 3);
+    end_at(t + 4);
+    count_at(t + 5, "bytes", 7);
     read_back();
-    assert_int_equal(reader->annotation_count, 6);
-    expect_annotation(0, t + 1, STROBE_ANNOTATION_BEGIN, "load", 0);
+    assert_int_equal(reader->annotation_count, 4);
+    expect_section(0, t + 1, STROBE_ANNOTATION_BEGIN, "load", 1, 3);
     expect_annotation(1, t + 2, STROBE_ANNOTATION_COUNTER, "bytes", INT64_MIN);
-    expect_annotation(2, t + 2, STROBE_ANNOTATION_BEGIN, "", 0);
-    expect_annotation(3, t + 3, STROBE_ANNOTATION_END, NULL, 0);
-    expect_annotation(4, t + 4, STROBE_ANNOTATION_END, NULL, 0);
-    expect_annotation(5, t + 5, STROBE_ANNOTATION_COUNTER, "bytes", 7);
-    assert_int_equal(reader->annotations[1].stack, reader->annotations[5].stack);
+    expect_section(2, t + 2, STROBE_ANNOTATION_BEGIN, "", 2, 1);
+    expect_annotation(3, t + 5, STROBE_ANNOTATION_COUNTER, "bytes", 7);
+    assert_int_equal(reader->annotations[1].stack, reader->annotations[3].stack);
     assert_int_equal(reader->samples, 0);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ANNOTATION).sampled, 6);
+}
+
+static void a_section_without_length_lasts_one_tick(void **state)
+{
+    (void)state;
+    uint64_t t = rig.now / MS;
+    begin_at(t + 1, "short");
+    end_at(t + 1);
+    read_back();
+    assert_int_equal(reader->annotations[0].duration, 1);
+}
+
+/* More records than a chunk has, so that the thread no longer owns the begin. */
+static void fill_a_chunk(uint64_t ms)
+{
+    for (int i = 0; i < STROBE_CHUNK_SLOTS; i++)
+        count_at(ms, "filler", i);
+}
+
+static void the_end_of_a_section_whose_chunk_was_sealed_is_a_whole_record(void **state)
+{
+    (void)state;
+    uint64_t t = rig.now / MS;
+    begin_at(t + 1, "outer");
+    begin_at(t + 2, "long");
+    fill_a_chunk(t + 3);
+    end_at(t + 4);
+    end_at(t + 6);
+    read_back();
+    assert_int_equal(reader->annotation_count, 4 + STROBE_CHUNK_SLOTS);
+    expect_section(0, t + 1, STROBE_ANNOTATION_BEGIN, "outer", 1, 0);
+    expect_section(1, t + 1, STROBE_ANNOTATION_END, "outer", 1, 5);
+    expect_section(2, t + 2, STROBE_ANNOTATION_BEGIN, "long", 2, 0);
+    expect_section(3, t + 2, STROBE_ANNOTATION_END, "long", 2, 2);
+}
+
+static void the_end_of_a_section_begun_while_paused_has_only_its_depth(void **state)
+{
+    (void)state;
+    uint64_t t = rig.now / MS;
+    begin_at(t + 1, "outer");
+    strobe_store_seq_cst(strobe_switch, STROBE_PAUSED);
+    begin_at(t + 2, "unseen");
+    strobe_store_seq_cst(strobe_switch, STROBE_ON);
+    end_at(t + 3);
+    end_at(t + 4);
+    read_back();
+    assert_int_equal(reader->annotation_count, 2);
+    expect_section(0, t + 1, STROBE_ANNOTATION_BEGIN, "outer", 1, 3);
+    expect_section(1, t + 3, STROBE_ANNOTATION_END, NULL, 2, 0);
+}
+
+static void a_section_that_ends_while_paused_leaves_the_one_around_it(void **state)
+{
+    (void)state;
+    uint64_t t = rig.now / MS;
+    begin_at(t + 1, "outer");
+    begin_at(t + 2, "inner");
+    strobe_store_seq_cst(strobe_switch, STROBE_PAUSED);
+    end_at(t + 3);
+    strobe_store_seq_cst(strobe_switch, STROBE_ON);
+    end_at(t + 4);
+    read_back();
+    assert_int_equal(reader->annotation_count, 2);
+    expect_section(0, t + 1, STROBE_ANNOTATION_BEGIN, "outer", 1, 3);
+    expect_section(1, t + 2, STROBE_ANNOTATION_BEGIN, "inner", 2, 0);
+}
+
+static void sections_deeper_than_the_thread_keeps_end_by_their_depth(void **state)
+{
+    (void)state;
+    uint64_t t = rig.now / MS;
+    for (uint64_t i = 0; i <= STROBE_SECTIONS_MAX; i++)
+        begin_at(t + 1 + i, "deep");
+    end_at(t + 100);
+    for (uint64_t i = 0; i < STROBE_SECTIONS_MAX; i++)
+        end_at(t + 101 + i);
+    end_at(t + 200);
+    read_back();
+    assert_int_equal(reader->annotation_count, 2 * STROBE_SECTIONS_MAX + 3);
+    expect_section(reader->annotation_count - 1, t + 200, STROBE_ANNOTATION_END, NULL, 0, 0);
+    expect_section(reader->annotation_count - 2, t + 100, STROBE_ANNOTATION_END, NULL, STROBE_SECTIONS_MAX + 1, 0);
+}
+
+/* As a buffer that is written again does, or a library that takes the place of one that was unloaded. */
+static void another_text_at_the_same_place_is_another_name(void **state)
+{
+    char place[80] = "draw a";
+    (void)state;
+    uint64_t t = rig.now / MS;
+    count_at(t + 1, place, 1);
+    place[5] = 'b';
+    count_at(t + 2, place, 2);
+    memset(place, 'd', 70);
+    count_at(t + 3, place, 3);
+    place[5] = '\0';
+    count_at(t + 4, place, 4);
+    count_at(t + 5, "draw a", 5);
+    read_back();
+    expect_annotation(0, t + 1, STROBE_ANNOTATION_COUNTER, "draw a", 1);
+    expect_annotation(1, t + 2, STROBE_ANNOTATION_COUNTER, "draw b", 2);
+    expect_annotation(3, t + 4, STROBE_ANNOTATION_COUNTER, "ddddd", 4);
+    assert_int_equal(reader->annotations[0].stack, reader->annotations[4].stack);
 }
 
 /* Names of each length around the words' borders, with bytes of any value. */
@@ -119,7 +241,7 @@ static void an_annotation_of_a_paused_capture_is_counted_and_not_recorded(void *
 {
     (void)state;
     strobe_store_seq_cst(strobe_switch, STROBE_PAUSED);
-    strobe_annotate(rig.thread, STROBE_ANNOTATION_COUNTER, "bytes", 1);
+    strobe_counter_report(rig.thread, "bytes", 1);
     strobe_store_seq_cst(strobe_switch, STROBE_ON);
     struct rig_account a = rig_account(&rig, STROBE_KIND_ANNOTATION);
     assert_int_equal(a.requests, 1);
@@ -132,7 +254,7 @@ static void an_annotation_inside_the_engine_is_counted_as_re_entrant(void **stat
 {
     (void)state;
     assert_true(strobe_thread_enter(rig.thread, STROBE_KIND_ALLOC));
-    strobe_annotate(rig.thread, STROBE_ANNOTATION_BEGIN, "inside", 0);
+    strobe_section_begin(rig.thread, "inside");
     strobe_thread_leave(rig.thread);
     assert_int_equal(rig_account(&rig, STROBE_KIND_ANNOTATION).reentrant, 1);
     read_back();
@@ -145,7 +267,7 @@ static void an_annotation_between_equal_samples_keeps_them_apart_S10(void **stat
     (void)state;
     rig_point(&rig, STROBE_KIND_ALLOC);
     rig.now += MS;
-    strobe_annotate(rig.thread, STROBE_ANNOTATION_COUNTER, "bytes", 1);
+    strobe_counter_report(rig.thread, "bytes", 1);
     rig.now += MS;
     rig_point(&rig, STROBE_KIND_ALLOC);
     read_back();
@@ -170,7 +292,7 @@ static void a_sample_after_an_annotation_has_the_stack_of_its_thread(void **stat
     for (int i = 0; i < 2; i++) {
         rig.now += 2 * MS;
         strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0, site);
-        strobe_annotate(rig.thread, STROBE_ANNOTATION_BEGIN, "a name of several words", 0);
+        strobe_section_begin(rig.thread, "a name of several words");
     }
     assert_int_equal(rig_records(&rig, items, 4), 4);
     assert_int_equal(items[2].record.stack, items[0].record.stack);
@@ -184,6 +306,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(annotations_come_back_in_order_with_names_and_values, start_rig, stop_rig),
+        cmocka_unit_test_setup_teardown(a_section_without_length_lasts_one_tick, start_rig, stop_rig),
+        cmocka_unit_test_setup_teardown(the_end_of_a_section_whose_chunk_was_sealed_is_a_whole_record, start_rig,
+                                        stop_rig),
+        cmocka_unit_test_setup_teardown(the_end_of_a_section_begun_while_paused_has_only_its_depth, start_rig,
+                                        stop_rig),
+        cmocka_unit_test_setup_teardown(a_section_that_ends_while_paused_leaves_the_one_around_it, start_rig, stop_rig),
+        cmocka_unit_test_setup_teardown(sections_deeper_than_the_thread_keeps_end_by_their_depth, start_rig, stop_rig),
+        cmocka_unit_test_setup_teardown(another_text_at_the_same_place_is_another_name, start_rig, stop_rig),
         cmocka_unit_test(a_name_of_any_length_comes_back_cut_to_its_limit),
         cmocka_unit_test(frames_are_not_taken_for_a_name),
         cmocka_unit_test_setup_teardown(an_annotation_of_a_paused_capture_is_counted_and_not_recorded, start_rig,

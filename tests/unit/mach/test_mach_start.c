@@ -82,7 +82,7 @@ static void an_app_captures_itself_pauses_and_annotates(void **state)
     assert_int_equal(state_now(), STROBE_CAPTURE_STOPPED);
     struct strobe_reader *r = read_session();
     assert_int_equal(r->closed, 1);
-    assert_int_equal(r->annotation_count, 3);
+    assert_int_equal(r->annotation_count, 2);
     assert_int_equal(r->session.header->config.async_interval_ns, 2000000);
     assert_true(r->thread_count > 0 && !strcmp(r->threads[0].name, "renamed"));
     strobe_reader_close(r);

@@ -284,7 +284,7 @@ static void a_record_that_no_writer_writes_is_left_out(void **state)
         {.ticks = 1, .kind = STROBE_KIND_HITCH},
         {.ticks = 1, .kind = STROBE_KIND_HITCH, .duration = 1, .arg = STROBE_HITCH_COUNT},
         {.ticks = 1, .kind = STROBE_KIND_ANNOTATION, .cpu_span_ns = STROBE_ANNOTATION_COUNT},
-        {.ticks = 1, .kind = STROBE_KIND_ANNOTATION, .duration = 1},
+        {.ticks = 1, .kind = STROBE_KIND_ANNOTATION, .cpu_span_ns = STROBE_ANNOTATION_COUNTER, .duration = 1},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         begin();

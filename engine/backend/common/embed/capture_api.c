@@ -226,26 +226,38 @@ void strobe_get_status(struct strobe_capture_status *out)
 
 /* ---- annotations ---- */
 
-static void annotate(enum strobe_annotation what, const char *name, int64_t value)
+void strobe_begin(const char *name)
 {
     int saved = errno;
     struct strobe_thread *t = strobe_capture_thread(strobe_switched());
     if (t)
-        strobe_annotate(t, what, name, value);
+        strobe_section_begin(t, name);
     errno = saved;
-}
-
-void strobe_begin(const char *name)
-{
-    annotate(STROBE_ANNOTATION_BEGIN, name, 0);
 }
 
 void strobe_end(void)
 {
-    annotate(STROBE_ANNOTATION_END, NULL, 0);
+    int saved = errno;
+    struct strobe_thread *t = strobe_capture_thread(strobe_switched());
+    if (t)
+        strobe_section_end(t);
+    errno = saved;
 }
 
 void strobe_counter(const char *name, int64_t value)
 {
-    annotate(STROBE_ANNOTATION_COUNTER, name, value);
+    int saved = errno;
+    struct strobe_thread *t = strobe_capture_thread(strobe_switched());
+    if (t)
+        strobe_counter_report(t, name, value);
+    errno = saved;
+}
+
+void strobe_thread_counter(const char *name, int64_t value)
+{
+    int saved = errno;
+    struct strobe_thread *t = strobe_capture_thread(strobe_switched());
+    if (t)
+        strobe_thread_counter_report(t, name, value);
+    errno = saved;
 }

@@ -1,5 +1,6 @@
 /* The part of the public API (engine/include/strobe/capture.h) that is the same on all backends: options become a
- * session, and strobe_pause, strobe_resume, strobe_get_status, strobe_begin, strobe_end and strobe_counter. A backend
+ * session, and strobe_pause, strobe_resume, strobe_get_status, strobe_begin, strobe_end, strobe_counter and
+ * strobe_thread_counter. A backend
  * defines strobe_start, strobe_stop and strobe_set_thread_name.
  *
  * strobe_get_status may run beside a start or a stop, also in a signal handler. It reads a view that the start has

@@ -95,6 +95,12 @@ public final class Strobe {
             reportCounter(name, value);
     }
 
+    /** Reports the value of a counter of the calling thread, from now on. */
+    public static void threadCounter(String name, long value) {
+        if (UNLOADED == null)
+            reportThreadCounter(name, value);
+    }
+
     /** Returns the state of the capture, its counts and its features as a JSON object. */
     public static String status() {
         return UNLOADED == null ? describeCapture() : "{\"state\":\"unloaded\"}";
@@ -118,5 +124,6 @@ public final class Strobe {
     private static native void beginSection(String name);
     private static native void endSection();
     private static native void reportCounter(String name, long value);
+    private static native void reportThreadCounter(String name, long value);
     private static native String describeCapture();
 }
