@@ -195,6 +195,7 @@ static void art_exec_wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t
     uint64_t until_ns = timeout_ns ? sim_work_now_ns() + timeout_ns : 0;
     monitor_wait_until(a, l, until_ns);
     while (!atomic_load(&a->notifier) && (!until_ns || sim_work_now_ns() < until_ns)) {
+        sim_real_wait_again(a);
         sim_hand_off(a, &l->released); /* a spurious wake-up: the thread had the monitor and releases it again */
         monitor_wait_until(a, l, until_ns);
     }

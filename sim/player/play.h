@@ -174,6 +174,7 @@ struct sim_actor {
     struct sim_actor *next_waiter;
     _Atomic uint64_t notifier; /* release that ended its wait for a condition or message; see struct sim_handoff */
     struct sim_real_lock *waits_with;
+    struct sim_real_cond *waits_for;
     struct {
         enum strobe_kind kind;
         uint64_t begin_ns;
@@ -265,6 +266,10 @@ uint64_t sim_handoff_now(const struct sim_actor *a);
 
 /* Stores a release by this actor now, right before the call that releases; sim_handed loads the latest one. */
 void sim_hand_off(const struct sim_actor *a, struct sim_handoff *h);
+
+/* Makes a waiting actor, unless it has been notified, the last waiter of its condition: a spurious wake-up has ended
+ * its wait, and it waits again. */
+void sim_real_wait_again(struct sim_actor *a);
 uint64_t sim_handed(struct sim_handoff *h);
 
 /* ---- queue.c ---- */

@@ -215,6 +215,13 @@ static void leave_waiters(struct sim_actor *a, struct sim_real_cond *c)
     sim_spin_unlock(&c->spin);
 }
 
+void sim_real_wait_again(struct sim_actor *a)
+{
+    leave_waiters(a, a->waits_for);
+    if (!atomic_load(&a->notifier))
+        join_waiters(a, a->waits_for);
+}
+
 /* Releases the lock completely, whatever its depth, and restores that depth after the wait. */
 static void wait_for_cond(struct sim_actor *a, const struct sim_op *op, uint64_t timeout_ns)
 {
@@ -226,6 +233,7 @@ static void wait_for_cond(struct sim_actor *a, const struct sim_op *op, uint64_t
     }
     uint32_t depth = l->depth;
     a->waits_with = l;
+    a->waits_for = c;
     join_waiters(a, c);
     l->depth = 0;
     atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);

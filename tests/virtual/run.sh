@@ -119,6 +119,11 @@ print(gc)
 sys.exit(not gc or gc[0]["calls"] != 5 or not 10e6 <= gc[0]["true_self_ns"] < 10.45e6)
 PYTHON
 }
+# The expect lines of notify_many hold. At this seed a notification comes right after a timeout, and the runtime wakes
+# another waiter than the true one, which then waits again, behind all others.
+check 'a waiter that wakes up without a notification waits again as the last one' \
+    "$strobe" run fixtures/scenarios/notify_many.scn --runtime fake24 --seed 11
+
 check 'a collection takes the time that the scenario states' gc_time
 check 'the trace has the names of methods' grep -q 'Cache.evict' "$work/30/trace.pftrace"
 
