@@ -249,6 +249,7 @@ static enum strobe_status start(const struct strobe_mach_options *o, struct stro
     strobe_add_relaxed(&strobe_capture_number, 1);
     struct strobe_rebound *rebound = lay_out();
     fill_header(a->engine.session.header);
+    strobe_mach_control_stay_out(); /* before `enter`: the server's thread may be the calling one */
     strobe_mach_threads_enter();
     bool samples = a->engine.config.async_interval_ns;
     if (samples && !strobe_mach_own_threads_start()) {
