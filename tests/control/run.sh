@@ -308,7 +308,7 @@ killed_client_leaves_the_server() {
 for ((round = 1; round <= kills; round++)); do
     check "seed $seed, round $round: the program is killed" killed_program_leaves_a_session
 done
-begin 60 app.strobe "$server"
+begin $((60 + 30 * kills)) app.strobe "$server"
 for ((round = 1; round <= kills; round++)); do
     check "seed $seed, round $round: the client is killed" killed_client_leaves_the_server
 done
