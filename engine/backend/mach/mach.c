@@ -92,7 +92,8 @@ static void place_switch(void)
     if (!forks_watched)
         forks_watched = pthread_atfork(NULL, NULL, in_child) == 0;
     strobe_store_relaxed(&switch_word, STROBE_OFF);
-    strobe_switch = &switch_word;
+    if (strobe_switch != &switch_word) /* threads of an earlier capture read it */
+        strobe_switch = &switch_word;
 }
 
 static void switch_on(bool samples, bool paused)

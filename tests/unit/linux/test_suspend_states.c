@@ -30,9 +30,8 @@ static struct strobe_linux host;
 
 struct target {
     pthread_t thread;
-    strobe_a32 tid, stop, interrupted;
+    strobe_a32 tid, stop, interrupted, sleeps;
     sem_t sleep;
-    bool sleeps;
 };
 
 /* The sleeper waits in a call without a hook. It computes after the call when `sleeps` is false then. */
@@ -40,16 +39,17 @@ static void *live(void *arg)
 {
     struct target *t = arg;
     strobe_store_release(&t->tid, (uint32_t)gettid());
-    while (t->sleeps && sem_wait(&t->sleep) != 0)
+    while (strobe_load_relaxed(&t->sleeps) && sem_wait(&t->sleep) != 0)
         strobe_store_release(&t->interrupted, errno == EINTR);
-    while (!t->sleeps && !strobe_load_acquire(&t->stop))
+    while (!strobe_load_relaxed(&t->sleeps) && !strobe_load_acquire(&t->stop))
         strobe_fence_signal();
     return NULL;
 }
 
 static void begin(struct target *t, bool sleeps)
 {
-    *t = (struct target){.sleeps = sleeps};
+    *t = (struct target){0};
+    strobe_store_relaxed(&t->sleeps, sleeps);
     sem_init(&t->sleep, 0, 0);
     assert_int_equal(pthread_create(&t->thread, NULL, live, t), 0);
     while (!strobe_load_acquire(&t->tid))
@@ -233,7 +233,7 @@ static void a_second_sampler_reads_the_state_of_the_thread_that_it_asks_for(void
     begin(&t.sleeper, true);
     begin(&t.waiter, true);
     run_sampler(look_in_turn, &t);
-    t.waiter.sleeps = false; /* it computes from now on */
+    strobe_store_relaxed(&t.waiter.sleeps, 0); /* it computes from now on */
     sem_post(&t.waiter.sleep);
     run_sampler(look_in_opposite_turn, &t);
     end(&t.waiter);
