@@ -402,6 +402,7 @@ include sim/player/probes/probes.mk
 include bench/bench.mk bench/gate/gate.mk tests/genuine/genuine.mk
 include engine/backend/sdk/bionic/android.mk tests/android/android.mk engine/backend/sdk/darwin/darwin.mk
 include tests/faults/faults.mk tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
+include tests/embed/embed.mk
 # Programs that several suites build. Building them first avoids builds in parallel.
 test: $B/genuine/make_traces $B/contract_art $B/device/app_process64 $B/lib/libstrobe-capture.so.0
 test-tools: $(gate_programs)

@@ -47,13 +47,14 @@ struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid
     return t;
 }
 
+/* A copy of the session may read the name meanwhile. */
 void strobe_thread_rename(struct strobe_thread *t, const char *name)
 {
     char *to = t->entry->name;
     size_t i = 0;
     for (; name[i] && i + 1 < sizeof t->entry->name; i++)
-        to[i] = name[i];
-    to[i] = '\0';
+        __atomic_store_n(&to[i], name[i], __ATOMIC_RELAXED);
+    __atomic_store_n(&to[i], '\0', __ATOMIC_RELAXED);
 }
 
 void strobe_thread_detach(struct strobe_thread *t)

@@ -20,6 +20,14 @@ static int http_status_of(enum strobe_status status)
 
 /* ---- status */
 
+static void add_text_member(struct strobe_answer *a, const char *name, const char *text)
+{
+    strobe_answer_add(a, ",\"");
+    strobe_answer_add(a, name);
+    strobe_answer_add(a, "\":");
+    strobe_answer_add_string(a, text ? text : "");
+}
+
 static void add_number_member(struct strobe_answer *a, const char *name, uint64_t number)
 {
     strobe_answer_add(a, ",\"");
@@ -44,8 +52,10 @@ static void list_dumps(const struct strobe_control_status *s, struct strobe_answ
     strobe_answer_add(a, s->armed ? ",\"flight\":{\"armed\":true" : ",\"flight\":{\"armed\":false");
     add_number_member(a, "dumps", s->dumps);
     add_number_member(a, "refused", s->refused);
-    strobe_answer_add(a, ",\"last\":");
-    strobe_answer_add_string(a, s->last_dump ? s->last_dump : "");
+    add_text_member(a, "writing", s->writing);
+    add_text_member(a, "cause", s->cause);
+    add_number_member(a, "bytes_today", s->bytes_today);
+    add_text_member(a, "last", s->last_dump);
     strobe_answer_add(a, "}");
 }
 
@@ -58,8 +68,7 @@ static void answer_status(const struct strobe_control_actions *actions, struct s
     strobe_answer_add(a, "{\"state\":");
     strobe_answer_add_string(a, s.state);
     add_number_member(a, "session", s.session);
-    strobe_answer_add(a, ",\"path\":");
-    strobe_answer_add_string(a, s.path);
+    add_text_member(a, "path", s.path);
     add_number_member(a, "pid", s.pid);
     add_number_member(a, "threads", s.threads);
     add_number_member(a, "samples", s.samples);

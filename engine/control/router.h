@@ -27,6 +27,9 @@ struct strobe_control_status {
     uint64_t samples, lost, annotations, session_bytes;
     bool armed;              /* there is a flight recorder */
     uint32_t dumps, refused; /* its dumps, and triggers without a dump */
+    const char *writing;     /* the trigger of the dump that it is writing; "" = none */
+    const char *cause;       /* the trigger of its last dump; "" = none */
+    uint64_t bytes_today;    /* of its dumps */
     const char *last_dump;   /* the path of its last dump, or why there is none */
 };
 

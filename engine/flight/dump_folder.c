@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DAY_NS ((uint64_t)24 * 3600 * 1000000000)
 #ifdef __APPLE__
 #define st_mtim st_mtimespec
 #endif
@@ -195,7 +194,7 @@ static bool is_dump_earlier(struct timespec a, struct timespec b)
 
 static bool dump_is_of_day(const struct stat *is, const struct dump_day *d)
 {
-    return (uint64_t)is->st_mtim.tv_sec * 1000000000 / DAY_NS == d->day;
+    return strobe_dump_day_of((uint64_t)is->st_mtim.tv_sec * 1000000000) == d->day;
 }
 
 /* Adds up the dumps in the folder. The oldest is not `spared`. Dumps of this day raise the numbers of the day to at
@@ -242,6 +241,14 @@ static bool delete_oldest_dumps(const struct strobe_dump_folder *f, uint32_t spa
             return false;
     }
     return true;
+}
+
+uint64_t strobe_dump_bytes_of_day(const struct strobe_dump_folder *f, uint64_t realtime_ns)
+{
+    struct dump_day day = read_dump_day(f, strobe_dump_day_of(realtime_ns));
+    struct dump_sums unused;
+    add_up_dumps(f, STROBE_DUMP_SLOTS, &unused, &day);
+    return day.bytes;
 }
 
 /* ---- limits */
@@ -302,7 +309,7 @@ static enum strobe_status write_locked(const struct strobe_dump_folder *f, uint6
                                        uint64_t count, uint32_t *slot, struct strobe_error *error)
 {
     char path[STROBE_DUMP_PATH_BYTES];
-    struct dump_day day = read_dump_day(f, realtime_ns / DAY_NS);
+    struct dump_day day = read_dump_day(f, strobe_dump_day_of(realtime_ns));
     struct dump_sums sums;
     add_up_dumps(f, STROBE_DUMP_SLOTS, &sums, &day);
     const char *limit = find_limit_of_day(f, &day, count);
@@ -358,7 +365,7 @@ static enum strobe_status rewrite_locked(const struct strobe_dump_folder *f, uin
                                          const void *bytes, uint64_t count, struct strobe_error *error)
 {
     char path[STROBE_DUMP_PATH_BYTES];
-    struct dump_day day = read_dump_day(f, realtime_ns / DAY_NS);
+    struct dump_day day = read_dump_day(f, strobe_dump_day_of(realtime_ns));
     struct dump_sums sums;
     struct stat is;
     strobe_dump_path(f, slot, path);

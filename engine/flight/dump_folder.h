@@ -44,6 +44,15 @@ enum strobe_status strobe_dump_folder_open(const struct strobe_dump_folder *f, s
 /* Stores the path of dump number `slot` in `out`. Any context. */
 void strobe_dump_path(const struct strobe_dump_folder *f, uint32_t slot, char out[STROBE_DUMP_PATH_BYTES]);
 
+/* Day of a time of CLOCK_REALTIME, since 1970, UTC. */
+static inline uint64_t strobe_dump_day_of(uint64_t realtime_ns)
+{
+    return realtime_ns / ((uint64_t)24 * 3600 * 1000000000);
+}
+
+/* Returns the bytes of the dumps that count for the limit of the day. */
+uint64_t strobe_dump_bytes_of_day(const struct strobe_dump_folder *f, uint64_t realtime_ns);
+
 /* Writes a dump; *slot receives its number. `realtime_ns` is the time of CLOCK_REALTIME.
  *
  *   STROBE_FULL        a limit refuses it: the error names the limit. Nothing has changed

@@ -38,9 +38,25 @@ void strobe_flight_last(const struct strobe_flight *f, char *out, size_t bytes)
     out[bytes - 1 < 8 * STROBE_FLIGHT_LAST_WORDS ? bytes - 1 : 8 * STROBE_FLIGHT_LAST_WORDS - 1] = '\0';
 }
 
-struct strobe_flight_counts strobe_flight_count(const struct strobe_flight *f)
+/* ---- the state */
+
+static void note_day(struct strobe_flight *f)
 {
-    return (struct strobe_flight_counts){strobe_load_relaxed(&f->dumps), strobe_load_relaxed(&f->refused)};
+    uint64_t now = f->host->realtime_ns(), most = (UINT64_C(1) << STROBE_FLIGHT_DAY_SHIFT) - 1;
+    uint64_t bytes = strobe_dump_bytes_of_day(&f->config.folder, now);
+    strobe_store_relaxed(&f->today, strobe_dump_day_of(now) << STROBE_FLIGHT_DAY_SHIFT | (bytes < most ? bytes : most));
+}
+
+struct strobe_flight_counts strobe_flight_count(const struct strobe_flight *f, uint64_t realtime_ns)
+{
+    uint64_t today = strobe_load_relaxed(&f->today), day = today >> STROBE_FLIGHT_DAY_SHIFT;
+    return (struct strobe_flight_counts){
+        .dumps = strobe_load_acquire(&f->dumps),
+        .refused = strobe_load_relaxed(&f->refused),
+        .writing = (enum strobe_trigger)strobe_load_relaxed(&f->writing),
+        .cause = (enum strobe_trigger)strobe_load_relaxed(&f->cause),
+        .bytes_today = day == strobe_dump_day_of(realtime_ns) ? today ^ day << STROBE_FLIGHT_DAY_SHIFT : 0,
+    };
 }
 
 /* ---- the cause */
@@ -141,8 +157,11 @@ static enum strobe_status write_dump(struct strobe_flight *f, const struct strob
     char path[STROBE_DUMP_PATH_BYTES];
     strobe_dump_path(&f->config.folder, slot, path);
     note_last(f, path);
-    strobe_add_relaxed(&f->dumps, 1);
+    note_day(f);
+    strobe_store_relaxed(&f->cause, trigger);
+    strobe_add_acq_rel(&f->dumps, 1);
     complete_dump(f, s, &cause, copy.since_ticks, slot);
+    note_day(f); /* the complete dump may be longer */
     return STROBE_OK;
 }
 
@@ -164,6 +183,7 @@ static void serve_triggers(struct strobe_flight *f, uint32_t asked)
     enum strobe_status status = STROBE_NO_ENTRY;
     if (trigger == STROBE_TRIGGER_NONE)
         return;
+    strobe_store_relaxed(&f->writing, trigger);
     if (f->host->pin(&s)) {
         status = write_dump(f, s, trigger, &error);
         f->host->unpin();
@@ -172,6 +192,7 @@ static void serve_triggers(struct strobe_flight *f, uint32_t asked)
         note_last(f, error.text[0] ? error.text : strobe_status_text(status));
         strobe_add_relaxed(&f->refused, 1);
     }
+    strobe_store_relaxed(&f->writing, STROBE_TRIGGER_NONE);
     if (trigger == STROBE_TRIGGER_CRASH) {
         strobe_store_release(&f->crash_done, 1);
         f->host->wake(&f->crash_done);
@@ -189,12 +210,16 @@ void strobe_flight_arm(struct strobe_flight *f, const struct strobe_flight_confi
     strobe_store_relaxed(&f->asked, 0);
     strobe_store_relaxed(&f->dumps, 0);
     strobe_store_relaxed(&f->refused, 0);
+    strobe_store_relaxed(&f->writing, STROBE_TRIGGER_NONE);
+    strobe_store_relaxed(&f->cause, STROBE_TRIGGER_NONE);
+    strobe_store_relaxed(&f->today, 0);
     strobe_store_release(&f->armed, 1);
 }
 
 void strobe_flight_run(struct strobe_flight *f, uint32_t tid)
 {
     strobe_store_relaxed(&f->thread, tid);
+    note_day(f);
     for (;;) {
         uint32_t asked = strobe_exchange_acq_rel(&f->asked, 0);
         int ms = f->host->idle_ms ? f->host->idle_ms() : -1;

@@ -51,11 +51,13 @@ struct strobe_flight_host {
      * as long as the app does. NULL: there is nothing to add. */
     bool (*complete)(void);
 };
-enum { STROBE_FLIGHT_NO_MORE = -2, STROBE_FLIGHT_LAST_WORDS = 80 };
+enum { STROBE_FLIGHT_NO_MORE = -2, STROBE_FLIGHT_LAST_WORDS = 80, STROBE_FLIGHT_DAY_SHIFT = 44 };
 
-/* Counts since the start of the recorder. Any context. */
+/* The state of the recorder. Counts are since its start. */
 struct strobe_flight_counts {
-    uint32_t dumps, refused; /* written; not written because of a limit or a failure */
+    uint32_t dumps, refused;            /* written; not written because of a limit or a failure */
+    enum strobe_trigger writing, cause; /* of the dump that is being written, and of the last one; or NONE */
+    uint64_t bytes_today;               /* of dumps, as the limit of the day counts them */
 };
 
 struct strobe_flight {
@@ -63,6 +65,9 @@ struct strobe_flight {
     const struct strobe_flight_host *host;
     strobe_a32 armed, asked, crash_done;
     strobe_a32 dumps, refused;
+    strobe_a32 writing,
+        cause;        /* enum strobe_trigger: of the dump that is being written, and of the last one; or NONE */
+    strobe_a64 today; /* day << STROBE_FLIGHT_DAY_SHIFT | bytes of that day's dumps */
     strobe_a64 stall_begin_ticks; /* stored by the sampler before it sets the bit of a stall */
     strobe_a32 crash_number, crash_tid;
     strobe_a32 thread;         /* id of the recorder's thread: its own crash must not wait for it; 0 = not yet known */
@@ -96,7 +101,8 @@ void strobe_flight_crashed(struct strobe_flight *f, int number, uint32_t tid);
 /* Looks whether the main thread is blocked, after each pass of the sampler; asks for a dump when it is. Sampler. */
 void strobe_flight_look(struct strobe_flight *f, const struct strobe_session *session, uint64_t now);
 
-struct strobe_flight_counts strobe_flight_count(const struct strobe_flight *f);
+/* `realtime_ns`: now, of CLOCK_REALTIME. Any context. */
+struct strobe_flight_counts strobe_flight_count(const struct strobe_flight *f, uint64_t realtime_ns);
 
 /* Copies one line about the last trigger: the path of its dump, or why there is none; "" = there was none yet. Any
  * thread. */

@@ -60,7 +60,7 @@ loaded_art := $(if $(findstring thread,$(SAN)),,$B/libstrobe-art.so $B/strobe)
 
 # Programs that start runtimes do not simulate, so the lab's sources in them are built as the engine is.
 $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src) tests/unit/support/control_client.c \
-                   engine/util/array.c engine/cmd/preload.c) \
+                   tests/unit/support/trial.c engine/util/array.c engine/cmd/preload.c) \
                  $B/libstrobe-art.a $B/libstrobe-capture.a | $(loaded_art) $B/libapp.so
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 

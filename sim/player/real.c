@@ -107,8 +107,6 @@ static enum strobe_status create_empty_session(const struct job *j)
         return job_fail(j, status, j->scenario->path, "its config does not fit together");
     if (status != STROBE_OK)
         return job_fail(j, status, j->session, strerror(errno));
-    if (made.fd >= 0)
-        close(made.fd);
     strobe_session_unmap(&made);
     return STROBE_OK;
 }

@@ -31,7 +31,8 @@ $B/android/shim/libdl.so: tests/android/shim.c $B/android/shim/libdl.inc $B/andr
 # Without the cases that access the engine's internals, because here the engine is in the loaded library.
 through_src := $(filter-out %/held.c %/native/frames.c %/order.c %/sampling.c %/stress.c,$(contract_src)) \
                $(art_lab_src) tests/android/through.c
-$B/contract_android: $(call obj,obj,$(through_src) tests/unit/support/control_client.c engine/cmd/preload.c) $(libs)
+$B/contract_android: $(call obj,obj,$(through_src) tests/unit/support/control_client.c \
+                       tests/unit/support/trial.c engine/cmd/preload.c) $(libs)
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) $(trace_libs) -lm
 
 .PHONY: android-contract

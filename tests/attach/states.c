@@ -3,8 +3,9 @@
  *
  *   states STATE [THREADS]     0 threads (the default): the main thread itself is in the state
  *
- * `handler` stays in a signal handler until the input ends. `block` begins a call without an end on USR2. USR1 makes
- * the program execute /bin/cat instead, with its standard input, and TERM ends it by _exit(5). */
+ * `handler` stays in a signal handler until the input ends. `block` begins a call without an end on USR2, and `cond` a
+ * wait for a condition that comes only at the end. USR1 makes the program execute /bin/cat instead, with its standard
+ * input, and TERM ends it by _exit(5). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -191,6 +192,14 @@ static void block_in_call(void)
         usleep(1000);
 }
 
+static void block_in_wait(void)
+{
+    if (atomic_load(&blocks))
+        wait_for_cond();
+    else
+        usleep(1000);
+}
+
 static void wait_for_input(void)
 {
     for (char c; read(0, &c, 1) > 0;)
@@ -225,6 +234,7 @@ static const struct {
     {"signals", handle_signals},
     {"handler", stay_in_handler},
     {"block", block_in_call},
+    {"cond", block_in_wait},
 };
 
 static void (*step)(void);

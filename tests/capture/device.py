@@ -8,7 +8,7 @@ Prints the port. STATE is a folder that holds the device:
     bin/        the commands of its shell (pm, am, getprop, ...); run in STATE, with bin/ first in PATH
     cut         once this file exists, all connections are cut, and it is removed
 
-Services: `shell:COMMAND` runs the command, and `localabstract:NAME` connects to that abstract socket of this machine.
+Services: `shell:COMMAND` and `exec:COMMAND` run the command, and `localabstract:NAME` connects to that abstract socket of this machine.
 --refuse: the device does not let this host in (adb calls it unauthorized). --silent: it never answers (offline).
 
 The protocol is described in protocol.txt of packages/modules/adb (Android Open Source Project): messages with a header
@@ -119,7 +119,7 @@ class Transport:
         self.last += 1
         stream = Stream(self, self.last, theirs)
         kind, _, rest = service.partition(":")
-        begin = {"shell": self.device.run_shell, "localabstract": self.device.connect}.get(kind)
+        begin = {"shell": self.device.run_shell, "exec": self.device.run_shell, "localabstract": self.device.connect}.get(kind)
         reader = begin(rest, stream) if begin else None
         if not reader:
             self.send(b"CLSE", 0, theirs)

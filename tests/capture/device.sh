@@ -10,7 +10,7 @@ stop_all() {
     adb kill-server 2>/dev/null
     disown -a
     [[ -z $begun ]] || kill -9 $begun 2>/dev/null
-    cat "$work"/*/pids/* 2>/dev/null | xargs -r kill -9 2>/dev/null
+    cat "$work"/*/pids/* "$work"/{,*/}perfetto-pids 2>/dev/null | xargs -r kill -9 2>/dev/null
 }
 
 # begin_device NAME OPTIONS...: makes a device in the folder $work/NAME, and connects adb to it. Sets serial.

@@ -4,7 +4,7 @@
 #
 #   B=DIR tests/capture/run.sh      prints `N passed, N failed, N skipped` at the end
 #
-# takes: 20 s
+# takes: 35 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh
@@ -14,6 +14,8 @@ for tool in adb curl; do
     skip 'all checks' "$tool is not installed"
     end_suite
 done
+make -s "HASTE=$(cat "$B/haste" 2>/dev/null)" "B=$B" "$B/lib/libstrobe-capture.so.0" >/dev/null ||
+    fail 'the library does not build'
 . tests/capture/device.sh
 cd "$work" || exit 2
 
@@ -40,10 +42,68 @@ check 'files that exist are kept' refused 2 'local.strobe: exists already' \
     "$strobe" capture --local "$name" -t 1ms -o local.perfetto-trace
 check 'force overwrites them' "$strobe" capture --local "$name" -t 1ms -f -o local.perfetto-trace
 check 'a session alone is one file' "$strobe" capture --local "$name" -t 1ms -o 'a folder.strobe'
-check 'the end of input does not end a capture' timeout -s INT --preserve-status 3 \
+check 'the end of input does not end a capture' timeout -s INT --preserve-status 6 \
     "$strobe" capture --local "$name" -o eof.strobe
 check 'an interrupt ends a capture, and its session is fetched' balanced eof.strobe
-check 'Enter ends a capture' bash -c "sleep 0.3; echo" \| "$strobe" capture --local "$name" -o enter.strobe
+# by_enter COMMAND...: presses Enter, which may come before the capture begins.
+by_enter() {
+    echo | "$@"
+}
+check 'Enter ends a capture' by_enter timeout 20 "$strobe" capture --local "$name" -o enter.strobe
+check 'and its session is fetched' balanced enter.strobe
+# ---- the system's own trace
+
+# A stand-in of perfetto, which writes its file when TERM ends it. `calls` has its arguments.
+cat >perfetto.sh <<'SH'
+#!/bin/bash
+echo "perfetto $*" >>calls
+[[ $* != *forbidden* ]] || { echo 'Permission denied: traced'; exit 1; }
+setsid bash -c 'trap "[[ \"\$*\" == *nothing* ]] || echo \"a trace of \$*\" >$0; exit" TERM
+    while :; do sleep 0.02; done' "$5" "${@:6}" </dev/null >/dev/null 2>&1 &
+echo $! | tee -a perfetto-pids
+SH
+chmod +x perfetto.sh
+mkdir with
+ln -s ../perfetto.sh with/perfetto
+server=$name
+local_with() {
+    PATH=$work/with:$PATH "$strobe" capture --local "$server" -t 300ms -f "$@"
+}
+
+# no_trace_runs FOLDER: perfetto, which was started in this folder, has ended.
+no_trace_runs() {
+    local pid
+    for pid in $(<"$1/perfetto-pids"); do
+        ! kill -0 "$pid" 2>/dev/null || { echo "process $pid runs"; return 1; }
+    done
+}
+
+# says_once TEXT COMMAND...: the command succeeds, and prints one line, which contains the text.
+says_once() {
+    "${@:2}" 2>said && [[ $(wc -l <said) == 1 ]] && grep -qF -- "$1" said || { cat said; return 1; }
+}
+
+check "the system's trace is made beside a capture" local_with --system sched,freq -o sys.perfetto-trace
+check "its file is beside the trace" grep -qx 'a trace of sched freq' sys.system.perfetto-trace
+check 'the session is there, too' balanced sys.strobe
+check 'no file is left of it' bash -c '! compgen -G "$0/strobe-system.*"' "$work"
+check 'it does not run any more' no_trace_runs .
+rm sys.strobe
+check "a file of the system's trace is kept" refused 2 'sys.system.perfetto-trace: exists already' \
+    "$strobe" capture --local "$name" -t 1ms --system sched -o sys.folded
+check 'without perfetto the capture goes on' says_once 'there is no program perfetto or atrace on this machine' \
+    "$strobe" capture --local "$name" -t 100ms --system sched -f -o none.strobe
+check 'its session is there' balanced none.strobe
+check 'without the right the capture goes on' says_once 'perfetto: Permission denied: traced' \
+    local_with --system forbidden -o denied.strobe
+check 'its session is there' balanced denied.strobe
+check 'a trace without a byte is reported' says_once 'perfetto: it has written nothing' \
+    local_with --system nothing -o empty.strobe
+check 'and has no file' test ! -e empty.system.perfetto-trace
+check 'Enter ends the trace, too' by_enter env "PATH=$work/with:$PATH" \
+    timeout 20 "$strobe" capture --local "$name" --system sched -o entered.strobe
+check 'and its file is there' grep -qx 'a trace of sched' entered.system.perfetto-trace
+
 kill $app
 wait $app
 
@@ -60,6 +120,8 @@ is 'an output is needed' 'where to?' --local b
 is 'a time has a unit' 'expected a time' --local b -t 10 -o x.strobe
 is 'an ending has a format' 'ending of no format' --local b -o x.html
 is 'a port is needed' 'expected HOST:PORT' --host localhost -o x.strobe
+is 'categories are words' 'expected categories such as sched,freq' --local b --system 'a b' -o x.strobe
+is 'the system of a port is not reached' '--system is for apps' --host localhost:1 --system sched -o x.strobe
 is 'nothing listens' 'no control server answers' --local "$name-2" --wait 300ms -o x.strobe
 is 'a folder that does not exist' 'nowhere/x.strobe: No such file' --local "$name" -o nowhere/x.strobe
 
@@ -148,6 +210,38 @@ check 'an app is restarted and captured' "${capture[@]}" --restart -t 300ms -o s
 check 'its session is consistent' balanced start.strobe
 check 'its session has the functions of the app' shows start.strobe draw_frame
 check 'the device is as it was' left_as_it_was
+
+# The traces of the device's system: by perfetto, by atrace, by none.
+no_trace_is_left() {
+    ! find device/data -type f | grep . && left_as_it_was
+}
+check 'without perfetto and atrace the capture of a device goes on' \
+    says_once 'there is no program perfetto or atrace on the device' \
+    "${capture[@]}" -t 100ms --system sched -o no.strobe
+mkdir -p device/data/misc/perfetto-traces device/data/local/tmp
+cat >device/bin/atrace <<'SH'
+#!/bin/bash
+echo "atrace $*" >>calls
+if [[ $1 == --async_start ]]; then
+    echo "${@:4}" >categories
+elif [[ $1 == --async_stop && ${2:-} == -o ]]; then
+    printf 'TRACE: of %s\r\n\0' "$(<categories)" >"$3"
+fi
+SH
+chmod +x device/bin/atrace
+check "the device's system is traced by atrace" "${capture[@]}" -t 100ms --system sched,gfx -o at.strobe
+check 'each byte of its file is there' cmp <(printf 'TRACE: of sched gfx\r\n\0') at.system.atrace
+check 'nothing is left of it on the device' no_trace_is_left
+ln -s "$work/perfetto.sh" device/bin/perfetto
+check "the device's system is traced by perfetto" "${capture[@]}" -s "$serial" -t 100ms --system sched,gfx -o pf.strobe
+check 'its file is beside the session' grep -qx 'a trace of sched gfx' pf.system.perfetto-trace
+check 'nothing is left of it on the device' no_trace_is_left
+check 'without the right the capture of a device goes on' says_once 'perfetto: Permission denied: traced' \
+    "${capture[@]}" -t 100ms --system forbidden -o denied.strobe -f
+check 'a capture that cannot begin ends the trace' refused 2 'interval=1' \
+    "${capture[@]}" -t 100ms --system sched --start interval=1 -o x.strobe
+check 'it does not run on the device any more' no_trace_runs device
+check 'nothing is left of it on the device' no_trace_is_left
 check 'the app was ended first' grep -q 'am force-stop com.example.app' device/calls
 pid=$(<device/pids/com.example.app)
 check 'an app whose capture has ended is captured again' "${capture[@]}" -t 300ms -o again.strobe

@@ -1,30 +1,39 @@
 #!/bin/bash
 # The control server in whole programs, with the genuine curl: a program that records itself, one under `strobe record`,
-# access by TCP, and either side killed at random instants.
+# access by TCP, the same on the fake Mach, and either side killed at random instants.
 #
 #   tests/control/run.sh [SEED]
 #
-# takes: 25 s
+# takes: 30 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh
-make -s "B=$B" "$B/lib/libstrobe-capture.so.0" >/dev/null || fail 'the library does not build'
+make -s "HASTE=$(cat "$B/haste" 2>/dev/null)" "B=$B" "$B/lib/libstrobe-capture.so.0" mach >/dev/null ||
+    fail 'the libraries do not build'
 ${CC:-cc} -O1 -g -I. tests/control/app.c -o "$work/app" -pthread -Wl,--no-as-needed "$B/lib/libstrobe-capture.so.0" \
     -Wl,-rpath,"$B/lib" || fail 'app.c does not build'
 ${CC:-cc} -O1 -g -I. tests/control/app.c -o "$work/plain" -pthread || fail 'app.c does not build'
+${CC:-cc} -O1 -g -D_GNU_SOURCE -I. -isystem engine/backend/sdk/mach/include tests/control/mach_app.c -pthread \
+    -fno-omit-frame-pointer -o "$work/mach_app" "$B/libstrobe-mach.so" "$B/libfakemach.so" -Wl,-rpath,"$B" ||
+    fail 'mach_app.c does not build'
 seed=${1:-$RANDOM}
 RANDOM=$seed
 kills=$([[ -n ${FULL:-} ]] && echo 200 || echo 20)
 server=strobe-suite-$$
 cd "$work" || exit 2
 
-# begin SECONDS ARGUMENT...: starts the program; returns when it works. `app` is its process id.
-begin() {
+# begin_program PROGRAM ARGUMENT...: starts the program; returns when it works. `app` is its process id.
+begin_program() {
     rm -f out
     mkfifo out
-    ./app "$@" >out &
+    "$@" >out &
     app=$!
     read -r said <out
+}
+
+# begin SECONDS ARGUMENT...: the same for the program on Linux.
+begin() {
+    begin_program ./app "$@"
 }
 
 # stop: ends the program.
@@ -106,6 +115,10 @@ print(threads)
 sys.exit(sum(n > 10 for n in threads) != int(sys.argv[1]))' "$1"
 }
 
+no_thread_of_the_server_is_in() {
+    ! "$B/strobe" report --json "$1" | grep strobe-control
+}
+
 captures_again() {
     local i
     for ((i = 0; i < $1; i++)); do
@@ -142,6 +155,7 @@ check 'a capture after the end' answers 200 '"state":"running","session":2' /sta
 sleep 0.3
 check 'its session is another one' session_is_readable /session/2 second-live.strobe
 check 'its session has the threads that run since before' has_threads 3 second-live.strobe
+check 'the server is none of them' no_thread_of_the_server_is_in second-live.strobe
 check 'the first session is not there any more' answers 404 'only the newest' /session/1
 check 'the end of the second capture' answers 200 '"state":"stopped","session":2' /stop -X POST
 check 'its file' readable second.strobe
@@ -173,11 +187,51 @@ no_token_gives_none() {
         [[ $(curl -s -m 10 "http://$at/session" -H 'Authorization: Bearer 0' -o content -w '%{http_code}') == 401 ]]
 }
 
+tcp_answers() {
+    local status
+    status=$(tcp "${@:3}")
+    [[ $status == "$1" ]] && grep -qF -- "$2" content && return
+    echo "status $status: $(head -c 200 content)"
+    return 1
+}
+
+session_by_tcp_is_readable() {
+    tcp_answers 200 '' /session && cp content tcp.strobe && readable tcp.strobe
+}
+
 begin 20 app.strobe :any
 check 'the token gives access' token_gives_access
 check 'without the token there is no access' no_token_gives_none
-tcp /session >/dev/null && cp content tcp.strobe
-check 'a session by TCP' readable tcp.strobe
+check 'a session by TCP' session_by_tcp_is_readable
+stop
+
+# ---- TCP on the fake Mach, as on iOS
+
+mach_status_is_json() {
+    tcp_answers 200 '"state":"running"' /status &&
+        json_has "session == 1 and pid == $app and threads >= 4 and samples > 0 and len(features) == 6"
+}
+
+begin_program ./mach_app 60 app.strobe
+sleep 0.2
+check 'Mach: the token gives access' token_gives_access
+check 'Mach: without the token there is no access' no_token_gives_none
+check 'Mach: the status is JSON' mach_status_is_json
+check 'Mach: a session is readable while it is written' session_by_tcp_is_readable
+check 'Mach: options that are wrong' tcp_answers 400 'interval=1: expected a number with a unit' /start -d interval=1
+check 'Mach: a second capture' tcp_answers 409 'a capture is under way' /start -d 'path=second.strobe'
+check 'Mach: a pause' tcp_answers 200 '"state":"paused"' /pause -X POST
+check 'Mach: the end of a pause' tcp_answers 200 '"state":"running"' /resume -X POST
+check 'Mach: the end' tcp_answers 200 '"state":"stopped"' /stop -X POST
+check 'Mach: the file of the end' readable app.strobe
+check 'Mach: a capture after the end' \
+    tcp_answers 200 '"state":"running","session":2' /start -d 'path=mach-second.strobe'
+sleep 0.2
+check 'Mach: its session is readable' session_by_tcp_is_readable
+check 'Mach: its session has the threads that run since before' has_threads 4 tcp.strobe
+check 'Mach: the server is none of them' no_thread_of_the_server_is_in tcp.strobe
+check 'Mach: the server outlives both' tcp_answers 200 '"state":"stopped","session":2' /stop -X POST
+check 'Mach: the file of the second capture' readable mach-second.strobe
 stop
 
 # ---- a forked child
@@ -254,7 +308,7 @@ killed_client_leaves_the_server() {
 for ((round = 1; round <= kills; round++)); do
     check "seed $seed, round $round: the program is killed" killed_program_leaves_a_session
 done
-begin 60 app.strobe "$server"
+begin $((60 + 30 * kills)) app.strobe "$server"
 for ((round = 1; round <= kills; round++)); do
     check "seed $seed, round $round: the client is killed" killed_client_leaves_the_server
 done

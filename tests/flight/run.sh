@@ -101,9 +101,17 @@ client_asks_for_a_dump() {
     answer=$(curl -s -m 10 --abstract-unix-socket "strobe-flight-$app" http://strobe/status)
     kill "$app"
     wait "$app" 2>/dev/null
-    grep -qF "\"dumps\":1,\"refused\":0,\"last\":\"$work/dumps/dump-00.strobe\"" <<<"$answer" && return
+    is_status "$answer" control && return
     echo "$answer"
     return 1
+}
+
+# is_status STATUS CAUSE: the status counts one dump of this cause, and its bytes as those of today.
+is_status() {
+    local expected
+    expected="\"dumps\":1,\"refused\":0,\"writing\":\"\",\"cause\":\"$2\","
+    expected+="\"bytes_today\":$(stat -c %s dumps/dump-00.strobe),\"last\":\"$work/dumps/dump-00.strobe\""
+    grep -qF "$expected" <<<"$1"
 }
 
 check 'a call is dumped' call_is_dumped

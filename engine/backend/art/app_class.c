@@ -172,8 +172,10 @@ static void add_flight(char *text, size_t *at)
     struct strobe_flight_status flight;
     strobe_get_flight_status(&flight);
     add_status(text, at,
-               ",\"flight\":{\"armed\":%s,\"dumps\":%u,\"refused\":%u,\"last\":", flight.armed ? "true" : "false",
-               flight.dumps, flight.refused);
+               ",\"flight\":{\"armed\":%s,\"dumps\":%u,\"refused\":%u,\"writing\":\"%s\",\"cause\":\"%s\","
+               "\"bytes_today\":%llu,\"last\":",
+               flight.armed ? "true" : "false", flight.dumps, flight.refused, flight.writing, flight.cause,
+               (unsigned long long)flight.bytes_today);
     add_json_string(text, at, flight.last);
     add_status(text, at, "}");
 }

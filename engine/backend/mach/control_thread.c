@@ -7,10 +7,11 @@
 
 static void *run_own_work(void *p)
 {
-    const struct strobe_mach_own_work *own = p;
-    strobe_mach_thread_is_own();
+    struct strobe_mach_own_work *own = p;
+    strobe_store_release(&own->tid, strobe_mach_thread_is_own());
     pthread_setname_self_np(own->name);
     own->work();
+    strobe_store_release(&own->tid, 0);
     return NULL;
 }
 
@@ -28,10 +29,18 @@ bool strobe_mach_run_own_work(struct strobe_mach_own_work *own, void (*work)(voi
     return started;
 }
 
+static struct strobe_mach_own_work serving = {.name = "strobe-control"};
+
 static bool run_mach_control_thread(void (*work)(void))
 {
-    static struct strobe_mach_own_work own = {.name = "strobe-control"};
-    return strobe_mach_run_own_work(&own, work);
+    return strobe_mach_run_own_work(&serving, work);
+}
+
+void strobe_mach_control_stay_out(void)
+{
+    uint32_t tid = strobe_load_acquire(&serving.tid);
+    if (tid)
+        strobe_mach_threads_drop(strobe_mach.threads, tid);
 }
 
 static enum strobe_status stop_mach_capture(struct strobe_error *error)

@@ -169,7 +169,7 @@ static struct strobe_thread *register_self(void)
     pthread_setspecific(key, BUSY); /* the calls below may be hooked */
     strobe_add_acq_rel(&strobe_mach.registering, 1);
     strobe_fence_seq_cst();
-    if (strobe_switched() != STROBE_OFF) {
+    if (strobe_load_acquire(strobe_switch) != STROBE_OFF) { /* what the start has written is seen from here on */
         uint32_t state = claim_self();
         if (state >= FIRST)
             t = thread_at(state);

@@ -92,7 +92,8 @@ static void place_switch(void)
     if (!forks_watched)
         forks_watched = pthread_atfork(NULL, NULL, in_child) == 0;
     strobe_store_relaxed(&switch_word, STROBE_OFF);
-    strobe_switch = &switch_word;
+    if (strobe_switch != &switch_word) /* threads of an earlier capture read it */
+        strobe_switch = &switch_word;
 }
 
 static void switch_on(bool samples, bool paused)
@@ -249,6 +250,7 @@ static enum strobe_status start(const struct strobe_mach_options *o, struct stro
     strobe_add_relaxed(&strobe_capture_number, 1);
     struct strobe_rebound *rebound = lay_out();
     fill_header(a->engine.session.header);
+    strobe_mach_control_stay_out(); /* before `enter`: the server's thread may be the calling one */
     strobe_mach_threads_enter();
     bool samples = a->engine.config.async_interval_ns;
     if (samples && !strobe_mach_own_threads_start()) {

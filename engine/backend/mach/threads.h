@@ -79,8 +79,9 @@ static inline uint32_t strobe_mach_tid(uint64_t thread_id)
 enum strobe_status strobe_mach_threads_put(struct strobe_mach_threads *t, uint32_t tid, mach_port_t port);
 
 /* Removes the calling thread and releases its right. If the sampler uses the right, the sampler releases it when it is
- * done. The thread is not put in again. The engine's own threads must not be stopped, so they call this at their start.
- * Other threads call it after strobe_thread_detach. Not in the window. */
+ * done. The thread is not put in again. The engine's own threads must not be stopped, so they call this at their start,
+ * and the start of a capture calls it for a thread of the engine that runs already. Other threads call it after
+ * strobe_thread_detach. Not in the window. */
 void strobe_mach_threads_drop(struct strobe_mach_threads *t, uint32_t tid);
 
 /* Stores the thread's port in *port. The port stays valid until strobe_mach_threads_done, which the caller calls only

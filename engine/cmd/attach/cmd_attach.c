@@ -38,7 +38,7 @@ const char strobe_usage_attach[] =
     "\n"
     "One thread of the program is stopped at the begin and one at the end, for about a millisecond. Ctrl-C ends\n"
     "the recording, not the program. A thread that stays in a call which began during the recording keeps the\n"
-    "library in the program until the call returns.\n"
+    "library in the program until the call returns. Waits for condition variables are ended by a wakeup.\n"
     "\n"
     "Exit status: 0; 2 when the program could not be entered, or its trace could not be written.\n";
 

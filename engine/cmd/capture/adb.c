@@ -167,6 +167,23 @@ int strobe_adb_set_start(const struct strobe_adb *adb, const char *value)
     return strobe_complain("capture: the device refused to set debug.strobe.start: %.200s", r.output);
 }
 
+int strobe_adb_shell(const struct strobe_adb *adb, const char *command, int *status, struct strobe_program_result *out)
+{
+    return run_shell(adb, out, status, "%s", command);
+}
+
+/* exec-out changes no byte, as old devices' shell does. It passes no exit status on. */
+int strobe_adb_read_file(const struct strobe_adb *adb, const char *file, const struct strobe_program_sink *sink)
+{
+    struct strobe_program_result r;
+    const char *argv[] = {"adb", "exec-out", "cat", file, NULL};
+    const char *of_device[] = {"adb", "-s", adb->serial, "exec-out", "cat", file, NULL};
+    strobe_program_run(
+        &(struct strobe_program){.argv = adb->serial ? of_device : argv, .sink = sink, .interrupt = adb->interrupt},
+        &r);
+    return strobe_program_succeeded(&r) ? 0 : complain_of_adb(&r);
+}
+
 /* ---- forwarding ---- */
 
 int strobe_adb_forward(const struct strobe_adb *adb, const char *socket, int *port)

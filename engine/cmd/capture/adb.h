@@ -32,6 +32,12 @@ int strobe_adb_restart(const struct strobe_adb *adb, const char *package);
 int strobe_adb_get_start(const struct strobe_adb *adb, char value[ADB_PROPERTY_BYTES]);
 int strobe_adb_set_start(const struct strobe_adb *adb, const char *value);
 
+/* Runs a command of the device's shell. *status is its exit status, and out->output what it has printed. */
+int strobe_adb_shell(const struct strobe_adb *adb, const char *command, int *status, struct strobe_program_result *out);
+
+/* Reads a file of the device. */
+int strobe_adb_read_file(const struct strobe_adb *adb, const char *file, const struct strobe_program_sink *sink);
+
 /* Makes connections to a port of this machine arrive at an abstract socket of the device; stores the port. */
 int strobe_adb_forward(const struct strobe_adb *adb, const char *socket, int *port);
 

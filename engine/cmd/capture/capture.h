@@ -4,6 +4,7 @@
 
 #include "engine/cmd/capture/adb.h"
 #include "engine/cmd/capture/client.h"
+#include "engine/cmd/capture/system.h"
 #include "engine/trace/export/convert.h"
 #include "engine/util/outfile.h"
 
@@ -19,6 +20,7 @@ struct strobe_capture_request {
     const char *serial;          /* of the device; NULL = the only one */
     const char *start;           /* options of the capture, as POST /start takes them; NULL = defaults */
     const char *mapping;         /* mapping.txt; or NULL */
+    const char *system;          /* categories of the system's own trace, separated by commas; NULL = no such trace */
     const char *symbols[CAPTURE_SYMBOLS_MAX];
     size_t symbol_count;
     const char *output;
@@ -47,6 +49,7 @@ struct strobe_capture_target {
     uint64_t last_ms;                  /* the part of a capture of others that is fetched; 0 = all */
     struct strobe_outfile file;        /* for the session */
     const char *path;                  /* of the file while it is open; or NULL */
+    struct strobe_system system;       /* the system's own trace */
 };
 
 /* Each returns 0, or STROBE_EXIT_BAD after one line; without a line when a signal has arrived. */

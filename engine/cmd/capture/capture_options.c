@@ -27,6 +27,9 @@ const char strobe_usage_capture[] =
     "  -o, --output OUT        the trace, in the format that its ending says (see `strobe help convert`); the\n"
     "                          session is put beside it, as OUT with .strobe for its ending. OUT.strobe: the\n"
     "                          session only\n"
+    "      --system CATEGORIES     the system's own trace of the same time, such as sched,freq: by perfetto, or by\n"
+    "                          atrace, on the device or on this machine. It is put beside the trace, as OUT with\n"
+    "                          .system.perfetto-trace or .system.atrace for its ending\n"
     "      --mapping FILE      mapping.txt of ProGuard or R8: methods get their names back\n"
     "      --symbols PATH      an unstripped library, or a folder with such libraries; can be given again\n"
     "  -f, --force             overwrite files that are there\n"
@@ -36,7 +39,7 @@ const char strobe_usage_capture[] =
     "\n"
     "Exit status: 0 fine, 2 bad use, no app, or no session.\n";
 
-enum { RESTART = 256, LOCAL, HOST, TOKEN, WAIT, START, MAPPING, SYMBOLS };
+enum { RESTART = 256, LOCAL, HOST, TOKEN, WAIT, START, MAPPING, SYMBOLS, SYSTEM };
 
 static const char a_duration[] = "a time such as 10s or 500ms";
 static const uint64_t WAIT_DEFAULT_NS = 20000000000;
@@ -93,6 +96,7 @@ static int take_capture_option(int c, struct strobe_capture_request *q)
     case START: return take_text("--start", LETTERS DIGITS " ._/={}-", "options such as interval=1ms", &q->start);
     case MAPPING: q->mapping = optarg; return 0;
     case SYMBOLS: return take_symbols(q);
+    case SYSTEM: return take_text("--system", LETTERS DIGITS ",_/", "categories such as sched,freq", &q->system);
     default: return STROBE_EXIT_BAD;
     }
 }
@@ -107,6 +111,8 @@ static int check_target(const struct strobe_capture_request *q)
                                targets ? "one app at a time" : "which app?");
     if (!q->package && (q->restart || q->serial))
         return strobe_complain("capture: --restart and -s are for apps on a device (-a)");
+    if (q->system && q->address)
+        return strobe_complain("capture: --system is for apps on a device (-a) and of this machine (--local)");
     if (q->token && !q->address)
         return strobe_complain("capture: --token is for --host");
     if (q->address && !strrchr(q->address, ':'))
@@ -150,6 +156,7 @@ int strobe_capture_parse(int argc, char **argv, struct strobe_capture_request *o
         {"output", required_argument, NULL, 'o'},
         {"mapping", required_argument, NULL, MAPPING},
         {"symbols", required_argument, NULL, SYMBOLS},
+        {"system", required_argument, NULL, SYSTEM},
         {"force", no_argument, NULL, 'f'},
         {"quiet", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},

@@ -194,6 +194,7 @@ void strobe_capture_leave(struct strobe_capture_target *t)
 {
     struct strobe_program_result r;
     t->adb.interrupt = t->client.interrupt = NULL;
+    strobe_system_leave(&t->system);
     if (t->began && (t->client.socket || t->client.address)) /* a failure was reported already */
         strobe_client_send(&t->client, "POST", "/stop", "", NULL, &r);
     if (t->property_set)

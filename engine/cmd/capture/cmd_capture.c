@@ -16,19 +16,26 @@
 
 /* ---- files ---- */
 
-/* The session is beside the trace, under the trace's name with .strobe for its ending. */
-static int name_session(const struct strobe_capture_request *q, char path[PATH_MAX])
+/* The names of the files that a capture makes. */
+struct capture_files {
+    char stem[PATH_MAX]; /* of the output, without its ending */
+    char session[PATH_MAX], perfetto[PATH_MAX], atrace[PATH_MAX];
+};
+
+/* The session and the system's trace are beside the trace, under its name with other endings. */
+static int name_files(const struct strobe_capture_request *q, struct capture_files *f)
 {
     enum strobe_format format;
-    size_t stem = strlen(q->output) - (q->session_only ? strlen(".strobe") : strobe_trace_ending(q->output, &format));
-    if (snprintf(path, PATH_MAX, "%.*s.strobe", (int)stem, q->output) >= PATH_MAX)
+    size_t end = q->session_only ? strlen(".strobe") : strobe_trace_ending(q->output, &format);
+    int n = snprintf(f->stem, sizeof f->stem, "%.*s", (int)(strlen(q->output) - end), q->output);
+    if (n >= PATH_MAX || snprintf(f->session, PATH_MAX, "%s.strobe", f->stem) >= PATH_MAX ||
+        !strobe_system_name(f->stem, true, f->perfetto) || !strobe_system_name(f->stem, false, f->atrace))
         return strobe_complain("capture: output name is too long");
-    for (const char *at = path;; at = q->output) {
-        if (!q->replace && access(at, F_OK) == 0)
-            return strobe_complain("%s: exists already; --force overwrites it", at);
-        if (at == q->output)
-            return 0;
-    }
+    const char *const names[] = {f->session, q->output, q->system ? f->perfetto : NULL, q->system ? f->atrace : NULL};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i] && !q->replace && access(names[i], F_OK) == 0)
+            return strobe_complain("%s: exists already; --force overwrites it", names[i]);
+    return 0;
 }
 
 static int rename_methods(const struct strobe_capture_request *q, const char *session)
@@ -97,18 +104,34 @@ static void wait_for_capture_end(const struct strobe_capture_request *q, struct 
     }
 }
 
-static int capture_session(struct strobe_capture_target *t, const char *session)
+static void fetch_system_trace(struct strobe_capture_target *t, const char *stem)
 {
     const struct strobe_capture_request *q = t->request;
-    int failed = strobe_capture_open(t, session);
-    if (failed || (failed = strobe_capture_reach(t)) != 0 || (failed = strobe_capture_begin(t)) != 0)
+    char path[PATH_MAX];
+    if (strobe_system_fetch(&t->system, stem, q->replace, path) && !q->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "strobe: %s: the system's trace\n", path);
+}
+
+static int capture_session(struct strobe_capture_target *t, const struct capture_files *files)
+{
+    const struct strobe_capture_request *q = t->request;
+    int failed = strobe_capture_open(t, files->session);
+    if (failed || (failed = strobe_capture_reach(t)) != 0)
+        return failed;
+    if (q->system)
+        strobe_system_begin(&t->system, q->system);
+    if ((failed = strobe_capture_begin(t)) != 0)
         return failed;
     if (!q->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, q->duration_ns ? "strobe: capturing\n" : "strobe: capturing; Enter ends it\n");
     wait_for_capture_end(q, t->interrupt);
     if ((failed = strobe_capture_end(t)) != 0)
         return failed;
-    return strobe_capture_fetch(t);
+    strobe_system_end(&t->system);
+    failed = strobe_capture_fetch(t);
+    if (!failed)
+        fetch_system_trace(t, files->stem);
+    return failed;
 }
 
 /* Ends this process by the signal that interrupted it. */
@@ -127,10 +150,10 @@ int strobe_cmd_capture(int argc, char **argv)
 {
     struct strobe_capture_request q;
     struct strobe_interrupt interrupt;
-    char session[PATH_MAX];
+    static struct capture_files files;
     bool shown = false;
     int status = strobe_capture_parse(argc, argv, &q, &shown);
-    if (status || shown || (status = name_session(&q, session)) != 0)
+    if (status || shown || (status = name_files(&q, &files)) != 0)
         return status;
     if ((errno = strobe_interrupt_take(&interrupt)) != 0)
         return strobe_complain("capture: %s", strerror(errno));
@@ -141,11 +164,12 @@ int strobe_cmd_capture(int argc, char **argv)
         .adb = {q.serial, &interrupt},
         .client = {q.socket, q.address, q.token, &interrupt},
     };
-    status = capture_session(&t, session);
+    t.system.adb = q.package ? &t.adb : NULL;
+    status = capture_session(&t, &files);
     strobe_capture_leave(&t);
     if (status)
         return interrupt.number ? end_by_signal(interrupt.number) : status;
     strobe_interrupts_clean(0);
     strobe_interrupt_give_back(&interrupt);
-    return finish_files(&q, session);
+    return finish_files(&q, files.session);
 }

@@ -132,8 +132,6 @@ int strobe_record_create(const struct strobe_record_options *o, char **argv, cha
             rmdir(o->session);
         return status;
     }
-    if (made.fd >= 0)
-        close(made.fd);
     strobe_session_unmap(&made);
     if (realpath(wanted, path))
         return 0;

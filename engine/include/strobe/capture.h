@@ -66,12 +66,12 @@ struct strobe_capture_options {
  *   curl -K PATH.control http://strobe/status                  TCP: the file beside the session has port and token
  *
  *   GET  /status                    state, features, losses, sizes, as JSON
- *   POST /start                     begins another capture: on Android and iOS, after a stop. The body has options as
- *                                   in STROBE_START; without path=, the session replaces the last one
+ *   POST /start                     begins another capture, after a stop. The body has options as in STROBE_START;
+ *                                   without path=, the session replaces the last one
  *   POST /stop  /pause  /resume     as the functions below
  *   GET  /session  /session/ID      the session, consistent also while the capture goes on; ?last=5s: its last 5 s
  *   POST /snapshot?last=5s          the same
- *   POST /dump                      asks the flight recorder for a dump; /status then counts it
+ *   POST /dump                      asks the flight recorder for a dump; /status then counts it, and has its cause
  *
  * Clients: on the socket, processes of the same user and of root, and Android's shell if the app is debuggable; by TCP,
  * processes that send the token. The server runs until the process ends. A later start that asks for a server leaves
@@ -184,10 +184,13 @@ STROBE_API void strobe_thread_counter(const char *name, int64_t value);
 STROBE_API enum strobe_status strobe_dump(void);
 
 struct strobe_flight_status {
-    int armed;        /* 1: there is a recorder, and it waits for triggers */
-    uint32_t dumps;   /* written since strobe_start */
-    uint32_t refused; /* triggers without a dump, because of a limit or a failure */
-    char last[640];   /* the path of the last dump, or why the last trigger has none; "" = no trigger yet */
+    int armed;            /* 1: there is a recorder, and it waits for triggers */
+    uint32_t dumps;       /* written since strobe_start */
+    uint32_t refused;     /* triggers without a dump, because of a limit or a failure */
+    const char *writing;  /* the trigger of the dump that is being written, such as "anr"; "" = none */
+    const char *cause;    /* the trigger of the last dump; "" = there was none yet */
+    uint64_t bytes_today; /* of the dumps that count for bytes-a-day */
+    char last[640];       /* the path of the last dump, or why the last trigger has none; "" = no trigger yet */
 };
 
 /* Any thread. */

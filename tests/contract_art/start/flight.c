@@ -3,6 +3,7 @@
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/workload.h"
 #include "tests/support/temporary.h"
+#include "tests/unit/support/control_client.h"
 
 #include "engine/store/session.h"
 
@@ -34,12 +35,15 @@ static bool write_config(struct contract *c, const char *settings, struct record
                  r->config);
 }
 
+static struct strobe_control_address server;
+
 static bool open_recorder(struct contract *c, const char *settings, struct recorder *r)
 {
     struct strobe_error error = {""};
     if (!write_config(c, settings, r))
         return false;
-    struct strobe_capture_options o = {.flight = r->config, .records_max = 8192};
+    snprintf(server.name, sizeof server.name, "strobe-contract-%d", (int)getpid());
+    struct strobe_capture_options o = {.flight = r->config, .records_max = 8192, .control = server.name};
     return CHECK(c, start_library.start(&o, &error) == STROBE_OK, "%s", error.text);
 }
 
@@ -62,6 +66,25 @@ static bool await_dump(const struct recorder *r)
     for (int ms = 0; ms < PATIENCE_MS && stat(r->dump, &is) != 0; ms += STEP_MS)
         workload_pause(STEP_MS);
     return stat(r->dump, &is) == 0;
+}
+
+/* The control server's status has the cause of the dump, and its bytes as those of today. A dump is complete when no
+ * dump is being written. */
+static void check_status_has_dump(const struct recorder *r, const char *cause)
+{
+    char answer[4096], expected[256];
+    struct stat is;
+    bool has = false;
+    for (int ms = 0; ms < PATIENCE_MS && !has; ms += STEP_MS) {
+        CHECK(r->c, stat(r->dump, &is) == 0, "%s", r->dump);
+        snprintf(expected, sizeof expected,
+                 "\"dumps\":1,\"refused\":0,\"writing\":\"\",\"cause\":\"%s\",\"bytes_today\":%lld,", cause,
+                 (long long)is.st_size);
+        int status = strobe_client_ask(&server, "GET /status HTTP/1.1\r\n\r\n", answer, sizeof answer);
+        has = status == 200 && strstr(answer, expected);
+        workload_pause(STEP_MS);
+    }
+    CHECK(r->c, has, "expected %s: %s", expected, answer);
 }
 
 /* Runs `strobe report --findings --json`, and returns whether its output has the text. */
@@ -223,6 +246,7 @@ static void sigquit_is_dumped_and_passed_on_to_the_handler_from_before(struct co
     kill(getpid(), SIGQUIT);
     CHECK(c, waits_for(&handled, 1), "the handler is called once: %d", handled);
     check_cause(&r, STROBE_TRIGGER_ANR);
+    check_status_has_dump(&r, "anr");
     close_recorder(&r);
     check_disposition(c, on_app_quit, 1);
 }
@@ -242,6 +266,7 @@ static void sigquit_is_dumped_and_passed_on_to_the_signal_catcher(struct contrac
     kill(getpid(), SIGQUIT);
     CHECK(c, waits_for(&caught, 1), "the catcher gets the signal once: %d", caught);
     check_cause(&r, STROBE_TRIGGER_ANR);
+    check_status_has_dump(&r, "anr");
     close_recorder(&r);
     check_disposition(c, SIG_DFL, 1);
 }

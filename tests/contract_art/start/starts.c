@@ -6,6 +6,7 @@
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/unit/support/control_client.h"
+#include "tests/unit/support/trial.h"
 
 #include <dirent.h>
 #include <ftw.h>
@@ -308,6 +309,37 @@ static void a_session_fetched_from_a_running_capture_has_the_names_of_methods(st
     capture_drop(&k);
 }
 
+/* With FULL=1, as nightly, there are ten thousand. */
+static void random_clients_leave_an_app_that_captures_itself_unharmed(struct contract *c)
+{
+    enum { QUICK = 100, FULL = 10000 };
+    struct capture k = {.contract = c};
+    struct strobe_error error = {""};
+    char answer[4096], fetched[TEMPORARY_BYTES];
+    uint64_t seed = 1;
+    if (!start_library_load(c))
+        return;
+    temporary_path(k.path, "starts.%d", (int)getpid());
+    temporary_path(fetched, "fetched.%d", (int)getpid());
+    snprintf(server.name, sizeof server.name, "strobe-contract-%d", (int)getpid());
+    struct strobe_capture_options o = {.session_path = k.path, .records_max = 4096, .control = server.name};
+    if (!CHECK(c, start_library.start(&o, &error) == STROBE_OK, "%s", error.text))
+        return;
+    for (uint32_t i = 0; i < strobe_trial_nightly(QUICK, FULL); i++) {
+        capture_call(c, "alloc", "(I)V", 10);
+        int status = strobe_client_play(&server, &strobe_client_requests, &seed, answer, sizeof answer);
+        CHECK(c, status == -1 || (200 <= status && status <= 503 && status != 500), "client %u: %d: %s", i, status,
+              answer);
+    }
+    strobe_client_ask(&server, "POST /stop HTTP/1.1\r\n\r\n", answer, sizeof answer);
+    check_asked(c, "POST", "/start", "records=4096", 200, "\"state\":\"running\"");
+    capture_call(c, "alloc", "(I)V", 1000);
+    check_fetched(c, fetched);
+    check_asked(c, "POST", "/stop", "", 200, "\"state\":\"stopped\"");
+    if (open_session(&k))
+        capture_drop(&k);
+}
+
 static _Atomic int fetches_end;
 
 static void *fetch_until_end(void *answers)
@@ -563,6 +595,8 @@ const struct contract_case contract_cases_starts[] = {
      a_session_fetched_from_a_running_capture_has_the_names_of_methods, 0},
     {"captures_end_and_start_while_a_client_fetches_their_sessions",
      captures_end_and_start_while_a_client_fetches_their_sessions, CONTRACT_HEAVY},
+    {"random_clients_leave_an_app_that_captures_itself_unharmed",
+     random_clients_leave_an_app_that_captures_itself_unharmed, CONTRACT_HEAVY},
     {"the_java_class_starts_annotates_pauses_and_stops", the_java_class_starts_annotates_pauses_and_stops, 0},
     {"the_java_class_begins_a_control_server_if_asked", the_java_class_begins_a_control_server_if_asked, 0},
     {"a_load_starts_what_environment_property_or_file_ask_for", a_load_starts_what_environment_property_or_file_ask_for,

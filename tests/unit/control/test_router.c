@@ -42,6 +42,9 @@ static void get_status(void *ctx, struct strobe_control_status *out)
                                           .armed = true,
                                           .dumps = 2,
                                           .refused = 1,
+                                          .writing = "anr",
+                                          .cause = "stall",
+                                          .bytes_today = 5000000000,
                                           .last_dump = "/d/dump-01.strobe"};
 }
 
@@ -128,11 +131,11 @@ static void the_status_is_json_with_all_members(void **state)
     assert_int_equal(route("GET", "/status", ""), 200);
     assert_true(answer.is_json);
     assert_string_equal(
-        answer.text,
-        "{\"state\":\"running\",\"session\":3,\"path\":\"/data/a \\\"b\\\"\\\\\\u000a.strobe\",\"pid\":42,"
-        "\"threads\":5,\"samples\":18446744073709551615,\"lost\":7,\"annotations\":8,"
-        "\"session_bytes\":9,\"flight\":{\"armed\":true,\"dumps\":2,\"refused\":1,"
-        "\"last\":\"/d/dump-01.strobe\"},\"features\":[\"feature 0: \\\"on\\\"\",\"feature 1: \\\"on\\\"\"]}\n");
+        answer.text, "{\"state\":\"running\",\"session\":3,\"path\":\"/data/a \\\"b\\\"\\\\\\u000a.strobe\",\"pid\":42,"
+                     "\"threads\":5,\"samples\":18446744073709551615,\"lost\":7,\"annotations\":8,"
+                     "\"session_bytes\":9,\"flight\":{\"armed\":true,\"dumps\":2,\"refused\":1,"
+                     "\"writing\":\"anr\",\"cause\":\"stall\",\"bytes_today\":5000000000,\"last\":\"/d/"
+                     "dump-01.strobe\"},\"features\":[\"feature 0: \\\"on\\\"\",\"feature 1: \\\"on\\\"\"]}\n");
 }
 
 static void a_status_that_does_not_fit_is_an_error_and_no_broken_json(void **state)

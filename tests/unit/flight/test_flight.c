@@ -177,9 +177,13 @@ static void blocked_on(uint32_t thread, uint64_t *what, uint32_t *holder_tid)
     *holder_tid = HOLDER_TID;
 }
 
+static enum strobe_trigger written_meanwhile;
+
+/* A dump is written, and the runtime is asked for names. */
 static bool complete(void)
 {
     strobe_add_relaxed(&completions, 1);
+    written_meanwhile = strobe_flight_count(&recorder, realtime_ns()).writing;
     return adds_names;
 }
 
@@ -194,7 +198,7 @@ static void await_outcome(uint32_t count)
 {
     struct timespec step = {0, 1000000};
     for (int i = 0; i < WAIT_STEPS; i++) {
-        struct strobe_flight_counts c = strobe_flight_count(&recorder);
+        struct strobe_flight_counts c = strobe_flight_count(&recorder, realtime_ns());
         if (c.dumps + c.refused >= count && strobe_load_relaxed(&idle))
             return;
         nanosleep(&step, NULL);
@@ -305,6 +309,53 @@ static void a_dump_has_the_last_seconds_and_its_cause(void **state)
     strobe_session_unmap(&s);
 }
 
+static void the_state_names_the_dump_that_is_written_and_the_last_one(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    begin_recorder(&thread);
+    struct strobe_flight_counts c = strobe_flight_count(&recorder, realtime_ns());
+    assert_int_equal(c.writing, STROBE_TRIGGER_NONE);
+    assert_int_equal(c.cause, STROBE_TRIGGER_NONE);
+    assert_true(strobe_flight_ask(&recorder, STROBE_TRIGGER_ANR));
+    await_outcome(1);
+    c = strobe_flight_count(&recorder, realtime_ns());
+    assert_int_equal(written_meanwhile, STROBE_TRIGGER_ANR);
+    assert_int_equal(c.writing, STROBE_TRIGGER_NONE);
+    assert_int_equal(c.cause, STROBE_TRIGGER_ANR);
+    has_session = false;
+    assert_true(strobe_flight_ask(&recorder, STROBE_TRIGGER_CALL)); /* without a dump, the last one stays the last */
+    await_outcome(2);
+    c = strobe_flight_count(&recorder, realtime_ns());
+    assert_int_equal(c.writing, STROBE_TRIGGER_NONE);
+    assert_int_equal(c.cause, STROBE_TRIGGER_ANR);
+    end_recorder(thread);
+}
+
+static uint64_t bytes_today(uint64_t later_ns)
+{
+    return strobe_flight_count(&recorder, realtime_ns() + later_ns).bytes_today;
+}
+
+static void the_bytes_of_a_day_survive_a_restart_and_end_with_the_day(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    begin_recorder(&thread);
+    assert_int_equal(bytes_today(0), 0);
+    assert_true(strobe_flight_ask(&recorder, STROBE_TRIGGER_CALL));
+    await_outcome(1);
+    uint64_t bytes = bytes_today(0);
+    assert_int_equal(bytes, strobe_dump_bytes_of_day(&config.folder, realtime_ns()));
+    assert_true(bytes > 0);
+    assert_int_equal(bytes_today((uint64_t)24 * 3600 * 1000000000), 0);
+    end_recorder(thread);
+    begin_recorder(&thread);
+    await_outcome(0);
+    assert_int_equal(bytes_today(0), bytes);
+    end_recorder(thread);
+}
+
 static void a_stall_is_dumped_with_its_begin_and_the_holder(void **state)
 {
     (void)state;
@@ -357,7 +408,7 @@ static void a_copy_that_is_too_long_reaches_back_less_far(void **state)
     char last[640];
     strobe_flight_last(&recorder, last, sizeof last);
     assert_string_equal(last, "no dump: the shortest one is longer than dump-bytes");
-    assert_int_equal(strobe_flight_count(&recorder).refused, 1);
+    assert_int_equal(strobe_flight_count(&recorder, realtime_ns()).refused, 1);
 }
 
 static void a_trigger_that_is_not_configured_is_refused(void **state)
@@ -384,10 +435,10 @@ static void a_crash_is_dumped_before_its_handler_returns_and_only_once(void **st
     errno = 77;
     strobe_flight_crashed(&recorder, 11, HOLDER_TID);
     assert_int_equal(errno, 77);
-    assert_int_equal(strobe_flight_count(&recorder).dumps, 1);
+    assert_int_equal(strobe_flight_count(&recorder, realtime_ns()).dumps, 1);
     strobe_flight_crashed(&recorder, 6, MAIN_TID);
     end_recorder(thread);
-    assert_int_equal(strobe_flight_count(&recorder).dumps, 1);
+    assert_int_equal(strobe_flight_count(&recorder, realtime_ns()).dumps, 1);
     assert_int_equal(strobe_load_relaxed(&completions), 0); /* the runtime may be broken */
     struct strobe_session s = open_dump(0);
     assert_int_equal(s.header->cause.trigger, STROBE_TRIGGER_CRASH);
@@ -435,7 +486,7 @@ static void without_a_session_there_is_no_dump(void **state)
     assert_true(strobe_flight_ask(&recorder, STROBE_TRIGGER_CALL));
     await_outcome(1);
     end_recorder(thread);
-    assert_int_equal(strobe_flight_count(&recorder).refused, 1);
+    assert_int_equal(strobe_flight_count(&recorder, realtime_ns()).refused, 1);
 }
 
 /* The host says that the thread is the last one of the process. */
@@ -463,6 +514,8 @@ int main(void)
         STALL_TEST(the_begin_of_a_call_is_the_begin_of_its_stall),
         STALL_TEST(a_thread_that_has_ended_is_no_stall),
         RECORDER_TEST(a_dump_has_the_last_seconds_and_its_cause),
+        RECORDER_TEST(the_state_names_the_dump_that_is_written_and_the_last_one),
+        RECORDER_TEST(the_bytes_of_a_day_survive_a_restart_and_end_with_the_day),
         RECORDER_TEST(a_stall_is_dumped_with_its_begin_and_the_holder),
         RECORDER_TEST(a_copy_that_is_too_long_reaches_back_less_far),
         RECORDER_TEST(a_trigger_that_is_not_configured_is_refused),

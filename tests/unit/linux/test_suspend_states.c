@@ -3,6 +3,7 @@
  *
  * alone: a thread that waits for a processor can't be stopped in time. */
 #include "engine/backend/linux/host_linux.h"
+#include "engine/backend/linux/suspend.h"
 #include "tests/unit/support/trial.h"
 
 #include <setjmp.h>
@@ -29,26 +30,26 @@ static struct strobe_linux host;
 
 struct target {
     pthread_t thread;
-    strobe_a32 tid, stop, interrupted;
+    strobe_a32 tid, stop, interrupted, sleeps;
     sem_t sleep;
-    bool sleeps;
 };
 
-/* The sleeper waits in a call without a hook. */
+/* The sleeper waits in a call without a hook. It computes after the call when `sleeps` is false then. */
 static void *live(void *arg)
 {
     struct target *t = arg;
     strobe_store_release(&t->tid, (uint32_t)gettid());
-    while (!t->sleeps && !strobe_load_acquire(&t->stop))
-        strobe_fence_signal();
-    while (t->sleeps && sem_wait(&t->sleep) != 0)
+    while (strobe_load_relaxed(&t->sleeps) && sem_wait(&t->sleep) != 0)
         strobe_store_release(&t->interrupted, errno == EINTR);
+    while (!strobe_load_relaxed(&t->sleeps) && !strobe_load_acquire(&t->stop))
+        strobe_fence_signal();
     return NULL;
 }
 
 static void begin(struct target *t, bool sleeps)
 {
-    *t = (struct target){.sleeps = sleeps};
+    *t = (struct target){0};
+    strobe_store_relaxed(&t->sleeps, sleeps);
     sem_init(&t->sleep, 0, 0);
     assert_int_equal(pthread_create(&t->thread, NULL, live, t), 0);
     while (!strobe_load_acquire(&t->tid))
@@ -174,6 +175,73 @@ static void more_threads_than_are_kept_open_are_distinguished(void **state)
     assert_in_range(found.descriptors, 1, DESCRIPTORS_MAX);
 }
 
+/* Two samplers, one after another, each with a descriptor table of its own. The second one opens the files of the two
+ * threads in the opposite order. One thread sleeps, the other one waits for the samplers' processor. */
+struct turns {
+    struct target sleeper, waiter;
+    bool sleeper_waits; /* the second sampler takes the sleeper for a thread that waits for a processor */
+};
+
+static void stay_on_one_processor(pthread_t thread)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    pthread_setaffinity_np(thread, sizeof one, &one);
+}
+
+static bool waits(struct target *t)
+{
+    return strobe_linux_waits_for_processor(&host, strobe_load_relaxed(&t->tid));
+}
+
+static void *look_in_turn(void *arg)
+{
+    struct turns *t = arg;
+    strobe_linux_sampler_begins();
+    waits(&t->sleeper);
+    waits(&t->waiter);
+    return NULL;
+}
+
+static void *look_in_opposite_turn(void *arg)
+{
+    struct turns *t = arg;
+    strobe_linux_sampler_begins();
+    while (!waits(&t->waiter))
+        continue;
+    t->sleeper_waits = waits(&t->sleeper);
+    return NULL;
+}
+
+static void run_sampler(void *(*look)(void *), struct turns *t)
+{
+    pthread_t sampler;
+    assert_int_equal(pthread_create(&sampler, NULL, look, t), 0);
+    pthread_join(sampler, NULL);
+}
+
+static void a_second_sampler_reads_the_state_of_the_thread_that_it_asks_for(void **state)
+{
+    static struct turns t;
+    cpu_set_t before;
+    (void)state;
+    if (strobe_trial_emulated() || strobe_trial_valgrind())
+        skip();
+    pthread_getaffinity_np(pthread_self(), sizeof before, &before);
+    stay_on_one_processor(pthread_self()); /* threads that it starts stay there, too */
+    begin(&t.sleeper, true);
+    begin(&t.waiter, true);
+    run_sampler(look_in_turn, &t);
+    strobe_store_relaxed(&t.waiter.sleeps, 0); /* it computes from now on */
+    sem_post(&t.waiter.sleep);
+    run_sampler(look_in_opposite_turn, &t);
+    end(&t.waiter);
+    end(&t.sleeper);
+    pthread_setaffinity_np(pthread_self(), sizeof before, &before);
+    assert_false(t.sleeper_waits);
+}
+
 /* Runs in a process whose seccomp filter refuses the clock of another thread. */
 static int a_refused_clock(void)
 {
@@ -214,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_sleeps_in_a_call_is_left_alone),
         cmocka_unit_test(a_thread_that_has_ended_is_gone),
         cmocka_unit_test(more_threads_than_are_kept_open_are_distinguished),
+        cmocka_unit_test(a_second_sampler_reads_the_state_of_the_thread_that_it_asks_for),
         cmocka_unit_test(a_thread_whose_clock_is_refused_is_not_taken_for_gone_S16),
     };
     return cmocka_run_group_tests_name("suspend_states", tests, look_at_all, NULL);

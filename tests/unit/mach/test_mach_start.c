@@ -7,12 +7,14 @@
 #include "tests/support/temporary.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -21,6 +23,18 @@ enum { ROUNDS = 100 };
 
 static struct fake_mach_app *app;
 static char path[TEMPORARY_BYTES];
+
+/* Replaces the C library's function in this program. A descriptor that is closed twice may be another thread's the
+ * second time. */
+static atomic_int closed_again;
+
+int close(int fd)
+{
+    long r = syscall(SYS_close, fd);
+    if (r != 0 && errno == EBADF)
+        atomic_fetch_add(&closed_again, 1);
+    return (int)r;
+}
 
 static int set_up(void **state)
 {
@@ -131,6 +145,15 @@ static void captures_that_follow_each_other_leave_nothing_behind(void **state)
     assert_int_equal(after.rights, before.rights);
 }
 
+static void a_start_closes_each_descriptor_once(void **state)
+{
+    (void)state;
+    atomic_store(&closed_again, 0);
+    start((struct strobe_capture_options){.replace = 1, .records_max = 4096});
+    assert_int_equal(strobe_stop(), STROBE_OK);
+    assert_int_equal(atomic_load(&closed_again), 0);
+}
+
 static void assert_refused(const struct strobe_capture_options *o, enum strobe_status expected, const char *text)
 {
     struct strobe_error error = {""};
@@ -180,6 +203,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_start_that_cannot_make_its_session_says_why, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_app_captures_itself_pauses_and_annotates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_start_beside_a_running_capture_leaves_its_session, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_start_closes_each_descriptor_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(captures_that_follow_each_other_leave_nothing_behind, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("start", tests, NULL, NULL);

@@ -1,4 +1,5 @@
 #include "tests/unit/support/control_client.h"
+#include "tests/unit/support/trial.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -85,4 +86,44 @@ int strobe_client_ask(const struct strobe_control_address *a, const char *reques
     strobe_client_send(fd, request, strlen(request));
     strobe_client_finish(fd, out, out_bytes);
     return strobe_client_status(out);
+}
+
+static const char *const texts[] = {
+    "GET /status HTTP/1.1\r\n\r\n",
+    "POST /start HTTP/1.1\r\nContent-Length: 12\r\n\r\nrecords=2048",
+    "POST /start HTTP/1.1\r\nContent-Length: 6\r\n\r\npaused",
+    "POST /stop HTTP/1.1\r\n\r\n",
+    "POST /pause HTTP/1.1\r\n\r\n",
+    "POST /resume HTTP/1.1\r\n\r\n",
+    "GET /session HTTP/1.1\r\n\r\n",
+    "GET /session/100000?last=1s HTTP/1.1\r\n\r\n",
+    "POST /snapshot?last=5s HTTP/1.1\r\n\r\n",
+    "GET /session/70 HTTP/1.1\r\nAuthorization: Bearer x\r\n\r\n",
+};
+const struct strobe_client_requests strobe_client_requests = {texts, sizeof texts / sizeof texts[0]};
+
+int strobe_client_play(const struct strobe_control_address *a, const struct strobe_client_requests *requests,
+                       uint64_t *seed, char *out, size_t out_bytes)
+{
+    enum { WHOLE, CHANGED, CUT, LEFT, KINDS };
+    char text[STROBE_CLIENT_REQUEST_BYTES];
+    const char *request = requests->text[strobe_trial_below(seed, requests->count)];
+    size_t bytes = strnlen(request, sizeof text), first;
+    uint32_t kind = strobe_trial_below(seed, KINDS);
+    memcpy(text, request, bytes);
+    for (uint32_t changes = kind == CHANGED ? 1 + strobe_trial_below(seed, 3) : 0; changes--;)
+        text[strobe_trial_below(seed, (uint32_t)bytes)] = (char)strobe_trial_random(seed);
+    bytes = kind == CUT ? strobe_trial_below(seed, (uint32_t)bytes) : bytes;
+    first = strobe_trial_below(seed, (uint32_t)bytes + 1);
+    int fd = strobe_client_connect(a);
+    strobe_client_send(fd, text, first);
+    strobe_client_send(fd, text + first, bytes - first);
+    if (kind == LEFT) {
+        (void)!recv(fd, text, strobe_trial_below(seed, sizeof text), MSG_DONTWAIT);
+        close(fd);
+        return -1;
+    }
+    shutdown(fd, SHUT_WR);
+    strobe_client_finish(fd, out, out_bytes);
+    return kind == WHOLE ? strobe_client_status(out) : -1;
 }

@@ -36,6 +36,12 @@ uint32_t strobe_trial_rounds(uint32_t rounds)
     return rounds / 20 > 2 ? rounds / 20 : 2;
 }
 
+uint32_t strobe_trial_nightly(uint32_t quick, uint32_t full)
+{
+    const char *nightly = getenv("FULL");
+    return nightly && *nightly ? full : quick;
+}
+
 double strobe_trial_seconds(double quick)
 {
     const char *stress = getenv("STROBE_STRESS_SECONDS");

@@ -12,6 +12,9 @@ uint32_t strobe_trial_below(uint64_t *state, uint32_t limit);
  * or more with STROBE_STRESS_SECONDS. */
 uint32_t strobe_trial_rounds(uint32_t rounds);
 
+/* Returns `full` in the nightly run (FULL), else `quick`. */
+uint32_t strobe_trial_nightly(uint32_t quick, uint32_t full);
+
 /* Returns the duration of a concurrent test: `quick` seconds, or STROBE_STRESS_SECONDS of the environment. */
 double strobe_trial_seconds(double quick);
 

@@ -80,10 +80,11 @@ static STROBE_ALWAYS_INLINE struct strobe_thread *strobe_art_libc_thread(uint32_
     return strobe_unlikely(on != STROBE_OFF) ? strobe_art_thread(on) : NULL;
 }
 
-#define HOOK(type, name) static type on_##name
-#define ORIGINAL(name)   strobe_art_libc.name
-#define HOOK_BEGINS      (void)0 /* the library stays loaded */
-#define HOOK_THREAD(on)  strobe_art_libc_thread(on)
+#define HOOK(type, name)      static type on_##name
+#define ORIGINAL(name)        strobe_art_libc.name
+#define HOOK_BEGINS           (void)0 /* the library stays loaded */
+#define HOOK_COND_WAITS(c, m) (void)0
+#define HOOK_THREAD(on)       strobe_art_libc_thread(on)
 
 /* The name by which libraries know a function: in virtual time a macro replaces it (sim/player/virtual/posix.h). */
 #define STROBE_LIBC_STRING(name) #name

@@ -108,7 +108,6 @@ enum strobe_status strobe_capture_create(const struct strobe_capture_options *o,
         return create_in_memory(config, command, in_memory, error);
     enum strobe_status status = strobe_session_create(o->session_path, config, command, o->replace, &made);
     if (status == STROBE_OK) {
-        close(made.fd);
         strobe_session_unmap(&made);
     } else if (status == STROBE_EXISTS) {
         strobe_error_join(error, o->session_path, "exists already");

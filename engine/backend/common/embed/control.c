@@ -47,6 +47,9 @@ static void read_control_status(void *ctx, struct strobe_control_status *out)
         .armed = flight.armed,
         .dumps = flight.dumps,
         .refused = flight.refused,
+        .writing = flight.writing,
+        .cause = flight.cause,
+        .bytes_today = flight.bytes_today,
         .last_dump = flight.last,
     };
 }

@@ -143,10 +143,21 @@ enum strobe_status strobe_dump(void)
     return strobe_flight_request(STROBE_TRIGGER_CALL);
 }
 
+static const char *name_trigger(enum strobe_trigger trigger)
+{
+    return trigger == STROBE_TRIGGER_NONE ? "" : strobe_trigger_name(trigger);
+}
+
 void strobe_get_flight_status(struct strobe_flight_status *out)
 {
-    struct strobe_flight_counts counts = strobe_flight_count(&flight);
+    struct strobe_flight_counts counts = strobe_flight_count(&flight, read_realtime_ns());
     *out = (struct strobe_flight_status){
-        .armed = strobe_load_acquire(&flight.armed) != 0, .dumps = counts.dumps, .refused = counts.refused};
+        .armed = strobe_load_acquire(&flight.armed) != 0,
+        .dumps = counts.dumps,
+        .refused = counts.refused,
+        .writing = name_trigger(counts.writing),
+        .cause = name_trigger(counts.cause),
+        .bytes_today = counts.bytes_today,
+    };
     strobe_flight_last(&flight, out->last, sizeof out->last);
 }

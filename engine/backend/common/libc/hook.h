@@ -14,6 +14,7 @@
  *                                 a scope
  *   HOOK_MASK(mask, room)         a signal mask that is set during a call, without the engine's signal
  *   HOOK_OWNS_PIPE(ends)          true: the pipe is the engine's
+ *   HOOK_COND_WAITS(c, m)         before a wait for condition c with mutex m, for a backend that ends such waits
  *
  * A hook calls its original, and reports its event with STROBE_HERE, the place that called the hook. While capture is
  * off, and on a thread that cannot be registered, a hook only calls the original. */

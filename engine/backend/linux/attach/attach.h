@@ -17,7 +17,8 @@
  * no code of the library is on the helper's stack then (thread.S). The helper's stack stays mapped in this case, and an
  * arena of the C library's heap, which the C library makes for each thread that calls its functions.
  *
- * A thread that stays in a hooked call keeps the library loaded until the call returns.
+ * A thread that stays in a hooked call keeps the library loaded until the call returns. The helper ends waits for
+ * condition variables (cond_waits.h).
  *
  * The stacks of the library's threads are its own mapping: the C library would keep stacks that it makes for later
  * threads. The helper and the sampler take no memory from the heap.

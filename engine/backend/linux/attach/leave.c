@@ -1,5 +1,6 @@
 #include "engine/backend/linux/attach/leave.h"
 
+#include "engine/backend/linux/attach/cond_waits.h"
 #include "engine/backend/linux/preload/own_threads.h"
 #include "engine/backend/linux/preload/preload.h"
 #include "engine/backend/linux/preload/process.h"
@@ -14,8 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Steps of a wait: short at first, because most threads leave at once. */
-enum { STEP_NS = 500 * 1000, STEP_MAX_NS = 50 * 1000 * 1000, SETTLED = UINT32_MAX };
+/* Steps of a wait: short at first, because most threads leave at once. Waits for conditions are ended only when steps
+ * are longer than WAKE_NS, after about 30 ms. */
+enum { STEP_NS = 500 * 1000, STEP_MAX_NS = 50 * 1000 * 1000, WAKE_NS = 16 * 1000 * 1000, SETTLED = UINT32_MAX };
 
 struct leaver {
     uint32_t tid; /* SETTLED: it has left */
@@ -120,6 +122,8 @@ bool strobe_leave_wait(uint64_t low, uint64_t high)
             listed = list && list_leavers(list, &count, capacity);
         }
         left = listed && all_have_left(list, count, low, high) && strobe_visits_running() == 0;
+        if (!left && step_ns >= WAKE_NS && strobe_visits_running())
+            strobe_cond_waits_wake();
         if (!left)
             pause_leaving(&step_ns);
     }

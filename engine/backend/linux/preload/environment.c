@@ -149,8 +149,6 @@ static bool create_and_attach_session(const char *path, uint32_t pid, const stru
     strobe_linux_command(command, sizeof command);
     if (strobe_session_create(path, config, command, 0, &made) != STROBE_OK)
         return false;
-    if (made.fd >= 0)
-        syscall(SYS_close, made.fd);
     strobe_session_unmap(&made);
     return strobe_session_attach(path, pid, out) == STROBE_OK;
 }

@@ -4,6 +4,7 @@
 #define STROBE_BACKEND_LINUX_PRELOAD_HOOK_H
 
 #include "engine/backend/common/libc/hook.h"
+#include "engine/backend/linux/attach/cond_waits.h"
 #include "engine/backend/linux/preload/preload.h"
 #include "engine/backend/linux/preload/real.h"
 #include "engine/backend/linux/preload/visits.h"
