@@ -29,7 +29,7 @@ int main(int argc, char **argv)
     if (!state || strobe_stop() != STROBE_OK)
         return 1;
     begin_capture(argv[2]);
-    strobe_annotate(state, STROBE_ANNOTATION_COUNTER, "of the first capture", 1);
+    strobe_counter_report(state, "of the first capture", 1);
     strobe_counter("of the second capture", 2);
     return strobe_stop() != STROBE_OK;
 }
