@@ -3,8 +3,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Reserves for what is written between the two calls. */
-enum { MORE_THREADS = 16, MORE_IMAGES = 16, MORE_NODES = 1024, MORE_SLOTS = 1024, NAMES_PAGE = 4096 };
+/* Reserves for what is written between the two calls. A copy is made so often, each time with four times the reserve
+ * for records and stacks, when the threads wrote more than fits. */
+enum { MORE_THREADS = 16, MORE_IMAGES = 16, MORE_NODES = 1024, MORE_SLOTS = 1024, NAMES_PAGE = 4096, TRIES = 4 };
 
 /* A copy that is being made. While the records are copied, account[kind].requests of the copy counts the samples that
  * are in the copy. */
@@ -15,7 +16,7 @@ struct copying {
     uint64_t since_ticks;
     uint32_t slots_left; /* of the copy's ring */
     uint32_t threads_at_begin;
-    bool closed;
+    bool closed, lacks_room; /* lacks_room: a wanted record did not fit */
 };
 
 /* The source's words change while they are copied. */
@@ -27,9 +28,9 @@ static void copy_shared_words(void *to, const void *from, size_t bytes)
         out[i] = strobe_load_relaxed(&in[i]);
 }
 
-static uint32_t with_reserve(uint32_t count, uint32_t more, uint32_t most)
+static uint32_t with_reserve(uint32_t count, uint32_t more, unsigned tries, uint32_t most)
 {
-    uint64_t wanted = (uint64_t)count + count / 4 + more;
+    uint64_t wanted = (uint64_t)count + (((uint64_t)count / 4 + more) << 2 * tries);
     return wanted < most ? (uint32_t)wanted : most;
 }
 
@@ -99,6 +100,7 @@ static void copy_record(struct copying *c, const struct strobe_ring_item *item)
         take_excess(&account->sampled, r->count);
         return;
     }
+    c->lacks_room |= !stack_fits(c, r->stack) || slots_of(r) > c->slots_left;
     if (!stack_fits(c, r->stack) || slots_of(r) > c->slots_left)
         return;
     if (strobe_ring_write(&c->to.ring, &c->writer, r, has_metrics ? &item->metrics : NULL) != STROBE_OK)
@@ -269,8 +271,8 @@ static void settle_accounts(struct copying *c)
 
 /* ---- */
 
-enum strobe_status strobe_session_copy_measure(const struct strobe_session *from, uint64_t since_ticks,
-                                               struct strobe_session_copy *out)
+static enum strobe_status copy_measure_again(const struct strobe_session *from, uint64_t since_ticks, unsigned tries,
+                                             struct strobe_session_copy *out)
 {
     const struct strobe_config *c = &from->header->config;
     struct strobe_ring_item item;
@@ -283,16 +285,22 @@ enum strobe_status strobe_session_copy_measure(const struct strobe_session *from
         slots += is_wanted(&item.record, since_ticks) ? slots_of(&item.record) : 0;
     out->config = *c;
     most_slots = most_slots < STROBE_RING_SLOTS_MAX ? most_slots : STROBE_RING_SLOTS_MAX;
-    out->config.ring_slots = with_reserve(slots + slots / 16, MORE_SLOTS, (uint32_t)most_slots);
+    out->config.ring_slots = with_reserve(slots + slots / 16, MORE_SLOTS, tries, (uint32_t)most_slots);
     out->config.ring_subs = 1;
-    out->config.stack_nodes = with_reserve(strobe_stack_node_count(&from->stacks), MORE_NODES, c->stack_nodes);
-    out->config.threads_max = with_reserve(strobe_session_thread_count(from), MORE_THREADS, c->threads_max);
-    out->config.images_max = with_reserve(strobe_session_image_count(from), MORE_IMAGES, c->images_max);
+    out->config.stack_nodes = with_reserve(strobe_stack_node_count(&from->stacks), MORE_NODES, tries, c->stack_nodes);
+    out->config.threads_max = with_reserve(strobe_session_thread_count(from), MORE_THREADS, 0, c->threads_max);
+    out->config.images_max = with_reserve(strobe_session_image_count(from), MORE_IMAGES, 0, c->images_max);
     if (c->names_bytes)
         out->config.names_bytes =
             (uint32_t)(names_used(from) + sizeof *from->names.head + 2 * NAMES_PAGE - 1) / NAMES_PAGE * NAMES_PAGE;
     out->bytes = strobe_session_file_bytes(&out->config);
     return STROBE_OK;
+}
+
+enum strobe_status strobe_session_copy_measure(const struct strobe_session *from, uint64_t since_ticks,
+                                               struct strobe_session_copy *out)
+{
+    return copy_measure_again(from, since_ticks, 0, out);
 }
 
 enum strobe_status strobe_session_copy_make(const struct strobe_session *from, uint64_t since_ticks,
@@ -311,26 +319,41 @@ enum strobe_status strobe_session_copy_make(const struct strobe_session *from, u
     copy_threads(&c);
     copy_header(&c);
     settle_accounts(&c);
-    return STROBE_OK;
+    return c.lacks_room ? STROBE_FULL : STROBE_OK;
+}
+
+/* Maps memory for a measured copy, and makes it. On failure, STROBE_FULL excepted, nothing is mapped. */
+static enum strobe_status copy_map_measured(const struct strobe_session *from, uint64_t since_ticks,
+                                            const struct strobe_session_copy *copy, void **memory, size_t *bytes)
+{
+    *bytes = (size_t)copy->bytes;
+    *memory = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (*memory == MAP_FAILED)
+        return STROBE_NO_MEMORY;
+    enum strobe_status status = strobe_session_copy_make(from, since_ticks, copy, *memory);
+    if (status != STROBE_OK && status != STROBE_FULL)
+        munmap(*memory, *bytes);
+    return status;
 }
 
 enum strobe_status strobe_session_copy_map(const struct strobe_session *from, uint64_t since_ticks, uint64_t most,
                                            void **memory, size_t *bytes)
 {
-    struct strobe_session_copy copy;
+    struct strobe_session_copy copy, larger;
     enum strobe_status status = strobe_session_copy_measure(from, since_ticks, &copy);
     if (status != STROBE_OK)
         return status;
     if (copy.bytes > most)
         return STROBE_FULL;
-    *bytes = (size_t)copy.bytes;
-    *memory = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (*memory == MAP_FAILED)
-        return STROBE_NO_MEMORY;
-    status = strobe_session_copy_make(from, since_ticks, &copy, *memory);
-    if (status != STROBE_OK)
+    for (unsigned tries = 1;
+         (status = copy_map_measured(from, since_ticks, &copy, memory, bytes)) == STROBE_FULL && tries < TRIES;
+         tries++) {
+        if (copy_measure_again(from, since_ticks, tries, &larger) != STROBE_OK || larger.bytes > most)
+            break;
         munmap(*memory, *bytes);
-    return status;
+        copy = larger;
+    }
+    return status == STROBE_FULL ? STROBE_OK : status; /* the last copy counts what did not fit as overwritten */
 }
 
 uint64_t strobe_session_ticks_since(const struct strobe_session_header *h, uint64_t now, uint64_t last_ns)

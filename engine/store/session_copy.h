@@ -32,12 +32,14 @@ struct strobe_session_copy {
 enum strobe_status strobe_session_copy_measure(const struct strobe_session *from, uint64_t since_ticks,
                                                struct strobe_session_copy *out);
 
-/* Copies into zeroed, page-aligned memory of copy->bytes. Records that find no space count as overwritten. */
+/* Copies into zeroed, page-aligned memory of copy->bytes. STROBE_FULL: the copy is complete except for records that
+ * found no space, which count as overwritten. */
 enum strobe_status strobe_session_copy_make(const struct strobe_session *from, uint64_t since_ticks,
                                             const struct strobe_session_copy *copy, void *memory);
 
-/* Does both, with memory that it maps: at the begin of *memory is the copy, *bytes long. The caller unmaps it. On
- * failure nothing is mapped. STROBE_FULL: the copy would be longer than `most`. STROBE_NO_MEMORY. */
+/* Does both, with memory that it maps: at the begin of *memory is the copy, *bytes long. The caller unmaps it. A copy
+ * that lacks space is made again with more, a few times. On failure nothing is mapped. STROBE_FULL: the copy would be
+ * longer than `most`. STROBE_NO_MEMORY. */
 enum strobe_status strobe_session_copy_map(const struct strobe_session *from, uint64_t since_ticks, uint64_t most,
                                            void **memory, size_t *bytes);
 

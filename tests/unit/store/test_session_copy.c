@@ -26,16 +26,14 @@ static char source_path[TEMPORARY_BYTES], copy_path[TEMPORARY_BYTES];
 /* Copies the session to copy_path. */
 static void copy_to_file(const struct strobe_session *from, uint64_t since_ticks)
 {
-    struct strobe_session_copy copy;
-    assert_int_equal(strobe_session_copy_measure(from, since_ticks, &copy), STROBE_OK);
-    void *memory = mmap(NULL, copy.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(memory != MAP_FAILED);
-    assert_int_equal(strobe_session_copy_make(from, since_ticks, &copy, memory), STROBE_OK);
+    void *memory;
+    size_t bytes;
+    assert_int_equal(strobe_session_copy_map(from, since_ticks, UINT64_MAX, &memory, &bytes), STROBE_OK);
     FILE *f = fopen(copy_path, "we");
     assert_non_null(f);
-    assert_int_equal(fwrite(memory, 1, copy.bytes, f), copy.bytes);
+    assert_int_equal(fwrite(memory, 1, bytes, f), bytes);
     assert_int_equal(fclose(f), 0);
-    munmap(memory, copy.bytes);
+    munmap(memory, bytes);
 }
 
 static struct strobe_reader *read_checked(const char *path)
@@ -171,6 +169,24 @@ static void a_copy_is_as_large_as_its_content(void **state)
     strobe_build_kill(&b);
 }
 
+static void a_copy_for_which_threads_have_written_too_much_says_so(void **state)
+{
+    (void)state;
+    struct strobe_build b;
+    struct strobe_session_copy copy;
+    begin_source(&b, 8192, STROBE_KEEP_OLDEST);
+    write_some(&b, 500);
+    assert_int_equal(strobe_session_copy_measure(&b.session, 0, &copy), STROBE_OK);
+    for (int more = 0; more < 2; more++) {
+        write_some(&b, more ? 4000 : 500);
+        void *memory = mmap(NULL, copy.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_true(memory != MAP_FAILED);
+        assert_int_equal(strobe_session_copy_make(&b.session, 0, &copy, memory), more ? STROBE_FULL : STROBE_OK);
+        munmap(memory, copy.bytes);
+    }
+    strobe_build_kill(&b);
+}
+
 static void a_session_with_a_call_log_is_not_copied(void **state)
 {
     (void)state;
@@ -295,6 +311,7 @@ int main(void)
         cmocka_unit_test(a_copy_of_a_closed_session_is_closed),
         cmocka_unit_test(a_copy_since_a_time_has_the_records_that_end_later_and_no_loss),
         cmocka_unit_test(a_copy_is_as_large_as_its_content),
+        cmocka_unit_test(a_copy_for_which_threads_have_written_too_much_says_so),
         cmocka_unit_test(a_session_with_a_call_log_is_not_copied),
         cmocka_unit_test(copies_are_consistent_while_threads_overwrite),
         cmocka_unit_test(copies_are_consistent_while_a_session_fills),
