@@ -53,7 +53,11 @@ static enum strobe_status art_start_runtime(const struct opening *o, const char 
     const char *const dex[] = {path, NULL};
     struct sim_art_options options = {.dex = dex, .prepare = sim_real_loader.prepare};
     enum strobe_status status = make_dex(o, path, sizeof path);
-    return status == STROBE_OK ? sim_art_start(runtime, &options, &o->art->art, o->error) : status;
+    if (status == STROBE_OK)
+        status = sim_art_start(runtime, &options, &o->art->art, o->error);
+    if (status == STROBE_OK && !o->art->art.genuine)
+        *(void **)&o->art->waits = dlsym(o->art->art.library, "fake_own_waits");
+    return status;
 }
 
 /* ---- classes and methods ---- */

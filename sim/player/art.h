@@ -26,6 +26,7 @@ struct sim_art_play {
     bool frees, unparks;                 /* the scenario has operations `free`, `unpark` */
     _Atomic uint32_t kept;               /* allocations held by global references; a runtime has at most 51200 */
     int32_t (*call_binder)(void *actor); /* of libstrobe-binder.so; NULL = library not found */
+    uint64_t (*waits)(void);             /* of a fake runtime (sim/fake/art/system.h); NULL = unknown */
     struct sim_real_next (*native_step)(struct sim_actor *a); /* next step of a function of libapp.so */
     void (*answer)(struct sim_actor *a);                      /* takes a->latency_ns; ends a call out of the runtime */
     bool captured, by_netease;

@@ -46,6 +46,10 @@ struct sim_executor {
     void (*wait_for)(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns); /* I/O, IPC, load */
     void (*sleep)(struct sim_actor *a, uint64_t ns);
     void (*poll)(struct sim_actor *a, struct pollfd *p, const struct timespec *patience);
+
+    /* Stores how often the calling thread has waited in calls of this kind, or of all such kinds. False: unknown. A
+     * NULL function: always unknown. */
+    bool (*count_waits)(const struct sim_actor *a, enum strobe_kind kind, uint64_t *out);
 };
 
 extern const struct sim_executor sim_executor_frames, sim_executor_art;

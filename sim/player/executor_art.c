@@ -373,6 +373,15 @@ static void art_exec_poll_queue(struct sim_actor *a, struct pollfd *what, const 
     sim_jni_call(a->env, p->queue, p->poll, v);
 }
 
+static bool art_exec_count_waits(const struct sim_actor *a, enum strobe_kind kind, uint64_t *out)
+{
+    const struct sim_art_play *p = a->play->art;
+    if (!p->waits || (kind != STROBE_KIND_MONITOR && kind != STROBE_KIND_COND && kind != STROBE_KIND_PARK))
+        return false;
+    *out = p->waits();
+    return true;
+}
+
 /* Sleeps as Thread.sleep(long) does, with a lock that only this thread uses. */
 static void art_exec_sleep_for(struct sim_actor *a, uint64_t ns)
 {
@@ -403,4 +412,5 @@ const struct sim_executor sim_executor_art = {
     .wait_for = art_exec_wait_for,
     .sleep = art_exec_sleep_for,
     .poll = art_exec_poll_queue,
+    .count_waits = art_exec_count_waits,
 };

@@ -178,9 +178,10 @@ struct sim_actor {
     struct {
         enum strobe_kind kind;
         uint64_t begin_ns;
-        bool recorded; /* SIM_NOTE_WAIT is noted */
-        bool polls;    /* the thread has called sim_real_poll, */
-        bool slept;    /* and a poll has given up the processor */
+        bool recorded;  /* SIM_NOTE_WAIT is noted */
+        bool polls;     /* the thread has called sim_real_poll, */
+        bool slept;     /* and a poll has given up the processor */
+        uint64_t waits; /* of the thread before it, where the runtime counts them */
     } wait;
     uint64_t switches;        /* voluntary switches when last read */
     struct sim_totals totals; /* set when the thread ends, except allocations */

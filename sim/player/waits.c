@@ -31,16 +31,23 @@ uint64_t sim_handed(struct sim_handoff *h)
 
 /* ---- waits ---- */
 
+/* Stores how often the thread has waited in calls of this kind, where the runtime counts that. */
+static bool runtime_counts_waits(const struct sim_actor *a, enum strobe_kind kind, uint64_t *out)
+{
+    const struct sim_executor *e = a->play->executor;
+    return e && e->count_waits && e->count_waits(a, kind, out);
+}
+
 void sim_real_wait_begin(struct sim_actor *a, enum strobe_kind kind, bool likely)
 {
     a->wait.kind = kind;
     a->wait.begin_ns = sim_work_now_ns();
     a->wait.recorded = likely;
     a->wait.polls = a->wait.slept = false;
-    if (likely) {
+    if (likely)
         sim_notes_add(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, kind);
+    if (!runtime_counts_waits(a, kind, &a->wait.waits) && likely)
         a->switches = sim_work_switches().voluntary;
-    }
 }
 
 void sim_real_wait_record(struct sim_actor *a)
@@ -58,13 +65,16 @@ void sim_real_poll(struct sim_actor *a, struct pollfd *what, const struct timesp
     a->wait.slept |= sim_work_switches().voluntary != before;
 }
 
-/* True when the thread was switched since the count was last read: at the begin of a likely wait, or at the end of a
- * long call. Each reading costs a system call. */
-static bool actor_was_switched(struct sim_actor *a)
+/* Returns true when the thread waited in the call. Where only its switches tell, a call also seems to have waited when
+ * the thread was stopped for its stack. A call that was not likely to wait counts its switches from the last reading
+ * on, because each costs a system call. */
+static bool actor_has_waited(struct sim_actor *a)
 {
-    uint64_t before = a->switches;
+    uint64_t before = a->switches, waits;
+    if (runtime_counts_waits(a, a->wait.kind, &waits))
+        return waits != a->wait.waits;
     a->switches = sim_work_switches().voluntary;
-    return a->switches != before;
+    return a->wait.polls ? a->wait.slept : a->switches != before;
 }
 
 void sim_real_wait_end(struct sim_actor *a, uint64_t handoff)
@@ -72,8 +82,7 @@ void sim_real_wait_end(struct sim_actor *a, uint64_t handoff)
     uint64_t end_ns = sim_work_now_ns(), took = end_ns - a->wait.begin_ns;
     if (!a->wait.recorded && took < sim_work_limits.wait_ns)
         return;
-    bool switched = took >= sim_work_limits.block_ns && actor_was_switched(a);
-    bool blocked = switched && (a->wait.slept || !a->wait.polls);
+    bool blocked = took >= sim_work_limits.block_ns && actor_has_waited(a);
     if (!a->wait.recorded)
         sim_notes_add(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, a->wait.kind);
     uint64_t release_ns = a->play->begin_ns + (handoff >> TRACK_BITS);

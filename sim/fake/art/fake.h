@@ -204,6 +204,7 @@ void fake_suspend_check(struct fake_thread *self);                    /* a suspe
 struct fake_object *fake_exception(struct fake_thread *self);         /* pending; NULL = none */
 void fake_set_exception(struct fake_thread *self, struct fake_object *o);
 bool fake_interrupted(struct fake_thread *self, bool clear);
+void fake_thread_note_wait(struct fake_thread *self); /* counts a wait of the calling thread, see fake_own_waits */
 void fake_interrupt(struct fake_thread *t);
 void fake_thread_park(struct fake_thread *self, bool is_absolute, int64_t time) FAKE_EXPORT("_ZN3art6Thread4ParkEbl");
 void fake_post_thread_start(struct fake_thread *self) FAKE_EXPORT("_ZN3art3Dbg15PostThreadStartEPNS_6ThreadE");

@@ -237,8 +237,10 @@ static void monitor_lock(struct fake_monitor *m, struct fake_thread *self, bool 
     parts->enters = m->object;
     fake_to_native(self, FAKE_BLOCKED);
     fake_mutex_lock(&m->guard);
-    while (atomic_load(&m->owner))
+    while (atomic_load(&m->owner)) {
+        fake_thread_note_wait(self);
         fake_cond_wait(&m->contenders, &m->guard, UINT64_MAX);
+    }
     atomic_store(&m->owner, self);
     fake_mutex_unlock(&m->guard);
     fake_to_runnable(self);

@@ -67,8 +67,10 @@ static bool monitor_sleep_in(struct fake_monitor *m, struct fake_thread *self, u
     m->count = 0;
     fake_monitor_release(m);
     fake_mutex_lock(&parts->wait_mutex);
-    while (!parts->woken && !fake_interrupted(self, false) && !timed_out)
+    while (!parts->woken && !fake_interrupted(self, false) && !timed_out) {
+        fake_thread_note_wait(self);
         timed_out = !fake_cond_wait(&parts->wait_cond, &parts->wait_mutex, deadline_ns);
+    }
     timed_out = timed_out && !parts->woken;
     *interrupted = fake_interrupted(self, false);
     parts->wait_monitor = NULL;

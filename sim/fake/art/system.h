@@ -40,4 +40,8 @@ extern const struct fake_system fake_pthreads;
  * pthreads give them. */
 void **fake_use_system(const struct fake_system *system) __attribute__((visibility("default")));
 
+/* Returns how often the calling thread has waited for a monitor, in a monitor, or parked. Calls that found the monitor
+ * free or a permit do not count. */
+uint64_t fake_own_waits(void) __attribute__((visibility("default")));
+
 #endif

@@ -122,6 +122,16 @@ void fake_suspend_check(struct fake_thread *self)
 
 /* ---- data of a thread ---- */
 
+void fake_thread_note_wait(struct fake_thread *self)
+{
+    fake_own(self)->waits++;
+}
+
+uint64_t fake_own_waits(void)
+{
+    return fake_self() ? fake_own(fake_self())->waits : 0;
+}
+
 uint32_t fake_thread_id(const struct fake_thread *t)
 {
     return FAKE_AT(t, fake_layout->thread_thin_lock_id, uint32_t);
@@ -224,8 +234,10 @@ void fake_thread_park(struct fake_thread *self, bool is_absolute, int64_t time)
     if (was_runnable)
         fake_to_native(self, deadline == UINT64_MAX ? FAKE_WAITING : FAKE_TIMED_WAITING);
     fake_mutex_lock(&own->park_lock);
-    while (!own->permit && !timed_out && !atomic_load(&own->interrupted))
+    while (!own->permit && !timed_out && !atomic_load(&own->interrupted)) {
+        own->waits++;
         timed_out = !fake_cond_wait(&own->parked, &own->park_lock, deadline) && !own->permit;
+    }
     own->permit = false;
     fake_mutex_unlock(&own->park_lock);
     if (was_runnable)

@@ -59,6 +59,7 @@ struct fake_own {
     struct fake_mutex park_lock;
     struct fake_cond parked;
     bool permit, is_daemon;
+    uint64_t waits; /* see fake_own_waits */
     char name[FAKE_THREAD_NAME_BYTES];
 };
 

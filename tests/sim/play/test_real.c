@@ -390,6 +390,33 @@ static void a_poll_blocked_only_when_it_gave_up_the_processor_itself(void **stat
     assert_true(ended_wait_blocked());
 }
 
+static uint64_t counted_waits;
+
+static bool count_waits(const struct sim_actor *a, enum strobe_kind kind, uint64_t *out)
+{
+    (void)a;
+    *out = counted_waits;
+    return kind == STROBE_KIND_MONITOR;
+}
+
+/* A thread also sleeps while the sampler holds it. A runtime knows which calls waited. */
+static void a_call_blocked_when_the_runtime_counted_a_wait_in_it(void **state)
+{
+    (void)state;
+    static const struct sim_executor counting = {.count_waits = count_waits};
+    nothing_to_play.executor = &counting;
+    for (int waits = 0; waits < 2; waits++) {
+        sim_real_wait_begin(&actor, STROBE_KIND_MONITOR, true);
+        sleep_ns(1000000);
+        counted_waits += (uint64_t)waits;
+        assert_int_equal(ended_wait_blocked(), waits);
+    }
+    sim_real_wait_begin(&actor, STROBE_KIND_SEM, true);
+    sleep_ns(1000000);
+    assert_true(ended_wait_blocked());
+    nothing_to_play.executor = NULL;
+}
+
 /* ---- memory of the player */
 
 static bool is_zero(const unsigned char *at, size_t bytes)
@@ -455,6 +482,7 @@ int main(void)
                                         drop_actor),
         cmocka_unit_test_setup_teardown(a_poll_blocked_only_when_it_gave_up_the_processor_itself, make_actor,
                                         drop_actor),
+        cmocka_unit_test_setup_teardown(a_call_blocked_when_the_runtime_counted_a_wait_in_it, make_actor, drop_actor),
         cmocka_unit_test(a_threads_first_notes_cause_no_page_fault_while_prepared_memory_lasts),
         cmocka_unit_test(memory_beyond_what_was_prepared_is_zeroed_and_can_be_freed),
     };
