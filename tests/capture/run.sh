@@ -42,8 +42,28 @@ check 'files that exist are kept' refused 2 'local.strobe: exists already' \
     "$strobe" capture --local "$name" -t 1ms -o local.perfetto-trace
 check 'force overwrites them' "$strobe" capture --local "$name" -t 1ms -f -o local.perfetto-trace
 check 'a session alone is one file' "$strobe" capture --local "$name" -t 1ms -o 'a folder.strobe'
-check 'the end of input does not end a capture' timeout -s INT --preserve-status 6 \
-    "$strobe" capture --local "$name" -o eof.strobe
+# interrupted COMMAND...: sends the command an interrupt when it has captured for a while at the end of its input.
+interrupted() {
+    python3 - "$@" <<'PYTHON'
+import os, pty, signal, subprocess, sys, time
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+reader, terminal = pty.openpty()  # the command says that it captures on a terminal only
+command = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stderr=terminal)
+os.close(terminal)
+said = b""
+while b"capturing" not in said:
+    try:
+        said += os.read(reader, 4096)
+    except OSError:  # the other side is closed
+        sys.exit(f"it did not begin to capture: {said}")
+time.sleep(0.5)
+if command.poll() is not None:
+    sys.exit(f"it ended by itself: {said}")
+command.send_signal(signal.SIGINT)
+sys.exit(command.wait())
+PYTHON
+}
+check 'the end of input does not end a capture' interrupted "$strobe" capture --local "$name" -o eof.strobe
 check 'an interrupt ends a capture, and its session is fetched' balanced eof.strobe
 # by_enter COMMAND...: presses Enter, which may come before the capture begins.
 by_enter() {
