@@ -37,7 +37,7 @@ for abi in arm64:AArch64 armv7:ARM x86_64:X86-64; do
     holds "$abi: exports" "$(llvm-nm -D --defined-only "$library" | awk '{ print $3 }' | sort | paste -sd' ')" \
         "JNI_OnLoad$(printf ' strobe_%s' art_start art_status art_stop begin counter dump end get_flight_status \
             get_status netease_start netease_stop pause resume rhea_dump rhea_enter rhea_hook_loaded rhea_leave \
-            rhea_release rhea_start rhea_stop rhea_throw set_thread_name start stop)"
+            rhea_release rhea_start rhea_stop rhea_throw set_thread_name start stop thread_counter)"
     # The library may call only the functions in the lists against which it is linked. A function that none of the
     # three libraries calls is superfluous in the lists.
     llvm-nm -D -u "$library" | awk '{ sub(/@.*/, "", $2); print $2 }'

@@ -177,13 +177,13 @@ static void blocked_on(uint32_t thread, uint64_t *what, uint32_t *holder_tid)
     *holder_tid = HOLDER_TID;
 }
 
-static enum strobe_trigger written_meanwhile;
+static strobe_a32 written_meanwhile; /* enum strobe_trigger */
 
 /* A dump is written, and the runtime is asked for names. */
 static bool complete(void)
 {
     strobe_add_relaxed(&completions, 1);
-    written_meanwhile = strobe_flight_count(&recorder, realtime_ns()).writing;
+    strobe_store_relaxed(&written_meanwhile, (uint32_t)strobe_flight_count(&recorder, realtime_ns()).writing);
     return adds_names;
 }
 
@@ -320,7 +320,7 @@ static void the_state_names_the_dump_that_is_written_and_the_last_one(void **sta
     assert_true(strobe_flight_ask(&recorder, STROBE_TRIGGER_ANR));
     await_outcome(1);
     c = strobe_flight_count(&recorder, realtime_ns());
-    assert_int_equal(written_meanwhile, STROBE_TRIGGER_ANR);
+    assert_int_equal(strobe_load_relaxed(&written_meanwhile), STROBE_TRIGGER_ANR);
     assert_int_equal(c.writing, STROBE_TRIGGER_NONE);
     assert_int_equal(c.cause, STROBE_TRIGGER_ANR);
     has_session = false;
