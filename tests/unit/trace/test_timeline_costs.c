@@ -142,6 +142,27 @@ static void a_waits_cpu_time_is_its_own_S54(void **state)
     recording_free(&recording);
 }
 
+static void a_merged_records_cpu_time_is_its_own_S54(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "a", 0);
+    write_record((struct strobe_record){.ticks = 10 * MS,
+                                        .duration = 10 * MS,
+                                        .stack = stack("b"),
+                                        .thread = thread,
+                                        .count = 9,
+                                        .kind = STROBE_KIND_CPU,
+                                        .cpu_ns = 12 * MS,
+                                        .cpu_span_ns = 8 * MS,
+                                        .flags = STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU});
+    end(20 * MS);
+    assert_int_equal(recording_find(&recording, "f97", 0)->cpu_ns, 4 * MS);
+    assert_int_equal(recording_find(&recording, "f98", 0)->cpu_ns, 8 * MS);
+    assert_int_equal(recording.stats.cpu_clamped, 0);
+    recording_free(&recording);
+}
+
 /* ---- threads and time */
 
 static void thread_ids_keep_their_32_bits_S58(void **state)
@@ -213,6 +234,7 @@ int main(void)
         cmocka_unit_test(samples_at_one_time_that_know_their_cpu_time_are_all_shown_S56),
         cmocka_unit_test(cpu_time_between_samples_that_know_it_is_interpolated),
         cmocka_unit_test(a_waits_cpu_time_is_its_own_S54),
+        cmocka_unit_test(a_merged_records_cpu_time_is_its_own_S54),
         cmocka_unit_test(thread_ids_keep_their_32_bits_S58),
         cmocka_unit_test(a_reused_thread_id_is_two_threads_S45),
         cmocka_unit_test(twelve_hours_do_not_wrap_S19),
