@@ -65,9 +65,9 @@ void sim_real_poll(struct sim_actor *a, struct pollfd *what, const struct timesp
     a->wait.slept |= sim_work_switches().voluntary != before;
 }
 
-/* Returns true when the thread waited in the call. Where only its switches tell, a call also seems to have waited when
- * the thread was stopped for its stack. A call that was not likely to wait counts its switches from the last reading
- * on, because each costs a system call. */
+/* Returns true when the thread waited in the call. Where only its switches are known, a call also seems to have waited
+ * when the thread was stopped for its stack. A call that was not likely to wait counts its switches from the last
+ * reading on, because each costs a system call. */
 static bool actor_has_waited(struct sim_actor *a)
 {
     uint64_t before = a->switches, waits;
