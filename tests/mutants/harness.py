@@ -142,7 +142,7 @@ def kill(process):
 def bounds():
     """Limits the resources of a command, because a mutant may use memory or disk without bound."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * MEGABYTE, 1024 * MEGABYTE))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096 * MEGABYTE, 4096 * MEGABYTE))  # a test needs 3 GiB
     resource.setrlimit(resource.RLIMIT_DATA, (12288 * MEGABYTE, 12288 * MEGABYTE))
 
 

@@ -804,6 +804,13 @@ static void a_refused_sample_is_marked_too_S14(void **state)
     assert_int_equal(recording.instant_count, 1);
     assert_string_equal(recording.instants[0].name, wanted);
     recording_free(&recording);
+
+    struct strobe_reader *reader;
+    struct strobe_error error;
+    assert_int_equal(strobe_reader_open(temp_dir_path("session"), &reader, &error), STROBE_OK);
+    assert_int_equal(reader->all.dropped, refused);
+    assert_int_equal(reader->all.in_flight, 0);
+    strobe_reader_close(reader);
 }
 
 int main(void)
