@@ -65,9 +65,9 @@ struct strobe_flight {
     const struct strobe_flight_host *host;
     strobe_a32 armed, asked, crash_done;
     strobe_a32 dumps, refused;
-    strobe_a32 writing,
-        cause;        /* enum strobe_trigger: of the dump that is being written, and of the last one; or NONE */
-    strobe_a64 today; /* day << STROBE_FLIGHT_DAY_SHIFT | bytes of that day's dumps */
+    /* enum strobe_trigger: of the dump that is being written, and of the last one; or NONE */
+    strobe_a32 writing, cause;
+    strobe_a64 today;             /* day << STROBE_FLIGHT_DAY_SHIFT | bytes of that day's dumps */
     strobe_a64 stall_begin_ticks; /* stored by the sampler before it sets the bit of a stall */
     strobe_a32 crash_number, crash_tid;
     strobe_a32 thread;         /* id of the recorder's thread: its own crash must not wait for it; 0 = not yet known */

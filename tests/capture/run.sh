@@ -78,7 +78,7 @@ cat >perfetto.sh <<'SH'
 #!/bin/bash
 echo "perfetto $*" >>calls
 [[ $* != *forbidden* ]] || { echo 'Permission denied: traced'; exit 1; }
-setsid bash -c 'trap "[[ \"\$*\" == *nothing* ]] || echo \"a trace of \$*\" >$0; exit" TERM
+setsid bash -c 'trap "[[ \"\$*\" == *nothing* ]] || echo \"a trace of \$*\" >\"\$0\"; exit" TERM
     while :; do sleep 0.02; done' "$5" "${@:6}" </dev/null >/dev/null 2>&1 &
 echo $! | tee -a perfetto-pids
 SH
@@ -108,6 +108,13 @@ check "its file is beside the trace" grep -qx 'a trace of sched freq' sys.system
 check 'the session is there, too' balanced sys.strobe
 check 'no file is left of it' bash -c '! compgen -G "$0/strobe-system.*"' "$work"
 check 'it does not run any more' no_trace_runs .
+mkdir 'a folder of blanks'
+in_folder_of_blanks() {
+    TMPDIR="$work/a folder of blanks" local_with --system sched -o blanks.strobe
+}
+check 'the temporary folder may have blanks in its name' in_folder_of_blanks
+check 'the file comes from there' grep -qx 'a trace of sched' blanks.system.perfetto-trace
+check 'and nothing stays there' bash -c '! ls -A "$0" | grep .' "$work/a folder of blanks"
 rm sys.strobe
 check "a file of the system's trace is kept" refused 2 'sys.system.perfetto-trace: exists already' \
     "$strobe" capture --local "$name" -t 1ms --system sched -o sys.folded

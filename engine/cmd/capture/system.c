@@ -41,11 +41,20 @@ static void complain_of_output(const char *program, const struct strobe_program_
 
 /* ---- begin */
 
+/* Returns TMPDIR when its name fits and can be quoted for the shell. */
+static const char *own_temporary_folder(const struct strobe_system *s)
+{
+    const char *own = getenv("TMPDIR");
+    bool usable =
+        own && *own && !strchr(own, '\'') && strlen(own) + sizeof "/strobe-system.4294967295.said" <= sizeof s->said;
+    return usable ? own : "/tmp";
+}
+
 /* The folders of a device in which perfetto and the shell may write. The shell of a device begins in its root folder.
  */
 static void choose_trace_file(struct strobe_system *s)
 {
-    const char *own = getenv("TMPDIR"), *temporary = s->adb ? "data/local/tmp" : own && *own ? own : "/tmp";
+    const char *temporary = s->adb ? "data/local/tmp" : own_temporary_folder(s);
     const char *folder = s->adb && s->has_perfetto ? "data/misc/perfetto-traces" : temporary;
     snprintf(s->file, sizeof s->file, "%s/strobe-system.%d", folder, (int)getpid());
     snprintf(s->said, sizeof s->said, "%s/strobe-system.%d.said", temporary, (int)getpid());
@@ -65,8 +74,8 @@ static bool begin_perfetto(struct strobe_system *s, const char *words)
     struct strobe_program_result r;
     int status;
     if (!run_in_shell(s, &r, &status,
-                      "perfetto --background -t 24h -o %s %s >%s 2>&1; e=$?; cat %s; rm -f %s; (exit $e)", s->file,
-                      words, s->said, s->said, s->said))
+                      "perfetto --background -t 24h -o '%s' %s >'%s' 2>&1; e=$?; cat '%s'; rm -f '%s'; (exit $e)",
+                      s->file, words, s->said, s->said, s->said))
         return false;
     char *last = strrchr(r.output, '\n');
     s->pid = atoi(last ? last + 1 : r.output);
@@ -115,15 +124,16 @@ static bool end_perfetto(const struct strobe_system *s, struct strobe_program_re
     int status;
     return run_in_shell(s, r, &status,
                         "kill -TERM %d; i=0; while kill -0 %d && [ $i -lt 50 ]; do sleep 0.2; i=$((i+1)); done; "
-                        "[ -s %s ] || echo it has written nothing",
+                        "[ -s '%s' ] || echo it has written nothing",
                         s->pid, s->pid, s->file);
 }
 
 static bool end_atrace(const struct strobe_system *s, struct strobe_program_result *r)
 {
     int status;
-    return run_in_shell(s, r, &status, "atrace --async_stop -o %s >/dev/null; [ -s %s ] || echo it has written nothing",
-                        s->file, s->file);
+    return run_in_shell(s, r, &status,
+                        "atrace --async_stop -o '%s' >/dev/null; [ -s '%s' ] || echo it has written nothing", s->file,
+                        s->file);
 }
 
 static bool end_program(const struct strobe_system *s, struct strobe_program_result *r)
@@ -196,6 +206,6 @@ void strobe_system_leave(struct strobe_system *s)
     if (s->stage == STROBE_SYSTEM_RUNS)
         end_program(s, &r);
     if (s->stage != STROBE_SYSTEM_OFF)
-        run_in_shell(s, &r, &status, "rm -f %s", s->file);
+        run_in_shell(s, &r, &status, "rm -f '%s'", s->file);
     s->stage = STROBE_SYSTEM_OFF;
 }

@@ -1,7 +1,7 @@
 /* Writes a program's marks to a Perfetto trace: each counter, and each lane of asynchronous slices, is a track of the
- * process. Lanes of sections are tracks of their thread, and their slices have the category of the
- * section's name (strobe_mark_category), or "section". A track is
- * described at its first mark. Part of sink_perfetto.h; allocates. Reading half only. */
+ * process. Lanes of sections are tracks of their thread, and their slices have the category of the section's name
+ * (strobe_mark_category), or "section". A track is described at its first mark. Part of sink_perfetto.h; allocates.
+ * Reading half only. */
 #ifndef STROBE_TRACE_EXPORT_PERFETTO_MARKS_H
 #define STROBE_TRACE_EXPORT_PERFETTO_MARKS_H
 
