@@ -8,7 +8,7 @@
 # do not need a processor's full speed run. With FULL=1, as in the nightly run, all cases run in both modes.
 # tests/device captures an app that loads the library for Android.
 #
-# takes: 90 s
+# takes: 110 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(cd "$1" && pwd) arm64=$(cd "$2" && pwd) triplet=aarch64-linux-gnu
@@ -18,6 +18,7 @@ mapfile -t few <tests/contract_art/few.txt
 inside=(native_and_managed_frames_are_in_the_order_of_their_calls
     frames_outside_of_managed_ones_are_found_without_registers) # of the engine: not with the library for Android
 [[ -z ${FULL:-} ]] || modes=(quick interpreted) one=(-j 1) few=() inside=()
+guest=(bash libtinfo6 python3.11-minimal libpython3.11-minimal libexpat1 zlib1g) # a booted device's
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export QEMU_CPU=max,pauth-impdef=on
@@ -69,21 +70,45 @@ captured() {
         "${emulator[@]}" -0 com.example.app "$arm64/device/app_process64"
 }
 
+# make_root FOLDER: fills the root directory of a machine that is booted, with Android 11's runtime and the libraries
+# that programs in /strobe need.
+make_root() {
+    cp -a "$arm64/art11" "$1"
+    rm -rf "$1"/usr/lib/$triplet/gconv "$1"/usr/include
+    mkdir -p "$1/strobe/sysroot"
+    cp -a "$arm64/sysroot/usr/lib/$triplet"/*.so* "$1/strobe/sysroot/"
+    cp -a "$arm64/android/shim" "$1/strobe/"
+}
+libraries_booted=/strobe/shim:/usr/lib/p7zip:/strobe/sysroot
+
 # booted ARGUMENTS: runs the contract with the engine of the library for Android, in a machine that is booted for it.
 booted() {
     local root=$work/root
-    cp -a "$arm64/art11" "$root"
-    rm -rf "$root"/usr/lib/$triplet/gconv "$root"/usr/include
-    mkdir -p "$root/strobe/sysroot"
-    cp -a "$arm64/sysroot/usr/lib/$triplet"/*.so* "$root/strobe/sysroot/"
+    make_root "$root"
     mkdir -p "$root/fixtures" && cp -a fixtures/art "$root/fixtures/"
-    cp -a "$arm64/android/shim" "$arm64/shadowhook" "$arm64/contract_android" "$arm64/libstrobe-art.so" \
-        "$arm64/libapp.so" "$arm64/libcontract-native.so" \
-        "$build/aar/lib/arm64/libstrobe.so" "$root/strobe/"
+    cp -a "$arm64/shadowhook" "$arm64/contract_android" "$arm64/libstrobe-art.so" "$arm64/libapp.so" \
+        "$arm64/libcontract-native.so" "$build/aar/lib/arm64/libstrobe.so" "$root/strobe/"
     KERNEL=$arm64/kernel LIMIT=$limit ci/boot "$root" /bin/sh -c "
-        export LD_LIBRARY_PATH=/strobe/shim:/usr/lib/p7zip:/strobe/sysroot
+        export LD_LIBRARY_PATH=$libraries_booted
         export B=/strobe STROBE_ANDROID_LIBRARY=/strobe/libstrobe.so
         exec /strobe/contract_android $*"
+}
+
+# captured_booted: `strobe capture` of this machine captures an app in a machine that is booted for it. The root of that
+# machine has the packages of $arm64/guest, with which the stand-in for a device runs there.
+captured_booted() {
+    local root=$work/app-root
+    make_root "$root"
+    cp -a "$arm64/guest/." "$root/"
+    cp "$arm64/device/app_process64" "$root/strobe/"
+    cat >"$root/strobe/app" <<END
+#!/bin/bash
+export LD_LIBRARY_PATH=$libraries_booted
+exec -a com.example.app /strobe/app_process64 "\$@"
+END
+    chmod +x "$root/strobe/app"
+    B=$build KERNEL=$arm64/kernel LIMIT=$limit SECONDS_CAPTURED=2 timeout "$limit" tests/device/run.sh \
+        --booted "$root" "$build/aar/lib/arm64/libstrobe.so" /strobe/app
 }
 
 count 'the library for Android' tests/android/facts.sh "$build/android"
@@ -103,6 +128,11 @@ if [[ -e $arm64/art11/stamp ]]; then
     SHIM=$arm64/android/shim count 'strobe capture of an app in Android 11, emulated processor' captured 11
     if why=$(ci/sysroot arm64 "$arm64/kernel" @linux-image-cloud-arm64 busybox-static 2>&1); then
         count 'the library for Android on arm64, booted kernel' booted "${one[@]}" art11 quick "${few[@]}"
+        if why=$(ci/sysroot arm64 "$arm64/guest" "${guest[@]}" 2>&1); then
+            count 'strobe capture of an app in Android 11, booted kernel' captured_booted
+        else
+            skip 'strobe capture, booted kernel' "$why"
+        fi
     else
         skip 'booted kernel' "$why"
     fi

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """An Android device as adb sees it: speaks adb's transport protocol over TCP, for `adb connect 127.0.0.1:PORT`.
 
-    device.py STATE [--refuse | --silent]
+    device.py STATE [--port N] [--refuse | --silent]
 
-Prints the port. STATE is a folder that holds the device:
+Prints the port, which is one of 127.0.0.1; with --port, that port of all addresses. STATE is a folder that holds the device:
 
     bin/        the commands of its shell (pm, am, getprop, ...); run in STATE, with bin/ first in PATH
     cut         once this file exists, all connections are cut, and it is removed
@@ -187,7 +187,10 @@ def cut_on_demand(device, transports):
 
 def main():
     device = Device(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:])
-    listener = socket.create_server(("127.0.0.1", 0))
+    address = ("127.0.0.1", 0)
+    if "--port" in sys.argv:
+        address = ("", int(sys.argv[sys.argv.index("--port") + 1]))
+    listener = socket.create_server(address)
     print(listener.getsockname()[1], flush=True)
     transports = []
     threading.Thread(target=cut_on_demand, args=(device, transports), daemon=True).start()
