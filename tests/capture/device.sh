@@ -38,13 +38,15 @@ begin_device() {
 }
 
 # boot_device ROOT: boots a machine (ci/boot) with the root directory ROOT, which has a device in ROOT/device, and
-# /bin/bash and python3.11. Connects adb to the device, and sets serial and machine.
+# /bin/bash and python3.11. ROOT/begin, when it is there, runs first. Connects adb to the device, and sets serial and
+# machine.
 boot_device() {
     local port
     port=$(python3 -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])')
     cp "$device_source/device.py" "$1/device.py"
     FORWARD=$port setsid ci/boot "$1" /bin/sh -c "
         /bin/busybox --install -s /bin
+        test ! -x /begin || /begin
         python3.11 /device.py /device --port $port" >"$work/boot.log" 2>&1 &
     machine=$!
     serial=127.0.0.1:$port

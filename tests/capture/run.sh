@@ -73,10 +73,12 @@ check 'Enter ends a capture' by_enter timeout 20 "$strobe" capture --local "$nam
 check 'and its session is fetched' balanced enter.strobe
 # ---- the system's own trace
 
-# A stand-in of perfetto, which writes its file when TERM ends it. `calls` has its arguments.
+# A stand-in of perfetto, which writes its file when TERM ends it. `calls` has its arguments. A file `old` makes it one
+# of Android 11.
 cat >perfetto.sh <<'SH'
 #!/bin/bash
 echo "perfetto $*" >>calls
+[[ ! -e old || $1 != --background-wait ]] || { echo 'unrecognized option'; exit 1; }
 [[ $* != *forbidden* ]] || { echo 'Permission denied: traced'; exit 1; }
 setsid bash -c 'trap "[[ \"\$*\" == *nothing* ]] || echo \"a trace of \$*\" >\"\$0\"; exit" TERM
     while :; do sleep 0.02; done' "$5" "${@:6}" </dev/null >/dev/null 2>&1 &
@@ -103,7 +105,7 @@ says_once() {
     "${@:2}" 2>said && [[ $(wc -l <said) == 1 ]] && grep -qF -- "$1" said || { cat said; return 1; }
 }
 
-check "the system's trace is made beside a capture" local_with --system sched,freq -o sys.perfetto-trace
+check "the system's trace is made beside a capture" local_with --system sched,freq -o sys.json
 check "its file is beside the trace" grep -qx 'a trace of sched freq' sys.system.perfetto-trace
 check 'the session is there, too' balanced sys.strobe
 check 'no file is left of it' bash -c '! compgen -G "$0/strobe-system.*"' "$work"
@@ -118,6 +120,10 @@ check 'and nothing stays there' bash -c '! ls -A "$0" | grep .' "$work/a folder 
 rm sys.strobe
 check "a file of the system's trace is kept" refused 2 'sys.system.perfetto-trace: exists already' \
     "$strobe" capture --local "$name" -t 1ms --system sched -o sys.folded
+touch old
+check 'an old perfetto is begun without its new option' local_with --system sched -o old.strobe
+check 'and its file is there' grep -qx 'a trace of sched' old.system.perfetto-trace
+rm old
 check 'without perfetto the capture goes on' says_once 'there is no program perfetto or atrace on this machine' \
     "$strobe" capture --local "$name" -t 100ms --system sched -f -o none.strobe
 check 'its session is there' balanced none.strobe
@@ -263,6 +269,20 @@ ln -s "$work/perfetto.sh" device/bin/perfetto
 check "the device's system is traced by perfetto" "${capture[@]}" -s "$serial" -t 100ms --system sched,gfx -o pf.strobe
 check 'its file is beside the session' grep -qx 'a trace of sched gfx' pf.system.perfetto-trace
 check 'nothing is left of it on the device' no_trace_is_left
+check "the device's system is traced, for a Perfetto trace" \
+    "${capture[@]}" -t 100ms --system sched,gfx -o one.perfetto-trace
+check 'one file has both traces' cmp one.perfetto-trace <(
+    "$B/strobe" convert -o - --format perfetto one.strobe && echo 'a trace of sched gfx')
+check 'no second file is left' test ! -e one.system.perfetto-trace
+check "the device's system is traced, for a trace of another format" \
+    "${capture[@]}" -t 100ms --system sched,gfx -o two.json
+check "the system's trace is beside it" grep -qx 'a trace of sched gfx' two.system.perfetto-trace
+: >device/calls
+check "an app is restarted with the device's system traced" \
+    "${capture[@]}" --restart -t 100ms --system sched -o restarted.strobe
+check 'the capture begins when the trace of the system runs' grep -q '^perfetto --background-wait' device/calls
+check 'the trace of the system shows the start of the app' \
+    awk '/^perfetto/ { begun = 1 } /^am start/ { exit !begun }' device/calls
 check 'without the right the capture of a device goes on' says_once 'perfetto: Permission denied: traced' \
     "${capture[@]}" -t 100ms --system forbidden -o denied.strobe -f
 check 'a capture that cannot begin ends the trace' refused 2 'interval=1' \

@@ -52,10 +52,12 @@ static int restart_app(struct strobe_capture_target *t)
     if ((failed = strobe_adb_set_start(&t->adb, value)) != 0)
         return failed;
     t->began = true;
+    if (q->system) /* before the app, whose start it shows, too */
+        strobe_system_begin(&t->system, q->system);
     return strobe_adb_restart(&t->adb, q->package);
 }
 
-static int reach_device(struct strobe_capture_target *t, uint64_t until_ns)
+static int reach_device(struct strobe_capture_target *t)
 {
     char socket[32];
     int pid = 0, failed = strobe_adb_find(&t->adb);
@@ -63,7 +65,7 @@ static int reach_device(struct strobe_capture_target *t, uint64_t until_ns)
         return failed;
     if (t->request->restart && (failed = restart_app(t)) != 0)
         return failed;
-    if ((failed = wait_for_process(t, until_ns, &pid)) != 0)
+    if ((failed = wait_for_process(t, strobe_interrupts_now_ns() + t->request->wait_ns, &pid)) != 0)
         return failed;
     if (!t->request->restart && (failed = strobe_adb_check_library(&t->adb, t->request->package, pid)) != 0)
         return failed;
@@ -105,13 +107,10 @@ static int wait_for_server(struct strobe_capture_target *t, uint64_t until_ns)
 
 int strobe_capture_reach(struct strobe_capture_target *t)
 {
-    uint64_t until_ns = strobe_interrupts_now_ns() + t->request->wait_ns;
-    if (t->request->package) {
-        int failed = reach_device(t, until_ns);
-        if (failed)
-            return failed;
-    }
-    int failed = wait_for_server(t, until_ns);
+    int failed = t->request->package ? reach_device(t) : 0;
+    if (failed)
+        return failed;
+    failed = wait_for_server(t, strobe_interrupts_now_ns() + t->request->wait_ns);
     if (!failed && t->property_set) { /* at once, because the device may be lost later */
         t->property_set = false;
         failed = strobe_adb_set_start(&t->adb, t->property);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- files ---- */
@@ -20,6 +21,7 @@
 struct capture_files {
     char stem[PATH_MAX]; /* of the output, without its ending */
     char session[PATH_MAX], perfetto[PATH_MAX], atrace[PATH_MAX];
+    bool has_perfetto; /* the system's trace has been fetched, to `perfetto` */
 };
 
 /* The session and the system's trace are beside the trace, under its name with other endings. */
@@ -59,9 +61,22 @@ static int add_symbols(const struct strobe_capture_request *q, const char *sessi
     return 0;
 }
 
-/* Makes the trace from the session, which stays when that fails. */
-static int finish_files(const struct strobe_capture_request *q, const char *session)
+/* One Perfetto trace shows both. For a trace of another format, and in a pipe, the system's trace stays beside it. */
+static int join_system_trace(const struct strobe_capture_request *q, const struct capture_files *files)
 {
+    struct stat there;
+    if (!files->has_perfetto || q->format != STROBE_FORMAT_PERFETTO || stat(q->output, &there) != 0 ||
+        !S_ISREG(there.st_mode))
+        return 0;
+    if (strobe_system_append(files->perfetto, q->output) == STROBE_OK)
+        return 0;
+    return strobe_complain("%s: cannot append %s: %s", q->output, files->perfetto, strerror(errno));
+}
+
+/* Makes the trace from the session, which stays when that fails. */
+static int finish_files(const struct strobe_capture_request *q, const struct capture_files *files)
+{
+    const char *session = files->session;
     struct strobe_convert_options how = {.format = q->format, .replace = q->replace};
     struct strobe_convert_stats stats;
     struct strobe_error error;
@@ -77,7 +92,7 @@ static int finish_files(const struct strobe_capture_request *q, const char *sess
                 (unsigned long long)stats.slices);
     if (!q->quiet)
         strobe_convert_print_nameless(&stats, stderr);
-    return 0;
+    return join_system_trace(q, files);
 }
 
 /* ---- the capture ---- */
@@ -104,21 +119,24 @@ static void wait_for_capture_end(const struct strobe_capture_request *q, struct 
     }
 }
 
-static void fetch_system_trace(struct strobe_capture_target *t, const char *stem)
+static void fetch_system_trace(struct strobe_capture_target *t, struct capture_files *files)
 {
     const struct strobe_capture_request *q = t->request;
     char path[PATH_MAX];
-    if (strobe_system_fetch(&t->system, stem, q->replace, path) && !q->quiet && isatty(STDERR_FILENO))
+    if (!strobe_system_fetch(&t->system, files->stem, q->replace, path))
+        return;
+    files->has_perfetto = t->system.has_perfetto;
+    if (!q->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "strobe: %s: the system's trace\n", path);
 }
 
-static int capture_session(struct strobe_capture_target *t, const struct capture_files *files)
+static int capture_session(struct strobe_capture_target *t, struct capture_files *files)
 {
     const struct strobe_capture_request *q = t->request;
     int failed = strobe_capture_open(t, files->session);
     if (failed || (failed = strobe_capture_reach(t)) != 0)
         return failed;
-    if (q->system)
+    if (q->system && !q->restart)
         strobe_system_begin(&t->system, q->system);
     if ((failed = strobe_capture_begin(t)) != 0)
         return failed;
@@ -130,7 +148,7 @@ static int capture_session(struct strobe_capture_target *t, const struct capture
     strobe_system_end(&t->system);
     failed = strobe_capture_fetch(t);
     if (!failed)
-        fetch_system_trace(t, files->stem);
+        fetch_system_trace(t, files);
     return failed;
 }
 
@@ -171,5 +189,5 @@ int strobe_cmd_capture(int argc, char **argv)
         return interrupt.number ? end_by_signal(interrupt.number) : status;
     strobe_interrupts_clean(0);
     strobe_interrupt_give_back(&interrupt);
-    return finish_files(&q, files.session);
+    return finish_files(&q, &files);
 }

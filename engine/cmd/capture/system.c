@@ -2,6 +2,7 @@
 
 #include "engine/cmd/cmd.h"
 #include "engine/util/outfile.h"
+#include "engine/util/whole_file.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -67,14 +68,16 @@ static void separate_by_blanks(const char *categories, char words[WORDS_BYTES])
         *at = *at == ',' ? ' ' : *at;
 }
 
-/* perfetto ends by a signal, or with this time at the latest. It prints its process id, to a file, because the
- * process in the background may keep its output open. */
+/* perfetto ends by a signal, or with this time at the latest. --background-wait returns when the sources of data have
+ * been started, which may take seconds; perfetto before Android 12 has only --background. It prints its process id, to
+ * a file, because the process in the background may keep its output open. */
 static bool begin_perfetto(struct strobe_system *s, const char *words)
 {
     struct strobe_program_result r;
     int status;
     if (!run_in_shell(s, &r, &status,
-                      "perfetto --background -t 24h -o '%s' %s >'%s' 2>&1; e=$?; cat '%s'; rm -f '%s'; (exit $e)",
+                      "begin() { perfetto $1 -t 24h -o '%s' %s >'%s' 2>&1; }; "
+                      "begin --background-wait || begin --background; e=$?; cat '%s'; rm -f '%s'; (exit $e)",
                       s->file, words, s->said, s->said, s->said))
         return false;
     char *last = strrchr(r.output, '\n');
@@ -197,6 +200,37 @@ bool strobe_system_fetch(struct strobe_system *s, const char *stem, bool replace
         strobe_complain("%s: %s", path, status == STROBE_EXISTS ? "exists already" : strerror(errno));
     strobe_system_leave(s);
     return copied;
+}
+
+static enum strobe_status copy_file(struct strobe_outfile *to, const char *from)
+{
+    struct strobe_whole_file file;
+    enum strobe_status status = strobe_whole_file_open(from, &file);
+    if (status != STROBE_OK)
+        return status;
+    strobe_outfile_write(to, file.at, file.bytes);
+    strobe_whole_file_close(&file);
+    return STROBE_OK;
+}
+
+enum strobe_status strobe_system_append(const char *system, const char *output)
+{
+    struct strobe_outfile file;
+    enum strobe_status status = strobe_outfile_open(&file, output, 1);
+    if (status != STROBE_OK)
+        return status;
+    if ((status = copy_file(&file, output)) == STROBE_OK)
+        status = copy_file(&file, system);
+    if (status != STROBE_OK) {
+        int error = errno;
+        strobe_outfile_finish(&file, 1);
+        errno = error;
+        return status;
+    }
+    status = strobe_outfile_finish(&file, 0);
+    if (status == STROBE_OK)
+        unlink(system);
+    return status;
 }
 
 void strobe_system_leave(struct strobe_system *s)

@@ -2,9 +2,9 @@
  * perfetto writes it, or atrace where there is no perfetto, on the device or on this machine. The file is fetched after
  * the capture and removed there.
  *
- *   OFF ------> RUNS     strobe_system_begin, before the capture begins
+ *   OFF ------> RUNS     strobe_system_begin, before the capture begins, or before the app is restarted for it
  *   RUNS -----> WRITTEN  strobe_system_end, after the capture has ended
- *   WRITTEN --> OFF      strobe_system_fetch
+ *   WRITTEN --> OFF      strobe_system_fetch; strobe_system_append makes it a part of the app's trace
  *   any ------> OFF      strobe_system_leave
  *
  * A failure is one line on standard error, and the capture goes on without the system's trace. */
@@ -36,6 +36,11 @@ void strobe_system_end(struct strobe_system *s);
 
 /* Writes the trace to its file beside the session. Returns whether there is one; `path` is its name then. */
 bool strobe_system_fetch(struct strobe_system *s, const char *stem, bool replace, char path[PATH_MAX]);
+
+/* Appends the file of a system's trace to a trace, when both are Perfetto's format. The packets of both have ids of
+ * their own, and each file has snapshots of the clocks, so that one trace shows both. Replaces `output` as a whole, and
+ * removes `system`; on failure both stay. STROBE_IO with errno. */
+enum strobe_status strobe_system_append(const char *system, const char *output);
 
 /* Ends a trace that runs and removes its file, without a word. */
 void strobe_system_leave(struct strobe_system *s);
