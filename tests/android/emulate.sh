@@ -19,6 +19,7 @@ inside=(native_and_managed_frames_are_in_the_order_of_their_calls
     frames_outside_of_managed_ones_are_found_without_registers) # of the engine: not with the library for Android
 [[ -z ${FULL:-} ]] || modes=(quick interpreted) one=(-j 1) few=() inside=()
 guest=(bash libtinfo6 python3.11-minimal libpython3.11-minimal libexpat1 zlib1g) # a booted device's
+perfetto=(perfetto libc6 libstdc++6 libgcc-s1)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export QEMU_CPU=max,pauth-impdef=on
@@ -94,6 +95,29 @@ booted() {
         exec /strobe/contract_android $*"
 }
 
+# add_perfetto ROOT: adds the programs of Perfetto from $arm64/perfetto, and starts its service at boot.
+add_perfetto() {
+    local program
+    mkdir -p "$1/perfetto"
+    cp -a "$arm64/perfetto/usr/lib/$triplet" "$1/perfetto/lib"
+    cp -a "$arm64"/perfetto/usr/{bin,sbin}/* "$1/perfetto/"
+    cp -a "$arm64"/perfetto/usr/lib/perfetto/* "$1/perfetto/lib/"
+    for program in perfetto traced traced_probes; do
+        cat >"$1/bin/$program" <<END
+#!/bin/sh
+exec /perfetto/lib/ld-linux-aarch64.so.1 --library-path /perfetto/lib /perfetto/$program "\$@"
+END
+        chmod +x "$1/bin/$program"
+    done
+    cat >"$1/begin" <<'END'
+#!/bin/sh
+mount -t tracefs tracefs /sys/kernel/tracing
+traced &
+traced_probes &
+END
+    chmod +x "$1/begin"
+}
+
 # captured_booted: `strobe capture` of this machine captures an app in a machine that is booted for it. The root of that
 # machine has the packages of $arm64/guest, with which the stand-in for a device runs there.
 captured_booted() {
@@ -107,6 +131,7 @@ export LD_LIBRARY_PATH=$libraries_booted
 exec -a com.example.app /strobe/app_process64 "\$@"
 END
     chmod +x "$root/strobe/app"
+    [[ ! -e $arm64/perfetto/stamp ]] || add_perfetto "$root"
     B=$build KERNEL=$arm64/kernel LIMIT=$limit SECONDS_CAPTURED=2 timeout "$limit" tests/device/run.sh \
         --booted "$root" "$build/aar/lib/arm64/libstrobe.so" /strobe/app
 }
@@ -128,6 +153,7 @@ if [[ -e $arm64/art11/stamp ]]; then
     SHIM=$arm64/android/shim count 'strobe capture of an app in Android 11, emulated processor' captured 11
     if why=$(ci/sysroot arm64 "$arm64/kernel" @linux-image-cloud-arm64 busybox-static 2>&1); then
         count 'the library for Android on arm64, booted kernel' booted "${one[@]}" art11 quick "${few[@]}"
+        why=$(SUITE=forky ci/sysroot arm64 "$arm64/perfetto" "${perfetto[@]}" 2>&1) || skip 'genuine perfetto' "$why"
         if why=$(ci/sysroot arm64 "$arm64/guest" "${guest[@]}" 2>&1); then
             count 'strobe capture of an app in Android 11, booted kernel' captured_booted
         else

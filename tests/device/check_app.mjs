@@ -1,14 +1,15 @@
 // Checks, with Perfetto's own trace processor, that a trace of the app (app.c) shows what an app's developer would look
 // for.
 //
-//   node check_app.mjs TRACE-PROCESSOR-DIR TRACE
+//   node check_app.mjs TRACE-PROCESSOR-DIR TRACE [--system]
 //
+// --system: the trace has the scheduling of the system, too.
 // Prints `ok NAME` or `FAIL NAME: ...` a check; exit status 1 when any failed.
 import fs from 'node:fs';
 import {BAD_STATS} from '../genuine/checks.mjs';
 import {TraceProcessor} from '../genuine/tp.mjs';
 
-const [dir, trace] = process.argv.slice(2);
+const [dir, trace, ...options] = process.argv.slice(2);
 const tp = await TraceProcessor.open(dir);
 tp.load(fs.readFileSync(trace));
 let bad = false;
@@ -38,6 +39,17 @@ has('both threads wait for the monitor, each woken by the other', `select min(it
 has('sections are slices of the two threads that reported them', `select n from (select count(distinct t.utid) n from
   slice s join thread_track t on t.id = s.track_id
   where s.category = 'section' and s.name = 'a turn' and s.dur > 0) where n = 2`);
+if (options.includes('--system')) {
+  const own = "select distinct utid from slice join thread_track t on t.id = track_id where slice.name = 'a turn'";
+  has('the scheduling of both threads is there', `select n from (select count(distinct utid) n from sched
+    where utid in (${own})) where n = 2`);
+  // With clocks that are 20 ms apart, a third of the waits would end so by chance.
+  const [waits] = tp.query(`select count(*) n, sum(exists(select 1 from sched s where s.utid = t.utid
+      and s.ts between w.ts + w.dur * 3 / 4 and w.ts + w.dur)) ended
+    from slice w join thread_track t on t.id = w.track_id where w.name = '[cond wait]' and w.dur > 2000000`);
+  say('a thread gets a processor when its wait ends', waits.n >= 10 && waits.ended * 3 >= waits.n * 2,
+    JSON.stringify(waits));
+}
 const anonymous = tp.query("select name from slice where name like '0x%'");
 say('each managed method has its name', anonymous.length === 0, JSON.stringify(anonymous.slice(0, 3)));
 process.exit(bad ? 1 : 0);

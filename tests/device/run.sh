@@ -9,7 +9,8 @@
 # LIBRARY and COMMAND: the library for the app, and how the app is started, when it is not of this machine's processor;
 # COMMAND sets the name of the app's process to com.example.app.
 # --booted: the device and the app are in a machine that is booted for them (ci/boot). ROOT becomes the root directory
-# of this machine. It has the files of COMMAND, a shell and python3.11.
+# of this machine. It has the files of COMMAND, a shell and python3.11. With ROOT/bin/perfetto, whose service ROOT/begin
+# has started, an app is captured with the system's own trace.
 #
 # takes: 20 s
 set -u
@@ -53,7 +54,7 @@ else
     begin_device device
     device=$work/device
 fi
-mkdir -p "$device/data/$package/files"
+mkdir -p "$device/data/$package/files" "$device/data/misc/perfetto-traces" "$device/data/local/tmp"
 cp "$1" "$device/libstrobe.so"
 cp fixtures/art/contract.dex "$device/"
 cat >"$device/start" <<END
@@ -93,7 +94,7 @@ app_status() {
     adb -s "$serial" forward --remove "tcp:$port"
 }
 
-# judge TRACE: Perfetto's trace processor reads the trace. The lines of check_app.mjs are checks.
+# judge TRACE [OPTION]: Perfetto's trace processor reads the trace. The lines of check_app.mjs are checks.
 node=(node --liftoff-only)
 "${node[@]}" -e 0 2>/dev/null || node=(node)
 judge() {
@@ -105,7 +106,7 @@ judge() {
         skip 'trace processor' "$why"
         return
     fi
-    lines=$("${node[@]}" "$root/tests/device/check_app.mjs" "$B/trace-processor" "$1" 2>&1)
+    lines=$("${node[@]}" "$root/tests/device/check_app.mjs" "$B/trace-processor" "$@" 2>&1)
     (($? == 0 || $(grep -c '^FAIL ' <<<"$lines"))) || fail "check_app.mjs: $lines"
     while IFS= read -r line; do
         case $line in
@@ -122,6 +123,12 @@ if grep -q 'not installed' started; then
 fi
 capture=("$B/strobe" capture -a $package -t "${SECONDS_CAPTURED:-1}s")
 
+# with_system COMMAND...: the command succeeds, and does not print that there is no trace of the system.
+with_system() {
+    "$@" >said 2>&1 || { cat said; return 1; }
+    ! grep 'no trace of the system' said
+}
+
 # ---- started by the property
 
 check 'an app is restarted and captured' "${capture[@]}" --restart -o restarted.perfetto-trace
@@ -131,6 +138,16 @@ check 'the app runs on' on_device "kill -0 $(app_pid)"
 check 'the session is in the folder of the app' on_device "test -s data/$package/files/$package.strobe"
 judge restarted.perfetto-trace
 end_app
+
+# ---- with the system's own trace, by the genuine perfetto
+
+if [[ -n $boot && -e $boot/bin/perfetto ]]; then
+    check "an app is captured with the system's trace" \
+        with_system "${capture[@]}" --restart --system sched -o with-system.perfetto-trace
+    check 'nothing is left of it on the device' on_device '! ls data/misc/perfetto-traces | grep .'
+    judge with-system.perfetto-trace --system
+    end_app
+fi
 
 # ---- started by the app, with the class strobe.Strobe
 
