@@ -164,9 +164,20 @@ void strobe_linux_find_clock(void)
         fast_clock = vdso_clock();
 }
 
+static strobe_clock_fn *_Atomic clock_of_captures;
+
+uint64_t strobe_linux_now(void)
+{
+    strobe_clock_fn *clock = strobe_load_acquire(&clock_of_captures);
+    struct timespec t = {0};
+    clock(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 void strobe_linux_init(struct strobe_linux *l, strobe_clock_fn *clock)
 {
     strobe_linux_find_clock();
+    strobe_store_release(&clock_of_captures, fast_clock ? fast_clock : clock);
     *l = (struct strobe_linux){
         .host = {.ticks = ticks,
                  .self_cpu_ns = self_cpu_ns,

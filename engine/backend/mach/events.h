@@ -40,6 +40,7 @@
 #include "engine/capture/guard.h"
 
 #include <errno.h>
+#include <mach/mach_time.h>
 #include <pthread_np.h>
 
 #define STROBE_MACH_OBJECT(p)  ((uint64_t)(uintptr_t)(p))
@@ -157,8 +158,7 @@ static inline struct strobe_mach_local *strobe_mach_local_of(const struct strobe
 
 static inline uint64_t strobe_mach_now(void)
 {
-    const struct strobe_host *h = &strobe_mach.host.host;
-    return h->ticks(h->ctx);
+    return mach_absolute_time();
 }
 
 /* Prints the forbidden `call` that was made while a thread is suspended, with its stack, and aborts the process. */

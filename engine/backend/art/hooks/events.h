@@ -138,7 +138,7 @@ static inline struct strobe_art_local *strobe_art_local_of(const struct strobe_t
 
 static inline uint64_t strobe_art_now(void)
 {
-    return strobe_art.host.linux.host.ticks(&strobe_art.host.linux);
+    return strobe_linux_now();
 }
 
 #endif

@@ -47,11 +47,6 @@ static bool describe_linux_feature(void *ctx, uint32_t index, char *out, size_t 
     return true;
 }
 
-static uint64_t read_linux_ticks(void)
-{
-    return strobe_preload.host.host.ticks(&strobe_preload.host);
-}
-
 int strobe_linux_find_idle_time(void)
 {
     if (strobe_own_threads_running())
@@ -71,7 +66,7 @@ static bool leave_program_descriptors(int listener)
 const struct strobe_control_host strobe_linux_control = {
     .stop = stop_linux_capture,
     .feature = describe_linux_feature,
-    .ticks = read_linux_ticks,
+    .ticks = strobe_linux_now,
     .run_thread = strobe_own_thread_start_lasting,
     .idle_ms = strobe_linux_find_idle_time,
     .raise = strobe_linux_raise_descriptor,

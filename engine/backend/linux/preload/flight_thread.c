@@ -29,11 +29,6 @@ static bool run_linux_flight_thread(void (*work)(void))
     return strobe_own_thread_start_lasting(run_named_flight_thread);
 }
 
-static uint64_t read_flight_ticks(void)
-{
-    return strobe_preload.host.host.ticks(&strobe_preload.host);
-}
-
 static uint32_t read_flight_tid(void)
 {
     return (uint32_t)syscall(SYS_gettid);
@@ -58,7 +53,7 @@ static void watch_linux_signals(struct strobe_flight *f)
 }
 
 const struct strobe_flight_backend strobe_linux_flight = {
-    .ticks = read_flight_ticks,
+    .ticks = strobe_linux_now,
     .wait = strobe_linux_wait,
     .wake = strobe_linux_wake,
     .idle_ms = strobe_linux_find_idle_time,
