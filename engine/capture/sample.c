@@ -515,6 +515,7 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     s->arg = arg;
     s->begin.has = 0;
     s->wait.state = 0;
+    s->released = false;
     /* The clock is read first. All that happens after it, including preemption, belongs to the call and not to its
      * caller. */
     s->begin_ticks = e->host->ticks(e->host->ctx);
@@ -649,7 +650,8 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
         strobe_bump(&a->paused, 1);
     } else if (!recorded) {
         strobe_bump(&a->gated, 1);
-        count_short_wait(t, duration);
+        if (!s->released)
+            count_short_wait(t, duration);
     } else {
         struct strobe_record r = {.ticks = s->begin_ticks,
                                   .duration = duration,
@@ -659,6 +661,7 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
         r.flags |= exact || asked ? STROBE_FLAG_FORCED : 0;
         /* A call that is shown exactly stands for its own time only. */
         r.flags |= asked && !exact ? STROBE_FLAG_ASKED : 0;
+        r.flags |= s->released ? STROBE_FLAG_RELEASED : 0;
         take_sample(t, &r, &(struct place){site, NULL}, now, &s->begin, exact || asked);
         now = r.ticks + r.duration;
     }

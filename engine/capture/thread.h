@@ -53,6 +53,7 @@ struct strobe_scope {
     uint64_t begin_ticks;
     struct strobe_snapshot begin;
     struct strobe_wait wait;
+    bool released; /* see STROBE_FLAG_RELEASED */
 };
 
 /* A section that the thread has begun and not ended. */
