@@ -453,28 +453,28 @@ static bool take_forced_point(struct strobe_thread *t, enum strobe_kind kind, ui
     if (!strobe_thread_enter(t, kind))
         return false;
     struct strobe_account *a = strobe_account_of(t, kind);
-    uint64_t now = t->ticks(t->ticks_ctx);
+    uint64_t now = place->ticks;
     struct strobe_record r = {.ticks = now, .kind = (uint8_t)kind, .arg = arg, .flags = STROBE_FLAG_FORCED};
     strobe_bump(&a->requests, 1);
     if (may_record())
         take_sample(t, &r, &(struct place){site, NULL}, now, NULL, fresh_metrics);
     else
         strobe_bump(&a->paused, 1);
-    *place = (struct strobe_place){now, r.stack};
+    place->stack = r.stack;
     strobe_thread_leave(t);
     return true;
 }
 
 void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
 {
-    struct strobe_place place;
+    struct strobe_place place = {.ticks = t->ticks(t->ticks_ctx)};
     take_forced_point(t, kind, arg, site, true, &place);
 }
 
 bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
-                         struct strobe_place *out)
+                         struct strobe_place *place)
 {
-    return take_forced_point(t, kind, arg, site, false, out);
+    return take_forced_point(t, kind, arg, site, false, place);
 }
 
 /* ---- scopes ---- */
