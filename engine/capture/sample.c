@@ -492,6 +492,21 @@ static void await_ring(struct strobe_thread *t)
     strobe_store_relaxed(&t->rung_cpu_ns, 0);
 }
 
+/* Returns how often the thread has given up its processor. A system call. */
+static uint64_t count_given_up(const struct strobe_thread *t)
+{
+    struct strobe_usage u;
+    t->engine->host->self_usage(t->engine->host->ctx, &u);
+    return u.voluntary_switches;
+}
+
+/* Returns true when the thread did not wait in the call. A collection works or waits, and takes so little time at most
+ * times that its CPU time does not show whether the thread waited or lost its processor. */
+static bool kept_processor(const struct strobe_thread *t, const struct strobe_scope *s)
+{
+    return s->kind == STROBE_KIND_GC && count_given_up(t) == s->voluntary;
+}
+
 /* Calls that nearly always wait: their counters are read at the begin even if the last such call returned at once. */
 enum { ALWAYS_WAITS = 1 << STROBE_KIND_COND | 1 << STROBE_KIND_SLEEP | 1 << STROBE_KIND_PARK };
 
@@ -516,6 +531,7 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     s->begin.has = 0;
     s->wait.state = 0;
     s->released = false;
+    s->voluntary = kind == STROBE_KIND_GC ? count_given_up(t) : 0;
     /* The clock is read first. All that happens after it, including preemption, belongs to the call and not to its
      * caller. */
     s->begin_ticks = e->host->ticks(e->host->ctx);
@@ -661,7 +677,7 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
         r.flags |= exact || asked ? STROBE_FLAG_FORCED : 0;
         /* A call that is shown exactly stands for its own time only. */
         r.flags |= asked && !exact ? STROBE_FLAG_ASKED : 0;
-        r.flags |= s->released ? STROBE_FLAG_RELEASED : 0;
+        r.flags |= s->released || (exact && kept_processor(t, s)) ? STROBE_FLAG_NO_WAIT : 0;
         take_sample(t, &r, &(struct place){site, NULL}, now, &s->begin, exact || asked);
         now = r.ticks + r.duration;
     }

@@ -310,7 +310,7 @@ static void begin_call_slice(struct builder *b, const struct strobe_item *item, 
     struct strobe_slice *wait = strobe_path_push(&b->path, item->record.kind, item->record.arg, unfinished);
     if (!wait)
         return;
-    wait->released = (item->record.flags & STROBE_FLAG_RELEASED) != 0;
+    wait->no_wait = (item->record.flags & STROBE_FLAG_NO_WAIT) != 0;
     record_position(b, item, time_ns, !unfinished);
     struct call c = {item, caller, b->path.node, b->path.depth, end_ns(b, item), unfinished};
     if (b->call_count && c.end_ns > b->calls[b->call_count - 1].end_ns) {
@@ -336,12 +336,12 @@ static const struct strobe_reader_wake *find_call_wake(struct builder *b, const 
     return NULL;
 }
 
-/* A call that ended another thread's wait and lasted long lost its processor after that. */
+/* A call in which the thread did not wait lost its processor when it lasted long. */
 static void show_lost_processor(struct builder *b, const struct call *c)
 {
     const struct strobe_record *r = &c->item->record;
     uint64_t on_ns = r->cpu_span_ns, begin = begin_ns(b, c->item);
-    bool known = r->flags & STROBE_FLAG_RELEASED && strobe_item_knows_begin_cpu(r);
+    bool known = r->flags & STROBE_FLAG_NO_WAIT && strobe_item_knows_begin_cpu(r);
     if (!known || c->end_ns < begin + on_ns + RUNNABLE_NS_LEAST || b->path.now.time_ns > begin + on_ns)
         return;
     strobe_path_move_known(&b->path, begin + on_ns, r->cpu_ns);

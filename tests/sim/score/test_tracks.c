@@ -211,7 +211,7 @@ static void a_wait_blocked_if_it_switched_or_used_little_cpu(void **state)
     emit_slice(&s, both, (struct strobe_moment){.time_ns = 1130, .cpu_ns = 25, .counter[STROBE_COUNTER_SWITCHES] = 1});
     struct strobe_slice released = slice(STROBE_KIND_WRITE, STROBE_SLICE_WAIT, 1130);
     released.begin.cpu_ns = 25;
-    released.released = 1;
+    released.no_wait = 1;
     emit_slice(&s, released,
                (struct strobe_moment){.time_ns = 1180, .cpu_ns = 25, .counter[STROBE_COUNTER_SWITCHES] = 1});
     s.sink->thread_end(s.sink);

@@ -159,7 +159,7 @@ static void a_call_that_passes_something_to_a_waiting_thread_is_marked_as_one_th
 {
     (void)state;
     struct strobe_hook_scope s = open_wait(0);
-    assert_true(flags_of_passing(LOCK, MS) & STROBE_FLAG_RELEASED);
+    assert_true(flags_of_passing(LOCK, MS) & STROBE_FLAG_NO_WAIT);
     close_wait(&s);
     assert_int_equal(waker(0, 0, NULL), 1);
 }
@@ -168,9 +168,9 @@ static void a_call_that_passes_something_to_no_thread_is_not_marked(void **state
 {
     (void)state;
     struct strobe_hook_scope s = open_wait(0);
-    assert_false(flags_of_passing(OTHER, MS) & STROBE_FLAG_RELEASED);
+    assert_false(flags_of_passing(OTHER, MS) & STROBE_FLAG_NO_WAIT);
     close_wait(&s);
-    assert_false(flags_of_passing(LOCK, MS) & STROBE_FLAG_RELEASED);
+    assert_false(flags_of_passing(LOCK, MS) & STROBE_FLAG_NO_WAIT);
 }
 
 /* The outer call has parts before and after the inner one, in which it may wait. */
@@ -187,6 +187,28 @@ static void an_outer_call_is_not_marked_by_the_inner_one(void **state)
     assert_false(thread[1]->scope[0].released);
     strobe_hook_close(&s);
     close_wait(&waiting);
+}
+
+/* Thread 1 makes a call of 1 ms in which it gives up its processor `times` times. Returns the flags of its record. */
+static unsigned flags_of_call(enum strobe_kind kind, uint64_t times)
+{
+    struct strobe_hook_scope s = strobe_hook_open(thread[1], kind, 7, site_of(1));
+    time_passes(MS);
+    rig.usage.voluntary_switches += times;
+    strobe_hook_close(&s);
+    for (uint32_t i = record_count(); i--;)
+        if (items[i].record.kind == kind)
+            return items[i].record.flags;
+    fail_msg("the call has no record");
+    return 0;
+}
+
+static void a_collection_waits_when_its_thread_gives_up_the_processor_in_it(void **state)
+{
+    (void)state;
+    assert_true(flags_of_call(STROBE_KIND_GC, 0) & STROBE_FLAG_NO_WAIT);
+    assert_false(flags_of_call(STROBE_KIND_GC, 1) & STROBE_FLAG_NO_WAIT);
+    assert_false(flags_of_call(STROBE_KIND_READ, 0) & STROBE_FLAG_NO_WAIT);
 }
 
 /* A short call that lost its processor did not wait, so its time is not that of short waits. */
@@ -220,6 +242,7 @@ int main(void)
         CASE(a_call_that_passes_something_to_a_waiting_thread_is_marked_as_one_that_released),
         CASE(a_call_that_passes_something_to_no_thread_is_not_marked),
         CASE(an_outer_call_is_not_marked_by_the_inner_one),
+        CASE(a_collection_waits_when_its_thread_gives_up_the_processor_in_it),
         CASE(a_short_call_that_released_is_no_short_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

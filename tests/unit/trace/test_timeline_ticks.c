@@ -31,18 +31,18 @@ static void a_call_that_ended_a_wait_and_took_long_had_lost_its_processor(void *
 {
     (void)state;
     begin();
-    call_cpu(0, 4 * MS, "a", 1 * MS, STROBE_FLAG_RELEASED);
+    call_cpu(0, 4 * MS, "a", 1 * MS, STROBE_FLAG_NO_WAIT);
     end(5 * MS);
     expect("a[0,5000) .[write][0,4000) ..[runnable][1000,4000)");
     assert_int_equal(recording.stats.runnables, 1);
-    assert_int_equal(recording_find(&recording, "[write]", 0)->released, 1);
+    assert_int_equal(recording_find(&recording, "[write]", 0)->no_wait, 1);
 }
 
 static void a_call_that_ended_a_wait_and_hardly_lost_its_processor_is_whole(void **state)
 {
     (void)state;
     begin();
-    call_cpu(0, 1 * MS, "a", MS - 199 * US, STROBE_FLAG_RELEASED);
+    call_cpu(0, 1 * MS, "a", MS - 199 * US, STROBE_FLAG_NO_WAIT);
     end(5 * MS);
     expect("a[0,5000) .[write][0,1000)");
 }
@@ -54,7 +54,7 @@ static void a_call_that_ended_no_wait_waited_itself(void **state)
     call_cpu(0, 4 * MS, "a", 1 * MS, 0);
     end(5 * MS);
     expect("a[0,5000) .[write][0,4000)");
-    assert_int_equal(recording_find(&recording, "[write]", 0)->released, 0);
+    assert_int_equal(recording_find(&recording, "[write]", 0)->no_wait, 0);
 }
 
 static void time_that_others_had_the_processor_is_runnable_under_the_same_frames(void **state)
