@@ -309,6 +309,9 @@ $B/tests/unit/mach/test_mach_rebind: $(call obj,obj,$(rebind_src))
 # This test is of the command, whose files are in no library.
 $B/tests/unit/attach/test_safe: $(call obj,obj,engine/cmd/attach/safe.c)
 
+# This test is of hooks that each backend compiles for itself.
+$B/tests/unit/linux/test_channels: $(call obj,obj,engine/backend/common/libc/channels.c)
+
 # Compares stacks with those of libunwind at each instruction. lld writes no call frame information for calls through
 # the procedure linkage table, GNU ld does.
 $B/tests/unit/linux/test_unwind_walk: private trace_libs += -lunwind

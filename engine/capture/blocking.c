@@ -50,7 +50,7 @@
 #include "engine/capture/blocking.h"
 
 enum { KNOWS_NOTHING, WAITS, HAS_WAKER, NO_WAKER }; /* state of a struct strobe_wait */
-enum { TRIES = 4, STACKS_AN_INTERVAL = 4 };
+enum { TRIES = 4, STACKS_AN_INTERVAL = 2 };
 
 struct bucket {
     struct strobe_block *block;

@@ -144,7 +144,7 @@ uint64_t strobe_hand_over_noted(struct strobe_thread *t, uint64_t what, enum str
  * 0, without a note, when a sample would be forced but the thread is in the engine already.
  *
  * When the waiter has waited long enough for its wait to be recorded (scope_min_ns), a sample of kind UNLOCK is
- * forced, at most four in an interval, so that the note has the releaser's stack. Otherwise the event passes the
+ * forced, at most two in an interval, so that the note has the releaser's stack. Otherwise the event passes the
  * gate as other events do. */
 static STROBE_ALWAYS_INLINE uint64_t strobe_hand_over(struct strobe_thread *t, uint64_t what, enum strobe_release how,
                                                       struct strobe_site site)

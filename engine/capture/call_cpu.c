@@ -37,7 +37,7 @@ static uint64_t error_in_call_ns(const struct strobe_call_cpu *c, uint32_t kind,
 {
     if (strobe_call_only_waits(kind))
         return ns < STROBE_WAIT_USES_NS ? ns : STROBE_WAIT_USES_NS;
-    return c->resting_kinds >> kind & 1 ? ns / RESTING_PART : ns;
+    return strobe_load_relaxed(&c->resting_kinds) >> kind & 1 ? ns / RESTING_PART : ns;
 }
 
 bool strobe_call_cpu_ends(struct strobe_call_cpu *c, const struct strobe_host *host, uint32_t kind, uint64_t now,
@@ -63,9 +63,9 @@ static void learn_from_calls(struct strobe_call_cpu *c, uint32_t kind, uint64_t 
     uint64_t before_ns = c->cpu_ns - c->used_ns, used_ns = cpu_ns > before_ns ? cpu_ns - before_ns : 0;
     uint64_t each_ns = used_ns / c->calls, lately_ns = c->use_ns[kind] ? (c->use_ns[kind] + each_ns) / 2 : each_ns;
     c->use_ns[kind] = lately_ns < UINT32_MAX ? (uint32_t)lately_ns : UINT32_MAX;
-    c->resting_kinds &= ~(1u << kind);
-    if (used_ns < c->in_calls_ns / RESTING_PART)
-        c->resting_kinds |= 1u << kind;
+    bool rested = used_ns < c->in_calls_ns / RESTING_PART;
+    uint32_t others = strobe_load_relaxed(&c->resting_kinds) & ~(1u << kind);
+    strobe_store_relaxed(&c->resting_kinds, others | (uint32_t)rested << kind);
 }
 
 /* Learns from the reading at the begin of a call whether the thread has kept its processor since the call before. */

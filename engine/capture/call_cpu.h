@@ -46,10 +46,17 @@ struct strobe_call_cpu {
     uint64_t doubt_ns;                 /* since the last reading: possible errors, */
     uint64_t in_calls_ns, used_ns;     /* time in calls, the CPU time in it that followed, */
     uint32_t calls;                    /* and calls */
-    uint32_t resting_kinds;            /* bit k: of the last calls of kind k, the thread has mostly slept */
+    strobe_a32 resting_kinds;          /* bit k: in the last calls of kind k, the thread has mostly slept; read by the
+                                          sampler */
     bool keeps_processor;              /* the thread was on its processor between the last call and the last reading */
     uint32_t use_ns[STROBE_KIND_ROOM]; /* CPU time of a call of each kind, lately */
 };
+
+/* Returns true for a call in which the thread waits, as far as its last calls of that kind show. Any thread. */
+static inline bool strobe_call_waits(const struct strobe_call_cpu *c, uint32_t kind)
+{
+    return strobe_call_only_waits(kind) || strobe_load_relaxed(&c->resting_kinds) >> kind & 1;
+}
 
 /* A call begins. Returns true and stores the CPU time in *cpu_ns when it follows. Otherwise the caller reads the clock
  * and calls strobe_call_cpu_read. */

@@ -453,28 +453,28 @@ static bool take_forced_point(struct strobe_thread *t, enum strobe_kind kind, ui
     if (!strobe_thread_enter(t, kind))
         return false;
     struct strobe_account *a = strobe_account_of(t, kind);
-    uint64_t now = t->ticks(t->ticks_ctx);
+    uint64_t now = place->ticks;
     struct strobe_record r = {.ticks = now, .kind = (uint8_t)kind, .arg = arg, .flags = STROBE_FLAG_FORCED};
     strobe_bump(&a->requests, 1);
     if (may_record())
         take_sample(t, &r, &(struct place){site, NULL}, now, NULL, fresh_metrics);
     else
         strobe_bump(&a->paused, 1);
-    *place = (struct strobe_place){now, r.stack};
+    place->stack = r.stack;
     strobe_thread_leave(t);
     return true;
 }
 
 void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
 {
-    struct strobe_place place;
+    struct strobe_place place = {.ticks = t->ticks(t->ticks_ctx)};
     take_forced_point(t, kind, arg, site, true, &place);
 }
 
 bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
-                         struct strobe_place *out)
+                         struct strobe_place *place)
 {
-    return take_forced_point(t, kind, arg, site, false, out);
+    return take_forced_point(t, kind, arg, site, false, place);
 }
 
 /* ---- scopes ---- */
@@ -490,6 +490,21 @@ static void await_ring(struct strobe_thread *t)
     for (int i = 0; strobe_load_acquire(&t->rung_cpu_ns) && i < RING_TRIES; i++)
         h->sleep_until(h->ctx, h->ticks(h->ctx) + strobe_ticks_of_ns(h, RING_PAUSE_NS));
     strobe_store_relaxed(&t->rung_cpu_ns, 0);
+}
+
+/* Returns how often the thread has given up its processor. A system call. */
+static uint64_t count_given_up(const struct strobe_thread *t)
+{
+    struct strobe_usage u;
+    t->engine->host->self_usage(t->engine->host->ctx, &u);
+    return u.voluntary_switches;
+}
+
+/* Returns true when the thread did not wait in the call. A collection works or waits, and takes so little time at most
+ * times that its CPU time does not show whether the thread waited or lost its processor. */
+static bool kept_processor(const struct strobe_thread *t, const struct strobe_scope *s)
+{
+    return s->kind == STROBE_KIND_GC && count_given_up(t) == s->voluntary;
 }
 
 /* Calls that nearly always wait: their counters are read at the begin even if the last such call returned at once. */
@@ -515,6 +530,8 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     s->arg = arg;
     s->begin.has = 0;
     s->wait.state = 0;
+    s->released = false;
+    s->voluntary = kind == STROBE_KIND_GC ? count_given_up(t) : 0;
     /* The clock is read first. All that happens after it, including preemption, belongs to the call and not to its
      * caller. */
     s->begin_ticks = e->host->ticks(e->host->ctx);
@@ -649,7 +666,8 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
         strobe_bump(&a->paused, 1);
     } else if (!recorded) {
         strobe_bump(&a->gated, 1);
-        count_short_wait(t, duration);
+        if (!s->released)
+            count_short_wait(t, duration);
     } else {
         struct strobe_record r = {.ticks = s->begin_ticks,
                                   .duration = duration,
@@ -659,6 +677,7 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
         r.flags |= exact || asked ? STROBE_FLAG_FORCED : 0;
         /* A call that is shown exactly stands for its own time only. */
         r.flags |= asked && !exact ? STROBE_FLAG_ASKED : 0;
+        r.flags |= s->released || (exact && kept_processor(t, s)) ? STROBE_FLAG_NO_WAIT : 0;
         take_sample(t, &r, &(struct place){site, NULL}, now, &s->begin, exact || asked);
         now = r.ticks + r.duration;
     }

@@ -36,14 +36,14 @@ void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t 
                        uint64_t now);
 void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site);
 
-/* Takes a forced point, and returns when it was taken and its stack id, which is 0 when the stack is not known.
+/* Takes a forced point at place->ticks, and sets place->stack to its stack id, which is 0 when the stack is not known.
  * Returns false when the thread is in the engine already. */
 struct strobe_place {
     uint64_t ticks;
     uint32_t stack;
 };
 bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
-                         struct strobe_place *out);
+                         struct strobe_place *place);
 
 /* Records the stack of the calling thread, which a signal of its own CPU clock has interrupted at `regs`. `asked`:
  * the sampler has requested this signal (strobe_host.clock_ring). `regs` is NULL: the tick is only counted in

@@ -145,12 +145,12 @@ uint64_t strobe_sampler_refresh_ns(const struct strobe_engine *e, const struct s
 }
 
 /* Returns true when a sample would add nothing: the thread is in a call that has lasted long enough to be recorded with
- * its begin and end, or in which it only waits. Where CPU clocks tick, and after strobe_sampler_refresh_ns, the thread
- * is polled all the same: passes depend on its CPU time, and it may be gone. */
+ * its begin and end, or in which it waits as in its last calls of that kind. Where CPU clocks tick, and after
+ * strobe_sampler_refresh_ns, the thread is polled all the same: passes depend on its CPU time, and it may be gone. */
 static bool call_will_show(const struct strobe_engine *e, const struct strobe_thread *t, uint64_t now)
 {
     uint64_t begin = strobe_load_relaxed(&t->entry->scope_begin_ticks);
-    bool waits = strobe_call_only_waits(strobe_load_relaxed(&t->entry->scope_kind));
+    bool waits = strobe_call_waits(&t->call_cpu, strobe_load_relaxed(&t->entry->scope_kind));
     return begin && (waits || now >= begin + strobe_ticks_of_ns(e->host, e->config.scope_min_ns)) &&
            !e->host->clock_keep &&
            now < t->sampled.polled_ticks + strobe_ticks_of_ns(e->host, strobe_sampler_refresh_ns(e, t));
@@ -229,15 +229,19 @@ static bool stands_ready(const struct strobe_sampler *s, struct strobe_thread *t
     return h->thread_runs(h->ctx, t->entry->tid);
 }
 
-/* Returns true when a running thread has used enough CPU time since the sampler's last record of it, or has not been
- * seen for several intervals. A stop costs more than all other work of a visit. Without this rule, a thread that shares
- * its processor would be stopped in each interval of wall time: several times as often for its CPU time as a thread
- * that computes alone. Half of an interval is less than two passes can be apart. Where CPU clocks tick, only threads
- * whose ticks are missing come here. */
-static bool owes_sample(const struct strobe_engine *e, const struct strobe_thread *t, uint64_t cpu_ns, uint64_t unseen)
+/* The part of an interval that a thread owes a sample for. Half of an interval is less than two passes can be apart. A
+ * thread that waits for a processor stays where it is for long, so its place counts more. */
+enum { RUNNING_PART = 2, READY_PART = 4 };
+
+/* Returns true when a thread has used enough CPU time since the sampler's last record of it, or has not been seen for
+ * several intervals. A stop costs more than all other work of a visit. Without this rule, a thread that shares its
+ * processor would be stopped in each interval of wall time: several times as often for its CPU time as a thread that
+ * computes alone. Where CPU clocks tick, only threads whose ticks are missing come here. */
+static bool owes_sample(const struct strobe_engine *e, const struct strobe_thread *t, uint64_t cpu_ns, uint64_t unseen,
+                        uint64_t part)
 {
     uint64_t interval_ns = e->config.async_interval_ns, recorded_ns = t->sampled.cpu_sampled_ns;
-    return e->host->clock_keep || !recorded_ns || cpu_ns - recorded_ns >= interval_ns / 2 ||
+    return e->host->clock_keep || !recorded_ns || cpu_ns - recorded_ns >= interval_ns / part ||
            unseen >= strobe_ticks_of_ns(e->host, PATIENCE * interval_ns);
 }
 
@@ -288,11 +292,12 @@ bool strobe_sampler_is_visit_due(struct strobe_sampler *s, struct strobe_thread 
     if (missing >= active) {
         if (!ticking && !strobe_thread_is_in_call(t) && ring_waiting(s, t, cpu))
             return false;
-        bool runs = !m->seen_ticks || strobe_ticks_of_ns(e->host, used) >= elapsed - elapsed / 8 ||
-                    runs_now(s, t, cpu, &s->ready);
+        bool owes = owes_sample(e, t, cpu, unseen, RUNNING_PART);
+        bool owes_if_ready = !strobe_thread_is_in_call(t) && owes_sample(e, t, cpu, unseen, READY_PART);
+        bool ran = !m->seen_ticks || strobe_ticks_of_ns(e->host, used) >= elapsed - elapsed / 8;
+        bool runs = (owes || owes_if_ready) && (ran || runs_now(s, t, cpu, &s->ready));
         s->runs = runs && !s->ready;
-        /* A thread that waits for a processor is stopped in any case: it stays where it is for long. */
-        runs = runs && (s->ready || owes_sample(e, t, cpu, unseen));
+        runs = runs && (s->ready || owes);
         if (runs)
             m->cpu_ticked_ns = cpu;
         else

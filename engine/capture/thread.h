@@ -53,6 +53,8 @@ struct strobe_scope {
     uint64_t begin_ticks;
     struct strobe_snapshot begin;
     struct strobe_wait wait;
+    bool released;      /* the call ended another thread's wait, and does not wait itself */
+    uint64_t voluntary; /* of a call of kind GC: times that the thread had given up its processor */
 };
 
 /* A section that the thread has begun and not ended. */

@@ -135,6 +135,9 @@ enum {
     STROBE_FLAG_STOOD = 1024,    /* on a tick: the thread was at this place for all of the time that it waited for a
                                     processor since the previous sample */
     STROBE_FLAG_READY = 2048,    /* on a sample of the sampler: the thread was not on a processor but waited for one */
+    STROBE_FLAG_NO_WAIT = 4096,  /* on a call: the thread did not wait in it, because the call ended another thread's
+                                    wait, or because the thread did not give up its processor. If it was off its
+                                    processor, other threads had the processor */
 };
 
 /* 56 bytes behind the slot's 8-byte sequence word; see ring.h. */

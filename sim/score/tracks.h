@@ -136,7 +136,8 @@ enum strobe_status sim_tracks_write(const struct sim_tracks *t, const char *proc
  * missing frames becomes a method of its name. The wait for a monitor right inside a wait for a notification becomes no
  * call of its own: the thread enters the monitor again, which the app sees as one wait. Messages, samples, losses,
  * bytes and totals are filled in too. A wait counts as blocked when the trace shows that its thread switched in it, or
- * that the thread used less CPU time than nine tenths of the wait's own time. NULL: out of memory. */
+ * that the thread used less CPU time than nine tenths of the wait's own time, unless the engine knows that the
+ * thread did not wait in it. NULL: out of memory. */
 struct strobe_sink;
 struct strobe_sink *sim_tracks_sink(struct sim_tracks *t, uint64_t origin_ns);
 

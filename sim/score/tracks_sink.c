@@ -141,9 +141,11 @@ static void recorder_slice_begin(struct strobe_sink *sink, const struct strobe_s
 
 /* True when the wait counts as blocked. A trace does not say which calls gave up the core. They are those in which the
  * thread switched, or used clearly less CPU time than the wait's own time. CPU time that was not read at both ends is
- * spread over what lies between, so the limit is not half. */
+ * spread over what lies between, so the limit is not half. The engine knows of some calls that they did not wait. */
 static bool recorder_wait_blocked(const struct strobe_slice *s, const struct strobe_moment *now)
 {
+    if (s->no_wait)
+        return false;
     return now->counter[STROBE_COUNTER_SWITCHES] > s->begin.counter[STROBE_COUNTER_SWITCHES] ||
            now->cpu_ns - s->begin.cpu_ns < (now->time_ns - s->begin.time_ns) / 10 * 9;
 }

@@ -107,6 +107,14 @@ static inline void strobe_hook_woken_timed(const struct strobe_hook_scope *s, ui
         strobe_wait_end_timed(s->thread, what, deadline_ticks);
 }
 
+/* Right before the hooked call of a scope with a thread. The call releases `what`, and does not wait itself when a
+ * thread waits for `what`. */
+static inline void strobe_hook_passes(const struct strobe_hook_scope *s, uint64_t what, enum strobe_release how)
+{
+    if (strobe_hand_over(s->thread, what, how, s->site) && s->token && !s->is_outer)
+        s->thread->scope[s->token - 1].released = true;
+}
+
 /* A release of `what` by a hooked call, from before the call to after it. */
 struct strobe_hook_release {
     struct strobe_thread *thread;

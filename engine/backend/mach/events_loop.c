@@ -64,6 +64,17 @@ static enum strobe_wake wake_of_receive(mach_msg_return_t r)
     return r == KERN_SUCCESS ? STROBE_WAKE_RELEASED : r == MACH_RCV_TIMED_OUT ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_NONE;
 }
 
+/* A thread that waits for the port has found its queue empty, so a call that only sends does not wait for room. A call
+ * that also receives waits for its answer. */
+static void send_message(const struct strobe_hook_scope *s, const mach_msg_header_t *message, mach_msg_option_t option)
+{
+    uint64_t what = STROBE_MACH_PORT(message->msgh_remote_port);
+    if (option & MACH_RCV_MSG)
+        strobe_hand_over(s->thread, what, STROBE_RELEASE_TARGET, s->site);
+    else
+        strobe_hook_passes(s, what, STROBE_RELEASE_TARGET);
+}
+
 static mach_msg_return_t call_and_close(const struct strobe_hook_scope *s, mach_msg_header_t *message,
                                         mach_msg_option_t option, mach_msg_size_t send_size, mach_msg_size_t room,
                                         mach_port_name_t from, mach_msg_timeout_t timeout_ms, mach_port_name_t notify)
@@ -82,8 +93,7 @@ static mach_msg_return_t hook_mach_msg(mach_msg_header_t *message, mach_msg_opti
         strobe_mach_open(waits ? STROBE_KIND_POLL : STROBE_KIND_IPC, STROBE_MACH_PORT(from), STROBE_HERE, "mach_msg");
     bool is_main = s.token && s.thread->entry->is_main;
     if (option & MACH_SEND_MSG && s.token)
-        (void)strobe_hook_release_begin(s.thread, STROBE_MACH_PORT(message->msgh_remote_port), STROBE_RELEASE_TARGET,
-                                        s.site);
+        send_message(&s, message, option);
     if (!waits)
         return call_and_close(&s, message, option, send_size, room, from, timeout_ms, notify);
     if (is_main)

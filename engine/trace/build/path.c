@@ -160,6 +160,7 @@ static struct strobe_slice *begin_slice(struct strobe_path *p, uint32_t node, ui
     s->depth = p->depth;
     s->class = class_of_name(name);
     s->unfinished = unfinished;
+    s->no_wait = 0;
     s->arg = arg;
     s->samples = 0;
     s->begin = p->now;

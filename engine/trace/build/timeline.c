@@ -8,6 +8,7 @@
 #include "engine/trace/build/timeline_process.h"
 #include "engine/util/array.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,8 +307,10 @@ static void begin_call_slice(struct builder *b, const struct strobe_item *item, 
     strobe_path_show(&b->path, node);
     if (polls && caller == b->loop)
         strobe_between_emit_message(b, 0, time_ns);
-    if (!strobe_path_push(&b->path, item->record.kind, item->record.arg, unfinished))
+    struct strobe_slice *wait = strobe_path_push(&b->path, item->record.kind, item->record.arg, unfinished);
+    if (!wait)
         return;
+    wait->no_wait = (item->record.flags & STROBE_FLAG_NO_WAIT) != 0;
     record_position(b, item, time_ns, !unfinished);
     struct call c = {item, caller, b->path.node, b->path.depth, end_ns(b, item), unfinished};
     if (b->call_count && c.end_ns > b->calls[b->call_count - 1].end_ns) {
@@ -333,12 +336,27 @@ static const struct strobe_reader_wake *find_call_wake(struct builder *b, const 
     return NULL;
 }
 
+/* A call in which the thread did not wait lost its processor when it lasted long. */
+static void show_lost_processor(struct builder *b, const struct call *c)
+{
+    const struct strobe_record *r = &c->item->record;
+    uint64_t on_ns = r->cpu_span_ns, begin = begin_ns(b, c->item);
+    bool known = r->flags & STROBE_FLAG_NO_WAIT && strobe_item_knows_begin_cpu(r);
+    if (!known || c->end_ns < begin + on_ns + RUNNABLE_NS_LEAST || b->path.now.time_ns > begin + on_ns)
+        return;
+    strobe_path_move_known(&b->path, begin + on_ns, r->cpu_ns);
+    strobe_path_cut(&b->path, c->depth);
+    strobe_path_push(&b->path, STROBE_NAME_RUNNABLE, 0, 0);
+    b->stats->runnables++;
+}
+
 static void end_call(struct builder *b)
 {
     struct call c = b->calls[b->call_count - 1];
     interrupt_runs(b, c.end_ns);
     b->call_count--;
     const struct strobe_reader_wake *wake = c.unfinished ? NULL : find_call_wake(b, &c);
+    show_lost_processor(b, &c);
     move_to_end(b, c.item, c.end_ns);
     if (wake) {
         strobe_path_cut(&b->path, c.depth);

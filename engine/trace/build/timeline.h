@@ -40,7 +40,8 @@
  *            RUNNABLE_NS_LEAST or longer. Where the CPU clock ticks, this is shown as "[off cpu]" when the next
  *            tick shows that the thread gave up its processor, else as "[runnable]". For other threads it is shown as
  *            "[runnable]" when the sampler saw at either record that the thread waited for a processor there, else as
- *            "[off cpu]".
+ *            "[off cpu]". If the thread was off its processor for so long in a call in which it did not wait
+ *            (STROBE_FLAG_NO_WAIT), that time is "[runnable]", at the call's end.
  *   least    The last sample before a gap, or before the end of the session, lasts the gate's interval of its thread
  *            (1 ms when that is 0), but not past the thread's end (S-52). Samples of equal time still get 1 ns each:
  *            later ones move on, so that no slice is empty or negative and no sample is lost (S-53, S-56).

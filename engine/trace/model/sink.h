@@ -66,6 +66,7 @@ struct strobe_slice {
     enum strobe_slice_class class;
     int unfinished;   /* of a wait: it had not ended at the end of the session; at slice_end of a call:
                        * its end is synthesized */
+    int no_wait;      /* at slice_end of a wait: see STROBE_FLAG_NO_WAIT */
     uint64_t arg;     /* of a wait: the argument of struct strobe_record; else 0 */
     uint64_t samples; /* at slice_end: samples within the slice, including those of slices in it */
     struct strobe_moment begin;

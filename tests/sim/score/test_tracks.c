@@ -209,11 +209,16 @@ static void a_wait_blocked_if_it_switched_or_used_little_cpu(void **state)
     both.begin.time_ns = 1120;
     both.begin.cpu_ns = 15;
     emit_slice(&s, both, (struct strobe_moment){.time_ns = 1130, .cpu_ns = 25, .counter[STROBE_COUNTER_SWITCHES] = 1});
+    struct strobe_slice released = slice(STROBE_KIND_WRITE, STROBE_SLICE_WAIT, 1130);
+    released.begin.cpu_ns = 25;
+    released.no_wait = 1;
+    emit_slice(&s, released,
+               (struct strobe_moment){.time_ns = 1180, .cpu_ns = 25, .counter[STROBE_COUNTER_SWITCHES] = 1});
     s.sink->thread_end(s.sink);
     s.sink->finish(s.sink);
     const struct sim_track *t = &s.tracks.tracks[0];
-    assert_int_equal(t->wait_count, 3);
-    assert_true(t->waits[0].blocked && !t->waits[1].blocked && t->waits[2].blocked);
+    assert_int_equal(t->wait_count, 4);
+    assert_true(t->waits[0].blocked && !t->waits[1].blocked && t->waits[2].blocked && !t->waits[3].blocked);
     assert_true(t->waits[0].begin_ns == 10 && t->waits[0].end_ns == 110 && t->waits[0].what == 99);
     assert_true(t->waits[0].kind == STROBE_KIND_MUTEX && t->waits[0].waker == SIM_NOBODY);
     assert_true(t->known_cpu && t->known_switches && !t->known_alloc);

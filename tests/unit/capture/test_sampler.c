@@ -543,6 +543,18 @@ static void a_thread_that_has_just_begun_to_wait_is_not_polled(void **state)
     assert_true(cpu_reads_in_new_calls(STROBE_KIND_READ) >= 10);
 }
 
+/* Its next read is taken for a wait, too. It is recorded if it lasts long. */
+static void a_thread_that_has_slept_in_its_last_calls_of_a_kind_is_not_polled_in_the_next(void **state)
+{
+    (void)state;
+    read_clock = rig.host.thread_cpu_ns;
+    rig.host.thread_cpu_ns = counting_clock;
+    pass(1, 990);
+    strobe_store_relaxed(&rig.thread->call_cpu.resting_kinds, 1u << STROBE_KIND_READ);
+    assert_int_equal(cpu_reads_in_new_calls(STROBE_KIND_READ), 0);
+    assert_true(cpu_reads_in_new_calls(STROBE_KIND_WRITE) >= 10);
+}
+
 static void stand_for_a_while(struct rig *r)
 {
     r->now += 300 * US;
@@ -823,6 +835,7 @@ int main(void)
         TEST(a_thread_that_waits_or_has_moved_since_its_sample_is_not_recorded_there),
         TEST(a_thread_in_a_call_that_will_be_shown_is_not_polled),
         TEST(a_thread_that_has_just_begun_to_wait_is_not_polled),
+        TEST(a_thread_that_has_slept_in_its_last_calls_of_a_kind_is_not_polled_in_the_next),
         TEST(each_stop_is_counted_with_its_duration),
         TEST(a_copy_of_a_thread_that_the_watchdog_resumed_is_not_used_S46),
         TEST(only_the_copy_is_made_while_the_thread_is_stopped_S40),

@@ -154,12 +154,14 @@ static void a_thread_that_computes_alone_is_stopped_in_each_pass_however_close(v
     }
 }
 
-static void a_thread_that_waits_for_a_processor_is_stopped_however_little_it_has_run(void **state)
+static void a_thread_that_waits_for_a_processor_is_stopped_after_a_quarter_of_an_intervals_cpu_time(void **state)
 {
     (void)state;
     rig.host.thread_runs = host_says;
     runs = true;
     pass(1, 990);
+    pass(1, 240);
+    assert_int_equal(rig.suspends, 1);
     pass(1, 20);
     assert_int_equal(rig.suspends, 2);
 }
@@ -189,7 +191,7 @@ int main(void)
         TEST(a_thread_that_waits_for_a_processor_has_not_run_on_until_its_stop),
         TEST(a_thread_that_shares_its_processor_is_stopped_for_its_cpu_time),
         TEST(a_thread_that_computes_alone_is_stopped_in_each_pass_however_close),
-        TEST(a_thread_that_waits_for_a_processor_is_stopped_however_little_it_has_run),
+        TEST(a_thread_that_waits_for_a_processor_is_stopped_after_a_quarter_of_an_intervals_cpu_time),
         TEST(a_thread_that_uses_little_cpu_time_is_stopped_after_four_intervals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

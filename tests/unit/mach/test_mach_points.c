@@ -325,6 +325,62 @@ static void a_wait_for_a_word_that_times_out_has_no_waker(void **state)
         assert_int_equal(t->woken[i].waker, STROBE_NO_THREAD);
 }
 
+/* ---- messages */
+
+struct letter {
+    mach_msg_header_t header;
+    char rest[64];
+};
+
+static void *receive_one(void *port)
+{
+    struct letter l;
+    app->mach_msg(&l.header, MACH_RCV_MSG, 0, sizeof l, *(mach_port_t *)port, 0, MACH_PORT_NULL);
+    return NULL;
+}
+
+/* Another thread waits for a message, and main sends it in a call with `more` options. Returns the flags of main's
+ * call. */
+static unsigned flags_of_sending(mach_msg_option_t more)
+{
+    mach_port_t port, answers;
+    pthread_t receiver;
+    unsigned flags = 0;
+    assert_int_equal(mach_port_allocate(mach_task_self(), MACH_PORT_RIGHT_RECEIVE, &port), KERN_SUCCESS);
+    assert_int_equal(mach_port_allocate(mach_task_self(), MACH_PORT_RIGHT_RECEIVE, &answers), KERN_SUCCESS);
+    begin();
+    assert_int_equal(app->pthread_create(&receiver, NULL, receive_one, &port), 0);
+    while (
+        !strobe_load_relaxed(&strobe_mach.engine.blocking->block[strobe_block_index(STROBE_MACH_PORT(port))].waiting))
+        sched_yield();
+    struct letter l = {.header = {.msgh_size = sizeof l.header, .msgh_remote_port = port}};
+    app->mach_msg(&l.header, MACH_SEND_MSG | more, sizeof l.header, sizeof l, answers, 1, MACH_PORT_NULL);
+    app->pthread_join(receiver, NULL);
+    const struct strobe_reader_thread *t = end();
+    for (size_t i = 0; i < t->item_count; i++)
+        if (t->items[i].record.kind == STROBE_KIND_IPC)
+            flags = t->items[i].record.flags;
+    strobe_reader_close(seen);
+    seen = NULL;
+    mach_port_mod_refs(mach_task_self(), port, MACH_PORT_RIGHT_RECEIVE, -1);
+    mach_port_mod_refs(mach_task_self(), answers, MACH_PORT_RIGHT_RECEIVE, -1);
+    return flags;
+}
+
+static void a_message_to_a_waiting_thread_is_sent_without_a_wait(void **state)
+{
+    (void)state;
+    unsigned flags = flags_of_sending(0);
+    assert_true(flags & STROBE_FLAG_SCOPE && flags & STROBE_FLAG_NO_WAIT);
+}
+
+static void a_call_that_sends_and_awaits_an_answer_waits(void **state)
+{
+    (void)state;
+    unsigned flags = flags_of_sending(MACH_RCV_MSG | MACH_RCV_TIMEOUT);
+    assert_true(flags & STROBE_FLAG_SCOPE && !(flags & STROBE_FLAG_NO_WAIT));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +397,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_a_word_is_a_scope_and_who_wakes_it_is_its_waker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_a_word_that_times_out_has_no_waker, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_message_to_a_waiting_thread_is_sent_without_a_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_call_that_sends_and_awaits_an_answer_waits, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("points", tests, NULL, NULL);
 }

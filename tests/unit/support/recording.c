@@ -114,6 +114,7 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
     ended->end_ns = now->time_ns - t->begin_ns;
     ended->cpu_ns = now->cpu_ns - begin->cpu_ns;
     ended->samples = s->samples;
+    ended->no_wait = s->no_wait;
     for (unsigned i = 0; i < STROBE_COUNTER_COUNT; i++) {
         assert_true(now->counter[i] >= begin->counter[i]);
         ended->counter[i] = now->counter[i] - begin->counter[i];

@@ -20,7 +20,7 @@ struct recorded_slice {
     uint32_t parent; /* index + 1 in slices; 0 = outermost */
     char name[48];
     enum strobe_slice_class class;
-    int unfinished;
+    int unfinished, no_wait;
     uint64_t begin_ns, end_ns; /* from the begin of the session */
     uint64_t cpu_ns, samples, arg;
     uint64_t counter[STROBE_COUNTER_COUNT]; /* sums added while it was open */

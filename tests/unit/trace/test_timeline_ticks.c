@@ -13,6 +13,50 @@ static void tick(uint64_t ns, uint64_t cpu_ns, const char *path, unsigned flags)
                                         .flags = (uint16_t)(STROBE_FLAG_CPU | flags)});
 }
 
+/* Writes a call with the CPU time that the thread used in it. */
+static void call_cpu(uint64_t from, uint64_t to, const char *path, uint32_t cpu_ns, unsigned flags)
+{
+    write_record((struct strobe_record){
+        .ticks = from,
+        .duration = to - from,
+        .cpu_ns = cpu_ns,
+        .cpu_span_ns = cpu_ns,
+        .stack = stack(path),
+        .thread = thread,
+        .kind = STROBE_KIND_WRITE,
+        .flags = (uint16_t)(STROBE_FLAG_SCOPE | STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU | flags)});
+}
+
+static void a_call_that_ended_a_wait_and_took_long_had_lost_its_processor(void **state)
+{
+    (void)state;
+    begin();
+    call_cpu(0, 4 * MS, "a", 1 * MS, STROBE_FLAG_NO_WAIT);
+    end(5 * MS);
+    expect("a[0,5000) .[write][0,4000) ..[runnable][1000,4000)");
+    assert_int_equal(recording.stats.runnables, 1);
+    assert_int_equal(recording_find(&recording, "[write]", 0)->no_wait, 1);
+}
+
+static void a_call_that_ended_a_wait_and_hardly_lost_its_processor_is_whole(void **state)
+{
+    (void)state;
+    begin();
+    call_cpu(0, 1 * MS, "a", MS - 199 * US, STROBE_FLAG_NO_WAIT);
+    end(5 * MS);
+    expect("a[0,5000) .[write][0,1000)");
+}
+
+static void a_call_that_ended_no_wait_waited_itself(void **state)
+{
+    (void)state;
+    begin();
+    call_cpu(0, 4 * MS, "a", 1 * MS, 0);
+    end(5 * MS);
+    expect("a[0,5000) .[write][0,4000)");
+    assert_int_equal(recording_find(&recording, "[write]", 0)->no_wait, 0);
+}
+
 static void time_that_others_had_the_processor_is_runnable_under_the_same_frames(void **state)
 {
     (void)state;
@@ -257,6 +301,9 @@ static void a_final_cpu_time_from_before_the_last_sample_says_nothing(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_that_ended_a_wait_and_took_long_had_lost_its_processor),
+        cmocka_unit_test(a_call_that_ended_a_wait_and_hardly_lost_its_processor_is_whole),
+        cmocka_unit_test(a_call_that_ended_no_wait_waited_itself),
         cmocka_unit_test(time_that_others_had_the_processor_is_runnable_under_the_same_frames),
         cmocka_unit_test(runnable_time_of_any_length_is_not_unseen),
         cmocka_unit_test(a_thread_that_gave_its_processor_away_unseen_was_off_cpu),

@@ -23,7 +23,7 @@ bool strobe_hook_in_vfork(void)
 
 HOOK(ssize_t, __write_chk)(int fd, const void *from, size_t bytes, size_t room)
 {
-    WRITE_SCOPE(STROBE_KIND_WRITE, fd);
+    WRITE_SCOPE(STROBE_KIND_WRITE, fd, bytes);
     return ORIGINAL(__write_chk)(fd, from, bytes, room);
 }
 
@@ -55,7 +55,7 @@ HOOK(int, __ppoll_chk)
 HOOK(ssize_t, __sendto_chk)
 (int fd, const void *from, size_t bytes, size_t room, int flags, const struct sockaddr *to, socklen_t length)
 {
-    WRITE_SCOPE(STROBE_KIND_NET, fd);
+    WRITE_SCOPE(STROBE_KIND_NET, fd, bytes);
     return ORIGINAL(__sendto_chk)(fd, from, bytes, room, flags, to, length);
 }
 

@@ -4,6 +4,7 @@
 #include "engine/backend/common/libc/channels.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 enum { CHANNELS = 1 << STROBE_CHANNELS_LOG2, TRIES = 64, EVENTS = 64 };
@@ -171,22 +172,32 @@ static bool is_waited_for(const struct strobe_thread *t, uint64_t what)
     return strobe_load_seq_cst(&t->engine->blocking->block[strobe_block_index(what)].waiting) != 0;
 }
 
-void strobe_channel_hand_over(struct strobe_thread *t, int fd, uint32_t channel, struct strobe_site site)
+/* A thread that waits for a channel has found it empty, and an empty channel has room for PIPE_BUF bytes at least. A
+ * longer write can wait for room although it ends another thread's wait. */
+static void pass_bytes(const struct strobe_hook_scope *s, uint64_t what, enum strobe_release how, size_t bytes)
 {
+    if (bytes <= PIPE_BUF)
+        strobe_hook_passes(s, what, how);
+    else
+        strobe_hand_over(s->thread, what, how, s->site);
+}
+
+void strobe_channel_hand_over(const struct strobe_hook_scope *s, int fd, uint32_t channel, size_t bytes)
+{
+    const struct strobe_thread *t = s->thread;
     const struct channel *c = channel_of(channel);
     if (!t || !c)
         return;
-    const struct channel *s = channel_of(strobe_load_relaxed(&c->set));
-    uint64_t reader = strobe_load_relaxed(&c->reader), set = s ? strobe_load_relaxed(&s->reader) : 0;
+    const struct channel *of_set = channel_of(strobe_load_relaxed(&c->set));
+    uint64_t reader = strobe_load_relaxed(&c->reader), set = of_set ? strobe_load_relaxed(&of_set->reader) : 0;
     bool to_reader = is_waited_for(t, reader), to_set = set && is_waited_for(t, set);
     if (!(to_reader || to_set) || !is_same_file(fd))
         return;
     /* A write lets one reader continue. A write to an event counter lets all threads that poll it continue. */
     if (to_reader)
-        strobe_hand_over(t, reader, strobe_load_relaxed(&c->is_counter) ? STROBE_RELEASE_TARGET : STROBE_RELEASE_ONE,
-                         site);
+        pass_bytes(s, reader, strobe_load_relaxed(&c->is_counter) ? STROBE_RELEASE_TARGET : STROBE_RELEASE_ONE, bytes);
     if (to_set)
-        strobe_hand_over(t, set, STROBE_RELEASE_ONE, site);
+        pass_bytes(s, set, STROBE_RELEASE_ONE, bytes);
 }
 
 /* ---- waits ---- */

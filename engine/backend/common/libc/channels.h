@@ -7,7 +7,7 @@
  * which set a channel belongs to.
  *
  *   reader   read, recv, poll, epoll_wait of a channel   strobe_wait_begin, ..., strobe_wait_end
- *   writer   write, send, eventfd_write to one           strobe_hand_over for the reader's wait and for the set's
+ *   writer   write, send, eventfd_write to one           strobe_hook_passes for the reader's wait and for the set's
  *
  * Calls without a hook (fclose, close_range, a raw system call) can close a descriptor or give it another file. When a
  * release meets a wait, the writer therefore compares its descriptor's inode with the inode in the descriptor's entry.
@@ -72,7 +72,7 @@ void strobe_channel_set_changed(int set, int operation, int fd, const struct epo
 bool strobe_hook_in_vfork(void);
 
 /* The slow part of strobe_channel_feed, for a descriptor that feeds a channel. */
-void strobe_channel_hand_over(struct strobe_thread *t, int fd, uint32_t channel, struct strobe_site site);
+void strobe_channel_hand_over(const struct strobe_hook_scope *s, int fd, uint32_t channel, size_t bytes);
 
 /* Report how a wait for a channel or an epoll set ended, see strobe_hook_woken. Both preserve errno. */
 void strobe_channel_woken(const struct strobe_hook_scope *s, int fd, enum strobe_wake how);
@@ -89,13 +89,13 @@ static STROBE_ALWAYS_INLINE bool strobe_channel_is_read(int fd)
     return (unsigned)fd < STROBE_CHANNEL_DESCRIPTORS && strobe_load_relaxed(&strobe_channel_ends[fd].reads);
 }
 
-/* Right before a write to `fd` by thread `t`; NULL: it is not recorded. */
-static STROBE_ALWAYS_INLINE void strobe_channel_feed(struct strobe_thread *t, int fd, struct strobe_site site)
+/* Right before the write of `bytes` to `fd` in scope `s`. SIZE_MAX: their number is not known. */
+static STROBE_ALWAYS_INLINE void strobe_channel_feed(const struct strobe_hook_scope *s, int fd, size_t bytes)
 {
     uint32_t channel =
         (unsigned)fd < STROBE_CHANNEL_DESCRIPTORS ? strobe_load_relaxed(&strobe_channel_ends[fd].feeds) : 0;
     if (strobe_unlikely(channel))
-        strobe_channel_hand_over(t, fd, channel, site);
+        strobe_channel_hand_over(s, fd, channel, bytes);
 }
 
 /* Returns how a read with this result ended. The end of a file (0) gives STROBE_WAKE_NONE. Reads errno. */

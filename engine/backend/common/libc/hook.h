@@ -66,9 +66,9 @@ static STROBE_ALWAYS_INLINE void strobe_hook_point_of(struct strobe_thread *t, u
         return result_;                                                                                                \
     } while (0)
 
-/* A scope around a call that writes to `fd`. */
-#define WRITE_SCOPE(kind, fd)                                                                                          \
+/* A scope around a call that writes `bytes` to `fd`; SIZE_MAX: not known. */
+#define WRITE_SCOPE(kind, fd, bytes)                                                                                   \
     SCOPE(kind, (uint64_t)(unsigned)(fd));                                                                             \
-    strobe_channel_feed(scope_.thread, fd, STROBE_HERE)
+    strobe_channel_feed(&scope_, fd, bytes)
 
 #endif
