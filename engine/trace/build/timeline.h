@@ -41,6 +41,9 @@
  *            tick shows that the thread gave up its processor, else as "[runnable]". For other threads it is shown as
  *            "[runnable]" when the sampler saw at either record that the thread waited for a processor there, else as
  *            "[off cpu]".
+ *   syscall  Time that would be shown as "[off cpu]" has the name of the system call in which the sampler saw the
+ *            thread during it ("[futex]"). A change from one call to another is shown when the sampler saw the second
+ *            one. A thread with a ticking CPU clock that was seen in a system call is not shown as "[runnable]".
  *   least    The last sample before a gap, or before the end of the session, lasts the gate's interval of its thread
  *            (1 ms when that is 0), but not past the thread's end (S-52). Samples of equal time still get 1 ns each:
  *            later ones move on, so that no slice is empty or negative and no sample is lost (S-53, S-56).
